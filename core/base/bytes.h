@@ -1,4 +1,4 @@
-// Amounts of memory in words.
+// Formats amounts of memory for messages.
 #ifndef DOPPIO_CORE_BASE_BYTES_H_
 #define DOPPIO_CORE_BASE_BYTES_H_
 
@@ -7,7 +7,7 @@
 
 namespace doppio {
 
-// 5033165 -> "4.8 MiB".
+// Formats `bytes` with the largest fitting unit up to GiB and one decimal: 5033165 -> "4.8 MiB".
 std::string Bytes(int64_t bytes);
 
 }  // namespace doppio

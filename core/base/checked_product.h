@@ -1,5 +1,5 @@
-// Products of extents that a file states. A file may state any numbers, and a product that wraps
-// around looks like a small one.
+// Multiplies extents that are read from a file. A file may contain any numbers, and a product that
+// overflows can look like a small one.
 #ifndef DOPPIO_CORE_BASE_CHECKED_PRODUCT_H_
 #define DOPPIO_CORE_BASE_CHECKED_PRODUCT_H_
 
@@ -11,9 +11,9 @@
 
 namespace doppio {
 
-// Returns the product of `extents`, 1 if there are none. Returns nothing if an extent is negative
-// (or, unsigned, above INT64_MAX), or if the product of the first ones, however many, is more than
-// `most`: {2^40, 2^40, 0} is refused, too.
+// Returns the product of `extents`, or 1 if `extents` is empty. Returns nullopt if an extent is
+// negative (or unsigned and above INT64_MAX), or if the product of any leading extents exceeds
+// `most`. {2^40, 2^40, 0} is therefore rejected although its full product is 0.
 template <class Extents>
 std::optional<int64_t> CheckedProduct(const Extents& extents, int64_t most = kMostElements) {
   int64_t product = 1;

@@ -17,18 +17,19 @@ uint8_t ByteAt(const std::string& content, size_t at) {
   return at < content.size() ? static_cast<uint8_t>(content[at]) : uint8_t{0};
 }
 
-// Two zeros, the type of the values, the number of axes.
+// An IDX file starts with two zeros, the type of the values and the number of axes.
 bool IsIdx(const std::string& content) {
   const uint8_t type = ByteAt(content, 2), axes = ByteAt(content, 3);
   return Has(content, 0, {"\0\0", 2}) && type >= 8 && type <= 14 && axes >= 1 && axes <= 4;
 }
 
-// Returns the end of a field whose length, at most 127 bytes, is the byte at `at`.
+// Returns the offset after a length-prefixed field whose length byte (at most 127) is at `at`.
 size_t BehindShortField(const std::string& content, size_t at) {
   return at + 1 + ByteAt(content, at);
 }
 
-// A binary NetParameter: layers, or a name and then layers (old or new) or inputs.
+// Returns true for a binary NetParameter: it starts with layers, or with a name followed by layers
+// (in the new or the old format) or inputs.
 bool IsNet(const std::string& content) {
   const std::string layer = "\xa2\x06";
   if (Has(content, 0, layer)) return true;
@@ -37,7 +38,7 @@ bool IsNet(const std::string& content) {
   return Has(content, next, layer) || Has(content, next, "\x12") || Has(content, next, "\x1a");
 }
 
-// A SolverState: the iteration, a varint, and the name of the file of weights.
+// Returns true for a SolverState: the iteration as a varint, then the name of the weights file.
 bool IsSolverState(const std::string& content) {
   if (!Has(content, 0, "\x08")) return false;
   size_t at = 1;
@@ -47,11 +48,11 @@ bool IsSolverState(const std::string& content) {
   return name.find("caffemodel") != std::string::npos;
 }
 
-// A BlobProto with the extents of four axes, the first of them 1.
+// Returns true for a BlobProto with the extents of four axes, the first of which is 1.
 bool IsMean(const std::string& content) { return Has(content, 0, "\x08\x01\x10"); }
 
 bool IsSafetensors(const std::string& content) {
-  return Has(content, 5, {"\0\0\0{\"", 5});  // behind the length of the header
+  return Has(content, 5, {"\0\0\0{\"", 5});  // follows the 8-byte length of the header
 }
 
 bool IsPickle(const std::string& content) {
@@ -66,7 +67,7 @@ struct Known {
   ContentKind kind;
   bool (*is)(const std::string& content);
   const char* name;
-  const char* advice;  // "": there is none
+  const char* advice;  // "" if there is no advice
 };
 
 const std::vector<Known>& KnownKinds() {
@@ -102,7 +103,7 @@ const std::vector<Known>& KnownKinds() {
   return *kinds;
 }
 
-// Null for text and for what is not recognised.
+// Returns null for text and for unknown formats.
 const Known* Find(const std::string& content) {
   const auto& kinds = KnownKinds();
   const auto found = std::find_if(kinds.begin(), kinds.end(),

@@ -1,5 +1,5 @@
-// What a file holds, recognised by its first bytes, so that a message about the wrong file says
-// what the file is and what reads it.
+// Recognises what a file contains by its first bytes, so that an error about the wrong file can
+// name the file's format and the option or layer that reads it.
 #ifndef DOPPIO_CORE_BASE_CONTENT_KIND_H_
 #define DOPPIO_CORE_BASE_CONTENT_KIND_H_
 
@@ -9,12 +9,12 @@
 namespace doppio {
 
 enum class ContentKind {
-  kText,  // or empty
+  kText,  // text, or an empty file
   kUtf16,
   kLmdb,
   kIdx,
   kHdf5,
-  kNet,  // a binary net, mostly with weights
+  kNet,  // a binary NetParameter, usually with weights
   kSolverState,
   kMean,
   kGzip,
@@ -24,21 +24,22 @@ enum class ContentKind {
   kNumpy,
   kSafetensors,
   kImage,
-  kBinary,  // none of these
+  kBinary,  // binary, but none of these formats
 };
 
-// KindOfContent looks at this many bytes of a file, apart from its search for text.
+// Number of leading bytes of a file that KindOfContent inspects for signatures. The search for a
+// NUL byte, which separates text from binary files, covers all of `content`.
 constexpr size_t kKindBytes = 512;
 
-// `content` is a file's content, or its first kKindBytes.
+// Returns the format of a file. `content` is the whole file or its first kKindBytes bytes.
 ContentKind KindOfContent(const std::string& content);
 
-// Returns "it is an IDX file (MNIST's format); a layer Data reads it with backend: IDX". Returns ""
-// for text and for what is not recognised.
+// Describes a file in the wrong format for an error message: "it is an IDX file (MNIST's format);
+// layer Data reads it with backend: IDX, ...". Returns "" for text and for unknown formats.
 std::string WhatItIs(const std::string& content);
 
-// Throws FileError, "'x' is an IDX file (MNIST's format), but WANTED is needed; ...", unless
-// `content` is text. `wanted` is "a list of images".
+// Throws FileError "'x' is an IDX file (MNIST's format), but WANTED is needed; ..." unless
+// `content` is text. `wanted` is a phrase such as "a list of images".
 void CheckIsText(const std::string& path, const std::string& content, const std::string& wanted);
 
 }  // namespace doppio

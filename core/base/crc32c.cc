@@ -1,4 +1,4 @@
-// CRC-32C by the processor's own instruction where it has one, by table elsewhere.
+// CRC-32C by the processor's own instruction (SSE 4.2) if available, else by a look-up table.
 #include <array>
 #include <cstring>
 

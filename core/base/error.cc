@@ -44,7 +44,7 @@ ErrorList::ErrorList(std::vector<Error> errors)
 void ErrorCollector::ThrowIfAny() const {
   if (errors_.empty()) return;
   if (errors_.size() == 1) throw errors_.front();
-  // In the order of the file, so that the user can work from the top.
+  // Sorted by place, so that the user can fix the file from the top.
   std::vector<Error> sorted = errors_;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Error& a, const Error& b) {
     if (a.at().file != b.at().file || !a.at().known()) return false;

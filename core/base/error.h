@@ -1,6 +1,7 @@
-// How Doppio fails: exceptions that carry the user's place in a file and the exit code of the
-// process. They are thrown anywhere, given context where it is known, and caught once, in
-// tools/main.cc. Worker threads hand theirs over through their queue (core/base/queue.h).
+// The exceptions that Doppio throws. They carry a place in the user's file and the exit code of the
+// process. Code that knows the context adds it on the way (RethrowWithContext), and
+// tools/commands/doppio_main.cc catches every exception once. A worker thread passes its exception
+// to the thread that waits for its result.
 #ifndef DOPPIO_CORE_BASE_ERROR_H_
 #define DOPPIO_CORE_BASE_ERROR_H_
 
@@ -11,7 +12,7 @@
 
 namespace doppio {
 
-// What a shell script learns from a run. docs/errors.md has the table for users.
+// Exit codes of the process. docs/errors.md documents them for users.
 enum class ExitCode {
   kDone = 0,
   kBug = 1,
@@ -19,26 +20,27 @@ enum class ExitCode {
   kConfig = 3,      // prototxt: parse, validation, shapes, overrides
   kFile = 4,        // input missing, unreadable or corrupt; output not writable
   kDevice = 5,      // no GPU, driver too old
-  kMemory = 6,      // out of memory
-  kNonFinite = 7,   // the loss is not a number
+  kMemory = 6,      // the host or a device is out of memory
+  kNonFinite = 7,   // the loss or a weight is not finite
   kPeer = 8,        // another rank is lost
-  kDifference = 9,  // a comparison is over its tolerance
-  kStopped = 75,    // stopped by a signal after a good snapshot: run again to go on
+  kDifference = 9,  // a comparison exceeds its tolerance
+  kStopped = 75,    // stopped by a signal after a complete snapshot; the run can be resumed
 };
 
-// A place in a user's text file. Line and column count from 1; 0 means "not known".
+// A place in a user's text file. Lines and columns count from 1; 0 means unknown.
 struct SourceLoc {
   std::string file;
   int line = 0;
   int column = 0;
 
   bool known() const { return !file.empty(); }
-  // "net.prototxt:31:11", "net.prototxt", or "" when nothing is known.
+  // Returns "net.prototxt:31:11", "net.prototxt" without a line, or "" if the file is unknown.
   std::string ToString() const;
 };
 
-// Base of everything Doppio throws. what() is the complete text without the word "error". Messages
-// quote files and their names, so the constructor makes them printable (core/base/printable.h).
+// Base class of all exceptions that Doppio throws. what() returns the place and the message,
+// without the word "error". Messages may quote bytes of files and file names, so the constructor
+// escapes unprintable characters (core/base/printable.h).
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const SourceLoc& at, const std::string& message);
@@ -46,7 +48,7 @@ class Error : public std::runtime_error {
 
   ExitCode code() const { return code_; }
   const SourceLoc& at() const { return at_; }
-  const std::string& message() const { return message_; }  // without the place
+  const std::string& message() const { return message_; }  // what(), without the place
 
  private:
   ExitCode code_;
@@ -54,14 +56,14 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
-// A mistake in a net or solver file, at a place if one is known. Exit code 3.
+// A mistake in a net or solver file, with its place if known. Exit code 3.
 class UserError : public Error {
  public:
   UserError(const SourceLoc& at, const std::string& message)
       : Error(ExitCode::kConfig, at, message) {}
 };
 
-// A file that is missing, unreadable, corrupt or cannot be written. Exit code 4.
+// A file is missing, unreadable, corrupt or cannot be written. Exit code 4.
 class FileError : public Error {
  public:
   FileError(const SourceLoc& at, const std::string& message)
@@ -84,13 +86,14 @@ class MemoryError : public Error {
   explicit MemoryError(const std::string& message) : Error(ExitCode::kMemory, message) {}
 };
 
-// Another rank is lost, or has failed: what it said, with its number and host. Exit code 8.
+// Another rank was lost or failed. The message contains its number, its host and its own error.
+// Exit code 8.
 class PeerError : public Error {
  public:
   explicit PeerError(const std::string& message) : Error(ExitCode::kPeer, message) {}
 };
 
-// Several mistakes found in one pass over a file. what() has one line for each.
+// Several mistakes found in one pass over a file. what() has one line per mistake.
 class ErrorList : public Error {
  public:
   explicit ErrorList(std::vector<Error> errors);
@@ -100,12 +103,13 @@ class ErrorList : public Error {
   std::vector<Error> errors_;
 };
 
-// Collects mistakes so that all of a file are reported at once.
+// Collects the mistakes of a file so that all of them are reported together.
 class ErrorCollector {
  public:
   void Add(const Error& error) { errors_.push_back(error); }
   void Add(const SourceLoc& at, const std::string& message) { Add(UserError(at, message)); }
-  // Runs `f` and keeps what it throws, if that is an Error; says whether it threw nothing.
+  // Calls `f` and collects the Error or ErrorList that it throws; other exceptions propagate.
+  // Returns true if `f` did not throw.
   template <class F>
   bool Try(F&& f) {
     try {
@@ -120,20 +124,23 @@ class ErrorCollector {
   }
   bool empty() const { return errors_.empty(); }
   const std::vector<Error>& errors() const { return errors_; }
-  // Throws the one mistake, or an ErrorList of all; does nothing when there is none.
+  // Throws the only mistake, or an ErrorList sorted by place if there are several. Does nothing if
+  // there are none.
   void ThrowIfAny() const;
 
  private:
   std::vector<Error> errors_;
 };
 
-// The same failure with `context` ("layer 'conv1' (net.prototxt:12:3), forward") before its text.
-// Keeps the exit code; takes `at` as the place if the failure has none. Does not return.
+// Throws `error` again with `context`, e.g. "layer 'conv1' (net.prototxt:12:3), forward", in front
+// of its message. Keeps the exit code and the place; uses `at` if the error has no place. Never
+// returns.
 [[noreturn]] void RethrowWithContext(const Error& error, const SourceLoc& at,
                                      const std::string& context);
 
-// What a caught exception means to the user: an Error means itself (a list its complete text),
-// std::bad_alloc that the host is out of memory, and any other exception a defect of Doppio.
+// Converts a caught exception into an Error: an Error is returned as it is (an ErrorList as one
+// Error with its complete text), std::bad_alloc becomes a MemoryError about host memory, and any
+// other exception becomes an internal error with exit code 1.
 Error AsError(const std::exception& failure);
 
 namespace internal {
@@ -141,7 +148,8 @@ namespace internal {
                               const std::string& message);
 }  // namespace internal
 
-// For what cannot happen whatever the user does: our bug, exit code 1.
+// Throws an internal error (exit code 1) unless `condition` is true. For conditions that only a bug
+// in Doppio can violate, never for user input.
 #define DOPPIO_CHECK(condition, message)                                                        \
   do {                                                                                          \
     if (!(condition)) ::doppio::internal::CheckFailed(__FILE__, __LINE__, #condition, message); \

@@ -24,7 +24,7 @@ namespace {
   throw FileError("cannot " + doing + " '" + path + "': " + std::strerror(errno));
 }
 
-// Closes on every way out.
+// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -65,7 +65,7 @@ std::string ReadAll(const std::string& path) {
   std::string content(static_cast<size_t>(info.st_size), '\0');
   size_t have = 0;
   for (;;) {
-    if (have == content.size()) content.resize(have + 65536);  // a pipe, or a file that grows
+    if (have == content.size()) content.resize(have + 65536);  // a pipe, or a file that is growing
     const ssize_t got = read(file.get(), &content[have], content.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) Fail("read", path);
@@ -76,8 +76,8 @@ std::string ReadAll(const std::string& path) {
   return content;
 }
 
-// Contents of pipes, by path. A pipe can be read once, but a file is read more than once, for
-// example to quote a line of it. Lives as long as the process.
+// Caches the content of pipes by path. A pipe can be read only once, but Doppio reads some files
+// more than once, for example to quote a line in an error. Lives as long as the process.
 class PipeContents {
  public:
   static PipeContents& Get() {
@@ -93,7 +93,7 @@ class PipeContents {
 
  private:
   struct Pipe {
-    std::mutex mutex;  // of each pipe its own, because reading one may wait for its writer
+    std::mutex mutex;  // one per pipe, because reading a pipe may wait for its writer
     std::optional<std::string> content;
   };
 
@@ -183,7 +183,7 @@ ContentSum SumOf(const std::string& path, int64_t without_last) {
     const ssize_t got = read(file.get(), part.data(), static_cast<size_t>(wanted));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) Fail("read", path);
-    if (got == 0) break;  // cut while it is read
+    if (got == 0) break;  // the file was truncated during the read
     sum.crc = Crc32c(part.data(), static_cast<size_t>(got), sum.crc);
     sum.bytes += got;
   }

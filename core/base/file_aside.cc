@@ -29,7 +29,8 @@ void SyncPath(const std::string& path, int flags) {
   if (reason != 0) Fail(path, reason);
 }
 
-// "node7-1c8e5a02": a process id means something only on one host, and until its next boot.
+// Returns, for example, "node7-1c8e5a02". A process ID is unique only on one host and until its
+// next boot, so names of temporary files contain both.
 const std::string& HostAndBoot() {
   static const auto* const text = [] {
     char host[256] = "";
@@ -72,8 +73,8 @@ FileAside::FileAside(const std::string& path) : path_(path), temporary_(Temporar
 
 FileAside::~FileAside() {
   if (renamed_) return;
-  // Whoever has failed to write it may still have it open (the library of HDF5 does), and would
-  // keep a full disk full.
+  // A writer that failed may keep the file open (the HDF5 library does). Truncating the file frees
+  // its disk space in any case.
   (void)!truncate(temporary_.c_str(), 0);
   unlink(temporary_.c_str());
 }

@@ -1,6 +1,6 @@
-// A file that is written aside: under a temporary name in the same folder, which becomes the file's
-// name once the content is on the disk. A reader sees the old file or the new one. The temporary is
-// called FILE.tmp.HOST-BOOT.PID after the process that writes it.
+// Atomic replacement of a file. The writer fills a temporary file in the same folder,
+// FILE.tmp.HOST-BOOT.PID, and renames it once its content is on the disk. Readers see either the
+// old file or the new one.
 //
 //   FileAside file("out.bin");
 //   Write(file.temporary());
@@ -12,10 +12,10 @@
 
 namespace doppio {
 
-// A file that this process writes aside. One thread uses it.
+// Owns the temporary file of one write. Not thread-safe.
 class FileAside {
  public:
-  // Creates nothing. Throws FileError if there is no such folder.
+  // Does not create the file. Throws FileError if the folder of `path` does not exist.
   explicit FileAside(const std::string& path);
   // Removes the temporary file unless it has been renamed.
   ~FileAside();
@@ -24,8 +24,9 @@ class FileAside {
 
   const std::string& temporary() const { return temporary_; }
 
-  // Both throw FileError. Sync brings the content to the disk; Rename does so if Sync has not, and
-  // gives the file its name, which is on the disk when it returns.
+  // Both throw FileError. Sync flushes the content to the disk. Rename calls Sync unless it was
+  // called before, then renames the temporary file and flushes the folder, so that the new name is
+  // on the disk when Rename returns.
   void Sync();
   void Rename();
 
@@ -34,12 +35,12 @@ class FileAside {
   bool synced_ = false, renamed_ = false;
 };
 
-// The name that this process writes `path` under.
+// Returns the name under which this process writes `path` before renaming it.
 std::string TemporaryName(const std::string& path);
 
-// Removes temporary files START*.tmp.* that nobody writes any more: those of dead processes of this
-// host since its boot, and those of other hosts, boots and versions if they have not changed for a
-// day, because a process elsewhere cannot be asked.
+// Removes abandoned temporary files that match START*.tmp.*. A file of this host and this boot is
+// abandoned if its process is dead. Any other file is abandoned if it has not changed for a day,
+// because processes of other hosts cannot be checked.
 void RemoveAbandoned(const std::string& start);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Marks a function that nvcc compiles for the GPU as well.
+// Marks a function that nvcc compiles for both host and device.
 #ifndef DOPPIO_CORE_BASE_HOST_DEVICE_H_
 #define DOPPIO_CORE_BASE_HOST_DEVICE_H_
 

@@ -1,5 +1,5 @@
-// Registry of a program's libraries. The file that uses a library registers it, so `version` lists
-// only libraries that are linked.
+// Registry of the libraries that a program uses. The file that uses a library registers it, so the
+// `version` command lists only libraries that are linked.
 //
 //   DOPPIO_REGISTER(Libraries, "LMDB", {"0.9.24", &RunningVersion});
 #ifndef DOPPIO_CORE_BASE_LIBRARY_VERSION_H_
@@ -12,9 +12,9 @@
 namespace doppio {
 
 struct LibraryVersion {
-  std::string compiled;  // version of the headers; "" if Doppio uses none
-  // Returns the version of the library itself. Throws Error if the library is opened at run time
-  // and cannot be. Null if the library does not report its version.
+  std::string compiled;  // version of the headers; "" if Doppio was not compiled against headers
+  // Returns the version of the loaded library, or is null if the library does not report one.
+  // Throws Error if the library is opened at run time and cannot be opened.
   std::string (*running)() = nullptr;
 };
 using Libraries = Registry<LibraryVersion>;

@@ -18,9 +18,11 @@ namespace {
 
 thread_local int quiet = 0;
 
-google::LogSeverity least_shown = google::GLOG_INFO;  // on standard error
+// The lowest severity that standard error shows.
+google::LogSeverity least_shown = google::GLOG_INFO;
 
-// Writes what glog itself would write to a file, but knows the thread.
+// Writes the same lines as glog's own log files. Unlike glog, it filters lines by thread
+// (QuietLog).
 class FileSink : public google::LogSink {
  public:
   FileSink(std::FILE* file, const google::LogSeverity* least) : file_(file), least_(least) {}
@@ -28,7 +30,7 @@ class FileSink : public google::LogSink {
   void send(google::LogSeverity severity, const char* /*path*/, const char* file, int line,
             const google::LogMessageTime& time, const char* message, size_t length) override {
     if ((quiet > 0 && severity < google::GLOG_ERROR) || severity < *least_) return;
-    // glog's own text for sinks has the year in front, which old parsers reject.
+    // glog's own text for sinks starts with the year, which parsers of Caffe's logs reject.
     char prefix[64];
     std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ",
                   google::GetLogSeverityName(severity)[0], 1 + time.month(), time.day(),
@@ -61,8 +63,8 @@ void InitLog(const char* program) {
 }
 
 void KeepLogFlags() {
-  FLAGS_log_year_in_prefix = false;  // the classic form; old parsers reject the year
-  FLAGS_logtostderr = FLAGS_alsologtostderr = false;  // the sink writes there
+  FLAGS_log_year_in_prefix = false;  // Caffe's format, whose parsers reject the year
+  FLAGS_logtostderr = FLAGS_alsologtostderr = false;  // the sink writes to standard error instead
   FLAGS_stderrthreshold = google::NUM_SEVERITIES;
 }
 

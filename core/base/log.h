@@ -1,6 +1,5 @@
-// Log lines: glog's, because its format is the one that parsers of Caffe's logs know.
-// They go to standard error, and to a file only where one was asked for (LogFile); results of a
-// command go to standard output.
+// Log lines in glog's format, which parsers of Caffe's logs understand. Lines go to standard error,
+// and to a file only while a LogFile exists. Results of a command go to standard output.
 #ifndef DOPPIO_CORE_BASE_LOG_H_
 #define DOPPIO_CORE_BASE_LOG_H_
 
@@ -11,27 +10,29 @@
 
 namespace doppio {
 
-// Call once, first in main. Lines look like "I1120 18:12:53.123456  4711 trainer.cc:239] text".
-// GLOG_minloglevel is honoured.
+// Initialises logging. Call it once, first in main. Lines look like "I1120 18:12:53.123456  4711
+// trainer.cc:239] text". The environment variable GLOG_minloglevel is honoured.
 void InitLog(const char* program);
 
-// Undoes what flags of the command line have changed of that; GLOG_minloglevel stays.
+// Restores the logging flags that InitLog set, in case the command line changed them. Does not
+// change GLOG_minloglevel.
 void KeepLogFlags();
 
-// Standard error shows only warnings and errors from now on.
+// From now on, standard error shows only warnings and errors.
 void ShowOnlyWarnings();
 
-// While it lives, lines go to the end of a file as well, each at once: those that standard error
-// would show without ShowOnlyWarnings.
+// While a LogFile exists, lines are also appended to a file and flushed one by one.
+// ShowOnlyWarnings does not affect the file.
 class LogFile {
  public:
-  // FileError where it cannot be written. What a full disk does not take later is lost.
+  // Throws FileError if the file cannot be opened for writing. Lines that a full disk rejects later
+  // are lost without an error.
   explicit LogFile(const std::string& path);
   ~LogFile();
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  // Adds an error that standard error shows in another form.
+  // Appends an error that standard error shows in another form.
   void AddError(const std::string& text);
 
  private:
@@ -39,8 +40,8 @@ class LogFile {
   std::unique_ptr<Sink> sink_;
 };
 
-// While it lives, only errors of the thread that made it are shown: replicas would say everything
-// again.
+// While a QuietLog exists, the thread that created it logs only errors. Used by replicas, which
+// would repeat the messages of rank 0.
 class QuietLog {
  public:
   QuietLog();

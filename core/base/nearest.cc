@@ -9,8 +9,8 @@
 namespace doppio {
 namespace {
 
-// Of a name. An edit distance takes the product of both lengths in time, and a file may hold names
-// of any length.
+// Names with more characters get no suggestion. EditDistance takes time proportional to the product
+// of both lengths, and names in a file may have any length.
 constexpr size_t kMostCharacters = 300;
 
 std::string Lower(std::string text) {
@@ -26,8 +26,8 @@ int Least(const std::vector<int>& numbers) {
 
 int EditDistance(const std::string& a, const std::string& b, int most) {
   const std::string x = Lower(a), y = Lower(b);
-  // row[j] is the distance of the first i characters of x and the first j of y. A row needs the two
-  // before it.
+  // row[j] is the distance between the first i characters of x and the first j characters of y.
+  // Computing a row needs the two previous rows.
   std::vector<int> last_but_one, last(y.size() + 1), row(y.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (size_t i = 1; i <= x.size(); ++i) {
@@ -40,7 +40,7 @@ int EditDistance(const std::string& a, const std::string& b, int most) {
       const bool swapped = i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1];
       if (swapped) row[j] = std::min(row[j], last_but_one[j - 2] + 1);
     }
-    // Each later distance is one of these two rows', or more.
+    // All later distances are at least the smallest distance in these two rows.
     if (std::min(Least(last), Least(row)) > most) return most + 1;
   }
   return row[y.size()];
@@ -52,7 +52,8 @@ std::vector<std::string> AllNearest(const std::string& name,
   std::vector<std::string> nearest;
   if (name.size() > kMostCharacters) return nearest;
   for (const std::string& candidate : candidates) {
-    // Names of files may be of any length, and the difference of lengths is the least distance.
+    // Candidates may have any length. The difference in length is a lower bound of the distance, so
+    // this check skips most long ones.
     const auto longer = static_cast<int64_t>(name.size()) - static_cast<int64_t>(candidate.size());
     if (std::abs(longer) > best) continue;
     const int distance = EditDistance(name, candidate, best);

@@ -1,4 +1,4 @@
-// "Did you mean": the known name closest to one that is not known.
+// Finds the known name that is closest to an unknown one, for "did you mean" suggestions.
 #ifndef DOPPIO_CORE_BASE_NEAREST_H_
 #define DOPPIO_CORE_BASE_NEAREST_H_
 
@@ -8,20 +8,22 @@
 
 namespace doppio {
 
-// The least number of insertions, deletions, substitutions and swaps of neighbours that turn `a`
-// into `b`, ignoring case; some number above `most` if it is above that.
+// Returns the smallest number of insertions, deletions, substitutions and swaps of neighbours that
+// turn `a` into `b`, ignoring case. If this number exceeds `most`, returns some number above
+// `most`.
 int EditDistance(const std::string& a, const std::string& b,
                  int most = std::numeric_limits<int>::max());
 
-// The candidates closest to `name`, in their order: those at the least distance, if that is within
-// max(1, length / 3) edits. A name of more than 300 characters has none.
+// Returns the candidates closest to `name`, in their original order: all candidates at the smallest
+// distance, provided this distance is at most max(1, length of `name` / 3) edits. Returns none for
+// names of more than 300 characters.
 std::vector<std::string> AllNearest(const std::string& name,
                                     const std::vector<std::string>& candidates);
 
-// The first of these, or "".
+// Returns the first element of AllNearest, or "" if there is none.
 std::string Nearest(const std::string& name, const std::vector<std::string>& candidates);
 
-// "; did you mean 'kernel_size'?" or "".
+// Returns "; did you mean 'kernel_size'?", or "" if no candidate is close enough.
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates);
 
 }  // namespace doppio

@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the names of the folders in `folder`, or of its other entries.
+// Returns the names of the subfolders of `folder` if `folders` is true, else the names of its other
+// entries.
 std::vector<std::string> NamesIn(const fs::path& folder, bool folders) {
   std::vector<std::string> names;
   std::error_code ignored;
@@ -29,7 +30,8 @@ std::string NearestName(const std::string& name, const std::vector<std::string>&
   for (const std::string& other : names) {
     if (IsWithEnding(other, name) || IsWithEnding(name, other)) return other;
   }
-  // A common ending would allow more edits: "train.prototxt" is not "test.prototxt".
+  // Compares names without their extension. A common extension would allow more edits and suggest
+  // "train.prototxt" for "test.prototxt".
   const std::string ending = fs::path(name).extension().string();
   std::vector<std::string> stems;
   for (const std::string& other : names) {
@@ -47,7 +49,7 @@ bool Exists(const fs::path& path) {
 }  // namespace
 
 std::string NearestPath(const std::string& path) {
-  fs::path known;  // the part of `path` that exists
+  fs::path known;  // the longest leading part of `path` that exists
   const fs::path whole(path);
   auto name = whole.begin();
   while (name != whole.end() && Exists(known / *name)) known /= *name++;

@@ -1,4 +1,4 @@
-// "Did you mean" for a path that does not exist: the file that is there and has nearly its name.
+// Suggests an existing file for a path that does not exist.
 #ifndef DOPPIO_CORE_BASE_NEAREST_PATH_H_
 #define DOPPIO_CORE_BASE_NEAREST_PATH_H_
 
@@ -6,12 +6,12 @@
 
 namespace doppio {
 
-// Returns an existing path that differs from `path` in one name: by an ending (".prototxt",
-// ".h5"), or by as few edits as Nearest() allows, not counting the ending that both have. Returns
-// "" if there is none.
+// Returns an existing path that differs from `path` in one component: by a missing or additional
+// extension (".prototxt", ".h5"), or by at most as many edits as Nearest() allows, not counting a
+// common extension. Returns "" if there is none.
 std::string NearestPath(const std::string& path);
 
-// "; did you mean 'lenet_solver.prototxt'?" or "".
+// Returns "; did you mean 'lenet_solver.prototxt'?", or "" if no path is close enough.
 std::string DidYouMeanPath(const std::string& path);
 
 }  // namespace doppio

@@ -6,7 +6,8 @@
 namespace doppio {
 namespace {
 
-// Returns the bytes of the character that begins at `at`; 0 if it is not to be shown as it is.
+// Returns the number of bytes of the character that begins at `at`, or 0 if this character must be
+// escaped.
 size_t BytesOfCharacter(const std::string& text, size_t at) {
   const auto byte = [&text](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = byte(at);

@@ -1,5 +1,4 @@
-// Text for messages: whatever a file or its name holds, a message shows it and does not steer the
-// terminal.
+// Escapes text for messages, so that bytes from a file or a file name cannot control the terminal.
 #ifndef DOPPIO_CORE_BASE_PRINTABLE_H_
 #define DOPPIO_CORE_BASE_PRINTABLE_H_
 
@@ -7,8 +6,8 @@
 
 namespace doppio {
 
-// Returns `text` with control characters and bytes that are not UTF-8 as \xNN. Tabs and line ends
-// stay.
+// Returns `text` with control characters and invalid UTF-8 bytes replaced by \xNN. Tabs and
+// newlines are kept.
 std::string Printable(const std::string& text);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// A bounded queue between threads that also carries the producer's failure and the consumer's wish
-// to stop.
+// A bounded queue between threads. A producer can pass an exception to the consumer, and either
+// side can close the queue.
 #ifndef DOPPIO_CORE_BASE_QUEUE_H_
 #define DOPPIO_CORE_BASE_QUEUE_H_
 
@@ -16,7 +16,8 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(size_t capacity) : capacity_(capacity) {}
 
-  // Blocks while full. False when the queue was closed: the producer should end.
+  // Blocks while the queue is full. Returns false if the queue is closed; the producer should then
+  // stop.
   bool Push(T value) {
     std::unique_lock<std::mutex> lock(mutex_);
     not_full_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
@@ -26,8 +27,8 @@ class BoundedQueue {
     return true;
   }
 
-  // Blocks while empty. Rethrows what Fail() was given once the items before it are gone.
-  // False when closed and empty.
+  // Blocks until an item is available. After Fail(e), returns the remaining items, then throws e.
+  // Returns false if the queue is closed and empty.
   bool Pop(T* value) {
     std::unique_lock<std::mutex> lock(mutex_);
     not_empty_.wait(lock, [&] { return closed_ || failure_ || !items_.empty(); });
@@ -41,20 +42,21 @@ class BoundedQueue {
     return true;
   }
 
-  // Returns true if Pop would return or throw at once.
+  // Returns true if Pop would return or throw without blocking.
   bool Ready() {
     std::lock_guard<std::mutex> lock(mutex_);
     return closed_ || failure_ || !items_.empty();
   }
 
-  // Hands an exception of the producer to whoever pops.
+  // Makes Pop throw `failure` after the remaining items. Only the first failure is kept.
   void Fail(std::exception_ptr failure) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!failure_) failure_ = failure;
     not_empty_.notify_all();
   }
 
-  // Wakes everybody; nothing more is taken in.
+  // Closes the queue: wakes all waiting threads and rejects further items. Pop still returns the
+  // remaining items.
   void Close() {
     std::lock_guard<std::mutex> lock(mutex_);
     closed_ = true;

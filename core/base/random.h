@@ -1,10 +1,9 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as
-// 1, 2, 3", SC 2011). A number is a pure function of a key and a counter, so it is the same on
-// every device, for any number of threads and of ranks, and nothing has to be saved to resume a
-// run.
+// 1, 2, 3", SC 2011). A number is a pure function of a key and a counter. It is therefore the same
+// on every device and for any number of threads and ranks, and resuming a run needs no saved state.
 //
-// Keys used in Doppio: (seed, stream). Streams are Stream("dropout:drop6")-like hashes of a purpose
-// and a layer's name; counters are (global sample index, element).
+// In Doppio a key is (seed, stream), where the stream is a hash of a purpose and a layer name such
+// as Stream("dropout", "drop6"). A counter is (global sample index, element).
 #ifndef DOPPIO_CORE_BASE_RANDOM_H_
 #define DOPPIO_CORE_BASE_RANDOM_H_
 
@@ -21,6 +20,7 @@ struct Random4 {
   uint32_t v[4];
 };
 
+// Returns Philox4x32-10 of a 64-bit key and a 128-bit counter.
 DOPPIO_HD inline Random4 Philox(uint64_t key, uint64_t counter_hi, uint64_t counter_lo) {
   uint32_t c0 = static_cast<uint32_t>(counter_lo), c1 = static_cast<uint32_t>(counter_lo >> 32);
   uint32_t c2 = static_cast<uint32_t>(counter_hi), c3 = static_cast<uint32_t>(counter_hi >> 32);
@@ -40,10 +40,10 @@ DOPPIO_HD inline Random4 Philox(uint64_t key, uint64_t counter_hi, uint64_t coun
   return {{c0, c1, c2, c3}};
 }
 
-// Uniform in [0, 1), 24 bits: exact in float.
+// Maps 32 random bits to [0, 1). Uses the upper 24 bits, which a float represents exactly.
 DOPPIO_HD inline float ToUnit(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
 
-// The generator for one stream of one run.
+// Generates the numbers of one stream. Immutable, so it can be shared by threads.
 class Random {
  public:
   DOPPIO_HD Random(uint64_t seed, uint64_t stream)
@@ -52,21 +52,23 @@ class Random {
   DOPPIO_HD Random4 At(uint64_t sample, uint64_t element) const {
     return Philox(key_, sample, element);
   }
-  // One uniform in [0, 1). Four neighbouring elements share a Philox call.
+  // Returns a uniform number in [0, 1). Four consecutive elements share a Philox call.
   DOPPIO_HD float Uniform(uint64_t sample, uint64_t element) const {
     return ToUnit(At(sample, element >> 2).v[element & 3]);
   }
+  // Returns 32 random bits. Four consecutive elements share a Philox call.
   DOPPIO_HD uint32_t Bits(uint64_t sample, uint64_t element) const {
     return At(sample, element >> 2).v[element & 3];
   }
-  // Uniform in [0, n), n > 0. The bias is below n / 2^32.
+  // Returns a uniform integer in [0, n), n > 0. The bias is below n / 2^32.
   DOPPIO_HD uint32_t Below(uint32_t n, uint64_t sample, uint64_t element) const {
     return static_cast<uint32_t>((static_cast<uint64_t>(Bits(sample, element)) * n) >> 32);
   }
-  // Standard normal by Box-Muller; each element has its own Philox call.
+  // Returns a standard normal number by the Box-Muller transform. Every element has its own Philox
+  // call.
   DOPPIO_HD float Normal(uint64_t sample, uint64_t element) const {
     const Random4 r = At(sample, element ^ (1ull << 63));
-    const float u = (static_cast<float>(r.v[0] >> 8) + 1.0f) * 0x1p-24f;  // (0, 1]
+    const float u = (static_cast<float>(r.v[0] >> 8) + 1.0f) * 0x1p-24f;  // in (0, 1]
     return sqrtf(-2.0f * logf(u)) * cosf(6.28318530718f * ToUnit(r.v[1]));
   }
 
@@ -74,7 +76,7 @@ class Random {
   uint64_t key_;
 };
 
-// A stream number for a purpose, by FNV-1a: Stream("filler", "conv1", 0).
+// Returns the stream number of a purpose, name and index by FNV-1a: Stream("filler", "conv1", 0).
 inline uint64_t Stream(const std::string& purpose, const std::string& name = "", int index = 0) {
   uint64_t h = 14695981039346656037ull;
   auto mix = [&h](unsigned char c) { h = (h ^ c) * 1099511628211ull; };

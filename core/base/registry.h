@@ -1,5 +1,6 @@
-// Names to values, filled by static initialisers of the files that are linked in: what is absent is
-// not registered. Registration happens before main, look-ups after it, so there is no lock.
+// Maps names to values. Static initialisers register the values, so a registry contains exactly the
+// entries of the linked files. All registrations happen before main and all look-ups after it, so
+// there is no lock.
 //
 //   using Rules = Registry<RuleFactory>;
 //   DOPPIO_REGISTER(Rules, "SGD", MakeSgd);
@@ -20,21 +21,23 @@ template <class Value>
 class Registry {
  public:
   static Registry& Get() {
-    static Registry* registry = new Registry;  // never destroyed: used by static objects
+    static Registry* registry = new Registry;  // never destroyed, because static objects use it
     return *registry;
   }
 
+  // Returns true. A name that is already registered is a bug (DOPPIO_CHECK).
   bool Add(const std::string& name, Value value) {
     DOPPIO_CHECK(values_.emplace(name, std::move(value)).second, "registered twice: " + name);
     return true;
   }
 
-  // Null when the name is not known.
+  // Returns null if `name` is not registered.
   const Value* Find(const std::string& name) const {
     auto it = values_.find(name);
     return it == values_.end() ? nullptr : &it->second;
   }
 
+  // Returns all names, sorted.
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& entry : values_) names.push_back(entry.first);
@@ -47,7 +50,8 @@ class Registry {
 
 #define DOPPIO_CONCAT_INNER(a, b) a##b
 #define DOPPIO_CONCAT(a, b) DOPPIO_CONCAT_INNER(a, b)
-// `registry` is a type; the rest is (name, value).
+// Registers a value at program start. `registry` is a type; the remaining arguments are the name
+// and the value.
 #define DOPPIO_REGISTER(registry, name, ...)                                          \
   [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_registered_, __COUNTER__) = \
       registry::Get().Add(name, __VA_ARGS__)

@@ -15,7 +15,7 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "" is the loader's own way of looking.
+// Returns the folders to search. "" stands for the loader's own search.
 std::vector<std::string> Folders() {
   std::vector<std::string> folders = {""};
   const std::string given = Environment("DOPPIO_CUDA_LIBRARIES");
@@ -37,7 +37,7 @@ SharedLibrary::SharedLibrary(const std::string& name, const std::string& file,
     : name_(name) {
   std::string reason;
   for (const std::string& folder : Folders()) {
-    // Global: cuDNN finds cuBLAS among what the process has open.
+    // RTLD_GLOBAL lets cuDNN find cuBLAS among the libraries that the process has opened.
     handle_ = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (handle_ != nullptr) {
       path_ = folder + file;

@@ -1,5 +1,5 @@
-// Libraries that are opened at run time, so that one program starts on machines with and without
-// them.
+// Opens libraries at run time, so that the same program starts on machines with and without these
+// libraries.
 #ifndef DOPPIO_CORE_BASE_SHARED_LIBRARY_H_
 #define DOPPIO_CORE_BASE_SHARED_LIBRARY_H_
 
@@ -13,28 +13,30 @@ class SharedLibrary {
       "install it (CUDA toolkit, or pip) and name its folder in LD_LIBRARY_PATH or "
       "DOPPIO_CUDA_LIBRARIES";
 
-  // Opens `file` ("libcudnn.so.9") from where the loader looks, the folders of
+  // Opens `file` ("libcudnn.so.9"). Searches the loader's default folders, the folders in
   // DOPPIO_CUDA_LIBRARIES (separated by colons), $CUDA_HOME/lib64 and /usr/local/cuda/lib64, in
-  // this order. It stays open to the end of the process. Throws DeviceError that calls it `name`
-  // ("cuDNN") and gives `advice`.
+  // this order. The library stays open until the process ends. Throws DeviceError with `name`
+  // ("cuDNN") and `advice` if the library cannot be opened.
   SharedLibrary(const std::string& name, const std::string& file,
                 const std::string& advice = kInstallToolkit);
 
-  // Throws DeviceError when the library has no such function.
+  // Returns the function's address. Throws DeviceError if the library has no such function.
   void* Find(const char* function) const;
-  // Null then.
+  // Returns the function's address, or null if the library has no such function.
   void* FindIfThere(const char* function) const;
-  // SetTo(&table.cudnnCreate, "cudnnCreate")
+  // Find() with the pointer's type: SetTo(&table.cudnnCreate, "cudnnCreate").
   template <class F>
   void SetTo(F** pointer, const char* function) const {
     *pointer = reinterpret_cast<F*>(Find(function));
   }
+  // Like SetTo, but sets the pointer to null if the library has no such function.
   template <class F>
   void SetIfThere(F** pointer, const char* function) const {
     *pointer = reinterpret_cast<F*>(FindIfThere(function));
   }
 
-  const std::string& path() const { return path_; }  // where it was found
+  // Returns the name of the opened file, without a folder if the loader found it.
+  const std::string& path() const { return path_; }
 
  private:
   std::string name_, path_;

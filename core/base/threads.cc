@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-thread_local int sharing_ranks = 1;  // of the innermost ComputeShare
+thread_local int sharing_ranks = 1;  // number of ranks in the innermost ComputeShare
 
 // The cores that the process was started with.
 struct Cores {
@@ -37,13 +37,15 @@ bool UserPlacesThreads() {
   return false;
 }
 
-// `threads` are all compute threads of the process.
+// Returns true if compute threads may be pinned. `threads` is the number of all compute threads of
+// the process.
 bool MayPin(int threads) {
   return !UserPlacesThreads() && threads > 1 &&
          static_cast<size_t>(threads) == StartCores().list.size();
 }
 
-// The compute threads of the calling one, on the cores from `first` on.
+// Pins the calling thread's compute threads to consecutive cores, beginning with core number
+// `first` of the process. Returns true if the calls succeeded.
 bool PinTo(int first) {
   const std::vector<int>& cores = StartCores().list;
   bool pinned = true;

@@ -1,5 +1,6 @@
-// The one pool of compute threads: OpenMP's, which oneDNN uses as well, so that they never compete.
-// Data threads (data/pipeline/pipeline.cc) are ordinary threads and never call ParallelFor.
+// The process's only pool of compute threads: OpenMP's. oneDNN uses the same pool, so the two never
+// compete for cores. Data threads (data/pipeline/pipeline.cc) are ordinary threads and never call
+// ParallelFor.
 #ifndef DOPPIO_CORE_BASE_THREADS_H_
 #define DOPPIO_CORE_BASE_THREADS_H_
 
@@ -11,25 +12,26 @@
 
 namespace doppio {
 
-// Threads that a parallel region gets: OMP_NUM_THREADS or the cores this process may use.
+// Returns the number of threads in a parallel region: OMP_NUM_THREADS, or else the number of cores
+// that this process may use.
 inline int NumThreads() { return omp_get_max_threads(); }
 
-// Makes NumThreads() tell the calling thread what it really gets, which is less than
-// OMP_NUM_THREADS where OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set: a barrier in one of
-// oneDNN's kernels waits for ever for threads that were promised and do not come. Returns
-// NumThreads(). For each thread that computes, before it does.
+// Limits the calling thread's NumThreads() to the threads that OpenMP really provides, which are
+// fewer than OMP_NUM_THREADS if OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set. Otherwise a
+// barrier in a oneDNN kernel would wait forever for threads that never start. Each thread that
+// computes calls this first. Returns NumThreads().
 int SettleThreads();
 
-// Keeps each compute thread, the calling one among them, on a core of its own, where there are as
-// many as cores that the process may use; elsewhere, and where OpenMP's own variables
-// (OMP_PROC_BIND, OMP_PLACES) are set, does nothing. False when nothing was done. Threads that are
-// started later begin on the caller's core: they call UseAllCores first.
+// Pins each compute thread, including the calling one, to its own core. Does nothing and returns
+// false if the number of compute threads is 1 or differs from the number of available cores, or if
+// OpenMP's own variables (OMP_PROC_BIND, OMP_PLACES) are set. Threads started later inherit the
+// caller's core, so they must call UseAllCores first.
 bool PinComputeThreads();
-// The calling thread may run on all cores that the process was started with.
+// Lets the calling thread run on all cores that the process was started with.
 void UseAllCores();
-// For calls of libraries that start threads, which inherit the caller's cores. While it lives, the
-// calling thread may run on all cores that the process was started with. The destructor, on the
-// same thread, restores the cores that the thread had before.
+// For calls into libraries that start threads, which inherit the caller's cores. While an
+// OnAllCores exists, the calling thread may run on all cores that the process was started with. The
+// destructor restores the thread's previous cores and must run on the same thread.
 class OnAllCores {
  public:
   OnAllCores();
@@ -39,12 +41,12 @@ class OnAllCores {
 
  private:
   cpu_set_t before_;
-  const bool known_;  // whether before_ could be read
+  const bool known_;  // true if before_ could be read
 };
 
-// Where several threads of the process each compute with threads of their own: while it lives, the
-// thread that made it has the share of `rank` among `ranks`, at least one thread, on cores of its
-// own where PinComputeThreads would pin.
+// Divides the compute threads among several ranks in one process. While a ComputeShare exists, the
+// thread that created it computes with the share of `rank` out of `ranks`: at least one thread,
+// pinned to separate cores under the same conditions as PinComputeThreads.
 class ComputeShare {
  public:
   ComputeShare(int rank, int ranks);
@@ -58,15 +60,16 @@ class ComputeShare {
   const bool repin_;
 };
 
-// The cores that the process was started with; 1 when nobody knows. std::thread's
-// hardware_concurrency would count the caller's.
+// Returns the number of cores that the process was started with, or 1 if unknown. Unlike
+// std::thread::hardware_concurrency, the result does not depend on the calling thread's affinity.
 int ProcessCores();
-// This rank's share of them, at least one: all, outside every ComputeShare.
+// Returns the calling rank's share of ProcessCores(), at least 1. Outside any ComputeShare this is
+// all of them.
 int RankCores();
 
-// Calls f(begin, end) on disjoint ranges that cover [0, n), one per thread, each of at least
-// `grain` items (so that small work stays on the caller). The ranges depend on n, grain and the
-// number of threads only. `f` must not throw.
+// Calls f(begin, end) on disjoint ranges that cover [0, n), one range per thread. Each range has at
+// least `grain` items, so small loops run on the caller. The ranges depend only on n, grain and the
+// number of threads. `f` must not throw.
 template <class F>
 void ParallelFor(int64_t n, int64_t grain, const F& f) {
   const int64_t wanted = std::max<int64_t>(1, n / std::max<int64_t>(1, grain));
@@ -79,8 +82,8 @@ void ParallelFor(int64_t n, int64_t grain, const F& f) {
   {
     const int64_t rank = omp_get_thread_num(), size = omp_get_num_threads();
     const int64_t begin = n * rank / size, end = n * (rank + 1) / size;
-    // A copy, so that what `f` captured by value is the thread's own: loops vectorise only if no
-    // store can alias it.
+    // The copy makes the values captured by `f` local to the thread. Loops vectorise only if no
+    // store can alias them.
     const F mine = f;
     if (begin < end) mine(begin, end);
   }

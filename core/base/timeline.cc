@@ -7,7 +7,8 @@
 namespace doppio {
 namespace {
 
-// Bytes of the UTF-8 character that begins at text[at], or 0 where none does (RFC 3629, section 4).
+// Returns the number of bytes of the UTF-8 character at text[at], or 0 if no valid character begins
+// there (RFC 3629, section 4).
 size_t CharacterBytes(const std::string& text, size_t at) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -55,7 +56,8 @@ std::string Microseconds(int64_t ns) {
   return text;
 }
 
-// {"name":"thread_name",...}: how the viewer calls and sorts a process or a track.
+// Returns the metadata events {"name":"thread_name",...} that give the viewer the name and the
+// position of a process or a track.
 std::string NameEvent(const char* what, int pid, int tid, const std::string& name) {
   const std::string of = ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
   const int place = std::string(what) == "process" ? pid : tid;
@@ -77,7 +79,8 @@ std::string SpanEvent(const TimelineProcess& process, const TimelineSpan& span) 
   return event + (numbers.empty() ? "}" : ",\"args\":{" + numbers + "}}");
 }
 
-// Outer ones before inner ones.
+// Sorts the spans by track and time, outer spans before inner ones, and cuts off each span at the
+// end of its enclosing span.
 void Nest(std::vector<TimelineSpan>* spans) {
   std::stable_sort(spans->begin(), spans->end(), [](const TimelineSpan& a, const TimelineSpan& b) {
     if (a.track != b.track) return a.track < b.track;
@@ -92,9 +95,10 @@ void Nest(std::vector<TimelineSpan>* spans) {
   }
 }
 
+// [begin, end) in ns.
 using Stretch = std::pair<int64_t, int64_t>;
 
-// In order, none touching another.
+// Returns the union of the spans as sorted, disjoint intervals.
 std::vector<Stretch> Covered(const std::vector<TimelineSpan>& spans) {
   std::vector<Stretch> stretches, joined;
   for (const TimelineSpan& span : spans) stretches.emplace_back(span.begin, span.end);

@@ -1,6 +1,6 @@
-// What happened when: spans of named work on the tracks of one rank, and the JSON that Perfetto and
-// chrome://tracing show (Google, "Trace Event Format"). Moments are nanoseconds of the machine's
-// monotonic clock.
+// Records spans of named work on the tracks of a rank, and writes them as JSON for Perfetto and
+// chrome://tracing (Google, "Trace Event Format"). Times are nanoseconds of the machine's monotonic
+// clock.
 #ifndef DOPPIO_CORE_BASE_TIMELINE_H_
 #define DOPPIO_CORE_BASE_TIMELINE_H_
 
@@ -13,49 +13,53 @@
 
 namespace doppio {
 
+// Returns the current time in nanoseconds.
 int64_t MonotonicNs();
 
 struct TimelineSpan {
   std::string name;
-  const char* category = "";  // lives as long as the program
+  const char* category = "";  // must have static storage duration
   int track = 0;
-  int64_t begin = 0, end = 0;                                 // ns
-  std::vector<std::pair<const char*, int64_t>> numbers = {};  // shown with the span
+  int64_t begin = 0, end = 0;                                 // in ns
+  std::vector<std::pair<const char*, int64_t>> numbers = {};  // displayed with the span
 };
 
-// Keeps what it is given, from any thread, up to a bound.
+// Stores at most `most` spans. Thread-safe.
 class Timeline {
  public:
   explicit Timeline(size_t most) : most_(most) {}
   void Add(TimelineSpan span);
-  std::vector<TimelineSpan> Take();  // all so far, which are forgotten
-  int64_t dropped() const;           // that came when it was full
+  // Returns the spans added since the last call and removes them.
+  std::vector<TimelineSpan> Take();
+  int64_t dropped() const;  // number of spans rejected because the timeline was full
 
  private:
   const size_t most_;
   mutable std::mutex mutex_;
-  std::vector<TimelineSpan> spans_;  // guarded, as what follows
-  int64_t dropped_ = 0;
+  std::vector<TimelineSpan> spans_;  // guarded by mutex_
+  int64_t dropped_ = 0;              // guarded by mutex_
 };
 
-// How one rank is shown.
+// Display settings of one rank.
 struct TimelineProcess {
   int rank = 0;
   std::string name;
-  std::vector<std::string> tracks;  // names; those without spans are left out
-  int64_t shift_ns = 0;             // added to every moment: from this rank's clock to the file's
+  std::vector<std::string> tracks;  // names by track number; tracks without spans are not shown
+  int64_t shift_ns = 0;  // added to every time, to convert from this rank's clock to the file's
 };
 
-// The events of one rank, separated by commas. Spans of a track come out nested or apart: one that
-// reaches over the end of the one that it began in is cut off there. Bytes that are no UTF-8 become
-// U+FFFD.
+// Returns the events of one rank, separated by commas. The viewer requires the spans of a track to
+// be nested or disjoint, so a span that outlasts its enclosing span is cut off there. Bytes that
+// are not valid UTF-8 become U+FFFD.
 std::string TimelineEvents(const TimelineProcess& process, std::vector<TimelineSpan> spans);
 
-// The whole file, of the events of all ranks. `about` is text by name, for whoever reads the file.
+// Returns the complete file from the events of all ranks. `about` holds (name, text) pairs for the
+// file's readers.
 std::string TimelineFile(const std::vector<std::string>& events,
                          const std::vector<std::pair<std::string, std::string>>& about);
 
-// How long any of `spans` is under way, and how long at the same time one of `others` is. ns.
+// How long at least one of `spans` is active, and how long one of `others` is active at the same
+// time. In ns.
 struct TimelineOverlap {
   int64_t all = 0, both = 0;
 };

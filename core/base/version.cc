@@ -19,7 +19,7 @@ std::string Compiler() {
 #endif
 }
 
-// The compiler defines these macros according to -march.
+// Relies on the macros that the compiler defines according to -march.
 std::string Instructions() {
 #if defined(__AVX512F__)
   return "AVX-512";
@@ -34,8 +34,8 @@ std::string Instructions() {
 #endif
 }
 
-// The compiler defines __k8__ for generic targets such as -march=x86-64-v3; -march=native selects a
-// specific processor.
+// The compiler defines __k8__ for generic targets such as -march=x86-64-v3, but not for a specific
+// processor, which -march=native selects.
 #if defined(__k8__)
 constexpr bool kAnyProcessor = true;
 #else

@@ -1,5 +1,5 @@
-// The version and the build of this program. core/base/version.txt holds the version; the build
-// supplies the commit.
+// Version and build of this program. core/base/version.txt contains the version; the build supplies
+// the commit.
 #ifndef DOPPIO_CORE_BASE_VERSION_H_
 #define DOPPIO_CORE_BASE_VERSION_H_
 
@@ -7,23 +7,23 @@
 
 namespace doppio {
 
-// "0.1.0"
+// Returns the version, e.g. "0.1.0".
 std::string Version();
 
-// 40 hexadecimal digits, followed by "+changes" if the tree differed from that commit. Empty in
-// builds that are not stamped: `bazel test`, and sources that are neither a git checkout nor an
-// archive of one.
+// Returns the commit as 40 hexadecimal digits, followed by "+changes" if the working tree differed
+// from it. Returns "" in unstamped builds: under `bazel test`, and from sources that are neither a
+// git checkout nor an archive of one.
 std::string Commit();
 
-// "0.1.0 (abc1234)", or "0.1.0" where the commit is unknown.
+// Returns "0.1.0 (abc1234)", or "0.1.0" if the commit is unknown.
 std::string BuildIdentity();
 
-// How this program was compiled: for the machine that compiled it, or for others.
+// How this program was compiled, and which machines it can run on.
 struct BuildFacts {
   std::string kind;          // "native", "generic" or "portable"
   std::string kind_meaning;  // explains `kind` to users
   std::string compiler;      // "GCC 12.2.0"
-  std::string instructions;  // the widest vectors that Doppio's own code uses: "AVX-512"
+  std::string instructions;  // the widest vector instructions in Doppio's own code, e.g. "AVX-512"
 };
 BuildFacts HowBuilt();
 

@@ -1,4 +1,4 @@
-// Whole numbers that a user has typed, or that stand in names.
+// Parses whole numbers that a user has typed or that are part of a name.
 #ifndef DOPPIO_CORE_BASE_WHOLE_NUMBER_H_
 #define DOPPIO_CORE_BASE_WHOLE_NUMBER_H_
 
@@ -8,9 +8,10 @@
 
 namespace doppio {
 
-// "042" -> 42. Nothing for text with anything but digits (no sign, no blank), or with more than 18.
+// Parses a non-negative number: "042" -> 42. Returns nullopt if `text` is empty, has more than 18
+// characters, or has any character that is not a digit, e.g. a sign or a space.
 inline std::optional<int64_t> WholeNumber(const std::string& text) {
-  constexpr size_t kMostDigits = 18;  // of which any are an int64_t
+  constexpr size_t kMostDigits = 18;  // any number of 18 digits fits into an int64_t
   if (text.empty() || text.size() > kMostDigits ||
       text.find_first_not_of("0123456789") != std::string::npos) {
     return std::nullopt;

@@ -1,5 +1,5 @@
-// Lifetimes to offsets: places blocks that live over ranges of steps in one piece of memory, so
-// that blocks which are never alive together share it.
+// Places memory blocks with known lifetimes in one arena, so that blocks that are never alive at
+// the same time share memory. Time is a sequence of steps.
 #ifndef DOPPIO_CORE_DEVICE_ARENA_H_
 #define DOPPIO_CORE_DEVICE_ARENA_H_
 
@@ -8,26 +8,27 @@
 
 namespace doppio {
 
-// Steps [first, last], both included.
+// The steps from `first` to `last`, inclusive.
 struct Span {
   int first = 0;
   int last = 0;
 };
 
-// Alive in steps [first, last] outside its holes: there others may use its place, and what it held
-// is lost.
+// A block that is alive from step `first` to step `last`, inclusive, except in its holes. In a
+// hole, other blocks may use the memory, and the block's contents are lost.
 struct Lifetime {
   int64_t bytes = 0;
   int first = 0;
   int last = 0;
-  int64_t offset = -1;  // filled in by PlaceBlocks, a multiple of 256
+  int64_t offset = -1;  // in bytes, a multiple of 256; set by PlaceBlocks
   std::vector<Span> holes = {};
 };
 
-// Bytes that a block occupies in the arena: `bytes`, rounded up to a multiple of 256.
+// Returns the size of a block in the arena: `bytes` rounded up to a multiple of 256.
 int64_t PlacedBytes(int64_t bytes);
 
-// Best fit, biggest first. Returns the bytes of the whole arena.
+// Sets the offset of every block: largest blocks first, each in the smallest gap that fits. Returns
+// the size of the arena in bytes.
 int64_t PlaceBlocks(std::vector<Lifetime>* blocks);
 
 }  // namespace doppio

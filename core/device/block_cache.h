@@ -1,5 +1,5 @@
-// Freed memory by size class, kept for the next request of that class, and counts of what is in
-// use. What a block is, and where it comes from, is the device's business. Safe from any thread.
+// Keeps freed memory blocks by size class for reuse, and counts the bytes in use. The device
+// allocates the blocks and gives the addresses their meaning. Thread-safe.
 #ifndef DOPPIO_CORE_DEVICE_BLOCK_CACHE_H_
 #define DOPPIO_CORE_DEVICE_BLOCK_CACHE_H_
 
@@ -11,7 +11,8 @@ namespace doppio {
 
 class BlockCache {
  public:
-  // A kept block of `size` bytes, else what `make()` returns; it may throw, and may call Clear.
+  // Returns a kept block of `size` bytes, or else the result of make(), which may throw and may
+  // call Clear.
   template <class Make>
   void* Take(int64_t size, const Make& make) {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -30,7 +31,7 @@ class BlockCache {
     return memory;
   }
 
-  // Gives back what Take returned.
+  // Returns a block to the cache. `memory` must come from Take.
   void Put(void* memory) noexcept {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     const int64_t size = sizes_.find(memory)->second;
@@ -39,7 +40,7 @@ class BlockCache {
     kept_ += size;
   }
 
-  // Forgets the kept blocks and hands each to `free`. False when there were none.
+  // Removes the kept blocks and calls free(memory) for each. Returns false if there were none.
   template <class Free>
   bool Clear(const Free& free) {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -57,11 +58,12 @@ class BlockCache {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     return in_use_;
   }
-  // Of blocks that were put back and are kept.
+  // Returns the bytes of the blocks that the cache keeps for reuse.
   int64_t kept_bytes() const {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     return kept_;
   }
+  // Returns the highest number of bytes that were ever in use.
   int64_t peak_bytes() const {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     return peak_;

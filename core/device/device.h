@@ -1,5 +1,5 @@
-// A device that computes and owns memory. Values of this class are made once by tools/ and passed
-// down; there is no "current device".
+// A device that computes and owns memory. Commands in tools/ create the devices once and pass them
+// on; there is no "current device".
 #ifndef DOPPIO_CORE_DEVICE_DEVICE_H_
 #define DOPPIO_CORE_DEVICE_DEVICE_H_
 
@@ -17,28 +17,29 @@ namespace doppio {
 
 enum class DeviceKind { kCpu, kCuda };
 
-// What factors of matrix products and convolutions may be rounded to; sums stay single. kTf32: 10
-// bits of mantissa (NVIDIA's tensor cores); kBFloat16: 7 bits (CPUs with instructions for it,
-// others compute as with kFloat32).
+// Precision to which the factors of matrix products and convolutions may be rounded. Sums are in
+// single precision. kTf32 has 10 bits of mantissa (NVIDIA's tensor cores), kBFloat16 has 7 bits (on
+// CPUs with bfloat16 instructions; other CPUs compute as with kFloat32).
 enum class MathMode { kFloat32, kTf32, kBFloat16 };
 
 inline const char* Name(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "CUDA"; }
 
-// Work that a device has taken down and does again as one (a CUDA graph).
+// A recorded sequence of device work that Run launches as a whole (a CUDA graph).
 class Recording {
  public:
   virtual ~Recording() = default;
   virtual void Run() = 0;
 };
 
-// Copies of a device's memory that the host reads later, so that neither waits for the other.
+// Asynchronous copies from a device to host memory, so that neither side waits for the other.
 class Download {
  public:
   virtual ~Download() = default;
-  // Copies to `offset` of the host's memory what is at `from` once the device has done what it was
-  // asked so far.
+  // Copies `bytes` bytes from device memory at `from` to `offset` of the host memory. The copy runs
+  // after all work that the device was given before this call.
   virtual void Start(int64_t offset, const void* from, int64_t bytes) = 0;
-  // Waits for all that was started. The memory stays as it is until the next Start.
+  // Blocks until all started copies are complete and returns the host memory. Its contents stay
+  // valid until the next Start.
   virtual const char* Wait() = 0;
 };
 
@@ -46,49 +47,58 @@ class Device {
  public:
   virtual ~Device() { DropAttached(); }
   virtual DeviceKind kind() const = 0;
-  virtual std::string name() const = 0;                  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
-  virtual std::string pci_bus_id() const { return ""; }  // "0000:3B:00.0"; "" for what is no board
+  virtual std::string name() const = 0;  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
+  // Returns "0000:3B:00.0", or "" if the device is not on a PCI bus.
+  virtual std::string pci_bus_id() const { return ""; }
 
-  // 64-byte aligned and zeroed (on the CPU touched first by the threads that compute). Throws
-  // MemoryError. Freed memory is kept for the next request of its size class.
+  // Returns zeroed memory with at least 64-byte alignment. On the CPU, the compute threads touch
+  // the memory first. Throws MemoryError. Free keeps the memory for the next request of its size
+  // class.
   virtual void* Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) noexcept = 0;
 
-  // Between this device and the host, or within the device; complete when they return.
+  // Copy between this device and the host, or within the device. Both return when the copy is
+  // complete.
   virtual void CopyFromHost(void* to, const void* from, int64_t bytes) = 0;
   virtual void CopyToHost(void* to, const void* from, int64_t bytes) = 0;
+  // Clears memory before any later work on the device. Does not block on a GPU.
   virtual void Zero(void* memory, int64_t bytes) = 0;
+  // Blocks until the device has finished all its work.
   virtual void Synchronize() = 0;
-  // Of so many bytes in all.
+  // Returns a Download with `bytes` bytes of host memory. The device must outlive the Download.
   virtual std::unique_ptr<Download> MakeDownload(int64_t bytes);
 
-  // Takes down what `work` asks of this device, without doing it; `work` must ask for the same
-  // every time, and wait for nothing. Null where the device cannot; then nothing was done.
+  // Records the work that `work` gives to this device, without executing it. `work` must give the
+  // device the same work every time and must not wait for the device. Returns null if the work
+  // cannot be recorded; in this case nothing was executed.
   virtual std::unique_ptr<Recording> Record(const std::function<void()>& /*work*/) {
     return nullptr;
   }
 
+  // Bytes allocated now, and the highest value so far. Kept free blocks do not count.
   virtual int64_t bytes_in_use() const = 0;
   virtual int64_t peak_bytes() const = 0;
-  // What Allocate could still hand out in all; -1 when nobody knows.
+  // Returns the number of bytes that Allocate could still provide in total, or -1 if unknown.
   virtual int64_t free_bytes() { return -1; }
 
-  // What single-precision products may be rounded to on the way; set before anything is made for
-  // the device.
+  // Precision to which factors of single-precision products may be rounded. Set it before any
+  // kernel is created for the device.
   MathMode math() const { return math_; }
   void set_math(MathMode math) { math_ = math; }
-  // Likewise, for devices whose libraries offer several algorithms: the most memory one may work
-  // in, and whether only those count that give the same bits every time.
+  // Limits for libraries that offer several algorithms: the largest scratch memory that an
+  // algorithm may use, and whether only algorithms with bitwise reproducible results are allowed.
+  // Set them before any kernel is created for the device.
   int64_t workspace_bytes() const { return workspace_bytes_; }
   void set_workspace_bytes(int64_t bytes) { workspace_bytes_ = bytes; }
   bool deterministic() const { return deterministic_; }
   void set_deterministic(bool deterministic) { deterministic_ = deterministic; }
-  // Whether work that is the same in every pass is to be recorded, where the device can.
+  // If true and if the device can record, work that is identical in every pass is recorded.
   bool records() const { return records_; }
   void set_records(bool records) { records_ = records; }
 
-  // What higher floors keep for a device, such as the handle of a library: made as T(this) by the
-  // first call. The last one made goes first, so a thing may use what was there before it.
+  // Returns an object that higher-level code keeps for this device, such as a library handle. The
+  // first call with `key` creates it as T(this); the device owns it. Objects are destroyed in
+  // reverse order of creation, so an object may use those that existed before it.
   template <class T>
   T& Attached(const std::string& key) {
     for (const auto& [name, kept] : attached_) {
@@ -100,7 +110,7 @@ class Device {
   }
 
  protected:
-  // For destructors, while the device still works.
+  // Subclass destructors call this while the device still works.
   void DropAttached() {
     while (!attached_.empty()) attached_.pop_back();
   }
@@ -110,10 +120,10 @@ class Device {
   int64_t workspace_bytes_ = int64_t{512} << 20;
   bool deterministic_ = false;
   bool records_ = true;
-  std::vector<std::pair<std::string, std::shared_ptr<void>>> attached_;  // as they were made
+  std::vector<std::pair<std::string, std::shared_ptr<void>>> attached_;  // in order of creation
 };
 
-// Owns a block of a device's memory.
+// Owns a block of a device's memory. The device must outlive the Buffer. Movable.
 class Buffer {
  public:
   Buffer() = default;
@@ -143,21 +153,22 @@ class Buffer {
 
 std::unique_ptr<Device> MakeCpuDevice();
 
-// What `device_query` prints and `--gpu` checks: accelerators register a lister and a maker where
-// they are linked in; a CPU-only build has none.
+// A device as `device_query` lists it and `--gpu` checks it. Each linked accelerator registers
+// functions that list and create its devices; a CPU-only build has none.
 struct DeviceInfo {
   int index = 0;
   std::string name;
   std::string description;  // compute capability, memory, driver
-  std::string pci_bus_id;   // as Device::pci_bus_id
-  std::string unusable;     // empty, or why the device cannot be used
+  std::string pci_bus_id;   // see Device::pci_bus_id
+  std::string unusable;     // the reason why the device cannot be used, or ""
 };
 struct DeviceBackend {
-  // Never empty: throws DeviceError, with what to do, when there is no driver or no device.
+  // Returns at least one device. Throws DeviceError, with advice, if there is no driver or no
+  // device.
   std::vector<DeviceInfo> (*list)();
   std::unique_ptr<Device> (*make)(int index);
 };
-using DeviceBackends = Registry<DeviceBackend>;  // by name: "CUDA"
+using DeviceBackends = Registry<DeviceBackend>;  // keyed by Name(DeviceKind), e.g. "CUDA"
 
 }  // namespace doppio
 

@@ -1,6 +1,6 @@
-// When a device does what it is asked for. A mark is put behind everything asked so far, and nobody
-// waits for it; when it was reached is read later. Devices without a kind of clock of their own do
-// everything at once, by the host's clock.
+// Measures when a device executes its work. Mark() puts a mark behind all work given to the device
+// so far and does not block; Read() later returns the time at which the device reached each mark.
+// Devices without a registered clock execute work immediately, so the host's clock serves them.
 #ifndef DOPPIO_CORE_DEVICE_DEVICE_CLOCK_H_
 #define DOPPIO_CORE_DEVICE_DEVICE_CLOCK_H_
 
@@ -13,22 +13,23 @@
 
 namespace doppio {
 
-// Used by the thread that asks the device.
+// Used only by the thread that gives work to the device. Not thread-safe.
 class DeviceClock {
  public:
   virtual ~DeviceClock() = default;
-  // Waits for the device and compares its clock with the host's.
+  // Synchronises with the device and aligns its clock with the host's. Discards all marks.
   virtual void Start() = 0;
-  // Returns the mark's number: 0 for the first after Start or Read, then 1 and so on.
+  // Returns the index of the mark: 0 for the first mark after Start or Read, then 1 and so on.
   virtual int Mark() = 0;
-  // Waits for the last mark. When each was reached, in ns of MonotonicNs (core/base/timeline.h).
+  // Blocks until the device has reached the last mark. Returns the time of each mark in ns of
+  // MonotonicNs (core/base/timeline.h) and discards the marks.
   virtual std::vector<int64_t> Read() = 0;
 };
 
-// `device` outlives the clock.
+// `device` must outlive the clock.
 std::unique_ptr<DeviceClock> MakeDeviceClock(Device* device);
 
-// By Name(DeviceKind).
+// Keyed by Name(DeviceKind).
 using DeviceClocks = Registry<std::unique_ptr<DeviceClock> (*)(Device* device)>;
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// What the .cu and _cuda.cc files share: the check of CUDA's results, the stream of a device, and
-// the shape of a launch. Light enough for nvcc: no protobuf, no glog.
+// Shared by all .cu and _cuda.cc files: error checks, streams, pinned memory and launch sizes.
+// Keeps compilation by nvcc fast: includes neither protobuf nor glog.
 #ifndef DOPPIO_CORE_DEVICE_DEVICE_CUDA_H_
 #define DOPPIO_CORE_DEVICE_DEVICE_CUDA_H_
 
@@ -15,37 +15,40 @@
 
 namespace doppio {
 
-// Cuda(cudaStreamSynchronize(stream), "waiting for", name): throws DeviceError unless the result is
-// success.
+// Throws DeviceError unless `result` is cudaSuccess. Usage: Cuda(cudaStreamSynchronize(stream),
+// "waiting for", name).
 inline void Cuda(cudaError_t result, const char* doing, const std::string& what = std::string()) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // the next call must not report it again
+  cudaGetLastError();  // otherwise the next call would report the error again
   throw DeviceError("CUDA failed at " + std::string(doing) + (what.empty() ? "" : " ") + what +
                     ": " + cudaGetErrorString(result) + " (" + cudaGetErrorName(result) + ")");
 }
 
-// Where work for a GPU is enqueued.
+// The stream on which a GPU's work is enqueued.
 struct Gpu {
   cudaStream_t stream = nullptr;
 };
 class GpuDevice : public Device {
  public:
   DeviceKind kind() const final { return DeviceKind::kCuda; }
-  // Makes the device the calling thread's current one, as launches need.
+  // Returns the device's stream and makes the device the calling thread's current device, as kernel
+  // launches require.
   virtual Gpu gpu() = 0;
 };
+// Returns GpuDevice::gpu() of `device`, whose kind must be kCuda.
 inline Gpu GpuOf(Device* device) {
   DOPPIO_CHECK(device->kind() == DeviceKind::kCuda, device->name());
   return static_cast<GpuDevice*>(device)->gpu();
 }
 
-// Within the device, in the order of its stream.
+// Copies within the device, in stream order. Returns immediately.
 void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes);
 
-// From pinned memory, in the order of the device's stream; the caller goes on at once.
+// Copies from pinned host memory to the device, in stream order. Returns immediately, so `from`
+// must stay unchanged until the copy is complete.
 void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes);
 
-// Host memory that a device reads and writes by itself, at full speed.
+// Pinned host memory, which the device can access directly and at full speed.
 class PinnedBuffer {
  public:
   PinnedBuffer(Device* device, int64_t bytes);
@@ -58,15 +61,16 @@ class PinnedBuffer {
   void* data_ = nullptr;
 };
 
-// A point in a device's stream that the host can wait for.
+// A point in a device's stream for which the host can wait. `device` must outlive the Fence.
 class Fence {
  public:
   explicit Fence(Device* device);
   ~Fence();
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
+  // Sets the fence behind all work that the device was given so far.
   void Record();
-  // Until the device has passed the last Record; at once before the first.
+  // Blocks until the device has passed the last Record. Returns immediately if there was none.
   void Wait();
 
  private:
@@ -74,26 +78,28 @@ class Fence {
   cudaEvent_t event_ = nullptr;
 };
 
-// The one stream that a device computes on, and from this call on the device is the calling
-// thread's current one, as launches need. `device` is of kind kCuda. Everything the Device does to
-// memory is in the order of this stream; other streams wait for it by an event.
+// Returns the only stream on which `device`, of kind kCuda, computes. Also makes the device the
+// calling thread's current device, as kernel launches require. All memory operations of the Device
+// run in the order of this stream; other streams must synchronise with it by events.
 cudaStream_t CudaStream(Device* device);
 
-// The compute capabilities that this program has kernels for, as 100 major + 10 minor, ascending;
-// the last one can be translated for newer devices as well.
+// Returns the compute capabilities that this program contains kernels for, as 100 * major + 10 *
+// minor, in ascending order. The driver can also translate the kernels of the last one for newer
+// devices.
 const std::vector<int>& CompiledArchs();
 
 constexpr int kThreadsPerBlock = 256;
 
-constexpr int kPackBytes =
-    16;  // what one instruction of a thread can move, from addresses that are multiples of it
-// Whether packs may begin at all of these addresses.
+// Bytes that one load or store of a thread can move. Addresses must be multiples of it.
+constexpr int kPackBytes = 16;
+// Returns true if all addresses are multiples of kPackBytes.
 template <class... T>
 bool PacksFit(const T*... p) {
   return ((reinterpret_cast<uintptr_t>(p) % kPackBytes == 0) && ...);
 }
 
-// Blocks of a grid-stride kernel over `items`: enough to fill any device several times.
+// Returns the number of blocks for a grid-stride kernel over `items`. The upper limit of 8192
+// blocks fills any device several times.
 inline unsigned BlocksFor(int64_t items) {
   constexpr int64_t kMost = 8192;
   return static_cast<unsigned>(

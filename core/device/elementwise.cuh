@@ -1,8 +1,9 @@
-// Element-wise CUDA code, bound by memory: a thread moves packs of neighbours, 16 bytes or more at
-// once, where addresses allow it, and single elements where they do not and at the end. Elements
-// are stored as float, Half or BFloat16 and computed with as float.
+// Element-wise CUDA code, which is limited by memory bandwidth. A thread moves packs of consecutive
+// elements with accesses of 16 bytes if all addresses are aligned, and single elements if they are
+// not, and for the remainder. Elements are stored as float, Half or BFloat16; computing is in
+// float.
 //
-// Only for .cu files; static as in launch.cuh.
+// Only for .cu files. Functions are static for the reason given in launch.cuh.
 #ifndef DOPPIO_CORE_DEVICE_ELEMENTWISE_CUH_
 #define DOPPIO_CORE_DEVICE_ELEMENTWISE_CUH_
 
@@ -16,6 +17,7 @@
 
 namespace doppio {
 
+// Consecutive elements that are loaded and stored together.
 template <class T, int kWidth>
 struct alignas(std::min<size_t>(kPackBytes, kWidth * sizeof(T))) Pack {
   T v[kWidth];
@@ -30,8 +32,8 @@ __host__ __device__ void StorePack(const Pack<T, kWidth>& pack, T* to) {
   *reinterpret_cast<Pack<T, kWidth>*>(to) = pack;
 }
 
-// The same for packs of kPackBytes that come from several branches: there an assignment would
-// become several stores.
+// Stores a pack of kPackBytes bytes whose value comes from several branches. A plain assignment
+// would be split into several stores in this case.
 template <class T, int kWidth>
 __host__ __device__ void StorePackAtOnce(const Pack<T, kWidth>& pack, T* to) {
   static_assert(sizeof pack == kPackBytes, "one store");
@@ -44,7 +46,7 @@ __host__ __device__ void StorePackAtOnce(const Pack<T, kWidth>& pack, T* to) {
 #endif
 }
 
-// Neighbouring elements while they are computed with.
+// Consecutive elements, widened to float for computing.
 template <int kWidth>
 struct Lanes {
   float v[kWidth];
@@ -64,8 +66,8 @@ struct Lanes {
   }
 };
 
-// Elements that make a pack of the narrowest of these types; of wider ones they are several
-// accesses.
+// Number of elements in a pack of the narrowest of these types. A pack of a wider type takes
+// several accesses.
 template <class... T>
 constexpr int kPackWidth = kPackBytes / static_cast<int>(std::min({sizeof(T)...}));
 
@@ -85,7 +87,8 @@ struct Body {
   }
 };
 
-// Everything is read before anything is written, so that `out` may be any of the inputs.
+// Computes out = f(in...). Each pack is read from all inputs before it is written, so `out` may be
+// one of the inputs.
 template <class F, class Out, class... In>
 struct Map {
   F f;
@@ -113,15 +116,15 @@ struct Map {
 
 }  // namespace elementwise
 
-// f.Run<kWidth>(i) for packs of elements from i on, f.Run<1>(i) for those left over; only such ones
-// unless `packed`.
+// Calls f.Run<kWidth>(i) for every pack of elements [i, i + kWidth), and f.Run<1>(i) for the
+// remaining elements. Calls only f.Run<1> if `packed` is false.
 template <int kWidth, class F>
 static void ForEachPack(const Gpu& gpu, int64_t n, bool packed, const char* what, const F& f) {
   const int64_t packs = packed ? n / kWidth : 0;
   ForEachIndex(gpu, n - packs * (kWidth - 1), what, elementwise::Body<kWidth, F>{f, packs});
 }
 
-// out[i] = f(in[i]...) for every i in [0, n); `out` may be any of `in`.
+// Sets out[i] = f(in[i]...) for every i in [0, n). `out` may be one of `in`.
 template <class F, class Out, class... In>
 static void MapElements(const Gpu& gpu, int64_t n, const char* what, Out* out, const F& f,
                         const In*... in) {

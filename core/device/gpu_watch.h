@@ -1,4 +1,4 @@
-// Looks at a GPU at regular times while it works, from a thread of its own that sleeps in between.
+// Samples a GPU's utilisation, temperature and power at regular intervals from its own thread.
 #ifndef DOPPIO_CORE_DEVICE_GPU_WATCH_H_
 #define DOPPIO_CORE_DEVICE_GPU_WATCH_H_
 
@@ -14,7 +14,8 @@
 
 namespace doppio {
 
-// Of all readings that had the number in question.
+// Statistics over all readings. Each number covers the readings that contain it and is absent if no
+// reading does.
 struct GpuSummary {
   int64_t readings = 0;
   std::optional<double> mean_utilization_percent;
@@ -23,16 +24,17 @@ struct GpuSummary {
 
 class GpuWatch {
  public:
-  // Calls `read` on the thread, the first time after one interval, so that what was before does not
-  // count. `read` must not throw.
+  // Starts a thread that calls `read` once per `interval`. The first call happens after one
+  // interval, so work before the watch does not count. `read` must not throw.
   explicit GpuWatch(std::function<GpuReading()> read,
                     std::chrono::milliseconds interval = std::chrono::milliseconds(1000));
   ~GpuWatch() { Stop(); }
 
-  // No reading any more when it returns; may be called again.
+  // Stops the readings and joins the thread. May be called more than once.
   void Stop();
 
-  // Without numbers before the first one.
+  // Return the last reading, and the statistics so far. Both are empty before the first reading.
+  // Thread-safe.
   GpuReading Latest() const;
   GpuSummary Summary() const;
 

@@ -1,5 +1,5 @@
-// Which GPUs this machine shows, and whether this program can use them. Asking creates nothing on
-// them.
+// Lists the GPUs of this machine and tells whether this program can use them. These queries create
+// no context on a GPU.
 #ifndef DOPPIO_CORE_DEVICE_GPUS_CUDA_H_
 #define DOPPIO_CORE_DEVICE_GPUS_CUDA_H_
 
@@ -10,19 +10,21 @@
 
 namespace doppio {
 
-// Throws DeviceError, with what to do, when there is no driver, no GPU, or the driver is too old.
+// Returns all GPUs that CUDA shows. Throws DeviceError, with advice, if there is no driver, if
+// there is no GPU, or if the driver is too old.
 std::vector<DeviceInfo> ListGpus();
 
-// The GPU of this number. Throws DeviceError, naming those that exist, when there is none or it
-// cannot be used.
+// Returns GPU number `index`. Throws DeviceError if this GPU does not exist (the message lists
+// those that do) or cannot be used.
 DeviceInfo UsableGpu(int index);
 
-// Why a driver that supports CUDA `supported` does not run a program of CUDA `needed` (13000 is
-// 13.0), and what to do. `installed` is the driver's own version, or empty.
+// Returns why a driver that supports CUDA version `supported` cannot run a program that needs CUDA
+// version `needed` (13000 is 13.0), with advice. `installed` is the driver's own version, or "" if
+// unknown.
 std::string WhyDriverTooOld(int supported, int needed, const std::string& installed);
 
-// Empty, or why code compiled for `archs` (as CompiledArchs) does not run on this compute
-// capability.
+// Returns "" if code compiled for `archs` (see CompiledArchs) runs on a device of this compute
+// capability, else the reason why it does not.
 std::string WhyNoCode(int major, int minor, const std::vector<int>& archs);
 
 }  // namespace doppio

@@ -1,11 +1,12 @@
-// Host memory in which blocks of a device wait while others use their place. The copies run beside
-// what the device computes, where it can do both; each call is an order, in line with the caller's
-// other work on the device:
+// Host memory for blocks of a device, so that other blocks can use the device memory in the
+// meantime. On devices that support it, the copies overlap with computing. Each call is
+// asynchronous and ordered with the caller's other work on the device:
 //
-//   Save(i)      the block as all work so far leaves it begins its way to the host
-//   Saved(i)     work from here on may write over the block
-//   Fetch(i)     the block begins its way back; all work so far is done with its place
-//   Fetched(i)   work from here on sees the block
+//   Save(i)      starts copying block i to the host, after all previous work
+//   Saved(i)     later work may overwrite the memory of block i
+//   Fetch(i)     starts copying block i back, after all previous work, which must have finished
+//                using this memory
+//   Fetched(i)   later work sees the contents of block i
 #ifndef DOPPIO_CORE_DEVICE_HOST_STORE_H_
 #define DOPPIO_CORE_DEVICE_HOST_STORE_H_
 
@@ -17,7 +18,7 @@
 
 namespace doppio {
 
-// A block of a device's memory.
+// A block of a device's memory. Not owned.
 struct StoredBlock {
   void* memory = nullptr;
   int64_t bytes = 0;
@@ -32,11 +33,11 @@ class HostStore {
   virtual void Fetched(int block) = 0;
 };
 
-// Room for all `blocks`; they outlive it. The store of the device's kind, else one that copies at
-// once.
+// Returns a store with host memory for all `blocks`, which must outlive the store. If no store is
+// registered for the kind of `device`, the returned store copies synchronously.
 std::unique_ptr<HostStore> MakeHostStore(Device* device, std::vector<StoredBlock> blocks);
 
-// Devices that copy beside their computing register theirs, by Name(DeviceKind).
+// Registry of the devices that copy while they compute, keyed by Name(DeviceKind).
 using HostStoreMakers = Registry<std::unique_ptr<HostStore> (*)(
     Device* device, const std::vector<StoredBlock>& blocks)>;
 

@@ -1,8 +1,8 @@
-// How CUDA code runs: over indices, and sums over rows. What is to be done is given as host/device
-// functions.
+// Launches CUDA kernels over indices, and reductions over rows. Callers pass the computation as
+// host/device functions.
 //
-// Only for .cu files. Bodies are lambdas marked DOPPIO_BODY; an enclosing function must not be
-// private to a class.
+// Only for .cu files. The functions are lambdas marked DOPPIO_BODY. The function that contains such
+// a lambda must not be a private member of a class (a restriction of nvcc).
 #ifndef DOPPIO_CORE_DEVICE_LAUNCH_CUH_
 #define DOPPIO_CORE_DEVICE_LAUNCH_CUH_
 
@@ -14,9 +14,9 @@
 
 namespace doppio {
 
-// Runs kernel(args...) with `blocks` blocks of kThreadsPerBlock threads, in the order of the
-// device's stream. Throws DeviceError, which names `what`, if CUDA rejects the launch; a failure
-// inside the kernel shows at the next synchronisation.
+// Launches kernel(args...) with `blocks` blocks of kThreadsPerBlock threads, in stream order.
+// Throws DeviceError, naming `what`, if CUDA rejects the launch. A failure inside the kernel
+// appears at the next synchronisation.
 template <class... Parameters, class... Args>
 static void Launch(const Gpu& gpu, const char* what, void (*kernel)(Parameters...), unsigned blocks,
                    const Args&... args) {
@@ -37,7 +37,8 @@ __global__ void RunForEach(int64_t n, const F f) {
     f(i);
 }
 
-// Sums of the threads of a block, always added in the same order; valid in thread 0.
+// Combines the values of all threads of a block, always in the same order. The result is valid in
+// thread 0. All threads of the block must call it.
 template <class Sum, class Combine>
 __device__ Sum CombineBlock(Sum mine, const Combine& combine) {
   alignas(16) __shared__ unsigned char room[kThreadsPerBlock * sizeof(Sum)];
@@ -48,12 +49,13 @@ __device__ Sum CombineBlock(Sum mine, const Combine& combine) {
     if (threadIdx.x < half)
       sums[threadIdx.x] = combine(sums[threadIdx.x], sums[threadIdx.x + half]);
   }
-  const Sum own = sums[threadIdx.x];  // the others do not wait for what thread 0 has just written
-  __syncthreads();                    // the room is free again
+  // No barrier is needed: the result is valid only in thread 0, which wrote it.
+  const Sum own = sums[threadIdx.x];
+  __syncthreads();  // the shared memory can be reused after this barrier
   return own;
 }
 
-// A block for each (row, part): partial[row * parts + part].
+// Reduces part `part` of row `row` to partial[row * parts + part]. One block handles each part.
 template <class Sum, class Map, class Combine>
 __global__ void RunReduceParts(int64_t rows, int64_t cols, int64_t parts, Sum zero, const Map map,
                                const Combine combine, Sum* partial) {
@@ -69,7 +71,7 @@ __global__ void RunReduceParts(int64_t rows, int64_t cols, int64_t parts, Sum ze
   }
 }
 
-// A block for each row, which finishes it as well.
+// Reduces each row with one block and calls `finish` with the sum.
 template <class Sum, class Map, class Combine, class Finish>
 __global__ void RunReduceRows(int64_t rows, int64_t cols, Sum zero, const Map map,
                               const Combine combine, const Finish finish) {
@@ -81,7 +83,7 @@ __global__ void RunReduceRows(int64_t rows, int64_t cols, Sum zero, const Map ma
   }
 }
 
-// A thread for each row: short rows, or few elements to add up.
+// Reduces one row on one thread. For short rows.
 template <class Sum, class Map, class Combine, class Finish>
 __host__ __device__ void ReduceRow(int64_t row, int64_t cols, Sum zero, const Map& map,
                                    const Combine& combine, const Finish& finish) {
@@ -90,11 +92,12 @@ __host__ __device__ void ReduceRow(int64_t row, int64_t cols, Sum zero, const Ma
   finish(row, sum);
 }
 
-constexpr int64_t kShortRow = 32;  // elements that one thread may as well add up
-constexpr int64_t kPartOfRow =
-    8192;  // elements worth a block of their own where there are few rows
-constexpr int64_t kMostParts = 1024;  // several blocks for each multiprocessor of a large GPU
+constexpr int64_t kShortRow = 32;  // a row of at most 32 elements is reduced by one thread
+// If there are few rows, a row is split into parts of at least this many elements, one per block.
+constexpr int64_t kPartOfRow = 8192;
+constexpr int64_t kMostParts = 1024;  // several blocks per multiprocessor of a large GPU
 
+// Returns the number of parts into which each row is split.
 inline int64_t PartsOf(int64_t rows, int64_t cols) {
   if (rows >= 1024 || cols < 2 * kPartOfRow) return 1;
   return std::clamp<int64_t>(std::min(cols / kPartOfRow, 2048 / std::max<int64_t>(1, rows)), 1,
@@ -103,17 +106,17 @@ inline int64_t PartsOf(int64_t rows, int64_t cols) {
 
 }  // namespace launch
 
-// Functions with bodies are `static`: nvcc numbers lambdas by file, and the linker would take one
-// file's for another's.
+// Functions that contain a DOPPIO_BODY are static: nvcc numbers lambdas per file, so the linker
+// could replace a function by one of another file.
 
-// f(i) for every i in [0, n). `what` names it in error messages.
+// Calls f(i) for every i in [0, n). `what` names the work in error messages.
 template <class F>
 static void ForEachIndex(const Gpu& gpu, int64_t n, const char* what, const F& f) {
   if (n <= 0) return;
   Launch(gpu, what, &launch::RunForEach<F>, BlocksFor(n), n, f);
 }
 
-// Memory that ReduceRows works in.
+// Returns the bytes of scratch memory that ReduceRows needs.
 template <class Sum>
 int64_t ReduceRowsBytes(int64_t rows, int64_t cols) {
   const int64_t parts = launch::PartsOf(rows, cols);
@@ -124,7 +127,8 @@ namespace launch {
 
 constexpr int64_t kMostBlocks = 65535;
 
-// A block, or a thread, for each row.
+// Reduces each row without splitting it, with one thread for a short row and one block for a long
+// row.
 template <class Sum, class Map, class Combine, class Finish>
 static void ReduceWholeRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero,
                             const Map& map, const Combine& combine, const Finish& finish) {
@@ -141,9 +145,9 @@ static void ReduceWholeRows(const Gpu& gpu, int64_t rows, int64_t cols, const ch
 
 }  // namespace launch
 
-// finish(row, sum) for every row, where sum combines map(row, c) for c in [0, cols), starting with
-// `zero`. The order of additions depends on the sizes only. `Sum` is a number or a small struct of
-// numbers. `room`: ReduceRowsBytes.
+// Calls finish(row, sum) for every row, where `sum` combines map(row, c) for all columns c < cols.
+// `zero` is the neutral element of `combine`. The order of additions depends only on the sizes.
+// `Sum` is a number or a small struct of numbers. `room` is device memory of ReduceRowsBytes bytes.
 template <class Sum, class Map, class Combine, class Finish>
 static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero,
                        const Map& map, const Combine& combine, const Finish& finish, void* room) {

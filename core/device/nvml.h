@@ -1,6 +1,6 @@
-// The NVIDIA driver's management library: how busy, full, hot and thirsty a GPU is. It comes with
-// the driver and is opened at run time, in CPU builds too; what a board or a driver does not tell
-// is absent and never an error.
+// NVIDIA's management library (NVML): utilisation, memory, temperature and power of GPUs. The
+// library is part of the driver and is opened at run time, in CPU-only builds too. Values that a
+// board or a driver does not report are absent; this is not an error.
 #ifndef DOPPIO_CORE_DEVICE_NVML_H_
 #define DOPPIO_CORE_DEVICE_NVML_H_
 
@@ -11,34 +11,36 @@
 
 namespace doppio {
 
-// Of one moment.
+// The state of a GPU at one moment.
 struct GpuReading {
-  // Of the driver's last sampling period the share in which some kernel ran.
+  // Percentage of the driver's last sampling period in which at least one kernel was running.
   std::optional<double> utilization_percent;
-  std::optional<int64_t> memory_used_bytes, memory_total_bytes;  // by all processes
+  std::optional<int64_t> memory_used_bytes, memory_total_bytes;  // of all processes
   std::optional<double> power_watts, power_limit_watts;
   std::optional<double> temperature_celsius;
 };
 
-// Safe from any thread.
+// Thread-safe.
 class Nvml {
  public:
-  // A GPU as the library knows it.
+  // NVML's identifier of a GPU.
   using Handle = void*;
 
-  // Throws DeviceError when the library is not there, is too old, or finds no driver.
+  // Throws DeviceError if the library is missing, is too old, or finds no driver.
   explicit Nvml(const std::string& file = "libnvidia-ml.so.1");
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  std::string driver_version() const;  // "580.65.06"; "" when it does not say
-  // All that the driver shows. CUDA_VISIBLE_DEVICES hides none here, so CUDA's numbers are other
-  // ones.
+  std::string driver_version() const;  // "580.65.06"; "" if unknown
+  // Returns all GPUs that the driver shows, including those that CUDA_VISIBLE_DEVICES hides from
+  // CUDA. The order can therefore differ from CUDA's device numbers.
   std::vector<Handle> Gpus() const;
-  // The GPU that CUDA calls so ("0000:3B:00.0"), or nothing.
+  // Returns the GPU with CUDA's identifier `pci_bus_id` ("0000:3B:00.0"), or nullopt if there is
+  // none.
   std::optional<Handle> Find(const std::string& pci_bus_id) const;
-  std::string NameOf(Handle gpu) const;  // "" when it does not say
+  std::string NameOf(Handle gpu) const;  // "" if unknown
+  // Returns the current state of `gpu`.
   GpuReading Read(Handle gpu) const;
 
  private:
@@ -54,7 +56,7 @@ class Nvml {
   Result (*init_)() = nullptr;
   Result (*shutdown_)() = nullptr;
   Result (*by_pci_bus_id_)(const char*, Handle*) = nullptr;
-  // Null where the library has no such function.
+  // Null if the library lacks the function.
   Result (*system_driver_version_)(char*, unsigned int) = nullptr;
   Result (*count_)(unsigned int*) = nullptr;
   Result (*by_index_)(unsigned int, Handle*) = nullptr;
@@ -62,7 +64,7 @@ class Nvml {
   Result (*utilization_)(Handle, Utilization*) = nullptr;
   Result (*memory_)(Handle, Memory*) = nullptr;
   Result (*power_)(Handle, unsigned int*) = nullptr;        // milliwatts
-  Result (*power_limit_)(Handle, unsigned int*) = nullptr;  // likewise
+  Result (*power_limit_)(Handle, unsigned int*) = nullptr;  // milliwatts
   Result (*temperature_)(Handle, int, unsigned int*) = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Copies from pinned host memory to a device on a stream of their own, so that the next batch
-// travels while the device computes with the one before.
+// Copies from pinned host memory to a device on a separate stream, so that the upload of the next
+// batch overlaps with computing on the current one.
 #ifndef DOPPIO_CORE_DEVICE_UPLOAD_STREAM_CUDA_H_
 #define DOPPIO_CORE_DEVICE_UPLOAD_STREAM_CUDA_H_
 
@@ -11,33 +11,33 @@
 
 namespace doppio {
 
-// A ring of slots, each with pinned host memory and device memory. For each batch, in this order:
-// Fill, Send, Take, Release. Up to `slots` batches may be between Send and Release, so a batch may
-// be sent before the one before it is taken. Used by one thread at a time.
+// A ring of slots, each with pinned host memory and device memory. The calls for each batch are
+// Fill, Send, Take and Release, in this order. Up to `slots` batches can be between Send and
+// Release, so a batch can be sent before the previous one is taken. Not thread-safe.
 class UploadStream {
  public:
   static constexpr int kSlots = 2;
 
-  // For batches of at most `bytes`; `device`, of kind kCuda, outlives the object. The device memory
-  // of a slot is allocated by the first Send that needs it.
+  // For batches of at most `bytes` bytes. `device` must be of kind kCuda and outlive this object.
+  // The first Send to a slot allocates the slot's device memory.
   UploadStream(Device* device, int64_t bytes, int slots = kSlots);
-  // Waits until all copies are done.
+  // Blocks until all copies are complete.
   ~UploadStream();
   UploadStream(const UploadStream&) = delete;
   UploadStream& operator=(const UploadStream&) = delete;
 
-  // Pinned memory for the next batch. Waits until the device has copied the batch that was sent
-  // from this memory last, which is the only wait of the host.
+  // Returns pinned memory for the next batch. Blocks until the device has copied the batch that was
+  // last sent from this memory. No other function except the destructor blocks the host.
   void* Fill();
-  // Starts one copy of the first `bytes` of the memory that Fill returned. The copy begins once the
-  // device has computed all that was asked of it before the slot's last Release.
+  // Starts copying the first `bytes` bytes of the memory that Fill returned. The copy runs after
+  // all work that the device was given before the slot's last Release.
   void Send(int64_t bytes);
-  // The device memory of the oldest batch that was sent and not taken. Work that the device is
-  // asked to do from this call on comes after the copy.
+  // Returns the device memory of the oldest batch that was sent but not taken. Device work enqueued
+  // after this call runs after the copy.
   const void* Take();
-  // All work that reads the memory of the last Take has been asked of the device.
+  // Declares that all work that reads the memory of the last Take has been enqueued.
   void Release();
-  // Takes and releases all batches that were sent and not taken.
+  // Takes and releases all batches that were sent but not taken.
   void Drop();
 
  private:
@@ -47,7 +47,7 @@ class UploadStream {
   Device* const device_;
   cudaStream_t stream_ = nullptr;
   std::vector<std::unique_ptr<Slot>> slots_;
-  int64_t sent_ = 0, taken_ = 0, released_ = 0;  // batches
+  int64_t sent_ = 0, taken_ = 0, released_ = 0;  // numbers of batches
 };
 
 }  // namespace doppio

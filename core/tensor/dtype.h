@@ -1,4 +1,4 @@
-// Element types and the one switch from a runtime type to a template parameter.
+// Element types, and dispatch from a runtime type to a template parameter.
 #ifndef DOPPIO_CORE_TENSOR_DTYPE_H_
 #define DOPPIO_CORE_TENSOR_DTYPE_H_
 
@@ -46,7 +46,8 @@ inline const char* Name(DType type) {
   return "?";
 }
 
-// Calls f(float{}) or f(double{}): the two types that the plain CPU kernels compute in.
+// Calls f with a value of the C++ type of `type`: float{} or double{}, the two types that the plain
+// CPU kernels compute in.
 template <class F>
 auto DispatchFloat(DType type, F&& f) {
   DOPPIO_CHECK(type == DType::kFloat32 || type == DType::kFloat64, Name(type));
@@ -55,7 +56,7 @@ auto DispatchFloat(DType type, F&& f) {
 
 inline bool Is16Bit(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
 
-// Calls f(float{}), f(Half{}) or f(BFloat16{}): what activations and their gradients are stored as.
+// Calls f with float{}, Half{} or BFloat16{}, the storage types of activations and their gradients.
 template <class F>
 auto DispatchStored(DType type, F&& f) {
   DOPPIO_CHECK(type == DType::kFloat32 || Is16Bit(type), Name(type));
@@ -63,14 +64,14 @@ auto DispatchStored(DType type, F&& f) {
   return type == DType::kBFloat16 ? f(BFloat16{}) : f(float{});
 }
 
-// Both of the above: every type that has fractions.
+// Calls f with double{}, float{}, Half{} or BFloat16{}, i.e. for every floating-point type.
 template <class F>
 auto DispatchReal(DType type, F&& f) {
   if (type == DType::kFloat64) return f(double{});
   return DispatchStored(type, f);
 }
 
-// What numbers of type T are computed in.
+// The type in which numbers stored as T are computed: double for double, else float.
 template <class T>
 using ComputeType = std::conditional_t<std::is_same<T, double>::value, double, float>;
 

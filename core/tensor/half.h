@@ -1,5 +1,5 @@
-// The 16-bit types that activations may be stored as. Nobody computes in them: a value is widened
-// to float, and rounded to the nearest (ties to even) where it is stored.
+// The 16-bit storage types of activations. Kernels never compute in these types: values are widened
+// to float, and results are rounded to nearest, ties to even, when they are stored.
 #ifndef DOPPIO_CORE_TENSOR_HALF_H_
 #define DOPPIO_CORE_TENSOR_HALF_H_
 
@@ -22,7 +22,7 @@ DOPPIO_HD inline float FloatOf(uint32_t bits) {
   return value;
 }
 
-// IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits.
+// Rounds to IEEE 754 binary16: 1 sign bit, 5 exponent bits and 10 fraction bits.
 DOPPIO_HD inline uint16_t RoundToHalf(float value) {
 #ifdef __CUDA_ARCH__
   uint16_t narrow;
@@ -32,10 +32,10 @@ DOPPIO_HD inline uint16_t RoundToHalf(float value) {
   const uint32_t bits = BitsOf(value), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);  // NaN
   if (magnitude >= 0x477ff000u)
-    return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and more: infinity
+    return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above become infinity
   if (magnitude < 0x38800000u) {
-    // Below 2^-14 the step is 2^-24: adding 0.5 puts that step at the end of float's fraction,
-    // which rounds.
+    // Below 2^-14 the spacing of binary16 is 2^-24. Adding 0.5 makes 2^-24 the last bit of the
+    // float's fraction, so that the addition rounds.
     const uint32_t steps = BitsOf(FloatOf(magnitude) + 0.5f) - 0x3f000000u;
     return static_cast<uint16_t>(sign | steps);
   }
@@ -52,13 +52,14 @@ DOPPIO_HD inline float WidenHalf(uint16_t narrow) {
 #else
   const uint32_t sign = (narrow & 0x8000u) << 16, magnitude = narrow & 0x7fffu;
   if (magnitude >= 0x7c00u) return FloatOf(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-  // Read with float's exponent it is 2^112 times too small; subnormal numbers come out right, too.
+  // Read with float's exponent bias, the value is too small by a factor of 2^112. The
+  // multiplication is exact for subnormal numbers too.
   const float value = FloatOf(magnitude << 13) * 0x1p112f;
   return FloatOf(sign | BitsOf(value));
 #endif
 }
 
-// The upper half of a float: 1 sign, 8 exponent and 7 fraction bits.
+// Rounds to bfloat16, the upper half of a float: 1 sign bit, 8 exponent bits and 7 fraction bits.
 DOPPIO_HD inline uint16_t RoundToBFloat16(float value) {
 #ifdef __CUDA_ARCH__
   uint16_t narrow;
@@ -67,7 +68,7 @@ DOPPIO_HD inline uint16_t RoundToBFloat16(float value) {
 #else
   const uint32_t bits = BitsOf(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u)
-    return static_cast<uint16_t>(bits >> 16 | 0x40u);  // NaN stays one
+    return static_cast<uint16_t>(bits >> 16 | 0x40u);  // a NaN stays a NaN
   return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 #endif
 }

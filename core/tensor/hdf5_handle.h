@@ -1,4 +1,5 @@
-// An HDF5 id that is closed on every way out. Only for .cc files that include <hdf5.h>.
+// Owns an HDF5 identifier and closes it in the destructor. Only for .cc files that include
+// <hdf5.h>.
 #ifndef DOPPIO_CORE_TENSOR_HDF5_HANDLE_H_
 #define DOPPIO_CORE_TENSOR_HDF5_HANDLE_H_
 

@@ -1,5 +1,5 @@
-// The shape of an HDF5 data set. It is what the file states, so it is checked before anybody
-// allocates memory for it. Only for .cc files that include <hdf5.h>.
+// Reads the shape of an HDF5 data set. A file may state any shape, so the shape is checked before
+// memory is allocated for it. Only for .cc files that include <hdf5.h>.
 #ifndef DOPPIO_CORE_TENSOR_HDF5_SHAPE_H_
 #define DOPPIO_CORE_TENSOR_HDF5_SHAPE_H_
 
@@ -11,13 +11,15 @@
 
 namespace doppio {
 
-constexpr int64_t kHdf5AlwaysAllocated = int64_t{1} << 24;  // elements, whatever the file holds of them
+// Up to this many elements, memory is allocated however little data the file contains.
+constexpr int64_t kHdf5AlwaysAllocated = int64_t{1} << 24;
 
-// Returns true for data sets whose values may lie in other files.
+// Returns true if values of the data set may be stored in other files.
 bool Hdf5LiesElsewhere(hid_t dataset);
 
-// `what` begins the message: "data set 'x' of 'y.h5'". Throws FileError if the elements are more
-// than kMostElements, or far more than what the file holds of them can stand for.
+// Returns the shape of `dataset`. Throws FileError if it has more than kMostElements elements, or
+// far more data than the file can contain even when compressed. `what` starts the message, e.g.
+// "data set 'x' of 'y.h5'".
 Shape Hdf5ShapeOf(hid_t dataset, const std::string& what);
 
 }  // namespace doppio

@@ -1,4 +1,5 @@
-// The extents of an array, outermost first (N, C, H, W for images), and Caffe's rules for axes.
+// The extents of an array, outermost axis first (N, C, H, W for images), and Caffe's rules for
+// axes.
 #ifndef DOPPIO_CORE_TENSOR_SHAPE_H_
 #define DOPPIO_CORE_TENSOR_SHAPE_H_
 
@@ -21,7 +22,7 @@ class Shape {
   int64_t& operator[](int axis) { return dims_[static_cast<size_t>(axis)]; }
   const std::vector<int64_t>& dims() const { return dims_; }
 
-  // Elements in all axes, or in axes [begin, end).
+  // Return the number of elements in all axes, in axes [begin, rank), or in axes [begin, end).
   int64_t count() const { return count(0, rank()); }
   int64_t count(int begin) const { return count(begin, rank()); }
   int64_t count(int begin, int end) const {
@@ -30,18 +31,20 @@ class Shape {
     return n;
   }
 
-  // Extent by Caffe's legacy names: 1 for axes beyond the rank.
+  // Returns the extent of `axis`, or 1 if `axis` is beyond the rank. For Caffe's legacy names num,
+  // channels, height and width.
   int64_t dim_or_1(int axis) const { return axis < rank() ? (*this)[axis] : 1; }
 
-  // Whether `axis` (negative counts from the end) lies in [-rank, rank).
+  // Returns true if `axis` is in [-rank, rank). A negative axis counts from the end.
   bool has_axis(int axis) const { return axis >= -rank() && axis < rank(); }
+  // Returns `axis` as a non-negative number. `axis` must satisfy has_axis.
   int canonical_axis(int axis) const { return axis < 0 ? axis + rank() : axis; }
 
   void push_back(int64_t dim) { dims_.push_back(dim); }
   bool operator==(const Shape& other) const { return dims_ == other.dims_; }
   bool operator!=(const Shape& other) const { return dims_ != other.dims_; }
 
-  // "64x3x28x28"; "scalar" for rank 0.
+  // Returns, for example, "64x3x28x28"; "scalar" for rank 0.
   std::string ToString() const {
     if (dims_.empty()) return "scalar";
     std::string text;

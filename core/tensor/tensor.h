@@ -1,5 +1,5 @@
-// A typed view of memory on one device. It never owns: arenas and buffers (core/device) do, and
-// outlive it.
+// A typed view of memory on a device. A Tensor never owns its memory: an arena or a Buffer
+// (core/device) owns it and must outlive the Tensor.
 #ifndef DOPPIO_CORE_TENSOR_TENSOR_H_
 #define DOPPIO_CORE_TENSOR_TENSOR_H_
 
@@ -9,20 +9,22 @@
 
 namespace doppio {
 
-// What is known of a tensor before it has memory.
+// Properties of a tensor that do not depend on its memory.
 struct TensorSpec {
   Shape shape;
   DType dtype = DType::kFloat32;
   Layout layout;
 
-  // Elements in memory, padding included: what an element-wise pass over the memory covers.
+  // Returns the number of elements in memory, including padding. Element-wise passes over the
+  // memory cover all of them.
   int64_t stored() const { return layout.opaque() ? layout.stored() : shape.count(); }
-  // Storage it needs. At least one element, so that empty tensors have an address too.
+  // Returns the size of the tensor's memory in bytes. Empty tensors get room for one element, so
+  // that every tensor has an address.
   int64_t bytes() const { return (stored() > 0 ? stored() : 1) * ElementBytes(dtype); }
 };
 
 struct Tensor : TensorSpec {
-  void* raw = nullptr;  // null: absent (a gradient that nobody needs)
+  void* raw = nullptr;  // null if the tensor is absent, e.g. a gradient that is not needed
 
   Tensor() = default;
   Tensor(const TensorSpec& spec, void* memory) : TensorSpec(spec), raw(memory) {}
