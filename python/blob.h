@@ -1,5 +1,5 @@
-// A blob as scripts see it: values, gradients and a shape, of a net or of a layer that is written
-// in Python.
+// A blob as scripts see it: the values, gradients and shape of a blob of a net or of a layer
+// written in Python.
 #ifndef DOPPIO_PYTHON_BLOB_H_
 #define DOPPIO_PYTHON_BLOB_H_
 
@@ -12,19 +12,22 @@
 
 namespace doppio {
 
+// All functions require the GIL.
 class Blob {
  public:
   virtual ~Blob() = default;
   virtual Shape shape() = 0;
+  // Returns a writable array of the values.
   virtual pybind11::array data() = 0;
-  // Zeros where nobody computes a gradient.
+  // Returns a writable array of the gradients. The array contains zeros if no gradient is computed.
   virtual pybind11::array diff() = 0;
-  // Throws where the shape is not the caller's to choose.
+  // Throws UsageError if the caller may not change the shape.
   virtual void Reshape(const Shape& shape) = 0;
 };
 
-// Memory of NumPy's own: zeros at first and after a change of shape or type; what a script writes
-// there stays. Who keeps the array keeps the memory.
+// An array whose memory NumPy owns. Contains zeros at first and after a change of shape or type;
+// otherwise the values that a script writes are kept. A reference to the array keeps its memory
+// alive.
 class ZeroArray {
  public:
   pybind11::array Of(const Shape& shape, DType type = DType::kFloat32) {

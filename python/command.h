@@ -1,4 +1,5 @@
-// `_doppio.main`: runs pip's `doppio` command in a Python process.
+// Defines `_doppio.main`, which runs the `doppio` command of a pip installation in a Python
+// process.
 #ifndef DOPPIO_PYTHON_COMMAND_H_
 #define DOPPIO_PYTHON_COMMAND_H_
 
@@ -6,9 +7,9 @@
 
 namespace doppio {
 
-// Adds main(arguments, path). It runs the command that `arguments` (bytes; the first one is the
-// program's name) ask for, and returns the exit code. Commands start `path` to run the program
-// again. Call main once per process.
+// Adds main(arguments, path) to the module. It runs a command line, given as a list of bytes that
+// starts with the program's name, and returns the exit code. Commands that start the program again
+// use `path`. Call main once per process.
 void AddCommand(pybind11::module_* module);
 
 }  // namespace doppio

@@ -19,7 +19,8 @@ struct Choice {
 };
 
 Choice& TheChoice() {
-  static Choice* choice = new Choice;  // never destroyed: nets of a script outlive static objects
+  // Never destroyed, because nets of a script outlive static objects.
+  static Choice* choice = new Choice;
   return *choice;
 }
 

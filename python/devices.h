@@ -1,5 +1,5 @@
-// The device that nets and solvers are made for next: scripts choose it once, with set_mode_gpu()
-// and set_device(). And their seed, with set_random_seed().
+// The device and the seed for nets and solvers that are created later. Scripts choose the device
+// with set_mode_gpu() and set_device(), and the seed with set_random_seed(). Thread-safe.
 #ifndef DOPPIO_PYTHON_DEVICES_H_
 #define DOPPIO_PYTHON_DEVICES_H_
 
@@ -12,13 +12,14 @@
 namespace doppio {
 
 void UseCpu();
-void UseGpu();  // the one that was chosen last, at first 0
+void UseGpu();  // the GPU of the last ChooseGpu; GPU 0 by default
 void ChooseGpu(int index);
 
 void ChooseSeed(uint64_t seed);
 std::optional<uint64_t> ChosenSeed();
 
-// Made by the first call and shared by all that ask while it lives. Throws DeviceError.
+// Returns the chosen device, and opens it if it is not open. All callers share the device as long
+// as one of them owns it. Throws DeviceError.
 std::shared_ptr<Device> ChosenDevice();
 
 }  // namespace doppio

@@ -19,7 +19,7 @@ constexpr Kind kKinds[] = {
     {ExitCode::kMemory, "MemoryShortage"}, {ExitCode::kPeer, "PeerError"},
 };
 
-// Of the process: modules are never unloaded.
+// Exception classes by exit code. Never destroyed, because modules are never unloaded.
 std::map<ExitCode, py::object>& Classes() {
   static auto* classes = new std::map<ExitCode, py::object>;
   return *classes;

@@ -1,4 +1,4 @@
-// Doppio's failures as exceptions of Python's, with the same text.
+// Converts Doppio's errors to Python exceptions with the same text.
 #ifndef DOPPIO_PYTHON_ERRORS_H_
 #define DOPPIO_PYTHON_ERRORS_H_
 
@@ -6,9 +6,9 @@
 
 namespace doppio {
 
-// Error (a RuntimeError) and, below it, one class for each kind: ConfigError, FileError and so on.
-// Each has the exit code that a command would end with as `code`; errors at a known place have
-// `file`, `line` and `column`.
+// Adds the exception class Error, a subclass of RuntimeError, and one subclass of Error per kind:
+// ConfigError, FileError and so on. The attribute `code` is the exit code with which a command
+// would end. Errors with a known place also have `file`, `line` and `column`.
 void AddErrors(pybind11::module_* module);
 
 }  // namespace doppio

@@ -20,8 +20,9 @@ namespace {
 constexpr const char* kModule = "_doppio";
 constexpr const char* kDebianPython = "/usr/bin/python3";
 
-// Of the interpreter that this program stands in for, so that its packages are found: a virtual
-// environment's, else the system's, whose library this is, whatever PATH begins with.
+// Returns the path of the interpreter whose packages this program uses: the active virtual
+// environment's, or else the system's, because this program links the system's Python library. PATH
+// does not matter.
 std::string InterpreterPath() {
   const char* environment = std::getenv("VIRTUAL_ENV");
   return environment != nullptr ? std::string(environment) + "/bin/python3" : kDebianPython;
@@ -32,8 +33,8 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// Where the package `doppio` may be: beside a program as it was called, and among a program's Bazel
-// files.
+// Folders that may contain the package `doppio`: next to the program's path as it was called, and
+// in the program's Bazel runfiles.
 std::vector<std::string> PackageFolders() {
   std::vector<std::string> folders;
   const auto* called = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
@@ -56,8 +57,8 @@ void Start() {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
   config.parse_argv = 0;
-  config.install_signal_handlers = 0;  // signals are the program's
-  config.buffered_stdio = 0;           // nobody ends the interpreter, so nobody would flush
+  config.install_signal_handlers = 0;  // the program handles signals itself
+  config.buffered_stdio = 0;  // the interpreter is never finalised, so buffers would not be flushed
   Must(PyConfig_SetBytesString(&config, &config.program_name, InterpreterPath().c_str()));
   const PyStatus status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
@@ -65,8 +66,8 @@ void Start() {
   auto path = pybind11::module_::import("sys").attr("path").cast<pybind11::list>();
   path.insert(0, "");
   for (const std::string& folder : PackageFolders()) path.append(folder);
-  // Before any other thread comes: pybind11 makes what all modules share when it is first used,
-  // without a lock.
+  // Import the module before other threads start: pybind11 initialises the state shared by all
+  // modules on first use, without a lock.
   pybind11::module_::import(kModule);
 }
 

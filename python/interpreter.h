@@ -1,13 +1,14 @@
-// Python inside a program that is not Python's. Where `import doppio` brought this code, there is
-// an interpreter already.
+// Embeds Python in a program that is not a Python interpreter. If this code was loaded by `import
+// doppio`, an interpreter already exists.
 #ifndef DOPPIO_PYTHON_INTERPRETER_H_
 #define DOPPIO_PYTHON_INTERPRETER_H_
 
 namespace doppio {
 
-// Starts the interpreter unless there is one. It looks for modules where PYTHONPATH says, in the
-// working directory, and beside the program for the package `doppio`. Afterwards nobody holds the
-// GIL, unless somebody did before. Throws DeviceError when Python cannot be started.
+// Starts the interpreter unless it is running. It searches for modules in PYTHONPATH, the working
+// directory, and the package folder next to the program. If it starts the interpreter, the calling
+// thread does not hold the GIL afterwards; otherwise the GIL's state is unchanged. Throws
+// DeviceError if Python cannot be started.
 void StartPython();
 
 }  // namespace doppio

@@ -1,7 +1,8 @@
-// A blob of a layer that is written in Python. Bottoms and tops have memory of their own, which the
-// kernel copies from and to the net's, so that a top may have any shape and an array may be kept
-// for any time. Parameters are shown where the net has them; before there is a net, and after it,
-// they have memory of their own as well: what the layer writes there in setup() is the start.
+// A blob of a layer written in Python. Bottoms and tops have separate memory, and the kernel copies
+// between this memory and the net's. A top can therefore have any shape, and a script can keep an
+// array as long as it wants. Parameters are shown in the net's memory while there is a net. Before
+// and after that they have separate memory too; the values that setup() writes to it become the
+// initial values.
 #ifndef DOPPIO_PYTHON_LAYER_BLOB_H_
 #define DOPPIO_PYTHON_LAYER_BLOB_H_
 
@@ -46,31 +47,32 @@ class LayerBlob : public Blob {
     shaped_ = true;
   }
 
-  // A bottom or a parameter: from here on the net alone says what shape it has.
+  // Sets the shape of a bottom or a parameter. From now on, only the net can change it.
   void Fix(const Shape& shape) {
     shape_ = shape;
     shaped_ = fixed_ = true;
   }
 
-  // What the net computes in.
+  // Sets the type in which the net computes.
   void SetType(DType type) { type_ = type; }
 
-  // Of memory of its own, from and to plain tensors of its shape and type on the host. Absent
-  // gradients are zeros, and go nowhere.
+  // Copy between the blob's separate memory and plain tensors on the host with the blob's shape and
+  // type. If `from` is absent, the values become zeros; if `to` is absent, nothing is copied.
   void TakeData(const Tensor& from) { Take(from, &values_); }
   void TakeDiff(const Tensor& from) { Take(from, &gradients_); }
   void GiveData(const Tensor& to) { Give(&values_, to); }
   void GiveDiff(const Tensor& to) { Give(&gradients_, to); }
 
-  // A parameter of a net. `gradient` may be absent.
+  // Shows a parameter in the net's memory. `gradient` may be absent.
   void Bind(const Tensor& value, const Tensor& gradient) {
     value_ = value;
     gradient_ = gradient;
     Fix(value.shape);
   }
-  // What keeps that memory, for arrays; the blob itself does not.
+  // Sets the object that arrays keep alive because it owns the net's memory. The blob itself does
+  // not keep it alive.
   void set_owner(const std::shared_ptr<void>& owner) { owner_ = owner; }
-  // The memory goes: who has kept the blob sees zeros.
+  // Detaches the blob from the net's memory. Scripts that keep the blob then see zeros.
   void Release() {
     value_ = Tensor();
     gradient_ = Tensor();
@@ -98,7 +100,7 @@ class LayerBlob : public Blob {
   ZeroArray values_, gradients_;
 };
 
-// `self.blobs` of such a layer.
+// `self.blobs` of a layer written in Python.
 struct ParamBlobs {
   std::vector<std::shared_ptr<LayerBlob>> blobs;
 };

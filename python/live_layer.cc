@@ -17,10 +17,11 @@ std::string Traceback(const py::error_already_set& error) {
   return text;
 }
 
-// The objects that replicas share, each while some layer has it. Replicas build their nets in
-// threads of their own and share nothing else, so this registry is global.
+// The objects that replicas share, as long as a layer uses them. Replicas build their nets in
+// separate threads that share nothing else, so this registry is global.
 struct SharedObjects {
-  // Taken before the GIL, to make an object. Recursive, because setup() may make nets, too.
+  // Held while an object is created, and acquired before the GIL. Recursive, because setup() may
+  // create nets.
   std::recursive_mutex making;
   std::map<std::string, std::weak_ptr<LayerObject>> objects;
   static SharedObjects& Get() {
@@ -35,7 +36,7 @@ std::shared_ptr<LayerObject> MakeObject(const PythonSettings& settings) {
   CallPython(settings.at, object->what, [&] {
     py::object self = py::module_::import(settings.module.c_str()).attr(settings.type.c_str())();
     self.attr("param_str") = settings.param_str;
-    self.attr("param_str_") = settings.param_str;  // its name until 2015
+    self.attr("param_str_") = settings.param_str;  // the attribute's name until 2015
     self.attr("phase") = settings.phase;
     self.attr("name") = settings.name;
     object->self = self;
@@ -75,7 +76,7 @@ void CallPython(const SourceLoc& at, const std::string& what, const std::functio
   try {
     f();
   } catch (const py::error_already_set& error) {
-    if (error.matches(PyExc_KeyboardInterrupt)) throw;  // Ctrl-C is no mistake of the layer
+    if (error.matches(PyExc_KeyboardInterrupt)) throw;  // Ctrl-C is not a mistake in the layer
     throw UserError(at, what + " failed\n" + Traceback(error));
   }
 }

@@ -17,7 +17,7 @@ namespace {
 
 bool IsInput(const LayerSpec& layer) { return layer.type() == "Input"; }
 
-// One shape for each top, with those of `shapes`.
+// Sets one shape per top of an Input layer: the shape in `shapes`, or else the shape in the file.
 void GiveShapes(const std::map<std::string, Shape>& shapes, LayerParameter* layer) {
   InputParameter* param = layer->mutable_input_param();
   InputParameter each;
@@ -39,8 +39,8 @@ bool HasBackward(const Graph& graph) {
                      [](const Node& node) { return node.backward; });
 }
 
-// A net without a loss that is to compute gradients all the same: they begin at its outputs, with
-// what the script puts there.
+// Makes the gradients of a net without a loss begin at its outputs, if force_backward is set.
+// Scripts then write the gradients of the outputs. Returns true if it changed the graph.
 bool BeginAtOutputs(Graph* graph) {
   if (!graph->spec.force_backward || HasBackward(*graph)) return false;
   for (int output : graph->outputs) {
@@ -105,7 +105,7 @@ NetRecipe::NetRecipe(const std::string& file, Phase phase, int level,
                      uint64_t seed)
     : source_(LoadNet(file, {}, phase, level, stages)),
       device_(std::move(device)),
-      // Whoever has the parameters has the device.
+      // The parameters keep the device alive.
       params_(new ParamStore(device_.get(), DType::kFloat32, seed),
               [device = device_](ParamStore* p) { delete p; }) {
   options_.phase = phase;
@@ -154,7 +154,7 @@ void LiveNet::StandFor(const std::shared_ptr<void>& owner, Net* net, Device* dev
   TellLayers();
 }
 
-// The parameters of layers in Python are shown by the layers themselves.
+// Layers written in Python show their parameters themselves, so they need the owner of the memory.
 void LiveNet::TellLayers() const {
   for (const auto& kernel : net_->plan().kernels) TellOwnerOfParams(kernel.get(), params_owner_);
 }
@@ -197,7 +197,8 @@ void LiveNet::RunPart(const std::vector<PlanStep>& steps, int first, int last, b
   }
 }
 
-// A reorder belongs to the first layer that needs it; a later one may read it as well.
+// Returns true if a layer in [first, last] reads the result of `reorder`. A reorder belongs to the
+// first layer that needs it, which may be outside this range.
 bool LiveNet::ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const {
   if (reorder.kind != StepKind::kReorder || reorder.node >= first) return false;
   const Plan& plan = net_->plan();
@@ -257,7 +258,8 @@ void LiveNet::Reshape() {
   views_->Pull();
 }
 
-// With the inputs' values and the place in the data of before.
+// Switches to the net in `made`, with the inputs' values and the position in the data of the old
+// net.
 void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
                        const std::map<std::string, Staged>& staged) {
   Net& now = *made->net;
@@ -277,12 +279,12 @@ void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
   }
   now.pass() = net_->pass();
   now.set_preprocessing(graph().preprocessing);
-  const std::shared_ptr<void> owner_before = owner_;  // ends after the GIL is given up
+  const std::shared_ptr<void> owner_before = owner_;  // released after the GIL
   const py::gil_scoped_acquire gil;
   Use(made);
   for (const auto& input : staged) {
     const auto now_staged = staged_.find(input.first);
-    // Another thread may have asked for another shape meanwhile.
+    // Another thread may have requested another shape in the meantime.
     if (now_staged != staged_.end() && now_staged->second.values == input.second.values)
       staged_.erase(now_staged);
   }
@@ -332,7 +334,7 @@ void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
 void LiveNet::ShareWith(LiveNet* other) {
   if (&net_->params() == &other->net_->params()) return;
   Reshape();
-  const std::shared_ptr<Views> views = views_;  // lives as long as its lock
+  const std::shared_ptr<Views> views = views_;  // must outlive its lock
   const std::scoped_lock turns(views->turn(), other->views_->turn());
   CheckThatItCanShare(*other);
   views_->Push();
@@ -350,7 +352,7 @@ void LiveNet::ShareWith(LiveNet* other) {
   }
   GoOnWith(made, {});
   *recipe_ = std::move(shared);
-  views_ = other->views_;  // or each would write its copies over those of the other
+  views_ = other->views_;  // otherwise each net would overwrite the copies of the other
   views_->Pull();
 }
 
@@ -434,7 +436,7 @@ py::array LiveNet::Show(const Tensor& tensor, bool of_param) {
   return views_->Show(tensor, device_, of_param ? params_owner_ : OwnerOfBlobs());
 }
 
-// With the GIL.
+// Requires the GIL.
 std::shared_ptr<void> LiveNet::OwnerOfBlobs() {
   std::shared_ptr<Kept> kept = kept_.lock();
   if (kept == nullptr || kept->owner != owner_ || kept->memory != net_->memory())

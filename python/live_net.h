@@ -1,6 +1,6 @@
-// A net in a script's hands: every blob and gradient keeps its memory and can be looked at and
-// written, parts can be run, inputs can get another shape (then the net is planned anew over the
-// same parameters).
+// A net for scripts. All blobs and gradients keep their memory, so that a script can read and write
+// them at any time. Parts of the net can be run, and inputs can get other shapes, which creates a
+// new plan over the same parameters.
 #ifndef DOPPIO_PYTHON_LIVE_NET_H_
 #define DOPPIO_PYTHON_LIVE_NET_H_
 
@@ -17,7 +17,7 @@
 
 namespace doppio {
 
-// How a net of a file is made, again and again with other shapes of its inputs.
+// Creates the net of a file, repeatedly if inputs get other shapes.
 class NetRecipe {
  public:
   NetRecipe(const std::string& file, Phase phase, int level, const std::vector<std::string>& stages,
@@ -28,13 +28,14 @@ class NetRecipe {
     std::shared_ptr<ParamStore> params;
     std::unique_ptr<Net> net;
   };
-  // From now on over the parameters of another net; those that it does not have are added there.
+  // Uses the parameters of another net from now on. Parameters that the other net lacks are added
+  // to `params`.
   void Share(std::shared_ptr<ParamStore> params) { params_ = std::move(params); }
   Device* device() const { return device_.get(); }
 
-  // Tops of Input layers have the shapes of the file but for those named in `shapes`. With
-  // `before`, a net of this recipe or of one that it was copied from, layers in Python keep their
-  // objects.
+  // Creates a net. Tops of Input layers have the shapes in the file unless `shapes` contains them.
+  // `before` is null, or a net created by this recipe or by one that this recipe was copied from;
+  // layers written in Python then keep their objects.
   std::shared_ptr<Made> Make(const std::map<std::string, Shape>& shapes,
                              const Net* before = nullptr) const;
 
@@ -48,25 +49,30 @@ class NetRecipe {
 class LiveNet : public std::enable_shared_from_this<LiveNet> {
  public:
   explicit LiveNet(NetRecipe recipe);
-  // A net that belongs to somebody else.
+  // A net owned by a solver. Call StandFor before any other function.
   explicit LiveNet(std::shared_ptr<Views> views) : views_(std::move(views)) {}
-  // From now on it stands for `net`, which lives as long as `owner`.
+  // Makes this object refer to `net`. Keeps `owner`, which must keep `net` alive.
   void StandFor(const std::shared_ptr<void>& owner, Net* net, Device* device);
 
-  // Layers first to last, or last down to first. Gradients of parameters are added to those there.
+  // Run the layers from `first` to `last`, or from `last` down to `first`. Gradients of parameters
+  // are added to the existing values.
   void Forward(int first, int last);
   void Backward(int first, int last);
+  // Sets all gradients of parameters to zero.
   void ClearParamDiffs();
-  // Gives the inputs the shapes that they were asked to have.
+  // Gives the inputs the shapes that scripts have requested, which creates a new plan.
   void Reshape();
 
+  // Reads weights for layers with the same names. Throws FileError.
   void CopyFrom(const std::string& path);
+  // Writes the weights, with their gradients if `diffs` is true, as HDF5 or as a binary net.
   void Save(const std::string& path, bool hdf5, bool diffs);
-  // From now on layers of one name and shape have the parameters of `other`.
+  // Shares the parameters of `other` from now on, for layers with the same name and shape.
   void ShareWith(LiveNet* other);
 
   const Graph& graph() const { return net_->graph(); }
   Kernel* kernel(int node) const { return net_->kernel(node); }
+  // Returns the index of the layer. Throws UsageError if there is none.
   int FindLayer(const std::string& name) const;
   std::vector<std::string> BlobNames() const;
   std::vector<std::string> inputs() const;
@@ -75,7 +81,8 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   std::shared_ptr<Blob> BlobOf(const std::string& name);
   std::shared_ptr<Blob> ParamOf(int node, int index);
 
-  // For blobs.
+  // Used by the blobs. A shape requested by AskForShape takes effect in the next Reshape; until
+  // then ShapeOf and ShowValue refer to the requested shape.
   Shape ShapeOf(const std::string& blob) const;
   pybind11::array ShowValue(const std::string& blob);
   Tensor Gradient(const std::string& blob) const;
@@ -85,7 +92,7 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   void AskForShape(const std::string& blob, const Shape& shape);
 
  private:
-  // An input that has been given a shape which the net does not have yet.
+  // The shape requested for an input, and its values, until Reshape creates the new plan.
   struct Staged {
     Shape shape;
     std::shared_ptr<std::vector<float>> values;
@@ -104,17 +111,18 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
     return std::unique_lock<std::recursive_mutex>(views_->turn());
   }
 
-  std::unique_ptr<NetRecipe> recipe_;  // null: the net is somebody else's
+  std::unique_ptr<NetRecipe> recipe_;  // null if a solver owns the net
   std::shared_ptr<Views> views_;
   std::shared_ptr<void> owner_, params_owner_;
-  // What keeps the memory of the net's blobs of now, the same object as long as they lie there.
+  // Owns the memory of the net's current blobs. Arrays share one object as long as neither the net
+  // nor its memory changes.
   struct Kept {
     std::shared_ptr<void> owner, memory;
   };
   std::weak_ptr<Kept> kept_;
   Net* net_ = nullptr;
   Device* device_ = nullptr;
-  std::map<std::string, Shape> shapes_;  // of inputs, where they are not the file's
+  std::map<std::string, Shape> shapes_;  // shapes of inputs that differ from the file's
   std::map<std::string, Staged> staged_;
 };
 

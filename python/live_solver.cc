@@ -15,7 +15,8 @@ SolverSpec Load(const std::string& file, const std::string& type) {
   return spec;
 }
 
-// Ctrl-C ends a training after its iteration, as an exception of Python's.
+// Throws Python's exception for Ctrl-C, if there is one, after an iteration. Never requests
+// anything else.
 Request AskPython() {
   const py::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -43,7 +44,7 @@ void LiveSolver::Start(const std::string& state) {
   options.poll = AskPython;
   options.before_iteration = [this](int64_t) { Tell(calls_.first); };
   options.before_update = [this] { Tell(calls_.second); };
-  // Numbers do not depend on the seed of a script where the file says one.
+  // The script's seed applies only if the file does not set random_seed.
   if (spec_.param.random_seed() < 0) options.seed = ChosenSeed();
   auto running = std::make_shared<Running>();
   running->device = device_;
@@ -55,7 +56,8 @@ void LiveSolver::Start(const std::string& state) {
   }
 }
 
-// What the script holds shows the iteration, and what it writes counts.
+// Calls a script's function. Before it, copies are updated to the current iteration; after it,
+// changes by the script are written back.
 void LiveSolver::Tell(std::function<void()> call) {
   if (!call) return;
   device_->Synchronize();
@@ -67,8 +69,8 @@ void LiveSolver::Tell(std::function<void()> call) {
 template <class F>
 void LiveSolver::Run(Calls calls, const F& f) {
   const std::lock_guard<std::recursive_mutex> turn(views_->turn());
-  calls_.swap(calls);  // `calls` are now those of the step around this one, if a script's function
-                       // made this one
+  // A script's function may call Run itself. `calls` now holds the functions of this outer step.
+  calls_.swap(calls);
   views_->Push();
   try {
     f(*running_->trainer);

@@ -1,5 +1,5 @@
-// A training in a script's hands. Its nets keep every blob, and stay the same objects when a
-// snapshot is restored.
+// A solver for scripts. Its nets keep all blobs in memory and stay the same objects when a snapshot
+// is restored.
 #ifndef DOPPIO_PYTHON_LIVE_SOLVER_H_
 #define DOPPIO_PYTHON_LIVE_SOLVER_H_
 
@@ -17,18 +17,19 @@ namespace doppio {
 
 class LiveSolver {
  public:
-  // `type` instead of the file's, unless it is empty.
+  // Uses the solver type `type` instead of the file's unless `type` is empty.
   LiveSolver(const std::string& file, const std::string& type, std::shared_ptr<Device> device);
 
-  // What a script wants to be called in each iteration: before it, and before its update. Either
-  // may be empty.
+  // Functions called in each iteration: at its beginning, and before its update. Either may be
+  // empty.
   using Calls = std::pair<std::function<void()>, std::function<void()>>;
   void Step(int64_t iterations, Calls calls);
   void Solve(Calls calls);
-  // One update with the gradients that are there; counts as an iteration.
+  // Updates the parameters once with the current gradients. Counts as an iteration.
   void ApplyUpdate();
   void Restore(const std::string& state);
-  // Returns the path of the state when both files are there.
+  // Writes a snapshot and blocks until both files are complete. Returns the path of the solver
+  // state.
   std::string Snapshot();
 
   int64_t iteration() const { return running_->trainer->iteration(); }

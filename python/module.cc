@@ -1,5 +1,5 @@
-// The module `_doppio`: what the package `doppio` is made of. Everything that computes or reads
-// files gives up the GIL.
+// The module `_doppio`, the basis of the package `doppio`. Functions that compute or read files
+// release the GIL.
 #include <google/protobuf/descriptor.pb.h>
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
@@ -27,11 +27,11 @@ namespace doppio {
 namespace py = pybind11;
 namespace {
 
-constexpr uint64_t kSeed = 1;  // as that of commands that get none
+constexpr uint64_t kSeed = 1;  // the default seed of the commands
 
 using NoGil = py::call_guard<py::gil_scoped_release>;
 
-// reshape(1, 3, 8, 8) or reshape((1, 3, 8, 8)).
+// Parses the arguments of reshape(1, 3, 8, 8) or reshape((1, 3, 8, 8)).
 Shape ShapeOfArgs(const py::args& args) {
   const bool nested = args.size() == 1 && !py::isinstance<py::int_>(args[0]) &&
                       py::isinstance<py::iterable>(args[0]);
@@ -39,7 +39,8 @@ Shape ShapeOfArgs(const py::args& args) {
   for (const py::handle dim :
        nested ? py::tuple(py::reinterpret_borrow<py::object>(args[0])) : py::tuple(args)) {
     const auto whole =
-        py::reinterpret_steal<py::object>(PyNumber_Index(dim.ptr()));  // also NumPy's integers
+        // Accepts NumPy's integers too.
+        py::reinterpret_steal<py::object>(PyNumber_Index(dim.ptr()));
     if (!whole) throw py::error_already_set();
     shape.push_back(whole.cast<int64_t>());
   }
@@ -48,11 +49,11 @@ Shape ShapeOfArgs(const py::args& args) {
 
 py::tuple ShapeTuple(Blob* blob) { return py::tuple(py::cast(blob->shape().dims())); }
 
-// Caffe's names for the first four axes.
+// Returns an extent by Caffe's names for the first four axes.
 int64_t Extent(Blob* blob, int axis) { return blob->shape().dim_or_1(axis); }
 
-// Assigning to a view writes into it: `blob.data = x` would otherwise be an error where `+=` ends
-// with it.
+// Implements assignment to an array property by writing into the array. Without a setter,
+// `blob.data += x` would fail, because Python assigns the result at the end.
 void Assign(const py::array& to, const py::object& from) { to[py::ellipsis()] = from; }
 
 void AddBlob(py::module_* module) {
@@ -157,7 +158,7 @@ void AddSolver(py::module_* module) {
       });
 }
 
-// Files in the order in which each finds what it imports.
+// Appends the descriptor of `file` after those of its imports.
 void AddFileOf(const google::protobuf::FileDescriptor& file, std::vector<std::string>* names,
                py::list* list) {
   if (std::find(names->begin(), names->end(), file.name()) != names->end()) return;
@@ -168,7 +169,8 @@ void AddFileOf(const google::protobuf::FileDescriptor& file, std::vector<std::st
   list->append(py::bytes(described.SerializeAsString()));
 }
 
-// The schema, for messages on Python's side.
+// Returns the serialised file descriptors of Doppio's schema, from which Python creates message
+// classes.
 py::list Schema() {
   py::list list;
   std::vector<std::string> names;
@@ -177,7 +179,7 @@ py::list Schema() {
   return list;
 }
 
-// Height x width x channels, blue first, as data layers see it.
+// Returns the image as height x width x channels in BGR order, as data layers see it.
 py::array_t<uint8_t> LoadImage(const std::string& path, bool color) {
   Image image;
   {

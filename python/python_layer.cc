@@ -1,5 +1,6 @@
-// The layer Python. `infer` makes and sets up its object, because only reshape() knows the shapes.
-// The form carries the object to the kernel, and a kernel offers it to the kernel of the next plan.
+// Implements the layer Python. `infer` creates the layer's object and calls setup(), because only
+// reshape() determines the shapes. The form carries the object to the kernel, and a kernel offers
+// the object to the kernel of the next plan.
 #include "python/python_layer.h"
 
 #include <algorithm>
@@ -46,12 +47,12 @@ LayerShape ShapeOf(const LayerSpec& spec, const LiveLayer& live) {
   }
   for (const Shape& of : live.object->params) shape.params.push_back({of, FillerParameter(), true});
   shape.has_backward = py::hasattr(live.object->self, "backward");
-  // The layer does not say which tops of a source are labels.
+  // A source in Python does not declare which tops are labels, so no top is rounded to 16 bits.
   if (live.bottoms.empty()) shape.exact_tops.assign(shape.tops.size(), true);
   return shape;
 }
 
-// Returns the form of the layer: of a new object, or of the one that an earlier kernel offers.
+// Returns the form of a layer with a new object, or the form that an earlier kernel offers.
 PythonForm FormOf(const LayerSpec& spec, const PythonSettings& settings,
                   const std::vector<Shape>& bottoms) {
   if (spec.before.has_value()) {
@@ -74,8 +75,9 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
         "and the name of a class in it");
   }
   StartPython();
-  // Blobs need NumPy. call_once stands outside of the GIL: LoadNumpy releases the GIL while it
-  // imports, and another thread that took the GIL then would wait for the first one.
+  // Blobs need NumPy. call_once runs without the GIL: LoadNumpy releases the GIL during the import,
+  // and another thread that acquired the GIL at this point and then entered call_once would
+  // deadlock.
   static std::once_flag numpy;
   std::call_once(numpy, [&] {
     const py::gil_scoped_acquire gil;
@@ -101,7 +103,7 @@ class PythonKernel : public Kernel, public ChangesTops {
     const auto turn = TurnToMake(settings());
     const py::gil_scoped_acquire gil;
     live_ = form_.handover->Take();
-    // Another net that was built from the same graph has taken the layer.
+    // If another net built from the same graph has taken the layer, create a new one.
     if (live_ == nullptr) live_ = MakeLive(settings(), bottom_shapes_);
     TakeInitialValues();
     for (size_t i = 0; i < t_.params.size(); ++i)
@@ -118,7 +120,8 @@ class PythonKernel : public Kernel, public ChangesTops {
     });
   }
 
-  // As in Caffe, the layer adds to its parameters' gradients; bottoms' start at zero.
+  // As in Caffe, backward() adds to the gradients of the parameters, and the gradients of the
+  // bottoms start at zero.
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
     for (size_t i = 0; i < t_.param_grads.size(); ++i) {
       if (t_.param_grads[i] && !add[i]) Clear(t_.param_grads[i]);
@@ -131,7 +134,7 @@ class PythonKernel : public Kernel, public ChangesTops {
         propagate.append(static_cast<bool>(t_.bottom_grads[i]));
       }
       for (size_t i = 0; i < t_.tops.size(); ++i) {
-        live_->tops[i]->Reshape(t_.tops[i].shape);  // as for bottoms
+        live_->tops[i]->Reshape(t_.tops[i].shape);  // see TakeBottoms
         live_->tops[i]->TakeData(t_.tops[i]);
         live_->tops[i]->TakeDiff(t_.top_grads[i]);
       }
@@ -171,7 +174,7 @@ class PythonKernel : public Kernel, public ChangesTops {
     for (const auto& top : live_->tops) known.push_back(top->shape());
   }
 
-  // A net that failed to follow the layer may have left other shapes there.
+  // Sets the shapes again, because a net that failed to replan may have left other shapes.
   void TakeBottoms() {
     for (size_t i = 0; i < t_.bottoms.size(); ++i) {
       live_->bottoms[i]->Fix(t_.bottoms[i].shape);
@@ -186,7 +189,7 @@ class PythonKernel : public Kernel, public ChangesTops {
     return false;
   }
 
-  // Copies the values that setup() has written to parameters that are new to the store.
+  // Copies the values that setup() wrote to parameters that are new in the ParamStore.
   void TakeInitialValues() {
     for (size_t i = 0; i < t_.params.size(); ++i) {
       if (i < placed_.size() && placed_[i]) continue;
@@ -200,8 +203,8 @@ class PythonKernel : public Kernel, public ChangesTops {
     }
   }
 
-  // Calls `f` with the GIL, and in turn where replicas share the object. A thread that waits for
-  // its turn does not hold the GIL.
+  // Calls `f` with the GIL. Replicas that share the object take turns; a thread does not hold the
+  // GIL while it waits for its turn.
   template <class F>
   void InTurn(const Pass& pass, const F& f) {
     std::unique_lock<std::mutex> turn(live_->object->turn, std::defer_lock);

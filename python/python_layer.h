@@ -1,4 +1,4 @@
-// The layer `Python`, computed by a class of the user's.
+// The layer `Python`, which is computed by a class that the user writes.
 #ifndef DOPPIO_PYTHON_PYTHON_LAYER_H_
 #define DOPPIO_PYTHON_PYTHON_LAYER_H_
 
@@ -10,14 +10,16 @@
 
 namespace doppio {
 
-// The user's object behind a kernel; null where it is no such layer's. With the GIL.
+// Returns the user's object that `kernel` calls, or None if the kernel belongs to another layer
+// type. Requires the GIL.
 pybind11::object InstanceOf(Kernel* kernel);
 
-// Arrays that the layer shows of its parameters keep `owner`, which keeps their memory. Does
-// nothing for other kernels.
+// Makes arrays that show the layer's parameters keep `owner`, which keeps the parameters' memory
+// alive. Does nothing for other kernels.
 void TellOwnerOfParams(Kernel* kernel, const std::shared_ptr<void>& owner);
 
-// Of the pass that the calling thread is in; 0 and 1 outside of any.
+// Rank of the pass that runs on the calling thread, and the number of ranks; 0 and 1 outside a
+// pass.
 int CurrentRank();
 int CurrentRanks();
 

@@ -19,8 +19,8 @@ py::dtype NumpyType(DType type) {
   return type == DType::kFloat64 ? py::dtype::of<double>() : py::dtype::of<float>();
 }
 
-// The strides of a row-major array, in bytes. pybind11 before 2.12 needs them to work with NumPy 2:
-// without strides it reads the size of an element at NumPy 1's offset.
+// Returns the strides of a row-major array, in bytes. pybind11 before 2.12 needs explicit strides
+// to work with NumPy 2: without them it reads the element size at NumPy 1's offset.
 std::vector<int64_t> Strides(const Shape& shape, DType dtype) {
   std::vector<int64_t> strides(shape.dims().size());
   for (int axis = 0; axis < shape.rank(); ++axis)
@@ -57,7 +57,7 @@ struct Views::Copy {
   std::shared_ptr<void> owner;
   std::vector<float> host;
 
-  // 16 bits are widened where they are.
+  // A 16-bit tensor is widened on its device.
   void Read() {
     if (!Is16Bit(tensor.dtype)) return ReadTensor(tensor, device, host.data());
     const Buffer wide(device, Wide().bytes());
@@ -93,7 +93,8 @@ py::array Views::Show(const Tensor& tensor, Device* device, const std::shared_pt
 }
 
 void Views::Push() {
-  std::vector<std::shared_ptr<Copy>> written;  // ends after the lock: an owner may be anything
+  // Destroyed after the lock is released, because an owner's destructor may call any code.
+  std::vector<std::shared_ptr<Copy>> written;
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& entry : entries_) {
     if (std::shared_ptr<Copy> copy = entry.second.shown.lock()) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kBlockAlignment = 256;
 
-// The first step from `step` on that is in none of its holes.
+// Returns the first step at or after `step` that is in no hole of `life`.
 int BehindHoles(const Lifetime& life, int step) {
   for (bool moved = true; moved;) {
     moved = false;
@@ -32,7 +32,8 @@ bool AliveTogether(const Lifetime& a, const Lifetime& b) {
   return false;
 }
 
-// The offset of the smallest gap between the placed blocks that are alive together with `block`.
+// Returns the offset of the smallest gap that fits `block`, among the placed blocks that are alive
+// at the same time as `block`; the end of these blocks if no gap fits.
 int64_t FindGap(const Lifetime& block, const std::vector<const Lifetime*>& placed_by_offset) {
   int64_t best = -1, best_gap = 0, end = 0;
   for (const Lifetime* other : placed_by_offset) {

@@ -3,8 +3,7 @@
 namespace doppio {
 
 const std::vector<int>& CompiledArchs() {
-  // nvcc's own list of what it compiles this file for, so it cannot differ from what the build was
-  // told.
+  // nvcc defines this list from its own options, so it always matches the compiled code.
   static const std::vector<int> archs = {__CUDA_ARCH_LIST__};
   return archs;
 }

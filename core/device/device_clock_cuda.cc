@@ -1,5 +1,5 @@
-// Marks in the stream that a GPU computes on: events, whose distance from one at the start the
-// driver tells.
+// Measures time in a GPU's stream with CUDA events: the driver reports the time from a start event
+// to each mark.
 #include <cmath>
 
 #include "core/base/timeline.h"
@@ -12,7 +12,7 @@ namespace {
 class CudaClock : public DeviceClock {
  public:
   explicit CudaClock(Device* device) : device_(device), start_(NewEvent()) {}
-  // Results are not looked at, as in the device's own destructor.
+  // Errors are ignored, as in the device's own destructor.
   ~CudaClock() override {
     cudaEventDestroy(start_);
     for (cudaEvent_t event : events_) cudaEventDestroy(event);
@@ -20,7 +20,8 @@ class CudaClock : public DeviceClock {
   CudaClock(const CudaClock&) = delete;
   CudaClock& operator=(const CudaClock&) = delete;
 
-  // What lies between the two moments of the host bounds the error: some microseconds.
+  // The start event happens between the two readings of the host's clock, so the error is at most
+  // half their distance: a few microseconds.
   void Start() override {
     used_ = 0;
     device_->Synchronize();
@@ -63,7 +64,7 @@ class CudaClock : public DeviceClock {
   Device* const device_;
   cudaEvent_t start_;
   int64_t start_ns_ = 0;
-  std::vector<cudaEvent_t> events_;  // kept from one reading to the next
+  std::vector<cudaEvent_t> events_;  // reused after each Read
   size_t used_ = 0;
 };
 

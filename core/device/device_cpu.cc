@@ -14,9 +14,9 @@ namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
 
-// Rounds up to a size class: powers of two up to a huge page, then whole huge pages. The big arenas
-// come once, so they must fit: a finer class wins nothing, a coarser one is memory that is touched
-// and never used.
+// Rounds up to a size class: powers of two up to a huge page, then multiples of a huge page. Large
+// arenas are allocated once, so a finer class would gain nothing, and a coarser class would waste
+// memory, because Zero touches all of it.
 int64_t SizeClass(int64_t bytes) {
   if (bytes > kHugePage) return (bytes + kHugePage - 1) / kHugePage * kHugePage;
   int64_t power = 64;
@@ -63,7 +63,8 @@ class CpuDevice : public Device {
       throw MemoryError("the host has no " + std::to_string(size >> 20) + " MiB left; " +
                         std::to_string(bytes_in_use() >> 20) + " MiB are in use by this process");
     }
-    // Fewer TLB misses on the big arenas; a hint only, so failure does not matter.
+    // Huge pages reduce TLB misses in large arenas. Failure does not matter, because this is only a
+    // hint.
     if (size >= kHugePage) madvise(memory, static_cast<size_t>(rounded), MADV_HUGEPAGE);
     return memory;
   }
@@ -79,7 +80,7 @@ class CpuDevice : public Device {
   BlockCache blocks_;
 };
 
-// For devices that do everything at once.
+// For devices that execute work immediately.
 class ImmediateDownload : public Download {
  public:
   ImmediateDownload(Device* device, int64_t bytes)

@@ -1,4 +1,4 @@
-// One GPU: its memory, kept by size class, and the stream that it computes on.
+// Implements Device for one GPU: memory cached by size class, and one stream for all computing.
 #include "core/device/device_cuda.h"
 
 #include "core/device/block_cache.h"
@@ -7,9 +7,10 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kPage = 2 << 20;  // what the driver hands out
+constexpr int64_t kPage = 2 << 20;  // the granularity of the driver's allocations
 
-// Powers of two up to a page, then whole pages: the big arenas come once, so they fit exactly.
+// Rounds up to a size class: powers of two up to a page, then multiples of a page. Large arenas are
+// allocated once, so they fit closely.
 int64_t GpuSizeClass(int64_t bytes) {
   if (bytes > kPage) return (bytes + kPage - 1) / kPage * kPage;
   int64_t power = 512;
@@ -42,8 +43,8 @@ class CudaDownload : public Download {
  public:
   CudaDownload(GpuDevice* device, int64_t bytes)
       : device_(device), memory_(device, bytes), arrived_(device) {}
-  // The device may still write to the memory. Where it fails it does not, and nobody could act on
-  // the failure here.
+  // Waits because the device may still write to the memory. After an error it no longer writes, and
+  // a destructor cannot report the error.
   ~CudaDownload() override {
     try {
       arrived_.Wait();
@@ -77,7 +78,8 @@ class CudaDevice : public GpuDevice {
     Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on", name_);
   }
 
-  // Results are not looked at: the runtime may be gone already, and nobody could act on them.
+  // Errors are ignored: the CUDA runtime may already be unloaded, and a destructor cannot report
+  // them.
   ~CudaDevice() override {
     cudaSetDevice(index_);
     DropAttached();
@@ -101,16 +103,17 @@ class CudaDevice : public GpuDevice {
     return memory;
   }
 
-  // Kernels that still use the block run before those of its next owner: there is one stream.
+  // There is only one stream, so kernels that still use the block run before those of its next
+  // owner.
   void Free(void* memory) noexcept override { blocks_.Put(memory); }
 
   void CopyFromHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
   void CopyToHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
 
-  // Complete for all that comes after it on this device and for the copies to the host; nobody
-  // waits for it.
+  // Returns immediately. All later work on this device, including copies to the host, sees the
+  // zeros.
   void Zero(void* memory, int64_t bytes) override {
-    if (bytes == 0) return;  // nothing that could be recorded
+    if (bytes == 0) return;  // an empty operation cannot be recorded
     Cuda(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream()), "clearing memory of",
          name_);
   }
@@ -122,14 +125,15 @@ class CudaDevice : public GpuDevice {
   }
 
   std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
-    // Other threads may go on allocating pinned memory meanwhile.
+    // In this mode, other threads may allocate pinned memory during the recording.
     Cuda(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), "recording on", name_);
     try {
       work();
     } catch (const Error& e) {
       EndCapture();
-      // Some library does what cannot be recorded; it says so when it is asked. Told by the code,
-      // because the layer's name comes to it in an Error of no other type.
+      // A library attempted something that cannot be recorded and reported an error. The error code
+      // identifies this case; the exception's type does not, because adding the layer's name
+      // converts it to a plain Error.
       if (e.code() != ExitCode::kDevice) throw;
       return nullptr;
     } catch (...) {
@@ -140,7 +144,7 @@ class CudaDevice : public GpuDevice {
     cudaGraphExec_t ready = nullptr;
     if (graph == nullptr) return nullptr;
     if (cudaGraphInstantiate(&ready, graph.get(), 0) != cudaSuccess) {
-      cudaGetLastError();  // the next call must not report it
+      cudaGetLastError();  // otherwise the next call would report the error
       return nullptr;
     }
     return std::make_unique<CudaRecording>(this, ready);
@@ -149,7 +153,8 @@ class CudaDevice : public GpuDevice {
   int64_t bytes_in_use() const override { return blocks_.bytes_in_use(); }
   int64_t peak_bytes() const override { return blocks_.peak_bytes(); }
 
-  // Kept blocks are given back when the driver has no more.
+  // The cached blocks count as free, because Allocate returns them to the driver when memory runs
+  // out.
   int64_t free_bytes() override {
     MakeCurrent();
     size_t free = 0, total = 0;
@@ -165,10 +170,10 @@ class CudaDevice : public GpuDevice {
     return stream_;
   }
 
-  // The current device belongs to the thread, and any thread may come.
+  // CUDA's current device is a property of the thread, and any thread may call these functions.
   void MakeCurrent() { Cuda(cudaSetDevice(index_), "choosing", name_); }
 
-  // Null where something could not be captured.
+  // Returns null if the work could not be captured.
   Graph EndCapture() {
     cudaGraph_t graph = nullptr;
     const bool ended = cudaStreamEndCapture(stream_, &graph) == cudaSuccess;
@@ -177,7 +182,7 @@ class CudaDevice : public GpuDevice {
   }
 
   void Copy(void* to, const void* from, int64_t bytes) {
-    // The addresses tell the direction.
+    // With cudaMemcpyDefault, CUDA derives the direction from the addresses.
     Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream()),
          "copying to or from", name_);
     Synchronize();
@@ -196,7 +201,7 @@ class CudaDevice : public GpuDevice {
     return memory;
   }
 
-  // False when nothing was kept.
+  // Returns the cached blocks to the driver. Returns false if there were none.
   bool GiveBackCache() {
     Cuda(cudaStreamSynchronize(stream_), "waiting for", name_);
     return blocks_.Clear([&](void* memory) { Cuda(cudaFree(memory), "freeing memory of", name_); });
@@ -232,7 +237,7 @@ cudaStream_t CudaStream(Device* device) { return GpuOf(device).stream; }
 
 void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
   const Gpu gpu = GpuOf(device);
-  if (bytes == 0) return;  // nothing that could be recorded
+  if (bytes == 0) return;  // an empty operation cannot be recorded
   Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice, gpu.stream),
        "copying within", device->name());
 }

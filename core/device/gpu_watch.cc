@@ -40,7 +40,7 @@ void GpuWatch::Run() {
   UseAllCores();
   std::unique_lock<std::mutex> lock(mutex_);
   while (!wake_.wait_for(lock, interval_, [this] { return stop_; })) {
-    // A driver may take its time; nobody waits for it.
+    // The lock is not held during the call, because the driver may be slow.
     lock.unlock();
     const GpuReading reading = read_();
     lock.lock();

@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-// 13000 -> "13.0"
+// Formats CUDA's version numbers: 13000 -> "13.0".
 std::string Version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
@@ -19,7 +19,7 @@ std::string Capability(int major, int minor) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-// 0 when there is none.
+// Returns the CUDA version that the driver supports, or 0 if there is no driver.
 int DriverVersion() {
   int version = 0;
   return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
@@ -31,7 +31,7 @@ int RuntimeVersion() {
   return version;
 }
 
-// The CUDA runtime comes with the program, so the version found at run time is the driver's.
+// The CUDA runtime is part of the program. The version that can differ at run time is the driver's.
 std::string FoundDriver() {
   const int driver = DriverVersion();
   if (driver == 0) throw DeviceError("no NVIDIA driver was found on this machine");
@@ -42,8 +42,9 @@ DOPPIO_REGISTER(Libraries, "CUDA runtime", {Version(CUDART_VERSION), &FoundDrive
 
 constexpr const char* kOrCpu = ", or leave --gpu out to use the CPU";
 
-// The first driver that runs programs of any CUDA of a major version (CUDA's release notes, "CUDA
-// Toolkit and Minimum Required Driver Version for CUDA Minor Version Compatibility").
+// For each major version of CUDA, the first driver that runs programs of all its minor versions
+// (CUDA's release notes, "CUDA Toolkit and Minimum Required Driver Version for CUDA Minor Version
+// Compatibility").
 struct FirstDriver {
   int cuda, driver;
 };
@@ -133,10 +134,11 @@ std::string WhyDriverTooOld(int supported, int needed, const std::string& instal
 
 std::string WhyNoCode(int major, int minor, const std::vector<int>& archs) {
   const int capability = 100 * major + 10 * minor;
-  if (capability >= archs.back()) return "";  // translated at start-up
+  // The driver translates the newest PTX code at start-up.
+  if (capability >= archs.back()) return "";
   std::string compiled;
   for (int arch : archs) {
-    // Machine code also runs on later minor versions.
+    // Machine code also runs on later minor versions of the same major version.
     if (arch / 100 == major && arch <= capability) return "";
     compiled += (compiled.empty() ? "" : ", ") + Capability(arch / 100, arch % 100 / 10);
   }

@@ -15,7 +15,7 @@ MaybeBytes Least(MaybeBytes a, MaybeBytes b) {
   return std::min(*a, *b);
 }
 
-// Of a file that holds one number; nothing for "max".
+// Returns the number in a file that contains only one. Returns nullopt for "max" or a missing file.
 MaybeBytes ReadNumber(const std::string& path) {
   std::ifstream file(path);
   int64_t value = 0;
@@ -23,7 +23,8 @@ MaybeBytes ReadNumber(const std::string& path) {
   return std::nullopt;
 }
 
-// Of a file of lines "name number" or "name: number unit".
+// Returns the number after `name` in a file of lines "name number" or "name: number unit". Returns
+// nullopt if there is none.
 MaybeBytes ReadEntry(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -35,12 +36,14 @@ MaybeBytes ReadEntry(const std::string& path, const std::string& name) {
   return std::nullopt;
 }
 
-// What a version of control groups calls its files.
+// Names of the files and entries in one version of control groups.
 struct GroupFiles {
   std::string folder, limit, used, cache;
 };
 
-// What one group leaves: pages of files count as used, but go when others need the room.
+// Returns the bytes that one group can still use, or nullopt if it has no limit. The group's usage
+// includes inactive pages of files, which the kernel frees when memory is needed, so they are
+// subtracted.
 MaybeBytes LeftInGroup(const std::string& folder, const GroupFiles& files) {
   const MaybeBytes limit = ReadNumber(folder + "/" + files.limit);
   const MaybeBytes used = ReadNumber(folder + "/" + files.used);
@@ -49,8 +52,8 @@ MaybeBytes LeftInGroup(const std::string& folder, const GroupFiles& files) {
   return std::max<int64_t>(0, *limit - std::max<int64_t>(0, *used - cache));
 }
 
-// The group and all above it. A container may see its own group as the top, under a path that is
-// not there.
+// Returns the smallest number of bytes left in the group and its parents. In a container, the
+// container's own group may appear as the root, under a path that does not exist.
 MaybeBytes LeftInGroups(std::string path, const GroupFiles& files) {
   MaybeBytes left;
   while (true) {
@@ -60,7 +63,8 @@ MaybeBytes LeftInGroups(std::string path, const GroupFiles& files) {
   }
 }
 
-// From the lines "4:memory:/path" and "0::/path" of /proc/self/cgroup.
+// Reads the process's groups from /proc/self/cgroup: lines "4:memory:/path" (version 1) or
+// "0::/path" (version 2).
 MaybeBytes LeftInAllGroups(const std::string& root) {
   const std::string top = root + "/sys/fs/cgroup";
   MaybeBytes left;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kCacheLine = 64;
 
-// Copies at once, in the order of the calls.
+// Copies synchronously, in the order of the calls.
 class PlainStore : public HostStore {
  public:
   PlainStore(Device* device, std::vector<StoredBlock> blocks)
@@ -37,7 +37,8 @@ class PlainStore : public HostStore {
   Device* device_;
   const std::vector<StoredBlock> blocks_;
   std::vector<int64_t> places_;
-  std::unique_ptr<char[]> room_;  // not written before it is used: a plan alone takes no memory
+  // Not initialised, so that a plan without a run uses no physical memory.
+  std::unique_ptr<char[]> room_;
 };
 
 }  // namespace

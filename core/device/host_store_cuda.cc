@@ -1,6 +1,6 @@
-// Blocks of a GPU's memory on their way to pinned host memory and back, each way on a stream of its
-// own, so that both and the computing go on at once. Streams wait for each other by events; the
-// host waits for none.
+// Copies blocks between GPU memory and pinned host memory. Each direction has its own stream, so
+// both directions overlap with computing. The streams synchronise by events, and the host never
+// waits.
 #include "core/device/host_store.h"
 
 #include "core/device/device_cuda.h"
@@ -54,7 +54,7 @@ class CudaStore : public HostStore {
   struct Slot {
     StoredBlock block;
     char* place;
-    cudaEvent_t copied;  // after the last copy, either way
+    cudaEvent_t copied;  // recorded after the last copy in either direction
   };
 
   static int64_t Aligned(int64_t bytes) {
@@ -77,7 +77,8 @@ class CudaStore : public HostStore {
     Cuda(cudaStreamWaitEvent(stream, event, 0), "ordering the streams of", device_->name());
   }
 
-  // A wait is for what the event stands for when it is asked for, so one event serves all of them.
+  // cudaStreamWaitEvent waits for the event's state at the time of the call, so one event can be
+  // recorded again for each wait.
   void FollowComputing(cudaStream_t stream) {
     Cuda(cudaEventRecord(reached_, CudaStream(device_)), "recording an event on", device_->name());
     Wait(stream, reached_);
@@ -92,7 +93,8 @@ class CudaStore : public HostStore {
     Cuda(cudaEventRecord(slot.copied, stream), "recording an event on", device_->name());
   }
 
-  // Results are not looked at: the runtime may be gone already, and nobody could act on them.
+  // Errors are ignored: the CUDA runtime may already be unloaded, and a destructor cannot report
+  // them.
   void End() {
     for (cudaStream_t stream : {out_, in_}) {
       if (stream == nullptr) continue;
@@ -108,7 +110,7 @@ class CudaStore : public HostStore {
   Device* const device_;
   PinnedBuffer room_;
   cudaStream_t out_ = nullptr, in_ = nullptr;
-  cudaEvent_t reached_ = nullptr;  // where the computing is
+  cudaEvent_t reached_ = nullptr;  // the current position of the compute stream
   std::vector<Slot> slots_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kTemperatureOfTheChip = 0;
-// What the library asks its callers to offer at least.
+// Minimum buffer sizes that NVML's documentation requires.
 constexpr unsigned int kVersionLength = 80, kNameLength = 96;
 
 template <class F, class... Args>

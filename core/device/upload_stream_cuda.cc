@@ -25,8 +25,9 @@ struct UploadStream::Slot {
   const PinnedBuffer host;
   const int64_t capacity;
   Buffer there;
-  cudaEvent_t copied = nullptr;  // of the copy stream: the copy from `host` to `there` is done
-  cudaEvent_t read = nullptr;    // of the compute stream: `there` may be overwritten
+  // Recorded on the copy stream: the copy from `host` to `there` is complete.
+  cudaEvent_t copied = nullptr;
+  cudaEvent_t read = nullptr;  // recorded on the compute stream: `there` may be overwritten
 };
 
 UploadStream::UploadStream(Device* device, int64_t bytes, int slots) : device_(device) {
@@ -36,13 +37,14 @@ UploadStream::UploadStream(Device* device, int64_t bytes, int slots) : device_(d
        device->name());
 }
 
-// Results are not looked at: nobody could act on them.
+// Errors are ignored, because a destructor cannot report them.
 UploadStream::~UploadStream() {
   try {
-    GpuOf(device_);  // the current device
+    GpuOf(device_);  // makes the device current
   } catch (const Error&) {
   }
-  // Device memory goes back to the device, which gives it away in the order of its own stream.
+  // The copies must be complete, because the device may reuse the slots' memory in the order of its
+  // own stream.
   cudaStreamSynchronize(stream_);
   slots_.clear();
   cudaStreamDestroy(stream_);
@@ -61,7 +63,8 @@ void UploadStream::Send(int64_t bytes) {
   const Gpu gpu = GpuOf(device_);
   const bool allocates = slot.there.bytes() < bytes;
   if (allocates) slot.there = Buffer(device_, bytes);
-  // The compute stream clears new memory, and may still read what the block was before.
+  // The compute stream clears new memory and may still read the block's previous contents, so the
+  // copy must wait for the compute stream.
   if (allocates)
     Cuda(cudaEventRecord(slot.read, gpu.stream), "recording an event on", device_->name());
   Cuda(cudaStreamWaitEvent(stream_, slot.read, 0), "waiting for an event on", device_->name());

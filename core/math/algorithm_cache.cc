@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// {"format": 1, "choices": {"<key>": [number, ...]}, "compared": {"<key>": number}}
-// Where nothing is said of how many were compared, all were.
+// {"format": 1, "choices": {"<key>": [number, ...]}, "compared": {"<key>": number}}. A key without
+// an entry in "compared" has a complete race.
 constexpr int kFormat = 1;
 
 std::map<std::string, KeptChoice> Parse(const std::string& text) {
@@ -29,12 +29,13 @@ std::map<std::string, KeptChoice> Parse(const std::string& text) {
   return choices;
 }
 
-// Nothing where there is no such file, or none that makes sense: then choices are made anew.
+// Returns the choices in the file. Returns none if the file is missing or invalid, so that the
+// choices are measured again.
 std::map<std::string, KeptChoice> Load(const std::string& path) {
   try {
     if (!path.empty() && FileExists(path)) return Parse(ReadFile(path));
   } catch (const std::exception&) {
-    // As good as no file.
+    // An invalid file is treated like a missing one.
   }
   return {};
 }
@@ -115,7 +116,7 @@ void AlgorithmCache::Write() const {
     std::filesystem::create_directories(std::filesystem::path(file_).parent_path());
     WriteFileAtomically(file_, file.dump(1) + "\n");
   } catch (const std::exception&) {
-    // A read-only home: the next process measures again.
+    // The file is not writable, e.g. in a read-only home. The next process measures again.
   }
 }
 

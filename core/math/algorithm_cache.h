@@ -1,8 +1,9 @@
-// Which algorithm was the fastest, remembered: measuring takes seconds, and comes out alike every
-// time. In memory for a process, in a file for those that follow.
+// Remembers which of several algorithms was fastest. Measuring takes seconds, and repeating it
+// gives the same answer. Choices are kept in memory for this process and in a file for later
+// processes.
 //
-// The file is a help only. One that cannot be read, has other content or cannot be written is as
-// good as none, and never stops a run.
+// The file is optional. A file that is unreadable, invalid or not writable is ignored and never
+// stops a run.
 #ifndef DOPPIO_CORE_MATH_ALGORITHM_CACHE_H_
 #define DOPPIO_CORE_MATH_ALGORITHM_CACHE_H_
 
@@ -18,37 +19,40 @@
 
 namespace doppio {
 
-// Numbers that mean something to the library that has the algorithms.
+// Identifies an algorithm. Only the library that provides the algorithms interprets the numbers.
 using AlgorithmChoice = std::vector<int64_t>;
 
-// The fastest of those that were compared.
+// The fastest of the algorithms compared so far.
 struct KeptChoice {
   static constexpr int64_t kAll = INT64_MAX;
 
   AlgorithmChoice choice;
-  // How many of the candidates, in their order, were looked at: a race that was cut short goes on
-  // with the next one in another process.
+  // Number of candidates compared, in order; kAll after a complete race. A race that was cut short
+  // continues with the next candidate in another process.
   int64_t compared = kAll;
 
   bool complete() const { return compared == kAll; }
 };
 
-// For any number of threads and processes.
+// Thread-safe. Several processes may share the file.
 class AlgorithmCache {
  public:
-  // An empty name: memory only. The file is read at the first Find.
+  // `file` may be empty to keep choices only in memory. The file is read by the first Find or
+  // FindOrMeasure.
   explicit AlgorithmCache(const std::string& file) : file_(file) {}
 
-  // `key` names everything that the choice depends on.
+  // Returns the choice for `key`, or nullopt. `key` must name everything that the choice depends
+  // on.
   std::optional<KeptChoice> Find(const std::string& key);
-  // Replaces what was there. Choices that others wrote meanwhile stay, of the same key the one for
-  // which more was compared.
+  // Stores a choice and writes the file. Merges choices that other processes wrote to the file in
+  // the meantime; for the same key, the choice with more compared candidates wins.
   void Keep(const std::string& key, const KeptChoice& choice);
 
-  // What is kept when it is complete or was measured by this process; else what `measure` returns,
-  // given what is kept so far. Nothing is kept when it returns nothing. One thread measures a key;
-  // others that ask for it wait for its choice. `measure` may ask for keys whose measurements ask
-  // for none.
+  // Returns the stored choice if it is complete or was measured by this process. Otherwise returns
+  // the result of `measure`, called with the stored choice so far, and stores this result unless it
+  // is nullopt. Only one thread measures a key; other threads that request the same key block until
+  // it has finished. `measure` may itself request other keys whose measurements request none.
+  // Rethrows what `measure` throws.
   using Measure = std::function<std::optional<KeptChoice>(const std::optional<KeptChoice>& so_far)>;
   std::optional<KeptChoice> FindOrMeasure(const std::string& key, const Measure& measure);
 
@@ -64,10 +68,12 @@ class AlgorithmCache {
   bool read_ = false;
   std::map<std::string, KeptChoice> choices_;
   std::condition_variable measured_one_;
-  std::set<std::string> measuring_, measured_;  // by this process
+  // Keys being measured, and keys measured by this process.
+  std::set<std::string> measuring_, measured_;
 };
 
-// doppio/`name` in $XDG_CACHE_HOME or else ~/.cache; empty where neither is known.
+// Returns the path of doppio/`name` in $XDG_CACHE_HOME, or else in ~/.cache. Returns "" if neither
+// is known.
 std::string UserCacheFile(const std::string& name);
 
 }  // namespace doppio

@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-// "OpenBLAS 0.3.21 NO_AFFINITY ..." -> "0.3.21".
+// Extracts the version: "OpenBLAS 0.3.21 NO_AFFINITY ..." -> "0.3.21".
 std::string VersionIn(const std::string& config) {
   const size_t name = config.find("OpenBLAS ");
   if (name == std::string::npos) return config;
@@ -32,7 +32,7 @@ void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, f
 
 void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha,
           const double* a, const double* b, double beta, double* c) {
-  // OpenBLAS' own threads would compete with the compute pool.
+  // Otherwise OpenBLAS's own threads would compete with the compute pool.
   static const bool single = (openblas_set_num_threads(1), true);
   (void)single;
   cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,

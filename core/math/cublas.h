@@ -1,4 +1,4 @@
-// Matrix products on a GPU by cuBLAS, which is opened at the first one.
+// Matrix products on a GPU with cuBLAS, which the first product opens at run time.
 #ifndef DOPPIO_CORE_MATH_CUBLAS_H_
 #define DOPPIO_CORE_MATH_CUBLAS_H_
 
@@ -9,27 +9,28 @@
 
 namespace doppio {
 
-// Products of factors that may be stored in 16 bits. Sums are in single precision whatever the
-// types.
+// Sizes of a batch of products. Factors may be stored in 16 bits; sums are always in single
+// precision.
 struct GemmShape {
   bool transpose_a = false, transpose_b = false;
   int64_t m = 0, n = 0, k = 0;
-  int64_t batch = 1;  // products of this shape
+  int64_t batch = 1;  // number of products of this shape
 };
-// Rows may lie farther apart than they are long, and matrix i of a batch `step` elements after
-// matrix i - 1.
+// A batch of row-major matrices. Rows may be padded, and matrix i starts `step` elements after
+// matrix i - 1. Not owned.
 struct GemmMatrix {
   void* data = nullptr;
   DType type = DType::kFloat32;
-  int64_t row = 0;  // elements from one row to the next
+  int64_t row = 0;  // elements from one row to the next, at least the row's length
   int64_t step = 0;
 };
-// Of a factor, which is only read.
+// Describes a factor, which GpuGemm only reads.
 inline GemmMatrix GemmFactor(const void* data, DType type, int64_t row, int64_t step = 0) {
   return {const_cast<void*>(data), type, row, step};
 }
-// C = op(A) * op(B) + beta * C, where beta 0 ignores what C held. A and B are of one type, C of the
-// same one or in single precision.
+// Enqueues C = op(A) * op(B) + beta * C on the device's stream. If beta is 0, the old contents of C
+// are ignored. A and B must have the same type; C must have this type or be in single precision.
+// Throws DeviceError.
 void GpuGemm(Device* device, const GemmShape& shape, const GemmMatrix& a, const GemmMatrix& b,
              float beta, const GemmMatrix& c);
 

@@ -66,20 +66,21 @@ struct OwnedCublas {
     const cudaStream_t stream = CudaStream(device);
     Check(Cublas().create(&handle), "its start");
     Check(Cublas().set_stream(handle, stream), "taking a stream");
-    // Memory of its own it would ask for whenever a product needs some, which cannot be recorded. A
-    // new stream would undo this.
+    // Without this memory, cuBLAS would allocate memory when a product needs it, and allocations
+    // cannot be recorded. The call follows set_stream, because setting a stream resets the
+    // workspace.
     workspace = Buffer(device, std::min(kWorkspaceBytes, device->workspace_bytes()));
     Check(Cublas().set_workspace(handle, workspace.data(), static_cast<size_t>(workspace.bytes())),
           "taking memory");
     const bool tf32 = device->math() != MathMode::kFloat32;
-    // Where a sum is formed in parts, they too are to be in single precision.
+    // Also keeps the partial sums of a split reduction in single precision.
     const int mode = (tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH) |
                      CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
     Check(Cublas().set_math_mode(handle, static_cast<cublasMath_t>(mode)), "choosing a precision");
   }
   ~OwnedCublas() { Cublas().destroy(handle); }
-  static constexpr int64_t kWorkspaceBytes = int64_t{32}
-                                             << 20;  // as NVIDIA advises for its largest GPUs
+  // The size that NVIDIA recommends for its largest GPUs.
+  static constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;
   cublasHandle_t handle = nullptr;
   Buffer workspace;
 };

@@ -1,5 +1,5 @@
-// The one door to cuDNN, which is opened at run time: its functions, the handle of a device,
-// descriptors that free themselves. Only *_cuda.cc files include this.
+// The only interface to cuDNN, which is opened at run time: function table, handle per device, and
+// owning descriptors. Only *_cuda.cc files include this header.
 #ifndef DOPPIO_CORE_MATH_CUDNN_H_
 #define DOPPIO_CORE_MATH_CUDNN_H_
 
@@ -44,17 +44,18 @@ struct CudnnApi {
 #undef DOPPIO_CUDNN_MEMBER
 };
 
-// Opens the library at the first call. Throws DeviceError when it is not there.
+// Opens cuDNN on the first call. Throws DeviceError if the library is missing.
 const CudnnApi& Cudnn();
 
-// CheckCudnn(Cudnn().cudnnConvolutionForward(...), "a convolution"): throws DeviceError unless the
-// status is success.
+// Throws DeviceError unless `status` is success. Usage:
+// CheckCudnn(Cudnn().cudnnConvolutionForward(...), "a convolution").
 void CheckCudnn(cudnnStatus_t status, const char* doing);
 
-// Of the device, on its stream; makes the device the thread's current one.
+// Returns the device's handle, which enqueues on the device's stream. Owned by the device. Makes
+// the device the calling thread's current device.
 cudnnHandle_t CudnnHandle(Device* device);
 
-// A descriptor of any kind, made by `create` and freed by `destroy`.
+// Owns a descriptor, created by `create` and freed by `destroy`.
 template <class Descriptor>
 class CudnnDescriptor {
  public:
@@ -75,26 +76,28 @@ class CudnnDescriptor {
 
 cudnnDataType_t CudnnType(DType type);
 
-// Dense, the axes in `dims` order (N, C, spatial...) whatever lies innermost.
+// Describes a dense tensor. `dims` are always in the order N, C, spatial..., even if channels are
+// innermost in memory.
 class CudnnTensor : public CudnnDescriptor<cudnnTensorDescriptor_t> {
  public:
   CudnnTensor(const std::vector<int64_t>& dims, DType type, bool channels_last);
 };
 
-// (outputs, inputs per group, spatial...).
+// Describes the weights of a convolution. `dims` are (outputs, inputs per group, spatial...).
 class CudnnFilter : public CudnnDescriptor<cudnnFilterDescriptor_t> {
  public:
   CudnnFilter(const std::vector<int64_t>& dims, DType type, bool channels_last);
 };
 
 struct CudnnConvolutionShape {
-  std::vector<int64_t> pad, stride, dilation;  // per spatial axis, at least two
+  // One number per spatial axis. There must be at least two axes.
+  std::vector<int64_t> pad, stride, dilation;
   int64_t group = 1;
 };
 class CudnnConvolution : public CudnnDescriptor<cudnnConvolutionDescriptor_t> {
  public:
   CudnnConvolution(const CudnnConvolutionShape& shape, DType data, MathMode math);
-  // As an algorithm wants it.
+  // Sets the math mode that an algorithm requires.
   void SetMath(cudnnMathType_t math);
 };
 

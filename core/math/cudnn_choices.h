@@ -1,9 +1,9 @@
-// What every choice among cuDNN's algorithms goes by: whether they are measured, where the choice
-// is remembered, and what it depends on besides what is computed.
+// Settings for all choices among cuDNN's algorithms: whether algorithms are measured, where choices
+// are stored, and which properties of the device a choice depends on.
 //
-// Measurements are kept in memory and in the user's cache folder. A device that has to give the
-// same bits every time does not measure, as a race has no fixed winner: it takes cuDNN's advice.
-// DOPPIO_CUDNN_MEASURE=0 does so everywhere.
+// Measured choices are kept in memory and in the user's cache folder. A deterministic device does
+// not measure, because the winner of a race can vary; it follows cuDNN's heuristics instead.
+// DOPPIO_CUDNN_MEASURE=0 selects the heuristics for all devices.
 #ifndef DOPPIO_CORE_MATH_CUDNN_CHOICES_H_
 #define DOPPIO_CORE_MATH_CUDNN_CHOICES_H_
 
@@ -14,13 +14,15 @@
 
 namespace doppio {
 
+// Returns true if algorithms are chosen by measuring.
 bool MeasuresCudnn(const Device& device);
-// Of measurements or, where there are none, of this process: advice is quickly had, but not for
-// nothing.
+// Returns the cache of measured choices, or, if nothing is measured, an in-memory cache of the
+// heuristics' choices, which also take some time to compute.
 AlgorithmCache& CudnnChoices(const Device& device);
-// Names a choice: `what` is computed, the device, the library and the device's limits.
+// Returns the cache key of a choice: the GPU model, cuDNN's version, `what` is computed, and the
+// device's limits.
 std::string CudnnChoiceKey(Device* device, const std::string& what);
-// For declining, when cuDNN has nothing that keeps to them.
+// Returns the reason why a kernel declines if cuDNN has no algorithm within the device's limits.
 std::string WhyNoCudnn(const Device& device, const std::string& direction);
 
 }  // namespace doppio

@@ -32,14 +32,15 @@ struct OwnedCudnn {
   cudnnHandle_t handle = nullptr;
 };
 
-// cuDNN opens these by name when an engine needs them, and knows no folders but the loader's. Open
-// already, they are found. Without one of them it offers fewer engines.
+// cuDNN opens these libraries by name when an engine needs them, and searches only the loader's
+// folders. Opening them first makes them available from other folders. If one is missing, cuDNN
+// offers fewer engines.
 void OpenWhatCudnnLooksFor() {
   for (const char* file : {"libnvrtc.so.13", "libcublasLt.so.13"}) {
     try {
       SharedLibrary(file, file);
     } catch (const DeviceError&) {
-      // It may still find another version.
+      // cuDNN may still find another version by itself.
     }
   }
 }
@@ -49,7 +50,7 @@ cudnnMathType_t MathOf(DType data, MathMode math) {
   return math == MathMode::kFloat32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
 
-// 91900 -> "9.19.0"
+// Formats cuDNN's version number: 91900 -> "9.19.0".
 std::string VersionText(size_t version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
          std::to_string(version % 100);
@@ -76,7 +77,7 @@ const CudnnApi& Cudnn() {
 
 void CheckCudnn(cudnnStatus_t status, const char* doing) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  // What it says more about it, on this thread.
+  // cuDNN's details on the last error of this thread.
   char detail[512] = "";
   Cudnn().cudnnGetLastErrorString(detail, sizeof(detail));
   throw DeviceError(std::string("cuDNN failed at ") + doing + ": " +
@@ -125,7 +126,7 @@ CudnnFilter::CudnnFilter(const std::vector<int64_t>& dims, DType type, bool chan
 CudnnConvolution::CudnnConvolution(const CudnnConvolutionShape& shape, DType data, MathMode math)
     : CudnnDescriptor(Cudnn().cudnnCreateConvolutionDescriptor,
                       Cudnn().cudnnDestroyConvolutionDescriptor) {
-  // Sums are in single precision at least, whatever the data.
+  // Sums are at least in single precision for all data types.
   const cudnnDataType_t sums = data == DType::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
   CheckCudnn(
       Cudnn().cudnnSetConvolutionNdDescriptor(

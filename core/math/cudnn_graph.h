@@ -1,6 +1,6 @@
-// Convolutions described to cuDNN as graphs of operations, which is how it offers its fast ones for
-// 16 bits; cudnn_plan.h finds out how to run them. Tensors have their channels last, sums are in
-// single precision. Only *_cuda.cc files include this.
+// Describes convolutions to cuDNN as graphs of operations. cuDNN offers its fast 16-bit
+// convolutions only in this form; cudnn_plan.h finds plans that execute a graph. Tensors are in
+// channels-last layout, and sums are in single precision. Only *_cuda.cc files include this header.
 #ifndef DOPPIO_CORE_MATH_CUDNN_GRAPH_H_
 #define DOPPIO_CORE_MATH_CUDNN_GRAPH_H_
 
@@ -12,7 +12,7 @@
 
 namespace doppio {
 
-// Anything that cuDNN describes by attributes.
+// Owns a backend descriptor, cuDNN's generic object with attributes.
 class CudnnThing {
  public:
   explicit CudnnThing(cudnnBackendDescriptorType_t type);
@@ -28,10 +28,11 @@ class CudnnThing {
   }
   void SetInts(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values);
   void SetThing(cudnnBackendAttributeName_t name, const CudnnThing& value);
-  // As many as there are, at most `room`, into `values`.
+  // Reads at most `room` values of an attribute into `values` and returns their number.
   int64_t Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
               void* values) const;
-  // No attribute is set afterwards. Throws unless it makes sense; Complete says whether.
+  // Finish and Complete finalize the descriptor, after which no attribute can be set. If the
+  // attributes are invalid, Finish throws DeviceError and Complete returns false.
   void Finish(const char* what);
   bool Complete();
 
@@ -41,36 +42,37 @@ class CudnnThing {
   cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-// Where plans are to run: a GPU that is there or, to look at plans without one, the properties of
-// some GPU.
+// The GPU for which plans are created: a handle to a real GPU, or only the properties of some GPU,
+// which allows inspecting plans without one.
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   const CudnnThing* properties = nullptr;
 };
 
-// What a graph reads and writes; the gradients are named as their values are.
+// The tensors of a graph. A gradient has the role of its value.
 enum class CudnnRole : int64_t { kBottom = 1, kWeights, kTop, kBias, kOther };
 
-// Extents as (batch, channels, spatial...) and (outputs, inputs of a group, spatial...), with two
-// or three spatial axes.
+// A convolution. Shapes are (batch, channels, spatial...) for x and y, and (outputs, inputs per
+// group, spatial...) for w, with two or three spatial axes.
 struct CudnnConvolutionCase {
   std::vector<int64_t> x, w, y;
   CudnnConvolutionShape shape;
-  DType type = DType::kBFloat16;  // of all three
+  DType type = DType::kBFloat16;  // of x, w and y
 };
+// Operations after the convolution, in this order: adds a single-precision bias per channel, adds
+// a tensor with the shape and type of the top, applies ReLU with slope 0.
 struct CudnnTail {
-  bool bias = false, other = false,
-       relu = false;  // a single-precision bias, a tensor like the top, ReLU of slope 0
+  bool bias = false, other = false, relu = false;
 };
 
 class CudnnGraph {
  public:
-  // y = the convolution of x, with what comes after it.
+  // Computes y, the convolution of x and w, followed by the operations in `tail`.
   static CudnnGraph Forward(const CudnnTarget& target, const CudnnConvolutionCase& c,
                             const CudnnTail& tail);
-  // x's gradient from y's.
+  // Computes the gradient of x from the gradient of y and w.
   static CudnnGraph BackwardData(const CudnnTarget& target, const CudnnConvolutionCase& c);
-  // The weights' gradient, stored as `type`.
+  // Computes the gradient of w, stored as `type`, from x and the gradient of y.
   static CudnnGraph BackwardFilter(const CudnnTarget& target, const CudnnConvolutionCase& c,
                                    DType type);
 
@@ -90,7 +92,7 @@ class CudnnGraph {
   void Finish();
 
   CudnnTarget target_;
-  // Tensors and descriptions that the operations name.
+  // Descriptors of tensors and operators, which the operations refer to.
   std::vector<std::unique_ptr<CudnnThing>> parts_;
   std::vector<std::unique_ptr<CudnnThing>> operations_;
   int64_t next_inside_ = 100;

@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kAlignment = 16;  // of tensors, in bytes
+constexpr int64_t kAlignment = 16;  // of all tensors, in bytes
 
 std::vector<int64_t> ChannelsLastStrides(const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 1);
@@ -41,7 +41,7 @@ CudnnThing Pointwise(cudnnPointwiseMode_t mode) {
   return pointwise;
 }
 
-// The names of one direction's attributes.
+// The attribute names for one direction of a convolution.
 struct Direction {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t conv, x, w, y, alpha, beta;
@@ -129,7 +129,7 @@ bool CudnnThing::Complete() {
 CudnnGraph CudnnGraph::Forward(const CudnnTarget& target, const CudnnConvolutionCase& c,
                                const CudnnTail& tail) {
   CudnnGraph graph(target);
-  // Between two operations nothing is stored, so nothing is rounded.
+  // Tensors between two operations are virtual: they are not stored and therefore not rounded.
   int after = tail.bias + tail.other + tail.relu;
   const auto next = [&]() -> const CudnnThing& {
     return after-- > 0 ? graph.Inside(c.y) : graph.Tensor(CudnnRole::kTop, c.y, c.type);

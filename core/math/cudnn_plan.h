@@ -1,5 +1,5 @@
-// How cuDNN can compute a graph: its engines with their settings, best advice first, made ready to
-// run. Only *_cuda.cc files include this.
+// Finds the plans with which cuDNN can compute a graph: engines with their settings, best first
+// according to cuDNN's heuristics. Only *_cuda.cc files include this header.
 #ifndef DOPPIO_CORE_MATH_CUDNN_PLAN_H_
 #define DOPPIO_CORE_MATH_CUDNN_PLAN_H_
 
@@ -15,28 +15,31 @@
 
 namespace doppio {
 
-// What an engine may do.
+// Restrictions on engines.
 struct CudnnLimits {
   int64_t workspace_bytes = 0;
-  bool deterministic = false;  // the same bits every time
+  bool deterministic = false;  // only engines with bitwise reproducible results
 };
 
+// A compiled plan for one graph. Not thread-safe.
 class CudnnPlan {
  public:
-  // Runs it on the tensors at `places`, in the order of the handle's stream. Places that
-  // come again are described once, as long as no more than 64 others come between.
+  // The address of a tensor of the graph.
   struct Place {
     CudnnRole role;
     const void* data;
     bool operator==(const Place& other) const { return role == other.role && data == other.data; }
   };
+  // Runs the plan on the tensors at `places`, in the order of the handle's stream. `workspace` is
+  // device memory of workspace_bytes() bytes. The plan keeps the descriptors of the last 64
+  // combinations of addresses. Throws DeviceError.
   void Run(const std::vector<Place>& places, void* workspace, const char* doing);
-  // They will not come again.
+  // Discards the descriptors of all addresses, for addresses that will not be used again.
   void ForgetPlaces() { packs_.clear(); }
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
-  // The engine's number, then pairs of a setting and its value: what the same version of cuDNN
-  // makes the same plan from.
+  // Returns the engine's number, followed by pairs of a setting and its value. The same version of
+  // cuDNN creates the same plan from these numbers.
   const AlgorithmChoice& choice() const { return choice_; }
 
  private:
@@ -50,34 +53,35 @@ class CudnnPlan {
     CudnnThing pack;
   };
   const CudnnTarget target_;
-  const std::vector<CudnnThing> parts_;  // what the plan was made from lives as long
+  const std::vector<CudnnThing> parts_;  // the descriptors that plan_ refers to
   const CudnnThing plan_;
   const int64_t workspace_bytes_;
   const AlgorithmChoice choice_;
   std::deque<Pack> packs_;
 };
 
-// Plans for a graph, which outlives them.
+// Creates plans for a graph, which must outlive the plans.
 class CudnnAdvice {
  public:
   CudnnAdvice(const CudnnGraph& graph, const CudnnLimits& limits)
       : graph_(graph), limits_(limits) {}
 
-  // The first `most` that can be made, as advised, leaving out `skipped` pieces of advice. Some
-  // engines are compiled for their plan: where `patience` is over, those that are made by then, but
-  // one at least.
+  // Returns the first `most` plans that can be created, in the order of cuDNN's advice, without the
+  // first `skipped` pieces of advice. Creating some plans compiles code. After `patience`, returns
+  // the plans created so far, but at least one if there is any.
   using Patience = std::chrono::steady_clock::duration;
   struct Plans {
     std::vector<std::unique_ptr<CudnnPlan>> plans;
-    int64_t looked_at = 0;   // pieces of advice, with those left out
-    bool cut_short = false;  // patience was over before `most` plans or all advice
+    int64_t looked_at = 0;  // pieces of advice examined or skipped
+    // `patience` ended before `most` plans were found or all advice was examined
+    bool cut_short = false;
   };
   Plans Best(size_t most, Patience patience, int64_t skipped) const;
   std::vector<std::unique_ptr<CudnnPlan>> Best(size_t most,
                                                Patience patience = Patience::max()) const {
     return Best(most, patience, 0).plans;
   }
-  // The one of this choice; null when there is none such, or it exceeds the limits.
+  // Returns the plan for `choice`, or null if cuDNN cannot create it or if it exceeds the limits.
   std::unique_ptr<CudnnPlan> Chosen(const AlgorithmChoice& choice) const;
 
  private:

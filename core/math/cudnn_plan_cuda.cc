@@ -7,11 +7,11 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kMostAdvised = 64;  // configurations
-constexpr size_t kMostPacks = 64;     // places that a plan remembers
+constexpr int64_t kMostAdvised = 64;  // highest number of configurations to read
+constexpr size_t kMostPacks = 64;     // combinations of addresses whose descriptors a plan keeps
 
-// Things of one type from an attribute that holds several, at most `room`. Asked for none, cuDNN
-// tells the number of some attributes only.
+// Reads an attribute that contains several descriptors of one type, at most `room` of them. Passing
+// the maximum avoids asking for their number, which cuDNN reports only for some attributes.
 std::vector<CudnnThing> ReadThings(const CudnnThing& from, cudnnBackendAttributeName_t name,
                                    cudnnBackendDescriptorType_t type, int64_t room) {
   std::vector<CudnnThing> things;
@@ -68,7 +68,8 @@ void CudnnPlan::Run(const std::vector<Place>& places, void* workspace, const cha
              static_cast<int64_t>(data.size()), data.data());
     pack.SetOne(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
     pack.Finish(doing);
-    // An execution, also a recorded one, no longer needs its variant pack: drop the oldest one.
+    // An enqueued or recorded execution no longer needs its variant pack, so the oldest one can be
+    // dropped.
     if (packs_.size() == kMostPacks) packs_.pop_front();
     packs_.push_back({places, workspace, std::move(pack)});
     found = packs_.end() - 1;
@@ -134,7 +135,7 @@ std::unique_ptr<CudnnPlan> CudnnAdvice::Chosen(const AlgorithmChoice& choice) co
     parts[0].Finish("setting an engine");
     return MakePlan(std::move(parts));
   } catch (const DeviceError&) {
-    return nullptr;  // of another version, or not from cuDNN at all
+    return nullptr;  // a choice of another version of cuDNN, or not a choice of cuDNN
   }
 }
 
@@ -150,12 +151,12 @@ std::vector<CudnnThing> CudnnAdvice::Configurations(cudnnBackendHeurMode_t mode)
     return ReadThings(advice, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
                       kMostAdvised);
   } catch (const DeviceError&) {
-    return {};  // it says so about graphs that no engine computes
+    return {};  // cuDNN fails if no engine can compute the graph
   }
 }
 
-// Of a configuration and what it was made from. Null when cuDNN does not make it, or it exceeds the
-// limits.
+// Creates a plan from parts[0], a configuration, and keeps `parts` alive with it. Returns null if
+// cuDNN cannot create the plan or if it exceeds the limits.
 std::unique_ptr<CudnnPlan> CudnnAdvice::MakePlan(std::vector<CudnnThing> parts) const {
   try {
     const CudnnThing& configuration = parts[0];
@@ -182,7 +183,8 @@ std::unique_ptr<CudnnPlan> CudnnAdvice::MakePlan(std::vector<CudnnThing> parts) 
   }
 }
 
-// Sums of parts of a sum are in single precision, too.
+// Returns true if the engine stays within the limits and keeps inputs and partial sums in full
+// precision.
 bool CudnnAdvice::Permits(const CudnnThing& engine) const {
   std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   notes.resize(

@@ -1,5 +1,6 @@
-// One graph with the plan that runs it: the fastest one measured, or what was chosen before
-// (cudnn_choices.h). Layers that compute the same share it. Only *_cuda.cc files include this.
+// A graph together with the plan that runs it: the fastest plan measured, or the plan chosen
+// earlier (cudnn_choices.h). Layers with identical computations share a step. Only *_cuda.cc files
+// include this header.
 #ifndef DOPPIO_CORE_MATH_CUDNN_STEP_H_
 #define DOPPIO_CORE_MATH_CUDNN_STEP_H_
 
@@ -17,12 +18,13 @@ namespace doppio {
 
 class CudnnGraphStep {
  public:
-  // What the graph reads and writes, to measure with.
+  // Role and size of each tensor of the graph, for measuring.
   using Memory = CudnnTimer::Memory;
   using Describe = std::function<CudnnGraph(const CudnnTarget& target)>;
 
-  // `key` names what is computed. The same one gives the same step as long as the device lives;
-  // null when cuDNN has no plan within the device's limits.
+  // Returns the step for the computation that `key` names. The device shares ownership, so the same
+  // key returns the same step as long as the device exists. Returns null if cuDNN has no plan
+  // within the device's limits.
   static std::shared_ptr<CudnnGraphStep> Find(Device* device, const std::string& key,
                                               const Describe& describe,
                                               const std::vector<Memory>& memory);
@@ -31,7 +33,7 @@ class CudnnGraphStep {
   void Run(const std::vector<CudnnPlan::Place>& places, void* workspace, const char* doing) {
     plan_->Run(places, workspace, doing);
   }
-  // Places that will not come again.
+  // Discards the descriptors of all addresses, for addresses that will not be used again.
   void ForgetPlaces() { plan_->ForgetPlaces(); }
 
  private:

@@ -11,9 +11,9 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kMeasured = 8;  // plans that are compared
-// In which they are made: nets have dozens of convolutions, and the best advice comes first. What
-// is left then is compared by later processes.
+constexpr size_t kMeasured = 8;  // number of plans to compare
+// Time limit for creating the plans. Nets have dozens of convolutions, and the best advice comes
+// first. Later processes compare the remaining plans.
 constexpr std::chrono::seconds kPatience(3);
 
 struct KnownSteps {
@@ -21,7 +21,8 @@ struct KnownSteps {
   std::map<std::string, std::shared_ptr<CudnnGraphStep>> by_key;
 };
 
-// The fastest of `plans`; null when none of them runs, or there is no memory to run them in.
+// Returns the fastest of `plans`, or null if none runs or if there is not enough memory to run
+// them.
 std::unique_ptr<CudnnPlan> Fastest(Device* device, std::vector<std::unique_ptr<CudnnPlan>>* plans,
                                    const std::vector<CudnnTimer::Memory>& memory) try {
   int64_t most = 0;
@@ -37,7 +38,7 @@ std::unique_ptr<CudnnPlan> Fastest(Device* device, std::vector<std::unique_ptr<C
       best = &plan;
       least_ms = ms;
     } catch (const DeviceError&) {
-      // Not this one, then.
+      // This plan does not run; try the others.
     }
   }
   if (best == nullptr) return nullptr;
@@ -52,7 +53,8 @@ std::unique_ptr<CudnnPlan> Fastest(Device* device, std::vector<std::unique_ptr<C
 std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::string& key,
                                                      const Describe& describe,
                                                      const std::vector<Memory>& memory) {
-  // Before what is kept beside it: plans may not outlive the handle that they are made with.
+  // The handle must be attached to the device before KnownSteps, because plans must not outlive the
+  // handle with which they were created, and the device destroys attached objects in reverse order.
   const CudnnTarget target{CudnnHandle(device), nullptr};
   auto& known = device->Attached<KnownSteps>("cudnn graphs").by_key;
   const std::string full_key = CudnnChoiceKey(device, key);
@@ -77,7 +79,7 @@ void CudnnGraphStep::Choose(Device* device, const std::string& key,
   if (plan_ == nullptr && kept) plan_ = advice.Chosen(kept->choice);
   if (plan_ != nullptr) return;
   if (kept && measures) {
-    // Something else than a choice, or one that this GPU has no memory for.
+    // The stored choice is invalid, or this GPU has not enough memory for its plan.
     if (const auto anew = race(std::nullopt)) choices.Keep(key, *anew);
   } else if (!measures) {
     std::vector<std::unique_ptr<CudnnPlan>> plans = advice.Best(1);
@@ -85,7 +87,7 @@ void CudnnGraphStep::Choose(Device* device, const std::string& key,
   }
 }
 
-// Sets plan_; returns nothing when the plans could not be compared.
+// Sets plan_. Returns nullopt if the plans could not be compared.
 std::optional<KeptChoice> CudnnGraphStep::Race(Device* device, const CudnnAdvice& advice,
                                                const std::vector<Memory>& memory,
                                                const std::optional<KeptChoice>& so_far) {

@@ -1,5 +1,5 @@
-// Times work on a GPU, in memory of its own, to choose between ways to compute the same. Only
-// *_cuda.cc files include this.
+// Times work on a GPU in separately allocated memory, to choose between implementations of the same
+// computation. Only *_cuda.cc files include this header.
 #ifndef DOPPIO_CORE_MATH_CUDNN_TIMER_H_
 #define DOPPIO_CORE_MATH_CUDNN_TIMER_H_
 
@@ -19,18 +19,18 @@ class CudnnTimer {
     int64_t bytes;
   };
 
-  // Zeros for each of `memory`, and a workspace. Throws DeviceError when there is no such memory
-  // left. The device outlives the timer.
+  // Allocates zeroed memory for each element of `memory`, and a workspace. Throws DeviceError if
+  // the device has not enough memory. `device` must outlive the timer.
   CudnnTimer(Device* device, const std::vector<Memory>& memory, int64_t workspace_bytes);
   ~CudnnTimer();
 
   const std::vector<CudnnPlan::Place>& places() const { return places_; }
   void* workspace() const;
-  // The address of this role's memory; null where it has none.
+  // Returns the address of the memory for `role`, or null if there is none.
   void* at(CudnnRole role) const;
 
-  // ms of some calls of `run`, which enqueues on the device's stream, after calls that warm up.
-  // Throws what `run` throws.
+  // Returns the total time in ms of 5 calls of `run`, after 2 calls to warm up. `run` enqueues work
+  // on the device's stream. Throws what `run` throws.
   float Ms(const std::function<void()>& run);
 
  private:
@@ -38,7 +38,7 @@ class CudnnTimer {
   class Event;
 
   Device* const device_;
-  std::vector<Block> blocks_;  // the last one is the workspace
+  std::vector<Block> blocks_;  // one per element of `memory`, then the workspace
   std::vector<CudnnPlan::Place> places_;
   std::unique_ptr<Event> start_, end_;
 };

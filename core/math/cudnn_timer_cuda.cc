@@ -12,7 +12,7 @@ constexpr int kWarmUps = 2, kRuns = 5;
 
 }  // namespace
 
-// Not the device's, which would keep it for blocks of the same size, and count it.
+// Allocated directly and not with Device::Allocate, which would cache the memory and count it.
 class CudnnTimer::Block {
  public:
   explicit Block(int64_t bytes) {
@@ -59,7 +59,7 @@ CudnnTimer::CudnnTimer(Device* device, const std::vector<Memory>& memory, int64_
   end_ = std::make_unique<Event>();
 }
 
-// cudaFree waits for what was enqueued.
+// cudaFree waits until enqueued work has finished.
 CudnnTimer::~CudnnTimer() = default;
 
 void* CudnnTimer::workspace() const { return blocks_.back().data(); }

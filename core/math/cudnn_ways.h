@@ -1,5 +1,6 @@
-// Chooses between ways to compute the same with cuDNN, e.g. one graph with everything, or one with
-// less and a pass of our own after it. Only *_cuda.cc files include this.
+// Chooses between several ways to compute the same result with cuDNN, for example one graph with
+// all operations, or a smaller graph followed by one of Doppio's own kernels. Only *_cuda.cc files
+// include this header.
 #ifndef DOPPIO_CORE_MATH_CUDNN_WAYS_H_
 #define DOPPIO_CORE_MATH_CUDNN_WAYS_H_
 
@@ -13,23 +14,26 @@
 
 namespace doppio {
 
+// One way to compute the result.
 struct CudnnWay {
-  // The graph; null when cuDNN has no plan for it.
+  // Returns the way's graph with its plan, or null if cuDNN has no plan.
   std::function<std::shared_ptr<CudnnGraphStep>()> find;
-  std::vector<CudnnRole> roles;  // that the graph reads and writes
-  // Enqueues what has to follow, in the timer's memory. Empty: nothing.
+  std::vector<CudnnRole> roles;  // the roles of the tensors that the graph reads and writes
+  // Enqueues the work that follows the graph, in the timer's memory. Empty if there is none.
   std::function<void(const CudnnTimer& memory)> after;
-  // Factor on the measured time: above 1 for a way that has another drawback, such as rounding.
+  // Factor on the measured time. Above 1 for a way with another drawback, such as additional
+  // rounding.
   float weight = 1;
 };
 
 struct ChosenWay {
-  std::shared_ptr<CudnnGraphStep> step;  // null: no way has a plan
+  std::shared_ptr<CudnnGraphStep> step;  // null if no way has a plan
   size_t index = 0;
 };
 
-// The fastest of `ways`, remembered like plans (cudnn_choices.h); the first that has a plan where
-// nothing is measured. `key` names what is computed, `memory` has a place for every role.
+// Returns the fastest of `ways` and stores the choice (cudnn_choices.h). If nothing is measured,
+// returns the first way that has a plan. `key` names the computation; `memory` must contain every
+// role that the ways use.
 ChosenWay ChooseWay(Device* device, const std::string& key,
                     const std::vector<CudnnTimer::Memory>& memory,
                     const std::vector<CudnnWay>& ways);

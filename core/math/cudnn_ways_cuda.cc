@@ -8,7 +8,8 @@
 namespace doppio {
 namespace {
 
-// With its weight. Throws DeviceError when it does not run.
+// Returns the measured time in ms, multiplied by the way's weight. Throws DeviceError if the way
+// does not run.
 float MsOf(const CudnnWay& way, CudnnGraphStep* step, CudnnTimer* timer) {
   std::vector<CudnnPlan::Place> places;
   for (CudnnRole role : way.roles) places.push_back({role, timer->at(role)});
@@ -39,7 +40,8 @@ class Contest {
     return index < ways_.size() ? ChosenWay{ways_[index].find(), index} : ChosenWay{};
   }
 
-  // No step when there is nothing to compare, or no memory to do so.
+  // Returns a result without a step if there are fewer than two ways to compare, or not enough
+  // memory to measure.
   ChosenWay Fastest() const try {
     std::vector<ChosenWay> found;
     int64_t most = 0;
@@ -60,7 +62,7 @@ class Contest {
         best = one;
         least_ms = ms;
       } catch (const DeviceError&) {
-        // Not this one, then.
+        // This way does not run; try the others.
       }
     }
     return best;

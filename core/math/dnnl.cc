@@ -7,8 +7,9 @@
 namespace doppio {
 namespace {
 
-// A Layout's descriptor: the numbers of axes and of inner blocks, then the rows of the Blocking.
-// Equal layouts have equal bytes, whichever primitive made them.
+// Serialises a layout as the descriptor of a Layout: the numbers of axes and of inner blocks, then
+// the vectors of the Blocking. Equal layouts have equal bytes, regardless of the primitive that
+// created them.
 std::string BytesOf(const Blocking& blocking) {
   std::vector<int64_t> numbers = {blocking.rank(),
                                   static_cast<int64_t>(blocking.inner_blocks.size())};
@@ -62,7 +63,7 @@ dnnl::primitive_attr DnnlAttr(MathMode math) {
 }
 
 dnnl::memory::dims DnnlDims(const Shape& shape) {
-  // oneDNN has no scalars.
+  // oneDNN does not support scalars.
   return shape.rank() == 0 ? dnnl::memory::dims{1} : dnnl::memory::dims(shape.dims());
 }
 
@@ -125,7 +126,8 @@ void CopyTensor(const Tensor& from, const Tensor& to) {
     } else if (to.layout.plain()) {
       target = PlainDesc(Shape(DimsOf(source)));
     } else {
-      // Two opaque layouts under different dims meet only in the plain one.
+      // Two opaque layouts with different extents have only the plain layout in common, so copy
+      // through it.
       TensorSpec plain = to;
       plain.layout = Layout();
       std::vector<char> memory(static_cast<size_t>(plain.bytes()));

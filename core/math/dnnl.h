@@ -1,5 +1,6 @@
-// The one door to oneDNN: layouts <-> memory descriptors, execution on the compute threads,
-// reorders. Files that include this are CPU kernels; nothing else sees dnnl.hpp.
+// The only interface to oneDNN: conversions between layouts and memory descriptors, execution on
+// the compute threads, and reorders. Only CPU code includes this header; no other code includes
+// dnnl.hpp.
 #ifndef DOPPIO_CORE_MATH_DNNL_H_
 #define DOPPIO_CORE_MATH_DNNL_H_
 
@@ -12,29 +13,33 @@
 
 namespace doppio {
 
-// The in-order stream of the CPU engine.
+// Returns the in-order stream of the CPU engine.
 dnnl::stream& DnnlStream();
 
-// Attributes with the scratchpad in the caller's hands: pass memory under DNNL_ARG_SCRATCHPAD.
+// Returns primitive attributes with which the caller provides the scratchpad: pass its memory as
+// DNNL_ARG_SCRATCHPAD.
 dnnl::primitive_attr DnnlAttr(MathMode math = MathMode::kFloat32);
 
+// Returns the extents of `shape`; {1} for a scalar, which oneDNN does not support.
 dnnl::memory::dims DnnlDims(const Shape& shape);
-// Row-major, dense, float32.
+// Returns the dense row-major float32 descriptor of `shape`.
 dnnl::memory::desc PlainDesc(const Shape& shape);
-// "Whatever the primitive likes best."
+// Returns a float32 descriptor that lets the primitive choose its preferred layout.
 dnnl::memory::desc AnyDesc(const Shape& shape);
-// What `spec` says it is (plain or opaque); the shape of an opaque one comes from its descriptor.
+// Returns the descriptor of a plain or opaque `spec`. For an opaque layout, the extents come from
+// the layout's descriptor, not from the shape.
 dnnl::memory::desc DescOf(const TensorSpec& spec);
-// The inverse: plain when `desc` is row-major dense.
+// Returns the layout of `desc`; plain if `desc` is dense and row-major.
 Layout LayoutOf(const dnnl::memory::desc& desc);
 
-// A memory object without a copy. `raw` may be null and set later by set_data_handle.
+// Wraps the memory at `raw` without copying it. `raw` may be null; the caller then sets it later
+// with set_data_handle.
 dnnl::memory MemoryAt(const dnnl::memory::desc& desc, void* raw);
 
-// Runs a primitive and waits; oneDNN's failures become internal errors.
+// Runs a primitive and waits until it has finished. Throws an internal error if oneDNN fails.
 void Execute(const dnnl::primitive& primitive, const std::unordered_map<int, dnnl::memory>& args);
 
-// Copies between two layouts of one shape; made once, run often. Same layout: a plain copy.
+// Copies between two layouts of the same extents. Create it once and run it often.
 class Reorder {
  public:
   Reorder() = default;
@@ -47,9 +52,10 @@ class Reorder {
   dnnl::reorder primitive_;
 };
 
-// Copies once between layouts (snapshots, fillers); not for use inside an iteration. The descriptor
-// of an opaque layout may split or merge axes of the tensor's shape (a group axis in front, volumes
-// flattened): the elements are the same in row-major order.
+// Copies a tensor between layouts. Creates a reorder for each call, so it is meant for snapshots
+// and fillers and not for use inside an iteration. The descriptor of an opaque layout may split or
+// merge axes of the tensor's shape (a leading group axis, flattened volumes), as long as the
+// row-major order of the elements is the same.
 void CopyTensor(const Tensor& from, const Tensor& to);
 
 }  // namespace doppio

@@ -33,11 +33,11 @@ std::string DnnlIsa() {
                                                        {Isa::avx2, "AVX2"},
                                                        {Isa::avx, "AVX"},
                                                        {Isa::sse41, "SSE4.1"}};
-  DnnlEngine();  // limits the instruction set
+  DnnlEngine();  // applies the limits on the instruction set
   const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
   if (const char* name = NameOfNewIsa(isa)) return name;
-  // A value is a set of feature bits: an unknown newer instruction set contains the bits of those
-  // that it extends.
+  // The values are sets of feature bits. An unknown newer instruction set contains the bits of
+  // those that it extends.
   const auto found = static_cast<unsigned>(isa);
   for (const auto& [isa, name] : kNames) {
     const auto bits = static_cast<unsigned>(isa);

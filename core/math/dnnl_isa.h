@@ -1,4 +1,4 @@
-// The instruction set that oneDNN's kernels use on this CPU.
+// Reports the instruction set that oneDNN's kernels use on this CPU.
 #ifndef DOPPIO_CORE_MATH_DNNL_ISA_H_
 #define DOPPIO_CORE_MATH_DNNL_ISA_H_
 
@@ -6,7 +6,8 @@
 
 namespace doppio {
 
-// E.g. "AVX-512 AMX". oneDNN's environment variables (ONEDNN_MAX_CPU_ISA) may lower it.
+// Returns, for example, "AVX-512 AMX". Takes into account limits from oneDNN's environment
+// variables (ONEDNN_MAX_CPU_ISA).
 std::string DnnlIsa();
 
 }  // namespace doppio

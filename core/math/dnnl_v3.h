@@ -156,7 +156,7 @@ inline const char* NameOfNewIsa(dnnl::cpu_isa isa) {
 
 namespace dnnl_internal {
 
-// Some virtual machines show AMX (leaf 7) and hide the leaf on tiles, 1D.
+// Some virtual machines report AMX (CPUID leaf 7) but hide the leaf that describes its tiles (1D).
 inline bool HidesTiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kAmxTile = 1u << 24;
@@ -166,8 +166,8 @@ inline bool HidesTiles() {
 
 }  // namespace dnnl_internal
 
-// oneDNN 3.7 describes AMX primitives on such a machine and then cannot make them ("could not
-// create a primitive"). A limit that the user has set stays.
+// On such a machine, oneDNN 3.7 describes AMX primitives but cannot create them ("could not create
+// a primitive"). Respects a limit that the user has set.
 inline void LeaveOutUndescribedAmx() {
   for (const char* variable : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
     if (std::getenv(variable) != nullptr) return;

@@ -8,7 +8,7 @@
 
 namespace doppio {
 
-// The CPU engine. oneDNN objects are immutable and thread-safe to share.
+// Returns the CPU engine. oneDNN objects are immutable, so threads can share them.
 dnnl::engine& DnnlEngine();
 
 // A float32 layout in oneDNN's "blocked" format. An element's offset is the sum over the axes of
@@ -27,8 +27,9 @@ struct Blocking {
   }
 };
 
+// Returns the extents of `desc`.
 dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc);
-// `desc` must be blocked, float32 and without an offset.
+// Returns the layout of `desc`, which must be blocked, float32 and without an offset.
 Blocking BlockingOf(const dnnl::memory::desc& desc);
 // The inverse of BlockingOf. Returns an empty descriptor (is_zero()) if this version of oneDNN
 // cannot express the layout.
@@ -55,7 +56,7 @@ struct LrnNumbers {
   int64_t local_size;
   float alpha, beta, k;
 };
-// Values and gradients all have the layout `data`.
+// Return the descriptors of the LRN primitives. Values and gradients all have the layout `data`.
 dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitive_attr& attr,
                                                      dnnl::prop_kind kind, dnnl::algorithm how,
                                                      const dnnl::memory::desc& data,
@@ -70,8 +71,8 @@ void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float alpha, 
 // Returns the name of an instruction set that oneDNN 2.6 does not know; null for the others.
 const char* NameOfNewIsa(dnnl::cpu_isa isa);
 
-// Keeps oneDNN from using AMX where CPUID does not describe the tiles. Call it before oneDNN is
-// used; does nothing with oneDNN 2, which takes their sizes for granted.
+// Keeps oneDNN from using AMX if CPUID does not describe the tiles. Call it before oneDNN is used.
+// Does nothing with oneDNN 2, which assumes fixed tile sizes.
 void LeaveOutUndescribedAmx();
 
 }  // namespace doppio

@@ -21,7 +21,7 @@ class DnnlConverter : public Converter {
   const Reorder reorder_;
 };
 
-// to[i] = the same number in another type.
+// Converts `count` elements to another type through float.
 template <class From, class To>
 void ConvertElements(const From* from, To* to, int64_t count) {
   ParallelFor(count, kGrain, [=](int64_t begin, int64_t end) {
@@ -46,7 +46,8 @@ class TypeConverter : public Converter {
   const int64_t count_;
 };
 
-// oneDNN has no 16-bit reorders on every CPU: through single precision in between.
+// oneDNN does not reorder 16-bit types on all CPUs, so this converter widens to single precision,
+// reorders and rounds. Not thread-safe.
 class NarrowReorder : public Converter {
  public:
   NarrowReorder(const TensorSpec& from, const TensorSpec& to)
@@ -131,7 +132,7 @@ class CpuTensorOps : public TensorOps {
   }
 };
 
-// What a device holds on to.
+// Holds the operations of an accelerator, attached to its device.
 struct Attachment {
   explicit Attachment(Device* device) {
     const auto* make = TensorOpsMakers::Get().Find(Name(device->kind()));

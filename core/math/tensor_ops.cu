@@ -4,7 +4,7 @@
 namespace doppio {
 namespace {
 
-// Bodies for ForEachPack, which compute doubles as doubles.
+// Functors for ForEachPack. Unlike MapElements, they compute doubles in double precision.
 template <class T>
 struct Sum {
   const T *x, *y;
@@ -48,14 +48,14 @@ struct Scaling {
   }
 };
 
-// Where element `i` in the order of `to` lies in the order of `from`.
+// Maps index `i` in the order of `to` to the index in the order of `from`.
 struct Places {
-  int64_t channels = 1, inner = 1;  // inner: positions of an image
+  int64_t channels = 1, inner = 1;  // inner: spatial positions of an image
   bool from_last = false, to_last = false;
 
   __host__ __device__ int64_t operator()(int64_t i) const {
     if (from_last == to_last) return i;
-    // Read in blocks of rows x columns; what is a row in one order is a column in the other.
+    // Each image is a matrix; the rows in one order are the columns in the other.
     const int64_t columns = to_last ? channels : inner, rows = to_last ? inner : channels;
     const int64_t column = i % columns, row = i / columns % rows, image = i / (rows * columns);
     return (image * columns + column) * rows + row;

@@ -1,4 +1,4 @@
-// What a net does to whole tensors between its layers, on the device where they are.
+// Operations that a net applies to whole tensors between its layers, on the tensors' device.
 #ifndef DOPPIO_CORE_MATH_TENSOR_OPS_H_
 #define DOPPIO_CORE_MATH_TENSOR_OPS_H_
 
@@ -10,31 +10,33 @@
 
 namespace doppio {
 
-// From one type and layout to another; made once, run often.
+// Converts a tensor from one type and layout to another. Create it once and run it often.
 class Converter {
  public:
   virtual ~Converter() = default;
   virtual void Run(const void* from, void* to) const = 0;
 };
 
-// All of one type and layout where several tensors are given; padding is treated like elements. In
-// the order in which the device computes.
+// All operations are enqueued in the order of the device's other work. If an operation has several
+// tensors, they must have the same type and layout. Operations treat padding like elements.
 class TensorOps {
  public:
   virtual ~TensorOps() = default;
-  // to = a + b; `to` may be either.
+  // Computes to = a + b. `to` may be `a` or `b`.
   virtual void Add(const Tensor& a, const Tensor& b, const Tensor& to) const = 0;
   virtual void Copy(const Tensor& from, const Tensor& to) const = 0;
+  // Sets all elements to `value`.
   virtual void Fill(float value, const Tensor& to) const = 0;
+  // Multiplies all elements by `factor`, in place.
   virtual void Scale(double factor, const Tensor& to) const = 0;
   virtual std::unique_ptr<Converter> Convert(const TensorSpec& from,
                                              const TensorSpec& to) const = 0;
 };
 
-// Those of `device`; they end with it.
+// Returns the operations of `device`, which owns them unless it is the CPU.
 const TensorOps& OpsOf(Device* device);
 
-// Devices other than the CPU register theirs, by Name(DeviceKind).
+// Registry for devices other than the CPU, keyed by Name(DeviceKind).
 using TensorOpsMakers = Registry<std::unique_ptr<TensorOps> (*)(Device* device)>;
 
 }  // namespace doppio
