@@ -1,7 +1,7 @@
-"""Runs the command `doppio` of a pip installation, and finds the CUDA libraries for every Python process.
+"""Starts the `doppio` command of a pip installation, and finds the CUDA libraries for every Python process.
 
-The command runs in the user's interpreter, so that layers of type Python find its packages. This module is not in the
-package `doppio`, because the package imports NumPy, which most commands do not need.
+The command runs in the user's interpreter, so that layers of type Python can import the packages installed there. This
+module is outside the package `doppio`, because the package imports NumPy, which most commands do not need.
 """
 import glob
 import os
@@ -19,10 +19,10 @@ def find_cuda():
 
 
 def program():
-    """Returns the path of the command `doppio`: this process's script, or under `python -m doppio` the one from pip."""
+    """Returns the path of the command `doppio`: this process's script, or pip's script under `python -m doppio`."""
     if not sys.argv[0].endswith(".py"):
         return os.path.abspath(sys.argv[0])
-    import importlib.metadata   # slow, so only where it is needed
+    import importlib.metadata  # imported here because the import is slow and rarely needed
     try:
         files = importlib.metadata.files("doppio") or []
     except importlib.metadata.PackageNotFoundError:   # a checkout
@@ -31,18 +31,19 @@ def program():
 
 
 def main():
-    """Runs the command line of this process; returns the exit code."""
-    # The commands handle signals themselves. Python's handlers would wait until the command returns to the interpreter.
+    """Runs the command line of this process and returns the exit code."""
+    # The commands handle signals themselves. Python's handlers would run only after the command returns to the
+    # interpreter.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # Flushes each line, so that the output of layers and of Doppio stays in order.
+    # Line buffering keeps the output of layers and of Doppio in order.
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)
     # Layers import modules from the working directory, as in the standalone program.
     sys.path.insert(0, "")
     find_cuda()
-    # `export` verifies ONNX files with this interpreter's packages.
+    # `export` verifies ONNX files with the packages of this interpreter.
     os.environ.setdefault("DOPPIO_PYTHON", sys.executable)
     import _doppio
     arguments = [os.fsencode(argument) for argument in [program(), *sys.argv[1:]]]

@@ -88,8 +88,8 @@ struct PythonForm {
 // the message.
 void CallPython(const SourceLoc& at, const std::string& what, const std::function<void()>& f);
 
-template <class Blobs>
 // Returns a Python list of the blobs. Requires the GIL.
+template <class Blobs>
 pybind11::list ListOf(const Blobs& blobs) {
   pybind11::list list;
   for (const auto& blob : blobs) list.append(std::static_pointer_cast<Blob>(blob));

@@ -47,7 +47,8 @@ LayerShape ShapeOf(const LayerSpec& spec, const LiveLayer& live) {
   }
   for (const Shape& of : live.object->params) shape.params.push_back({of, FillerParameter(), true});
   shape.has_backward = py::hasattr(live.object->self, "backward");
-  // A source in Python does not declare which tops are labels, so no top is rounded to 16 bits.
+  // A source in Python does not declare which tops are labels, so all its tops stay in single
+  // precision.
   if (live.bottoms.empty()) shape.exact_tops.assign(shape.tops.size(), true);
   return shape;
 }

@@ -1,4 +1,4 @@
-"""`import caffe` for scripts that say so: everything is the package doppio."""
+"""Lets scripts use Doppio as `import caffe`. All contents come from the package `doppio`."""
 import sys
 
 import doppio

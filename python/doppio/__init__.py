@@ -1,4 +1,4 @@
-"""Doppio from Python: nets, solvers and layers, with the names that scripts for pycaffe use (docs/python.md)."""
+"""Doppio for Python: nets, solvers and layers, with the names that pycaffe scripts use (docs/python.md)."""
 import os as _os
 import sys as _sys
 
@@ -7,7 +7,7 @@ import _doppio_start
 _doppio_start.find_cuda()
 try:
     import _doppio
-except ModuleNotFoundError:   # in a checkout the module is in bazel-bin
+except ModuleNotFoundError:   # in a checkout, the module is in bazel-bin
     _sys.path.append(_os.path.normpath(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "../../bazel-bin/python")))
     import _doppio
 

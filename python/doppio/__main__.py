@@ -1,4 +1,4 @@
-"""`python -m doppio`: the command."""
+"""Runs the `doppio` command as `python -m doppio`."""
 import sys
 
 from _doppio_start import main

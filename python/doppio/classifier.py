@@ -1,4 +1,4 @@
-"""Classifier: a net that is given images and asked for scores."""
+"""Classifier: computes a net's scores for images."""
 import _doppio
 import numpy as np
 
@@ -7,7 +7,7 @@ from .net import Net
 
 
 def _log(told, given):
-    """One line: where the preprocessing comes from."""
+    """Logs one line on where the preprocessing comes from."""
     if told is None:
         if not given:
             _doppio.log("Classifier: the weights do not tell how images are prepared; pixels go in as they are given")
@@ -21,8 +21,8 @@ def _log(told, given):
 
 
 class Classifier(Net):
-    """Images of any size, as io.load_image gives them; the arguments are those of io.Transformer. What is not given is as
-    the weights say (Net.preprocessing)."""
+    """Classifies images of any size from io.load_image. The arguments are those of io.Transformer; missing ones come from the
+    weights (Net.preprocessing)."""
 
     def __init__(self, model_file, pretrained_file, image_dims=None, mean=None, input_scale=None, raw_scale=None,
                  channel_swap=None):
@@ -40,14 +40,14 @@ class Classifier(Net):
         _log(told, [key for key, value in given.items() if value is not None])
 
     def _told_dims(self, told):
-        """The size before the crop, where the net's input is the crop of the training."""
+        """Returns the size before the crop if the net's input is the crop used in training, else the input's size."""
         if told is None or (told.height, told.width) != tuple(self.crop_dims):
             return self.crop_dims
         size = np.array((told.resize_height, told.resize_width))
         return size if (size >= self.crop_dims).all() else self.crop_dims
 
     def predict(self, inputs, oversample=True):
-        """Images x classes: the net's first output. With oversample the mean over ten crops of each image."""
+        """Returns the net's first output as images x classes. With `oversample`, averages over ten crops of each image."""
         name, output = self.inputs[0], self.outputs[0]
         images = [io.resize_image(np.asarray(image), self.image_dims) for image in inputs]
         if oversample:

@@ -1,27 +1,27 @@
-"""Where a pixel of one blob lies in another: how fully convolutional nets are cropped to their images.
+"""Maps pixel coordinates between blobs, to crop the results of fully convolutional nets to their images.
 
-A map (axis, scale, offset) takes x of one blob to scale * x + offset of the other, on all axes behind `axis`; scale and offset
-are numbers or arrays of one for each axis, and axis None fits any.
+A map (axis, scale, offset) takes coordinate x in one blob to scale * x + offset in another, on all axes after `axis`. `scale`
+and `offset` are numbers, or arrays with one element per axis. An `axis` of None matches any axis.
 """
 import numpy as np
 
 from .net_spec import layers
 
-# Their tops' pixels are their (first) bottom's.
+# In these layers, the pixels of the tops have the coordinates of the bottoms' pixels.
 _SAME_PLACE = {"ReLU", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "BNLL", "Exp", "Log", "Power", "Threshold", "Dropout", "LRN", "MVN",
                "BatchNorm", "Scale", "Bias", "Eltwise", "Concat", "Softmax", "Split", "Silence", "Normalize"}
 
 
 class UndefinedMapException(Exception):
-    """No map: a layer without one, or blobs without a common ancestor."""
+    """There is no map: a layer does not define one, or the blobs have no common ancestor."""
 
 
 class AxisMismatchException(Exception):
-    """Maps of different axes, or of different numbers of axes."""
+    """Two maps have different axes or different numbers of axes."""
 
 
 def _field(param, name, default):
-    """kernel_size and so on: a number, one for each axis, or name_h and name_w."""
+    """Returns a field such as kernel_size: a number, or an array with one element per axis from a list or name_h and name_w."""
     short = name.split("_")[0]
     if short + "_h" in param:
         return np.array([param[short + "_h"], param.get(short + "_w", param[short + "_h"])])
@@ -30,7 +30,7 @@ def _field(param, name, default):
 
 
 def conv_params(fn):
-    """axis, stride, extent of the kernel with its dilation, pad."""
+    """Returns the axis, the stride, the extent of the kernel including dilation, and the padding."""
     param = fn.params.get("pooling_param" if fn.type_name == "Pooling" else "convolution_param", fn.params)
     size = _field(param, "kernel_size", None)
     if size is None:
@@ -40,14 +40,14 @@ def conv_params(fn):
 
 
 def crop_params(fn):
-    """axis and offset; the axis is the one before the first that is cropped."""
+    """Returns the axis and the offset of a Crop layer. The axis is the one before the first cropped axis."""
     param = fn.params.get("crop_param", fn.params)
     offset = param.get("offset", 0)
     return param.get("axis", 2) - 1, np.array(offset) if isinstance(offset, (list, tuple)) else offset
 
 
 def coord_map(fn):
-    """From a layer's bottom to its tops."""
+    """Returns the map from coordinates in the bottom of a layer to coordinates in its tops."""
     if fn.type_name in ("Convolution", "Pooling", "Im2col"):
         axis, stride, extent, pad = conv_params(fn)
         return axis, 1 / stride, (pad - (extent - 1) / 2) / stride
@@ -63,7 +63,7 @@ def coord_map(fn):
 
 
 def compose(second, first):
-    """`first`, then `second`."""
+    """Returns the map that applies `first`, then `second`."""
     (axis, scale, offset), (axis_1, scale_1, offset_1) = second, first
     if axis is None or axis_1 is None:
         axis = axis_1 if axis is None else axis
@@ -78,7 +78,7 @@ def inverse(coords):
 
 
 def _maps_to(top):
-    """For each blob above `top`: the map from its pixels to those of `top`."""
+    """Returns a dict that maps each blob on which `top` depends to the map from its coordinates to those of `top`."""
     found, wanted = {top: (None, 1, 0)}, [top]
     while wanted:
         below = wanted.pop(0)
@@ -88,7 +88,7 @@ def _maps_to(top):
             step = coord_map(below.fn)
         except UndefinedMapException:
             continue
-        # A Crop's second bottom gives only its size.
+        # The second bottom of a Crop layer only determines the size.
         for bottom in below.fn.inputs[:1] if below.fn.type_name == "Crop" else below.fn.inputs:
             if bottom not in found:
                 found[bottom] = compose(found[below], step)
@@ -97,7 +97,7 @@ def _maps_to(top):
 
 
 def coord_map_from_to(top_from, top_to):
-    """From the pixels of one blob to those of another, by what both are made of."""
+    """Returns the map from coordinates of `top_from` to coordinates of `top_to`, through a common ancestor."""
     of_from, of_to = _maps_to(top_from), _maps_to(top_to)
     for ancestor, to_from in of_from.items():
         if ancestor in of_to:
@@ -106,7 +106,7 @@ def coord_map_from_to(top_from, top_to):
 
 
 def crop(top_from, top_to):
-    """A Crop layer that cuts from the first blob what lies over the second."""
+    """Returns a Crop layer that cuts out of `top_from` the region that `top_to` covers."""
     axis, scale, offset = coord_map_from_to(top_from, top_to)
     if not np.all(np.asarray(scale) == 1):
         raise ValueError("a pixel of the first blob is %s pixels of the second; scale it before the crop" % (scale,))

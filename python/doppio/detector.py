@@ -1,4 +1,4 @@
-"""Detector: a net that is asked for the scores of windows of images."""
+"""Detector: computes a net's scores for windows of images."""
 import numpy as np
 
 from . import io
@@ -6,7 +6,7 @@ from .classifier import Classifier
 
 
 class Detector(Classifier):
-    """As Classifier. Each window becomes the net's input, with `context_pad` pixels of its surroundings on each side."""
+    """Like Classifier, for windows. Each window, with `context_pad` pixels of context on each side, becomes one input."""
 
     def __init__(self, model_file, pretrained_file, mean=None, input_scale=None, raw_scale=None, channel_swap=None,
                  context_pad=None):
@@ -17,8 +17,8 @@ class Detector(Classifier):
             raise ValueError("context_pad %d leaves nothing of the input %s" % (self.context_pad, tuple(self.crop_dims)))
 
     def detect_windows(self, images_windows):
-        """For each (image or its file's name, windows), each window (top, left, bottom, right) in pixels: a list of dicts
-        with `window`, `prediction` (the net's first output) and `filename` (None for an array)."""
+        """Takes pairs of (image or file name, windows), with windows as (top, left, bottom, right) in pixels. Returns a list
+        of dicts with `window`, `prediction` (the net's first output) and `filename` (None for an array)."""
         found, crops = [], []
         for image, windows in images_windows:
             filename = None if isinstance(image, np.ndarray) else image
@@ -34,7 +34,7 @@ class Detector(Classifier):
         return found
 
     def crop(self, image, window):
-        """The window with its context, of the net's input size. What lies outside of the image is the mean."""
+        """Returns the window with its context in the net's input size. Pixels outside the image have the mean's value."""
         top, left, bottom, right = (int(round(float(x))) for x in window)
         if not (0 <= top < bottom <= image.shape[0] and 0 <= left < right <= image.shape[1]):
             raise ValueError("window %s (top, left, bottom, right) is not inside the image of %d x %d pixels" %
@@ -42,7 +42,7 @@ class Detector(Classifier):
         sides = []
         for begin, end, size, extent in ((top, bottom, self.crop_dims[0], image.shape[0]),
                                          (left, right, self.crop_dims[1], image.shape[1])):
-            scale = (size - 2 * self.context_pad) / (end - begin)   # pixels of the input for each of the image
+            scale = (size - 2 * self.context_pad) / (end - begin)  # input pixels per image pixel
             before = self.context_pad / scale
             first, last = max(0, int(round(begin - before))), min(extent, int(round(end + before)))
             place = max(0, int(round((first - begin + before) * scale)))
@@ -55,6 +55,6 @@ class Detector(Classifier):
         return crop
 
     def _mean_pixels(self, shape):
-        """The image that the transformer turns into zeros."""
+        """Returns the image that the transformer converts to zeros."""
         zeros = np.zeros((shape[2],) + tuple(shape[:2]), np.float32)
         return self.transformer.deprocess(self.inputs[0], zeros).reshape(shape)

@@ -1,4 +1,4 @@
-"""Pictures of nets: a graph in graphviz's language, and by its program `dot` any other format."""
+"""Draws nets as graphs in Graphviz's language, and in other formats with Graphviz's program `dot`."""
 import os
 import subprocess
 
@@ -20,7 +20,7 @@ def _in_phase(layer, phase):
 
 
 def _kernel(layer):
-    """"3x3 stride 2" of what slides over images."""
+    """Returns, for example, "3x3 stride 2" for a convolution, deconvolution or pooling, else ""."""
     if layer.type in ("Convolution", "Deconvolution"):
         of = layer.convolution_param
         sizes, strides = list(of.kernel_size), list(of.stride)
@@ -36,13 +36,13 @@ def _kernel(layer):
 
 
 def _rates(layer):
-    """"lr_mult 1, 2" where the file gives the rates of a layer's parameters."""
+    """Returns, for example, "lr_mult 1, 2" if the file sets the learning rates of the layer's parameters, else ""."""
     return "lr_mult " + ", ".join("%g" % param.lr_mult for param in layer.param) if layer.param else ""
 
 
 def dot(net, rankdir="LR", label_edges=True, phase=None, display_lrm=False):
-    """A NetParameter as text for graphviz: layers are boxes, blobs are ellipses. phase: only layers of TRAIN or TEST.
-    display_lrm: with the lr_mult of each layer."""
+    """Returns a NetParameter as a Graphviz graph: layers are boxes, blobs are ellipses. `phase` selects the layers of TRAIN or
+    TEST; None selects all. `display_lrm` shows the lr_mult of each layer."""
     if not net.layer and (net.layers or not net.input):
         raise ValueError("the net '%s' has no `layer`; nets of the old `layers` are drawn by `doppio draw`" % net.name)
     if rankdir not in ("TB", "BT", "LR", "RL"):
@@ -58,7 +58,7 @@ def dot(net, rankdir="LR", label_edges=True, phase=None, display_lrm=False):
         outputs = layer.convolution_param.num_output or layer.inner_product_param.num_output
         label = " [label=%d]" % outputs if label_edges and outputs else ""
         lines += ["  %s -> layer%d;" % (_quoted(name), index) for name in layer.bottom]
-        # What works in place has one arrow, or the graph would have a circle.
+        # An in-place layer gets only one arrow; a second one would form a cycle.
         lines += ["  layer%d -> %s%s;" % (index, _quoted(name), label) for name in layer.top if name not in layer.bottom]
         blobs += list(layer.bottom) + list(layer.top)
     lines += ["  %s [shape=ellipse];" % _quoted(name) for name in dict.fromkeys(blobs)]
@@ -66,7 +66,7 @@ def dot(net, rankdir="LR", label_edges=True, phase=None, display_lrm=False):
 
 
 def draw_net(net, rankdir, ext="png", phase=None, display_lrm=False):
-    """The picture's bytes, in a format of graphviz's."""
+    """Returns the bytes of the picture in one of Graphviz's formats."""
     text = dot(net, rankdir, phase=phase, display_lrm=display_lrm).encode()
     if ext in ("dot", "gv"):
         return text
@@ -80,13 +80,13 @@ def draw_net(net, rankdir, ext="png", phase=None, display_lrm=False):
 
 
 def draw_net_to_file(net, filename, rankdir="LR", phase=None, display_lrm=False):
-    """The name's end says the format: .png, .svg, .pdf, ..., or .dot for the graph itself."""
+    """Writes the picture. The file's extension selects the format: .png, .svg, .pdf, ..., or .dot for the graph itself."""
     picture = draw_net(net, rankdir, os.path.splitext(filename)[1][1:] or "png", phase, display_lrm)
     with open(filename, "wb") as file:
         file.write(picture)
 
 
 def get_pydot_graph(net, rankdir, label_edges=True, phase=None, display_lrm=False):
-    """A graph of the package pydot."""
+    """Returns the graph as an object of the package pydot."""
     import pydot
     return pydot.graph_from_dot_data(dot(net, rankdir, label_edges, phase, display_lrm))[0]

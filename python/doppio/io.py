@@ -1,4 +1,4 @@
-"""Images between files, arrays and nets."""
+"""Converts images between files, arrays and nets."""
 import _doppio
 import numpy as np
 
@@ -6,12 +6,12 @@ from .proto import caffe_pb2
 
 
 def load_image(filename, color=True):
-    """Height x width x 3 (or 1), red first, float32 in [0, 1], of a JPEG or PNG file."""
+    """Returns a JPEG or PNG file as height x width x 3 (RGB) or x 1, as float32 in [0, 1]."""
     return _doppio.load_image(str(filename), color)[:, :, ::-1].astype(np.float32) / 255
 
 
 def resize_image(image, size, interp_order=1):
-    """Height x width x channels to size = (height, width): bilinear, or the nearest pixel for interp_order=0."""
+    """Resizes a height x width x channels image to size = (height, width): bilinear, or nearest pixel if interp_order=0."""
     if interp_order not in (0, 1):
         raise ValueError("interp_order is 0 (nearest) or 1 (bilinear), got %r" % (interp_order,))
     if tuple(image.shape[:2]) == tuple(size):
@@ -26,7 +26,7 @@ def resize_image(image, size, interp_order=1):
 
 
 def _places(old, new, interp_order):
-    """For each new pixel the two old ones around its centre, and how much the second counts."""
+    """Returns, for each new pixel, the two old pixels around its centre and the weight of the second one."""
     centre = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
     if interp_order == 0:
         nearest = np.floor(centre + 0.5).astype(int)
@@ -36,7 +36,7 @@ def _places(old, new, interp_order):
 
 
 def oversample(images, crop_dims):
-    """Of each image the four corners, the centre, and their mirror images: ten times as many, of crop_dims."""
+    """Returns ten crops of size crop_dims per image: the four corners, the centre, and their mirror images."""
     images = [np.asarray(image) for image in images]
     height, width = images[0].shape[:2]
     h, w = int(crop_dims[0]), int(crop_dims[1])
@@ -49,13 +49,14 @@ def oversample(images, crop_dims):
 
 
 class Transformer:
-    """Arrays as load_image gives them to what the inputs of a net want, and back.
+    """Converts arrays from load_image to inputs of a net, and back.
 
-    In this order: resized, axes transposed, channels swapped, times raw_scale, minus mean, times input_scale.
+    Applies these steps in this order: resize, transpose axes, swap channels, multiply by raw_scale, subtract mean,
+    multiply by input_scale.
     """
 
     def __init__(self, inputs):
-        """`inputs`: the shape of each input, {'data': net.blobs['data'].data.shape}."""
+        """`inputs` maps each input to its shape: {'data': net.blobs['data'].data.shape}."""
         self.inputs = dict(inputs)
         self.transpose, self.channel_swap, self.raw_scale, self.mean, self.input_scale = {}, {}, {}, {}, {}
 
@@ -65,7 +66,7 @@ class Transformer:
 
     @classmethod
     def of(cls, net):
-        """For images of load_image and the first input of a net, prepared as net.preprocessing says."""
+        """Returns a Transformer from images of load_image to the first input of `net`, set up by net.preprocessing."""
         name = net.inputs[0]
         transformer = cls({name: net.blobs[name].shape})
         transformer.set_transpose(name, (2, 0, 1))
@@ -73,8 +74,8 @@ class Transformer:
         return transformer
 
     def set_preprocessing(self, name, told, raw_scale=None, mean=None, input_scale=None, channel_swap=None):
-        """What is given, and the rest as `told`, a caffe_pb2.Preprocessing (None: nothing is known), says of images that
-        load_image reads. Its scale is for pixels up to 255: with another raw_scale, or an input_scale, it is left out."""
+        """Applies the given settings, and takes missing ones from `told`, a caffe_pb2.Preprocessing or None, for images from
+        load_image. The scale in `told` is for pixels up to 255, so it is ignored with another raw_scale or an input_scale."""
         if told is not None:
             if input_scale is None and raw_scale in (None, 255):
                 raw_scale, input_scale = 255, told.scale
@@ -95,7 +96,7 @@ class Transformer:
         self.transpose[name] = tuple(order)
 
     def set_channel_swap(self, name, order):
-        """(2, 1, 0) makes blue first of red first."""
+        """Sets the order of the channels: (2, 1, 0) converts RGB to BGR."""
         self._check(name)
         if sorted(order) != list(range(self.inputs[name][1])):
             raise ValueError("channel_swap of '%s' wants the channels 0 to %d in some order, got %s" %
@@ -103,17 +104,17 @@ class Transformer:
         self.channel_swap[name] = tuple(order)
 
     def set_raw_scale(self, name, scale):
-        """255 for nets that were trained on bytes. Before the mean."""
+        """Sets the factor applied before the mean is subtracted: 255 for nets that were trained on bytes."""
         self._check(name)
         self.raw_scale[name] = scale
 
     def set_input_scale(self, name, scale):
-        """After the mean."""
+        """Sets the factor applied after the mean is subtracted."""
         self._check(name)
         self.input_scale[name] = scale
 
     def set_mean(self, name, mean):
-        """One number for each channel, or an array of the input's shape."""
+        """Sets the mean: one number, one number per channel, or an array of the input's shape."""
         self._check(name)
         mean = np.asarray(mean, dtype=np.float32)
         shape = tuple(self.inputs[name][1:])
@@ -155,7 +156,7 @@ class Transformer:
 
 
 def blobproto_to_array(blob, return_diff=False):
-    """A BlobProto's values (of a .binaryproto file, say) in its shape."""
+    """Returns the values of a BlobProto, e.g. from a .binaryproto file, in its shape."""
     values = np.array(blob.diff if return_diff else blob.data, dtype=np.float32)
     if blob.HasField("shape"):
         return values.reshape(tuple(blob.shape.dim))
@@ -172,11 +173,11 @@ def array_to_blobproto(array, diff=None):
 
 
 def arraylist_to_blobprotovector_str(arrays):
-    """Bytes of a BlobProtoVector."""
+    """Returns the serialised BlobProtoVector of the arrays."""
     return caffe_pb2.BlobProtoVector(blobs=[array_to_blobproto(array) for array in arrays]).SerializeToString()
 
 
-arraylist_to_blobprotovecor_str = arraylist_to_blobprotovector_str   # as pycaffe spells it
+arraylist_to_blobprotovecor_str = arraylist_to_blobprotovector_str  # pycaffe's spelling
 
 
 def blobprotovector_str_to_arraylist(text):
@@ -184,7 +185,7 @@ def blobprotovector_str_to_arraylist(text):
 
 
 def array_to_datum(array, label=None):
-    """Channels x height x width as a database holds it: bytes, or floats."""
+    """Returns the Datum of a channels x height x width array: bytes for uint8, else floats."""
     if array.ndim != 3:
         raise ValueError("a Datum has channels, height and width; the array is %s" % (array.shape,))
     datum = caffe_pb2.Datum()

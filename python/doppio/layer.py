@@ -1,11 +1,11 @@
-"""What classes for the layer Python are made from."""
+"""The base class of layers written in Python."""
 
 
 class Layer:
-    """Made without arguments; `param_str`, `phase`, `name` and `blobs` are there from setup() on.
+    """Created without arguments. `param_str`, `phase`, `name` and `blobs` are set before setup() is called.
 
-    reshape(bottom, top) and forward(bottom, top) must be written, and backward(top, propagate_down, bottom) where a loss
-    is computed from the layer's tops and something below it learns.
+    Subclasses must define reshape(bottom, top) and forward(bottom, top). They must also define
+    backward(top, propagate_down, bottom) if a loss depends on the layer's tops and a layer before it learns.
     """
 
     def __init__(self, *_, **__):

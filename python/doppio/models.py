@@ -8,7 +8,7 @@ import sys
 
 
 def folder():
-    """Returns the folder of the models: in the package, or beside it in a checkout."""
+    """Returns the folder of the models: in the package, or next to it in a checkout."""
     here = os.path.dirname(os.path.abspath(__file__))
     places = [os.path.join(here, "share", "models"), os.path.join(here, "..", "..", "models")]
     return os.path.normpath(next(filter(os.path.isdir, places), places[0]))

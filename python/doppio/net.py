@@ -1,4 +1,4 @@
-"""Net, completed: what of it needs no C++."""
+"""Completes the class Net with everything that needs no C++."""
 import difflib
 from collections import OrderedDict
 
@@ -12,14 +12,14 @@ _make = Net.__init__
 
 
 class LayerView:
-    """A layer of a net that C++ computes; a layer of type Python is shown as the object that computes it."""
+    """A layer that C++ computes. A layer of type Python appears as the user's object instead."""
 
     def __init__(self, name, layer_type, blobs):
         self.name, self.type, self.blobs = name, layer_type, blobs
 
 
 class Named(OrderedDict):
-    """By name; an unknown one is an error that says which there are."""
+    """An ordered dict by name. An unknown name raises a KeyError that suggests or lists known names."""
 
     def __init__(self, kind, items):
         super().__init__(items)
@@ -35,7 +35,7 @@ class Named(OrderedDict):
 
 
 def _init(self, *files, network_file=None, phase=None, weights=None, level=0, stages=()):
-    """Net(file, phase), Net(file, phase, weights=...), and the old Net(file, weights, phase)."""
+    """Accepts Net(file, phase), Net(file, phase, weights=...) and pycaffe's old form Net(file, weights, phase)."""
     files = list(files) if network_file is None else [network_file, *files]
     if files and isinstance(files[-1], int):
         if phase is not None:
@@ -49,7 +49,7 @@ def _init(self, *files, network_file=None, phase=None, weights=None, level=0, st
 
 
 def _kept(self, key, make):
-    """Blobs stay the same objects for the life of their net."""
+    """Returns the value stored for `key`, created once, so that blobs stay the same objects for the life of their net."""
     if key not in self.__dict__:
         self.__dict__[key] = make()
     return self.__dict__[key]
@@ -99,7 +99,7 @@ def _write(blob, values, name):
 
 
 def _forward(self, blobs=None, start=None, end=None, **inputs):
-    """Copies `inputs` into their blobs, runs the layers from `start` to `end`, and returns the outputs and `blobs`."""
+    """Copies `inputs` into their blobs and runs the layers from `start` to `end`. Returns the outputs and `blobs`."""
     for name, values in inputs.items():
         if name not in self.inputs:
             raise KeyError("'%s' is no input of the net; it has %s" % (name, ", ".join(self.inputs) or "none"))
@@ -112,7 +112,7 @@ def _forward(self, blobs=None, start=None, end=None, **inputs):
 
 
 def _backward(self, diffs=None, start=None, end=None, **tops):
-    """Copies `tops` into the gradients of their blobs, runs the layers from `start` down to `end`, and returns the
+    """Copies `tops` into the gradients of their blobs and runs the layers from `start` down to `end`. Returns the
     gradients of the inputs and of `diffs`."""
     for name, values in tops.items():
         self.blobs[name].diff[...] = _write(self.blobs[name], values, name)
@@ -130,7 +130,7 @@ def _run(self, direction, first, last):
 
 
 def _batches(self, arrays):
-    """Dicts of the arrays' rows, as many as the net takes at a time; the last one is filled with zeros."""
+    """Yields (dict of arrays, rows) for each batch of the net. The last batch is padded with zeros to the batch size."""
     rows = len(next(iter(arrays.values())))
     if any(len(values) != rows for values in arrays.values()):
         raise ValueError("all arrays must have as many rows")
@@ -144,7 +144,7 @@ def _batches(self, arrays):
 
 
 def _forward_all(self, blobs=None, **inputs):
-    """forward() over any number of rows, a batch at a time; returns copies."""
+    """Runs forward() on any number of rows, one batch at a time. Returns copies of the results."""
     found = {}
     for part, rows in _batches(self, inputs):
         for name, values in self.forward(blobs=blobs, **part).items():
@@ -153,8 +153,9 @@ def _forward_all(self, blobs=None, **inputs):
 
 
 def _forward_backward_all(self, blobs=None, diffs=None, **inputs):
-    """forward() and backward() over any number of rows, a batch at a time; gradients of outputs are given by their names, values
-    of inputs by theirs. Returns two dicts of copies: of what forward() and backward() return."""
+    """Runs forward() and backward() on any number of rows, one batch at a time. Arguments are values, by the names of
+    inputs, and gradients, by the names of outputs. Returns two dicts with copies of the results of forward() and of
+    backward()."""
     values, gradients = {}, {}
     for part, rows in _batches(self, inputs):
         found = self.forward(blobs=blobs, **{name: part[name] for name in part if name in self.inputs})
@@ -167,7 +168,7 @@ def _forward_backward_all(self, blobs=None, diffs=None, **inputs):
 
 
 def _preprocessing(self):
-    """How images become the net's input: a caffe_pb2.Preprocessing, as the weights or the net's file say; None: unknown."""
+    """How images become the net's input, as a caffe_pb2.Preprocessing from the weights or the net's file. None if unknown."""
     told = self._preprocessing()
     return None if told is None else caffe_pb2.Preprocessing.FromString(told)
 
@@ -177,7 +178,7 @@ def _is_hdf5(path):
 
 
 def _indices(place):
-    """Of a layer's bottoms or tops in the order of blobs."""
+    """Returns a function that gives the indices of a layer's bottoms or tops in the order of `blobs`."""
     def found(self, index):
         order = list(self.blobs)
         return [order.index(name) for name in self._layer(index)[place]]
@@ -185,7 +186,7 @@ def _indices(place):
 
 
 def _copy_from(self, path):
-    """Weights of layers of the same names, from a .caffemodel, also in HDF5."""
+    """Copies the weights of layers with the same names from a .caffemodel or HDF5 file."""
     self._copy_from(str(path))
 
 

@@ -1,4 +1,4 @@
-"""Nets written in Python and turned into prototxt.
+"""Describes nets in Python and converts them to prototxt messages.
 
     n = NetSpec()
     n.data, n.label = layers.Data(batch_size=64, source="train", backend=params.Data.LMDB, ntop=2)
@@ -13,13 +13,13 @@ from google.protobuf.descriptor import FieldDescriptor
 from . import proto
 
 _LAYER = proto.caffe_pb2.LayerParameter
-# Types whose fields are in another type's message.
+# Layer types whose fields are in another layer type's message.
 _USES = {"SoftmaxWithLoss": "softmax_param", "Deconvolution": "convolution_param", "Im2col": "convolution_param",
          "DepthwiseConvolution": "convolution_param", "ConvolutionDepthwise": "convolution_param", "Normalize": "norm_param"}
 
 
 def _underscored(name):
-    """"ImageData" is "image_data"."""
+    """Returns "image_data" for "ImageData"."""
     parts = []
     for i, letter in enumerate(name):
         if letter.isupper() and i > 0 and not name[i - 1].isupper():
@@ -29,7 +29,7 @@ def _underscored(name):
 
 
 def _param_field(layer_type):
-    """The field of a layer that holds what is its type's own, or None."""
+    """Returns the field of LayerParameter that holds the parameters of `layer_type`, or None."""
     fields = _LAYER.DESCRIPTOR.fields_by_name
     for name in (_underscored(layer_type) + "_param", layer_type.lower() + "_param", _USES.get(layer_type)):
         if name in fields:
@@ -38,7 +38,7 @@ def _param_field(layer_type):
 
 
 def param_name_dict():
-    """Types with a message of their own, and its name: {"Convolution": "convolution", ...}."""
+    """Returns the layer types with their own message and the field's prefix: {"Convolution": "convolution", ...}."""
     fields = [field for field in _LAYER.DESCRIPTOR.fields if field.name.endswith("_param") and field.message_type is not None]
     return {field.message_type.name[:-len("Parameter")]: field.name[:-len("_param")] for field in fields
             if field.message_type.name.endswith("Parameter")}
@@ -55,7 +55,7 @@ def _is_repeated(field):
 
 
 def assign_proto(message, name, value):
-    """Sets a field: dicts are messages, lists repeated fields; to those it appends."""
+    """Sets a field of `message`. A dict sets a message; a list or a single value is appended to a repeated field."""
     if name not in message.DESCRIPTOR.fields_by_name:
         raise TypeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
     field = message.DESCRIPTOR.fields_by_name[name]
@@ -77,7 +77,7 @@ def assign_proto(message, name, value):
 
 
 class Top:
-    """One result of a layer; bottom of others."""
+    """A top of a layer. Other layers use it as a bottom."""
 
     def __init__(self, function, index):
         self.fn, self.n = function, index
@@ -87,7 +87,7 @@ class Top:
 
 
 class Function:
-    """A layer: its type, bottoms (`inputs`) and fields (`params`, which may be changed until to_proto())."""
+    """A layer: its type, bottoms (`inputs`) and fields (`params`, which can be changed until to_proto() is called)."""
 
     def __init__(self, layer_type, bottoms, fields):
         self.type_name, self.inputs, self.params = layer_type, bottoms, dict(fields)
@@ -101,7 +101,7 @@ class Function:
         self.tops = tuple(Top(self, i) for i in range(self.ntop))
 
     def _place_of(self, names, automatic):
-        """The name of the layer, and those of its tops."""
+        """Returns the name of the layer: its `name`, or its first named top's name, or an automatic name."""
         tops = [names[top] for top in self.tops if top in names]
         if not self.tops:
             name = names.get(self)
@@ -157,7 +157,7 @@ class _Layers:
 
 
 class _Params:
-    """params.Pooling.MAX: the values of enums."""
+    """Gives access to the values of enums: params.Pooling.MAX."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -179,12 +179,12 @@ def _net_of(functions, names):
 
 
 def to_proto(*tops):
-    """The net that ends in `tops`."""
+    """Returns the NetParameter of the layers that `tops` depend on."""
     return _net_of([top.fn if isinstance(top, Top) else top for top in tops], {})
 
 
 class NetSpec:
-    """Tops get the names of the attributes that they are assigned to."""
+    """A net under construction. Each top is named after the attribute to which it is assigned."""
 
     def __init__(self):
         super().__setattr__("tops", OrderedDict())
@@ -208,7 +208,7 @@ class NetSpec:
     def __contains__(self, name):
         return name in self.tops
 
-    # As in SSD's scripts.
+    # SSD's scripts use keys(), vals() and update().
     def keys(self):
         return list(self.tops)
 
@@ -216,7 +216,7 @@ class NetSpec:
         return list(self.tops.values())
 
     def update(self, name, fields):
-        """Sets fields of the layer that makes top `name`."""
+        """Sets fields of the layer that computes top `name`."""
         top = self[name]
         (top.fn if isinstance(top, Top) else top).params.update(fields)
 

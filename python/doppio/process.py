@@ -1,17 +1,17 @@
-"""What scripts say about their process, and a clock."""
+"""Process-wide functions that pycaffe scripts call, and a timer."""
 import time
 
 import _doppio
 
 
 def init_log(level=None, to_stderr=True):
-    """Doppio's log goes to stderr from the import on; `level` (0 information, 1 warnings, 2 errors) hides what is below."""
+    """Sets the lowest log level that is shown: 0 information, 1 warnings, 2 errors. Logs always go to standard error."""
     if level is not None:
         _doppio.set_log_level(int(level))
 
 
 def set_multiprocess(_):
-    """Nothing: see NCCL."""
+    """Does nothing. See NCCL."""
 
 
 def set_solver_count(count):
@@ -25,12 +25,12 @@ def set_solver_rank(rank):
 
 
 def has_nccl():
-    """Whether scripts can train on several GPUs."""
+    """Returns True if scripts can train on several GPUs, which is not supported."""
     return False
 
 
 class NCCL:
-    """Not here; an error that says what is."""
+    """Not supported. The constructor raises an error that names the alternative."""
 
     def __init__(self, *_):
         raise NotImplementedError(_ONE_DEVICE)
@@ -45,7 +45,7 @@ _ONE_DEVICE = ("a solver of a script trains on one device; `doppio train --gpu=0
 
 
 class Timer:
-    """Elapsed time between start() and stop(), or now."""
+    """Measures the time from start() to stop(), or to now while the timer runs."""
 
     def __init__(self):
         self._begun = self._ended = None

@@ -1,4 +1,4 @@
-"""caffe_pb2: the classes of Doppio's messages, made from the schema that the module was built with."""
+"""caffe_pb2: the classes of Doppio's messages, created from the schema that the module was built with."""
 import types
 
 import _doppio
@@ -7,7 +7,7 @@ from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 
 def _class_of(pool):
-    get = getattr(message_factory, "GetMessageClass", None)   # since protobuf 4.22
+    get = getattr(message_factory, "GetMessageClass", None)  # available since protobuf 4.22
     return get if get is not None else message_factory.MessageFactory(pool).GetPrototype
 
 

@@ -1,4 +1,4 @@
-"""Solvers by name."""
+"""Completes the class Solver, and creates solvers by type."""
 import functools
 import operator
 
@@ -10,14 +10,14 @@ Solver = _doppio.Solver
 
 
 def _solve(self, state=None):
-    """Trains to max_iter, from a .solverstate if one is given."""
+    """Trains until max_iter, starting from the .solverstate file `state` if given."""
     if state is not None:
         self.restore(state)
     self._solve(_calls(self))
 
 
 def _step(self, iterations=1):
-    """So many iterations, with their tests, log lines and snapshots."""
+    """Trains for `iterations` iterations, with their tests, log lines and snapshots."""
     self._step(operator.index(iterations), _calls(self))
 
 
@@ -29,7 +29,7 @@ def _add_callback(self, on_start, on_gradients_ready=None):
 
 
 def _calls(self):
-    """All that were added, as one function each; None where there are none."""
+    """Returns two functions that call all functions of add_callback, or None in place of an empty one."""
     def together(place):
         functions = [pair[place] for pair in self.__dict__.get("_callbacks", []) if pair[place] is not None]
         return (lambda: [function() for function in functions] and None) if functions else None
@@ -44,7 +44,7 @@ Solver.param = property(lambda self: proto.caffe_pb2.SolverParameter.FromString(
 
 
 def get_solver(file):
-    """The solver of a file, of the type that it says."""
+    """Returns the solver described in `file`, of the type set in the file."""
     return Solver(str(file))
 
 
