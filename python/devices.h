@@ -11,12 +11,12 @@
 
 namespace doppio {
 
-void UseCpu();
+void UseCpu();  // the default
 void UseGpu();  // the GPU of the last ChooseGpu; GPU 0 by default
 void ChooseGpu(int index);
 
 void ChooseSeed(uint64_t seed);
-std::optional<uint64_t> ChosenSeed();
+std::optional<uint64_t> ChosenSeed();  // nullopt before the first ChooseSeed
 
 // Returns the chosen device, and opens it if it is not open. All callers share the device as long
 // as one of them owns it. Throws DeviceError.

@@ -75,9 +75,11 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   // Returns the index of the layer. Throws UsageError if there is none.
   int FindLayer(const std::string& name) const;
   std::vector<std::string> BlobNames() const;
+  // Return the tops of Input layers, and the tops that no layer reads.
   std::vector<std::string> inputs() const;
   std::vector<std::string> outputs() const;
 
+  // Return a blob or a parameter, which keeps this net alive.
   std::shared_ptr<Blob> BlobOf(const std::string& name);
   std::shared_ptr<Blob> ParamOf(int node, int index);
 

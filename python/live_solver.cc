@@ -69,7 +69,8 @@ void LiveSolver::Tell(std::function<void()> call) {
 template <class F>
 void LiveSolver::Run(Calls calls, const F& f) {
   const std::lock_guard<std::recursive_mutex> turn(views_->turn());
-  // A script's function may call Run itself. `calls` now holds the functions of this outer step.
+  // A script's function may call Run again. `calls` keeps the outer step's functions until this
+  // step ends.
   calls_.swap(calls);
   views_->Push();
   try {

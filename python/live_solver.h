@@ -23,10 +23,13 @@ class LiveSolver {
   // Functions called in each iteration: at its beginning, and before its update. Either may be
   // empty.
   using Calls = std::pair<std::function<void()>, std::function<void()>>;
+  // Trains for `iterations` iterations.
   void Step(int64_t iterations, Calls calls);
+  // Trains until max_iter.
   void Solve(Calls calls);
   // Updates the parameters once with the current gradients. Counts as an iteration.
   void ApplyUpdate();
+  // Creates a new trainer from the solver state in the file `state`.
   void Restore(const std::string& state);
   // Writes a snapshot and blocks until both files are complete. Returns the path of the solver
   // state.

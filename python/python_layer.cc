@@ -135,7 +135,7 @@ class PythonKernel : public Kernel, public ChangesTops {
         propagate.append(static_cast<bool>(t_.bottom_grads[i]));
       }
       for (size_t i = 0; i < t_.tops.size(); ++i) {
-        live_->tops[i]->Reshape(t_.tops[i].shape);  // see TakeBottoms
+        live_->tops[i]->Reshape(t_.tops[i].shape);  // for the reason given at TakeBottoms
         live_->tops[i]->TakeData(t_.tops[i]);
         live_->tops[i]->TakeDiff(t_.top_grads[i]);
       }

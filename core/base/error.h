@@ -71,16 +71,19 @@ class FileError : public Error {
   explicit FileError(const std::string& message) : Error(ExitCode::kFile, message) {}
 };
 
+// A command line or call is wrong. Exit code 2.
 class UsageError : public Error {
  public:
   explicit UsageError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
 
+// A device or a library for it is missing or fails. Exit code 5.
 class DeviceError : public Error {
  public:
   explicit DeviceError(const std::string& message) : Error(ExitCode::kDevice, message) {}
 };
 
+// The host or a device is out of memory. Exit code 6.
 class MemoryError : public Error {
  public:
   explicit MemoryError(const std::string& message) : Error(ExitCode::kMemory, message) {}

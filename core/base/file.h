@@ -10,11 +10,12 @@
 
 namespace doppio {
 
-// These functions throw FileError with the path and the system's reason. ReadFile reads a pipe only
-// once and returns the same content for the same path afterwards. Thread-safe.
+// Returns the content of a file. Throws FileError with the path and the system's reason. A pipe is
+// read only once; later calls with the same path return the same content. Thread-safe.
 std::string ReadFile(const std::string& path);
 // Returns at most the first `bytes` bytes. Returns "" for a folder or a missing file.
 std::string ReadHead(const std::string& path, size_t bytes);
+// Replaces the content of `path`. Throws FileError.
 void WriteFileAtomically(const std::string& path, const std::string& content);
 // For writers that need a path (HDF5): calls `write` with the path of a temporary file, then
 // renames this file to `path`.
@@ -39,11 +40,12 @@ void CheckFolderOf(const std::string& path);
 // systems.
 std::string WhyNotWritable(const std::string& path);
 
-bool FileExists(const std::string& path);
+bool FileExists(const std::string& path);    // true for a folder too
 int64_t FileBytes(const std::string& path);  // -1 if the file does not exist
 // Returns the folder with its slash: "models/lenet/net.prototxt" -> "models/lenet/". Returns "" if
 // `path` has no folder.
 std::string DirName(const std::string& path);
+// Returns true if `text` ends with `suffix`.
 bool EndsWith(const std::string& text, const std::string& suffix);
 // Returns the paths that match `pattern` (*, ? and [...]), sorted. Returns `pattern` itself if it
 // has no wildcards.

@@ -49,6 +49,7 @@ class Random {
   DOPPIO_HD Random(uint64_t seed, uint64_t stream)
       : key_(seed * 0x9E3779B97F4A7C15ull + (stream ^ (stream >> 31)) * 0xD1342543DE82EF95ull) {}
 
+  // Returns the four words of one Philox call.
   DOPPIO_HD Random4 At(uint64_t sample, uint64_t element) const {
     return Philox(key_, sample, element);
   }

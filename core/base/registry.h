@@ -20,6 +20,7 @@ namespace doppio {
 template <class Value>
 class Registry {
  public:
+  // Returns the process's only registry of this type.
   static Registry& Get() {
     static Registry* registry = new Registry;  // never destroyed, because static objects use it
     return *registry;

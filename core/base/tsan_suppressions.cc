@@ -1,18 +1,18 @@
-// What ThreadSanitizer must not report: libraries that it does not see into, which tell their
-// threads by instructions of their own when memory may be used.
+// Suppressions for ThreadSanitizer: libraries that are not compiled with it. It does not see how
+// these libraries synchronise their threads and would report false data races.
 extern "C" const char* __tsan_default_suppressions();
 
 extern "C" const char* __tsan_default_suppressions() {
-  // Any thread that calls Open MPI receives for the others as well.
+  // In Open MPI, a thread also receives messages on behalf of other threads.
   return "race:libopen-pal.so\n"
          "race:libmpi.so\n"
          "race:openmpi3/\n"
-         // The TCP transport of Open MPI takes its locks in different orders at start and at shutdown.
+         // Open MPI's TCP transport acquires its locks in other orders at start than at shutdown.
          "deadlock:mca_btl_tcp\n"
-         // Strings that fields have by default, made when they are first asked for.
+         // Default values of string fields, created on first use.
          "race:libprotobuf.so\n"
-         // The cache of compiled primitives.
+         // The cache of compiled primitives in oneDNN.
          "race:libdnnl.so\n"
-         // Threads of its own.
+         // OpenCV's own threads.
          "race:libopencv_\n";
 }

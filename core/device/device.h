@@ -28,6 +28,7 @@ inline const char* Name(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CP
 class Recording {
  public:
   virtual ~Recording() = default;
+  // Enqueues the recorded work.
   virtual void Run() = 0;
 };
 
@@ -55,9 +56,10 @@ class Device {
   // the memory first. Throws MemoryError. Free keeps the memory for the next request of its size
   // class.
   virtual void* Allocate(int64_t bytes) = 0;
+  // Returns memory from Allocate to this device's cache. Does not block.
   virtual void Free(void* memory) noexcept = 0;
 
-  // Copy between this device and the host, or within the device. Both return when the copy is
+  // Copy between this device and the host, or within the device. Both block until the copy is
   // complete.
   virtual void CopyFromHost(void* to, const void* from, int64_t bytes) = 0;
   virtual void CopyToHost(void* to, const void* from, int64_t bytes) = 0;
@@ -151,6 +153,7 @@ class Buffer {
   int64_t bytes_ = 0;
 };
 
+// Creates the device that computes on the host.
 std::unique_ptr<Device> MakeCpuDevice();
 
 // A device as `device_query` lists it and `--gpu` checks it. Each linked accelerator registers
@@ -166,6 +169,7 @@ struct DeviceBackend {
   // Returns at least one device. Throws DeviceError, with advice, if there is no driver or no
   // device.
   std::vector<DeviceInfo> (*list)();
+  // Opens device number `index`. Throws DeviceError if it does not exist or cannot be used.
   std::unique_ptr<Device> (*make)(int index);
 };
 using DeviceBackends = Registry<DeviceBackend>;  // keyed by Name(DeviceKind), e.g. "CUDA"

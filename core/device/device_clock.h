@@ -26,7 +26,7 @@ class DeviceClock {
   virtual std::vector<int64_t> Read() = 0;
 };
 
-// `device` must outlive the clock.
+// Returns a clock for `device`, which must outlive it.
 std::unique_ptr<DeviceClock> MakeDeviceClock(Device* device);
 
 // Keyed by Name(DeviceKind).

@@ -51,6 +51,7 @@ void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes
 // Pinned host memory, which the device can access directly and at full speed.
 class PinnedBuffer {
  public:
+  // Allocates `bytes` bytes. Throws DeviceError.
   PinnedBuffer(Device* device, int64_t bytes);
   ~PinnedBuffer();
   PinnedBuffer(const PinnedBuffer&) = delete;

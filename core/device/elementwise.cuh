@@ -23,6 +23,7 @@ struct alignas(std::min<size_t>(kPackBytes, kWidth * sizeof(T))) Pack {
   T v[kWidth];
 };
 
+// Load and store a pack. The address must be a multiple of the pack's alignment.
 template <int kWidth, class T>
 __host__ __device__ Pack<T, kWidth> LoadPack(const T* from) {
   return *reinterpret_cast<const Pack<T, kWidth>*>(from);
@@ -73,6 +74,7 @@ constexpr int kPackWidth = kPackBytes / static_cast<int>(std::min({sizeof(T)...}
 
 namespace elementwise {
 
+// The loop body of ForEachPack: indices below `packs` are packs, later ones single elements.
 template <int kWidth, class F>
 struct Body {
   F f;

@@ -30,6 +30,7 @@ static void Launch(const Gpu& gpu, const char* what, void (*kernel)(Parameters..
 
 namespace launch {
 
+// Calls f(i) for every i in [0, n) in a grid-stride loop.
 template <class F>
 __global__ void RunForEach(int64_t n, const F f) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
@@ -167,6 +168,7 @@ static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* w
       finish);
 }
 
+// Adds two values: a `combine` for ReduceRows.
 struct Plus {
   template <class T>
   __host__ __device__ T operator()(T a, T b) const {

@@ -48,12 +48,13 @@ class AlgorithmCache {
   // the meantime; for the same key, the choice with more compared candidates wins.
   void Keep(const std::string& key, const KeptChoice& choice);
 
+  // Measures the algorithms for a key. Returns nullopt if this is not possible.
+  using Measure = std::function<std::optional<KeptChoice>(const std::optional<KeptChoice>& so_far)>;
   // Returns the stored choice if it is complete or was measured by this process. Otherwise returns
   // the result of `measure`, called with the stored choice so far, and stores this result unless it
   // is nullopt. Only one thread measures a key; other threads that request the same key block until
   // it has finished. `measure` may itself request other keys whose measurements request none.
   // Rethrows what `measure` throws.
-  using Measure = std::function<std::optional<KeptChoice>(const std::optional<KeptChoice>& so_far)>;
   std::optional<KeptChoice> FindOrMeasure(const std::string& key, const Measure& measure);
 
  private:

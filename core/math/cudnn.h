@@ -38,6 +38,7 @@ namespace doppio {
   F(cudnnBackendSetAttribute) F(cudnnBackendGetAttribute) F(cudnnBackendExecute)
 // clang-format on
 
+// cuDNN's functions, by their own names.
 struct CudnnApi {
 #define DOPPIO_CUDNN_MEMBER(name) decltype(::name)* name;
   DOPPIO_CUDNN_FUNCTIONS(DOPPIO_CUDNN_MEMBER)
@@ -74,6 +75,7 @@ class CudnnDescriptor {
   Destroy* destroy_;
 };
 
+// Returns cuDNN's name for a floating-point type. Other types are a bug (DOPPIO_CHECK).
 cudnnDataType_t CudnnType(DType type);
 
 // Describes a dense tensor. `dims` are always in the order N, C, spatial..., even if channels are
@@ -94,6 +96,8 @@ struct CudnnConvolutionShape {
   std::vector<int64_t> pad, stride, dilation;
   int64_t group = 1;
 };
+// Describes a convolution without flipped kernels, as Caffe defines it. Sums are at least in single
+// precision.
 class CudnnConvolution : public CudnnDescriptor<cudnnConvolutionDescriptor_t> {
  public:
   CudnnConvolution(const CudnnConvolutionShape& shape, DType data, MathMode math);

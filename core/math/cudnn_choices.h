@@ -19,8 +19,8 @@ bool MeasuresCudnn(const Device& device);
 // Returns the cache of measured choices, or, if nothing is measured, an in-memory cache of the
 // heuristics' choices, which also take some time to compute.
 AlgorithmCache& CudnnChoices(const Device& device);
-// Returns the cache key of a choice: the GPU model, cuDNN's version, `what` is computed, and the
-// device's limits.
+// Returns the cache key of a choice: the GPU model, cuDNN's version, the computation `what`, and
+// the device's limits.
 std::string CudnnChoiceKey(Device* device, const std::string& what);
 // Returns the reason why a kernel declines if cuDNN has no algorithm within the device's limits.
 std::string WhyNoCudnn(const Device& device, const std::string& direction);

@@ -20,6 +20,8 @@ class CudnnThing {
   CudnnThing(CudnnThing&& other) noexcept;
   CudnnThing& operator=(CudnnThing&& other) noexcept;
 
+  // Sets an attribute to `count` values. Throws DeviceError, as do the other functions that access
+  // attributes.
   void Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
            const void* values);
   template <class T>
@@ -65,14 +67,16 @@ struct CudnnTail {
   bool bias = false, other = false, relu = false;
 };
 
+// A finalized graph of a convolution, with all the descriptors that it refers to.
 class CudnnGraph {
  public:
-  // Computes y, the convolution of x and w, followed by the operations in `tail`.
+  // Returns the graph that convolves x with w, applies the operations in `tail`, and stores y.
   static CudnnGraph Forward(const CudnnTarget& target, const CudnnConvolutionCase& c,
                             const CudnnTail& tail);
-  // Computes the gradient of x from the gradient of y and w.
+  // Returns the graph that computes the gradient of x from w and the gradient of y.
   static CudnnGraph BackwardData(const CudnnTarget& target, const CudnnConvolutionCase& c);
-  // Computes the gradient of w, stored as `type`, from x and the gradient of y.
+  // Returns the graph that computes the gradient of w, stored as `type`, from x and the gradient
+  // of y.
   static CudnnGraph BackwardFilter(const CudnnTarget& target, const CudnnConvolutionCase& c,
                                    DType type);
 

@@ -66,16 +66,16 @@ class CudnnAdvice {
   CudnnAdvice(const CudnnGraph& graph, const CudnnLimits& limits)
       : graph_(graph), limits_(limits) {}
 
-  // Returns the first `most` plans that can be created, in the order of cuDNN's advice, without the
-  // first `skipped` pieces of advice. Creating some plans compiles code. After `patience`, returns
-  // the plans created so far, but at least one if there is any.
   using Patience = std::chrono::steady_clock::duration;
   struct Plans {
     std::vector<std::unique_ptr<CudnnPlan>> plans;
     int64_t looked_at = 0;  // pieces of advice examined or skipped
-    // `patience` ended before `most` plans were found or all advice was examined
+    // True if `patience` ended before `most` plans were found or all advice was examined.
     bool cut_short = false;
   };
+  // Returns the first `most` plans that can be created, in the order of cuDNN's advice, without the
+  // first `skipped` pieces of advice. Creating some plans compiles code. After `patience`, returns
+  // the plans created so far, but at least one if there is any.
   Plans Best(size_t most, Patience patience, int64_t skipped) const;
   std::vector<std::unique_ptr<CudnnPlan>> Best(size_t most,
                                                Patience patience = Patience::max()) const {

@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kMostAdvised = 64;  // highest number of configurations to read
+constexpr int64_t kMostAdvised = 64;  // maximum number of configurations to read
 constexpr size_t kMostPacks = 64;     // combinations of addresses whose descriptors a plan keeps
 
 // Reads an attribute that contains several descriptors of one type, at most `room` of them. Passing

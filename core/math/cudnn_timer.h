@@ -14,6 +14,7 @@ namespace doppio {
 
 class CudnnTimer {
  public:
+  // The role and the size of a tensor.
   struct Memory {
     CudnnRole role;
     int64_t bytes;

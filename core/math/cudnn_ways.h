@@ -26,6 +26,7 @@ struct CudnnWay {
   float weight = 1;
 };
 
+// The plan and the index of the chosen way.
 struct ChosenWay {
   std::shared_ptr<CudnnGraphStep> step;  // null if no way has a plan
   size_t index = 0;

@@ -44,6 +44,7 @@ class Reorder {
  public:
   Reorder() = default;
   Reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+  // Copies the elements at `from` to `to` and waits until the copy is complete.
   void Run(const void* from, void* to) const;
   explicit operator bool() const { return static_cast<bool>(primitive_); }
 

@@ -14,6 +14,7 @@ namespace doppio {
 class Converter {
  public:
   virtual ~Converter() = default;
+  // Converts the tensor at `from` and writes the result to `to`.
   virtual void Run(const void* from, void* to) const = 0;
 };
 
@@ -24,11 +25,13 @@ class TensorOps {
   virtual ~TensorOps() = default;
   // Computes to = a + b. `to` may be `a` or `b`.
   virtual void Add(const Tensor& a, const Tensor& b, const Tensor& to) const = 0;
+  // Copies the memory of `from` to `to`.
   virtual void Copy(const Tensor& from, const Tensor& to) const = 0;
   // Sets all elements to `value`.
   virtual void Fill(float value, const Tensor& to) const = 0;
   // Multiplies all elements by `factor`, in place.
   virtual void Scale(double factor, const Tensor& to) const = 0;
+  // Returns a converter between tensors of the same shape. The device must outlive it.
   virtual std::unique_ptr<Converter> Convert(const TensorSpec& from,
                                              const TensorSpec& to) const = 0;
 };

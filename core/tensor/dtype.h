@@ -12,6 +12,7 @@ namespace doppio {
 
 enum class DType { kFloat32, kFloat64, kFloat16, kBFloat16, kInt32, kUint8 };
 
+// Returns the size of an element in bytes.
 inline int64_t ElementBytes(DType type) {
   switch (type) {
     case DType::kFloat64:

@@ -44,6 +44,7 @@ DOPPIO_HD inline uint16_t RoundToHalf(float value) {
 #endif
 }
 
+// Converts binary16 to float, which is exact.
 DOPPIO_HD inline float WidenHalf(uint16_t narrow) {
 #ifdef __CUDA_ARCH__
   float value;
@@ -75,6 +76,7 @@ DOPPIO_HD inline uint16_t RoundToBFloat16(float value) {
 
 }  // namespace half_bits
 
+// A binary16 number. Conversion from float rounds; conversion to float is exact.
 struct Half {
   uint16_t bits = 0;
 
@@ -83,6 +85,7 @@ struct Half {
   DOPPIO_HD explicit operator float() const { return half_bits::WidenHalf(bits); }
 };
 
+// A bfloat16 number. Conversion from float rounds; conversion to float is exact.
 struct BFloat16 {
   uint16_t bits = 0;
 

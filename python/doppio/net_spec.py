@@ -1,4 +1,4 @@
-"""Describes nets in Python and converts them to prototxt messages.
+"""Describes nets in Python and converts them to NetParameter messages, whose text is prototxt.
 
     n = NetSpec()
     n.data, n.label = layers.Data(batch_size=64, source="train", backend=params.Data.LMDB, ntop=2)

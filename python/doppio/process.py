@@ -5,7 +5,8 @@ import _doppio
 
 
 def init_log(level=None, to_stderr=True):
-    """Sets the lowest log level that is shown: 0 information, 1 warnings, 2 errors. Logs always go to standard error."""
+    """Sets the lowest log level that is shown: 0 information, 1 warnings, 2 errors. Logs always go to
+    standard error; `to_stderr` is ignored."""
     if level is not None:
         _doppio.set_log_level(int(level))
 
@@ -25,7 +26,7 @@ def set_solver_rank(rank):
 
 
 def has_nccl():
-    """Returns True if scripts can train on several GPUs, which is not supported."""
+    """Returns False: scripts cannot train on several GPUs."""
     return False
 
 
