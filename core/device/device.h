@@ -32,7 +32,7 @@ class Recording {
   virtual void Run() = 0;
 };
 
-// Asynchronous copies from a device to host memory, so that neither side waits for the other.
+// Asynchronous copies from a device to host memory. Only Wait blocks the host.
 class Download {
  public:
   virtual ~Download() = default;

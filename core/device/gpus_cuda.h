@@ -1,4 +1,4 @@
-// Lists the GPUs of this machine and tells whether this program can use them. These queries create
+// Lists the GPUs of this machine and checks whether this program can use them. These queries create
 // no context on a GPU.
 #ifndef DOPPIO_CORE_DEVICE_GPUS_CUDA_H_
 #define DOPPIO_CORE_DEVICE_GPUS_CUDA_H_

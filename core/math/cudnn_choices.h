@@ -22,7 +22,8 @@ AlgorithmCache& CudnnChoices(const Device& device);
 // Returns the cache key of a choice: the GPU model, cuDNN's version, the computation `what`, and
 // the device's limits.
 std::string CudnnChoiceKey(Device* device, const std::string& what);
-// Returns the reason why a kernel declines if cuDNN has no algorithm within the device's limits.
+// Returns the reason with which a kernel declines if cuDNN has no algorithm within the device's
+// limits. `direction` is "forward" or similar.
 std::string WhyNoCudnn(const Device& device, const std::string& direction);
 
 }  // namespace doppio
