@@ -1,6 +1,6 @@
-// How good detections are over a whole test: for each class the average precision, and the mean of
-// these, as SSD's solver computes them from the rows of DetectionEvaluate. Sources: M. Everingham
-// et al., "The PASCAL Visual Object Classes Challenge", 2010, section 4.2 (11point), and that of
+// Average precision of detections over a whole test, for each class, and the mean over all classes.
+// Computed like SSD's solver from the rows of DetectionEvaluate. Sources: M. Everingham et al.,
+// "The PASCAL Visual Object Classes Challenge", 2010, section 4.2 (11point), and the edition of
 // 2012 (MaxIntegral).
 #ifndef DOPPIO_SOLVERS_TRAINER_AVERAGE_PRECISION_H_
 #define DOPPIO_SOLVERS_TRAINER_AVERAGE_PRECISION_H_
@@ -19,47 +19,55 @@
 
 namespace doppio {
 
+// How AveragePrecision summarises a precision-recall curve.
 enum class PrecisionRule { kElevenPoint, kMaxIntegral, kIntegral };
 
-// As ap_version says, where eval_type is "detection". Throws UserError for names that it does not
-// know.
+// Returns the rule that ap_version names if eval_type is "detection", and nullopt if eval_type is
+// "classification". Throws UserError for an unknown name.
 std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
                                                const FieldPlaces& places);
 
-// The names of the outputs of a net to test. Throws UserError at `at` unless all are rows of
-// DetectionEvaluate.
+// Returns the names of the outputs of a test net. Throws UserError at `at` if an output does not
+// have the shape of the rows of DetectionEvaluate.
 std::vector<std::string> DetectionOutputs(const Net& net, const SourceLoc& at);
 
-// `found`: whether each detection is right, the highest score first; of `objects` objects. 0
-// without any.
-//   kElevenPoint  the mean over recalls 0, 0.1, ..., 1 of the largest precision at that recall or
-//   above kMaxIntegral  the area under the largest precision at each recall or above kIntegral the
-//   area under the precision at each recall
+// Returns the average precision of one class. `found` states for each detection, in descending
+// order of score, if it is right. `objects` is the number of objects of the class; without objects,
+// the result is 0.
+//
+// - kElevenPoint: the mean over the recalls 0, 0.1, ..., 1 of the largest precision at that
+//   recall or above.
+// - kMaxIntegral: the area under the largest precision at each recall or above.
+// - kIntegral: the area under the precision at each recall.
 double AveragePrecision(PrecisionRule rule, const std::vector<bool>& found, int64_t objects);
 
-// What a test has found so far.
+// Collects the detections of one test.
 class DetectionScores {
  public:
-  // Of a test whose outputs have these names.
+  // `blobs` are the names of the test net's outputs.
   explicit DetectionScores(std::vector<std::string> blobs) : blobs_(std::move(blobs)) {}
 
-  // Rows of DetectionEvaluate among the outputs of a batch: five numbers each.
+  // Adds the outputs of batch `batch`: rows of DetectionEvaluate, five numbers each.
   void Add(int64_t batch, const std::vector<OutputValue>& outputs);
-  // Those of all ranks, on all ranks. Collective.
+  // Gives every rank the rows of all ranks. Collective.
   void Gather(Communicator* ranks);
 
+  // Scores of one output blob.
   struct OfBlob {
     std::string blob;
-    std::map<int, double> classes;  // average precisions
-    double mean = 0;  // over all classes, those without objects counting as 0, as in SSD
+    std::map<int, double> classes;  // average precision by class
+    // Mean over all classes. A class without objects counts as 0, as in SSD.
+    double mean = 0;
   };
+  // Returns the scores of each blob.
   std::vector<OfBlob> Compute(PrecisionRule rule) const;
 
-  // The means, as scores of a test; `each_class`: with a log line for each class.
+  // Returns the mean of each blob as a score of the test. Logs a line for each class if
+  // `each_class` is true.
   std::vector<OutputValue> Log(PrecisionRule rule, bool each_class) const;
 
  private:
-  // A number of objects, or a detection, with its place in the test.
+  // The number of objects of a class, or one detection, with its position in the test.
   struct Row {
     double blob, label, score, right, objects, batch, place;
   };

@@ -1,4 +1,4 @@
-// The score that says which state of a training is the best, and when training on is in vain.
+// Tracks a test score to find the best state of a training run and to decide on early stopping.
 #ifndef DOPPIO_SOLVERS_TRAINER_MONITOR_H_
 #define DOPPIO_SOLVERS_TRAINER_MONITOR_H_
 
@@ -12,53 +12,56 @@
 
 namespace doppio {
 
-// "max:accuracy": an output of a test net, and whether more of it is better.
+// A test net's output and the direction in which it improves, e.g. "max:accuracy".
 struct MetricRule {
   bool maximise = true;
   std::string metric;
 
-  // By more than `delta`; every number is better than none (NaN), and none is better than nothing.
+  // Returns true if `value` is better than `than` by more than `delta`. Any number is better than
+  // NaN; NaN is never better.
   bool Better(double value, double than, double delta = 0) const;
   std::string ToString() const { return (maximise ? "max:" : "min:") + metric; }
 };
-// "max:accuracy", "min:loss". UsageError that names `flag`.
+// Parses text such as "max:accuracy" or "min:loss". Throws UsageError naming `flag`.
 MetricRule ParseMetricRule(const std::string& flag, const std::string& text);
 
+// What a Monitor watches, and when it asks to stop.
 struct MonitorRule {
   MetricRule metric;
-  int64_t patience =
-      0;  // rounds of tests in a row without a gain, after which the training is to end; 0: never
-  double delta = 0;  // a score is a gain where it is better than the last gain by more than this
+  // Consecutive rounds of tests without a gain after which training should end; 0: never.
+  int64_t patience = 0;
+  // A score is a gain if it is better than the last gain by more than `delta`.
+  double delta = 0;
 };
 
-// Judges rounds of tests, one after the other.
+// Judges rounds of tests in order.
 class Monitor {
  public:
   explicit Monitor(MonitorRule rule) : rule_(std::move(rule)) {}
 
-  // UserError, with what there is, where none of these outputs of test nets is the one to be
-  // monitored.
+  // Throws UserError, listing `outputs`, if the metric is not among these outputs of the test nets.
   void CheckKnown(const std::vector<std::string>& outputs) const;
 
-  // Whether this round's score is the best so far, by however little: that of the first test net
-  // that has it.
+  // Records one round of tests. Returns true if its score is better than all previous scores, by
+  // any amount. If several test nets have the metric, the first one counts.
   bool Judge(const std::vector<TestScores>& tests, int64_t iteration);
-  // No gain for as long as the rule is patient.
+  // Returns true if the last `patience` rounds brought no gain.
   bool Exhausted() const { return rule_.patience > 0 && rounds_without_gain_ >= rule_.patience; }
 
   const MonitorRule& rule() const { return rule_; }
   std::optional<double> best() const { return best_; }
   int64_t best_iteration() const { return best_iteration_; }
 
-  // What a snapshot keeps. Scores by another metric are not restored.
+  // Adds the monitor's state to `state`.
   void Save(RunState* state) const;
+  // Restores the monitor's state. Does nothing if `state` holds scores of another metric.
   void Restore(const RunState& state);
 
  private:
   MonitorRule rule_;
   std::optional<double> best_;
   int64_t best_iteration_ = -1;
-  std::optional<double> gain_;  // the score that the last gain was
+  std::optional<double> gain_;  // score of the last gain
   int64_t rounds_without_gain_ = 0;
 };
 

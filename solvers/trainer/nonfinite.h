@@ -1,5 +1,4 @@
-// Where numbers that are not finite come from: which layer of a net has them first, in the order of
-// forward.
+// Finds the source of non-finite numbers: the first layer of a net, in forward order, that has any.
 #ifndef DOPPIO_SOLVERS_TRAINER_NONFINITE_H_
 #define DOPPIO_SOLVERS_TRAINER_NONFINITE_H_
 
@@ -10,23 +9,26 @@
 
 namespace doppio {
 
+// Location of non-finite numbers in a net.
 struct NonFinite {
-  int node = -1;   // of the graph; -1: nothing was found
-  int param = -1;  // which of its parameters, or
-  int top = -1;    // which of its tops
+  int node = -1;   // node of the graph; -1: all numbers are finite
+  int param = -1;  // index of the parameter in the node; -1: a top
+  int top = -1;    // index of the top in the node; -1: a parameter
 };
 
-// Runs forward step by step, on all ranks of a world together, and looks at each layer's parameters
-// and tops. Running statistics stay as they are. Where an engine hides NaN (a ReLU inside a oneDNN
-// kernel does), the layer is one after it, or none.
+// Runs forward step by step and checks the parameters and tops of each layer. Does not change
+// running statistics. If an engine hides NaN (a ReLU inside a oneDNN kernel does), the result is a
+// later layer, or none. Collective: all ranks of a world must call it.
 NonFinite FindNonFinite(Net* net);
-// Looks at parameters only.
+// Checks parameters only. Does not run the net.
 NonFinite FindNonFiniteWeights(const Net& net);
 
-// The first of what all ranks have found, on all of them. Collective; their nets are the same.
+// Returns the earliest of all ranks' findings, on every rank. Collective; all ranks must have the
+// same net.
 NonFinite FirstOf(const NonFinite& own, const World* world);
 
-// "layer 'norm1' (LRN, net.prototxt:33:1) is the first whose output 'norm1' is not finite"
+// Returns a text such as "layer 'norm1' (LRN, net.prototxt:33:1) is the first whose output 'norm1'
+// is not finite".
 std::string TextOf(const NonFinite& found, const Net& net);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// The numbers a net puts out, one per element of its output blobs, and the log lines that show them
-// in Caffe's words.
+// Reads the output values of a net, one per element of its output blobs, and logs them in Caffe's
+// format.
 #ifndef DOPPIO_SOLVERS_TRAINER_OUTPUTS_H_
 #define DOPPIO_SOLVERS_TRAINER_OUTPUTS_H_
 
@@ -16,14 +16,14 @@ struct OutputValue {
   double value = 0;
 };
 
-// In the order of net.outputs(), copied to the host.
+// Returns the output values in the order of net.outputs(), copied to the host.
 std::vector<OutputValue> ReadOutputs(const Net& net);
 
-// "    Test net output #0: loss = 0.26 (* 1 = 0.26 loss)"; `kind` is "Train" or "Test".
+// Returns a line such as "    Test net output #0: loss = 0.26 (* 1 = 0.26 loss)". `kind` is "Train"
+// or "Test".
 std::string OutputLine(const char* kind, size_t index, const OutputValue& output);
 
-// One line each. A net whose outputs hold thousands of numbers (a blob nobody reads) gets the first
-// ones and a note.
+// Logs one line per value: at most 1000 lines, then a note with the number of values left out.
 void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// Whether all ranks still have the same bits, as they should: a memory fault, a library that sums
-// in another order on one machine, or a bug here would show.
+// Checks that all ranks hold bitwise identical state. A difference reveals a memory fault, a
+// library that sums in another order on one machine, or a bug in Doppio.
 #ifndef DOPPIO_SOLVERS_TRAINER_REPLICA_CHECK_H_
 #define DOPPIO_SOLVERS_TRAINER_REPLICA_CHECK_H_
 
@@ -12,8 +12,8 @@
 
 namespace doppio {
 
-// Collective. Throws PeerError that names the ranks whose `tensors`, memory of `device`, differ
-// from rank 0's.
+// Throws PeerError naming the ranks whose `tensors`, in memory of `device`, differ from those of
+// rank 0. `iteration` appears in the message. Collective: every rank must call it.
 void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>& tensors,
                    int64_t iteration);
 

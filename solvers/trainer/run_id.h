@@ -1,5 +1,5 @@
-// Which run a snapshot belongs to, so that nobody goes on with those that an earlier run has left
-// under the same names.
+// Identifies the run that a snapshot belongs to, so that a resume does not pick up snapshots that
+// an earlier run left under the same names.
 #ifndef DOPPIO_SOLVERS_TRAINER_RUN_ID_H_
 #define DOPPIO_SOLVERS_TRAINER_RUN_ID_H_
 
@@ -11,9 +11,10 @@
 
 namespace doppio {
 
-// A hash of what decides on the numbers of a run: train net, rule, rates, start weights, seed and
-// batch. Not of when it ends, tests and writes, which may change on resume. Runs of one id are the
-// same run to the bit, so a seed that is drawn makes each its own.
+// Returns a hash of everything that determines the numbers of a run: train net, update rule,
+// learning rates, start weights, seed and batch size. The hash leaves out when the run ends, tests
+// and writes snapshots, because these settings may change on resume. Two runs with the same id are
+// identical to the bit. A randomly drawn seed therefore gives each run its own id.
 uint64_t RunIdOf(const SolverSpec& solver, const std::vector<std::string>& weights, uint64_t seed,
                  int64_t samples_per_iteration);
 

@@ -1,6 +1,6 @@
-// What a resumed run needs beyond Caffe's solver state: where every data source stands, the
-// counters that random numbers are keyed by, what layers carry from pass to pass, and recent
-// losses.
+// Saves and restores the state that a resumed run needs beyond Caffe's solver state: the position
+// of each data source, the counters that key the random numbers, the state that layers carry from
+// pass to pass, and recent losses.
 #ifndef DOPPIO_SOLVERS_TRAINER_RUN_STATE_H_
 #define DOPPIO_SOLVERS_TRAINER_RUN_STATE_H_
 
@@ -14,52 +14,58 @@
 
 namespace doppio {
 
-// "test0/": tells the positions of a test net from the train net's, which have no prefix.
+// Returns a prefix such as "test0/", which separates the positions of a test net from those of the
+// train net. The train net has no prefix.
 inline std::string TestPrefix(size_t net) { return "test" + std::to_string(net) + "/"; }
 
-// Adds the positions of the net's sources to `state`, and, as this rank's, what its layers carry
-// (CarriesState). A position with an empty layer name holds its forward passes.
+// Adds the positions of the net's sources to `state`, and the carried state of its layers
+// (CarriesState) under this rank. A position with an empty layer name holds the number of forward
+// passes.
 void SaveNet(const std::string& prefix, const Net& net, RunState* state);
-// The positions again, or `passes` batches after them; a source that the state does not know stays
-// where it is.
+// Restores the positions in `state`, moved forward by `passes` batches. Sources without a position
+// in `state` do not move.
 void RestorePositions(const std::string& prefix, const RunState& state, Net* net,
                       int64_t passes = 0);
 
 // Logs a warning for each source whose number of records has changed since the state was written.
 void WarnOfChangedData(const std::string& prefix, const RunState& state, const Net& net);
 
-// Where a net stands in its data and random numbers. Taking it again allocates nothing.
+// Position of a net in its data and in its random numbers.
 struct NetPosition {
   uint64_t step = 0;
-  std::vector<int64_t> samples;  // of each source
+  std::vector<int64_t> samples;  // next sample of each source
 };
+// Writes the current position of `net` to `*position`. Reuses the memory of `*position`.
 void TakePosition(const Net& net, NetPosition* position);
-// Layers that carry values from pass to pass start new sequences: theirs have moved on.
+// Moves `net` to `position`. Layers that carry state start new sequences, because `position` does
+// not record their state.
 void ReturnTo(const NetPosition& position, Net* net);
 
-// Moves the sources of one layer type; "" means all. Whether there are any.
+// Moves all sources of layer type `type` to `sample`; "" means all types. Returns true if there are
+// any.
 bool SeekSources(const std::string& type, Net* net, int64_t sample);
-// For a state without positions, such as Caffe's: as if `passes` batches had been read.
+// Positions the net as if each rank had read `passes` batches. Used for states without positions,
+// such as Caffe's.
 void SkipPasses(Net* net, int64_t passes);
 
-// What the layers of every rank carry, in the place of what those of this one do. All ranks call
-// it, with the same nets.
+// Replaces the carried state of this rank in `state` with that of all ranks. Collective: all ranks
+// must have the same nets.
 void GatherCarried(Communicator* ranks, RunState* state);
-// What this rank's layers carried. One for which `state` has nothing that fits starts a new
-// sequence, and the log says so.
+// Restores the carried state of this rank's layers. If `state` has no state of the right shape for
+// a layer, the layer starts a new sequence and a warning is logged.
 void RestoreCarried(const std::string& prefix, const RunState& state, const Net& net);
-// Sources and random numbers stand where they stood before the last pass, for one that repeats it.
+// Moves sources and random numbers back by one pass, so that the last pass can be repeated.
 void StepBack(Net* net);
-// All layers start new sequences.
+// Makes all layers that carry state start new sequences.
 void ForgetCarried(const Net& net);
-// `to` goes on where `from`, the same net with other rows, stands; where that cannot be, it starts
-// new sequences.
+// Copies the carried state of `from` to `to`, which is the same net with another batch size. Layers
+// whose state has another shape in `to` start new sequences.
 void HandOnCarried(const Net& from, const Net& to);
 
-// Records that its data layers have left out so far.
+// Returns the number of bad records that the data layers of `net` have skipped so far.
 int64_t BadRecordsOf(const Net& net);
 
-// Seconds that the net has waited for data so far.
+// Returns the seconds that the net has waited for data so far.
 double WaitSeconds(const Net& net);
 
 }  // namespace doppio

@@ -1,5 +1,6 @@
-// When a training tests, snapshots and ends, in iterations: what the solver says in iterations or
-// in epochs of the train data, and tests that mean "the whole test set once".
+// Computes when a training run tests, snapshots and ends, in iterations. The solver gives these
+// numbers in iterations or in epochs of the training data, and may ask for tests over the whole
+// test set.
 #ifndef DOPPIO_SOLVERS_TRAINER_SCHEDULE_H_
 #define DOPPIO_SOLVERS_TRAINER_SCHEDULE_H_
 
@@ -12,52 +13,57 @@
 
 namespace doppio {
 
-// The data source of a net: its first data layer that knows its size, else its first layer without
-// bottoms.
+// Size of a net's data source: the first data layer with a known size, or else the first layer
+// without bottoms.
 struct SourceSize {
   int64_t samples = 0;      // 0: endless or unknown
   int64_t batch = 0;        // rows of one batch; 0: no source
-  int64_t other_batch = 0;  // of another data layer that knows its size; 0: they are all the same
+  int64_t other_batch = 0;  // batch of another data layer of known size, if it differs; else 0
 
   bool known() const { return samples > 0 && batch > 0; }
-  // Of one pass over a known source: all batches, and the rows of the last one where it is not
-  // full, else 0.
+  // Batches in one pass over the source, including a partial last batch. Requires known().
   int64_t batches() const { return (samples + batch - 1) / batch; }
+  // Rows of a partial last batch, or 0 if all batches are full. Requires known().
   int64_t last_rows() const { return samples % batch; }
-  // Empty, or why there can be no such last batch.
+  // Returns why the last batch of a pass cannot be cut short, or "" if it can.
   std::string MistakeInLastRows() const;
 };
+// Returns the size of the data source of `net`; all fields are 0 if the net has no source.
 SourceSize FindSource(const Net& net);
 
+// When a training run ends, tests and snapshots. All numbers are in iterations unless noted.
 struct Schedule {
   int64_t max_iter = 0;
   int64_t test_interval = 0;  // 0: never
   int64_t snapshot = 0;       // 0: only at the end
   int iter_size = 1;
-  std::vector<int64_t> test_iter;  // batches of a test, one per test net
-  std::vector<int64_t> last_rows;  // of the last of them, where it is not full; 0: it is
-  std::vector<bool> whole_test;    // it starts at the first sample, to see each once
+  std::vector<int64_t> test_iter;  // batches per test, one entry per test net
+  std::vector<int64_t> last_rows;  // rows of the last batch of each test; 0: the batch is full
+  std::vector<bool> whole_test;    // the test starts at the first sample and reads each sample once
 
+  // Returns true if the schedule has a test before iteration `iteration`.
   bool TestAt(int64_t iteration) const {
     return test_interval > 0 && !test_iter.empty() && iteration % test_interval == 0;
   }
+  // Returns true if the schedule has a snapshot after `iteration` updates.
   bool SnapshotAt(int64_t iteration) const { return snapshot > 0 && iteration % snapshot == 0; }
 };
 
-// The training done before this start: none, or as much as the snapshot says.
+// Training done before this start: zero for a new run, else as recorded in the snapshot.
 struct TrainingDone {
   int64_t iterations = 0;
-  int64_t samples = 0;  // that these iterations have seen, of all ranks
+  int64_t samples = 0;  // samples read in these iterations, over all ranks
 };
 
-// UserError unless the solver says how long to train.
+// Throws UserError if the solver sets neither max_iter nor max_epoch.
 void CheckEnd(const SolverSpec& solver);
-// Returns true if a training of this solver writes snapshots without being asked to.
+// Returns true if the solver asks for periodic snapshots or for one after training.
 bool WritesSnapshots(const SolverParameter& solver);
 
-// Of a solver as LoadSolver checked it; the sources are those of its nets. Throws all mistakes
-// together: epochs or whole passes of data of unknown size, no end. max_epoch counts samples: those
-// that `done` leaves are seen in batches of `train`, whatever the batches were before.
+// Returns the schedule of a solver that LoadSolver has checked. `train` and `tests` are the sources
+// of its nets. Throws all mistakes together: epochs or whole passes over data of unknown size, and
+// a missing end. max_epoch counts samples: the samples left after `done` are read in batches of
+// `train`, even if earlier batches had another size.
 Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
                       const std::vector<SourceSize>& tests, const TrainingDone& done = {});
 

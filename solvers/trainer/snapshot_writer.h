@@ -1,6 +1,6 @@
-// Writes snapshots while the training goes on: the caller waits for a copy in memory, a thread of
-// its own brings that to the disk. What is written, and that it is whole or absent, is
-// WriteSnapshot's (core/net/store/snapshot.h).
+// Writes snapshots in the background: the caller waits only for a copy in host memory, and a
+// separate thread writes the copy to disk. WriteSnapshot (core/net/store/snapshot.h) defines the
+// contents and guarantees that a snapshot is either complete or absent.
 #ifndef DOPPIO_SOLVERS_TRAINER_SNAPSHOT_WRITER_H_
 #define DOPPIO_SOLVERS_TRAINER_SNAPSHOT_WRITER_H_
 
@@ -10,23 +10,24 @@
 
 namespace doppio {
 
-// One snapshot at a time. Used by one thread, between iterations. The files are there after Wait.
+// Writes one snapshot at a time. Not thread-safe: one thread calls all methods, between iterations.
 class SnapshotWriter {
  public:
   SnapshotWriter() = default;
-  // Waits; a failure that nobody has been told of is logged.
+  // Blocks until the current snapshot is written. Logs a failure that no call has reported.
   ~SnapshotWriter();
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
 
-  // Waits for the snapshot before, copies all tensors, and returns while they are written. Without
-  // memory for the copies, or a thread, it returns when the files are there. The graph outlives the
-  // writing.
+  // Blocks until the previous snapshot is written, copies all tensors, and returns while a thread
+  // writes the copy. If no memory or thread is available, writes the files before it returns. The
+  // graph in `contents` must outlive the write.
   void Write(const SnapshotContents& contents);
 
-  // Both throw what the writing has failed with, once. Check does not wait for its end, but says
-  // whether nothing is being written.
+  // Returns true if no snapshot is being written. Does not block. If the write has failed, throws
+  // its error once.
   bool Check();
+  // Blocks until the current snapshot is on disk. If the write has failed, throws its error once.
   void Wait();
 
  private:

@@ -1,4 +1,5 @@
-// One test: some batches through a test net, its outputs averaged over them.
+// Runs one test: a number of batches through a test net, with the outputs averaged over the
+// batches.
 #ifndef DOPPIO_SOLVERS_TRAINER_TEST_PASS_H_
 #define DOPPIO_SOLVERS_TRAINER_TEST_PASS_H_
 
@@ -14,40 +15,46 @@
 
 namespace doppio {
 
+// Result of one test.
 struct TestScores {
-  int net = 0;
-  int64_t iteration = 0;            // of the training
-  int64_t batches = 0;              // that were run
-  bool complete = false;            // false: interrupted
+  int net = 0;                      // index of the test net
+  int64_t iteration = 0;            // iteration of the training run
+  int64_t batches = 0;              // batches that the test ran
+  bool complete = false;            // false: the test was interrupted
   double loss = 0;                  // mean weighted loss
-  std::vector<OutputValue> scores;  // means
+  std::vector<OutputValue> scores;  // mean of each output value
 };
 
-// What a test goes over: batches of `net` from where its sources stand. Where the last one is not
-// full, in a pass over a whole source, `last` is the same net with as many rows; the sources of
-// `net` then stand at their first samples.
+// Batches of one test. The test reads `batches` batches from the current positions of the sources
+// of `net`. In a pass over a whole source whose last batch is not full, `last` is the same net with
+// `last_rows` rows; the sources of `net` must then be at their first sample. Both nets must outlive
+// the test.
 struct TestRun {
   Net* net = nullptr;
-  int64_t batches = 0;  // with that of `last`
-  int64_t rows = 0;     // of a batch
+  int64_t batches = 0;  // includes the batch of `last`
+  int64_t rows = 0;     // rows per full batch
   Net* last = nullptr;  // null: all batches are full
   int64_t last_rows = 0;
 
+  // Returns the number of batches that run in `net`.
   int64_t full_batches() const { return batches - (last == nullptr ? 0 : 1); }
 };
 
-// Scores are means over the batches, in which the last one counts by its rows: whatever is a mean
-// over the samples of a batch becomes that over all samples. An output with numbers for each row is
-// averaged number by number, over the batches that have this row.
+// Runs a test and returns its scores. A score is the mean over the batches, with the last batch
+// weighted by its rows, so that a mean over the samples of a batch becomes the mean over all
+// samples. An output with one value per row is averaged row by row, over the batches that have that
+// row.
 //
-// `interrupted` is asked before every batch; true ends the test without scores. `on_batch`, where
-// given, gets the number and the outputs of each batch that this rank runs. The ranks of `world`
-// (null: one alone), all of which call this, share the batches out and get the scores of them all.
+// Calls `interrupted` before every batch; if `interrupted` returns true, the test ends without
+// scores. Calls `on_batch`, if set, with the index and the outputs of each batch that this rank
+// runs. The ranks of `world` share the batches, and each rank returns the scores of all batches. A
+// null `world` means a single rank. Collective.
 TestScores RunTest(
     const TestRun& run, const World* world, const std::function<bool()>& interrupted,
     const std::function<void(int64_t, const std::vector<OutputValue>&)>& on_batch = {});
 
-// make(), which builds the net of TestRun::last; its mistakes say what for.
+// Calls `make`, which builds the net of TestRun::last, and returns its result. Adds to a
+// configuration error that the net is for the last batch of a whole test.
 template <class Make>
 auto ForLastRows(int64_t rows, const SourceLoc& at, const Make& make) {
   try {
@@ -62,7 +69,8 @@ auto ForLastRows(int64_t rows, const SourceLoc& at, const Make& make) {
   }
 }
 
-// In Caffe's words; "Test loss: " only with `loss` (test_compute_loss).
+// Logs the scores in Caffe's format. Logs the line "Test loss: " only if `loss` is true
+// (test_compute_loss).
 void LogTest(const TestScores& scores, bool loss);
 
 }  // namespace doppio

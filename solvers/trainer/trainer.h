@@ -1,7 +1,8 @@
-// Trains: builds the nets a solver names, runs its iterations, tests, log lines and snapshots
-// exactly as BVLC Caffe's solver does, and stops or resumes anywhere without changing the numbers.
+// Trains a net: builds the nets that a solver names and runs the iterations, tests, log lines and
+// snapshots exactly as BVLC Caffe's solver does. A run can stop and resume anywhere without a
+// change in its numbers.
 //
-//   Trainer trainer(LoadSolver(...), options);   // every mistake of the user shows here
+//   Trainer trainer(LoadSolver(...), options);  // throws the mistakes in the user's files
 //   TrainResult result = trainer.Solve();
 #ifndef DOPPIO_SOLVERS_TRAINER_TRAINER_H_
 #define DOPPIO_SOLVERS_TRAINER_TRAINER_H_
@@ -35,35 +36,36 @@
 
 namespace doppio {
 
-// What somebody outside (a signal, a time limit) wants of the running training.
+// What an outside source (a signal, a time limit) asks of the running training.
 enum class Request {
   kNone,
-  kSnapshot,      // write one, go on
-  kStop,          // end after this iteration; a snapshot if snapshot_after_train
+  kSnapshot,      // write a snapshot and continue
+  kStop,          // end after this iteration; write a snapshot if snapshot_after_train is set
   kSnapshotStop,  // end after this iteration with a snapshot
 };
 
-// After each iteration's update.
+// State of a training run after an iteration's update.
 struct Progress {
   int64_t iteration = 0;  // updates done so far
   int64_t max_iter = 0;
   double loss = 0;
   double smoothed_loss = 0;      // over average_loss iterations
   double rate = 0;               // the learning rate of this update
-  double images_per_second = 0;  // of this iteration; 0 when no top of the net looks like a batch
+  double images_per_second = 0;  // of this iteration; 0 if the net has no data top
   double data_wait_seconds = 0;  // of this iteration
-  double seconds = 0;            // likewise, without tests and snapshots
-  int64_t images = 0;            // likewise
-  const std::vector<OutputValue>* outputs =
-      nullptr;  // of the train net, where the iteration was logged
+  double seconds = 0;            // of this iteration, without tests and snapshots
+  int64_t images = 0;            // of this iteration
+  // Outputs of the train net. Null unless this iteration was logged.
+  const std::vector<OutputValue>* outputs = nullptr;
 };
 
+// The best state found by the monitor.
 struct BestState {
   int64_t iteration = 0;  // updates done
   double score = 0;
 };
 
-// A snapshot that is whole.
+// A snapshot whose files are complete.
 struct TakenSnapshot {
   int64_t iteration = 0;
   SnapshotNames names;
@@ -71,98 +73,107 @@ struct TakenSnapshot {
 
 class Trainer;
 
+// Settings of a Trainer.
 struct TrainerOptions {
-  Device* device = nullptr;      // outlives the trainer
-  const World* world = nullptr;  // likewise; null: one rank trains alone
+  Device* device = nullptr;      // not owned; must outlive the trainer
+  const World* world = nullptr;  // not owned; must outlive the trainer; null: a single rank
   DType dtype = DType::kFloat32;
   std::string engine;            // see PlanOptions
-  bool fusion = true;            // likewise
-  MemorySaving saving;           // likewise; of the train net
-  std::optional<uint64_t> seed;  // instead of the solver's random_seed and the resumed run's seed
+  bool fusion = true;            // see PlanOptions
+  MemorySaving saving;           // see PlanOptions; applies to the train net
+  std::optional<uint64_t> seed;  // overrides random_seed and the seed of the resumed run
   DataMode data = DataMode::kOpen;
   int64_t batch = 0;       // see NetOptions
   int exchange_bytes = 0;  // see PlanOptions
-  bool keep_all =
-      false;  // likewise, for all nets; their Backward may then be asked to add, and gradients stay
-  bool sync_bn = false;  // BatchNorm takes the statistics of all ranks' rows together
-  int64_t check_replicas =
-      0;                  // iterations between checks that all ranks have the same bits; 0: never
-  int batch_shares = 1;   // every batch_size of the train net is divided by this
-  double rate_scale = 1;  // on every learning rate; reached linearly, from 1, within
-  int64_t warmup =
-      0;  // so many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2)
+  // See PlanOptions; applies to all nets. Backward can then add to the gradients, and the gradients
+  // stay valid after the update.
+  bool keep_all = false;
+  bool sync_bn = false;  // BatchNorm computes its statistics over the rows of all ranks
+  // Iterations between checks that all ranks hold the same bits; 0: never.
+  int64_t check_replicas = 0;
+  int batch_shares = 1;  // the batch_size of every data layer of the train net is divided by this
+  // Factor on every learning rate. With `warmup`, the factor rises linearly from 1 to rate_scale
+  // over that many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2).
+  double rate_scale = 1;
+  int64_t warmup = 0;
   int data_threads = 0;
-  int64_t bad_records = 0;      // that each data layer may leave out; see PipelineOptions
+  int64_t bad_records = 0;      // bad records that each data layer may skip; see PipelineOptions
   std::optional<DType> stored;  // see NetOptions
-  // Instead of what the net's file or the storage asks for.
+  // Overrides the loss scaling that the net's file or the storage type asks for.
   std::optional<LossScaling> loss_scaling;
 
-  std::string resume;        // a .solverstate[.h5] to go on from
+  std::string resume;        // a .solverstate[.h5] file to resume from; "": a new run
   std::string restart_type;  // on resume, sources of this layer type start at their first sample
-  // Files to start from; empty: the solver's `weights`. Not with resume.
+  // Weight files to start from; empty: the solver's `weights`. Not allowed with `resume`.
   std::vector<std::string> weights;
 
-  // Where there is a world: everything is built, and rank 0's weights are not yet shared.
+  // Called if there is a world, after everything is built and before rank 0's weights are shared.
   std::function<void(Trainer*)> before_sharing;
-  std::function<Request()> poll;  // asked once per iteration and per test batch; may be empty
+  std::function<Request()> poll;  // called once per iteration and per test batch; may be empty
+  // Called after each iteration's update.
   std::function<void(const Progress&)> on_iteration;
-  std::function<void(const TestScores&)> on_test;  // after each test net
+  std::function<void(const TestScores&)> on_test;  // called after each test net
 
-  // Judges each round of tests, and ends the training where its patience does.
+  // Judges each round of tests and ends the training when the rule's patience runs out.
   std::optional<MonitorRule> monitor;
-  bool snapshot_best = false;  // a snapshot of each state that the monitor finds to be the best
-  // A loss or weights that are not finite throw Error (kNonFinite), which names the first layer
-  // with such numbers, before the next snapshot. A loss whose update the dynamic loss scale has
-  // skipped is none. Otherwise a line in the log tells, and the training goes on.
+  bool snapshot_best = false;  // writes a snapshot of each state that the monitor finds best
+  // If true, a non-finite loss or weight throws Error (kNonFinite) before the next snapshot; the
+  // error names the first layer with such numbers. A loss whose update the dynamic loss scale skips
+  // does not count. If false, non-finite numbers are logged as a warning, and the training
+  // continues.
   bool stop_at_nonfinite = false;
-  std::function<void(const BestState&)> on_best;  // after on_test, before the snapshot of it
-  // On the rank that writes. What before_snapshot throws ends the training.
+  std::function<void(const BestState&)>
+      on_best;  // called after on_test, before the snapshot of this state
+  // Called on the rank that writes snapshots. An exception from before_snapshot ends the training.
   std::function<void()> before_snapshot;
   std::function<void(const TakenSnapshot&)> on_snapshot;
-  RunTrace* trace = nullptr;  // outlives the trainer; shows the iterations in which it is on
+  RunTrace* trace = nullptr;  // not owned; must outlive the trainer; records iterations while on
   std::function<void(int64_t iteration)> before_iteration;
-  std::function<void()> before_update;  // this rank's gradients are complete
+  std::function<void()> before_update;  // called when this rank's gradients are complete
 };
 
+// Result of Trainer::Solve.
 struct TrainResult {
   int64_t iteration = 0;
-  bool stopped = false;           // by a request, before max_iter
-  bool stopped_early = false;     // by the monitor, likewise
-  std::optional<BestState> best;  // by the monitor
+  bool stopped = false;           // a request ended the run before max_iter
+  bool stopped_early = false;     // the monitor ended the run before max_iter
+  std::optional<BestState> best;  // found by the monitor
   double smoothed_loss = 0;
-  bool snapshot_taken = false;  // by this call, on whichever rank writes
-  std::string state_file;       // of the last snapshot this rank wrote, or ""
+  bool snapshot_taken = false;  // a snapshot was taken in this run, on any rank
+  std::string state_file;       // of the last snapshot written by this rank, or ""
   std::string model_file;
-  std::vector<TestScores> tests;    // of the last round of tests, in the order of the test nets
-  std::optional<float> loss_scale;  // of the next iteration, where the loss is scaled
-  int64_t updates_skipped = 0;      // in the whole training, because gradients were not finite
-  int64_t bad_records = 0;          // left out by the data layers of this rank, since its start
+  std::vector<TestScores> tests;    // last round of tests, in the order of the test nets
+  std::optional<float> loss_scale;  // for the next iteration, if the loss is scaled
+  int64_t updates_skipped = 0;  // updates of the whole training skipped for non-finite gradients
+  int64_t bad_records = 0;      // bad records skipped by this rank's data layers since its start
 };
 
-// The files that the solver's `weights` name.
+// Returns the weight files that the solver's `weights` field names.
 std::vector<std::string> StartWeights(const SolverParameter& solver);
 
+// Trains the nets of one solver. Not thread-safe.
 class Trainer {
  public:
-  // Builds everything (nets, data sources, parameters, history), loads the snapshot or the weights,
-  // and checks that snapshots can be written. Throws what is wrong with the user's files.
+  // Builds the nets, data sources, parameters and history, loads the snapshot or the weights, and
+  // checks that snapshots can be written. Throws the mistakes in the user's files.
   Trainer(SolverSpec spec, TrainerOptions options);
   ~Trainer();
 
-  // Iterations up to max_iter (fewer when stopped), with tests, snapshots and log lines. When it
-  // returns, all snapshots are on the disk. Where it throws because of a file (data, a snapshot
-  // that cannot be written), a wrong label or a lost rank, rank 0 first writes a snapshot of the
-  // last whole iteration, if it can.
+  // Runs iterations up to max_iter, or until a request or the monitor stops the run, with tests,
+  // snapshots and log lines. All snapshots are on disk when Solve returns. If Solve throws because
+  // of a file (data, or a snapshot that cannot be written), a wrong label or a lost rank, rank 0
+  // first tries to write a snapshot of the last complete iteration.
   TrainResult Solve();
 
-  // So many iterations as Solve runs them, whatever max_iter says; fewer when stopped. When it
-  // returns, all snapshots are on the disk.
+  // Runs `iterations` iterations as Solve does, regardless of max_iter, or fewer if stopped. All
+  // snapshots are on disk when Advance returns.
   void Advance(int64_t iterations);
 
-  // The parts, for `time`, `--dry_run` and tests.
+  // Access to the trainer's parts, for `time`, `--dry_run` and tests.
   Net& train_net() { return *train_net_; }
   const std::vector<std::unique_ptr<Net>>& test_nets() const { return test_nets_; }
-  // Of each test net, the one for the last batch of a whole pass; null where that is full.
+  // For each test net, the net for a partial last batch of a whole pass; null if that batch is
+  // full.
   const std::vector<std::unique_ptr<Net>>& last_test_nets() const { return last_test_nets_; }
   ParamStore& params() { return params_; }
   Update& update() { return update_.value(); }
@@ -170,30 +181,32 @@ class Trainer {
   const SolverParameter& param() const { return spec_.param; }
   int64_t iteration() const { return iter_; }
   uint64_t seed() const { return seed_; }
-  // See RunIdOf; the resumed run's if there is one.
+  // See RunIdOf. A resumed run keeps the id of the original run.
   uint64_t run_id() const { return run_id_; }
   const LossScaler& loss_scaler() const { return scaler_; }
-  // By the monitor, of the resumed run as well.
+  // Returns the best state found by the monitor, in this run or in the run that it resumed.
   std::optional<BestState> best() const;
-  // Rows of one batch of this rank's train net, or 0 when it has no data top.
+  // Rows per batch of this rank's train net, or 0 if the net has no data top.
   int64_t batch() const { return batch_; }
-  // Null for one rank alone.
+  // Null for a single rank.
   const GradientExchange* exchange() const { return exchange_.get(); }
 
-  // One forward and backward of every pass of iter_size; returns this rank's mean loss. Where the
-  // solver allows it (ConsumesGradients), each parameter is updated as soon as its gradient is
-  // complete.
+  // Runs forward and backward for each of the iter_size passes and returns this rank's mean loss.
+  // If the solver allows it (ConsumesGradients), each parameter is updated as soon as its gradient
+  // is complete.
   double ForwardBackward();
-  // After ForwardBackward: what is left of its update; counts the iteration.
+  // Applies the rest of the update after ForwardBackward and counts the iteration.
   void ApplyUpdate();
-  // The same with whatever gradients the parameters have, for who runs the train net himself (with
-  // keep_all).
+  // Applies an update with the current gradients of the parameters and counts the iteration. For
+  // callers that run the train net themselves; requires keep_all.
   void ApplyGradients();
-  // Writes weights and state of now, while the training goes on; the files are there when Solve
-  // returns or the trainer is gone, or WaitForSnapshot. Rank 0 writes for all.
+  // Copies the current weights and solver state and writes them in the background. The files are
+  // complete after WaitForSnapshot, when Solve returns, or when the trainer is destroyed. Rank 0
+  // writes for all ranks.
   void Snapshot();
+  // Blocks until the current snapshot is on disk. Throws its error if the write has failed.
   void WaitForSnapshot();
-  // All test nets, in order.
+  // Runs all test nets, in order.
   void TestAll();
 
  private:
@@ -204,7 +217,7 @@ class Trainer {
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
   std::vector<std::string> WeightsToStartFrom() const;
   void LoadStartWeights();
-  // Returns what became of the train net's layers.
+  // Returns the report for the train net.
   WeightsReport LoadWeights(const std::string& path);
   int64_t SamplesSeen(const SolverSnapshot& snapshot) const;
   void Resume(const SolverSnapshot& snapshot);
@@ -256,45 +269,46 @@ class Trainer {
   ParamStore params_;
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_, last_test_nets_;
-  std::optional<PrecisionRule> precision_;  // tests are of detections
+  std::optional<PrecisionRule> precision_;  // set if tests evaluate detections
   Schedule schedule_;
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;
   std::optional<ShownUpdates> one_by_one_;
-  std::unique_ptr<GradientExchange> exchange_;  // null: alone
+  std::unique_ptr<GradientExchange> exchange_;  // null for a single rank
 
-  // How far the weights and the place in the data agree with iter_.
+  // How far the weights and the data positions agree with iter_.
   enum class Stage {
-    kWhole,   // both do
-    kPass,    // the weights do; the data stood at begun_at_
-    kUpdate,  // neither does
+    kWhole,   // weights and data positions agree
+    kPass,    // only the weights agree; the data was at begun_at_
+    kUpdate,  // neither agrees
   };
   Stage stage_ = Stage::kWhole;
-  NetPosition begun_at_;      // of the train net, before this iteration
-  int64_t first_iter_ = 0;    // iter_ when this Solve or Advance began
+  NetPosition begun_at_;      // position of the train net before this iteration
+  int64_t first_iter_ = 0;    // iter_ at the start of this Solve or Advance
   int64_t iter_ = 0;          // updates done
-  int64_t samples_seen_ = 0;  // in them, by all ranks
+  int64_t samples_seen_ = 0;  // in these updates, over all ranks
   int64_t batch_ = 0;
   double rate_ = 0;
   SmoothedLoss smoothed_;
   bool stop_ = false;
   std::optional<Monitor> monitor_;
-  bool finite_ = true;               // the last loss was; each change for the worse is logged once
-  double passes_loss_ = 0;           // of an iteration's passes but for the last
-  bool losses_judged_ = false;       // by the device, whose update depends on it
-  bool finite_gradients_ = true;     // of the last update, where that is watched
-  bool skipped_ = false;             // the last update was
-  bool scale_exhausted_ = false;     // it has been said that no scale helps
-  int64_t snapshot_iter_ = -1;       // of the last snapshot
-  std::string last_state_;           // its file, or the one that was resumed, or ""
-  std::optional<RunState> testing_;  // during tests: where the test nets' data stood before them
-  std::optional<TakenSnapshot> writing_;    // not told of yet
-  std::vector<OutputValue> shown_outputs_;  // of the train net, where this iteration was logged
+  // Whether the last loss and weights were finite. Each change to non-finite is logged once.
+  bool finite_ = true;
+  double passes_loss_ = 0;      // sum over all passes of this iteration but the last
+  bool losses_judged_ = false;  // the device judges the losses and makes the update depend on them
+  bool finite_gradients_ = true;     // of the last update, if watched
+  bool skipped_ = false;             // the last update was skipped
+  bool scale_exhausted_ = false;     // the warning that no loss scale helps was logged
+  int64_t snapshot_iter_ = -1;       // iteration of the last snapshot
+  std::string last_state_;           // state file of the last snapshot or of the resumed run, or ""
+  std::optional<RunState> testing_;  // during tests: the test nets' positions before the tests
+  std::optional<TakenSnapshot> writing_;    // on_snapshot has not been called for it
+  std::vector<OutputValue> shown_outputs_;  // of the train net, if this iteration was logged
   double wait_seconds_ = 0;  // of the train net's data layers, up to the last iteration
   Clock::time_point display_time_;
   int64_t display_iter_ = 0;
   TrainResult result_;
-  SnapshotWriter writer_;  // the last one: the thread reads the train net's graph
+  SnapshotWriter writer_;  // last member, since its thread reads the train net's graph
 };
 
 }  // namespace doppio
