@@ -1,6 +1,6 @@
-// Passes over the arenas of values, gradients and history: what a device must offer so that
-// parameters on it can be updated. The CPU's is apply.cc; other devices register theirs where they
-// are linked in.
+// The interface that a device implements to update its parameters: passes over the arenas of
+// values, gradients and history. The CPU's implementation is in apply.cc. Other devices register
+// theirs when they are linked in.
 #ifndef DOPPIO_SOLVERS_UPDATE_APPLY_H_
 #define DOPPIO_SOLVERS_UPDATE_APPLY_H_
 
@@ -18,90 +18,93 @@
 
 namespace doppio {
 
-// One parameter, in elements of the arenas, its padding included.
+// One parameter. All positions are elements of the arenas and include the parameter's padding.
 struct UpdateSlice {
-  int64_t begin = 0, end = 0;  // of values and history
+  int64_t begin = 0, end = 0;  // in the values and history
   int64_t grad_begin = 0;      // in the gradients
   float lr_mult = 1, decay_mult = 1;
-  bool gradient = true;  // false: it is 0, and has no memory
+  bool gradient = true;  // false: the gradient is 0 and has no memory
 };
 
-// What is updated; fixed for a run. Slices are sorted and disjoint.
+// The memory that an update works on; fixed for a run. Slices are sorted and disjoint.
 struct UpdateArenas {
   DType dtype = DType::kFloat32;
-  int64_t size = 0;  // elements of values and of each history
+  int64_t size = 0;  // elements of the values and of each history arena
   void* values = nullptr;
   void* grads = nullptr;
-  void* history[kMaxSlots] = {};  // as many as the rule has slots
+  void* history[kMaxSlots] = {};  // one arena per slot of the rule
   std::vector<UpdateSlice> slices;
 };
 
-// What differs from update to update.
+// Per-iteration inputs of an update.
 struct UpdateNumbers {
-  double rate = 0;   // RateFactor included
+  double rate = 0;   // includes RateFactor
   double decay = 0;  // weight_decay
-  double scale = 1;  // of the gradients
-  // The last Decide says whether there is an update, and replaces `scale`.
+  double scale = 1;  // factor on the gradients
+  // If true, the last Decide determines whether the update happens, and its scale replaces `scale`.
   bool decided = false;
+  // Weight decay by the sign of each value instead of the value.
   bool l1 = false;
-  // Puts what is subtracted from each value in its gradient's place, of parameters without gradient
-  // as well: `grads` has memory for all.
+  // Stores the amount subtracted from each value in place of its gradient. Applies also to
+  // parameters without a gradient, so `grads` must have memory for all parameters.
   bool keep_steps = false;
-  LocalRate local;  // of rules without a trust ratio
+  LocalRate local;  // for rules without a trust ratio
   RuleScalars<double> rule;
 };
 
-// What a device decides of an update by itself, so that the host need not wait before it asks for
-// the update.
+// The decision that a device makes about an update by itself, so that the host can launch the
+// update without waiting.
 struct UpdateCondition {
-  // Gradients whose L2 norm, without the loss scale, is larger are scaled down to it; below 0:
-  // none.
+  // Maximum L2 norm of all gradients, measured without the loss scale. Gradients with a larger norm
+  // are scaled down to it. Negative: no clipping.
   double clip = -1;
   double loss_scale = 1;
   int iter_size = 1;
-  // Finds whether all gradients are finite. With clip, their norm tells.
+  // Finds out if all gradients are finite. With `clip`, their norm gives the answer.
   bool watches_gradients = false;
-  // The update happens only if all gradients are finite (needs_gradients) and all losses given to
-  // WatchLosses are (needs_losses).
+  // The update happens only if all gradients are finite (needs_gradients, which requires
+  // watches_gradients or clip) and all losses given to WatchLosses are finite (needs_losses).
   bool needs_gradients = false, needs_losses = false;
 };
 
-// The outcome of a decision, read back from the device.
+// Outcome of a decision, copied from the device to the host.
 struct UpdateVerdict {
-  double sum_squares = 0;        // of all gradients, with clip
-  bool gradients_finite = true;  // where they were watched
+  double sum_squares = 0;        // over all gradients, if `clip` is set
+  bool gradients_finite = true;  // valid if the gradients were watched
 };
 
+// Updates the parameters of one device. Not thread-safe.
 class UpdatePass {
  public:
   virtual ~UpdatePass() = default;
-  // The sum of the squares of all gradients, in double and in an order that never changes.
+  // Returns the sum of the squares of all gradients, in double precision and in a fixed order.
   virtual double SumSquares() = 0;
-  // Whether all gradients are.
+  // Returns true if all gradients are finite.
   virtual bool GradientsFinite() = 0;
-  // The first slice in which a Run so far has left a value that is not finite. Does not wait for a
-  // device: knows of the runs that it has finished, such as all before the last loss was read.
+  // Returns the first slice in which a Run has left a non-finite value. Does not wait for the
+  // device: the result covers the runs that the device has finished, such as all runs before the
+  // last loss was read.
   virtual std::optional<size_t> FirstLost() const = 0;
-  // Updates slices [first, last). What an element becomes does not depend on other slices, and
-  // without local rates on no other element.
+  // Updates slices [first, last). The result for an element does not depend on other slices.
+  // Without local rates it does not depend on any other element.
   virtual void Run(const UpdateNumbers& numbers, size_t first, size_t last) = 0;
 
-  // Whether the device computes while the host goes on, and decides by itself: only then may the
-  // calls below be made. They do not wait for the device, except Verdict.
+  // Returns true if the device computes asynchronously and decides by itself. The methods below may
+  // be called only then. They do not wait for the device, except for Verdict.
   virtual bool decides() const { return false; }
-  // Before backward, which may overwrite them: looks whether these losses are finite, together
-  // with those of the calls since the last one with `first`.
+  // Checks if `losses` are finite, together with the losses of the calls since the last call with
+  // `first`. Must be called before backward, which may overwrite the losses.
   virtual void WatchLosses(const std::vector<Tensor>& /*losses*/, bool /*first*/) {}
-  // With the gradients that the device has by then.
+  // Decides about the next Run from the gradients that the device has at this point of its stream.
   virtual void Decide(const UpdateCondition& /*condition*/) {}
-  // Of the last Decide; waits for it.
+  // Blocks until the last Decide has finished, and returns its outcome.
   virtual UpdateVerdict Verdict() { return {}; }
 };
 
-// Made once per run; `rule` indexes Rules.
+// Makes the update pass of a device, once per run. `rule` is an index into Rules.
 using MakeUpdatePass = std::unique_ptr<UpdatePass> (*)(Device* device, UpdateArenas arenas,
                                                        size_t rule);
-using UpdatePasses = Registry<MakeUpdatePass>;  // by Name(DeviceKind)
+using UpdatePasses = Registry<MakeUpdatePass>;  // keyed by Name(DeviceKind)
 
 }  // namespace doppio
 

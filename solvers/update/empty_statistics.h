@@ -1,6 +1,6 @@
-// BatchNorm layers whose running statistics are still empty. As in Caffe, such a layer takes 0 for
-// every mean and variance in a test, so it multiplies its input by 1 / sqrt(eps), about 316, and a
-// deep net overflows.
+// Finds BatchNorm layers whose running statistics are empty. As in Caffe, such a layer uses 0 for
+// every mean and variance in a test. It therefore multiplies its input by 1 / sqrt(eps), about 316,
+// and the outputs of a deep net overflow.
 #ifndef DOPPIO_SOLVERS_UPDATE_EMPTY_STATISTICS_H_
 #define DOPPIO_SOLVERS_UPDATE_EMPTY_STATISTICS_H_
 
@@ -11,8 +11,8 @@
 
 namespace doppio {
 
-// For a test before the first training iteration: a hint at the layers of `net` whose statistics
-// are empty. "" if all scores are finite, or if there are no such layers.
+// Returns a hint that names the layers of `net` with empty statistics, for a test before the first
+// training iteration. Returns "" if all scores are finite or if there are no such layers.
 std::string EmptyStatisticsHint(const TestScores& scores, const Net& net);
 
 }  // namespace doppio

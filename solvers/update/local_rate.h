@@ -1,5 +1,5 @@
-// The rate of a whole parameter from the norms of its values and its gradient, or of where an
-// update would take it. The same function on CPU and GPU.
+// Learning rate of a whole parameter, computed from the norms of its values and of its gradient or
+// update direction. CPU and GPU call the same function.
 #ifndef DOPPIO_SOLVERS_UPDATE_LOCAL_RATE_H_
 #define DOPPIO_SOLVERS_UPDATE_LOCAL_RATE_H_
 
@@ -9,28 +9,32 @@
 
 namespace doppio {
 
-// eta ||w|| / (||g|| + decay ||w||), or 1 where a norm is 0; g after clipping, division by
-// iter_size and by the loss scale, before weight decay; of several replicas, of their mean. LARS,
-// You, Gitman, Ginsburg, "Large Batch Training of Convolutional Networks", 2017, eq. 6; LARC in
-// NVCaffe 0.17.4, where eta = larc_eta (1 - momentum) and decay = 0, and local_lr_auto in Intel
-// Caffe 1.1, where eta = local_gw_ratio and decay = weight_decay. As in these, it takes the place
-// of lr_mult, unless that is 0. With a rule's trust ratio (rules.h): g is where the update goes,
-// and lr_mult counts.
+// How the rate of a parameter depends on its norms. The local rate is eta ||w|| / (||g|| + decay
+// ||w||), or 1 if a norm is 0. g is the gradient after clipping and division by iter_size and the
+// loss scale, before weight decay, averaged over all replicas.
+//
+// Sources:
+// - LARS: You, Gitman, Ginsburg, "Large Batch Training of Convolutional Networks", 2017, eq. 6
+// - LARC, NVCaffe 0.17.4: eta = larc_eta (1 - momentum), decay = 0
+// - local_lr_auto, Intel Caffe 1.1: eta = local_gw_ratio, decay = weight_decay
+//
+// As in these sources, the local rate replaces lr_mult, unless lr_mult is 0. For rules with a trust
+// ratio (rules.h), g is the direction of the update, and lr_mult still applies.
 struct LocalRate {
   bool on = false;
-  bool clip = false;     // the less of this and the rate, instead of their product
-  bool lr_mult = false;  // the rate is multiplied by it as well
+  bool clip = false;  // use the smaller of the local and the global rate instead of their product
+  bool lr_mult = false;  // also multiply by the parameter's lr_mult
   double eta = 1, decay = 0;
 };
 
-// The LocalRate of rules with a trust ratio.
+// Returns the LocalRate of rules with a trust ratio.
 inline LocalRate TrustRatio() {
   LocalRate local;
   local.on = local.lr_mult = true;
   return local;
 }
 
-// What takes the place of rate * lr_mult; the norms are given as sums of squares.
+// Returns the rate that replaces rate * lr_mult. `values` and `gradients` are sums of squares.
 DOPPIO_HD inline double RateOf(const LocalRate& local, double rate, double lr_mult, double values,
                                double gradients) {
   if (!(lr_mult > 0)) return rate * lr_mult;

@@ -1,21 +1,21 @@
-// The learning rate of an iteration: functions in a table, one row per policy, and what these
-// remember from one iteration to the next, which snapshots keep. Sources of the formulas, with i
-// the iteration from 0:
+// Computes the learning rate of each iteration. A table has one row per policy, with a function for
+// the rate. Some policies keep a state between iterations, which snapshots save. The formulas and
+// their sources, where i is the iteration, starting at 0:
 //
 //   fixed, step, exp, inv, multistep, poly, sigmoid   BVLC Caffe
-//   min_lr, at which poly ends and below which no rate falls;
+//   min_lr: the rate at which poly ends, and a lower bound on all rates;
 //   rampup_interval = N: rampup_lr + (base_lr - rampup_lr) (i / N)^2 while i < N   NVCaffe 0.17
 //   warmup_iter = N: warmup_start_lr + (base_lr - warmup_start_lr) i / N while i < N;
-//   multifixed: the stagelr of the first stageiter >= i, the last one after that   Intel Caffe 1.1
-//   plateau: base_lr gamma^step; a step is taken when the smoothed loss has had no new minimum for
-//     plateau_winsize(step) iterations   SSD, Intel Caffe
+//   multifixed: the stagelr of the first stageiter >= i, or else the last one   Intel Caffe 1.1
+//   plateau: base_lr gamma^step; the step grows by 1 when the smoothed loss has had no new minimum
+//     for plateau_winsize(step) iterations   SSD, Intel Caffe
 //   cosine: min_lr + (base_lr - min_lr) (1 + cos(pi i / max_iter)) / 2
 //     Loshchilov, Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", ICLR 2017, eq. 5
-//   onecycle: up from gamma base_lr to base_lr in `stepsize` iterations, then down to min_lr at
+//   onecycle: from gamma base_lr up to base_lr in `stepsize` iterations, then down to min_lr at
 //     max_iter, each along half a cosine
-//     Smith, Topin, "Super-Convergence", 2017; the cosines are fast.ai's
+//     Smith, Topin, "Super-Convergence", 2017; the cosines are from fast.ai
 //
-// While a rate ramps or warms up, no policy takes a step or looks at the loss, as in the forks.
+// During ramp-up and warm-up, policies take no steps and ignore the loss, as in the forks.
 #ifndef DOPPIO_SOLVERS_UPDATE_LR_POLICY_H_
 #define DOPPIO_SOLVERS_UPDATE_LR_POLICY_H_
 
@@ -30,21 +30,23 @@ namespace doppio {
 
 struct LrPolicyRow;
 
-// What a policy remembers: the fields of the same names in SolverState.
+// State of a policy. SolverState has fields for these values.
 struct LrState {
-  int step = 0;                 // steps taken so far; current_step
-  float minimum_loss = 1e38f;   // "plateau": the least smoothed loss so far,
-  int64_t iter_last_event = 0;  // and the iteration of it or of the last step
+  int step = 0;                 // steps taken so far; saved as current_step
+  float minimum_loss = 1e38f;   // for "plateau": smallest smoothed loss so far
+  int64_t iter_last_event = 0;  // for "plateau": iteration of that minimum or of the last step
 };
 
+// Computes the rates of one training run. Not thread-safe.
 class LrPolicy {
  public:
-  // Throws UserError for an unknown policy or a field it needs and lacks. `param` outlives the
-  // policy; `max_iter` is the effective one (see Schedule).
+  // Throws UserError for an unknown policy or for missing fields. `param` must outlive the policy.
+  // `max_iter` is the effective number of iterations (see Schedule).
   LrPolicy(const SolverParameter& param, const FieldPlaces& places, int64_t max_iter);
 
-  // Asked once per iteration, in order: "multistep" takes at most one step a call, as in Caffe.
-  // `smoothed_loss` is that of this iteration, for RateNeedsLoss.
+  // Returns the rate of `iteration`. Must be called once per iteration, in order, because
+  // "multistep" takes at most one step per call, as in Caffe. `smoothed_loss` is the smoothed loss
+  // of this iteration; it is used only if RateNeedsLoss.
   double Rate(int64_t iteration, float smoothed_loss = 0);
 
   const LrState& state() const { return state_; }
@@ -59,15 +61,16 @@ class LrPolicy {
   LrState state_;
 };
 
+// Returns the names of all policies.
 std::vector<std::string> LrPolicyNames();
 
-// Whether the rate of an iteration depends on its loss, so that no parameter can be updated before
-// the forward pass is done.
+// Returns true if the rate of an iteration depends on its loss. Parameters can then not be updated
+// before the forward pass is done.
 bool RateNeedsLoss(const SolverParameter& param);
 
-// What Intel Caffe multiplies SGD's momentum by while warmup_iter lasts, else 1: the history holds
-// the rate, so it is made to fit the new one. Rate over rate of the iteration before; Goyal et al.,
-// "Accurate, Large Minibatch SGD", 2017, remark 2.
+// Returns Intel Caffe's factor on SGD's momentum during warm-up: the rate divided by the rate of
+// the previous iteration. The factor is needed because the history contains the old rate. Returns 1
+// outside warmup_iter. Source: Goyal et al., "Accurate, Large Minibatch SGD", 2017, remark 2.
 double WarmupMomentumFactor(const SolverParameter& param, int64_t iteration);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// Momentum and weight decay of an iteration, where the solver lets them follow a policy: NVCaffe's,
-// with i the iteration from 0 and its formulas (0.17):
+// Computes the momentum and the weight decay of each iteration for NVCaffe's policies. The formulas
+// are those of NVCaffe 0.17, where i is the iteration, starting at 0:
 //
 //   momentum_policy: "fixed"  momentum
 //                    "poly"   momentum + (max_momentum - momentum) (i / max_iter)^momentum_power
@@ -16,11 +16,12 @@
 
 namespace doppio {
 
-// Adds the mistakes in these fields.
+// Adds the mistakes in the fields of these policies to `errors`.
 void CheckMomentumPolicy(const SolverParameter& param, const FieldPlaces& places,
                          ErrorCollector* errors);
 
-// `rate` is the one this iteration updates with; `max_iter` the effective one (see Schedule).
+// Return the momentum and the weight decay of an iteration. `rate` is the learning rate of this
+// iteration. `max_iter` is the effective number of iterations (see Schedule).
 double MomentumAt(const SolverParameter& param, int64_t iteration, int64_t max_iter, double rate);
 double WeightDecayAt(const SolverParameter& param, int64_t iteration, int64_t max_iter);
 

@@ -1,4 +1,4 @@
-// The rules that a solver may name, and the mistakes in the fields that they use.
+// Looks up the update rule that a solver names and checks the fields that the rule uses.
 #ifndef DOPPIO_SOLVERS_UPDATE_RULE_CHECK_H_
 #define DOPPIO_SOLVERS_UPDATE_RULE_CHECK_H_
 
@@ -11,15 +11,18 @@
 
 namespace doppio {
 
-// The index in Rules of the rule that the solver names. Throws UserError for an unknown one.
+// Returns the index in Rules of the rule that the solver names. Throws UserError for an unknown
+// rule.
 size_t FindRule(const SolverParameter& param, const FieldPlaces& places);
 
-// Copies of the learnable parameters that its rule keeps; 0 for an unknown rule.
+// Returns the number of history arenas of the solver's rule, each as large as the learnable
+// parameters; 0 for an unknown rule.
 int HistorySlots(const SolverParameter& param);
 
+// Returns the names of all rules, in the order of Rules.
 std::vector<std::string> RuleNames();
-// What Update's constructor checks first: the rule's name and the fields it uses. Throws all
-// mistakes together.
+// Checks the rule's name and the fields that it uses. Update's constructor calls this first. Throws
+// all mistakes together.
 void CheckRule(const SolverParameter& param, const FieldPlaces& places);
 
 }  // namespace doppio

@@ -1,13 +1,14 @@
-// The update rules, each written once for CPU and GPU, with Caffe's arithmetic. g is the gradient
-// of one element after clipping, division by iter_size and weight decay; Step returns what is
-// subtracted from the value.
+// The update rules. Each rule is written once for CPU and GPU, with Caffe's arithmetic. g is the
+// gradient of one element after clipping, division by iter_size and weight decay. Step updates the
+// history and returns the amount to subtract from the value.
 //
-// Rules whose weight decay is decoupled (kDecoupled) see g without it. They have two parts instead
-// of Step: Take puts g into the history, and Direction reads off it where to go; the update is
-// w <- w - rate (Direction + decay w). With kTrustRatio the rate is that of the parameter times the
-// norm of w over the norm of this sum.
+// Rules with decoupled weight decay (kDecoupled) receive g without weight decay. They have two
+// parts instead of Step: Take adds g to the history, and Direction computes the direction of the
+// update from the history. The update is w <- w - rate (Direction + decay w). With kTrustRatio, the
+// rate is the parameter's rate times the norm of w over the norm of this sum.
 //
-// To add a rule, write its struct and append it to Rules: updates on both devices, snapshots and
+// To add a rule, write its struct and append it to Rules. Updates on both devices, snapshots and
+// resume then work without further changes.
 // resume follow.
 #ifndef DOPPIO_SOLVERS_UPDATE_RULES_H_
 #define DOPPIO_SOLVERS_UPDATE_RULES_H_
@@ -20,28 +21,31 @@
 
 namespace doppio {
 
-// The solver's numbers, in the type of the parameters.
+// The solver's hyperparameters, in the type of the parameters.
 template <class T>
 struct RuleScalars {
   T momentum = 0, momentum2 = 0, delta = 0, rms_decay = 0;
   T unbias = 1, unbias2 = 1;  // 1 / (1 - momentum^t) and 1 / (1 - momentum2^t)
 };
 
+// Maximum number of history slots of a rule.
 constexpr int kMaxSlots = 2;
 
+// Defaults for the constants of a rule. Each rule also defines kName, its name in solver files, and
+// kSlots, the number of history arenas.
 struct RuleDefaults {
-  static constexpr bool kMomentum = true;         // false: a momentum other than 0 is a mistake
-  static constexpr bool kMomentumPolicy = false;  // whether momentum may change as the run goes
-  static constexpr bool kLocalRate = false;       // whether larc and local_lr_auto may set rates
-  static constexpr bool kDecoupled = false;       // see above
+  static constexpr bool kMomentum = true;         // false: a nonzero momentum is an error
+  static constexpr bool kMomentumPolicy = false;  // momentum_policy may change the momentum
+  static constexpr bool kLocalRate = false;       // larc and local_lr_auto may set the rates
+  static constexpr bool kDecoupled = false;       // see the file comment
   static constexpr bool kTrustRatio = false;
-  // Multiplies the learning rate of update t = 1, 2, ...
+  // Returns the factor on the learning rate of update t = 1, 2, ...
   static double RateFactor(const RuleScalars<double>&, int64_t) { return 1; }
 };
 
 // h <- momentum h + rate g;  w <- w - h.
-// Polyak, "Some methods of speeding up the convergence of iteration methods", 1964; the rate inside
-// h is Caffe's.
+// Polyak, "Some methods of speeding up the convergence of iteration methods", 1964. The rate inside
+// h follows Caffe.
 struct Sgd : RuleDefaults {
   static constexpr const char* kName = "SGD";
   static constexpr bool kMomentumPolicy = true;
@@ -99,7 +103,7 @@ struct RmsProp : RuleDefaults {
 
 // h <- momentum h + (1 - momentum) g^2;  d = g sqrt((delta + u) / (delta + h));
 // u <- momentum u + (1 - momentum) d^2;  w <- w - rate d.
-// Zeiler, "ADADELTA: An Adaptive Learning Rate Method", arXiv 1212.5701, 2012; momentum is the
+// Zeiler, "ADADELTA: An Adaptive Learning Rate Method", arXiv 1212.5701, 2012. Our momentum is the
 // paper's rho.
 struct AdaDelta : RuleDefaults {
   static constexpr const char* kName = "AdaDelta";
@@ -133,9 +137,9 @@ struct Adam : RuleDefaults {
 };
 
 // h <- momentum h + (1 - momentum) g;  w <- w - rate h.
-// NVCaffe's "SAG" on GPUs, whose average is not that of Schmidt, Le Roux, Bach, "Minimizing Finite
-// Sums with the Stochastic Average Gradient", 2013, but SGD with momentum whose history holds no
-// rate.
+// This is NVCaffe's "SAG" on GPUs. Despite its name, the rule is not that of Schmidt, Le Roux,
+// Bach, "Minimizing Finite Sums with the Stochastic Average Gradient", 2013. It is SGD with
+// momentum, but the history does not contain the rate.
 struct Sag : RuleDefaults {
   static constexpr const char* kName = "SAG";
   static constexpr bool kMomentumPolicy = true;
@@ -149,8 +153,8 @@ struct Sag : RuleDefaults {
 
 // m <- momentum m + (1 - momentum) g;  v <- momentum2 v + (1 - momentum2) g^2;
 // w <- w - rate (m / (1 - momentum^t) / (sqrt(v / (1 - momentum2^t)) + delta) + decay w).
-// Loshchilov, Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2. The paper's
-// alpha and eta are one rate here, which multiplies the decay too, as in PyTorch.
+// Loshchilov, Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2. As in
+// PyTorch, one rate replaces the paper's alpha and eta, and it multiplies the decay too.
 struct AdamW : RuleDefaults {
   static constexpr const char* kName = "AdamW";
   static constexpr int kSlots = 2;
@@ -166,8 +170,8 @@ struct AdamW : RuleDefaults {
   }
 };
 
-// AdamW's sum of direction and decay, d, by parameter: w <- w - rate ||w|| / ||d|| d; the ratio is
-// 1 where a norm is 0.
+// w <- w - rate ||w|| / ||d|| d, where d is AdamW's sum of direction and decay, and the norms are
+// taken per parameter. The ratio is 1 if a norm is 0.
 // You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes", ICLR 2020,
 // algorithm 2 with phi(x) = x.
 struct Lamb : AdamW {
@@ -175,9 +179,10 @@ struct Lamb : AdamW {
   static constexpr bool kTrustRatio = true;
 };
 
+// All rules. A rule's index in this list identifies it.
 using Rules = std::tuple<Sgd, Nesterov, AdaGrad, RmsProp, AdaDelta, Adam, Sag, AdamW, Lamb>;
 
-// Calls f(rule) with the rule of this index in Rules.
+// Calls f(rule) with an instance of the rule at `index` in Rules.
 template <class F, size_t I = 0>
 void VisitRule(size_t index, F&& f) {
   if constexpr (I < std::tuple_size_v<Rules>) {

@@ -1,4 +1,4 @@
-// Between backward and the update of each parameter as soon as its gradient is complete: shows each
+// A gradient sink that updates each parameter as soon as its gradient is complete, and shows each
 // update on the timeline.
 #ifndef DOPPIO_SOLVERS_UPDATE_SHOWN_UPDATES_H_
 #define DOPPIO_SOLVERS_UPDATE_SHOWN_UPDATES_H_
@@ -12,7 +12,7 @@ namespace doppio {
 
 class ShownUpdates : public GradientSink {
  public:
-  // All outlive it; `trace` may be null.
+  // The arguments must outlive this object. `trace` may be null.
   ShownUpdates(Update* update, ParamStore* params, RunTrace* trace)
       : update_(update), params_(params), trace_(trace) {}
 

@@ -1,5 +1,6 @@
-// The update of all learnable parameters of a run: the rule a solver names, its history beside the
-// parameters' arenas, and one pass over them per iteration, or parts of it while backward goes on.
+// Updates all learnable parameters of a run. An Update owns the history of the solver's rule, in
+// arenas laid out like those of the parameters. It runs one pass over the arenas per iteration, or
+// updates parameters one by one during backward.
 #ifndef DOPPIO_SOLVERS_UPDATE_UPDATE_H_
 #define DOPPIO_SOLVERS_UPDATE_UPDATE_H_
 
@@ -20,75 +21,85 @@
 
 namespace doppio {
 
+// Not thread-safe.
 class Update : public GradientSink {
  public:
-  // After the store's Allocate; `params` outlives the update. `param` as LoadSolver returns it, but
-  // for `max_iter`, the effective one (see Schedule). Throws all mistakes in its fields together.
+  // Must be constructed after the store's Allocate. `params` must outlive the update. `param` is as
+  // LoadSolver returns it. `max_iter` is the effective number of iterations (see Schedule) and
+  // replaces the field of the same name. Throws all mistakes in the fields together.
   Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params,
          int64_t max_iter);
   Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params)
       : Update(param, places, params, param.max_iter()) {}
 
-  // What the gradients in the store are larger by than the loss's (Net::SetLossScale); 1 at first.
+  // Sets the factor by which the gradients in the store exceed those of the loss
+  // (Net::SetLossScale). Initially 1.
   void set_loss_scale(double scale) { loss_scale_ = scale; }
 
-  // Updates with the gradients that lie in the store, which are sums over iter_size passes: clip,
-  // divide by iter_size, decay, rule, write. `iteration` counts updates from 0.
+  // Updates with the gradients in the store, which are sums over iter_size passes: clip, divide by
+  // iter_size, decay, apply the rule, write. `iteration` counts updates from 0.
   void Run(double rate, int64_t iteration, int iter_size);
 
-  // Whether all gradients that lie in the store are. If so, Run is next, and clips by the norm that
-  // this has found where it needs one.
+  // Returns true if all gradients in the store are finite. Run must be called next in that case. It
+  // clips by the norm computed here.
   bool GradientsFinite();
 
-  // Whether the device computes while the host goes on. Then RunDecided may be used instead of
-  // GradientsFinite and Run: it asks for the same update and lets the device find the norm to clip
-  // by and whether there is an update at all, so that the host does not wait.
+  // Returns true if the device computes asynchronously. RunDecided can then replace GradientsFinite
+  // and Run: it launches the same update, but the device computes the norm for clipping and decides
+  // whether to update, so the host does not wait.
   bool decides() const { return pass_->decides(); }
+  // What the device decides in RunDecided.
   struct Decision {
-    bool watch_gradients = false;  // find whether they are finite
-    // The update happens only if all gradients are finite (needs_gradients, which also sets
-    // watch_gradients) and all losses given to WatchLosses are (needs_losses).
+    bool watch_gradients = false;  // find out if all gradients are finite
+    // The update happens only if all gradients are finite (needs_gradients, which requires
+    // watch_gradients) and all losses given to WatchLosses are finite (needs_losses).
     bool needs_gradients = false, needs_losses = false;
   };
   void RunDecided(double rate, int64_t iteration, int iter_size, const Decision& decision);
-  // After RunDecided: waits for the decision, which gives gradient_norm and clip_scale, and returns
-  // whether all gradients are finite, where they were watched. Does not wait for the update.
+  // Blocks until the device has decided on the last RunDecided, and sets gradient_norm and
+  // clip_scale. Returns true if all gradients are finite or were not watched. Does not wait for the
+  // update.
   bool TakeVerdict();
-  // Before each backward of an iteration; `first`: of its first one. Does not wait.
+  // Checks if `losses` are finite. Must be called before each backward of an iteration, with
+  // `first` set for the first one. Does not wait for the device.
   void WatchLosses(const std::vector<Tensor>& losses, bool first) {
     pass_->WatchLosses(losses, first);
   }
 
-  // The same, with the same numbers, for gradients of one pass that backward hands over one by one:
-  // Begin, Net::Backward(false, &update), Finish for the parameters that have none. Where the
-  // store's gradients share memory this is the only way. Not with clip_gradients.
+  // Run in parts, with the same results, for gradients of a single pass that backward completes one
+  // by one: call Begin, then Net::Backward(false, &update), then Finish for the parameters that
+  // have no gradient. This is the only way if the gradients of the store share memory. Does not
+  // support clip_gradients.
   void Begin(double rate, int64_t iteration);
   void Ready(int param) override;
   void Finish();
 
   const std::string& rule() const { return rule_name_; }
-  // Of the last Run, before clipping and without the loss scale; 0 without clip_gradients.
+  // Norm in the last Run, before clipping and without the loss scale; 0 without clip_gradients.
   double gradient_norm() const { return gradient_norm_; }
-  // What the last Run multiplied gradients by to keep to clip_gradients; 1: nothing.
+  // Factor on the gradients in the last Run, due to clip_gradients; 1 if they were not clipped.
   double clip_scale() const { return clip_scale_; }
-  // Of the last Run or Begin, as their policies gave them.
+  // Momentum and weight decay of the last Run or Begin, as their policies gave them.
   double momentum() const { return numbers_.rule.momentum; }
   double weight_decay() const { return numbers_.decay; }
-  // A parameter of the store that some update so far has left with values that are not finite. Its
-  // layer may still give finite numbers, since ReLU hides NaN where oneDNN computes it.
+  // Returns a parameter of the store in which an update has left non-finite values, or nullopt. The
+  // layer's outputs may still be finite, because ReLU hides NaN where oneDNN computes it.
   std::optional<int> LostParam() const;
   int64_t history_bytes() const;
-  // One per slot, laid out as the parameters' values().
+  // One arena per slot, laid out like the parameters' values().
   std::vector<Tensor> history_arenas() const;
 
-  // Caffe's order: the first slot of every learnable parameter, then the second of every one.
+  // Returns the history in Caffe's order: the first slot of every learnable parameter, then the
+  // second slot of every one.
   std::vector<Tensor> History() const;
+  // Returns copies of History() in plain layout on the host.
   std::vector<PlainBlob> ExportHistory() const;
-  // Throws FileError, naming `file`, when number or sizes do not fit these parameters.
+  // Replaces the history with `blobs`. Throws FileError naming `file` if the number or the sizes of
+  // the blobs do not match the parameters.
   void ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file);
 
  private:
-  std::vector<UpdateSlice> MakeSlices();  // and the index of them below
+  std::vector<UpdateSlice> MakeSlices();  // also fills slice_of_ and without_gradient_
   void SetNumbers(double rate, int64_t iteration, double scale);
   void SetNorm(double sum_squares);
   Tensor HistoryOf(const Param& param, size_t slot) const;
@@ -101,19 +112,21 @@ class Update : public GradientSink {
   UpdateNumbers numbers_;
   double clip_ = -1;
   double loss_scale_ = 1;
-  bool undecided_ = false;  // RunDecided was the last, and the host does not know all it wants to
+  // RunDecided was the last update, and the host has not yet read its outcome.
+  bool undecided_ = false;
   std::optional<double> sum_squares_;  // of the gradients in the store, for the next Run
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot
   std::unique_ptr<UpdatePass> pass_;
   size_t slice_count_ = 0;
-  std::vector<size_t> slice_of_;                             // per parameter of the store
+  std::vector<size_t> slice_of_;                             // by parameter of the store
   std::vector<std::pair<size_t, size_t>> without_gradient_;  // ranges of slices
 };
 
-// Whether a training with this solver needs no gradient once its parameter is updated, so that
-// PlanOptions::gradients_consumed may be set and Begin, Ready, Finish used. Not on a GPU: it
-// updates everything in one launch, after a backward that it repeats as a whole.
+// Returns true if training with this solver on `device` needs no gradient after its parameter's
+// update. PlanOptions::gradients_consumed may then be set, and Begin, Ready and Finish used.
+// Returns false for GPUs: a GPU updates all parameters in one launch, after a backward that it
+// replays as a whole.
 bool ConsumesGradients(const SolverParameter& param, const Device& device);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// The kernel that updates: one launch over the chunks of neighbouring parameters.
+// The update kernel: one launch over the chunks of adjacent parameters.
 #ifndef DOPPIO_SOLVERS_UPDATE_UPDATE_CHUNKS_CUH_
 #define DOPPIO_SOLVERS_UPDATE_UPDATE_CHUNKS_CUH_
 
@@ -10,7 +10,7 @@
 
 namespace doppio {
 
-// 16 bytes, moved by one instruction.
+// 16 bytes, which the GPU loads or stores with one instruction.
 template <class T>
 struct alignas(16) Pack {
   static constexpr int kSize = 16 / sizeof(T);
@@ -26,9 +26,9 @@ __device__ const Pack<T>& PackAt(const T* arena, int64_t element) {
   return *reinterpret_cast<const Pack<T>*>(arena + element);
 }
 
-// Calls packed(i) for the i where a whole pack begins and single(i) for the elements of the rest.
-// Parameters begin at multiples of a pack (core/net/store/params.h), so the rest is only the end of
-// each.
+// Calls packed(i) for each i where a full pack begins, and single(i) for each remaining element.
+// Parameters begin at multiples of a pack (core/net/store/params.h), so only the end of each
+// parameter remains.
 template <class T, class Packed, class Single>
 __device__ void ForChunk(const Chunk& c, const Packed& packed, const Single& single) {
   constexpr int64_t kSize = Pack<T>::kSize;
@@ -37,26 +37,28 @@ __device__ void ForChunk(const Chunk& c, const Packed& packed, const Single& sin
   for (int64_t i = c.begin + packs * kSize + threadIdx.x; i < c.end; i += blockDim.x) single(i);
 }
 
+// Device pointers of an update.
 template <class T>
 struct Arenas {
   T* values;
   T* grads;
   T* h0;
-  T* h1;      // null for rules with one slot
-  int* lost;  // the first slice with a value that was not finite, in memory that the host reads as
-              // well
+  T* h1;  // null for rules with one slot
+  // First slice with a non-finite value, in pinned memory that the host reads too.
+  int* lost;
   bool keep_steps;
-  const Gate* gate;  // null: the host has decided
+  const Gate* gate;  // null: the host has decided on the update
 };
 
-// The rate of a chunk, with the multiplier of its parameter; `rates`: by slice, or null where none
-// are local.
+// Returns the rate of a chunk, including the multiplier of its parameter. `rates` holds local rates
+// by slice; null if there are none.
 template <class T>
 DOPPIO_HD T RateOfChunk(const Chunk& c, double base_rate, const double* rates) {
   return static_cast<T>(rates == nullptr ? base_rate * c.lr_mult : rates[c.slice]);
 }
 
-// One element of a chunk, whose multipliers are in `rate` and `decay`; whether it is finite then.
+// Updates one element of a chunk. `rate` and `decay` include the parameter's multipliers. Returns
+// true if the new value is finite.
 template <class Rule, class T>
 DOPPIO_HD bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c, T rate,
                         T decay, int64_t i) {

@@ -1,5 +1,5 @@
-// What one update does to one element, in Caffe's order: clip and divide by iter_size, weight
-// decay, rule, write. The CPU pass (apply.cc) and the GPU pass run these same functions.
+// The update of one element, in Caffe's order: clip and divide by iter_size, weight decay, rule,
+// write. The CPU pass (apply.cc) and the GPU pass call the same functions.
 #ifndef DOPPIO_SOLVERS_UPDATE_UPDATE_ELEMENT_H_
 #define DOPPIO_SOLVERS_UPDATE_UPDATE_ELEMENT_H_
 
@@ -8,7 +8,7 @@
 
 namespace doppio {
 
-// The same for all elements of one update.
+// Inputs that are the same for all elements of an update.
 template <class T>
 struct UpdateScalars {
   RuleScalars<T> rule;
@@ -16,6 +16,7 @@ struct UpdateScalars {
   bool l1 = false;  // weight decay by the sign of the value instead of the value
 };
 
+// Converts the inputs of an update to the type of the parameters.
 template <class T>
 UpdateScalars<T> ScalarsOf(const UpdateNumbers& numbers) {
   UpdateScalars<T> s;
@@ -30,14 +31,15 @@ UpdateScalars<T> ScalarsOf(const UpdateNumbers& numbers) {
   return s;
 }
 
-// What weight decay pulls at.
+// Returns the term that weight decay is proportional to: the value (L2) or its sign (L1).
 template <class T>
 DOPPIO_HD inline T Pull(const UpdateScalars<T>& s, T value) {
   return s.l1 ? T((value > T(0)) - (value < T(0))) : value;
 }
 
-// Only for rules with a trust ratio, before UpdateElement: takes the gradient into the history and
-// returns where the update will go, whose norm the ratio is made of.
+// Adds the gradient to the history and returns the direction of the update. The trust ratio is
+// computed from the norm of this direction. Must be called before UpdateElement, and only for rules
+// with a trust ratio.
 template <class Rule, class T>
 DOPPIO_HD inline T TakeGradient(const UpdateScalars<T>& s, T decay, T gradient, T value,
                                 T* history) {
@@ -45,9 +47,9 @@ DOPPIO_HD inline T TakeGradient(const UpdateScalars<T>& s, T decay, T gradient, 
   return Rule::template Direction<T>(s.rule, history) + decay * Pull(s, value);
 }
 
-// `rate` and `decay` have the parameter's multipliers in them. Returns what was subtracted from the
-// value. Zero value, gradient and history stay zero, so the padding of opaque layouts may be passed
-// over like any element.
+// Updates `*value` and `history`. Returns the amount subtracted from the value. `rate` and `decay`
+// include the parameter's multipliers. If value, gradient and history are zero, they stay zero, so
+// padding of opaque layouts can be processed like any other element.
 template <class Rule, class T>
 DOPPIO_HD inline T UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient, T* value,
                                  T* history) {

@@ -1,5 +1,5 @@
-// What the kernels of an update share: its chunks, and the decision of a GPU on whether and how it
-// updates.
+// Definitions that the update kernels share: the chunks of an update, and the gate that holds the
+// GPU's decision on whether and how to update.
 #ifndef DOPPIO_SOLVERS_UPDATE_UPDATE_GATE_CUH_
 #define DOPPIO_SOLVERS_UPDATE_UPDATE_GATE_CUH_
 
@@ -13,18 +13,19 @@
 
 namespace doppio {
 
-// What one block updates at a time: small, so that small nets fill the device too.
+// Elements that one block updates at a time. Chunks are small, so that small nets fill the GPU too.
 constexpr int64_t kChunk = 4096;
 
-// A part of one parameter's slice.
+// A part of one parameter's slice. At most kChunk elements.
 struct Chunk {
   int64_t begin, end;
-  int64_t grad_shift;  // what leads from an element to its gradient
+  int64_t grad_shift;  // position of a gradient minus the position of its value
   float lr_mult, decay_mult;
   int slice;
   bool gradient;
 };
 
+// Appends the chunks of slice `s`, whose index is `slice`, to `*chunks`.
 inline void AddChunks(const UpdateSlice& s, int slice, std::vector<Chunk>* chunks) {
   for (int64_t begin = s.begin; begin < s.end; begin += kChunk) {
     chunks->push_back({begin, std::min(s.end, begin + kChunk), s.grad_begin - s.begin, s.lr_mult,
@@ -32,22 +33,23 @@ inline void AddChunks(const UpdateSlice& s, int slice, std::vector<Chunk>* chunk
   }
 }
 
-// Infinity less itself is not 0.
+// Relies on infinity - infinity being NaN.
 template <class T>
 DOPPIO_HD bool Finite(T value) {
   return value - value == T(0);
 }
 
-// A decision of the device.
+// The GPU's decision on an update.
 struct Gate {
-  double sum;     // of the gradients' squares, or how many are not finite
-  double losses;  // how many numbers of the losses are not finite
-  double scale;   // of the gradients
+  double sum;     // squares of all gradients, or number of non-finite ones
+  double losses;  // number of non-finite elements in the losses
+  double scale;   // factor on the gradients
   int open;       // 0: no update
   int gradients_finite;
 };
 
-// False where there is no update. `s` gets the scale that was decided.
+// Returns false if the gate forbids the update. Writes the scale that the GPU decided on to `s`. A
+// null `gate` allows the update with the scale in `s`.
 template <class T>
 DOPPIO_HD bool Obey(const Gate* gate, UpdateScalars<T>* s) {
   if (gate == nullptr) return true;
@@ -69,7 +71,8 @@ struct OneIfNotFinite {
   }
 };
 
-// The sums of f(gradient) of all chunks, then of these.
+// Writes the sum of f(gradient) over each chunk to `sums`, and the sum over all chunks to `*total`.
+// The elements behind `total` are scratch memory.
 template <class T, class F>
 void SumOf(const Gpu& gpu, const Chunk* chunks, int64_t count, const T* grads, const F& f,
            double* sums, double* total) {
@@ -87,7 +90,7 @@ void SumOf(const Gpu& gpu, const Chunk* chunks, int64_t count, const T* grads, c
       DOPPIO_BODY(int64_t, double sum) { *total = sum; }, total + 1);
 }
 
-// From the sums, in one thread, with the host's arithmetic.
+// Decides on the update from the sums, in one thread, with the same arithmetic as the host.
 inline void DecideUpdate(const Gpu& gpu, const UpdateCondition& c, const double* sum, Gate* gate) {
   const bool clips = c.clip >= 0, sums = clips || c.watches_gradients;
   ForEachIndex(
@@ -103,7 +106,8 @@ inline void DecideUpdate(const Gpu& gpu, const UpdateCondition& c, const double*
       });
 }
 
-// `*count` becomes the number of elements that are not finite, or, unless `first`, that much more.
+// Counts the non-finite elements of `values`. Writes the count to `*count` if `first` is true; else
+// adds it. `room` is scratch memory.
 template <class T>
 void CountNotFinite(const Gpu& gpu, const T* values, int64_t n, bool first, double* count,
                     void* room) {

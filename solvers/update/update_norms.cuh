@@ -1,4 +1,5 @@
-// The norms of parameters, gradients and directions, and the local rates that are made of them.
+// Computes the norms of parameters, gradients and directions on a GPU, and the local rates derived
+// from them.
 #ifndef DOPPIO_SOLVERS_UPDATE_UPDATE_NORMS_CUH_
 #define DOPPIO_SOLVERS_UPDATE_UPDATE_NORMS_CUH_
 
@@ -9,16 +10,16 @@
 
 namespace doppio {
 
-// Sums of squares.
+// Sums of squares over a parameter or a part of one.
 struct Norms {
-  double values, gradients;  // or directions
+  double values, gradients;  // of the gradients, or of the directions for rules with a trust ratio
   DOPPIO_HD Norms operator+(const Norms& other) const {
     return {values + other.values, gradients + other.gradients};
   }
 };
 
-// What one element adds to the norms of its parameter. A rule with a trust ratio takes the gradient
-// meanwhile.
+// Returns the contribution of one element to the norms of its parameter. For a rule with a trust
+// ratio, also adds the gradient to the history.
 template <class Rule, class T>
 DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& scalars, const Chunk& c,
                         double base_decay, int64_t i) {
@@ -37,7 +38,7 @@ DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& scalars, con
   }
 }
 
-// Of each chunk.
+// Writes the norms of each chunk to `norms`.
 template <class Rule, class T>
 void NormsOfChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a,
                    const UpdateScalars<T>& s, double base_decay, Norms* norms) {
@@ -51,13 +52,14 @@ void NormsOfChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Are
       Plus(), DOPPIO_BODY(int64_t row, Norms sum) { norms[row] = sum; }, nullptr);
 }
 
-// Where the chunks of a slice lie, and its multiplier.
+// Range of a slice's chunks, and the multiplier of its rate.
 struct SliceRows {
   int64_t begin, end;
   double lr_mult;
 };
 
-// Of slices [first, last), from the norms of all chunks; none has more than `most` of these.
+// Computes the rates of slices [first, last) from the norms of all chunks. No slice has more than
+// `most` chunks. `room` is scratch memory.
 inline void RatesOfSlices(const Gpu& gpu, const SliceRows* slices, size_t first, size_t last,
                           int64_t most, const Norms* norms, const LocalRate& local,
                           double base_rate, double* rates, void* room) {
