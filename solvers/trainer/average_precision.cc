@@ -9,7 +9,9 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kWidth = 5;  // image, class, score or number of objects, right, wrong
+// Columns of a row: image, class, score or number of objects, right, wrong. An image of -1 marks a
+// row with a number of objects.
+constexpr size_t kWidth = 5;
 
 struct Curve {
   std::vector<double> precision, recall;
@@ -103,7 +105,7 @@ void DetectionScores::Add(int64_t batch, const std::vector<OutputValue>& outputs
     const auto number = [&](size_t k) { return outputs[i + k].value; };
     const auto index = std::find(blobs_.begin(), blobs_.end(), outputs[i].blob) - blobs_.begin();
     const bool count = number(0) == -1;
-    // Empty, or it found an object that does not count.
+    // Skips empty rows and detections of objects that do not count.
     if (number(1) == -1 || (!count && number(3) == 0 && number(4) == 0)) continue;
     rows_.push_back({static_cast<double>(index), number(1), count ? 0 : number(2), number(3),
                      count ? number(2) : -1, static_cast<double>(batch), static_cast<double>(i)});
@@ -128,7 +130,7 @@ void DetectionScores::Gather(Communicator* ranks) {
 
 std::vector<DetectionScores::OfBlob> DetectionScores::Compute(PrecisionRule rule) const {
   std::vector<Row> rows = rows_;
-  // The same order for any number of ranks.
+  // Makes the order independent of the number of ranks.
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return std::make_tuple(a.blob, a.label, -a.score, a.batch, a.place) <
            std::make_tuple(b.blob, b.label, -b.score, b.batch, b.place);

@@ -36,7 +36,8 @@ NonFinite Look(const Net& net, size_t node, bool tops) {
 NonFinite FindNonFinite(Net* net) {
   const Plan& plan = net->plan();
   NonFinite found;
-  // To the end whatever is found: losses count their labels together with other ranks.
+  // Runs all steps even after a finding, because losses count their labels together with other
+  // ranks.
   for (PlanStep step : plan.forward) {
     const bool layer = step.kind == StepKind::kLayer;
     const Kernel* kernel = layer ? net->kernel(step.node) : nullptr;

@@ -18,7 +18,7 @@ void ForSources(const Net& net, const F& f) {
   }
 }
 
-// Of one batch of a source.
+// Returns the rows per batch of a source.
 int64_t Rows(const Net& net, int node) {
   const int top = net.graph().nodes[static_cast<size_t>(node)].tops[0];
   return net.graph().edges[static_cast<size_t>(top)].shape.dim_or_1(0);
@@ -31,7 +31,7 @@ void AddPosition(const std::string& layer, int64_t next_sample, int64_t records,
   if (records > 0) position->set_records(records);
 }
 
-// Null when the state has none.
+// Returns null if the state has no position for `layer`.
 const RunState::DataPosition* Find(const RunState& state, const std::string& layer) {
   for (const RunState::DataPosition& position : state.data()) {
     if (position.layer() == layer) return &position;
@@ -39,7 +39,7 @@ const RunState::DataPosition* Find(const RunState& state, const std::string& lay
   return nullptr;
 }
 
-// -1 when the state has none.
+// Returns -1 if the state has no position for `layer`.
 int64_t FindPosition(const RunState& state, const std::string& layer) {
   const RunState::DataPosition* const position = Find(state, layer);
   return position == nullptr ? -1 : position->next_sample();
@@ -60,7 +60,8 @@ bool SameShapes(const std::vector<PlainBlob>& a, const std::vector<PlainBlob>& b
                     [](const PlainBlob& x, const PlainBlob& y) { return x.shape == y.shape; });
 }
 
-// None when the state has none, or one that is no array of its shape.
+// Returns the saved state of a layer on `rank`. Returns an empty list if there is none or if its
+// data does not match its shape.
 std::vector<PlainBlob> FindCarried(const RunState& state, const std::string& layer, int rank) {
   std::vector<PlainBlob> blobs;
   for (const RunState::LayerState& saved : state.layer()) {

@@ -10,7 +10,8 @@ namespace {
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// What a pair of fields, one in iterations and one in epochs, says in iterations.
+// Converts a setting that has one field in iterations and one in epochs to iterations. The epoch
+// field wins if it is positive; it then requires train data of known size.
 int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char* field,
                    int64_t iterations, const char* epoch_field, int64_t epochs,
                    ErrorCollector* errors, const TrainingDone& done = {}) {
@@ -27,7 +28,8 @@ int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char
   return 0;
 }
 
-// Batches of a test of this net.
+// Returns the number of batches per test of test net `net`, or 0 after adding a mistake to
+// `errors`.
 int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& source,
                     ErrorCollector* errors) {
   const int64_t given = solver.tests[net].iterations;

@@ -23,17 +23,17 @@ struct Free {
 };
 using Floats = std::unique_ptr<float[], Free>;
 
-// Not from a device, which would keep it for ever, nor zeroed: the threads that copy touch it
-// first.
+// Memory of a device would be cached forever, so this memory comes from the C library. It is not
+// zeroed, because the threads that copy should touch each page first.
 Floats AllocateFloats(int64_t count) {
   const size_t bytes = (static_cast<size_t>(count) * sizeof(float) / kHugePage + 1) * kHugePage;
   Floats memory(static_cast<float*>(std::aligned_alloc(kHugePage, bytes)));
   if (memory == nullptr) throw std::bad_alloc();
-  madvise(memory.get(), bytes, MADV_HUGEPAGE);  // a hint
+  madvise(memory.get(), bytes, MADV_HUGEPAGE);  // only a hint, so failure is harmless
   return memory;
 }
 
-// Contents that nobody changes.
+// A private copy of a snapshot's contents in host memory.
 class Copy {
  public:
   explicit Copy(const SnapshotContents& contents) : contents_(contents) {
@@ -80,7 +80,7 @@ SnapshotWriter::~SnapshotWriter() {
 void SnapshotWriter::Write(const SnapshotContents& contents) {
   Wait();
   try {
-    // Owned by the thread's stack, so that the memory is given back when the files are there.
+    // The thread's stack owns the copy, so the memory is freed once the files are complete.
     writing_ = std::async(std::launch::async, [copy = std::make_unique<Copy>(contents)]() mutable {
       UseAllCores();
       const std::unique_ptr<Copy> mine = std::move(copy);
@@ -88,7 +88,7 @@ void SnapshotWriter::Write(const SnapshotContents& contents) {
     });
   } catch (const std::bad_alloc&) {
     WriteSnapshot(contents);
-  } catch (const std::system_error&) {  // no thread to be had
+  } catch (const std::system_error&) {  // no thread is available
     WriteSnapshot(contents);
   }
 }

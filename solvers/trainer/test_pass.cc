@@ -9,7 +9,7 @@ namespace doppio {
 
 namespace {
 
-// Sums of values times weights, and of the weights.
+// Weighted means. Stores the weighted sum and the sum of the weights of each value.
 class Means {
  public:
   explicit Means(size_t count) : sums_(2 * count) {}
@@ -27,9 +27,10 @@ class Means {
   std::vector<double> sums_;
 };
 
-// Adds the outputs of a batch with `share` of the rows of a full one. `all` are those of a full
-// one, of which a blob with numbers for each row has more. Where a layer in Python has given its
-// top more numbers meanwhile, those have no mean.
+// Adds the outputs of one batch to `means`, weighted by `share`, the batch's fraction of the rows
+// of a full batch. `all` are the outputs of a full batch. A blob with one value per row has more
+// values in `all` than in `outputs` of a partial batch; such values have weight 1. If a Python
+// layer has enlarged its top since `all` was read, the extra values are ignored.
 void AddOutputs(const std::vector<OutputValue>& outputs, const std::vector<OutputValue>& all,
                 double share, Means* means) {
   const auto end_of = [](const std::vector<OutputValue>& values, size_t begin) {
@@ -54,7 +55,7 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
                    const std::function<void(int64_t, const std::vector<OutputValue>&)>& on_batch) {
   const int rank = world == nullptr ? 0 : world->rank(),
             ranks = world == nullptr ? 1 : world->size();
-  const std::vector<OutputValue> all = ReadOutputs(*run.net);  // their names
+  const std::vector<OutputValue> all = ReadOutputs(*run.net);  // used for names and counts only
   const size_t loss = all.size();
   Means means(loss + 1);
   if (run.last != nullptr) {
@@ -64,7 +65,7 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
   for (int64_t first = 0; first < run.batches; first += ranks) {
     if (interrupted && interrupted()) return TestScores();
     const int64_t batch = first + rank;
-    if (batch >= run.batches) continue;  // the last round may have no batch for every rank
+    if (batch >= run.batches) continue;  // the last round may have fewer batches than ranks
     const bool full = batch < run.full_batches();
     Net* net = full ? run.net : run.last;
     if (!full) HandOnCarried(*run.net, *run.last);
@@ -80,7 +81,7 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
   test.batches = run.batches;
   test.loss = means.mean(loss);
   for (size_t i = 0; i < all.size(); ++i) {
-    // Where the source has fewer samples than a batch, there are rows that no sample came to.
+    // A source with fewer samples than a batch leaves some rows without any sample.
     if (run.batches > 0 && !means.known(i)) continue;
     test.scores.push_back({all[i].blob, all[i].loss_weight, means.mean(i)});
   }

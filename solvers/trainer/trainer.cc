@@ -1,4 +1,5 @@
-// The iterations: BVLC Caffe's order of tests, forward, backward, log lines, update and snapshots.
+// The training loop: tests, forward, backward, log lines, updates and snapshots in BVLC Caffe's
+// order.
 #include "solvers/trainer/trainer.h"
 
 #include <cmath>
@@ -36,22 +37,24 @@ TrainResult Trainer::Solve() {
   return result_;
 }
 
-// A GPU of this rank may be in an exchange that waits for this rank's part, and memory is freed
-// only once the GPU is done. So the exchange ends before anything is unwound.
+// Must run before the stack unwinds. A GPU of this rank may be in an exchange that waits for this
+// rank's part, and its memory is freed only when the GPU is done. Aborting the world ends the
+// exchange.
 void Trainer::AbortRanks(const std::string& failure) {
   if (options_.world == nullptr) return;
   options_.world->Abort("rank " + std::to_string(rank()) + " has failed: " + failure);
 }
 
-// Everything between the log's first and last lines.
+// Runs everything between the first and the last line of the log.
 void Trainer::Run() {
   while (iter_ < schedule_.max_iter && !stop_) Iterate();
   if (options_.trace != nullptr) options_.trace->Stop();
 
-  // At its end a training leaves out what the schedule has made, as Caffe does. One that is stopped
-  // may be where the schedule says a snapshot and none was made: before its first iteration.
+  // Like Caffe, a run that reaches max_iter does not repeat a snapshot that the schedule has made.
+  // A stopped run may be at an iteration of the schedule without a snapshot: before its first
+  // iteration.
   const bool scheduled = schedule_.SnapshotAt(iter_) && !stop_;
-  // A resumed state may be of more iterations than this training has.
+  // A resumed state may have more iterations than this run asks for.
   const bool past = iter_ > schedule_.max_iter;
   if (spec_.param.snapshot_after_train() && !scheduled && !past && snapshot_iter_ != iter_)
     Snapshot();
@@ -91,8 +94,8 @@ void Trainer::Step() {
   const bool judged = StopsBeforeUpdate() && DecidesAlone();
   RunPasses(judged);
   if (options_.before_update) options_.before_update();
-  // Where nothing of the loss goes before the update, the host waits neither for the device nor for
-  // what other ranks have lost.
+  // If nothing needs the loss before the update, the host waits neither for the device nor for the
+  // losses of other ranks.
   const bool told_first = LossGoesFirst();
   double loss = 0;
   if (told_first) {
@@ -106,7 +109,7 @@ void Trainer::Step() {
   }
   StartUpdate();
   if (!told_first) loss = MeanLoss();
-  if (judged && !std::isfinite(loss)) StopAtLoss(iter_);  // there was no update
+  if (judged && !std::isfinite(loss)) StopAtLoss(iter_);  // the device has skipped the update
   const bool shows = DisplayNow() && !told_first;
   if (shows) {
     AddLoss(&loss);
@@ -124,8 +127,7 @@ void Trainer::Step() {
   HandleRequest();
 }
 
-// What any rank has been asked for, all of them do: the most that anybody wants, at one place of
-// the training.
+// Returns the strongest request of all ranks, so that all ranks act on it at the same iteration.
 Request Trainer::AgreedRequest() const {
   const Request own = options_.poll ? options_.poll() : Request::kNone;
   if (options_.world == nullptr) return own;
@@ -145,7 +147,7 @@ void Trainer::HandleRequest() {
   if (request == Request::kStop || request == Request::kSnapshotStop) stop_ = true;
 }
 
-// After max_iter iterations: the loss of the next batch, and a last test.
+// Runs after max_iter iterations: shows the loss of the next batch and runs a last test.
 void Trainer::Finish() {
   if (DisplayNow()) {
     TakePosition(*train_net_, &begun_at_);

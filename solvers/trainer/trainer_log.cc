@@ -1,4 +1,4 @@
-// What a trainer tells about an iteration, and where it stops for numbers that are not finite.
+// The trainer's reports on iterations, and its checks that stop at non-finite numbers.
 #include <cmath>
 
 #include "core/base/log.h"
@@ -32,7 +32,7 @@ void Trainer::LogIteration() {
   display_iter_ = iter_;
 }
 
-// Tells about the iteration whose update was the last.
+// Reports the last iteration to the log and the callbacks, and checks its loss and weights.
 void Trainer::Report(double loss, Clock::time_point begun) {
   const std::optional<int> lost = update_->LostParam();
   if (options_.stop_at_nonfinite && !std::isfinite(loss) && !skipped_) StopAtLoss(iter_ - 1);
@@ -69,27 +69,27 @@ void Trainer::Report(double loss, Clock::time_point begun) {
   wait_seconds_ = wait;
 }
 
-// Where nothing but this process and the host computes, the loss is known as soon as forward is
-// done, and weights are still those that it was computed with.
+// With one process on the host alone, the loss is known when forward ends, and the weights are
+// still the ones that produced it.
 bool Trainer::StopsBeforeBackward() const {
   return options_.stop_at_nonfinite && !scaler_.dynamic() && options_.world == nullptr &&
          options_.device->kind() == DeviceKind::kCpu;
 }
 
-// Elsewhere backward is not held up for it. With a dynamic loss scale only the gradients tell
-// whether the update is skipped.
+// Otherwise backward does not wait for the loss. With a dynamic loss scale, only the gradients
+// determine whether the update is skipped.
 bool Trainer::StopsBeforeUpdate() const {
   return options_.stop_at_nonfinite && !scaler_.dynamic() && !StopsBeforeBackward();
 }
 
-// Whether the loss is told before the update. Where the device decides alone, only the learning
-// rate needs that. Several ranks have to agree on the mean of their losses first; their GPUs are in
-// backward meanwhile, and have the next batch.
+// Returns true if the host reads the loss before the update. If the device decides alone, only the
+// learning rate can require this. Otherwise, several ranks first agree on the mean of their losses.
+// Meanwhile their GPUs run backward, and the next batch is already on its way.
 bool Trainer::LossGoesFirst() const {
   return RateNeedsLoss(spec_.param) || (!DecidesAlone() && (DisplayNow() || StopsBeforeUpdate()));
 }
 
-// All ranks find the same, because the loss is the mean of theirs.
+// All ranks get here together, because the loss is the mean over all ranks.
 void Trainer::StopAtLoss(int64_t iteration) {
   StepBack(train_net_.get());
   NonFinite found = FindNonFinite(train_net_.get());
@@ -97,7 +97,7 @@ void Trainer::StopAtLoss(int64_t iteration) {
   StopAtNonFinite(iteration, "the loss is not finite; " + TextOf(found, *train_net_));
 }
 
-// Of the updates that the device has finished.
+// Checks only the updates that the device has finished.
 void Trainer::StopAtLostWeights() {
   if (!options_.stop_at_nonfinite || !update_->LostParam()) return;
   StopAtNonFinite(iter_ - 1,

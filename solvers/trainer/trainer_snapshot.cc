@@ -1,4 +1,4 @@
-// What of a training goes into a snapshot, and how it comes back.
+// Saves the state of a training run in a snapshot and restores it.
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/net/store/weights.h"
@@ -8,7 +8,8 @@
 namespace doppio {
 namespace {
 
-// A layer that keeps its fillers' values would train from noise in a net that has converged.
+// Throws FileError if a layer has no weights in the file. Such a layer would restart from its
+// filler's values, inside a net that has already converged.
 void CheckWhole(const WeightsReport& report, const std::string& weights) {
   if (report.missing.empty()) return;
   std::string layers;
@@ -24,8 +25,8 @@ void CheckWhole(const WeightsReport& report, const std::string& weights) {
 }  // namespace
 
 RunState Trainer::MakeRunState() {
-  // Tests that are under way start again when the run is resumed, so their data stands where they
-  // found it.
+  // A resumed run repeats interrupted tests, so the state has the test data's positions from before
+  // the tests.
   RunState state;
   if (testing_) {
     state = *testing_;
@@ -44,12 +45,13 @@ RunState Trainer::MakeRunState() {
 }
 
 void Trainer::Snapshot() {
-  // The copy would wait for the last update, too, which tells only now whether it has lost weights.
+  // StopAtLostWeights sees only the updates that the device has finished, so this waits for the
+  // last one. The copy below would wait for it anyway.
   options_.device->Synchronize();
   StopAtLostWeights();
   snapshot_iter_ = iter_;
   result_.snapshot_taken = true;
-  RunState run = MakeRunState();  // all ranks have a part in it
+  RunState run = MakeRunState();  // collective
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
   last_state_ = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5).state;
   if (rank() != 0) return;
@@ -81,8 +83,8 @@ void Trainer::Snapshot() {
 
 void Trainer::WaitForSnapshot() { SnapshotWritten(true); }
 
-// Returns true if no snapshot is being written, and tells of the last one, once. Throws what it has
-// failed with.
+// Returns true if no snapshot is being written, and calls on_snapshot once for the last one. With
+// `wait`, blocks until the snapshot is written. Throws the error of a failed write.
 bool Trainer::SnapshotWritten(bool wait) {
   const std::optional<TakenSnapshot> taken = writing_;
   try {
@@ -90,7 +92,7 @@ bool Trainer::SnapshotWritten(bool wait) {
     if (!writer_.Check()) return false;
   } catch (...) {
     writing_.reset();
-    snapshot_iter_ = -1;  // there is none of that iteration
+    snapshot_iter_ = -1;  // the files of that iteration do not exist
     throw;
   }
   writing_.reset();
@@ -98,7 +100,8 @@ bool Trainer::SnapshotWritten(bool wait) {
   return true;
 }
 
-// Rank 0 alone knows what other ranks' layers carry only if they carry nothing.
+// Returns true if rank 0 can save the last complete iteration without the other ranks. Rank 0 does
+// not know the states that other ranks' layers carry, so with several ranks no layer may carry one.
 bool Trainer::CanRescue() const {
   if (rank() != 0 || stage_ == Stage::kUpdate) return false;
   if (iter_ == first_iter_ || !WritesSnapshots(spec_.param)) return false;
@@ -108,8 +111,9 @@ bool Trainer::CanRescue() const {
   return options_.world == nullptr || carried.layer_size() == 0;
 }
 
-// Saves what was learned before the training ends with `failure`. A snapshot that has failed is
-// tried once more: of now, when its temporary files no longer fill the disk.
+// Saves the last complete iteration before the training ends with `failure`. If a snapshot has
+// failed, writes the current state instead; the disk may have room again, because the temporary
+// files of the failed snapshot are gone.
 void Trainer::Rescue(const Error& failure) {
   const ExitCode code = failure.code();
   if (code != ExitCode::kFile && code != ExitCode::kConfig && code != ExitCode::kPeer) return;
@@ -134,7 +138,8 @@ void Trainer::Rescue(const Error& failure) {
   }
 }
 
-// Another Caffe's state does not tell, so its batches count as those of now.
+// The states of other Caffes do not record the samples. Their batches are taken to be as large as
+// the current ones.
 int64_t Trainer::SamplesSeen(const SolverSnapshot& snapshot) const {
   const RunState& run = snapshot.run_state;
   return run.has_samples_seen() ? run.samples_seen() : snapshot.iter * SamplesPerIteration();

@@ -1,4 +1,4 @@
-// How a training comes to its first iteration: seed, nets, schedule, history, weights.
+// Starts a training run: seed, nets, schedule, history and weights.
 #include <random>
 #include <utility>
 
@@ -25,14 +25,15 @@ uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
   return std::random_device()();
 }
 
-// The flag before the file, the file before what the type of stored activations needs.
+// The flag takes precedence over the net's file, and the file over the default for the storage
+// type.
 LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& options) {
   if (options.loss_scaling) return *options.loss_scaling;
   const std::optional<LossScaling> file = LossScalingOf(spec.train.net, spec.train.places);
   return file ? *file : DefaultLossScaling(StorageAskedFor(spec.train.net, options.stored));
 }
 
-// Everybody's is rank 0's.
+// Returns rank 0's seed on every rank.
 uint64_t Agreed(uint64_t seed, const World* world) {
   if (world != nullptr) world->control().Broadcast(&seed, sizeof seed, 0);
   return seed;
@@ -64,7 +65,8 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
       seed_(Agreed(ChooseSeed(spec_.param, options_, resumed), options_.world)),
       params_(options_.device, options_.dtype, seed_),
       smoothed_(spec_.param.average_loss()) {
-  // The solver's own fields and the folder for snapshots first: data may take long to open.
+  // Checks the solver's fields and the snapshot folder first, because opening the data may take
+  // long.
   ErrorCollector mistakes;
   mistakes.Try([&] { LrPolicy(spec_.param, spec_.places, spec_.param.max_iter()); });
   mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
@@ -130,7 +132,7 @@ void Trainer::LoadStartWeights() {
 
 Trainer::~Trainer() = default;
 
-// `batch`: see NetOptions.
+// For `batch`, see NetOptions.
 std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64_t batch) {
   NetOptions net;
   net.phase = train ? TRAIN : TEST;
@@ -164,13 +166,13 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   auto made = std::make_unique<Net>(std::move(graph), plan, &params_);
   made->pass().rank = rank();
   made->pass().ranks = ranks();
-  // The batches of a test stay batches of their own, whoever runs them.
+  // A test runs each batch on one rank, so its batches are not part of a larger one.
   if (train && options_.world != nullptr) made->pass().group = &options_.world->control();
   return made;
 }
 
-// Every rank has it, so that all need the same memory and find the same mistakes; the one whose
-// turn it is runs it, alone.
+// Builds the net for a partial last batch of a test. Every rank builds it, so that all ranks need
+// the same memory and find the same mistakes. Only the rank whose turn it is runs the batch.
 std::unique_ptr<Net> Trainer::MakeLastTestNet(size_t test) {
   const int64_t rows = schedule_.last_rows[test];
   if (rows == 0) return nullptr;
@@ -181,16 +183,17 @@ std::unique_ptr<Net> Trainer::MakeLastTestNet(size_t test) {
   return net;
 }
 
-// All ranks start from what rank 0 has.
+// Copies rank 0's weights and history to all ranks. Collective.
 void Trainer::ShareStart() {
-  // Ranks that still build their nets allocate memory: no device should wait for them meanwhile.
+  // Other ranks may still allocate memory for their nets, and no device should wait for them in a
+  // broadcast.
   options_.world->control().Barrier();
   Communicator& bulk = options_.world->bulk();
   bulk.Follow(-1);
   for (const Tensor& tensor : SharedState()) bulk.Broadcast(tensor.raw, tensor.bytes(), 0);
 }
 
-// What is the same bits on all ranks.
+// Returns the tensors that must be bitwise identical on all ranks.
 std::vector<Tensor> Trainer::SharedState() const {
   std::vector<Tensor> state = update_->history_arenas();
   state.push_back(params_.values());
@@ -204,7 +207,7 @@ WeightsReport Trainer::LoadWeights(const std::string& path) {
   };
   const WeightsReport report = copy(*train_net_);
   LogReport(report, path);
-  // Layers that only a test net has.
+  // Loads the weights of layers that only a test net has.
   for (const auto& net : test_nets_) copy(*net);
   return report;
 }

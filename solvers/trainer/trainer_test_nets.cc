@@ -1,4 +1,4 @@
-// The tests of a training, and what its monitor makes of them.
+// Runs the tests of a training run and passes their scores to the monitor.
 #include <cmath>
 
 #include "core/base/log.h"
@@ -41,7 +41,7 @@ void Trainer::TestAll() {
       if (ranks() > 1) detections->Gather(&options_.world->control());
       test.scores = detections->Log(*precision_, spec_.param.show_per_class_result());
     }
-    // Ranks may have run one batch more or less than others.
+    // Some ranks may have run one batch more than others, so all ranks take the same position.
     if (ranks() > 1 && test.complete)
       RestorePositions(TestPrefix(i), before, run.net, run.full_batches());
     test.net = static_cast<int>(i);
@@ -58,7 +58,8 @@ void Trainer::TestAll() {
   if (!stop_) testing_.reset();
 }
 
-// The snapshot is of the time before the tests: whoever goes on from it makes them again.
+// A snapshot of the best state holds the state before the tests, so a run that resumes from it
+// repeats them.
 void Trainer::JudgeTests() {
   if (monitor_->Judge(result_.tests, iter_)) {
     if (options_.on_best) options_.on_best({iter_, *monitor_->best()});

@@ -1,4 +1,4 @@
-// One iteration of a trainer: forward and backward, exchange, update.
+// One iteration of a trainer: forward and backward, exchange of gradients, update.
 #include <cmath>
 
 #include "core/base/log.h"
@@ -18,13 +18,14 @@ double Trainer::ForwardBackward() {
   return MeanLoss();
 }
 
-// `judge_losses`: the update depends on the losses, which the device judges.
+// Runs forward and backward for all passes of an iteration. With `judge_losses`, the device checks
+// the losses and makes the update depend on them.
 void Trainer::RunPasses(bool judge_losses) {
   TakePosition(*train_net_, &begun_at_);
   stage_ = Stage::kPass;
   if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
   train_net_->SetLossScale(scaler_.scale());
-  // The gradients of several ranks are their sum, and the loss is their mean.
+  // The reducers sum the gradients over ranks, but the loss is a mean over ranks.
   update_->set_loss_scale(static_cast<double>(scaler_.scale()) * ranks());
   GradientSink* sink = nullptr;
   if (params_.gradients_share_memory()) {
@@ -35,7 +36,7 @@ void Trainer::RunPasses(bool judge_losses) {
   losses_judged_ = judge_losses;
   for (int pass = 0; pass < schedule_.iter_size; ++pass) {
     const bool last = pass + 1 == schedule_.iter_size;
-    // Once per iteration, whatever iter_size is.
+    // Gradients are exchanged once per iteration, in the last pass.
     if (exchange_ != nullptr && last) sink = exchange_.get();
     Trace(options_.trace, TraceOf::kBoth, "forward", "forward",
           [&] { train_net_->StartForward(); });
@@ -55,21 +56,21 @@ void Trainer::RunPasses(bool judge_losses) {
   }
 }
 
-// The next batch goes on its way while the device is still in backward, before the host waits for
-// anything. `more_passes`: of this iteration.
+// Starts loading the next batch while the device still runs backward, before the host waits for
+// anything. `more_passes` is true if the next batch belongs to this iteration.
 void Trainer::StageNext(bool more_passes) {
   if (!more_passes && iter_ + 1 >= schedule_.max_iter) return;
   Trace(options_.trace, TraceOf::kHost, "data", "next batch", [&] { train_net_->StageNext(); });
 }
 
-// Of this rank's passes; waits for the last one's.
+// Returns the mean loss of this rank's passes. Blocks until the last pass has its loss.
 double Trainer::MeanLoss() {
   double loss = passes_loss_;
   Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
   return loss / schedule_.iter_size;
 }
 
-// `*loss` becomes the mean of all ranks' losses.
+// Replaces `*loss` by the mean over all ranks and adds it to the smoothed loss.
 void Trainer::AddLoss(double* loss) {
   if (exchange_ != nullptr) {
     Trace(options_.trace, TraceOf::kWait, RunTrace::kExposed, "wait for loss",
@@ -84,7 +85,7 @@ void Trainer::ApplyUpdate() {
   EndUpdate();
 }
 
-// On a device that decides by itself the update is on its way then, and nobody has waited for it.
+// On a device that decides by itself, launches the update without waiting for the decision.
 void Trainer::StartUpdate() {
   if (RateNeedsLoss(spec_.param)) rate_ = RateNow();
   const bool one_by_one = UpdatesOneByOne();
@@ -113,11 +114,11 @@ void Trainer::RunUpdate(bool one_by_one) {
   update_->RunDecided(rate_, iter_, schedule_.iter_size, decision);
 }
 
-// Learns what the device has decided, and counts the iteration.
+// Reads the device's decision if anything depends on it, and counts the iteration.
 void Trainer::EndUpdate() {
   const bool display = DisplayNow();
   if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
-  // Only where the loss scale or a log line depends on it.
+  // Only the loss scale and the log line depend on the decision.
   if (update_->decides() && (scaler_.dynamic() || display))
     finite_gradients_ = update_->TakeVerdict();
   if (scaler_.dynamic() && !UpdatesOneByOne()) JudgeGradients(finite_gradients_);
@@ -131,11 +132,11 @@ void Trainer::EndUpdate() {
   stage_ = Stage::kWhole;
 }
 
-// Whether no other rank has a say in the update, which the device decides on by itself.
+// Returns true if the device decides on the update by itself, without other ranks.
 bool Trainer::DecidesAlone() const { return options_.world == nullptr && update_->decides(); }
 
-// Whether each parameter is updated as soon as its gradient is complete: during backward, or, where
-// it is a sum over ranks, while others are still being summed.
+// Returns true if each parameter is updated as soon as its gradient is complete: during backward
+// for a single rank, or while other gradients are still being summed over ranks.
 bool Trainer::UpdatesOneByOne() const {
   if (exchange_ == nullptr) return params_.gradients_share_memory();
   return ConsumesGradients(spec_.param, *options_.device) && !scaler_.dynamic();
@@ -146,7 +147,7 @@ void Trainer::ApplyGradients() {
   ApplyUpdate();
 }
 
-// Finds the scale of the next iteration.
+// Records whether the update was skipped, and adapts the loss scale.
 void Trainer::JudgeGradients(bool finite) {
   const float scale = scaler_.scale();
   skipped_ = !scaler_.Judge(finite);

@@ -8,8 +8,8 @@
 namespace doppio {
 namespace {
 
-// Chunks are of one size whatever the number of threads and the slices that are asked for, so sums
-// and vector remainders never depend on them.
+// The chunks do not depend on the number of threads or on the slices of a Run, so sums and vector
+// remainders do not depend on them either.
 constexpr int64_t kChunk = 1 << 15;
 constexpr int64_t kStep = 1 << 10;
 
@@ -21,13 +21,14 @@ double SumSquaresOf(const T* g, int64_t n) {
   return sum;
 }
 
-// `steps`: what is subtracted; none of the others. Always written, as another loop without it would
-// be compiled to other roundings.
+// Updates n elements. `steps` receives the amounts subtracted from the values; it must not overlap
+// the other arrays. It is always written, because the compiler would round differently in a loop
+// without it.
 template <class Rule, class T>
 void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
                  T* steps, int64_t n) {
-  const UpdateScalars<T> s = scalars;  // a copy that no store can alias
-// Not "omp simd": it would give `h` memory of its own per lane, and GCC then vectorises nothing.
+  const UpdateScalars<T> s = scalars;  // a copy, so that no store can alias it
+// "omp simd" would give `h` separate memory per lane, and GCC would then vectorise nothing.
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     T h[kMaxSlots] = {h0[i], Rule::kSlots > 1 ? h1[i] : T(0)};
@@ -38,7 +39,7 @@ void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T
   }
 }
 
-// TakeGradient of each; where the update will go.
+// Applies TakeGradient to n elements. `directions` receives the directions of the update.
 template <class Rule, class T>
 void TakeRange(const UpdateScalars<T>& scalars, T decay, const T* g, const T* w, T* h0, T* h1,
                T* directions, int64_t n) {
@@ -52,9 +53,10 @@ void TakeRange(const UpdateScalars<T>& scalars, T decay, const T* g, const T* w,
   }
 }
 
-// Sums of squares.
+// Sums of squares over a parameter or a part of one.
 struct Norms {
-  double values = 0, gradients = 0;  // or directions
+  double values = 0,
+         gradients = 0;  // of the gradients, or of the directions for rules with a trust ratio
 };
 
 template <class T>
@@ -122,7 +124,7 @@ class CpuUpdatePass : public UpdatePass {
     return static_cast<T*>(a_.grads) + slice.grad_begin + (element - slice.begin);
   }
 
-  // The sum of f(gradients, n) over their pieces, in an order that never changes.
+  // Returns the sum of f(gradients, n) over all pieces of slices, in a fixed order.
   template <class F>
   double SumGradients(const F& f) {
     return DispatchFloat(a_.dtype, [&](auto type) {
@@ -140,13 +142,14 @@ class CpuUpdatePass : public UpdatePass {
     });
   }
 
-  // How many chunks a slice has parts in.
+  // Returns the number of chunks that overlap a slice.
   static size_t Pieces(const UpdateSlice& slice) {
     if (slice.begin == slice.end) return 0;
     return static_cast<size_t>((slice.end - 1) / kChunk - slice.begin / kChunk + 1);
   }
 
-  // The norms of each piece of a slice; a rule with a trust ratio takes the gradients meanwhile.
+  // Computes the norms of each piece of a slice. For a rule with a trust ratio, also adds the
+  // gradients to the history.
   template <class Rule, class T>
   void Measure(const UpdateNumbers& n, int64_t arena_begin, int64_t arena_end) {
     const T* values = static_cast<const T*>(a_.values);
@@ -165,7 +168,8 @@ class CpuUpdatePass : public UpdatePass {
     });
   }
 
-  // The sum of the squares of where the update will go.
+  // Adds the gradients of one piece to the history. Returns the sum of the squares of the update
+  // directions.
   template <class Rule, class T>
   double TakePiece(const UpdateNumbers& n, const UpdateSlice& slice, int64_t from, int64_t to) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
@@ -184,7 +188,7 @@ class CpuUpdatePass : public UpdatePass {
     return sum;
   }
 
-  // Of slices [first, last), multipliers included.
+  // Computes the rates of slices [first, last), including their multipliers.
   template <class Rule>
   void SetRates(const UpdateNumbers& n, size_t first, size_t last) {
     const LocalRate local = Rule::kTrustRatio ? TrustRatio() : n.local;
@@ -214,7 +218,7 @@ class CpuUpdatePass : public UpdatePass {
       ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
         const T rate = static_cast<T>(rates_[IndexOf(slice)]);
         const T decay = static_cast<T>(n.decay * slice.decay_mult);
-        // In steps that stay in the nearest cache until they are looked at.
+        // Works in steps small enough to stay in the L1 cache until AllFinite reads the values.
         bool finite = true;
         T steps[kStep];
         for (int64_t step = from; step < to; step += kStep) {
@@ -230,7 +234,7 @@ class CpuUpdatePass : public UpdatePass {
     });
   }
 
-  // The parts of [begin, end) in each chunk.
+  // Calls f(chunk, begin, end) for the part of [begin, end) in each chunk, in parallel.
   template <class F>
   void ForChunks(int64_t begin, int64_t end, const F& f) {
     const int64_t base = begin / kChunk, chunks = (end + kChunk - 1) / kChunk - base;
@@ -242,7 +246,7 @@ class CpuUpdatePass : public UpdatePass {
     });
   }
 
-  // The parts of slices within [begin, end).
+  // Calls f(slice, begin, end) for the part of each slice within [begin, end).
   template <class F>
   void ForSlices(int64_t begin, int64_t end, const F& f) {
     auto slice = std::upper_bound(a_.slices.begin(), a_.slices.end(), begin,
@@ -255,11 +259,11 @@ class CpuUpdatePass : public UpdatePass {
   UpdateArenas a_;
   size_t rule_;
   std::vector<double> sums_;         // one per chunk
-  std::vector<size_t> lost_;         // per chunk, the first slice with a value that was not finite
-  std::vector<Norms> norms_;         // per slice, one for each chunk it has parts in
-  std::vector<size_t> first_piece_;  // of each slice in norms_; their number at the end
-  std::vector<double> rates_;        // of each slice in the update that runs
-  Buffer zeros_;                     // as many as a chunk has elements
+  std::vector<size_t> lost_;         // per chunk, the first slice with a non-finite value
+  std::vector<Norms> norms_;         // per slice, one entry for each chunk it overlaps
+  std::vector<size_t> first_piece_;  // index in norms_ of each slice; then the size of norms_
+  std::vector<double> rates_;        // by slice, for the current update
+  Buffer zeros_;                     // one chunk of zeros
 };
 
 std::unique_ptr<UpdatePass> MakeCpuPass(Device* device, UpdateArenas arenas, size_t rule) {

@@ -1,6 +1,6 @@
-// The update pass of a GPU: one launch over neighbouring parameters, whatever their number and
-// size, one reduction for the norm of all gradients, or for whether they are finite, and one more
-// for the norms that local rates are made of.
+// The update pass of a GPU. One launch updates adjacent parameters, regardless of their number and
+// sizes. The norm of all gradients or the check that they are finite takes one reduction, and the
+// norms for local rates take one more.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -92,12 +92,12 @@ class CudaUpdatePass : public UpdatePass {
  private:
   static constexpr int kNone = std::numeric_limits<int>::max();
 
-  // Kernels write there without the host's waiting for them.
+  // Volatile, because kernels write this memory while the host reads it without synchronisation.
   volatile int* Lost() const { return static_cast<volatile int*>(lost_.data()); }
 
   Gate* TheGate() const { return static_cast<Gate*>(gate_.data()); }
 
-  // To total_.
+  // Writes the sum of f over all gradients to total_.
   template <class F>
   void SumGradients(const F& f) {
     DispatchFloat(a_.dtype, [&](auto type) {
@@ -164,13 +164,13 @@ class CudaUpdatePass : public UpdatePass {
   UpdateArenas a_;
   size_t rule_;
   int64_t count_ = 0;               // chunks
-  std::vector<int64_t> first_row_;  // of each slice in the chunks; their number at the end
+  std::vector<int64_t> first_row_;  // first chunk of each slice; then the number of chunks
   Buffer chunks_, sums_, total_;
-  int64_t most_rows_ = 0;                     // chunks of the slice that has most
-  Buffer slice_rows_, norms_, rates_, room_;  // of slices, chunks, slices
+  int64_t most_rows_ = 0;                     // largest number of chunks in a slice
+  Buffer slice_rows_, norms_, rates_, room_;  // by slice, by chunk, by slice; then scratch memory
   const Buffer gate_;
-  const std::unique_ptr<Download> verdict_;  // of the gate
-  bool clips_ = false;                       // in the last Decide
+  const std::unique_ptr<Download> verdict_;  // copies gate_ to the host
+  bool clips_ = false;                       // the last Decide clips
   Buffer losses_room_;
   PinnedBuffer lost_;
 };

@@ -9,10 +9,10 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kFactor = 2;       // the blob by which the sums of means and variances are divided
-constexpr size_t kNamedLayers = 3;  // a net may have a hundred
+constexpr size_t kFactor = 2;       // the blob that divides the sums of means and variances
+constexpr size_t kNamedLayers = 3;  // maximum number of layers in a hint; a net may have a hundred
 
-// In the order of the net.
+// Returns the names in the order of the net.
 std::vector<std::string> LayersWithEmptyStatistics(const Net& net) {
   std::vector<std::string> layers;
   const ParamStore& store = net.params();

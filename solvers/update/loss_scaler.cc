@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kStart = 65536;
 
-// Below FLT_MIN the gradients could not be divided by it again.
+// Below FLT_MIN, dividing the gradients by the scale would not restore them.
 bool MayBeFixed(float scale) { return scale >= FLT_MIN && scale <= kMostLossScale; }
 bool MayBeDynamic(float scale) { return scale >= 1 && scale <= kMostLossScale; }
 

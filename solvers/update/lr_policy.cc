@@ -16,19 +16,20 @@ struct LrInput {
   int64_t iteration;
   int64_t max_iter;
   float smoothed_loss;
-  int step = 0;  // after this iteration's step
+  int step = 0;  // including the step of this iteration
 
   double i() const { return static_cast<double>(iteration); }
-  // Of all iterations, those done.
+  // Returns the fraction of the iterations that are done.
   double part() const { return i() / static_cast<double>(max_iter); }
 };
 
 struct LrPolicyRow {
   const char* name;
-  std::vector<const char*> needs;  // fields besides base_lr
+  std::vector<const char*> needs;  // required fields besides base_lr
   double (*rate)(const LrInput&);
-  void (*advance)(const LrInput&, LrState*);  // to this iteration; null: nothing to remember
-  const char* status;                         // how the log calls a step; null: it does not
+  // Advances the state to this iteration. Null: the policy has no state.
+  void (*advance)(const LrInput&, LrState*);
+  const char* status;  // name of the policy in log lines about steps; null: not logged
 };
 
 namespace {
@@ -57,7 +58,7 @@ void AdvancePlateau(const LrInput& in, LrState* state) {
   }
 }
 
-// From `from` to `to` along half a cosine, as part goes from 0 to 1.
+// Moves from `from` to `to` along half a cosine as `part` goes from 0 to 1.
 double HalfCosine(double from, double to, double part) {
   return to + (from - to) * (1 + std::cos(kPi * part)) / 2;
 }
@@ -105,12 +106,14 @@ const std::vector<LrPolicyRow>& Rows() {
   return *rows;
 }
 
+// Returns true if the rate ramps up at the start of training.
 bool Ramps(const SolverParameter& p) { return p.rampup_interval() > 0 || p.warmup_iter() > 0; }
+// Returns true if `iteration` is within the ramp.
 bool Ramping(const SolverParameter& p, int64_t iteration) {
   return iteration < std::max(p.rampup_interval(), p.warmup_iter());
 }
 
-// While Ramping.
+// Returns the rate during the ramp. Requires Ramping(p, iteration).
 double RampRate(const SolverParameter& p, int64_t iteration) {
   const double i = static_cast<double>(iteration);
   const bool quadratic = p.rampup_interval() > 0;
@@ -152,7 +155,7 @@ const LrPolicyRow* FindRow(const SolverParameter& param, const FieldPlaces& plac
 
 void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPolicyRow& row,
                 ErrorCollector* errors) {
-  // Its rates are all in stagelr.
+  // With multifixed, all rates are in stagelr.
   const bool has_own_rates = row.rate == MultiFixed && !Ramps(p);
   if (!p.has_base_lr() && !has_own_rates)
     errors->Add(places.At(), "base_lr is missing; give the learning rate to start with");
@@ -216,7 +219,7 @@ bool RateNeedsLoss(const SolverParameter& param) { return param.lr_policy() == "
 double WarmupMomentumFactor(const SolverParameter& param, int64_t iteration) {
   if (iteration < 1 || iteration >= param.warmup_iter()) return 1;
   const double before = RampRate(param, iteration - 1);
-  // After a rate of 0 the history is 0, whatever it is multiplied by.
+  // After a rate of 0, the history is 0 for any factor.
   return before > 0 ? RampRate(param, iteration) / before : 1;
 }
 
@@ -241,8 +244,9 @@ LrPolicy::LrPolicy(const SolverParameter& param, const FieldPlaces& places, int6
   CheckLastRate(places);
 }
 
-// As of a gamma below 0 with inv, or above 1 with exp: Caffe trains on until the rate is no number.
-// Policies that remember something are left out.
+// Throws UserError if the last rate is not finite, e.g. for inv with a negative gamma or for exp
+// with a gamma above 1. Caffe would train until the rate is NaN or infinite. Policies with a state
+// are not checked.
 void LrPolicy::CheckLastRate(const FieldPlaces& places) const {
   if (max_iter_ < 1 || row_->advance != nullptr) return;
   const double last = row_->rate({param_, max_iter_ - 1, max_iter_, 0});

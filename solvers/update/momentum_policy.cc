@@ -19,6 +19,7 @@ void CheckName(const char* field, const std::string& name, const std::vector<std
                                     DidYouMean(name, known) + "; known: " + list);
 }
 
+// Returns the fraction of the run that is done at `iteration`.
 double Done(int64_t iteration, int64_t max_iter) {
   return static_cast<double>(iteration) / static_cast<double>(std::max<int64_t>(1, max_iter));
 }

@@ -39,7 +39,8 @@ void CheckLocalRate(const SolverParameter& param, const FieldPlaces& places,
   if (param.local_lr_auto()) positive("local_gw_ratio", param.local_gw_ratio());
 }
 
-// What a rule does not work with, whether or not the values are right.
+// Checks that the rule supports the policies and local rates that the solver uses, and checks their
+// fields.
 void CheckPolicies(const SolverParameter& param, const FieldPlaces& places, size_t index,
                    ErrorCollector* errors) {
   VisitRule(index, [&](auto r) {
@@ -81,7 +82,8 @@ void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t
   }
   const bool divides = rule != Sgd::kName && rule != Nesterov::kName && rule != Sag::kName;
   if (divides && !(param.delta() > 0)) {
-    // Elements whose gradients are all 0, such as the padding of blocked layouts, would become 0/0.
+    // With delta 0, elements whose gradients are always 0 would become 0/0, e.g. the padding of
+    // blocked layouts.
     errors->Add(places.At("delta"),
                 "delta is " + NumberText(param.delta()) + "; it must be above 0");
   }

@@ -10,7 +10,8 @@
 namespace doppio {
 namespace {
 
-// What larc (NVCaffe) and local_lr_auto (Intel Caffe) ask for; the momentum in LARC's eta changes.
+// Returns the local rate for larc (NVCaffe) or local_lr_auto (Intel Caffe). LARC's eta depends on
+// the momentum, which may change from update to update.
 LocalRate LocalRateFor(const SolverParameter& param, double momentum, double weight_decay) {
   LocalRate local;
   local.on = param.larc() || param.local_lr_auto();
@@ -20,6 +21,7 @@ LocalRate LocalRateFor(const SolverParameter& param, double momentum, double wei
   return local;
 }
 
+// Returns the learnable parameters in the order of their offsets.
 std::vector<int> InArenaOrder(const ParamStore& store) {
   std::vector<int> order = store.learnable();
   auto offset = [&](int i) { return store.params()[static_cast<size_t>(i)].offset; };
@@ -215,7 +217,8 @@ void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::strin
         " keeps " + std::to_string(wanted) + " for the " + std::to_string(learnable.size()) +
         " parameters of this net; go on with the net and the solver type it was written with");
   }
-  // All are checked before any is written. Old files have other shapes of the same size.
+  // Checks all blobs before it writes any. Only the sizes must match, because old files store the
+  // same elements in other shapes.
   for (const bool write : {false, true}) {
     for (size_t i = 0; i < blobs.size(); ++i) {
       const Param& param = params_->params()[static_cast<size_t>(learnable[i % learnable.size()])];

@@ -1,4 +1,4 @@
-// What a LayerCase is made of, and how it runs. The expectations are in layer_case_expect.cc.
+// Setup and execution of a LayerCase. The expectations are in layer_case_expect.cc.
 #include "tests/testing/layer_case.h"
 
 #include <algorithm>
@@ -97,8 +97,8 @@ LayerCase& LayerCase::NoGradient() {
   return *this;
 }
 
-// All bottoms come from one layer that learns: where the layer has no gradient for some of them
-// (labels), it must not be asked for one.
+// All bottoms come from one layer that learns. If the layer has no gradient for some of them
+// (labels), the net must not ask for it.
 std::string LayerCase::PropagateDown(Mode mode) const {
   mode.bottoms_learn = false;
   std::string text;
@@ -111,7 +111,7 @@ std::string LayerCase::PropagateDown(Mode mode) const {
     none.resize(inputs_.size());
     for (const bool cut : none) text += std::string(" propagate_down: ") + (cut ? "false" : "true");
   } catch (const Error&) {
-    return "";  // the case is about this mistake
+    return "";  // the test expects this mistake
   }
   return text;
 }
@@ -149,8 +149,8 @@ std::string LayerCase::NetText(const Mode& mode) const {
 
 namespace {
 
-// Fills memory with NaN, so that what is read before it was written shows. Tops that keep what they
-// are given start with zeros, and the gradient of a loss with its weight.
+// Fills the net's memory with NaN, so that a read of uninitialised memory shows. Skips layers whose
+// tops persist between passes, and restores the loss weights, which are stored as gradients.
 void Spoil(Net* net, Device* device) {
   const Plan& plan = net->plan();
   if (net->graph().nodes[1].shape.persistent_tops) return;
@@ -212,7 +212,7 @@ LayerCase::Result LayerCase::Compute(const Mode& mode) {
   result.loss = run->Forward(passes_);
   for (int edge : run->node().tops) {
     result.shapes.push_back(run->net->graph().edges[static_cast<size_t>(edge)].shape);
-    // Nobody reads it: then it is an output of the net, and kept.
+    // Without a probe, the top is an output of the net and keeps its memory.
     if (!probed())
       result.tops.push_back(
           ReadPlain(run->net->plan().values[static_cast<size_t>(edge)], run->device.get()));
@@ -228,7 +228,7 @@ LayerCase::Result LayerCase::Compute(const Mode& mode) {
 void LayerCase::ComputeBackward(Run* run, const Mode& mode, Result* result) {
   run->net->Backward(false);
   result->bottom_grads = run->source->gradients;
-  // A view has no kernel, and no parameters.
+  // A view has no kernel and no parameters.
   const std::vector<Tensor> gradients =
       run->node().params.empty() ? std::vector<Tensor>() : run->tensors().param_grads;
   for (const Tensor& gradient : gradients)

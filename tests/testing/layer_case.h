@@ -1,14 +1,13 @@
-// Layers tested in the user's language: a layer's prototxt, bottoms, and what is expected of it.
+// Tests a layer from its prototxt, its bottoms and the results that the test expects.
 //
 //   LayerCase(R"(type: "Pooling" pooling_param { kernel_size: 2 stride: 2 })")
 //       .Bottom({1, 1, 2, 2}, {1, 4, 3, 2})
 //       .ExpectTop({1, 1, 1, 1}, {4})
 //       .ExpectGradient()          // analytic against central differences, in double
-//       .ExpectBackendsAgree();    // every other kernel, and every memory plan, against the
-//       reference
+//       .ExpectBackendsAgree();    // other kernels and memory plans against the reference
 //
-// The layer runs inside a real net (graph, plan, memory) whose loss is a fixed random combination
-// of its tops.
+// The layer runs inside a real net (graph, plan, memory). The net's loss is a fixed random
+// combination of the layer's tops.
 #ifndef DOPPIO_TESTS_TESTING_LAYER_CASE_H_
 #define DOPPIO_TESTS_TESTING_LAYER_CASE_H_
 
@@ -23,59 +22,69 @@
 
 namespace doppio {
 
+// One layer with its inputs. The Expect methods build and run nets, and record failures with
+// GoogleTest.
 class LayerCase {
  public:
+  // `layer_prototxt` is the body of a layer message without name, bottoms and tops.
   explicit LayerCase(const std::string& layer_prototxt);
 
-  // The next bottom. Values are in row-major order.
+  // Adds the next bottom. `values` are in row-major order.
   LayerCase& Bottom(const Shape& shape, const std::vector<double>& values);
-  // Values drawn uniformly from [low, high), the same in every run.
+  // Adds a bottom with values drawn uniformly from [low, high). The values are the same in every
+  // run.
   LayerCase& RandomBottom(const Shape& shape, double low = -1, double high = 1);
-  // Integers in [0, classes): labels.
+  // Adds a bottom of labels: random integers in [0, classes).
   LayerCase& LabelBottom(const Shape& shape, int classes);
-  // Parameter i gets these values; otherwise they are drawn from [-0.5, 0.5).
+  // Sets the values of parameter i. Other parameters are drawn uniformly from [-0.5, 0.5).
   LayerCase& Param(int i, const std::vector<double>& values);
-  // Parameters keep what their fillers gave them.
+  // Keeps the values that the fillers gave the parameters.
   LayerCase& KeepFilledParams();
-  LayerCase& InPlace();  // top 0 is named as bottom 0
+  LayerCase& InPlace();  // top 0 has the name of bottom 0
   LayerCase& InPhase(Phase phase);
-  LayerCase& Tops(int count);       // 1 unless said
-  LayerCase& Read(int tops);        // only the first tops are read and compared; all unless said
-  LayerCase& Passes(int forwards);  // forward passes before results are looked at; 1 unless said
-  LayerCase& AsLoss();              // nothing reads the tops: the layer is the net's loss
+  LayerCase& Tops(int count);       // default 1
+  LayerCase& Read(int tops);        // only the first `tops` tops are read and compared; default all
+  LayerCase& Passes(int forwards);  // forward passes before the results are read; default 1
+  LayerCase& AsLoss();              // no layer reads the tops, so the layer is the net's loss
   LayerCase& NoGradient();          // the layer has no backward
 
-  // In double by the reference, and in float by the fastest kernel within 1e-4 at least.
+  // Checks a top in double by the reference kernel, and in float by the fastest kernel with a
+  // tolerance of at least 1e-4.
   LayerCase& ExpectTop(const Shape& shape, const std::vector<double>& values,
                        double tolerance = 1e-5, int top = 0);
   LayerCase& ExpectTopShape(const Shape& shape, int top = 0);
-  // The gradient of a bottom when that of top 0 is `top_gradient` and that of other tops is 0.
+  // Checks the gradient of a bottom, given `top_gradient` as the gradient of top 0. The gradients
+  // of other tops are 0.
   LayerCase& ExpectBottomGradient(const std::vector<double>& top_gradient,
                                   const std::vector<double>& bottom_gradient, int bottom = 0,
                                   double tolerance = 1e-5);
   LayerCase& ExpectParam(int i, const std::vector<double>& values, double tolerance = 1e-5);
-  // Differences of width `step`; elements of bottoms closer than 2 * step to `kink` are left out.
+  // Checks the gradients of bottoms and parameters against central differences of width `step`.
+  // Skips elements of bottoms closer than 2 * step to `kink`.
   LayerCase& ExpectGradient(double step = 1e-4, double tolerance = 1e-5, double kink = 1e300);
+  // Checks every other kernel, in float and 16 bits, and every memory plan against the reference.
   LayerCase& ExpectBackendsAgree(double tolerance = 2e-5);
-  // How far results with 16-bit activations may be off, in halves of a unit in the last place of
-  // the largest result; 4 unless said. Before ExpectBackendsAgree.
+  // Sets the tolerance for results with 16-bit activations, in halves of a unit in the last place
+  // of the largest result. The default is 4. Must be called before ExpectBackendsAgree.
   LayerCase& NarrowTolerance(double halves);
-  // Building the net, or its first pass, fails with a message that has a place and contains all of
-  // `parts`.
+  // Checks that building the net or its first pass fails with a message that has a source location
+  // and contains all of `parts`.
   LayerCase& ExpectMistake(const std::vector<std::string>& parts);
 
+  // Returns the values of a top, computed by the reference kernel.
   std::vector<double> Top(int top = 0);
-  // The gradient of the probe's loss, by the reference.
+  // Returns the gradient of a bottom for the probe's loss, computed by the reference kernel.
   std::vector<double> BottomGradient(int bottom = 0);
-  // The engine whose kernel computes the layer in float; "view" when none does.
+  // Returns the engine whose kernel computes the layer in float, or "view" if the layer has no
+  // kernel.
   std::string Engine();
-  // The same on a GPU; "" without one.
+  // Returns the engine on the test GPU, or "" without a GPU.
   std::string GpuEngine();
-  // Whether the GPU's kernel reads and writes 16 bits itself (KernelType::narrow); also true
-  // without a GPU.
+  // Returns true if the GPU's kernel reads and writes 16-bit tensors itself (KernelType::narrow),
+  // or without a GPU.
   bool NarrowOnGpu();
-  // How often the plan for a GPU converts when bottoms come in 16 bits, images with channels last;
-  // 0 without one.
+  // Returns the number of conversions in a plan for the GPU whose bottoms are in 16 bits, with
+  // images in channels-last layout. Returns 0 without a GPU.
   int GpuConversions();
 
  private:
@@ -88,18 +97,19 @@ class LayerCase {
     DType dtype = DType::kFloat64;
     std::string engine = "reference";
     bool backward = false, keep_all = false;
-    bool bottoms_learn = true;       // whether gradients of the bottoms are wanted
-    bool accumulate = true;          // whether gradients may be asked to add
-    int block = 0;                   // channels per block of the bottoms
-    bool gpu = false;                // on TestGpu()
-    bool channels_last = false;      // the bottoms; on a GPU
-    DType stored = DType::kFloat32;  // of activations
+    bool bottoms_learn = true;       // the net computes gradients of the bottoms
+    bool accumulate = true;          // backward may be asked to add to gradients
+    int block = 0;                   // channels per block of the bottoms; 0: no blocks
+    bool gpu = false;                // run on TestGpu()
+    bool channels_last = false;      // layout of the bottoms; requires gpu
+    DType stored = DType::kFloat32;  // type of the activations
     std::string ToString() const;
   };
+  // What a run computed.
   struct Result {
     std::vector<Shape> shapes;
     std::vector<std::vector<double>> tops, bottom_grads, param_grads, params;
-    // Of parameters, when a second pass adds to the first.
+    // Parameter gradients after a second pass that adds to the first.
     std::vector<std::vector<double>> added_grads;
     double loss = 0;
     int64_t padding_in_use = 0;
@@ -123,14 +133,14 @@ class LayerCase {
   std::string layer_;
   std::vector<Input> inputs_;
   std::vector<std::pair<int, std::vector<double>>> params_;
-  std::vector<double> top_gradient_;  // of top 0, when given
+  std::vector<double> top_gradient_;  // of top 0; empty: the probe's gradient
   bool keep_filled_ = false, in_place_ = false, as_loss_ = false, no_gradient_ = false;
   Phase phase_ = TRAIN;
   int tops_ = 1, read_ = 1 << 30, passes_ = 1;
   double narrow_tolerance_ = 4;
 };
 
-// Parses, filters and understands a net; for tests of graphs and plans.
+// Parses `text`, filters it by phase and builds its graph. For tests of graphs and plans.
 Graph GraphFromText(const std::string& text, Phase phase = TRAIN,
                     std::optional<DType> stored = std::nullopt);
 

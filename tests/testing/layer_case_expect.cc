@@ -1,4 +1,4 @@
-// The expectations of a LayerCase.
+// Expectations of a LayerCase.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 namespace doppio {
 namespace {
 
-// NaN is expected by NaN. `tolerance` is relative to the largest value, if that is above 1.
+// Compares element by element. NaN matches NaN. `tolerance` is relative to the largest absolute
+// value if that is above 1.
 void ExpectNear(const std::vector<double>& got, const std::vector<double>& want, double tolerance,
                 const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;
@@ -82,7 +83,7 @@ LayerCase& LayerCase::ExpectGradient(double step, double tolerance, double kink)
   mode.backward = false;
   const std::unique_ptr<Run> run = Build(mode);
   int checked = 0;
-  // `write` puts the changed values where the net finds them.
+  // `write` makes the changed values visible to the net.
   auto check = [&](std::vector<double> values, const std::vector<double>& gradient,
                    const auto& write, bool kinky, const std::string& what) {
     ASSERT_EQ(values.size(), gradient.size()) << layer_ << ": gradient of " << what;
@@ -184,8 +185,8 @@ LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   return *this;
 }
 
-// With activations in 16 bits, on every device: what single precision makes of the same bottoms,
-// but for the rounding of tops, gradients and what lies between.
+// Compares runs with 16-bit activations, on every device, with single precision on the same
+// bottoms. Results may differ by the rounding of tops, gradients and intermediate values.
 void LayerCase::ExpectNarrowAgrees() {
   const std::vector<Input> given = inputs_;
   for (DType type : {DType::kBFloat16, DType::kFloat16}) {

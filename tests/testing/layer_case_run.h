@@ -1,5 +1,5 @@
-// The net that a LayerCase runs: node 0 is the source of the bottoms, node 1 the layer, node 2 the
-// probe, if any.
+// The net that a LayerCase runs. Node 0 is the source of the bottoms, node 1 the layer, and node 2
+// the probe, if there is one.
 #ifndef DOPPIO_TESTS_TESTING_LAYER_CASE_RUN_H_
 #define DOPPIO_TESTS_TESTING_LAYER_CASE_RUN_H_
 
@@ -16,14 +16,15 @@ struct LayerCase::Run {
   std::unique_ptr<ParamStore> store;
   std::unique_ptr<Net> net;
   TestSource* source = nullptr;
-  TestProbe* probe = nullptr;  // null when nothing reads the tops
+  TestProbe* probe = nullptr;  // null if nothing reads the tops
 
   const Node& node() const { return net->graph().nodes[1]; }
   const KernelTensors& tensors() const { return net->plan().tensors[1]; }
   const Tensor& param(size_t i) const {
     return store->param(net->param_index(node().params[i])).value;
   }
-  // From the first random numbers and an empty state on, whatever ran before.
+  // Runs `passes` forward passes from the first random numbers and an empty carried state. Returns
+  // the loss of the last pass.
   double Forward(int passes) {
     double loss = 0;
     if (CarriesState* carrying = StateOf(net->kernel(1))) ForgetState(carrying);

@@ -9,7 +9,7 @@
 
 namespace doppio {
 
-// For GTEST_SKIP() where TestGpu() is null.
+// Message for GTEST_SKIP() if TestGpu() returns null.
 constexpr char kNoTestGpu[] = "no GPU: DOPPIO_TEST_GPU names none";
 
 // Returns the GPU whose index is in DOPPIO_TEST_GPU, set to be deterministic. Returns null if the
@@ -19,7 +19,7 @@ inline std::unique_ptr<Device> TestGpu() {
   const DeviceBackend* backend = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
   if (index == nullptr || backend == nullptr) return nullptr;
   std::unique_ptr<Device> gpu = backend->make(std::atoi(index));
-  gpu->set_deterministic(true);  // the bits of two runs are compared
+  gpu->set_deterministic(true);  // tests compare two runs bit by bit
   return gpu;
 }
 

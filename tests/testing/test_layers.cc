@@ -9,7 +9,7 @@ namespace doppio {
 
 namespace {
 
-// Where each element of a plain tensor lies in `layout`; not for opaque ones.
+// Returns the position of each row-major element in `layout`. Does not support opaque layouts.
 std::vector<int64_t> Places(const Shape& shape, const Layout& layout) {
   std::vector<int64_t> places(static_cast<size_t>(shape.count()));
   const int64_t channels = shape.rank() > 1 ? shape[1] : 1,
@@ -186,7 +186,8 @@ std::unique_ptr<Kernel> MakeSource(const KernelArgs& args) {
   return std::make_unique<TestSource>(args, kBlock);
 }
 
-// Under both engines' names, so that a net can be forced onto one engine.
+// Registers the layer under the names of both engines, so that a net can be restricted to one
+// engine.
 bool RegisterTestLayer(const std::string& name, const LayerType& type,
                        decltype(KernelType::make) make) {
   LayerTypes::Get().Add(name, type);
