@@ -9,12 +9,13 @@ using Found = std::vector<bool>;
 using Values = std::vector<double>;
 
 TEST(AveragePrecision, FollowsItsRule) {
-  // Precision 1, 1/2, 2/3, 1/2, 3/5 at recall 1/4, 1/4, 1/2, 1/2, 3/4.
+  // The precisions are 1, 1/2, 2/3, 1/2, 3/5 at the recalls 1/4, 1/4, 1/2, 1/2, 3/4.
   const Found found = {true, false, true, false, true};
   EXPECT_NEAR(AveragePrecision(PrecisionRule::kIntegral, found, 4), (1 + 2.0 / 3 + 0.6) / 4, 1e-12);
   EXPECT_NEAR(AveragePrecision(PrecisionRule::kElevenPoint, found, 4),
               (3 + 3 * 2.0 / 3 + 2 * 0.6) / 11, 1e-12);
-  // Precision 0, 1/2, 2/3 at recall 0, 1/2, 1: the last one is the largest at every recall.
+  // The precisions are 0, 1/2, 2/3 at the recalls 0, 1/2, 1. The last precision is the largest at
+  // every recall.
   EXPECT_NEAR(AveragePrecision(PrecisionRule::kMaxIntegral, {false, true, true}, 2), 2.0 / 3,
               1e-12);
   EXPECT_NEAR(AveragePrecision(PrecisionRule::kIntegral, {false, true, true}, 2),
@@ -37,9 +38,9 @@ std::vector<OutputValue> Rows(const Values& values) {
 }
 
 const Values kFirst = {
-    -1, 1, 2,   -1, -1, -1, 2,  1,   -1, -1,  // two objects and one
-    0,  1, 0.9, 1,  0,  0,  1,  0.5, 0,  1,   // of class 1, right and wrong
-    0,  2, 0.3, 0,  0,  -1, -1, 0,   0,  0};  // one that does not count, an empty row
+    -1, 1, 2,   -1, -1, -1, 2,  1,   -1, -1,  // numbers of objects: two of class 1, one of class 2
+    0,  1, 0.9, 1,  0,  0,  1,  0.5, 0,  1,   // detections of class 1: one right, one wrong
+    0,  2, 0.3, 0,  0,  -1, -1, 0,   0,  0};  // a detection that does not count, and an empty row
 const Values kSecond = {-1, 1, 1, -1, -1, -1, 2, 0, -1, -1, 3, 1, 0.7, 1, 0};
 
 TEST(DetectionScores, AreOfAllBatchesTogether) {
@@ -49,13 +50,14 @@ TEST(DetectionScores, AreOfAllBatchesTogether) {
   const auto blobs = scores.Compute(PrecisionRule::kIntegral);
   ASSERT_EQ(blobs.size(), 1u);
   EXPECT_EQ(blobs[0].blob, "eval");
-  // Right, right, wrong, of three objects; class 2 has an object that nothing found.
+  // Class 1 has three objects and the detections right, right, wrong. Class 2 has one object and no
+  // detection.
   EXPECT_NEAR(blobs[0].classes.at(1), 2.0 / 3, 1e-12);
   EXPECT_EQ(blobs[0].classes.at(2), 0);
   EXPECT_NEAR(blobs[0].mean, 1.0 / 3, 1e-12);
 }
 
-// Rank 0 of two that both have the same rows.
+// Simulates rank 0 of two ranks that hold the same rows.
 class Twin : public Communicator {
  public:
   int rank() const override { return 0; }

@@ -1,5 +1,5 @@
-// Updates whose norm and condition the device finds by itself: they have the bits of those that the
-// host has decided, and none happens where the condition does not hold.
+// Tests updates whose norm and condition the device computes by itself. The results must be bitwise
+// identical to updates decided on the host, and no update may happen if the condition is false.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ std::vector<ParamCase> Params() {
   return {{Shape{70001}, 1}, {Shape{3, 7}, 2, 0.5f}, {Shape{6}, 3, 1, 1, true, false}};
 }
 
-// A parameter store with gradients that differ from element to element, and its update.
+// A parameter store with a different gradient for each element, and its update.
 class Case {
  public:
   explicit Case(const std::string& solver)
@@ -99,14 +99,14 @@ TEST_F(DecidedUpdate, DoesNotHappenWhereGradientsAreNotFinite) {
   }
 }
 
-// As at the smallest loss scale.
+// This happens at the smallest loss scale.
 TEST_F(DecidedUpdate, HappensWhereGradientsAreOnlyWatched) {
   for (const std::string& solver : Solvers()) {
     Case c(solver);
     c.SetGradient(std::nan(""));
     c.update.RunDecided(0.1, 0, 1, {true, false, false});
     EXPECT_FALSE(c.update.TakeVerdict());
-    c.device()->Synchronize();  // the update has run
+    c.device()->Synchronize();  // waits for the update
     EXPECT_EQ(c.update.LostParam(), 0) << solver;
   }
 }
@@ -127,7 +127,7 @@ TEST_F(DecidedUpdate, DoesNotHappenWhereALossIsNotFinite) {
         c.update.WatchLosses({loss}, first);
         gpu->Synchronize();
       };
-      // In the first or the second pass of an iteration.
+      // The loss is NaN in the first or in the second pass of an iteration.
       watch(second ? 1 : NAN, true);
       watch(second ? NAN : 1, false);
       c.update.RunDecided(0.1, 0, 2, {false, false, true});
@@ -140,7 +140,7 @@ TEST_F(DecidedUpdate, DoesNotHappenWhereALossIsNotFinite) {
   }
 }
 
-// The weight grows until the loss, its square, is infinite.
+// The weight grows until the loss, half its square, is infinite.
 TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
   const std::string solver = "base_lr: 1e9 lr_policy: 'fixed' max_iter: 100 display: 1";
   std::vector<std::string> errors;
@@ -155,7 +155,7 @@ TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
       ADD_FAILURE() << "the loss stayed finite";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ExitCode::kNonFinite);
-      errors.push_back(e.message().substr(0, e.message().find(", /")));  // without the place
+      errors.push_back(e.message().substr(0, e.message().find(", /")));  // without the location
     }
     weights.push_back(FirstWeight(trainer.get()));
     EXPECT_TRUE(std::isfinite(weights.back()));
@@ -164,7 +164,8 @@ TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
   EXPECT_EQ(weights[1], weights[0]);
 }
 
-// The host does not wait for the update before it looks, but no snapshot holds such weights.
+// The host does not wait for the update before it checks the weights, but no snapshot may contain
+// non-finite weights.
 TEST_F(DecidedUpdate, LosesWeightsBeforeTheNextSnapshot) {
   const std::string solver =
       "base_lr: 3e38 weight_decay: 1 lr_policy: 'fixed' max_iter: 3 snapshot: 1";

@@ -1,4 +1,4 @@
-// Updating each parameter while backward goes on changes no number, and needs less memory.
+// Tests that updating each parameter during backward changes no result and needs less memory.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,8 +8,8 @@
 namespace doppio {
 namespace {
 
-// Blocked and padded weights, statistics, a shared weight, a frozen layer, a bias without rate, and
-// one layer that no loss depends on.
+// Returns a net with blocked and padded weights, statistics, a shared weight, a frozen layer, a
+// bias with learning rate 0, and a layer that no loss depends on.
 std::string MixedNet() {
   return R"(name: "mixed"
     layer { name: "in" type: "DummyData" top: "x" top: "y"
@@ -94,7 +94,7 @@ TEST(EarlyUpdate, DecaysWhatHasNoGradient) {
 }
 
 TEST(EarlyUpdate, HoldsTheGradientsOfOneLayerAtATime) {
-  // Weights 128x128, 128x128 and 64x128, without bias.
+  // The weights are 128x128, 128x128 and 64x128, without bias.
   std::string net = R"(
     layer { name: "in" type: "DummyData" top: "x0" top: "y"
             dummy_data_param { shape { dim: 2 dim: 128 } shape { dim: 2 dim: 64 } } })";

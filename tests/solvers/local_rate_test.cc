@@ -1,4 +1,5 @@
-// Rates from norms: LARC, LARS and the trust ratio of LAMB, by hand, on every device.
+// Tests local learning rates (LARC, LARS and LAMB's trust ratio) against hand-computed numbers on
+// every device.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,24 +22,26 @@ class LocalRates : public testing::TestWithParam<MakeDevice> {
   }
 };
 
-// ||w|| = 2; with a gradient of 0.5 ||g|| = 1. The second has no gradient, the third no rate.
+// The first parameter has ||w|| = 2, and a gradient of 0.5 gives it ||g|| = 1. The second has no
+// gradient, and the third has no rate.
 std::vector<ParamCase> Three() { return {{Shape{4}, 1, 7}, {Shape{2}, 2, 7}, {Shape{3}, 5, 0}}; }
 
 TEST_P(LocalRates, LarcScalesTheRateByTheNorms) {
-  // eta 0.1 (1 - 0.5); 0.05 * 2 / 1 = 0.1 of the rate 0.5. Decay is no part of the norm; lr_mult is
-  // only looked at for 0.
+  // eta = 0.1 (1 - 0.5) = 0.05, so the ratio is 0.05 * 2 / 1 = 0.1 of the rate 0.5. Weight decay
+  // does not count in the norm, and lr_mult matters only if it is 0.
   ParamStoreCase c = Case(Three());
   Update update = MakeUpdate("momentum: 0.5 weight_decay: 1 larc: true larc_eta: 0.1", &c.store());
   c.SetGradient(0, 0.5);
   c.SetGradient(2, 0.5);
   update.Run(0.5, 0, 1);
   EXPECT_NEAR(c.Value(0, 3), 1 - 0.05 * 1.5, 1e-7);
-  EXPECT_NEAR(c.Value(1), 2 - 0.5 * 2, 1e-7);  // a norm of 0: the rate as it is
+  EXPECT_NEAR(c.Value(1), 2 - 0.5 * 2, 1e-7);  // a norm is 0, so the rate stays unchanged
   EXPECT_NEAR(c.Value(2), 5, 1e-12);
 }
 
 TEST_P(LocalRates, LarcMeasuresGradientsAsTheUpdateUsesThem) {
-  // 16 / (4 * 8) = 0.5 as above, then clipping to half of it: ||g|| = 0.5, a ratio of 0.2.
+  // The mean gradient is 16 / (4 * 8) = 0.5 as above. Clipping halves it, so ||g|| = 0.5 and the
+  // ratio is 0.2.
   ParamStoreCase c = Case({{Shape{4}, 1}});
   Update update =
       MakeUpdate("momentum: 0.5 larc: true larc_eta: 0.1 clip_gradients: 2", &c.store());
@@ -50,7 +53,8 @@ TEST_P(LocalRates, LarcMeasuresGradientsAsTheUpdateUsesThem) {
 }
 
 TEST_P(LocalRates, LarcClipsTheRateToTheNorms) {
-  // 0.1 * 2 / 1 = 0.2: less than the rate 0.5, not less than 0.125. A norm of 0 means 1.
+  // The local rate is 0.1 * 2 / 1 = 0.2, which is below the rate 0.5 and above 0.125. If a norm is
+  // 0, the local rate is 1.
   for (double rate : {0.5, 0.125}) {
     ParamStoreCase c = Case(Three());
     Update update =
@@ -64,7 +68,7 @@ TEST_P(LocalRates, LarcClipsTheRateToTheNorms) {
 }
 
 TEST_P(LocalRates, LarsCountsTheDecay) {
-  // 0.3 * 2 / (1 + 0.25 * 2) = 0.4 of the rate 0.5
+  // The ratio is 0.3 * 2 / (1 + 0.25 * 2) = 0.4 of the rate 0.5.
   ParamStoreCase c = Case(Three());
   Update update = MakeUpdate(
       "momentum: 0.9 weight_decay: 0.25 local_lr_auto: true local_gw_ratio: 0.3", &c.store());
@@ -76,7 +80,7 @@ TEST_P(LocalRates, LarsCountsTheDecay) {
 }
 
 TEST_P(LocalRates, WorkWithNesterov) {
-  // As LarcScalesTheRateByTheNorms; the first step is 1.5 h.
+  // The numbers are those of LarcScalesTheRateByTheNorms. Nesterov's first step is 1.5 h.
   ParamStoreCase c = Case(Three());
   Update update = MakeUpdate("type: 'Nesterov' momentum: 0.5 larc: true larc_eta: 0.1", &c.store());
   c.SetGradient(0, 0.5);
@@ -85,8 +89,8 @@ TEST_P(LocalRates, WorkWithNesterov) {
 }
 
 TEST_P(LocalRates, LambMovesByTheNormOfTheValues) {
-  // AdamW's direction (update_test) of the first element is 2/3, of the second 0; with the decay
-  // d = 2/3 + 0.1 and 0.1. ||w|| = sqrt(2); lr_mult counts.
+  // AdamW's direction (update_test) is 2/3 for the first element and 0 for the second. With weight
+  // decay, d = 2/3 + 0.1 and 0.1. ||w|| = sqrt(2), and lr_mult counts.
   ParamStoreCase c = Case({{Shape{2}, 1, 2}});
   Update update = MakeUpdate(
       "type: 'LAMB' momentum: 0.5 momentum2: 0.75 delta: 1 weight_decay: 0.1", &c.store());
@@ -98,7 +102,7 @@ TEST_P(LocalRates, LambMovesByTheNormOfTheValues) {
   const double w0 = 1 - step * d0, w1 = 1 - step * d1;
   EXPECT_NEAR(c.Value(0, 0), w0, 1e-7);
   EXPECT_NEAR(c.Value(0, 1), w1, 1e-7);
-  // m = 1 / (1 - 0.25), v = 1 / (1 - 0.5625)
+  // Now m = 1 / (1 - 0.25) and v = 1 / (1 - 0.5625).
   c.SetGradient(0, 0, 1);
   update.Run(0.05, 1, 1);
   const double e0 = 4. / 3 / (std::sqrt(16. / 7) + 1) + 0.1 * w0, e1 = 0.1 * w1;
@@ -120,8 +124,8 @@ TEST_P(LocalRates, LambTakesTheRateAsItIsWhereANormIsZero) {
   EXPECT_NEAR(c.Value(3), 7, 1e-12);  // statistics
 }
 
-// More than one chunk of any device, sizes that are no multiple of a vector, in single precision;
-// all at once, or each parameter by itself in backward's order.
+// Covers parameters larger than one chunk of any device, and sizes that are no multiple of a
+// vector, in single precision. Updates all parameters at once, or one by one in backward's order.
 TEST_P(LocalRates, SumOverWholeParameters) {
   for (const std::string solver :
        {"larc: true larc_eta: 0.5", "type: 'LAMB' momentum: 0.5 momentum2: 0.75 delta: 1"}) {
@@ -138,8 +142,8 @@ TEST_P(LocalRates, SumOverWholeParameters) {
       } else {
         update.Run(0.25, 0, 1);
       }
-      // All elements of a parameter are alike, so its norms cancel: LARC's step is
-      // 0.25 * 0.5 * |w|, LAMB's 0.25 |w|, against the gradient.
+      // All elements of a parameter are equal, so the norms cancel: the step is 0.25 * 0.5 * |w|
+      // for LARC and 0.25 |w| for LAMB, against the gradient.
       const double part = solver[0] == 'l' ? 0.125 : 0.25;
       EXPECT_NEAR(c.Value(0, 0), 0.5 - part * 0.5, 1e-6) << solver;
       EXPECT_NEAR(c.Value(0, 70000), 0.5 - part * 0.5, 1e-6) << solver;

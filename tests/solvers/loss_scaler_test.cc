@@ -37,7 +37,7 @@ TEST(LossScaler, DoublesAfterItsPatienceInARow) {
   EXPECT_TRUE(scaler.Judge(true));
   EXPECT_TRUE(scaler.Judge(true));
   EXPECT_EQ(scaler.scale(), 8);
-  EXPECT_FALSE(scaler.Judge(false));  // the count starts again
+  EXPECT_FALSE(scaler.Judge(false));  // resets the count
   EXPECT_TRUE(scaler.Judge(true));
   EXPECT_TRUE(scaler.Judge(true));
   EXPECT_EQ(scaler.scale(), 4);

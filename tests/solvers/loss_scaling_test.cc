@@ -1,5 +1,5 @@
-// A scaled loss gives the same training, and one whose gradients overflow skips updates until the
-// scale fits.
+// Tests that a scaled loss gives the same training run, and that a run whose gradients overflow
+// skips updates until the scale fits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,8 @@
 namespace doppio {
 namespace {
 
-// Two losses with weights of their own, of which a layer reads one; a shared weight; dropout.
+// Returns a net with two weighted losses, one of which another layer reads, a shared weight, and
+// dropout.
 std::string TwoLosses() {
   return R"(name: "two"
     layer { name: "in" type: "DummyData" top: "x" top: "y"
@@ -52,7 +53,7 @@ TrainerOptions With(const LossScaling& scaling) {
   return options;
 }
 
-// On the CPU, and with CUDA's code.
+// Calls f with the CPU, and with the test GPU if there is one.
 void OnDevices(const std::function<void(std::unique_ptr<Device> (*)())>& f) {
   f(&MakeCpuDevice);
   if (TestGpu() != nullptr) f(&TestGpu);
@@ -114,13 +115,14 @@ TEST(LossScaling, ShowsGradientsAsWithoutIt) {
   EXPECT_EQ(log.Count("[Backward] Layer ip, param blob 0 diff: 1"), 1);
 }
 
-// The weight starts at 1, the gradient is 4 w: too large for a float at 2^127 and 2^126.
+// Returns a net whose weight w starts at 1 and whose gradient is 4 w, which overflows a float at
+// the scales 2^127 and 2^126.
 std::string FourSquares() {
   std::string net = SquareNet();
   return net.replace(net.find("top: \"loss\""), 11, "top: \"loss\" loss_weight: 4");
 }
 
-// Its rate halves after two iterations.
+// The learning rate halves after two iterations.
 constexpr const char* kStep =
     "base_lr: 0.25 lr_policy: 'step' gamma: 0.5 stepsize: 2 momentum: 0.5 max_iter: 4 display: 1 ";
 
@@ -129,7 +131,8 @@ TEST(LossScaling, SkipsUpdatesUntilTheScaleFits) {
     for (const std::string more : {"", "iter_size: 2", "clip_gradients: 100"}) {
       TrainerCase c(FourSquares(), kStep + more, make());
       auto trainer = c.Make(With(Dynamic(std::ldexp(1.0f, 127))));
-      const int skips = more == "iter_size: 2" ? 3 : 2;  // two passes' sum
+      const int skips =
+          more == "iter_size: 2" ? 3 : 2;  // the sum of two passes overflows once more
       LogLines log;
       for (int i = 0; i < skips; ++i) {
         trainer->ForwardBackward();
@@ -144,7 +147,8 @@ TEST(LossScaling, SkipsUpdatesUntilTheScaleFits) {
               "scale now 4.25352959e+37"),
           1)
           << more;
-      // The third iteration has the rate of the third iteration: 0.125 * 4.
+      // Skipped updates count as iterations: the third iteration has rate 0.125, and 0.125 * 4 =
+      // 0.5 is subtracted.
       trainer->ForwardBackward();
       trainer->ApplyUpdate();
       EXPECT_EQ(FirstWeight(trainer.get()), 0.5f) << more;
@@ -229,7 +233,7 @@ TEST(LossScaling, ComesFromTheNetUnlessTheCallerKnowsBetter) {
   EXPECT_TRUE(without.Make()->loss_scaler().scaling().off());
 }
 
-// The scale goes up again every second update, so it overflows on both sides of the interruption.
+// The scale doubles every second update, so overflows occur before and after the interruption.
 TEST(LossScaling, GoesOnWhereItStoodWhenResumed) {
   for (const std::string more : {"type: 'SGD' momentum: 0.5 ",
                                  "type: 'Adam' momentum: 0.5 iter_size: 2 clip_gradients: 1 "}) {

@@ -55,7 +55,7 @@ TEST(LrPolicy, PolyReachesZeroAtMaxIter) {
 }
 
 TEST(LrPolicy, SigmoidIsHalfwayAtStepsize) {
-  // exp(-gamma) = 1/3.
+  // The gamma is chosen so that exp(-gamma) = 1/3.
   ExpectRates("base_lr: 1 lr_policy: 'sigmoid' gamma: 1.0986123 stepsize: 1", 9,
               {0.25, 0.5, 0.75, 0.9});
 }
@@ -83,7 +83,7 @@ TEST(LrPolicy, StepCountsItsStepsForSnapshots) {
 }
 
 TEST(LrPolicy, PolyEndsAtMinLr) {
-  // 0.2 + 0.8 (1 - i / 4)^2
+  // The rate is 0.2 + 0.8 (1 - i / 4)^2.
   ExpectRates("base_lr: 1 lr_policy: 'poly' power: 2 min_lr: 0.2", 4, {1, 0.65, 0.4, 0.25, 0.2});
 }
 
@@ -93,7 +93,7 @@ TEST(LrPolicy, NoRateFallsBelowMinLr) {
 }
 
 TEST(LrPolicy, RampsUpWithASquare) {
-  // 0.1 + 0.8 (i / 4)^2, then the policy of the iteration
+  // The rate is 0.1 + 0.8 (i / 4)^2, and then that of the policy.
   ExpectRates("base_lr: 0.9 lr_policy: 'fixed' rampup_interval: 4 rampup_lr: 0.1", 9,
               {0.1, 0.15, 0.3, 0.55, 0.9, 0.9});
   ExpectRates("base_lr: 1 lr_policy: 'poly' power: 1 rampup_interval: 2", 4, {0, 0.25, 0.5, 0.25});
@@ -105,7 +105,7 @@ TEST(LrPolicy, WarmsUpInALine) {
 }
 
 TEST(LrPolicy, TakesNoStepWhileItWarmsUp) {
-  // The steps of iterations 1 and 2 come at 3 and 4.
+  // The steps due in iterations 1 and 2 happen in iterations 3 and 4.
   ExpectRates(
       "base_lr: 1 lr_policy: 'multistep' gamma: 0.5 stepvalue: 1 stepvalue: 2 warmup_iter: 3", 9,
       {0, 1. / 3, 2. / 3, 0.5, 0.25, 0.25});
@@ -117,7 +117,7 @@ TEST(LrPolicy, MomentumFollowsTheRateWhileItWarmsUp) {
   for (size_t i = 0; i < factors.size(); ++i) {
     EXPECT_NEAR(WarmupMomentumFactor(param, static_cast<int64_t>(i)), factors[i], 1e-6) << i;
   }
-  // From a rate of 0, which leaves no history.
+  // A previous rate of 0 leaves no history.
   EXPECT_EQ(WarmupMomentumFactor(Parse("base_lr: 0.5 warmup_iter: 4"), 1), 1);
   EXPECT_EQ(WarmupMomentumFactor(Parse("base_lr: 0.5 rampup_interval: 4 rampup_lr: 0.1"), 1), 1);
 }
@@ -136,7 +136,7 @@ TEST(LrPolicy, CosineFallsAlongHalfAPeriod) {
 }
 
 TEST(LrPolicy, OnecycleRisesAndFalls) {
-  // From 0.25 to 1 in 2 iterations, to 0.2 in the other 4.
+  // The rate rises from 0.25 to 1 in 2 iterations, and falls to 0.2 in the other 4.
   const double root = std::sqrt(0.5);
   ExpectRates("base_lr: 1 lr_policy: 'onecycle' gamma: 0.25 stepsize: 2 min_lr: 0.2", 6,
               {0.25, 0.625, 1, 0.6 + 0.4 * root, 0.6, 0.6 - 0.4 * root, 0.2});
@@ -144,8 +144,9 @@ TEST(LrPolicy, OnecycleRisesAndFalls) {
 
 constexpr const char* kPlateau =
     "base_lr: 1 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 plateau_winsize: 3";
-// A minimum in iteration 0; none for 2 iterations, so a step in 2; a minimum in 3; none for 3
-// iterations, so the last step in 6.
+// Iteration 0 has a minimum. No new minimum follows for 2 iterations, so the rate steps in
+// iteration 2. Iteration 3 has a new minimum, and none follows for 3 iterations, so the last step
+// is in iteration 6.
 const std::vector<float> kLosses = {1, 2, 1.5f, 0.9f, 1, 1, 1, 2, 2, 2, 2};
 const std::vector<double> kPlateauRates = {1, 1, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25};
 
@@ -201,7 +202,7 @@ TEST(LrPolicy, SaysWhichFieldsAreMissing) {
   EXPECT_NE(
       PolicyMistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1").find("needs plateau_winsize"),
       std::string::npos);
-  // Only the stages' own rates can do without.
+  // Only multifixed without a warm-up works without base_lr, because all its rates are in stagelr.
   EXPECT_EQ(PolicyMistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5"), "accepted");
   EXPECT_NE(PolicyMistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5 warmup_iter: 2")
                 .find("base_lr is missing"),

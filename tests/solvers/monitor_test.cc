@@ -1,4 +1,4 @@
-// Which round of tests is the best, and when patience ends.
+// Tests which round of tests counts as the best, and when patience runs out.
 #include "solvers/trainer/monitor.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(Monitor, TakesLessThanDeltaForTheBestButForNoGain) {
   Monitor monitor({{true, "accuracy"}, 2, 0.125});
   EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
   EXPECT_TRUE(monitor.Judge(Tests(0.5625), 10));
-  EXPECT_TRUE(monitor.Judge(Tests(0.65625), 20));  // by more than delta since the last gain
+  EXPECT_TRUE(monitor.Judge(Tests(0.65625), 20));  // above the last gain by more than delta
   EXPECT_TRUE(monitor.Judge(Tests(0.703125), 30));
   EXPECT_FALSE(monitor.Exhausted());
   EXPECT_TRUE(monitor.Judge(Tests(0.78125), 40));

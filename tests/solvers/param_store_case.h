@@ -1,4 +1,4 @@
-// A store of parameters without a net, for tests of updates: values and gradients given as numbers.
+// A parameter store without a net, for tests of updates. Tests set values and gradients as numbers.
 #ifndef DOPPIO_TESTS_SOLVERS_PARAM_STORE_CASE_H_
 #define DOPPIO_TESTS_SOLVERS_PARAM_STORE_CASE_H_
 
@@ -20,7 +20,7 @@ struct ParamCase {
   bool gradient = true;
 };
 
-// Layers "a", "b", ... with one parameter each.
+// A store for layers "a", "b", ... with one parameter each.
 class ParamStoreCase {
  public:
   explicit ParamStoreCase(const std::vector<ParamCase>& cases, DType dtype = DType::kFloat64,
@@ -41,7 +41,7 @@ class ParamStoreCase {
       graph.params.push_back(param);
     }
     const std::vector<int> indices = store_.Resolve(graph);
-    // Backward finishes the last layer first.
+    // Backward completes the last layer first.
     store_.Place(true, std::vector<int>(indices.rbegin(), indices.rend()));
     store_.Allocate();
     for (size_t i = 0; i < cases.size(); ++i)
@@ -50,6 +50,7 @@ class ParamStoreCase {
 
   ParamStore& store() { return store_; }
 
+  // Sets all elements of a parameter's gradient.
   void SetGradient(int param, double gradient) {
     for (int64_t i = 0; i < store_.param(param).grad.count(); ++i) SetGradient(param, i, gradient);
   }
@@ -77,6 +78,7 @@ class ParamStoreCase {
   ParamStore store_;
 };
 
+// Returns an update for the solver in `solver`, a prototxt text.
 inline Update MakeUpdate(const std::string& solver, ParamStore* store) {
   SolverParameter param;
   const FieldPlaces places = ParseText(solver, "solver.prototxt", &param);

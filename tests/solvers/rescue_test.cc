@@ -1,4 +1,4 @@
-// Tests that a training that ends with an error first saves its last whole iteration.
+// Tests that a training run that ends with an error first saves its last complete iteration.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-// Twelve gray images of 2x2 pixels in a folder of their own, listed with their labels.
+// Twelve gray images of 2x2 pixels in a new folder, listed with their labels.
 class Images {
  public:
   Images() {
@@ -58,7 +58,7 @@ TEST(Rescue, SavesTheLastWholeIterationWhenARecordIsBad) {
   for (const std::string more : {"", "iter_size: 2"}) {
     TrainerCase c(images.Net(), kShortTraining);
     const std::string model = ReadFile(c.Make({}, more)->Solve().model_file);
-    images.Damage(9);  // of the fifth batch
+    images.Damage(9);  // an image of the fifth batch
     TrainerCase broken(images.Net(), kShortTraining);
     const int64_t whole = more.empty() ? 4 : 2;
     EXPECT_NE(FailureOf(broken.Make({}, more).get()).find(images.Path(9)), std::string::npos);
@@ -74,7 +74,7 @@ TEST(Rescue, TriesASnapshotOnceMoreThatHasFailed) {
   TrainerCase c(SquareNet(), "base_lr: 0.1 lr_policy: 'fixed' max_iter: 9 snapshot: 3");
   ASSERT_EQ(mkdir(c.State(3).c_str(), 0777), 0);
   EXPECT_NE(FailureOf(c.Make().get()).find("cannot write '" + c.State(3)), std::string::npos);
-  // The failure may be noticed in any of these iterations.
+  // The trainer may notice the failure in any of these iterations.
   const bool saved = FileExists(c.State(4)) || FileExists(c.State(5)) || FileExists(c.State(6));
   EXPECT_TRUE(saved);
   EXPECT_FALSE(FileExists(c.Model(3)));

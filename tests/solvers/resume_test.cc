@@ -1,4 +1,4 @@
-// A run that stops and goes on ends as the uninterrupted one, byte for byte.
+// Tests that a run that stops and resumes ends with the same bytes as an uninterrupted run.
 #include <gtest/gtest.h>
 
 #include "tests/solvers/trainer_case.h"
@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-// Random data and dropout: everything that depends on counters.
+// A net with random data and dropout, whose results depend on all random counters.
 std::string RandomNet() {
   return R"(name: "random"
     layer { name: "in" type: "DummyData" top: "x" top: "y"
@@ -20,8 +20,8 @@ std::string RandomNet() {
     layer { name: "loss" type: "EuclideanLoss" bottom: "out" bottom: "y" top: "loss" })";
 }
 
-// Sequences that no batch begins: only the carried states, of the train and the test net, tell what
-// came before.
+// Returns a net whose sequences never begin inside a batch. The results therefore depend on the
+// carried states of the train net and the test net.
 std::string RecurrentNet(const std::string& type) {
   return R"(name: "recurrent"
     layer { name: "in" type: "DummyData" top: "x" top: "y" top: "cont"
@@ -34,7 +34,8 @@ std::string RecurrentNet(const std::string& type) {
     layer { name: "loss" type: "EuclideanLoss" bottom: "h" bottom: "y" top: "loss" })";
 }
 
-// Stopped at the `stop_poll`-th poll: each test asks twice, each iteration once.
+// Stops the run at poll number `stop_poll`, resumes it, and compares with a whole run. Each test
+// polls twice, and each iteration once.
 void ExpectSameBytes(const std::string& rule, int stop_poll, int64_t stop_iteration,
                      const std::string& net = RandomNet()) {
   const std::string solver =
@@ -75,7 +76,7 @@ TEST(Resume, RepeatsATestThatWasInterrupted) { ExpectSameBytes("type: 'SGD'", 6,
 TEST(Resume, GoesOnInTheMiddleOfSequences) {
   for (const char* type : {"LSTM", "RNN"}) {
     ExpectSameBytes("type: 'SGD'", 8, 4, RecurrentNet(type));
-    // In the middle of a test.
+    // This poll is in the middle of a test.
     ExpectSameBytes("type: 'SGD'", 6, 2, RecurrentNet(type));
   }
 }
@@ -101,7 +102,7 @@ TEST(Resume, SaysWhereASequenceIsLost) {
   EXPECT_EQ(log.Count("layer 'r' starts a new sequence: the snapshot has no state of rank 0"), 1);
 }
 
-// The rates of a run whose loss decides on them, in one piece or stopped after `stop` iterations.
+// Returns the rates of a plateau run, either in one piece or stopped after `stop` iterations.
 std::vector<double> PlateauRates(int64_t stop, const char* format, std::string* weights) {
   TrainerCase c(RandomNet(),
                 "base_lr: 0.05 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
@@ -137,8 +138,8 @@ TEST(Resume, KeepsWhatAPlateauRemembers) {
   }
 }
 
-// Two epochs of 50 shuffled and mirrored digits in batches of 8: 13 iterations; tests are whole
-// passes over 20.
+// A run over two epochs of 50 shuffled and mirrored digits in batches of 8 has 13 iterations. Each
+// test is a whole pass over 20 digits.
 const char* DigitsNet() {
   return R"(name: "digits"
     layer { name: "data" type: "Data" top: "x" top: "label" include { phase: TRAIN }
@@ -151,7 +152,7 @@ const char* DigitsNet() {
     layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" })";
 }
 
-// Losses of the iterations of one Solve.
+// Returns the loss of each iteration of one Solve.
 std::vector<double> Losses(TrainerCase* c, TrainerOptions options, TrainResult* result) {
   std::vector<double> losses;
   options.on_iteration = [&](const Progress& p) { losses.push_back(p.loss); };
@@ -183,12 +184,12 @@ TEST(Resume, EndsAfterTheSameSamplesWithAnotherBatch) {
   TrainerOptions options;
   options.resume = c.State(5);
   options.batch = 16;
-  // 5 iterations have seen 40 of 100 samples; 60 are left.
+  // The first 5 iterations have seen 40 of 100 samples, so 60 are left.
   EXPECT_EQ(c.Make(options, "max_epoch: 2")->schedule().max_iter, 5 + 4);
   options.batch = 5;
   const TrainResult result = c.Make(options, "max_epoch: 2")->Solve();
   EXPECT_EQ(result.iteration, 5 + 12);
-  // Iterations of both batches count.
+  // The samples of both batch sizes count.
   options.resume = result.state_file;
   options.batch = 8;
   EXPECT_EQ(c.Make(options, "max_epoch: 3")->schedule().max_iter, 17 + 7);
@@ -250,7 +251,7 @@ TEST(Resume, CountsBatchesWhenTheStateIsCaffes) {
 }
 
 TEST(Resume, StartsTheDataAnewWhenTold) {
-  // Without learning, a loss tells which batch it is of.
+  // With learning rate 0, each batch has its own loss.
   TrainerCase c(DigitsNet(), "base_lr: 0 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
   TrainResult whole, resumed;
   const std::vector<double> all = Losses(&c, {}, &whole);
@@ -261,7 +262,7 @@ TEST(Resume, StartsTheDataAnewWhenTold) {
 }
 
 TEST(Resume, StartsNewSequencesWithTheData) {
-  // A batch of 8 digits is 8 steps of one stream, and cont is 1 everywhere.
+  // A batch of 8 digits is 8 steps of one sequence, because cont is always 1.
   const std::string net = R"(
     layer { name: "data" type: "Data" top: "x" top: "label" data_param { backend: DIGITS size: 50 batch_size: 8 } }
     layer { name: "cont" type: "DummyData" top: "cont"

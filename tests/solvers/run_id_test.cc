@@ -17,7 +17,7 @@ TEST(RunId, TellsRunsWithOtherNumbersApart) {
   EXPECT_NE(IdOf("base_lr: 0.2 lr_policy: 'fixed' max_iter: 4 snapshot: 2"), id);
   EXPECT_NE(IdOf("base_lr: 0.1 lr_policy: 'fixed' max_iter: 4 iter_size: 2"), id);
   TrainerOptions options;
-  options.seed = 7;  // the file's
+  options.seed = 7;  // same as in the solver file
   EXPECT_EQ(IdOf("base_lr: 0.1 lr_policy: 'fixed' max_iter: 4", options), id);
   options.seed = 8;
   EXPECT_NE(IdOf("base_lr: 0.1 lr_policy: 'fixed' max_iter: 4", options), id);

@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-// `iterations` as LoadSolver takes them from test_iter.
+// Returns a schedule. `iterations` is the test_iter of each test net, as LoadSolver reads it.
 Schedule Make(const std::string& text, const SourceSize& train,
               const std::vector<SourceSize>& tests = {}, int64_t iterations = kWholePass,
               const TrainingDone& done = {}) {
@@ -40,7 +40,7 @@ TEST(Schedule, TakesIterationsAsTheyAre) {
 }
 
 TEST(Schedule, CountsEpochsInIterationsRoundedUp) {
-  // 105 samples in batches of 10, two per iteration: 5.25 iterations an epoch.
+  // An epoch has 105 samples in batches of 10, two batches per iteration: 5.25 iterations.
   const Schedule s =
       Make("max_epoch: 4 test_epoch: 1 snapshot_epoch: 2 iter_size: 2", {105, 10}, {{7, 7}});
   EXPECT_EQ(s.max_iter, 21);
@@ -49,7 +49,8 @@ TEST(Schedule, CountsEpochsInIterationsRoundedUp) {
 }
 
 TEST(Schedule, CountsTheSamplesThatATrainingHasBehindIt) {
-  // With 4 ranks: 101 iterations of 256. Now 2 ranks: the rest of 60 000 in batches of 128.
+  // The first 101 iterations had 4 ranks and 256 samples each. Now 2 ranks read the rest of 60 000
+  // samples in batches of 128.
   const Schedule s =
       Make("max_epoch: 1 test_epoch: 1", {60000, 128}, {{7, 7}}, kWholePass, {101, 101 * 256});
   EXPECT_EQ(s.max_iter, 101 + 267);

@@ -65,7 +65,7 @@ TEST(SnapshotWriter, WritesTheNumbersOfTheMomentItWasAsked) {
   }
 }
 
-// As Caffe's snapshot_diff: not the gradient, which is w.
+// Like Caffe's snapshot_diff, stores the amount subtracted instead of the gradient, which is w.
 TEST(SnapshotWriter, WritesWhatTheLastUpdateSubtracted) {
   TrainerCase c(SquareNet(), "momentum: 0.5 base_lr: 0.1 lr_policy: 'fixed' max_iter: 2");
   c.Make({}, "snapshot_diff: true")->Solve();
@@ -97,11 +97,11 @@ TEST(SnapshotWriter, WritesAtOnceWhenThereIsNoMemoryForACopy) {
   const auto trainer = c.Make();
   SnapshotContents contents =
       ContentsOf(trainer.get(), NamesOfSnapshot(c.Prefix(), 0, false), false);
-  // More than there are addresses, and than a file takes.
+  // The tensor is larger than the address space and than any file.
   contents.history[0] =
       Tensor({Shape{int64_t{1} << 45}, DType::kFloat32, Layout()}, contents.history[0].raw);
   SnapshotWriter writer;
-  EXPECT_THROW(writer.Write(contents), FileError);  // not only when it is waited for
+  EXPECT_THROW(writer.Write(contents), FileError);  // Write itself throws, before any Wait
   EXPECT_FALSE(FileExists(c.Model(0)));
   EXPECT_FALSE(FileExists(c.State(0)));
   writer.Wait();
@@ -120,7 +120,7 @@ TEST(SnapshotWriter, WaitsForTheOneBefore) {
       FileError);
 }
 
-// The folder of a run's snapshots goes away after the first iteration.
+// The snapshot folder disappears after the first iteration.
 TEST(SnapshotWriter, EndsTheTrainingWhenItFails) {
   TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 100000 snapshot: 2");
   const std::string folder = DirName(c.Prefix()), moved = folder.substr(0, folder.size() - 1) + "-";

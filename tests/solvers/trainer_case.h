@@ -1,4 +1,5 @@
-// Trainings of small nets written as text: files in a fresh folder, log lines and results in hand.
+// Trains small nets given as text. The files are in a new folder, and tests can read the log lines
+// and results.
 #ifndef DOPPIO_TESTS_SOLVERS_TRAINER_CASE_H_
 #define DOPPIO_TESTS_SOLVERS_TRAINER_CASE_H_
 
@@ -17,7 +18,7 @@
 
 namespace doppio {
 
-// Collects the text of log lines while it lives.
+// Collects the text of all log lines during its lifetime.
 class LogLines : public google::LogSink {
  public:
   LogLines() { google::AddLogSink(this); }
@@ -26,7 +27,7 @@ class LogLines : public google::LogSink {
             const char* message, size_t length) override {
     lines.emplace_back(message, length);
   }
-  // How many lines contain `text`.
+  // Returns the number of lines that contain `text`.
   int Count(const std::string& text) const {
     int count = 0;
     for (const std::string& line : lines) count += line.find(text) != std::string::npos;
@@ -35,9 +36,10 @@ class LogLines : public google::LogSink {
   std::vector<std::string> lines;
 };
 
+// Builds trainers for one net and one solver.
 class TrainerCase {
  public:
-  // `solver` without net and snapshot_prefix.
+  // `solver` is prototxt text without net and snapshot_prefix.
   TrainerCase(const std::string& net, const std::string& solver,
               std::unique_ptr<Device> device = MakeCpuDevice())
       : solver_(solver), device_(std::move(device)) {
@@ -47,11 +49,11 @@ class TrainerCase {
     SetNet(net);
   }
 
-  // For trainers that are made later.
+  // Replaces the net for trainers that are built later.
   void SetNet(const std::string& net) { WriteFileAtomically(folder_ + "net.prototxt", net); }
 
-  // More fields for the solver (they may repeat what was given: the last one counts, by an
-  // override).
+  // Builds a trainer. `more` adds fields to the solver; it may repeat fields, and the last value
+  // counts.
   std::unique_ptr<Trainer> Make(TrainerOptions options = {}, const std::string& more = "") {
     const std::string path = folder_ + "solver.prototxt";
     WriteFileAtomically(path, "net: '" + folder_ + "net.prototxt'\nsnapshot_prefix: '" + Prefix() +
@@ -73,7 +75,7 @@ class TrainerCase {
   std::unique_ptr<Device> device_;
 };
 
-// One weight w that starts at 1 and a loss of w^2 / 2, so that the gradient is w.
+// Returns a net with one weight w, initially 1, and the loss w^2 / 2, so that the gradient is w.
 inline std::string SquareNet() {
   return R"(name: "square"
     layer { name: "in" type: "DummyData" top: "x" top: "zero"

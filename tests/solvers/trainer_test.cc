@@ -43,7 +43,7 @@ TEST(Trainer, KeepsBlobsAndGradientsOnDemand) {
   for (const Edge& edge : trainer->train_net().graph().edges) {
     EXPECT_TRUE(trainer->train_net().Blob(edge.name)) << edge.name;
   }
-  // Backward may be asked to add: both passes start at the same weight.
+  // Backward can be asked to add to the gradient. Both passes start at the same weight.
   Net& net = trainer->train_net();
   const Param& weight = trainer->params().params()[0];
   net.Forward();
@@ -62,7 +62,7 @@ TEST(Trainer, WritesTheLinesThatParsersOfCaffeLogsKnow) {
   LogLines log;
   trainer->Solve();
   std::vector<std::string> lines = log.lines;
-  // Times differ from run to run.
+  // Removes times, which differ from run to run.
   for (std::string& line : lines) {
     const size_t open = line.find(" ("), close = line.find("iters)");
     if (close != std::string::npos) line.replace(open, close + 6 - open, " (TIME)");
@@ -89,7 +89,7 @@ TEST(Trainer, WritesTheLinesThatParsersOfCaffeLogsKnow) {
 }
 
 TEST(Trainer, ShowsTheMeanOfTheLastLosses) {
-  // Losses 1/2, 1/8, 1/32; two are averaged.
+  // The losses are 1/2, 1/8 and 1/32, and the mean covers two of them.
   TrainerCase c(SquareNet(), std::string(kFixed) + " display: 1 average_loss: 2");
   LogLines log;
   c.Make()->Solve();
@@ -143,7 +143,7 @@ TEST(Trainer, TellsProgressAfterEachUpdate) {
   EXPECT_GT(seen[1].images_per_second, 0);
 }
 
-// Answers the n-th poll, counted from 1, with a request.
+// Returns options that answer poll number n, counted from 1, with a request.
 TrainerOptions AskAt(int n, Request request) {
   TrainerOptions options;
   options.poll = [n, request, polls = 0]() mutable {
@@ -169,7 +169,7 @@ TEST(Trainer, StopsWithoutASnapshotWhenNoneIsWantedAfterTraining) {
   EXPECT_EQ(c.Make(AskAt(1, Request::kSnapshotStop))->Solve().state_file, c.State(1));
 }
 
-// The schedule says a snapshot at 0, where none was made.
+// The schedule has a snapshot at iteration 0, but none was taken there.
 TEST(Trainer, StopsWithASnapshotInItsFirstTest) {
   TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 5 test_interval: 2 snapshot: 2");
   const TrainResult result = c.Make(AskAt(1, Request::kStop))->Solve();
@@ -189,7 +189,8 @@ TEST(Trainer, SnapshotsOnRequestAndGoesOn) {
 TEST(Trainer, StopsWithinATest) {
   TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 5 test_interval: 2");
   LogLines log;
-  // Five polls in the test at 0, two after iterations, the eighth in the test at 2.
+  // There are five polls in the test at iteration 0 and two after iterations. The eighth and ninth
+  // are in the test at iteration 2.
   const TrainResult result = c.Make(AskAt(9, Request::kStop))->Solve();
   EXPECT_TRUE(result.stopped);
   EXPECT_EQ(result.iteration, 2);
@@ -198,7 +199,8 @@ TEST(Trainer, StopsWithinATest) {
 }
 
 TEST(Trainer, StopsWithASnapshotInATestThatNoIterationOfThisRunCameBefore) {
-  // Iterations 0 and 2 are due for a snapshot, but no update was made that would have written it.
+  // The schedule has snapshots at iterations 0 and 2, but this run made no update that would have
+  // written them.
   TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 5 test_interval: 2 snapshot: 2");
   EXPECT_EQ(c.Make(AskAt(1, Request::kStop))->Solve().state_file, c.State(0));
   c.Make()->Solve();
@@ -234,7 +236,7 @@ TEST(Trainer, ReportsMistakesOfPolicyAndRuleTogether) {
 }
 
 TEST(Trainer, RefusesAFolderThatIsNotThereBeforeItOpensData) {
-  SolverSpec spec;  // its net is empty
+  SolverSpec spec;  // with an empty net
   spec.param.set_base_lr(1);
   spec.param.set_lr_policy("fixed");
   spec.param.set_max_iter(1);
@@ -272,8 +274,9 @@ TEST(Trainer, StartsFromWeightsAndTheFlagsWinOverTheSolvers) {
 }
 
 TEST(Trainer, AsksAPlateauForTheRateOfTheLossThatItHasJustSeen) {
-  // w = 1, -1, 1 at rate 2, whose losses are no new minima; a step in iteration 2 leads to w = 0, a
-  // minimum in iteration 3; none for 2 iterations, so the next step is in 5.
+  // At rate 2, w is 1, -1, 1, whose losses are no new minima. A step in iteration 2 leads to w = 0,
+  // a minimum in iteration 3. No new minimum follows for 2 iterations, so the next step is in
+  // iteration 5.
   TrainerCase c(SquareNet(),
                 "base_lr: 2 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
                 "plateau_winsize: 2 max_iter: 6");
@@ -286,7 +289,8 @@ TEST(Trainer, AsksAPlateauForTheRateOfTheLossThatItHasJustSeen) {
   EXPECT_EQ(FirstWeight(trainer.get()), 0);
 }
 
-// Each BatchNorm without statistics multiplies by 1 / sqrt(eps) in the first test.
+// Returns a net with `layers` BatchNorms. Each one multiplies by 1 / sqrt(eps) in the first test,
+// because its statistics are empty.
 std::string BatchNormNet(int layers) {
   std::string net = R"(
     layer { name: "in" type: "DummyData" top: "x" top: "y"
@@ -304,7 +308,7 @@ TEST(Trainer, HintsAtEmptyStatisticsWhereTheFirstTestIsNotFinite) {
   const std::string solver =
       "base_lr: 0.01 lr_policy: 'fixed' max_iter: 30 test_iter: 1 test_interval: 30";
   TrainerOptions options;
-  options.stop_at_nonfinite = true;  // a test does not end the training
+  options.stop_at_nonfinite = true;  // must not apply to the scores of a test
   LogLines log;
   TrainerCase deep(BatchNormNet(20), solver);
   const TrainResult result = deep.Make(options)->Solve();
@@ -316,7 +320,7 @@ TEST(Trainer, HintsAtEmptyStatisticsWhereTheFirstTestIsNotFinite) {
                 "(layers 'bn1', 'bn2', 'bn3' and 17 more). test_initialization: false leaves "
                 "this test out"),
       1);
-  // A net whose scores are finite needs no hint, nor does one that leaves the test out.
+  // A net with finite scores gets no hint, and neither does a run without this test.
   TrainerCase shallow(BatchNormNet(2), solver);
   shallow.Make(options)->Solve();
   deep.Make(options, "test_initialization: false")->Solve();

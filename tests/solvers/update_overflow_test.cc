@@ -1,5 +1,5 @@
-// What an update says of gradients and values that are not finite, and that it takes a loss scale
-// out, on every device.
+// Tests how updates treat non-finite gradients and values, and that they remove the loss scale, on
+// every device.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,8 @@ class UpdateOverflow : public testing::TestWithParam<MakeDevice> {
   }
 };
 
-// More than one chunk of any device; sizes that are no multiple of a vector.
+// Returns parameters larger than one chunk of any device, with sizes that are no multiple of a
+// vector.
 std::vector<ParamCase> TwoParams() { return {{Shape{70001}, 1}, {Shape{3, 7}, 2}}; }
 
 TEST_P(UpdateOverflow, FindsOneGradientWhereverItIs) {
@@ -53,7 +54,7 @@ TEST_P(UpdateOverflow, LooksAtNoGradientThatIsNotThere) {
 TEST_P(UpdateOverflow, ClipsByTheNormThatItFoundAndNotByAnOldOne) {
   ParamStoreCase c = Case({{Shape{1}, 1}, {Shape{1}, 1}});
   Update update = MakeUpdate("clip_gradients: 1", &c.store());
-  for (double size : {8.0, 16.0}) {  // norms 40 and 80, 10 and 20 without the loss scale
+  for (double size : {8.0, 16.0}) {  // norms 40 and 80; without the loss scale 10 and 20
     c.SetGradient(0, 3 * size);
     c.SetGradient(1, 4 * size);
     update.set_loss_scale(4);
@@ -74,14 +75,14 @@ TEST_P(UpdateOverflow, ClipsByTheNormThatItFoundAndNotByAnOldOne) {
 }
 
 TEST_P(UpdateOverflow, TakesTheLossScaleOut) {
-  // (6 / 8 / iter_size 3) and decay 0.5: 1 - 0.5 (0.25 + 0.5)
+  // The gradient is 6 / 8 / iter_size 3 = 0.25, and the decay is 0.5: 1 - 0.5 (0.25 + 0.5).
   ParamStoreCase c = Case({{Shape{5}, 1}});
   Update update = MakeUpdate("weight_decay: 0.5", &c.store());
   update.set_loss_scale(8);
   c.SetGradient(0, 6);
   update.Run(0.5, 0, 3);
   EXPECT_FLOAT_EQ(static_cast<float>(c.Value(0, 4)), 0.625f);
-  // One by one as well: 0.625 - 0.5 (0.75 + 0.3125)
+  // An update of single parameters also removes the scale: 0.625 - 0.5 (0.75 + 0.3125).
   update.Begin(0.5, 1);
   update.Ready(0);
   update.Finish();
@@ -100,7 +101,8 @@ TEST_P(UpdateOverflow, TellsTheFirstParameterThatIsLost) {
       update.Run(0.1, 1, 1);
       c.store().device()->Synchronize();
       EXPECT_EQ(update.LostParam(), 0) << gradient << " at " << element;
-      // The arena is in backward's order, and a later run does not make it forget.
+      // The arena is in backward's order, so parameter 2 comes first. A later run must not clear
+      // it.
       c.SetGradient(2, element, gradient);
       c.SetGradient(0, element, 0);
       update.Run(0.1, 2, 1);

@@ -11,8 +11,8 @@
 namespace doppio {
 namespace {
 
-// One parameter of one element that starts at `start`: its values after an update with each of the
-// gradients.
+// Checks the value of a parameter with one element, which starts at `start`, after an update with
+// each of the gradients.
 void ExpectValues(const std::string& solver, double rate, double start,
                   const std::vector<double>& gradients, const std::vector<double>& values,
                   DType dtype = DType::kFloat64) {
@@ -26,7 +26,7 @@ void ExpectValues(const std::string& solver, double rate, double start,
 }
 
 TEST(Update, SgdKeepsTheRateInItsHistory) {
-  // h = 0.1, 0.15, 0.175
+  // The history is h = 0.1, 0.15, 0.175.
   ExpectValues("type: 'SGD' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.9, 0.75, 0.575});
   ExpectValues("type: 'SGD' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.9, 0.75, 0.575}, DType::kFloat32);
 }
@@ -60,30 +60,30 @@ TEST(Update, PutsItsStepsInTheGradientsPlaceForSnapshotDiff) {
 }
 
 TEST(Update, NesterovLooksAhead) {
-  // h = 0.1, 0.15, 0.175; steps 1.5 h' - 0.5 h = 0.15, 0.175, 0.1875
+  // The history is h = 0.1, 0.15, 0.175, and the steps 1.5 h' - 0.5 h are 0.15, 0.175, 0.1875.
   ExpectValues("type: 'Nesterov' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.85, 0.675, 0.4875});
 }
 
 TEST(Update, AdaGradSumsSquares) {
-  // h = 9, 25, 169; steps 3/4, 4/6, 12/14
+  // The history is h = 9, 25, 169, and the steps are 3/4, 4/6, 12/14.
   ExpectValues("type: 'AdaGrad' delta: 1", 1, 5, {3, 4, 12},
                {5 - 0.75, 5 - 0.75 - 2. / 3, 5 - 0.75 - 2. / 3 - 6. / 7});
 }
 
 TEST(Update, RmsPropAveragesSquares) {
-  // h = 0.25 g^2 + 0.75 h = 1, 1, 1; steps 0.1 g / (1 + 1)
+  // The history is h = 0.25 g^2 + 0.75 h = 1, 1, 1, and the steps are 0.1 g / (1 + 1).
   ExpectValues("type: 'RMSProp' rms_decay: 0.75 delta: 1", 0.1, 1, {2, 1, -1}, {0.9, 0.85, 0.9});
 }
 
 TEST(Update, AdaDeltaScalesByPastSteps) {
-  // h = 3, 6, 9; d = g sqrt((1 + u) / (1 + h)); u = 0, 0.75, 1.5 before each step
+  // h = 3, 6, 9 and d = g sqrt((1 + u) / (1 + h)), where u = 0, 0.75, 1.5 before each step.
   const double w1 = 10 - std::sqrt(6) / 2, w2 = w1 - 1.5, w3 = w2 - std::sqrt(3);
   ExpectValues("type: 'AdaDelta' momentum: 0.5 delta: 1", 1, 10, {std::sqrt(6), 3, std::sqrt(12)},
                {w1, w2, w3});
 }
 
 TEST(Update, AdamCorrectsItsBias) {
-  // m = 1, 1, 1; v = 1, 1, 1; corrections sqrt(1 - 0.75^t) / (1 - 0.5^t) from t = 1
+  // m = 1, 1, 1 and v = 1, 1, 1. The corrections are sqrt(1 - 0.75^t) / (1 - 0.5^t) from t = 1.
   const double w1 = 2 - 0.5, w2 = w1 - std::sqrt(0.4375) / 0.75 / 2,
                w3 = w2 - std::sqrt(0.578125) / 0.875 / 2;
   ExpectValues("type: 'Adam' momentum: 0.5 momentum2: 0.75 delta: 1", 1, 2, {2, 1, 1},
@@ -91,13 +91,13 @@ TEST(Update, AdamCorrectsItsBias) {
 }
 
 TEST(Update, SagKeepsNoRateInItsHistory) {
-  // h = 0.5, 0.75, 0.875
+  // The history is h = 0.5, 0.75, 0.875.
   ExpectValues("type: 'SAG' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.95, 0.875, 0.7875});
 }
 
 TEST(Update, AdamWDecaysBesideItsDirection) {
-  // m = 1, 1; v = 1, 1; without bias m = 1 / 0.5, 1 / 0.75 and v = 1 / 0.25, 1 / 0.4375;
-  // directions 2 / (2 + 1) and 4/3 / (sqrt(16 / 7) + 1)
+  // m = 1, 1 and v = 1, 1. Without bias, m = 1 / 0.5, 1 / 0.75 and v = 1 / 0.25, 1 / 0.4375. The
+  // directions are 2 / (2 + 1) and 4/3 / (sqrt(16 / 7) + 1).
   const double w1 = 2 - 0.5 * (2. / 3 + 0.1 * 2),
                w2 = w1 - 0.5 * (4. / 3 / (std::sqrt(16. / 7) + 1) + 0.1 * w1);
   ExpectValues("type: 'AdamW' momentum: 0.5 momentum2: 0.75 delta: 1 weight_decay: 0.1", 0.5, 2,
@@ -105,7 +105,8 @@ TEST(Update, AdamWDecaysBesideItsDirection) {
 }
 
 TEST(Update, AdamWDecaysWithBothMultipliers) {
-  // Rate 0.25 * 2, decay 0.1 * 3; L1 pulls at the sign. Gradients of 0 move nothing else.
+  // The rate is 0.25 * 2 and the decay 0.1 * 3. L1 decays by the sign. Zero gradients cause no
+  // other change.
   ParamStoreCase c({{Shape{1}, -4, 2, 3}, {Shape{1}, -4, 2, 0}, {Shape{1}, -4, 0, 3}});
   Update l2 = MakeUpdate("type: 'AdamW' weight_decay: 0.1", &c.store());
   l2.Run(0.25, 0, 1);
@@ -118,7 +119,8 @@ TEST(Update, AdamWDecaysWithBothMultipliers) {
 }
 
 TEST(Update, FollowsThePoliciesOfMomentumAndDecay) {
-  // Momenta 0.5 and 0.7, decays 0 and 0.25: h = 0.1, then 0.07 + 0.1 (1 + 0.25 * 0.9)
+  // The momenta are 0.5 and 0.7, and the decays 0 and 0.25: h = 0.1, and then 0.07 + 0.1 (1 + 0.25
+  // * 0.9).
   ParamStoreCase c({{Shape{1}, 1}});
   Update update = MakeUpdate(
       "max_iter: 4 momentum: 0.5 momentum_policy: 'poly' max_momentum: 0.9 momentum_power: 1 "
@@ -134,7 +136,7 @@ TEST(Update, FollowsThePoliciesOfMomentumAndDecay) {
 }
 
 TEST(Update, CorrectsTheMomentumOfSgdWhileTheRateWarmsUp) {
-  // Rates 0.1 and 0.2: the history of 0.1 counts as if it were 0.2.
+  // The rates are 0.1 and 0.2. SGD rescales the history of rate 0.1 to rate 0.2; Nesterov does not.
   for (const std::string rule : {"SGD", "Nesterov"}) {
     ParamStoreCase c({{Shape{1}, 1}});
     Update update = MakeUpdate("type: '" + rule +
@@ -152,7 +154,7 @@ TEST(Update, CorrectsTheMomentumOfSgdWhileTheRateWarmsUp) {
 }
 
 TEST(Update, DecaysWeightsWithBothMultipliers) {
-  // Rate 0.5 * 2 = 1, decay 0.1 * 2 = 0.2.
+  // The rate is 0.5 * 2 = 1, and the decay is 0.1 * 2 = 0.2.
   ParamStoreCase c({{Shape{1}, 1, 2, 2}});
   Update update = MakeUpdate("weight_decay: 0.1", &c.store());
   c.SetGradient(0, 1);
@@ -168,7 +170,8 @@ TEST(Update, L1DecaysByTheSign) {
 }
 
 TEST(Update, ClipsTheSumThenDividesThenDecays) {
-  // Norm 5 over both, clip 1: 1/5; iter_size 2: 1/10. Decay 0.5 is added after that.
+  // The norm over both parameters is 5, and clipping to 1 gives a factor of 1/5. With iter_size 2
+  // the factor is 1/10. The decay of 0.5 is added after that.
   ParamStoreCase c({{Shape{1}, 1}, {Shape{1}, 1}});
   Update update = MakeUpdate("clip_gradients: 1 weight_decay: 0.5", &c.store());
   c.SetGradient(0, 3);
@@ -236,7 +239,7 @@ TEST(Update, ExportsAllFirstSlotsThenAllSecondOnes) {
 }
 
 TEST(Update, GoesOnFromImportedHistory) {
-  // As in SgdKeepsTheRateInItsHistory, interrupted after the first update.
+  // The numbers are those of SgdKeepsTheRateInItsHistory, interrupted after the first update.
   ParamStoreCase c({{Shape{1}, 0.9}});
   Update update = MakeUpdate("momentum: 0.5", &c.store());
   update.ImportHistory({{Shape{1, 1, 1, 1}, {0.1f}}}, "a.solverstate");
@@ -266,7 +269,7 @@ TEST(Update, RefusesTheHistoryOfAnotherNetOrRule) {
             std::string::npos);
 }
 
-// More elements than one thread's chunk, odd sizes, several multipliers.
+// Returns parameters larger than one thread's chunk, with odd sizes and several multipliers.
 std::vector<ParamCase> ManyParams() {
   return {
       {Shape{70001}, 0.5}, {Shape{3, 7}, -1, 2, 0}, {Shape{1}, 2}, {Shape{33000}, 0.25, 0.5, 3}};

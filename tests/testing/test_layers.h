@@ -8,7 +8,6 @@
 // - TestSourceLast, only on a GPU: like TestSource, but tops are stored with channels last.
 // - TestProbe: a loss, computed as a fixed combination of its bottoms with a different weight for
 //   each element.
-//   TestProbe    A loss: a fixed combination of its bottoms with a different weight per element.
 #ifndef DOPPIO_TESTS_TESTING_TEST_LAYERS_H_
 #define DOPPIO_TESTS_TESTING_TEST_LAYERS_H_
 

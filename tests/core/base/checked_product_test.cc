@@ -22,7 +22,8 @@ TEST(CheckedProduct, RefusesNegativeExtents) {
 }
 
 TEST(CheckedProduct, RefusesProductsThatWrapAround) {
-  // 2^64 + 64, and 3 times the inverse of 3: as 64 bits they are 64 and 1.
+  // The products are 2^64 + 64, and 3 times the inverse of 3 modulo 2^64. In 64 bits they wrap to
+  // 64 and 1.
   EXPECT_EQ(CheckedProduct({64, 536838145, 536903681}), std::nullopt);
   EXPECT_EQ(CheckedProduct(std::vector<uint64_t>{3, 0xaaaaaaaaaaaaaaab}), std::nullopt);
   EXPECT_EQ(CheckedProduct({int64_t{1} << 32, int64_t{1} << 32, 0}), std::nullopt);

@@ -1,6 +1,6 @@
 // Tests constants that g++ 12.2 changes when it generates code for AVX-512 without further options
 // (see tools/bazel/constants_probe.cc): blocks of 32 and 64 bytes whose words are equal, except for
-// zeros in the highest ones.
+// zeros in the highest words.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace doppio {
 namespace {
 
-// Not inlined, so that the compiler cannot compute the text itself.
+// Not inlined, so that the compiler cannot compute the text at compile time.
 template <class T>
 [[gnu::noinline]] std::string Text(const T* values, size_t count) {
   asm volatile("" : : "r"(values) : "memory");

@@ -33,7 +33,7 @@ TEST(KindOfContent, KnowsCaffesBinaryFiles) {
   EXPECT_EQ(KindOfContent("\n\x05LeNet\xa2\x06\x10"), ContentKind::kNet);
   EXPECT_EQ(KindOfContent("\n\x05LeNet\x12\x10"), ContentKind::kNet);  // V1
   EXPECT_EQ(KindOfContent("\xa2\x06\x10"), ContentKind::kNet);
-  // Iteration 500, a varint of two bytes.
+  // The iteration is 500, which takes a varint of two bytes.
   EXPECT_EQ(KindOfContent(Bytes({8, 0xf4, 3, 0x12, 12}) + "a.caffemodel"),
             ContentKind::kSolverState);
   EXPECT_EQ(KindOfContent(Bytes({8, 1, 0x10, 3, 0x18, 32})), ContentKind::kMean);

@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-// An empty folder of its own for each test, with '/' at the end.
+// Returns a new empty folder, with a trailing '/'.
 std::string Folder() {
   std::string path = testing::TempDir() + "/aside_XXXXXX";
   EXPECT_NE(mkdtemp(&path[0]), nullptr);

@@ -64,7 +64,7 @@ TEST_F(FileTest, SaysWhichFileAndWhy) {
   }
 }
 
-// Writes "once" into a new fifo, for as many readers as open it meanwhile.
+// A fifo whose writer thread writes "once" for as many readers as open it meanwhile.
 class PipeTest : public FileTest {
  protected:
   void SetUp() override {
@@ -78,7 +78,7 @@ class PipeTest : public FileTest {
   }
   void TearDown() override { writer_.join(); }
 
-  // Each test has a path of its own, because a pipe's content is kept by path.
+  // The path differs between tests, because the content of a pipe is cached by path.
   const std::string path_ =
       Path(std::string("pipe_") + testing::UnitTest::GetInstance()->current_test_info()->name());
   std::thread writer_;
@@ -112,7 +112,7 @@ TEST_F(PipeTest, IsRefusedByReadersThatSeek) {
                                          "' is a pipe, and an HDF5 file cannot be read from a "
                                          "pipe; write it to a file first");
   }
-  EXPECT_EQ(ReadFile(path_), "once");  // lets the writer end
+  EXPECT_EQ(ReadFile(path_), "once");  // unblocks the writer
 }
 
 TEST_F(FileTest, ReadsTheHeadOfAFile) {

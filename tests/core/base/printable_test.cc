@@ -14,13 +14,13 @@ TEST(Printable, KeepsTextInAnyLanguage) {
 
 TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(Printable(std::string("a\0b\x1b[31m\r\x7f", 10)), "a\\x00b\\x1b[31m\\x0d\\x7f");
-  EXPECT_EQ(Printable("\xc2\x9b"), "\\xc2\\x9b");  // U+009B, which begins a terminal's commands
+  EXPECT_EQ(Printable("\xc2\x9b"), "\\xc2\\x9b");  // U+009B introduces terminal commands
 }
 
 TEST(Printable, EscapesWhatIsNoUtf8) {
   EXPECT_EQ(Printable("caf\xe9!"), "caf\\xe9!");
   EXPECT_EQ(Printable("\xc0\xaf\xff"), "\\xc0\\xaf\\xff");
-  EXPECT_EQ(Printable("\xed\x95"), "\\xed\\x95");  // the begin of a character of three bytes
+  EXPECT_EQ(Printable("\xed\x95"), "\\xed\\x95");  // first two bytes of a three-byte character
 }
 
 TEST(Printable, IsWhatMessagesAre) {

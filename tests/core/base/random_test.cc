@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-// Known answers of philox4x32-10 published with the Random123 library.
+// Known answers of philox4x32-10, published with the Random123 library.
 TEST(Philox, GivesThePublishedKnownAnswers) {
   const Random4 zero = Philox(0, 0, 0);
   EXPECT_EQ(zero.v[0], 0x6627e8d5u);
@@ -39,7 +39,7 @@ TEST(Random, HasTheMomentsOfItsDistributions) {
     normal += z;
     normal2 += z * z;
   }
-  // Five standard errors.
+  // The tolerances are five standard errors.
   EXPECT_NEAR(uniform / n, 0.5, 5 * std::sqrt(1.0 / 12 / n));
   EXPECT_NEAR(uniform2 / n, 1.0 / 3, 5 * std::sqrt(4.0 / 45 / n));
   EXPECT_NEAR(normal / n, 0, 5 / std::sqrt(n));

@@ -70,7 +70,7 @@ TEST(Threads, DivideTheCoresAmongRanks) {
     EXPECT_EQ(RankCores(), 1);
   }
   EXPECT_EQ(RankCores(), all);
-  UseAllCores();  // for the next test: a share may leave its thread pinned
+  UseAllCores();  // resets the pinning for the next test
 }
 
 TEST(Threads, AreLeftAloneWhereFewerThanCoresAreAsked) {

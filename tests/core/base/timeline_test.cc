@@ -17,7 +17,7 @@ TimelineSpan Span(const std::string& name, int64_t begin, int64_t end, int track
   return span;
 }
 
-// The lines of events that show spans.
+// Returns the lines of `events` that describe spans.
 std::vector<std::string> SpanLines(const std::string& events) {
   std::vector<std::string> lines;
   for (size_t begin = 0; begin < events.size();) {
@@ -71,9 +71,9 @@ TEST(Timeline, EscapesNames) {
   EXPECT_EQ(named("line\nand\x01"), R"("line\u000aand\u0001")");
   EXPECT_EQ(named("caf\xC3\xA9 \xE5\xB1\xA4 \xF0\x9F\x98\x80"),
             "\"caf\xC3\xA9 \xE5\xB1\xA4 \xF0\x9F\x98\x80\"");
-  EXPECT_EQ(named("\xFFx\xC3"), R"("\ufffdx\ufffd")");          // no first byte; cut off
-  EXPECT_EQ(named("\xC0\xAF"), R"("\ufffd\ufffd")");            // too long a form of '/'
-  EXPECT_EQ(named("\xED\xA0\x80"), R"("\ufffd\ufffd\ufffd")");  // half of a pair of UTF-16
+  EXPECT_EQ(named("\xFFx\xC3"), R"("\ufffdx\ufffd")");  // invalid first byte; truncated character
+  EXPECT_EQ(named("\xC0\xAF"), R"("\ufffd\ufffd")");    // overlong encoding of '/'
+  EXPECT_EQ(named("\xED\xA0\x80"), R"("\ufffd\ufffd\ufffd")");  // a lone UTF-16 surrogate
 }
 
 TEST(Timeline, NestsOrSeparatesSpansOfATrack) {
@@ -122,7 +122,8 @@ TEST(Timeline, TakesSpansFromAllThreads) {
 }
 
 TEST(Timeline, MeasuresWhatGoesOnAtTheSameTime) {
-  // Together [0, 30) and [40, 50); others [5, 10), [20, 45).
+  // The union of the first list is [0, 30) and [40, 50), and that of the second is [5, 10) and [20,
+  // 45).
   const TimelineOverlap overlap =
       OverlapOf({Span("a", 0, 20), Span("b", 10, 30), Span("c", 40, 50)},
                 {Span("x", 20, 45), Span("y", 5, 10), Span("z", 6, 7)});

@@ -30,7 +30,8 @@ TEST(PlaceBlocks, KeepsBothWhenOneEndsWhereTheOtherBegins) {
 }
 
 TEST(PlaceBlocks, TakesTheSmallestGapThatFits) {
-  // 4096 | 512 at the end leave a hole of 2048 at time 5 once the middle has gone.
+  // The block of 2048 dies after time 4 and leaves a gap between the other two. The block of 512
+  // must use that gap.
   std::vector<Lifetime> blocks = {Block(4096, 0, 9), Block(2048, 0, 4), Block(1024, 0, 9),
                                   Block(512, 5, 9)};
   EXPECT_EQ(PlaceBlocks(&blocks), 4096 + 2048 + 1024);
@@ -84,7 +85,7 @@ TEST(PlaceBlocks, KeepsApartWhatReachesOutOfAHole) {
 }
 
 TEST(PlaceBlocks, SharesMemoryOfBlocksThatMeetOnlyInTheirHoles) {
-  // Two that take turns, and a third that is alive when neither is.
+  // The first two blocks take turns, and the third lives while neither of them does.
   std::vector<Lifetime> blocks = {Block(512, {{0, 1}, {4, 5}, {9, 9}}),
                                   Block(512, {{2, 3}, {7, 8}}), Block(512, 6, 6)};
   EXPECT_EQ(PlaceBlocks(&blocks), 512);

@@ -1,5 +1,5 @@
-// A build with CUDA: what it has registered, what it says where there is no GPU, and the memory of
-// one.
+// Tests a build with CUDA: its registered backend, its behaviour without a GPU, and the memory of a
+// GPU.
 #include "core/device/device_cuda.h"
 
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ TEST(CudaDevice, SaysHowMuchMemoryIsLeft) {
   std::string why;
   const std::unique_ptr<Device> device = FirstGpu(&why);
   if (device == nullptr) GTEST_SKIP() << why;
-  device->Free(device->Allocate(1 << 20));  // a cache to give back
+  device->Free(device->Allocate(1 << 20));  // leaves a block in the cache, which can be released
   try {
     device->Allocate(int64_t{1} << 50);
     FAIL() << "a GPU with a PiB";
@@ -112,7 +112,7 @@ TEST(CudaDevice, SaysHowMuchMemoryIsLeft) {
     ExpectParts(e.message(),
                 {device->name(), "has no 1073741824 MiB left", "are free", "batch_size"});
   }
-  device->Free(device->Allocate(1 << 20));  // and it goes on
+  device->Free(device->Allocate(1 << 20));  // the device still works
 }
 
 TEST(CudaDevice, MayLoseADownloadThatNobodyWaitsFor) {
@@ -124,7 +124,7 @@ TEST(CudaDevice, MayLoseADownloadThatNobodyWaitsFor) {
   const Buffer from(device.get(), bytes);
   device->CopyFromHost(from.data(), sent.data(), bytes);
   device->MakeDownload(bytes)->Start(0, from.data(), bytes);
-  device->MakeDownload(bytes);  // nothing was started
+  device->MakeDownload(bytes);  // destroyed without Start
   const std::unique_ptr<Download> kept = device->MakeDownload(bytes);
   kept->Start(0, from.data(), bytes);
   EXPECT_EQ(std::memcmp(kept->Wait(), sent.data(), static_cast<size_t>(bytes)), 0);
@@ -172,7 +172,7 @@ TEST(CudaDevice, GoesOnWhereWorkCannotBeRecorded) {
   const std::unique_ptr<Device> device = FirstGpu(&why);
   if (device == nullptr) GTEST_SKIP() << why;
   const std::function<void()> synchronise = [&] { device->Synchronize(); };
-  // As a net throws it.
+  // Adds the context that a net adds.
   const std::function<void()> named = [&] {
     try {
       device->Synchronize();

@@ -18,7 +18,7 @@ TEST(CpuDevice, GivesZeroedAlignedMemoryAndTakesItBack) {
     std::memset(memory, 1, static_cast<size_t>(bytes));
     device->Free(memory);
     EXPECT_EQ(device->bytes_in_use(), 0);
-    // The same block comes back, zeroed again.
+    // The device returns the same block, zeroed again.
     void* again = device->Allocate(bytes);
     EXPECT_EQ(again, memory);
     EXPECT_EQ(static_cast<char*>(again)[bytes - 1], 0);

@@ -1,6 +1,6 @@
-// Plays the driver's management library for tests: two GPUs, of which the second tells nothing but
-// its temperature. With OLD_DRIVER it lacks functions, and with FAKE_NVML_FAILS in the environment
-// it finds no driver.
+// A stand-in for NVML, the driver's management library, with two GPUs. The second GPU reports only
+// its temperature. With OLD_DRIVER defined, the library lacks functions. With FAKE_NVML_FAILS in
+// the environment, it finds no driver.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

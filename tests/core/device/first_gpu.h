@@ -1,4 +1,4 @@
-// The GPU that tests run on, where there is one.
+// Finds the GPU that tests run on, if there is one.
 #ifndef DOPPIO_TESTS_CORE_DEVICE_FIRST_GPU_H_
 #define DOPPIO_TESTS_CORE_DEVICE_FIRST_GPU_H_
 
@@ -10,8 +10,8 @@
 
 namespace doppio {
 
-// Null, and `why`, when this machine has none that can be used. A build without CUDA has no such
-// tests, so the backend is there.
+// Returns the first GPU. If the machine has no usable GPU, returns null and writes the reason to
+// `*why`. Only builds with CUDA compile such tests, so the backend is always registered.
 inline std::unique_ptr<Device> FirstGpu(std::string* why) {
   try {
     return DeviceBackends::Get().Find("CUDA")->make(0);

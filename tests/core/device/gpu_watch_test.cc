@@ -18,7 +18,7 @@ GpuReading Reading(double utilization, double celsius, double watts) {
   return reading;
 }
 
-// What a watch makes of these readings; it sees the last one until it is stopped.
+// Returns the summary of a watch that gets these readings. The summary is taken after the last one.
 GpuSummary SummaryOf(const std::vector<GpuReading>& readings) {
   std::atomic<size_t> next{0};
   std::atomic<bool> enough{false};
@@ -28,7 +28,7 @@ GpuSummary SummaryOf(const std::vector<GpuReading>& readings) {
   GpuWatch watch(
       [&] {
         while (!known) std::this_thread::yield();
-        // After the last one: what all before have come to.
+        // After the last reading, takes the summary of all readings.
         if (next == readings.size()) {
           if (!enough) last = self->Summary();
           enough = true;

@@ -1,4 +1,4 @@
-// Free memory of the host, from files as the kernel writes them.
+// Tests the free memory of the host, as computed from files in the kernel's format.
 #include "core/device/host_memory.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(FreeHostBytes, AreUnknownWhereNobodyTells) { EXPECT_EQ(FreeWith({}), -1); }
 TEST(FreeHostBytes, OfThisMachineAreKnown) { EXPECT_GT(FreeHostBytes(), 0); }
 
 TEST(FreeHostBytes, ObeyAGroupOfVersion2) {
-  // 4 used, of which 1 is pages of files: 8 - 3.
+  // 4 GiB are used, 1 GiB of them for file pages that can be reclaimed, so 8 - 3 GiB are free.
   EXPECT_EQ(
       FreeWith({{"/proc/meminfo", kHost},
                 {"/proc/self/cgroup", "0::/job\n"},
@@ -66,7 +66,7 @@ TEST(FreeHostBytes, ObeyAGroupOfVersion1) {
                       {"/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "2147483648\n"},
                       {"/sys/fs/cgroup/memory/job/memory.stat",
                        "cache 5\ntotal_inactive_file 1073741824\n"},
-                      // No limit, as version 1 writes it.
+                      // cgroup version 1 writes this number if there is no limit.
                       {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
                       {"/sys/fs/cgroup/memory/memory.usage_in_bytes", "3221225472\n"}}),
             3 * kGiB);

@@ -1,4 +1,4 @@
-// Blocks that wait on the host come back as they went.
+// Tests that blocks parked in host memory return unchanged.
 #include "core/device/host_store.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ void ExpectReturned(Device* device) {
   const Buffer small(device, kSmall * sizeof(float)), large(device, kLarge * sizeof(float));
   const std::unique_ptr<HostStore> store =
       MakeHostStore(device, {{small.data(), small.bytes()}, {large.data(), large.bytes()}});
-  // Twice, as from iteration to iteration.
+  // Runs twice, like two iterations.
   for (const float value : {1.0F, 5.0F}) {
     Write(device, small.data(), kSmall, value);
     Write(device, large.data(), kLarge, value + 1);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What ptxas makes of the kernels for sm_80 and sm_90: no spills, a budget of registers, 128-bit accesses where data is packed.
+"""Checks the kernels as ptxas compiles them for sm_80 and sm_90: no spills, a register budget, and 128-bit accesses to packed data.
 
-The toolkit's ptxas makes the code of each generation here, whatever was asked for at build time. Accesses are counted in the machine
-code where the toolkit has cuobjdump and nvdisasm, else in PTX, whose vectors of 16 bytes become one access each.
+The test runs the toolkit's ptxas for both generations, regardless of the build's settings. If the toolkit has cuobjdump and nvdisasm,
+accesses are counted in the machine code. Otherwise they are counted in PTX, where each 16-byte vector becomes one access.
 usage: kernel_code_test.py NVCC PTX...
 """
 import collections
@@ -19,11 +19,11 @@ sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios"))
 import junit  # noqa: E402
 
 GENERATIONS = ("sm_80", "sm_90")
-# 65,536 registers of a multiprocessor for blocks of 256 threads: with 64 each, four blocks run at once; with 128, two.
+# A multiprocessor has 65,536 registers. Four blocks of 256 threads fit with 64 registers per thread, and two with 128.
 REGISTERS, MOST_REGISTERS = 64, 128
-# The kernels between both budgets are at most this share of all.
+# Maximum fraction of the kernels that may exceed the first budget.
 LARGE = 0.1
-# Kernels that move packs of 16 bytes.
+# Names of the kernels that move packs of 16 bytes.
 PACKED = re.compile(r"elementwise4Body|UpdateChunks")
 
 Kernel = collections.namedtuple("Kernel", "name registers spilled wide")
@@ -37,7 +37,7 @@ def run(*command):
 
 
 def accesses_of_16_bytes(lines, header, access):
-    """Returns how many there are, by function."""
+    """Returns the number of 16-byte accesses by function."""
     wide, name = collections.Counter(), None
     for line in lines:
         found = re.search(header, line)
@@ -47,7 +47,7 @@ def accesses_of_16_bytes(lines, header, access):
 
 
 def kernels_of(toolkit, ptx, generation):
-    """Yields the kernels of a file of PTX, compiled for one generation."""
+    """Yields the kernels of a PTX file, compiled for one GPU generation."""
     with tempfile.TemporaryDirectory() as folder:
         cubin = os.path.join(folder, "a.cubin")
         said = run(toolkit + "/ptxas", "-v", "-O3", "-arch=" + generation, ptx, "-o", cubin).stderr

@@ -1,4 +1,4 @@
-// The CUDA kernels against the CPU's, which other tests compare with numbers by hand.
+// Compares the CUDA kernels with the CPU's, which other tests check against hand-computed numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ void ExpectNear(const std::vector<T>& got, const std::vector<T>& want, double to
   }
 }
 
-// Numbers on a device, `offset` elements after the start of a block.
+// Numbers in device memory, starting `offset` elements after the start of a block.
 template <class T>
 class OnDevice {
  public:
@@ -72,7 +72,7 @@ std::vector<float> Widened(const std::vector<T>& stored) {
   return values;
 }
 
-// With activations stored as T, which is `type`.
+// Runs a layer with activations stored as T, whose DType is `type`.
 template <class T>
 Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t offset, DType type) {
   LayerSpec spec;
@@ -89,7 +89,7 @@ Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t off
   args.tops = {type};
   args.backward = true;
   args.bottom_gradient = {true};
-  // The last one is the reference on the CPU.
+  // On the CPU, the last kernel is the reference.
   const std::unique_ptr<Kernel> kernel =
       KernelTypes::Get().For(spec.type(), device->kind()).back()->make(args);
 
@@ -169,7 +169,7 @@ TEST(CudaActivation, AgreesWithTheCpu) {
   }
 }
 
-// Whole packs, parts of one, and addresses at which none begins.
+// Covers whole packs, partial packs, and addresses that are not aligned to packs.
 TEST(CudaActivation, NeedsNoAlignment) {
   std::string why;
   const std::unique_ptr<Device> gpu = FirstGpu(&why);
@@ -193,8 +193,8 @@ TEST(CudaActivation, NeedsNoAlignment) {
   }
 }
 
-// Parameters of uneven sizes, one across two chunks, one at an odd place, one without a gradient;
-// gradients in another order.
+// Parameters of uneven sizes: one spans two chunks, one starts at an unaligned position, and one
+// has no gradient. The gradients are in another order.
 std::vector<UpdateSlice> Slices() {
   return {{0, 1, 10240, 1, 1, true},
           {64, 69, 64, 2, 0, true},

@@ -1,4 +1,4 @@
-// NVML, played by a library of the test's own.
+// Tests NVML with a stand-in library.
 #include "core/device/nvml.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 const char* const kFake = "tests/core/device/libfake_nvml.so";
 const char* const kOld = "tests/core/device/libold_nvml.so";
 
-// With a slash, so that the loader looks nowhere else.
+// The slash makes the loader use exactly this path.
 std::string Path(const std::string& file) { return "./" + file; }
 
 std::string MessageOf(const std::function<void()>& f) {

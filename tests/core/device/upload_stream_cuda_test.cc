@@ -19,7 +19,7 @@ void Send(UploadStream* uploads, char value, int64_t bytes = kBytes) {
   uploads->Send(bytes);
 }
 
-// Of the oldest batch.
+// Copies the oldest batch to the host and releases it.
 std::vector<char> Receive(UploadStream* uploads, Device* device, int64_t bytes = kBytes) {
   const Buffer copy(device, bytes);
   CopyOnDevice(device, copy.data(), uploads->Take(), bytes);
@@ -62,7 +62,7 @@ TEST(UploadStream, DropsWhatWasSentAndNotTaken) {
     Send(&uploads, static_cast<char>(i + 2));
     EXPECT_EQ(Receive(&uploads, gpu.get()), std::vector<char>(kBytes, static_cast<char>(i + 2)));
   }
-  Send(&uploads, 9);  // and ends with a batch on its way
+  Send(&uploads, 9);  // the stream is destroyed with this batch in flight
 }
 
 }  // namespace

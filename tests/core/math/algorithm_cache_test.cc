@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-// A folder of the test's own that does not exist yet.
+// Returns a file path inside a folder that does not exist yet.
 std::string NewFile(const std::string& test) {
   const std::string folder = testing::TempDir() + "/algorithm_cache_" + test;
   std::filesystem::remove_all(folder);
@@ -78,7 +78,7 @@ TEST(AlgorithmCache, IgnoresAFileThatMakesNoSense) {
 }
 
 TEST(AlgorithmCache, WorksWithoutAFile) {
-  // A folder cannot be replaced by a file, nor can there be one inside a file.
+  // A file cannot replace a folder, and cannot contain one.
   const std::string folder = NewFile("folder");
   std::filesystem::create_directories(folder);
   for (const std::string& file : {std::string(), folder, std::string("/dev/null/choices.json")}) {
@@ -101,7 +101,7 @@ TEST(AlgorithmCache, RemembersHowFarARaceHasCome) {
   EXPECT_EQ(found->compared, 3);
   EXPECT_FALSE(found->complete());
   ExpectChoice(&second, "whole", {5});
-  // Another process has finished it by the time that this one keeps something.
+  // Another process completes the file before this cache stores its next choice.
   AlgorithmCache other(file);
   other.Keep("cut short", {{6}});
   second.Keep("else", {{7}});

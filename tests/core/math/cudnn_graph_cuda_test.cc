@@ -1,5 +1,5 @@
-// cuDNN makes plans for a GPU that it is only told about, so here it tells whether it would compute
-// the graphs that we describe, and how. Whether it computes what is meant only a GPU can show.
+// cuDNN can make plans for a GPU from a description of it. These tests check without a GPU whether
+// cuDNN supports Doppio's graphs, and with which engines. Only a GPU can check the results.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace doppio {
 namespace {
 
-// An H200, in the words of cuDNN.
+// cuDNN's description of an H200.
 constexpr char kGpu[] =
     R"({"deviceName": "NVIDIA H200", "cudaDeviceId": 0, "pciDeviceId": 0, "deviceVer": 900,
   "driverVer": 13000, "multiProcessorCount": 132, "warpSize": 32, "maxGridSize": [2147483647, 65535, 65535],
@@ -35,7 +35,7 @@ class CudnnGraphs : public testing::Test {
       properties_->Finish("being told of a GPU");
     } catch (const DeviceError& e) {
       properties_.reset();
-      GTEST_SKIP() << e.message();  // none here, or an older one
+      GTEST_SKIP() << e.message();  // no cuDNN, or an older version
     }
   }
 
@@ -67,7 +67,7 @@ std::vector<NamedCase> Cases(DType type) {
       {"volume", Case({8, 32, 16, 16, 16}, {32, 32, 3, 3, 3}, {8, 32, 16, 16, 16}, 1, 1, 1, type)}};
 }
 
-// Those that need no driver; engines that are compiled when they are asked for do.
+// Returns the graphs that need no driver. Engines that compile at run time need one.
 std::vector<CudnnGraph> GraphsOf(const CudnnTarget& target, const CudnnConvolutionCase& c) {
   std::vector<CudnnGraph> graphs;
   graphs.push_back(CudnnGraph::Forward(target, c, {}));
@@ -138,8 +138,8 @@ TEST_F(CudnnGraphs, IgnoreAChoiceThatMakesNoSense) {
   }
 }
 
-// Which of these have a plan only a driver can tell; that they make sense, the library, and that
-// engines take them, the next test.
+// This test checks that the library accepts the graphs, and the next one that some engine does.
+// Only a driver can find out which graphs have a plan.
 TEST_F(CudnnGraphs, TakeATailAndGradientsInSinglePrecision) {
   for (DType type : {DType::kBFloat16, DType::kFloat16}) {
     for (const NamedCase& c : Cases(type)) {
@@ -153,8 +153,9 @@ TEST_F(CudnnGraphs, TakeATailAndGradientsInSinglePrecision) {
   }
 }
 
-// Engines that would compute a graph, or lack nothing but a driver to be compiled for it. Each is
-// asked by its number: advice leaves those out that lack one.
+// Returns the number of engines that support a graph, including those that only lack a driver to
+// compile it. Queries each engine by number, because cuDNN's heuristics leave out engines that lack
+// a driver.
 int EnginesFor(const CudnnGraph& graph) {
   int64_t all = 0;
   graph.operations().Get(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64, 1, &all);

@@ -1,4 +1,4 @@
-// Tests Blocking, and the behaviour of its functions with both supported versions of oneDNN.
+// Tests Blocking and its functions with both supported versions of oneDNN.
 #include "core/math/dnnl.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ dnnl::memory::desc Tagged(const Dims& dims, Tag tag) {
   return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, tag);
 }
 
-// Layouts of images, of weights, of weights in groups and of matrices, with blocks that are not
-// full and axes of extent 1.
+// Returns layouts of images, weights, grouped weights and matrices, including partial blocks and
+// axes of extent 1.
 std::vector<dnnl::memory::desc> Examples() {
   return {Tagged({2, 20, 3, 5}, Tag::abcd),
           Tagged({2, 20, 3, 5}, Tag::acdb),
@@ -112,7 +112,7 @@ TEST(LayoutOf, CountsTheElementsOfPaddedBlocks) {
   EXPECT_EQ(full.stored(), 2 * 32 * 3 * 5);
 }
 
-// A primitive's layout and the same layout by name are equal Layouts.
+// The layout of a primitive equals the same layout by name.
 TEST(LayoutOf, IsTheSameWhoeverMadeTheDescriptor) {
   const Dims ones{1, 1}, zeros{0, 0};
   const auto conv = DescribeForward<dnnl::convolution_forward>(

@@ -1,4 +1,4 @@
-// The GPU libraries that are opened at run time: what can be seen of them without a GPU.
+// Tests, without a GPU, the GPU libraries that Doppio opens at run time.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string MessageOf(const std::function<void()>& f) {
   return "no DeviceError";
 }
 
-// Why a library cannot be opened; empty when it can.
+// Returns the reason why a library cannot be opened, or "" if it can.
 std::string WhyNot(const std::string& file) {
   try {
     SharedLibrary(file, file);
@@ -39,7 +39,7 @@ bool HasGpu() {
   return asked && count > 0;
 }
 
-// A GPU as far as its libraries are asked, on a machine that has none.
+// A stand-in for a GPU, with just enough functions to load the GPU libraries.
 class NoGpu : public GpuDevice {
  public:
   ~NoGpu() override { DropAttached(); }
@@ -85,7 +85,7 @@ TEST(Cudnn, SaysThatItCannotStartWithoutAGpu) {
   EXPECT_EQ(message.find("cuDNN failed at its start: "), 0u) << message;
 }
 
-// It would look for them by name, and not in our folders.
+// cuDNN opens these libraries by name, and does not search Doppio's folders for them.
 TEST(Cudnn, FindsTheLibrariesThatItOpensByName) {
   const std::string missing = WhyNot("libcudnn.so.9");
   if (!missing.empty()) GTEST_SKIP() << missing;
@@ -96,7 +96,7 @@ TEST(Cudnn, FindsTheLibrariesThatItOpensByName) {
   }
 }
 
-// Descriptors are the host's business, so cuDNN itself tells whether they are right.
+// cuDNN creates descriptors on the host, so it can check them without a GPU.
 TEST(Cudnn, SeesTheConvolutionThatIsMeant) {
   const std::string missing = WhyNot("libcudnn.so.9");
   if (!missing.empty()) GTEST_SKIP() << missing;

@@ -1,5 +1,5 @@
-// What the CUDA code does to whole tensors, in all types, at addresses where packs fit and where
-// they do not.
+// Tests the CUDA operations on whole tensors in all types, at addresses that are aligned to packs
+// and at others.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-// n numbers, `offset` elements behind the start of a block.
+// n numbers in device memory, starting `offset` elements after the start of a block.
 template <class T>
 class Numbers {
  public:
@@ -36,7 +36,7 @@ class Numbers {
     return {TensorSpec{Shape{count()}, type, Layout()}, static_cast<T*>(buffer_.data()) + offset_};
   }
 
-  // value(i) at every i, and nothing changed around them.
+  // Checks that element i equals value(i), and that the memory around the numbers is unchanged.
   template <class F>
   void Expect(const F& value) {
     device_->CopyToHost(kept_.data(), buffer_.data(), Bytes());
@@ -61,11 +61,11 @@ class Numbers {
   Buffer buffer_;
 };
 
-// Exact in every type, and so are sums of two.
+// The values, and sums of two of them, are exact in every type.
 double X(int64_t i) { return static_cast<double>(i % 17) - 8; }
 double Y(int64_t i) { return static_cast<double>(i % 5) / 2; }
 
-// check(an element of the type, the type, elements, offset)
+// Calls check(zero, type, elements, offset) for each combination, where `zero` has the C++ type.
 template <class F>
 void InAllTypes(const F& check) {
   for (DType type : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16}) {

@@ -58,7 +58,7 @@ TEST(Filler, ConstantIsZeroUnlessSaid) {
 }
 
 TEST(Filler, FillsRowsOfALargerBlobAsTheWhole) {
-  // Rows of three, so that parts begin anywhere in the four numbers of a draw.
+  // The rows have three elements, so that parts begin at each of the four numbers of a draw.
   for (const char* text : {"type: 'uniform'", "type: 'gaussian'", "type: 'positive_unitball'",
                            "type: 'xavier'", "type: 'msra'"}) {
     const std::vector<float> whole = Filled(text, {7, 3});
@@ -82,16 +82,16 @@ TEST(Filler, GaussianHasMeanAndDeviation) {
   const Moments m = MomentsOf(Filled("type: 'gaussian' mean: 2 std: 0.5", {kMany}));
   EXPECT_NEAR(m.mean, 2, 0.01);
   EXPECT_NEAR(m.variance, 0.25, 0.005);
-  EXPECT_LT(m.min, 0.3);  // 3.4 deviations
+  EXPECT_LT(m.min, 0.3);  // 3.4 standard deviations
   EXPECT_GT(m.max, 3.7);
 }
 
 TEST(Filler, SparseGaussianKeepsTheGivenNumberPerOutput) {
-  // 5 of 20 outputs are connected to each input, on average.
+  // Each input connects to 5 of the 20 outputs on average.
   const std::vector<float> values = Filled("type: 'gaussian' std: 1 sparse: 5", {20, 10000});
   const auto zeros = std::count(values.begin(), values.end(), 0.0f);
   EXPECT_NEAR(static_cast<double>(zeros) / 200000, 0.75, 0.01);
-  // Independent of the values: those kept are still normal.
+  // The choice does not depend on the values, so the kept values are still normally distributed.
   EXPECT_NEAR(MomentsOf(values).variance, 0.25, 0.01);
 }
 
@@ -108,7 +108,7 @@ TEST(Filler, PositiveUnitballRowsSumToOne) {
 }
 
 TEST(Filler, XavierBoundFollowsTheFan) {
-  // Fan in 30*40 = 1200 per output, fan out 200*40/... = count / channels = 8000.
+  // The fan-in is 30*8*5 = 1200, and the fan-out is count / channels = 200*8*5 = 8000.
   const Shape shape{200, 30, 8, 5};
   const struct {
     const char* norm;
@@ -136,18 +136,19 @@ TEST(Filler, OneAxisHasItsCountAsFanOut) {
 }
 
 TEST(Filler, BilinearEvenKernel) {
-  // 4x4: f = 2, c = 0.75: the triangle is 1/4, 3/4, 3/4, 1/4.
+  // For a 4x4 kernel, f = 2 and c = 0.75, and the triangle is 1/4, 3/4, 3/4, 1/4.
   const float t[] = {0.25f, 0.75f, 0.75f, 0.25f};
   const std::vector<float> values = Filled("type: 'bilinear'", {2, 1, 4, 4});
   for (size_t i = 0; i < 32; ++i) EXPECT_FLOAT_EQ(values[i], t[i % 4] * t[i / 4 % 4]) << i;
 }
 
 TEST(Filler, BilinearOddKernel) {
-  // 3x3: f = 2, c = (2*2 - 1 - 0) / 4 = 0.75 as Caffe computes it: 1/4, 3/4, 3/4.
+  // For a 3x3 kernel, Caffe computes f = 2 and c = (2*2 - 1 - 0) / 4 = 0.75, which gives 1/4, 3/4,
+  // 3/4.
   const float even_f[] = {0.25f, 0.75f, 0.75f};
   std::vector<float> values = Filled("type: 'bilinear'", {1, 1, 3, 3});
   for (size_t i = 0; i < 9; ++i) EXPECT_FLOAT_EQ(values[i], even_f[i % 3] * even_f[i / 3]) << i;
-  // 5x5: f = 3, c = (6 - 1 - 1) / 6 = 2/3: 1/3, 2/3, 1, 2/3, 1/3.
+  // For a 5x5 kernel, f = 3 and c = (6 - 1 - 1) / 6 = 2/3, which gives 1/3, 2/3, 1, 2/3, 1/3.
   const float odd_f[] = {1 / 3.f, 2 / 3.f, 1, 2 / 3.f, 1 / 3.f};
   values = Filled("type: 'bilinear'", {1, 1, 5, 5});
   for (size_t i = 0; i < 25; ++i) EXPECT_NEAR(values[i], odd_f[i % 5] * odd_f[i / 5], 1e-6) << i;

@@ -1,4 +1,5 @@
-// Scaling the loss scales every gradient and nothing else, whatever gradients start from.
+// Tests that scaling the loss scales every gradient and nothing else, for every kind of loss that
+// gradients start from.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +18,8 @@ struct PassResult {
   std::vector<float> gradients;
 };
 
-// Forward and backward once for each of `scales`, in one net; data differs from pass to pass.
+// Runs forward and backward in one net, once for each of `scales`. The data differs from pass to
+// pass.
 std::vector<PassResult> Passes(const std::string& text, const std::vector<float>& scales,
                                Device* device) {
   ParamStore store(device, DType::kFloat32, 5);
@@ -41,13 +43,13 @@ std::vector<PassResult> Passes(const std::string& text, const std::vector<float>
   return passes;
 }
 
-// On the CPU, and with CUDA's code.
+// Calls f with the CPU, and with the test GPU if there is one.
 void OnDevices(const std::function<void(Device*)>& f) {
   f(MakeCpuDevice().get());
   if (const auto gpu = TestGpu()) f(gpu.get());
 }
 
-// Powers of two change no digit of a float.
+// The scales are powers of two, which do not change the mantissa of a float.
 void ExpectScaled(const std::string& text) {
   OnDevices([&](Device* device) {
     const std::vector<PassResult> plain = Passes(text, {1, 1, 1, 1, 1}, device);
@@ -66,7 +68,7 @@ void ExpectScaled(const std::string& text) {
   });
 }
 
-// From 5x7 random numbers to 5x3.
+// Returns a net that maps 5x7 random numbers to 5x3.
 std::string TwoLayers(const std::string& on_h = "") {
   return R"(
     layer { name: "in" type: "DummyData" top: "x" top: "y"
@@ -107,8 +109,8 @@ TEST(LossScale, ReachesALossThatAnotherLayerReads) {
                "power_param { power: 2 } }");
 }
 
-// The loss 1/2 is read with the factor 1e35, whose gradient is too large for a float at the second
-// scale.
+// Another layer reads the loss 1/2 with the factor 1e35. At the second scale, the gradient is too
+// large for a float.
 TEST(LossScale, DoesNotShowItsOverflowInTheLoss) {
   const std::string text = R"(
     layer { name: "in" type: "DummyData" top: "x" top: "zero"
@@ -121,8 +123,8 @@ TEST(LossScale, DoesNotShowItsOverflowInTheLoss) {
   OnDevices([&](Device* device) {
     const std::vector<PassResult> passes = Passes(text, {2, 1 << 24, 2}, device);
     EXPECT_FLOAT_EQ(static_cast<float>(passes[0].loss),
-                    0.5e35f);  // the loss's own weight is 1 at first
-    EXPECT_FLOAT_EQ(static_cast<float>(passes[1].loss), 1e35f);  // then 1e35
+                    0.5e35f);  // the loss's own weight is 1 in the first pass
+    EXPECT_FLOAT_EQ(static_cast<float>(passes[1].loss), 1e35f);  // then the weight is 1e35
     EXPECT_FALSE(std::isfinite(passes[1].gradients[0]));
     EXPECT_FLOAT_EQ(static_cast<float>(passes[2].loss), 1e35f);
     EXPECT_FLOAT_EQ(passes[2].gradients[0], 2e35f);

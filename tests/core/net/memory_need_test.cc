@@ -1,4 +1,5 @@
-// What does not fit is refused before anything is allocated, with a batch that does fit.
+// Tests that a net that does not fit into memory is refused before any allocation, with a batch
+// size that does fit.
 #include "core/net/plan/memory_need.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 namespace doppio {
 namespace {
 
-// The CPU, but for what it says is free.
+// The CPU with a given amount of free memory.
 class SmallDevice : public Device {
  public:
   explicit SmallDevice(int64_t free, DeviceKind kind = DeviceKind::kCpu)
@@ -58,7 +59,7 @@ std::string NetOf(int64_t batch) {
 }
 
 struct Attempt {
-  MemoryNeed need;  // of a plan that was made
+  MemoryNeed need;  // memory need of the plan, if one was made
   std::optional<std::string> refusal;
   int64_t peak = 0;
 };
@@ -82,7 +83,7 @@ Attempt Plan(const std::string& text, int64_t free, int history_slots = 0) {
   return attempt;
 }
 
-// The batch of "the largest batch that fits is about 40", or -1.
+// Returns the batch size in "the largest batch that fits is about 40", or -1.
 int64_t NamedBatch(const std::string& message) {
   std::smatch found;
   if (!std::regex_search(message, found, std::regex("batch that fits is about (\\d+), and")))
@@ -104,7 +105,7 @@ TEST(MemoryNeed, IsWhatIsAllocated) {
   options.device = &device;
   options.backward = true;
   const Net net(GraphFromText(NetOf(64)), options, &store);
-  // The device rounds each of five blocks up, at most to twice as much.
+  // The device rounds up each of the five blocks, at most to twice its size.
   EXPECT_GE(device.bytes_in_use(), net.plan().memory.now());
   EXPECT_LE(device.bytes_in_use(), 2 * net.plan().memory.now() + 5 * 64);
 }
@@ -117,7 +118,7 @@ TEST(MemoryNeed, IsNoMoreThanWithoutSharing) {
   }
 }
 
-// conv has 8 x 3 x 3 x 3 + 8 parameters, ip 3 x 648 + 3.
+// The layer conv has 8 x 3 x 3 x 3 + 8 parameters, and ip has 3 x 648 + 3.
 TEST(MemoryNeed, TellsValuesFromPadding) {
   const MemoryNeed need = Plan(NetOf(4), -1).need;
   EXPECT_EQ(need.unpadded_params, (224 + 1947) * 4);
@@ -156,8 +157,8 @@ TEST(MemoryNeed, NamesALargestBatchThatFits) {
   }
 }
 
-// No share of what a huge batch needs tells what a small one does: blocks are padded, and scratch
-// is what the kernels make of the batch.
+// The need of a small batch is not a fixed share of the need of a huge batch: blocks are padded,
+// and scratch memory depends on the kernels.
 TEST(MemoryNeed, NamesTheSameLargestBatchWhateverWasAskedFor) {
   const int64_t free = Plan(NetOf(300), -1).need.total();
   for (const int64_t batch : {1000LL, 600'000LL, 10'000'000LL, 12'345'677LL}) {
@@ -201,7 +202,7 @@ TEST(MemoryNeed, SaysEverythingInOneMessage) {
     need.CheckFits(45 << 20, device);
     FAIL() << "it fits";
   } catch (const MemoryShortage& e) {
-    // 25 MiB are fixed, and a row takes 10 MiB.
+    // 25 MiB are independent of the batch, and each row takes 10 MiB.
     EXPECT_EQ(e.message(),
               "train net tiny does not fit into the memory of small device: it needs 105.0 MiB "
               "(weights 10.0 MiB, gradients "

@@ -1,6 +1,6 @@
-// Computing activations again, or letting them wait in host memory, changes nothing but the memory:
-// losses, gradients, running statistics and updated parameters are those of the plain run to the
-// last bit.
+// Tests that recomputing activations and offloading them to host memory change only the memory use.
+// Losses, gradients, running statistics and updated parameters must be bitwise identical to those
+// of a plain run.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -15,22 +15,23 @@ namespace {
 
 struct Way {
   MemorySaving saving;
-  bool early =
-      false;  // each parameter is updated as soon as its gradient is complete; else iter_size 2
+  // If true, each parameter is updated as soon as its gradient is complete. If false, iter_size is
+  // 2.
+  bool early = false;
   bool fusion = true;
   std::string engine;
 };
 
 struct Outcome {
   std::vector<double> losses;
-  std::vector<std::vector<double>> gradients,
-      values;  // of each iteration, all parameters one after the other
+  // For each iteration, all parameters concatenated.
+  std::vector<std::vector<double>> gradients, values;
   MemoryUse memory;
   MemorySaved saved;
   std::vector<std::string> notes;
 };
 
-// A step of plain gradient descent on what is stored, so on any layout.
+// Applies a step of plain gradient descent to the stored elements, so that it works in any layout.
 void Descend(Device* device, const Param& param) {
   const size_t count = static_cast<size_t>(param.value.stored());
   std::vector<float> value(count), grad(count);
@@ -40,7 +41,7 @@ void Descend(Device* device, const Param& param) {
   device->CopyFromHost(param.value.raw, value.data(), param.value.bytes());
 }
 
-// Notes each gradient when it is ready, and uses it up.
+// Records each gradient when it is complete, and applies it.
 class Descent : public GradientSink {
  public:
   explicit Descent(ParamStore* store) : store_(*store) {}
@@ -62,7 +63,7 @@ void Spoil(const Buffer& buffer, Device* device) {
   device->CopyFromHost(buffer.data(), noise.data(), buffer.bytes());
 }
 
-// New inputs for each pass. The second of the tops holds labels.
+// Writes new inputs for each pass. The second top holds labels.
 void FillInputs(Net* net, Device* device, uint64_t pass) {
   const std::vector<Tensor>& inputs = net->plan().tensors[0].tops;
   const doppio::Random random(1, 2 + pass);
@@ -86,7 +87,7 @@ Outcome Run(const std::string& text, const Way& way, Device* device) {
   options.gradients_consumed = way.early;
   ParamStore store(device, DType::kFloat32, 5);
   Net net(GraphFromText(text), options, &store);
-  // What is read before it was written shows.
+  // Fills the memory with noise, so that a read of uninitialised memory shows.
   for (const LossTerm& term : net.plan().losses) EXPECT_FALSE(term.gradient) << "lies in the arena";
   Spoil(net.plan().arena, device);
   Spoil(net.plan().scratch, device);
@@ -156,11 +157,11 @@ const std::vector<std::pair<std::string, MemorySaving>>& Savings() {
 }
 
 struct Wanted {
-  bool less_by_recompute = true;  // memory, with the best number of segments
+  bool less_by_recompute = true;  // memory saved with the best number of segments
   bool less_by_offload = true;
 };
 
-// On every device and engine, by every way to save.
+// Compares runs with every way to save memory, on every device and engine.
 void ExpectSame(const std::string& text, const Wanted& wanted = {}) {
   struct Place {
     std::string name;
@@ -246,7 +247,7 @@ TEST(MemorySaving, KeepsTheNumbersOfConvolutionsAndPoolings) {
                  Conv("c2", "p1", 12, 5) + MaxPool("p2", "c2", 2) + Conv("c3", "p2", 12) +
                  Layer("n3", "LRN", {"c3"}, "n3") + InnerProduct("ip1", "n3", 20) +
                  InPlace("ReLU", "ip1") + Classifier("ip1"),
-             {false, false});  // too few layers
+             {false, false});  // too few layers to save memory
 }
 
 std::string Inception(const std::string& n, const std::string& bottom) {
@@ -337,8 +338,9 @@ TEST(MemorySaving, KeepsTheNumbersOfTwinNets) {
 }
 
 TEST(MemorySaving, DoesNotComputeAgainWithWeightsThatHaveBeenUpdated) {
-  // 'a' shares its weights with 'c', which learns them, but itself gets no gradient: when backward
-  // has passed 'c', they are updated, and 'b' still reads what the old ones made.
+  // Layer 'a' shares its weights with 'c'. The weights learn only from 'c', because no gradient
+  // reaches 'a'. When backward has passed 'c', the weights are updated, but 'b' still reads the
+  // output that 'a' computed with the old ones.
   const std::string share = "param { name: 'w' } param { name: 'v' }";
   ExpectSame(kSavingInput + Conv("c0", "x", 6) + Conv("a", "c0", 6, 3, share) +
                  Conv("b", "a", 6, 3, "propagate_down: false") + Layer("t", "TanH", {"b"}, "t") +
@@ -363,19 +365,20 @@ Outcome PlanOf(const std::string& text, const MemorySaving& saving) {
 }
 
 TEST(MemorySaving, NeedsAboutTheRootOfADeepNet) {
-  // 64 values of one size, of which 8 segments keep 8 that cross and 8 within; with gradients,
-  // labels and what lies beside them less than 24.
+  // The net has 64 values of equal size. With 8 segments, 8 values cross segments and 8 are alive
+  // within one. With gradients, labels and the rest, this is less than 24 values.
   const Outcome plain = PlanOf(Deep(64), {}), saved = PlanOf(Deep(64), Segments(0));
   const int64_t value = 2 * 8 * 12 * 12 * 4;
   EXPECT_GE(plain.memory.activations, 64 * value);
   EXPECT_LE(saved.memory.activations, 24 * value);
-  // Forward of what is not in the last segment, at most once.
+  // Recomputation repeats forward at most once, for all but the last segment.
   EXPECT_GT(saved.saved.work_again, 0.5);
   EXPECT_LT(saved.saved.work_again, 1);
 }
 
 TEST(MemorySaving, DropsNothingOfTheLastSegment) {
-  // Halves: the second one's 17 layers of 33 in pairs, and the classifier, are not computed again.
+  // With two segments, the second half of the net is not recomputed: 17 of 33 layers, counted in
+  // pairs, and the classifier.
   const Outcome saved = PlanOf(Deep(32), Segments(2));
   EXPECT_EQ(saved.saved.segments, 2);
   EXPECT_NEAR(saved.saved.work_again, 0.5, 0.06);

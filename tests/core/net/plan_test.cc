@@ -1,4 +1,5 @@
-// Memory and layouts: whatever the plan shares, the numbers are those of a net that shares nothing.
+// Tests memory and layouts: a plan that shares memory must compute the same numbers as one that
+// does not.
 #include "core/net/plan/plan.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ Built Train(const std::string& text, bool keep_all, const std::string& engine = 
   for (int64_t i = 0; i < inputs[1].count(); ++i) {
     inputs[1].data<float>()[i] = static_cast<float>(random.Below(3, 1, static_cast<uint64_t>(i)));
   }
-  // Twice, so that what the first pass left in the arena cannot matter.
+  // Runs several passes, so that leftovers of the first pass in the arena would show.
   for (int pass = 0; pass < passes; ++pass) {
     built.loss = built.net->Forward();
     built.net->Backward(false);
@@ -95,7 +96,7 @@ std::string Classifier(const std::string& bottom) {
 }
 
 TEST(Plan, KeepsTheNumbersOfInPlaceChains) {
-  // AlexNet's fc6: ReLU keeps its top, Dropout would overwrite it.
+  // As in AlexNet's fc6: ReLU's backward needs its top, which Dropout would overwrite.
   ExpectSame(kInput + Conv("c1", "x", 17) + Layer("r1", "ReLU", "c1", "c1") +
              Layer("d1", "Dropout", "c1", "c1") + Conv("c2", "c1", 5) +
              Layer("s2", "Sigmoid", "c2", "c2") + Layer("t2", "TanH", "c2", "c2") +
@@ -147,7 +148,7 @@ TEST(Plan, OrdersTheArenaByWhenBackwardFinishes) {
   const Built built =
       Train(kInput + Conv("c1", "x", 4) + Conv("c2", "c1", 4) + Classifier("c2"), false);
   const std::vector<Param>& params = built.store->params();
-  ASSERT_EQ(params.size(), 6u);  // Caffe's order: c1, c2, ip
+  ASSERT_EQ(params.size(), 6u);  // in Caffe's order: c1, c2, ip
   EXPECT_LT(params[4].offset, params[2].offset);
   EXPECT_LT(params[2].offset, params[0].offset);
   EXPECT_LT(params[0].offset, params[1].offset) << "weight before bias";

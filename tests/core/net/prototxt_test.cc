@@ -20,7 +20,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What a parse complains of, one line each, as the user sees it.
+// Returns the mistakes that a parse reports, one line each, as the user sees them.
 template <class Message>
 std::vector<std::string> Mistakes(const std::string& text) {
   Message message;
@@ -40,7 +40,8 @@ std::vector<std::string> NetMistakes(const std::string& text) {
   return Mistakes<NetParameter>(text);
 }
 
-// The longest way from `type` into messages of its fields; fails where there is no end.
+// Returns the depth of the deepest nesting of messages below `type`. Fails if a message type
+// contains itself.
 int Depth(const google::protobuf::Descriptor* type,
           std::vector<const google::protobuf::Descriptor*> around) {
   EXPECT_EQ(std::count(around.begin(), around.end(), type), 0) << type->full_name();
@@ -54,7 +55,7 @@ int Depth(const google::protobuf::Descriptor* type,
   return 1 + deepest;
 }
 
-// So a text can nest no deeper, and what reads it may recurse.
+// This bounds the nesting of any text, so code that reads messages may recurse.
 TEST(ParseText, MessagesNestOnlySoDeep) { EXPECT_LE(Depth(SolverParameter::descriptor(), {}), 10); }
 
 TEST(ParseText, GivesUpAfterAThousandMistakes) {
@@ -75,7 +76,7 @@ TEST(ParseText, SkipsBracketsHoweverDeepTheyAre) {
 TEST(ParseTextFile, RefusesMoreThanTwoGigabytes) {
   const std::string path = testing::TempDir() + "/large.prototxt";
   std::ofstream(path) << "name: 'x'";
-  std::filesystem::resize_file(path, uintmax_t{1} << 31);  // takes no space
+  std::filesystem::resize_file(path, uintmax_t{1} << 31);  // sparse, so it takes no disk space
   NetParameter net;
   try {
     ParseTextFile(path, &net);
@@ -134,7 +135,7 @@ TEST(ParseText, NamesALetterThatIsNoAsciiOnce) {
                           "f:1:13: " + ascii));
 }
 
-// Each complaint is put into order among the words: all words for each would take minutes.
+// Sorting each mistake among all words separately would take minutes.
 TEST(Tokenize, TakesNoLongerForManyComplaints) {
   std::string text;
   for (int i = 0; i < 200000; ++i) text += "a \x01 ";
@@ -272,13 +273,13 @@ TEST(ParseTextFile, NamesAFileItCannotRead) {
   EXPECT_THROW(ParseTextFile("no/such/net.prototxt", &net), FileError);
 }
 
-// protobuf's own parser decides what is well formed.
+// Protobuf's own parser decides which texts are well formed.
 TEST(CheckText, AgreesWithProtobufOnRealFiles) {
   const char* shared = std::getenv("DOPPIO_SHARED");
   if (shared == nullptr) GTEST_SKIP() << "DOPPIO_SHARED is not set";
   const std::filesystem::path cases = std::filesystem::path(shared) / "conformance" / "cases";
   if (!std::filesystem::exists(cases)) GTEST_SKIP() << "no " << cases;
-  auto* log_before = google::protobuf::SetLogHandler(nullptr);  // its complaints are expected
+  auto* log_before = google::protobuf::SetLogHandler(nullptr);  // its errors are expected
   int files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(cases)) {
     if (entry.path().extension() != ".prototxt") continue;

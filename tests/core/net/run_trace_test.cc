@@ -1,4 +1,4 @@
-// What is shown of a rank's work: on one track on the CPU, on two on a GPU.
+// Tests how the work of a rank appears on the timeline: on one track on a CPU, and on two on a GPU.
 #include "core/net/run/run_trace.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::map<int, std::vector<std::string>> NamesByTrack(const std::vector<TimelineS
   return names;
 }
 
-// One piece of work of each kind.
+// Traces one piece of work of each kind.
 std::vector<TimelineSpan> OneOfEach(RunTrace* trace) {
   int done = 0;
   trace->Start();
@@ -107,7 +107,7 @@ TEST(RunTrace, ShowsEveryLayerOfANetAndChangesNoNumber) {
     std::vector<double> losses;
     RunTrace trace(device.get());
     net.set_trace(&trace);
-    // Without, with, and without again: recordings of a GPU are left alone meanwhile.
+    // Runs untraced, traced and untraced passes. Tracing must not touch a GPU's recordings.
     for (const bool traced : {false, false, true, true, false}) {
       if (traced) trace.Start();
       losses.push_back(net.Forward());

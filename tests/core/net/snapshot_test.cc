@@ -17,7 +17,7 @@
 namespace doppio {
 namespace {
 
-// An empty folder of its own for each test, with '/' at the end.
+// Returns a new empty folder, with a trailing '/'.
 std::string Folder() {
   std::string path = testing::TempDir() + "/snapshot_XXXXXX";
   EXPECT_NE(mkdtemp(&path[0]), nullptr);
@@ -118,7 +118,7 @@ TEST(Snapshot, Hdf5StateHasTheNamesThatCaffeReads) {
   EXPECT_EQ(in.Int("/iter"), 7);
   EXPECT_EQ(in.Int("/current_step"), 2);
   ExpectContains(in.Text("/learned_net"), "run_iter_7.caffemodel.h5");
-  EXPECT_EQ(in.Children("/history").size(), 3u);  // Caffe counts them
+  EXPECT_EQ(in.Children("/history").size(), 3u);  // Caffe counts these entries
   EXPECT_EQ(in.Blob("/history/0").shape, (Shape{3, 4}));
 }
 
@@ -129,7 +129,7 @@ TEST(Snapshot, MovesWithItsFolder) {
   WriteFileAtomically(to + "run_iter_5.caffemodel", ReadFile(from + "run_iter_5.caffemodel"));
   unlink((from + "run_iter_5.caffemodel").c_str());
   EXPECT_EQ(ReadSnapshot(to + "run_iter_5.solverstate").learned_net, to + "run_iter_5.caffemodel");
-  // A file of another run at the old place does not count either.
+  // A file of another run at the old path must be ignored too.
   WriteFileAtomically(from + "run_iter_5.caffemodel", "another run's");
   EXPECT_EQ(ReadSnapshot(to + "run_iter_5.solverstate").learned_net, to + "run_iter_5.caffemodel");
   unlink((to + "run_iter_5.caffemodel").c_str());
@@ -143,12 +143,12 @@ TEST(Snapshot, NoticesWeightsThatAreNotItsOwn) {
   const std::string folder = Folder();
   const std::string state = Write(folder + "run", 5);
   std::string model = ReadFile(folder + "run_iter_5.caffemodel");
-  model[model.size() - 1] = static_cast<char>(model.back() ^ 1);  // same size
+  model[model.size() - 1] = static_cast<char>(model.back() ^ 1);  // keeps the size
   WriteFileAtomically(folder + "run_iter_5.caffemodel", model);
   ExpectContains(FileErrorOf([&] { ReadSnapshot(state); }), "is not the weights file");
 }
 
-// They count steps of the rate and samples of the data, and would index what is not there.
+// The counts are steps of the rate and samples of the data. Wrong ones would be used as indices.
 TEST(Snapshot, RefusesCountsThatNoTrainingHas) {
   const std::string path = Write(Folder() + "run", 7);
   SolverState good;
@@ -156,7 +156,7 @@ TEST(Snapshot, RefusesCountsThatNoTrainingHas) {
   const auto message_of = [&](const std::function<void(SolverState*)>& change) {
     SolverState state = good;
     change(&state);
-    state.clear_crc();  // as an earlier version wrote it, and as anybody can
+    state.clear_crc();  // like a file of an earlier version or a forged one
     if (state.has_run_state()) state.mutable_run_state()->clear_summed();
     WriteFileAtomically(path, state.SerializeAsString());
     return FileErrorOf([&] { ReadSnapshot(path); });
@@ -190,7 +190,7 @@ TEST(Snapshot, DamagedStatesAreFileErrors) {
                  "is not a .solverstate");
 }
 
-// Every byte counts: none is left to a value that only looks strange later.
+// Checks every byte, so that no damaged byte goes unnoticed and just yields a strange value.
 TEST(Snapshot, NoticesAnyChangedByteOfTheState) {
   const std::string path = Write(Folder() + "run", 5);
   const std::string good = ReadFile(path);
@@ -205,7 +205,7 @@ TEST(Snapshot, NoticesAnyChangedByteOfTheState) {
 TEST(Snapshot, NoticesChangedValuesOfAnHdf5State) {
   const std::string path = Write(Folder() + "run", 5, true);
   std::string content = ReadFile(path);
-  const float value = 11;  // the last of the first history blob
+  const float value = 11;  // the last value of the first history blob
   const size_t at = content.find(std::string(reinterpret_cast<const char*>(&value), sizeof value));
   ASSERT_NE(at, std::string::npos);
   content[at] = static_cast<char>(content[at] ^ 1);
@@ -229,7 +229,8 @@ TEST(Snapshot, AFailureLeavesNeitherFile) {
   for (const bool hdf5 : {false, true}) {
     const std::string folder = Folder();
     const SnapshotNames names = NamesOfSnapshot(folder + "run", 5, hdf5);
-    ASSERT_EQ(mkdir(names.state.c_str(), 0777), 0);  // fails as late as possible: in its rename
+    ASSERT_EQ(mkdir(names.state.c_str(), 0777),
+              0);  // makes the rename fail, the last step of the write
     ExpectContains(FileErrorOf([&] { Write(folder + "run", 5, hdf5); }),
                    "cannot write '" + names.state);
     EXPECT_EQ(Glob(folder + "*"), std::vector<std::string>{names.state});
@@ -240,7 +241,7 @@ TEST(Snapshot, AFailedWriteLeavesTheEarlierSnapshotOfItsIteration) {
   const std::string folder = Folder();
   const std::string state = Write(folder + "run", 5);
   const SnapshotNames names = NamesOfSnapshot(folder + "run", 5, false);
-  // The state's temporary cannot be made.
+  // The temporary file of the state cannot be created.
   ASSERT_EQ(mkdir(TemporaryName(names.state).c_str(), 0777), 0);
   EXPECT_THROW(Write(folder + "run", 5), FileError);
   EXPECT_EQ(ReadSnapshot(state).iter, 5);
@@ -275,14 +276,14 @@ TEST(NewestWholeSnapshot, PassesOverWhatADyingProcessLeaves) {
   const std::string prefix = Folder() + "run";
   Write(prefix, 10);
   Write(prefix, 20);
-  // Killed after the model of 30.
+  // The process is killed after it has written the model of iteration 30.
   WriteFileAtomically(prefix + "_iter_30.caffemodel", ReadFile(prefix + "_iter_20.caffemodel"));
   EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_20.solverstate");
-  // A second run killed between model and state of 20.
+  // A second run is killed between writing the model and the state of iteration 20.
   WriteFileAtomically(prefix + "_iter_20.caffemodel",
                       ReadFile(prefix + "_iter_10.caffemodel") + "x");
   EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_10.solverstate");
-  // A copy that ended early.
+  // A copy of the file was cut short.
   const std::string state = ReadFile(prefix + "_iter_10.solverstate");
   WriteFileAtomically(prefix + "_iter_40.solverstate", state.substr(0, state.size() / 2));
   EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_10.solverstate");
@@ -299,7 +300,7 @@ TEST(CheckWritable, NamesTheFolder) {
   ExpectContains(text, "mkdir -p");
   WriteFileAtomically(folder + "file", "");
   ExpectContains(FileErrorOf([&] { CheckWritable(folder + "file/run"); }), "there is no folder");
-  // The folder's rights allow root to write, and yet it takes no files.
+  // Root has write permission in /proc, but files cannot be created there.
   ExpectContains(FileErrorOf([&] { CheckWritable("/proc/run"); }), "'/proc/' is not writable (");
   EXPECT_TRUE(Glob(folder + "*.tmp.*").empty()) << "the trial leaves nothing";
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
@@ -327,7 +328,7 @@ TEST(SharedFiles, StatesOfOtherCaffesLoad) {
     EXPECT_EQ(snapshot.history.size(), c.history);
     EXPECT_EQ(snapshot.learned_net, models + DirName(c.path) + c.model);
     EXPECT_FALSE(snapshot.run_state.has_iter());
-    // History goes with the parameters, also in the old four-axis shapes.
+    // The history matches the parameters, even in the old four-axis shapes.
     std::vector<int64_t> params, history;
     for (const LayerBlobs& layer : ReadWeights(snapshot.learned_net).layers) {
       for (const PlainBlob& blob : layer.blobs) params.push_back(blob.shape.count());

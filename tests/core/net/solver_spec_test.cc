@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Files in a folder of their own.
+// Writes files into a separate folder for each test.
 class LoadSolverTest : public testing::Test {
  protected:
   LoadSolverTest() {
@@ -35,7 +35,7 @@ class LoadSolverTest : public testing::Test {
     Write("s.prototxt", text);
     return LoadSolver(folder_ + "s.prototxt", Overrides(), level, stages);
   }
-  // Without the folder in front.
+  // Returns the error message without the folder.
   std::string Mistake(const std::string& text) {
     try {
       Load(text);

@@ -24,7 +24,7 @@ std::vector<std::string> Names(const NetSpec& spec) {
   return names;
 }
 
-// The layers left of one with these rules.
+// Returns true if a layer with these rules is kept in this state.
 bool Keeps(const std::string& rules, const std::string& state) {
   return !Spec("layer { " + rules + " }", state).layers.empty();
 }

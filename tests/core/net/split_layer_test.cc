@@ -18,7 +18,7 @@ NetSpec SplitSpec(const std::string& text) {
   return MakeNetSpec(net, places, NetState(), NetOptions());
 }
 
-// The layers that `text` is read as, printed.
+// Returns the printed layers that `text` is split into.
 std::string Read(const std::string& text) {
   NetParameter read;
   for (const LayerSpec& layer : SplitSpec(text).layers) *read.add_layer() = layer.param;

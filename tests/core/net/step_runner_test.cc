@@ -1,5 +1,5 @@
-// What is the same in every pass may be recorded and repeated as one; the numbers stay those of
-// step by step.
+// Tests that steps that are the same in every pass can be recorded and replayed as one, with the
+// same results as step by step.
 #include "core/net/run/step_runner.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace doppio {
 namespace {
 
-// Dropout differs from pass to pass: it cuts both directions into stretches.
+// Dropout differs from pass to pass, so it splits forward and backward into two stretches each.
 constexpr char kDropout[] =
     "layer { name: 'dropout' type: 'Dropout' bottom: 'tanh' top: 'tanh' }\n";
 std::string NetWith(const std::string& dropout) {
@@ -46,7 +46,7 @@ class CountedPasses {
   int recordings() const { return net_->recordings(); }
   void TellFresh(SumsInStream* to) { net_->pass().sums = to; }
 
-  // Loss and gradients of one pass with inputs of its own.
+  // Runs one pass with its own inputs. Returns the loss and the gradients.
   std::vector<float> Pass(uint64_t number, bool accumulate, GradientSink* sink = nullptr) {
     const Random random(11, number);
     for (const char* blob : {"x", "y"}) {
@@ -63,7 +63,7 @@ class CountedPasses {
     return numbers;
   }
 
-  // Writes what no pass leaves where the gradients begin.
+  // Overwrites the start of each gradient with NaN, which no pass computes.
   void Spoil() {
     for (const Param& param : store_->params()) {
       const float nan = NAN;
@@ -91,14 +91,15 @@ TEST(StepRunner, GivesTheNumbersOfStepByStep) {
     const bool accumulate = pass % 3 == 2;
     EXPECT_EQ(recorded.Pass(pass, accumulate), plain.Pass(pass, accumulate)) << "pass " << pass;
     EXPECT_EQ(plain.recordings(), 0);
-    // Forward and backward have two stretches each, before and after Dropout. They are recorded
-    // when they come for the second time; adding to gradients is another backward than replacing
-    // them.
+    // Forward and backward have two stretches each, before and after Dropout. A stretch is recorded
+    // when it runs for the second time. A backward that adds to the gradients has its own
+    // recordings.
     EXPECT_EQ(recorded.recordings(), pass == 0 ? 0 : pass < 5 ? 4 : 6) << "pass " << pass;
   }
 }
 
-// Sees which gradients are there when one is ready, as an exchange beside backward would.
+// Records which gradients are written when one is reported ready, as seen by an exchange that runs
+// beside backward.
 class Watcher : public GradientSink {
  public:
   Watcher(CountedPasses* passes, bool begins) : passes_(passes), begins_(begins) {}
@@ -124,18 +125,19 @@ TEST(StepRunner, SendsNothingOnItsWayBehindAGradientThatBeginsAnExchange) {
     const std::vector<float> numbers = plain.Pass(pass, false);
     recorded.Spoil();
     unhurried.Spoil();
-    // What was recorded before anybody asked is recorded anew.
+    // A recording made without a sink is made again for the sink.
     EXPECT_EQ(recorded.Pass(pass, false, pass < 3 ? nullptr : &exchange), numbers) << pass;
     EXPECT_EQ(unhurried.Pass(pass, false, &onlooker), numbers) << pass;
   }
   EXPECT_EQ(unhurried.recordings(), 2);
   EXPECT_EQ(onlooker.seen, (std::map<int, int>{{0, 4}, {1, 4}, {2, 4}, {3, 4}}));
-  // Backward is two: to the gradients of b's weights and bias, and from there to those of a's.
+  // Backward now has two recordings: one up to the gradients of b's weights and bias, and one from
+  // there to the gradients of a.
   EXPECT_EQ(recorded.recordings(), 3);
   EXPECT_EQ(exchange.seen, (std::map<int, int>{{0, 4}, {1, 4}, {2, 2}, {3, 2}}));
 }
 
-// Sees which passes are said to set things up, forward and backward in turn.
+// Records which passes are announced as setting something up, forward and backward in turn.
 class FreshPasses : public SumsInStream {
  public:
   void AllReduce(void*, int64_t, DType) override {}
@@ -153,7 +155,8 @@ TEST(StepRunner, SaysWhichPassesSetThingsUp) {
     for (uint64_t pass = 0; pass < 3; ++pass) passes.Pass(pass, false);
     for (uint64_t pass = 3; pass < 6; ++pass) passes.Pass(pass, true);
     for (uint64_t pass = 6; pass < 8; ++pass) passes.Pass(pass, false, &exchange);
-    // A backward that adds is another one, and so is one that is cut for an exchange.
+    // A backward that adds to gradients is set up separately, and so is one that is split for an
+    // exchange.
     const std::vector<bool> expected =
         records ? std::vector<bool>{true,  true, true,  true,  false, false, false, true,
                                     false, true, false, false, false, true,  false, false}

@@ -1,4 +1,4 @@
-// What edges are stored as, and that nets compute with it.
+// Tests the storage types of edges, and nets that compute with them.
 #include "core/net/graph/storage.h"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST(Storage, AskedForIsTheNarrowestRange) {
   EXPECT_EQ(asked("default_forward_type: FLOAT16", DType::kFloat32), DType::kFloat32);
 }
 
-// A net with its inputs filled in, after one forward and backward.
+// A net with filled inputs, after one forward and backward pass.
 struct Trained {
   Trained(DType stored, bool gpu) : device(gpu ? TestGpu() : MakeCpuDevice()) {
     if (device == nullptr) return;
@@ -121,8 +121,8 @@ struct Trained {
 
 TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
   for (bool gpu : {false, true}) {
-    const Trained exact(DType::kFloat32,
-                        gpu);  // parameters may be laid out otherwise on another device
+    // Another device may store the parameters in another layout.
+    const Trained exact(DType::kFloat32, gpu);
     for (DType type : {DType::kBFloat16, DType::kFloat16}) {
       const Trained narrow(type, gpu);
       if (narrow.device == nullptr) continue;
@@ -138,8 +138,8 @@ TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
       EXPECT_LT(difference, 8 * step * largest);
       EXPECT_EQ(narrow.net->outputs()[0].value.dtype, DType::kFloat32);
       EXPECT_EQ(narrow.store->values().dtype, DType::kFloat32);
-      // Wide activations and their gradients of half the size. A GPU keeps parameters in 16 bits
-      // beside them.
+      // Tensors in 16 bits take half the memory, for activations and gradients. A GPU also keeps
+      // 16-bit copies of the parameters, so its memory is not compared.
       if (!gpu) {
         EXPECT_LT(narrow.net->plan().memory.activations,
                   exact.net->plan().memory.activations * 3 / 4);

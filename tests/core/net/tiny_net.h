@@ -1,4 +1,5 @@
-// A graph of layers with parameters and nothing else, for tests of files: no kernels, no inference.
+// A graph of layers that have only parameters, for tests of files. It has no kernels and no shape
+// inference.
 #ifndef DOPPIO_TESTS_CORE_NET_TINY_NET_H_
 #define DOPPIO_TESTS_CORE_NET_TINY_NET_H_
 
@@ -12,7 +13,7 @@
 
 namespace doppio {
 
-// Parameters are filled with 0, 1, 2, ... by Number.
+// Parameters hold 0 until Number fills them.
 struct TinyNet {
   Graph graph;
   std::unique_ptr<Device> device = MakeCpuDevice();
@@ -33,7 +34,7 @@ struct TinyNet {
     }
     AddNode(name, type, node, shapes);
   }
-  // A layer whose parameters are those of the graph.
+  // Adds a layer that uses existing parameters of the graph.
   void Sharer(const std::string& name, const std::vector<int>& params) {
     Node node;
     std::vector<Shape> shapes;
@@ -49,7 +50,7 @@ struct TinyNet {
     store->Place(true, {});
     store->Allocate();
   }
-  // Parameter p gets start, start + 1, ...
+  // Fills parameter p with start, start + 1, ...
   void Number(int p, float start) {
     const Tensor& value = Value(p);
     std::vector<float> data(static_cast<size_t>(value.count()));

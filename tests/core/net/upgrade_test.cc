@@ -100,7 +100,7 @@ TEST(UpgradeNet, KeepsBlobs) {
           "layer { type: 'Power' blobs { num: 1 channels: 1 height: 1 width: 2 data: [3, 4] } }"));
 }
 
-// The current names are the old ones without '_', but for one.
+// The current names are the old names without '_', with one exception.
 TEST(UpgradeNet, KnowsEveryV1Type) {
   const auto* types = V1LayerParameter::LayerType_descriptor();
   EXPECT_EQ(types->value_count(), 40);
@@ -117,8 +117,8 @@ TEST(UpgradeNet, KnowsEveryV1Type) {
 }
 
 TEST(UpgradeNet, KnowsEveryV1Parameter) {
-  // Each message of parameters that a V1 layer has lies under the same name in a current one, with
-  // the same type.
+  // Every parameter message of a V1 layer must exist in the current layer under the same name and
+  // with the same type.
   const auto* old = V1LayerParameter::descriptor();
   int messages = 0;
   for (int i = 0; i < old->field_count(); ++i) {
@@ -148,7 +148,7 @@ TEST(UpgradeNet, MovesTransformsOfV1ToTheirOwnMessage) {
     EXPECT_EQ(FromOld("layers { type: " + kind.first + " " + kind.second + kOld + " }"),
               Current("layer { type: '" + type + "' " + kind.second + kNew + " }"));
   }
-  // What stands beside the source wins, as in Caffe.
+  // A transformation field in data_param takes precedence over transform_param, as in Caffe.
   EXPECT_EQ(
       FromOld("layers { type: DATA data_param { scale: 2 } transform_param { scale: 3 crop_size: 4 "
               "} }"),

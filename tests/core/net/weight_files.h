@@ -1,4 +1,4 @@
-// What tests of weight and state files share: files in a temporary folder, a small model, expected
+// Shared code of the tests of weight and state files: temporary files, a small model, and expected
 // errors.
 #ifndef DOPPIO_TESTS_CORE_NET_WEIGHT_FILES_H_
 #define DOPPIO_TESTS_CORE_NET_WEIGHT_FILES_H_
@@ -15,7 +15,7 @@
 
 namespace doppio {
 
-// Without the sync of the product's writers: some tests write hundreds of files.
+// Writes a file without an fsync, unlike Doppio's own writers: some tests write hundreds of files.
 inline void WriteBytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
@@ -36,7 +36,7 @@ inline std::string Saved(const NetParameter& net, const std::string& name = "sav
   return Temporary(name);
 }
 
-// conv (2x3x1x1, 2), ip (3x4, 3)
+// Returns a net with two layers: conv (2x3x1x1, 2) and ip (3x4, 3).
 inline NetParameter TwoLayers() {
   NetParameter net;
   LayerParameter* conv = net.add_layer();
@@ -66,7 +66,7 @@ inline void ExpectContains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-// A file of the optional shared folder; "" when there is none.
+// Returns the path of a file in the optional shared folder, or "" if DOPPIO_SHARED is not set.
 inline std::string SharedFile(const std::string& path) {
   const char* shared = std::getenv("DOPPIO_SHARED");
   return shared == nullptr ? "" : std::string(shared) + "/" + path;

@@ -23,7 +23,8 @@ TEST(ReadWeights, GivesNamesTypesAndBlobs) {
   EXPECT_EQ(file.layers[1].blobs[1].data, (std::vector<float>{50, 51, 52}));
 }
 
-// "/data/a/again" is "/data/a", or "/data/a/1" and "/data/a/2" are "/data/b", and so on.
+// Writes an HDF5 file with linked groups. With `cycle`, "/data/a/again" is "/data/a". Otherwise
+// "/data/a/1" and "/data/a/2" are "/data/b", and so on.
 std::string LinkedGroups(const std::string& name, bool cycle) {
   const std::string path = Temporary(name);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -56,7 +57,7 @@ TEST(ReadWeights, RefusesHdf5GroupsOfTooManyNames) {
             "'" + path + "' is not a .caffemodel.h5: it has more than 20000 groups");
 }
 
-// A data set that is stated, not written; HDF5 reads it as zeros.
+// Writes a data set of given dimensions without data. HDF5 reads it as zeros.
 std::string Stated(const std::string& file_name, const std::string& data_set,
                    const std::vector<hsize_t>& dims) {
   const std::string path = Temporary(file_name);
@@ -153,10 +154,10 @@ TEST(ReadWeights, UnpackedDoubleAndRawValues) {
   wide->mutable_shape()->add_dim(2);
   wide->add_double_data(0.5);
   wide->add_double_data(-2);
-  BlobProto* half = layer->add_blobs();  // 1, -2, smallest subnormal 2^-24
+  BlobProto* half = layer->add_blobs();  // values 1, -2 and the smallest subnormal, 2^-24
   half->mutable_shape()->add_dim(3);
   half->set_raw_data(std::string("\x00\x3c\x00\xc0\x01\x00", 6));
-  // What an old writer makes: tag 5 with a fixed32 each, no shape message.
+  // The format of old writers: tag 5 with a fixed32 for each value, and no shape message.
   std::string unpacked;
   {
     google::protobuf::io::StringOutputStream stream(&unpacked);
@@ -171,7 +172,7 @@ TEST(ReadWeights, UnpackedDoubleAndRawValues) {
     }
   }
   std::string bytes = net.SerializeAsString();
-  // One more layer: { name: "u" blobs { ... } }.
+  // Appends a layer: { name: "u" blobs { ... } }.
   const std::string inner =
       std::string("\x0a\x01u\x3a") + static_cast<char>(unpacked.size()) + unpacked;
   bytes += std::string("\xa2\x06") + static_cast<char>(inner.size()) + inner;
@@ -184,7 +185,8 @@ TEST(ReadWeights, UnpackedDoubleAndRawValues) {
 }
 
 TEST(ReadWeights, OnlyTrustsNamesTypesAndBlobs) {
-  // Field 145 as a number, 147 as text that is no message: what forks write under BVLC's numbers.
+  // Field 145 is a number, and 147 is text that is no message. Forks use BVLC's field numbers this
+  // way.
   const std::string bytes("\xa2\x06\x0d\x0a\x01q\x88\x09\x02\x9a\x09\x04\xff\xff\xff\xff", 16);
   WriteBytes(Temporary("fork.caffemodel"), bytes);
   EXPECT_EQ(ReadWeights(Temporary("fork.caffemodel")).layers[0].name, "q");
@@ -200,7 +202,7 @@ TEST(ReadWeights, TextFile) {
 TEST(ReadWeights, EveryCutIsNoticedOrAtTheEndOfALayer) {
   const NetParameter net = TwoLayers();
   const std::string bytes = net.SerializeAsString();
-  const size_t first_layer = 3 + net.layer(0).ByteSizeLong();  // a tag of 2 bytes, a length of 1
+  const size_t first_layer = 3 + net.layer(0).ByteSizeLong();  // a tag of 2 bytes and a length of 1
   for (size_t cut = 0; cut < bytes.size(); ++cut) {
     SCOPED_TRACE(std::to_string(cut) + " " + std::to_string(first_layer));
     WriteBytes(Temporary("cut.caffemodel"), bytes.substr(0, cut));
@@ -239,7 +241,7 @@ TEST(ReadWeights, ReadsAPipe) {
   std::thread writer([&] { std::ofstream(path, std::ios::binary) << bytes; });
   EXPECT_EQ(ReadWeights(path).layers.size(), 2u);
   writer.join();
-  EXPECT_EQ(ReadWeights(path).layers.size(), 2u);  // as each replica does
+  EXPECT_EQ(ReadWeights(path).layers.size(), 2u);  // each replica reads the file again
 }
 
 TEST(ReadWeights, RefusesAPipeOfHdf5) {

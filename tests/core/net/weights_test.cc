@@ -53,7 +53,8 @@ TEST(CopyWeights, FillsByNameAndReports) {
   EXPECT_EQ(tiny.Floats(0)[5], 105);
 }
 
-// A BatchNorm and the Scale that reads its top, and a file of NVCaffe in which they are one layer.
+// A net with a BatchNorm and the Scale that reads its top. In NVCaffe's files the two are one
+// layer.
 TinyNet NormAndScale(int factors) {
   TinyNet net;
   net.Layer("bn", "BatchNorm", {{3}, {3}, {1}});
@@ -147,7 +148,8 @@ TEST(CopyWeights, AllMismatchesAreOneErrorAndNothingIsCopied) {
   EXPECT_EQ(tiny.Floats(1), (std::vector<float>{0, 0}));
 }
 
-// What a deploy net gets whose input was given another size: fc6 of 2x12 in the file, 2x27 here.
+// A deploy net whose input size was changed gets this error: fc6 is 2x12 in the file and 2x27 in
+// the net.
 TEST(CopyWeights, SaysThatInnerProductTiesTheInputSize) {
   TinyNet tiny;
   tiny.Layer("fc6", "InnerProduct", {{2, 27}, {2}});
@@ -184,7 +186,7 @@ TEST(CopyWeights, SaysThatInnerProductTiesTheInputSize) {
                    "1x3x3x3 gives it 27 values, the weights are for 12; give the net the input "
                    "size that it was trained with");
   }
-  // Another number of outputs is another matter.
+  // For another number of outputs, the message has another hint.
   ExpectContains(copy({4, 12}), "give it another name to train it from its fillers");
 }
 
@@ -200,7 +202,7 @@ TEST(CopyWeights, TheOwnerOfASharedParameterDecides) {
   tiny.Place();
   CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
   EXPECT_EQ(tiny.Floats(0)[0], 30);
-  // Without the owner the sharer's values are better than none.
+  // If the file lacks the owner, the values of the layer that shares the parameter are used.
   net.mutable_layer(1)->set_name("gone");
   CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
   EXPECT_EQ(tiny.Floats(0)[0], 900);
@@ -251,7 +253,7 @@ TEST(WriteWeights, KeepsThePreprocessingInBothForms) {
   }
 }
 
-// NetParameter as BVLC Caffe's schema has it, as far as this file needs it.
+// Returns the part of BVLC Caffe's NetParameter schema that this test needs.
 google::protobuf::FileDescriptorProto BvlcSchema() {
   google::protobuf::FileDescriptorProto file;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
@@ -288,7 +290,7 @@ TEST(WriteWeights, LetsBvlcCaffePassOverThePreprocessing) {
   EXPECT_EQ(reflection->GetString(*bvlc, type->FindFieldByName("name")), "tiny");
   EXPECT_EQ(reflection->FieldSize(*bvlc, type->FindFieldByName("layer")), 2);
   EXPECT_EQ(reflection->GetUnknownFields(*bvlc).field_count(), 1);
-  NetParameter back;  // what such a program writes again
+  NetParameter back;  // what such a program writes back
   ASSERT_TRUE(back.ParseFromString(bvlc->SerializeAsString()));
   EXPECT_EQ(back.preprocessing().channels(), Preprocessing::RGB);
 }
@@ -307,13 +309,13 @@ TEST(WriteWeights, GradientsOnRequest) {
 }
 
 TEST(WriteWeights, RoundTripsOpaqueLayoutsInBothForms) {
-  const Shape shape{5, 3, 3, 3};  // odd, so that blocks are padded
+  const Shape shape{5, 3, 3, 3};  // odd, so that blocks have padding
   const dnnl::memory::desc any = AnyDesc(shape);
   const dnnl::memory::dims ones{1, 1}, zeros{0, 0};
   const auto conv = DescribeForward<dnnl::convolution_forward>(
       DnnlAttr(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
       AnyDesc({2, 3, 8, 8}), any, AnyDesc({2, 5, 6, 6}), ones, zeros, zeros);
-  // Groups split the first axis: 4x3x3x3 in two groups is 2x2x3x3x3 to oneDNN.
+  // oneDNN splits the first axis of grouped weights: 4x3x3x3 in two groups is 2x2x3x3x3.
   const dnnl::memory::desc grouped({2, 2, 3, 3, 3}, dnnl::memory::data_type::f32,
                                    dnnl::memory::format_tag::gOIhw8o8i);
   const Layout layout = LayoutOf(conv.weights_desc()), group_layout = LayoutOf(grouped);
@@ -321,7 +323,8 @@ TEST(WriteWeights, RoundTripsOpaqueLayoutsInBothForms) {
     const std::string path = Temporary(hdf5 ? "opaque.caffemodel.h5" : "opaque.caffemodel");
     const auto make = [&](bool opaque) {
       TinyNet tiny;
-      tiny.Layer("block/conv", "Convolution", {shape, {5}});  // a name with a slash, as GoogLeNet's
+      tiny.Layer("block/conv", "Convolution",
+                 {shape, {5}});  // the name has a slash, as in GoogLeNet
       tiny.Layer("block/conv/grouped", "Convolution", {{4, 3, 3, 3}});
       tiny.Allocate();
       if (opaque) tiny.store->SetLayout(tiny.index[0], layout);
@@ -355,12 +358,12 @@ TEST(WriteWeights, HoldsASharedParameterAsCaffeDoes) {
   tiny.Allocate();
   tiny.Place();
   tiny.Number(0, 4);
-  // Binary: every user has it. HDF5: its owner alone.
+  // In the binary format, every layer that uses the blob has it. In HDF5, only its owner does.
   WriteWeights(Temporary("shared.caffemodel"), false, tiny.graph, tiny.index, *tiny.store);
   EXPECT_EQ(ReadWeights(Temporary("shared.caffemodel")).layers[2].blobs.size(), 2u);
   WriteWeights(Temporary("shared.caffemodel.h5"), true, tiny.graph, tiny.index, *tiny.store);
   const WeightsFile file = ReadWeights(Temporary("shared.caffemodel.h5"));
-  ASSERT_EQ(file.layers.size(), 3u);  // by name: a, b, own
+  ASSERT_EQ(file.layers.size(), 3u);  // sorted by name: a, b, own
   EXPECT_EQ(file.layers[0].blobs[0].data, (std::vector<float>{4, 5, 6, 7}));
   EXPECT_TRUE(file.layers[1].blobs.empty());
   tiny.Number(0, 0);
@@ -437,7 +440,7 @@ TEST(SharedFiles, EveryStyleOfValuesFitsItsNet) {
                    ReadWeights(SharedFile("conformance/cases/bad_weights_corrupt/init.caffemodel"));
                  }),
                  "is not a .caffemodel");
-  // There the net is what the values do not fit.
+  // In this file, the values do not fit the net.
   TinyNet tiny = TwoLayerNet();
   tiny.graph.spec.layers[1].param.set_name("a");
   EXPECT_THROW(

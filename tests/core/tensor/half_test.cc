@@ -1,4 +1,4 @@
-// The 16-bit types against their definition: sign, exponent, fraction.
+// Tests the 16-bit types against their definition: sign, exponent and fraction.
 #include "core/tensor/half.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-// What 16 bits mean with so many of them for exponent and fraction.
+// Returns the value of a 16-bit pattern with the given widths of exponent and fraction.
 double Meaning(uint16_t bits, int exponent_bits, int fraction_bits) {
   const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
   const int fraction = bits & ((1 << fraction_bits) - 1);
@@ -38,7 +38,8 @@ void ExpectWidensExactly(int exponent_bits, int fraction_bits) {
   }
 }
 
-// Between each two neighbours: the middle goes to the even one, everything else to the nearer one.
+// Checks values between each two neighbours: a tie rounds to the even neighbour, other values to
+// the nearer one.
 template <class T>
 void ExpectRoundsToNearestEven(uint16_t largest) {
   for (uint16_t i = 0; i < largest; ++i) {
