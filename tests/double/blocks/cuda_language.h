@@ -1,15 +1,16 @@
-// CUDA's language for g++, which compiles the product's .cu files for the double. The build
-// includes this file in front of each of them (-include); see BUILD for the flags. Functions and
-// attributes that no .cu file of the product uses are absent, so that their first use does not
-// compile.
+// Defines the parts of the CUDA language that Doppio's .cu files use, so that g++ can compile them
+// for the GPU test double. The build includes this file before each .cu file (-include); the flags
+// are in BUILD. Functions and attributes that no .cu file uses are left out, so that their first
+// use is a compile error.
 //
-// Shared memory is static storage, since one block at a time runs in the process. A kernel calls no
-// function out of line (flatten): the linker may otherwise take the copy of an inline function that
+// Shared memory is static storage, because one block at a time runs in the process. A kernel calls
+// no function out of line (flatten): the linker might otherwise use the copy of an inline function
+// from a file that was compiled without instrumentation.
 // another file compiled without instrumentation.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_CUDA_LANGUAGE_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_CUDA_LANGUAGE_H_
 
-// The toolkit's launch hands a kernel's arguments on without their sizes; the double's is below.
+// The toolkit's version does not pass on the sizes of the arguments, so this file defines its own.
 #define cudaLaunchKernelEx cudaLaunchKernelExOfTheToolkit
 #include <cuda_runtime.h>
 #undef cudaLaunchKernelEx
@@ -29,13 +30,13 @@
 #define __shared__ static
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
-// What nvcc says it compiles for: all that settings.h can show.
+// Simulates the highest capability that settings.h can select.
 #define __CUDA_ARCH_LIST__ 800, 900, 1000
 
 namespace doppio::gpu_double {
 
-// A number of the emulator, read in a way that is not instrumented: what a kernel calls
-// threadIdx.x. A type of its own, so that there is nothing to load but in the conversion.
+// A component of threadIdx and similar variables, read from the emulator's state. The conversion
+// reads the value in assembly, so that the instrumentation does not see a load.
 template <uint3 Here::*kFrom, unsigned uint3::*kAxis>
 struct Number {
   __attribute__((always_inline)) operator unsigned() const {
@@ -51,7 +52,7 @@ struct Index {
   Number<kFrom, &uint3::z> z;
 };
 
-// Calls the kernel with copies of its arguments, as each thread has its own.
+// Calls the kernel with copies of its arguments, because each thread may change its own.
 template <class... Parameters>
 void CallKernel(const void* kernel, const void* args) {
   std::apply(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(kernel)),
@@ -65,8 +66,8 @@ inline constexpr doppio::gpu_double::Index<&doppio::gpu_double::Here::block> blo
 inline constexpr doppio::gpu_double::Index<&doppio::gpu_double::Here::block_shape> blockDim{};
 inline constexpr doppio::gpu_double::Index<&doppio::gpu_double::Here::grid_shape> gridDim{};
 
-// As the toolkit's: copies the arguments, then returns; the kernel runs when its turn on the stream
-// has come.
+// Copies the arguments and returns, like the toolkit's function. The kernel runs later, in stream
+// order.
 template <class... Parameters, class... Args>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Args&&... args) {
@@ -77,13 +78,12 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
                 &doppio::gpu_double::CallKernel<Parameters...>});
 }
 
-// The place of the call in the source names the barrier: the compiler may make several calls of
-// one.
+// The source location identifies the barrier, because the compiler may duplicate a call.
 inline void __syncthreads(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   doppio::gpu_double::Barrier({file, line});
 }
 
-// Defined for the types that the product uses, in atomics.cc.
+// Defined in atomics.cc for the types that Doppio's kernels use.
 int atomicMin(int* at, int value);
 int atomicMax(int* at, int value);
 unsigned atomicMin(unsigned* at, unsigned value);

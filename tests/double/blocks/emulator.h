@@ -1,6 +1,7 @@
-// Runs the blocks of a kernel on the calling host thread: blocks in random order, the threads of a
-// block one after the other in random order. A thread keeps its stack at a barrier, and the next
-// one starts on another stack; a kernel without barriers runs on one stack and never switches.
+// Runs the blocks of a kernel on the calling host thread. Blocks run in random order, and the
+// threads of a block run one after the other in random order. A thread that waits at a barrier
+// keeps its stack, and the next thread starts on another stack. A kernel without barriers runs on
+// one stack and never switches.
 //
 // One kernel at a time runs in the process (machine/streams.h), so the state is global.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_EMULATOR_H_
@@ -15,7 +16,7 @@
 
 namespace doppio::gpu_double {
 
-// The thread that runs.
+// The position and sizes that the running kernel thread sees.
 struct Here {
   uint3 thread, block;
   uint3 block_shape, grid_shape;
@@ -23,26 +24,26 @@ struct Here {
 };
 extern Here here;
 
-// Where a barrier is in the source.
+// Source location of a barrier.
 struct BarrierSite {
   const char* file;
   int line;
 };
 
-// For kernels: waits until all threads of the block are at this barrier. Fault("divergence") if
-// some of them are at another one or have ended.
+// Waits until all threads of the block are at this barrier. Ends the process with
+// Fault("divergence") if some threads are at another barrier or have ended. Called by kernels.
 void Barrier(BarrierSite site);
 
-// A function without arguments for each thread, as a pointer to code and one to data.
+// A function to run for each thread, as a code pointer and a data pointer.
 struct Body {
   void (*call)(const void* data);
   const void* data;
 };
 
-// Runs `body` once for each thread of each block. `what` names the kernel in messages; `seed`
-// decides the orders. Loads and stores of `body` are watched (hooks.h).
+// Runs `body` once for each thread of each block. `what` names the kernel in messages, and `seed`
+// determines the orders. The loads and stores of `body` are checked (hooks.h).
 void RunBlocks(const std::string& what, uint3 grid, uint3 block, uint64_t seed, Body body);
-// The name of the kernel that runs.
+// Returns the name of the running kernel.
 std::string WhatRuns();
 
 }  // namespace doppio::gpu_double

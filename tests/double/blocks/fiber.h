@@ -1,4 +1,4 @@
-// Stacks that a host thread switches between.
+// Stacks between which a host thread can switch.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_FIBER_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_FIBER_H_
 
@@ -7,30 +7,32 @@
 
 namespace doppio::gpu_double {
 
-// A stack and where its code stands. Runs `main` from its first Resume on; `main` never returns.
+// A stack with the code that runs on it. The first Resume starts `main`, which must never return.
 class Fiber {
  public:
   Fiber(char* top, void (*main)());
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Goes on with the fiber until it calls Pause.
+  // Continues the fiber until it calls Pause.
   void Resume();
-  // For the fiber that runs: goes back to the caller of Resume.
+  // Returns to the caller of Resume. Must be called by the fiber itself.
   void Pause();
 
-  int thread = 0;  // of the kernel that waits on this stack
+  int thread = 0;  // kernel thread that waits on this stack
 
  private:
   void* stack_pointer_;
   void* caller_ = nullptr;
 };
 
-// At most 1024 fibers, made when they are first taken, each with 128 KiB and a guard page below.
+// Creates fibers on demand, at most 1024. Each fiber has 128 KiB of stack and a guard page below.
 class FiberPool {
  public:
   explicit FiberPool(void (*main)());
+  // Returns an idle fiber, or a new one. The pool keeps ownership.
   Fiber* Take();
+  // Makes a fiber available again.
   void GiveBack(Fiber* fiber) { idle_.push_back(fiber); }
 
  private:

@@ -1,14 +1,15 @@
-// What watches the loads and stores of kernels: GCC's -fsanitize=thread calls a function before
-// each of them, and hooks.cc defines these functions in place of TSan's library. Functions of .cu
-// files that the host runs are instrumented too; their accesses are ignored.
+// Checks the loads and stores of kernels. With -fsanitize=thread, GCC calls a function before each
+// of them. hooks.cc defines these functions in place of TSan's library. Host functions in .cu files
+// are instrumented too; their accesses are ignored.
 //
-// Addresses decide what an access is:
-//   stacks of the emulator      a local variable of the kernel: not watched
-//   the kernel's arguments      may be read
-//   writable static storage     shared memory, checked by shared_memory.h
-//   other static storage        may be read (constant tables)
-//   anything else               machine/races.h checks it (Touch): device memory, pinned memory, or
-//                               a fault
+// The address of an access decides how it is checked:
+//
+// - Stacks of the emulator: a local variable of the kernel. Not checked.
+// - The kernel's arguments: may be read.
+// - Writable static storage: shared memory. Checked by shared_memory.h.
+// - Other static storage: constant tables. May be read.
+// - Any other address: device memory, pinned memory, or an error. Checked by Touch in
+//   machine/races.h.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_HOOKS_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_HOOKS_H_
 
@@ -16,16 +17,17 @@
 
 namespace doppio::gpu_double {
 
-// True while the calling host thread runs the code of a kernel's thread. `__thread` and the model
-// make an access one instruction.
+// True while the calling host thread runs a kernel thread. With `__thread` and this TLS model, an
+// access takes one instruction.
 extern __thread bool in_kernel __attribute__((tls_model("initial-exec")));
 
-// The memory that all stacks of the emulator are in.
+// Sets the memory range that contains all stacks of the emulator.
 void WatchStacks(const void* begin, size_t bytes);
-// At the start of a kernel.
+// Sets the memory range of the arguments. Called at the start of a kernel.
 void WatchArguments(const void* begin, size_t bytes);
 
-// For atomic operations, which do not call the hooks themselves.
+// Checks an atomic operation. Atomic operations call this function because they do not trigger the
+// hooks.
 void NoteAtomic(const void* at, size_t bytes);
 
 }  // namespace doppio::gpu_double

@@ -1,4 +1,4 @@
-// Names of kernels, for messages.
+// Names of kernels for messages.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_KERNEL_NAME_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_KERNEL_NAME_H_
 
@@ -6,9 +6,9 @@
 
 namespace doppio::gpu_double {
 
-// "launch::RunForEach<LaunchFindLast(...)::{lambda(long)#1}>": the function at `kernel`, from the
-// symbol table of the file that contains it, shortened. Its address if there is no symbol.
-// Thread-safe.
+// Returns the shortened name of the function at `kernel`, e.g.
+// "launch::RunForEach<LaunchFindLast(...)::{lambda(long)#1}>", from the symbol table of the file
+// that contains it. Returns the address if there is no symbol. Thread-safe.
 std::string KernelName(const void* kernel);
 
 }  // namespace doppio::gpu_double

@@ -1,4 +1,4 @@
-// The launch of a kernel: checks what CUDA checks, and puts the kernel on its stream.
+// Launches a kernel: checks the configuration as CUDA does, and puts the kernel on its stream.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_LAUNCH_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_LAUNCH_H_
 
@@ -9,7 +9,8 @@
 
 namespace doppio::gpu_double {
 
-// A kernel with its arguments, which are const: a kernel may run several times, as part of a graph.
+// A kernel with its arguments. The arguments are const, because a kernel in a graph may run several
+// times.
 struct KernelCall {
   const void* kernel;
   std::shared_ptr<const void> args;
@@ -17,8 +18,8 @@ struct KernelCall {
   void (*call)(const void* kernel, const void* args);
 };
 
-// Returns cudaErrorInvalidConfiguration for sizes that no GPU takes, cudaErrorInvalidValue for too
-// large arguments, and what Enqueue returns.
+// Returns cudaErrorInvalidConfiguration for sizes that no GPU supports, cudaErrorInvalidValue for
+// arguments that are too large, and otherwise the result of Enqueue.
 cudaError_t LaunchKernel(const cudaLaunchConfig_t& config, KernelCall call);
 
 }  // namespace doppio::gpu_double

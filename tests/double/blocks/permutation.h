@@ -1,4 +1,4 @@
-// Orders that are cheap to make.
+// Random permutations that are cheap to generate.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_PERMUTATION_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_PERMUTATION_H_
 
@@ -7,7 +7,7 @@
 
 namespace doppio::gpu_double {
 
-// Numbers from a seed (SplitMix64).
+// A pseudorandom number generator (SplitMix64).
 class Draws {
  public:
   explicit Draws(uint64_t seed) : state_(seed) {}
@@ -17,14 +17,15 @@ class Draws {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
+  // Returns a number in [0, n).
   uint64_t Below(uint64_t n) { return Next() % n; }
 
  private:
   uint64_t state_;
 };
 
-// One of the orders i -> (first + i * step) mod n of 0 ... n - 1, where n < 2^63: forward or
-// backward half of the time, so that neighbours stay neighbours in some runs.
+// A permutation i -> (first + i * step) mod n of 0 ... n - 1, for n < 2^63. Half of the
+// permutations step by 1 forward or backward, so that neighbours stay adjacent in some runs.
 class Permutation {
  public:
   Permutation(uint64_t n, Draws* draws) : n_(n), first_(draws->Below(n)), step_(1 % n) {
@@ -37,7 +38,7 @@ class Permutation {
     }
     if (std::gcd(step_, n) != 1) step_ = 1;
   }
-  // The element at position i, which is asked for in turn.
+  // Returns the next element of the permutation.
   uint64_t Next() {
     const uint64_t at = first_;
     first_ = first_ >= n_ - step_ ? first_ - (n_ - step_) : first_ + step_;

@@ -1,4 +1,4 @@
-// Ranges of addresses of this process.
+// Address ranges of this process.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_PLACES_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_PLACES_H_
 
@@ -13,11 +13,12 @@ struct Range {
   bool Has(uintptr_t at) const { return at - begin < bytes; }
 };
 
-// Static storage of the program and of loaded libraries.
+// Kind of static storage, in the program or in loaded libraries.
 enum class StaticPlace { kNone, kConstant, kWritable };
 
-// Reads where static storage is, if a library has been loaded since the last call.
+// Reads the ranges of static storage, if a library has been loaded since the last call.
 void ReadPlaces();
+// Returns the kind of static storage at an address, or kNone.
 StaticPlace PlaceOf(uintptr_t at);
 
 }  // namespace doppio::gpu_double

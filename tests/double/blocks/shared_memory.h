@@ -1,4 +1,4 @@
-// Checks of shared memory, byte by byte.
+// Checks each byte of shared memory.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_SHARED_MEMORY_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_SHARED_MEMORY_H_
 
@@ -6,15 +6,15 @@
 
 namespace doppio::gpu_double {
 
-// A block begins; what earlier ones left in shared memory has no value.
+// Starts a block. Values that earlier blocks left in shared memory are undefined.
 void BeginSharedBlock();
-// The block has passed a barrier.
+// Records that the block has passed a barrier.
 void PassSharedBarrier();
 
-// The current thread (emulator.h) reads or writes. Fault("block-race") if another thread of the
-// block wrote the byte, or read it and this one writes, with no barrier in between;
-// Fault("shared") for a byte that is read before the block has written it. An atomic operation is a
-// write that no other atomic operation races with.
+// Checks an access of the current thread (emulator.h). Fault("block-race") if, since the last
+// barrier, another thread of the block wrote the byte, or read a byte that this access writes.
+// Fault("shared") if the byte is read before the block has written it. An atomic operation is a
+// write that does not race with other atomic operations.
 enum class SharedAccess { kRead, kWrite, kAtomic };
 void NoteShared(const void* at, size_t bytes, SharedAccess access);
 

@@ -1,8 +1,10 @@
-// The double of cuBLAS: the functions that core/math/cublas_cuda.cc opens, with their real names.
+// The test double of cuBLAS: the functions that core/math/cublas_cuda.cc opens, with their real
+// names.
 //
-// Products are column-major, checked as cuBLAS checks them, and computed on the host with sums in
-// single precision when their turn on the stream comes. Every product needs a workspace, whose
-// content it destroys: the caller's, or an internal one, which a captured stream may not use.
+// Products are column-major. They are checked as cuBLAS checks them, and computed on the host in
+// stream order, with sums in single precision. Every product needs a workspace and overwrites its
+// content. The workspace is the caller's or an internal one; a captured stream must not use the
+// internal one.
 #ifndef DOPPIO_TESTS_DOUBLE_CUBLAS_FUNCTIONS_H_
 #define DOPPIO_TESTS_DOUBLE_CUBLAS_FUNCTIONS_H_
 
@@ -11,7 +13,7 @@
 
 namespace doppio::gpu_double {
 
-// Names and addresses, for a lookup in place of dlsym.
+// Returns names and addresses, for a lookup in place of dlsym.
 const std::vector<std::pair<const char*, void*>>& CublasFunctions();
 
 }  // namespace doppio::gpu_double

@@ -1,11 +1,13 @@
-// What a byte has seen in the kernel that runs, in 5 bits, and what the next access makes of it.
-// Together with the number of the turn that touched the byte last, this finds every race within a
-// kernel at its second access. The reasoning:
-//  - Threads are ordered only by barriers of their block. A block's epochs do not mix in time, so
-//  of one block's accesses only those of
-//    the latest epoch (the group) matter to the block, while for other blocks all of them matter.
-//  - Once several threads share a group, or several blocks a byte, without a race, all accesses are
-//  of one kind: plain reads or atomics.
+// The access state of one byte in the running kernel, in 5 bits, and its transitions. Together with
+// the number of the turn that last touched the byte, the state detects every race within a kernel
+// at its second access. This works for two reasons:
+//
+// - Only barriers of their own block order threads. The epochs of a block do not overlap in time,
+// so
+//   for accesses from the same block only those of its latest epoch (the group) matter. For other
+//   blocks, all accesses matter.
+// - Once several threads share a group without a race, or several blocks share a byte, all accesses
+//   are of one kind: plain reads or atomics.
 #ifndef DOPPIO_TESTS_DOUBLE_MACHINE_CELL_STATES_H_
 #define DOPPIO_TESTS_DOUBLE_MACHINE_CELL_STATES_H_
 
@@ -17,19 +19,20 @@ constexpr int kStateBits = 5;
 constexpr int kStates = 1 << kStateBits;
 constexpr uint8_t kRace = kStates - 1;
 
-// Atomic loads are read_atomically only if nothing else touches the byte; they are never part of a
+// kAtomicLoad applies only to bytes that nothing else touches. Atomic loads are never part of a
 // race.
 enum AccessKind { kRead, kWrite, kAtomic, kAtomicLoad, kAccessKinds };
 
-// The thread that touches a byte, seen from the one that touched it last.
+// Relation of the thread that touches a byte to the thread that touched it last.
 enum Relation { kSameThread, kOtherThread, kOtherEpoch, kOtherBlock, kRelations };
 
+// The transition table.
 struct CellStates {
   CellStates();
-  uint8_t first[kAccessKinds];                      // of a byte that nobody has touched
-  uint8_t next[kStates][kRelations][kAccessKinds];  // or kRace
-  bool reads[kStates];                              // whether the byte was read ...
-  bool writes[kStates];                             // ... or written
+  uint8_t first[kAccessKinds];                      // next state of an untouched byte
+  uint8_t next[kStates][kRelations][kAccessKinds];  // next state, or kRace
+  bool reads[kStates];                              // the byte was read in this state
+  bool writes[kStates];                             // the byte was written in this state
 };
 
 }  // namespace doppio::gpu_double

@@ -1,4 +1,4 @@
-// What the process asked of the machine, in the order of the host's calls, and what it counted.
+// A log of the calls that the process makes to the machine, in host order, and of the counters.
 #ifndef DOPPIO_TESTS_DOUBLE_MACHINE_JOURNAL_H_
 #define DOPPIO_TESTS_DOUBLE_MACHINE_JOURNAL_H_
 
@@ -8,21 +8,21 @@
 
 namespace doppio::gpu_double {
 
-// With the setting counters=FILE, appends one line of JSON to FILE:
+// Appends one line of JSON to FILE if the setting counters=FILE is given; otherwise does nothing:
 //   {"call": KIND, "what": WHAT, "stream": STREAM}
-// KIND is "kernel", "library", "upload", "download", "copy", "clear" or "other" for work that is
-// put on a stream, "graph" for the launch of a graph (WHAT counts its nodes: "12 kernels, 3
-// others"), and "wait" where the host waits for work that is not done (WHAT is the function that
-// waits). Calls that are captured are not noted. Does nothing without the setting.
+// KIND is "kernel", "library", "upload", "download", "copy", "clear" or "other" for work put on a
+// stream. KIND is "graph" for the launch of a graph, and WHAT then counts its nodes: "12 kernels, 3
+// others". KIND is "wait" if the host waits for unfinished work, and WHAT is then the waiting
+// function. Captured calls are not logged.
 //
-// When the process ends with exit(), the last line is
+// When the process ends with exit(), a last line is appended with the names of Counters:
 //   {"counters": {NAME: COUNT, ...}, "kernels": {NAME: {"runs": COUNT, "bytes": COUNT}, ...}}
-// with the names of Counters. Thread-safe; replaces FILE at the first call.
+// The first call replaces FILE. Thread-safe.
 void NoteCall(const std::string& kind, const std::string& what, const std::string& stream);
 
-// KIND of the task.
+// Returns the KIND of a task.
 const char* CallKind(const Task& task);
-// WHAT of a graph.
+// Returns the WHAT of a graph.
 std::string GraphText(const Plan& plan);
 
 }  // namespace doppio::gpu_double

@@ -1,5 +1,5 @@
-// Races: accesses to device and pinned memory that no stream, event or wait of the host orders,
-// found by vector clocks.
+// Detects races with vector clocks: accesses to device and pinned memory that are not ordered by a
+// stream, an event or a wait of the host.
 #ifndef DOPPIO_TESTS_DOUBLE_MACHINE_RACES_H_
 #define DOPPIO_TESTS_DOUBLE_MACHINE_RACES_H_
 
@@ -10,62 +10,66 @@
 
 namespace doppio::gpu_double {
 
-// Bytes that a piece of work touches.
+// Bytes that a piece of work accesses.
 struct Access {
   const void* at = nullptr;
   int64_t bytes = 0;
   bool writes = false;
-  // 0: touches all bytes. Otherwise touches at least one of any gap + 1 consecutive bytes. An
-  // access with a gap is reported as a race only where this proves one, so never against another
-  // access with a gap.
+  // If 0, the work accesses all bytes. Otherwise it accesses at least one of any gap + 1
+  // consecutive bytes. An access with a gap is reported as a race only if the gap proves one, so
+  // never against another access with a gap.
   int64_t gap = 0;
 };
 
-// An actor is a stream or a thread of the host; each counts its own steps.
+// Registers an actor, which is a stream or a host thread. Each actor counts its own steps.
 int NewActor(const std::string& name);
 
+// A vector clock.
 class Clock {
  public:
   void Join(const Clock& other);
   void Set(int actor, int64_t time);
-  int64_t Of(int actor) const;  // 0 for an actor that it knows nothing of
+  int64_t Of(int actor) const;  // 0 for an unknown actor
  private:
   std::unordered_map<int, int64_t> times_;
 };
 
-// Records the accesses of step `time` of `actor`, which happened after every step in `before`.
-// Fault("race") with both places when one of them overlaps an access of another actor that is not
-// in `before` and one of the two writes. Ignores pageable host memory.
+// Records the accesses in step `time` of `actor`, which happened after all steps in `before`.
+// Fault("race"), naming both accesses, if one of them overlaps an access of another actor that is
+// not in `before`, and at least one of the two writes. Ignores pageable host memory.
 void NoteAccesses(const std::string& what, int actor, int64_t time, const Clock& before,
                   const std::vector<Access>& accesses);
-// Forgets all accesses to these bytes. Freeing a block calls it.
+// Forgets all accesses to these bytes. Called when a block is freed.
 void ForgetAccesses(const void* begin, int64_t bytes);
 
+// A thread of the running kernel.
 struct KernelThread {
   int64_t block = 0;
-  int thread = 0;     // in the block
-  int64_t epoch = 0;  // barriers that the block has passed
+  int thread = 0;     // index in the block
+  int64_t epoch = 0;  // number of barriers that the block has passed
 };
-// Records what the threads of a kernel touch, as told by the instrumentation of its loads and
-// stores (blocks/hooks.cc). The process runs one kernel at a time, and calls of Touch do not
+// Records the accesses of a kernel's threads, as reported by the instrumentation of its loads and
+// stores (blocks/hooks.cc). The process runs one kernel at a time, and calls of Touch must not
 // overlap.
 //
-// Touch checks
-//  - bounds: Fault("bounds") outside of live blocks;
-//  - devices: Fault("peer") at memory of a device that the kernel's device has no access to;
-//  - races within the kernel: Fault("block-race") when one thread writes a byte that another one
-//  reads or writes, unless both belong to one
-//    block and their epochs differ, or both accesses are atomic. This is exact for each byte. It
-//    never reports a race that is none. Of several earlier threads, the message names the last one.
-// Limits: it misses races with bytes first touched after 2^27 switches between threads in one
-// kernel, and those of blocks from 2^32, threads from 2^10 and epochs from 2^22 on. Atomic loads
-// never race.
+// Touch checks:
+//
+// - Bounds: Fault("bounds") outside of live blocks.
+// - Devices: Fault("peer") for memory of a device that the kernel's device cannot access.
+// - Races within the kernel: Fault("block-race") if one thread writes a byte that another one reads
+//   or writes, unless both belong to one block and their epochs differ, or both accesses are
+//   atomic. The check is exact for each byte and has no false positives. Of several earlier
+//   threads, the message names the last one.
+//
+// Limits: the check misses races with bytes that are first accessed after 2^27 switches between
+// threads in one kernel, and races of blocks from 2^32, threads from 2^10 and epochs from 2^22 on.
+// Atomic loads never race.
 void BeginKernel(const std::string& what, int device);
-// Ignores pageable memory. Does nothing while no kernel runs.
+// Records one access. Ignores pageable memory. Does nothing while no kernel runs.
 void Touch(const KernelThread& thread, const void* at, int64_t bytes, bool writes, bool atomic);
-// Returns the kernel's accesses as ranges; beyond 4096 ranges in a block, near ones are merged to
-// ranges with gaps. *bytes_moved: distinct bytes read plus distinct bytes written of device memory;
-// an atomic update does both.
+// Returns the kernel's accesses as ranges. If a block has more than 4096 ranges, nearby ranges are
+// merged into ranges with gaps. Writes to *bytes_moved the number of distinct bytes of device
+// memory that were read plus those that were written; an atomic update counts as both.
 std::vector<Access> EndKernel(int64_t* bytes_moved);
 
 }  // namespace doppio::gpu_double

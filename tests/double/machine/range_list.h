@@ -1,5 +1,4 @@
-// Gathers the ranges that a kernel touched, in the order of their addresses, and keeps their number
-// small.
+// Collects the ranges that a kernel accessed, in order of address, and limits their number.
 #ifndef DOPPIO_TESTS_DOUBLE_MACHINE_RANGE_LIST_H_
 #define DOPPIO_TESTS_DOUBLE_MACHINE_RANGE_LIST_H_
 
@@ -13,11 +12,12 @@ namespace doppio::gpu_double {
 
 class RangeList {
  public:
-  // Up to this many ranges of reads and of writes are exact; beyond, near ones are merged to ranges
-  // with gaps (Access::gap).
+  // Maximum number of exact ranges per block, for reads and for writes. Beyond it, nearby ranges
+  // are merged into ranges with gaps (Access::gap).
   static constexpr size_t kMost = 4096;
 
-  // Ranges come in ascending order; those of a block are followed by EndBlock().
+  // Adds a range. Ranges must be in ascending order, and EndBlock() must follow the last range of
+  // each block.
   void Add(const char* at, int64_t bytes, bool writes);
   void EndBlock();
   std::vector<Access> Take() { return std::move(all_); }
@@ -25,11 +25,11 @@ class RangeList {
  private:
   struct Part {
     std::vector<Access> ranges;
-    int64_t merged_gap = 16;  // gaps up to this are merged once there are too many ranges
+    int64_t merged_gap = 16;  // gaps up to this size are merged when there are too many ranges
   };
   static void Thin(Part* part);
 
-  Part parts_[2];  // reads and writes of the block
+  Part parts_[2];  // reads and writes of the current block
   std::vector<Access> all_;
 };
 

@@ -1,4 +1,5 @@
-// What tests of the machine share: a fresh machine, small pieces of work, memory that is freed.
+// Helpers for tests of the machine: a fresh machine, small pieces of work, and memory that frees
+// itself.
 #ifndef DOPPIO_TESTS_DOUBLE_MACHINE_TESTING_H_
 #define DOPPIO_TESTS_DOUBLE_MACHINE_TESTING_H_
 
@@ -19,7 +20,7 @@ namespace doppio::gpu_double {
 
 constexpr int kSeeds = 20;
 
-// A machine with these settings; everything of an earlier one is forgotten.
+// Starts a machine with these settings and discards the previous one.
 inline void Begin(uint64_t seed, const std::string& order,
                   const std::function<void(Settings*)>& edit = nullptr) {
   Settings settings;
@@ -34,7 +35,7 @@ inline std::function<void(Settings*)> Planting(const std::string& plant) {
   return [plant](Settings* s) { s->plant = plant; };
 }
 
-// Runs `test` on fresh machines: each order under many seeds.
+// Runs `test` on fresh machines: for each order, under kSeeds seeds.
 inline void InAnyOrder(const std::function<void()>& test,
                        const std::function<void(Settings*)>& edit = nullptr) {
   for (const char* order : {"late", "early", "random"}) {
@@ -109,11 +110,13 @@ inline Work Kernel(const std::string& what, std::vector<Access> accesses,
   return work;
 }
 
+// Returns work that sets the first integer to `value`.
 inline Work Set(const DeviceInts& ints, int value) {
   int* at = ints.at();
   return Kernel("setting", {ints.Writes()}, [=] { *at = value; });
 }
 
+// Returns work that adds the first integer of `from` to that of `to`.
 inline Work AddTo(const DeviceInts& to, const DeviceInts& from) {
   int* out = to.at();
   const int* in = from.at();
@@ -125,7 +128,7 @@ inline cudaError_t BeginCapture(cudaStream_t stream,
   return cudaStreamBeginCapture(stream, mode);
 }
 
-// The executable graph of what `work` enqueues on `stream`.
+// Returns the executable graph of the work that `work` enqueues on `stream`.
 inline cudaGraphExec_t Captured(cudaStream_t stream, const std::function<void()>& work) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
@@ -137,7 +140,7 @@ inline cudaGraphExec_t Captured(cudaStream_t stream, const std::function<void()>
   return exec;
 }
 
-// Blocking; after all work of the stream.
+// Copies the value to the host after all work of the stream. Blocks.
 inline int ValueOf(const DeviceInts& ints, cudaStream_t stream) {
   int value = -1;
   EXPECT_EQ(cudaMemcpyAsync(&value, ints.at(), sizeof value, cudaMemcpyDeviceToHost, stream),

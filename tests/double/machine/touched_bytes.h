@@ -1,4 +1,4 @@
-// Shadow of the arena behind BeginKernel, Touch and EndKernel.
+// The shadow memory of the arena, which BeginKernel, Touch and EndKernel use.
 #ifndef DOPPIO_TESTS_DOUBLE_MACHINE_TOUCHED_BYTES_H_
 #define DOPPIO_TESTS_DOUBLE_MACHINE_TOUCHED_BYTES_H_
 
@@ -6,7 +6,7 @@
 
 namespace doppio::gpu_double {
 
-// Gives the memory back that the shadow of whole pages takes.
+// Releases the shadow memory of these bytes. Affects whole pages only.
 void ReleaseTouched(const void* begin, int64_t bytes);
 
 }  // namespace doppio::gpu_double

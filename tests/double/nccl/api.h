@@ -1,5 +1,5 @@
-// NCCL's C interface as the double offers it, with NCCL's names and numbers (NCCL user guide,
-// "API"; versions 2.10 to 2.28).
+// NCCL's C interface in the double, with NCCL's names and numbers (NCCL user guide, "API"; versions
+// 2.10 to 2.28).
 #ifndef DOPPIO_TESTS_DOUBLE_NCCL_API_H_
 #define DOPPIO_TESTS_DOUBLE_NCCL_API_H_
 
@@ -13,7 +13,7 @@ struct NcclId {
   char bytes[128];
 };
 
-// The beginning of ncclConfig_t; newer versions have more fields behind it.
+// The first fields of ncclConfig_t. Newer versions append further fields.
 struct NcclConfig {
   size_t size;
   unsigned magic;

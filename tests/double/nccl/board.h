@@ -1,5 +1,5 @@
-// What the ranks of one communicator share, whether they are threads or processes of this machine:
-// a file in memory that the unique id names. Nothing of it is left when the processes have ended.
+// The state that the ranks of one communicator share, as threads or as processes of one machine: a
+// file in memory that the unique id names. Nothing remains when the processes have ended.
 #ifndef DOPPIO_TESTS_DOUBLE_NCCL_BOARD_H_
 #define DOPPIO_TESTS_DOUBLE_NCCL_BOARD_H_
 
@@ -15,36 +15,38 @@ namespace doppio::gpu_double {
 
 constexpr int kMostRanks = 64;
 
-// A rank's part. Counts are of collectives.
+// The part of one rank. Counts are numbers of collectives.
 struct RankSlot {
   std::atomic<int> process;  // 0 before the rank has joined; written after device and host
-  std::atomic<int> left;     // 1 once it has ended its work and needs its process no longer
+  std::atomic<int> left;     // 1 once the rank is done and no longer needs its process
   int device;
-  uint64_t host;                   // of NCCL_HOSTID, which plays machines
-  std::atomic<int64_t> published;  // whose call and data the rank has written
-  std::atomic<int64_t> consumed;   // whose result the rank has computed
-  NcclCall call;                   // of the last one published
+  uint64_t host;                   // from NCCL_HOSTID, which simulates machines
+  std::atomic<int64_t> published;  // collectives whose call and data the rank has written
+  std::atomic<int64_t> consumed;   // collectives whose result the rank has computed
+  NcclCall call;                   // the last published call
 };
 
 class Board {
  public:
-  // Fills in an id that names a new board. The board can be opened while this process lives and
-  // has not called CloseId.
+  // Writes the id of a new board to `*id`. The board can be opened while this process lives and has
+  // not called CloseId.
   static void NewId(NcclId* id);
-  // Null when the id names none.
+  // Returns null if no board has this id.
   static std::shared_ptr<Board> Open(const NcclId& id);
-  // When all ranks have opened the board. Any process may call it, once or more.
+  // Makes the id invalid. Called when all ranks have opened the board, by any process, once or
+  // more.
   void CloseId();
   ~Board();
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
-  uint64_t number() const;  // random, the same for all ranks
-  // Zero until a rank has set it.
+  uint64_t number() const;  // random; the same for all ranks
+  // The number of ranks; 0 until a rank has set it.
   std::atomic<int>& size();
   RankSlot& slot(int rank);
 
-  // The data of a rank's last published call. Fault("nccl") when the file cannot hold it.
+  // Write and read the data of a rank's last published call. Fault("nccl") if the file cannot hold
+  // the data.
   void Write(int rank, const void* data, int64_t bytes);
   std::vector<char> Read(int rank, int64_t bytes) const;
 

@@ -1,4 +1,4 @@
-// One rank's end of a communicator of the double.
+// A communicator of the NCCL double, as one rank sees it.
 #ifndef DOPPIO_TESTS_DOUBLE_NCCL_COMMUNICATOR_H_
 #define DOPPIO_TESTS_DOUBLE_NCCL_COMMUNICATOR_H_
 
@@ -25,21 +25,23 @@ struct Joint {
   const std::shared_ptr<Meeting> meeting;
   std::vector<const void*> from;  // by rank
   std::vector<void*> to;
-  bool computed = false;  // work runs one piece at a time, so it needs no lock
+  bool computed = false;  // needs no lock, because one piece of work runs at a time
 };
 
 // The ranks of one communicator that are threads of this process.
 struct Team {
   std::shared_ptr<Board> board;
   std::mutex mutex;
-  std::map<int64_t, std::shared_ptr<Joint>> joints;  // by number, until all ranks have called
+  std::map<int64_t, std::shared_ptr<Joint>>
+      joints;  // by number; removed when all ranks have called
 };
 
-// Methods may be called from any thread, one at a time but for State() and Abort(). Collectives
-// have numbers from 0 on.
+// Methods may be called from any thread, but only one at a time, except State() and Abort().
+// Collectives are numbered from 0.
 class NcclCommunicator : public std::enable_shared_from_this<NcclCommunicator> {
  public:
-  // Joins on the calling thread's current device. Fault("nccl") where ranks contradict each other.
+  // Joins on the calling thread's current device. Fault("nccl") if the ranks' arguments contradict
+  // each other.
   NcclCommunicator(std::shared_ptr<Team> team, int size, int rank, bool blocking);
   ~NcclCommunicator();
 
@@ -49,16 +51,18 @@ class NcclCommunicator : public std::enable_shared_from_this<NcclCommunicator> {
   bool blocking() const { return blocking_; }
   std::string last_error() const;
 
-  // In progress: joining, a deferred call, or finalizing. Moves a deferred call on.
+  // Returns the NCCL status. It is "in progress" during a join, a deferred call or finalization.
+  // Each call advances a deferred call.
   int State();
-  // Blocks until State() is not in progress, and runs work meanwhile.
+  // Blocks until State() is no longer "in progress", and runs work meanwhile.
   int Wait();
-  // `together`: the call is part of a group, and never deferred.
+  // Starts a collective. With `together`, the call is part of a group and is never deferred.
   int Start(const NcclCall& call, const void* from, void* to, cudaStream_t stream, bool together);
   int Finalize();
-  // Blocks until all own work is done.
+  // Blocks until all work of this rank is done.
   int Destroy();
-  // Ends the rank's unfinished work. Work of the other ranks stays unfinished until they abort.
+  // Drops the rank's unfinished work. Work of the other ranks stays unfinished until they abort
+  // too.
   void Abort();
 
  private:
@@ -77,19 +81,20 @@ class NcclCommunicator : public std::enable_shared_from_this<NcclCommunicator> {
   const int size_, rank_, device_;
   const bool blocking_;
   mutable std::mutex mutex_;
-  std::string last_error_;  // guarded, as what follows
-  int error_ = 0;           // asynchronous, for ever
+  std::string last_error_;  // guarded by mutex_, like the members below
+  int error_ = 0;           // asynchronous error; permanent
   bool joined_ = false;
-  int local_ = 0;                  // ranks of this process; known once joined
+  int local_ = 0;                  // ranks in this process; known once joined
   std::function<int()> deferred_;  // the call in progress
-  int polls_ = 0;                  // until it is moved on
+  int polls_ = 0;                  // polls until the call advances
   bool starting_ = false, finalizing_ = false;
-  std::map<int64_t, std::vector<std::shared_ptr<Meeting>>> pending_;  // that may be abandoned
+  std::map<int64_t, std::vector<std::shared_ptr<Meeting>>>
+      pending_;        // meetings that may be abandoned
   int64_t asked_ = 0;  // collectives that were called
   cudaStream_t last_stream_ = nullptr;
   cudaStream_t side_stream_ = nullptr;  // for a planted mistake
   std::atomic<int64_t> done_{0};        // collectives that have run
-  std::atomic<bool> stuck_{false};      // no further collective ever runs
+  std::atomic<bool> stuck_{false};      // no further collective will run
 };
 
 }  // namespace doppio::gpu_double

@@ -1,4 +1,4 @@
-// The double of libnccl.so.2: what a loader finds in it, and what tests ask it.
+// The test double of libnccl.so.2: the functions that a loader finds in it, and queries for tests.
 #ifndef DOPPIO_TESTS_DOUBLE_NCCL_FUNCTIONS_H_
 #define DOPPIO_TESTS_DOUBLE_NCCL_FUNCTIONS_H_
 
@@ -7,13 +7,15 @@
 
 namespace doppio::gpu_double {
 
-// Names and addresses. With nccl_fail=old the functions of 2.13 and later are missing.
+// Returns names and addresses. With nccl_fail=old, the functions of version 2.13 and later are
+// missing.
 const std::vector<std::pair<const char*, void*>>& NcclFunctions();
 
-// The number of cores that the thread could use that last began to join a communicator; 0 before.
-// NCCL's own threads would inherit them.
+// Returns the number of cores available to the thread that last began to join a communicator; 0 if
+// there was none. NCCL's own threads would inherit these cores.
 int CoresAtLastJoin();
-// Communicators of this process that are neither destroyed nor aborted, and those aborted so far.
+// Return the number of communicators of this process that are neither destroyed nor aborted, and
+// the number of those aborted so far.
 int LiveCommunicators();
 int AbortedCommunicators();
 

@@ -1,4 +1,4 @@
-// What tests of the double of NCCL share: ranks on threads, each with a GPU and a stream.
+// Helpers for tests of the NCCL double: ranks on threads, each with a GPU and a stream.
 #ifndef DOPPIO_TESTS_DOUBLE_NCCL_TESTING_H_
 #define DOPPIO_TESTS_DOUBLE_NCCL_TESTING_H_
 
