@@ -1,5 +1,5 @@
-// The linker sends dlopen and dlsym of programs with the double here (--wrap): CUDA's libraries are found in the program itself,
-// and all others where they are.
+// Replaces dlopen and dlsym in programs that link the double (--wrap). CUDA's libraries are found
+// in the program itself, and all other libraries as usual.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -25,12 +25,13 @@ constexpr Library kLibraries[] = {
     {"libcublas.so.13", &CublasFunctions},
     {"libcudnn.so.9", &CudnnFunctions},
     {"libnccl.so.2", &NcclFunctions},
-    // cuDNN would open these for itself. Opening the toolkit's takes time and changes nothing.
+    // cuDNN itself would open these libraries. Opening the toolkit's would take time and have no
+    // effect.
     {"libcublasLt.so.13", nullptr},
     {"libnvrtc.so.13", nullptr},
 };
 
-// Null for a file that is not CUDA's.
+// Returns null for a file that is not a CUDA library.
 const Library* LibraryOf(const char* path) {
   if (path == nullptr) return nullptr;
   const char* slash = std::strrchr(path, '/');
@@ -41,7 +42,7 @@ const Library* LibraryOf(const char* path) {
   return nullptr;
 }
 
-// Null for a handle of the loader.
+// Returns null for a handle from the real loader.
 const Library* LibraryOfHandle(void* handle) {
   for (const Library& library : kLibraries) {
     if (&library == handle) return &library;

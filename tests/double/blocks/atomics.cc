@@ -1,4 +1,4 @@
-// CUDA's atomic operations. One thread of a kernel runs at a time, so plain loads and stores do.
+// CUDA's atomic operations. Kernel threads run one at a time, so plain loads and stores suffice.
 #include "tests/double/blocks/cuda_language.h"
 #include "tests/double/blocks/hooks.h"
 

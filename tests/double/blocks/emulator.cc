@@ -23,7 +23,7 @@ struct Waiting {
   BarrierSite site;
 };
 
-// The block that runs.
+// State of the running block.
 struct Running {
   std::string what;
   Body body;
@@ -50,8 +50,8 @@ void StandAt(int thread) {
   here.thread.z = t / here.block_shape.x / here.block_shape.y;
 }
 
-// Out of line, so that FiberMain keeps no address of a thread_local variable: a fiber that is used
-// again may be on another host thread.
+// Not inlined, so that FiberMain does not keep the address of a thread_local variable: a reused
+// fiber may run on another host thread.
 __attribute__((noinline)) void RunThreads() {
   while (running.started < running.threads) {
     ++running.started;

@@ -9,9 +9,9 @@
 #include "tests/double/blocks/hooks.h"
 #include "tests/double/machine/fault.h"
 
-// Saves the registers that a function has to keep (System V ABI, x86-64) on the stack, and the
-// stack pointer at `save`; then goes on where `load` was saved. Signal masks stay as they are,
-// unlike with swapcontext, which needs a system call for them.
+// Saves the callee-saved registers (System V ABI, x86-64) on the stack and the stack pointer in
+// `*save`, and then continues from the stack pointer `load`. Unlike swapcontext, it does not save
+// signal masks, which would take a system call.
 extern "C" void DoppioSwitchStack(void** save, void* load);
 asm(R"(
 .text
@@ -42,14 +42,15 @@ namespace {
 
 constexpr size_t kFibers = 1024, kStackBytes = size_t{128} << 10, kGuardBytes = 4096;
 constexpr size_t kStride = kStackBytes + kGuardBytes;
-// The stacks' tops differ within a page, or all of them would compete for the same cache lines.
+// The tops of the stacks have different offsets within a page, so that they do not compete for the
+// same cache lines.
 constexpr size_t kColourBytes = 192, kColours = 21;
 
 }  // namespace
 
 Fiber::Fiber(char* top, void (*main)()) {
-  // What DoppioSwitchStack takes from a stack: six registers and the place to return to. Behind it
-  // `main` sees a stack as after a call: 8 bytes below a multiple of 16.
+  // Prepares the stack that DoppioSwitchStack loads: six registers and the return address. `main`
+  // then sees the stack as after a call, 8 bytes below a multiple of 16.
   void** words = reinterpret_cast<void**>(top) - 8;
   std::memset(words, 0, 8 * sizeof *words);
   words[6] = reinterpret_cast<void*>(main);

@@ -17,7 +17,7 @@ __thread bool in_kernel __attribute__((tls_model("initial-exec"))) = false;
 namespace {
 
 Range stacks, arguments;
-Range pinned;  // the block of pinned memory that this kernel touched last
+Range pinned;  // the pinned block that this kernel accessed last
 
 enum class Kind { kRead, kWrite, kAtomic };
 
@@ -26,7 +26,7 @@ enum class Kind { kRead, kWrite, kAtomic };
                    std::to_string(here.number.thread) + " " + text);
 }
 
-// Memory of the host that is not pinned is out of a kernel's reach.
+// A kernel cannot access host memory that is not pinned.
 void CheckPinned(uintptr_t address) {
   if (pinned.Has(address)) return;
   const void* at = reinterpret_cast<const void*>(address);
@@ -59,7 +59,8 @@ __attribute__((noinline)) void NoteOutside(const void* at, size_t bytes, Kind ki
   Touch(here.number, at, static_cast<int64_t>(bytes), kind != Kind::kRead, kind == Kind::kAtomic);
 }
 
-// Containers of the double may be the instrumented copies of .cu files: not watched meanwhile.
+// Turns the checks off meanwhile, because the linker may have chosen the instrumented copies of the
+// double's containers.
 __attribute__((noinline)) void NoteUnwatched(const void* at, size_t bytes, Kind kind) {
   in_kernel = false;
   NoteOutside(at, bytes, kind);
@@ -80,7 +81,8 @@ inline void Note(const void* at, size_t bytes, Kind kind) {
   if (Watched(at)) NoteUnwatched(at, bytes, kind);
 }
 
-// Accesses of kBytes at once. GCC reports 16 bytes only for types with an alignment of 8 or more.
+// Checks an access of kBytes bytes. GCC reports accesses of 16 bytes only for types with an
+// alignment of 8 or more.
 template <size_t kBytes>
 inline void NoteAligned(const void* at, Kind kind) {
   constexpr size_t kAlignment = kBytes < 8 ? kBytes : 8;
@@ -106,7 +108,7 @@ void NoteAtomic(const void* at, size_t bytes) {
 
 }  // namespace doppio::gpu_double
 
-// The functions that GCC calls.
+// The functions that the instrumentation calls.
 using doppio::gpu_double::Kind;
 using doppio::gpu_double::Note;
 using doppio::gpu_double::NoteAligned;
@@ -136,8 +138,8 @@ DOPPIO_HOOKS_OF(16)
 void __tsan_read_range(void* at, size_t bytes) { Note(at, bytes, Kind::kRead); }
 void __tsan_write_range(void* at, size_t bytes) { Note(at, bytes, Kind::kWrite); }
 
-// -fsanitize=alignment. It sees the alignment of the type, which a pack of 16 bytes has although
-// the compiler may load its elements one by one.
+// For -fsanitize=alignment. This check uses the alignment of the type, so it covers packs of 16
+// bytes even if the compiler loads their elements one by one.
 struct TypeMismatch {
   const char* file;
   uint32_t line, column;

@@ -1,11 +1,12 @@
-// The atomic operations of host code in .cu files (counts of references, guards of static
-// variables): -fsanitize=thread turns them into calls. They are done as they would be without it.
-// A kernel has no such operations.
+// Atomic operations of host code in .cu files (reference counts, guards of static variables).
+// -fsanitize=thread turns them into calls. These functions do the plain operations. Kernels contain
+// none of them.
 #include <cstdint>
 
 extern "C" {
 
-// The order is a constant of the caller, but not of this function; the strictest one serves all.
+// The memory order is a constant in the caller, but not here. The strictest order is correct for
+// all callers.
 #define DOPPIO_ATOMICS(bits, type)                                                                 \
   type __tsan_atomic##bits##_load(const volatile type* at, int) {                                  \
     return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                  \

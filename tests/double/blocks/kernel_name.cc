@@ -17,8 +17,8 @@
 namespace doppio::gpu_double {
 namespace {
 
-// The functions of one file, by their address in it. Kernels have internal linkage, so that the
-// dynamic symbols, which dladdr knows, lack them.
+// Returns the functions of a file by their address in it. Kernels have internal linkage, so dladdr,
+// which reads only dynamic symbols, does not find them.
 std::map<uintptr_t, std::string> ReadSymbols(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string data((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -52,7 +52,7 @@ void Remove(const char* part, std::string* from) {
   for (size_t at; (at = from->find(part)) != std::string::npos;) from->erase(at, std::strlen(part));
 }
 
-// Without namespaces, the result's type and the parameters' types, in at most 160 characters.
+// Removes namespaces, the return type and the parameter types, and cuts the name at 160 characters.
 std::string Shorten(std::string name) {
   for (const char* part : {"doppio::", "gpu_double::", "(anonymous namespace)::"})
     Remove(part, &name);
@@ -77,7 +77,7 @@ std::string FindName(const void* kernel) {
   Dl_info info;
   if (dladdr(kernel, &info) == 0) return address.str();
   static auto& files = *new std::map<std::string, std::map<uintptr_t, std::string>>();
-  // The program's own name may be relative to a folder that it has left.
+  // The program's path may be relative to a working directory that the process has left.
   const bool loaded = std::strstr(info.dli_fname, ".so") != nullptr;
   const std::string path = loaded ? info.dli_fname : "/proc/self/exe";
   if (files.count(path) == 0) files[path] = ReadSymbols(path);

@@ -21,7 +21,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-constexpr size_t kMostArguments = 4096;  // bytes that every toolkit and GPU takes
+constexpr size_t kMostArguments = 4096;  // in bytes; every toolkit and GPU accepts this size
 
 bool FitsGpu(const dim3& grid, const dim3& block) {
   const auto inside = [](unsigned size, unsigned most) { return size >= 1 && size <= most; };
@@ -49,7 +49,7 @@ std::vector<Access> RunKernel(const std::string& what, int device, const cudaLau
   return accesses;
 }
 
-// Changes what is an address of device memory among the arguments of a launch.
+// Applies `change` to every argument that is an address of device memory.
 void ChangePointers(const KernelCall& call, const std::function<char*(char*)>& change) {
   char* const args = static_cast<char*>(const_cast<void*>(call.args.get()));
   for (size_t i = 0; i + sizeof(char*) <= call.args_bytes; i += sizeof(char*)) {
@@ -61,7 +61,7 @@ void ChangePointers(const KernelCall& call, const std::function<char*(char*)>& c
   }
 }
 
-// The mistakes of a launch that planted.h lists.
+// Makes the planted mistakes (planted.h) that affect a launch.
 void PlantMistakes(cudaLaunchConfig_t* config, KernelCall* planted) {
   const KernelCall& call = *planted;
   if (Planted("launch-too-large")) config->blockDim.x *= 64;
@@ -78,7 +78,7 @@ void PlantMistakes(cudaLaunchConfig_t* config, KernelCall* planted) {
     });
   }
   if (Planted("stale-argument")) {
-    std::vector<const void*> key = {call.kernel};  // and its memory
+    std::vector<const void*> key = {call.kernel};  // then the addresses of its memory
     ChangePointers(call, [&](char* at) {
       key.push_back(at);
       return at;

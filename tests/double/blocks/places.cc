@@ -14,9 +14,9 @@ struct Segment {
 };
 
 struct Places {
-  unsigned long long loads = 0;             // of libraries, by the dynamic linker's count
-  std::vector<Segment> segments;            // by address, disjoint
-  Segment last = {{}, StaticPlace::kNone};  // that was asked for
+  unsigned long long loads = 0;   // libraries loaded so far, as the dynamic linker counts them
+  std::vector<Segment> segments;  // sorted by address, disjoint
+  Segment last = {{}, StaticPlace::kNone};  // result of the last query
 };
 Places& ThePlaces() {
   static Places& places = *new Places();
@@ -25,7 +25,7 @@ Places& ThePlaces() {
 
 int ReadModule(dl_phdr_info* module, size_t, void* data) {
   auto* places = static_cast<Places*>(data);
-  Range constant;  // made read-only after relocation
+  Range constant;  // read-only after relocation
   for (int i = 0; i < module->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = module->dlpi_phdr[i];
     if (header.p_type == PT_GNU_RELRO)

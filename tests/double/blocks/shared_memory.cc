@@ -11,13 +11,14 @@
 namespace doppio::gpu_double {
 namespace {
 
-// Intervals between barriers, counted over all blocks of the process.
+// An interval is the time between two barriers. Intervals are numbered over all blocks of the
+// process.
 uint64_t interval = 1, first_of_block = 1;
 
-constexpr int32_t kSeveral = -1, kAtomics = -2;  // in place of a thread's number
+constexpr int32_t kSeveral = -1, kAtomics = -2;  // used instead of a thread's index
 
 struct Cell {
-  uint64_t written = 0, read = 0;  // the last interval
+  uint64_t written = 0, read = 0;  // last interval with a write or a read
   int32_t writer = 0, reader = 0;
 };
 

@@ -19,7 +19,7 @@ char* ReserveAddresses(int64_t bytes, int protection) {
                         " GiB of addresses: " + std::strerror(errno) + "; lift ulimit -v");
   }
   ::madvise(at, bytes, MADV_DONTDUMP);
-  // Whole huge pages would take 2 MiB for each small block.
+  // With huge pages, each small block would take 2 MiB.
   ::madvise(at, bytes, MADV_NOHUGEPAGE);
   return static_cast<char*>(at);
 }

@@ -1,4 +1,4 @@
-// Capture of streams into graphs: what is recorded, and what is refused.
+// Captures streams into graphs and rejects calls that a capture does not allow.
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
 #include "tests/double/machine/queues.h"
@@ -14,7 +14,7 @@ void AddTails(std::vector<int>* tails, const std::vector<int>& more) {
   tails->erase(std::unique(tails->begin(), tails->end()), tails->end());
 }
 
-// True if every captured node is in front of a tail of the origin, or is one.
+// Returns true if every captured node is, or comes before, a tail of the origin.
 bool AllJoined(const Capture& capture) {
   std::vector<bool> reached(capture.plan.nodes.size());
   std::vector<int> todo = capture.origin->tails;
@@ -113,7 +113,7 @@ cudaError_t AddToCapture(Stream* stream, std::shared_ptr<const Task> task) {
 cudaError_t JoinCapture(Stream* stream, Event* event) {
   if (stream->capture != nullptr) {
     if (stream->capture->invalid) return cudaErrorStreamCaptureInvalidated;
-    // Also for an event that was never recorded: what CUDA does then is not documented.
+    // Also covers events that were never recorded, for which CUDA's behaviour is not documented.
     if (event->capture == nullptr || event->capture->ended) {
       return Invalidate(stream->capture, cudaErrorStreamCaptureIsolation);
     }

@@ -6,26 +6,26 @@
 namespace doppio::gpu_double {
 namespace {
 
-// Sets of kinds.
+// Bit sets of access kinds.
 constexpr int kReads = 1 << kRead, kWrites = 1 << kWrite, kAtomics = 1 << kAtomic;
 
 struct State {
   int all = 0;           // kinds of all accesses
-  int group = 0;         // of those in the latest epoch, while there is one block
+  int group = 0;         // kinds of accesses in the latest epoch; valid while there is one block
   bool threads = false;  // the group has several threads
-  bool blocks = false;   // there are several blocks
+  bool blocks = false;   // several blocks have accessed the byte
   bool operator<(const State& o) const {
     return std::tie(all, group, threads, blocks) < std::tie(o.all, o.group, o.threads, o.blocks);
   }
 };
 
-// Whether an access races with unordered ones of these kinds.
+// Returns true if an access races with unordered accesses of these kinds.
 bool Races(int kinds, AccessKind kind) {
   if (kind == kWrite) return kinds != 0;
   return kinds & (kind == kRead ? kWrites | kAtomics : kReads | kWrites);
 }
 
-// False: a race.
+// Computes the next state. Returns false if the access is a race.
 bool Follow(State state, Relation relation, AccessKind kind, State* next) {
   const int set = 1 << kind;
   *next = state;
@@ -50,7 +50,7 @@ bool Follow(State state, Relation relation, AccessKind kind, State* next) {
 }  // namespace
 
 CellStates::CellStates() {
-  // 0: "loaded atomically".
+  // State 0 means that the byte has only been loaded atomically.
   std::map<State, uint8_t> numbers = {{State(), 0}};
   std::map<uint8_t, State> to_do = {{0, State()}};
   const auto number = [&](const State& state) {
@@ -66,7 +66,7 @@ CellStates::CellStates() {
     for (int r = 0; r < kRelations; ++r) {
       for (AccessKind kind : {kRead, kWrite, kAtomic}) {
         State after;
-        // The first access that counts has nothing before it.
+        // The first access has no predecessor, so its relation does not matter.
         const Relation relation = n == 0 ? kSameThread : static_cast<Relation>(r);
         next[n][r][kind] = Follow(state, relation, kind, &after) ? number(after) : kRace;
       }

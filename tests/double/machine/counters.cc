@@ -9,7 +9,9 @@ std::mutex mutex;
 Counters counters;
 
 std::map<std::string, KernelCount>& Kernels() {
-  static auto* const kernels = new std::map<std::string, KernelCount>;  // outlives the process' end
+  static auto* const kernels =
+      new std::map<std::string,
+                   KernelCount>;  // never destroyed, so that it is valid at process exit
   return *kernels;
 }
 

@@ -1,4 +1,4 @@
-// Finds queues that nothing can move any more.
+// Detects streams that can never continue.
 #include <set>
 
 #include "tests/double/machine/fault.h"
@@ -7,7 +7,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// Streams that hold members of `meeting` that have not arrived.
+// Returns the streams that hold members of `meeting` that have not arrived.
 std::vector<const Stream*> Missing(const Meeting* meeting) {
   std::vector<const Stream*> missing;
   for (const Stream* stream : TheMachine().streams) {
@@ -19,7 +19,7 @@ std::vector<const Stream*> Missing(const Meeting* meeting) {
         (state.arrived ? arrived : holds) = true;
       }
     }
-    // A second member behind one that arrived is of the next generation.
+    // A member behind one that has arrived belongs to the next generation.
     if (holds && !arrived) missing.push_back(stream);
   }
   return missing;
@@ -80,9 +80,9 @@ std::string DumpHeads() {
   return text;
 }
 
-// A stream can move if its head may run, or if a later call of the host may make it so: another
-// member of a meeting is enqueued, or another process gets ready. What remains moves only if a
-// stream moves that cannot.
+// A stream can continue if its head can run, or if a later event can make it runnable: the host
+// enqueues another member of a meeting, or another process becomes ready. If some other stream
+// depends only on streams that cannot continue, it cannot continue either.
 void CheckDeadlock() {
   std::set<const Stream*> moving;
   const std::vector<Stream*>& streams = TheMachine().streams;

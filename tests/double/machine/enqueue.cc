@@ -1,4 +1,4 @@
-// The ends of the queues that the host sees: putting work in, and waiting.
+// Puts work on streams and waits for it.
 #include <chrono>
 
 #include "tests/double/machine/fault.h"
@@ -21,7 +21,7 @@ void CheckBounds(const Task& task) {
   }
 }
 
-// The other members of a dropped meeting wait in vain.
+// Drops an item. The other members of a dropped meeting will never run.
 void Drop(Item* item, cudaError_t error) {
   if (item->moment != nullptr && item->kind == Item::kRecord) {
     item->moment->done = true;
@@ -40,7 +40,7 @@ void Drop(Item* item, cudaError_t error) {
   item->open.clear();
 }
 
-// Waits until `moment` is done, and runs work meanwhile.
+// Blocks until `moment` is done, and runs work meanwhile.
 void RunUntil(Lock& lock, const Moment& moment, const char* what) {
   Machine& machine = TheMachine();
   int64_t pieces = machine.pieces;
@@ -120,7 +120,7 @@ cudaError_t CountEnqueued(Stream* stream) {
   Count(&Counters::enqueued);
   if (++TheMachine().enqueued != TheSettings().lose_device) return cudaSuccess;
   Break(stream->device, cudaErrorDevicesUnavailable);
-  // The call that comes first after the loss may or may not tell.
+  // The first call after the loss may succeed or fail, at random.
   return Random(2) == 0 ? cudaSuccess : cudaErrorDevicesUnavailable;
 }
 
@@ -129,7 +129,7 @@ cudaError_t Put(Lock& lock, Stream* stream, std::shared_ptr<const Task> task) {
   CheckBounds(*task);
   if (stream->capture != nullptr) return AddToCapture(stream, std::move(task));
   if (stream->legacy) {
-    // The legacy stream would wait for the captured one.
+    // The legacy stream would wait for the captured stream.
     for (Stream* other : TheMachine().streams) {
       if (other->capture == nullptr || !other->blocking || other->device != stream->device)
         continue;

@@ -36,7 +36,7 @@ cudaError_t StreamWait(Stream* stream, Event* event, unsigned flags) {
   return cudaSuccess;
 }
 
-// What queries of and waits for an event have to ask first.
+// Checks an event before a query or a wait.
 cudaError_t Asked(Event* event) {
   if (event->capture != nullptr) {
     return event->capture->ended ? cudaErrorCapturedEvent
@@ -72,7 +72,7 @@ extern "C" {
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return Call([&](Lock&) {
     if (const cudaError_t error = ErrorOf(CurrentDevice())) return error;
-    auto* made = new Event;  // never deleted: a stale handle is found
+    auto* made = new Event;  // never deleted, so that stale handles are detected
     made->device = CurrentDevice();
     made->flags = flags;
     TheMachine().handles.insert(made);
@@ -90,7 +90,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle) {
     if (handle == nullptr) return cudaErrorInvalidResourceHandle;
     Event* event = FindEvent(handle);
     TheMachine().handles.erase(event);
-    event->latest = nullptr;  // waits that are enqueued keep the moment
+    event->latest = nullptr;  // waits that are already enqueued keep their moment
     event->capture = nullptr;
     return ErrorOf(event->device);
   });

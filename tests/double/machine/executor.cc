@@ -1,4 +1,4 @@
-// Runs what the queues hold: one piece at a time, chosen at random among those that may run.
+// Runs queued work: one piece at a time, chosen at random among the pieces that can run.
 #include <algorithm>
 #include <chrono>
 
@@ -63,7 +63,8 @@ void Start(const Stream& stream, Item* item) {
   }
 }
 
-// Moves the stream past what costs no time. Returns true if anything changed.
+// Processes the items at the head of the stream that take no time. Returns true if anything
+// changed.
 bool SettleStream(Stream* stream) {
   bool changed = false;
   while (!stream->queue.empty()) {
@@ -112,7 +113,8 @@ std::vector<int> NodesThatMayRun(const Stream& stream) {
   return nodes;
 }
 
-// Chosen at random over streams first, so that a wide graph does not starve the others.
+// Chooses a random piece. Chooses the stream first, so that a wide graph does not starve other
+// streams.
 bool Choose(Piece* piece) {
   struct Candidate {
     Stream* stream;
@@ -161,7 +163,8 @@ std::vector<Access> Execute(const Task& task) {
   return found;
 }
 
-// The memory of a lost device holds nothing any more, and what was to order its uses was dropped.
+// Removes accesses to memory of lost devices. This memory is undefined, and the items that ordered
+// its accesses were dropped.
 void ForgetLostDevices(std::vector<Access>* accesses) {
   const Lock lock(TheMachine().mutex);
   const auto lost = [](const Access& access) {
@@ -175,7 +178,7 @@ void ForgetLostDevices(std::vector<Access>* accesses) {
 void Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& before) {
   const Task& task = piece.task();
   const NodeState& state = piece.state();
-  // Memory is open before the check, which opens the blocks.
+  // Opens memory before the check, so that the check can open the blocks.
   std::unique_ptr<OpenMemory> open;
   if (!task.host_function) open = std::make_unique<OpenMemory>();
   CheckLive(task, who);
@@ -187,7 +190,7 @@ void Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& be
   }
   open.reset();
   ForgetLostDevices(&accesses);
-  // A race in device memory may be why the bytes changed, so races are told first.
+  // A race in device memory may be the cause of the change, so races are reported first.
   NoteAccesses(who, lane->actor, lane->time, before, accesses);
   if (changed) {
     Fault("pinned", "the host changed " + Describe(task.source.at) + " (" +
@@ -200,7 +203,7 @@ void Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& be
 void Finish(const Piece& piece, Lane* lane, Clock before) {
   Item* item = piece.item.get();
   NodeState& state = piece.state();
-  if (state.done) return;  // the device was lost meanwhile
+  if (state.done) return;  // the device was lost while the work ran
   state.done = true;
   --item->left;
   before.Set(lane->actor, lane->time);

@@ -1,5 +1,5 @@
-// Graphs of CUDA's runtime. A graph comes from a capture only; an executable graph shares its plan,
-// and each launch keeps the plan alive until it is done.
+// Graphs of CUDA's runtime. A graph can only come from a capture. An executable graph shares the
+// plan of its graph, and each launch keeps the plan alive until it is done.
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
 #include "tests/double/machine/journal.h"
@@ -39,7 +39,8 @@ std::shared_ptr<Lane> NewLane() {
   return lane;
 }
 
-// The saved arguments must still be of live memory, now and when the nodes run.
+// Checks that the captured arguments still point to live memory. The executor repeats this check
+// when the nodes run.
 void CheckLaunch(const Plan& plan) {
   for (const Node& node : plan.nodes) {
     for (const Access& access : node.task->work.accesses) {
@@ -52,7 +53,7 @@ void CheckLaunch(const Plan& plan) {
   }
 }
 
-// The memory that the first node with known accesses works in.
+// Frees the memory of the first node with known accesses.
 void FreeMemoryOf(const Plan& plan) {
   for (const Node& node : plan.nodes) {
     Block block;
@@ -66,7 +67,7 @@ void FreeMemoryOf(const Plan& plan) {
 
 cudaError_t Launch(Lock& lock, GraphExec* exec, Stream* stream) {
   if (const cudaError_t error = ErrorOf(stream->device)) return error;
-  // CUDA makes a child graph here; the double has none.
+  // CUDA makes a child graph here, which the double does not support.
   if (stream->capture != nullptr) {
     return Invalidate(stream->capture, cudaErrorStreamCaptureUnsupported);
   }
@@ -90,7 +91,8 @@ cudaError_t Launch(Lock& lock, GraphExec* exec, Stream* stream) {
   return cudaSuccess;
 }
 
-// Null if `plan` may replace the exec's plan, else the node that differs, or null with *result set.
+// Returns null if `plan` can replace the executable graph's plan. Otherwise returns the node that
+// differs, or null with *result set.
 const Node* Differs(const Plan& old_plan, const Plan& plan, cudaGraphExecUpdateResult* result) {
   *result = cudaGraphExecUpdateErrorTopologyChanged;
   if (old_plan.nodes.size() != plan.nodes.size() || old_plan.lanes != plan.lanes) return nullptr;
@@ -152,12 +154,13 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph,
     told.errorNode = HandleOf(Differs(*exec->plan, *plan, &told.result));
     if (info != nullptr) *info = told;
     if (told.result != cudaGraphExecUpdateSuccess) return cudaErrorGraphExecUpdateFailure;
-    exec->plan = plan;  // launches that are queued keep the old one
+    exec->plan = plan;  // queued launches keep the old plan
     return cudaSuccess;
   });
 }
 
-// Handles are never used again, so that a stale one is found; what they hold goes.
+// Frees what the handle refers to. The handle itself is never reused, so that stale handles are
+// detected.
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t handle) {
   return Call([&](Lock&) {
     GraphExec* exec = FindExec(handle);

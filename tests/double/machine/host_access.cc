@@ -1,5 +1,5 @@
-// When device memory may be touched: OpenMemory, and the handler of SIGSEGV that opens blocks at
-// their first touch or tells of a forbidden one.
+// Controls host access to device memory: OpenMemory, and the SIGSEGV handler that opens a block at
+// its first access or reports a forbidden access.
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -15,13 +15,13 @@ namespace {
 
 struct sigaction previous;
 
-// Faults are synchronous: the interrupted instruction touched memory that was closed, which nobody
-// does while holding the map's lock.
+// Handles SIGSEGV. The fault is synchronous: the interrupted instruction accessed closed memory. No
+// thread does that while holding the map's mutex, so the handler can lock it.
 void Answer(int, siginfo_t* info, void*) {
   const int saved = errno;
   int64_t offset = 0;
-  // A signal from kill(), or a fault elsewhere: the instruction faults again, under the handler
-  // that was there before.
+  // The signal comes from kill() or from a fault elsewhere. The instruction faults again, and then
+  // the previous handler runs.
   if (info->si_code <= 0 || !InArena(info->si_addr, &offset)) {
     ::sigaction(SIGSEGV, &previous, nullptr);
     if (info->si_code <= 0) ::raise(SIGSEGV);
@@ -38,7 +38,7 @@ void Answer(int, siginfo_t* info, void*) {
       }
       Fault("bounds", "an access to " + where);
     }
-    // Another thread may have opened the block meanwhile.
+    // Another thread may have opened the block in the meantime.
     if (!live->open) {
       Open(live);
       map.open.push_back(live->block.begin);
@@ -47,7 +47,7 @@ void Answer(int, siginfo_t* info, void*) {
   errno = saved;
 }
 
-// Fibers' stacks may be too small for the handler.
+// An alternate signal stack, because the stacks of fibers may be too small for the handler.
 class AlternateStack {
  public:
   AlternateStack() {
@@ -88,7 +88,7 @@ void WatchHostAccess() {
   ours.sa_sigaction = Answer;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigemptyset(&ours.sa_mask);
-  // Others may have put their handler in place since: it comes after ours now.
+  // Another handler may have been installed since. It becomes the next one after this handler.
   ::sigaction(SIGSEGV, &ours, &previous);
 }
 

@@ -49,7 +49,7 @@ std::string LastLine() {
   return line + "}}";
 }
 
-// The open file; null without the setting. Stays open while the process ends.
+// Returns the open file, or null without the setting. The file stays open during process exit.
 std::FILE* File() {
   static std::FILE* const file = [] {
     const std::string& path = TheSettings().counters;
@@ -70,7 +70,7 @@ std::FILE* File() {
 void NoteCall(const std::string& kind, const std::string& what, const std::string& stream) {
   std::FILE* const file = File();
   if (file == nullptr) return;
-  // stdio locks the file for the call.
+  // stdio locks the file during the call.
   std::fputs(("{\"call\": " + Quoted(kind) + ", \"what\": " + Quoted(what) +
               ", \"stream\": " + Quoted(stream) + "}\n")
                  .c_str(),

@@ -18,15 +18,15 @@ constexpr int64_t kAlignment = 256;
 
 int64_t RoundUp(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
-// Finds addresses for pages of `pages` bytes and the guard pages around them, from where the last
-// search ended, so that addresses are used again as late as possible. Null without.
+// Finds room for `pages` bytes of pages and the guard pages around them. Starts where the last
+// search ended, so that addresses are reused as late as possible. Returns null if there is no room.
 char* FindRoom(MemoryMap* map, int part, int64_t pages) {
   char* const begin = Arena() + part * kPartBytes;
   char* const end = begin + kPartBytes;
   for (const bool again : {false, true}) {
     char* at = again ? begin : begin + map->next[part];
     auto block = map->live.lower_bound(at);
-    // The block in front may reach over `at`.
+    // The previous block may extend beyond `at`.
     if (block != map->live.begin()) at = std::max(at, PagesEnd(std::prev(block)->second.block));
     while (at + pages + 2 * kPageBytes <= end) {
       char* const next = block == map->live.end() ? end : PagesBegin(block->second.block);
@@ -49,7 +49,7 @@ void* Allocate(MemoryMap* map, int device, int64_t bytes) {
   if (at == nullptr) return nullptr;
   LiveBlock live;
   live.block = {at + pages - rounded, bytes, device, ++map->numbers};
-  // Freed blocks whose addresses are used again are forgotten.
+  // Forgets freed blocks whose addresses are reused.
   auto freed = map->freed.lower_bound(at);
   if (freed != map->freed.begin() && PagesEnd(std::prev(freed)->second) > at) --freed;
   while (freed != map->freed.end() && freed->first < at + pages) freed = map->freed.erase(freed);
@@ -57,7 +57,7 @@ void* Allocate(MemoryMap* map, int device, int64_t bytes) {
   return map->live.emplace(live.block.begin, live).first->second.block.begin;
 }
 
-// A change of the margins means that somebody wrote beyond the block.
+// Reports a changed margin, which means that something wrote outside the block.
 void CheckMargins(const Block& block) {
   const auto check = [&](const char* from, const char* to) {
     for (const char* at = from; at < to; ++at) {
@@ -70,7 +70,7 @@ void CheckMargins(const Block& block) {
   check(block.begin + block.bytes, PagesEnd(block));
 }
 
-// Takes the block out of the map; returns it.
+// Removes the block from the map and returns it.
 Block Remove(MemoryMap* map, void* at, bool pinned) {
   const auto found = map->live.find(static_cast<char*>(at));
   if (found == map->live.end() || (found->second.block.device == kPinned) != pinned) {
@@ -96,7 +96,8 @@ void Free(void* at, bool pinned) {
   MemoryMap& map = TheMemoryMap();
   std::unique_lock<std::mutex> lock(map.mutex);
   const Block block = Remove(&map, at, pinned);
-  // The history has its own lock, under which it describes blocks.
+  // The access history has its own mutex and describes blocks while holding it, so this mutex must
+  // be free.
   lock.unlock();
   ForgetAccesses(PagesBegin(block), PagesEnd(block) - PagesBegin(block));
 }

@@ -1,4 +1,4 @@
-// Pinned memory between the call of a copy and the copy itself.
+// Checks pinned memory between the call of a copy and the copy itself.
 #include <cstring>
 
 #include "tests/double/machine/memory.h"
@@ -7,7 +7,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-constexpr int64_t kWhole = 1 << 20;  // bytes up to which every byte is looked at
+constexpr int64_t kWhole = 1 << 20;  // up to this size, every byte is checked
 constexpr int64_t kPiece = 64;
 
 uint64_t Mix(uint64_t sum, const char* at, int64_t bytes) {
@@ -25,7 +25,8 @@ bool Overlaps(const Access& access, const HostRange& range) {
   return at < range.at + range.bytes && range.at < at + access.bytes;
 }
 
-// Work that tells its accesses only when it runs (kernels) is taken not to touch pinned memory.
+// Returns true if unfinished work of `item` other than node `but_node` accesses `range`. Work that
+// reports its accesses only when it runs (kernels) is assumed not to access pinned memory.
 bool ItemTouches(const Item& item, int but_node, const HostRange& range, bool writes_only) {
   for (size_t i = 0; i < item.states.size(); ++i) {
     if (static_cast<int>(i) == but_node || item.states[i].done) continue;
@@ -61,7 +62,7 @@ void PreparePinned(Item* item) {
   for (size_t i = 0; i < item->states.size(); ++i) {
     const Task& task = *item->plan->nodes[i].task;
     const int node = static_cast<int>(i);
-    // Queued work may still write the source legally; then the bytes of now say nothing.
+    // If queued work may still legally write the source, its current bytes cannot be checked.
     if (task.source.bytes > 0 && !QueuedWorkTouches(task.source, true) &&
         !ItemTouches(*item, node, task.source, true)) {
       item->states[i].checked = true;

@@ -13,12 +13,13 @@
 namespace doppio::gpu_double {
 namespace {
 
-// An earlier access. Once a later one that covers its bytes is ordered after it and forbids all
-// that it forbids, it is dropped: whoever is ordered after the later one is ordered after it, too.
+// An earlier access. It is dropped once a later access to the same bytes is ordered after it and
+// conflicts with everything that it conflicts with: any access ordered after the later one is
+// ordered after this one too.
 struct Past {
   int actor = 0;
   int64_t time = 0;
-  int what = 0;  // in `names`
+  int what = 0;  // index in `names`
   bool writes = false;
   int64_t gap = 0;
   bool operator==(const Past& o) const {
@@ -27,7 +28,7 @@ struct Past {
   }
 };
 
-// Neighbouring bytes with the same past.
+// Adjacent bytes with the same past.
 struct Range {
   const char* end = nullptr;
   std::vector<Past> past;
@@ -39,7 +40,7 @@ struct History {
   std::vector<std::string> actors;
   std::vector<std::string> names;
   std::unordered_map<std::string, int> name_numbers;
-  Ranges ranges;  // disjoint, by begin; bytes in none have no past
+  Ranges ranges;  // disjoint, by start address; other bytes have no past
 };
 
 History& TheHistory() {
@@ -47,7 +48,8 @@ History& TheHistory() {
   return *history;
 }
 
-// Makes `at` a border of ranges; returns the first range from there on.
+// Splits the range that contains `at`, if any. Returns the first range that begins at or after
+// `at`.
 Ranges::iterator Cut(Ranges* ranges, const char* at) {
   const auto behind = ranges->lower_bound(at);
   if (behind == ranges->begin()) return behind;
@@ -62,7 +64,7 @@ bool Ordered(const Past& past, int actor, const Clock& before) {
   return past.actor == actor || before.Of(past.actor) >= past.time;
 }
 
-// Whether the accesses touch a byte in common for certain, where they share `bytes` neighbours.
+// Returns true if two accesses that share `bytes` adjacent bytes must have a byte in common.
 bool Meet(const Past& a, const Past& b, int64_t bytes) {
   return (a.gap == 0 || b.gap == 0) && bytes > std::max(a.gap, b.gap);
 }
@@ -72,7 +74,7 @@ std::string Tell(const History& history, const Past& past) {
          std::to_string(past.time) + ")";
 }
 
-// Adds `now` to what the bytes of `range` have seen, after a look for races.
+// Checks an access for races with the past of `range`, and then adds the access to the past.
 void Add(const History& history, const Past& now, const Clock& before, const char* begin,
          Range* range) {
   auto kept = range->past.begin();
@@ -91,8 +93,7 @@ void Add(const History& history, const Past& now, const Clock& before, const cha
   range->past.push_back(now);
 }
 
-// Makes one range of neighbours with the same past, from `it` as long as they begin at or before
-// `end`.
+// Merges adjacent ranges with the same past, from `it` up to ranges that begin at or before `end`.
 void Join(Ranges* ranges, Ranges::iterator it, const char* end) {
   if (it != ranges->begin()) --it;
   while (it != ranges->end()) {

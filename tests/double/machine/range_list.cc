@@ -20,7 +20,7 @@ void RangeList::Add(const char* at, int64_t bytes, bool writes) {
     return;
   }
   part.ranges.push_back(added);
-  // Thin when there are twice as many, so that this costs little for each range.
+  // Merges only when there are twice too many ranges, so that the cost per range stays small.
   if (part.ranges.size() > 2 * kMost) Thin(&part);
 }
 
@@ -29,7 +29,7 @@ void RangeList::Thin(Part* part) {
     auto kept = part->ranges.begin();
     for (auto next = kept + 1; next != part->ranges.end(); ++next) {
       const int64_t gap = GapBetween(*kept, *next);
-      // Ranges without gaps that are long prove more alone.
+      // Long ranges without gaps prove more races, so they are not merged.
       if (gap <= part->merged_gap && std::min(kept->bytes, next->bytes) <= part->merged_gap) {
         kept->bytes += gap + next->bytes;
         kept->gap = std::max({kept->gap, next->gap, gap});

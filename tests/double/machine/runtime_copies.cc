@@ -1,5 +1,6 @@
-// Copies and clearings of CUDA's runtime. Stricter than CUDA where a program should not depend on
-// more: the direction must fit the addresses, and a capture refuses pageable memory both ways.
+// Copies and memsets of CUDA's runtime. They are stricter than CUDA, so that programs do not depend
+// on more than CUDA documents: the direction must match the addresses, and a capture rejects
+// pageable memory in both directions.
 #include <cstring>
 #include <utility>
 
@@ -63,7 +64,7 @@ void Classify(Task* task, Place to, Place from, int64_t bytes) {
   };
 }
 
-// Puts the copy on the stream; *blocks tells whether CUDA returns only when it is done.
+// Puts a copy on the stream. Sets *blocks to whether CUDA returns only after the copy is done.
 cudaError_t PutCopy(Lock& lock, Stream* stream, void* to, const void* from, int64_t bytes,
                     cudaMemcpyKind kind, bool* blocks) {
   if (kind == cudaMemcpyHostToDevice && Planted("copy-too-long")) bytes *= 2;
@@ -85,7 +86,7 @@ cudaError_t PutCopy(Lock& lock, Stream* stream, void* to, const void* from, int6
   std::shared_ptr<Task> task = NewTask(*stream, "a copy of " + std::to_string(bytes) + " bytes");
   const size_t size = static_cast<size_t>(bytes);
   if (from_place == Place::kPageable) {
-    // The bytes of now are copied, whatever the host does later.
+    // Copies the current bytes, so that later changes by the host have no effect.
     const char* begin = static_cast<const char*>(from);
     auto kept = std::make_shared<std::vector<char>>(begin, begin + bytes);
     task->work.run = [=] {
@@ -129,7 +130,7 @@ cudaError_t CopyAsync(Lock& lock, Stream* stream, void* to, const void* from, si
   return AwaitStream(lock, stream, "cudaMemcpyAsync to pageable memory");
 }
 
-// On the default stream. Only copies within and between devices return before they are done.
+// Copies on the default stream. Only copies within and between devices return before they are done.
 cudaError_t Copy(Lock& lock, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   if (const cudaError_t error = ForbidHere()) return error;
   Stream* stream = FindStream(nullptr);
@@ -142,7 +143,7 @@ cudaError_t Copy(Lock& lock, void* to, const void* from, size_t bytes, cudaMemcp
 }
 
 cudaError_t Clear(Lock& lock, Stream* stream, void* at, int value, size_t bytes) {
-  // As for kernels: the stream must be of the current device.
+  // As for kernels, the stream must be on the current device.
   if (stream->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
   const Place place = PlaceOf(at);
   if (place == Place::kPageable) return cudaErrorInvalidValue;

@@ -35,7 +35,7 @@ cudaError_t EnablePeer(int from, int to) {
   return cudaSuccess;
 }
 
-// Figures of an H100, so that planning by them is realistic.
+// Fills in the figures of an H100, so that decisions based on them are realistic.
 void FillProperties(cudaDeviceProp* p, int device) {
   *p = cudaDeviceProp{};
   std::snprintf(p->name, sizeof p->name, "Double of a GPU");
@@ -107,7 +107,8 @@ bool Attribute(const cudaDeviceProp& p, cudaDeviceAttr attribute, int* value) {
   return false;
 }
 
-// A wait for the device would also wait for the captured stream.
+// Waits for the current device. Invalidates a capture, because the wait would include the captured
+// stream.
 cudaError_t WaitForCurrent(Lock& lock) {
   for (Stream* stream : TheMachine().streams) {
     if (stream->capture == nullptr || stream->device != CurrentDevice()) continue;
@@ -117,7 +118,7 @@ cudaError_t WaitForCurrent(Lock& lock) {
   return AwaitDevice(lock, CurrentDevice(), "cudaDeviceSynchronize");
 }
 
-// Streams and events of the device end; its memory stays.
+// Destroys the streams and events of the device, but keeps its memory.
 cudaError_t Reset(Lock& lock) {
   Machine& machine = TheMachine();
   const int device = CurrentDevice();

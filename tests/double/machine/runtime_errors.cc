@@ -1,4 +1,4 @@
-// Errors of CUDA's runtime: the last one of each thread, and their names.
+// Errors of CUDA's runtime: the last error of each thread, and error names.
 #include "tests/double/machine/queues.h"
 
 namespace doppio::gpu_double {
@@ -67,7 +67,7 @@ const Named* Find(cudaError_t error) {
   return nullptr;
 }
 
-// A broken device keeps telling.
+// A broken device reports its error on every call.
 cudaError_t Last() {
   Lock lock(TheMachine().mutex);
   if (TheMachine().devices.empty() || t_last != cudaSuccess) return t_last;

@@ -1,4 +1,4 @@
-// Memory of CUDA's runtime: allocation, and what is known of an address.
+// Memory of CUDA's runtime: allocation, and attributes of addresses.
 #include "tests/double/machine/memory.h"
 
 #include "tests/double/machine/fault.h"
@@ -19,7 +19,7 @@ cudaError_t Take(void** to, void* memory) {
   return cudaSuccess;
 }
 
-// The memory goes also if a device is lost: the error is the device's, not the memory's.
+// Frees the memory even if the device is lost, because the error is the device's, not the memory's.
 cudaError_t FreeOf(Lock& lock, void* memory) {
   Block block;
   if (!FindBlock(memory, &block) || block.device == kPinned) {

@@ -35,7 +35,7 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
 }
 
-// What is queued still runs.
+// Queued work still runs.
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   return Call([&](Lock&) {
     if (handle == nullptr || handle == cudaStreamLegacy) return cudaErrorInvalidResourceHandle;

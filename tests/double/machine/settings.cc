@@ -46,7 +46,7 @@ Setter OneOf(const std::vector<std::string>& names, std::string* to) {
   };
 }
 
-// The settings and the random numbers of the process.
+// The settings and the random number generator of the process.
 struct Process {
   Process() {
     Take(ParseSettings(std::getenv("DOPPIO_DOUBLE") ? std::getenv("DOPPIO_DOUBLE") : ""));
@@ -60,7 +60,7 @@ struct Process {
   std::mt19937_64 random;
 };
 
-// Never destroyed: work may still run while the process ends.
+// Never destroyed, because work may still run during process exit.
 Process& TheProcess() {
   static Process* const process = new Process;
   return *process;

@@ -1,4 +1,4 @@
-// The machine itself, and what libraries and kernels ask of it.
+// The machine, and its interface for libraries and kernels.
 #include "tests/double/machine/streams.h"
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 thread_local int t_device = 0;
 
 std::mutex g_making;
-// Lives until the process ends: destructors of static objects may still call the runtime.
+// Lives until the process ends, because destructors of static objects may still call the runtime.
 std::atomic<Machine*> g_machine{nullptr};
 
 Stream* AddStream(Machine* machine, int device, unsigned flags, int priority, bool legacy) {
@@ -56,7 +56,7 @@ void ResetMachine() {
     for (size_t i = 0; i < old->devices.size(); ++i) ForgetPeersOf(static_cast<int>(i));
   }
   cudaGetLastError();
-  g_machine = nullptr;  // the old machine's memory stays, so that no handle comes back
+  g_machine = nullptr;  // the old machine is not freed, so that no handle is reused
   t_device = 0;
 }
 

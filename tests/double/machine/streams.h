@@ -1,6 +1,6 @@
-// The streams of the machine. CUDA's runtime, the libraries and kernels put work on them.
-// runtime.cc implements the C functions of CUDA's runtime on top. Thread-safe. The process runs one
-// piece of work at a time, on whichever host thread waits.
+// The streams of the machine. CUDA's runtime, the libraries and kernels put work on them. The C
+// functions of CUDA's runtime (runtime_*.cc) build on this interface. Thread-safe. The process runs
+// one piece of work at a time, on whichever host thread waits.
 #ifndef DOPPIO_TESTS_DOUBLE_MACHINE_STREAMS_H_
 #define DOPPIO_TESTS_DOUBLE_MACHINE_STREAMS_H_
 

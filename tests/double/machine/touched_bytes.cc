@@ -16,25 +16,25 @@
 namespace doppio::gpu_double {
 namespace {
 
-// A page is looked up in the list of blocks once in a kernel.
+// Information about a page, read from the list of blocks once per kernel.
 struct Page {
-  uint32_t kernel = 0;          // the last one that touched the page
-  uint16_t begin = 0, end = 0;  // which of its bytes belong to a block
+  uint32_t kernel = 0;          // last kernel that accessed the page
+  uint16_t begin = 0, end = 0;  // range of the page's bytes that belong to a block
 };
 
-// A cell per byte: the number of the turn that touched it last, and its state below. A turn is what
-// a thread does between two switches. Numbers run on from kernel to kernel, so that older cells
-// need not be cleared.
+// One cell per byte: the number of the turn that last accessed the byte, and below it the state. A
+// turn is the work of a thread between two switches. The numbers continue from kernel to kernel, so
+// old cells need not be cleared.
 using Cell = uint32_t;
 constexpr uint32_t kMostTurns = uint32_t{1} << (32 - kStateBits);
-// The last number: an unknown owner.
+// The last number means that the owner is unknown.
 constexpr uint32_t kUnknown = kMostTurns - 1;
 struct Turn {
   uint32_t block = 0;
   uint32_t thread : 10, epoch : 22;
 };
 
-// The shadow of more than this is given back after the kernel.
+// If a kernel used more shadow pages than this, they are released after it.
 constexpr size_t kKeptPages = 16384;
 
 struct Kernel {
@@ -42,18 +42,18 @@ struct Kernel {
   uint32_t number = 0;
   std::string what;
   int device = 0;
-  std::vector<int64_t> pages;  // that it touched
-  KernelThread thread;         // whose turn it is
-  uint32_t turn = 0;           // 0: nobody's
+  std::vector<int64_t> pages;  // pages that the kernel accessed
+  KernelThread thread;         // thread of the current turn
+  uint32_t turn = 0;           // 0: no turn
   uint32_t first_turn = 1;
-  Cell first_cell = 0;      // smaller cells are of older kernels
-  std::vector<Turn> turns;  // from first_turn on
+  Cell first_cell = 0;      // smaller cells belong to older kernels
+  std::vector<Turn> turns;  // starts at first_turn
 };
 
 const CellStates states;
 Kernel kernel;
-Page* pages = nullptr;  // of the arena
-Cell* cells = nullptr;  // of the arena
+Page* pages = nullptr;  // one per page of the arena
+Cell* cells = nullptr;  // one per byte of the arena
 
 std::string Name(int64_t block, int64_t thread) {
   return "thread " + std::to_string(thread) + " of block " + std::to_string(block);
@@ -64,7 +64,7 @@ std::string Name(AccessKind kind) {
   return kind == kWrite ? " writes " : " atomically updates ";
 }
 
-// Checks an access to pages that the kernel has not touched yet, or beyond one page or its block.
+// Checks an access to pages that are new to this kernel, or one that crosses a page or its block.
 void Enter(const KernelThread& thread, const char* at, int64_t bytes, AccessKind kind) {
   const std::string who = kernel.what + ": " + Name(thread.block, thread.thread);
   Block block;
@@ -142,7 +142,7 @@ void BeginKernel(const std::string& what, int device) {
   kernel.device = device;
   ++kernel.number;
   kernel.turn = 0;
-  // Half of the numbers remain for this kernel, else they start anew.
+  // Restarts the numbers unless half of them remain for this kernel.
   if (kernel.first_turn > kMostTurns / 2) {
     ::madvise(cells, kArenaBytes * sizeof(Cell), MADV_DONTNEED);
     kernel.first_turn = 1;
@@ -176,16 +176,16 @@ void Touch(const KernelThread& thread, const void* at, int64_t bytes, bool write
       const uint8_t state = old % kStates;
       const uint8_t next = states.next[state][RelationTo(last)][kind];
       if (last == kUnknown || kernel.turn == kUnknown) {
-        // Unknown from here on: whether later accesses race cannot be told either.
+        // The owner is unknown from now on, so races with later accesses cannot be detected.
         now = kUnknown << kStateBits | (next == kRace ? states.first[kWrite] : next);
       } else if (next == kRace) {
         TellRace(static_cast<const char*>(at) + (cell - begin), last, state, kind);
       } else {
-        // An atomic load that is not the only access leaves no trace.
+        // An atomic load changes the state only if there are no other accesses.
         now = kind == kAtomicLoad && state != 0 ? old : now | next;
       }
     }
-    // Mostly the bytes of an access have the same past.
+    // Most bytes of an access have the same past.
     do {
       *cell++ = now;
     } while (cell < end && *cell == old);
