@@ -14,8 +14,8 @@
 namespace doppio::gpu_double {
 namespace {
 
-// One factor or the result of a batch of products, as it is stored: column-major, so that columns
-// are the second of three dims (batch, columns, rows).
+// Describes one factor or the result of a batch of products as it is stored. The matrices are
+// column-major, so the three dims are (batch, columns, rows).
 Strided Matrices(const void* data, cudaDataType_t type, int64_t batch, int64_t step,
                  int64_t columns, int64_t leading, int64_t rows) {
   Strided m;
@@ -34,12 +34,12 @@ struct Product {
   float alpha = 0, beta = 0;
   Strided a, b, c;
   bool tf32 = false;
-  bool narrow_parts = false;  // rounds parts of sums to the result's type
+  bool narrow_parts = false;  // round partial sums to the type of the result
   void* workspace = nullptr;
-  int64_t workspace_bytes = 0;  // that the product uses
+  int64_t workspace_bytes = 0;  // workspace that the product uses
 };
 
-// Which types cublasGemmEx's table lists for sums in single precision.
+// Returns true if the table of cublasGemmEx lists these types for sums in single precision.
 bool Supported(cudaDataType_t a, cudaDataType_t b, cudaDataType_t c, cublasComputeType_t compute) {
   if (a != b) return false;
   const bool wide = a == CUDA_R_32F, narrow = a == CUDA_R_16F || a == CUDA_R_16BF;
@@ -55,7 +55,7 @@ std::vector<float> LoadFactor(const Strided& factor, int64_t index, bool tf32) {
   return dense;
 }
 
-// Rounds as a split of the sum does whose parts are kept in the result's type.
+// Rounds the values like a split sum whose parts are stored in the result's type.
 void RoundTo(cudnnDataType_t type, std::vector<float>* values) {
   for (float& v : *values) {
     v = type == CUDNN_DATA_HALF ? FloatOfHalf(HalfOfFloat(v)) : FloatOfBFloat16(BFloat16OfFloat(v));
@@ -68,7 +68,7 @@ void Run(const Product& p) {
     std::vector<float> c(static_cast<size_t>(p.m * p.n));
     if (p.k > 0) {
       const std::vector<float> a = LoadFactor(p.a, i, p.tf32), b = LoadFactor(p.b, i, p.tf32);
-      // Row by row the result is what it is column by column, transposed: b * a.
+      // A column-major product is the row-major product of the transposed matrices: b * a.
       MultiplyMatrices(p.transpose_b, p.transpose_a, p.n, p.m, p.k, b.data(), a.data(), false,
                        c.data());
       if (p.narrow_parts) RoundTo(p.c.type, &c);
@@ -77,7 +77,7 @@ void Run(const Product& p) {
   }
 }
 
-// Faults unless all that the product touches may be touched; returns the accesses.
+// Checks all memory that the product accesses, and returns the accesses.
 std::vector<Access> Touched(int device, const Product& p) {
   const std::string what = "cublasGemmStridedBatchedEx: ";
   std::vector<Access> accesses;
@@ -95,7 +95,8 @@ std::vector<Access> Touched(int device, const Product& p) {
   return accesses;
 }
 
-// The matrices of a batch lie one behind the other, or side by side in the gaps between columns.
+// Returns true if matrices of the batch overlap. They do not if they are stored one after the
+// other, or side by side in the gaps between columns.
 bool Overlap(const Strided& c) {
   const int64_t batch = c.dims[0], step = std::abs(c.strides[0]), column = c.strides[1];
   const bool behind = step >= (c.dims[1] - 1) * column + c.dims[2];
@@ -103,7 +104,7 @@ bool Overlap(const Strided& c) {
   return batch > 1 && !behind && !beside;
 }
 
-// The workspace that the product uses; CUBLAS_STATUS_NOT_SUPPORTED when there is none.
+// Finds the workspace that the product uses. Returns CUBLAS_STATUS_NOT_SUPPORTED if there is none.
 cublasStatus_t TakeWorkspace(const cublasContext& handle, Product* p) {
   if (handle.own_workspace) {
     return IsCaptured(handle.stream) ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
@@ -155,7 +156,7 @@ extern "C" cublasStatus_t cublasGemmStridedBatchedEx_64(
   p.c = Matrices(c, c_type, batch, stride_c, n, ldc, m);
   p.tf32 = a_type == CUDA_R_32F && (handle->tf32 || compute == CUBLAS_COMPUTE_32F_FAST_TF32);
   p.narrow_parts = BytesOf(p.c.type) == 2 && !handle->exact_parts;
-  if (p.alpha == 0) p.k = 0;  // cuBLAS does not look at the factors then
+  if (p.alpha == 0) p.k = 0;  // cuBLAS does not read the factors in this case
   if (stride_a < 0 || stride_b < 0 || stride_c < 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (Overlap(p.c)) Fault("overlap", "cublasGemmStridedBatchedEx: the results of a batch overlap");
   if (p.k > 0 && (status = TakeWorkspace(*handle, &p)) != CUBLAS_STATUS_SUCCESS) return status;

@@ -47,7 +47,7 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   if (!Planted("blas-stream-not-set")) handle->stream = stream;
-  // As documented: any new stream takes the caller's workspace away.
+  // As documented, setting a stream resets the workspace to the internal one.
   handle->own_workspace = true;
   handle->workspace = nullptr;
   handle->workspace_bytes = 0;

@@ -1,4 +1,4 @@
-// Builds graphs of cuDNN's backend for the double's own tests.
+// Builds graphs of cuDNN's backend for the tests of the double.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_CASE_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_CASE_H_
 
@@ -69,7 +69,7 @@ struct TensorCase {
   }
 };
 
-// 3 x 3 windows, padded by 1.
+// Returns a convolution with 3 x 3 windows and a padding of 1.
 inline Key ConvolutionKey() {
   const Key key = Make(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   SetAll<cudnnDataType_t>(key, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
@@ -85,10 +85,11 @@ inline Key ConvolutionKey() {
   return key;
 }
 
-// A convolution in the direction of `type`, whose result is y, the gradient of x, or that of w.
+// Returns a convolution in the direction of `type`. Its result is y, the gradient of x, or the
+// gradient of w.
 inline Key DirectedKey(cudnnBackendDescriptorType_t type, const TensorCase& x, const TensorCase& w,
                        const TensorCase& y) {
-  // The names of all directions are in one order.
+  // The attribute names of all directions are in the same order.
   const int first = type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
                         ? CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA
                     : type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
@@ -108,7 +109,7 @@ inline Key ForwardKey(const TensorCase& x, const TensorCase& w, const TensorCase
   return DirectedKey(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, x, w, y);
 }
 
-// Of one argument when `b` is null.
+// Returns a pointwise operation, with one argument if `b` is null.
 inline Key PointwiseKey(cudnnPointwiseMode_t mode, const TensorCase& x, const TensorCase* b,
                         const TensorCase& y) {
   const Key how = Make(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);

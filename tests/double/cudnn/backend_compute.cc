@@ -11,14 +11,14 @@ namespace {
 
 using Values = std::vector<float>;
 
-// As engines compute that a program must not take: 4 bits of mantissa are left.
+// Rounds to 4 bits of mantissa, like engines that a program must not use.
 float Coarse(float value) {
   int exponent = 0;
   const float mantissa = std::frexp(value, &exponent);
   return std::isfinite(value) ? std::ldexp(std::nearbyint(mantissa * 16) / 16, exponent) : value;
 }
 
-// Moves each sum by a unit or two in the last place, differently at each call.
+// Changes each sum by a unit or two in the last place, differently at each call.
 void Shake(Values* sums) {
   uint64_t state = Random(uint64_t{1} << 62) | 1;
   for (float& sum : *sums) {
@@ -121,8 +121,8 @@ class Run {
     return values;
   }
 
-  // Where element `i` of a dense array of `dims` lies in one of `from`, whose extents are equal
-  // or 1.
+  // Returns the position in an array of dims `from` that corresponds to element `i` of a dense
+  // array of `dims`. The extents of `from` equal those of `dims` or are 1.
   static size_t Broadcast(int64_t i, const std::vector<int64_t>& dims,
                           const std::vector<int64_t>& from) {
     if (from == dims) return static_cast<size_t>(i);

@@ -1,4 +1,4 @@
-// What a graph of cuDNN's backend computes.
+// Computes graphs of cuDNN's backend.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_COMPUTE_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_COMPUTE_H_
 
@@ -9,8 +9,9 @@
 
 namespace doppio::gpu_double {
 
-// Computes all operations on the tensors at `pointers` (by unique id), with device memory open.
-// Virtual tensors are floats and never rounded; others are rounded once, when they are stored.
+// Computes all operations on the tensors at `pointers` (by unique id). Device memory must be open.
+// Virtual tensors are floats and never rounded. Other tensors are rounded once, when they are
+// stored.
 void Compute(const BackendGraph& graph, const std::map<int64_t, void*>& pointers,
              Numerics numerics);
 

@@ -1,6 +1,5 @@
-// Descriptors of cuDNN's backend API: what kinds there are, which attributes each has, and the
-// values that were set. What the values mean is decided by backend_parse.h, backend_graph.h and
-// backend_plan.h when a descriptor is finalized.
+// Descriptors of cuDNN's backend API: their types, the attributes of each type, and the values that
+// were set. backend_graph.h and backend_plan.h interpret the values when a descriptor is finalized.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_DESCRIPTOR_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_DESCRIPTOR_H_
 
@@ -18,36 +17,38 @@ struct BackendGraph;  // backend_graph.h
 struct BackendPlan;   // backend_plan.h
 struct Descriptor;
 
-// Thrown inside the double and turned into a status at the API.
+// Thrown inside the double, and converted to a status at the API.
 struct BackendError {
   cudnnStatus_t status;
   std::string text;
 };
+// Throws BackendError.
 [[noreturn]] void Refuse(cudnnStatus_t status, const std::string& text);
-// Refuses with CUDNN_STATUS_BAD_PARAM unless `holds`.
+// Throws BackendError with CUDNN_STATUS_BAD_PARAM unless `holds`.
 void Require(bool holds, const std::string& text);
 
+// An attribute that a type of descriptor has.
 struct AttributeRule {
   enum class Use { kRequired, kOptional, kReadOnly };
   cudnnBackendAttributeName_t name;
   const char* text;
   cudnnBackendAttributeType_t type;
-  int64_t least, most;  // elements
+  int64_t least, most;  // number of elements
   Use use;
 };
 
-// Null when the double has no descriptors of this type.
+// Returns null if the double does not support descriptors of this type.
 const std::vector<AttributeRule>* RulesOf(cudnnBackendDescriptorType_t type);
 const char* NameOf(cudnnBackendDescriptorType_t type);
 int64_t BytesOfElement(cudnnBackendAttributeType_t type);
-// The type of descriptor that an attribute of type CUDNN_TYPE_BACKEND_DESCRIPTOR takes; -1 for
-// operations of a graph, which are of several types.
+// Returns the type of descriptor that an attribute of type CUDNN_TYPE_BACKEND_DESCRIPTOR refers to.
+// Returns -1 for the operations of a graph, which have several types.
 int ReferredType(cudnnBackendAttributeName_t name);
 
 struct AttributeValue {
   int64_t count = 0;
-  std::vector<char> bytes;                            // of plain types
-  std::vector<std::shared_ptr<Descriptor>> referred;  // of CUDNN_TYPE_BACKEND_DESCRIPTOR
+  std::vector<char> bytes;                            // for plain types
+  std::vector<std::shared_ptr<Descriptor>> referred;  // for CUDNN_TYPE_BACKEND_DESCRIPTOR
 };
 
 struct Descriptor {
@@ -55,13 +56,13 @@ struct Descriptor {
 
   const cudnnBackendDescriptorType_t type;
   bool finalized = false;
-  bool destroyed = false;  // by the user, while others still refer to it
+  bool destroyed = false;  // by the user, while other descriptors still refer to this one
   std::map<cudnnBackendAttributeName_t, AttributeValue> values;
-  std::shared_ptr<const BackendGraph> graph;  // of a finalized operation graph
-  std::shared_ptr<const BackendPlan> plan;    // of a finalized execution plan
+  std::shared_ptr<const BackendGraph> graph;  // set for a finalized operation graph
+  std::shared_ptr<const BackendPlan> plan;    // set for a finalized execution plan
 
   bool Has(cudnnBackendAttributeName_t name) const { return values.count(name) > 0; }
-  // The elements of an attribute, none when it is not set. T must have the element's size.
+  // Returns the elements of an attribute; empty if it is not set. T must have the element's size.
   template <class T>
   std::vector<T> All(cudnnBackendAttributeName_t name) const {
     const auto found = values.find(name);
@@ -74,7 +75,8 @@ struct Descriptor {
     const std::vector<T> all = All<T>(name);
     return all.empty() ? otherwise : all[0];
   }
-  // A descriptor that an attribute refers to, which must be finalized; null when it is not set.
+  // Returns the descriptor that an attribute refers to, which must be finalized. Returns null if
+  // the attribute is not set.
   const Descriptor* Referred(cudnnBackendAttributeName_t name) const;
 
   template <class T>
@@ -88,8 +90,8 @@ struct Descriptor {
 
 // Refuses unless `descriptor` has all required attributes.
 void CheckComplete(const Descriptor& descriptor);
-// Fault("descriptor") when the user destroyed something that `descriptor`, still in use, refers to.
-// cuDNN keeps no copies.
+// Fault("descriptor") if the user destroyed a descriptor that `descriptor` refers to and that is
+// still in use. cuDNN keeps no copies.
 void CheckAlive(const Descriptor& descriptor, const char* doing);
 
 }  // namespace doppio::gpu_double

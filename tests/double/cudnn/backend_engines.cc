@@ -22,13 +22,14 @@ int64_t Aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 int64_t None(const BackendGraph&, const KnobChoices&) { return 0; }
 
-// A float of each part of a sum that is split.
+// Returns the workspace of a split sum: one float per element and part.
 int64_t PartialSums(const BackendGraph& graph, const KnobChoices& choices) {
   const BackendTensor& result = TensorOf(graph, graph.convolution().to);
   return choices.at(CUDNN_KNOB_TYPE_SPLIT_K_SLC) * Aligned(CountOf(result.dims) * 4);
 }
 
-// Copies of the convolution's tensors in another layout, with channels filled up.
+// Returns the workspace for copies of the convolution's tensors in another layout, with padded
+// channels.
 int64_t Copies(const BackendGraph& graph, const KnobChoices&) {
   int64_t bytes = 0;
   for (int64_t id : {graph.convolution().a, graph.convolution().b, graph.convolution().to}) {
@@ -41,7 +42,7 @@ int64_t Copies(const BackendGraph& graph, const KnobChoices&) {
 
 int64_t Little(const BackendGraph&, const KnobChoices&) { return 4096; }
 
-// More than any device has.
+// Returns a workspace that is larger than the memory of any device.
 int64_t TooMuch(const BackendGraph& graph, const KnobChoices& choices) {
   return (int64_t{1} << 40) + Copies(graph, choices);
 }
@@ -170,7 +171,7 @@ KnobChoices Complete(const BackendEngine& engine, const KnobChoices& chosen) {
 
 std::vector<BackendAdvice> Advise(const BackendGraph& graph, cudnnBackendHeurMode_t mode,
                                   bool for_device) {
-  // Engines that a program must not take come first now and then.
+  // The advice sometimes begins with an engine that programs must not use.
   static constexpr int64_t kAdvised[] = {4, 6, 10, 3, 2, 1, 8, 9, 7, 5, 0};
   static constexpr int64_t kFallback[] = {0, 9};
   const bool fallback = mode == CUDNN_HEUR_MODE_FALLBACK;

@@ -14,7 +14,7 @@ Strided At(const BackendTensor& tensor, void* data) {
   return {tensor.type, tensor.dims, tensor.strides, data};
 }
 
-// Plants a mistake: two tensors of equal extents and type change places.
+// Plants a mistake: swaps two tensors with equal extents and types.
 void SwapTwo(const BackendGraph& graph, std::map<int64_t, void*>* pointers) {
   for (auto& [first, at] : *pointers) {
     for (auto& [second, other] : *pointers) {
@@ -27,8 +27,9 @@ void SwapTwo(const BackendGraph& graph, std::map<int64_t, void*>* pointers) {
   }
 }
 
-// A result may take the place of a tensor that only pointwise operations read, when every element
-// lies where its own result goes. Any other overlap with a result is a fault.
+// Checks overlaps of results with other tensors. A result may overwrite a tensor that only
+// pointwise operations read, if each element is at the position of its own result. Any other
+// overlap is a fault.
 void CheckOverlaps(const BackendGraph& graph, const BackendExecution& execution) {
   struct Range {
     std::string what;

@@ -1,4 +1,4 @@
-// The graphs that the tests of cuDNN's backend run, their tensors, and what they should compute.
+// Graphs for the tests of cuDNN's backend, their tensors, and the expected results.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_FIXTURE_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_FIXTURE_H_
 
@@ -10,7 +10,7 @@
 
 namespace doppio::gpu_double {
 
-constexpr int64_t kCompiled = 8, kFillsUp = 9;  // engines that take a tail
+constexpr int64_t kCompiled = 8, kFillsUp = 9;  // engines that support a tail
 constexpr int64_t kEngines = 11;
 
 inline const TensorCase kX{1, {2, 8, 5, 4}}, kW{2, {8, 8, 3, 3}}, kY{3, {2, 8, 5, 4}};
@@ -37,7 +37,7 @@ class CudnnGraphCase : public testing::Test {
     EXPECT_EQ(MakeGraph({ForwardKey(kX, kW, kY)}, handle_, &graph_), CUDNN_STATUS_SUCCESS);
     return graph_;
   }
-  // relu(convolution + bias + other)
+  // Returns a graph of relu(convolution + bias + other).
   Key Fused() {
     const TensorCase a = Inside(100), b = Inside(101), c = Inside(102);
     EXPECT_EQ(MakeGraph({ForwardKey(kX, kW, a), PointwiseKey(CUDNN_POINTWISE_ADD, a, &kBias, b),
@@ -48,7 +48,8 @@ class CudnnGraphCase : public testing::Test {
     return graph_;
   }
 
-  // Device memory with small whole numbers and, for bias and the other tensor, halves.
+  // Returns device memory filled with small whole numbers, or with halves for the bias and the
+  // other tensor.
   void* Fill(const TensorCase& tensor) {
     const int64_t count = CountOf(tensor.dims), bytes = BytesOf(tensor.type);
     std::vector<char> host(static_cast<size_t>(count * bytes));
@@ -76,7 +77,7 @@ class CudnnGraphCase : public testing::Test {
     EXPECT_EQ(cudaMalloc(&data, static_cast<size_t>(std::max<int64_t>(1, bytes))), cudaSuccess);
     return data;
   }
-  // The values at `data`, in the order of memory, once the stream's work is done.
+  // Waits for the stream, and returns the values at `data` in memory order.
   std::vector<double> Result(const TensorCase& tensor, const void* data) {
     EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
     const int64_t count = CountOf(tensor.dims);
@@ -90,7 +91,7 @@ class CudnnGraphCase : public testing::Test {
   }
   std::vector<double> Result(const void* data) { return Result(kY, data); }
 
-  // By the definition, in the order of memory (channels last).
+  // Computes the result from the definition, in memory order (channels last).
   static std::vector<double> Expected(bool fused) {
     const int64_t n = 2, c = 8, h = 5, w = 4;
     std::vector<double> values;

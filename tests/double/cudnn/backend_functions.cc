@@ -13,8 +13,8 @@
 namespace doppio::gpu_double {
 namespace {
 
-// Descriptors by what the program holds instead of a pointer: a number that is never used again,
-// so that no use after destruction goes unnoticed.
+// Maps the handles that programs hold to descriptors. A handle is a number that is never reused, so
+// that every use after destruction is detected.
 class Registry {
  public:
   std::mutex mutex;
@@ -35,7 +35,7 @@ class Registry {
   void Remove(cudnnBackendDescriptor_t key) { live_.erase(key); }
 
  private:
-  uintptr_t next_ = uintptr_t{0xd0} << 40;  // no address of the process
+  uintptr_t next_ = uintptr_t{0xd0} << 40;  // not a valid address of the process
   std::map<cudnnBackendDescriptor_t, std::shared_ptr<Descriptor>> live_;
 };
 Registry& TheRegistry() {
@@ -84,7 +84,7 @@ void Set(const std::shared_ptr<Descriptor>& descriptor, const AttributeRule& rul
       const auto key = static_cast<const cudnnBackendDescriptor_t*>(elements)[i];
       const auto& to = TheRegistry().Find(key, "cudnnBackendSetAttribute");
       const int expected = ReferredType(rule.name);
-      // cuDNN does not notice this and fails in odd ways.
+      // cuDNN does not detect this mistake, and fails later in other ways.
       if (expected >= 0 && to->type != expected) {
         Fault("descriptor", text + " is set to a " + NameOf(to->type));
       }
@@ -94,7 +94,7 @@ void Set(const std::shared_ptr<Descriptor>& descriptor, const AttributeRule& rul
   descriptor->values[rule.name] = std::move(value);
 }
 
-// Fills descriptors that the program made with what is read.
+// Copies the values into descriptors that the program has created.
 void Fill(const AttributeValue& value, int64_t count, void* elements) {
   for (int64_t i = 0; i < count; ++i) {
     const auto& to = TheRegistry().Find(static_cast<cudnnBackendDescriptor_t*>(elements)[i],

@@ -6,7 +6,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// Whether no two elements lie at the same place.
+// Returns true if no two elements share an address.
 bool AreDistinct(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides) {
   std::vector<std::pair<int64_t, int64_t>> axes;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -21,7 +21,8 @@ bool AreDistinct(const std::vector<int64_t>& dims, const std::vector<int64_t>& s
   return true;
 }
 
-// Each operation after those whose results it takes; the descriptor may list them in any order.
+// Sorts the operations so that each one follows those whose results it reads. The descriptor may
+// list them in any order.
 std::vector<BackendOperation> InOrder(std::vector<BackendOperation> operations,
                                       const BackendGraph& graph) {
   std::map<int64_t, bool> known;

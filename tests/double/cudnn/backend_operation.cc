@@ -7,7 +7,7 @@ namespace {
 
 using Ids = std::map<int64_t, BackendTensor>;
 
-// The tensor that an operation refers to, added to `tensors`.
+// Returns the tensor that an operation refers to, after adding it to `tensors`.
 const BackendTensor& Take(const Descriptor& operation, cudnnBackendAttributeName_t name,
                           Ids* tensors) {
   const BackendTensor tensor = ParseTensor(*operation.Referred(name));

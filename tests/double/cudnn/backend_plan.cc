@@ -9,7 +9,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-constexpr int64_t kConcealed = int64_t{16} << 20;  // bytes that "graph-workspace-small" conceals
+constexpr int64_t kConcealed = int64_t{16} << 20;  // bytes that "graph-workspace-small" hides
 
 cudnnHandle_t CheckedHandle(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
   const auto handle = descriptor.One<cudnnHandle_t>(name);
@@ -123,7 +123,7 @@ std::shared_ptr<Descriptor> Made(cudnnBackendDescriptorType_t type) {
   return descriptor;
 }
 
-// The configurations that a heuristic found.
+// Returns the configurations that a heuristic found.
 AttributeValue Results(const Descriptor& heuristic) {
   const auto& graph = heuristic.values.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).referred[0];
   const auto mode = heuristic.One<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE);
@@ -151,7 +151,8 @@ AttributeValue Results(const Descriptor& heuristic) {
   return results;
 }
 
-// Where all engines refuse a graph, cuDNN tells so now or when their plans are made.
+// If all engines refuse a graph, cuDNN reports the refusal either in the heuristic or when plans
+// are made.
 void CheckAdvice(const Descriptor& heuristic) {
   const BackendGraph& graph = *heuristic.Referred(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)->graph;
   heuristic.Referred(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);

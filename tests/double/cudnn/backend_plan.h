@@ -1,5 +1,5 @@
-// Finalizing and reading descriptors of cuDNN's backend: what the values of backend_descriptor.h
-// mean together.
+// Finalizes and reads descriptors of cuDNN's backend: interprets the values of a
+// backend_descriptor.h together.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_PLAN_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_PLAN_H_
 
@@ -16,24 +16,25 @@ struct BackendPlan {
   std::shared_ptr<const BackendGraph> graph;
   int64_t engine = 0;
   cudnnHandle_t handle = nullptr;  // null for a plan for a device that was only described
-  int64_t workspace_bytes = 0;     // that an execution overwrites
+  int64_t workspace_bytes = 0;     // an execution overwrites this many bytes
 };
 
-// Checks the values and makes what follows from them. Throws BackendError; the descriptor is then
-// as before, as in cuDNN.
+// Checks the values and computes the results of finalization. Throws BackendError. The descriptor
+// is then unchanged, as in cuDNN.
 void FinalizeDescriptor(Descriptor* descriptor);
 
-// The value of an attribute of a finalized descriptor: as set, or computed; null when it was not
-// set.
+// Returns the value of an attribute of a finalized descriptor, as set or computed; null if it was
+// not set.
 std::unique_ptr<AttributeValue> ReadAttribute(const Descriptor& descriptor,
                                               cudnnBackendAttributeName_t name);
 
-// Runs the plan on what the pack names, on the stream of the handle (cudnnBackendExecute). Both are
-// finalized; what is needed of them is copied. In two steps, so that the caller need not hold a
-// lock while work runs: the first one checks and throws BackendError.
+// Runs a plan on the memory that `pack` names, on the stream of the handle (cudnnBackendExecute).
+// Both descriptors must be finalized; the execution copies what it needs. There are two steps, so
+// that the caller need not hold a lock while work runs. The first step checks the arguments and
+// throws BackendError.
 struct BackendExecution {
   BackendPlan plan;
-  std::map<int64_t, void*> pointers;  // by the tensors' unique ids
+  std::map<int64_t, void*> pointers;  // by unique id of the tensor
   void* workspace = nullptr;
 };
 BackendExecution PrepareExecution(cudnnHandle_t handle, const Descriptor& plan,

@@ -81,7 +81,7 @@ void CheckWorkspace(int device, const void* workspace, int64_t given, int64_t ne
 }
 
 std::vector<Access> AccessesOf(const Strided& t, bool writes) {
-  // Axes from the innermost outwards, without those that add no address.
+  // Sorts the axes from the innermost outwards. Axes that do not change the address are left out.
   std::vector<std::pair<int64_t, int64_t>> axes;  // stride, dim
   for (size_t i = 0; i < t.dims.size(); ++i) {
     if (t.dims[i] == 0) return {};
@@ -113,7 +113,7 @@ void Append(std::vector<Access>* to, const std::vector<Access>& more) {
 }
 
 void FillWithGarbage(void* at, int64_t bytes) {
-  // Half of the words are NaNs as floats and as pairs of 16-bit numbers.
+  // Half of the words are NaNs, both as floats and as pairs of 16-bit numbers.
   constexpr uint32_t kWords[] = {0xffc1ffc1, 0x4b3c2d1e, 0x7fd57fd5, 0xc6a1b792};
   auto* to = static_cast<char*>(at);
   for (int64_t i = 0; i < bytes; i += sizeof(kWords)) {
@@ -122,7 +122,8 @@ void FillWithGarbage(void* at, int64_t bytes) {
 }
 
 uint64_t DrawFor(const std::string& what) {
-  // FNV-1a, then the finalizer of SplitMix64, since FNV's high bits change too little.
+  // FNV-1a, followed by the finalizer of SplitMix64, because the high bits of FNV change too
+  // little.
   uint64_t hash = 0xcbf29ce484222325 ^ (TheSettings().seed * 0x9e3779b97f4a7c15);
   for (const char c : what) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
@@ -223,7 +224,7 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
   }
 }
 
-// Reading it clears it, as in cuDNN.
+// Reading the text clears it, as in cuDNN.
 void cudnnGetLastErrorString(char* message, size_t max_size) {
   if (message == nullptr || max_size == 0) return;
   std::snprintf(message, max_size, "%s", last_error.c_str());

@@ -1,5 +1,5 @@
-// What all functions of cuDNN's double share: the handle, error texts, checks of pointers, and the
-// way to the stream. cuBLAS's double uses the checks, too.
+// Shared code of all functions of the cuDNN double: the handle, error texts, checks of pointers,
+// and access to the stream. The double of cuBLAS uses the checks too.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_COMMON_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_COMMON_H_
 
@@ -13,53 +13,54 @@
 #include "tests/double/cudnn/tensors.h"
 #include "tests/double/machine/streams.h"
 
-// cuDNN's own name for what a handle points to.
+// cuDNN uses this name for the type behind a handle.
 struct cudnnContext {
-  int device = 0;                 // current when the handle was made
-  cudaStream_t stream = nullptr;  // of `device`
+  int device = 0;                 // current device when the handle was created
+  cudaStream_t stream = nullptr;  // on `device`
 };
 
 namespace doppio::gpu_double {
 
-// Keeps `text` for cudnnGetLastErrorString of the calling thread and returns `status`.
+// Stores `text` for cudnnGetLastErrorString of the calling thread, and returns `status`.
 cudnnStatus_t Answer(cudnnStatus_t status, const std::string& text);
 
-// True for the legacy and per-thread default streams, which have no device of their own.
+// Returns true for the legacy and per-thread default streams, which do not belong to one device.
 bool IsDefaultStream(cudaStream_t stream);
 
-// Success, or NOT_INITIALIZED for a null handle. Fault("handle") for one that was never made or is
-// destroyed; Fault("current-device") unless the handle's device is the thread's current one.
+// Returns success, or NOT_INITIALIZED for a null handle. Fault("handle") for a handle that does not
+// exist; Fault("current-device") unless the handle's device is the current device of the thread.
 cudnnStatus_t UseHandle(cudnnHandle_t handle, const std::string& function);
 
-// Fault("alignment") unless `at` is a multiple of `alignment` bytes; Fault("bounds") unless
-// [at, at + bytes) lies in one block; Fault("device") unless that block is memory of `device`.
+// Fault("alignment") unless `at` is a multiple of `alignment` bytes; Fault("bounds") unless [at, at
+// + bytes) is inside one block; Fault("device") unless that block is in memory of `device`.
 void CheckDeviceMemory(int device, const void* at, int64_t bytes, int64_t alignment,
                        const std::string& what);
-// The same for all that a tensor touches. Tensors of 16-bit elements with channels last must be
-// aligned to 16 bytes, all others to an element.
+// Makes the same checks for all memory of a tensor. Tensors of 16-bit elements with channels last
+// must be aligned to 16 bytes, and all others to the size of an element.
 void CheckTensor(int device, const Strided& tensor, const std::string& what);
-// Fault("workspace") unless `given` >= `needed` bytes at `workspace`, aligned to 256 bytes, are
-// memory of `device`. `needed` 0 allows anything.
+// Fault("workspace") unless `given` >= `needed` bytes at `workspace`, aligned to 256 bytes, are in
+// memory of `device`. If `needed` is 0, any workspace is valid.
 void CheckWorkspace(int device, const void* workspace, int64_t given, int64_t needed,
                     const std::string& what);
 
-// What a tensor touches: one access where it is dense, one for each dense piece where gaps lie
-// between them.
+// Returns the memory of a tensor: one access if it is dense, or else one access for each dense
+// piece.
 std::vector<Access> AccessesOf(const Strided& tensor, bool writes);
 void Append(std::vector<Access>* to, const std::vector<Access>& more);
 
-// Overwrites memory whose content nobody may rely on. With device memory open only.
+// Overwrites memory whose content is undefined for the program. Device memory must be open.
 void FillWithGarbage(void* at, int64_t bytes);
 
-// A number that depends on the seed of the settings and on `what` only, so that a process decides
-// the same question alike each time, in any order.
+// Returns a number that depends only on the seed of the settings and on `what`. A process thus
+// decides the same question the same way each time, in any order.
 uint64_t DrawFor(const std::string& what);
-// True for about one question of `one_in` when the settings allow refusals (refuse=1).
+// Returns true for about one in `one_in` questions if the settings allow refusals (refuse=1).
 bool Refuses(const std::string& what, uint64_t one_in);
 
-// Counts an execution. True when the settings make this one fail (cudnn_fail=N).
+// Counts an execution. Returns true if the settings make this execution fail (cudnn_fail=N).
 bool ExecutionFails();
-// Puts work on the handle's stream. CUDNN_STATUS_EXECUTION_FAILED_CUDART when CUDA refuses.
+// Puts work on the handle's stream. Returns CUDNN_STATUS_EXECUTION_FAILED_CUDART if CUDA returns an
+// error.
 cudnnStatus_t EnqueueOn(cudnnHandle_t handle, Work work);
 
 }  // namespace doppio::gpu_double

@@ -1,5 +1,5 @@
-// Which handles and descriptors of a library exist, to find those that were never made or are
-// destroyed already.
+// Tracks the live handles and descriptors of a library, to detect those that were never created or
+// are already destroyed.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_COMMON_LIVE_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_COMMON_LIVE_H_
 
@@ -11,7 +11,7 @@
 
 namespace doppio::gpu_double {
 
-// The objects that pointers of type P point to. Thread-safe.
+// The live objects of pointer type P. Thread-safe.
 template <class P>
 class LiveObjects {
  public:
@@ -31,7 +31,8 @@ class LiveObjects {
 
  private:
   static LiveObjects& The() {
-    static auto* const live = new LiveObjects;  // never destroyed: threads may outlive main()
+    static auto* const live =
+        new LiveObjects;  // never destroyed, because threads may outlive main()
     return *live;
   }
   [[noreturn]] static void Missing(const std::string& function) {

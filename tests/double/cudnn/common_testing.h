@@ -1,4 +1,4 @@
-// Device memory and plain loops for the tests of the doubles of cuBLAS and cuDNN.
+// Device memory and helpers for the tests of the cuBLAS and cuDNN doubles.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_COMMON_TESTING_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_COMMON_TESTING_H_
 
@@ -15,7 +15,7 @@
 
 namespace doppio::gpu_double {
 
-// `count` small numbers that all types of elements hold exactly.
+// Returns `count` small numbers that every element type represents exactly.
 inline std::vector<float> SmallNumbers(int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> values(static_cast<size_t>(count));
@@ -23,7 +23,7 @@ inline std::vector<float> SmallNumbers(int64_t count, unsigned seed) {
   return values;
 }
 
-// Elements of any type in memory of the current device.
+// An array of any element type in memory of the current device.
 class DeviceElements {
  public:
   DeviceElements(cudnnDataType_t type, int64_t count) : type_(type), count_(count) {
@@ -80,7 +80,7 @@ class TestStream {
   cudaStream_t stream_ = nullptr;
 };
 
-// Settings for one test; libraries refuse nothing unless asked to.
+// Sets the settings for one test. Libraries refuse nothing unless `refuse`.
 inline void UseSettings(uint64_t seed, bool refuse = false, const std::string& plant = "") {
   Settings settings;
   settings.seed = seed;

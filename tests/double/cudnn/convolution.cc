@@ -8,7 +8,8 @@
 namespace doppio::gpu_double {
 namespace {
 
-// With leading axes of one pixel, so that there are always three.
+// Extents of the spatial axes, padded with leading axes of extent 1, so that there are always
+// three.
 using Extents = std::array<int64_t, 3>;
 
 Extents Three(const int64_t* begin, size_t count, int64_t otherwise) {
@@ -17,7 +18,7 @@ Extents Three(const int64_t* begin, size_t count, int64_t otherwise) {
   return e;
 }
 
-// Output positions o of [0, outs) whose input o * stride + shift lies in [0, ins).
+// Output positions o in [0, outs) whose input o * stride + shift is in [0, ins).
 struct Range {
   Range(int64_t outs, int64_t ins, int64_t stride, int64_t shift) {
     begin = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
@@ -49,16 +50,16 @@ struct Shape3 {
   int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t depth() const { return ins * window(); }
   int64_t columns() const { return depth() * out_pixels(); }
-  int64_t weights() const { return outs * depth(); }  // of a group
+  int64_t weights() const { return outs * depth(); }  // of one group
 
-  // Where in the input the first output's pixel of a kernel position lies.
+  // Returns the position in the input that the first output reads for a kernel position.
   int64_t Shift(int axis, int64_t position) const {
     const int64_t p = flipped ? kernel[axis] - 1 - position : position;
     return p * dilation[axis] - pad[axis];
   }
 
-  // Calls row(column row, image row, range, shift) for each run of output pixels along the last
-  // axis that a kernel position sees of one channel; `column` and `image` are offsets.
+  // Calls row(column row, image row, range, shift) for each channel, kernel position and run of
+  // output pixels along the last axis. `column` and `image` are offsets.
   template <class Row>
   void ForEachRow(const Row& row) const {
     int64_t column = 0;
@@ -82,7 +83,7 @@ struct Shape3 {
     }
   }
 
-  int64_t batch, group, ins, outs;  // channels of a group
+  int64_t batch, group, ins, outs;  // channels per group
   Extents in, kernel, out, pad, stride, dilation;
   bool flipped;
 };
@@ -97,7 +98,7 @@ void Unfold(const Shape3& s, const T* image, T* columns) {
   });
 }
 
-// Adds.
+// Adds the columns to the image.
 template <class T>
 void Fold(const Shape3& s, const T* columns, T* image) {
   s.ForEachRow([&](int64_t column, int64_t row, const Range& range, int64_t shift) {
@@ -168,7 +169,8 @@ std::vector<T> ConvolveBackwardData(const Strided& w, const Strided& dy,
   for (int64_t n = 0; n < s.batch; ++n) {
     Load(dy, {n, 1}, g.tf32, &image);
     for (int64_t i = 0; i < s.group; ++i, in += s.ins * s.in_pixels()) {
-      // In two parts unless the order is 0, so that sums over the outputs are rounded elsewhere.
+      // Computes the sum in two parts unless the order is 0, so that sums over the outputs are
+      // rounded at other places.
       const int64_t part = static_cast<int64_t>(g.order % static_cast<uint64_t>(s.outs));
       const T* rows = &weights[i * s.weights()];
       const T* gradient = &image[i * s.outs * s.out_pixels()];

@@ -1,5 +1,5 @@
-// How the legacy functions choose among algorithms: cudnnGet*Algorithm_v7 from a table,
-// cudnnFind*Algorithm by running them in memory of its own, and the sizes of workspaces.
+// The choice of algorithms in the legacy functions: cudnnGet*Algorithm_v7 uses a table, and
+// cudnnFind*Algorithm runs the algorithms in memory of its own. Also the sizes of workspaces.
 #include <algorithm>
 #include <vector>
 
@@ -11,7 +11,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// One row of a choice; the three directions' own structs have the same members.
+// One row of a choice. The structs of the three directions have the same members.
 struct Row {
   int algorithm = 0;
   cudnnMathType_t math = CUDNN_FMA_MATH;
@@ -20,14 +20,14 @@ struct Row {
   AlgorithmFacts facts;
 };
 
-// Milliseconds that the double pretends: any order of algorithms is possible.
+// Returns a made-up time in milliseconds, so that any order of algorithms can occur.
 float PretendedMs(const ConvolutionProblem& p, int algorithm, cudnnMathType_t math) {
   const uint64_t draw =
       DrawFor("time " + std::to_string(algorithm) + " " + std::to_string(math) + " " + p.key);
   return 0.01f + 0.0001f * static_cast<float>(draw % 1000);
 }
 
-// Every algorithm in every precision, in no order.
+// Returns every algorithm in every precision, unsorted.
 std::vector<Row> AllRows(const ConvolutionProblem& p) {
   std::vector<Row> rows;
   for (int algorithm = 0; algorithm < AlgorithmCount(p.direction); ++algorithm) {
@@ -54,7 +54,7 @@ void SortRows(std::vector<Row>* rows) {
   }
 }
 
-// Device memory that is given back at the end. Null without room.
+// Device memory that the destructor releases. `at` is null if there is no room.
 class Borrowed {
  public:
   Borrowed(int device, int64_t bytes)
@@ -73,8 +73,8 @@ class Borrowed {
   void* const at;
 };
 
-// Runs one algorithm on the handle's stream, with memory in which only garbage is written: the
-// double's own times mean nothing, but memory and stream are used as cuDNN uses them.
+// Runs one algorithm on the handle's stream and writes only garbage. The double's execution times
+// mean nothing, but it uses memory and the stream as cuDNN does.
 cudnnStatus_t Measure(cudnnHandle_t handle, const Row& row, void* result, int64_t bytes) {
   const Borrowed workspace(handle->device, row.facts.workspace);
   if (workspace.at == nullptr) return CUDNN_STATUS_ALLOC_FAILED;
@@ -136,7 +136,7 @@ cudnnStatus_t Choose(bool measure, const std::string& function, Direction direct
     perfs[i] = Perf{};
     perfs[i].algo = static_cast<decltype(perfs[i].algo)>(row.algorithm);
     perfs[i].status = row.status;
-    perfs[i].time = measure ? row.ms : -1;  // advice comes without times
+    perfs[i].time = measure ? row.ms : -1;  // heuristics report no times
     perfs[i].memory = static_cast<size_t>(row.facts.told);
     perfs[i].determinism = row.facts.deterministic ? CUDNN_DETERMINISTIC : CUDNN_NON_DETERMINISTIC;
     perfs[i].mathType = row.math;

@@ -41,7 +41,8 @@ cudnnStatus_t Use(P descriptor, const std::string& function, bool must_be_set) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-// True if two elements may share an address: an axis does not step over those inside it.
+// Returns true if two elements may share an address: the stride of an axis is smaller than the
+// extent of the axes inside it.
 bool Overlaps(const Strided& t) {
   std::vector<std::pair<int64_t, int64_t>> axes;
   for (size_t i = 0; i < t.dims.size(); ++i) {
@@ -56,7 +57,7 @@ bool Overlaps(const Strided& t) {
   return false;
 }
 
-// What tensors and filters have in common.
+// Checks that tensors and filters share.
 cudnnStatus_t Check(const Strided& t, size_t least_dims, const std::string& function) {
   if (BytesOf(t.type) == 0) return Answer(CUDNN_STATUS_BAD_PARAM, function + ": unknown type");
   if (t.dims.size() < least_dims || t.dims.size() > CUDNN_DIM_MAX) {

@@ -1,5 +1,5 @@
-// What cuDNN's opaque descriptors of tensors, filters, convolutions and activations hold in the
-// double. The structs have cuDNN's own names.
+// The contents of cuDNN's opaque descriptors of tensors, filters, convolutions and activations in
+// the double. The structs have cuDNN's names.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_LEGACY_DESCRIPTORS_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_LEGACY_DESCRIPTORS_H_
 
@@ -9,7 +9,7 @@
 
 #include "tests/double/cudnn/convolution.h"
 
-// `set` is false until a setter succeeded. The `data` of tensors stays null.
+// `set` is false until a setter succeeds. The `data` of the tensor stays null.
 struct cudnnTensorStruct {
   bool set = false;
   doppio::gpu_double::Strided tensor;
@@ -36,8 +36,8 @@ struct cudnnActivationStruct {
 
 namespace doppio::gpu_double {
 
-// Success, or BAD_PARAM for a null descriptor or one that was not set. Fault("handle") for one that
-// does not exist.
+// Returns success, or BAD_PARAM for a null descriptor or one that was not set. Fault("handle") for
+// a descriptor that does not exist.
 cudnnStatus_t UseDescriptor(cudnnTensorDescriptor_t descriptor, const std::string& function);
 cudnnStatus_t UseDescriptor(cudnnFilterDescriptor_t descriptor, const std::string& function);
 cudnnStatus_t UseDescriptor(cudnnConvolutionDescriptor_t descriptor, const std::string& function);

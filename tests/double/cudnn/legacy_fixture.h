@@ -1,4 +1,5 @@
-// A convolution by cuDNN's legacy interface for the double's tests, and its results by plain loops.
+// A convolution through cuDNN's legacy interface for the tests of the double, and its expected
+// results from plain loops.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_LEGACY_FIXTURE_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_LEGACY_FIXTURE_H_
 
@@ -19,7 +20,8 @@ inline std::vector<int> Ints(const std::vector<int64_t>& values) {
   return {values.begin(), values.end()};
 }
 
-// A convolution with its descriptors and tensors; by default 2 images, 4 -> 6 channels, 2 groups.
+// A convolution with its descriptors and tensors. The default has 2 images, 4 -> 6 channels and 2
+// groups.
 struct Convolution {
   explicit Convolution(cudnnDataType_t type = CUDNN_DATA_FLOAT, bool channels_last = false,
                        std::vector<int64_t> image = {5, 7}, int64_t group = 2, int64_t stride = 2,
@@ -106,8 +108,7 @@ struct Convolution {
     return status;
   }
 
-  // What the three products must be, in memory order, by loops over all pixels of a plane; a third
-  // spatial axis goes before.
+  // The expected results of the three products, in memory order, from loops over all elements.
   struct Plain {
     std::vector<float> y, dx, dw;
   };

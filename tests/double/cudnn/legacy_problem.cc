@@ -10,7 +10,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// How an algorithm works, which decides what it can run and the memory that it needs.
+// The method of an algorithm, which determines the problems and the memory it needs.
 enum class Kind { kImplicit, kIndexed, kUnfolded, kFft, kTiles, kWinograd, kLargeWinograd, kNone };
 
 struct Algorithm {
@@ -18,7 +18,7 @@ struct Algorithm {
   bool deterministic = true;
 };
 
-// In the order of cuDNN's numbers.
+// Returns the algorithms in the order of cuDNN's numbers.
 const std::vector<Algorithm>& Algorithms(Direction direction) {
   static const std::vector<Algorithm> forward = {
       {Kind::kImplicit}, {Kind::kIndexed}, {Kind::kUnfolded}, {Kind::kNone},

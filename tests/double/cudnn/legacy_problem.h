@@ -1,5 +1,5 @@
-// One convolution that the legacy functions of cuDNN's double are asked about or asked to run, and
-// which of cuDNN's algorithms could run it.
+// One convolution that a program queries or runs through cuDNN's legacy functions, and the
+// algorithms that can run it.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_LEGACY_PROBLEM_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_LEGACY_PROBLEM_H_
 
@@ -16,13 +16,14 @@ enum class Direction { kForward, kData, kFilter };
 
 struct ConvolutionProblem {
   Direction direction = Direction::kForward;
-  Strided x, w, y;  // of values or gradients; their `data` is null until they are run
+  Strided x, w, y;  // values or gradients; `data` is null until they run
   ConvolutionGeometry geometry;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
-  std::string key;  // names all of the above but the math type
+  std::string key;  // identifies all fields above except the math type
 };
 
-// Success, or why cuDNN does not take these descriptors.
+// Fills in *problem from the descriptors. Returns success, or the status with which cuDNN rejects
+// the descriptors.
 cudnnStatus_t Describe(const std::string& function, Direction direction, cudnnTensorDescriptor_t x,
                        cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t convolution,
                        cudnnTensorDescriptor_t y, ConvolutionProblem* problem);
@@ -30,13 +31,14 @@ cudnnStatus_t Describe(const std::string& function, Direction direction, cudnnTe
 struct AlgorithmFacts {
   bool supported = false;
   bool deterministic = true;
-  int64_t workspace = 0;  // bytes that running it needs
-  int64_t told = 0;       // bytes that it says it needs
+  int64_t workspace = 0;  // bytes that the algorithm needs
+  int64_t told = 0;       // bytes that the library reports
 };
 
 int AlgorithmCount(Direction direction);
-// Of algorithm number `algorithm` in [0, AlgorithmCount()), always the same in a process. Some that
-// could run are refused when the settings allow refusals; all of them for a few problems.
+// Returns the facts about algorithm number `algorithm` in [0, AlgorithmCount()). The result is
+// always the same within a process. If the settings allow refusals, some supported algorithms are
+// refused, and for a few problems all of them.
 AlgorithmFacts Consider(const ConvolutionProblem& problem, int algorithm);
 
 }  // namespace doppio::gpu_double

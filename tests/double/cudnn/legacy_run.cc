@@ -1,4 +1,4 @@
-// The legacy functions of cuDNN's double that compute.
+// The legacy functions of the cuDNN double that compute.
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -13,14 +13,14 @@
 namespace doppio::gpu_double {
 namespace {
 
-// What follows the product in cudnnConvolutionBiasActivationForward.
+// Operations after the product in cudnnConvolutionBiasActivationForward.
 struct Tail {
   double other = 0;  // factor of z
   Strided z, bias;
   bool relu = false, keeps_nan = false;
 };
 
-// All that a run needs, copied: it may happen late, and many times.
+// Copies of everything that a run needs, because it may happen late and several times.
 struct Execution {
   std::string function;
   ConvolutionProblem problem;
@@ -28,7 +28,7 @@ struct Execution {
   AlgorithmFacts facts;
   double alpha = 1, beta = 0;
   void* workspace = nullptr;
-  int64_t workspace_bytes = 0;  // as given
+  int64_t workspace_bytes = 0;  // as given by the caller
   std::optional<Tail> tail;
 
   Strided& result() {
@@ -126,7 +126,8 @@ cudnnStatus_t Start(cudnnHandle_t handle, Execution e) {
   return EnqueueOn(handle, std::move(work));
 }
 
-// Fills in what all functions share. `alpha` and `beta` are read now, as cuDNN does.
+// Fills in the fields that all functions share. Reads `alpha` and `beta` immediately, as cuDNN
+// does.
 cudnnStatus_t Prepare(cudnnHandle_t handle, Direction direction, const void* alpha,
                       cudnnTensorDescriptor_t x_desc, const void* x, cudnnFilterDescriptor_t w_desc,
                       const void* w, cudnnConvolutionDescriptor_t convolution, int algorithm,
@@ -159,7 +160,7 @@ cudnnStatus_t Prepare(cudnnHandle_t handle, Direction direction, const void* alp
   return CUDNN_STATUS_SUCCESS;
 }
 
-// What cuDNN does not take as a tail; success otherwise.
+// Returns an error for a tail that cuDNN does not support, or success.
 cudnnStatus_t CheckTail(const Execution& e, const cudnnTensorStruct& z,
                         const cudnnTensorStruct& bias, const cudnnActivationStruct& activation) {
   const Strided &y = e.problem.y, &b = bias.tensor;
@@ -173,7 +174,8 @@ cudnnStatus_t CheckTail(const Execution& e, const cudnnTensorStruct& z,
   if (identity && e.algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) {
     return refuse("only IMPLICIT_PRECOMP_GEMM is followed by the identity");
   }
-  // Its manual lists CUDNN_NOT_PROPAGATE_NAN alone; whether it insists is not known.
+  // cuDNN's manual lists only CUDNN_NOT_PROPAGATE_NAN. Whether cuDNN rejects the other value is not
+  // known.
   if (activation.nan == CUDNN_PROPAGATE_NAN && Refuses("a fused tail that propagates NaN", 2)) {
     return refuse("it does not propagate NaN");
   }

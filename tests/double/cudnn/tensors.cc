@@ -22,13 +22,13 @@ float FromBits(uint32_t bits) {
 }
 
 // Drops the lowest `bits` bits of a finite number or an infinity, rounding to nearest, ties to
-// even. A carry out of the mantissa is right: it makes the exponent one larger.
+// even. A carry out of the mantissa correctly increments the exponent.
 uint32_t DropBits(uint32_t value, int bits) {
   const uint32_t half = (uint32_t{1} << (bits - 1)) - 1;
   return (value + half + ((value >> bits) & 1)) >> bits;
 }
 
-// The types of elements: Value() as a float, or a double where a float is too narrow.
+// The element types. Value() returns a float, or a double if a float is too narrow.
 struct Half {
   uint16_t bits;
   float Value() const { return FloatOfHalf(bits); }
@@ -53,7 +53,7 @@ struct Double {
   static Double Of(double v) { return {v}; }
 };
 
-// use(element), with a zero of the element's type.
+// Calls use(element) with a zero of the element's type.
 template <class Use>
 auto Dispatch(cudnnDataType_t type, const Use& use) {
   switch (type) {
@@ -127,7 +127,7 @@ uint16_t HalfOfFloat(float value) {
   if (magnitude > 0x7f800000) return sign | 0x7e00;
   if (magnitude >= 0x47800000) return sign | 0x7c00;  // 2^16 and above
   if (magnitude < 0x38800000) {                       // subnormal as a half
-    // The sum's last bit is worth 2^-24, so the addition rounds as wanted.
+    // The last bit of the sum is worth 2^-24, so the addition rounds to the right precision.
     const uint32_t rounded = Bits(FromBits(magnitude) + 0.5f);
     return static_cast<uint16_t>(sign | (rounded - Bits(0.5f)));
   }
@@ -207,7 +207,7 @@ void StoreDense(const Strided& tensor, Part part, const T* dense, double alpha, 
   Dispatch(tensor.type, [&](auto zero) {
     using E = decltype(zero);
     E* to = static_cast<E*>(tensor.data);
-    // As the libraries do it, in the type of the sums.
+    // Like the libraries, computes in the type of the sums.
     const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
     ForEachRun(tensor, part, [&](int64_t offset, int64_t from) {
       for (int64_t i = 0; i < run; ++i) {

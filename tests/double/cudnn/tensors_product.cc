@@ -5,7 +5,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// OpenBLAS's own threads would compete with the machine's other work and change the order of sums.
+// OpenBLAS's threads would compete with other work of the machine and change the order of sums.
 void UseOneThread() {
   static const bool single = (openblas_set_num_threads(1), true);
   (void)single;

@@ -6,9 +6,10 @@
 
 namespace doppio::gpu_double {
 
-// c (m x n) = a (m x k) * b (k x n), added to c if `add`; all dense and row-major, `a` or `b`
-// stored transposed if `transpose_a` or `transpose_b`. On the calling thread, with the same bits
-// for the same arguments. m, n and k must fit in an int.
+// Computes c (m x n) = a (m x k) * b (k x n), or adds the product to c if `add`. All matrices are
+// dense and row-major; `a` or `b` is stored transposed if `transpose_a` or `transpose_b`. Runs on
+// the calling thread, and returns the same bits for the same arguments. m, n and k must fit in an
+// int.
 void MultiplyMatrices(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
                       const float* a, const float* b, bool add, float* c);
 void MultiplyMatrices(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,

@@ -23,7 +23,7 @@ namespace doppio::gpu_double {
 struct Meeting {
   explicit Meeting(int members) : members(members) {}
   const int members;
-  // The fields below belong to streams.cc and are guarded by its lock.
+  // The fields below belong to the machine and are guarded by its mutex.
   int arrived = 0;         // members of the next generation that are at the heads of their streams
   int64_t generation = 0;  // number of completed meetings
   bool lost = false;       // a member's device was lost, so there are no further generations

@@ -17,11 +17,12 @@
 namespace doppio::gpu_double {
 namespace {
 
-// Where a rank's data begins in the file, which has no memory behind the bytes not written.
+// Returns the position of a rank's data in the file. The file is sparse, so unwritten bytes use no
+// memory.
 int64_t DataAt(int rank) { return (int64_t{rank} + 1) << 36; }
 
 std::mutex g_mutex;
-std::map<uint64_t, int> g_files;  // by number: those this process keeps open for its ids
+std::map<uint64_t, int> g_files;  // by board number; files that this process keeps open for its ids
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The C functions: handles, groups, errors.
+// NCCL's C functions: handles, groups and errors.
 #include <sched.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ using Comm = std::shared_ptr<NcclCommunicator>;
 
 std::mutex g_mutex;
 std::map<void*, Comm> g_live;                     // by handle
-std::map<uint64_t, std::weak_ptr<Team>> g_teams;  // by the number of the board
+std::map<uint64_t, std::weak_ptr<Team>> g_teams;  // by board number
 std::atomic<int> g_cores{0}, g_aborted{0};
 
 struct Group {
@@ -134,7 +134,7 @@ const char* ncclGetErrorString(int result) {
   return result < 0 || result > 7 ? "unknown result code" : kTexts[result];
 }
 
-// Valid until the thread's next call of it.
+// The text is valid until the thread's next call of this function.
 const char* ncclGetLastError(void* comm) {
   thread_local std::string text;
   text = comm == nullptr ? gpu::t_last_error : gpu::Find(comm, "ncclGetLastError")->last_error();

@@ -1,6 +1,6 @@
-// A collective from the call to its result. It is one piece of work on the rank's stream, which
-// meets that of the other ranks of the process and waits for the data of those of other processes,
-// and behind it one that keeps the stream from going on when another rank aborts.
+// Runs a collective from the call to its result. A collective is one piece of work on the rank's
+// stream. It meets the work of the other ranks in the process, and waits for data of ranks in other
+// processes. A second piece of work behind it blocks the stream if another rank aborts.
 #include <cstring>
 
 #include "tests/double/machine/counters.h"
@@ -12,7 +12,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-constexpr int64_t kFailing = 4;  // the collective that nccl_fail=sum lets fail
+constexpr int64_t kFailing = 4;  // number of the collective that nccl_fail=sum makes fail
 
 std::vector<Access> AccessesOf(const void* from, int64_t from_bytes, void* to, int64_t to_bytes) {
   std::vector<Access> accesses;
@@ -96,7 +96,7 @@ int NcclCommunicator::Enqueue(const NcclCall& call, const void* from, void* to,
                               cudaStream_t stream) {
   int current = 0;
   cudaGetDevice(&current);
-  const cudaError_t set = cudaSetDevice(device_);  // as NCCL does while it launches
+  const cudaError_t set = cudaSetDevice(device_);  // NCCL does this during a launch
   if (set != cudaSuccess) return kNcclCudaError;
   cudaStream_t runs_on = stream;
   if (Planted("nccl-no-order")) {
@@ -144,7 +144,7 @@ int NcclCommunicator::Enqueue(const NcclCall& call, const void* from, void* to,
   cudaError_t error = gpu_double::Enqueue(runs_on, std::move(work));
   if (error == cudaSuccess) {
     error = gpu_double::Enqueue(stream, std::move(rest));
-    Count(&Counters::enqueued, -1);  // the call counts once
+    Count(&Counters::enqueued, -1);  // the call counts only once
   }
   cudaSetDevice(current);
   return error == cudaSuccess ? kNcclSuccess : kNcclCudaError;
@@ -174,7 +174,8 @@ std::function<bool()> NcclCommunicator::ReadyFor(int64_t number, const NcclCall&
 
 void NcclCommunicator::Publish(int64_t number, const NcclCall& call, const void* from) {
   Board& board = *team_->board;
-  // Device memory opens when the process touches it, which a system call does not.
+  // Device memory opens when the process accesses it, but not in a system call, so the data is
+  // copied first.
   std::vector<char> data;
   {
     const OpenMemory open;

@@ -1,4 +1,4 @@
-// Joining, waiting and leaving; collectives.cc has the rest.
+// Joining, waiting and leaving. The rest is in collectives.cc.
 #include "tests/double/nccl/communicator.h"
 
 #include <cuda_runtime_api.h>
@@ -15,7 +15,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// 0 without NCCL_HOSTID, as for all ranks of one machine.
+// Returns 0 without NCCL_HOSTID, like all ranks of one machine.
 uint64_t HostNumber() {
   const char* name = std::getenv("NCCL_HOSTID");
   return name == nullptr ? 0 : std::hash<std::string>()(name);
@@ -45,7 +45,7 @@ NcclCommunicator::NcclCommunicator(std::shared_ptr<Team> team, int size, int ran
   if (slot.process != 0) Fault("nccl", "rank " + std::to_string(rank) + " joins twice");
   slot.device = device_;
   slot.host = HostNumber();
-  // The rank that is to be missing says nothing to the others.
+  // With nccl_fail=join, the last rank never announces itself to the others.
   if (TheSettings().nccl_fail == "join" && rank == size - 1) return;
   slot.process = static_cast<int>(getpid());
 }
@@ -131,7 +131,8 @@ int NcclCommunicator::Finalize() {
   return blocking_ ? Wait() : static_cast<int>(kNcclInProgress);
 }
 
-// Also true, with an error, when the work can never be done because the device is lost.
+// Returns true if the work is done. Also returns true, with an error, if the device is lost and the
+// work can never be done.
 bool NcclCommunicator::WorkIsDone(int* result) {
   if (done_ >= asked_) return true;
   const cudaError_t state = cudaStreamQuery(last_stream_);

@@ -11,7 +11,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// In the type A that sums are made in.
+// Combines two values in type A, the type in which sums are computed.
 template <class A>
 A Combine(int op, A a, A b) {
   switch (op) {
@@ -26,11 +26,11 @@ A Combine(int op, A a, A b) {
   }
 }
 
-// Elements [first, first + count) of all parts.
+// Reduces elements [first, first + count) of all parts.
 template <class T, class A = T>
 std::vector<char> Reduce(int op, int64_t first, int64_t count,
                          const std::vector<std::vector<char>>& parts) {
-  // A planted mistake: the last rank's part is left out.
+  // A planted mistake leaves out the last rank.
   const size_t ranks = parts.size() - (parts.size() > 1 && Planted("nccl-wrong-rank") ? 1 : 0);
   std::vector<char> result(static_cast<size_t>(count) * sizeof(T));
   T* to = reinterpret_cast<T*>(result.data());
