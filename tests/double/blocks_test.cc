@@ -1,4 +1,5 @@
-// The emulator of CUDA's blocks: what right kernels compute, and how wrong ones are found.
+// Tests the emulator of CUDA's blocks: the results of correct kernels, and the detection of faulty
+// ones.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// `n` elements of the first GPU.
+// `n` elements in memory of the first GPU.
 template <class T>
 class OnGpu {
  public:
@@ -53,7 +54,7 @@ class Blocks : public testing::Test {
     EXPECT_EQ(launched, cudaSuccess);
     EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
   }
-  // The numbers of all threads in the order in which they ran.
+  // Returns the numbers of all threads in execution order.
   std::vector<int> Order(int blocks, int threads) {
     OnGpu<int> cursor(std::vector<int>{0}), order(blocks * threads);
     Finish(LaunchAppend(stream_, cursor.data(), order.data(), blocks, threads));
@@ -97,7 +98,7 @@ TEST_F(Blocks, FindAMissingBarrier) {
 
 TEST_F(Blocks, FindAMissingBarrierOfSharedMemory) {
   OnGpu<float> data(Count(kBlock));
-  // In most orders a thread reads first what nobody has written.
+  // Without the barrier, in most orders a thread first reads memory that no thread has written.
   EXPECT_FAULT(Finish(LaunchReverse(stream_, data.data(), 1, false)),
                "(block-race|shared): .*Reverse");
 }
@@ -118,7 +119,7 @@ TEST_F(Blocks, FindReadsOfUnwrittenSharedMemory) {
   OnGpu<float> sum(1);
   Finish(LaunchSumShared(stream_, sum.data(), kBlock));
   EXPECT_EQ(sum.Read()[0], 256);
-  // Not even what an earlier block left.
+  // Values that an earlier block left in shared memory do not count as written.
   EXPECT_FAULT(Finish(LaunchSumShared(stream_, sum.data(), kBlock - 1)), "shared: SumShared");
 }
 
@@ -154,7 +155,7 @@ TEST_F(Blocks, FindMemoryOfTheHost) {
   EXPECT_FAULT(Finish(LaunchCopy(stream_, heap.data(), to.data(), 100)), "bounds: ");
   EXPECT_FAULT(Finish(LaunchCopy(stream_, stack, to.data(), 100)), "bounds: ");
   EXPECT_FAULT(Finish(LaunchCopy(stream_, to.data(), heap.data(), 100)), "bounds: ");
-  // Static storage is taken for shared memory, which the kernel has not written.
+  // The emulator takes static storage for shared memory, which the kernel has not written.
   EXPECT_FAULT(Finish(LaunchCopy(stream_, global, to.data(), 100)), "shared: ");
 }
 
@@ -237,7 +238,7 @@ TEST_F(Blocks, RejectWhatNoGpuTakes) {
   EXPECT_EQ(LaunchLargeArgument(stream_), cudaErrorInvalidValue);
 }
 
-// The block and the thread in it that ran, in order, as one number each time.
+// Returns the executed pairs of block and thread in order, each encoded as one number.
 std::vector<unsigned> Places(uint64_t seed, uint3 grid, uint3 block) {
   static std::vector<unsigned>& places = *new std::vector<unsigned>();
   places.clear();

@@ -27,7 +27,7 @@ TEST(Capture, ReplaysWithTheSavedArguments) {
     argument = 100;
     const int64_t launches = ReadCounters().graph_launches;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
-    // What is queued keeps the work alive.
+    // Queued launches keep the work alive.
     EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
     EXPECT_EQ(ValueOf(a, stream), 7);
     EXPECT_EQ(runs, 6);
@@ -104,15 +104,15 @@ TEST(Capture, RefusesWorkThatIsNotJoined) {
   EXPECT_EQ(cudaStreamEndCapture(diamond.main, &graph), cudaErrorStreamCaptureUnjoined);
   EXPECT_EQ(graph, nullptr);
   EXPECT_FALSE(IsCaptured(diamond.side));
-  // The streams work as before, and nothing of the capture has run.
+  // The streams work as before the capture, and none of the captured work has run.
   EXPECT_EQ(Enqueue(diamond.side, diamond.Step("x")), cudaSuccess);
   EXPECT_EQ(WaitFor(diamond.side), cudaSuccess);
   EXPECT_EQ(diamond.order, "x");
-  // The event is known from the capture only.
+  // The event was recorded only in the capture.
   EXPECT_EQ(cudaEventSynchronize(diamond.joined), cudaErrorCapturedEvent);
 }
 
-// `act` in a capture returns `error` and makes the capture invalid.
+// Checks that `act` in a capture returns `error` and invalidates the capture.
 void ExpectRefused(cudaError_t error, const std::function<cudaError_t(cudaStream_t)>& act,
                    cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal) {
   const cudaStream_t stream = NewStream();
@@ -216,7 +216,7 @@ TEST(Capture, ForbidsOtherThreadsByItsMode) {
               global ? cudaErrorStreamCaptureInvalidated : cudaSuccess);
     if (graph != nullptr) cudaGraphDestroy(graph);
   }
-  // A relaxed capture lets its own thread allocate as well.
+  // A relaxed capture lets its own thread allocate memory too.
   cudaGraph_t graph = nullptr;
   EXPECT_EQ(BeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
   { DeviceInts a; }

@@ -52,7 +52,7 @@ TEST(Copies, PoisonAPinnedDestinationUntilTheyAreDone) {
   EXPECT_EQ(*host.at(), 2);
 }
 
-// As the offload of activations does: one slot, written and read again and again.
+// Like the offload of activations: one slot that is written and read repeatedly.
 TEST(Copies, UseAPinnedSlotAgainInStreamOrder) {
   InAnyOrder([] {
     const cudaStream_t stream = NewStream();

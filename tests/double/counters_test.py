@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What an iteration asks of a GPU, counted by the double: the table of docs/gpu.md, and its bars.
+"""Checks the work that an iteration gives to a GPU, as counted by the double, against the limits in the table of docs/gpu.md.
 
-Run by hand with --nets=alexnet,... --precisions=fp32,bf16 --full, it prints the table; --full keeps the nets' own image sizes.
+Run by hand with --nets=alexnet,... --precisions=fp32,bf16 --full, it prints the table. With --full, the nets keep their image sizes.
 """
 import argparse
 import collections
@@ -17,20 +17,21 @@ import junit  # noqa: E402
 import least_bytes  # noqa: E402
 import scenario  # noqa: E402
 
-MOST_BYTES = 1.15  # times the least, in bf16
-STEADY = 4  # iterations; graphs are replayed from the third on
-# Bytes by parameter of the weights' kernels: the update in single precision and the rounded copy that it could write, and,
-# in 16 bits, the update and the rounding that reads the weights again.
+MOST_BYTES = 1.15  # maximum of bytes moved divided by the minimum, in bf16
+STEADY = 4  # iterations until a steady state; graphs are replayed from the third one on
+# Bytes per parameter that the kernels for weights move. The minimum is the update in single
+# precision and the rounded copy that it could write. In 16 bits, the kernels move more: the update,
+# and a rounding that reads the weights again.
 LEAST_BY_PARAMETER = {"fp32": 20, "bf16": 22}
 BY_PARAMETER = {"fp32": 20, "bf16": 26}
-# Kernels whose work grows with the parameters, not with the batch.
+# Kernels whose work depends on the number of parameters, not on the batch.
 OF_WEIGHTS = ("UpdateChunks", "ConvertAll<float", "AddFilter", "CountNotFinite", "DecideUpdate")
 
 Net = collections.namedtuple("Net", "file batch settings smaller")
 
 
 def few_outputs(*layers):
-    """Large products cost the emulator minutes; their bytes by weight are the same in small ones."""
+    """Returns settings that make large products small. Large ones take minutes, and the bytes per weight are the same."""
     return ["net.layer[%s].inner_product_param.num_output=64" % layer for layer in layers]
 
 
@@ -53,12 +54,12 @@ NETS = {
     "resnet50": Net("models/resnet50/train_val.prototxt", 1, [], crop(32) + pooled(1, "pool5")),
     "vgg16": Net("models/vgg16/train_val.prototxt", 1, FULLY_CONNECTED, crop(32)),
 }
-CHECKED = ["lenet", "cifar10_quick", "alexnet", "caffenet"]  # the others take minutes
+CHECKED = ["lenet", "cifar10_quick", "alexnet", "caffenet"]  # the other nets take minutes
 OPTIONS = argparse.Namespace(nets=None, precisions=None, full=False)
 
 
 class Counted:
-    """An iteration's share of two runs' journals."""
+    """Counts per iteration, from the journals of a shorter and a longer run."""
 
     def __init__(self, shorter, longer, iterations):
         before, after = shorter[-1], longer[-1]
@@ -75,7 +76,7 @@ class Counted:
 
 
 def iterations_of(journal, gpu="GPU 0"):
-    """The calls of each iteration on one GPU, from the first kernel or graph behind an update to the update."""
+    """Returns the calls of each iteration on one GPU, from the first kernel or graph after an update up to the next update."""
     calls, found = [], []
     for call in journal[:-1]:
         if not call["stream"].endswith(gpu):
@@ -114,7 +115,7 @@ class CountersTest(scenario.Scenario):
         self.assertEqual(0, run.returncode, run.stderr[-1000:])
 
     def run_net(self, name, precision, iterations, *flags, display=0, gpus="0", own=False):
-        """Own: with the batch, image size and outputs of the net's file."""
+        """Trains a net and returns its journal. With own, keeps the batch, image size and outputs of the net's file."""
         self.write("solver.prototxt", 'net: "%s"\ntype: "SGD" base_lr: 0.0001 momentum: 0.9 lr_policy: "fixed"\nrandom_seed: 5\n'
                    "display: %d\nmax_iter: %d\nsnapshot_after_train: false\nsnapshot_prefix: \"run\"\n"
                    % (os.path.join(scenario.ROOT, NETS[name].file), display, iterations))
@@ -141,12 +142,12 @@ class CountersTest(scenario.Scenario):
             self.assertEqual([], [call for call in calls if call["call"] == "wait"])
 
     def check_an_iteration(self, counted, journal):
-        """One GPU: nothing waits before the update is on its way, and one upload goes on a stream of its own."""
+        """Checks that, on one GPU, nothing waits before the update is launched, and that the upload has a separate stream."""
         self.check_no_wait_before_the_update(journal)
         for calls in iterations_of(journal)[STEADY - 2:]:
             self.assertNotIn(calls[-1]["stream"], [call["stream"] for call in calls if call["call"] == "upload"])
         self.assertEqual(1, counted.counts["uploads"])
-        self.assertEqual(1, counted.counts["host_waits"])  # the loss, behind the update
+        self.assertEqual(1, counted.counts["host_waits"])  # the wait for the loss, after the update
 
     def test_an_iteration_asks_for_little(self):
         rows = []
@@ -161,7 +162,7 @@ class CountersTest(scenario.Scenario):
                     weights = counted.bytes_of(weights=True)
                     own_least, own_parameters = self.least_of(
                         name, self.run_net(name, precision, STEADY, "--dry_run", own=True))
-                    # The parameters that the smaller net lacks are those of InnerProduct.
+                    # The smaller net has fewer parameters only in InnerProduct layers.
                     own_weights = weights + BY_PARAMETER[precision] * (own_parameters - parameters)
                     whole = ((activations * own_least + own_weights) /
                              (own_least + LEAST_BY_PARAMETER[precision] * own_parameters))
@@ -178,7 +179,7 @@ class CountersTest(scenario.Scenario):
                 counts["download_bytes"], activations, weights, whole))
 
     def least_of(self, name, plan):
-        """The least bytes of the kernels whose work grows with the batch, and the number of parameters."""
+        """Returns the minimum bytes of the kernels whose work grows with the batch, and the number of parameters."""
         with open(os.path.join(scenario.ROOT, NETS[name].file)) as f:
             least = least_bytes.Least(f.read(), plan)
         return least.total(), int(re.search(r"([\d\s]+) parameters", plan).group(1).replace(" ", ""))
@@ -186,7 +187,7 @@ class CountersTest(scenario.Scenario):
     def test_display_waits_behind_the_update_too(self):
         shown, journal = self.count("lenet", "bf16", display=1)
         self.check_no_wait_before_the_update(journal)
-        self.assertLessEqual(shown.counts["host_waits"], 2)  # the loss, and the outputs that are shown
+        self.assertLessEqual(shown.counts["host_waits"], 2)  # waits for the loss and for the displayed outputs
 
     def test_the_next_batch_goes_up_while_gradients_are_summed(self):
         journal = self.run_net("lenet", "bf16", STEADY + 2, "--bucket_mb=1", gpus="0,1")
@@ -197,11 +198,12 @@ class CountersTest(scenario.Scenario):
                 kinds = [call["call"] for call in calls]
                 compute = calls[-1]["stream"]
                 sums = [call["stream"] for call in calls if call["call"] == "library" and "AllReduce" in call["what"]]
-                self.assertEqual(2, len(sums), calls)  # buckets
+                self.assertEqual(2, len(sums), calls)  # one sum per bucket
                 self.assertEqual(1, kinds.count("upload"), calls)
                 upload = kinds.index("upload")
                 self.assertNotIn(calls[upload]["stream"], [compute, *sums])
-                # All of backward is on its way, which the sums follow, and nothing has waited for them yet.
+                # All of backward has been launched, the sums come after it, and nothing has waited
+                # for them yet.
                 self.assertNotIn("wait", kinds[:upload])
                 behind = [call["what"] for call in calls[upload + 1:-1] if call["stream"] == compute and call["call"] != "wait"]
                 self.assertEqual([], behind)

@@ -19,7 +19,7 @@ cudaDataType_t CudaType(cudnnDataType_t type) {
 
 constexpr int64_t kM = 3, kN = 5, kK = 4, kBatch = 2, kGap = 2;
 
-// A batch of products of matrices with gaps between their columns and between each other.
+// A batch of products whose matrices have gaps between their columns and between each other.
 struct Products {
   Products(cudnnDataType_t factors, cudnnDataType_t result, bool ta, bool tb)
       : ta(ta),
@@ -49,7 +49,7 @@ struct Products {
         a.data(), CudaType(factors), lda, step_a, b.data(), CudaType(factors), ldb, step_b, &beta,
         c.data(), CudaType(result), ldc, step_c, kBatch, compute, CUBLAS_GEMM_DEFAULT);
   }
-  // What C must become, by a plain loop.
+  // Computes the expected C with a plain loop.
   std::vector<float> Expected(float alpha, float beta) const {
     std::vector<float> c = c_values;
     for (int64_t i = 0; i < kBatch; ++i) {
@@ -164,7 +164,7 @@ TEST(Cublas, RecordsOnlyWithTheCallersWorkspaceAndDestroysItsContent) {
   EXPECT_NE(workspace.Read()[0], 7);
   cudaGraphExecDestroy(ready);
   cudaGraphDestroy(graph);
-  // A stream, even the same one, takes the workspace away.
+  // Setting a stream, even the same one, resets the workspace.
   ASSERT_EQ(cublasSetStream_v2(p.handle, p.stream.get()), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(record(), CUBLAS_STATUS_NOT_SUPPORTED);
   cudaGraphDestroy(graph);

@@ -49,7 +49,7 @@ TEST(Cudnn, RefusesWrongDescriptorsWithAReason) {
   EXPECT_EQ(cudnnGetVersion(), 91900u);
 }
 
-// What `run` does with a convolution ends the process with the fault.
+// Checks that `run` on a convolution ends the process with `fault`.
 void ExpectFault(const std::string& fault, const std::function<void(Convolution*)>& run,
                  const std::string& plant = "", cudnnDataType_t type = CUDNN_DATA_FLOAT) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -112,7 +112,7 @@ TEST(CudnnDeathTest, SaysTooSmallWorkspacesWhenPlanted) {
 
 TEST(Cudnn, SwapsStridesWhenPlanted) {
   UseSettings(1, false, "swapped-strides");
-  EXPECT_EQ(Convolution().set, CUDNN_STATUS_BAD_PARAM);  // 5 x 7 pixels
+  EXPECT_EQ(Convolution().set, CUDNN_STATUS_BAD_PARAM);  // the convolution has 5 x 7 pixels
   Convolution square(CUDNN_DATA_FLOAT, false, {4, 4}, 1, 1);
   ASSERT_EQ(square.set, kSuccess);
   const auto expected = square.Expected();

@@ -1,4 +1,5 @@
-// Statuses are those that cuDNN 9.19 gives, but where a comment says that the double is stricter.
+// The expected statuses are those of cuDNN 9.19, unless a comment states that the double is
+// stricter.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -22,7 +23,7 @@ TEST_F(CudnnGraph, ChecksTypesAndCountsOfAttributes) {
   EXPECT_EQ(SetInts(tensor, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, one), CUDNN_STATUS_BAD_PARAM);
   EXPECT_EQ(SetInts(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID, two), CUDNN_STATUS_BAD_PARAM);
   EXPECT_EQ(SetInts(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, {}), CUDNN_STATUS_BAD_PARAM);
-  // Stricter: cuDNN takes 9 dimensions.
+  // The double is stricter: cuDNN accepts 9 dimensions.
   EXPECT_EQ(SetInts(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, nine), CUDNN_STATUS_BAD_PARAM);
   EXPECT_EQ(
       cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, nullptr),
@@ -57,7 +58,7 @@ TEST_F(CudnnGraph, RefusesOperationsThatDoNotFit) {
   const auto finalized = [](Key key) { return cudnnBackendFinalize(key); };
   EXPECT_EQ(finalized(ForwardKey(kX, kW, {3, {2, 8, 5, 5}})), CUDNN_STATUS_BAD_PARAM);
   EXPECT_EQ(finalized(ForwardKey(kX, {2, {8, 3, 3, 3}}, kY)), CUDNN_STATUS_BAD_PARAM);
-  // Stricter than cuDNN, which notices these later or never.
+  // The double is stricter: cuDNN notices these mistakes later or never.
   EXPECT_EQ(finalized(ForwardKey(kX, {1, {8, 8, 3, 3}}, kY)), CUDNN_STATUS_BAD_PARAM);
   EXPECT_EQ(finalized(ForwardKey(kX, {2, {8, 8, 3, 3}, CUDNN_DATA_BFLOAT16}, kY)),
             CUDNN_STATUS_BAD_PARAM);
@@ -131,7 +132,8 @@ TEST_F(CudnnGraph, ComputesConvolutionsWithTheirTails) {
     const Key graph = fused ? Fused() : Plain();
     for (int64_t index = 0; index < kEngines; ++index) {
       const PlanCase plan = MakePlan(graph, handle_, index);
-      const bool exact = index != 4 && index != 5 && index != 6;  // 6: 1 TiB of workspace
+      const bool exact =
+          index != 4 && index != 5 && index != 6;  // engine 6 needs 1 TiB of workspace
       if (!plan.Made() || !exact) continue;
       SCOPED_TRACE(index);
       const auto places = Places(fused);
@@ -142,7 +144,7 @@ TEST_F(CudnnGraph, ComputesConvolutionsWithTheirTails) {
   }
 }
 
-// <dy, x * w> = <dx, x> = <dw, w>, with the values of y as dy.
+// Checks that <dy, x * w> = <dx, x> = <dw, w>, with the values of y as dy.
 TEST_F(CudnnGraph, ComputesGradientsAdjointToTheConvolution) {
   Begin();
   const auto dot = [](const TensorCase& tensor, const std::vector<double>& values) {
@@ -221,7 +223,7 @@ TEST_F(CudnnGraph, RefusesEnginesAlikeThroughoutAProcess) {
 }
 
 TEST_F(CudnnGraph, FailsTheExecutionThatIsToFail) {
-  constexpr int kExecutions = 200;  // of the process, in other tests as well
+  constexpr int kExecutions = 200;  // of the process, including other tests
   Begin("", false, kExecutions);
   const PlanCase plan = MakePlan(Plain(), handle_, 1);
   const auto places = Places(false);

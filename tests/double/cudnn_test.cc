@@ -8,7 +8,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// Runs every algorithm of every direction.
+// Runs every algorithm of every direction and compares the results with plain loops.
 void CompareAll(const std::function<std::unique_ptr<Convolution>()>& make) {
   for (int algorithm = 0; algorithm < CUDNN_CONVOLUTION_FWD_ALGO_COUNT; ++algorithm) {
     SCOPED_TRACE(algorithm);
@@ -91,7 +91,7 @@ TEST(Cudnn, ScalesAndAdds) {
   for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], 2 * expected.y[i] + 0.5f * before[i]);
 }
 
-// y = the convolution + y + a bias, with or without ReLU.
+// A fused call: y = convolution + y + bias, with or without ReLU.
 struct Fused {
   explicit Fused(bool relu) : relu(relu) {
     const int dims[] = {1, 6, 1, 1}, strides[] = {6, 1, 1, 1};

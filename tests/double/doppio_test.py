@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program on the double of a machine with GPUs: what holds on the CPU holds there."""
+"""Tests the doppio program on the simulated GPU machine: it must behave as on the CPU."""
 import os
 import re
 import signal
@@ -29,7 +29,8 @@ max_iter: 60
 snapshot: 20
 snapshot_prefix: "run"
 """
-# Losses of one run on several devices, or on a CPU and a GPU: sums in other orders, over 60 iterations.
+# Tolerance between losses of a run on several devices, or on a CPU and a GPU. Sums have another
+# order there, over 60 iterations.
 NEAR = 2e-3
 
 
@@ -146,7 +147,7 @@ class DoppioTest(scenario.Scenario):
                 run = self.doppio("train", "--solver=solver.prototxt", "--gpu=0", "--set", "max_iter=4",
                                   DOPPIO_DOUBLE="seed=1 fail_malloc=%d" % allocation)
                 self.assertGreaterEqual(run.returncode, 0, run.stderr[-2000:])
-                if run.returncode:  # else it gave kept blocks back, or did without
+                if run.returncode:  # otherwise the device released cached blocks, or did not need the memory
                     self.assertRegex(run.stderr, r"has no \d+ MiB left")
                     said += 1
         self.assertGreater(said, 0)

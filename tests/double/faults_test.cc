@@ -30,7 +30,7 @@ void FreeWhileAnotherDeviceUsesIt() {
   cudaDeviceEnablePeerAccess(0, 0);
   Enqueue(stream, Kernel("late", {{memory, 4, true}}, [=] { *memory = 1; }));
   cudaSetDevice(0);
-  // The double of memory itself: cudaFree might run the work while it waits.
+  // Calls the double's own function, because cudaFree might run the work while it waits.
   FreeDevice(memory);
   cudaSetDevice(1);
   WaitFor(stream);
@@ -119,14 +119,14 @@ TEST(Failures, RunOutOfMemory) {
 
 TEST(Failures, FailTheAllocationThatIsAskedFor) {
   Begin(1, "random");
-  int64_t allocations = 0;  // of the process, so far
+  int64_t allocations = 0;  // of the process so far
   {
     DeviceInts a;
     Block block;
     EXPECT_TRUE(FindBlock(a.at(), &block));
     allocations = block.number;
   }
-  // Numbers leave out allocations that failed, of which there are few, and count pinned memory.
+  // The count of allocations excludes failed ones, which are few, and includes pinned memory.
   Begin(1, "random", [&](Settings* s) { s->fail_malloc = allocations + 20; });
   int failures = 0;
   for (int64_t i = 0; i < allocations + 20; ++i) {
@@ -153,7 +153,7 @@ TEST(Failures, KeepAFailedLaunch) {
     void* memory = nullptr;
     EXPECT_EQ(cudaMalloc(&memory, 4), cudaErrorLaunchFailure);
     EXPECT_EQ(Enqueue(stream, Kernel("more", {}, [] {})), cudaErrorLaunchFailure);
-    // The other devices are well.
+    // The other devices still work.
     EXPECT_EQ(cudaSetDevice(1), cudaSuccess);
     EXPECT_EQ(cudaEventQuery(other), cudaSuccess);
     cudaGetLastError();
@@ -196,7 +196,7 @@ TEST(Failures, LeaveThePartnersOfALostDeviceWaiting) {
         member.meeting = meeting;
         EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
         EXPECT_EQ(Enqueue(lost, member), cudaSuccess);
-        EXPECT_EQ(cudaStreamQuery(lost), cudaErrorNotReady);  // the member has come
+        EXPECT_EQ(cudaStreamQuery(lost), cudaErrorNotReady);  // the member has arrived
         Enqueue(lost, Kernel("the second", {}, [] {}));
         EXPECT_EQ(cudaSetDevice(1), cudaSuccess);
         EXPECT_EQ(Enqueue(well, member), cudaSuccess);

@@ -27,7 +27,7 @@ TEST(Capture, UpdatesAGraphOfTheSameShape) {
     EXPECT_EQ(cudaGraphUpload(exec, stream), cudaSuccess);
     EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
     cudaGraphExecUpdateResultInfo info;
-    // The launch that is queued keeps its arguments.
+    // The queued launch keeps its arguments.
     EXPECT_EQ(cudaGraphExecUpdate(exec, ten, &info), cudaSuccess);
     EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
     EXPECT_EQ(cudaGraphExecUpdate(exec, more, &info), cudaErrorGraphExecUpdateFailure);
@@ -50,7 +50,7 @@ TEST(Capture, SerialisesLaunchesOnSeveralStreams) {
       Enqueue(stream, AddTo(a, b));
       Enqueue(stream, AddTo(b, a));
     });
-    // 0 1, 1 2, 3 5, 8 13, 21 34: other numbers if launches overlap.
+    // The values are 0 1, 1 2, 3 5, 8 13, 21 34. They differ if launches overlap.
     for (int i = 0; i < 4; ++i) cudaGraphLaunch(exec, i % 2 == 0 ? stream : other);
     EXPECT_EQ(ValueOf(a, other), 21);
   });

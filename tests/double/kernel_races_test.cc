@@ -19,7 +19,7 @@ class KernelRaces : public ::testing::Test {
   KernelRaces() : at_(static_cast<char*>(AllocateDevice(0, 1 << 16))) {}
   ~KernelRaces() override { FreeDevice(at_); }
 
-  // (block, thread, epoch) touches `bytes` at `byte`.
+  // Accesses `bytes` bytes at `byte` as thread `who` (block, thread, epoch).
   void Read(KernelThread who, int64_t byte, int64_t bytes = 4) {
     Touch(who, at_ + byte, bytes, false, false);
   }
@@ -115,7 +115,7 @@ TEST_F(KernelRaces, CheckWhichDevicesAKernelReaches) {
   SetPeerAccess(1, 0, false);
   int64_t moved = 0;
   EXPECT_EQ(EndKernel(&moved).size(), 2u);
-  EXPECT_EQ(moved, 4);  // pinned memory is not the device's
+  EXPECT_EQ(moved, 4);  // pinned memory does not count as device memory
   FreePinned(pinned);
 }
 
@@ -154,8 +154,8 @@ TEST_F(KernelRaces, TakeOneKernelAtATime) {
   Touch({0, 0, 0}, at_, 4, true, false);
 }
 
-// Random accesses of threads in two blocks: a fault exactly where a list of all accesses to each
-// byte has a race.
+// Makes random accesses from threads of two blocks. A fault must occur exactly if a list of all
+// accesses to each byte contains a race.
 TEST_F(KernelRaces, AreThoseOfAPlainModel) {
   constexpr int kBytes = 6;
   struct Seen {
@@ -181,7 +181,7 @@ TEST_F(KernelRaces, AreThoseOfAPlainModel) {
         for (const Seen& s : seen[i]) {
           const bool same_block = s.who.block == now.who.block;
           raced |= (s.writes || now.writes) && !(s.atomic && now.atomic) &&
-                   // Atomic loads are not judged.
+                   // Atomic loads are never part of a race.
                    !(s.atomic && !s.writes) && !(now.atomic && !now.writes) &&
                    !(same_block && s.who.epoch != now.who.epoch) &&
                    !(same_block && s.who.thread == now.who.thread);

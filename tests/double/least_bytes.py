@@ -1,17 +1,17 @@
-"""The least bytes that an iteration's own kernels must move, from a net and from its plan (docs/gpu.md).
+"""Computes the minimum bytes that Doppio's own kernels must move in an iteration, from a net and its plan (docs/gpu.md).
 
-A step's least is the size of the tensors that it needs plus the size of those that it makes, each once, as they are stored.
-Steps of cuBLAS, cuDNN and NCCL count nothing, and what is kept for backward counts nothing where backward can do without it.
+The minimum of a step is the size of its inputs plus the size of its outputs, each counted once, as they are stored.
+Steps of cuBLAS, cuDNN and NCCL count as 0. Tensors kept for backward count as 0 if backward can do without them.
 """
 import math
 import re
 
 SIZES = {"float32": 4, "bfloat16": 2, "float16": 2}
-FLOAT = 4  # parameters, their gradients, the solver's history and labels
+FLOAT = 4  # bytes per element of parameters, their gradients, the solver's history and labels
 
 
 def parse(text):
-    """Prototxt -> {name: [values]}; a value is a string or such a dict."""
+    """Parses prototxt into {name: [values]}, where a value is a string or such a dict."""
     tokens = re.findall(r'"[^"]*"|\'[^\']*\'|[{}:]|[^\s{}:]+', re.sub(r"#[^\n]*", "", text))
 
     def message(i):
@@ -31,14 +31,14 @@ def parse(text):
 
 
 def train_layers(text):
-    """The layers of the train net, in the file's order."""
+    """Returns the layers of the train net, in the order of the file."""
     def trains(layer):
         return all(rule.get("phase", ["TRAIN"])[0] == "TRAIN" for rule in layer.get("include", []))
     return [layer for layer in parse(text)["layer"] if trains(layer)]
 
 
 class Planned:
-    """A line of the plan: what computes a layer, and what it makes."""
+    """A line of the plan: the kernel of a layer and its output."""
 
     def __init__(self, kernel, extents, dtype):
         self.kernel = kernel
@@ -48,7 +48,7 @@ class Planned:
 
 
 def read_plan(text):
-    """The table of `doppio train --dry_run` -> {layer: Planned}."""
+    """Parses the table of `doppio train --dry_run` into {layer: Planned}."""
     plan, begun = {}, False
     for line in text.splitlines():
         if re.match(r" layer +type +kernel +output", line):
@@ -70,7 +70,7 @@ def param(layer, message, field, default):
 
 
 class Least:
-    """Bytes by step of one iteration, but for what works on parameters: `steps` is a list of (layer, what, bytes)."""
+    """Bytes of each step of one iteration, without work on parameters. `steps` is a list of (layer, what, bytes)."""
 
     def __init__(self, net_text, plan_text):
         self.plan = read_plan(plan_text)
@@ -99,7 +99,7 @@ class Least:
         for blob in bottoms:
             self.uses.setdefault(blob, []).append(kind)
         for top in layer.get("top", []):
-            if top in bottoms:  # a new value in the old one's place
+            if top in bottoms:  # the layer works in place
                 self.uses[top].pop()
             self.made[top] = planned.count * planned.size
         if planned.kernel.startswith("with "):
@@ -115,29 +115,32 @@ class Least:
         self.add(name, kind, size)
 
     def _data(self, layer, planned, n, inputs, tail):
-        return planned.count + n + 2 * planned.batch * FLOAT  # pixels of one byte, and labels
+        return planned.count + n + 2 * planned.batch * FLOAT  # one byte per pixel, and labels
 
     def _product(self, layer, planned, n, inputs, tail):
         convolution = layer["type"][0] == "Convolution"
         bias = param(layer, "convolution_param" if convolution else "inner_product_param", "bias_term", "true") == "true"
         relu, plus = "ReLU" in tail, "Eltwise" in tail
-        # Forward, bias and ReLU belong to cuDNN's graph for 16 bits. Others need a pass over the top.
+        # In 16 bits, cuDNN's graph computes bias and ReLU in forward. Other layers need a pass over
+        # the top.
         forward = 0 if convolution and planned.size == 2 else (2 + plus) * n if bias or relu or plus else 0
         backward = 3 * n if relu else n if bias else 0
         return forward + backward
 
     def _pooling(self, layer, planned, n, inputs, tail):
-        kept = planned.count if param(layer, "pooling_param", "pool", "MAX") == "MAX" else 0  # a byte tells the place
+        kept = planned.count if param(layer, "pooling_param", "pool", "MAX") == "MAX" else 0  # one byte per output for the position of the maximum
         return 2 * (inputs[0] + n + kept)
 
     def _softmax(self, inputs):
-        # Forward reads, backward reads and writes; the loss and labels are small beside them.
+        # Forward reads the input, and backward reads and writes. The loss and the labels are small
+        # in comparison.
         return 3 * inputs[0]
 
     def _norm(self, layer, planned, n, inputs, tail):
         plus, relu = "Eltwise" in tail, "ReLU" in tail
-        # Forward, the means come before the first value. Backward, the sums come before the first gradient; behind a
-        # sum, ReLU's mask needs the top, and the gradient of the other bottom is written.
+        # In forward, the means must be known before the first value. In backward, the sums must be
+        # known before the first gradient. After a sum with ReLU, the mask needs the top, and the
+        # gradient of the other bottom is written.
         return (3 + plus) * n + (7 if plus and relu else 5) * n
 
     def _gradient_sums(self):

@@ -24,7 +24,7 @@ TEST(Streams, RunAMeetingWhenAllMembersHaveCome) {
     Enqueue(other, Kernel("other", {}, [] {}));
     EXPECT_EQ(WaitFor(other), cudaSuccess);
     EXPECT_EQ(ran, 0);
-    // What follows one member comes behind what is in front of the other one.
+    // Work behind one member runs after the work in front of the other member.
     Enqueue(b, Set(ints, 5));
     Enqueue(b, Member(meeting, [&] { ++ran; }));
     Enqueue(a, Kernel("reading", {ints.Reads()}, [&] { expected = *ints.at(); }));

@@ -1,4 +1,4 @@
-// Aborts, failures on request, mistakes that the double of NCCL finds, and planted ones.
+// Tests aborts, requested failures, mistakes that the NCCL double detects, and planted mistakes.
 #include "tests/double/nccl/testing.h"
 
 namespace doppio::gpu_double {
@@ -11,7 +11,7 @@ TEST(Nccl, FreesTheStreamOfARankThatAborts) {
     std::atomic<bool> freed{false};
     OnRanks(2, false, [&](const Rank& r) {
       float* data = NewFloats({1});
-      if (r.rank == 1) {  // asks for nothing and aborts when the other one is free
+      if (r.rank == 1) {  // makes no call, and aborts when the other rank is free
         while (!freed) RunSome();
         EXPECT_EQ(ncclCommAbort(r.comm), 0);
         return;
@@ -29,7 +29,7 @@ TEST(Nccl, LeavesTheOtherRanksWaitingAfterAnAbort) {
   InAnyOrder([] {
     std::atomic<int> asked{0}, aborted{0};
     OnRanks(2, false, [&](const Rank& r) {
-      // Behind work of rank 1 that never runs, so that the sum cannot complete.
+      // Blocks rank 1 with work that never runs, so that the sum cannot complete.
       bool go = false;
       if (r.rank == 1) {
         Work block;
@@ -136,7 +136,7 @@ TEST(NcclFaults, AreFoundInCommunicatorsThatAreGone) {
   EXPECT_EXIT(mistake(), ExitedWithCode(kFaultStatus), "double: nccl: ncclCommDestroy");
 }
 
-// A kernel writes what the sum reads, on the same stream.
+// A kernel writes the input of the sum on the same stream.
 void WriteAndSum() {
   OnRanks(2, true, [](const Rank& r) {
     float* data = NewFloats({1});

@@ -1,4 +1,4 @@
-// The product's link by NCCL over the double, each rank on a GPU of its own.
+// Tests Doppio's NCCL link on the double, with each rank on a separate GPU.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -26,7 +26,7 @@ namespace {
 using gpu_double::Settings;
 using gpu_double::TheSettings;
 
-// The environment may name an old library, which the process opens once.
+// The environment may select an old library, which the process opens only once.
 const bool g_old = TheSettings().nccl_fail == "old";
 
 void Begin(uint64_t seed, const std::string& order, const std::string& nccl_fail = "") {
@@ -40,7 +40,7 @@ void Begin(uint64_t seed, const std::string& order, const std::string& nccl_fail
 
 using Body = std::function<void(Communicator*, Device*)>;
 
-// Returns what each rank threw.
+// Runs `body` on each rank. Returns the message of each rank's exception.
 std::vector<std::string> OnRanks(int size, const Body& body) {
   const auto control = MakeThreadTeam(size);
   const auto meeting = std::make_shared<Meeting>(size);
@@ -141,7 +141,7 @@ TEST(NcclLink, EndsAllRanksWhenASumFails) {
   }
 }
 
-// The ranks that wait in a sum get out of it before their memory is freed.
+// The ranks that wait in a sum must leave it before their memory is freed.
 TEST(NcclLink, EndsAllRanksWhenOneFailsBetweenSums) {
   for (const char* order : {"late", "early", "random"}) {
     Begin(3, order);

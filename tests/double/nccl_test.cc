@@ -7,7 +7,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-// In place and not.
+// Sums in place and out of place, and then broadcasts.
 void SumTwiceAndBroadcast(const Rank& r) {
   const float own = static_cast<float>(r.rank + 1);
   float* data = NewFloats({own, 10 * own, 100});
@@ -66,7 +66,7 @@ TEST(Nccl, SumsOverProcesses) {
 TEST(Nccl, AddsSixteenBitElementsInSinglePrecision) {
   Begin(1, "late");
   OnRanks(3, false, [](const Rank& r) {
-    // 2048 + 1 + 1 is 2050 in single precision, and 2048 when each sum is rounded to a Half.
+    // 2048 + 1 + 1 is 2050 in single precision, but 2048 if each sum is rounded to a Half.
     const Half own(r.rank == 0 ? 2048.f : 1.f);
     Half sum(0.f);
     void* at = nullptr;
@@ -149,7 +149,8 @@ TEST(Nccl, KeepsACallInProgressUntilItIsAskedFor) {
       const int result = sum();
       if (result == kNcclInProgress) {
         ++in_progress;
-        EXPECT_EQ(cudaStreamQuery(r.stream), cudaSuccess);  // nothing is there yet
+        EXPECT_EQ(cudaStreamQuery(r.stream),
+                  cudaSuccess);  // no work has been put on the stream yet
       }
       EXPECT_EQ(r.Settle(result), 0);
     }

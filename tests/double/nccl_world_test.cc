@@ -1,5 +1,5 @@
-// Worlds of ranks that the product's link by NCCL joins over the double, each rank on a GPU of its
-// own.
+// Tests worlds of ranks that Doppio's NCCL link connects on the double, with each rank on a
+// separate GPU.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -36,7 +36,7 @@ class NcclWorld : public testing::Test {
     gpu_double::ResetMachine();
     aborted_ = gpu_double::AbortedCommunicators();
   }
-  // All communicators are gone, `count` of them by ncclCommAbort.
+  // Checks that no communicator is left, and that ncclCommAbort ended `count` of them.
   void ExpectAborted(int count) const {
     EXPECT_EQ(gpu_double::LiveCommunicators(), 0);
     EXPECT_EQ(gpu_double::AbortedCommunicators(), aborted_ + count);
@@ -75,7 +75,8 @@ TEST_F(NcclWorld, TellsAllRanksInEveryLaterSumWhichOneFailed) {
   ExpectAborted(kRanks);
 }
 
-// Each rank has a communicator inside its node, and the first ones another across nodes.
+// Each rank has a communicator inside its node. The first rank of each node has another one across
+// nodes.
 class LinkedLayers {
  public:
   LinkedLayers(Device* device, const LayeredTeams& teams, int rank)
@@ -115,7 +116,7 @@ TEST_F(NcclWorld, SumsInsideNodesAndAcrossThem) {
 
 TEST_F(NcclWorld, TrainsOneBigBatch) {
   ReplicasCase c(SharedWeights(), SolverText(10));
-  int made = 0;  // a rank's GPU is the next one that is free
+  int made = 0;  // each new rank takes the next free GPU
   c.On([&made] { return GpuNumber(made++ % 8); }, "nccl");
   const Trained alone = c.Alone(kTotal);
   for (int ranks : {2, 4, 8}) {

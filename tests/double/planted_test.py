@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The double finds mistakes: each one of a list is planted (machine/planted.h) while `doppio train` runs on a small net.
+"""Checks that the double detects mistakes. Each one is planted (machine/planted.h) while `doppio train` runs on a small net.
 
-Each case runs one command twice: without the mistake it ends well; with it, the check that is meant for it finds it.
+Each case runs one command twice. Without the mistake, the command succeeds. With the mistake, the intended check detects it.
 """
 import collections
 import os
@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios"))
 import junit  # noqa: E402
 import scenario  # noqa: E402
 
-# Bias before each ReLU is positive, so that neither may be left out; the second chain ends in a sum.
+# The bias before each ReLU is positive, so that leaving out either of them changes the results. The
+# second chain ends in a sum.
 NET = """layer { name: "data" type: "Data" top: "data" top: "label"
   transform_param { scale: 0.01 }
   data_param { backend: DIGITS size: 240 batch_size: 8 shuffle: true } }
@@ -38,15 +39,16 @@ snapshot_after_train: false
 """
 FAULT = 86  # kFaultStatus
 ONE, TWO, BF16 = ("--gpu=0",), ("--gpu=0,1", "--comm=nccl"), ("--gpu=0", "--precision=bf16")
-FALLING = ("--gpu=0", "--set", "lr_policy=exp", "--set", "gamma=0.5")  # the learning rate
-# How a mistake shows: a word is the double's check, which ends the process; RESULT, other losses; POISON, numbers that are not
-# finite, from memory that nobody wrote; a Refused, an error of CUDA or NCCL with this text, which ends the run.
+FALLING = ("--gpu=0", "--set", "lr_policy=exp", "--set", "gamma=0.5")  # with a falling learning rate
+# How a mistake shows. A word is the double's check, which ends the process. RESULT means other
+# losses. POISON means non-finite numbers from memory that was never written. Refused is a CUDA or
+# NCCL error with this text, which ends the run.
 RESULT, POISON = "other losses", "poison"
 Refused = collections.namedtuple("Refused", "text")
 Mistake = collections.namedtuple("Mistake", "name stands_for flags finds settings", defaults=("order=late",))
 
 MISTAKES = [
-    # The order of work on streams.
+    # Order of work on streams.
     Mistake("event-not-waited", "a stream does not wait for the event of another one", ONE, "race"),
     Mistake("upload-not-awaited", "the net reads a batch whose upload nobody waited for", ONE, "race"),
     Mistake("event-not-recorded", "an event is waited for that was not recorded anew", ONE, "race"),
@@ -55,7 +57,7 @@ MISTAKES = [
     Mistake("blas-stream-not-set", "cublasSetStream is not called", ONE, "race"),
     Mistake("cudnn-stream-not-set", "cudnnSetStream is not called", ONE, "race"),
     Mistake("nccl-no-order", "a sum of gradients runs on a stream that waits for nothing", TWO, "race"),
-    # What the host does too early.
+    # Premature actions of the host.
     Mistake("host-wait-skipped", "the host reads the loss before its copy has finished", ONE, POISON),
     Mistake("pinned-reused", "the host fills a pinned slot again before its upload has run", ONE, "pinned"),
     Mistake("host-touch", "the host reads device memory without a copy", ONE, "host-access"),

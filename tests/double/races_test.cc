@@ -21,7 +21,7 @@ class Races : public ::testing::Test {
   Races() : at_(static_cast<char*>(AllocateDevice(0, 1 << 16))) {}
   ~Races() override { FreeDevice(at_); }
 
-  // A step of `actor` that knows `before`; returns what knows the step.
+  // Runs a step of `actor` after the steps in `before`. Returns a clock that includes the step.
   Clock Step(int actor, const Clock& before, std::vector<Access> accesses) {
     ++steps_;
     NoteAccesses("step " + std::to_string(steps_), actor, steps_, before, accesses);
@@ -84,8 +84,8 @@ TEST_F(Races, OfAccessesWithGapsAreToldOnlyWhereProved) {
   EXPECT_EXIT(Step(b, Clock(), {{at_ + 500, 9, false}}), kFault, "double: race: ");
 }
 
-// Random steps of three actors: a fault exactly where a list of all accesses to each byte has a
-// race; with gaps, only there.
+// Makes random steps of three actors. A fault must occur exactly if a list of all accesses to each
+// byte contains a race. With gaps, faults may occur only there.
 TEST_F(Races, AreThoseOfAPlainModel) {
   constexpr int kActors = 3, kBytes = 24;
   for (int seed = 0; seed < 150; ++seed) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs test cases on the double of a machine with GPUs, each time with another seed.
+"""Runs test cases on the simulated GPU machine, each time with another seed.
 
 usage: soak.py [--seeds 50] [--first 1] [--jobs 2] PROGRAM...
 
-The cases of all programs (GoogleTest) are shuffled once; seed S takes case S modulo their number, in a process of its own with
-DOPPIO_DOUBLE="seed=S order=..." and a folder of its own for files. So the seeds reach every case as often as every other one.
-Prints each failure with the command that repeats it, and at last `N passed, N failed, N skipped`; exits 1 when a case failed.
+The cases of all programs (GoogleTest) are shuffled once. Seed S runs case S modulo the number of cases, in a new process with
+DOPPIO_DOUBLE="seed=S order=..." and a separate folder for files. All cases therefore run equally often.
+Prints each failure with the command that repeats it, and finally `N passed, N failed, N skipped`. Exits with 1 if a case failed.
 """
 import argparse
 import concurrent.futures
@@ -18,13 +18,13 @@ import sys
 import tempfile
 
 ORDERS = ("random", "late", "early", "random", "late")
-# What is told apart: all peers, none, or only pairs.
+# Peer access for each seed: all peers, only pairs, or none.
 PEERS = ("all", "all", "pairs", "none")
 SECONDS = 600
 
 
 def cases_of(program):
-    """Yields the names of a program's test cases, SUITE.NAME."""
+    """Yields the names of a program's test cases as SUITE.NAME."""
     listed = subprocess.run([program, "--gtest_list_tests"], stdout=subprocess.PIPE, check=True, text=True).stdout
     suite = ""
     for line in listed.splitlines():
@@ -40,13 +40,13 @@ def settings_of(seed):
 
 
 def run(seed, program, case):
-    """Returns (outcome, command, output), the outcome "passed", "skipped" or "failed"."""
+    """Returns (outcome, command, output), where the outcome is "passed", "skipped" or "failed"."""
     folder = tempfile.mkdtemp(prefix="soak")
     env = dict(os.environ, DOPPIO_DOUBLE=settings_of(seed), DOPPIO_TEST_GPU="0", TEST_TMPDIR=folder, OMP_NUM_THREADS="1")
     for name in ("XML_OUTPUT_FILE", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", "TEST_SHARD_STATUS_FILE"):
         env.pop(name, None)
     command = [program, "--gtest_filter=" + case]
-    place = program + ".runfiles/doppio"  # where a test finds its files
+    place = program + ".runfiles/doppio"  # directory in which a test finds its files
     try:
         ended = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS,
                                cwd=place if os.path.isdir(place) else None)

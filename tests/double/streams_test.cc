@@ -63,7 +63,7 @@ TEST(Streams, WaitForEventsOfOtherStreamsAndDevices) {
     const cudaEvent_t written = NewEvent();
     EXPECT_EQ(Enqueue(first, Set(a, 7)), cudaSuccess);
     EXPECT_EQ(cudaEventRecord(written, first), cudaSuccess);
-    // The wait is for the recording of now, not for later ones.
+    // The wait is for the latest recording at this point, not for later ones.
     EXPECT_EQ(cudaStreamWaitEvent(second, written, 0), cudaSuccess);
     EXPECT_EQ(cudaSetDevice(1), cudaSuccess);
     DeviceInts b;
@@ -204,7 +204,7 @@ TEST(Streams, CountWhatTheyDo) {
   cudaMemcpyAsync(a.at(), &value, sizeof value, cudaMemcpyHostToDevice, stream);
   Enqueue(stream, Set(a, 1));
   WaitFor(stream);
-  WaitFor(stream);  // has nothing to wait for
+  WaitFor(stream);  // there is nothing to wait for
   const Counters after = ReadCounters();
   EXPECT_EQ(after.uploads - before.uploads, 1);
   EXPECT_EQ(after.upload_bytes - before.upload_bytes, 4);

@@ -88,10 +88,10 @@ struct Descriptor {
   }
 };
 
-// Refuses unless `descriptor` has all required attributes.
+// Throws BackendError unless `descriptor` has all required attributes.
 void CheckComplete(const Descriptor& descriptor);
-// Fault("descriptor") if the user destroyed a descriptor that `descriptor` refers to and that is
-// still in use. cuDNN keeps no copies.
+// Fault("descriptor") if `descriptor`, which is in use, refers to a descriptor that the user has
+// destroyed. cuDNN keeps no copies.
 void CheckAlive(const Descriptor& descriptor, const char* doing);
 
 }  // namespace doppio::gpu_double

@@ -29,10 +29,9 @@ struct BackendTensor {
 
 struct BackendOperation {
   enum class Kind { kForward, kBackwardData, kBackwardFilter, kPointwise };
-  // Tensor ids of the factors or arguments and of the result. A `b` of -1 means none.
   Kind kind = Kind::kForward;
-  int64_t a = 0, b = -1,
-          to = 0;  // ids of the factors or arguments and of the result; b: -1 if none
+  // Tensor ids of the factors or arguments and of the result. A `b` of -1 means none.
+  int64_t a = 0, b = -1, to = 0;
   // For convolutions: result = alpha * convolution + beta * result.
   ConvolutionGeometry geometry;
   float alpha = 1, beta = 0;

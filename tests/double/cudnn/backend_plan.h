@@ -1,5 +1,5 @@
-// Finalizes and reads descriptors of cuDNN's backend: interprets the values of a
-// backend_descriptor.h together.
+// Finalizes and reads descriptors of cuDNN's backend. This is where the attributes of a descriptor
+// (backend_descriptor.h) are interpreted together.
 #ifndef DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_PLAN_H_
 #define DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_PLAN_H_
 
