@@ -25,7 +25,7 @@ struct MetricRule {
 // Parses text such as "max:accuracy" or "min:loss". Throws UsageError naming `flag`.
 MetricRule ParseMetricRule(const std::string& flag, const std::string& text);
 
-// What a Monitor watches, and when it asks to stop.
+// The metric of a Monitor and its rule for early stopping.
 struct MonitorRule {
   MetricRule metric;
   // Consecutive rounds of tests without a gain after which training should end; 0: never.

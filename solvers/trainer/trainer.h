@@ -36,7 +36,7 @@
 
 namespace doppio {
 
-// What an outside source (a signal, a time limit) asks of the running training.
+// A request to a running training from outside, e.g. from a signal or a time limit.
 enum class Request {
   kNone,
   kSnapshot,      // write a snapshot and continue

@@ -84,7 +84,7 @@ bool Trainer::StopsBeforeUpdate() const {
 
 // Returns true if the host reads the loss before the update. If the device decides alone, only the
 // learning rate can require this. Otherwise, several ranks first agree on the mean of their losses.
-// Meanwhile their GPUs run backward, and the next batch is already on its way.
+// Meanwhile their GPUs run backward, and the upload of the next batch has started.
 bool Trainer::LossGoesFirst() const {
   return RateNeedsLoss(spec_.param) || (!DecidesAlone() && (DisplayNow() || StopsBeforeUpdate()));
 }

@@ -48,7 +48,7 @@ class Update : public GradientSink {
   // and Run: it launches the same update, but the device computes the norm for clipping and decides
   // whether to update, so the host does not wait.
   bool decides() const { return pass_->decides(); }
-  // What the device decides in RunDecided.
+  // Conditions that the device evaluates in RunDecided.
   struct Decision {
     bool watch_gradients = false;  // find out if all gradients are finite
     // The update happens only if all gradients are finite (needs_gradients, which requires

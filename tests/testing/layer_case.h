@@ -105,7 +105,7 @@ class LayerCase {
     DType stored = DType::kFloat32;  // type of the activations
     std::string ToString() const;
   };
-  // What a run computed.
+  // Results of a run.
   struct Result {
     std::vector<Shape> shapes;
     std::vector<std::vector<double>> tops, bottom_grads, param_grads, params;
