@@ -1,5 +1,4 @@
-// Whatever holds images, opened by its content: databases, MNIST's and CIFAR's files, lists,
-// folders of classes.
+// Opens any data set of images: databases, files of MNIST and CIFAR, lists, and folders of classes.
 #ifndef DOPPIO_TOOLS_DATA_DATA_OPENED_H_
 #define DOPPIO_TOOLS_DATA_DATA_OPENED_H_
 
@@ -15,14 +14,14 @@ namespace doppio {
 struct OpenedData {
   std::unique_ptr<Source> source;
   std::string kind;                  // "LMDB", ..., "list", "folder"
-  std::vector<std::string> classes;  // names by label, where a folder or labels.txt tells them
+  std::vector<std::string> classes;  // names by label, from a folder or labels.txt; else empty
 };
 
-// --backend, if it is given, says what `path` is, --root_folder goes in front of a list's paths.
-// Throws FileError, UsageError.
+// Opens `path`, whose kind is the value of --backend or else detected from its content. A list's
+// paths are prefixed with --root_folder. Throws FileError, UsageError.
 OpenedData OpenData(const CommandLine& line, const std::string& path);
 
-// "3 cats", or "3" where the class has no name.
+// Returns "3 cats", or "3" if the class has no name.
 std::string ClassName(const std::vector<std::string>& classes, int64_t label);
 
 }  // namespace doppio

@@ -14,7 +14,7 @@ std::string Convert(std::string text, int (*convert)(int)) {
   return text;
 }
 
-// "leveldb or lmdb"
+// Returns the registered names as "leveldb or lmdb".
 template <class Value>
 std::string Known(const Registry<Value>& registry) {
   std::string known;

@@ -1,4 +1,4 @@
-// --backend, and databases as commands name them.
+// The flag --backend, and opening the databases that commands name.
 #ifndef DOPPIO_TOOLS_DATA_DATABASES_H_
 #define DOPPIO_TOOLS_DATA_DATABASES_H_
 
@@ -9,14 +9,15 @@
 
 namespace doppio {
 
-// The backend's name in data_param, of a database that can be written: "LMDB" for "lmdb". `what` is
-// what messages call it. Throws UsageError.
+// Returns the name in data_param of a backend that can be written: "LMDB" for "lmdb". `what` names
+// the setting in messages. Throws UsageError for an unknown backend.
 std::string DatabaseBackend(const std::string& name, const std::string& what);
-// Of --backend.
+// Returns the backend that --backend names. Throws UsageError.
 std::string DatabaseBackend();
 
-// A database, or another source of data_param, to be read; `backend` is "lmdb", "idx", ... `phase`
-// chooses the half of a source that has both.
+// Opens a database or another source of data_param for reading. `backend` is "lmdb", "idx", ... in
+// either case. `phase` selects the half of a source that contains training and test data. Throws
+// UsageError for an unknown backend, FileError if the source cannot be opened.
 std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::string& path,
                                      Phase phase = TRAIN);
 

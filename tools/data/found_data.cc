@@ -43,7 +43,7 @@ bool HasFolders(const std::string& folder) {
                      [](const fs::path& entry) { return fs::is_directory(entry); });
 }
 
-// Returns true if a part of a data set can be there: false for a script, a net, or a folder of
+// Returns true if `path` may be a part of a data set; false for a script, a net, or a folder of
 // loose images.
 bool MayHoldImages(const std::string& path) {
   if (!FileExists(path)) return false;
@@ -52,7 +52,7 @@ bool MayHoldImages(const std::string& path) {
   return kind != "list" || EndsWith(path, ".txt") || EndsWith(path, ".lst");
 }
 
-// Data for tests beside data for training, or "".
+// Returns the path of data for tests beside `train`, or "" if there is none.
 std::string TestBeside(const std::string& train) {
   const std::string folder = DirName(train), name = train.substr(folder.size());
   for (const auto& [word, others] : {std::pair<std::string, std::vector<std::string>>{
@@ -69,7 +69,8 @@ std::string TestBeside(const std::string& train) {
   return "";
 }
 
-// In a folder that holds the parts of a data set, what is there for training, or "".
+// Returns the data for training in `folder` if that folder contains the parts of a data set; else
+// "".
 std::string TrainIn(const std::string& folder) {
   for (const fs::path& entry : EntriesOf(folder)) {
     if (MayHoldImages(entry.string()) && !TestBeside(entry.string()).empty()) {
@@ -83,7 +84,8 @@ std::string TrainIn(const std::string& folder) {
   return "";
 }
 
-// Returns the folder that goes in front of the paths of a list.
+// Returns the prefix of the list's paths: `root_folder`, nothing for absolute paths, the working
+// folder, or the list's folder. Throws FileError if the first image is in none of them.
 std::string RootOf(const ListedImages& images, const std::string& root_folder) {
   const ImageLine& first = images.lines[0];
   if (!root_folder.empty()) return AbsolutePath(root_folder);
@@ -126,7 +128,7 @@ FoundPart OpenPart(const std::string& path, Phase phase, const std::string& root
   return part;
 }
 
-// The classes of a folder for tests get the numbers that training gives to their names.
+// Renumbers the test classes by their names, so that each has the label that it has in training.
 void NumberAs(const FoundPart& train, FoundPart* test) {
   const std::vector<std::string>& known = train.images.classes;
   for (ImageLine& line : test->images.lines) {
@@ -155,7 +157,7 @@ FoundData FindData(const std::string& path, const std::string& test_path,
     const std::string inside = TrainIn(train);
     if (!inside.empty()) train = inside;
   }
-  // CIFAR's folders hold both halves.
+  // A CIFAR folder contains training and test data.
   const bool both = DataKindOf(train) == "CIFAR" && FileExists(train + "/.");
   std::string test = both ? train : TestBeside(train);
   if (!test_path.empty()) {

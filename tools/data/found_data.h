@@ -1,4 +1,4 @@
-// Labelled images where `init` finds them: for training, and for tests if there are some.
+// Finds the labelled images for `init`: those for training and, if there are any, those for tests.
 #ifndef DOPPIO_TOOLS_DATA_FOUND_DATA_H_
 #define DOPPIO_TOOLS_DATA_FOUND_DATA_H_
 
@@ -14,9 +14,9 @@ namespace doppio {
 
 struct FoundPart {
   std::string path;                // absolute
-  std::string kind;                // as DataKindOf has it
-  ListedImages images;             // of a list or a folder; the root is absolute
-  std::unique_ptr<Source> source;  // the images in their order
+  std::string kind;                // as DataKindOf returns it
+  ListedImages images;             // of a list or a folder; `root` is absolute
+  std::unique_ptr<Source> source;  // reads the images in order
 
   bool listed() const { return kind == "list" || kind == "folder"; }
 };
@@ -24,15 +24,19 @@ struct FoundPart {
 struct FoundData {
   FoundPart train;
   std::optional<FoundPart> test;
-  std::vector<std::string> class_names;  // by label; empty where nothing names them
+  std::vector<std::string> class_names;  // by label; empty if the classes have no names
 };
 
-// `path` is a folder with a folder for each class, a list of images, a database or another source
-// of data_param; or a folder that holds such data for training ("train", "mnist_train_lmdb",
-// "train-images-idx3-ubyte") beside some for tests, whose name has val, valid, validation, test or
-// t10k in place of train. Tests are also found beside `path` in this way, unless `test_path` names
-// them. `root_folder` goes in front of the paths of a list; without it they count from the working
-// folder or from the list's. Throws FileError, UsageError, also for labels that are no classes.
+// Finds the data at `path`, which is one of:
+//   - a folder with one folder per class, a list of images, a database, or another source of
+//     data_param;
+//   - a folder that contains such data for training ("train", "mnist_train_lmdb",
+//     "train-images-idx3-ubyte") beside data for tests, whose name has val, valid, validation, test
+//     or t10k in place of train.
+// If `test_path` is empty, data for tests is also looked for beside `path` by this rule.
+// `root_folder` is the folder of a list's paths; if it is empty, they are relative to the working
+// folder or to the list's folder. Throws FileError, also for labels that are not classes, and
+// UsageError.
 FoundData FindData(const std::string& path, const std::string& test_path,
                    const std::string& root_folder);
 

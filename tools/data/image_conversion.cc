@@ -31,10 +31,10 @@ constexpr size_t kShownErrors = 20;
 struct Converted {
   std::string key, value;
   ImageShape shape;
-  std::string mistake;  // why there is none
+  std::string mistake;  // why the image cannot be converted; "": it has been
 };
 
-// Which line becomes each record.
+// Returns `lines` in the order of the records.
 std::vector<ImageLine> InOrderOfRecords(std::vector<ImageLine> lines,
                                         const ConversionOptions& options) {
   if (!options.shuffle) return lines;
@@ -45,14 +45,14 @@ std::vector<ImageLine> InOrderOfRecords(std::vector<ImageLine> lines,
   return shuffled;
 }
 
-// Caffe's: "00000042_cats/small one.jpg".
+// Returns Caffe's key: "00000042_cats/small one.jpg".
 std::string KeyOf(int64_t record, const ImageLine& line) {
   char number[32];
   std::snprintf(number, sizeof(number), "%08lld_", static_cast<long long>(record));
   return number + line.path;
 }
 
-// The image behind the one with the database's last key.
+// Returns the index of the first image after the one with the database's last key.
 int64_t FirstMissing(const DatabaseContents& found) {
   return found.records == 0 ? 0 : std::strtoll(found.last_key.c_str(), nullptr, 10) + 1;
 }
@@ -105,7 +105,8 @@ class Conversion {
     return image;
   }
 
-  // That of the first image with a record, which was made by another run.
+  // Sets `first_` to the shape of the first readable image, whose record an earlier run has
+  // written.
   void FindFirstShape(int64_t end) {
     for (int64_t i = 0; i < end; ++i) {
       const Converted image = Convert(i);
@@ -140,7 +141,7 @@ class Conversion {
       first_ = image.shape;
       first_path_ = path;
     }
-    // What comes after a mistake is only looked at, so that all mistakes are told at once.
+    // After a mistake, images are only checked, so that all mistakes are reported at once.
     if (mistakes_.empty()) writer_.Put(std::move(image.key), std::move(image.value));
   }
 
@@ -168,7 +169,7 @@ class Conversion {
   DatabaseWriter& writer_;
   ConversionResult result_;
   ImageShape first_;
-  std::string first_path_;  // "": not known yet
+  std::string first_path_;  // "": `first_` is not known yet
   std::vector<Error> mistakes_;
   int64_t not_shown_ = 0;
 };
@@ -191,7 +192,7 @@ ConversionOptions ConversionFromFlags() {
     CheckValue("encode_type", FLAGS_encode_type, {"jpg", "jpeg", "png"});
     image.format = FLAGS_encode_type == "png" ? ImageFormat::kPng : ImageFormat::kJpeg;
   }
-  // As in Caffe, a format means that it is wanted.
+  // As in Caffe, --encode_type implies --encoded.
   image.encoded = FLAGS_encoded || image.format.has_value();
   options.shuffle = FLAGS_shuffle;
   if (FLAGS_seed >= 0) options.seed = static_cast<uint64_t>(FLAGS_seed);

@@ -1,4 +1,4 @@
-// Image files to a database: what convert_imageset and `data convert` share.
+// Converts image files to a database, for convert_imageset and `data convert`.
 #ifndef DOPPIO_TOOLS_DATA_IMAGE_CONVERSION_H_
 #define DOPPIO_TOOLS_DATA_IMAGE_CONVERSION_H_
 
@@ -14,34 +14,35 @@ namespace doppio {
 
 struct ConversionOptions {
   ImageDatumOptions image;
-  bool shuffle = false;  // by `seed`
+  bool shuffle = false;  // in an order that depends on `seed`
   uint64_t seed = 1;
-  bool check_size = false;  // all images must have one size
-  bool skip_bad = false;    // leave out what cannot be read, with a warning for each
+  bool check_size = false;  // require that all images have one size
+  bool skip_bad = false;    // skip unreadable images with a warning instead of failing
   int threads = 1;
 };
 
-// Of --gray, --resize_height and the others that the commands have in common. Throws UsageError.
+// Reads --gray, --resize_height and the other flags that the commands share. Throws UsageError.
 ConversionOptions ConversionFromFlags();
 
 // Returns which of `count` inputs becomes each record: 0, 1, 2, ..., shuffled if the options say
 // so.
 std::vector<int64_t> OrderOfRecords(int64_t count, const ConversionOptions& options);
 
-// Whatever decides which records are made of the images, as text.
+// Returns a text of all settings that affect the records, by which a resumed conversion recognises
+// its own database.
 std::string SettingsOf(const ListedImages& images, const ConversionOptions& options,
                        const std::string& backend);
 
 struct ConversionResult {
-  int64_t records = 0;   // in the database
-  int64_t found = 0;     // of them, those that were there before
-  int64_t left_out = 0;  // images
+  int64_t records = 0;   // in the finished database
+  int64_t found = 0;     // records of `records` that an earlier run had written
+  int64_t left_out = 0;  // images that were skipped
 };
 
-// Fills and finishes the database, from behind the records that it has. Keys are Caffe's,
-// "00000042_cats/small one.jpg", numbered by the place in the order of records. Without skip_bad
-// all images are looked at, and the first 20 mistakes are thrown as one ErrorList, with their
-// lines.
+// Appends the missing records to the database and finishes it. Keys are Caffe's,
+// "00000042_cats/small one.jpg", where the number is the index in the order of records. Unless
+// `skip_bad` is set, reads all images even after a mistake and throws the first 20 mistakes, with
+// their lines, as one ErrorList.
 ConversionResult ConvertImages(ListedImages images, const ConversionOptions& options,
                                DatabaseWriter* writer);
 

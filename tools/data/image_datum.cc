@@ -15,7 +15,7 @@ void SetLabels(const std::vector<float>& labels, Datum* datum) {
   }
 }
 
-// Rows of pixels to planes.
+// Returns the interleaved pixels of `image` as planes, one per channel.
 std::string Planes(const Image& image) {
   const int channels = image.shape.channels;
   const size_t plane = size_t(image.shape.height) * static_cast<size_t>(image.shape.width);
@@ -37,7 +37,7 @@ Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
   Datum datum;
   SetLabels(labels, &datum);
   datum.set_encoded(options.encoded);
-  thread_local Image image;  // keeps its buffer from file to file
+  thread_local Image image;  // reuses its buffer for every file
   if (options.encoded && options.decode.height == 0) {
     DecodeOptions stored;
     Decode(bytes, file.size(), stored, &image);

@@ -1,4 +1,4 @@
-// One image file as a database's record, as Caffe's convert_imageset makes it.
+// Makes a database record from one image file, as Caffe's convert_imageset does.
 #ifndef DOPPIO_TOOLS_DATA_IMAGE_DATUM_H_
 #define DOPPIO_TOOLS_DATA_IMAGE_DATUM_H_
 
@@ -12,19 +12,20 @@
 namespace doppio {
 
 struct ImageDatumOptions {
-  DecodeOptions decode;               // colour or gray, and the size to bring it to
-  bool encoded = false;               // an image file, not pixels
-  std::optional<ImageFormat> format;  // of the encoded image; without it the file's own
+  DecodeOptions decode;               // colour or gray, and the size to resize to
+  bool encoded = false;               // store an encoded image instead of pixels
+  std::optional<ImageFormat> format;  // of the encoded image; if absent, the file's own
 };
 
-// `file` is a JPEG's or PNG's content. Its bytes are kept as they are where nothing is to be
-// changed: not the size, not the format, not the number of channels. One whole label goes where
-// Caffe reads it, others into `labels`. `*shape` becomes that of the pixels. Throws FileError where
-// the image is damaged.
+// Makes a record from `file`, the content of an image file that Decode reads. An encoded record
+// keeps the file's bytes unless the size, the format or the number of channels has to change. A
+// single integer label goes into Datum.label, which Caffe reads; other labels go into Datum.labels.
+// Sets `*shape` to the shape of the pixels. Throws FileError if the image is damaged.
 Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
                      const ImageDatumOptions& options, ImageShape* shape);
 
-// A record of planes of bytes, as Caffe's convert_mnist_data and convert_cifar_data make it.
+// Makes a database record from `record`, which must hold planes of bytes, as Caffe's
+// convert_mnist_data and convert_cifar_data do.
 Datum MakePixelDatum(const Record& record);
 
 }  // namespace doppio

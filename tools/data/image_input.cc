@@ -19,7 +19,7 @@
 namespace doppio {
 namespace {
 
-// Cutting the middle, means and scale are those of a data layer in a test.
+// Crops, means and scale are applied by the transformation of a data layer in the TEST phase.
 TransformationParameter TransformOf(const ImageInputOptions& options) {
   TransformationParameter transform;
   transform.set_crop_h(static_cast<uint32_t>(options.input.height));
@@ -29,7 +29,7 @@ TransformationParameter TransformOf(const ImageInputOptions& options) {
   return transform;
 }
 
-// The largest part in the middle with the proportions height:width.
+// Crops the image to its largest middle part with the proportions height:width.
 void KeepMiddle(int height, int width, Image* image) {
   const ImageShape from = image->shape;
   ImageShape to = from;
@@ -164,7 +164,7 @@ std::vector<std::string> FindImages(const std::vector<std::string>& files_and_fo
 }
 
 std::vector<int> TopClasses(const float* values, int count, int top) {
-  // What is no number comes last, and does not upset the order.
+  // NaN sorts last; comparing NaN itself would not be a strict weak ordering.
   const auto rank = [values](int i) {
     return std::isnan(values[i]) ? -std::numeric_limits<float>::infinity() : values[i];
   };

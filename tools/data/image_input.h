@@ -1,4 +1,4 @@
-// Image files as a deploy net takes them, and its means.
+// Reads image files as input of a deploy net.
 #ifndef DOPPIO_TOOLS_DATA_IMAGE_INPUT_H_
 #define DOPPIO_TOOLS_DATA_IMAGE_INPUT_H_
 
@@ -11,21 +11,25 @@
 namespace doppio {
 
 struct ImageInputOptions {
-  ImageShape input;  // of the net: one channel is gray, three are blue, green, red
-  bool rgb = false;  // three are red, green, blue
-  int height = 0,
-      width =
-          0;  // images are resized to this, and the input is cut out of the middle; 0: to the input
-  bool center_crop = false;  // first the largest middle part of the proportions that are resized to
-  std::vector<float> means;  // none, one, or one for each channel
+  ImageShape input;  // the net's input: one channel is gray, three are blue, green, red
+  bool rgb = false;  // three channels are red, green, blue
+  int height = 0, width =
+                      // Images are resized to this size before the input is cut from their middle;
+                      // 0: the input's size.
+                  0;
+  bool center_crop = false;  // before resizing, crop the largest middle part with the proportions
+                             // of the resized image
+  std::vector<float> means;  // no value, one value, or one per channel
   float scale = 1;           // (pixel - mean) * scale
 };
 
-// Thread-safe. Throws UsageError where the options contradict each other.
+// Converts image files to input values. Thread-safe. The constructor throws UsageError if the
+// options contradict each other.
 class ImageInput {
  public:
   explicit ImageInput(const ImageInputOptions& options);
-  // `file` is a JPEG's or PNG's content. Gives input.count() values, planes. Throws FileError.
+  // Returns input.count() values, channel by channel, for the image file with the content `file`.
+  // Throws FileError if the image is damaged.
   std::vector<float> Read(const std::string& file) const;
 
  private:
@@ -33,21 +37,23 @@ class ImageInput {
   Augment augment_;
 };
 
-// "104,117,123", or the means of the channels of a mean file, as Caffe's classification takes them.
+// Returns the values of "104,117,123", or the mean of each channel of a mean file, as Caffe's
+// classification example computes them. Throws FileError if the file's number of channels is not
+// `channels`.
 std::vector<float> MeansOf(const std::string& file_or_values, int channels);
 
-// "256", or "240x320": height and width. Throws UsageError.
+// Parses "256" or "240x320", height before width. Throws UsageError, whose message names --`flag`.
 void ParseSize(const char* flag, const std::string& text, int* height, int* width);
 
-// Whether it ends as names of JPEG and PNG files do.
+// Returns true if `path` ends in .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm, in any case.
 bool IsImageName(const std::string& path);
 
-// The JPEG and PNG files, by their names, that are meant: a folder's are sorted. FileError for a
-// folder without any.
+// Returns the given files, and in place of each folder its image files (see IsImageName), sorted.
+// Throws FileError for a folder without image files.
 std::vector<std::string> FindImages(const std::vector<std::string>& files_and_folders);
 
-// The classes with the largest values, the largest first; of equal ones the one with the lower
-// number.
+// Returns the indices of the `top` largest values, largest first. Among equal values the lower
+// index comes first, and NaN counts as minus infinity.
 std::vector<int> TopClasses(const float* values, int count, int top);
 
 }  // namespace doppio

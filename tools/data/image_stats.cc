@@ -13,7 +13,8 @@
 namespace doppio {
 namespace {
 
-// Records that one thread reads at a time; constant, so that sums do not depend on the threads.
+// Records per work item. Constant, so that the order of summation does not depend on the number of
+// threads.
 constexpr int64_t kChunkOfRecords = 64;
 
 void AddStats(const ImageStats& more, ImageStats* all) {
@@ -55,7 +56,7 @@ void AddChannels(const T* from, const Pixels& pixels, std::vector<ChannelSums>* 
 }
 
 void AddRecord(const Record& record, ImageStats* stats) {
-  thread_local Image image;  // keeps its buffer from record to record
+  thread_local Image image;  // reuses its buffer for every record
   const bool encoded = record.encoded != nullptr;
   if (encoded) Decode(record.encoded, record.encoded_bytes, record.decode, &image);
   const Pixels pixels = encoded ? image.pixels() : record.pixels;
@@ -85,7 +86,7 @@ void AddRecord(const Record& record, ImageStats* stats) {
       Crc32c(record.labels.data(), record.labels.size() * sizeof(float), stats->checksum);
 }
 
-// Records [first, end).
+// Measures the records [first, end).
 ImageStats MeasureChunk(const Source& source, int64_t first, int64_t end, OnDamage on_damage) {
   thread_local Record record;
   ImageStats stats;

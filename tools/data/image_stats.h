@@ -1,4 +1,4 @@
-// What a pass over all images of a source finds: sizes, classes, means and damaged records.
+// Statistics of all images of a source: sizes, classes, means, and damaged records.
 #ifndef DOPPIO_TOOLS_DATA_IMAGE_STATS_H_
 #define DOPPIO_TOOLS_DATA_IMAGE_STATS_H_
 
@@ -13,7 +13,7 @@
 
 namespace doppio {
 
-// Of the pixels of one channel.
+// Sums over the pixels of one channel.
 struct ChannelSums {
   int64_t values = 0;
   double sum = 0, squares = 0;
@@ -40,25 +40,27 @@ struct DamagedRecord {
 };
 
 struct ImageStats {
-  int64_t records = 0, encoded = 0, bytes = 0;   // without damaged ones
-  std::map<std::string, SizeCount> sizes;        // by the shape as text
-  std::map<int64_t, int64_t> classes;            // records by label, where each has one whole label
-  std::map<int, std::vector<ChannelSums>> sums;  // by the number of channels
+  int64_t records = 0, encoded = 0, bytes = 0;  // exclude damaged records
+  std::map<std::string, SizeCount> sizes;       // keyed by ImageShape::ToString()
+  std::map<int64_t, int64_t>
+      classes;  // number of records by label, of records with a single integer label
+  std::map<int, std::vector<ChannelSums>> sums;  // keyed by the number of channels
+  // Number of records by their number of labels.
   std::map<size_t, int64_t> label_counts;
-  uint32_t checksum = 0;  // of the checksums of all records, in order
+  uint32_t checksum = 0;  // CRC-32C over the checksums of chunks of records, in order
   std::vector<DamagedRecord> damaged;
 
-  // Labels are classes where each record has one, a whole one.
+  // Returns true if every record has exactly one label and all labels are integers.
   bool has_classes() const;
 };
 
 enum class OnDamage {
-  kThrow,  // FileError with the name of the first damaged record
-  kNote,   // in ImageStats::damaged
+  kThrow,  // throw FileError with the name of the first damaged record
+  kNote,   // list damaged records in ImageStats::damaged
 };
 
-// Reads and decodes every record, in several threads (--data_threads), with a progress line. The
-// sums do not depend on the number of threads.
+// Reads and decodes every record on --data_threads threads and shows a progress line. The result
+// does not depend on the number of threads.
 ImageStats MeasureImages(const Source& source, OnDamage on_damage);
 
 }  // namespace doppio

@@ -14,7 +14,7 @@ std::vector<int> PartOfEach(const std::vector<ImageLine>& lines,
                             const std::vector<double>& fractions, uint64_t seed) {
   std::map<std::vector<float>, std::vector<size_t>> classes;
   for (size_t i = 0; i < lines.size(); ++i) classes[lines[i].labels].push_back(i);
-  // Labels that hardly any two images share are no classes.
+  // Labels that are mostly unique, such as regression targets, are not classes.
   if (classes.size() > lines.size() / 2) {
     classes.clear();
     for (size_t i = 0; i < lines.size(); ++i) classes[{}].push_back(i);
@@ -39,7 +39,7 @@ std::vector<int> PartOfEach(const std::vector<ImageLine>& lines,
 }
 
 std::string TextOf(const ImageLine& line) {
-  constexpr int kExact = 9;  // digits that tell any two floats apart
+  constexpr int kExact = 9;  // decimal digits that distinguish any two floats
   std::string text = line.path;
   for (const float label : line.labels) text += " " + Significant(label, kExact);
   return text + "\n";

@@ -1,5 +1,5 @@
-// A list of images in parts, such as for training and for tests, each with the same share of every
-// class.
+// Splits a list of images into parts, such as training and test images, with the same share of
+// every class in each part.
 #ifndef DOPPIO_TOOLS_DATA_LIST_SPLIT_H_
 #define DOPPIO_TOOLS_DATA_LIST_SPLIT_H_
 
@@ -11,12 +11,13 @@
 
 namespace doppio {
 
-// The part of each line; -1: of none. A class of n images, in a random order, is cut at the whole
-// numbers nearest to n times the sums of fractions.
+// Returns the part of each line, or -1 for a line in no part. The images of a class, in random
+// order, are cut at the cumulative sums of `fractions` times their number, rounded to the nearest
+// integers. If there are more distinct labels than half the lines, all lines count as one class.
 std::vector<int> PartOfEach(const std::vector<ImageLine>& lines,
                             const std::vector<double>& fractions, uint64_t seed);
 
-// "path label...\n", as ReadImageLines reads it back.
+// Returns "path label...\n" in the format that ReadImageLines reads.
 std::string TextOf(const ImageLine& line);
 
 }  // namespace doppio

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the folder and those in it, from `folder` on, sorted.
+// Returns the sorted paths, relative to `from`, of the image files in `folder` and its subfolders.
 std::vector<std::string> ImagesBelow(const fs::path& folder, const fs::path& from) {
   std::vector<std::string> paths;
   const auto links = fs::directory_options::follow_directory_symlink;

@@ -1,5 +1,5 @@
-// Images with labels, from a list of lines "path label..." or from a folder that has a folder for
-// each class.
+// Labelled images, either from a list with lines "path label..." or from a folder with one folder
+// per class.
 #ifndef DOPPIO_TOOLS_DATA_LISTED_IMAGES_H_
 #define DOPPIO_TOOLS_DATA_LISTED_IMAGES_H_
 
@@ -12,28 +12,31 @@
 namespace doppio {
 
 struct ListedImages {
-  std::string list;  // "" where a folder was read
-  std::string root;  // goes in front of each path as it is
+  std::string list;  // path of the list; "" if a folder was read
+  std::string root;  // prefix of each path, without an added slash
   std::vector<ImageLine> lines;
-  std::vector<std::string> classes;  // of a folder: names by their labels
+  std::vector<std::string> classes;  // of a folder: class names by label
 
+  // Returns the line's place in the list; an empty place if a folder was read.
   SourceLoc At(const ImageLine& line) const {
     return list.empty() ? SourceLoc() : SourceLoc{list, line.number};
   }
 };
 
-// Of a list; `root` goes in front of its paths. Throws FileError.
+// Reads a list; `root` is the prefix of its paths. Throws FileError.
 ListedImages ReadListedImages(const std::string& list, const std::string& root);
 
-// A folder's classes are its folders in the order of their names (by bytes), labels count from 0;
-// their JPEG and PNG files, those in deeper folders too, come in the order of their paths. Throws
-// FileError where there is no class, or a class without images.
+// Reads a folder whose subfolders are classes, sorted by name (as bytes) and numbered from 0;
+// subfolders whose names start with "." are ignored. The image files of a class (see IsImageName),
+// including those in deeper folders, are sorted by path. Throws FileError if there is no class, or
+// a class without images.
 ListedImages ReadClassFolders(const std::string& folder);
 
-// Either of the two, whichever `path` is.
+// Reads a list or a folder, whichever `path` is. Throws FileError, and UsageError for a folder with
+// a non-empty `root`.
 ListedImages ReadImages(const std::string& path, const std::string& root);
 
-// A name a line, as `--labels` reads them.
+// Writes one name per line, in the format that `--labels` reads.
 void WriteClasses(const std::vector<std::string>& classes, const std::string& path);
 
 }  // namespace doppio

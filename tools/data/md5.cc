@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kBlock = 64;
 constexpr int kSteps = 64;
 
-// Section 3.4: the whole part of 2^32 times |sin(i)|, i from 1.
+// The table of RFC 1321, section 3.4: the integer part of 2^32 * |sin(i)| for i = 1, ..., 64.
 std::array<uint32_t, kSteps> Sines() {
   std::array<uint32_t, kSteps> sines;
   for (int i = 0; i < kSteps; ++i) {
@@ -72,7 +72,7 @@ std::string Md5(const std::string& bytes) {
   const size_t whole = bytes.size() / kBlock * kBlock;
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   for (size_t at = 0; at < whole; at += kBlock) AddBlock(data + at, &state);
-  // The rest, a bit, zeros, and the number of bits in the last eight bytes.
+  // Padding: the remaining bytes, a 1 bit, zeros, and the number of bits in the last eight bytes.
   std::string end = bytes.substr(whole) + '\x80';
   while (end.size() % kBlock != kBlock - 8) end += '\0';
   for (int shift = 0; shift < 64; shift += 8) {

@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-// Keys must have their numbers' order.
+// Returns the number of digits of all keys. With equal lengths, keys sort like their numbers.
 size_t KeyDigits(int64_t records, int least) {
   return std::max(std::to_string(records - 1).size(), static_cast<size_t>(least));
 }

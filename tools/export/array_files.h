@@ -1,4 +1,4 @@
-// Files of named float32 arrays for other programs, written atomically.
+// Writes files of named float32 arrays for other programs. The files are written atomically.
 #ifndef DOPPIO_TOOLS_EXPORT_ARRAY_FILES_H_
 #define DOPPIO_TOOLS_EXPORT_ARRAY_FILES_H_
 
@@ -9,13 +9,13 @@
 
 namespace doppio {
 
-// safetensors (github.com/huggingface/safetensors): a JSON table of types, shapes and offsets, then
-// the bytes. `net` goes into its metadata.
+// Writes safetensors (github.com/huggingface/safetensors): a JSON table of types, shapes and
+// offsets, followed by the bytes of the arrays. `net` is stored in the metadata. Throws FileError.
 void WriteSafetensors(const std::string& path, const std::vector<NamedArray>& arrays,
                       const std::string& net);
 
-// NumPy's .npz: a ZIP archive, not compressed, of one .npy file for each array. FileError for 4 GiB
-// and more, which an archive of this kind does not hold.
+// Writes NumPy's .npz: an uncompressed ZIP archive with one .npy file per array. Throws FileError
+// if the archive would exceed the limits of ZIP without ZIP64: 4 GiB and 65535 files.
 void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays);
 
 }  // namespace doppio

@@ -11,13 +11,14 @@ namespace {
 
 constexpr int64_t kMostZipBytes = UINT32_MAX, kMostZipFiles = UINT16_MAX;
 
-// Little-endian numbers, as this machine has them.
+// Appends a number as little-endian bytes, which is this machine's byte order.
 template <class T>
 void Put(std::string* to, T number) {
   to->append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// Of a .npy file. Its length, with the ten bytes before the text, is a multiple of 64.
+// Returns the header of a .npy file. Its total length, including the ten bytes before the text, is
+// a multiple of 64.
 std::string NpyHead(const Shape& shape) {
   std::string extents;
   for (const int64_t dim : shape.dims()) extents += std::to_string(dim) + ",";
@@ -30,7 +31,7 @@ std::string NpyHead(const Shape& shape) {
 }
 
 uint32_t Crc(uint32_t crc, const void* bytes, int64_t count) {
-  constexpr int64_t kChunk = int64_t{1} << 30;  // zlib counts in 32 bits
+  constexpr int64_t kChunk = int64_t{1} << 30;  // zlib's lengths have 32 bits
   const auto* at = static_cast<const Bytef*>(bytes);
   for (int64_t done = 0; done < count; done += kChunk) {
     crc = static_cast<uint32_t>(
@@ -39,8 +40,8 @@ uint32_t Crc(uint32_t crc, const void* bytes, int64_t count) {
   return crc;
 }
 
-// What the two heads of a file in the archive have in common: from the version to the lengths of
-// its name and extra field.
+// Returns the fields that a file's two ZIP headers share: from the version to the lengths of the
+// name and of the extra field.
 std::string Common(uint32_t crc, int64_t bytes, const std::string& name) {
   constexpr uint16_t kVersion = 20, kUtf8Name = 1 << 11, kStored = 0;
   constexpr uint32_t kFirstOfJanuary1980 = (1 << 5 | 1) << 16;
@@ -50,7 +51,7 @@ std::string Common(uint32_t crc, int64_t bytes, const std::string& name) {
   Put(&head, kStored);
   Put(&head, kFirstOfJanuary1980);
   Put(&head, crc);
-  Put(&head, static_cast<uint32_t>(bytes));  // in the archive and outside
+  Put(&head, static_cast<uint32_t>(bytes));  // compressed size, then uncompressed size
   Put(&head, static_cast<uint32_t>(bytes));
   Put(&head, static_cast<uint16_t>(name.size()));
   Put(&head, uint16_t{0});
@@ -98,7 +99,7 @@ class ZipWriter {
 
 void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays) {
   int64_t bytes = 0;
-  constexpr int64_t kHeads = 1024;  // more than those of one file and its name take
+  constexpr int64_t kHeads = 1024;  // upper bound of the headers of one file, without its name
   for (const NamedArray& array : arrays) {
     bytes += kHeads + 2 * static_cast<int64_t>(array.name.size()) +
              array.shape.count() * static_cast<int64_t>(sizeof(float));

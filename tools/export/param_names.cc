@@ -6,12 +6,12 @@
 namespace doppio {
 namespace {
 
-constexpr int kBatchNormFactor = 2;  // index of the sums' weight
+constexpr int kBatchNormFactor = 2;  // index of the blob with the sums' weight
 
 using Names = std::vector<std::string>;
 const Names kWeightAndBias = {"weight", "bias"};
 
-// The blobs of one layer, in Caffe's order.
+// Returns the names of a layer's blobs in Caffe's order.
 Names NamesOf(const LayerSpec& layer, size_t count) {
   static const std::map<std::string, Names> by_type = {
       {"BatchNorm", {"running_mean", "running_var", "factor"}},
@@ -27,7 +27,7 @@ Names NamesOf(const LayerSpec& layer, size_t count) {
       {"PReLU", kWeightAndBias},
       {"Scale", kWeightAndBias},
   };
-  // Its factors are a bottom.
+  // With two bottoms, the second one holds the factors.
   if (layer.type() == "Scale" && layer.param.bottom_size() == 2) return {"bias"};
   const auto found = by_type.find(layer.type());
   Names names = found == by_type.end() ? Names() : found->second;

@@ -1,6 +1,6 @@
-// Names of parameters where files outside Caffe's world keep them: "conv1.weight", "conv1.bias",
-// "bn1.running_mean", as PyTorch names the same arrays. What has no such name is "lstm1.blob0", by
-// its place among the layer's blobs.
+// Names of parameters in exported files, equal to PyTorch's names of the same arrays:
+// "conv1.weight", "conv1.bias", "bn1.running_mean". A parameter without such a name is named after
+// its index among the layer's blobs: "lstm1.blob0".
 #ifndef DOPPIO_TOOLS_EXPORT_PARAM_NAMES_H_
 #define DOPPIO_TOOLS_EXPORT_PARAM_NAMES_H_
 
@@ -12,22 +12,23 @@
 
 namespace doppio {
 
-// Of graph.params[param]: the owner's name and what it is there.
+// Returns the name of graph.params[param]: the name of the layer that owns it, a dot, and its role.
 std::string ParamName(const Graph& graph, int param);
 
 struct NamedArray {
   std::string name;
   Shape shape;
-  const float* data = nullptr;  // row-major, in `weights` or in `own`
+  const float* data = nullptr;  // row-major; points into the weights or to `own`
   std::vector<float> own;
 };
-// All parameters, each once. Of a BatchNorm, which Caffe stores as decayed sums and their weight,
-// the mean and the variance themselves, without the weight. `weights` are those of graph.params,
-// plain floats on the host, and outlive the result.
+// Returns all parameters, each once. BatchNorm's running mean and variance, which Caffe stores as
+// decayed sums with a weight, are divided by that weight, and the weight is left out. `weights`
+// holds the values of graph.params as plain floats on the host and must outlive the result. Throws
+// UserError if two parameters would have the same name.
 std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& weights);
 
-// What BatchNorm's blobs 0 and 1, the sums, are multiplied by: 1 / blob 2, or 0 where nothing has
-// been seen yet.
+// Returns the factor for BatchNorm's blobs 0 and 1, which are sums: 1 / blob 2, or 0 before the
+// first batch.
 double BatchNormFactor(const Graph& graph, const Node& node, const WeightTensors& weights);
 
 }  // namespace doppio

@@ -7,11 +7,11 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kAlignment = 8;  // of the first array
+constexpr size_t kAlignment = 8;  // in bytes, of the first array
 
 std::string Header(const std::vector<NamedArray>& arrays, const std::string& net) {
   nlohmann::ordered_json table;
-  // "pt" tells readers that arrays are those of PyTorch's layers, as Caffe's are.
+  // "pt" means that the arrays have the layouts of PyTorch's layers, which are also Caffe's.
   table["__metadata__"] = {{"format", "pt"}, {"net", net}};
   int64_t offset = 0;
   for (const NamedArray& array : arrays) {

@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-// What a file leaves out has no elements.
+// Returns null for a blob that the file leaves out, which is stored with no elements.
 const PlainBlob* BlobOf(const LayerBlobs* layer, size_t index) {
   if (layer == nullptr || index >= layer->blobs.size()) return nullptr;
   const PlainBlob& blob = layer->blobs[index];
@@ -64,7 +64,7 @@ class Comparison {
     for (size_t i = 0; i < count; ++i) {
       const PlainBlob *of_a = BlobOf(a, i), *of_b = BlobOf(b, i);
       if (of_a == nullptr && of_b == nullptr) continue;
-      // HDF5 leaves out what another layer owns.
+      // An HDF5 file leaves out the blobs that another layer owns.
       if ((of_a == nullptr && a != nullptr && a_.hdf5) ||
           (of_b == nullptr && b != nullptr && b_.hdf5)) {
         continue;

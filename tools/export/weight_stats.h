@@ -1,4 +1,4 @@
-// What numbers a file of weights holds, and how far those of two files are apart.
+// Statistics of the values in a file of weights, and comparison of two such files.
 #ifndef DOPPIO_TOOLS_EXPORT_WEIGHT_STATS_H_
 #define DOPPIO_TOOLS_EXPORT_WEIGHT_STATS_H_
 
@@ -10,25 +10,29 @@
 
 namespace doppio {
 
-// Of the values that are numbers, infinite ones among them; all 0 where there are none.
+// Statistics of the values that are not NaN, including infinite ones; all 0 if there are none.
 struct BlobStats {
   double min = 0, max = 0, mean = 0;
   double norm = 0;  // square root of the sum of squares
   int64_t nans = 0;
 };
+// Returns the statistics of `values`.
 BlobStats StatsOf(const std::vector<float>& values);
 
-// One blob that at least one of two files has.
+// The difference of one blob that is in at least one of two files.
 struct BlobDifference {
   std::string layer;
-  int index = 0;        // among the layer's blobs
-  Shape shape;          // the first file's, if it has the blob
-  std::string unlike;   // "only in a.caffemodel", "shape 2x3, in b.caffemodel 3x2"; "": compared
-  double absolute = 0;  // the largest of |a - b|; two NaNs are equal, one alone is infinitely far
-  double relative = 0;  // that by the largest |a| of the blob
+  int index = 0;       // index among the layer's blobs
+  Shape shape;         // in the first file if it has the blob, else in the second one
+  std::string unlike;  // why not compared: "only in a.caffemodel", "shape 2x3, in b.caffemodel
+                       // 3x2"; "": compared
+  // The largest |a - b|. Two NaNs count as equal; a single NaN counts as an infinite difference.
+  double absolute = 0;
+  double relative = 0;  // `absolute` divided by the largest finite |a| of the blob
 };
-// Layers are matched by name, in the first file's order, then those of the second alone. Extents
-// of 1 do not tell shapes apart: old files have four extents for everything.
+// Compares two files blob by blob. Layers are matched by name: first those of `a` in its order,
+// then those that only `b` has. Shapes are compared without their extents of 1, because old files
+// have four extents for every blob.
 std::vector<BlobDifference> Compare(const WeightsFile& a, const WeightsFile& b);
 
 }  // namespace doppio

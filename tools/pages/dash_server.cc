@@ -15,12 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kPoints = 1000;   // of a curve: they are sent again whenever the run has gone on
-constexpr size_t kFewPoints = 20;  // of one that is not drawn: for its last and best values
+constexpr size_t kPoints = 1000;  // per curve; all are sent again whenever the run has changed
+constexpr size_t kFewPoints =
+    20;  // per curve that is not drawn, whose last and best values alone are shown
 
 const char* const kJson = "application/json";
 
-// Changes when a file of the run does.
+// Returns a text that changes whenever a file of the run changes.
 std::string FilesMark(const std::string& folder) {
   std::string mark;
   for (const char* name : {"/run.json", "/metrics.jsonl", "/exit.json"}) {
@@ -65,8 +66,7 @@ HttpResponse DashServer::Answer(const HttpRequest& request) {
   HttpResponse response;
   const auto token = request.query.find("token");
   if (request.path == "/" && token != request.query.end() && SameSecret(token->second, token_)) {
-    // From here on the token is in a cookie and no longer in the address, which histories and
-    // proxies keep.
+    // Moves the token from the address, which histories and proxies record, into a cookie.
     response = {303, "text/plain; charset=utf-8", "", {{"Location", "/"}}};
     response.headers.emplace_back("Set-Cookie",
                                   cookie_ + "=" + token_ + "; Path=/; HttpOnly; SameSite=Lax");
@@ -93,7 +93,8 @@ HttpResponse DashServer::Answer(const HttpRequest& request) {
 
 HttpResponse DashServer::Page() const {
   const std::string title = "Runs in " + folder_;
-  const std::string nonce = RandomToken();  // a page that guesses it was not made here
+  const std::string nonce =
+      RandomToken();  // unguessable, so that injected scripts and styles are refused
   HttpResponse response{
       200, "text/html; charset=utf-8",
       MakePage(title, ReportScripts(), {{"live", true}, {"title", title}}, nonce)};
@@ -110,7 +111,7 @@ HttpResponse DashServer::List() {
   for (const auto& [name, folder] : Folders()) {
     const std::string files = FilesMark(folder);
     const auto known = rows_.find(name);
-    // A run that has died changes no file: one that is said to run is looked at every time.
+    // A run that dies changes no file, so a run with status "running" is read again every time.
     if (known != rows_.end() && known->second.files == files &&
         known->second.brief["status"] != "running") {
       rows[name] = known->second;
@@ -147,7 +148,7 @@ HttpResponse DashServer::Run(const HttpRequest& request) const {
     const auto found = request.query.find(key);
     return found == request.query.end() ? std::string() : found->second;
   };
-  // Names are looked up, never made into paths.
+  // Looks the name up instead of making a path from it, so that no request reaches other folders.
   const std::map<std::string, std::string> folders = Folders();
   const auto found = folders.find(query("name"));
   if (found == folders.end()) return {404, "text/plain; charset=utf-8", "there is no such run\n"};

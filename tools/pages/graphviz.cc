@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-// Text as a file that a child process reads from its start.
+// An anonymous file that holds a text, positioned at its start, for a child process's input.
 class TextInput {
  public:
   explicit TextInput(const std::string& text) : file_(memfd_create("doppio", MFD_CLOEXEC)) {

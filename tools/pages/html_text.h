@@ -1,4 +1,4 @@
-// What pages in one file are made with.
+// Text encodings for self-contained HTML pages.
 #ifndef DOPPIO_TOOLS_PAGES_HTML_TEXT_H_
 #define DOPPIO_TOOLS_PAGES_HTML_TEXT_H_
 
@@ -6,10 +6,10 @@
 
 namespace doppio {
 
-// With & < > " ' as character references: text, or an attribute's value.
+// Returns `text` with & < > " ' as character references, safe as text or as an attribute's value.
 std::string HtmlText(const std::string& text);
 
-// RFC 4648, section 4.
+// Returns `bytes` in Base64 (RFC 4648, section 4).
 std::string Base64(const std::string& bytes);
 
 }  // namespace doppio

@@ -21,9 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostRequestBytes = 16384;  // of a request
+constexpr size_t kMostRequestBytes = 16384;  // per request head
 constexpr size_t kMostConnections = 64;
-constexpr int kAskMs = 200;  // between two looks at whether to stop
+constexpr int kAskMs = 200;  // between two calls of `stopped`
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -89,7 +89,7 @@ HttpResponse Answer(const std::string& head, const HttpServer::Handler& handler)
   }
 }
 
-// One connection: takes a request, sends the answer, ends.
+// One client connection: receives a request, sends the answer, and closes.
 class Connection {
  public:
   explicit Connection(int socket) : socket_(socket) {}
@@ -98,12 +98,13 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   pollfd Waits() const { return {socket_, static_cast<short>(answered_ ? POLLOUT : POLLIN), 0}; }
-  // Bytes that come one by one do not prolong a request: a few clients could hold all connections.
+  // A slow sender does not extend its deadline by sending single bytes; otherwise a few clients
+  // could hold all connections.
   bool Expired(Clock::time_point now, double patience_s) const {
     return std::chrono::duration<double>(now - active_).count() > patience_s;
   }
 
-  // False when nothing is left to do.
+  // Receives or sends what is possible without blocking. Returns false if the connection is done.
   bool Go(const HttpServer::Handler& handler) { return answered_ ? Send() : Receive(handler); }
 
  private:
@@ -136,7 +137,8 @@ class Connection {
   std::string input_, output_;
   size_t sent_ = 0;
   bool answered_ = false;
-  Clock::time_point active_ = Clock::now();  // when it began, or last took bytes of its answer
+  Clock::time_point active_ =
+      Clock::now();  // when the client connected or last read a part of its answer
 };
 
 }  // namespace

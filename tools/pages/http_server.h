@@ -1,5 +1,6 @@
-// A small web server for pages that are read through a tunnel or on this machine: GET only, one
-// thread, one request a connection. No TLS: what is to be reached from outside goes through ssh.
+// A small single-threaded HTTP server for pages that are read on this machine or through a tunnel.
+// It supports GET only, one request per connection, and no TLS: access from other machines goes
+// through ssh.
 #ifndef DOPPIO_TOOLS_PAGES_HTTP_SERVER_H_
 #define DOPPIO_TOOLS_PAGES_HTTP_SERVER_H_
 
@@ -15,10 +16,10 @@
 namespace doppio {
 
 struct HttpRequest {
-  std::string path;                            // decoded: "/api/run"
-  std::map<std::string, std::string> query;    // decoded
+  std::string path;                            // percent-decoded: "/api/run"
+  std::map<std::string, std::string> query;    // percent-decoded
   std::map<std::string, std::string> headers;  // names in lower case
-  // "" where there is none of that name.
+  // Returns the value of the cookie `name`, or "" if the request has no such cookie.
   std::string Cookie(const std::string& name) const;
 };
 
@@ -29,24 +30,25 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-// Of the lines before the empty one. Nothing for what is no GET request of HTTP 1.
+// Parses a request's head, i.e. the lines before the first empty one. Returns nullopt unless it is
+// a GET request of HTTP/1.x.
 std::optional<HttpRequest> ParseHttpRequest(const std::string& head);
 
 class HttpServer {
  public:
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
-  // Listens from here on. FileError where the port is taken or the address is none of this machine.
-  // `patience_s`: seconds in which a request must be whole, and in which a client must take some of
-  // its answer.
+  // Starts to listen. Throws FileError if the port is taken or the address does not belong to this
+  // machine. `patience_s` limits, in seconds, the time in which a client must send its whole
+  // request, and the time between two reads of its answer.
   explicit HttpServer(const BindAddress& address, double patience_s = 20);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   int port() const { return port_; }
-  // Answers requests until `stopped`, which is asked several times a second, says so. An exception
-  // of the handler is answered with 500 and its text.
+  // Answers requests until `stopped`, which is called several times per second, returns true. If
+  // the handler throws, the client gets status 500 with the exception's text.
   void Run(const Handler& handler, const std::function<bool()>& stopped);
 
  private:

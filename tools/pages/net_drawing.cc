@@ -23,7 +23,7 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-// Quoted text of several lines. "\n" between them is DOT's.
+// Returns several lines as one quoted DOT label, joined by DOT's escape "\n".
 std::string Label(const std::vector<std::string>& lines) {
   std::string label = "\"";
   for (const std::string& line : lines) {
@@ -33,7 +33,7 @@ std::string Label(const std::vector<std::string>& lines) {
   return label + "\"";
 }
 
-// num_output of whichever message of parameters has one that is set; 0: none.
+// Returns num_output of the first parameter message in which it is set, or 0 if there is none.
 uint32_t Outputs(const LayerParameter& layer) {
   std::vector<const FieldDescriptor*> fields;
   layer.GetReflection()->ListFields(layer, &fields);
@@ -48,7 +48,7 @@ uint32_t Outputs(const LayerParameter& layer) {
   return 0;
 }
 
-// Phases that its include rules name.
+// Returns the phases that the layer's include rules name, separated by commas.
 std::string Phases(const LayerParameter& layer) {
   std::vector<std::string> phases;
   for (const NetStateRule& rule : layer.include()) {
@@ -98,9 +98,9 @@ class Builder {
   }
 
  private:
-  // The latest version of one.
+  // The current version of a blob.
   struct Blob {
-    std::vector<int> makers;  // nodes
+    std::vector<int> makers;  // indices of nodes
     bool read = false;
   };
 
@@ -150,7 +150,7 @@ std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& 
       out << " fillcolor=\"" << Color(LayerKind(layers[static_cast<size_t>(node.layer)]))
           << "\"]\n";
     }
-    // An arrow stands behind the later one of its ends.
+    // Each edge is written after the later one of its two nodes.
     for (const NetDrawing::Edge& edge : drawing.edges) {
       if (std::max(edge.from, edge.to) != static_cast<int>(i)) continue;
       out << "  n" << edge.from << " -> n" << edge.to;

@@ -1,5 +1,5 @@
-// A net as a drawing: layers are boxes, blobs the arrows between them; of layers in place the later
-// one reads the earlier one.
+// A net as a drawing: layers are boxes, and blobs are the arrows between them. An in-place layer
+// reads its blob from the layer before.
 #ifndef DOPPIO_TOOLS_PAGES_NET_DRAWING_H_
 #define DOPPIO_TOOLS_PAGES_NET_DRAWING_H_
 
@@ -12,29 +12,31 @@ namespace doppio {
 
 struct NetDrawing {
   struct Node {
-    std::vector<std::string> lines;  // of its label; the first one is its name
-    int layer = -1;  // its place among the layers; -1: a blob that nobody reads, or nobody makes
+    std::vector<std::string> lines;  // lines of the label; the first one is the node's name
+    // Index of the layer; -1 for a blob that no layer makes or that no layer reads.
+    int layer = -1;
   };
   struct Edge {
-    int from = 0, to = 0;  // nodes
-    std::string blob;      // "" on the way to a blob that nobody reads: its node says it
+    int from = 0, to = 0;  // indices of nodes
+    std::string blob;      // "" if `to` is a blob that no layer reads: that node shows the name
   };
   std::string name;
   std::vector<Node> nodes;
   std::vector<Edge> edges;
 };
 
-// `inputs`: blobs that no layer makes. Layers are taken in their order and may be of several phases
-// at once: what several make before anybody reads it is drawn from each of them.
+// Draws `layers` in their order. `inputs` are blobs that no layer makes. The layers may belong to
+// several phases: if several of them make a blob before any layer reads it, it gets an arrow from
+// each.
 NetDrawing MakeNetDrawing(const std::string& name, const std::vector<std::string>& inputs,
                           const std::vector<LayerParameter>& layers);
 
-// What a layer is mostly about, for its colour: "data", "loss", "learned", "pooling", "norm",
-// "element" (one blob in, one out) or "other".
+// Returns the kind of a layer, which selects its colour: "data", "loss", "learned", "pooling",
+// "norm", "element" (one bottom, one top) or "other".
 std::string LayerKind(const LayerParameter& layer);
 
-// The drawing as text in graphviz's language DOT. `layers` are those it was made of. `rankdir` is
-// graphviz's: TB, BT, LR or RL. Blobs are ellipses.
+// Returns the drawing in graphviz's DOT language. `layers` are those that `drawing` was made from.
+// `rankdir` is graphviz's attribute: TB, BT, LR or RL. Blobs are drawn as ellipses.
 std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& layers,
                   const std::string& rankdir);
 

@@ -10,7 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-// Whether a layer of a graph is this one of the file: names alone may come once for each phase.
+// Returns true if a graph's layer `a` is the file's layer `b`. The name alone does not decide: a
+// file may use it once per phase.
 bool Same(const LayerParameter& a, const LayerParameter& b) {
   const auto same = [](const auto& x, const auto& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end());
@@ -25,7 +26,7 @@ bool Same(const LayerParameter& a, const LayerParameter& b) {
          same(a.top(), b.top()) && phases(a) == phases(b);
 }
 
-// Shapes, parameters and work of a layer, into its row.
+// Adds the shapes, parameters and multiply-accumulate operations of a layer to its row.
 void AddKnown(const Graph& graph, size_t index, json* row) {
   const Node& node = graph.nodes[index];
   for (size_t i = 0; i < node.tops.size() && i < (*row)["outputs"].size(); ++i) {
@@ -58,7 +59,7 @@ json LayerRow(const LayerParameter& layer, const std::vector<Graph>& graphs) {
   return row;
 }
 
-// Of a blob on its way from a layer; null where it is not known.
+// Returns the shape of `blob`, an output of `maker`, or null if the shape is unknown.
 json ShapeOn(const json& maker, const std::string& blob) {
   if (maker["layer"].is_null()) return nullptr;
   for (const json& output : maker["layer"]["outputs"]) {

@@ -1,4 +1,4 @@
-// A net as a page for a browser: tools/web/net.js lays the drawing out and shows what is known of
+// A net as a page for a browser. tools/web/net.js lays out the drawing and shows the details of
 // each layer.
 #ifndef DOPPIO_TOOLS_PAGES_NET_PAGE_H_
 #define DOPPIO_TOOLS_PAGES_NET_PAGE_H_
@@ -11,9 +11,9 @@
 
 namespace doppio {
 
-// `layers` are those that `drawing` was made of. `graphs`, for one phase each, tell shapes and
-// parameters; a layer that none of them has is drawn without. `note` is shown beside the number of
-// layers. `rankdir` as in ToDot.
+// Returns the page. `layers` are those that `drawing` was made from. `graphs`, one per phase,
+// provide shapes and parameters; a layer that is in none of them is shown without these. `note` is
+// shown beside the number of layers. `rankdir` is as in ToDot.
 std::string MakeNetPage(const NetDrawing& drawing, const std::vector<LayerParameter>& layers,
                         const std::vector<Graph>& graphs, const std::string& rankdir,
                         const std::string& note);

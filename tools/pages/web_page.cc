@@ -7,16 +7,17 @@
 namespace doppio {
 namespace {
 
-// `name` is a file of tools/web.
+// Returns the content of the file `name` of tools/web.
 const std::string& WebFile(const std::string& name) {
   const auto file = WebFiles().find(name);
   DOPPIO_CHECK(file != WebFiles().end(), "no web file " + name);
   return file->second;
 }
 
-// Inside of a script element: nothing in it may look like a tag, least of all its end.
+// Returns `data` as JSON that is safe inside a script element: it contains no "<", so no closing
+// tag.
 std::string EscapeJson(const nlohmann::json& data) {
-  // Names come from anywhere: bytes that are not UTF-8 are replaced.
+  // Names may contain bytes that are not UTF-8; the dump replaces them.
   const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string escaped;
   escaped.reserve(text.size());
@@ -36,7 +37,7 @@ std::string MakePage(const std::string& title, const std::vector<std::string>& s
                      const nlohmann::json& data, const std::string& nonce) {
   std::string script;
   for (const std::string& name : scripts) script += WebFile(name);
-  // Parts are put in from the template's start to its end, so that none is searched for marks.
+  // Replaces the template's marks in one pass, so that inserted text is not searched for marks.
   const std::string& page = WebFile("page.html");
   std::string whole;
   size_t done = 0;

@@ -1,5 +1,5 @@
-// Pages for a browser: one file each, with style, scripts and data inside, so that they need
-// nothing from anywhere else.
+// Self-contained pages for a browser: each is one file with its style, scripts and data inside, and
+// loads nothing else.
 #ifndef DOPPIO_TOOLS_PAGES_WEB_PAGE_H_
 #define DOPPIO_TOOLS_PAGES_WEB_PAGE_H_
 
@@ -9,9 +9,10 @@
 
 namespace doppio {
 
-// tools/web/page.html with the title, tools/web/style.css, the named scripts, and `data` as the
-// JSON that they read. `nonce`: what a Content-Security-Policy calls the page's own style and
-// script by; "" for pages that are files.
+// Fills in tools/web/page.html with the title, tools/web/style.css, the scripts `scripts` of
+// tools/web, and `data` as the JSON that they read. `nonce` is the nonce by which a
+// Content-Security-Policy admits the page's own style and scripts; "" for pages that are saved as
+// files.
 std::string MakePage(const std::string& title, const std::vector<std::string>& scripts,
                      const nlohmann::json& data, const std::string& nonce = "");
 
