@@ -11,9 +11,10 @@ namespace doppio {
 
 struct Accelerators {
   std::vector<DeviceInfo> devices;
-  std::string none;  // why `devices` is empty
+  std::string none;  // why `devices` is empty, if it is
 };
 
+// Lists the GPUs that CUDA finds. Does not throw: an error becomes the reason in `none`.
 Accelerators FindAccelerators();
 
 }  // namespace doppio

@@ -25,18 +25,21 @@ bool IsMpirun(pid_t process) {
   }
 }
 
-// A signal and the time before it. The second SIGTERM makes mpirun stop waiting.
+// A signal and the time to wait before it, in milliseconds. The second SIGTERM makes
+// mpirun stop waiting.
 struct Step {
   int ms;
   int signal;
 };
 constexpr Step kSteps[] = {{5000, SIGTERM}, {2000, SIGTERM}, {3000, SIGKILL}};
 
-// The child of a process with several threads: calls only what is safe in a signal handler.
+// Runs in the forked child of a process with several threads, so it calls only async-signal-safe
+// functions.
 [[noreturn]] void EndByAndBy(int launcher) {
-  prctl(PR_SET_NAME, "end_launcher");  // it is no rank any more
+  prctl(PR_SET_NAME, "end_launcher");  // so that the child does not look like a rank
   setsid();
-  // mpirun waits for the end of its processes' output, too.
+  // Closes all other file descriptors, because mpirun also waits for the end of its processes'
+  // output.
   syscall(SYS_close_range, 0u, static_cast<unsigned>(launcher) - 1, 0u);
   syscall(SYS_close_range, static_cast<unsigned>(launcher) + 1, ~0u, 0u);
   for (const Step& step : kSteps) {
@@ -52,7 +55,7 @@ constexpr Step kSteps[] = {{5000, SIGTERM}, {2000, SIGTERM}, {3000, SIGKILL}};
 void EndLauncherSoon() {
   const pid_t parent = getppid();
   if (!IsMpirun(parent)) return;
-  // Unlike the number of a process, it never comes to mean another one.
+  // A pidfd, unlike a process id, is never reused for another process.
   const int launcher = static_cast<int>(syscall(SYS_pidfd_open, parent, 0u));
   if (launcher <= 0) return;
   if (fork() == 0) EndByAndBy(launcher);

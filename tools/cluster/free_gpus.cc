@@ -13,11 +13,11 @@
 namespace doppio {
 namespace {
 
-// A driver keeps some hundred MiB of a board for itself, and a desktop needs as much.
+// A driver reserves some hundred MiB of a board for itself, and a desktop needs as much.
 constexpr int64_t kIdleBytes = int64_t{1} << 30;
 constexpr double kIdlePercent = 5;
 
-// Locks that are given up when it ends.
+// File locks that are released by the destructor.
 class Locks {
  public:
   Locks() = default;
@@ -27,7 +27,7 @@ class Locks {
     for (int file : files_) close(file);
   }
   bool Take(const std::string& path) {
-    // Another user's file cannot be opened as one to be made (fs.protected_regular), but as it is.
+    // A file of another user cannot be opened with O_CREAT (fs.protected_regular), but without it.
     int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0) file = open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (file < 0) return false;
@@ -43,7 +43,7 @@ class Locks {
   std::vector<int> files_;
 };
 
-// "" for an idle one.
+// Returns why a GPU counts as busy, or "" if it is idle.
 std::string WhyBusy(const GpuReading& reading) {
   if (!reading.memory_used_bytes && !reading.utilization_percent)
     return "it does not tell whether it is used";

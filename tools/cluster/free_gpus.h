@@ -1,5 +1,5 @@
-// GPUs that nobody uses, taken so that another job that asks for free ones at the same moment gets
-// others.
+// Finds idle GPUs and claims them, so that another job that asks for idle GPUs at the same moment
+// gets different ones.
 #ifndef DOPPIO_TOOLS_CLUSTER_FREE_GPUS_H_
 #define DOPPIO_TOOLS_CLUSTER_FREE_GPUS_H_
 
@@ -12,20 +12,21 @@
 namespace doppio {
 
 struct GpuCandidate {
-  int index = 0;  // as CUDA counts
+  int index = 0;  // CUDA's device index
   std::string pci_bus_id;
-  GpuReading reading;  // of now
+  GpuReading reading;  // current state
 };
 
 struct ClaimedGpus {
   std::vector<int> indices;
-  std::shared_ptr<void> claim;  // while it lives, nobody else claims them; it ends with the
-                                // process, however that ends
+  // Keeps the claim while it exists. The claim also ends with the process, even if that crashes.
+  std::shared_ptr<void> claim;
 };
 
-// The first `count` that are idle: hardly busy, with little memory in use, and not claimed. Claims
-// are locks on files in `folder`, which all users of the machine share. Throws DeviceError, saying
-// of each other one why it is not free.
+// Claims the first `count` GPUs that are idle: at most 5 % busy, with at most 1 GiB of memory in
+// use, and not claimed by another process. A claim is a lock on a file in `folder`, which all users
+// of the machine share. Throws DeviceError, with the reason for each rejected GPU, if there are too
+// few.
 ClaimedGpus ClaimFreeGpus(const std::vector<GpuCandidate>& candidates, int count,
                           const std::string& folder = "/tmp");
 

@@ -12,7 +12,7 @@
 namespace doppio {
 namespace {
 
-// "97 %"; "" for a number that is not there.
+// Returns "97 %", or "" if there is no value.
 std::string With(const std::optional<double>& value, const char* unit) {
   return value ? Fixed(*value, 0) + " " + unit : "";
 }

@@ -1,5 +1,5 @@
-// What NVML says about GPUs, as the commands show it: in words and as JSON. Numbers that a board
-// does not tell are left out of words and null in JSON.
+// NVML's readings of GPUs as text and as JSON. Numbers that a board does not report are left out of
+// the text and null in the JSON.
 #ifndef DOPPIO_TOOLS_CLUSTER_GPU_READINGS_H_
 #define DOPPIO_TOOLS_CLUSTER_GPU_READINGS_H_
 
@@ -12,15 +12,15 @@
 
 namespace doppio {
 
-// Watches a device from now on. Null for what is no GPU and, with a line in the log, where NVML
-// does not know it.
+// Starts to watch a device. Returns null if it is not a GPU, or, with a line in the log, if NVML is
+// missing or does not know it.
 std::unique_ptr<GpuWatch> WatchGpu(const Device& device);
 
-// "GPU 97 % 61 °C 540 W"; "" when there are no numbers.
+// Returns "GPU 97 % 61 °C 540 W", with "C" for "°C" unless `utf8`; "" if there are no numbers.
 std::string ShortText(const GpuReading& reading, bool utf8);
-// "97 % busy, 512.0 MiB of 80.0 GiB in use, 61 °C, 540 of 700 W"
+// Returns "97 % busy, 512.0 MiB of 80.0 GiB in use, 61 °C, 540 of 700 W".
 std::string LongText(const GpuReading& reading);
-// "GPU 97 % busy on average, at most 61 °C and 540 W"; "" when there are no numbers.
+// Returns "GPU 97 % busy on average, at most 61 °C and 540 W"; "" if there are no numbers.
 std::string Text(const GpuSummary& summary);
 
 nlohmann::json ToJson(const GpuReading& reading);

@@ -16,7 +16,7 @@ DEFINE_string(program, "", "<PATH> of doppio on the nodes; without it where this
 namespace doppio {
 namespace {
 
-// These go into directives, which no shell unquotes.
+// Checks a name for a directive, which no shell unquotes. Throws UsageError.
 std::string PlainName(const char* flag, const std::string& name) {
   if (name.empty() || ShellQuoted(name) == name) return name;
   throw UsageError(std::string("--") + flag + " wants letters, digits and _ - . only, got '" +

@@ -1,5 +1,5 @@
-// What a job is told by the flags that `submit` and `sweep --emit` share: --time, --warn_seconds,
-// --cpus_per_rank, --queue, --account and --job_name.
+// The flags that `submit` and `sweep --emit` share: --time, --warn_seconds, --cpus_per_rank,
+// --queue, --account and --job_name.
 #ifndef DOPPIO_TOOLS_CLUSTER_JOB_FLAGS_H_
 #define DOPPIO_TOOLS_CLUSTER_JOB_FLAGS_H_
 
@@ -7,7 +7,8 @@
 
 namespace doppio {
 
-// The rest is as JobOptions has it. Throws UsageError.
+// Returns the options that these flags set; the others keep the defaults of JobOptions. Throws
+// UsageError.
 JobOptions JobOptionsFromFlags(BatchSystem system);
 
 }  // namespace doppio

@@ -7,10 +7,10 @@
 namespace doppio {
 namespace {
 
-// A run that stops at once, whenever it is started, must not be queued for ever.
+// Limits requeues, so that a run that always stops at once is not queued forever.
 constexpr int kMostRequeues = 100;
-// Ranks have twice this time between SIGTERM to mpirun and their end. mpirun also waits for this
-// time after the first rank has ended with a code.
+// Twice this time passes between SIGTERM to mpirun and SIGKILL to its ranks. mpirun also waits this
+// long after the first rank has exited with a code other than 0.
 constexpr int kLauncherSeconds = 15;
 
 std::string Number(int64_t value) { return std::to_string(value); }
@@ -22,12 +22,12 @@ std::string ClockText(int64_t seconds) {
   return text;
 }
 
-// LSF counts in minutes.
+// Returns the time as HH:MM, rounded up, because LSF counts in minutes.
 std::string MinuteClock(int64_t seconds) {
   return ClockText((seconds + 59) / 60 * 60).substr(0, ClockText(seconds).size() - 3);
 }
 
-// Lines that begin with the system's mark; those without a value are left out.
+// Collects the script's directives, one per line, each with the batch system's mark.
 class Directives {
  public:
   explicit Directives(const char* mark) : mark_(mark) {}
@@ -42,7 +42,7 @@ class Directives {
   std::string text_;
 };
 
-// `task` is how the script names the number of a task.
+// Returns the quoted command. `task` is the shell expression for the number of a task.
 std::string CommandText(const JobOptions& o, const std::string& task) {
   std::string text;
   for (const std::string& word : o.command) text += " " + ShellQuoted(word);
@@ -64,7 +64,7 @@ std::string SlurmScript(const JobOptions& o) {
   d.Add("--open-mode=append");
   d.AddIf(o.tasks > 0, "--array=0-" + Number(o.tasks - 1));
   d.Add(o.tasks > 0 ? "--output=%x-%A_%a.log" : "--output=%x-%j.log");
-  // srun of SLURM 22.05 and later does not take over --cpus-per-task.
+  // srun of SLURM 22.05 and later does not inherit --cpus-per-task from the job.
   const std::string cpus = o.cpus_per_rank > 0 ? " --cpus-per-task=" + Number(o.cpus_per_rank) : "";
   return "#!/bin/bash\n" + d.text() +
          "\n"
@@ -89,7 +89,8 @@ std::string SlurmScript(const JobOptions& o) {
          "exit \"$code\"\n";
 }
 
-// Behind the directives: runs `command`, and goes on with it in a job of its own after a stop.
+// Returns the script after the directives: it runs `command`, and after a stop submits a new job by
+// `requeue`.
 std::string PbsRun(const JobOptions& o, const std::string& command, const std::string& requeue) {
   return "# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it "
          "to the ranks.\n"
@@ -125,7 +126,7 @@ std::string PbsScript(const JobOptions& o) {
   const std::string each = o.cpus_per_rank > 0 ? ":PE=" + Number(o.cpus_per_rank) : "";
   const std::string begin = "#!/bin/bash\n" + d.text() + "\ncd \"$PBS_O_WORKDIR\" || exit 4\n";
   if (o.tasks > 0) {
-    // An array job of one task is none to PBS, and a stopped task comes back as a job of its own.
+    // PBS has no array jobs of one task, and a stopped task is resubmitted as a job of its own.
     return begin + "task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}\n" +
            PbsRun(o, CommandText(o, "\"$task\""),
                   "grep -v '^#PBS -J' \"$0\" | qsub -v "

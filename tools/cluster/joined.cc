@@ -28,23 +28,24 @@ DEFINE_double(silence_timeout, 20,
 namespace doppio {
 namespace {
 
-// What all ranks fail of, rank 0 tells: the others wait with their end, because a launcher may end
-// rank 0 when another rank ends.
+// If all ranks fail for the same reason, rank 0 reports it. The others delay their exit by this
+// time, because a launcher may kill rank 0 when another rank exits.
 constexpr std::chrono::milliseconds kFirstToTell(500);
-// The same where rank 0 is certain to fail, and then ends the others.
+// The delay if rank 0 is certain to fail; it then ends the other processes.
 constexpr std::chrono::milliseconds kRankZeroTells(10000);
-// The same before the processes are joined, when they may have started at different times.
+// The delay before the processes are joined, when they may have started at different times.
 constexpr std::chrono::seconds kFirstToStart(2);
-// MPI may report a lost rank before the watch does, which knows which one it is.
+// MPI may report a lost rank before the watch does, but only the watch knows which rank it is.
 constexpr std::chrono::seconds kWatchKnowsBetter(1);
-// A file server that hangs must not keep the process.
+// Limits the time to record a failure, so that a hanging file server does not block the exit.
 constexpr std::chrono::seconds kRecordingTakes(2);
 
 std::mutex g_record_mutex;
 std::function<void(const Error&)> g_record;  // guarded by g_record_mutex
 std::atomic<int> g_own_failure{0};           // the exit code of this process's own failure
 
-// The watch's thread: a rank is lost, or another process has failed.
+// Ends this process because a rank is lost or another process has failed. Called by the watch's
+// thread.
 [[noreturn]] void EndLost(const WatchOptions::Loss& loss) {
   const int own = g_own_failure;
   const bool tells = own == 0 && loss.first;
@@ -60,7 +61,7 @@ std::atomic<int> g_own_failure{0};           // the exit code of this process's 
   _exit(own != 0 ? own : static_cast<int>(loss.code));
 }
 
-// This process has failed.
+// Ends all processes because this one has failed. Rank 0 prints the failure.
 [[noreturn]] void EndAll(ProcessWorld* world, const std::exception& failure, bool began) {
   const Error error = AsError(failure);
   if (error.code() == ExitCode::kPeer) std::this_thread::sleep_for(kWatchKnowsBetter);
@@ -93,7 +94,7 @@ ProcessWorldOptions WorldOptions() {
   return options;
 }
 
-// Ends every process but 0, which tells what all of them throw.
+// Ends every process but rank 0, which throws the failure that all of them have.
 [[noreturn]] void LeaveToRankZero(const Launch& launch, const Error& failure) {
   if (launch.rank == 0) throw failure;
   std::this_thread::sleep_for(kFirstToTell);
@@ -111,7 +112,8 @@ std::unique_ptr<ProcessWorld> JoinProcesses(const Launch& launch) {
   }
 }
 
-// Failures of a process that is not joined to others, which mostly fail of the same.
+// Runs `f` in a process that is not joined to others yet. Its failures are mostly common to all
+// processes, so ranks other than 0 wait before they report theirs.
 template <class F>
 auto LetRankZeroTell(const Launch& launch, const F& f) {
   try {
@@ -184,7 +186,7 @@ void RecordFailure(const Error& failure) {
     try {
       record(failure);
     } catch (const std::exception&) {
-      // The failure itself has been printed.
+      // Ignored: the original failure has been printed.
     }
     done->set_value();
   }).detach();

@@ -1,7 +1,7 @@
-// The processes of a launcher that train together, from the moment they are joined to their common
-// end. Whatever fails in one of them at any moment ends all of them, with one message and a record
-// of it: nothing is unwound then, because threads wait in the library that carries the exchanges.
-// Files are written aside and renamed, so none is left half-written.
+// Manages the processes of a launcher that train together, from joining to their common end. If one
+// of them fails at any time, all of them end, with one message and one record of the failure. They
+// end without unwinding, because threads may be blocked in the library that carries the exchanges.
+// Files are written under temporary names and renamed, so no file is left half-written.
 #ifndef DOPPIO_TOOLS_CLUSTER_JOINED_H_
 #define DOPPIO_TOOLS_CLUSTER_JOINED_H_
 
@@ -14,25 +14,25 @@
 
 namespace doppio {
 
-// The launcher that has started this process and others; none with --comm=threads. Throws
-// UsageError.
+// Returns how a launcher has started this process among others; an empty Launch with
+// --comm=threads. Throws UsageError.
 Launch LaunchFromFlags();
 
-// The library that joins the processes, for the log: "Open MPI v4.1.4 (/usr/lib/libmpi.so.40)".
-// Throws UsageError if the launcher's processes cannot be joined.
+// Returns the name of the library that joins the processes, for the log: "Open MPI v4.1.4
+// (/usr/lib/libmpi.so.40)". Throws UsageError if the launcher's processes cannot be joined.
 std::string JoiningLibrary(const Launch& launch);
 
-// --stall_timeout and --silence_timeout. A loss ends the process with a message and a record.
-// Throws UsageError.
+// Reads --stall_timeout and --silence_timeout. If a rank is lost, the watch ends this process with
+// a message and a record. Throws UsageError.
 WatchOptions WatchFromFlags();
 
-// Runs `work` with the world of the processes that the launcher has started, or with null if there
-// is only this one or `join` is false. If there are several, a failure of `work` does not return:
-// rank 0 prints it, `*began` as in PrintFailure, and all processes end.
+// Runs `work` with the world of the launcher's processes, or with null if there is only one process
+// or `join` is false. With several processes, this function does not return after a failure of
+// `work`: rank 0 prints the failure, with `*began` as in PrintFailure, and all processes end.
 ExitCode RunJoined(bool join, const bool* began,
                    const std::function<ExitCode(ProcessWorld* world)>& work);
 
-// How a failure or a loss of ranks is recorded. One lives at a time.
+// Sets how a failure or a lost rank is recorded. At most one object exists at a time.
 class FailureRecord {
  public:
   FailureRecord() = default;
@@ -40,11 +40,13 @@ class FailureRecord {
   FailureRecord(const FailureRecord&) = delete;
   FailureRecord& operator=(const FailureRecord&) = delete;
 
-  // `record` is called at most once, possibly by another thread.
+  // Sets the function that records a failure. It is called at most once, possibly on another
+  // thread.
   void Use(std::function<void(const Error&)> record);
 };
 
-// Calls the function of the living FailureRecord, if it has one, and waits for it for a while.
+// Calls the function of the current FailureRecord, if it has one, and waits at most 2 seconds for
+// it.
 void RecordFailure(const Error& failure);
 
 }  // namespace doppio

@@ -14,7 +14,7 @@ LinkChoice Choice(const std::string& name, const std::string& because = "") {
   return {name, "gradients by " + DeviceLinks::Get().Find(name)->describe() + because};
 }
 
-// The fastest there is.
+// Returns the fastest link that is available.
 LinkChoice Best(bool processes, bool one_each) {
   const char* const other = processes ? kHost : kPeers;
   if (!one_each) return Choice(other, ", because NCCL wants a GPU for each rank");

@@ -1,4 +1,4 @@
-// What sums gradients between GPUs, as --comm says and this machine allows.
+// Chooses what sums gradients between GPUs, from --comm and what this machine supports.
 #ifndef DOPPIO_TOOLS_CLUSTER_LINKS_H_
 #define DOPPIO_TOOLS_CLUSTER_LINKS_H_
 
@@ -12,21 +12,22 @@
 namespace doppio {
 
 struct LinkChoice {
-  std::string name;  // of DeviceLinks
-  // "gradients by NCCL 2.28.3 (libnccl.so.2)", with the reason where there was a choice.
+  std::string name;  // name in DeviceLinks
+  // For the log: "gradients by NCCL 2.28.3 (libnccl.so.2)", with the reason if there was a choice.
   std::string how;
 };
 
-// For ranks that are processes or threads; `one_each`: no two of them share a GPU. `comm` is the
-// value of --comm. Throws UsageError, DeviceError.
+// Chooses a link. `comm` is the value of --comm. `processes` is true if each rank is a process,
+// false if the ranks are threads. `one_each` is true if no two ranks share a GPU. Throws
+// UsageError, DeviceError.
 LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each);
 
-// Connects a rank. Collective; with --comm=auto, ranks of which some have no NCCL all do without.
+// Connects this rank; all ranks must call it. If the link was `chosen_by_itself` (--comm=auto) and
+// some ranks lack NCCL, all ranks sum on the host instead.
 std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, bool chosen_by_itself,
                                           Device* device, const LinkPlace& place);
 
-// Which of several GPUs of this process reach each other directly; "" where there is nothing to
-// tell.
+// Describes which of this process's GPUs reach each other directly; returns "" for fewer than two.
 std::string DescribeLinks(const std::vector<Device*>& devices);
 
 }  // namespace doppio

@@ -59,7 +59,7 @@ void AddLink(bool processes, bool one_each, Replicas* replicas) {
   replicas->how += "; " + replicas->link->how;
 }
 
-// How the ranks of this process get to sum their devices' memory; empty on the CPU.
+// Returns what connects the ranks of this process to sum their devices' memory; empty on the CPU.
 MakeBulk BulkOf(const Replicas& replicas) {
   if (!replicas.link) return {};
   return [&](const LinkPlace& place) {
@@ -68,13 +68,14 @@ MakeBulk BulkOf(const Replicas& replicas) {
   };
 }
 
-// A device for each of --cpu_replicas.
+// Adds CPU devices until there is one per replica of --cpu_replicas.
 void FillWithCpus(Replicas* replicas) {
   while (static_cast<int>(replicas->devices.size()) < FLAGS_cpu_replicas)
     replicas->devices.push_back(MakeCpuDevice());
 }
 
-// Each rank is a process that a launcher has started, or a thread of one.
+// Describes the ranks in processes that a launcher has started; each process runs one rank or
+// several as threads.
 Replicas Processes(const Launch& launch, ProcessWorld* world) {
   Replicas replicas;
   replicas.count = launch.size * FLAGS_cpu_replicas;
@@ -114,7 +115,9 @@ Replicas Threads() {
   return replicas;
 }
 
-// The batch and the learning rate have been made for equal processes.
+// Throws UsageError unless all processes have the same number of replicas, which the batch and the
+// learning rate assume. By Cauchy-Schwarz, (sum n)^2 equals sum n^2 times the number of processes
+// only if all n are equal.
 void CheckAllAlike(const World& processes) {
   const double own = FLAGS_cpu_replicas;
   double sums[] = {own, own * own};
@@ -137,7 +140,8 @@ void RunProcess(const Replicas& replicas, const std::function<void(World*, Devic
   world->Connect(exchange);
   if (summed != nullptr) *summed = world->how_summed();
   const Launch launch = FindLaunch();
-  // Launchers mostly give each process its cores; those of one that did not share them here.
+  // Most launchers bind each process to its own cores. If this one does not, the processes of a
+  // machine divide the cores among themselves here.
   const bool shares = launch.local_size > 1 &&
                       ProcessCores() == static_cast<int>(std::thread::hardware_concurrency()) &&
                       std::getenv("OMP_NUM_THREADS") == nullptr;

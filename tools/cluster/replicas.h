@@ -1,4 +1,4 @@
-// From flags to the ranks that train together.
+// Makes the ranks that train together from the flags.
 #ifndef DOPPIO_TOOLS_CLUSTER_REPLICAS_H_
 #define DOPPIO_TOOLS_CLUSTER_REPLICAS_H_
 
@@ -16,46 +16,53 @@
 
 namespace doppio {
 
-// --bucket_mb and --reduce_precision. Throws UsageError.
+// Reads --bucket_mb and --reduce_precision. Throws UsageError.
 ReducerOptions BucketsFromFlags();
 
-// How the ranks of this process come about, as the flags say. Throws UsageError.
+// The ranks of this process, and how they are connected to all others.
 struct Replicas {
-  int count = 1;         // ranks in all; 1: no world
-  int process_rank = 0;  // of this process, where several train together
-  int first_rank = 0;    // of this process
-  // The processes that train together; null if this one is alone, or if nothing is run.
+  int count = 1;         // total number of ranks; 1: there is no world
+  int process_rank = 0;  // rank of this process among several processes
+  int first_rank = 0;    // first rank in this process
+  // The processes that train together; null if this process is alone or only plans. Not owned.
   ProcessWorld* world = nullptr;
-  std::string how;                               // "in threads of this process, ..."; "" for one
-  std::vector<std::unique_ptr<Device>> devices;  // of the ranks of this process
-  std::optional<LinkChoice> link;                // between several GPUs
+  std::string how;  // for the log: "in threads of this process, ..."; "" for one rank
+  std::vector<std::unique_ptr<Device>> devices;  // one per rank of this process
+  std::optional<LinkChoice> link;                // set if several ranks use GPUs
 
-  Device* DeviceOf(int rank) const;  // a rank of this process
-  int Sharing() const;  // ranks of this process that use the memory of the first one's device
+  // Returns the device of `rank`, which must be a rank of this process.
+  Device* DeviceOf(int rank) const;
+  // Returns how many ranks share the memory of this process's first device; on the CPU, all ranks.
+  int Sharing() const;
 };
-// `world`: see RunJoined.
+// Reads --comm, --gpu, --cpu_replicas and others, and opens the devices. `world` is as in
+// RunJoined. Throws UsageError, DeviceError.
 Replicas ReplicasFromFlags(ProcessWorld* world);
 
-// Runs `body` for each rank of this process, with a null world where there is one alone. See
-// RunThreadWorld for failures, and RunJoined where ranks are in several processes. `summed`, where
-// given, gets what --hierarchical has led to, for the log, before a body runs; "" without.
+// Runs `body` for each rank of this process, with a null world if there is only one rank in all.
+// For failures see RunThreadWorld, and RunJoined if the ranks are in several processes. If `summed`
+// is not null, it receives the effect of --hierarchical, for the log, before a body runs; ""
+// without that flag.
 void RunReplicas(const Replicas& replicas,
                  const std::function<void(World* world, Device* device)>& body,
                  std::string* summed = nullptr);
 
-// Collective, before the training: what connects ranks on GPUs and how fast it is, for the log;
-// nothing on the CPU.
+// Measures the link between GPUs before the training and returns lines for the log: which GPUs
+// reach each other, and how fast an all-reduce is. All ranks must call it. Returns nothing on the
+// CPU.
 std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device);
 
-// --batch_mode, --scale_lr, --lr_warmup and --check_replicas, for so many ranks.
+// Sets the options of --batch_mode, --scale_lr, --lr_warmup, --check_replicas, --sync_bn and
+// --reduce_precision for `ranks` ranks. Throws UsageError.
 void AddReplicaFlags(int ranks, TrainerOptions* options);
 
-// "per iteration 2 ranks × batch 64 = 128 samples, learning rate × 2 ..."; "" for one rank.
+// Returns, for the log, "2 replicas in threads of this process, ...: 2 × batch 64 = 128 samples a
+// pass; learning rate × 2.00"; "" for one rank.
 std::string RanksText(const Trainer& trainer, const Replicas& replicas,
                       const TrainerOptions& options);
 
-// What reducing gradients took: "gradients: 1.6 MiB reduced per iteration in 0.8 ms, of which 0.3
-// ms waited for"; "" without.
+// Returns, for the log, "gradients: 1.6 MiB reduced per iteration in 0.80 ms, of which 0.30 ms were
+// waited for"; "" if no gradients are exchanged.
 std::string ExchangeText(const Trainer& trainer, int64_t iterations);
 
 }  // namespace doppio

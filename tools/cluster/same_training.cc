@@ -18,14 +18,15 @@
 namespace doppio {
 namespace {
 
-// Flags that decide what a rank computes, or when it exchanges what.
+// Flags that determine what a rank computes, or when it exchanges data.
 constexpr const char* kSameFlags[] = {
     "batch",      "batch_mode",   "bucket_mb", "check_replicas", "comm",
     "early_stop", "hierarchical", "keep_best", "level",          "loss_scale",
     "lr_warmup",  "monitor",      "on_nan",    "precision",      "reduce_precision",
     "scale_lr",   "stage",        "sync_bn",   "synthetic",      "trace_iterations"};
 
-// Fields that say where something is. What is there is compared by its size.
+// Returns true for fields that name a file or a folder. Their contents are compared by size
+// instead.
 bool IsPlace(const std::string& path) {
   static const std::set<std::string> places = {
       "device_id", "label_map_file", "labels",           "mean_file",       "name_size_file",
@@ -94,7 +95,7 @@ void CheckSameData(Communicator* control, Trainer* trainer) {
           "'"] = param.shape.ToString();
     layouts += param.value.layout.descriptor();
   }
-  // Rank 0's weights are copied as they lie in memory.
+  // Rank 0's weights are copied in their memory layout, so all ranks need the same layout.
   facts["the memory layout of the weights, which the kind of CPU decides,"] = ChecksumText(layouts);
   ThrowIfDifferent(control, facts);
 }

@@ -1,5 +1,6 @@
-// Refuses ranks in several processes that would train differently: machines with other files, other
-// data or another command line. Without this they train on, silently wrong, or wait for ever.
+// Rejects ranks in several processes that would train differently, because their machines have
+// different files, data or command lines. Without these checks, such ranks would train with
+// silently wrong results or wait forever.
 #ifndef DOPPIO_TOOLS_CLUSTER_SAME_TRAINING_H_
 #define DOPPIO_TOOLS_CLUSTER_SAME_TRAINING_H_
 
@@ -12,13 +13,16 @@
 
 namespace doppio {
 
-// Collective, as the other one; both throw MixedRanks.
+// Both functions are collective: all ranks must call them. They throw MixedRanks on every rank.
+//
+// Compares the solver, the nets and the flags, and the iteration and checksum of the snapshot
+// `resume` ("": none). Paths of files may differ.
 
 // Compares solver, nets and flags, and the iteration and checksum of the snapshot `resume` ("":
 // none). Paths of files may differ.
 void CheckSameTraining(Communicator* control, const SolverSpec& solver, const std::string& resume);
 
-// Compares what the nets have found in their data and the size of what they learn.
+// Compares the sizes of the data that the nets have found, and the shapes of the parameters.
 void CheckSameData(Communicator* control, Trainer* trainer);
 
 }  // namespace doppio

@@ -13,10 +13,8 @@ namespace doppio {
 struct ImageInputOptions {
   ImageShape input;  // the net's input: one channel is gray, three are blue, green, red
   bool rgb = false;  // three channels are red, green, blue
-  int height = 0, width =
-                      // Images are resized to this size before the input is cut from their middle;
-                      // 0: the input's size.
-                  0;
+  // Images are resized to this size before the input is cut from their middle; 0: the input's size.
+  int height = 0, width = 0;
   bool center_crop = false;  // before resizing, crop the largest middle part with the proportions
                              // of the resized image
   std::vector<float> means;  // no value, one value, or one per channel

@@ -8,10 +8,11 @@
 namespace doppio {
 namespace {
 
-// A class with fewer images for training is hardly learned.
+// A class with fewer training images can hardly be learned.
 constexpr int64_t kFewImages = 10;
 
-// Without its damaged images, whose names and mistakes go to `left_out`.
+// Reads all images of a part. Removes damaged ones from its list and appends their paths and errors
+// to `left_out`. Throws FileError if no image is left.
 ImageStats MeasurePart(FoundPart* part, std::vector<std::string>* left_out) {
   ImageStats stats =
       MeasureImages(*part->source, part->listed() ? OnDamage::kNote : OnDamage::kThrow);
@@ -52,7 +53,7 @@ std::string ListOfClasses(const InitData& data, const std::vector<size_t>& label
   return text + (labels.size() > kShown ? ", ..." : "");
 }
 
-// The labels for which `is` holds.
+// Returns the labels for which `is` returns true.
 template <class Is>
 std::vector<size_t> ClassesWhere(const InitData& data, const Is& is) {
   std::vector<size_t> labels;
@@ -62,7 +63,7 @@ std::vector<size_t> ClassesWhere(const InitData& data, const Is& is) {
   return labels;
 }
 
-// A note on the classes for which `is` holds, if there are some.
+// Adds a note that lists the classes for which `is` returns true, if there are any.
 template <class Is>
 void NoteClasses(const std::string& what, const Is& is, InitData* data) {
   const std::vector<size_t> labels = ClassesWhere(*data, is);
@@ -116,7 +117,8 @@ void SplitOff(double share, uint64_t seed, InitData* data) {
     (parts[i] == 0 ? data->train : data->test).images.lines.push_back(lines[i]);
   }
   data->split_share = share;
-  // With fewer than two images of a class on average, none could be in both parts.
+  // With fewer than two images per class on average, the split cannot put every class in both
+  // parts.
   if (2 * classes <= lines.size() && !data->test.images.lines.empty()) return;
   throw FileError(Thousands(static_cast<int64_t>(lines.size())) + " images are too few to split " +
                   Significant(share) +

@@ -1,4 +1,5 @@
-// The data of `init`, read once: which images are whole, their classes, and which are for tests.
+// Reads the data of `init` once: which images are undamaged, their classes, and which are for
+// tests.
 #ifndef DOPPIO_TOOLS_INIT_INIT_DATA_H_
 #define DOPPIO_TOOLS_INIT_INIT_DATA_H_
 
@@ -12,22 +13,24 @@
 namespace doppio {
 
 struct InitData {
-  FoundPart train, test;  // lists without damaged images
+  FoundPart train, test;  // damaged images are removed from lists
   ImageFacts facts;
-  std::vector<std::string> class_names;  // of all classes, or empty
-  std::vector<int64_t> class_sizes;      // images for training
-  double split_share = 0;                // of every class, split off for tests; 0: none
-  std::vector<std::string> left_out;     // damaged images, each with its mistake
-  std::vector<std::string> notes;        // what a user should know
+  std::vector<std::string> class_names;  // names of all classes, or empty
+  std::vector<int64_t> class_sizes;      // number of training images per class
+  double split_share = 0;             // share of every class that was split off for tests; 0: none
+  std::vector<std::string> left_out;  // paths of damaged images, each with the error
+  std::vector<std::string> notes;     // remarks to show to the user
 
+  // Returns the name of a class, or its label if the classes have no names.
   std::string ClassCalled(size_t label) const {
     return class_names.empty() ? std::to_string(label) : class_names[label];
   }
 };
 
-// Reads every image. Damaged files of lists and folders are left out; damaged records of databases
-// are a FileError, as is data of which no classifier can be made. Where there are no images for
-// tests, this share of every class is split off; databases cannot be split.
+// Reads every image. Leaves out damaged files of lists and folders; throws FileError for damaged
+// records of databases and for data that no classifier can be trained on. Without test data, splits
+// the share `test_share` of every class off for tests, at random by `seed`; databases cannot be
+// split.
 InitData ReadInitData(FoundData found, double test_share, uint64_t seed);
 
 }  // namespace doppio

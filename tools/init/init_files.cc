@@ -26,7 +26,7 @@ std::string PrintedMessage(const google::protobuf::Message& message, int indent)
 TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& plan, Phase phase) {
   const TransformationParameter& published = plan.net.train;
   TransformationParameter transform;
-  // A mirrored digit or letter is another one, or none.
+  // Gray images are often digits or letters, which must not be mirrored.
   const bool changes = phase == TRAIN && facts.channels > 1;
   if (changes) transform.set_mirror(true);
   if (changes && published.has_shift_param()) {
@@ -66,7 +66,7 @@ void SetDatabase(const InitSource& from, const ImageFacts& facts, const InitPlan
   if (phase == TRAIN) data->set_shuffle(true);
   data->set_batch_size(static_cast<uint32_t>(phase == TRAIN ? plan.batch : plan.test_batch));
   TransformationParameter* transform = layer->mutable_transform_param();
-  // Databases may hold encoded images of both kinds.
+  // A database may contain both gray and colour encoded images.
   if (facts.mixed_channels) transform->set_force_color(true);
   if (plan.resize_height == 0) return;
   ResizeParameter* resize = transform->mutable_resize_param();
@@ -89,7 +89,7 @@ std::string DataLayerText(const InitSource& from, const ImageFacts& facts, const
   return "layer {\n" + PrintedMessage(layer, 1) + "}\n";
 }
 
-// "_photos", of letters, digits and what may stand between them.
+// Returns "_photos" for "photos"; all but letters, digits and "-" becomes "_".
 std::string SuffixOf(const std::string& name) {
   std::string suffix = "_";
   for (const char c : name) {
@@ -107,7 +107,7 @@ std::string HeadOf(const InitProject& project, const ImageFacts& facts, const In
          "the last one.\n";
 }
 
-// The fields of the published solver that belong to its rule of updates.
+// Returns the fields of the published solver that define its update rule.
 std::string RuleText(const SolverParameter& published) {
   std::string text;
   for (const char* name :
@@ -151,7 +151,7 @@ std::string SolverText(const InitProject& project, const ImageFacts& facts, cons
   return text;
 }
 
-// Throws what is wrong with the shapes of a net that is not written yet.
+// Throws if the shapes of a net, which is not yet in a file, do not fit together.
 void CheckShapes(const std::string& path, const std::string& text, Phase phase) {
   NetParameter net;
   const FieldPlaces places = ParseText(text, path, &net);

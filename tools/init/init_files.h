@@ -1,4 +1,4 @@
-// The text of the files that `init` writes: nets, a solver and a page that explains them.
+// Makes the texts of the files that `init` writes: the nets and the solver.
 #ifndef DOPPIO_TOOLS_INIT_INIT_FILES_H_
 #define DOPPIO_TOOLS_INIT_INIT_FILES_H_
 
@@ -10,16 +10,16 @@
 
 namespace doppio {
 
-// Where a net reads its images.
+// The source of a net's images.
 struct InitSource {
-  std::string source;   // absolute
-  std::string backend;  // of data_param; "": `source` is a list of images
-  std::string root;     // goes in front of a list's paths
+  std::string source;   // absolute path
+  std::string backend;  // backend of data_param; "": `source` is a list of images
+  std::string root;     // prefix of a list's paths
 };
 
 struct InitProject {
-  std::string name;    // of the data: "photos"
-  std::string folder;  // absolute, to be made
+  std::string name;    // name of the data: "photos"
+  std::string folder;  // absolute path of the folder that `init` makes
   InitSource train, test;
   uint64_t seed = 1;
 };
@@ -28,7 +28,8 @@ struct InitTexts {
   std::string train_val, deploy, solver;
 };
 
-// `plan` gets the classes of the project. Throws UserError for a net that cannot take its images.
+// Makes the texts. The number of classes of `plan.net` is set to that of `facts`. Throws UserError
+// if the net cannot take images of the planned size.
 InitTexts MakeInitTexts(const InitProject& project, const ImageFacts& facts, InitPlan plan);
 
 }  // namespace doppio

@@ -9,11 +9,12 @@
 namespace doppio {
 namespace {
 
-// The largest sides of images that nets for small ones get.
+// The largest median short sides for which the nets for digits and for small images are chosen.
 constexpr int kDigitSide = 40, kSmallSide = 64;
-// What nets without a fixed size take as it is; other images are resized.
+// Sides that nets without a fixed input size take unchanged; other images are resized.
 constexpr int kLeastSide = 28, kMostSide = 96;
-// Photos from this side on are worth the whole input of a net for ImageNet.
+// From this short side on, photos get the full input size of a net for ImageNet; smaller ones get
+// half of it.
 constexpr int kPhotoSide = 160;
 constexpr int kPhotoBatch = 32, kSmallBatch = 64;
 
@@ -41,7 +42,7 @@ void ResizeTo(int height, int width, InitPlan* plan) {
   plan->resize_width = width;
 }
 
-// A cut of `side` from images that are 8/7 as large, as 224 from 256.
+// Plans a crop of `side` from images that are 8/7 as large, like 224 from 256.
 void PlanCut(const ImageFacts& facts, int side, InitPlan* plan) {
   const int whole = (side * 8 + 3) / 7;
   plan->crop = true;
@@ -72,8 +73,8 @@ void PlanInput(const ImageFacts& facts, const InitWishes& wishes, InitPlan* plan
   PlanCut(facts, wishes.size > 0 ? wishes.size : half ? crop / 2 : crop, plan);
 }
 
-// Halves the usual batch until an epoch has 8 iterations. BatchNorm's statistics of fewer than 8
-// images are poor.
+// Halves the usual batch size until an epoch has 8 iterations, but not below 8: BatchNorm's
+// statistics of fewer images are poor.
 int BatchFor(int64_t images, int usual) {
   constexpr int kLeastBatch = 8, kLeastIterations = 8;
   int batch = usual;
@@ -85,8 +86,9 @@ void PlanTraining(const ImageFacts& facts, const InitWishes& wishes, InitPlan* p
   plan->batch = wishes.batch > 0 ? wishes.batch
                                  : BatchFor(facts.train, plan->crop ? kPhotoBatch : kSmallBatch);
   plan->test_batch = static_cast<int>(Clamp(facts.test, 1, plan->batch));
-  // By the square root of the batch (Krizhevsky, arXiv:1404.5997), and never above what was
-  // published. In proportion to it, small sets of images would hardly be learned.
+  // Scales the published rate by the square root of the batch size (Krizhevsky, arXiv:1404.5997),
+  // and never above the published rate. Linear scaling would make the rate too small for small data
+  // sets.
   plan->base_lr = plan->net.solver.base_lr() *
                   std::sqrt(std::min(1.0, static_cast<double>(plan->batch) / plan->net.batch));
   constexpr int64_t kImagesSeen = 1'000'000, kLeastEpochs = 20, kMostEpochs = 100;
@@ -104,7 +106,7 @@ void PlanTraining(const ImageFacts& facts, const InitWishes& wishes, InitPlan* p
   plan->snapshot_epochs = static_cast<int>(DivideUp(plan->epochs, kSnapshots));
 }
 
-// Of all images, whatever their number of channels; a gray one counts in each of three.
+// Returns the sums over all images. A gray image counts in each of three channels.
 std::vector<ChannelSums> SumsOf(const ImageStats& stats, size_t channels) {
   std::vector<ChannelSums> sums(channels);
   for (const auto& [count, of] : stats.sums) {

@@ -1,5 +1,5 @@
-// What `init` chooses for the data that it has found: the net, the size of its input, and how to
-// train it. Pure: from facts to values.
+// Chooses the net, the size of its input and the training settings for the data that `init` has
+// found. The functions are pure.
 #ifndef DOPPIO_TOOLS_INIT_INIT_PLAN_H_
 #define DOPPIO_TOOLS_INIT_INIT_PLAN_H_
 
@@ -12,40 +12,44 @@
 namespace doppio {
 
 struct ImageFacts {
-  int channels = 3;             // that the net gets: 1 where all images are gray
-  int height = 0, width = 0;    // of all images; 0: their sizes differ
-  int short_side = 0;           // the median
-  bool mixed_channels = false;  // some are gray, some are not
+  int channels = 3;             // of the net's input: 1 if all images are gray
+  int height = 0, width = 0;    // common size of all images; 0: their sizes differ
+  int short_side = 0;           // median of the shorter sides, in pixels
+  bool mixed_channels = false;  // both gray and colour images occur
   int classes = 0;
-  int64_t train = 0, test = 0;  // images
-  std::vector<double> means;    // of the channels
+  int64_t train = 0, test = 0;  // number of images
+  std::vector<double> means;    // mean per channel
 };
 
-// What a user asks for; 0 and "": is chosen.
+// Settings that the user may fix; 0 and "" mean that MakePlan() chooses.
 struct InitWishes {
   std::string net;
-  int size = 0;  // of a side of the net's input
+  int size = 0;  // side of the net's input, in pixels
   int epochs = 0;
   int batch = 0;
 };
 
 struct InitPlan {
   ZooNet net;
-  std::string why;                          // the net
-  ImageShape input;                         // of the net
-  int resize_height = 0, resize_width = 0;  // what images are resized to; 0: they keep their size
-  bool crop = false;                        // the input is cut out of that
+  // Why this net was chosen.
+  std::string why;
+  ImageShape input;                         // shape of the net's input
+  int resize_height = 0, resize_width = 0;  // size to resize images to; 0: they keep their size
+  bool crop = false;                        // crop the input from the resized image
   int batch = 0, test_batch = 0;
   double base_lr = 0;
-  int epochs = 0, test_epochs = 0, snapshot_epochs = 0;  // the latter between tests and snapshots
-  int64_t iterations = 0;                                // of one device, in all
-  int64_t warmup = 0;                                    // iterations
+  // The number of epochs in all, between tests, and between snapshots.
+  int epochs = 0, test_epochs = 0, snapshot_epochs = 0;
+  int64_t iterations = 0;  // total on one device
+  int64_t warmup = 0;      // in iterations
 };
 
-// Channels, sizes and means; throws FileError for images of other than 1 and 3 channels. Colour
-// images whose channels are all alike count as gray if `can_be_gray`.
+// Returns the facts about channels, sizes and means; the numbers of classes and images stay 0.
+// Throws FileError unless all images have 1 or 3 channels. If `can_be_gray`, colour images whose
+// channels are all equal count as gray.
 ImageFacts FactsOfImages(const ImageStats& stats, bool can_be_gray);
 
+// Makes a plan. Throws UsageError for an unknown net.
 InitPlan MakePlan(const ImageFacts& facts, const InitWishes& wishes);
 
 }  // namespace doppio

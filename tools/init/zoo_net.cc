@@ -33,8 +33,8 @@ bool Makes(const ZooLayer& layer, const std::string& blob) {
 
 bool IsLoss(const ZooLayer& layer) { return layer.param.type() == "SoftmaxWithLoss"; }
 
-// The files of models/ have "layer {" and the brace that ends it at the start of a line, or both on
-// one line.
+// Splits a net's text into layers. In the files of models/, "layer {" and the closing brace are at
+// the start of a line, or both are on one line.
 std::vector<ZooLayer> SplitLayers(const std::string& path, const std::string& text) {
   std::vector<ZooLayer> layers;
   std::istringstream lines(text);
@@ -57,7 +57,8 @@ std::vector<ZooLayer> SplitLayers(const std::string& path, const std::string& te
   return layers;
 }
 
-// The linear layer whose values the loss `loss` gets, possibly through activations and pooling.
+// Returns the linear layer whose output the loss with index `loss` reads, possibly through
+// activations and pooling.
 ZooLayer* ClassifierBefore(size_t loss, ZooNet* net) {
   std::string blob = net->layers[loss].param.bottom(0);
   for (size_t i = loss; i-- > 0;) {
@@ -79,7 +80,7 @@ std::string LayerText(const ZooLayer& layer) {
   return (layer.comment.empty() ? "" : "\n" + layer.comment) + layer.text;
 }
 
-// The layers that the values of the last loss come from.
+// Returns the layers that the input of the last loss depends on.
 std::vector<const ZooLayer*> LayersInUse(const ZooNet& net) {
   const auto loss = std::find_if(net.layers.rbegin(), net.layers.rend(), IsLoss);
   std::set<std::string> needed = {loss->param.bottom(0)};

@@ -1,5 +1,5 @@
-// The classifiers of models/, which are inside the program, and nets made of them for other classes
-// and other images. Works on their text, so that layout and comments stay.
+// The classifiers of models/, which are embedded in the program, and copies of them adapted to
+// other classes and image sizes. Works on the files' text, so that layout and comments are kept.
 #ifndef DOPPIO_TOOLS_INIT_ZOO_NET_H_
 #define DOPPIO_TOOLS_INIT_ZOO_NET_H_
 
@@ -12,34 +12,35 @@
 
 namespace doppio {
 
-// A piece of a net's text: the layer, with the comment in front of it.
+// One layer of a net's text, and the comment before it.
 struct ZooLayer {
   std::string comment, text;
   LayerParameter param;
 };
 
 struct ZooNet {
-  std::string name;               // of its folder: "resnet18"
-  std::string title;              // its own: "ResNet-18"
-  std::vector<ZooLayer> layers;   // without data layers
-  TransformationParameter train;  // of its data layers
-  SolverParameter solver;         // with the published rate
-  int64_t batch = 0;              // that this rate belongs to
+  std::string name;               // name of its folder: "resnet18"
+  std::string title;              // the net's own name: "ResNet-18"
+  std::vector<ZooLayer> layers;   // all but data layers
+  TransformationParameter train;  // transformation of its training data
+  SolverParameter solver;         // has the published learning rate
+  int64_t batch = 0;              // batch size that the published learning rate is for
 };
 
-// Sorted.
+// Returns the names of all nets, sorted.
 std::vector<std::string> ZooNames();
-// Throws UsageError, "--net wants ...", for another name.
+// Reads a net. Throws UsageError, "--net wants ...", for an unknown name.
 ZooNet ReadZooNet(const std::string& name);
 
-// What becomes of a net: its last linear layers get `classes` outputs and `suffix` behind their
-// names, so that published weights of the others fit. Scores of the best 5 are left out where there
-// are no more classes.
+// Adapts a net: each last linear layer gets `classes` outputs, and `suffix` is appended to its name
+// so that published weights fit all other layers. Removes top-k accuracies with k >= `classes`.
 void SetClasses(int classes, const std::string& suffix, ZooNet* net);
 
-// `head` is a comment; `data_layers` the text of layers that make "data" and "label".
+// Returns the net for training. `head` is a comment, and `data_layers` is the text of layers that
+// make the blobs "data" and "label".
 std::string TrainText(const ZooNet& net, const std::string& head, const std::string& data_layers);
-// The net for use: an Input layer of one image, probabilities as "prob".
+// Returns the net for inference: it has an Input layer for one image, and its output "prob" has the
+// probabilities.
 std::string DeployText(const ZooNet& net, const std::string& head, const ImageShape& input);
 
 }  // namespace doppio

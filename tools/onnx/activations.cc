@@ -1,11 +1,11 @@
-// Layers that work on each element by itself.
+// Element-wise layers.
 #include "layers/activation/activation_ops.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
 namespace {
 
-// factor * value + summand, without what changes nothing.
+// Returns factor * value + summand, without operations that change nothing.
 std::string Linear(const OnnxLayer& layer, std::string value, double factor, double summand) {
   if (factor != 1) value = layer.Add("Mul", {value, layer.Scalar(factor)});
   if (summand != 0) value = layer.Add("Add", {value, layer.Scalar(summand)});

@@ -1,6 +1,6 @@
-// Layers that shift and scale channels: BatchNorm, BN, Scale and Bias. A Scale or Bias that alone
-// reads a BatchNorm goes into its node; with fold_bn all of them go into the convolution or product
-// before.
+// Layers that scale and shift channels: BatchNorm, BN, Scale and Bias. A Scale or Bias that is the
+// only reader of a BatchNorm is merged into the BatchNorm's node. With fold_bn, all of them are
+// folded into the convolution or matrix product before.
 #include <cmath>
 
 #include "layers/normalization/batch_norm_form.h"
@@ -15,7 +15,7 @@ std::vector<float> Rounded(const std::vector<double>& values) {
   return std::vector<float>(values.begin(), values.end());
 }
 
-// (x - mean) / sqrt(variance + eps) * scale + shift, one of each for a channel.
+// (x - mean) / sqrt(variance + eps) * scale + shift, with one value of each vector per channel.
 struct Normalization {
   std::vector<double> mean, variance, scale, shift;
   float eps = 0;
@@ -61,7 +61,7 @@ void AddBatchNorm(const OnnxLayer& layer) {
   AddNormalization(layer, n);
 }
 
-// Factors and summands (either may be absent: "") against the bottom.
+// Sets the top to in * factor + summand, with broadcasting. "" omits a factor or a summand.
 void AddScaled(const OnnxLayer& layer, const std::string& factor, const std::string& summand) {
   std::string value = layer.in();
   if (!factor.empty()) value = layer.Add("Mul", {value, factor});
@@ -69,7 +69,8 @@ void AddScaled(const OnnxLayer& layer, const std::string& factor, const std::str
   layer.SetTop(value);
 }
 
-// A parameter that spans axes [begin, end) of the bottom.
+// Adds a parameter that spans the axes [begin, end) of the bottom, shaped to broadcast over the
+// axes from `end` on.
 std::string Spanning(const OnnxLayer& layer, int param, int begin, int end) {
   Shape shape;
   for (int axis = begin; axis < layer.bottom().rank(); ++axis) {

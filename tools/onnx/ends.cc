@@ -1,4 +1,4 @@
-// Where nets begin and end: data layers become inputs, and what only judges results is left out.
+// The ends of a net: data layers become inputs, and losses and scores are left out.
 #include "layers/activation/dropout_form.h"
 #include "tools/onnx/onnx_layer.h"
 
@@ -15,7 +15,7 @@ void PassOn(const OnnxLayer& layer) {
   for (int i = 0; i < layer.tops(); ++i) layer.SetTop(layer.in(), i);
 }
 
-// As in TEST.
+// Adds what the layer computes in the TEST phase.
 void AddDropout(const OnnxLayer& layer) {
   const DropoutForm& form = layer.Form<DropoutForm>();
   if (form.ratio > 0) {
@@ -27,7 +27,8 @@ void AddDropout(const OnnxLayer& layer) {
   layer.SetTop(scale == 1 ? layer.in() : layer.Add("Mul", {layer.in(), layer.Scalar(scale)}));
 }
 
-// As in TEST. Its labels are for a loss, which is left out.
+// The layer passes data on in the TEST phase. The soft labels are left out with the loss that reads
+// them.
 void PassDataOn(const OnnxLayer& layer) { layer.SetTop(layer.in()); }
 
 bool RegisterAll() {
@@ -35,8 +36,8 @@ bool RegisterAll() {
                            "MemoryData", "WindowData"}) {
     OnnxMappings::Get().Add(type, {"inputs of the graph, where a layer reads them", &AddInputs});
   }
-  // Layers whose bottoms are what the net has computed. Those with a softmax or a logistic function
-  // inside have been replaced by it before.
+  // Losses and scores, whose bottoms are what the net computes. Losses that contain a softmax or a
+  // logistic function have already been replaced by that function.
   for (const char* type :
        {"Accuracy", "ContrastiveLoss", "DetectionEvaluate", "DetectionOutput", "EuclideanLoss",
         "HingeLoss", "MultiBoxLoss", "MultinomialLogisticLoss", "SmoothL1Loss"}) {

@@ -1,4 +1,4 @@
-// Layers that resize images, and those about regions of them.
+// Layers that resize images or that work on regions of them.
 #include <cmath>
 
 #include "layers/shape/interp_kernel.h"
@@ -9,10 +9,11 @@
 namespace doppio {
 namespace {
 
-// ONNX wants factors and rounds the product down; sizes would fix the batch as well.
+// Returns the scale with which Resize maps the extent `from` to `to`: ONNX rounds from * scale
+// down. Sizes instead of scales would fix the batch size too.
 float Factor(int64_t from, int64_t to) {
   float factor = static_cast<float>(to) / static_cast<float>(from);
-  // Some take the product in double precision, some in single.
+  // Some runtimes multiply in double precision and some in single precision.
   while (static_cast<double>(factor) * static_cast<double>(from) < static_cast<double>(to)) {
     factor = std::nextafter(factor, 2 * factor);
   }
@@ -64,7 +65,7 @@ void AddRoiPooling(const OnnxLayer& layer) {
                           {"spatial_scale", p.spatial_scale()}}));
 }
 
-// Depends on shapes only.
+// The values depend on shapes only, so they become a constant.
 void AddPriorBox(const OnnxLayer& layer) {
   const PriorBoxForm& form = FormAs<PriorBoxForm>(&layer.node().shape.form, layer.spec().type());
   layer.SetTop(layer.Floats(layer.top(), form.Values()));

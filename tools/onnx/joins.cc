@@ -1,4 +1,4 @@
-// Layers that put several bottoms together, or take one apart.
+// Layers that combine several bottoms or split one.
 #include "layers/shape/join.h"
 #include "tools/onnx/onnx_layer.h"
 
@@ -35,7 +35,7 @@ void AddEltwise(const OnnxLayer& layer) {
   }
 }
 
-// A factor for each sample and channel: bottom 0 * bottom 1 + bottom 2.
+// bottom 0 * bottom 1 + bottom 2, where bottom 0 has one factor per sample and channel.
 void AddAxpy(const OnnxLayer& layer) {
   Shape factors{layer.bottom(1)[0], layer.bottom(1)[1]};
   for (int axis = 2; axis < layer.bottom(1).rank(); ++axis) factors.push_back(1);

@@ -1,4 +1,4 @@
-// Layers that move elements, or show them under another shape.
+// Layers that move elements or reshape a blob.
 #include <algorithm>
 
 #include "layers/shape/tile_form.h"
@@ -14,7 +14,7 @@ void AddReshape(const OnnxLayer& layer) {
 void AddPermute(const OnnxLayer& layer) {
   const auto& given = layer.spec().param.permute_param().order();
   std::vector<int64_t> order(given.begin(), given.end());
-  // Axes that are not named follow as they are.
+  // Axes that are not named follow in their original order.
   for (int64_t axis = 0; axis < layer.bottom().rank(); ++axis) {
     if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
   }
@@ -40,7 +40,7 @@ void AddCrop(const OnnxLayer& layer) {
                                                   layer.Integers(ends), layer.Integers(axes)}));
 }
 
-// Layers that are a reshape, a transposition and a reshape.
+// Adds a layer that is a reshape to `apart`, a transposition by `order`, and a reshape to the top.
 void AddTurned(const OnnxLayer& layer, const Shape& apart, const std::vector<int64_t>& order) {
   Shape turned;
   for (const int64_t axis : order) turned.push_back(apart[static_cast<int>(axis)]);

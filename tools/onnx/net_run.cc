@@ -12,10 +12,11 @@
 namespace doppio {
 namespace {
 
-constexpr const char* kGiven = "given/";  // before the names of blobs that take the input
+constexpr const char* kGiven = "given/";  // prefix of the names of the blobs that receive the input
 
-// The layers that the model has, with Input layers in the place of all that make data. What they
-// give is copied first: a layer in place may write over a blob, and the input must not be that.
+// Returns a net of the layers that the model has, with Input layers in place of all data layers. A
+// Split copies each input, because an in-place layer may overwrite its blob, and the original is
+// still needed.
 NetSpec RunnableNet(const Graph& graph) {
   NetSpec net = graph.spec;
   net.layers.clear();
@@ -55,10 +56,12 @@ NetSpec RunnableNet(const Graph& graph) {
   return net;
 }
 
-// What the values of an input mean.
+// The valid values of an input.
 struct Meaning {
-  int64_t below = 0;             // whole numbers from 0 on, less than this
-  double width = 0, height = 0;  // rows of (image, left, top, right, bottom) inside such an image
+  // If > 0: integers in [0, below).
+  int64_t below = 0;
+  // If > 0: rows of (image, left, top, right, bottom) within an image of this size.
+  double width = 0, height = 0;
 };
 
 Meaning MeaningOf(const Graph& graph, int edge) {
@@ -95,7 +98,8 @@ std::vector<float> RandomValues(const Shape& shape, const std::string& name,
     if (meaning.below > 0) value = std::floor(unit * static_cast<double>(meaning.below));
     const size_t column = i % 5;
     if (meaning.width > 0 && column > 0) {
-      // Left and top in the first half, right and bottom in the second.
+      // Left and top are in the first half, right and bottom in the second, so that no region is
+      // empty.
       const double extent = column % 2 == 1 ? meaning.width : meaning.height;
       value = std::floor((unit + (column > 2 ? 1 : 0)) * (extent - 1) / 2);
     }

@@ -1,4 +1,4 @@
-// What a net computes of random input, for comparison with its ONNX model.
+// Runs a net on random input, for comparison with its ONNX model.
 #ifndef DOPPIO_TOOLS_ONNX_NET_RUN_H_
 #define DOPPIO_TOOLS_ONNX_NET_RUN_H_
 
@@ -11,12 +11,13 @@
 namespace doppio {
 
 struct NetRun {
-  std::vector<NamedArray> inputs, outputs;  // as the model names them, in its order
+  std::vector<NamedArray> inputs, outputs;  // with the model's names, in its order
 };
 
-// Of the net that `content` was made of, perhaps with another batch than then. Values are between
-// -1 and 1, indices within their range, the same in every run. `params` holds the net's, plain
-// floats on the host. Throws Error where the net refuses the input.
+// Runs the net that `content` was made from; `graph` may have another batch size than it had then.
+// Input values are uniform in [-1, 1), or integers in range for inputs that are indices, and are
+// the same in every run. `params` holds the net's parameters as plain floats on the host. Throws
+// Error if the net rejects the input.
 NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxContent& content);
 
 }  // namespace doppio

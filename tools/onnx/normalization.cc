@@ -1,11 +1,11 @@
-// LRN, MVN and Normalize.
+// The layers LRN, MVN and Normalize.
 #include "layers/normalization/lrn_ops.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
 namespace {
 
-// LRN within a channel: x * (1 + alpha * mean of squares)^-beta.
+// Returns WITHIN_CHANNEL's x * (1 + alpha * (mean of squares))^-beta.
 std::string AddWithinChannel(const OnnxLayer& layer, const LrnForm& form) {
   const int64_t size = form.local_size(), half = form.window.half;
   const std::string squares = layer.Add("Mul", {layer.in(), layer.in()});
@@ -27,7 +27,7 @@ void AddLrn(const OnnxLayer& layer) {
     layer.SetTop(AddWithinChannel(layer, form));
     return;
   }
-  // Both divide alpha by the size.
+  // ONNX and Caffe both divide alpha by the window's size.
   layer.SetTop(layer.Add(
       "LRN", {layer.in()},
       {{"size", form.local_size()}, {"alpha", form.alpha}, {"beta", form.beta}, {"bias", form.k}}));

@@ -27,7 +27,7 @@ void SetAttribute(const OnnxAttribute& from, onnx::AttributeProto* to) {
   }
 }
 
-// With what its bodies read, their own values too.
+// Collects the values that a node and its subgraphs read, including values made in the subgraphs.
 void CollectReads(const onnx::NodeProto& node, std::set<std::string>* read) {
   read->insert(node.input().begin(), node.input().end());
   for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -35,7 +35,7 @@ void CollectReads(const onnx::NodeProto& node, std::set<std::string>* read) {
   }
 }
 
-// A shape that is not set may be any.
+// Declares a value of floats. Its shape stays unset, which means any shape.
 void SetFloats(const std::string& name, onnx::ValueInfoProto* end) {
   end->set_name(name);
   end->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
@@ -52,7 +52,7 @@ bool IsProduct(const std::string& op) {
   return op == "Conv" || op == "ConvTranspose" || op == "Gemm";
 }
 
-// The output channel that an element of a product's weights belongs to.
+// Returns the output channel of element i of a convolution's or matrix product's weights.
 int64_t ChannelOf(const onnx::NodeProto& node, const Shape& weights, int64_t channels, int64_t i) {
   const bool by_column = node.op_type() == "Gemm" && IntegerOf(node, "transB", 0) == 0;
   if (by_column) return i % channels;
@@ -65,7 +65,7 @@ int64_t ChannelOf(const onnx::NodeProto& node, const Shape& weights, int64_t cha
 
 OnnxGraph::OnnxGraph(const Graph& graph, const WeightTensors& weights)
     : net_(graph), weights_(weights), values_(graph.edges.size()) {
-  // Blobs keep their names; what lies between gives way.
+  // Reserves the names of blobs; other values that would get the same name are numbered.
   for (const Edge& edge : graph.edges) taken_.insert(edge.name);
 }
 
@@ -150,8 +150,8 @@ bool OnnxGraph::IsInput(int edge) const {
   return std::find(inputs_.begin(), inputs_.end(), edge) != inputs_.end();
 }
 
-// Layers that read a value through any edge; who only passed it on does not count, an edge that
-// nobody reads does.
+// Returns the number of layers that read a value through any edge. A layer that only passes the
+// value on does not count; an edge without readers, which may be an output, counts as one.
 int OnnxGraph::Readers(const std::string& value) const {
   int readers = 0;
   for (size_t edge = 0; edge < values_.size(); ++edge) {
@@ -169,7 +169,7 @@ OnnxConstant& OnnxGraph::Find(const std::string& constant) {
   return found->second;
 }
 
-// Never changes a constant, which others may read.
+// Adds a new constant instead of changing the old one, which other nodes may read.
 void OnnxGraph::SetInput(onnx::NodeProto* node, int input, std::vector<float> values,
                          const Shape& shape) {
   OnnxConstant constant;
@@ -226,8 +226,8 @@ bool OnnxGraph::Absorb(int edge, const std::vector<double>& factor,
   return true;
 }
 
-// What to rename values to. An output's value is named after its blob, any other after the last
-// version of the first blob that it is.
+// Returns the new names of values. The value of an output gets the name of its blob; any other
+// value gets the name of the first blob of whose last version it is the value.
 std::map<std::string, std::string> OnnxGraph::BlobNames(const std::vector<int>& outputs) {
   std::map<std::string, std::string> names;
   std::set<std::string> used;
@@ -250,7 +250,7 @@ void OnnxGraph::AddEnd(int edge, const std::string& name, bool batch,
   const Shape& shape = net_.edges[static_cast<size_t>(edge)].shape;
   SetFloats(name, end);
   auto* tensor = end->mutable_type()->mutable_tensor_type();
-  tensor->mutable_shape();  // a scalar has one, without extents
+  tensor->mutable_shape();  // a scalar has a shape without extents
   for (int axis = 0; axis < shape.rank(); ++axis) {
     auto* dim = tensor->mutable_shape()->add_dim();
     batch&& axis == 0 ? dim->set_dim_param("N") : dim->set_dim_value(shape[axis]);
@@ -269,10 +269,10 @@ OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector
   }
   OnnxContent content;
   content.outputs = outputs;
-  content.graph.set_name(net_.spec.name.empty() ? "net" : net_.spec.name);  // ONNX wants one
+  content.graph.set_name(net_.spec.name.empty() ? "net" : net_.spec.name);  // ONNX requires a name
   std::set<std::string> used;
   for (const int output : outputs) {
-    // What is a constant, an input, or the same as another output needs a node that copies.
+    // A constant, an input, or a value that already is another output needs a node that copies it.
     const std::string& blob = net_.edges[static_cast<size_t>(output)].name;
     std::string value = renamed(ValueOf(output));
     if (value != blob || IsInput(output)) {

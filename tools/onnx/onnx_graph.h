@@ -1,6 +1,6 @@
-// An ONNX graph in the making: nodes, and the values between them. Every edge of the net (a version
-// of a blob) that an export keeps is tied to a value; a layer that computes nothing ties its top to
-// its bottom's value. Finish names values after blobs and drops constants that nobody reads.
+// Builds an ONNX graph from nodes and the values between them. Every edge of the net (a version of
+// a blob) that is exported is tied to a value; a layer that computes nothing ties its top to its
+// bottom's value. Finish() renames values after blobs and drops constants that no node reads.
 #ifndef DOPPIO_TOOLS_ONNX_ONNX_GRAPH_H_
 #define DOPPIO_TOOLS_ONNX_ONNX_GRAPH_H_
 
@@ -24,64 +24,68 @@ struct OnnxAttribute {
 };
 using OnnxAttributes = std::vector<OnnxAttribute>;
 
-// An array that is part of the graph: floats, its own or somebody's that live longer, or integers
-// (axes, extents).
+// A constant array of the graph: integers (axes, extents) or floats. The floats are owned, or
+// belong to an array that must outlive the constant.
 struct OnnxConstant {
   std::string name;
   Shape shape;
   std::vector<float> floats;
-  const float* elsewhere = nullptr;  // instead of `floats`
-  std::vector<int64_t> integers;     // instead of either
+  const float* elsewhere = nullptr;  // not owned; used instead of `floats`
+  std::vector<int64_t> integers;     // used instead of both if `is_integers`
   bool is_integers = false;
 
   const float* data() const { return elsewhere != nullptr ? elsewhere : floats.data(); }
 };
 
-// What is written: a graph without its constants, which may be large, and these.
+// The finished graph. Constants, which may be large, are kept outside the message.
 struct OnnxContent {
   onnx::GraphProto graph;
   std::vector<OnnxConstant> constants;
-  std::vector<int> inputs, outputs;  // the edges of graph.input() and graph.output()
+  std::vector<int> inputs, outputs;  // net edges of graph.input() and graph.output()
 };
 
 class OnnxGraph {
  public:
-  // The weights are those of graph.params, plain floats on the host. Both outlive this.
+  // `weights` holds the values of graph.params as plain floats on the host. `graph` and `weights`
+  // must outlive this object.
   OnnxGraph(const Graph& graph, const WeightTensors& weights);
 
   const Graph& net() const { return net_; }
   const WeightTensors& weights() const { return weights_; }
 
-  // A node for net layer `layer`; returns the names of its `outputs` values.
+  // Adds a node for net layer `layer` and returns the names of its `outputs` output values.
   std::vector<std::string> Add(int layer, const std::string& op,
                                const std::vector<std::string>& inputs,
                                const OnnxAttributes& attributes, int outputs);
-  // `constant.name` is where its name begins.
+  // Adds a constant and returns its name, which is `constant.name`, with a number appended if that
+  // name is taken.
   std::string Add(OnnxConstant constant);
-  // A graph that a node of `layer` runs: `fill` gets the names of its `inputs` values, adds its
-  // nodes and returns its outputs, each made by a node of its own. It may read constants of this
-  // graph.
+  // Returns a subgraph for a node of `layer`, such as the body of a Scan. `fill` receives the names
+  // of the subgraph's `inputs` inputs, adds its nodes, and returns its outputs; each output must be
+  // made by a separate node. The subgraph may read constants of this graph.
   onnx::GraphProto MakeBody(
       int layer, int inputs,
       const std::function<std::vector<std::string>(const std::vector<std::string>&)>& fill);
-  // The parameter graph.params[param] as it is.
+  // Adds the parameter graph.params[param] in its stored shape, once, and returns its name.
   std::string AddWeight(int param);
+  // Makes `edge` an input of the graph.
   void AddInput(int edge);
 
+  // Declares that `edge` has the value `value`.
   void Tie(int edge, const std::string& value);
   bool IsTied(int edge) const { return !values_[static_cast<size_t>(edge)].empty(); }
+  // Returns the value of `edge`, which must be tied.
   const std::string& ValueOf(int edge) const;
   bool IsInput(int edge) const;
 
-  // Makes the layer that wrote `edge` compute factor * x + shift, for each channel (axis 1), in
-  // place of what it does now; false where it cannot: another reader wants the value as it is, or
-  // it is no BatchNormalization and, where `into_products`, no convolution or matrix product
-  // either.
+  // Tries to make the node that computes `edge` return factor * x + shift instead of x, per channel
+  // (axis 1), and returns true if it does. This requires that no other layer reads the value, and
+  // that the node is a BatchNormalization or, if `into_products`, a convolution or matrix product.
   bool Absorb(int edge, const std::vector<double>& factor, const std::vector<double>& shift,
               bool into_products);
 
-  // The outputs are edges that are tied. With `dynamic_batch` the first extent of inputs and
-  // outputs is "N" where `batch` says so of the edge.
+  // Returns the finished graph. `outputs` are tied edges. The first extent of an input or output is
+  // the symbol "N" if `batch[edge]` is true. Call it once; it moves the constants out.
   OnnxContent Finish(const std::vector<int>& outputs, const std::vector<bool>& batch);
 
  private:
@@ -97,14 +101,14 @@ class OnnxGraph {
   const Graph& net_;
   const WeightTensors& weights_;
   std::set<std::string> taken_;
-  std::vector<std::string> values_;  // of each edge; "" = not tied
-  std::vector<int> inputs_;          // edges
+  std::vector<std::string> values_;  // name of each edge's value; "" = not tied
+  std::vector<int> inputs_;          // net edges
   std::vector<onnx::NodeProto> nodes_;
-  std::map<std::string, size_t> producers_;  // of values, in nodes_
-  // Net layers that gave a value to their tops, but for the producer.
+  std::map<std::string, size_t> producers_;  // index in nodes_ of the node that makes a value
+  // By value: the net layers that tied another edge to it without computing anything.
   std::map<std::string, std::set<int>> tied_by_;
-  std::map<std::string, OnnxConstant> constants_;  // by name
-  std::map<int, std::string> weight_names_;        // by parameter
+  std::map<std::string, OnnxConstant> constants_;  // keyed by name
+  std::map<int, std::string> weight_names_;        // keyed by parameter index
 };
 
 }  // namespace doppio

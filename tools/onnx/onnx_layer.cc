@@ -74,7 +74,7 @@ std::string OnnxLayer::Integers(std::vector<int64_t> values) const {
 std::string OnnxLayer::Reshape(const std::string& value, const Shape& from, const Shape& to) const {
   if (from == to) return value;
   std::vector<int64_t> dims = to.dims();
-  // 0 keeps the extent, whatever the batch is.
+  // 0 keeps the extent of the input, so the model works with any batch size.
   if (from.rank() > 0 && to.rank() > 0 && from[0] == to[0]) dims[0] = 0;
   return Add("Reshape", {value, Integers(dims)});
 }
@@ -100,7 +100,8 @@ bool ReadsOnlyWhatIsThere(const OnnxGraph& graph, const Node& node) {
                      [&](int edge) { return graph.IsTied(edge); });
 }
 
-// Edges that are kept, that no kept layer reads, and that are more than an input.
+// Returns the outputs: tied edges that are not inputs and that no exported or silencing layer
+// reads.
 std::vector<int> OutputsOf(const OnnxGraph& graph, const std::vector<bool>& computes,
                            const std::vector<bool>& silences) {
   std::vector<int> outputs;
@@ -129,7 +130,7 @@ OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights,
     const OnnxMapping* mapping = OnnxMappings::Get().Find(spec.type());
     if (mapping == nullptr) {
       mistakes.Add(spec.Mistake("type", spec.type() + " has no form in ONNX"));
-      // Those behind it are looked at all the same.
+      // Continues, so that all mistakes of the net are reported at once.
       for (const int top : graph.nodes[i].tops) out.Tie(top, "?");
       continue;
     }

@@ -1,6 +1,6 @@
-// What a layer becomes in ONNX: one function for each layer type, in a registry that docs/export.md
-// is checked against. Shapes are those that our own inference found, so everything that depends on
-// them is written as numbers.
+// Conversion of layers to ONNX: one function per layer type, in a registry that docs/export.md is
+// checked against. Shapes are taken from Doppio's own inference, so everything that depends on them
+// is written as constants.
 #ifndef DOPPIO_TOOLS_ONNX_ONNX_LAYER_H_
 #define DOPPIO_TOOLS_ONNX_ONNX_LAYER_H_
 
@@ -15,11 +15,12 @@
 namespace doppio {
 
 struct OnnxOptions {
-  bool dynamic_batch = false;  // the first extent of inputs is left open
-  bool fold_bn = false;        // BatchNorm and Scale go into the weights of the layer before
+  bool dynamic_batch = false;  // leave the first extent of inputs open
+  bool fold_bn = false;        // fold BatchNorm and Scale into the weights of the layer before
 };
 
-// One layer, for the function that adds it to the graph.
+// One layer of the net, as seen by the function that adds it to the graph. The graph and the
+// options must outlive it.
 class OnnxLayer {
  public:
   OnnxLayer(OnnxGraph* graph, int node, const OnnxOptions& options)
@@ -29,7 +30,7 @@ class OnnxLayer {
   const LayerSpec& spec() const { return graph_->net().layer(index_); }
   const Node& node() const { return graph_->net().nodes[static_cast<size_t>(index_)]; }
 
-  // The struct that the layer's `infer` has made (LayerShape::form).
+  // Returns the form that the layer's `infer` has made (LayerShape::form).
   template <class T>
   const T& Form() const {
     return FormAs<T>(&node().shape.form, spec().type());
@@ -41,23 +42,27 @@ class OnnxLayer {
   const Shape& bottom(int i = 0) const { return ShapeOf(bottom_edge(i)); }
   const Shape& top(int i = 0) const { return ShapeOf(node().tops[static_cast<size_t>(i)]); }
   std::vector<Shape> bottom_shapes() const;
+  // Returns the name of bottom i's value.
   const std::string& in(int i = 0) const { return graph_->ValueOf(bottom_edge(i)); }
 
   int params() const { return static_cast<int>(node().params.size()); }
   const Shape& param_shape(int i) const { return node().param_shapes[static_cast<size_t>(i)]; }
+  // Returns a copy of parameter i, in single or in double precision.
   std::vector<float> param(int i) const;
   std::vector<double> wide_param(int i) const;
-  // As a constant: as it is stored, or of another shape.
+  // Adds parameter i as a constant, in its stored shape or in `shape`, and returns its name.
   std::string weight(int i) const;
   std::string weight(int i, const Shape& shape) const;
-  // A matrix, with rows and columns exchanged.
+  // Adds the transpose of parameter i, a matrix, as a constant and returns its name.
   std::string turned_weight(int i) const;
   double batch_norm_factor() const;
 
+  // The next three functions add a constant and return its name.
   std::string Floats(const Shape& shape, std::vector<float> values) const;
   std::string Scalar(double value) const { return Floats({}, {static_cast<float>(value)}); }
   std::string Integers(std::vector<int64_t> values) const;
 
+  // Adds a node with one output and returns the name of that output.
   std::string Add(const std::string& op, const std::vector<std::string>& inputs,
                   const OnnxAttributes& attributes = {}) const {
     return graph_->Add(index_, op, inputs, attributes, 1)[0];
@@ -66,22 +71,25 @@ class OnnxLayer {
                                       const OnnxAttributes& attributes, int outputs) const {
     return graph_->Add(index_, op, inputs, attributes, outputs);
   }
-  // See OnnxGraph::MakeBody.
+  // See OnnxGraph::MakeBody().
   onnx::GraphProto Body(
       int inputs,
       const std::function<std::vector<std::string>(const std::vector<std::string>&)>& fill) const {
     return graph_->MakeBody(index_, inputs, fill);
   }
-  // The elements in the same order under another shape; the value itself where that is no change.
+  // Returns `value` reshaped from `from` to `to`, or `value` itself if the shapes are equal.
   std::string Reshape(const std::string& value, const Shape& from, const Shape& to) const;
-  // `values`, which has the extents of axes from `axis` on, against all axes of `whole`.
+  // Returns `value`, whose axes correspond to the axes [axis, axis + rank) of `whole`, with extents
+  // of 1 appended so that it broadcasts against `whole`.
   std::string Widen(const std::string& value, int axis, int rank, const Shape& whole) const;
 
+  // Makes `value` the value of top i.
   void SetTop(const std::string& value, int i = 0) const {
     graph_->Tie(node().tops[static_cast<size_t>(i)], value);
   }
+  // Makes top i an input of the graph.
   void SetInput(int i) const { graph_->AddInput(node().tops[static_cast<size_t>(i)]); }
-  // See OnnxGraph::Absorb. When it says true, the top is the bottom's value.
+  // See OnnxGraph::Absorb(). If it returns true, the top has been tied to the bottom's value.
   bool Absorb(const std::vector<double>& factor, const std::vector<double>& shift,
               bool into_products) const;
 
@@ -96,18 +104,20 @@ class OnnxLayer {
 
 enum class OnnxRole {
   kComputes,
-  kEnds,     // left out: it judges its bottoms, which are what the net computes
-  kSilence,  // left out: nobody wants its bottoms
+  kEnds,     // left out: a loss or a score; its bottoms become outputs of the model
+  kSilence,  // left out: its bottoms are not outputs either
 };
 
 struct OnnxMapping {
-  std::string words;                              // what it becomes, for docs/export.md
-  void (*add)(const OnnxLayer& layer) = nullptr;  // kComputes; throws UserError where it cannot
+  std::string words;  // the ONNX operators it becomes, for docs/export.md
+  void (*add)(const OnnxLayer& layer) =
+      nullptr;  // set for kComputes; throws UserError if the layer has no equivalent
   OnnxRole role = OnnxRole::kComputes;
 };
 using OnnxMappings = Registry<OnnxMapping>;
 
-// The whole net. Throws all layers that have no form in ONNX at once.
+// Converts the whole net. `batch` is as in OnnxGraph::Finish(). Throws one error that lists all
+// layers without an ONNX equivalent.
 OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights,
                      const std::vector<bool>& batch, const OnnxOptions& options);
 

@@ -1,5 +1,6 @@
-// Pooling. ONNX's ceil_mode is not used: runtimes disagree about its last window. What that window
-// reaches beyond the input is padded instead, so that rounding down gives Caffe's windows.
+// The layer Pooling. ONNX's ceil_mode is not used, because runtimes disagree about its last window.
+// Instead, the input is padded by the part of the last window that exceeds it, so that rounding
+// down gives Caffe's windows.
 #include "layers/pooling/pooling_form.h"
 #include "tools/onnx/onnx_layer.h"
 
@@ -10,7 +11,7 @@ struct Padding {
   int64_t h = 0, w = 0;
 };
 
-// How far the last windows reach beyond the input and `padding` behind it.
+// Returns how far the last windows extend beyond the input and its `padding`.
 Padding Beyond(const PoolingGeometry& g, const Padding& padding) {
   return {std::max<int64_t>(0, g.h.overhang() - padding.h),
           std::max<int64_t>(0, g.w.overhang() - padding.w)};
@@ -52,8 +53,8 @@ void AddPooling(const OnnxLayer& layer) {
     layer.SetTop(AddWindows(layer, g, layer.in(), pad, Beyond(g, {}), false));
     return;
   }
-  // A mean counts the file's padding, but nothing beyond it. Only padding of its own node can be
-  // counted apart.
+  // A mean counts the padding from the file but nothing beyond it. ONNX counts either all padding
+  // of a node or none, so the file's padding may need a Pad node.
   const Padding beyond = Beyond(g, pad);
   const bool even = beyond.h == 0 && beyond.w == 0;
   layer.SetTop(even ? AddWindows(layer, g, layer.in(), pad, pad, true)

@@ -29,8 +29,8 @@ void AddConvolution(const OnnxLayer& layer) {
   }
 }
 
-// Rows of any number of axes before `axis`: a product that broadcasts, with the weights turned here
-// where need be.
+// Adds a product over the axes from `axis` on. MatMul broadcasts over the axes before; unlike Gemm,
+// it cannot transpose the weights, so they are transposed here.
 void AddMatMul(const OnnxLayer& layer, int axis) {
   const InnerProductParameter& p = layer.spec().param.inner_product_param();
   Shape rows(

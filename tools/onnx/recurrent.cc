@@ -1,12 +1,14 @@
-// LSTM and RNN: what does not wait for the step before is one product over all steps; the rest is
-// the body of a Scan. ONNX's own LSTM and RNN know no cont, which begins a sequence anywhere.
+// LSTM and RNN. The part that does not depend on the previous step is one product over all steps;
+// the rest is the body of a Scan. ONNX's own LSTM and RNN have no input like cont, with which a
+// sequence can begin at any step.
 #include "layers/recurrent/recurrent_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
 namespace {
 
-// T x N x gates: the parts of x, of the static input and of the bias.
+// Returns the sum of the products of x and the static input with their weights, and of the bias;
+// shape T x N x gates.
 std::string InputPart(const OnnxLayer& layer, const RecurrentForm& form) {
   const Shape rows{form.steps, form.streams, form.inputs};
   const std::string x = layer.Reshape(layer.in(), layer.bottom(), rows);
@@ -18,15 +20,15 @@ std::string InputPart(const OnnxLayer& layer, const RecurrentForm& form) {
   return layer.Add("Add", {part, layer.Add("MatMul", {fixed, layer.turned_weight(2)})});
 }
 
-// (x's part, the state h, each continued) of one step.
+// Returns x's part plus the product of the state h, already multiplied by cont, with its weights.
 std::string Gates(const OnnxLayer& layer, const RecurrentForm& form, const std::string& h,
                   const std::string& x) {
   const int weights = static_cast<int>(form.hidden_weights());
   return layer.Add("Gemm", {h, layer.weight(weights), x}, {{"transB", int64_t{1}}});
 }
 
-// The body's inputs are h, c, the step's part of x and its cont; its outputs h, c and the top's
-// row.
+// Adds the body of an LSTM. Its inputs are h, c, the step's part of x, and the step's cont; its
+// outputs are h, c, and the step's row of the top.
 std::vector<std::string> LstmStep(const OnnxLayer& layer, const RecurrentForm& form,
                                   const std::vector<std::string>& in) {
   const std::string h = layer.Add("Mul", {in[0], in[3]}), c = layer.Add("Mul", {in[1], in[3]});
@@ -41,7 +43,7 @@ std::vector<std::string> LstmStep(const OnnxLayer& layer, const RecurrentForm& f
   return {hidden, cell, layer.Add("Identity", {hidden})};
 }
 
-// Likewise, without c.
+// Adds the body of an RNN, which is like that of an LSTM without c.
 std::vector<std::string> RnnStep(const OnnxLayer& layer, const RecurrentForm& form,
                                  const std::vector<std::string>& in) {
   const std::string h = layer.Add("Mul", {in[0], in[2]});

@@ -1,4 +1,4 @@
-// Softmax, Reduction and ArgMax.
+// The layers Softmax, Reduction and ArgMax.
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
@@ -16,7 +16,7 @@ void AddReduction(const OnnxLayer& layer) {
     axes.push_back(axis);
   }
   const OnnxAttributes attributes = {{"axes", axes}, {"keepdims", int64_t{0}}};
-  // ReduceSum alone has its axes as an input.
+  // In opset 13, ReduceSum takes its axes as an input; the others take them as an attribute.
   std::string value =
       p.operation() == ReductionParameter::SUM
           ? layer.Add("ReduceSum", {layer.in(), layer.Integers(axes)}, {attributes[1]})
@@ -29,8 +29,8 @@ void AddReduction(const OnnxLayer& layer) {
   layer.SetTop(value);
 }
 
-// The largest of an axis, which keeps its place: values, and indices as floats. Of equal elements
-// the last one is first, except among several, where ONNX wants it the other way round.
+// The top_k largest values along an axis, which is kept, and their indices as floats. Among equal
+// elements, ArgMax takes the last one, as Caffe does; TopK takes the first one.
 struct Largest {
   std::string values, indices;
 };
@@ -60,7 +60,7 @@ void AddArgMax(const OnnxLayer& layer) {
     layer.SetTop(p.out_max_val() ? found.values : found.indices);
     return;
   }
-  // Whole samples; indices first, then values.
+  // Without an axis, the maximum is over whole samples; the top has the indices, then the values.
   const Shape rows{layer.bottom()[0], layer.bottom().count(1)};
   const Largest found = AddLargest(layer, layer.Reshape(layer.in(), layer.bottom(), rows), 1);
   const int64_t count = p.top_k();

@@ -2,7 +2,8 @@
 
 namespace doppio {
 
-// An empty entry of sys.path is the working folder, whose numpy.py would be a stranger.
+// An empty entry of sys.path means the working folder. Removing it avoids importing an unrelated
+// numpy.py from there.
 const char* const kFindRuntime = R"py(
 import sys
 sys.path = [p for p in sys.path if p]

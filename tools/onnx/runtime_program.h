@@ -1,21 +1,22 @@
-// Python programs that `export` starts.
+// Python programs that `export` runs to verify a model.
 #ifndef DOPPIO_TOOLS_ONNX_RUNTIME_PROGRAM_H_
 #define DOPPIO_TOOLS_ONNX_RUNTIME_PROGRAM_H_
 
 namespace doppio {
 
-// Ends with 0 where NumPy and ONNX Runtime or OpenCV are installed.
+// Exits with 0 if NumPy and either ONNX Runtime or OpenCV are installed, else with 1.
 extern const char* const kFindRuntime;
 
-constexpr int kRuntimeMinutes = 10;  // then it is ended by a signal
+constexpr int kRuntimeMinutes = 10;  // after this time, SIGALRM ends the program
 
-// With the arguments FOLDER MODEL MINUTES: gives MODEL the arrays of FOLDER/inputs.npz, compares
+// Takes the arguments FOLDER MODEL MINUTES. Runs MODEL on the arrays of FOLDER/inputs.npz, compares
 // its outputs with those of FOLDER/outputs.npz, and writes FOLDER/result.json:
-//   {"runtime": "ONNX Runtime 1.17", "outputs": [{"name", "difference", "largest", "at", "ours",
-//   "theirs"}]}
-// where "largest" is the largest finite magnitude of ours and all numbers are strings, so that they
-// may be inf and nan; or, where the model cannot be run, {"runtime", "refused": why, "judges":
-// whether that speaks against the model}.
+//   {"runtime": "ONNX Runtime 1.17", "judges": true, "outputs": [{"name", "difference", "largest",
+//    "at", "ours", "theirs"}]}
+// "largest" is the largest finite magnitude of our output. All numbers but the indices "at" are
+// strings, so that they can be inf or nan. "judges" is true for ONNX Runtime, whose refusal means
+// that the model is invalid. If the model cannot be run, "refused" has the reason instead of
+// "outputs".
 extern const char* const kRunModel;
 
 }  // namespace doppio

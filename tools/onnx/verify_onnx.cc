@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-// What went into the net and came out.
+// Writes the inputs and outputs of a run.
 void WriteRun(const NetRun& run, const std::string& folder) {
   WriteNpz(folder + "/inputs.npz", run.inputs);
   WriteNpz(folder + "/outputs.npz", run.outputs);
@@ -29,7 +29,7 @@ double NumberIn(const nlohmann::json& output, const char* name) {
   return std::stod(output.at(name).get<std::string>());
 }
 
-// What the program has found.
+// Turns the program's result into messages, or throws if the model differs from the net.
 OnnxVerification Judge(const nlohmann::json& result, const Graph& graph, const OnnxContent& content,
                        double tolerance) {
   const std::string runtime = result.value("runtime", "Python");

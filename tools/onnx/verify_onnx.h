@@ -1,6 +1,5 @@
-// Whether another program computes what the net computes: an ONNX model and the net get the same
-// random input, and their outputs are compared. The other program is ONNX Runtime or OpenCV, run by
-// a Python that has one of them.
+// Verifies an ONNX model: runs the net and the model on the same random input and compares their
+// outputs. ONNX Runtime or OpenCV runs the model, in a Python interpreter that has one of them.
 #ifndef DOPPIO_TOOLS_ONNX_VERIFY_ONNX_H_
 #define DOPPIO_TOOLS_ONNX_VERIFY_ONNX_H_
 
@@ -13,24 +12,26 @@
 namespace doppio {
 
 struct VerifyOptions {
-  std::string python;  // the program
+  std::string python;  // path or name of the interpreter
   double tolerance =
-      1e-4;  // of a difference, or of its part of the output's largest value where that is over 1
-  std::string folder;  // an existing one, for inputs, outputs and the result
+      // Largest accepted difference; for outputs with values over 1, relative to the largest value.
+      1e-4;
+  std::string folder;  // existing folder for the inputs, the outputs and the result
 };
 
 struct OnnxVerification {
-  std::string not_done;            // why nothing was compared; "" = all outputs were
-  std::vector<std::string> lines;  // for people: one for each output
+  std::string not_done;            // why nothing was compared; "" = all outputs agree
+  std::vector<std::string> lines;  // one message per output
 };
 
-// "" where `python` has a program that runs models; else what is missing.
+// Returns "" if the interpreter `python` has ONNX Runtime or OpenCV; else a message that says what
+// is missing.
 std::string MissingRuntime(const std::string& python);
 
-// Of the file `model`, which holds `content`. `graph` is the net it was made of, perhaps with
-// another batch than then; its parameters are in `params`, plain floats on the host. Throws Error
-// with ExitCode::kDifference where an output differs by more than the tolerance, or where ONNX
-// Runtime does not take the model.
+// Verifies the file `model`, which holds `content`. `graph` is the net it was made from, possibly
+// with another batch size; `params` holds its parameters as plain floats on the host. Throws Error
+// with ExitCode::kDifference if an output differs by more than the tolerance, or if ONNX Runtime
+// rejects the model.
 OnnxVerification VerifyOnnx(const Graph& graph, ParamStore* params, const OnnxContent& content,
                             const std::string& model, const VerifyOptions& options);
 

@@ -10,20 +10,21 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kIrVersion = 8, kOpset = 13;
-constexpr int64_t kMostInside = int64_t{2000} << 20;  // leaves room for the graph below 2 GiB
-constexpr int64_t kLeastOutside = 1024;               // what is smaller stays in the model
+constexpr int64_t kMostInside = int64_t{2000}
+                                << 20;   // bytes; leaves room for the graph below 2 GiB
+constexpr int64_t kLeastOutside = 1024;  // bytes; smaller constants stay in the model
 
 int64_t FloatBytes(const OnnxConstant& constant) {
   return constant.is_integers ? 0 : constant.shape.count() * static_cast<int64_t>(sizeof(float));
 }
 
-// What a field of this many bytes takes with its number and length.
+// Returns the size of a field with `bytes` bytes of content, including its tag and length.
 int64_t FieldBytes(int64_t bytes) {
   using Coded = google::protobuf::io::CodedOutputStream;
   return 1 + static_cast<int64_t>(Coded::VarintSize64(static_cast<uint64_t>(bytes))) + bytes;
 }
 
-// All of the tensor but floats.
+// Returns the tensor without its floats.
 onnx::TensorProto Head(const OnnxConstant& constant) {
   onnx::TensorProto tensor;
   tensor.set_name(constant.name);
@@ -37,8 +38,8 @@ onnx::TensorProto Head(const OnnxConstant& constant) {
 
 struct PlacedConstant {
   const OnnxConstant* constant = nullptr;
-  std::string head;    // as bytes
-  int64_t floats = 0;  // bytes behind the head, with their field
+  std::string head;    // the serialized tensor without its floats
+  int64_t floats = 0;  // size of the field of floats that follows the head
   int64_t bytes() const { return static_cast<int64_t>(head.size()) + floats; }
 };
 
@@ -61,7 +62,7 @@ PlacedConstant Inside(const OnnxConstant& constant) {
   return {&constant, Head(constant).SerializeAsString(), bytes > 0 ? FieldBytes(bytes) : 0};
 }
 
-// The model without its graph.
+// Returns the serialized model without its graph.
 std::string Frame(const std::map<std::string, std::string>& notes) {
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
@@ -77,7 +78,8 @@ std::string Frame(const std::map<std::string, std::string>& notes) {
   return model.SerializeAsString();
 }
 
-// A message is its fields in any order: the graph without constants, then these.
+// Fields of a message may come in any order, so the serialized graph without constants is followed
+// by the constants. They never have to be in memory as one message.
 void WriteModel(const std::string& path, const onnx::GraphProto& graph,
                 const std::vector<PlacedConstant>& constants,
                 const std::map<std::string, std::string>& notes) {

@@ -1,4 +1,4 @@
-// Files of ONNX models: IR version 8, opset 13, which runtimes since 2021 read.
+// Writes ONNX models with IR version 8 and opset 13, which runtimes since 2021 read.
 #ifndef DOPPIO_TOOLS_ONNX_WRITE_ONNX_H_
 #define DOPPIO_TOOLS_ONNX_WRITE_ONNX_H_
 
@@ -9,9 +9,9 @@
 
 namespace doppio {
 
-// Atomically. `notes` become metadata. A protobuf file holds less than 2 GiB, so larger constants
-// lie in PATH.data beside it, which is written first; `external` puts them there at any size. Says
-// whether there is such a file.
+// Writes `content` to `path` atomically; `notes` become metadata. If the constants exceed
+// protobuf's limit of 2 GiB, or if `external` is set, writes the large ones to PATH.data beside the
+// model, before the model. Returns true if it has written PATH.data.
 bool WriteOnnx(const std::string& path, const OnnxContent& content,
                const std::map<std::string, std::string>& notes, bool external);
 
