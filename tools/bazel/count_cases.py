@@ -19,7 +19,7 @@ Count = collections.namedtuple("Count", "passed failed skipped")
 
 
 class Run:
-    """What one `bazel test` said of itself."""
+    """The results of one `bazel test` run."""
 
     def __init__(self, path):
         self.reports = {}  # label: path of its test.xml
@@ -69,7 +69,7 @@ def count_report(label, path, failures):
 
 
 def count_run(path):
-    """Returns the Count of a run and the names of what failed."""
+    """Returns the Count of a run and the names of the failed cases."""
     run = Run(path)
     failures = ["%s did not build" % label for label in sorted(run.unbuilt)]
     total = Count(0, len(failures), 0)

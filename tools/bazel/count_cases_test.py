@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests count_cases.py on events and reports as Bazel and GoogleTest write them."""
+"""Tests count_cases.py on events and reports in the formats of Bazel and GoogleTest."""
 
 import json
 import os

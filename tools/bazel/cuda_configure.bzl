@@ -6,7 +6,7 @@ in place of CUDA's runtime and needs of the toolkit only the headers; DOPPIO_CUD
 DOPPIO_CUDA_ARCHS=all the release's. Without it the build is for this machine's GPUs.
 """
 
-# Ampere, Hopper, Blackwell.
+# Compute capabilities of a release: Ampere, Hopper, Blackwell.
 _RELEASE_ARCHS = ["80", "90", "100"]
 
 def _archs_of_this_machine(ctx):
@@ -52,7 +52,7 @@ def _shared_runtime(ctx, lib):
         fail("%s has no libcudart.so.*, which --config=portable links" % lib)
     return by_length[0][1]
 
-# In place of the runtime: see tests/double.
+# The BUILD file that links tests/double in place of CUDA's runtime.
 _DOUBLE = """package(default_visibility = ["//visibility:public"])
 exports_files(["version.txt"])
 cc_library(
@@ -71,10 +71,10 @@ cc_library(name = "headers")
 cc_library(name = "cudart")
 """
 
-# thrust, cub and libcu++ are left out of `headers`: only nvcc reads them, and it finds
-# its own. cuBLAS, cuDNN and NCCL are opened at run time, so only their headers are here. CUDA's runtime is linked: statically,
-# but as a shared library with --config=portable, because the libraries of a bundle must share one runtime, and the static
-# one hides its symbols.
+# The BUILD file for a toolkit. `headers` leaves out thrust, cub and libcu++: only nvcc reads them, and it finds its own
+# copies. cuBLAS, cuDNN and NCCL are opened at run time, so the build needs only their headers. CUDA's runtime is linked
+# statically, but as a shared library with --config=portable: the libraries of a bundle must share one runtime, and the
+# static one hides its symbols.
 _FOUND = """package(default_visibility = ["//visibility:public"])
 exports_files(["version.txt"])
 cc_library(
@@ -98,7 +98,7 @@ def _impl(ctx):
         archs = _archs(ctx, nvcc)
         ctx.symlink(root + "/include", "include")
 
-        # An input of every nvcc run, so that a new toolkit compiles anew.
+        # Every nvcc run has this file as an input, so that a new toolkit recompiles everything.
         ctx.file("version.txt", nvcc + "\n" + ctx.execute([nvcc, "--version"]).stdout)
         lib = root + "/lib64"
         double = ctx.os.environ.get("DOPPIO_CUDA") == "double"

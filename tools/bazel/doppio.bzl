@@ -4,7 +4,8 @@ load("@local_config_cuda//:defs.bzl", "HAVE_CUDA")
 load("//tools/bazel:cuda.bzl", "cuda_library")
 load("//tools/bazel:unity.bzl", "together")
 
-# A folder uses lower floors. Folders of one floor use each other only on floors 1 and 2.
+# Floor of each folder. A folder may use lower floors; folders on one floor may use each other only
+# on floors 1 and 2.
 _FLOORS = {
     "proto": 1,
     "core/base": 1,
@@ -79,7 +80,7 @@ def doppio_library(
     if native.package_name().split("/")[-1] == name:
         doppio_sources()
     if HAVE_CUDA and cuda_srcs:
-        # nvcc gets all headers and dependencies of the library, never the library.
+        # nvcc gets all headers and dependencies of the library, but not the library itself.
         kernels = [f for f in cuda_srcs if f.endswith(".cu")]
         headers = hdrs + [f for f in srcs if f.endswith(".h")]
         native.cc_library(name = name + "_headers", hdrs = headers, deps = deps)
@@ -180,7 +181,7 @@ def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "
         srcs = ["//tools/bazel:mpi_test.sh"],
         args = [launcher, str(ranks), "$(rootpath :%s)" % program],
         data = data + [program],
-        # Ranks poll: beside other work they, and it, take twenty times as long.
+        # Ranks poll, so they and any test beside them would take twenty times as long.
         tags = ["exclusive"],
         **kwargs
     )

@@ -5,7 +5,7 @@ It defines doppio::FUNCTION of tools/cli/embedded_files.h. A file's name is what
 """
 import sys
 
-# A string literal that a compiler must take may have 65536 characters.
+# C++ compilers must accept string literals of up to 65536 characters; longer files are split.
 PIECE = 30000
 
 

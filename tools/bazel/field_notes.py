@@ -14,7 +14,7 @@ FIELD = re.compile(r"\s*(?:optional|repeated|required)\s+[\w.]+\s+(\w+)\s*=\s*\d
 
 
 def notes(lines):
-    """Yields ("Message", note) and ("Message.field", note)."""
+    """Yields ("Message", note) for each message and ("Message.field", note) for each field."""
     scopes, above = [], []
     for line in lines:
         comment = re.match(r"\s*//\s?(.*)$", line)

@@ -8,7 +8,7 @@ if ! command -v "$launcher" >/dev/null; then
     echo '<testsuites><testsuite name="mpi"><testcase name="ranks"><skipped/></testcase></testsuite></testsuites>' >"$XML_OUTPUT_FILE"
   exit 0
 fi
-# All ranks would create and remove this same file.
+# Otherwise all ranks would create and remove this same file.
 unset TEST_PREMATURE_EXIT_FILE
 # shellcheck disable=SC2016  # each rank expands it
 exec "$launcher" -n "$ranks" sh -c '

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests progress.py with programs that print what Bazel prints."""
+"""Tests progress.py with programs that print Bazel's messages."""
 import importlib.util
 import io
 import os

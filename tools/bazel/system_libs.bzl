@@ -60,7 +60,7 @@ _LIBRARIES = {
         ],
         pkg_config = "openblas",
     ),
-    # core and imgproc only: imgcodecs drags GDAL and 130 more libraries in.
+    # Only core and imgproc: imgcodecs would pull in GDAL and 130 more libraries.
     "opencv": _library(
         "opencv2/core.hpp",
         ["-lopencv_imgproc", "-lopencv_core"],
@@ -81,7 +81,7 @@ _LIBRARIES = {
 _PYTHON = "/usr/bin/python3"
 _PYTHON_SAYS = "import numpy, sysconfig; print(sysconfig.get_path('include')); print(sysconfig.get_config_var('LDVERSION'))"
 
-# Headers here are found without a flag.
+# Folders in which compilers find headers without a flag.
 _SEARCHED = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/local/include"]
 
 # OpenBLAS would make up most of a static program, for one function. So all portable programs share it as a library.
@@ -193,8 +193,7 @@ def _libs_impl(ctx):
         have.append(name)
         globbed = ""
         if folder not in _SEARCHED:
-            # Seen through a link inside this repository, the headers pass Bazel's
-            # check that inputs lie below the execution root.
+            # Bazel requires inputs below the execution root. A link inside this repository satisfies its check.
             ctx.symlink(folder, "include/" + name)
             attrs["includes"] = ["include/" + name]
             patterns = ["include/%s/**/*.%s" % (name, suffix) for suffix in ["h", "hpp"]]

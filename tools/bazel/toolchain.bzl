@@ -15,7 +15,7 @@ _AS_FOR_AVX512 = ["-std=c++17", "-O3", "-march=x86-64-v3", "-mmove-max=256", "-m
 
 _REMEDIES = [
     [],
-    # No block is copied as one integer of more than 128 bits.
+    # Prevents copies of a block as one integer of more than 128 bits.
     ["-mmove-max=128", "-mstore-max=128"],
     ["-mmove-max=128", "-mstore-max=128", "-fno-tree-slp-vectorize"],
 ]

@@ -110,8 +110,8 @@ enum class OnnxRole {
 
 struct OnnxMapping {
   std::string words;  // the ONNX operators it becomes, for docs/export.md
-  void (*add)(const OnnxLayer& layer) =
-      nullptr;  // set for kComputes; throws UserError if the layer has no equivalent
+  // Adds the layer to the graph; set for kComputes. Throws UserError if ONNX has no equivalent.
+  void (*add)(const OnnxLayer& layer) = nullptr;
   OnnxRole role = OnnxRole::kComputes;
 };
 using OnnxMappings = Registry<OnnxMapping>;

@@ -28,7 +28,7 @@ def tar_members(data):
 
 
 def members(path):
-    """{name: (facts, digest)} of an archive, in its order; None for other files."""
+    """Returns {name: (facts, digest)} of an archive, in its order; None for other files."""
     if path.endswith(".tar.gz"):
         entries = tar_members(gzip.decompress(read(path)))
     elif path.endswith(".whl"):
@@ -64,7 +64,7 @@ def differences(one, other):
 
 
 def compare(one, other):
-    """Prints a line for each file; returns how many differ."""
+    """Prints a line for each file. Returns the number of files that differ."""
     names = sorted(set(os.listdir(one)) | set(os.listdir(other)))
     differ = 0
     for name in names:

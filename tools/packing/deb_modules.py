@@ -37,7 +37,7 @@ def unpack(wheel, place):
 
 
 def link_to_program(place, root):
-    """Replaces libraries that the program also has by links to the program's."""
+    """Replaces libraries that the program also has with links to the program's copies."""
     by_size = {}
     for folder, _, files in os.walk(os.path.join(root, "usr/lib/doppio")):
         for name in files:

@@ -1,5 +1,6 @@
-// Debian's static libraries are compiled for executables, where the linker can place `stderr` and
-// `stdout`; in a shared library it cannot. So BUILD links these names to variables of libdoppio.so.
+// Debian's static libraries are compiled for executables, in which the linker can place `stderr`
+// and `stdout`. It cannot do so in a shared library, so BUILD links these names to variables of
+// libdoppio.so.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -11,7 +12,7 @@ FILE* doppio_stdout = nullptr;
 
 namespace {
 
-// Runs before all other initialisers of the library.
+// Sets the variables to the process's streams. Runs before all other initialisers of the library.
 __attribute__((constructor(101))) void TakeThoseOfTheProcess() {
   doppio_stderr = *static_cast<FILE**>(dlsym(RTLD_DEFAULT, "stderr"));
   doppio_stdout = *static_cast<FILE**>(dlsym(RTLD_DEFAULT, "stdout"));
