@@ -23,7 +23,7 @@ auto OnEveryRank(int size, const F& f) {
   return results;
 }
 
-// The same text on all ranks, which have these facts.
+// Compares ranks that have these facts. Returns the message, which must be the same on all ranks.
 std::string Compare(const std::vector<Facts>& facts) {
   const auto texts = OnEveryRank(static_cast<int>(facts.size()), [&](Communicator* control) {
     const size_t rank = static_cast<size_t>(control->rank());

@@ -1,5 +1,5 @@
-// Against the formulas, worked out by hand: n = 12 MB over 1 us and 1 GB/s inside, 10 us and 0.5
-// GB/s across.
+// Compares with the formulas, evaluated by hand: n = 12 MB, 1 us and 1 GB/s inside a node, 10 us
+// and 0.5 GB/s across nodes.
 #include "parallel/reduce/all_reduce_cost.h"
 
 #include <gtest/gtest.h>
@@ -32,16 +32,16 @@ TEST(AllReduceCost, OfARingInsideANode) {
 
 TEST(AllReduceCost, OfARingOverNodesWaitsForItsSlowestLink) {
   ExpectCost(CostOfAllReduce(Nodes(Topology::kRing, 4), 8, kBytes), 14 * 0.01, 0, 2 * 7.0 / 8 * 24);
-  // A slow bus in fast nodes' way.
+  // The bus inside the nodes is slower than the network.
   ExpectCost(CostOfAllReduce({Topology::kRing, {20, 0.25}, {10, 0.5}, 4}, 8, kBytes), 14 * 0.02,
              2 * 7.0 / 8 * 48, 0);
-  // With one rank a node there is no bus in the ring.
+  // With one rank per node, the ring does not use the bus.
   ExpectCost(CostOfAllReduce({Topology::kRing, {20, 0.25}, {10, 0.5}, 1}, 8, kBytes), 14 * 0.01, 0,
              2 * 7.0 / 8 * 24);
 }
 
 TEST(AllReduceCost, OfATree) {
-  // Two levels inside, one across.
+  // Two levels of the tree are inside nodes, one is across nodes.
   ExpectCost(CostOfAllReduce(Nodes(Topology::kTree, 4), 8, kBytes), 4 * 0.001 + 2 * 0.01, 4 * 12,
              2 * 24);
   // Three ranks need as many levels as four.
@@ -49,22 +49,23 @@ TEST(AllReduceCost, OfATree) {
 }
 
 TEST(AllReduceCost, OfAHierarchy) {
-  // Chains of 4 in both directions; two leaders halve and double once.
+  // Chains of 4 ranks in both directions; the two leaders halve and double once.
   ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 4), 8, kBytes), 6 * 0.001 + 2 * 0.01,
              24, 2 * 0.5 * 24);
-  // Eight leaders with a rank each.
+  // Eight nodes with one rank each, so all ranks are leaders.
   ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 1), 8, kBytes), 6 * 0.01, 0,
              2 * 7.0 / 8 * 24);
 }
 
 TEST(AllReduceCost, OfAHierarchyPaysForLeadersBeyondAPowerOfTwo) {
-  // Six leaders: two of them hand theirs to others first and get the sum last; four halve and
-  // double.
+  // Six leaders: two of them first send their data to others and receive the sum last; the
+  // remaining four halve and double.
   ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 1), 6, kBytes), (4 + 2) * 0.01, 0,
              (2 * 0.75 + 2) * 24);
 }
 
-// 100 ms a GB inside, 1000 across: of 12 MB each way 1.2 and 12 ms.
+// Exchanges delay computing by 100 ms per GB inside a node and 1000 ms per GB across nodes: 1.2 ms
+// and 12 ms for 12 MB in each direction.
 TEST(AllReduceCost, HoldsComputingUp) {
   Cluster nodes = Nodes(Topology::kRing, 4);
   nodes.inside.held_up_ms_per_gbyte = 100;

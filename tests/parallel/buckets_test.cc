@@ -8,7 +8,7 @@ namespace {
 using Ends = std::vector<size_t>;
 
 TEST(Buckets, AreFullWhenTheySpanTheLeastSize) {
-  // 40 + 60 = 100 is enough; then 99 is not, with 1 it is; the rest is small.
+  // 40 + 60 = 100 completes a bucket; 99 does not, but 99 + 1 does; the rest is a small bucket.
   EXPECT_EQ(CutBuckets({{0, 40}, {40, 100}, {100, 199}, {199, 200}, {200, 210}}, 100),
             (Ends{2, 4, 5}));
 }

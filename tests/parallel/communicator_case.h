@@ -1,5 +1,5 @@
-// What every communicator promises, whatever carries its data: run by every rank with its own end,
-// on memory of the device it is for (null: the host's).
+// Checks the contract of every communicator. Each rank calls it with its own communicator and the
+// device whose memory that sums (null: host memory).
 #ifndef DOPPIO_TESTS_PARALLEL_COMMUNICATOR_CASE_H_
 #define DOPPIO_TESTS_PARALLEL_COMMUNICATOR_CASE_H_
 
@@ -14,12 +14,12 @@
 
 namespace doppio {
 
-// Element i of a rank's data: small integers, so that sums are exact in every type.
+// Returns element i of a rank's data: small integers, so that sums are exact in every type.
 inline double NumberOf(int rank, int64_t i) {
   return static_cast<double>((i * 7 + rank * 3) % 11 - 5);
 }
 
-// f(memory) on a copy of `data` where the communicator works.
+// Calls f(memory) on a copy of `data` in the device's memory, and copies the result back.
 template <class T, class F>
 void OnDevice(Device* device, std::vector<T>* data, const F& f) {
   const int64_t bytes = static_cast<int64_t>(data->size() * sizeof(T));
@@ -47,7 +47,7 @@ void ExpectSums(Communicator* end, Device* device, DType dtype, int64_t count) {
   }
 }
 
-// Fewer elements than ranks, none at all, and more than any block.
+// Tests counts of no elements, of fewer elements than ranks, and of more than any block.
 inline void ExpectCommunicates(Communicator* end, Device* device = nullptr) {
   for (int64_t count : {0, 1, 2, 3, 5, 1000, 100003}) {
     ExpectSums<float>(end, device, DType::kFloat32, count);

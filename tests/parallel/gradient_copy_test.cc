@@ -9,7 +9,8 @@
 namespace doppio {
 namespace {
 
-// Three times 24576 is more than float16 has; it, its third and its triple are exact in bfloat16.
+// 3 * 24576 exceeds float16's range. The number, a third of it and three times it are exact in
+// bfloat16.
 TEST(GradientCopy, HoldsSumsThatItsTypeDoesNot) {
   for (const DType type : {DType::kBFloat16, DType::kFloat16}) {
     SCOPED_TRACE(Name(type));

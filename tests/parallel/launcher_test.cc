@@ -48,12 +48,13 @@ TEST(Launcher, IsKnownByItsVariables) {
   EXPECT_FALSE(torch.mpi);
 }
 
-// A job script runs one process by itself: the variables of the job are not those of a step.
+// A job script itself runs as one process: the variables of the job are not those of a step.
 TEST(Launcher, OfASlurmJobIsAskedByStep) {
   EXPECT_EQ(Find({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}).size, 1);
 }
 
-// srun --mpi=pmi2: without this every rank of a machine takes its first GPU.
+// srun --mpi=pmi2 sets only some of these variables. Unless it is recognised, all ranks of a
+// machine use the machine's first GPU.
 TEST(Launcher, ThatSetsOnlyHalfOfMpichsVariablesIsSrun) {
   const Launch launch = Find({{"PMI_RANK", "3"},
                               {"PMI_SIZE", "4"},
@@ -64,7 +65,8 @@ TEST(Launcher, ThatSetsOnlyHalfOfMpichsVariablesIsSrun) {
   EXPECT_EQ(launch.rank, 3);
   EXPECT_EQ(launch.local_rank, 1);
   EXPECT_FALSE(launch.local_size_known);
-  // MPICH's own launcher inside a job, on one machine: one of srun's tasks starts all ranks.
+  // MPICH's own launcher inside a job, on one machine: it runs as one task of srun and starts all
+  // ranks.
   const Launch mpiexec = Find({{"PMI_RANK", "3"},
                                {"PMI_SIZE", "4"},
                                {"MPI_LOCALRANKID", "3"},

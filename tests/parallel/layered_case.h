@@ -1,4 +1,4 @@
-// Layers of threads in one process, for tests.
+// Layered communicators of threads in one process, for tests.
 #ifndef DOPPIO_TESTS_PARALLEL_LAYERED_CASE_H_
 #define DOPPIO_TESTS_PARALLEL_LAYERED_CASE_H_
 
@@ -12,7 +12,7 @@
 
 namespace doppio {
 
-// The teams of the nodes, and that of their first ranks.
+// One team of ranks for each node, and one team of the nodes' first ranks.
 class LayeredTeams {
  public:
   explicit LayeredTeams(const std::vector<RankPlace>& places) : places_(places) {
@@ -31,7 +31,7 @@ class LayeredTeams {
     const RankPlace place = places_[static_cast<size_t>(rank)];
     return inside_[static_cast<size_t>(place.node)][static_cast<size_t>(place.inside)].get();
   }
-  // Null but for the first rank of a node.
+  // Returns null unless `rank` is the first rank of its node.
   Communicator* Across(int rank) const {
     const RankPlace place = places_[static_cast<size_t>(rank)];
     return place.inside == 0 ? across_[static_cast<size_t>(place.node)].get() : nullptr;

@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-// f(end) by a thread for each rank.
+// Calls f(end) on one thread per rank.
 template <class F>
 void OnEveryRank(const std::vector<RankPlace>& places, const F& f) {
   LayeredTeams teams(places);
@@ -64,7 +64,8 @@ TEST(Layered, GivesAllRanksTheSameBits) {
     std::vector<float>& own = sums[static_cast<size_t>(end->rank())];
     for (int64_t i = 0; i < kCount; ++i) {
       own[static_cast<size_t>(i)] =
-          1.0f / static_cast<float>(1 + end->rank() + 7 * i);  // rounds otherwise in another order
+          1.0f /
+          static_cast<float>(1 + end->rank() + 7 * i);  // rounds differently in another order
     }
     end->AllReduce(own.data(), kCount, DType::kFloat32);
   });
@@ -93,7 +94,7 @@ TEST(Layered, ThatOneLeavesLetsNobodyWait) {
   }
 }
 
-// A process that is a thread of the test.
+// Plays a process with a thread of the test.
 class PlayedProcess : public World {
  public:
   PlayedProcess(std::unique_ptr<Communicator> control, std::unique_ptr<Communicator> bulk)

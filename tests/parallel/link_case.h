@@ -1,4 +1,4 @@
-// Ranks on GPUs that a kind of DeviceLinks joins.
+// Ranks on GPUs that are joined by one of DeviceLinks.
 #ifndef DOPPIO_TESTS_PARALLEL_LINK_CASE_H_
 #define DOPPIO_TESTS_PARALLEL_LINK_CASE_H_
 
@@ -13,7 +13,7 @@ namespace doppio {
 
 using Connect = std::function<std::unique_ptr<Communicator>(Device*, const LinkPlace&)>;
 
-// Calls body(world, device) on `size` ranks, which are all on TestGpu(); it must not be null.
+// Calls body(world, device) on `size` ranks. All of them use TestGpu(), which must not be null.
 template <class F>
 void OnLinkedRanks(int size, const Connect& connect, const F& body) {
   std::vector<std::unique_ptr<Device>> devices;

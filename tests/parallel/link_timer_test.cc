@@ -16,8 +16,8 @@ TEST(LinkTimer, FindsALinkBetweenRanks) {
     RunThreadWorld(2, {}, [&](World& world) {
       const std::unique_ptr<Device> device = MakeCpuDevice();
       EXPECT_EQ(CountHosts(world), 1);
-      // What waits a millisecond at a time is held up by nobody, and says that all its time was
-      // computing.
+      // Work that only sleeps for a millisecond at a time is not delayed by exchanges, and reports
+      // all its time as computing.
       int64_t asked = 0;
       const Link link = MeasureLink(
           world, device.get(), topology, true, 1 << 20, [&](const std::function<bool()>& going) {
@@ -37,7 +37,7 @@ TEST(LinkTimer, FindsALinkBetweenRanks) {
   }
 }
 
-// Computing that comes to nothing loses all its time.
+// Computing that reports no progress has lost all its time to the exchange.
 TEST(LinkTimer, ChargesWhatComputingLoses) {
   RunThreadWorld(2, {}, [&](World& world) {
     const std::unique_ptr<Device> device = MakeCpuDevice();
@@ -47,7 +47,7 @@ TEST(LinkTimer, ChargesWhatComputingLoses) {
                                       std::this_thread::sleep_for(std::chrono::milliseconds(1));
                                     return 0.0;
                                   });
-    // All the time, of which a GB takes 1 / gbytes_per_s seconds at least.
+    // All of the time counts as lost, and a GB takes at least 1 / gbytes_per_s seconds.
     EXPECT_GT(link.held_up_ms_per_gbyte, 0.2e3 / link.gbytes_per_s);
   });
 }

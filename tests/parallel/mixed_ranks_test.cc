@@ -26,7 +26,7 @@ TEST(MixedRanks, AreRefusedByAllRanksWithTheSameMessage) {
                                ": doppio 0.0.9. Install the same build on all machines");
     EXPECT_EQ(e.code(), ExitCode::kUsage);
   }
-  // A rank that fails leaves without it, which mpirun would take for a failure of the test.
+  // A failing rank exits without MPI_Finalize, which mpirun would take for a failure of the test.
   OpenMpi(MpiSearchFor("", [](const char* name) { return std::getenv(name); }))->Finalize();
 }
 

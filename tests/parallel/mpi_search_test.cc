@@ -70,7 +70,7 @@ TEST(MpiSearch, TriesTheMpiOfTheLauncherFirst) {
   EXPECT_EQ(SearchIn({}).files, open_mpi_first);
   EXPECT_EQ(SearchIn({{"OMPI_COMM_WORLD_RANK", "3"}}).files, open_mpi_first);
   EXPECT_EQ(SearchIn({{"SLURM_PROCID", "3"}, {"PMIX_RANK", "3"}}).files, open_mpi_first);
-  // Open MPI's mpirun inside a job whose launcher is MPICH's.
+  // Open MPI's mpirun runs inside a job whose launcher belongs to MPICH.
   EXPECT_EQ(SearchIn({{"OMPI_COMM_WORLD_RANK", "3"}, {"PMI_RANK", "0"}}).files, open_mpi_first);
   EXPECT_EQ(SearchIn({{"PMI_RANK", "3"}}).files,
             (std::vector<std::string>{"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12",

@@ -1,5 +1,5 @@
-// The communicators of MPI processes, and trainings over them. Run by mpirun, every case on every
-// rank.
+// Tests the communicators of MPI processes and trainings over them. mpirun starts the program;
+// every rank runs every case.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,8 +16,8 @@ namespace doppio {
 namespace {
 
 ProcessWorld* g_world = nullptr;
-std::unique_ptr<Device>
-    g_gpu;  // what ranks sum the memory of, through the host; null: the host's own
+// The GPU whose memory the ranks sum through the host; null: the ranks sum host memory.
+std::unique_ptr<Device> g_gpu;
 
 TEST(Mpi, Communicates) {
   ExpectCommunicates(&g_world->control());
@@ -42,19 +42,19 @@ TEST(Mpi, ThreadsOfProcessesCommunicate) {
                    EXPECT_EQ(world.rank() / 2, g_world->rank());
                    ExpectCommunicates(&world.control());
                    if (g_gpu == nullptr)
-                     ExpectCommunicates(&world.bulk());  // GPUs have a process each
+                     ExpectCommunicates(&world.bulk());  // each GPU has a process of its own
                  },
                  {}, {g_world});
 }
 
-// In another order of additions, and with the kernels of GPUs, 20 iterations are too long for the
-// kinks of ReLU and MAX (replicas_nets.h): after 8 iterations weights differed by 3e-7, then one
-// gradient took the other side.
+// Sums in another order and GPU kernels round differently. With the kinks of ReLU and MAX
+// (replicas_nets.h), 20 iterations are too long for that: after 8 iterations weights differed by
+// 3e-7, then one gradient took the other side of a kink.
 std::string Digits(const std::string& loss = "") {
   return g_gpu == nullptr ? LeNet(loss) : LeNet(loss, "TanH", "AVE");
 }
 
-// N ranks are one big batch, to the tolerance of replicas_test.
+// Checks that N ranks are one big batch, to the tolerance of replicas_test.
 void ExpectOneBigBatch(const std::string& net, const std::string& solver) {
   ReplicasCase c(net, solver);
   if (g_gpu != nullptr) c.On(&TestGpu, "host");
@@ -74,7 +74,7 @@ TEST(Mpi, RanksAreOneBigBatchOfAResidualNet) {
   ExpectOneBigBatch(Residual(), SolverText(g_gpu == nullptr ? 20 : 8));
 }
 TEST(Mpi, RanksAreOneBigBatchOfASmoothNetForLonger) {
-  // The double of a GPU takes its time.
+  // Fewer iterations on the double of a GPU, which is slow.
   ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(g_gpu == nullptr ? 100 : 25));
 }
 TEST(Mpi, RanksAreOneBigBatchWithIterSize) {
@@ -100,7 +100,7 @@ TEST(Mpi, RanksAreOneBigBatchInEveryNormalisation) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   doppio::ProcessExchange exchange;
-  // So many ranks play a machine.
+  // Treats this many ranks as one machine.
   if (const char* each = std::getenv("RANKS_PER_MACHINE")) {
     exchange.hierarchical = true;
     exchange.ranks_per_machine = std::atoi(each);

@@ -1,5 +1,5 @@
-// NCCL with one rank, which is all that one GPU has room for: that the library opens, joins, sums,
-// broadcasts, follows the computing and ends.
+// Tests NCCL with one rank, because one GPU has room for no more: the library opens, joins, sums,
+// broadcasts, waits for computing, and closes.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -40,7 +40,7 @@ TEST_F(NcclTest, EndsAfterAFailure) {
   EXPECT_THROW(OnLinkedRanks(1, NcclLink().connect,
                              [](World& world, Device* device) {
                                const Buffer memory(device, 64);
-                               device->Synchronize();  // it is cleared
+                               device->Synchronize();  // waits until the memory is cleared
                                world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
                                world.bulk().Abort("enough");
                                world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);

@@ -1,4 +1,4 @@
-// Copies between GPUs in pairs, and sums of GPUs' memory on the host.
+// Tests copies between pairs of GPUs, and sums of GPU memory on the host.
 #include "parallel/gpu/p2p_cuda.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST_P(Links, Communicate) {
   }
 }
 
-// More than one piece, and a tail.
+// The data is several pieces and a remainder.
 TEST_P(Links, CommunicateMuch) {
   const int64_t count = (int64_t{9} << 20) / 4 + 13;
   OnLinkedRanks(3, GetParam(), [&](World& world, Device* device) {
@@ -56,7 +56,7 @@ TEST_P(Links, LetNobodyWaitWhenOneLeaves) {
   try {
     OnLinkedRanks(4, GetParam(), [&](World& world, Device* device) {
       const Buffer memory(device, 64);
-      device->Synchronize();  // it is cleared
+      device->Synchronize();  // waits until the memory is cleared
       world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
       if (world.rank() == 2) throw FileError("record 7 is damaged");
       for (int call = 0; call < 2; ++call) {
@@ -76,8 +76,8 @@ TEST_P(Links, LetNobodyWaitWhenOneLeaves) {
   EXPECT_EQ(told, 6);
 }
 
-// What the computing thread has asked of the device before Follow is what is summed, however much
-// there is to do.
+// An exchange sums what the computing thread had requested before Follow(), however long that takes
+// the device.
 TEST_P(Links, FollowTheComputing) {
   OnLinkedRanks(2, GetParam(), [](World& world, Device* device) {
     constexpr int64_t kBytes = int64_t{32} << 20;
@@ -98,7 +98,7 @@ TEST_P(Links, FollowTheComputing) {
   });
 }
 
-// ((0 + 1) + (2 + 3)) + 4: the tree of five ranks that are equally close.
+// The tree for five ranks at equal distances is ((0 + 1) + (2 + 3)) + 4.
 TEST(Peers, AddInTheOrderOfPairs) {
   if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   constexpr int64_t kCount = 20000;

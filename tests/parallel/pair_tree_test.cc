@@ -18,7 +18,7 @@ std::string Text(const std::vector<RankPair>& pairs) {
   return text;
 }
 
-// A machine in which some pairs are closer than the rest.
+// Returns the tree for a machine in which the pairs of `close` are closer than the rest.
 using Close = std::map<std::pair<int, int>, Closeness>;
 std::string Tree(int size, const Close& close, Closeness rest = Closeness::kThroughHost) {
   return Text(PairTree(size, [&](int i, int j) {
@@ -47,7 +47,7 @@ TEST(PairTree, PairsBoardsFirst) {
 }
 
 TEST(PairTree, PairsPeersBeforeThoseWhomTheHostJoins) {
-  // Two processor sockets: peers inside, none across.
+  // Two processor sockets: GPUs are peers within a socket, not across sockets.
   Close close;
   for (const std::vector<int>& socket : {std::vector<int>{0, 3, 5}, std::vector<int>{1, 2, 4}}) {
     for (int i : socket) {
@@ -72,7 +72,7 @@ TEST(PairTree, TakesEveryRankInOnceWhateverTheMachine) {
       ASSERT_EQ(pairs.size(), static_cast<size_t>(size - 1));
       std::set<int> gone;
       for (const RankPair& pair : pairs) {
-        EXPECT_EQ(gone.count(pair.parent), 0u);  // a sum goes on from who has it
+        EXPECT_EQ(gone.count(pair.parent), 0u);  // the parent must still hold its sum
         EXPECT_TRUE(gone.insert(pair.child).second);
       }
       EXPECT_EQ(gone.count(0), 0u);

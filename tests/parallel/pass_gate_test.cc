@@ -1,5 +1,5 @@
-// Where a rank sets things up, no device waits in an exchange for a rank that has not started its
-// own.
+// Tests that while a rank sets things up, no device waits in an exchange for a rank that has not
+// started its own exchange.
 #include "parallel/gpu/pass_gate.h"
 
 #include <gtest/gtest.h>
@@ -80,8 +80,8 @@ TEST(PassGate, TellsWhichRanksCome) {
   EXPECT_EQ(moved, (std::vector<int>{2, 1}));
 }
 
-// The devices of all ranks. An exchange that some rank has started waits for the others to start
-// theirs; while it waits, no rank may be in a part of its pass that sets things up.
+// The devices of all ranks. An exchange that one rank has started waits until the others have
+// started theirs. While it waits, no rank may be in a set-up part of its pass.
 class Devices {
  public:
   explicit Devices(int ranks) : started_(static_cast<size_t>(ranks)) {}
@@ -123,8 +123,9 @@ class Devices {
   }
 
   std::mutex mutex_;
-  std::vector<std::vector<int64_t>> started_;  // per rank, of how many numbers; guarded
-  int set_ups_ = 0;                            // that go on; guarded
+  std::vector<std::vector<int64_t>>
+      started_;      // by rank: counts of elements of the started exchanges; guarded by mutex_
+  int set_ups_ = 0;  // number of set-ups in progress; guarded by mutex_
 };
 
 class End : public Communicator {
@@ -145,7 +146,7 @@ class End : public Communicator {
   const int rank_, ranks_;
 };
 
-// Ranks of three parameters, each of which is a bucket.
+// Ranks with three parameters, each of which is a bucket.
 class Ranks {
  public:
   explicit Ranks(int ranks) : devices(ranks), gate(ranks) {
@@ -201,7 +202,7 @@ TEST(PassGate, HoldsNothingBackInLaterPasses) {
   });
 }
 
-// With sums in both directions, as --sync_bn has them, and fresh passes that differ among ranks.
+// Layers sum in forward and in backward, as with --sync_bn, and different ranks have fresh passes.
 TEST(PassGate, KeepsExchangesOutOfSetUps) {
   constexpr int kRanks = 3;
   Ranks ranks(kRanks);
@@ -212,7 +213,7 @@ TEST(PassGate, KeepsExchangesOutOfSetUps) {
     Reducer& reducer = ranks.reducer(rank);
     SumsInStream& sums = *reducer.sums_in_stream();
     double numbers[2] = {};
-    for (int pass = 0; pass < 12; ++pass) {  // forward and backward in turn
+    for (int pass = 0; pass < 12; ++pass) {  // forward and backward alternate
       sums.Begin(fresh(pass, rank));
       for (int step = 0; step < 3; ++step) {
         const auto draw = static_cast<uint64_t>(

@@ -49,7 +49,7 @@ TEST(RankIdentity, CutsTextsThatAreTooLong) {
       << difference;
 }
 
-// Ranks with other versions of Doppio exchange the same bytes.
+// Ranks with other versions of Doppio must exchange the same layout.
 TEST(RankIdentity, KeepsItsLayout) {
   EXPECT_EQ(sizeof(RankIdentity), 512u);
   const RankIdentity identity = IdentityOf("h", "p", "l");

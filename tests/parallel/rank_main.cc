@@ -1,4 +1,4 @@
-// main() of tests whose cases join MPI themselves: rank 0 reports, all ranks may fail.
+// main() of tests whose cases join MPI themselves. Rank 0 reports; a failure on any rank fails.
 #include <gtest/gtest.h>
 
 #include "parallel/world/launcher.h"

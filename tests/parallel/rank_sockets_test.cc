@@ -17,8 +17,8 @@
 namespace doppio {
 namespace {
 
-// Forwards to another communicator, but lets a test look at what rank 0 broadcasts first, and
-// change it.
+// Forwards to another communicator, but first lets a test inspect and change what rank 0
+// broadcasts.
 class Listener : public Communicator {
  public:
   Listener(Communicator* end, std::function<void(char* place)> change)
@@ -47,7 +47,7 @@ int64_t PortIn(const char* place) {
   return port;
 }
 
-// Connects as a port scan does, and says `text`. The caller closes what is returned.
+// Connects like a port scanner and sends `text`. Returns the socket, which the caller closes.
 int ConnectAndSay(int64_t port, const std::string& text) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in to = {};
@@ -59,12 +59,12 @@ int ConnectAndSay(int64_t port, const std::string& text) {
   return fd;
 }
 
-// The connections that a rank gets, or the message of what it throws.
+// The connections of a rank, or the message of the exception that it throws.
 struct Result {
   std::vector<RankSocket> sockets;
   std::string failure;
 };
-// Connects `size` ranks. `change[r]` changes what rank 0 tells rank r.
+// Connects `size` ranks. `change[r]` modifies what rank r receives from rank 0.
 std::vector<Result> ConnectAll(int size,
                                const std::map<int, std::function<void(char*)>>& change = {}) {
   auto ends = MakeThreadTeam(size);
@@ -107,8 +107,8 @@ TEST(RankSockets, ConnectAllRanksToRankZero) {
   EXPECT_TRUE(ConnectAll(1)[0].sockets.empty());
 }
 
-// Others connect before the ranks do: one says nothing, one closes at once, one talks HTTP, and one
-// claims to be rank 2 with a token of its own.
+// Other programs connect before the ranks do: one sends nothing, one closes at once, one speaks
+// HTTP, and one claims to be rank 2 with a wrong token.
 TEST(RankSockets, IgnoreOtherConnections) {
   std::vector<int> open;
   const auto scan = [&](char* place) {
@@ -127,7 +127,7 @@ TEST(RankSockets, IgnoreOtherConnections) {
   for (const int fd : open) close(fd);
 }
 
-// One rank finds nothing at the port: all ranks throw what that rank knows.
+// One rank finds no listener at the port. All ranks throw the message of that rank.
 TEST(RankSockets, ThatCannotBeConnectedAreNamedOnAllRanks) {
   const auto begun = std::chrono::steady_clock::now();
   const std::vector<Result> results =

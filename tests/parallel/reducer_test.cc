@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-// One rank, which notes when the exchange of a bucket begins.
+// A world of one rank that records when the exchange of a bucket begins.
 class Alone : public Communicator {
  public:
   int rank() const override { return 0; }
@@ -24,7 +24,8 @@ class Alone : public Communicator {
 };
 
 TEST(Reducer, TellsAtWhichGradientsAnExchangeBegins) {
-  // Arenas round up to 64 elements: 256 bytes. Backward finishes the last one first.
+  // Arenas round sizes up to 64 elements, i.e. 256 bytes. Backward finishes the last parameter
+  // first.
   ParamStoreCase c({{Shape{3}}, {Shape{200}}, {Shape{5}}, {Shape{60}}, {Shape{70}}},
                    DType::kFloat32);
   Alone alone;
@@ -46,8 +47,8 @@ TEST(Reducer, TellsAtWhichGradientsAnExchangeBegins) {
   }
 }
 
-// A link whose exchanges go on by themselves: they are done when they have been asked for often
-// enough, and fail from the exchange `fails_at` on.
+// A link whose exchanges progress by themselves: each is complete after enough calls of Settled().
+// From exchange number `fails_at` on, they fail.
 class OnItsOwnTime : public Alone {
  public:
   void StartAllReduce(void*, int64_t count, DType) override {
@@ -60,7 +61,7 @@ class OnItsOwnTime : public Alone {
   }
   void Lead() override { ++led; }
 
-  std::vector<int64_t> started;  // of how many numbers
+  std::vector<int64_t> started;  // counts of elements
   int led = 0, fails_at = 1000;
 
  private:

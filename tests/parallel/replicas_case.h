@@ -1,5 +1,4 @@
-// Trainings of one net by one rank and by several, on digits that are drawn, to compare their
-// weights.
+// Trains one net with one rank and with several, on drawn digits, to compare the weights.
 #ifndef DOPPIO_TESTS_PARALLEL_REPLICAS_CASE_H_
 #define DOPPIO_TESTS_PARALLEL_REPLICAS_CASE_H_
 
@@ -22,16 +21,16 @@
 
 namespace doppio {
 
-// What a training came to, on each of its ranks.
+// The results of a training, equal on all ranks.
 struct Trained {
-  std::map<std::string, std::vector<float>> weights;  // by layer and index
+  std::map<std::string, std::vector<float>> weights;  // keyed by layer and index
   std::vector<TestScores> tests;
   double loss = 0;
-  int64_t gradient_bytes = 0;  // of all parameters that learn, as they are stored
+  int64_t gradient_bytes = 0;  // stored size of the gradients of all learning parameters
   GradientExchange::Totals exchanged;
 };
 
-// The largest difference of a weight, relative to the largest weight of its parameter.
+// Returns the largest difference of a weight, relative to the largest weight of its parameter.
 inline double LargestDifference(const Trained& a, const Trained& b) {
   double largest = 0;
   for (const auto& [name, values] : a.weights) {
@@ -49,7 +48,7 @@ inline double LargestDifference(const Trained& a, const Trained& b) {
 
 class ReplicasCase {
  public:
-  // `solver` without net, seed and snapshot_prefix.
+  // `solver` must not set net, random_seed or snapshot_prefix.
   ReplicasCase(const std::string& net, const std::string& solver) {
     std::string folder = testing::TempDir() + "/replicasXXXXXX";
     EXPECT_NE(mkdtemp(&folder[0]), nullptr);
@@ -60,20 +59,20 @@ class ReplicasCase {
                                      prefix_ + "'\nrandom_seed: 7\n" + solver);
   }
 
-  // All trainings are on devices that `make_device` makes, which `link` of DeviceLinks joins; else
-  // on the CPU.
+  // Makes all trainings use devices that `make_device` makes and that `link` of DeviceLinks joins.
+  // Without this call, they use the CPU.
   ReplicasCase& On(std::function<std::unique_ptr<Device>()> make_device, const std::string& link) {
     make_device_ = std::move(make_device);
     link_ = link;
     return *this;
   }
 
-  // One rank, without a world.
+  // Trains with one rank, without a world.
   Trained Alone(int64_t batch, TrainerOptions options = {}) const {
     return Train(nullptr, make_device_().get(), batch, options);
   }
 
-  // Every rank, whose weights must be the same bits, with so many samples each.
+  // Trains with `ranks` ranks of `batch` samples each. Checks that all ranks get the same bits.
   Trained Together(int ranks, int64_t batch, ReducerOptions reducer = {},
                    TrainerOptions options = {}) const {
     std::vector<Trained> all(static_cast<size_t>(ranks));
@@ -102,7 +101,7 @@ class ReplicasCase {
     return all[0];
   }
 
-  // As one rank of a world of processes, on the device that the world works on, if it works on one.
+  // Trains as one rank of a world of processes, on `device` if the world sums a device's memory.
   Trained Join(const World* world, int64_t batch, Device* device = nullptr) const {
     if (device != nullptr) return Train(world, device, batch, TrainerOptions());
     return Train(world, make_device_().get(), batch, TrainerOptions());

@@ -1,5 +1,5 @@
-// N replicas on GPUs are one big batch, whatever links them. All of them are on the one GPU that
-// DOPPIO_TEST_GPU names.
+// Tests that N replicas on GPUs are one big batch with every kind of link. All replicas share the
+// GPU that DOPPIO_TEST_GPU names.
 #include <gtest/gtest.h>
 
 #include "tests/parallel/replicas_case.h"
@@ -24,7 +24,7 @@ class ReplicasOnGpus : public testing::TestWithParam<const char*> {
       EXPECT_NEAR(alone.loss, together.loss, 2e-5 * std::fabs(alone.loss)) << ranks << " ranks";
     }
   }
-  // Small, because tests/double is slow.
+  // A small net, because tests/double is slow.
   static std::string Net(const std::string& loss) {
     return "name: 'small'\n" + kData + Conv("conv", "data", 6, "kernel_size: 5 stride: 2") +
            Pool("conv", "AVE") + Product("ip1", "pool_conv", 30) + InPlace("TanH", "ip1") +
@@ -42,7 +42,7 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedWeights) {
   ExpectOneBigBatch(SharedWeights(), SolverText(20));
 }
 
-// A batch of digits has different numbers of threes on different ranks.
+// Each rank's batch has another number of threes, which the loss ignores.
 TEST_P(ReplicasOnGpus, AreOneBigBatchInEveryNormalisation) {
   for (const std::string normalization : {"VALID", "FULL", "BATCH_SIZE", "NONE"}) {
     SCOPED_TRACE(normalization);
@@ -57,7 +57,8 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithLabelSmoothing) {
                     SolverText(20));
 }
 
-// Targets of 10 sigmoids: the label's number, of which the ignored ones come unequally often.
+// One sigmoid per sample has the label as its target. The ranks have different numbers of ignored
+// targets.
 TEST_P(ReplicasOnGpus, AreOneBigBatchOfAnElementWiseLoss) {
   const std::string loss =
       "layer { name: 'loss' type: 'SigmoidCrossEntropyLoss' bottom: 'one' bottom: 'label' top: "
@@ -66,13 +67,13 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchOfAnElementWiseLoss) {
   ExpectOneBigBatch(Net(Product("one", "ip2", 1) + loss), SolverText(10, "clip_gradients: 1"));
 }
 
-// Without a bias, which BatchNorm would take away again.
+// Returns a convolution without a bias, which BatchNorm would cancel, and its BatchNorm.
 std::string NormedConv(const std::string& name, const std::string& bottom, int stride) {
   return "layer { name: '" + name + "' type: 'Convolution' bottom: '" + bottom + "' top: '" + name +
          "' convolution_param { num_output: 4 bias_term: false kernel_size: 3 pad: 1 stride: " +
          std::to_string(stride) + " weight_filler { type: 'xavier' } } }\n";
 }
-// The chains of a residual block, and BatchNorm alone.
+// Returns the fused chains of a residual block, and a BatchNorm alone.
 std::string NormChains() {
   const auto norm = [](const std::string& blob) {
     return "layer { name: 'bn_" + blob + "' type: 'BatchNorm' bottom: '" + blob + "' top: '" +
@@ -88,8 +89,8 @@ std::string NormChains() {
          Product("ip", "bn", 10) + Loss("ip");
 }
 
-// Ranks that share the statistics of BatchNorm, as chains or one by one, are one big batch; those
-// that do not are not.
+// Ranks that share BatchNorm's statistics are one big batch, with fused chains and without; ranks
+// that do not share them are not.
 TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatistics) {
   for (const bool fusion : {true, false}) {
     for (const std::string& net : {Norm(), NormChains()}) {
@@ -111,7 +112,8 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatistics) {
   }
 }
 
-// Now and then an activation rounds to the other side; without shared statistics all differ.
+// Some activations round differently, so the tolerance is wider; without shared statistics, all
+// activations differ.
 TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatisticsIn16Bits) {
   for (const DType stored : {DType::kBFloat16, DType::kFloat16}) {
     SCOPED_TRACE(Name(stored));
@@ -127,7 +129,7 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatisticsIn16Bits) {
   }
 }
 
-// Nothing that is exchanged between ranks may be part of what a device repeats by itself.
+// A recording that the device repeats must not contain exchanges between ranks.
 TEST(BatchNormOnGpus, IsRecordedUnlessItSharesItsStatistics) {
   for (const bool sync : {false, true}) {
     const std::unique_ptr<Device> gpu = TestGpu();

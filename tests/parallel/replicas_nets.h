@@ -1,4 +1,4 @@
-// Nets of drawn digits, small enough for tests, that train by several ranks as by one.
+// Small nets on drawn digits whose training by several ranks stays close to that by one rank.
 #ifndef DOPPIO_TESTS_PARALLEL_REPLICAS_NETS_H_
 #define DOPPIO_TESTS_PARALLEL_REPLICAS_NETS_H_
 
@@ -7,11 +7,11 @@
 
 namespace doppio {
 
-// Few samples: a sum that rounds otherwise now and then takes another maximum of a window or
-// another side of ReLU's kink, and from there on trainings part. In 20 iterations of so many
-// samples that does not happen here.
+// A small number of samples. With more, a sum that rounds differently occasionally selects another
+// maximum of a window or another side of ReLU's kink, and from then on the trainings diverge. In 20
+// iterations of this many samples, that does not happen.
 constexpr int64_t kTotal = 8;
-// One rank against itself with another BLAS kernel differs by 2e-6 after 20 iterations of LeNet.
+// With another BLAS kernel, one rank differs from itself by 2e-6 after 20 iterations of LeNet.
 constexpr double kTolerance = 1e-5;
 
 inline const std::string kData = R"(
@@ -72,9 +72,9 @@ inline std::string Residual() {
          Product("ip", "pool", 10) + Loss("ip");
 }
 
-// BatchNorm with a Scale layer, which are computed together, and alone.
+// Returns a net with a BatchNorm that is fused with a Scale layer, and a BatchNorm alone.
 inline std::string Norm() {
-  // Without a bias, whose gradient is 0 before BatchNorm: it would hold nothing but rounding.
+  // The convolution has no bias: its gradient before BatchNorm is 0, so it would be only rounding.
   return "name: 'norm'\n" + kData +
          "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param { "
          "num_output: 4 kernel_size: 5\n"

@@ -1,4 +1,4 @@
-// N replicas are one big batch: promise 2 of docs/design.md.
+// Tests that N replicas are one big batch: promise 2 of docs/design.md.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -51,7 +51,7 @@ TEST(Replicas, AreOneBigBatchWithSharedWeights) {
 }
 
 TEST(Replicas, AreOneBigBatchInEveryNormalisation) {
-  // A batch of digits has different numbers of threes on different ranks.
+  // Each rank's batch has another number of threes, which the loss ignores.
   for (const char* normalization : {"VALID", "FULL", "BATCH_SIZE", "NONE"}) {
     SCOPED_TRACE(normalization);
     ExpectOneBigBatch(
@@ -125,7 +125,7 @@ TEST(Replicas, ThatDifferAreNamed) {
   const ReplicasCase c(LeNet(), SolverText(3));
   TrainerOptions options;
   options.check_replicas = 1;
-  c.Together(3, 4, {}, options);  // they do not differ
+  c.Together(3, 4, {}, options);  // the replicas do not differ
   try {
     RunThreadWorld(3, {}, [&](World& world) {
       const std::unique_ptr<Device> device = MakeCpuDevice();
@@ -177,20 +177,21 @@ TEST(Replicas, ReduceEachGradientOnceAnIteration) {
   for (const char* more : {"", "iter_size: 3", "clip_gradients: 1"}) {
     const ReplicasCase c(LeNet(), SolverText(4, more));
     const Trained trained = c.Together(2, 8);
-    // Parameters begin at whole lines of 64 numbers.
+    // Parameters are aligned to 64 floats, so gaps are at most 64 * 4 bytes each.
     const int64_t gaps = static_cast<int64_t>(trained.weights.size()) * 64 * 4;
     EXPECT_GE(trained.exchanged.bytes, 4 * trained.gradient_bytes) << more;
     EXPECT_LE(trained.exchanged.bytes, 4 * (trained.gradient_bytes + gaps)) << more;
   }
 }
 
-// 5 batches are no share of 2, 3, 4 or 7 ranks, and the next test goes on where this one ended.
+// 5 batches cannot be divided among 2, 3, 4 or 7 ranks, and the next test continues in the data
+// after this one.
 TEST(Replicas, ScoreAsOneRankDoes) {
   std::string net = LeNet();
   net +=
       "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip2' bottom: 'label' top: 'accuracy' "
       "include { phase: TEST } }\n";
-  // No training in between: the weights are the same to the last bit.
+  // The learning rate is 0, so the weights stay the same to the last bit.
   const ReplicasCase c(net,
                        "base_lr: 0 lr_policy: 'fixed' max_iter: 4 test_iter: 5 test_interval: 2 "
                        "snapshot_after_train: false");
@@ -217,7 +218,7 @@ TEST(Replicas, ResumeToTheSameBits) {
 }
 
 TEST(Replicas, ResumeEachInItsOwnSequences) {
-  // No batch begins a sequence, so everything comes from the states that the ranks carry.
+  // No batch begins a sequence, so the results depend on the states that the ranks carry.
   const std::string net =
       "name: 'recurrent' layer { name: 'in' type: 'DummyData' top: 'x' top: 'y' top: 'cont' "
       "dummy_data_param {"
@@ -261,8 +262,8 @@ TEST(Replicas, AreOneBigBatchWithSharedBatchNormStatistics) {
       << "without it, it is something else";
 }
 
-// BatchNorm trains with the statistics of each rank's own rows, as in Caffe; what it keeps is the
-// same everywhere.
+// As in Caffe, BatchNorm trains with the statistics of each rank's own rows, but the stored
+// statistics are the same on all ranks.
 TEST(Replicas, KeepOneBatchNormStatistic) {
   const ReplicasCase c(Norm(), SolverText(5));
   const Trained together = c.Together(4, 4);

@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-// Forward 10 ms, backward 20 ms in two halves with a million values each, update 2 ms.
+// Forward takes 10 ms, backward 20 ms in two halves with a million gradients each, the update 2 ms.
 RankTimes TwoLayers() {
   RankTimes times;
   times.forward_ms = 10;
@@ -15,7 +15,7 @@ RankTimes TwoLayers() {
   return times;
 }
 
-// One rank a node, no latency: two ranks take `ms_per_bucket` for 4 MB.
+// Nodes of one rank without latency, on which two ranks exchange 4 MB in `ms_per_bucket`.
 ScalingOptions Links(double ms_per_bucket) {
   ScalingOptions options;
   options.cluster = {Topology::kRing, {0, 1}, {0, 4 / ms_per_bucket}, 1};
@@ -37,8 +37,8 @@ TEST(ScalingModel, OneRankRunsAsItDoesAlone) {
 }
 
 TEST(ScalingModel, BackwardHidesAllBucketsButTheLast) {
-  // The first bucket travels from 10 to 15; the second from 20 to 25, where the update of the first
-  // takes 1 of the 5 ms.
+  // The first bucket is sent from 10 to 15 ms, the second one from 20 to 25 ms. Meanwhile, the
+  // first bucket's update takes 1 of the 5 ms.
   const ScalingPoint two = Two(TwoLayers(), Links(5));
   EXPECT_DOUBLE_EQ(two.communication.across_ms, 10);
   EXPECT_DOUBLE_EQ(two.iteration_ms, 10 + 25 + 1);
@@ -49,7 +49,8 @@ TEST(ScalingModel, BackwardHidesAllBucketsButTheLast) {
 }
 
 TEST(ScalingModel, BucketsTravelOneAtATime) {
-  // The first from 10 to 40, the second from 40 to 70, and then its update.
+  // The first bucket is sent from 10 to 40 ms, the second one from 40 to 70 ms; then follows the
+  // second one's update.
   EXPECT_DOUBLE_EQ(Two(TwoLayers(), Links(30)).iteration_ms, 10 + 70 + 1);
 }
 
@@ -80,8 +81,9 @@ TEST(ScalingModel, SaysWhatTheTimeGoesTo) {
 }
 
 TEST(ScalingModel, CopiesTakeTimeFromBackward) {
-  // 4 MB take 5 ms, 2 of them from computing: the first bucket travels from 10 to 15 while backward
-  // does 3 of its last 10 ms, which end at 22; the second arrives at 27.
+  // 4 MB take 5 ms and delay computing by 2 ms. The first bucket is sent from 10 to 15 ms, while
+  // backward does 3 of its last 10 ms; backward ends at 22 ms, and the second bucket arrives at 27
+  // ms.
   ScalingOptions options = Links(5);
   options.cluster.across.held_up_ms_per_gbyte = 500;
   const ScalingPoint two = Two(TwoLayers(), options);
@@ -91,8 +93,8 @@ TEST(ScalingModel, CopiesTakeTimeFromBackward) {
 }
 
 TEST(ScalingModel, CopiesMayTakeLongerThanTheLink) {
-  // 20 ms of computing's time for each bucket, and the link needs only 5: backward stands still
-  // from 10 to 30, goes on to 40, and the second bucket arrives at 60.
+  // Each bucket delays computing by 20 ms, but the link needs only 5 ms: backward pauses from 10 to
+  // 30 ms and ends at 40 ms, and the second bucket arrives at 60 ms.
   ScalingOptions options = Links(5);
   options.cluster.across.held_up_ms_per_gbyte = 5000;
   const ScalingPoint two = Two(TwoLayers(), options);
@@ -101,8 +103,8 @@ TEST(ScalingModel, CopiesMayTakeLongerThanTheLink) {
 }
 
 TEST(ScalingModel, BackwardMayEndWhileABucketTravels) {
-  // The only gradients are the first ones: from 10 to 50 they hold up 20 ms, so computing goes on
-  // at half its speed, and ends at 30.
+  // Only the first half has gradients. From 10 to 50 ms their exchange delays computing by 20 ms,
+  // so computing runs at half speed and ends at 30 ms.
   RankTimes times = TwoLayers();
   times.backward[1].gradients.clear();
   ScalingOptions options = Links(40);

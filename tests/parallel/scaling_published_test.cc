@@ -1,6 +1,5 @@
-// The model against what others have published, from the inputs they had as far as they are known.
-// Where it differs from them is said in docs/parallel.md, "How far will it scale"; the predictions
-// there are these.
+// Compares the model with published scaling results, using their inputs as far as these are known.
+// docs/parallel.md, "How far will it scale", explains the differences and shows these predictions.
 #include <gtest/gtest.h>
 
 #include "parallel/gpu/links.h"
@@ -11,12 +10,13 @@ namespace {
 
 struct LayerCost {
   double macs = 0;
-  int64_t values = 0;  // weights, biases, and scales and shifts of a BatchNorm
+  int64_t values = 0;  // number of weights, biases, and BatchNorm scales and shifts
 };
 
-using NetCost = std::vector<LayerCost>;  // in the order of forward
+using NetCost = std::vector<LayerCost>;  // in forward order
 
-// `groups` of channels that see only their own; BatchNorm (2 values a channel) instead of a bias.
+// A convolution with `groups` groups of channels. With BatchNorm, it has 2 values per channel
+// instead of a bias.
 LayerCost Conv(int size, int kernel, int in, int out, bool batch_norm = false, int groups = 1) {
   const int64_t weights = int64_t{kernel} * kernel * in / groups * out;
   return {static_cast<double>(weights) * size * size, weights + (batch_norm ? 2 : 1) * out};
@@ -43,7 +43,8 @@ NetCost Vgg16() {
       Conv(14, 3, 512, 512), Full(25088, 4096),     Full(4096, 4096),      Full(4096, 1000)};
 }
 
-// `blocks`: of each of the four stages; 3 4 6 3 make ResNet-50, 3 4 23 3 ResNet-101.
+// `blocks` has the number of blocks in each of the four stages: 3 4 6 3 is ResNet-50, 3 4 23 3 is
+// ResNet-101.
 NetCost ResNet(const std::vector<int>& blocks) {
   NetCost net = {Conv(112, 7, 3, 64, true)};
   int in = 64;
@@ -61,7 +62,7 @@ NetCost ResNet(const std::vector<int>& blocks) {
   return net;
 }
 
-// Where only the whole is known: so many equal layers.
+// A net of which only the total is known, as `layers` equal layers.
 NetCost Even(int layers, int64_t values) {
   return NetCost(static_cast<size_t>(layers), {1, values / layers});
 }
@@ -72,8 +73,9 @@ int64_t ValuesOf(const NetCost& net) {
   return values;
 }
 
-// Backward takes twice as long as forward (Caffe's GoogLeNet on a K40: 563 and 1124 ms), and each
-// layer its share of the multiply-adds. The update is within backward's time.
+// Assumes that backward takes twice as long as forward (Caffe's GoogLeNet on a K40: 563 and 1124
+// ms), that each layer's time is proportional to its multiply-adds, and that the update is part of
+// backward's time.
 RankTimes Times(const NetCost& net, int batch, double images_per_s) {
   const double iteration_ms = batch * 1e3 / images_per_s;
   double macs = 0;
@@ -105,8 +107,8 @@ TEST(Published, NetsHaveTheirNumbersOfParameters) {
   EXPECT_EQ(ValuesOf(ResNet({3, 4, 23, 3})), 44'549'160);
 }
 
-// BVLC, docs/multigpu.md, AlexNet to GoogLeNet: about 1.8 on 2 and 3.5 on 4 GPUs. Gradients of the
-// whole net go up a tree and weights down it.
+// BVLC, docs/multigpu.md, AlexNet to GoogLeNet: speed-up of about 1.8 on 2 and 3.5 on 4 GPUs. The
+// gradients of the whole net are sent up a tree and the weights down.
 TEST(Published, BvlcTreeOfTwoAndFourGpus) {
   const ScalingOptions tree = Setting(Topology::kTree, "pcie3", "pcie3", 4, kWholeNet);
   const auto caffenet = PredictScaling(Times(CaffeNet(), 256, 810), tree, {2, 4});
@@ -117,8 +119,8 @@ TEST(Published, BvlcTreeOfTwoAndFourGpus) {
   EXPECT_NEAR(googlenet[1].speedup, 3.85, 0.005);
 }
 
-// Cho et al. 2017: ResNet-50 in Caffe on 64 nodes of 4 P100, 95 % of 64 times one node. Whether
-// gradients were summed while backward ran is not said.
+// Cho et al. 2017: ResNet-50 in Caffe on 64 nodes of 4 P100, 95 % of 64 times one node. The paper
+// does not state whether gradients were summed during backward.
 TEST(Published, DdlOn256Gpus) {
   const RankTimes times = Times(ResNet({3, 4, 6, 3}), 32, 219);
   const auto over_a_node = [&](int64_t bucket_bytes) {
@@ -141,7 +143,7 @@ TEST(Published, HorovodOn512Gpus) {
   EXPECT_NEAR(efficiency(Times(Even(48, 23'834'568), 64, 142), "25gbe_roce"), 0.95, 0.005);
   EXPECT_NEAR(efficiency(Times(ResNet({3, 4, 23, 3}), 64, 103.6), "25gbe_roce"), 0.95, 0.005);
   EXPECT_NEAR(efficiency(Times(Vgg16(), 64, 154), "25gbe_roce"), 0.79, 0.005);
-  // The network that would explain 68 %: 77 % of the line's 3.125 GB/s.
+  // A network that would explain the 68 %: it reaches 77 % of the line rate of 3.125 GB/s.
   EXPECT_NEAR(efficiency(Times(Vgg16(), 64, 154), "4:2.4"), 0.68, 0.005);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Keeps what a watch reports.
+// Stores a watch's report.
 struct Report {
   WatchOptions Options(double stall_seconds) {
     WatchOptions options;
@@ -62,7 +62,7 @@ TEST(StallWatch, WatchesRanksOfOneProcess) {
       2, {},
       [&](World& world) {
         world.control().Barrier();
-        // Rank 1 hangs until rank 0's wait for it has been reported.
+        // Rank 1 hangs until the watch has reported that rank 0 waits for it.
         if (world.rank() == 1) report.future.wait();
         world.control().Barrier();
       },

@@ -49,7 +49,7 @@ TEST(ThreadTeam, AddsInTheOrderOfRanks) {
 }
 
 TEST(ThreadTeam, SumsSixteenBitNumbersInSinglePrecision) {
-  // 2048 + 1 is 2048 in half precision, but 2048 + 1 + 1 is 2050.
+  // In half precision 2048 + 1 is 2048, but the exact sum 2048 + 1 + 1 is 2050.
   OnEveryRank(3, [](Communicator* end) {
     Half data(end->rank() == 0 ? 2048.0f : 1.0f);
     end->AllReduce(&data, 1, DType::kFloat16);

@@ -13,7 +13,7 @@
 namespace doppio {
 namespace {
 
-// Watches of several ranks in one process, and what they report.
+// Runs the watches of several ranks in one process and collects their reports.
 class WatchTest : public testing::Test {
  protected:
   struct Report {
@@ -61,7 +61,7 @@ TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
     for (const auto& watch : watches_) watch->Moved(0);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  watches_.clear();  // in the order of ranks: nobody misses who leaves as it should
+  watches_.clear();  // in rank order; a rank that leaves regularly is not reported as lost
   EXPECT_EQ(Reports(0).size(), 0u);
 }
 
@@ -82,7 +82,7 @@ TEST_F(WatchTest, TellsEverybodyWhatOneRankFailedOf) {
   }
 }
 
-// A launcher may end rank 0 as soon as another rank has ended.
+// Otherwise a launcher might kill rank 0, because another rank has exited, before rank 0 reports.
 TEST_F(WatchTest, AFailedRankEndsAfterRank0) {
   Start(2);
   std::atomic<bool> ended{false};

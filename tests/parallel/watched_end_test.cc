@@ -1,5 +1,5 @@
-// Tests that the watch ends last: a rank that has come to its end waits in MPI_Finalize for one
-// that hangs. mpirun starts the program on two ranks.
+// Tests that the watch ends last: a rank at its end waits in MPI_Finalize for a rank that hangs,
+// and the watch must still notice. mpirun starts the program on two ranks.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ TEST(Watch, FindsARankThatDoesNotComeToTheEnd) {
   options.watch.stall_seconds = 2;
   options.watch.on_lost = [&](const WatchOptions::Loss& loss) { lost.set_value(loss.message); };
   std::unique_ptr<ProcessWorld> world = ProcessWorlds::Get().Find("mpi")->make(options);
-  // Rank 1 comes to its end only after rank 0's watch has found that it does not.
+  // Rank 1 ends only after rank 0's watch has reported that rank 1 does not end.
   if (world->rank() == 1) message.wait_for(std::chrono::seconds(30));
   world.reset();
   ASSERT_EQ(message.wait_for(std::chrono::seconds(0)), std::future_status::ready);

@@ -1,5 +1,5 @@
-// A test without test_iter counts every sample of its source once, at any batch size and for any
-// number of ranks.
+// Tests that a test phase without test_iter counts every sample of its source once, with any batch
+// size and any number of ranks.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSamples = 10;
 
-// The weights stay what they are, so that batch sizes and ranks change nothing but the test.
+// The learning rate is 0, so that batch size and ranks affect only the test.
 const std::string kSolver =
     "base_lr: 0 lr_policy: 'fixed' max_iter: 3 test_interval: 1 snapshot_after_train: false "
     "test_compute_loss: true";
@@ -69,14 +69,14 @@ TEST(WholeTest, ScoresTheSameForAnyNumberOfRanks) {
   }
 }
 
-// Three batches of 4 begin again: the first two samples count twice.
+// Three batches of 4 wrap around, so the first two samples count twice.
 TEST(WholeTest, IsNotWhatAsManyFullBatchesScore) {
   const Trained whole = ReplicasCase(Scored(), kSolver).Alone(4),
                 batches = ReplicasCase(Scored(), kSolver + " test_iter: 3").Alone(4);
   EXPECT_GT(std::fabs(whole.tests[0].loss - batches.tests[0].loss), 1e-4);
 }
 
-// Labels that nobody reads are outputs with a number for each row.
+// Labels that no layer reads are outputs with one number per row.
 TEST(WholeTest, AveragesNumbersOfRowsOverTheBatchesThatHaveThem) {
   const std::string net =
       Sources() + Product("ip", "data", 10) + Loss("ip", "include { phase: TRAIN }") +
@@ -91,7 +91,7 @@ TEST(WholeTest, AveragesNumbersOfRowsOverTheBatchesThatHaveThem) {
     EXPECT_NEAR(few[row].value, (label(row) + label(row + 4) + label(row + 8)) / 3, 1e-12);
   for (size_t row = 2; row < 4; ++row)
     EXPECT_NEAR(few[row].value, (label(row) + label(row + 4)) / 2, 1e-12);
-  // Fewer samples than a batch has rows.
+  // The batch has more rows than there are samples.
   EXPECT_EQ(c.Alone(16).tests[0].scores.size(), static_cast<size_t>(kSamples));
 }
 
@@ -109,7 +109,7 @@ TEST(WholeTest, ResumesToTheSameScores) {
   }
 }
 
-// 10 digits as the steps of one sequence, in batches of so many.
+// Tests 10 digits as the steps of one sequence, in batches of `batch` steps.
 Trained OneSequence(int64_t batch) {
   const std::string size = std::to_string(batch);
   const std::string net =
@@ -126,7 +126,7 @@ Trained OneSequence(int64_t batch) {
       "  weight_filler { type: 'gaussian' std: 0.1 } } }\n"
       "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'h' bottom: 'label' top: 'loss' "
       "softmax_param { axis: 2 } }\n";
-  // The test at the end is the third; nothing is learned.
+  // The final test is the third one. Nothing is learned in between.
   return ReplicasCase(net, "base_lr: 0 lr_policy: 'fixed' max_iter: 2 test_interval: 1").Alone(0);
 }
 
