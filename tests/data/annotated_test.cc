@@ -1,4 +1,4 @@
-// Layer AnnotatedData: boxes, what is done to images that have some, and the labels they make.
+// Tests layer AnnotatedData: boxes, how the changes of images affect them, and the labels.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ std::vector<float> Corners(const Box& box) { return {box.xmin, box.ymin, box.xma
 
 TEST(Boxes, OverlapAndCoverTheirSharedArea) {
   const Box a = {0, 0, 0.5f, 0.5f}, b = {0.25f, 0.25f, 0.75f, 0.5f};
-  // Shared 1/16, of 1/4 and 1/8.
+  // The boxes share 1/16; their areas are 1/4 and 1/8.
   EXPECT_FLOAT_EQ(OverlapOf(a, b), 0.2f);
   EXPECT_FLOAT_EQ(CoverageOf(a, b), 0.25f);
   EXPECT_FLOAT_EQ(CoverageOf(b, a), 0.5f);
@@ -38,7 +38,7 @@ TEST(Boxes, AreProjectedIntoAFrameAndClipped) {
 
 TEST(Boxes, AreLeftOutAsTheConstraintSays) {
   const Box frame = {0, 0, 0.5f, 1};
-  // Centres at 0.4 and 0.55; three quarters and a quarter of them inside.
+  // The centres are at 0.4 and 0.55; 3/4 and 1/4 of the boxes are inside.
   const std::vector<ObjectBox> objects = {{{0.2f, 0, 0.6f, 1}, 1, 0, false},
                                           {{0.4f, 0, 0.8f, 1}, 2, 0, true}};
   const auto labels = [&](const std::string& constraint) {
@@ -54,7 +54,7 @@ TEST(Boxes, AreLeftOutAsTheConstraintSays) {
   EXPECT_THAT(labels("emit_type: MIN_OVERLAP emit_overlap: 0.5"), ElementsAre(1));
 }
 
-// An image of `height` x `width` with pixel n = n in blue, n + 100 in green, n + 50 in red.
+// Returns an image of `height` x `width` whose pixel n has blue n, green n + 100 and red n + 50.
 std::string Annotated(int height, int width, const std::string& groups, bool encoded = false) {
   AnnotatedDatum annotated = Parse<AnnotatedDatum>("type: BBOX " + groups);
   std::vector<int> planes, pixels;
@@ -86,7 +86,7 @@ class AnnotatedTest : public testing::Test {
     return OpenAnnotated(Records({{"a", record}}), Parse<AnnotatedDataParameter>(param),
                          Parse<TransformationParameter>(transform), Random(5, 6));
   }
-  // The labels of the first samples of a stream.
+  // Returns the labels of the stream's first samples.
   std::vector<float> Labels(const std::string& record, const std::string& transform,
                             int samples = 1, const std::string& behind = "") {
     PipelineOptions options;
@@ -116,7 +116,7 @@ TEST_F(AnnotatedTest, ReadsImagesAndBoxes) {
   }
 }
 
-// Data, too, reads such a database: the images alone.
+// Layer Data can also read such a database, without the annotations.
 TEST_F(AnnotatedTest, IsToldFromAPlainDatum) {
   const auto source =
       Records({{"a", RawDatum(1, 1, 1, {5}, 9)}, {"b", Annotated(1, 1, kTwoObjects)}});
@@ -170,7 +170,7 @@ TEST_F(AnnotatedTest, ResizesImagesAndKeepsFractions) {
   EXPECT_THAT(Corners(record.objects[0].box), ElementsAre(0, 0, 0.25f, 0.5f));
 }
 
-// 2 x 4 in 4 x 4: a row of padding above and below.
+// An image of 2 x 4 in 4 x 4 gets one row of padding above and one below.
 TEST_F(AnnotatedTest, PadsWhatIsNotAsHigh) {
   const auto source = Open(Annotated(2, 4, kTwoObjects),
                            "resize_param { height: 4 width: 4 resize_mode: FIT_LARGE_SIZE_AND_PAD "
@@ -195,7 +195,7 @@ TEST_F(AnnotatedTest, CoversASizeAndKeepsFractions) {
 }
 
 TEST_F(AnnotatedTest, AddsNoiseToWhatWasResized) {
-  // One dot of noise is one of nine pixels, not the one that was.
+  // Noise is added after the resize: it changes one of nine pixels, not the only original one.
   const auto source = Open(Annotated(1, 1, kTwoObjects),
                            "resize_param { height: 3 width: 3 } noise_param { saltpepper: true "
                            "saltpepper_param { fraction: 0.12 value: 200 } }");
@@ -209,14 +209,14 @@ TEST_F(AnnotatedTest, ScalesBoxesAsSsdDoes) {
   PipelineOptions options;
   options.max_boxes = 2;
   options.box_rows = 4;
-  options.box_columns = 8;  // of 2 x 4
+  options.box_columns = 8;  // columns of one box; images have 2 x 4 pixels
   Pipeline pipeline(Open(Annotated(2, 4, kTwoObjects), ""), TransformationParameter(), TRAIN,
                     options);
   EXPECT_THAT(pipeline.Next().labels, ElementsAre(0, 3, 7, 0, 0, 0.125f, 0.25f, 0,  //
                                                   0, 4, 0, 0.25f, 0.25f, 0.5f, 0.5f, 1));
 }
 
-// Boxes follow their pixels: the value at a box's corner tells where it went.
+// Boxes move with their pixels: the pixel at a box's corner must keep its value.
 TEST_F(AnnotatedTest, PutsImagesOnLargerCanvases) {
   const auto source =
       Open(Annotated(2, 4, kTwoObjects),
@@ -252,10 +252,10 @@ TEST_F(AnnotatedTest, TakesWindowsThatSatisfyTheirConstraint) {
   for (uint64_t sample = 0; sample < 20; ++sample) {
     source->ReadSample(0, sample, &record);
     const ImageShape& shape = record.pixels.shape;
-    // Scale times the root of a ratio from 1/2 to 2, 0.28 to 0.85; what is left of a pixel is cut
-    // off.
+    // A side is the scale times the square root of a ratio from 1/2 to 2: 0.28 to 0.85 of the
+    // image, rounded down to pixels.
     EXPECT_TRUE(shape.width <= 8 && shape.height <= 8 && shape.width >= 2 && shape.height >= 2);
-    // The object is there, whole: 2 x 2 pixels.
+    // The object is complete: 2 x 2 pixels.
     ASSERT_EQ(record.objects.size(), 1u);
     const Box& box = record.objects[0].box;
     EXPECT_LE(box.width() * static_cast<float>(shape.width), 2.001f);

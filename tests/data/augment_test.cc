@@ -24,7 +24,7 @@ std::vector<float> Apply(const Augment& augment, const Pixels& image, uint64_t s
   return to;
 }
 
-// Two channels of 3x4: 0..11 and 100..111.
+// An image of two 3x4 channels with the values 0 to 11 and 100 to 111.
 class AugmentTest : public testing::Test {
  protected:
   AugmentTest() {
@@ -56,7 +56,7 @@ TEST_F(AugmentTest, SubtractsTheMeanBeforeItScales) {
 }
 
 TEST_F(AugmentTest, CropsAtTheCentreWhenTesting) {
-  // Rows (3 - 2) / 2 = 0 and on, columns (4 - 2) / 2 = 1 and on.
+  // The crop begins at row (3 - 2) / 2 = 0 and column (4 - 2) / 2 = 1.
   EXPECT_THAT(Apply(Make("crop_size: 2"), image_), ElementsAre(1, 2, 5, 6, 101, 102, 105, 106));
   EXPECT_THAT(Apply(Make("crop_h: 1 crop_w: 2"), image_), ElementsAre(5, 6, 105, 106));
 }
@@ -65,7 +65,7 @@ TEST_F(AugmentTest, CropsTheMeanFileWithTheImage) {
   std::string text = "num: 1 channels: 2 height: 3 width: 4";
   for (int i = 0; i < 24; ++i) text += " data: " + std::to_string(10 * i);
   const Augment augment = Make(MeanFile(text) + " crop_size: 2 scale: 2");
-  // Pixel 1 less mean 10, pixel 2 less 20, pixel 5 less 50, ...; channel 1: 101 less 130.
+  // Pixel 1 minus mean 10, pixel 2 minus 20, pixel 5 minus 50, ...; in channel 1: 101 minus 130.
   EXPECT_THAT(Apply(augment, image_), ElementsAre(-18, -36, -90, -108, -58, -76, -130, -148));
 }
 
@@ -85,7 +85,7 @@ TEST_F(AugmentTest, CropsAtRandomWhenTraining) {
     EXPECT_EQ(out[3], out[0] + 5);
     EXPECT_EQ(out[4], out[0] + 100);
   }
-  EXPECT_THAT(corners, ElementsAre(0, 1, 2, 4, 5, 6));  // all six places
+  EXPECT_THAT(corners, ElementsAre(0, 1, 2, 4, 5, 6));  // all six crop positions
 }
 
 TEST_F(AugmentTest, MirrorsHalfOfTheImagesInBothPhases) {
@@ -132,7 +132,7 @@ TEST_F(AugmentTest, TakesFloats) {
   EXPECT_THAT(Apply(Make("scale: 2"), image), ElementsAre(1, -3));
 }
 
-// NVCaffe's way, where images get random sizes.
+// NVCaffe crops the middle of the mean for images of random size.
 TEST_F(AugmentTest, SubtractsTheMiddleOfTheMeanWhereSizesVary) {
   const auto parameter = Parse<TransformationParameter>(
       MeanFile("num: 1 channels: 2 height: 3 width: 3 data: [0, 1, 2, 3, 4, 5, 6, 7, 8, "

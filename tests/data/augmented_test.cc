@@ -1,4 +1,4 @@
-// What transform_param changes at random: each change by hand, and the source that draws them.
+// Tests the random changes of transform_param: each change by hand, and the source that draws them.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST(Rotate, TurnsByQuartersExactly) {
 
 TEST(Rotate, FillsWhereNothingWas) {
   Image image = Gray(1, 3, {1, 2, 3});
-  Rotate(90, 50, &image);  // the row stands upright: only its middle is left
+  Rotate(90, 50, &image);  // the row becomes vertical, so only its middle remains
   EXPECT_THAT(image.bytes, ElementsAre(50, 2, 50));
 }
 
@@ -116,8 +116,8 @@ TEST(DrawCrop, StaysWithinItsBounds) {
     lefts.insert(part.x);
   }
   EXPECT_NEAR(smallest, 0.2, 0.03);
-  EXPECT_GT(largest, 0.5);   // most larger ones do not fit into the height
-  EXPECT_LT(largest, 0.62);  // sides are rounded
+  EXPECT_GT(largest, 0.5);   // most larger crops do not fit into the height
+  EXPECT_LT(largest, 0.62);  // the sides are rounded to pixels
   EXPECT_GT(lefts.size(), 50u);
 }
 
@@ -130,7 +130,7 @@ TEST(DrawCrop, ChangesSidesAsIntelCaffeDoes) {
     Draws draws(Random(1, 2), sample);
     const cv::Rect part = DrawCrop(p, 200, 200, &draws);
     EXPECT_NEAR(part.area(), 10000, 150);
-    // Sides are 100 times 0.8 to 1.25.
+    // Sides are 100 * 0.8 to 100 * 1.25.
     EXPECT_GE(std::min(part.width, part.height), 80);
     EXPECT_LE(std::max(part.width, part.height), 125);
     most = std::max(most, static_cast<double>(part.width) / part.height);
@@ -152,7 +152,7 @@ TEST(DrawCrop, TakesTheMiddleWhenNothingFits) {
   EXPECT_EQ(DrawCrop(p, 100, 10, &draws), cv::Rect(0, 40, 10, 20));
 }
 
-// One gray image of 4x4, 0, 10, ..., 150.
+// A source of one gray 4x4 image with the values 0, 10, ..., 150.
 class TinySource : public Source {
  public:
   TinySource() {
@@ -227,14 +227,14 @@ TEST(Augmented, CutsOutSquaresOfTheMean) {
   EXPECT_THAT(areas, ElementsAre(1, 2, 4));  // in a corner, at an edge, inside
 }
 
-// Columns move by up to a quarter of 4, rows stay.
+// Columns move by up to a quarter of the width of 4; rows stay.
 TEST(Augmented, MovesImagesWithinItsShare) {
   const auto source = Augmented("shift_param { width: 0.25 }");
   int left = 0, right = 0;
   for (uint64_t sample = 0; sample < 400; ++sample) {
     const std::vector<uint8_t> bytes = Sample(*source, sample);
     for (int y = 0; y < 4; ++y) {
-      // Neighbours differ by 10, so a column's value says how far the image went.
+      // Neighbouring columns differ by 10, so a pixel's value reveals the shift.
       const int moved = 40 * y + 10 - bytes[static_cast<size_t>(4 * y + 1)];
       EXPECT_LE(std::abs(moved), 10);
       EXPECT_EQ(moved, 10 - bytes[1]);
@@ -242,7 +242,8 @@ TEST(Augmented, MovesImagesWithinItsShare) {
     left += bytes[1] > 12;
     right += bytes[1] < 8;
   }
-  EXPECT_NEAR(left, 150, 5 * 10);  // 0.25 of the pixel and more, of -1 to 1: three eighths
+  EXPECT_NEAR(left, 150,
+              5 * 10);  // shifts are uniform in [-1, 1] pixels, and 3/8 of them exceed 0.25
   EXPECT_NEAR(right, 150, 5 * 10);
   const auto half =
       Augmented("shift_param { height: 1 prob: 0.5 pad_mode: CONSTANT } mean_value: 99");
@@ -253,10 +254,11 @@ TEST(Augmented, MovesImagesWithinItsShare) {
     filled += std::count(bytes.begin(), bytes.begin() + 4, 99) == 4;
   }
   EXPECT_NEAR(moved, 200, 5 * 10);
-  EXPECT_NEAR(filled, 75, 5 * 8);  // the first row: of 0.5, down by one row of four at least
+  EXPECT_NEAR(filled, 75, 5 * 8);  // the first row is empty if the image moves down by at least one
+                                   // of four rows: 3/8 of the moved half
 }
 
-// Heights of samples, and widths, that come out.
+// Returns the set of the samples' heights, and adds their widths to `widths`.
 std::set<int> Heights(const std::string& text, std::set<int>* widths = nullptr) {
   const auto source = Augmented(text);
   std::set<int> heights;
@@ -275,7 +277,8 @@ TEST(Augmented, ResizesTheShortSide) {
   std::set<int> widths;
   EXPECT_THAT(Heights(drawn + "allow_upscale: true", &widths), ElementsAre(3, 4, 5));
   EXPECT_THAT(widths, ElementsAre(3, 4, 5));
-  // As NVCaffe: no larger than the image unless that is said, no smaller than the crop.
+  // As in NVCaffe, samples are not larger than the image without allow_upscale, and not smaller
+  // than the crop.
   EXPECT_THAT(Heights(drawn), ElementsAre(3, 4));
   EXPECT_THAT(Heights(drawn + "crop_size: 4"), ElementsAre(4));
   EXPECT_THAT(Heights(drawn + "crop_h: 4 crop_w: 3", &widths), ElementsAre(4));
@@ -294,7 +297,7 @@ TEST(Augmented, StretchesAsNvcaffeDoes) {
   widths.clear();
   EXPECT_THAT(Heights("horizontal_stretch_upper: 2 allow_upscale: true", &widths), ElementsAre(4));
   EXPECT_THAT(widths, ElementsAre(4, 5, 6, 7, 8));
-  // Of a square either side becomes the long one.
+  // Either side of a square may become the longer one.
   widths.clear();
   EXPECT_THAT(
       Heights("rand_resize_ratio_lower: 2 rand_resize_ratio_upper: 2 allow_upscale: true", &widths),
@@ -333,8 +336,9 @@ TEST(Augmented, ExpandsThenResizesThenAddsNoiseThenCutsOut) {
   for (uint64_t sample = 0; sample < 50; ++sample) {
     const std::vector<uint8_t> bytes = Sample(*source, sample);
     ASSERT_EQ(bytes.size(), 16u);
-    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 200), 1);  // what was cut out is not inverted
-    canvas += static_cast<int>(std::count(bytes.begin(), bytes.end(), 55));  // the canvas is
+    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 200),
+              1);  // the cut-out keeps the mean: it comes after the inversion
+    canvas += static_cast<int>(std::count(bytes.begin(), bytes.end(), 55));  // the inverted canvas
   }
   EXPECT_GT(canvas, 200);
   EXPECT_NE(dynamic_cast<TinySource*>(Augmented("expand_param { }", TEST).get()), nullptr);
@@ -345,7 +349,7 @@ TEST(Augmented, ResizesTheWholeImageInTests) {
       "random_aspect_ratio_param { resize_param { height: 2 width: 2 interp_mode: AREA } }", TEST);
   // Means of 2x2: (0 + 10 + 40 + 50) / 4, ...
   EXPECT_THAT(Sample(*source, 5), ElementsAre(25, 45, 105, 125));
-  // As in Intel Caffe's files: to what is cropped.
+  // As in Intel Caffe's files, the image is resized to the crop's size.
   const auto cropped = Augmented(
       "crop_size: 2 random_aspect_ratio_param { resize_param { interp_mode: AREA } }", TEST);
   EXPECT_THAT(Sample(*cropped, 5), ElementsAre(25, 45, 105, 125));

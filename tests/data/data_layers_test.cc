@@ -1,4 +1,4 @@
-// Layers Data, ImageData, WindowData, AnnotatedData and HDF5Data inside a net.
+// Tests the layers Data, ImageData, WindowData, AnnotatedData and HDF5Data in a net.
 #include <hdf5.h>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Seven images of 3 x 5 x 4, whose mean is a ramp.
+// Returns a layer with seven images of 3 x 5 x 4 whose mean is a ramp.
 std::string ColourImages(const std::string& transform, bool less_mean = false) {
   const std::string path = ScratchPath("colour"), mean = ScratchPath("mean.binaryproto");
   KeysAndValues records;
@@ -31,7 +31,7 @@ std::string ColourImages(const std::string& transform, bool less_mean = false) {
          (less_mean ? " mean_file: '" + mean + "'" : "") + " }";
 }
 
-// Every way that an image takes.
+// Returns layers that cover every code path from an image to a batch.
 std::vector<std::string> ManyLayers() {
   std::vector<std::string> layers;
   for (const char* transform : {"", "scale: 0.5 mirror: true crop_size: 20 mean_value: 3",
@@ -62,7 +62,7 @@ TEST(DataLayers, GiveAGpuTheSameBatches) {
   }
 }
 
-// On the CPU, Stage does nothing.
+// On the CPU, StageNext() does nothing.
 TEST(DataLayers, GiveTheSameBatchesWhereTheNextIsStaged) {
   for (bool on_gpu : {false, true}) {
     if (on_gpu && TestGpu() == nullptr) continue;
@@ -74,7 +74,7 @@ TEST(DataLayers, GiveTheSameBatchesWhereTheNextIsStaged) {
         net->Forward();
         EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
         EXPECT_EQ(net.Values("y"), plain.Values("y"));
-        // The tops of this pass and the place in the data are as before.
+        // Staging must change neither this pass's tops nor the position in the data.
         for (int i = 0; i < pass % 3; ++i) net->StageNext();
         EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
         EXPECT_EQ(net.kernel()->position(), plain.kernel()->position());
@@ -231,7 +231,7 @@ TEST(DataLayer, SaysWhereTheMistakeIs) {
   EXPECT_EQ(Mistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1\n"
                     "transform_param { scale: 2\n  mean_file: 'none' } }"),
             "4: net.prototxt:3:3: layer 'input': cannot read 'none': No such file or directory");
-  // Too small, of other channels, and inside data_param.
+  // Wrong means: too small, with another number of channels, and inside data_param.
   for (const auto& [shape, values] : {std::pair("channels: 1 height: 2 width: 1", 2),
                                       std::pair("channels: 3 height: 28 width: 28", 3 * 28 * 28)}) {
     std::string blob = std::string("num: 1 ") + shape;
@@ -279,7 +279,7 @@ TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
                         ScratchPath("list.txt") + ":1): it is no JPEG, PNG, BMP or PNM image"));
 }
 
-// One image of 2 x 2 and two windows, an object's and one of background.
+// Returns a layer with one 2 x 2 image and two windows: an object and background.
 std::string TwoWindows(const std::string& more = "") {
   WriteFile(ScratchPath("a.png"), Png(2, 2, 3, {3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10}));
   WriteFile(ScratchPath("windows.txt"),
@@ -304,7 +304,7 @@ TEST(WindowDataLayer, DeliversWindowsAndTheirClasses) {
   }
 }
 
-// Two images of 2 x 2, of which the second has one object more.
+// Returns a layer with two 2 x 2 images; the second one has one object more.
 std::string TwoAnnotated(const std::string& more = "") {
   const std::string path = ScratchPath("annotated");
   KeysAndValues records;
@@ -420,7 +420,7 @@ TEST(DataLayer, HasTheShapeThatItsImagesAreResizedTo) {
   }
 }
 
-// With a mean of the size that images had.
+// The mean has the size that the images have before the crop.
 TEST(DataLayer, TakesTheSettingsOfNvcaffesFiles) {
   const std::string path = ScratchPath("mean.binaryproto");
   BlobProto mean = Parse<BlobProto>("num: 1 channels: 1 height: 28 width: 28");

@@ -1,4 +1,4 @@
-// A net of one data layer, for tests.
+// A net with one data layer, for tests.
 #ifndef DOPPIO_TESTS_DATA_DATA_NET_H_
 #define DOPPIO_TESTS_DATA_DATA_NET_H_
 
@@ -70,7 +70,8 @@ inline std::string Mistake(const std::string& layer, DataMode mode = DataMode::k
   return MessageOf([&] { Shapes(layer, mode); });
 }
 
-// Three records of 1x1x2 with values 10 i and 10 i + 1, labels 5 + i.
+// Writes a database of three records of 1x1x2, with values 10 i and 10 i + 1 and labels 5 + i.
+// Returns its path.
 inline std::string ThreeRecords() {
   const std::string path = ScratchPath("db");
   KeysAndValues records;

@@ -1,4 +1,4 @@
-// Data layers of nets that are built without their data: to know the shapes, or to be timed.
+// Tests data layers of nets that are built without their data, to infer shapes or to measure time.
 #include "tests/data/data_net.h"
 
 namespace doppio {
@@ -38,7 +38,7 @@ TEST(DataWithoutSource, HasTheShapeThatItsFieldsTell) {
   }
 }
 
-// Also where there is no data, so that `check` finds it.
+// Mistakes are also found without the data, so that `check` reports them.
 TEST(DataWithoutSource, SaysWhatIsWrongWithItsTransforms) {
   for (DataMode mode : {DataMode::kAssume, DataMode::kSynthetic}) {
     const auto mistake = [&](const std::string& type, const std::string& transform) {
@@ -113,7 +113,7 @@ TEST(DataWithoutSource, HasObjectsThatLossesTake) {
   }
 }
 
-// Nothing is sent in later passes: what is there stays.
+// Later passes copy nothing to the device: the data stays as it is.
 TEST(DataWithoutSource, IsWrittenOnceOnAGpuAndInAnyType) {
   const std::string layer =
       "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB source: 'none' batch_size: 3 } "
@@ -131,7 +131,7 @@ TEST(DataWithoutSource, IsWrittenOnceOnAGpuAndInAnyType) {
         net->Forward();
         EXPECT_EQ(net.Values("d"), Rounded(exact.Values("d"), type)) << pass;
         EXPECT_EQ(net.Values("l"), exact.Values("l"));
-        // Another layer's use of the memory that all share.
+        // Plays another layer that overwrites the shared scratch memory.
         const Buffer& scratch = net->plan().scratch;
         const std::vector<char> noise(static_cast<size_t>(scratch.bytes()),
                                       static_cast<char>(0xff));

@@ -1,4 +1,4 @@
-// LMDB and LevelDB sources.
+// Tests the sources of LMDB and LevelDB.
 #include <leveldb/db.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,7 +107,7 @@ TEST_P(DatabaseTest, SaysThatADatumContradictsItself) {
   EXPECT_EQ(ReadError(1), "4: its shape is 0x2x2: not a Caffe Datum of an image");
 }
 
-// 64 x 536838145 x 536903681 is 2^64 + 64.
+// 64 x 536838145 x 536903681 is 2^64 + 64, which overflows 64 bits to 64.
 TEST_P(DatabaseTest, SaysThatADatumHasMoreValuesThanAnyRecord) {
   Write({{"a", RawDatum(64, 536838145, 536903681, std::vector<int>(64, 1), 0)}});
   EXPECT_EQ(ReadError(0),

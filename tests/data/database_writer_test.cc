@@ -1,4 +1,4 @@
-// New databases, read back by the sources of layer Data.
+// Tests new databases by reading them with the sources of layer Data.
 #include "data/source/database_writer.h"
 
 #include <gmock/gmock.h>
@@ -23,14 +23,14 @@ class DatabaseWriterTest : public testing::TestWithParam<const char*> {
         Parse<DataParameter>(std::string("backend: ") + GetParam() + " source: '" + Path() + "'"),
         TRAIN);
   }
-  // A new name for each test; ScratchPath does not know parameters.
+  // Returns a path that is unique to the test and its parameter; ScratchPath ignores parameters.
   std::string Path() const {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     std::string name = test->name();
     std::replace(name.begin(), name.end(), '/', '_');
     return testing::TempDir() + "/writer_" + std::to_string(getpid()) + "_" + name;
   }
-  // Everything in the test's folder whose name begins as the database's does.
+  // Returns all paths that begin with the database's path.
   std::vector<std::string> Names() const { return Glob(Path() + "*"); }
 };
 
@@ -79,7 +79,7 @@ TEST_P(DatabaseWriterTest, SaysThatTheFolderIsMissing) {
                 "/nowhere/'; make it (mkdir -p)");
 }
 
-// A thousand records are one write.
+// The writer writes a thousand records at once.
 TEST_P(DatabaseWriterTest, GoesOnBehindWhatWasWrittenBefore) {
   constexpr int kWritten = 1000, kGivenUp = 5, kRecords = 1200;
   const auto put = [](int i, DatabaseWriter* writer) {
@@ -123,7 +123,7 @@ TEST_P(DatabaseWriterTest, LeavesNothingWhenItIsGivenUpBeforeTheFirstWrite) {
   DatabaseWriter(GetParam(), Path(), "blue");
 }
 
-// More than any format takes at first, or at once.
+// The data exceeds the initial size of each format, and the size of one write.
 TEST_P(DatabaseWriterTest, GrowsAsItIsFilled) {
   constexpr int kRecords = 2500;
   DatabaseWriter writer(GetParam(), Path());

@@ -1,4 +1,4 @@
-// Bitmaps and portable maps. Expected pixels are those of OpenCV 4.6's imread for such files.
+// Tests BMP and PNM files. The expected pixels are those of OpenCV 4.6's imread.
 #include "data/decode/decode.h"
 #include "tests/data/tiny_data.h"
 
@@ -17,7 +17,7 @@ Image Decoded(const std::string& file, Color color = Color::kAsStored) {
 
 std::string Bytes(const std::vector<int>& values) { return {values.begin(), values.end()}; }
 
-// The least significant byte first.
+// Returns `value` as little-endian bytes.
 std::string Little(int bytes, int64_t value) {
   std::string text;
   for (int i = 0; i < bytes; ++i, value >>= 8) text += static_cast<char>(value);
@@ -28,7 +28,7 @@ struct BmpKind {
   int width, height, bits, packing;
 };
 
-// With the header of Windows 3. `before_pixels` holds masks or a palette.
+// Returns a BMP file with a header of Windows 3. `before_pixels` holds masks or a palette.
 std::string Bmp(BmpKind kind, const std::vector<int>& before_pixels,
                 const std::vector<int>& pixels) {
   const auto at = static_cast<int64_t>(54 + before_pixels.size());
@@ -38,7 +38,7 @@ std::string Bmp(BmpKind kind, const std::vector<int>& before_pixels,
          Little(12, 0) + Little(4, colors) + Little(4, 0) + Bytes(before_pixels) + Bytes(pixels);
 }
 
-const std::vector<int> kPalette = {1, 2, 3, 0, 10, 20, 30, 0};  // blue, green, red, nothing
+const std::vector<int> kPalette = {1, 2, 3, 0, 10, 20, 30, 0};  // blue, green, red, unused
 
 TEST(DecodeBmp, ReadsColourFromTheLastRowOrTheFirst) {
   const std::vector<int> rows = {1, 2, 3, 0, 4, 5, 6, 0};  // padded to four bytes
@@ -55,7 +55,7 @@ TEST(DecodeBmp, DropsAlphaAndTakesChannelsByTheirMasks) {
 }
 
 TEST(DecodeBmp, PutsFewBitsIntoTheUpperOnes) {
-  // Blue 1, green 2, red 31 of 5 bits each; then 1, 33, 2 of 5, 6 and 5.
+  // Blue 1, green 2, red 31 with 5 bits each; then 1, 33, 2 with 5, 6 and 5 bits.
   EXPECT_THAT(Decoded(Bmp({1, 1, 16, 0}, {}, {0x41, 0x7c, 0, 0})).bytes, ElementsAre(8, 16, 248));
   const std::vector<int> masks = {0, 0xf8, 0, 0, 0xe0, 7, 0, 0, 0x1f, 0, 0, 0};
   EXPECT_THAT(Decoded(Bmp({1, 1, 16, 3}, masks, {0x21, 0x14, 0, 0})).bytes,
@@ -82,21 +82,24 @@ TEST(DecodeBmp, IsGrayAsStoredWhereItsPaletteIs) {
 
 TEST(DecodeBmp, UnpacksRuns) {
   const std::vector<int> gray = {5, 5, 5, 0, 77, 77, 77, 0, 99, 99, 99, 0};
-  // Two of colour 1, one of 2, the row ends; three as they are, padded; the image ends.
+  // A run of two pixels of colour 1, a run of one of colour 2, end of row; three literal pixels,
+  // padded; end of image.
   const std::string bytes = Bmp({3, 2, 8, 1}, gray, {2, 1, 1, 2, 0, 0, 0, 3, 2, 1, 0, 0, 0, 1});
   EXPECT_THAT(Decoded(bytes).bytes, ElementsAre(99, 77, 5, 77, 77, 99));
-  // Half bytes in turn; a step of 1 to the right and 1 up; what is passed over has colour 0.
+  // A run with alternating half bytes; a step of 1 to the right and 1 up. Skipped pixels get colour
+  // 0.
   const std::string halves = Bmp({3, 2, 4, 2}, gray, {2, 0x12, 0, 2, 0, 1, 1, 0x10, 0, 1});
   EXPECT_THAT(Decoded(halves).bytes, ElementsAre(5, 5, 77, 77, 99, 5));
 }
 
 TEST(DecodeBmp, DropsRunsThatLeaveTheImage) {
   const std::vector<int> gray = {5, 5, 5, 0, 77, 77, 77, 0, 99, 99, 99, 0};
-  // 200 of colour 1; five as they are, padded; in a third row, which the image does not have, one.
+  // A run of 200 pixels of colour 1; five literal pixels, padded; a run of one in a third row,
+  // which the image does not have.
   const std::string bytes =
       Bmp({3, 2, 8, 1}, gray, {200, 1, 0, 0, 0, 5, 2, 2, 2, 1, 1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 1});
   EXPECT_THAT(Decoded(bytes).bytes, ElementsAre(99, 99, 99, 77, 77, 77));
-  // More than 2^31 pixels in one row.
+  // Runs of more than 2^31 pixels in one row.
   std::string long_row = Bmp({1, 1, 8, 1}, gray, {});
   for (int64_t pixels = 0; pixels <= int64_t{1} << 31; pixels += 255) long_row += "\xff\x01";
   long_row += Bytes({0, 1});
@@ -117,7 +120,7 @@ TEST(DecodeBmp, SaysWhatIsWrong) {
   EXPECT_EQ(MessageOf([&] { Decoded(whole.substr(0, whole.size() - 1)); }), short_file);
   EXPECT_EQ(MessageOf([&] { Decoded(whole.substr(0, 20)); }), short_file);
   EXPECT_EQ(MessageOf([] { Decoded(Bmp({2, 1, 8, 1}, kPalette, {2, 1})); }), short_file);
-  // Before memory is asked for.
+  // The check must come before memory is allocated.
   EXPECT_EQ(MessageOf([] { Decoded(Bmp({15000, 15000, 24, 0}, {}, {1, 2})); }), short_file);
   EXPECT_EQ(MessageOf([] {
               Decoded(Bmp({30000, 30000, 8, 1}, kPalette, {0, 1}));
@@ -156,7 +159,7 @@ TEST(DecodePnm, StretchesNumbersThatAreText) {
 
 TEST(DecodePnm, ShowsBitsOfInkAsBlack) {
   EXPECT_THAT(Decoded("P1 4 1\n01 10\n").bytes, ElementsAre(255, 0, 0, 255));
-  // Rows end with a byte.
+  // Rows of bits are padded to whole bytes.
   EXPECT_THAT(Decoded("P4 4 2\n" + Bytes({0x60, 0xf0})).bytes,
               ElementsAre(255, 0, 0, 255, 0, 0, 0, 0));
 }

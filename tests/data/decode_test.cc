@@ -67,7 +67,8 @@ TEST(Decode, ReadsGrayAndFourInkJpegs) {
   EXPECT_EQ(DecodeFile(gray, {Color::kColor}).shape, (ImageShape{3, 8, 8}));
 }
 
-// The numbers of OpenCV's imread: k - ((255 - ink) * k >> 8), and its gray of them.
+// The expected values are those of OpenCV's imread: k - ((255 - ink) * k >> 8), and its gray of
+// these.
 TEST(Decode, TakesFourInksAsInvertedWithAdobesMarkerOrWithout) {
   std::vector<int> inks;
   for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {255, 128, 0, 204});
@@ -91,17 +92,17 @@ TEST(Decode, TakesFourInksAsInvertedWithAdobesMarkerOrWithout) {
   }
 }
 
-// Inks whose first three are stored as YCbCr: this is what Adobe's marker says with a 2.
+// The first three inks are stored as YCbCr, which the value 2 in Adobe's marker means.
 TEST(Decode, ReadsYcckJpegs) {
   std::vector<int> inks;
   for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {100, 128, 128, 255});
   std::string file = Jpeg({8, 8, 4}, inks);
   file[file.find("\xff\xee") + 15] = 2;
-  // Luma 100 without colour is 255 - 100 of each; with a black of 255 OpenCV makes that one more.
+  // Luma 100 without chroma is 255 - 100 for each ink; with K = 255, OpenCV's result is one higher.
   EXPECT_THAT(DecodeFile(file).bytes, testing::Each(156));
 }
 
-// As OpenCV 2.4, with which Caffe's models were trained; later ones turn the image.
+// As in OpenCV 2.4, with which Caffe's models were trained; later versions rotate the image.
 TEST(Decode, DoesNotApplyOrientationTags) {
   const std::string exif(
       "\xff\xe1\0\x22"
@@ -123,7 +124,7 @@ void AppendTo(png_structp png, png_bytep bytes, size_t count) {
   static_cast<std::string*>(png_get_io_ptr(png))->append(reinterpret_cast<char*>(bytes), count);
 }
 
-// `rows` as they lie in the file.
+// Returns a PNG file. `rows` are stored as they are.
 std::string AnyPng(int width, PngKind kind, std::vector<std::string> rows) {
   std::string file;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
@@ -156,7 +157,7 @@ TEST(Decode, CutsSixteenBitsOfPngsToTheUpperEight) {
 }
 
 TEST(Decode, ReadsPngsOfPalettesFewBitsAndGrayWithAlpha) {
-  // 0, 1, 0 in bits; the palette's transparency is dropped.
+  // The bits 0, 1, 0. The palette's transparency is dropped.
   EXPECT_THAT(DecodeFile(AnyPng(3, {1, PNG_COLOR_TYPE_PALETTE, false}, {"\x40"})).bytes,
               ElementsAre(30, 20, 10, 60, 50, 40, 30, 20, 10));
   EXPECT_THAT(DecodeFile(AnyPng(3, {1, PNG_COLOR_TYPE_GRAY, false}, {"\x40"})).bytes,
@@ -186,13 +187,13 @@ TEST(Decode, PassesOverWhatComesBehindTheImage) {
   EXPECT_THAT(DecodeFile(jpeg).bytes, testing::Each(90));
 }
 
-// cv::resize samples at (i + 0.5) * scale - 0.5: halving averages the two in the middle of each
-// four.
+// cv::resize samples at (i + 0.5) * scale - 0.5, so halving averages the middle two of each four
+// pixels.
 TEST(Decode, ResizesBilinearly) {
   const Image half = DecodeFile(Png(1, 4, 1, {0, 100, 200, 40}), {Color::kAsStored, 1, 2});
   EXPECT_EQ(half.shape, (ImageShape{1, 1, 2}));
   EXPECT_THAT(half.bytes, ElementsAre(50, 120));
-  // A third of the size takes the pixel in the middle: no averaging over the area.
+  // A third of the size takes the middle pixel; it does not average over the area.
   EXPECT_THAT(DecodeFile(Png(1, 3, 1, {0, 90, 255}), {Color::kAsStored, 1, 1}).bytes,
               ElementsAre(90));
   const Image twice = DecodeFile(Png(1, 2, 1, {0, 100}), {Color::kAsStored, 1, 4});
@@ -226,7 +227,7 @@ TEST(Decode, SaysThatAnImageIsCutShort) {
             "4: corrupt JPEG image: it ends too early");
 }
 
-// The most memory that this process has had, in kB.
+// Returns this process's peak memory in kB.
 int64_t PeakKilobytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -238,7 +239,7 @@ int64_t PeakKilobytes() {
 TEST(Decode, TakesNoMemoryForAPngChunkThatIsNotThere) {
   constexpr size_t kHeader = 33;  // the signature and the first chunk
   const std::string begun = Png(1, 1, 1, {3}).substr(0, kHeader);
-  const std::string chunk("\x74\x00\x00\x0dzTXt", 8);  // of 2 GB
+  const std::string chunk("\x74\x00\x00\x0dzTXt", 8);  // a chunk of 2 GB
   const int64_t before = PeakKilobytes();
   for (const char* text : {"", "text"}) {
     EXPECT_EQ(MessageOf([&] { DecodeFile(begun + chunk + text); }),
@@ -259,13 +260,13 @@ TEST(Decode, ReadsAJpegThatLacksOnlyItsEndMarker) {
 
 TEST(Decode, SaysWhatTheLibraryFoundWrong) {
   std::string png = Png(20, 20, 1, std::vector<int>(400, 3));
-  png[20] ^= 1;  // in the header, which has a checksum
+  png[20] ^= 1;  // a bit of the header, which has a checksum
   EXPECT_EQ(MessageOf([&] { DecodeFile(png); }), "4: corrupt PNG image: IHDR: CRC error");
   EXPECT_THAT(MessageOf([] { DecodeFile(std::string("\xff\xd8\xff\xda\x01\x02\x03\x04", 8)); }),
               HasSubstr("4: corrupt JPEG image: "));
 }
 
-// `png` with another size in its header.
+// Returns `png` with another size in its header.
 std::string Resized(std::string png, uint32_t height, uint32_t width) {
   const auto big_endian = [](uint32_t n) {
     std::string bytes;

@@ -63,8 +63,8 @@ TEST(Digits, HaveInkInTheMiddleAndPaperAtTheBorder) {
   EXPECT_LT(border, 15);
 }
 
-// Same digits resemble each other more than different ones: the mean image of each digit in the
-// train part labels the test part far better than chance, and far from perfectly.
+// The mean image of each digit in the training part classifies the test part far better than
+// chance, but far from perfectly.
 TEST(Digits, CanBeToldApartButNotTrivially) {
   const auto train = Open(""), test = Open("part: TEST");
   std::vector<std::vector<double>> mean(10, std::vector<double>(784));

@@ -1,4 +1,4 @@
-// Pixels to image files, read back.
+// Tests encoding by reading the image files back.
 #include "data/decode/encode.h"
 
 #include <gmock/gmock.h>

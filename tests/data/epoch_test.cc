@@ -1,5 +1,5 @@
-// Each sample once per epoch, by any number of ranks: of data sets as large as MNIST's, in every
-// kind of source.
+// Tests that any number of ranks reads each sample once per epoch, in every kind of source, with
+// data sets as large as MNIST.
 #include <hdf5.h>
 
 #include <algorithm>
@@ -17,11 +17,12 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kSize =
-    60000;  // of MNIST's training part; no multiple of what 7 ranks take at once
+    // The size of MNIST's training part; not a multiple of what 7 ranks read per iteration.
+    60000;
 constexpr int kBatch = 64;
 
-// The labels that `ranks` ranks see in the first `samples` samples of the stream, in the stream's
-// order. next(rank): the next batch of a rank.
+// Returns the labels that `ranks` ranks read in the first `samples` samples of the stream, in the
+// stream's order. next(rank) returns a rank's next batch.
 template <class F>
 std::vector<float> Merge(int ranks, int64_t samples, const F& next) {
   std::vector<float> all;
@@ -35,8 +36,8 @@ std::vector<float> Merge(int ranks, int64_t samples, const F& next) {
   return all;
 }
 
-// Record i has label i. The stream of one rank is that of any number, and has each record once in
-// each of two epochs.
+// Record i has label i. Checks that the stream does not depend on the number of ranks, and that it
+// has each record once in each of two epochs.
 template <class F>
 void ExpectEachOncePerEpoch(bool shuffled, const F& stream) {
   std::vector<float> expected(kSize);
@@ -102,7 +103,7 @@ TEST(Epoch, OfAnImageListHasEachSampleOnce) {
 }
 
 TEST(Epoch, OfHdf5FilesHasEachSampleOnce) {
-  // Three files, none of which holds whole batches.
+  // Three files whose sizes are not multiples of the batch size.
   std::string list;
   int64_t first = 0;
   for (int64_t end : {int64_t{12345}, int64_t{50001}, kSize}) {
@@ -144,7 +145,7 @@ TEST(Epoch, OfHdf5FilesHasEachSampleOnce) {
   }
 }
 
-// What a rank reads is its share, and what it reads ahead.
+// A rank reads only its share and the batches that it reads ahead.
 TEST(Epoch, IsReadOnceByAllRanksTogether) {
   struct Counting : Source {
     explicit Counting(std::atomic<int64_t>* reads) : reads(reads) {}

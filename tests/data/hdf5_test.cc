@@ -16,7 +16,7 @@ struct DataSet {
   std::string name;
   std::vector<hsize_t> shape;
   std::vector<double> values;
-  hid_t type;  // in the file
+  hid_t type;  // type in the file
 };
 
 std::string WriteHdf5(const std::string& name, const std::vector<DataSet>& sets) {
@@ -47,7 +47,7 @@ std::vector<float> NextRows(Hdf5Rows* rows, int batch) {
   return values;
 }
 
-// Three files of 3, 1 and 4 rows: 0..7.
+// Writes three files of 3, 1 and 4 rows with the values 0 to 7. Returns the list's path.
 std::string EightRows() {
   return WriteList(WriteHdf5("a.h5", {{"d", {3, 1}, {0, 1, 2}, H5T_IEEE_F32LE}}) + "\n\n" +
                    WriteHdf5("b.h5", {{"d", {1, 1}, {3}, H5T_IEEE_F32LE}}) + "   " +
@@ -98,7 +98,7 @@ TEST(Hdf5Rows, ShufflesFilesAndRowsEachEpoch) {
   std::vector<float> first = NextRows(&rows, 8);
   const std::vector<float> second = NextRows(&rows, 8);
   EXPECT_NE(first, second);
-  // Rows of one file stay together: those of c.h5 lie side by side.
+  // Rows of one file stay together: those of c.h5 are adjacent.
   const auto c = std::find_if(first.begin(), first.end(), [](float v) { return v >= 4; });
   ASSERT_LE(c - first.begin(), 4);
   EXPECT_TRUE(std::all_of(c, c + 4, [](float v) { return v >= 4; }));
@@ -164,7 +164,7 @@ TEST(Hdf5Rows, SaysThatADataSetHoldsNoNumbers) {
   EXPECT_EQ(OpenError(WriteList(path)), "4: data set 'd' of '" + path + "' does not hold numbers");
 }
 
-// A data set that is stated, not written; HDF5 reads it as zeros.
+// Writes a file whose data set has extents but no stored values; HDF5 reads zeros.
 std::string Stated(const std::string& name, const std::vector<hsize_t>& dims) {
   const std::string path = ScratchPath(name);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

@@ -1,4 +1,4 @@
-// Sources that read the files of MNIST and CIFAR as they are published.
+// Tests the sources that read the published files of MNIST and CIFAR.
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -80,7 +80,7 @@ TEST_F(IdxTest, SaysThatAFileIsCutShort) {
   EXPECT_THAT(MessageOf([&] { OpenIdx(images_); }), HasSubstr("is cut short"));
 }
 
-// 64 x 536838145 x 536903681 is 2^64 + 64.
+// 64 x 536838145 x 536903681 is 2^64 + 64, which overflows 64 bits to 64.
 TEST_F(IdxTest, SaysThatExtentsAreMoreThanAnyFileHas) {
   WriteFile(images_, Idx({64, 536838145, 536903681}, std::vector<int>(64, 1)));
   WriteFile(labels_, Idx({64}, std::vector<int>(64, 1)));
@@ -123,13 +123,13 @@ TEST_F(IdxTest, SaysThatAPackedFileIsDamaged) {
   EXPECT_EQ(MessageOf([&] { OpenIdx(images_); }),
             "4: cannot unpack '" + images_ + "': it ends too early");
   std::string wrong = packed;
-  wrong[wrong.size() - 5] ^= 1;  // of the checksum
+  wrong[wrong.size() - 5] ^= 1;  // a bit of the checksum
   WriteFile(images_, wrong);
   EXPECT_EQ(MessageOf([&] { OpenIdx(images_); }),
             "4: cannot unpack '" + images_ + "': incorrect data check");
 }
 
-// Figures of the published files: 60000 images, mean pixel 33.3184.
+// Statistics of the published files: 60000 images, mean pixel 33.3184.
 TEST(Mnist, IsReadAsPublished) {
   const char* shared = std::getenv("DOPPIO_SHARED");
   if (shared == nullptr) GTEST_SKIP() << "DOPPIO_SHARED is not set: no MNIST files here";
@@ -144,7 +144,8 @@ TEST(Mnist, IsReadAsPublished) {
   }
   EXPECT_EQ(record.pixels.shape, (ImageShape{1, 28, 28}));
   EXPECT_NEAR(static_cast<double>(sum) / 60000 / 784, 33.3184, 1e-4);
-  // Of the published label counts 5923 6742 5958 6131 5842 5421 5918 6265 5851 5949.
+  // The published numbers of images per label are 5923 6742 5958 6131 5842 5421 5918 6265 5851
+  // 5949.
   EXPECT_EQ(label_sum, 6742 + 2 * 5958 + 3 * 6131 + 4 * 5842 + 5 * 5421 + 6 * 5918 + 7 * 6265 +
                            8 * 5851 + 9 * 5949);
 }

@@ -49,7 +49,8 @@ TEST_F(ImageListTest, TakesTimeInProportionToTheLabelsOfALine) {
 
 TEST_F(ImageListTest, RefusesAnImageFileOfMoreThanTwoGigabytes) {
   WriteFile(ScratchPath("a.jpg"), "x");
-  ASSERT_EQ(truncate(ScratchPath("a.jpg").c_str(), int64_t{1} << 31), 0);  // takes no space
+  ASSERT_EQ(truncate(ScratchPath("a.jpg").c_str(), int64_t{1} << 31),
+            0);  // sparse: takes no space on disk
   const auto source = Open("a.jpg 1", "root_folder: '" + root_ + "'");
   Record record;
   EXPECT_EQ(MessageOf([&] { source->Read(0, &record); }),
@@ -74,7 +75,7 @@ TEST_F(ImageListTest, PassesOnHowToDecode) {
 TEST_F(ImageListTest, SaysWhichLineHasNoLabel) {
   EXPECT_EQ(MessageOf([&] { Open("a.jpg 1\nb.jpg\n"); }),
             "4: " + list_ + ":2: no label after 'b.jpg'; each line is: path label [label...]");
-  // A lone number is a path, and names that strtof would take are names.
+  // A single number is a path, and names that strtof would parse are names.
   EXPECT_THAT(MessageOf([&] { Open("12\n"); }), HasSubstr("no label after '12'"));
   EXPECT_THAT(MessageOf([&] { Open("a nan\n"); }), HasSubstr("no label after 'a nan'"));
 }

@@ -1,4 +1,5 @@
-// The short way from a JPEG to a sample against the long one: whole image, cv::resize, cut.
+// Compares the short way from a JPEG to a sample with the long way: decode the whole image,
+// cv::resize, crop.
 #include "data/decode/jpeg_cut.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ using testing::HasSubstr;
 
 const Random kRandom(3, 4);
 
-// Smooth enough for colours to survive, rough enough for no two pixels to be alike.
+// Makes an image that is smooth enough for its colours to survive compression, but in which no two
+// pixels are equal.
 std::string MakeJpeg(JpegKind kind) {
   std::vector<int> pixels;
   for (int y = 0; y < kind.height; ++y) {
@@ -53,7 +55,7 @@ std::vector<float> LongWay(const std::string& file, const DecodeOptions& options
 
 std::vector<float> ShortWay(const std::string& file, const DecodeOptions& options,
                             const Augment& augment, uint64_t sample) {
-  static JpegCutScratch scratch;  // kept from image to image, as workers do
+  static JpegCutScratch scratch;  // reused for every image, as the worker threads do
   JpegReader reader(BytesOf(file), file.size());
   if (options.scaled) reader.ScaleTo(options.height, options.width);
   ImageShape image = {reader.ChannelsFor(options.color), reader.height(), reader.width()};
@@ -69,7 +71,7 @@ class JpegCut : public testing::Test {
   int Below(int n) {
     return static_cast<int>(kRandom.Below(static_cast<uint32_t>(n), drawn_++, 7));
   }
-  // Any crop that fits.
+  // Returns a transformation with a random crop that fits.
   Augment AnyCrop(int height, int width) {
     const std::string crop = "crop_h: " + std::to_string(1 + Below(height)) +
                              " crop_w: " + std::to_string(1 + Below(width));
@@ -113,7 +115,8 @@ TEST_F(JpegCut, ResizesAsOpenCvDoesForAnySize) {
   for (int i = 0; i < 600; ++i) {
     DecodeOptions options{DecodeOptions::Color::kColor, 1 + Below(250), 1 + Below(250)};
     if (i == 0)
-      options = {DecodeOptions::Color::kColor, 48, 60};  // OpenCV has its own way to halve
+      options = {DecodeOptions::Color::kColor, 48,
+                 60};  // OpenCV uses different code to halve an image
     ASSERT_EQ(ShortWay(file, options, whole, 0), LongWay(file, options, whole, 0))
         << options.height << "x" << options.width;
   }
@@ -134,7 +137,7 @@ TEST_F(JpegCut, CutsTheMeanImageAsWell) {
   }
 }
 
-// Wherever the file ends, and whatever is wrong in it, also below the crop.
+// Covers files that end anywhere and any damage, also below the crop.
 TEST_F(JpegCut, FailsWithTheSameWordsOnDamagedFiles) {
   const Augment top(Parse<TransformationParameter>("crop_h: 8 crop_w: 30"), TEST, kRandom);
   const DecodeOptions options{DecodeOptions::Color::kColor, 40, 40};
@@ -170,7 +173,7 @@ TEST_F(JpegCut, SaysThatTheFileEndsTooEarlyBelowTheCrop) {
   const std::string file = MakeJpeg({64, 64, 3});
   EXPECT_EQ(MessageOf([&] { ShortWay(file.substr(0, file.size() - 4), {}, top, 0); }),
             "4: corrupt JPEG image: it ends too early");
-  // All pixels are there where only the last marker is missing.
+  // If only the last marker is missing, all pixels can be read.
   EXPECT_EQ(MessageOf([&] { ShortWay(file.substr(0, file.size() - 2), {}, top, 0); }), "");
 }
 

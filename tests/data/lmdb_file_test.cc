@@ -1,4 +1,4 @@
-// Files are made by liblmdb, which is also the judge of what is in them.
+// Tests LmdbFile on files that liblmdb writes; liblmdb also decides what a file contains.
 #include "data/source/lmdb_file.h"
 
 #include <lmdb.h>
@@ -13,7 +13,8 @@
 namespace doppio {
 namespace {
 
-// Values of 0 to 20 000 bytes: some share a page, some have pages of their own.
+// Returns records with values of 0 to 20 000 bytes: some share a page, some have pages of their
+// own.
 KeysAndValues Records(int count) {
   KeysAndValues records;
   for (int i = 0; i < count; ++i) {
@@ -30,7 +31,7 @@ std::string Written(const std::string& name, int count) {
   return ScratchPath(name) + "/data.mdb";
 }
 
-// Reads everything, so that an address outside the map is noticed. Returns what it throws.
+// Reads all records, so that an address outside the map is noticed. Returns the thrown message.
 std::string ReadAll(const std::string& path, KeysAndValues* records) {
   return MessageOf([&] {
     const LmdbFile file(path);
@@ -40,7 +41,7 @@ std::string ReadAll(const std::string& path, KeysAndValues* records) {
   });
 }
 
-// The number at `at` of a file's content.
+// Returns the number at offset `at` of a file's content.
 template <class T>
 T At(const std::string& content, size_t at) {
   T value;
@@ -83,14 +84,14 @@ TEST(LmdbFile, SaysThatAFileIsCutOff) {
   }
 }
 
-// Any bytes may be wrong: each file is read, or refused.
+// With random damage, each file is either read or refused.
 TEST(LmdbFile, ReadsOrRefusesADamagedFile) {
   const std::string path = Written("db", 60), whole = ReadFile(path), damaged = ScratchPath("x");
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
     std::string content = whole;
     for (int change = 0; change < 3; ++change) {
-      // Most in the first bytes of a page, which say where everything is.
+      // Damages mostly the first bytes of a page, which are its index.
       const size_t page = random() % (content.size() / 4096) * 4096;
       content[page + random() % (random() % 4 == 0 ? 4096 : 200)] = static_cast<char>(random());
     }
@@ -103,7 +104,7 @@ TEST(LmdbFile, ReadsOrRefusesADamagedFile) {
 TEST(LmdbFile, RefusesATreeThatLeadsBackToItself) {
   const std::string path = Written("db", 300);
   std::string content = ReadFile(path);
-  // The newer of the two descriptions, and in it the root of the main tree.
+  // Finds the newer of the two meta pages, and in it the root of the main tree.
   constexpr size_t kPage = 4096, kTransaction = 16 + 128, kRoot = 16 + 24 + 48 + 40;
   const size_t newer =
       At<uint64_t>(content, kTransaction) > At<uint64_t>(content, kPage + kTransaction) ? 0 : kPage;

@@ -1,4 +1,4 @@
-// Mean images as files.
+// Tests reading mean images from files.
 #include "data/augment/mean_file.h"
 
 #include <unistd.h>
@@ -42,7 +42,7 @@ TEST(MeanFile, IsRefusedWithWhatItIs) {
 TEST(MeanFile, IsRefusedAboveTwoGigabytes) {
   const std::string path = ScratchPath("mean");
   WriteFile(path, "x");
-  ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 31), 0);  // takes no space
+  ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 31), 0);  // sparse: takes no space on disk
   EXPECT_EQ(MessageOf([&] { ReadMeanFile(path); }),
             "4: mean file '" + path + "' has 2147483648 bytes, more than the limit of 2147483647");
 }
@@ -57,7 +57,7 @@ TEST(MeanFile, IsRefusedWhereItContradictsItself) {
       Parse<BlobProto>("num: 2 channels: 1 height: 1 width: 1 data: [1, 2]").SerializeAsString());
   EXPECT_EQ(MessageOf([&] { ReadMeanFile(path); }),
             "4: mean file '" + path + "' does not hold one image");
-  // The product is right, and so it would be of extents cut to 32 bits.
+  // The product of the extents matches, even if they are truncated to 32 bits.
   for (const char* dims : {"dim: -2 dim: -1 dim: 1", "dim: 4294967297 dim: 1 dim: 2"}) {
     const std::string shape = std::string("shape { ") + dims + " } data: [1, 2]";
     WriteFile(path, Parse<BlobProto>(shape).SerializeAsString());

@@ -1,4 +1,4 @@
-// noise_param: each change by hand.
+// Tests each change of noise_param by hand.
 #include "data/augment/noise.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TEST(AddNoise, ChangesColourSpaces) {
 
 TEST(AddNoise, SpreadsHistograms) {
   EXPECT_THAT(Gray({10, 20, 30, 40}, "hist_eq: true"), ElementsAre(0, 85, 170, 255));
-  // Of coloured pixels the luma alone.
+  // In coloured pixels, only the luma is equalised.
   EXPECT_THAT(Noisy({3, 1, 2}, {10, 10, 10, 40, 40, 40}, "hist_eq: true"),
               ElementsAre(0, 0, 0, 255, 255, 255));
   std::vector<uint8_t> ramp;
@@ -72,7 +72,7 @@ TEST(AddNoise, BlursAndErodes) {
   std::vector<uint8_t> dot(9 * 9, 0);
   dot[4 * 9 + 4] = 255;
   const std::vector<uint8_t> blurred = Noisy({1, 9, 9}, dot, "gauss_blur: true");
-  // The middle weight of 7 is 1 / (1 + 2 (e^(-1/4.5) + e^(-4/4.5) + e^(-9/4.5))) = 0.2707.
+  // The middle one of the 7 weights is 1 / (1 + 2 (e^(-1/4.5) + e^(-4/4.5) + e^(-9/4.5))) = 0.2707.
   EXPECT_NEAR(blurred[4 * 9 + 4], 255 * 0.2707 * 0.2707, 1);
   EXPECT_NEAR(blurred[4 * 9 + 5], 255 * 0.2707 * 0.2707 * 0.8007, 1);
   EXPECT_EQ(blurred[4 * 9 + 8], 0);
@@ -110,7 +110,7 @@ TEST(AddNoise, ThrowsDots) {
   };
   EXPECT_THAT(dots(""), Each(100));
   const std::vector<uint8_t> nines = dots("fraction: 0.1 value: 9.9");
-  EXPECT_LE(count(nines, 9), 40);  // some fall on others
+  EXPECT_LE(count(nines, 9), 40);  // some dots coincide
   EXPECT_GT(count(nines, 9), 30);
   EXPECT_EQ(count(nines, 9) + count(nines, 100), 400);
   const std::vector<uint8_t> both = dots("fraction: 0.1");

@@ -59,8 +59,8 @@ TEST(SampleOrder, ShufflesEachEpochAndEachSeedDifferently) {
   EXPECT_EQ(first, Epoch(order, 0, 100));
 }
 
-// Each of 20 records should come first equally often: chi-square with 19 degrees of freedom stays
-// below 49.6 with probability 0.9999. The same for who follows record 0.
+// Each of 20 records should come first equally often: chi-square with 19 degrees of freedom is
+// below 49.6 with probability 0.9999. The same holds for the record that follows record 0.
 TEST(SampleOrder, HasNoFavourites) {
   constexpr int64_t kSize = 20, kEpochs = 4000;
   const SampleOrder order(kSize, true, Random(11, 22), 0);

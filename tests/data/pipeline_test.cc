@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Record i is one pixel of value i, with label i.
+// A source whose record i is one pixel of value i with label i.
 class Numbers : public Source {
  public:
   explicit Numbers(int64_t size, int64_t bad = -1) : size_(size), bad_({bad}) {}
@@ -25,7 +25,7 @@ class Numbers : public Source {
     record->float_storage.assign(1, static_cast<float>(index));
     record->pixels = {{1, 1, 1}, nullptr, record->float_storage.data(), false};
     record->labels.assign(1, static_cast<float>(index));
-    // Makes threads overtake each other.
+    // Delays some records, so that threads overtake each other.
     if (index % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
   std::string Name(int64_t index) const override { return "number " + std::to_string(index); }
@@ -141,7 +141,7 @@ TEST(Pipeline, GoesOnFromAnySampleAsIfItHadRunThere) {
   fresh->Seek(at);
   EXPECT_EQ(fresh->next_sample(), at);
   EXPECT_EQ(Labels(fresh.get(), 6), expected);
-  straight->Seek(at);  // backwards, with batches under way
+  straight->Seek(at);  // backwards, while batches are being prepared
   EXPECT_EQ(Labels(straight.get(), 6), expected);
 }
 
@@ -210,7 +210,7 @@ TEST(Pipeline, PutsTheNextRecordInThePlaceOfABadOne) {
     options.bad_records = 3;
     const auto pipeline = Make(std::make_unique<Numbers>(20, std::set<int64_t>{0, 7, 8}), options);
     const std::vector<float> labels = Labels(pipeline.get(), 8);  // two passes
-    EXPECT_EQ(std::count(labels.begin(), labels.end(), 9), 6);    // for 7 and 8 as well
+    EXPECT_EQ(std::count(labels.begin(), labels.end(), 9), 6);    // record 9 also replaces 7 and 8
     EXPECT_EQ(std::count(labels.begin(), labels.end(), 1), 4);
     EXPECT_EQ(pipeline->bad_records(), 3);
     if (threads == 1) alone = labels;
@@ -261,7 +261,7 @@ TEST(Pipeline, ReadsNoFurtherAheadThanAsked) {
   const auto pipeline = Make(std::make_unique<Counting>(&reads), options);
   pipeline->Next();
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  // The first record at the start, the batch that is out, and three more.
+  // The first record at the start, the batch that was returned, and three prefetched batches.
   EXPECT_LE(reads, 1 + 2 + 3 * 2);
 }
 

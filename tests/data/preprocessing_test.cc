@@ -1,4 +1,4 @@
-// Data layers record how images become values; files of weights keep the record.
+// Tests that data layers record how images become values, and that weight files keep the record.
 #include "core/net/spec/preprocessing.h"
 #include "data/augment/mean_file.h"
 #include "tests/data/data_net.h"

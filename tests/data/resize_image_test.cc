@@ -1,4 +1,4 @@
-// resize_param: sizes, borders, and what it draws.
+// Tests resize_param: sizes, borders, and random choices.
 #include "data/augment/resize_image.h"
 
 #include <set>
@@ -19,7 +19,7 @@ Image Gray(int height, int width, const std::vector<uint8_t>& bytes) {
   return image;
 }
 
-// Pixels 1, 2, 3, ...
+// Returns an image with the pixels 1, 2, 3, ...
 Image Counting(int height, int width) {
   Image image = Gray(height, width, {});
   for (int i = 1; i <= height * width; ++i) image.bytes.push_back(static_cast<uint8_t>(i));
@@ -37,7 +37,7 @@ std::string SizeOf(int height, int width, const std::string& text) {
   return image.shape.ToString();
 }
 
-// A strip of a few pixels may become an image of gigabytes.
+// A narrow strip of a few pixels could be resized to an image of gigabytes.
 TEST(Sizes, AreLimitedAsThoseOfFilesAre) {
   const std::string limit = ", more than the limit of 268435456 pixels; --max_pixels=N raises it";
   Image image = Counting(1, 200);
@@ -98,7 +98,8 @@ TEST(ResizeAs, PutsABorderAroundWhatFits) {
   EXPECT_FLOAT_EQ(frame.ymin, -0.5f);
   EXPECT_FLOAT_EQ(frame.ymax, 1.5f);
   EXPECT_EQ(frame.xmin, 0);
-  // Twice as large, and as much on each side: the image is the middle third.
+  // The image is doubled and gets as much padding on each side as its width: it is the middle
+  // third.
   EXPECT_EQ(padded(4, 2, "height: 8 width: 12", &frame).shape.ToString(), "1x8x12");
   EXPECT_FLOAT_EQ(frame.xmin, -1);
   EXPECT_FLOAT_EQ(frame.xmax, 2);
@@ -124,7 +125,7 @@ TEST(ResizeAs, DrawsWhetherAndHow) {
     kinds.insert(image.bytes);
   }
   EXPECT_NEAR(resized, 100, 5 * 9);
-  // AREA: (0 + 30 / 2) / 1.5 and (30 / 2 + 240) / 1.5.
+  // With AREA: (0 + 30 / 2) / 1.5 and (30 / 2 + 240) / 1.5.
   EXPECT_THAT(kinds, ElementsAre(ElementsAre(0, 30), ElementsAre(10, 170)));
 }
 

@@ -21,7 +21,8 @@ std::string Bytes(const std::vector<int>& values) {
   return bytes;
 }
 
-// Leaves out what is not pixels: a gamma, which would change how colours become gray.
+// Removes PNG chunks that are not pixels, such as a gamma, which would affect the conversion of
+// colour to gray.
 std::string OnlyPixels(const std::string& png) {
   std::string file = png.substr(0, 8);
   for (size_t at = 8; at < png.size();) {

@@ -1,4 +1,4 @@
-// Small data sets of every kind, written with the formats' own libraries into the test's scratch
+// Writes small data sets of every kind with the formats' own libraries into the test's scratch
 // folder.
 #ifndef DOPPIO_TESTS_DATA_TINY_DATA_H_
 #define DOPPIO_TESTS_DATA_TINY_DATA_H_
@@ -16,7 +16,7 @@
 
 namespace doppio {
 
-// A path in the scratch folder that belongs to the running test.
+// Returns a path in the scratch folder that is unique to the running test.
 std::string ScratchPath(const std::string& name);
 void WriteFile(const std::string& path, const std::string& content);
 
@@ -25,22 +25,22 @@ void WriteLmdb(const std::string& path, const KeysAndValues& records);
 void WriteLevelDb(const std::string& path, const KeysAndValues& records);
 std::string Gzip(const std::string& content);
 
-// An IDX file of unsigned bytes.
+// Returns the content of an IDX file of unsigned bytes.
 std::string Idx(const std::vector<int>& extents, const std::vector<int>& values);
 
-// Image files from rows of pixels; three channels are red, green, blue.
+// Returns an image file with these pixels, row by row; three channels are red, green, blue.
 std::string Png(int height, int width, int channels, const std::vector<int>& pixels);
 
 struct JpegKind {
-  int height, width, channels;  // four channels are inks
-  int across = 2, down = 2;     // pixels for a sample of colour
+  int height, width, channels;  // four channels are CMYK
+  int across = 2, down = 2;     // pixels per chroma sample
   bool progressive = false;
-  unsigned restart = 0;  // blocks; 0: none
+  unsigned restart = 0;  // restart interval in blocks; 0: none
   int quality = 100;
 };
 std::string Jpeg(const JpegKind& kind, const std::vector<int>& pixels);
 
-// A Datum of bytes.
+// Returns a serialized Datum with raw bytes or with an encoded image.
 std::string RawDatum(int channels, int height, int width, const std::vector<int>& bytes, int label);
 std::string EncodedDatum(const std::string& image, int label);
 
@@ -51,7 +51,7 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-// What `f` throws, as "CODE: text"; "" when it throws nothing.
+// Returns what `f` throws as "CODE: text"; "" if it throws nothing.
 template <class F>
 std::string MessageOf(F&& f) {
   try {

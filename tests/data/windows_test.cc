@@ -1,4 +1,4 @@
-// Layer WindowData's window file, its geometry and its samples.
+// Tests layer WindowData: its window file, the geometry of its crops, and its samples.
 #include "data/pipeline/pipeline.h"
 #include "data/augment/window_crop.h"
 #include "data/source/window_file.h"
@@ -70,10 +70,11 @@ TEST(WindowCrop, TakesTheWindowAloneWithoutContext) {
 }
 
 TEST(WindowCrop, WidensToASquareAndForContext) {
-  // The middle of 2..5 is 4, half of the height of 3..10 is 4: 0 to 8, 9 pixels.
+  // The middle of 2..5 is 4, and half of the height of 3..10 is 4: the square is 0 to 8, i.e. 9
+  // pixels.
   EXPECT_THAT(Numbers(CropOf({0, 1, 2, 3, 5, 10}, 20, 30, {9, 0, true}, false)),
               ElementsAre(0, 3, 9, 9, 0, 0, 9, 9));
-  // Half of 10..13, 2, times 8 / 4 is 4: from 12 - 4 to 12 + 4.
+  // Half of 10..13 is 2; times the context's 8 / 4 it is 4. So the crop is from 12 - 4 to 12 + 4.
   EXPECT_THAT(Numbers(CropOf({0, 1, 10, 10, 13, 13}, 20, 30, {8, 2, false}, false)),
               ElementsAre(8, 8, 9, 9, 0, 0, 8, 8));
 }
@@ -88,14 +89,14 @@ TEST(WindowCrop, StaysInsideAnImageHoweverMuchContextIsWanted) {
 }
 
 TEST(WindowCrop, LeavesRoomForWhatIsBeyondTheImage) {
-  // Along x 0..3 becomes -2..6, of which two are missing: 7 of 9 pixels, 6 of 8. Along y nothing
-  // is.
+  // Along x, 0..3 becomes -2..6. Two pixels are outside the image: 7 of 9 remain, which is 6 of 8.
+  // Along y, none is outside.
   EXPECT_THAT(Numbers(CropOf({0, 1, 0, 10, 3, 13}, 20, 30, {8, 2, false}, false)),
               ElementsAre(0, 8, 7, 9, 2, 0, 6, 8));
   EXPECT_THAT(Numbers(CropOf({0, 1, 0, 10, 3, 13}, 20, 30, {8, 2, false}, true)),
               ElementsAre(0, 8, 7, 9, 0, 0, 6, 8));
-  // On the right and below: 26..29 of 30 becomes 24..32, of which three are missing, 3 of 9 or
-  // round(2.67) of 8; round(5.33) are left.
+  // On the right and below: 26..29 of 30 becomes 24..32. Three pixels are outside: 3 of 9, or
+  // round(2.67) of 8; round(5.33) remain.
   EXPECT_THAT(Numbers(CropOf({0, 1, 26, 16, 29, 19}, 20, 30, {8, 2, false}, false)),
               ElementsAre(24, 14, 6, 6, 0, 0, 5, 5));
   EXPECT_THAT(Numbers(CropOf({0, 1, 26, 16, 29, 19}, 20, 30, {8, 2, false}, true)),
@@ -104,7 +105,8 @@ TEST(WindowCrop, LeavesRoomForWhatIsBeyondTheImage) {
 
 class WindowsTest : public testing::Test {
  protected:
-  // One image of 4 x 4 whose pixels are blue, green, red = n, n + 100, n + 200, n from 0 to 15.
+  // Writes one 4 x 4 image whose pixels are blue, green, red = n, n + 100, n + 200 for n from 0 to
+  // 15.
   void SetUp() override {
     std::vector<int> pixels;
     for (int n = 0; n < 16; ++n) pixels.insert(pixels.end(), {n + 200, n + 100, n});
@@ -119,7 +121,7 @@ class WindowsTest : public testing::Test {
     return OpenWindows(Parse<WindowDataParameter>(file + param),
                        Parse<TransformationParameter>(transform), Random(seed, 2));
   }
-  // The sample whose label is `label`.
+  // Returns the sample with the label `label`.
   std::vector<float> SampleOf(const Source& source, float label) {
     Record record;
     for (int64_t sample = 0; sample < 100; ++sample) {
@@ -147,7 +149,7 @@ TEST_F(WindowsTest, SubtractsMeansAndScales) {
               ElementsAre(-2, 0, 6, 8, 198, 200, 206, 208, 398, 400, 406, 408));
 }
 
-// The middle of a mean of 4 x 4 whose values are 0 to 15 is 5, 6, 9, 10.
+// The middle of a 4 x 4 mean with the values 0 to 15 is 5, 6, 9, 10.
 TEST_F(WindowsTest, SubtractsTheMiddleOfAMeanImage) {
   std::string blob = "num: 1 channels: 3 height: 4 width: 4";
   for (int p = 0; p < 48; ++p) blob += " data: " + std::to_string(p % 16);
@@ -161,8 +163,8 @@ TEST_F(WindowsTest, SubtractsTheMiddleOfAMeanImage) {
       HasSubstr("is 3x4x4; it must have 3 channels and not be smaller than the crop_size 5"));
 }
 
-// Window 0..1 and its surroundings are -1..3: one row and one column of five are beyond the image,
-// 0.8 of the four in the square.
+// Window 0..1 with its context is -1..3: one row and one column of five are outside the image,
+// which is 0.8 of the square's four pixels.
 TEST_F(WindowsTest, FillsWhatIsBeyondTheImageWithZeros) {
   const std::vector<float> sample =
       SampleOf(*Open("context_pad: 1", "crop_size: 4 mean_value: 250"), 7);
