@@ -1,5 +1,5 @@
-// Files of arrays, byte by byte where other programs look. NumPy reads whole ones in
-// tests/scenarios/onnx_test.py.
+// Tests files of arrays byte by byte where other programs read them. tests/scenarios/onnx_test.py
+// reads whole files with NumPy.
 #include "tools/export/array_files.h"
 
 #include <gtest/gtest.h>
@@ -47,11 +47,11 @@ TEST(Npz, IsAnArchiveOfNpyFiles) {
   EXPECT_EQ(content.substr(30, npy - 30), "ip.weight.npy");
   const std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,3,), }";
   EXPECT_EQ(content.substr(npy + 10, head.size()), head);
-  // Head and data: 128 is the least multiple of 64 for this text.
+  // The header before the data has 128 bytes, the smallest multiple of 64 that fits this text.
   EXPECT_EQ(content[npy + 127], '\n');
   EXPECT_EQ(std::memcmp(content.data() + npy + 128, kValues, 24), 0);
   EXPECT_EQ(content.substr(content.size() - 22, 4), "PK\x05\x06");
-  EXPECT_EQ(content[content.size() - 12], 2);  // files
+  EXPECT_EQ(content[content.size() - 12], 2);  // number of files
 }
 
 TEST(Npz, HoldsLessThanFourGibibytes) {

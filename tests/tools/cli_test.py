@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program as a user meets it: what it prints where, and how it ends."""
+"""Tests the program as a user sees it: its output, its messages and its exit codes."""
 import glob
 import json
 import os
@@ -101,7 +101,7 @@ class MistakeTest(TinyCase):
             self.assertIn("\n    6 |   inner_product_param { num_outputs: 2", said)
 
     def test_weights_given_as_a_net_are_told_at_once(self):
-        # Bytes that make hundreds of thousands of words and complaints.
+        # These bytes would produce hundreds of thousands of words and error messages.
         with open(os.path.join(self.folder, "net.caffemodel"), "wb") as f:
             f.write(b"\x0a\x03net\0" + bytes(range(1, 250)) * 4000)
         r = self.run_tool("check", "net.caffemodel")
@@ -169,7 +169,7 @@ class MistakeTest(TinyCase):
             train = self.run_tool("train", "--dry_run", "--solver=" + flags[0], *flags[1:])
             self.assertEqual(0, train.returncode, train.stderr)
             self.assertRegex(train.stderr, r"(?m)^W.*\] --set %s: %s" % (re.escape(value), re.escape(said)))
-        # A falling sigmoid has a negative gamma.
+        # gamma is negative for a falling sigmoid.
         check = self.run_tool("check", "solver.prototxt", "--set=lr_policy=sigmoid", "--set=gamma=-0.1", "--set=stepsize=10")
         self.assertNotIn("warning", check.stdout)
 
@@ -210,7 +210,7 @@ class MistakeTest(TinyCase):
             self.assertIn("error: " + error, check.stdout)
             alone = self.run_tool("check", "--no_files", "solver.prototxt")
             self.assertEqual(0, alone.returncode, alone.stdout)
-        # A net alone is not going to be trained here.
+        # `check` of a net alone does not imply that the net will be trained.
         self.write("net.prototxt", no_mean)
         net = self.run_tool("check", "net.prototxt")
         self.assertEqual(0, net.returncode, net.stdout)
@@ -223,12 +223,12 @@ class MistakeTest(TinyCase):
         self.assertEqual(0, r.returncode, r.stdout)
 
 
-# TINY_NET in the formats of old; V0 had no DummyData.
+# TINY_NET in the old formats; V0 had no DummyData.
 
 
 class SummaryTest(TinyCase):
     def test_of_lenet(self):
-        # By hand: 20*1*25+20, 50*20*25+50, 500*800+500, 10*500+10.
+        # Computed by hand: 20*1*25+20, 50*20*25+50, 500*800+500, 10*500+10.
         r = self.run_tool("summary", "--model", LENET)
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertRegex(r.stdout, r"(?m)^ conv1 .* 20×24×24 +520 +0\.288 +45\.0 ")
@@ -247,7 +247,7 @@ class SummaryTest(TinyCase):
         r = self.run_tool("summary", "--model", LENET, "--json",
                           "--set=net.layer[conv1].convolution_param.num_output=10")
         self.assertEqual(0, r.returncode, r.stderr)
-        # conv1 260, conv2 50*10*25+50, the rest unchanged.
+        # conv1 has 260, conv2 50*10*25+50; the rest is unchanged.
         self.assertEqual(260 + 12550 + 400500 + 5010, json.loads(r.stdout)["params"])
 
 

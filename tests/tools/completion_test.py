@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Completion, asked for as the shells ask for it."""
+"""Tests completion by calling it as the shells do."""
 import re
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ class CompletionTest(tool_case.ToolCase):
 
 class BashTest(CompletionTest):
     def complete(self, *words):
-        """What TAB offers behind these words, which bash has split at '='."""
+        """Returns what TAB offers after these words, which bash splits at '='."""
         self.script("bash")
         line = "source ./completion; COMP_WORDS=(%s); COMP_CWORD=%d; _doppio; printf '%%s\\n' \"${COMPREPLY[@]}\"" % (
             " ".join("'%s'" % w for w in words), len(words) - 1)
@@ -83,7 +83,7 @@ class BashTest(CompletionTest):
 class ZshTest(CompletionTest):
     def test_is_sourced_and_completes(self):
         self.script("zsh")
-        # A terminal of its own, in which TAB lists what there is.
+        # Runs zsh in a pseudo-terminal, in which TAB lists the candidates.
         line = ("zmodload zsh/zpty; zpty z zsh -f -i; zpty -w z 'PS1=; autoload -U compinit; compinit -u -d ./dump; "
                 "source ./completion; print READY'; zpty -r z out '*READY*READY*'; zpty -w -n z $'doppio summary --pha\\t'; "
                 "sleep 1; zpty -r -t z out '*--phase*'; print -r -- $out")

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Two packages of one core with two hardware threads, as Linux writes them.
+// Two packages with one core each and two hardware threads per core, in the format of Linux.
 constexpr const char* kServer =
     "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\nphysical id\t: 0\ncore id\t\t: 0\n"
     "flags\t\t: fpu sse4_2 avx f16c fma avx2 avx512f avx512bw avx512_bf16 amx_bf16 amx_tile\n\n"

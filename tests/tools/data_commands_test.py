@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""doppio data: databases of lists and folders, made in several goes; what is in them; what is damaged; parts."""
+"""Tests `doppio data`: databases of lists and folders, resumed conversions, statistics, damaged
+images, and splits."""
 import base64
 import json
 import os
@@ -19,7 +20,7 @@ from tool_case import png  # noqa: E402
 
 class DataCase(tool_case.ToolCase):
     def folder_of_classes(self):
-        """Two cats of one gray each, a dog in a deeper folder."""
+        """Writes two cat images of one row of pixels each, and a dog in a deeper folder."""
         self.write("pets/cat/b.png", png([[(0, 0, 10), (0, 0, 30)]]))
         self.write("pets/cat/a.PNG", png([[(0, 0, 20), (0, 0, 20)]]))
         self.write("pets/cat/notes.txt", "not an image")
@@ -56,7 +57,7 @@ class ConvertTest(DataCase):
         for i in range(2100):
             if i != 2050:
                 self.write("i/%04d.png" % i, png([[i % 256, i // 256]]))
-        os.mkfifo(self.path("i/2050.png"))  # the command waits for somebody who writes into it
+        os.mkfifo(self.path("i/2050.png"))  # a pipe without a writer blocks the command
         self.write("list.txt", "".join("%04d.png %d\n" % (i, i % 7) for i in range(2100)))
         command = ["data", "convert", "--gray", "--root_folder=i/", "list.txt", "db"]
         p = subprocess.Popen([tool_case.DOPPIO, *command], cwd=self.folder, stderr=subprocess.DEVNULL)
@@ -71,7 +72,7 @@ class ConvertTest(DataCase):
         self.assertIn("'db.tmp' holds a database that was begun from other images or with other flags", error)
         self.assertIn("remove 'db.tmp' to begin anew", error)
 
-        # A missing image does not lose what is there.
+        # A missing image does not lose the records that are already written.
         os.remove(self.path("i/2050.png"))
         error = self.fail_with(4, *command)
         self.assertIn("list.txt:2051: error: image 'i/2050.png': cannot read", error)
@@ -136,7 +137,7 @@ class ConvertTest(DataCase):
 
 
 class BinaryFilesTest(DataCase):
-    """MNIST's and CIFAR's files, or files of a wrong kind."""
+    """Tests files of MNIST and CIFAR, and files of a wrong kind."""
 
     def setUp(self):
         super().setUp()
@@ -393,7 +394,7 @@ class PreviewTest(DataCase):
         return [base64.b64decode(data) for data in re.findall(r'src="data:image/png;base64,([^"]*)"', page)]
 
     def pixels(self, file):
-        """Of a PNG of one row: its values, whatever filter the row has been given."""
+        """Returns the values of a PNG with one row, whatever filter the row has."""
         self.write("shown.png", file)
         self.write("shown.txt", "shown.png 0\n")
         return [c["mean"] for c in self.stat("shown.txt")["channels"]]
@@ -417,7 +418,7 @@ class PreviewTest(DataCase):
         page = self.read("preview.html").decode()
         self.assertIn("2 of 3 images", page)
         self.assertEqual([[20, 0, 0], [20, 0, 0]], [self.pixels(image) for image in self.images(page)])
-        self.succeed("data", "preview", "db", "--count=1", "--rgb")  # blue and red change places
+        self.succeed("data", "preview", "db", "--count=1", "--rgb")  # exchanges blue and red
         self.assertEqual([0, 0, 20], self.pixels(self.images(self.read("preview.html").decode())[0]))
         self.assertIn("--count wants a number from 1 on", self.fail_with(2, "data", "preview", "db", "--count=0"))
 
@@ -428,7 +429,7 @@ class PreviewTest(DataCase):
         self.assertEqual([0, 0, 50], self.pixels(self.images(self.read("preview.html").decode())[0]))
 
     def test_shows_labels_that_are_no_classes_as_numbers(self):
-        """Such as no whole number holds: the cast of one is undefined."""
+        """Tests labels that no integer type holds: casting them would be undefined."""
         self.write("a.png", png([[7]]))
         for label, shown in ("1e30", "1e+30"), ("-1e30", "-1e+30"), ("1e9", "1e+09"), ("0.5", "0.5"), ("-3", "-3"):
             self.write("list.txt", "a.png %s\n" % label)
@@ -440,7 +441,7 @@ class PreviewTest(DataCase):
 
 
 class GetTest(DataCase):
-    """No file here is a published one: that would be 10 MB."""
+    """Tests `get` without a published file, which would be 10 MB."""
 
     def test_tells_files_that_are_not_the_published_ones(self):
         self.write("here/train-images-idx3-ubyte.gz", b"abc")
@@ -453,7 +454,7 @@ class GetTest(DataCase):
         self.assertIn("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", error)
 
     def curl(self, script):
-        """A folder of programs with nothing but this curl."""
+        """Returns a folder of programs that has only this curl."""
         self.write("bin/curl", "#!/bin/sh\n" + script)
         os.chmod(self.path("bin/curl"), 0o755)
         return self.path("bin")
@@ -466,7 +467,7 @@ class GetTest(DataCase):
         self.assertIn("t10k-labels-idx1-ubyte.gz", error)
         error = self.fail_with(4, "get", "mnist", PATH=self.path("nowhere"))
         self.assertIn("curl, which downloads files, is not installed (apt-get install curl)", error)
-        # Something else than the file, such as a page of a hotel's network.
+        # The answer is not the file but, for example, the login page of a hotel's network.
         error = self.fail_with(4, "get", "mnist", "data", PATH=self.curl(
             'while [ "$1" != --output ]; do shift; done; echo "<html>" >"$2"\n'))
         self.assertIn("is not the published file", error)
@@ -489,11 +490,12 @@ class GetTest(DataCase):
         out = json.loads(self.succeed("get", "mnist", "--from=" + os.environ["DOPPIO_SHARED"] + "/data/mnist", "--json"))
         self.assertEqual([60000, 10000], [part["images"] for part in out])
         self.assertEqual(4, len(os.listdir(self.path("mnist"))))
-        self.succeed("get", "mnist", PATH=self.path("nowhere"))  # all is there
+        self.succeed("get", "mnist", PATH=self.path("nowhere"))  # all files are present
 
 
 class RandomChangesTest(DataCase):
-    """transform_param's, as nets have them; tests/data/augmented_test.cc has the changes themselves."""
+    """Tests the random changes of transform_param in nets; tests/data/augmented_test.cc tests the
+    changes themselves."""
 
     def net(self, transform, phase="TRAIN"):
         self.folder_of_classes()
@@ -518,7 +520,8 @@ class RandomChangesTest(DataCase):
         net = self.read("net.prototxt").decode().replace('"Silence" bottom: "x" bottom: "y"', '"Reduction" bottom: "x" top: "sum"')
         self.write("net.prototxt", net)
         out = json.loads(self.succeed("test", flags[0], "--weights=none.prototxt", "--iterations=1", "--json"))
-        # Blue 20 20 10 30, the rest 0: 80 - 12 * 9. All cut out would be 0.
+        # Blue is 20 20 10 30, all else 0: 80 - 12 * 9. If everything were cut out, the sum would be
+        # 0.
         self.assertEqual({"sum": -28.0}, {o["name"]: o["value"] for o in out["outputs"] if o["name"] == "sum"})
 
     def test_tell_mistakes_at_their_place(self):

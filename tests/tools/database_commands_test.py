@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Commands that make databases of images, of MNIST's and CIFAR's files and of blobs, and means of databases."""
+"""Tests the commands that make databases of images, of MNIST's and CIFAR's files and of blobs, and
+means of databases."""
 import json
 import os
 import re
@@ -21,7 +22,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_para
 layer { name: "relu" type: "ReLU" bottom: "ip" top: "ip" }
 layer { name: "total" type: "Reduction" bottom: "x" top: "total" }
 """
-# Row 0 gives 6 * 2 * 0.5 + 1 = 7, row 1 -12, which ReLU cuts.
+# Row 0 gives 6 * 2 * 0.5 + 1 = 7; row 1 gives -12, which ReLU sets to 0.
 FEATURES_WEIGHTS = """layer { name: "ip" type: "InnerProduct"
   blobs { shape { dim: 2 dim: 6 } data: [.5, .5, .5, .5, .5, .5, -1, -1, -1, -1, -1, -1] }
   blobs { shape { dim: 2 } data: [1, 0] } }
@@ -192,13 +193,13 @@ class MnistSiameseDataTest(tool_case.ToolCase):
 
     def setUp(self):
         super().setUp()
-        # Image i has the pixels i and its label.
+        # The pixels of image i are i and its label.
         labels = [i % 2 for i in range(self.IMAGES)]
         self.write("images", tool_case.idx([self.IMAGES, 2, 1], [pixel for i, label in enumerate(labels) for pixel in (i, label)]))
         self.write("labels", tool_case.idx([self.IMAGES], labels))
 
     def pairs(self, database, *flags):
-        """The pixels and the label of each record, by key."""
+        """Returns the pixels and the label of each record, by key."""
         self.succeed("convert_mnist_siamese_data", "images", "labels", database, "--backend=lmdb", *flags)
         # A Datum: channels 2, height 2, width 1, data, label.
         found = re.findall(rb"(\d{8})\x08\x02\x10\x02\x18\x01\x22\x04(.{4})\x28(.)", self.read(database + "/data.mdb"), re.S)

@@ -1,4 +1,4 @@
-// What processes with several GPUs prepare for.
+// Tests how a process with several GPUs sets up its environment.
 #include "tools/train/devices.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-// What CUDA_MODULE_LOADING is afterwards, "" when it is not set.
+// Returns the resulting value of CUDA_MODULE_LOADING; "" if it is not set.
 std::string LoadingFor(const std::string& gpu, const char* before = nullptr) {
   unsetenv("CUDA_MODULE_LOADING");
   if (before != nullptr) setenv("CUDA_MODULE_LOADING", before, 1);

@@ -1,5 +1,5 @@
-// TensorBoard's records, byte by byte. The expected bytes were put together by hand from the
-// format's description, with CRC-32C from RFC 3720.
+// Tests TensorBoard's records byte by byte. The expected bytes were made by hand from the
+// description of the format, with the CRC-32C of RFC 3720.
 #include "tools/runs/event_file.h"
 
 #include <gtest/gtest.h>

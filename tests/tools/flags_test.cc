@@ -1,4 +1,4 @@
-// The command line: every spelling of gflags, and what is told about a wrong one.
+// Tests the command line: every spelling that gflags accepts, and the messages for wrong ones.
 #include "tools/cli/flags.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class Flags : public testing::Test {
     words.insert(words.begin(), "bin/doppio");
     return ParseCommandLine(words);
   }
-  // What the user is told.
+  // Returns the message that the user sees.
   static std::string Complaint(const std::vector<std::string>& words) {
     try {
       Parse(words);

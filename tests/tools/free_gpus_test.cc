@@ -61,7 +61,7 @@ TEST_F(FreeGpus, ThatAreTooFewAreExplained) {
             "it does not tell whether it is used");
 }
 
-// Nothing stays taken after a failure.
+// After a failure, no GPU stays claimed.
 TEST_F(FreeGpus, AreGivenBackWhereTheyAreTooFew) {
   WhyNot({Gpu(0, 0, 0)}, 2);
   EXPECT_EQ(ClaimFreeGpus({Gpu(0, 0, 0)}, 1, folder_).indices, std::vector<int>{0});

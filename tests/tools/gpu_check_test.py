@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""gpu_check with programs that play doppio and its tests: steps, their order and limits, what a second call does, the report."""
+"""Tests gpu_check with stand-ins for doppio and its tests: the steps, their order and time limits,
+repeated calls, and the report."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`doppio help WORD`: what newcomers ask for, and what the first line of the answer names."""
+"""Tests `doppio help WORD` with questions of newcomers: the first result must have the answer."""
 import os
 import re
 import sys
@@ -9,7 +9,7 @@ import tool_case
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../docs"))
 import links_test  # noqa: E402
 
-# Chosen before the search was written: one word, and what the first result must contain.
+# Chosen before the search was written: a question and what the first result must contain.
 QUESTIONS = [
     ("warmup", "warmup_iter"),
     ("freeze", "lr_mult: 0"),
@@ -36,7 +36,7 @@ QUESTIONS = [
 
 class HelpSearchTest(tool_case.ToolCase):
     def search(self, *words):
-        """The lines of the results, best first."""
+        """Returns the lines of the results, best first."""
         return [line for line in self.succeed("help", *words).splitlines() if line.startswith("  ")][1:]
 
     def test_answers_what_newcomers_ask_with_the_first_line(self):
@@ -92,13 +92,13 @@ class HelpSearchTest(tool_case.ToolCase):
 
 class TopicsTest(tool_case.ToolCase):
     def topics(self):
-        """Names and what they lead to."""
+        """Returns the topics and what they lead to, by name."""
         rows = [re.split(r"  +", line.strip()) for line in self.succeed("help", "topics").splitlines() if line.startswith("  ")]
         return {row[0]: row[-1] for row in rows[1:]}
 
     def test_every_topic_is_found_by_its_name(self):
         self.assertGreater(len(self.topics()), 25)
-        for topic in set(self.topics()) - {"exit codes"}:  # which has a page of its own
+        for topic in set(self.topics()) - {"exit codes"}:  # has a page of its own
             self.assertRegex(self.succeed("help", topic).splitlines()[1], r"topic +%s  " % re.escape(topic))
 
     def test_topics_lead_to_documents_and_commands_that_exist(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The help pages of commands and verbs."""
+"""Tests the help pages of commands and verbs."""
 import re
 
 import tool_case

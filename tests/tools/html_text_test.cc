@@ -7,7 +7,7 @@ namespace {
 
 TEST(HtmlText, HasNoMarks) { EXPECT_EQ(HtmlText("a<b & \"c'>"), "a&lt;b &amp; &quot;c&#39;&gt;"); }
 
-// RFC 4648, section 10.
+// The test vectors of RFC 4648, section 10.
 TEST(Base64, IsThatOfTheStandard) {
   EXPECT_EQ(Base64(""), "");
   EXPECT_EQ(Base64("f"), "Zg==");

@@ -1,4 +1,4 @@
-// Requests, addresses, and who may see the dashboard.
+// Tests HTTP requests, addresses, and access to the dashboard.
 #include "tools/pages/http_server.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(HttpRequest, IsNothingElseThanAGet) {
   }
 }
 
-// A client that sends a byte now and then must not hold its connection for ever.
+// A client that sends single bytes slowly must not keep its connection forever.
 TEST(HttpServer, ClosesAConnectionWhoseRequestIsNotWholeInTime) {
   HttpServer server(ParseBindAddress("bind", "127.0.0.1:0"), 0.5);
   std::atomic<bool> stopped{false};
@@ -137,7 +137,7 @@ TEST_F(DashServerTest, RunsOnlyTheScriptThatItSends) {
     EXPECT_NE(policy.find("style-src 'nonce-" + nonce + "'"), std::string::npos) << policy;
     EXPECT_NE(page.body.find("<script nonce=\"" + nonce + "\">\n"), std::string::npos);
     EXPECT_NE(page.body.find("<style nonce=\"" + nonce + "\">\n"), std::string::npos);
-    // Attributes that a nonce does not reach.
+    // A nonce does not admit inline attributes, so the page must have none.
     for (const char* inside : {" style=", " onclick=", "javascript:", "setAttribute(\"style"}) {
       EXPECT_EQ(page.body.find(inside), std::string::npos) << inside;
     }

@@ -1,4 +1,4 @@
-// Image files as records of databases.
+// Tests image files as database records.
 #include "tools/data/image_datum.h"
 
 #include "tests/data/tiny_data.h"
@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-// Two pixels, red, green and blue: 10 20 30 and 40 50 60.
+// Returns an image of two pixels with red, green, blue = 10 20 30 and 40 50 60.
 std::string ColourPng() { return Png(1, 2, 3, {10, 20, 30, 40, 50, 60}); }
 
 ImageDatumOptions Colour() {

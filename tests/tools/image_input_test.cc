@@ -1,4 +1,4 @@
-// Images as a deploy net takes them.
+// Tests images as input of a deploy net.
 #include "tools/data/image_input.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Work by several threads whose results come in order.
+// Tests work on several threads whose results arrive in order.
 #include "tools/cli/in_order.h"
 
 #include <gtest/gtest.h>

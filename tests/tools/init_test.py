@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""doppio init: from images to a trained classifier without a question, and what it says of data that will not do."""
+"""Tests `doppio init`: from images to a trained classifier without questions, and its messages for
+unsuitable data."""
 import json
 import os
 import random
@@ -13,7 +14,7 @@ GRAY_CLASSES = ("diagonal", "horizontal", "vertical")
 
 
 def drawn(name, draws, side=28):
-    """A bar in the direction that the class is named after, at a random place, and noise."""
+    """Draws a bar in the direction that the class is named after, at a random place, with noise."""
     at = draws.randrange(6, side - 8)
 
     def bright(y, x):
@@ -28,7 +29,7 @@ def plain(color, draws, height=30, width=30):
 
 class InitCase(tool_case.ToolCase):
     def bars(self, folder, count, seed=1, classes=GRAY_CLASSES):
-        """`count` images of each class."""
+        """Writes `count` images of each class."""
         draws = random.Random(seed)
         for name in classes:
             for i in range(count):
@@ -44,7 +45,7 @@ class InitCase(tool_case.ToolCase):
         self.succeed("check", folder + "/solver.prototxt", folder + "/train_val.prototxt", folder + "/deploy.prototxt")
 
     def accuracy(self, *args):
-        """Of the last test of a training."""
+        """Trains and returns the accuracy of the last test."""
         out = json.loads(self.succeed("train", *args, "--json"))
         return {o["name"]: o["value"] for o in out["tests"][-1]["outputs"]}["accuracy"]
 
@@ -53,7 +54,7 @@ class InitCase(tool_case.ToolCase):
         return out["images"][0]["classes"][0]["label"]
 
     def layer(self, folder, phase):
-        """The text of the data layer of a phase."""
+        """Returns the text of the data layer of a phase."""
         layers = re.split(r"(?m)^(?=layer )", self.read(folder + "/train_val.prototxt").decode())
         return next(text for text in layers if "phase: %s\n" % phase in text)
 
@@ -122,7 +123,7 @@ class FilesTest(InitCase):
         train, test = self.layer("shapes_doppio", "TRAIN"), self.layer("shapes_doppio", "TEST")
         self.assertIn("shuffle: true", train)
         self.assertNotIn("shuffle", test)
-        self.assertNotIn("mirror", train)  # a mirrored letter is another one
+        self.assertNotIn("mirror", train)  # gray images may be letters, which must not be mirrored
         self.assertIn("scale: 0.00390625", train)
         mean = json.loads(self.succeed("data", "stat", "shapes", "--json"))["channels"][0]["mean"]
         self.assertAlmostEqual(mean, out["means"][0])
@@ -178,7 +179,8 @@ class FilesTest(InitCase):
 
 class SourcesTest(InitCase):
     def test_folders_for_training_and_tests(self):
-        """Classes are numbered by their names in training, also where tests lack some."""
+        """Test images get the class numbers of training, even if some classes have no test
+        images."""
         self.bars("set/train", 6)
         self.bars("set/val", 2, classes=("vertical",))
         out = self.init("set", "made")
@@ -345,7 +347,7 @@ class BadDataTest(InitCase):
 
 
 class FolderForSolverTest(InitCase):
-    """A folder on the line stands for its solver.prototxt."""
+    """A folder on the command line means its solver.prototxt."""
 
     def test_other_commands_take_it(self):
         self.bars("shapes", 5)

@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-// Everything asked for.
+// Returns options in which everything is set.
 JobOptions Full(BatchSystem system) {
   JobOptions options;
   options.system = system;

@@ -1,4 +1,4 @@
-// Which snapshots stay.
+// Tests which snapshots are kept.
 #include "tools/train/kept_snapshots.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ class KeptSnapshotsCase : public testing::Test {
     std::ofstream(names.state) << "s";
     return {iteration, names};
   }
-  // Iterations of which both files are there, or "?" for half of one.
+  // Returns the iterations of the snapshots in the folder, with "?" for a snapshot that lacks a
+  // file.
   std::string Left() {
     std::string left;
     for (int i = 0; i <= 100; i += 10) {
@@ -71,7 +72,7 @@ TEST_F(KeptSnapshotsCase, EarlierOnesOfAResumedRunAreOlder) {
   Take(10);
   Take(20, true);
   Take(30);
-  Take(80);  // of another future
+  Take(80);  // later than the iteration that is resumed
   std::ofstream(folder_ + "/other_iter_5.solverstate") << "s";
   KeptSnapshots kept(2, true);
   kept.AddEarlier(folder_ + "/net", 30);

@@ -1,4 +1,4 @@
-// What `check` and `train` warn of.
+// Tests the warnings of `check` and `train`.
 #include "tools/train/lint.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(IgnoredFields, AreKnownByTheirDescriptors) {
   EXPECT_FALSE(none(*ConvolutionParameter::descriptor(), "kernel_size"));
   EXPECT_TRUE(none(*DetectionOutputParameter::descriptor(), "save_file"));
   EXPECT_TRUE(none(*DataParameter::descriptor(), "mean_file"));  // transform_param has it
-  EXPECT_FALSE(none(*DataParameter::descriptor(), "seed"));      // our own
+  EXPECT_FALSE(none(*DataParameter::descriptor(), "seed"));      // Doppio's own field
   EXPECT_FALSE(none(*LayerParameter::descriptor(), "forward_type"));
   EXPECT_TRUE(none(*LayerParameter::descriptor(), "backward_math"));
   EXPECT_FALSE(none(*SolverParameter::descriptor(), "larc"));

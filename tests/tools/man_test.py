@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Manual pages: as man shows them where it is installed, else as text in its language."""
+"""Tests the manual pages as man shows them or, if man is not installed, as roff text."""
 import os
 import re
 import shutil

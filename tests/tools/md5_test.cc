@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-// RFC 1321, appendix A.5.
+// The test suite of RFC 1321, appendix A.5.
 TEST(Md5, IsThatOfTheStandard) {
   EXPECT_EQ(Md5(""), "d41d8cd98f00b204e9800998ecf8427e");
   EXPECT_EQ(Md5("abc"), "900150983cd24fb0d6963f7d28e17f72");

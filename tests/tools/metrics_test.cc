@@ -1,4 +1,4 @@
-// Run folders as they are found: whole, being written, resumed, killed.
+// Tests reading run folders: complete, being written, resumed, killed.
 #include "tools/runs/metrics.h"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST_F(RunFolderCase, TheEndGoesBackAsFarAsTheLastNumbersAre) {
   for (int iter = 0; iter < 20000; ++iter) lines += TrainLine(iter);
   Write("metrics.jsonl", lines);
   EXPECT_EQ(ReadRunEnd(folder_).tests.size(), 2U);
-  // Made again from the beginning on: what the end of the file holds does not count.
+  // The run started again from the beginning, so the rest of the file does not count.
   Write("metrics.jsonl", TrainLine(0) + lines + R"({"t":1,"event":"resume","from_iter":1})" + "\n");
   EXPECT_EQ(ReadRunEnd(folder_).train.back().iter, 0);
 }
@@ -182,7 +182,7 @@ TEST_F(RunFolderCase, IsLostWhenNobodyRunsIt) {
   EXPECT_EQ(ReadRun(folder_).status, "running");
   WriteRun("running", now - 61, getpid());
   EXPECT_EQ(ReadRun(folder_).status, "lost");
-  constexpr int64_t kNobody = 0x7ffffff0;  // more than the kernel gives out
+  constexpr int64_t kNobody = 0x7ffffff0;  // larger than any process id of the kernel
   WriteRun("running", now, kNobody);
   EXPECT_EQ(ReadRun(folder_).status, "lost");
   EXPECT_FALSE(IsLost(now, now, "another-host", kNobody));
@@ -203,7 +203,7 @@ TEST_F(RunFolderCase, MistakesAreNamed) {
   EXPECT_THROW(FindRuns(folder_ + "/absent"), FileError);
 }
 
-// Copying and printing such a value would fill the stack.
+// Copying or printing such a value would overflow the stack.
 TEST_F(RunFolderCase, RefusesValuesThatLieTooDeepInEachOther) {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   Write("run.json", "{\"id\": \"r1\", \"job\": " + deep + "}");
@@ -230,7 +230,7 @@ std::vector<std::string> NamesIn(const std::string& folder) {
 TEST_F(RunFolderCase, AreFoundByNameWithTrialsUnderTheirSweep) {
   Write("b/run.json", "{}");
   Write("a/run.json", "{}");
-  Write("a/tb/run.json", "{}");  // inside a run is none
+  Write("a/tb/run.json", "{}");  // a folder inside a run is not a run
   Write("lr/t001/run.json", "{}");
   Write("lr/t000/run.json", "{}");
   Write("lr/deep/t000/run.json", "{}");
@@ -250,14 +250,14 @@ TEST_F(RunFolderCase, ALiveRunIsAsFarAsItsNumbersAre) {
     EXPECT_EQ(run.images_per_s, 250);
   }
   EXPECT_EQ(ReadRunState(folder_).iter, 120);
-  // A run that has ended has written how far it came.
+  // A finished run has recorded its last iteration.
   WriteRun("finished", SecondsSinceEpoch(), getpid());
   EXPECT_EQ(ReadRun(folder_).iter, 120);
 }
 
 TEST_F(RunFolderCase, AHeartbeatTellsTimeAndRate) {
   Write("run.json", R"({"started":1000,"heartbeat":5000,"seconds":75.5,"images_per_s":1200})");
-  EXPECT_EQ(ReadRun(folder_).Seconds(), 75.5);  // it was resumed after a while
+  EXPECT_EQ(ReadRun(folder_).Seconds(), 75.5);  // it was resumed after a pause
   EXPECT_EQ(ReadRun(folder_).images_per_s, 1200);
   Write("run.json", R"({"started":1000,"heartbeat":1060,"images_per_s":null})");
   Write("metrics.jsonl", R"({"iter":0,"phase":"train","images_per_s":0})"

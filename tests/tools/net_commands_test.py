@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands that look at trained nets: classify, draw, weights."""
+"""Tests the commands that inspect trained nets: classify, draw, weights."""
 import json
 import os
 import shutil
@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tool_case  # noqa: E402
 from tool_case import DOPPIO, png  # noqa: E402
 
-# Each class is the mean of one channel: 0 blue, 1 green, 2 red.
+# The score of each class is the mean of one channel: 0 blue, 1 green, 2 red.
 DEPLOY = """name: "colours"
 layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 10 dim: 3 dim: 2 dim: 2 } } }
 layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 3 } }
@@ -68,7 +68,7 @@ class ClassifyTest(tool_case.ToolCase):
         self.assertEqual([0, 0, 0], [c["value"] for c in out["images"][0]["classes"]])
 
     def test_crops(self):
-        # Red in the middle, green around it.
+        # The image is red in the middle, with green around it.
         rows = [[(255, 0, 0) if 1 <= x <= 2 and 1 <= y <= 2 else (0, 255, 0) for x in range(4)] for y in range(4)]
         self.write("framed.png", png(rows))
         self.assertEqual(2, self.classify("--resize=4", "framed.png")["images"][0]["classes"][0]["class"])

@@ -1,4 +1,4 @@
-// Nets as DOT text.
+// Tests drawings of nets as DOT text.
 #include "tools/pages/net_drawing.h"
 
 #include <gmock/gmock.h>

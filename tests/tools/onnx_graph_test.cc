@@ -1,6 +1,6 @@
-// What `export` makes of nets in ONNX, by hand-made weights, and how the file holds it. Whether
-// other programs compute the same with it is the business of onnx_opencv_test.cc and, with ONNX
-// Runtime, of tests/scenarios/onnx_test.py.
+// Tests the ONNX graph that `export` makes of nets with hand-made weights, and the file's contents.
+// onnx_opencv_test.cc and, with ONNX Runtime, tests/scenarios/onnx_test.py test that other programs
+// compute the same.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace doppio {
 namespace {
 
-// A net whose parameters hold 1, 2, 3 and so on, each.
+// A net in which each parameter has the values 1, 2, 3, ...
 class Exported {
  public:
   explicit Exported(const std::string& text, const OnnxOptions& options = OnnxOptions()) {
@@ -44,7 +44,7 @@ class Exported {
     }
     return names;
   }
-  // The constant that a node reads.
+  // Returns the constant that a node reads.
   std::vector<float> Floats(int node, int input) const {
     for (const OnnxConstant& constant : content.constants) {
       if (constant.name != content.graph.node(node).input(input)) continue;
@@ -75,7 +75,8 @@ TEST(Onnx, KeepsScaleInTheNodeOfItsBatchNorm) {
   const Exported net(kInput + kConvolution + kNorm);
   EXPECT_EQ(net.Operations(), "Conv BatchNormalization");
   ASSERT_EQ(net.content.graph.node(1).input_size(), 5);
-  // The sums' weight is 1, so mean and variance are 1, 2; scale and shift are Scale's.
+  // The weight of BatchNorm's sums is 1, so mean and variance are 1, 2; scale and shift are those
+  // of Scale.
   for (int input = 1; input <= 4; ++input)
     EXPECT_EQ(net.Floats(1, input), (std::vector<float>{1, 2}));
   EXPECT_EQ(net.content.graph.node(1).output(0), "c");
@@ -87,8 +88,8 @@ TEST(Onnx, FoldsNormsIntoTheConvolution) {
   options.fold_bn = true;
   const Exported net(kInput + kConvolution + kNorm, options);
   EXPECT_EQ(net.Operations(), "Conv");
-  // Factors are scale / sqrt(variance + eps): 1 / 2 and 2 / sqrt(5). Weights were 1, 2 and 3, 4,
-  // the bias 1, 2.
+  // The factors are scale / sqrt(variance + eps): 1 / 2 and 2 / sqrt(5). The weights were 1, 2 and
+  // 3, 4, and the bias 1, 2.
   const float second = 2 / std::sqrt(5.0f);
   const std::vector<float> weights = net.Floats(0, 1), bias = net.Floats(0, 2);
   ASSERT_EQ(weights.size(), 4u);
@@ -97,7 +98,7 @@ TEST(Onnx, FoldsNormsIntoTheConvolution) {
   EXPECT_FLOAT_EQ(weights[1], 1);
   EXPECT_FLOAT_EQ(weights[2], 3 * second);
   EXPECT_FLOAT_EQ(weights[3], 4 * second);
-  // (bias - mean) * factor + shift; bias and mean are the same.
+  // (bias - mean) * factor + shift, where bias and mean are equal.
   EXPECT_FLOAT_EQ(bias[0], 1);
   EXPECT_FLOAT_EQ(bias[1], 2);
 }
@@ -179,7 +180,8 @@ TEST(Onnx, IsWrittenWithItsWeightsInsideOrBeside) {
                        "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' "
                        "convolution_param { num_output: 128 kernel_size: 1 } }\n");
   EXPECT_TRUE(WriteOnnx(path, large.content, {}, true));
-  EXPECT_EQ(FileBytes(path + ".data"), 128 * 2 * 4);  // the bias is too small to be there
+  EXPECT_EQ(FileBytes(path + ".data"),
+            128 * 2 * 4);  // the bias is too small to be stored in this file
   ASSERT_TRUE(model.ParseFromString(ReadFile(path)));
   const onnx::TensorProto& outside = model.graph().initializer(1);
   EXPECT_EQ(outside.data_location(), onnx::TensorProto::EXTERNAL);
@@ -190,7 +192,7 @@ TEST(Onnx, IsWrittenWithItsWeightsInsideOrBeside) {
 }
 
 TEST(Onnx, HasTheNumbersOfItsSchema) {
-  // Written down from onnx.proto.
+  // Copied from onnx.proto.
   const struct {
     const google::protobuf::Descriptor* message;
     const char* field;
@@ -223,7 +225,7 @@ TEST(Onnx, HasTheNumbersOfItsSchema) {
   }
 }
 
-// "| `Layer` | what it becomes |", as far as the section on layers goes.
+// Returns the rows "| `Layer` | what it becomes |" of the manual's section on layers.
 std::map<std::string, std::string> RowsOfTheManual() {
   const std::string all = ReadFile("docs/export.md");
   const size_t section = all.find("\n## Layers in ONNX\n") + 1;

@@ -1,5 +1,5 @@
-// OpenCV, whose importer of ONNX shares no code with ours, computes with an exported model what the
-// net computes.
+// Tests that OpenCV, whose ONNX importer shares no code with Doppio, computes the same with an
+// exported model as the net does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 namespace doppio {
 namespace {
 
-constexpr double kTolerance = 1e-4;  // of the largest probability
+constexpr double kTolerance = 1e-4;  // relative to the largest probability
 
-// A net of models/ for images of `size` rows and columns; 0: as large as it says.
+// Returns a net of models/ for images of `size` rows and columns; 0: the size in the file.
 Graph Model(const std::string& path, int size) {
   const NetSource source = LoadNet(path, Overrides(), TEST);
   NetOptions options;
@@ -40,7 +40,7 @@ Graph Model(const std::string& path, int size) {
   return MakeGraph(std::move(spec));
 }
 
-// As a training might leave them: activations keep their size from layer to layer.
+// Returns values like those of a trained net: activations keep their magnitude from layer to layer.
 std::vector<float> Trained(const Graph& graph, const GraphParam& param) {
   const std::string& type = graph.layer(param.node).type();
   const Shape& shape = param.shape;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Weights tell how images are prepared for their net, and commands heed it."""
+"""Tests that weight files record how images are prepared for their net, and that commands follow the record."""
 import json
 import os
 import sys
@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tool_case  # noqa: E402
 from tool_case import png  # noqa: E402
 
-# Reddish images are of class 0, bluish ones of class 1: a net is wrong on all of them where red and blue change places.
+# Reddish images are of class 0, bluish ones of class 1, so a net fails on all of them if red and blue are exchanged.
 RED, BLUE = (200, 100, 50), (50, 100, 200)
 BODY = """layer { name: "pool" type: "Pooling" bottom: "data" top: "pool" pooling_param { pool: AVE global_pooling: true } }
 layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
@@ -49,7 +49,8 @@ def varint(data, at):
 
 
 def without_field(data, number):
-    """A binary message of fields with lengths, as a .caffemodel is, without one of them: as another Caffe writes it."""
+    """Returns a binary message, such as a .caffemodel, without one of its length-delimited fields: as another Caffe
+    would write it."""
     kept, at = b"", 0
     while at < len(data):
         tag, body = varint(data, at)
@@ -78,12 +79,12 @@ class PreprocessingTest(tool_case.ToolCase):
         return "net_iter_50.caffemodel" + (".h5" if form == "HDF5" else "")
 
     def train_elsewhere(self):
-        """Weights as a program without Doppio's field leaves them."""
+        """Trains, and returns weights without Doppio's field, as other programs write them."""
         self.write("old.caffemodel", without_field(self.read(self.train()), 2001))
         return "old.caffemodel"
 
     def classify(self, weights, *flags):
-        """The share of images whose class is right, and what the log says of preprocessing."""
+        """Returns the share of correctly classified images, and the log's lines on preprocessing."""
         r = self.run_tool("classify", "--model=deploy.prototxt", "--weights=" + weights, "--json", *flags, "photos")
         self.assertEqual(0, r.returncode, r.stderr)
         self.images = json.loads(r.stdout)["images"]
@@ -116,7 +117,7 @@ class PreprocessingTest(tool_case.ToolCase):
         weights = self.train_elsewhere()
         told = ["Preprocessing from net.prototxt: " + TOLD]
         self.assertEqual((1.0, told), self.classify(weights, "--like=net.prototxt"))
-        os.rename(self.path("cifar"), self.path("gone"))   # CIFAR's files are red first wherever they are
+        os.rename(self.path("cifar"), self.path("gone"))  # CIFAR's files always store red first
         self.assertEqual((1.0, told), self.classify(weights, "--like=net.prototxt"))
 
     def test_a_database_that_does_not_tell_its_channels_is_named(self):

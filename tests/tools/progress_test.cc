@@ -1,4 +1,4 @@
-// The line at the bottom of the terminal.
+// Tests the progress line at the bottom of the terminal.
 #include "tools/cli/progress.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ TEST(ProgressText, ShowsTheGpuWhereThereIsRoom) {
   const std::string bare = ProgressText(Half(), 2410, 0.25, 0.02, {140, true});
   EXPECT_EQ(ProgressText(Half(), 2410, 0.25, 0.02, {140, true}, gpu),
             bare + "  GPU 97 % 61 °C 540 W");
-  // It goes first, as a whole: "[", 30 of the bar, "]", 73 of text, 2 between, 19 of the GPU.
+  // If the line is too narrow, the bar disappears first and as a whole: "[", a bar of 30, "]", text
+  // of 73, 2 spaces, 19 for the GPU.
   const std::string wide = ProgressText(Half(), 2410, 0.25, 0.02, {127, false}, gpu);
   EXPECT_EQ(DisplayWidth(wide), 126u);
   EXPECT_NE(wide.find("data wait 2 %  GPU 97 % 61 C 540 W"), std::string::npos) << wide;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`doppio reference`, help for layers, and the page in docs/ that is made by it."""
+"""Tests `doppio reference`, help for layers, and the page in docs/ that `doppio reference`
+writes."""
 import os
 import re
 
@@ -9,7 +10,7 @@ ROOT = os.getcwd()
 
 
 def rows(page, heading):
-    """The cells of the table under a heading."""
+    """Returns the cells of the table under a heading."""
     section = re.split(r"(?m)^#+ %s$" % re.escape(heading), page)[1]
     section = re.split(r"(?m)^#+ ", section)[0]
     lines = [line for line in section.splitlines() if line.startswith("| `")]
@@ -48,7 +49,8 @@ class ReferenceTest(tool_case.ToolCase):
         self.assertEqual(set(), set(re.findall(r"\]\(#([^)]*)\)", page)) - headings)
 
     def test_layers_have_the_messages_that_the_manual_says(self):
-        """One whose name is not its layer's needs a word in tools/cli/field_table.cc."""
+        """A message whose name differs from its layer's needs an entry in
+        tools/cli/field_table.cc."""
         page = self.page()
         with open(os.path.join(ROOT, "docs/prototxt.md"), encoding="utf-8") as f:
             manual = f.read()
@@ -68,7 +70,7 @@ class ReferenceTest(tool_case.ToolCase):
 
 
 class SolversPageTest(tool_case.ToolCase):
-    """docs/solvers.md has a row for each rule and each policy, and for nothing else."""
+    """docs/solvers.md must have a row for each update rule and each policy, and no other rows."""
 
     def names(self, heading):
         with open(os.path.join(ROOT, "docs/solvers.md"), encoding="utf-8") as f:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The files that `report` and `draw --format=html` write: whole, right, and in need of nothing else."""
+"""Tests the files that `report` and `draw --format=html` write: complete, correct and
+self-contained."""
 import json
 import os
 import re
@@ -23,7 +24,7 @@ class PageCase(tool_case.ToolCase):
         return MadeRun(self.path(name), **kwargs)
 
     def page(self, name):
-        """The text of a page and the data in it."""
+        """Returns the text of a page and the data in it."""
         text = self.read(name).decode()
         data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
         return text, json.loads(data)

@@ -1,4 +1,4 @@
-// What the user reads when something is wrong.
+// Tests the messages that users see when something is wrong.
 #include "tools/cli/report.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(Report, ShowsTheSourceLineAndMarksTheWord) {
 }
 
 TEST(Report, MarksTheRightWordBehindATab) {
-  // protobuf counts a tab up to the next multiple of 8.
+  // protobuf counts a tab as reaching the next multiple of 8.
   const std::string path = Write("tab.prototxt", "\tpool: MAXX\n");
   EXPECT_EQ(Failure(UserError({path, 1, 15}, "no")), path +
                                                          ":1:15: error: no\n"
@@ -44,7 +44,8 @@ TEST(Report, MarksTheRightWordBehindATab) {
 }
 
 TEST(Report, MarksTheRightWordBehindLettersOfSeveralBytes) {
-  // "é" is two bytes and takes one column, each Korean syllable three bytes and two columns.
+  // "é" has two bytes and takes one column; each Korean syllable has three bytes and takes two
+  // columns.
   const std::string path = Write("wide.prototxt", "name: \"é 데이터\" pool: \"최대\"\n");
   EXPECT_EQ(Failure(UserError({path, 1, 28}, "no")),
             path +

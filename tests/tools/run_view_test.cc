@@ -1,4 +1,4 @@
-// Runs as the page gets them.
+// Tests the view of a run that the page receives.
 #include "tools/runs/run_view.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST(ViewRun, HoldsCurvesByKindNameAndNet) {
     curves.push_back(curve["kind"].get<std::string>() + ' ' + curve["name"].get<std::string>() +
                      ' ' + curve["net"].dump() + ' ' + curve["x"].dump() + ' ' + curve["y"].dump());
   }
-  // Images/s were not measured; a loss that is no number is shown as such.
+  // Images/s were not measured. A NaN loss becomes null.
   EXPECT_THAT(curves, testing::ElementsAre(
                           "train loss 0 [0.0,10.0] [2.5,null]", "train lr 0 [0.0,10.0] [0.01,0.01]",
                           "train data_wait 0 [0.0,10.0] [0.0,0.0]",

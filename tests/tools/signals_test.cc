@@ -1,4 +1,4 @@
-// Signals become requests; nothing is lost and nothing is invented.
+// Tests that signals become requests, without losing or inventing any.
 #include "tools/cli/signals.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ TEST(Signals, WithoutEffectAreSwallowed) {
   EXPECT_EQ(handler.Poll(), Request::kNone);
 }
 
-// Open MPI's mpirun sends SIGCONT, and a second later SIGTERM, which is no second request then.
+// Open MPI's mpirun sends SIGCONT and, a second later, SIGTERM. That SIGTERM is not a second
+// request.
 TEST(Signals, AreAnnouncedByTheLauncher) {
   SignalHandler handler({{SIGTERM, Request::kSnapshotStop}}, getpid());
   kill(getpid(), SIGCONT);

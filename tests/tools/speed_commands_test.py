@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`doppio time`, and what `doppio scale` predicts from times."""
+"""Tests `doppio time`, and the predictions that `doppio scale` makes from its times."""
 import json
 import os
 import sys
@@ -36,7 +36,7 @@ class TimeTest(TinyCase):
         self.assertEqual(3, json.loads(r.stdout)["batch"])
 
     def test_a_limit_of_threads_is_obeyed(self):
-        # A convolution of oneDNN waits for as many threads as OpenMP promises.
+        # oneDNN's convolutions wait for as many threads as OpenMP promises.
         for setting, threads in (({"OMP_THREAD_LIMIT": "1"}, 1), ({"OMP_DYNAMIC": "true"}, 2)):
             if threads > int(os.environ.get("OMP_THREAD_LIMIT", threads)):
                 continue
@@ -51,7 +51,8 @@ class ScaleTest(TinyCase):
     LINKS = ("--inside=1:10", "--across=10:1", "--ranks_per_node=2")
 
     def write_times(self, **changes):
-        """One rank with batch 10: 100 ms, of which 20 ms forward and 70 ms backward in two layers of a million values."""
+        """Describes one rank with batch 10: 100 ms, with 20 ms forward and 70 ms backward in two layers of a
+        million values each."""
         layers = [{"name": "conv", "backward_ms": 35, "gradients": [999000, 1000]},
                   {"name": "ip", "backward_ms": 35, "gradients": [1000000]}]
         times = {"net": "two", "device": "paper", "phase": "TRAIN", "batch": 10, "forward_ms": 20, "backward_ms": 70,
@@ -65,8 +66,8 @@ class ScaleTest(TinyCase):
 
     def test_predicts_from_times_measured_elsewhere(self):
         self.write_times()
-        # The whole net after backward: 8 MB. In a ring of two on one node 2 * 1 us + 0.8 ms; of four on two nodes
-        # 6 * 10 us + 2 * 3/4 * 8 ms.
+        # One bucket of 8 MB for the whole net, after backward. In a ring of two ranks on one node: 2 * 1 us + 0.8
+        # ms. In a ring of four on two nodes: 6 * 10 us + 2 * 3/4 * 8 ms.
         points = self.points("--topology=ring", "--bucket_mb=1000", "--max_ranks=4")
         self.assertEqual([1, 2, 4], [p["ranks"] for p in points])
         self.assertAlmostEqual(100, points[0]["images_per_second"], places=6)
@@ -81,7 +82,7 @@ class ScaleTest(TinyCase):
         whole = self.points("--topology=ring", "--bucket_mb=1000", "--max_ranks=4")[2]
         cut = self.points("--topology=ring", "--bucket_mb=1", "--max_ranks=4")[2]
         half = self.points("--topology=ring", "--bucket_mb=1", "--max_ranks=4", "--reduce_precision=bf16")[2]
-        # The first layer's 4 MB travel while the other one is computed; updates fill some of the rest.
+        # The first bucket of 4 MB is sent while the other layer is computed; updates hide some of the rest.
         self.assertLess(cut["exposed_ms"], whole["exposed_ms"] / 2)
         self.assertAlmostEqual(cut["across_ms"] / 2, half["across_ms"], places=6)
 

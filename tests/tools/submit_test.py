@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`doppio submit`: job scripts, run with stand-ins for the batch systems."""
+"""Tests the job scripts of `doppio submit` with stand-ins for the batch systems."""
 import os
 import shutil
 import subprocess
@@ -25,8 +25,8 @@ class SubmitTest(TinyCase):
         return r.stdout
 
     def run_script(self, script, code):
-        """Runs it with stand-ins for the batch system's programs, which note their arguments; ranks end with `code`. They
-        send their shell the signal that LSF sends to the whole job."""
+        """Runs the script with stand-ins for the batch system's programs, which record their arguments; ranks exit with
+        `code`. jsrun sends the calling shell SIGUSR1, which LSF sends to the whole job."""
         for name, end in (("srun", code), ("mpirun", code), ("jsrun", code), ("scontrol", 0), ("qsub", 0)):
             signal_shell = "kill -USR1 $PPID\n" if name == "jsrun" else ""
             self.write(name, '#!/bin/bash\necho %s "$@" >>calls\n%sexit %d\n' % (name, signal_shell, end))

@@ -140,7 +140,7 @@ TEST_F(SweepJournalTest, SeveralProcessesAddToIt) {
     if (fork() != 0) continue;
     SweepJournal journal(folder_, true);
     for (int i = 0; i < kTrials; ++i) {
-      // The next free number, as `sweep ask` takes it.
+      // Takes the next free number, as `sweep ask` does.
       const SweepJournal::Hold hold(&journal);
       journal.Begin(static_cast<int64_t>(journal.trials().size()), 0, {"base_lr=0.1"});
     }
@@ -165,7 +165,7 @@ TEST_F(SweepJournalTest, TrialsThatAreLeftKeepOthersWaiting) {
   ASSERT_EQ(pipe(pipe_ends), 0);
   const pid_t child = fork();
   if (child == 0) {
-    // What a trial of a killed sweep has: the lock that is inherited, and no other.
+    // A trial of a killed sweep has only the lock that it inherits.
     const SweepLock lock(folder_, 0);
     const std::string script = "printf x >&" + std::to_string(pipe_ends[1]) + "; sleep 0.5";
     if (fork() == 0) execlp("sh", "sh", "-c", script.c_str(), nullptr);

@@ -99,7 +99,7 @@ TEST(RandomPoints, FillTheRangeEvenly) {
     EXPECT_LE(value, 1);
     below += value < 1e-2;
   }
-  // Half of them lie below the middle; the standard deviation is 16.
+  // Half of the values are below the middle; the standard deviation is 16.
   EXPECT_NEAR(below, 500, 80);
 }
 

@@ -1,4 +1,4 @@
-// Tables and numbers for people.
+// Tests tables and numbers in text for people.
 #include "tools/cli/text_table.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-"""A net and a solver that are small enough to be trained by every test."""
+"""A net and a solver that are small enough for every test to train them."""
 from tool_case import ToolCase
 
-# Two samples of two values; no file needed.
+# A batch of four samples with three inputs and two targets; needs no files.
 TINY_NET = """name: "tiny"
 layer { name: "in" type: "DummyData" top: "x" top: "y"
   dummy_data_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 }

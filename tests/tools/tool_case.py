@@ -1,4 +1,4 @@
-"""What tests of single commands share: the program in a folder of its own."""
+"""The base class of tests of single commands: runs the program in a scratch folder."""
 import os
 import signal
 import subprocess
@@ -26,16 +26,17 @@ class ToolCase(scenario.Scenario):
         return r.stdout
 
     def fail_with(self, code, *args, **env):
-        """What the program says to standard error."""
+        """Runs the program, which must exit with `code`, and returns its standard error."""
         r = self.run_tool(*args, **env)
         self.assertEqual(code, r.returncode, r.stdout + r.stderr)
         return r.stderr
 
     def end_once_there_is(self, path, sent, *args):
-        """Starts the program, and sends it the signal as soon as such a file is in its folder."""
+        """Starts the program, and sends it the signal as soon as a file with this path is in its
+        folder."""
         process = subprocess.Popen(
             [DOPPIO, *args], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL))  # whoever runs the tests may ignore it
+            preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL))  # the caller of the tests may ignore the signal
         while not os.path.exists(self.path(path % process.pid)):
             self.assertIsNone(process.poll())
             time.sleep(0.01)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`doppio train` and `test`: results, memory, snapshots, signals."""
+"""Tests `doppio train` and `test`: results, memory, snapshots, signals."""
 import json
 import os
 import re
@@ -20,7 +20,7 @@ THREAD_SANITIZER = "TSAN_OPTIONS" in os.environ
 
 
 class MemoryTest(TinyCase):
-    # 10^12 rows: more than any machine has, less than addresses can be reserved for.
+    # 10^12 rows need more memory than any machine has, but less than the address space.
     HUGE_NET = TINY_NET.replace("dim: 4", "dim: 1000000000000")
     REFUSAL = (r"train net tiny does not fit into the memory of CPU .*: it needs [\d.]+ GiB \(weights .*activations [\d.]+ GiB.*\), "
                r"[\d.]+ GiB more than the [\d.]+ [GM]iB that are free; the largest batch that fits is about \d+, "
@@ -45,8 +45,8 @@ class MemoryTest(TinyCase):
         self.assertEqual([], [f for f in os.listdir(self.folder) if not f.endswith(".prototxt")])
 
     def test_the_table_adds_up(self):
-        # By hand: weights 2x3 and bias 2 are 8 floats. Each begins a line of 64 floats, and a CPU with wide vectors may
-        # pad the weights beyond that.
+        # Computed by hand: weights 2x3 and a bias of 2 are 8 floats. Each is aligned to 64 floats, and a CPU with wide
+        # vectors may pad the weights further.
         self.write_tiny()
         r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
         self.assertEqual(0, r.returncode, r.stderr)
@@ -112,7 +112,7 @@ class TrainTest(TinyCase):
                          said("--solver=solver.prototxt", "--set=test_iter=[]"))
         self.assertEqual("8 of 10 images, in 2 batches of 4", said(net, "--iterations=2"))
         self.assertEqual("20 images from a set of 10, in 5 batches of 4", said(net, "--iterations=5"))
-        # Nobody knows how many random images there are; Caffe runs 50 batches.
+        # The number of random images is unknown; Caffe runs 50 batches.
         self.assertEqual("200 images, in 50 batches of 4", said(net, "--synthetic"))
         result = json.loads(self.succeed("test", net, "--weights=tiny_iter_20.caffemodel", "--json"))
         self.assertEqual((10, 10), (result["samples"], result["samples_in_source"]))
@@ -126,7 +126,8 @@ class TrainTest(TinyCase):
                                    key=lambda f: int(f.rsplit("_", 1)[1])))
         stats = json.loads(self.succeed("weights", "ls", last + ".caffemodel", "--json"))
         self.assertEqual(0, stats["nans"])
-        # Caffe's way, by its flag; test then says what the weights hold.
+        # With the flag for Caffe's behaviour, the training goes on; `test` then reports the weights that are not
+        # finite.
         log = self.succeed("train", "--solver=solver.prototxt", "--set=max_iter=1000", "--set=snapshot=0", "--on_nan=go")
         r = self.run_tool("test", "--model=net.prototxt", "--weights=tiny_iter_1000.caffemodel", "--iterations=1")
         self.assertEqual(7, r.returncode, r.stdout)
@@ -250,7 +251,7 @@ class TrainTest(TinyCase):
             r = self.run_tool("train", "--solver=solver.prototxt", "--trace=t.json", *args)
             self.assertEqual(0, r.returncode, r.stderr)
             self.assertIn(said, r.stdout + r.stderr)
-        # A resumed training writes over later snapshots only.
+        # A resumed training overwrites only later snapshots.
         r = self.run_tool("train", "--solver=solver.prototxt", "--snapshot=tiny_iter_15.solverstate", "--no_overwrite")
         self.assertEqual(4, r.returncode, r.stderr)
         self.assertIn("error: --no_overwrite: 2 files of an earlier run would be written over: tiny_iter_20.caffemodel and "
@@ -316,11 +317,11 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.succeed(*commands[2][1:])
         self.assertIn("iteration 40,", self.succeed(*commands[3][1:]))
         self.assertNotIn("max_iter=20", commands[3])
-        # Where the log is for Caffe's parsers nothing is added.
+        # With the log format for Caffe's parsers, nothing is added.
         self.assertNotIn("next:", self.succeed("train", "--solver=solver.prototxt", "--log_format=caffe"))
 
     def start(self, *args):
-        # Endless but for the signal; a snapshot shows that it runs.
+        # The training ends only by the signal; a snapshot shows that it has begun.
         self.write_tiny(TINY_SOLVER.replace("max_iter: 20", "max_iter: 2000000000").replace("display: 10", "display: 1000"))
         process = subprocess.Popen([DOPPIO, "train", "--solver=solver.prototxt", *args], cwd=self.folder,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -357,7 +358,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertIn("Snapshot tiny_iter_20.solverstate is of an earlier run", r.stderr)
         self.assertIn("going on from tiny_iter_10.solverstate", r.stderr)
-        # A run that was killed before its first snapshot starts again, or goes on from where it went on from.
+        # A run that was killed before its first snapshot starts from the beginning, or again from where it was resumed.
         for flags, said in ((("--set=base_lr=0.02",), "no snapshot tiny_iter_*, starting anew"),
                             (("--resume=tiny_iter_12.solverstate",), "going on from tiny_iter_12.solverstate")):
             process = subprocess.Popen([DOPPIO, "train", "--solver=solver.prototxt", "--set=max_iter=2000000000", "--set=snapshot=0",

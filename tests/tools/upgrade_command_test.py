@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`doppio upgrade`, and old files read in place."""
+"""Tests `doppio upgrade`, and reading old files directly."""
 import json
 import os
 import re

@@ -34,7 +34,8 @@ class VersionTest(tool_case.ToolCase):
                 self.assertRegex(library["compiled_with"], r"^\d+\.\d+", name)
 
     def test_the_libraries_that_run_are_those_compiled_with(self):
-        # Headers and library of each come from one Debian package.
+        # The headers and the library come from the same Debian package, so their versions are
+        # equal.
         libraries = json.loads(self.succeed("version", "--json"))["libraries"]
         for name in ("oneDNN", "OpenBLAS", "OpenCV", "HDF5", "LMDB", "libpng", "zlib"):
             self.assertEqual(libraries[name]["compiled_with"], libraries[name]["running"], name)
@@ -75,7 +76,7 @@ class StampTest(tool_case.ToolCase):
         for name in ("tools/bazel/status.sh", "core/base/commit.txt", "core/base/.gitattributes"):
             os.makedirs(os.path.dirname(os.path.join(self.tree, name)), exist_ok=True)
             shutil.copy(os.path.join(ROOT, name), os.path.join(self.tree, name))
-        # The placeholder of a checkout; in an archive of the sources the file holds the commit.
+        # A checkout has this placeholder; in an archive of the sources, the file has the commit.
         self.write("tree/core/base/commit.txt", "$Format:%H$\n$Format:%ct$\n")
 
     def status(self, tree=None, **env):

@@ -1,4 +1,4 @@
-// Numbers of weight files, and their differences.
+// Tests statistics and differences of weight files.
 #include "tools/export/weight_stats.h"
 
 #include <gtest/gtest.h>
