@@ -1,4 +1,5 @@
-"""A folder that trains well, and how to put one mistake into it: texts, and files of every kind."""
+"""A folder that trains well, and helpers that put one mistake into it: texts, and files of every
+kind."""
 import math
 import re
 
@@ -55,7 +56,7 @@ snapshot: 2
 snapshot_prefix: "tiny"
 random_seed: 1
 """
-# The same with images of a file; the rows that use it give data_param and transform_param.
+# The same net with images from a file; the rows that use it supply data_param and transform_param.
 FROM_FILE = re.sub(r'  type: "DummyData".*?\n}\n', '  type: "@TYPE@"\n  top: "data"\n  top: "label"\n@PARAM@}\n', NET,
                    count=1, flags=re.S)
 TRAIN = ("train", "--solver=solver.prototxt")
@@ -63,7 +64,7 @@ USAGE, CONFIG, FILE, DEVICE = 2, 3, 4, 5
 
 
 def changed(text, *pairs):
-    """`text` with each pair's first replaced, once, by its second."""
+    """Returns `text` with the first string of each pair replaced, once, by the second one."""
     for old, new in zip(pairs[::2], pairs[1::2]):
         assert text.count(old) >= 1, old
         text = text.replace(old, new, 1)
@@ -75,7 +76,8 @@ def net(*pairs):
 
 
 def more(layers):
-    """Layers before the loss; their first line is line 36 of the file."""
+    """Returns files with additional layers before the loss; their first line is line 36 of the
+    file."""
     return {"net.prototxt": changed(NET, 'layer {\n  name: "loss"', layers + 'layer {\n  name: "loss"')}
 
 
@@ -105,13 +107,13 @@ def field(number, content):
 
 
 def mean_file(channels, height, width):
-    """A BlobProto of zeros."""
+    """Returns a serialized BlobProto of zeros."""
     dims = b"".join(varint(i << 3) + varint(n) for i, n in ((1, 1), (2, channels), (3, height), (4, width)))
     return dims + field(5, b"\0" * (4 * channels * height * width))
 
 
 def weights_file(layer, *shapes):
-    """A NetParameter with one layer whose blobs are zeros."""
+    """Returns a serialized NetParameter with one layer whose blobs are zeros."""
     blobs = b""
     for dims in shapes:
         values = b"\0" * (4 * math.prod(dims))
@@ -140,7 +142,7 @@ def idx_data(files, param=IDX_PARAM):
 
 
 def share(param="", num_output=3, own=""):
-    """Two layers whose weights have one name."""
+    """Returns files with two layers whose weights have the same name."""
     return net('  inner_product_param { num_output: 3',
                '  param { name: "w" %s }\n  inner_product_param { num_output: 3' % own,
                'layer {\n  name: "loss"',

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Mistakes of users: each is one clear message with its place, the right exit code, and no new file but what a training that has begun
-leaves by design.
+"""Tests mistakes of users. Each must give one clear message with its place, the right exit code, and no new file,
+except those that a training leaves by design once it has begun.
 
-A row states what is wrong with a folder that trains well otherwise, what the message must say, and
-how the program must end. Columns and lines are counted by hand in the text that the row writes.
+A row states the mistake in a folder that otherwise trains well, the required message, and the exit code. Columns and
+lines are counted by hand in the text that the row writes.
 """
 import gzip
 import os
@@ -20,14 +20,15 @@ from bad_input_files import (  # noqa: E402
 
 
 class Bad:
-    """name, files on top of the good folder, command line, exit code, what the message must hold."""
+    """A mistake: its name, files that replace those of the good folder, command line, exit code,
+    and required parts of the message."""
 
     def __init__(self, name, files, argv, code, *fragments, errors=1, needs=None, on_stdout=False, leaves=()):
         self.name, self.files, self.argv, self.code = name, files, argv, code
         self.fragments, self.needs = fragments, needs
-        self.errors = errors  # how many are reported; None where one mistake leads to another
-        self.on_stdout = on_stdout  # finding mistakes is what the command is for
-        self.leaves = set(leaves)  # of a mistake that comes up later: whose snapshots these are, and the last whole iteration
+        self.errors = errors  # number of reported errors; None if one mistake leads to others
+        self.on_stdout = on_stdout  # for commands whose purpose is to find mistakes
+        self.leaves = set(leaves)  # for a mistake during training: names of the snapshots that it leaves, such as that of the last complete iteration
 
 
 LOCK = "tiny.lock"
@@ -64,7 +65,7 @@ ROWS = [
     Bad("set_bad_enum", {}, set_("net.layer[pool1].pooling_param.pool=MEDIAN"), CONFIG, "pool", "'MEDIAN'", "MAX"),
     Bad("set_without_value", {}, set_("base_lr"), CONFIG, "base_lr", "="),
     Bad("unset_unknown_field", {}, TRAIN + ("--unset=momentim",), CONFIG, "momentim", "'momentum'"),
-    # Files that are not there, or not what they should be.
+    # Files that are missing or have wrong contents.
     Bad("missing_solver", {}, ("train", "--solver=solvr.prototxt"), FILE, "'solvr.prototxt'", "No such file",
         "did you mean 'solver.prototxt'?"),
     Bad("missing_checked_solver", {}, ("check", "solvr.prototxt"), FILE, "'solvr.prototxt'",
@@ -130,7 +131,7 @@ ROWS = [
     Bad("brace_too_many", net('  top: "loss"\n}\n', '  top: "loss"\n}\n}\n'), TRAIN, CONFIG,
         "net.prototxt:42:1: error:", "}"),
     Bad("string_not_closed", net('type: "Pooling"', 'type: "Pooling'), TRAIN, CONFIG, "net.prototxt:23:9: error:"),
-    # How a net is put together.
+    # The structure of nets.
     Bad("unknown_bottom", net('bottom: "ip1"', 'bottom: "ip_1"'), TRAIN, CONFIG, "net.prototxt:38:3: error:",
         "'ip_1'", "'ip1'", "'loss'"),
     Bad("bottom_made_later", net('bottom: "conv1"', 'bottom: "ip1"'), TRAIN, CONFIG, "net.prototxt:24:3: error:",
@@ -287,7 +288,7 @@ ROWS = [
         "net.prototxt:7:21: error:", "'a.h5'"),
     Bad("hdf5_without_the_data_set", {**data(HDF5_PARAM, "HDF5Data", list__txt="a.h5\n"), "a.h5": ("images", "label")},
         TRAIN, FILE, "net.prototxt:7:21: error:", "'a.h5'", "'data'", "images", needs="h5py"),
-    # Several at once, of one file and of two.
+    # Several mistakes at once, in one file and in two.
     Bad("several_in_the_text", net("num_output: 2 kernel_size: 3", 'num_output: "2" kernal_size: 3', "pool: MAX",
                                    "pool: MAXI", '"ip1"\n  type', '"ip1"\n  typ'), TRAIN, CONFIG,
         "net.prototxt:19:35: error:", "net.prototxt:19:39: error:", "net.prototxt:26:25: error:",
@@ -313,7 +314,7 @@ ROWS = [
     Bad("check_missing_file", {}, ("check", "n.prototxt"), FILE, "'n.prototxt'", on_stdout=True),
 ]
 
-# What a message must never look like.
+# Texts that must not be in any message.
 NOT_FOR_USERS = ("Check failed", "*** ", "terminate called", "Aborted", "internal error", "core dumped", "std::",
                  "google::protobuf", "[libprotobuf", "HDF5-DIAG", "Stack trace")
 

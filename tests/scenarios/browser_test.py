@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The pages of `report`, `dash` and `draw` in a real Chromium: what is shown, what the pointer and the keys do.
+"""Tests the pages of `report`, `dash` and `draw` in a real Chromium: what they show, and how they react to the
+pointer and to keys.
 
-Skips where there is no Chromium, no chromedriver or no selenium (Debian: chromium chromium-driver python3-selenium).
+Skips without Chromium, chromedriver or selenium (Debian: chromium chromium-driver python3-selenium).
 """
 import os
 import shutil
@@ -51,7 +52,7 @@ class BrowserTest(Scenario):
         self.browser.get_log("performance")
 
     def tearDown(self):
-        # Whatever a case did, nothing in the page has failed.
+        # No case may cause an error in the page.
         self.assertEqual([], [line["message"] for line in self.browser.get_log("browser") if line["level"] == "SEVERE"])
 
     def one(self, selector):
@@ -61,7 +62,8 @@ class BrowserTest(Scenario):
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
 
     def text(self, selector):
-        """In one step: what is drawn again and again may be gone in a second one."""
+        """Returns an element's text in one step; an element that is redrawn often may be gone in a
+        second step."""
         return self.browser.execute_script("const e = document.querySelector(arguments[0]); return e?.innerText ?? e?.textContent ?? ''", selector)
 
     def path_of(self, selector):
@@ -104,7 +106,7 @@ class BrowserTest(Scenario):
         for name, rate in ("slow", 0.01), ("fast", 0.05):
             near = [loss_at(i, rate) for i in (point - 10, point + 10)]
             self.assertTrue(near[1] <= values[name] <= near[0], (name, values, near))
-        # The cursor stands in the other charts, too.
+        # The cursor is shown in the other charts, too.
         self.assertEqual(2, len(self.all(self.chart("Learning rate") + " .cursor circle")))
 
     def test_times_are_rounded_before_they_are_split(self):
@@ -137,7 +139,7 @@ class BrowserTest(Scenario):
         self.assertEqual("false", self.one('.legend [data-run="slow"]').get_attribute("aria-pressed"))
         self.one('.legend [data-run="slow"]').send_keys(Keys.SPACE)
         self.wait(lambda: len(self.all(self.chart("Loss") + " .line")) == 2)
-        # Settings and results across axes.
+        # The axes are the settings and the results.
         self.assertEqual(2, len(self.all(".parallel .run")))
         self.assertEqual(["base_lr", "best accuracy"], [name.text for name in self.all(".parallel .axis .name")])
 
@@ -147,7 +149,7 @@ class BrowserTest(Scenario):
         axis = self.one(".parallel .axis .handle")
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", axis)
         high = axis.size["height"]
-        # From the top, where the larger base_lr is, to the middle.
+        # Drags from the top, where the larger base_lr is, to the middle.
         (ActionChains(self.browser).move_to_element_with_offset(axis, 0, int(-0.49 * high)).click_and_hold()
          .move_by_offset(0, int(0.5 * high)).release().perform())
         self.wait(lambda: len(self.all(self.chart("Loss") + " .line")) == 1)
@@ -245,7 +247,7 @@ class BrowserTest(Scenario):
         run.train(110, 600)
         self.wait(lambda: "601 / 1,000" in row())
         self.wait(lambda: self.path_of(self.chart("Loss") + " .line") != before)
-        # A heartbeat alone moves the time.
+        # A heartbeat alone updates the time.
         run.tell("running", 600, seconds=4000)
         self.wait(lambda: "1 h 6 min" in row())
         MadeRun(self.path("runs/sweep/t000"), rate=0.03).train(0, 500)
@@ -256,7 +258,7 @@ class BrowserTest(Scenario):
         dash.send_signal(signal.SIGINT)
         self.assertEqual(0, dash.wait(10))
         self.wait(lambda: "does not answer" in self.text(".top p"))
-        # The browser has said so, too.
+        # Discards the error that the browser has logged for this.
         self.browser.get_log("browser")
 
     def test_dash_tells_the_results_of_runs_that_are_not_shown(self):
@@ -303,7 +305,7 @@ layer { name: "sum" type: "Eltwise" bottom: "left" bottom: "right" top: "sum" }
         for said in ("Convolution", "1×4×6×6", "1×3×8×8", "112", "kernel_size: 3"):
             self.assertIn(said, about)
         self.assertEqual(2, len(self.all(".wire.near")))
-        # Side by side, above what reads both.
+        # The two layers are side by side, above the layer that reads both.
         place = {name: box.rect for name, box in boxes.items()}
         self.assertEqual(place["left"]["y"], place["right"]["y"])
         self.assertNotEqual(place["left"]["x"], place["right"]["x"])

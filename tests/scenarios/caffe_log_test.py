@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The log of a training is what the many parsers of Caffe's logs look for.
+"""Tests that the log of a training has what the many parsers of Caffe's logs look for.
 
 They read a log line by line: a date and time at the start of every line, "Solving" before the first
 iteration, then "Iteration N", "lr = R", "loss = L" and "Train|Test net output #K: NAME = V".
@@ -42,7 +42,8 @@ OUTPUT = re.compile(r"(Train|Test) net output #(\d+): (\S+) = ([.\deE+-]+)")
 
 
 def parse(lines):
-    """Tables of train and test: rows {iteration, rate, outputs}, as the parsers make them."""
+    """Returns tables of train and test with rows {iteration, rate, outputs}, as the parsers make
+    them."""
     tables = {"Train": [], "Test": []}
     iteration, rate = None, None
     for line in lines:
@@ -101,7 +102,8 @@ class CaffeLogTest(scenario.Scenario):
         for row in tables["Test"]:
             self.assertEqual(["accuracy", "loss"], list(row["outputs"]))
             self.assertTrue(0 <= row["outputs"]["accuracy"] <= 1)
-        # The rate is told after the outputs of its iteration, so a row has that of the line before.
+        # The log has the rate after the outputs of its iteration, so a row has the rate of the row
+        # before.
         self.assertEqual([None, 0.01, 0.01, 0.005], [row["rate"] for row in tables["Train"]])
 
     def test_loss_lines_have_iteration_speed_and_loss(self):
@@ -162,7 +164,7 @@ class CaffeLogTest(scenario.Scenario):
         self.check_prefixes(lines)
 
     def test_under_the_name_of_caffe_both_streams_together_parse(self):
-        # Old scripts keep "caffe train ... 2>&1 | tee log".
+        # Old scripts use "caffe train ... 2>&1 | tee log".
         self.fill()
         os.symlink(scenario.DOPPIO, self.path("caffe"))
         run = subprocess.run(["./caffe", "train", "-solver", "solver.prototxt"], cwd=self.folder, text=True, timeout=60,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""`classify` on 200 of CIFAR-10's test images, by a net that was trained on CIFAR's binary files: red first, less a mean.
+"""Tests `classify` on 200 of CIFAR-10's test images. The net was trained on CIFAR's binary files, which store red
+first, with a mean subtracted.
 
-The images and the weights, of the net that BVLC Caffe calls cifar10_quick, lie in $DOPPIO_SHARED.
+The images and the weights of the net that BVLC Caffe calls cifar10_quick are in $DOPPIO_SHARED.
 """
 import json
 import os
@@ -19,7 +20,8 @@ IMAGES = os.path.join(SHARED, "data/cifar10/cifar10_jpeg.tar.gz")
 OLD = os.path.join(SHARED, "corpus/models/cifar10_quick_v2_with_state")
 CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 EACH = 20
-# 140 of the 200 are right; close ones may differ from CPU to CPU. With red and blue exchanged 96 are.
+# 140 of the 200 are classified correctly; close scores may differ between CPUs. With red and blue exchanged, 96 are
+# correct.
 RIGHT = 0.69
 
 
@@ -53,7 +55,7 @@ class CifarImagesTest(scenario.Scenario):
         self.assertIn("Preprocessing from cifar10_quick_train_test.prototxt: RGB, 32x32, mean ", self.log)
 
     def test_weights_that_doppio_wrote_are_right_without_a_flag(self):
-        # A file of CIFAR's form, and an iteration that changes nothing: the weights are the old ones, written by Doppio.
+        # Trains an iteration that changes nothing on a file in CIFAR's format, so that Doppio writes the old weights.
         self.write("cifar/data_batch_1.bin", bytes(3073) * 100)
         self.write("cifar/batches.meta.txt", "\n".join(CLASSES) + "\n\n")
         net = self.read("cifar10_quick_train_test.prototxt").decode()

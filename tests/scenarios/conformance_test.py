@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Nets and solvers whose results BVLC Caffe computed: the trainer must agree with every one it can read.
+"""Tests nets and solvers whose results BVLC Caffe computed: the trainer must agree with each one that it can read.
 
-The cases come with a program that runs and compares them; they lie in $DOPPIO_SHARED/conformance.
-Left out are those with layers that this version does not have, by its own word. Where DOPPIO_GPU names several GPUs, left
-out are also those that fail on so many replicas on the CPU: dividing the batch changes what such a net computes.
+The cases and a program that runs and compares them are in $DOPPIO_SHARED/conformance. Cases with layers that this
+version reports as missing are left out. If DOPPIO_GPU names several GPUs, cases that fail on as many replicas on the
+CPU are left out, too: dividing the batch changes what such a net computes.
 """
 import json
 import os
@@ -28,20 +28,20 @@ def environment():
 
 
 def run_cases(*args, env=None):
-    """The lines that run_cases.py prints, one for each case and a last one."""
+    """Runs run_cases.py. Returns its lines, one per case and a summary, and its whole output."""
     run = subprocess.run([sys.executable, os.path.join(FOLDER, "run_cases.py"), "--tool", scenario.DOPPIO + " train",
                           "--jobs", "2", *args, CASES], capture_output=True, text=True, env=env or environment())
     return run.stdout.splitlines(), run.stdout + run.stderr
 
 
 def results_of(lines):
-    """By case: whether it passed, and why not."""
+    """Returns for each case whether it passed, and why not."""
     found = [re.match(r"(pass|FAIL) +(\S+) +[\d.]+s +(.*)", line) for line in lines]
     return {f.group(2): (f.group(1) == "pass", f.group(3)) for f in found if f}
 
 
 def failures_of_replicas(cases):
-    """Why each of these fails on replicas on the CPU, as many as there are GPUs."""
+    """Returns why each of these cases fails on as many replicas on the CPU as there are GPUs."""
     env = {**environment(), "DOPPIO_CPU_REPLICAS": str(GPUS)}
     del env["DOPPIO_GPU"]
     lines, _ = run_cases(*("--only=" + case for case in cases), env=env)
@@ -49,7 +49,8 @@ def failures_of_replicas(cases):
 
 
 def missing_in(case):
-    """What the case needs and this version says not to have; empty when there is nothing."""
+    """Returns what the case needs and this version reports as missing; empty if there is
+    nothing."""
     folder = os.path.join(CASES, case)
     with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
         runs = json.load(f)["runs"]
@@ -62,7 +63,7 @@ def missing_in(case):
 
 class ConformanceTest(unittest.TestCase):
     results = {}
-    not_divisible = {}   # by case: how it fails on replicas on the CPU
+    not_divisible = {}  # by case: how it fails on replicas on the CPU
 
     @classmethod
     def setUpClass(cls):

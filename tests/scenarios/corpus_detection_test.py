@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""An SSD and a Faster R-CNN that others wrote learn where a bright square is.
+"""Tests that an SSD and a Faster R-CNN written by others learn where a bright square is.
 
-They lie in $DOPPIO_SHARED/corpus. Their data layers are replaced, and their inner layers made narrow by --set; what else
-they say stays. Faster R-CNN keeps its layers in Python, whose modules its repository has elsewhere: these are written here.
+Both are in $DOPPIO_SHARED/corpus. The test replaces their data layers and narrows their inner layers by --set; all else
+is unchanged. Faster R-CNN has layers in Python whose modules its repository does not include, so this test writes them.
 """
 import os
 import re
@@ -163,7 +163,7 @@ class CorpusDetectionTest(detection_test.Detection):
         self.write("python.prototxt", 'layer { name: "p" type: "Python" top: "x" }')
         if "type 'Python' of Caffe is not in this version" in self.doppio("check", "python.prototxt").stdout:
             self.skipTest("this program is built without Python")
-        # The file starts from weights that were trained before.
+        # The file expects pre-trained weights; these fillers replace them.
         fillers = ["--set=net.layer[type=%s].%s.weight_filler.type=xavier" % kind
                    for kind in [("Convolution", "convolution_param"), ("InnerProduct", "inner_product_param")]]
         self.expect_falling(self.train(self.nets[FASTER_RCNN], 0.01, args=narrow + fillers))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Nets and solvers of 84 repositories: `doppio check` reads them, or says clearly what it lacks.
+"""Tests that `doppio check` reads the nets and solvers of 84 repositories, or says clearly what it lacks.
 
-They lie in $DOPPIO_SHARED/corpus, with a list that says which Caffe reads which of them. Each is looked at from the
-root of its repository, where Caffe is run. What a checkout cannot have are data and some nets that solvers name.
+They are in $DOPPIO_SHARED/corpus, with a list that states which Caffe reads which of them. Each is checked from the
+root of its repository, where Caffe is run. A checkout lacks data, and some nets that solvers name.
 """
 import collections
 import json
@@ -20,35 +20,37 @@ import scenario  # noqa: E402
 
 CORPUS = os.path.join(os.environ.get("DOPPIO_SHARED", ""), "corpus")
 
-# Errors that are no fault of the file: what it names is not in the repository.
+# Errors that are not the file's fault: what it names is not in the repository.
 MISSING = [
     r"no (LMDB|LevelDB) database at '.*': there is no such (file|folder); without it, the shape is known only if",
     r"cannot read '[^']*': No such file or directory",
     r"cannot find the net '",
     r"(?s)^[\w.]+ failed\n.*ModuleNotFoundError: No module named ",  # the code of a Python layer
 ]
-# Nor of Doppio's: the layer or field is another Caffe's, and that is said.
+# Errors that are not Doppio's fault: the layer or field belongs to another Caffe, and the message
+# says so.
 NAMED = [
     r"unknown (type|field|value) .*: it comes from ",
     r"type '\w+' of Caffe is not in this version of Doppio",
     r"\w+ of (NVCaffe|Intel Caffe) is not supported; ",
 ]
-# BVLC Caffe refuses these files as well, or trains no iteration with them: repository, message.
+# Files that BVLC Caffe rejects as well, or cannot train for one iteration: repository, message.
 WRONG = [
-    # Its data layers belong to stages that DIGITS names, and DIGITS fills in their sources.
+    # The data layers belong to stages that DIGITS selects, and DIGITS fills in their sources.
     ("gheinrich+DIGITS", r"bottom '(data|label)' is made by no layer above"),
     ("gheinrich+DIGITS", r"data_param: backend (LMDB|LEVELDB) needs a source"),
     ("lukeyeager+DIGITS", r"data_param: backend LEVELDB needs a source"),
-    # Netscope only draws.
+    # Netscope only draws nets.
     ("cwlacewe+netscope", r"batch_size must be at least 1"),
     ("cwlacewe+netscope", r"SoftmaxWithLoss takes 2 bottom\(s\), got 1"),
     ("cwlacewe+netscope", r"2 input\(s\) want 2 input_shape, got 1"),
     ("AlfredXiangWu+face_verification_experiment", r"layer 'accuracy': bottom 'label' is made by no layer above"),
-    ("BVLC+caffe", r"the solver names no net to train: set net or train_net"),  # from before there was such a field
+    ("BVLC+caffe", r"the solver names no net to train: set net or train_net"),  # older than that field
     ("BVLC+caffe", r"lr_policy is missing; "),
     ("BVLC+caffe", r"there are 1 test_iter for 0 test nets"),
     ("BVLC+caffe", r"AdaGrad has no momentum, but momentum is 0.9"),
-    # Only Python trains with these, which says how often; BVLC's program would do no iteration.
+    # Only Python scripts train with these; they set the number of iterations. BVLC's program would
+    # do none.
     ("rbgirshick+fast-rcnn", r"max_iter is missing; "),
     ("YuwenXiong+py-R-FCN", r"max_iter is missing; "),
     ("NVIDIA+caffe", r"unknown regularization_type 'L2_unitary'"),
@@ -62,13 +64,13 @@ def matches(patterns, message):
 
 
 def is_told(path, message):
-    """Whether an error is no reason to say that a file is not read."""
+    """Returns true if an error does not mean that a file cannot be read."""
     repository = path.split("/")[0]
     return matches(MISSING + NAMED + [wrong for where, wrong in WRONG if where == repository], message)
 
 
 def kind_of(path, found):
-    """Of KINDS, by what check has found in a file."""
+    """Returns the file's kind (see KINDS) according to `check`."""
     errors = [error["message"] for error in found["errors"]]
     if not errors:
         return "with warnings" if found["warnings"] else "read"
@@ -105,7 +107,7 @@ class CorpusTest(unittest.TestCase):
         cls.kinds = {path: kind_of(path, found) for path, found in cls.found.items()}
 
     def not_read(self, paths):
-        """Their errors that nothing excuses, for a message."""
+        """Returns the files' unexplained errors, for a message."""
         lines = []
         for path in paths:
             for error in self.found[path]["errors"]:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tiny nets in the manner of SSD and of Fast R-CNN learn where a bright square is, and which of two kinds."""
+"""Tests that tiny nets in the style of SSD and of Fast R-CNN learn where a bright square is, and
+which of two kinds it is."""
 import os
 import random
 import re
@@ -10,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import junit  # noqa: E402
 import scenario  # noqa: E402
 
-SIZE = 24     # of images
+SIZE = 24  # side of the images in pixels
 BATCH = 4
 SOLVER = """net: "net.prototxt" base_lr: %s momentum: 0.9 lr_policy: "fixed" max_iter: 50 display: 1 random_seed: 3
 snapshot_after_train: false snapshot_prefix: "run" %s
@@ -60,10 +61,11 @@ layer { name: "box" type: "SmoothL1Loss" bottom: "place" bottom: "target" top: "
 
 
 class Detection(scenario.Scenario):
-    """Images, and what is expected of a net that learns from them."""
+    """Writes images, and checks that a net learns from them."""
 
     def write_images(self):
-        """Images with a full or a hollow square of 8 pixels, and what the two nets learn of it."""
+        """Writes images with a full or a hollow square of 8 pixels, and the labels for the two
+        nets."""
         draw = random.Random(5)
         objects, regions = [], []
         for i in range(16):
@@ -76,7 +78,7 @@ class Detection(scenario.Scenario):
             self.write("image%d.png" % i, scenario.png(rows))
             box = [x / SIZE, y / SIZE, (x + 8) / SIZE, (y + 8) / SIZE]
             objects.append(["image%d.png" % i, i % BATCH, kind + 1, 0, *box, 0])
-            # A region beside the object, and how far the object is from it.
+            # A region near the object, and the offset of the object from it.
             dx, dy = draw.randrange(-2, 3), draw.randrange(-2, 3)
             near = [x + dx, y + dy, x + dx + 7, y + dy + 7]
             regions.append(["image%d.png" % i, i % BATCH, *near, kind, -dx / 4, -dy / 4, -dx / 4, -dy / 4])

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Programs of others read what a training writes: protoc the binary snapshots, h5py those in HDF5."""
+"""Tests that other programs read what a training writes: protoc reads binary snapshots, h5py those
+in HDF5."""
 import os
 import re
 import shutil
@@ -30,12 +31,12 @@ max_iter: 5 random_seed: 3 snapshot_prefix: "small"
 """
 # Layer -> shapes of its blobs.
 SHAPES = {"conv": [(3, 1, 8, 8), (3,)], "norm": [(3,), (3,), (1,)], "ip": [(10, 108), (10,)]}
-# As in Caffe, those that no gradient changes have one too.
+# As in Caffe, blobs that no gradient changes have a history too.
 HISTORY = SHAPES["conv"] + SHAPES["norm"] + SHAPES["ip"]
 
 
 def parse(lines):
-    """The text form of a message: field -> list of values, which are such dicts or text."""
+    """Parses a message's text form to field -> list of values, which are such dicts or texts."""
     message = {}
     for line in lines:
         line = line.strip()
@@ -47,7 +48,7 @@ def parse(lines):
 
 
 def blob(message):
-    """Shape and values of a decoded BlobProto."""
+    """Returns shape and values of a decoded BlobProto."""
     return tuple(int(n) for n in message["shape"][0]["dim"]), [float(v) for v in message["data"]]
 
 
@@ -76,7 +77,7 @@ class ForeignReadersTest(scenario.Scenario):
             self.skipTest("this Python has no h5py")
 
     def weights_by_protoc(self):
-        """Layer -> shapes and values, of a binary snapshot."""
+        """Returns layer -> shapes and values of a binary snapshot."""
         net = self.decode("NetParameter", "proto/net.proto", "small_iter_5.caffemodel")
         self.assertEqual(['"small"'], net["name"])
         self.assertEqual(['"Data"', '"Convolution"', '"BatchNorm"', '"ReLU"', '"InnerProduct"', '"SoftmaxWithLoss"'],
@@ -96,7 +97,7 @@ class ForeignReadersTest(scenario.Scenario):
                     count *= extent
                 self.assertEqual(count, len(values), layer)
         self.assertGreater(max(abs(v) for v in weights["ip"][0][1]), 0.01)
-        # Five batches, each weighing 0.999 of the one after it.
+        # Five batches; each has 0.999 times the weight of the next one.
         self.assertAlmostEqual(sum(0.999 ** i for i in range(5)), weights["norm"][2][1][0], places=5)
 
     def test_protoc_decodes_the_state(self):

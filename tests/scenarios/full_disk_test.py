@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Disks that are full at each write, read-only or gone: what is whole stays, nothing half is left, and the message says why."""
+"""Tests disks that are full at each write, read-only or gone: complete files stay, no partial file
+is left, and the message states the reason."""
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import junit  # noqa: E402
 import own_mounts  # noqa: E402
 import scenario  # noqa: E402
 
-# 9600 weights: each file of a snapshot takes ten pages.
+# With 9600 weights, each file of a snapshot takes ten pages.
 NET = scenario.TINY_NET.replace("num_output: 10", "num_output: 600")
 SOLVER = scenario.ENDLESS_SOLVER.replace("max_iter: 1000000000", "max_iter: 3").replace('"run"', '"disk/snap/run"') + "snapshot: 1\n"
 PAGE = 4
@@ -47,7 +48,7 @@ class SnapshotTest(own_mounts.MountCase):
                 break
             failed += 1
             self.assertEqual(4, run.returncode, run.stderr)
-            # The library of HDF5 does not say why.
+            # The HDF5 library does not report the reason.
             self.assertRegex(run.stderr, r"error: cannot write .*No space left on device|error: cannot write '\S+' as HDF5; .*not full")
             whole = len(self.files("solverstate" + suffix))
             self.change("size=4m")
@@ -102,7 +103,7 @@ class SnapshotTest(own_mounts.MountCase):
 
 class RunFolderTest(own_mounts.MountCase):
     def test_full_at_each_page_of_a_run_folder(self):
-        """The training goes on, unless the folder cannot even be begun."""
+        """The training continues, unless the folder cannot be created."""
         self.write("net.prototxt", scenario.TINY_NET)
         self.write("solver.prototxt", scenario.ENDLESS_SOLVER.replace("max_iter: 1000000000", "max_iter: 400")
                    .replace("display: 200", "display: 1"))
@@ -157,13 +158,13 @@ class SweepTest(own_mounts.MountCase):
         for kib in range(PAGE, 2000, 3 * PAGE):
             self.mount(kib)
             run = self.sweep("disk/sweep")
-            # A trial that has met the full disk says so in its own log.
+            # A trial that hits the full disk reports it in its own log.
             full = "No space left on device" in run.stdout + run.stderr or run.returncode != 0 or " failed" in run.stdout
             self.change("size=16m")
             begun = os.path.exists(self.path("disk/sweep/sweep.jsonl"))
             again = self.doppio("sweep", "resume", "disk/sweep") if begun else self.sweep("disk/sweep")
             rows = self.results("disk/sweep")
-            # A trial that has failed stays so; the others come out as if nothing had been.
+            # A failed trial stays failed; the results of the others are unaffected.
             self.assertEqual([w[0] for w in wanted], sorted(r[0] for r in rows))
             for row in rows:
                 self.assertTrue(row in wanted or (full and row[1] == "failed"), (kib, row, again.stdout + again.stderr))

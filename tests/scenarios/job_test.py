@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A job of a batch system from its start to its end: PBS's script with the real mpirun, stopped before its time limit,
+"""Tests a job of a batch system from start to end: PBS's script with the real mpirun, stopped before its time limit,
 queued again, and trained to the end. Only qsub is a stand-in."""
 import os
 import shutil
@@ -23,7 +23,7 @@ snapshot_prefix: "run"
 @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
 class JobTest(scenario.Scenario):
     def run_job(self, training):
-        """Exit code, and what was queued again."""
+        """Runs the job script. Returns its exit code and what it has queued again."""
         script = subprocess.run(
             [scenario.DOPPIO, "submit", "pbs", "--time=00:00:30", "--warn_seconds=15", "--ranks_per_node=2",
              "--program=" + scenario.DOPPIO, "--", "train", "--solver=solver.prototxt", *training],

@@ -1,6 +1,6 @@
-"""Runs the unittest cases of the calling script; each counts by itself, not only the script.
+"""Runs the unittest cases of the calling script and counts each case, not only the script.
 
-Prints "N passed, N failed[, N skipped]" and writes $XML_OUTPUT_FILE, where tools/check looks.
+Prints "N passed, N failed[, N skipped]" and writes $XML_OUTPUT_FILE, which tools/check reads.
 """
 import os
 import re
@@ -25,7 +25,7 @@ def _write_xml(path, result, bad, skipped):
         for name in result.started + [n for n in bad if n not in result.started]:
             inner = ""
             if name in bad:
-                text = re.sub(r"[^\t\n -\ufffd]", "?", bad[name])  # XML has no control characters
+                text = re.sub(r"[^\t\n -\ufffd]", "?", bad[name])  # XML does not allow control characters
                 inner = "<failure>%s</failure>" % escape(text)
             elif name in skipped:
                 inner = "<skipped/>"
@@ -39,7 +39,7 @@ def main():
     loader = unittest.defaultTestLoader
     suite = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
     result = unittest.TextTestRunner(resultclass=_Result, verbosity=2 if "-v" in sys.argv else 1).run(suite)
-    # What fails before its first case (setUpClass) is in here too.
+    # Includes failures before the first case (setUpClass).
     bad = {test.id(): text for test, text in result.failures + result.errors}
     skipped = {test.id() for test, _ in result.skipped}
     for test, reason in result.skipped:

@@ -1,7 +1,7 @@
-"""kill -9 at any moment costs at most what came after the last snapshot, and changes nothing.
+"""Tests that kill -9 at any moment costs at most the work since the last snapshot, and changes nothing.
 
-A training that takes snapshots is killed at random moments and started again with --resume=auto, many times over. At last it ends
-with the weights and the state of one that nobody disturbed. DOPPIO_TEST_KILLS sets how many times each case kills."""
+A training that writes snapshots is killed at random moments and restarted with --resume=auto, many times. It must end
+with the weights and the state of an undisturbed training. DOPPIO_TEST_KILLS sets how many times each case kills."""
 import os
 import random
 import re
@@ -13,9 +13,9 @@ ENDLESS = "--set=max_iter=1000000000"
 
 
 class KillCase(scenario.Scenario):
-    """A derived class says what the training is. The prefix of its snapshots is run."""
+    """A derived class defines the training, whose snapshot prefix must be "run"."""
 
-    LOSSES = None  # pattern of the messages of ranks that miss the killed one
+    LOSSES = None  # pattern of the messages of ranks that have lost the killed one
 
     def fill(self):
         """Writes net and solver into the folder."""
@@ -33,7 +33,7 @@ class KillCase(scenario.Scenario):
         return self.read("log").decode(errors="replace")
 
     def newest(self):
-        """The iteration of the newest state in the folder, 0 if there is none."""
+        """Returns the iteration of the newest state in the folder, 0 if there is none."""
         found = [re.match(r"run_iter_(\d+)\.solverstate(\.h5)?$", name) for name in os.listdir(self.folder)]
         return max([int(m.group(1)) for m in found if m], default=0)
 
@@ -52,8 +52,8 @@ class KillCase(scenario.Scenario):
         return seconds
 
     def live_and_die(self, after, *flags):
-        """Resumes the training and kills it `after` seconds later. Checks that it began at the newest state; returns false if it was
-        killed before it told."""
+        """Resumes the training and kills it `after` seconds later. Checks that it began at the newest state. Returns
+        false if it was killed before it logged that."""
         before = self.newest()
         process = self.launch(ENDLESS, "--resume=auto", *flags)
         time.sleep(after)
@@ -68,7 +68,8 @@ class KillCase(scenario.Scenario):
         self.assertNotIn("passed over", log)
         self.assertNotIn("error: ", re.sub(self.LOSSES, "", log) if self.LOSSES else log)
         self.assertGreaterEqual(self.newest(), before)
-        # The two files of a snapshot, and the trial file that a start writes before it removes those.
+        # The two files of a snapshot, and the trial file that a start writes before it removes old
+        # temporary files.
         self.assertLessEqual(len(self.leftovers()), 3, self.leftovers())
         for name in os.listdir(self.folder):
             if "solverstate" in name and ".tmp" not in name:
@@ -76,13 +77,14 @@ class KillCase(scenario.Scenario):
         return started is not None
 
     def train_to(self, end, *flags, suffix):
-        """Returns weights and state of that iteration."""
+        """Trains to iteration `end`. Returns its weights and state."""
         process = self.launch("--set=max_iter=%d" % end, *flags)
         self.assertEqual(0, process.wait(), self.logged())
         return [self.read("run_iter_%d.%s%s" % (end, kind, suffix)) for kind in ("caffemodel", "solverstate")]
 
     def check_kills(self, kills, every, *flags, seed, suffix=""):
-        """`every`: iterations between snapshots. The undisturbed training does not get `flags`."""
+        """Kills and resumes a training, and compares it with an undisturbed one. `every` is the
+        number of iterations between snapshots. The undisturbed training does not get `flags`."""
         kills = int(os.environ.get("DOPPIO_TEST_KILLS", kills))
         flags = ("--set=snapshot=%d" % every, *flags)
         self.fill()
@@ -90,7 +92,7 @@ class KillCase(scenario.Scenario):
         moments = random.Random(seed)
         resumed = 0
         for _ in range(kills):
-            # The machine is not always equally busy: come later after a kill that came too early.
+            # The machine's load varies: waits longer after a kill that came too early.
             if self.live_and_die(usual * moments.uniform(0.2, 2.5), *flags):
                 resumed += 1
                 usual *= 0.95

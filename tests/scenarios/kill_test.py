@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""kill -9 of a training of one process (kill_case.py): a tiny net with a snapshot each iteration, and LeNet with one every 5."""
+"""Tests kill -9 of a training of one process (kill_case.py): a tiny net with a snapshot each
+iteration, and LeNet with one every 5."""
 import os
 import shutil
 import sys
@@ -42,14 +43,14 @@ class TinyTest(KillTest):
 
 
 class LeNetTest(KillTest):
-    """On digits that need no file."""
+    """Trains on generated digits, which need no file."""
 
     def fill(self):
         shutil.copy(os.path.join(scenario.ROOT, "models/lenet/demo_train_test.prototxt"), self.path("net.prototxt"))
         self.write("solver.prototxt", SOLVER.replace('"Adam" base_lr: 0.01', '"SGD" base_lr: 0.01 weight_decay: 0.0005'))
 
     def test_ten_kills_of_lenet(self):
-        # Thousands of its snapshots need gigabytes.
+        # Without --keep_last, thousands of snapshots would need gigabytes.
         self.check_kills(10, 5, "--keep_last=3", seed=3)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Models that Caffe trained and people published: they load, score as they should, and go on learning.
+"""Tests models that Caffe trained and people published: they load, score as expected, and can be trained further.
 
-They lie in $DOPPIO_SHARED/corpus/models, MNIST in $DOPPIO_SHARED/data. How many digits LeNet knows is OpenCV's count,
-from the same files.
+They are in $DOPPIO_SHARED/corpus/models, MNIST in $DOPPIO_SHARED/data. The expected number of digits that LeNet
+recognises is OpenCV's result from the same files.
 """
 import json
 import os
@@ -28,9 +28,10 @@ DEPLOYED = {
     "mtcnn_det2/det2.prototxt": ("mtcnn_det2/det2.caffemodel", ["conv5-3"]),
     "kaffe_mlp/mlp.prototxt": ("kaffe_mlp/mlp.caffemodel", []),
 }
-DIGITS = "data_param={backend: DIGITS batch_size: 4}"   # of MNIST's shape
-CROPS = "transform_param={crop_size: 32}"              # with --synthetic that is CIFAR's
-# State -> its solver, its net, what becomes of the net's data layers, the iteration after it.
+DIGITS = "data_param={backend: DIGITS batch_size: 4}"  # has MNIST's shape
+CROPS = "transform_param={crop_size: 32}"  # with --synthetic, this gives CIFAR's shape
+# State -> its solver, its net, the replacement of the net's data layers, and the iteration after
+# the state's.
 STATES = {
     "lenet_v1_with_state/lenet_iter_10000.solverstate":
         ("lenet_solver.prototxt", "lenet_train_test.prototxt", DIGITS, 10001),

@@ -1,4 +1,5 @@
-"""Run folders as train --run_dir leaves them, made by hand: their numbers are known beforehand."""
+"""Makes run folders by hand in the format of `train --run_dir`, with numbers that are known in
+advance."""
 import json
 import os
 import time

@@ -1,4 +1,4 @@
-"""What the scenarios of several ranks share: tiny nets, and trainings that mpirun starts."""
+"""The base class of scenarios with several ranks: tiny nets, and trainings that mpirun starts."""
 import os
 import shlex
 import shutil
@@ -18,7 +18,7 @@ GONE = LOST + "|" + KILLED
 
 
 def write_image_net(case):
-    """A net that reads the images of list.txt one by one: good.png, and bad.png, which is none."""
+    """Writes a net that reads the images of list.txt one by one: good.png, and bad.png, which is not an image."""
     case.write("good.png", scenario.png([[0] * 28] * 28))
     case.write("bad.png", "not an image")
     case.write("net.prototxt", NET.replace('type: "Data"', 'type: "ImageData"').replace(
@@ -37,7 +37,7 @@ def stat_of(pid):
 
 
 def ranks_of(process):
-    """The processes of Doppio in the session that `process` leads, those that outlive it as well."""
+    """Returns the processes of Doppio in the session that `process` leads, including those that outlive it."""
     found = []
     for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
         stat = stat_of(pid)
@@ -47,12 +47,12 @@ def ranks_of(process):
             if os.path.basename(os.readlink("/proc/%d/exe" % pid)).startswith("doppio"):
                 found.append(pid)
         except OSError:
-            pass  # it has just ended
+            pass  # the process has just ended
     return found
 
 
 def rank_of(pid):
-    """The rank of one of mpirun's processes."""
+    """Returns the rank of one of mpirun's processes."""
     with open("/proc/%d/environ" % pid, "rb") as f:
         return int(dict(line.split(b"=", 1) for line in f.read().split(b"\0") if b"=" in line)[b"OMPI_COMM_WORLD_RANK"])
 
@@ -90,7 +90,7 @@ class MpiCase(RanksCase):
         return process
 
     def mpirun_each(self, *commands, folders=()):
-        """Runs mpirun with a separate program and flags for each rank, and in a folder of its own where `folders` are given.
+        """Runs mpirun with a separate program and flags for each rank, each in its own folder if `folders` is given.
         Does not use ":", which crashes Debian 13's mpirun."""
         lines = ["#!/bin/sh\ncase $OMPI_COMM_WORLD_RANK in\n"]
         for rank, command in enumerate(commands):
@@ -110,7 +110,7 @@ class MpiCase(RanksCase):
         return self.read("log").decode(errors="replace")
 
     def begin(self, ranks, *args, **env):
-        """mpirun and its processes, when they have trained for a while."""
+        """Starts a training. Returns mpirun and its processes once they have trained for a while."""
         process = self.mpirun(ranks, *args, **env)
         self.wait_for_iteration_200(process)
         pids = ranks_of(process)
@@ -125,7 +125,8 @@ class MpiCase(RanksCase):
             time.sleep(0.05)
 
     def seconds_to_end(self, process, alive, limit):
-        """Waits for the end of mpirun and of its ranks, until alive() is false. Returns the seconds that the ranks and mpirun take."""
+        """Waits until mpirun and its ranks have ended and alive() is false. Returns the seconds that the ranks and
+        mpirun take."""
         begun = seen = time.monotonic()
         while True:
             now = time.monotonic()

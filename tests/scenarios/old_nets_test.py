@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Nets of Caffe's first years, as repositories have them: all are read, and rewritten without a loss.
+"""Tests nets of Caffe's first years, as repositories have them: all can be read, and are rewritten without
+loss.
 
-They lie in $DOPPIO_SHARED/corpus, with a list that says which of them BVLC Caffe reads.
+They are in $DOPPIO_SHARED/corpus, with a list that states which of them BVLC Caffe reads.
 """
 import json
 import os
@@ -37,7 +38,7 @@ class OldNetsTest(unittest.TestCase):
                 tar.extract("prototxt/" + path, folder.name)
 
     def errors(self, files):
-        """What check says is wrong with each file, without its name."""
+        """Returns the errors that `check` reports for each file, without the file's name."""
         found = json.loads(run("check", "--json", *files).stdout)["files"]
         return [sorted(error["message"] for error in one["errors"]) for one in found]
 
@@ -48,7 +49,7 @@ class OldNetsTest(unittest.TestCase):
             self.assertEqual((0, ""), (upgraded.returncode, upgraded.stderr), file)
             again = run("upgrade", file + ".new", file + ".again")
             self.assertIn("is in the current format", again.stdout, again.stderr)
-        # The data is missing here, and some layers may be; nothing else changes by the way a net is written.
+        # The data is missing here, and some layers may be; rewriting a net must not change the errors.
         new = [file + ".new" for file in self.files]
         for file, old_errors, new_errors in zip(self.files, self.errors(self.files), self.errors(new)):
             self.assertEqual(old_errors, new_errors, file)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What `export` writes gives other programs the net's own numbers: ONNX by ONNX Runtime, layer by layer and for whole nets;
-arrays by NumPy. Needs the Python module; ONNX Runtime is PyPI's, so here it may be missing.
+"""Tests that other programs get the net's own numbers from what `export` writes: ONNX Runtime from ONNX models, layer
+by layer and for whole nets; NumPy from arrays. Needs the Python module. ONNX Runtime comes from PyPI, so it may be
+missing.
 
-By hand, for the nets of models/, or of other files:  onnx_test.py --zoo [MODEL|FILE ...]
+By hand, for the nets of models/ or other files:  onnx_test.py --zoo [MODEL|FILE ...]
 """
 import json
 import os
@@ -33,11 +34,11 @@ except ImportError:
 try:
     import onnx
 except ImportError:
-    onnx = None   # its checker is one more judge
+    onnx = None  # its checker also verifies the models
 
 
 def layer(kind, text="", bottom="x", top="y", name=None):
-    """One layer; several bottoms or tops are separated by spaces."""
+    """Returns one layer; several bottoms or tops are separated by spaces."""
     names = " ".join(["bottom: \"%s\"" % b for b in bottom.split()] + ["top: \"%s\"" % t for t in top.split()])
     return 'layer { name: "%s" type: "%s" %s %s }\n' % (name or kind.lower() + "_" + top.split()[0], kind, names, text)
 
@@ -54,7 +55,7 @@ IMAGE = {"x": (3, 4, 7, 9)}
 ROWS = {"x": (3, 6)}
 SEQUENCE = {"x": (4, 3, 2, 3), "i": (4, 3)}   # steps x streams x ..., and cont
 RECURRENT = "recurrent_param { num_output: 5 }"
-# Inputs and layers. Names say what is particular.
+# Inputs and layers of each case. The names state what is special about them.
 CASES = {
     "conv": (IMAGE, convolution("num_output: 5 kernel_size: 3")),
     "conv group, stride, pad, dilation": (IMAGE, convolution(
@@ -180,7 +181,7 @@ CASES = {
                        convolution("num_output: 4 kernel_size: 1", "Convolution", bottom="a", name="two")
                        .replace("top:", 'param { name: "w" } param { name: "b" } top:')),
 }
-# With --fold_bn no BatchNormalization is left.
+# Cases in which --fold_bn leaves no BatchNormalization.
 FOLDED = {
     "conv": (IMAGE, convolution("num_output: 6 group: 2 kernel_size: 3", top="c") + layer("BatchNorm", "", "c", "c") +
              layer("Scale", "scale_param { bias_term: true }", "c", "y")),
@@ -203,7 +204,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip" inner_product_p
 layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
 """
-# Nets of models/: those that a test has time for, and others.
+# Nets of models/: those that are small enough for a test, and the others.
 SMALL = ["lenet", "lenet5", "mnist_mlp", "mnist_mlp_batch1", "mnist_cnn", "cifar10_keras", "cifar10_quick", "cifar10_full", "siamese",
          "autoencoder", "lstm_sequence", "squeezenet", "mobilenet_v2", "resnet18"]
 LARGE = ["mobilenet_v1", "alexnet", "caffenet", "googlenet", "densenet121", "resnet50", "inception_v3", "resnet101", "resnet152", "vgg16",
@@ -216,7 +217,7 @@ def inputs_text(inputs):
 
 
 def randomize(net, random):
-    """Parameters as a training might leave them."""
+    """Sets the parameters to values like those of a trained net."""
     kinds = dict(zip(net._layer_names, [one.type for one in net.layers]))
     for name, blobs in net.params.items():
         for i, blob in enumerate(blobs):
@@ -232,7 +233,7 @@ def randomize(net, random):
 
 
 def random_input(name, shape, random):
-    if name == "i":   # rows of another input, or whether a step goes on
+    if name == "i":  # indices of another input's rows, or cont
         return random.randint(0, 4, shape).astype(np.float32)
     return random.uniform(-1, 1, shape).astype(np.float32)
 
@@ -251,10 +252,10 @@ def run_onnx(path, inputs):
 
 class Case(scenario.Scenario):
     timeout_s = 120
-    relative = False   # whether the tolerance is one of differences to the largest value
+    relative = False  # whether the tolerance is relative to the output's largest value
 
     def save(self, text, seed=5):
-        """A net with random weights, which are saved."""
+        """Makes a net with random weights, and saves both."""
         self.write("net.prototxt", text)
         net = doppio.Net(self.path("net.prototxt"), doppio.TEST)
         random = np.random.RandomState(seed)
@@ -269,8 +270,9 @@ class Case(scenario.Scenario):
         return run.stdout if code == 0 else run.stderr
 
     def compare(self, inputs, text, *exports, tolerance=1e-4):
-        """`exports` are flags and, where it is another one than the file's, the batch to run with. Returns of each the largest
-        difference of any output, and that divided by the largest value of the output."""
+        """Compares the net with its exports. `exports` are pairs of flags and the batch size to run with, or None for
+        the file's. Returns for each the largest difference of any output, and that divided by the largest value of the
+        output."""
         net, random = self.save(inputs_text(inputs) + text)
         found = []
         for flags, batch in exports or [((), None)]:
@@ -299,12 +301,13 @@ class Case(scenario.Scenario):
 @unittest.skipIf(NO_RUNTIME, NO_RUNTIME)
 class OnnxTest(Case):
     def test_every_layer_gives_the_nets_numbers(self):
-        # Their parameters or tops depend on the batch, or their inputs are different numbers of rows.
+        # Cases whose parameters or tops depend on the batch size, or whose inputs have different
+        # numbers of rows.
         fixed = {"scale by samples", "scale by a bottom", "inner product of the whole", "bias from a bottom", "sum of all",
                  "parameter", "batch reindex", "embed"}
         for name, (inputs, text) in CASES.items():
             with self.subTest(name):
-                # The second time a recurrent layer would go on from the states of the first.
+                # In a second run, a recurrent layer would continue from the states of the first.
                 once = name in fixed or "recurrent_param" in text
                 self.compare(inputs, text, ((), None), *([] if once else [(("--dynamic_batch",), 5)]))
 
@@ -379,7 +382,7 @@ class FilesTest(Case):
         data, arrays, ends = content[8 + size:], {}, [0]
         for name, entry in table.items():
             begin, end = entry["data_offsets"]
-            self.assertEqual(ends[-1], begin)   # without gaps
+            self.assertEqual(ends[-1], begin)  # the arrays have no gaps between them
             ends.append(end)
             self.assertEqual("F32", entry["dtype"])
             arrays[name] = np.frombuffer(data[begin:end], "<f4").reshape(entry["shape"])
@@ -417,7 +420,7 @@ class FilesTest(Case):
         self.assertIn("--fold_bn is for .onnx", self.export("net.npz", "--fold_bn", code=2))
 
 
-# In ONNX Runtime's place: it gives what the net gave, changed by what FAKE_RUNTIME says.
+# A stand-in for ONNX Runtime: returns the net's outputs, changed as FAKE_RUNTIME says.
 FAKE_RUNTIME = """
 import os, sys, time
 import numpy as np
@@ -484,12 +487,12 @@ class VerifyTest(Case):
         self.assertIn("has neither ONNX Runtime nor OpenCV", self.verify("", "--python=fake/python"))
 
     def test_a_signal_leaves_nothing_behind(self):
-        """Neither files nor the runtime's process; the file that was there stays."""
+        """A signal must leave neither files nor the runtime's process, and must keep the old file."""
         for sent in signal.SIGINT, signal.SIGTERM:
             process = subprocess.Popen(
                 [scenario.DOPPIO, "export", "--model=net.prototxt", "--weights=net.caffemodel", "net.onnx", "--batch=4"],
                 cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                preexec_fn=lambda one=sent: signal.signal(one, signal.SIG_DFL),  # whoever runs the tests may ignore it
+                preexec_fn=lambda one=sent: signal.signal(one, signal.SIG_DFL),  # the caller of the tests may ignore the signal
                 env={**os.environ, "DOPPIO_PYTHON": sys.executable, "PYTHONPATH": self.path("fake"), "FAKE_RUNTIME": "sleep"})
             said = self.path("net.onnx.new.%d/pid.there" % process.pid)
             while not os.path.exists(said):
@@ -508,7 +511,8 @@ class VerifyTest(Case):
             self.assertFalse(self.runs(runtime))
 
     def runs(self, pid):
-        """Nobody may have waited for a process that has ended: it is a zombie then."""
+        """Returns true if the process runs. A process that has ended may still exist as a zombie if
+        no parent has waited for it."""
         try:
             with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
                 return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -522,7 +526,8 @@ class VerifyTest(Case):
 
 @unittest.skipIf(NO_RUNTIME, NO_RUNTIME)
 class ZooTest(Case):
-    """Compares what losses and classifiers read: probabilities of random weights are 0 and 1."""
+    """Compares the inputs of losses and classifiers, because with random weights the probabilities
+    are 0 and 1."""
     timeout_s = 3600
     relative = True
     models = SMALL
@@ -532,13 +537,13 @@ class ZooTest(Case):
             path = os.path.join(scenario.ROOT, "models", name, "train_val.prototxt")
             with open(name if os.path.isfile(name) else path, encoding="utf-8") as f:
                 inputs, text = deploy(f.read())
-            open_batch = [] if "recurrent_param" in text else [(("--dynamic_batch",), 3)]   # axis 0 is time there
+            open_batch = [] if "recurrent_param" in text else [(("--dynamic_batch",), 3)]  # axis 0 is time in recurrent nets
             found = self.compare(inputs, text, ((), None), (("--fold_bn",), None), *open_batch)
             print("%-16s" % name, "; ".join("%.2g, relative %.2g" % one for one in found), flush=True)
 
 
 def deploy(text):
-    """Inputs, and the rest of a net without its data layers and scores."""
+    """Returns the inputs, and the rest of a net without its data layers and scores."""
     from google.protobuf import text_format
     pb = doppio.proto.caffe_pb2
     net = pb.NetParameter()

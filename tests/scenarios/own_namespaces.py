@@ -1,4 +1,5 @@
-"""Starts a test script again in new namespaces, in which it is root: it needs root or user namespaces."""
+"""Starts a test script again in new namespaces, in which it is root. Needs root or user
+namespaces."""
 import os
 import subprocess
 import sys
@@ -7,8 +8,8 @@ INSIDE = "DOPPIO_TEST_OWN_NAMESPACES"
 
 
 def enter(kinds, trial):
-    """Starts the calling script again in new namespaces. `kinds`: flags of unshare, such as --mount. `trial`: a command that must
-    succeed in such namespaces. Returns "" inside them, or the reason why there are none."""
+    """Starts the calling script again in new namespaces. `kinds` are flags of unshare, such as --mount. `trial` is a
+    command that must succeed in such namespaces. Returns "" inside them, or the reason why they are not available."""
     if INSIDE in os.environ:
         return os.environ[INSIDE]
     reason = ""
@@ -29,5 +30,5 @@ def enter(kinds, trial):
 
 
 def missing():
-    """Why the namespaces that the script asked for are missing; "" inside them."""
+    """Returns why the requested namespaces are missing; "" inside them."""
     return os.environ.get(INSIDE, "")

@@ -1,12 +1,12 @@
-"""Runs documents: their blocks of sh that are marked for it, word for word.
+"""Runs documents: executes their marked blocks of sh literally.
 
-    <!-- run -->            the next block of sh ends with 0
-    <!-- run, exit 3 -->    or with 3
-    <!-- output -->         the next block is what the last one printed, but for numbers; a line `...` stands for any lines
-    <!-- output, exact -->  the numbers too
-    <!-- not run: why -->   needs more than a test has
+    <!-- run -->            the next block of sh must exit with 0
+    <!-- run, exit 3 -->    ... or with 3
+    <!-- output -->         the next block is the output of the last one, except for numbers; a line `...` means any lines
+    <!-- output, exact -->  ... including the numbers
+    <!-- not run: why -->   the next block needs more than a test has
 
-Every block of sh has a mark, so that none is left out by mistake.
+Every block of sh must have a mark, so that none is left out by mistake.
 """
 import os
 import re
@@ -34,7 +34,8 @@ def blocks(page):
 
 
 def pieces(text, exact):
-    """Lists of lines between lines `...`; a number is as good as another one unless exact."""
+    """Splits a text into lists of lines between lines `...`. Unless `exact`, all numbers compare
+    equal."""
     lines = text.rstrip("\n").split("\n")
     if not exact:
         lines = [re.sub(r"\s+", " ", re.sub(r"-?\d[\d.:]*(e[-+]?\d+)?", "0", line)).strip() for line in lines]
@@ -55,7 +56,7 @@ def find(lines, part, begin):
 
 
 class PageCase(scenario.Scenario):
-    """Commands run in self.path("copy"), which has the models."""
+    """Runs commands in self.path("copy"), which has the models."""
 
     def setUp(self):
         super().setUp()

@@ -1,14 +1,14 @@
-"""What a power failure leaves: states of a folder that follow from a log of writes (write_log.c).
+"""Computes the states that a power failure may leave in a folder, from a log of writes (write_log.c).
 
-The model is that of a file system without promises beyond POSIX: what was written to a file and not synced is lost, there, or
-there in part; what happened to the names in a folder since its last sync is there up to any point in their order, or all but
-one of them. A sync of a file does not keep its name."""
+The model is a file system that promises no more than POSIX. Data that was written to a file but not synced is lost,
+present or partly present. Changes of names in a folder since its last sync are present up to any point in their order,
+or all but one of them are. A sync of a file does not sync its name."""
 import copy
 import os
 
 
 def read_log(path):
-    """(kind, inode, offset, data, path) of each record."""
+    """Returns (kind, inode, offset, data, path) of each record."""
     records = []
     with open(path, "rb") as log:
         while True:
@@ -35,17 +35,17 @@ def apply_name(names, change):
 
 
 class Disk:
-    """What is on the disk for sure, and what is still on its way."""
+    """What is certainly on the disk, and what is not synced yet."""
 
     def __init__(self):
-        self.names = {}           # path -> inode, as programs see it
+        self.names = {}  # path -> inode, as programs see it
         self.synced_names = {}
-        self.changes = []         # of names, since their folder was synced: (folder, [(path, inode or None)])
+        self.changes = []  # changes of names since their folder was synced: (folder, [(path, inode or None)])
         self.synced = {}          # inode -> content
-        self.writes = {}          # inode -> records since
+        self.writes = {}  # inode -> records since the last sync
         self.folders = set()
         self.last_inode = 0
-        self.inode_of = {}        # of the file system -> ours: numbers come again
+        self.inode_of = {}  # the file system's inode -> our number; the file system reuses inodes
 
     def name(self, *change):
         apply_name(self.names, change)
@@ -80,7 +80,8 @@ class Disk:
             self.folders.add(path)
 
     def contents(self, inode):
-        """The legal ones: nothing since the sync, all, all but the last write, half of the last write."""
+        """Returns the possible contents: nothing since the sync, everything, all but the last
+        write, half of the last write."""
         writes = self.writes[inode]
         found = [self.synced[inode]]
         whole = self.synced[inode]
@@ -105,20 +106,22 @@ class Disk:
             yield names
 
     def states(self):
-        """{path: content} of each legal state. Files in different states of loss do not meet: each choice is of all."""
+        """Yields {path: content} of each possible state. Does not combine different kinds of loss:
+        each choice applies to all files."""
         for names in self.name_sets():
             choices = {inode: self.contents(inode) for inode in set(names.values())}
             for choice in range(max([len(c) for c in choices.values()], default=1)):
                 yield {path: choices[inode][min(choice, len(choices[inode]) - 1)] for path, inode in names.items()}
 
     def durable(self):
-        """Paths whose names and contents no failure takes away any more."""
+        """Returns paths whose names and contents no failure can remove any more."""
         pending = {name for _, change in self.changes for name, _ in change}
         return {path for path, inode in self.synced_names.items() if path not in pending and not self.writes[inode]}
 
 
 def crashes(records):
-    """(durable paths, folders, state) of each different state that a failure after any of the records may leave."""
+    """Yields (durable paths, folders, state) of each different state that a failure after any
+    record may leave."""
     disk, seen = Disk(), set()
     for record in [None] + records:
         if record is not None:

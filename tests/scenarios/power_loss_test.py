@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A power failure after any write: training resumes from the newest snapshot that was on the disk, to the same bits, and a
-sweep that is resumed comes out as one that was not disturbed. First argument: the library of write_log.c."""
+"""Tests a power failure after any write: training resumes from the newest snapshot on the disk, to the same bits, and a
+resumed sweep has the results of an undisturbed one. First argument: the library of write_log.c."""
 import json
 import os
 import re
@@ -19,7 +19,7 @@ SOLVER = scenario.ENDLESS_SOLVER.replace("max_iter: 1000000000", "max_iter: %d" 
 
 class PowerLossTest(scenario.Scenario):
     def record(self, *args):
-        """What the command writes below disk/."""
+        """Runs a command. Returns the records of what it writes below disk/."""
         os.mkdir(self.path("disk"))
         run = self.doppio(*args, LD_PRELOAD=SHIM, WRITE_LOG=self.path("log"), WRITE_LOG_ROOT=os.path.realpath(self.path("disk")))
         if "ASan runtime does not come first" in run.stderr:
@@ -79,7 +79,8 @@ class PowerLossTest(scenario.Scenario):
             return [(t["trial"], t["state"], t["values"], t["score"]) for t in json.loads(run.stdout)["trials"]]
 
         wanted = results()
-        # The files of trials are left out: this is about the journal and the settings of the sweep.
+        # Leaves out the files of trials, because this test is about the journal and the settings of
+        # the sweep.
         records = [r for r in records if not re.search(r"/sweep/t\d+/", r[4])]
         states = 0
         for _ in self.each_crash(records):

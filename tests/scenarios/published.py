@@ -1,8 +1,8 @@
-"""A folder like a checkout of BVLC Caffe that was built: scripts, nets and solvers, data, and links in build/.
+"""Makes a folder like a built checkout of BVLC Caffe: scripts, nets and solvers, data, and links in build/.
 
-The scripts lie in published/. They were written for this test after Caffe's documentation and run as they are: with its
-names of files, its flags and its order of commands. Nets and solvers are real ones, from $DOPPIO_SHARED/corpus. A short
-run changes numbers in copies of nets and solvers (SHORT), a full run nothing.
+The scripts are in published/. They were written for this test according to Caffe's documentation, with its file names,
+flags and order of commands, and run unchanged. Nets and solvers are the original ones from $DOPPIO_SHARED/corpus. A
+short run changes numbers in copies of nets and solvers (SHORT); a full run changes nothing.
 """
 import gzip
 import os
@@ -23,14 +23,15 @@ MNIST = os.path.join(SHARED, "data", "mnist")
 # For a full run: the folder that make_binary.py of $DOPPIO_SHARED/data/cifar10 has written.
 CIFAR10 = os.environ.get("PUBLISHED_CIFAR10", "")
 
-# Where Caffe's build puts its programs.
+# The paths of programs in Caffe's build.
 LINKS = ["tools/caffe", "tools/compute_image_mean", "tools/convert_imageset", "tools/extract_features.bin",
          "examples/mnist/convert_mnist_data.bin", "examples/siamese/convert_mnist_siamese_data.bin",
          "examples/cifar10/convert_cifar_data.bin", "examples/cpp_classification/classification.bin"]
 
 BVLC, OLD_BVLC = "BVLC+caffe/", "BVLC+caffe/@history/"
 CAFFENET = "models/bvlc_reference_caffenet/"
-# File of the checkout -> file of the corpus. Repositories that copied a file of BVLC's stand for those that the corpus lacks.
+# File of the checkout -> file of the corpus. Where the corpus lacks a file of BVLC's, a copy in another repository replaces
+# it.
 FILES = {name: BVLC + name for name in [
     "examples/mnist/lenet.prototxt",
     "examples/mnist/lenet_auto_solver.prototxt",
@@ -77,26 +78,26 @@ FILES.update({
     CAFFENET + "train_val.prototxt": OLD_BVLC + CAFFENET + "train_val.prototxt",
     CAFFENET + "solver.prototxt": "intel+caffe/" + CAFFENET + "solver.prototxt",
 })
-# The corpus has these files only in a version that differs from the one that the scripts go with.
+# The corpus has these files only in versions that differ from those that the scripts expect.
 EDITS = {
-    # lr2 with a rate and an end of its own.
+    # lr2, with a rate and a length of its own.
     "examples/cifar10/cifar10_full_solver_lr1.prototxt": [("base_lr: 0.00001", "base_lr: 0.0001"),
                                                           ("max_iter: 70000", "max_iter: 65000")],
-    # BVLC Caffe refuses the old file as well, and added these fields.
+    # BVLC Caffe rejects the old file as well; its newer version has these fields.
     "examples/mnist/lenet_adadelta_solver.prototxt": [("momentum: 0.95", 'base_lr: 1.0 lr_policy: "fixed" momentum: 0.95')],
 }
-# How many times fewer iterations a short run has, by a part of the solver's and its snapshots' names.
+# The factor by which a short run has fewer iterations, by a part of the solver's and its snapshots' names.
 SHORT = {"mnist_autoencoder": 2500, "mnist_siamese": 1000, "lenet": 100, "cifar10_quick": 200, "cifar10_full_sigmoid": 5000,
          "cifar10_full": 2500, "flickr_style": 20000, "caffenet": 150000,
          "hdf5_classification": 100}
-SHORT_TESTS = 50    # times fewer batches
-# CaffeNet and its kin, smaller.
+SHORT_TESTS = 50  # factor by which tests have fewer batches
+# Makes CaffeNet and its variants smaller.
 NARROW = [(r"(?<=batch_size: )\d+", "2"), (r"(?<=num_output: )4096", "16")]
 SHORT_IMAGES = {"train": 6400, "t10k": 1000}
 
 
 def missing():
-    """Says why there is nothing to run; "" where everything is."""
+    """Returns why nothing can be run; "" if everything is present."""
     return "" if os.path.isfile(CORPUS) and os.path.isdir(MNIST) else "DOPPIO_SHARED names no folder with corpus and data/mnist"
 
 
@@ -106,7 +107,8 @@ def fewer(name, iterations):
 
 
 def shorter(name, text):
-    """A solver with fewer iterations and a seed, which shows each and tests at both ends; or a net of CaffeNet's kind, narrow."""
+    """Returns a solver with a seed and fewer iterations that displays each one and tests at both ends, or a narrowed
+    net of CaffeNet's kind."""
     if "solver" in name:
         for field in "max_iter", "snapshot", "stepsize", "stepvalue":
             text = re.sub(r"(?<=\b%s: )\d+" % field, lambda n: str(fewer(name, int(n.group()))), text)
@@ -121,14 +123,14 @@ def shorter(name, text):
 
 
 def first_images(content, count):
-    """An IDX file of the first images or labels of another one."""
+    """Returns an IDX file with the first `count` images or labels of another one."""
     begin = 4 + 4 * content[3]
     rows = struct.unpack(">I", content[4:8])[0]
     return content[:4] + struct.pack(">I", count) + content[8:begin + count * ((len(content) - begin) // rows)]
 
 
 def coloured(records, generator):
-    """Records of CIFAR-10's form: noise on the colour of the class."""
+    """Returns records in CIFAR-10's format: noise on the colour of the class."""
     made = bytearray()
     for i in range(records):
         label = i % 10
@@ -140,7 +142,7 @@ def coloured(records, generator):
 
 
 class Checkout(scenario.Scenario):
-    """Scripts run from self.folder, the root of the checkout. `full`: with the published data, lengths and sizes."""
+    """Runs scripts from self.folder, the root of the checkout. `full`: with the published data, lengths and sizes."""
     full = False
 
     @classmethod
@@ -187,7 +189,7 @@ class Checkout(scenario.Scenario):
                 self.write("data/cifar10/" + name, coloured(200, generator))
 
     def run_words(self, *words, writes=(), **env):
-        """Runs a program to its end, which is to be 0, and returns what it prints and logs. It is to write these files."""
+        """Runs a program, which must exit with 0 and write these files. Returns its output and its log."""
         for name in () if self.full else writes:
             self.link_snapshot(name)
         run = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -199,7 +201,7 @@ class Checkout(scenario.Scenario):
         return run.stdout
 
     def link_snapshot(self, name):
-        """Gives a snapshot of a short run its published name, by which the same or another script finds it."""
+        """Links a snapshot of a short run to its published name, under which scripts look for it."""
         found = re.match(r"(.*_iter_)(\d+)(\..*)", name)
         if found and not os.path.lexists(self.path(name)):
             prefix, iteration, ending = found.groups()
@@ -208,5 +210,5 @@ class Checkout(scenario.Scenario):
 
 
 def snapshots(prefix, *iterations, ending=""):
-    """The names of a training's files."""
+    """Returns the names of a training's snapshot files."""
     return ["%s_iter_%d.%s%s" % (prefix, n, kind, ending) for n in iterations for kind in ("caffemodel", "solverstate")]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Scripts of BVLC Caffe that import pycaffe run unchanged, from a folder like its checkout (published.py)."""
+"""Tests that scripts of BVLC Caffe that import pycaffe run unchanged, from a folder like its checkout
+(published.py)."""
 import os
 import re
 import sys
@@ -34,7 +35,7 @@ class PythonScriptsTest(published.Checkout):
 
     def setUp(self):
         super().setUp()
-        # Where the packages and the module are, for a script in any folder.
+        # The folders of the packages and the module, for a script in any folder.
         self.packages = [os.path.realpath(os.path.dirname(os.path.dirname(doppio.__file__))),
                          os.path.dirname(os.path.abspath(sys.modules["_doppio"].__file__))]
 
@@ -42,7 +43,7 @@ class PythonScriptsTest(published.Checkout):
         return self.run_words(sys.executable, *words, PYTHONPATH=":".join(self.packages + env.pop("paths", [])), **env)
 
     def put_caffenet(self):
-        """Weights that give picture 0 class 3: nothing but a bias."""
+        """Writes weights that assign class 3 to picture 0: only a bias."""
         net = doppio.Net(self.path(self.CAFFENET + "deploy.prototxt"), doppio.TEST)
         net.params["fc8"][1].data[3] = 5
         net.save(self.path(self.CAFFENET + "bvlc_reference_caffenet.caffemodel"))
@@ -56,7 +57,7 @@ class PythonScriptsTest(published.Checkout):
         self.assertEqual(3, scores[0].argmax())
 
     def test_a_script_s_own_folder_comes_first(self):
-        """Why the tests below are needed: Python finds the package that was not built."""
+        """Shows why the tests below replace the package: Python otherwise finds the one that was not built."""
         with self.assertRaisesRegex(AssertionError, r"No module named 'caffe\._caffe'"):
             self.python("python/classify.py", "--help")
 
@@ -82,12 +83,13 @@ class PythonScriptsTest(published.Checkout):
             self.assertIn(b"conv1 (Convolution)", self.read("net.dot"))
 
     def replace_pycaffe(self):
-        """What a script wants that puts the checkout's folder before all others itself."""
+        """Replaces the checkout's package, for scripts that put the checkout's folder first in the path
+        themselves."""
         os.rename(self.path("python/caffe"), self.path("python/caffe.bvlc"))
         os.symlink(os.path.join(self.packages[0], "caffe"), self.path("python/caffe"))
 
     def run_notebook(self, name):
-        """From the folder examples, as Jupyter does."""
+        """Runs a script in the folder examples, as Jupyter does."""
         return self.run_words("sh", "-c", 'cd examples && exec "$0" "$1"', sys.executable, name,
                               PYTHONPATH=":".join(self.packages))
 
@@ -104,11 +106,11 @@ class PythonScriptsTest(published.Checkout):
     def test_brewing_logreg(self):
         self.replace_pycaffe()
         printed = self.run_notebook("02-brewing-logreg.py")
-        # A line cannot separate these classes, a hidden layer can.
+        # A linear model cannot separate these classes; a hidden layer can.
         self.assertLess(float(re.search(r"logreg accuracy: (\S+)", printed).group(1)), 0.85)
         self.assertGreater(float(re.search(r"nonlinear accuracy: (\S+)", printed).group(1)), 0.9)
         self.assertEqual(4, printed.count("Optimization Done."))
-        # The solver that lies in the folder reads the nets that the notebook has made, and writes the same files.
+        # The solver in the folder reads the nets that the notebook has made, and writes the same files.
         written = snapshots("examples/hdf5_classification/data/train", 10000)
         for name in written:
             os.remove(self.path(name))

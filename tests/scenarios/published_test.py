@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""BVLC Caffe's scripts run unchanged, from a folder like its checkout (published.py).
+"""Tests that BVLC Caffe's scripts run unchanged, from a folder like its checkout (published.py).
 
-With --full, by hand: the scripts of MNIST and CIFAR-10 at their published length, and a table of what they reached. CIFAR-10
-wants PUBLISHED_CIFAR10.    published_test.py --full [MnistTest.test_lenet ...]
+With --full, by hand: runs the scripts of MNIST and CIFAR-10 at their published length and prints a table of the
+results. CIFAR-10 needs PUBLISHED_CIFAR10.    published_test.py --full [MnistTest.test_lenet ...]
 """
 import os
 import re
@@ -15,7 +15,7 @@ from published import snapshots  # noqa: E402
 from scenario import ROOT, png  # noqa: E402
 
 OUTPUT = re.compile(r"Test net output #\d+: (\S+) = (\S+)")
-# Script or solver -> the accuracy that Caffe's pages or files of its users give.
+# Script or solver -> the accuracy in Caffe's documentation or in files of its users.
 PUBLISHED = {"train_lenet.sh": 0.991, "train_lenet_rmsprop.sh": 0.965, "train_quick.sh": 0.75, "train_full.sh": 0.81}
 
 
@@ -23,7 +23,8 @@ class Scripts(published.Checkout):
     table = []
 
     def train(self, script, least, *writes, score="accuracy", most=1.0):
-        """Runs a script, or a solver that has none, and looks at the last score of its last test net."""
+        """Runs a script, or a solver without a script, and checks the last score of its last test
+        net."""
         words = ["./" + script] if script.endswith(".sh") else ["build/tools/caffe", "train", "--solver=" + script]
         log = self.run_words(*words, writes=writes)
         scores = dict(OUTPUT.findall(log))
@@ -54,7 +55,8 @@ class MnistTest(Scripts):
                        writes=["examples/mnist/mnist_%s_lmdb/data.mdb" % part for part in ("train", "test")])
 
     def check_tables(self, log):
-        """parse_log.sh makes tables of numbers, with a row for each test and each displayed iteration."""
+        """parse_log.sh must make tables of numbers, with a row for each test and each displayed
+        iteration."""
         self.write("train.log", log)
         self.run_words("./tools/extra/parse_log.sh", "train.log", writes=["train.log.train", "train.log.test"])
         for part, rows in ("train", log.count(", lr = ")), ("test", log.count("Testing net (#0)")):
@@ -85,7 +87,7 @@ class MnistTest(Scripts):
             self.train(self.PREFIX + "_%s_solver.prototxt" % kind, 0.3, *snapshots(self.PREFIX + "_" + kind, 5000, 10000))
 
     def test_lenet_in_one_file(self):
-        # The corpus has the solver of the time when create_mnist.sh made these.
+        # The corpus has the solver from the time when create_mnist.sh made these databases.
         for part, name in ("train", "train"), ("t10k", "test"):
             self.run_words("build/examples/mnist/convert_mnist_data.bin", "data/mnist/%s-images-idx3-ubyte" % part,
                            "data/mnist/%s-labels-idx1-ubyte" % part, "mnist-%s-leveldb" % name, "--backend=leveldb")
@@ -131,7 +133,8 @@ class Cifar10Test(Scripts):
 
 
 class ImageNetTest(Scripts):
-    """CaffeNet, narrow, and what begins with its weights. In short only: ImageNet is not here."""
+    """Tests a narrowed CaffeNet, and nets that begin with its weights. Short runs only, because
+    ImageNet is not available."""
     full = False
     FOLDER = "models/bvlc_reference_caffenet/"
     WEIGHTS = FOLDER + "bvlc_reference_caffenet.caffemodel"
@@ -153,7 +156,7 @@ class ImageNetTest(Scripts):
         self.write("examples/images/fish-bike.png", self.picture(1, 200))
 
     def put_styles(self):
-        """The table of addresses of Flickr Style, here of files."""
+        """Writes the table of addresses of Flickr Style, with files instead of addresses."""
         rows = ["image_url,label,_split"]
         for i in range(8):
             name = self.write("pictures/%d.png" % i, self.picture(i % 2, 120 + 10 * i))
@@ -183,7 +186,7 @@ class ImageNetTest(Scripts):
 
 
 class PageTest(published.Checkout):
-    """docs/from_caffe.md says how to make such a folder, and what runs there."""
+    """docs/from_caffe.md explains how to make such a folder, and what runs there."""
 
     def test_names_the_links_and_scripts(self):
         with open(os.path.join(ROOT, "docs/from_caffe.md"), encoding="utf-8") as file:

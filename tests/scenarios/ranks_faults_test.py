@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Ranks that disagree, fail while they start, stall, or whose launcher is told to end: all end soon, with one message and a
-record of it, or with a whole snapshot."""
+"""Tests ranks that disagree, fail during start, stall, or whose launcher is told to end: all end soon, with one message
+and a record of it, or with a complete snapshot."""
 import json
 import os
 import shutil
@@ -21,7 +21,8 @@ TRAIN = [scenario.DOPPIO, "train"]
 
 class FaultsCase(mpi_case.MpiCase):
     def check_fails(self, process, code, message, begun=None):
-        """It ends within 10 s of its start with this code and, once, a message. Starting processes takes its time, too."""
+        """Checks that the process ends with this code and one message within 20 s of its start,
+        which includes the time to start processes."""
         begun = begun or time.monotonic()
         self.assertEqual(code, process.wait(timeout=60), self.logged())
         self.assertLess(time.monotonic() - begun, 20, self.logged())
@@ -29,7 +30,8 @@ class FaultsCase(mpi_case.MpiCase):
         self.assertEqual(1, self.logged().count("error: "), self.logged())
 
     def folder_of_rank(self, rank, files):
-        """A folder of its own with these files: content, or None for one that is not there."""
+        """Makes a folder for one rank with these files: content, or None to leave the file out.
+        Returns its name."""
         name = "rank%d" % rank
         os.makedirs(self.path(name))
         for file, content in {"net.prototxt": mpi_case.NET, "solver.prototxt": mpi_case.SOLVER, **files}.items():
@@ -40,7 +42,8 @@ class FaultsCase(mpi_case.MpiCase):
 
 @unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
 class AgreementTest(FaultsCase):
-    """Ranks that would not train the same are refused, and the message says which rank differs in what."""
+    """Ranks that would not train the same are rejected, and the message names the rank and the
+    difference."""
 
     def test_other_settings(self):
         for flag, message in [
@@ -91,7 +94,7 @@ class AgreementTest(FaultsCase):
         resume = [*TRAIN, "--resume=auto", "--set=max_iter=30"]
         self.assertEqual(0, self.mpirun_each(resume, resume, folders=folders).wait(timeout=60), self.logged())
         self.assertIn("20 iterations from 10", self.logged())
-        # Rank 1 has none, as where the folder is not shared.
+        # Rank 1 has no snapshot, as if the folder were not shared.
         shutil.rmtree(self.path("rank0"))
         shutil.rmtree(self.path("rank1"))
         folders = [self.folder_of_rank(0, newest), self.folder_of_rank(1, {})]
@@ -111,7 +114,8 @@ class AgreementTest(FaultsCase):
 
 @unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
 class SetupTest(FaultsCase):
-    """A rank that fails before the first iteration ends all others, with its own message and code."""
+    """A rank that fails before the first iteration ends all others, with its own message and
+    code."""
 
     def test_a_rank_with_a_mistake_in_its_flags(self):
         for rank in range(2):
@@ -140,7 +144,8 @@ class SetupTest(FaultsCase):
         self.check_fails(self.mpirun_each(TRAIN, TRAIN, folders=folders), 4, r"error: rank 1 on \S+ has failed: .*list\.txt")
 
     def test_a_rank_that_is_killed_while_the_others_start(self):
-        # Rank 1 reads its solver from a pipe that nobody writes, so all are there but none trains.
+        # Rank 1 reads its solver from a pipe that no process writes, so all ranks are present but
+        # none trains.
         os.mkfifo(self.path("pipe"))
         self.write("rank", "exec %s train --solver=$([ $OMPI_COMM_WORLD_RANK = 1 ] && echo pipe || echo solver.prototxt)\n"
                    % scenario.DOPPIO)
@@ -158,7 +163,7 @@ class SetupTest(FaultsCase):
 
 @unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
 class RecordsTest(FaultsCase):
-    """What the run folder tells when a rank is lost or the launcher is told to end."""
+    """Tests what the run folder records if a rank is lost or the launcher is told to end."""
 
     def record(self, name):
         return json.loads(self.read(os.path.join("runs/it", name)))
@@ -217,13 +222,13 @@ class RecordsTest(FaultsCase):
         self.check_launcher_is_told_to_end(signal.SIGINT, 5)
 
     def test_sigterm_to_mpirun_as_it_is_configured(self):
-        # Ranks have two seconds: SIGCONT, SIGTERM, SIGKILL.
+        # mpirun gives ranks two seconds: SIGCONT, SIGTERM, SIGKILL.
         self.check_launcher_is_told_to_end(signal.SIGTERM, 1)
 
 
 class StallTest(mpi_case.RanksCase):
     def test_a_replica_that_hangs_is_named(self):
-        # An image of the second replica is a pipe that nobody writes.
+        # An image of the second replica is a pipe that no process writes.
         mpi_case.write_image_net(self)
         self.write("list.txt", "good.png 0\n" * 41 + "pipe.png 1\n" + "good.png 0\n" * 60)
         os.mkfifo(self.path("pipe.png"))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""kill -9 of one rank of four (kill_case.py), from the start of mpirun on: all others end within seconds."""
+"""Tests kill -9 of one rank of four (kill_case.py), from the start of mpirun on: all others end
+within seconds."""
 import os
 import random
 import signal
@@ -13,9 +14,9 @@ import kill_case  # noqa: E402
 import mpi_case  # noqa: E402
 
 RANKS = 4
-FOUND = 2  # seconds that the others may take on a machine with a core for each
+FOUND = 2  # seconds within which the others must end on a machine with one core per rank
 AT_MOST = 10
-# LeNet's kinds of layers, one of each.
+# A net with one layer of each of LeNet's kinds.
 CONV = """layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
   convolution_param { num_output: 4 kernel_size: 5 weight_filler { type: "xavier" } } }
 """

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Signals at each phase of a training, to mpirun, to one rank, to all ranks and to a training without ranks: it ends soon, with a
-whole snapshot and a record of it; before the first iteration, without files.
+"""Tests signals at each phase of a training, to mpirun, to one rank, to all ranks and to a training without ranks. The
+training ends soon, with a complete snapshot and a record of it; before the first iteration, without files.
 
-Each phase tries each target with one of the signals, so that each target gets each signal; DOPPIO_TEST_SIGNALS=all tries all."""
+Each phase tries each target with one of the signals, so that each target gets each signal; DOPPIO_TEST_SIGNALS=all
+tries all."""
 import itertools
 import json
 import os
@@ -29,7 +30,7 @@ ENDLESS_TEST = "test_iter: 1000000000 test_initialization: false "
 @unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
 class PhasesTest(mpi_case.MpiCase):
     def each(self, phase, attempt):
-        """Calls attempt(target, signal), in a folder of its own, for each pair that the phase of this number tries."""
+        """Calls attempt(target, signal), each in a separate folder, for each pair that phase number `phase` tries."""
         folder = self.folder
         for (t, target), (s, sent) in itertools.product(enumerate(TARGETS), enumerate(SIGNALS)):
             if s != (t + phase) % len(SIGNALS) and os.environ.get("DOPPIO_TEST_SIGNALS") != "all":
@@ -43,7 +44,8 @@ class PhasesTest(mpi_case.MpiCase):
     def begin_phase(self, target, solver, *flags):
         self.write("solver.prototxt", mpi_case.SOLVER + solver)
         if target != "no ranks":
-            # A busy machine takes more than the 2 s that mpirun gives by itself when it is told to end (ranks_faults_test).
+            # On a busy machine, ranks take longer than the 2 s that mpirun allows by default when it is told to end
+            # (ranks_faults_test).
             patience = {"OMPI_MCA_odls_base_sigkill_timeout": "3"} if target == "mpirun" else {}
             return self.mpirun(RANKS, *flags, "--run_dir=it", **patience)
         with open(self.path("log"), "w", encoding="utf-8") as log:
@@ -60,14 +62,14 @@ class PhasesTest(mpi_case.MpiCase):
             time.sleep(0.005)
 
     def send(self, sent, target, process):
-        """Returns when all have ended."""
+        """Sends the signal to the target. Returns when all processes have ended."""
         ranks = mpi_case.ranks_of(process)
         receivers = {"no ranks": [process.pid], "mpirun": [process.pid], "one rank": ranks[-1:], "all ranks": ranks}[target]
         for pid in receivers:
             try:
                 os.kill(pid, sent)
             except ProcessLookupError:
-                pass  # it was about to end
+                pass  # the process has just ended
         took = self.seconds_to_end(process, lambda: any(map(mpi_case.runs, ranks)), 20)
         print("%-32s %-7s to %-9s: %4.1f s until the ranks have ended, %4.1f s until mpirun has, code %d" %
               (self._testMethodName[5:], sent.name, target, *took, process.returncode))
@@ -84,7 +86,7 @@ class PhasesTest(mpi_case.MpiCase):
         self.assertNotIn("passed over", run.stderr)
 
     def check_stopped(self, target, sent, process):
-        # mpirun has a code of its own when it is told to end.
+        # mpirun exits with a code of its own when it is told to end.
         code = 1 if target == "mpirun" and sent != signal.SIGUSR1 else STOPPED
         self.assertEqual(code, process.returncode, self.logged())
         exit = json.loads(self.read("it/exit.json"))
@@ -96,7 +98,7 @@ class PhasesTest(mpi_case.MpiCase):
 
     def test_at_the_start(self):
         def attempt(target, sent):
-            # A pipe that nobody writes: the ranks are joined, and wait for the solver.
+            # The solver is a pipe that no process writes: the ranks are joined, and wait for it.
             os.mkfifo(self.path("pipe"))
             process = self.begin_phase(target, "", "--solver=pipe")
             ranks = 1 if target == "no ranks" else RANKS
@@ -163,7 +165,7 @@ class PhasesTest(mpi_case.MpiCase):
             process = self.begin_phase(target, "", "--set=max_iter=100")
             self.wait_for(lambda: "Optimization Done" in self.logged() or process.poll() is not None, process)
             self.send(sent, target, process)
-            # A rank that is about to end may end by the signal, and may then be missed.
+            # A rank that is about to exit may be ended by the signal and then be reported as lost.
             self.assertIn(json.loads(self.read("it/exit.json"))["code"], (0, LOST))
             self.assertEqual([100], self.states())
             self.check_goes_on([100])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Several ranks as users start and lose them: replicas in threads, processes of mpirun, and what happens when one of
-them is killed, stopped or told to stop."""
+"""Tests several ranks as users start and lose them: replicas in threads, processes of mpirun, and a rank that is
+killed, stopped or told to stop."""
 import json
 import os
 import re
@@ -22,7 +22,7 @@ STOPPED = 75
 
 
 def fields_of(message):
-    """The numbers and contents of a protobuf message's fields that have a length."""
+    """Yields number and content of each length-delimited field of a protobuf message."""
     at = 0
 
     def number():
@@ -47,7 +47,8 @@ def fields_of(message):
 
 
 def blobs_of(caffemodel):
-    """Weights, blob by blob: NetParameter.layer is 100, LayerParameter.blobs 7, BlobProto.data 5."""
+    """Returns the weights blob by blob: NetParameter.layer is 100, LayerParameter.blobs 7,
+    BlobProto.data 5."""
     blobs = [content for number, layer in fields_of(caffemodel) if number == 100 for number, content in fields_of(layer) if number == 7]
     return [struct.unpack("<%df" % (len(data) // 4), data) for blob in blobs for number, data in fields_of(blob) if number == 5]
 
@@ -88,7 +89,7 @@ class ReplicasTest(mpi_case.RanksCase):
         self.assertRegex(log, r"to go on: .*--cpu_replicas=3.*--resume=")
 
     def test_a_failure_of_one_replica_ends_all(self):
-        # The second replica's first record is not there to be read.
+        # The second replica's first record cannot be read.
         self.write("list.txt", "good.png 0\nbad.png 1\n")
         mpi_case.write_image_net(self)
         r = self.train("--cpu_replicas=2", code=4)
@@ -112,7 +113,7 @@ class ReplicasTest(mpi_case.RanksCase):
 
 
 class GpuReplicasTest(mpi_case.RanksCase):
-    """Replicas on two GPUs of a machine, or of the double of one."""
+    """Tests replicas on two GPUs of a machine, or of the double of one."""
 
     def setUp(self):
         super().setUp()
@@ -243,7 +244,7 @@ class MpiTest(mpi_case.MpiCase):
         process, pids = self.begin(4)
         os.kill(pids[2], signal.SIGKILL)
         self.check_ends(process, pids, 10)
-        # Who tells first, mpirun or the rank that misses it, is a race.
+        # Either mpirun or the rank that loses its peer may report it first.
         self.assertRegex(self.logged(), mpi_case.GONE)
         self.assertNotEqual(0, process.returncode)
 
@@ -267,7 +268,7 @@ class MpiTest(mpi_case.MpiCase):
         self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
 
     def test_a_mistake_is_told_once(self):
-        # In the graph, in the text, and in the flags.
+        # Mistakes in the graph, in the text, and in the flags.
         for net, flag, code in [(mpi_case.NET.replace('"ip" bottom: "label"', '"ip_1" bottom: "label"'), "--seed=1", 3),
                                 (mpi_case.NET.replace("pool: AVE", "pol: AVE"), "--seed=1", 3), (mpi_case.NET, "--batch_mode=half", 2)]:
             self.write("net.prototxt", net)

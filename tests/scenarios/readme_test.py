@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The path of a newcomer: the blocks of README.md, docs/start.md and docs/errors.md that are marked for it, see pages.py."""
+"""Tests the path of a newcomer: runs the marked blocks of README.md, docs/start.md and
+docs/errors.md (see pages.py)."""
 import os
 import re
 
@@ -22,7 +23,8 @@ class ReadmeTest(PageCase):
         self.assertEqual((1, 1), self.walk("docs/errors.md"))
 
     def test_common_messages_are_those_of_the_program(self):
-        """At least 12 letters in a row of each; names and numbers come between."""
+        """Checks that the program contains the messages that docs/errors.md shows: each run of at
+        least 12 letters, because names and numbers vary."""
         with open(scenario.DOPPIO, "rb") as f:
             program = f.read()
         rows = re.findall(r"(?m)^\| `([^`]*)` \|", self.page("docs/errors.md"))
@@ -43,14 +45,14 @@ class CommandsTest(scenario.Scenario):
         return re.findall(r"(?m)^  (\w+) ", listed)
 
     def flags(self, command):
-        """Those of a command, and of all its verbs."""
+        """Returns the flags of a command and of all its verbs."""
         page = self.doppio("help", command).stdout
         verbs = re.findall(r"(?m)^  (\w+)", page.split("\nVerbs:\n")[1].split("\n\n")[0]) if "\nVerbs:\n" in page else []
         pages = [page] + [self.doppio("help", command, verb).stdout for verb in verbs]
         return set(re.findall(r"(?m)^  --(\w+)", "".join(pages)))
 
     def named(self, text):
-        """The flags in a text; --nocuda_graph is cuda_graph."""
+        """Returns the flags in a text; --nocuda_graph counts as cuda_graph."""
         return {re.sub(r"^no(?!des|_)", "", name) for name in re.findall(r"--(\w+)", text)}
 
     def pages(self):
@@ -67,7 +69,8 @@ class CommandsTest(scenario.Scenario):
     def test_documents_name_commands_that_exist(self):
         known, found = self.commands(), {}
         for page, text in self.pages():
-            # In code: behind four spaces, in a fence at the start of a line, or between backticks.
+            # In code: after four spaces, in a fenced block at the start of a line, or between
+            # backticks.
             for name in re.findall(r"(?m)(?:^(?:    )?|`)doppio ([a-z]\w+)", text):
                 found.setdefault(name, page)
         self.assertGreater(len(found), 10)
@@ -100,12 +103,12 @@ class CommandsTest(scenario.Scenario):
         with open(scenario.DOPPIO, "rb") as f:
             used = {name.decode() for name in re.findall(rb"DOPPIO_[A-Z_]{3,}", f.read())}
         self.assertIn("DOPPIO_RUNS", used)
-        # A compiler may keep the beginning of a name by itself.
+        # The compiler may store the beginning of a name as a separate string.
         self.assertEqual(set(), {name for name in used if not any(full.startswith(name) for full in listed)})
 
 
 class BlocksTest(junit.unittest.TestCase):
-    """What the marks mean."""
+    """Tests the meaning of the marks."""
 
     def test_a_mark_belongs_to_the_block_right_behind_it(self):
         page = "<!-- run -->\n```sh\na\nb\n```\ntext\n```sh\nc\n```\n<!-- run -->\n\n```sh\nd\n```"

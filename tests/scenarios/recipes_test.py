@@ -16,13 +16,13 @@ import scenario
 from pages import PageCase, blocks
 
 LENET = "models/lenet/demo_train_test.prototxt"
-# A fragment of a solver may leave these fields out. The rate is so low that no fragment makes the loss infinite.
+# Default fields for fragments of a solver. The rate is so low that no fragment makes the loss infinite.
 SOLVER = {"net": '"%s"' % LENET, "base_lr": "1e-6", "lr_policy": '"fixed"', "max_iter": "2", "display": "1",
           "snapshot_prefix": '"fragment"'}
 
 
 def with_layers(net, place, name, fragment):
-    """The net with the fragment in the place of the layer of this name, or behind it."""
+    """Returns the net with the fragment in place of the named layer, or after it."""
     layers = re.split(r"(?m)^(?=layer \{$)", net)
     chosen = next(i for i, layer in enumerate(layers) if '\n  name: "%s"\n' % name in layer)
     kept = [] if place == "instead of" else [layers[chosen]]
@@ -37,7 +37,7 @@ class RecipesTest(PageCase):
         os.symlink("copy/models", self.path("models"))
 
     def difference(self, a, b):
-        """The largest difference of each blob, by layer."""
+        """Returns the largest difference of each blob, by layer."""
         run = self.doppio("weights", "diff", "copy/demo/%s.caffemodel" % a, "copy/demo/%s.caffemodel" % b, "--json")
         blobs = json.loads(run.stdout)["blobs"]
         return {(blob["layer"], blob["blob"]): blob.get("difference") for blob in blobs}
@@ -51,13 +51,13 @@ class RecipesTest(PageCase):
         of_type = self.difference("lenet_iter_20", "frozen_type_iter_20")
         self.assertEqual((0, 0), (of_type["conv1", 0], of_type["conv2", 0]))
         self.assertIsNone(self.difference("lenet_iter_20", "tuned_iter_20")["ip2_pets", 0])
-        # All of them begin with the same seed.
+        # All these runs begin with the same seed.
         for changed in ("rates", "weighted", "warm", "two", "bf16", "fp16"):
             self.assertGreater(self.difference("lenet_iter_20", changed + "_iter_20")["conv1", 0], 0, changed)
         self.assertTrue(os.path.exists(self.path("copy/demo/elsewhere/lenet_iter_30.caffemodel")))
 
     def fragments(self, kind):
-        """Yields mark and text of the fragments whose mark begins so."""
+        """Yields mark and text of the fragments whose mark begins with `kind`."""
         for mark, language, line, text in blocks(self.page(self.PAGE)):
             if language == "prototxt":
                 self.assertRegex(mark or "", r"^(solver|net|layers, (instead of|behind) \w+)$", line)
@@ -65,7 +65,7 @@ class RecipesTest(PageCase):
                     yield mark, text
 
     def train_with(self, fragment, *flags):
-        """Trains as a solver with these fields says, for two iterations."""
+        """Trains with a solver of these fields for two iterations."""
         missing = ["%s: %s" % field for field in SOLVER.items() if not re.search(r"\b%s:" % field[0], fragment)]
         self.write("solver.prototxt", "\n".join(missing) + "\n" + fragment + "\n")
         self.train("--batch=4", *flags)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A run may stop and go on: weights, history and tests are those of the run that never stopped.
+"""Tests that a run may stop and be resumed: weights, history and tests equal those of a run that never stopped.
 
-Nets have what depends on random numbers and on the place in the data: dropout, shuffle, mirror,
-crops, and a test set that test_iter does not divide.
+The nets contain everything that depends on random numbers and on the position in the data: dropout, shuffle,
+mirror, crops, and a test set whose size is not a multiple of the test batches.
 """
 import json
 import os
@@ -39,7 +39,7 @@ SOLVERS = {
     "nesterov": 'type: "Nesterov" base_lr: 0.02 momentum: 0.9 lr_policy: "inv" gamma: 0.01 power: 0.75\n',
     "rmsprop": 'type: "RMSProp" base_lr: 0.005 rms_decay: 0.9 lr_policy: "exp" gamma: 0.999\n',
     "adadelta": 'type: "AdaDelta" base_lr: 1 momentum: 0.9 delta: 1e-6 lr_policy: "fixed"\n',
-    # Gradients of a loss that weighs 1e34 are too large for a float at the first scales.
+    # The loss has the weight 1e34, so at the first loss scales its gradients overflow a float.
     "scaled": 'type: "SGD" base_lr: 5e-36 momentum: 0.9 lr_policy: "fixed"\n',
     "adagrad": 'type: "AdaGrad" base_lr: 0.01 lr_policy: "step" gamma: 0.5 stepsize: 70\n',
 }
@@ -81,7 +81,7 @@ class ResumeTest(scenario.Scenario):
         self.write(folder + "/list.txt", "".join(lines))
 
     def run_in(self, folder, *args):
-        """What train says as JSON, its log, and from the log its test scores by iteration."""
+        """Trains in a folder. Returns the JSON output, the log, and the test scores in the log by iteration."""
         whole, self.folder = self.folder, self.path(folder)
         try:
             run = self.train("--json", *args)
@@ -102,7 +102,7 @@ class ResumeTest(scenario.Scenario):
         self.assertEqual(self.read("whole/" + name), self.read("parts/" + name), name + " differs")
 
     def check_resumed(self, solver, how, net=None, threads=1, suffix="", extra="", flags=()):
-        """200 iterations at once, and 100 and 100."""
+        """Trains 200 iterations at once, and 100 twice."""
         for folder in ("whole", "parts"):
             self.fill(folder, solver, net or digits_net(), extra)
         flags = ("--data_threads=%d" % threads,) + flags
@@ -117,8 +117,8 @@ class ResumeTest(scenario.Scenario):
         self.assertEqual(whole["loss"], second["loss"])
         for iteration in (0, 50):
             self.assertEqual(whole["scores"][iteration], first["scores"][iteration], iteration)
-        # Not the first part's own last test: as in Caffe the forward that displays the last loss comes before it,
-        # and moves the statistics of BatchNorm.
+        # The first part's own last test is left out: as in Caffe, the forward pass that displays the last loss
+        # precedes it and changes BatchNorm's statistics.
         for iteration in (100, 150, 200):
             self.assertEqual(whole["scores"][iteration], second["scores"][iteration], iteration)
         self.assertEqual(whole["tests"], second["tests"])

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The folder that a run keeps: what is in it, after an end of every kind, and that a resumed run goes on in it."""
+"""Tests the folder that a run keeps: its contents after every kind of end, and that a resumed run
+continues in it."""
 import csv
 import glob
 import json
@@ -34,7 +35,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
 layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" include { phase: TEST } }
 """
-# Most digits have enough ink for a logarithm, some have not.
+# Most digits have enough ink for a finite logarithm; some do not.
 LOG_NET = NET.replace("kernel_size: 7 stride: 7", "kernel_size: 28").replace("size: 40 batch_size: 4", "size: 400 batch_size: 1").replace(
     'layer { name: "drop"', 'layer { name: "log" type: "Log" bottom: "pool" top: "log" log_param { shift: -0.2 } }\n'
     'layer { name: "drop"').replace('bottom: "pool" top: "ip"', 'bottom: "log" top: "ip"')
@@ -72,7 +73,7 @@ class RunFolderTest(scenario.Scenario):
         return run.stdout
 
     def begin(self, *args, **streams):
-        """A training without an end that has written some lines."""
+        """Starts an endless training. Returns its process once it has written some lines."""
         process = self.start("train", "--solver=solver.prototxt", "--set=max_iter=1000000000", *args, **streams)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -151,7 +152,7 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual("lost", shown["status"])
         self.assertIsNone(shown["exit"])
         self.assertRegex(self.runs("ls", "."), r"(?m)^ run +lost ")
-        # Half a line, as a kill in the middle of writing leaves it.
+        # Half a line, which a kill during a write leaves.
         with open(self.path("run/metrics.jsonl"), "ab") as f:
             f.write(b'{"iter":5')
         start = self.snapshots()[-1]
@@ -169,9 +170,9 @@ class RunFolderTest(scenario.Scenario):
         process = self.begin("--run_dir=run", "--keep_last=2")
         shown = json.loads(self.runs("show", "run", "--json"))
         self.assertEqual("running", shown["status"])
-        self.assertGreaterEqual(shown["iter"], 40)   # two snapshots
+        self.assertGreaterEqual(shown["iter"], 40)  # at least two snapshots
         self.assertGreater(shown["images_per_s"], 0)
-        # The heartbeat alone tells it as well, and goes on.
+        # The heartbeat alone also reports the iteration, and continues.
         first = self.heartbeat_beyond(0)
         self.assertGreater(first["images_per_s"], 0)
         second = self.heartbeat_beyond(first["iter"])
@@ -182,12 +183,12 @@ class RunFolderTest(scenario.Scenario):
         process.wait()
         killed = json.loads(self.runs("show", "run", "--json"))
         self.assertRegex(self.runs("show", "run"), r"(?m)^status +lost, iteration %d of 1000000000, last heartbeat " % killed["iter"])
-        # A resumed run adds its time.
+        # A resumed run adds its time to the total.
         self.train("--run_dir=run", "--resume=auto", "--set=max_iter=%d" % (self.snapshots()[-1] + 20))
         self.assertGreater(self.json("run/run.json")["seconds"], killed["seconds"])
 
     def heartbeat_beyond(self, iteration):
-        """run.json as soon as its heartbeat tells of a later iteration."""
+        """Returns run.json as soon as its heartbeat reports an iteration after this one."""
         end = time.monotonic() + 60
         while True:
             run = self.json("run/run.json")
@@ -254,7 +255,7 @@ class RunFolderTest(scenario.Scenario):
     def test_keeps_the_last_and_the_best(self):
         self.train("--run_dir=run", "--set=max_iter=200", "--set=base_lr=0.5", "--keep_last=2", "--keep_best", "--monitor=max:accuracy")
         scores = [(p["iter"], p["scores"]["accuracy"]) for p in self.lines() if p.get("phase") == "test"]
-        best = max(scores, key=lambda s: s[1])   # the first of equal ones
+        best = max(scores, key=lambda s: s[1])  # the first one of equal scores
         self.assertEqual(sorted({180, 200, best[0]}), self.snapshots())
         end = self.json("run/exit.json")
         self.assertEqual({"metric": "accuracy", "value": best[1], "iter": best[0]}, end["best"])
@@ -282,7 +283,7 @@ class RunFolderTest(scenario.Scenario):
             since = 0 if score > gain + 0.5 else since + 1
             gain = score if since == 0 else gain
             self.assertEqual(since == 3, i == len(scores) - 1)
-        # A run that a stop has cut in two counts on.
+        # A run in two parts continues to count.
         self.folder = self.path("again")
         os.makedirs(self.path("snap"))
         self.write("net.prototxt", NET)
@@ -319,7 +320,8 @@ class RunFolderTest(scenario.Scenario):
         end = self.json("run/exit.json")
         self.assertEqual((7, "failed", at), (end["code"], end["reason"], end["iter"]))
         self.assertEqual("nonfinite", self.lines()[-1]["event"])
-        # Without that it goes on, as Caffe does, and numbers that are none are named.
+        # With --on_nan=go the run continues, as in Caffe, and the metrics name the values that are
+        # not finite.
         self.train("--run_dir=on", "--on_nan=go", "--set=max_iter=%d" % (at + 20))
         lost = [p for p in self.lines("on") if p.get("phase") == "train" and p["iter"] > at]
         self.assertTrue(lost and all(p["loss"] is None and "loss" in p["nonfinite"] for p in lost), lost)
@@ -361,7 +363,8 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual(2, self.doppio("runs", "compare", "a").returncode)
 
     def check_layers(self, first, last, passes=1):
-        """layers.json has the medians of what t.json shows of iterations first to last."""
+        """Checks that layers.json has the medians of the times that t.json has for the iterations
+        `first` to `last`."""
         spans = [e for e in json.loads(self.read("t.json"))["traceEvents"] if e["ph"] == "X"]
         iterations = [s for s in spans if s["cat"] == "iteration" and first <= int(s["name"].split()[1]) <= last]
         self.assertEqual(last - first + 1, len(iterations))
@@ -379,7 +382,8 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual([("data", "Data"), ("pool", "Pooling"), ("drop", "Dropout"), ("ip", "InnerProduct"), ("loss", "SoftmaxWithLoss")],
                          [(r["layer"], r["type"]) for r in layers])
         self.assertEqual([0, 0, 0, 16 * 10 + 10, 0], [r["params"] for r in layers])
-        # Four images with their labels, 4x4 means of each, in place, ten scores of each, a loss.
+        # Four images with their labels; 4x4 means of each; an in-place layer; ten scores of each; a
+        # loss.
         self.assertEqual([4 * 4 * (28 * 28 + 1), 4 * 4 * 16, 0, 4 * 4 * 10, 4], [r["bytes"] for r in layers])
         self.assertTrue(all(layers[i]["forward_ms"] > 0 for i in (0, 1, 3, 4)), layers)
         self.assertEqual([0, 0], [r["backward_ms"] for r in layers[:2]])
@@ -416,7 +420,7 @@ class RunFolderTest(scenario.Scenario):
         self.train("--run_dir=run", "--resume=auto", "--trace=t.json", "--trace_iterations=42-44")
         self.check_layers(42, 44)
         layers = self.read("run/layers.json")
-        self.train("--run_dir=run", "--resume=auto")   # nothing is left to do
+        self.train("--run_dir=run", "--resume=auto")  # the training is already complete
         self.assertEqual(layers, self.read("run/layers.json"))
 
     def test_layers_that_cannot_be_written_do_not_end_the_run(self):
@@ -436,7 +440,7 @@ class RunFolderTest(scenario.Scenario):
         self.assertTrue(all(layers[n]["forward_ms"] > 0 and layers[n]["backward_ms"] > 0 for n in ("ip", "loss")), layers)
 
     def test_of_two_that_start_at_once_one_has_the_folder(self):
-        self.train("--run_dir=other", "--set=max_iter=1")   # so that all files are read already
+        self.train("--run_dir=other", "--set=max_iter=1")  # reads all files once, so that they are cached
         starts = [self.start("train", "--solver=solver.prototxt", "--run_dir=run", "--set=max_iter=3000",
                              "--set=snapshot_prefix=p%d" % n, stderr=subprocess.PIPE) for n in range(4)]
         errors = [start.communicate()[1] for start in starts]

@@ -1,4 +1,4 @@
-"""What the scenarios share: the program, a scratch folder, and tiny nets that need no files."""
+"""The base class of scenarios: the program, a scratch folder, and tiny nets that need no files."""
 import os
 import shutil
 import struct
@@ -11,7 +11,8 @@ ROOT = os.getcwd()
 DOPPIO = next((p for p in (os.path.join(ROOT, "tools/doppio"), os.path.join(ROOT, "bazel-bin/tools/doppio"))
                if os.path.isfile(p)), None)
 
-# A net that learns a little in no time, with everything that draws random numbers.
+# A net that learns a little in a very short time, with every kind of layer that draws random
+# numbers.
 TINY_NET = """layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.01 }
   data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true } }
 layer { name: "pool" type: "Pooling" bottom: "data" top: "pool" pooling_param { pool: AVE kernel_size: 7 stride: 7 } }
@@ -20,7 +21,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
   inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
 """
-# Its solver, which goes on until it is told to stop.
+# The net's solver, which trains until it is told to stop.
 ENDLESS_SOLVER = """net: "net.prototxt"
 type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
 random_seed: 5
@@ -31,7 +32,7 @@ snapshot_prefix: "run"
 
 
 class Scenario(unittest.TestCase):
-    """A case in a folder of its own, which is removed."""
+    """A test case with a scratch folder, which is removed at the end."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
@@ -51,9 +52,10 @@ class Scenario(unittest.TestCase):
             return f.read()
 
     def environment(self, **env):
-        # The caller's own settings must not decide a test.
+        # The caller's settings must not affect a test.
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("DOPPIO_", "GLOG_", "FLAGS_"))}
-        # Threads that wait for long without sleeping are a hundred times slower on a busy machine.
+        # On a busy machine, threads that spin for long before they sleep are a hundred times
+        # slower.
         return {"GOMP_SPINCOUNT": "1000", **kept, **env}
 
     def start(self, *args, **kwargs):
@@ -71,7 +73,7 @@ class Scenario(unittest.TestCase):
 
 
 def png(rows):
-    """A PNG file of rows of pixels: numbers for gray, (red, green, blue) for colour."""
+    """Returns a PNG file from rows of pixels: numbers for gray, (red, green, blue) for colour."""
     def chunk(kind, content):
         body = kind + content
         return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
@@ -82,5 +84,5 @@ def png(rows):
 
 
 def idx(extents, values):
-    """An IDX file, MNIST's format, of bytes."""
+    """Returns an IDX file (MNIST's format) of bytes."""
     return bytes([0, 0, 8, len(extents)]) + b"".join(struct.pack(">I", n) for n in extents) + bytes(values)

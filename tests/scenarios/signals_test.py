@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a running training does when it is signalled, seen from outside."""
+"""Tests how a running training reacts to signals, seen from outside."""
 import json
 import os
 import re
@@ -20,7 +20,7 @@ STOPPED = 75
 
 class SignalsTest(scenario.Scenario):
     def begin(self, *args, extra="", until="Iteration 200"):
-        """A training that has come as far as to log `until`."""
+        """Starts a training. Returns its process once it has logged `until`."""
         self.write("net.prototxt", NET)
         self.write("solver.prototxt", SOLVER + extra)
         self.log = open(self.path("log"), "w+", encoding="utf-8")
@@ -108,7 +108,7 @@ class SignalsTest(scenario.Scenario):
         process = self.begin("--sigint_effect=snapshot")
         process.send_signal(signal.SIGINT)
         self.wait_for(lambda: len(self.states()) == 1, process)
-        process.send_signal(signal.SIGINT)  # is no second one that quits
+        process.send_signal(signal.SIGINT)  # does not count as a second signal, which would quit
         self.goes_on(process)
 
     def test_signals_with_effect_none_change_nothing(self):
@@ -119,7 +119,7 @@ class SignalsTest(scenario.Scenario):
         self.assertEqual([], self.states())
 
     def check_quits_at_the_second(self, sent):
-        # An iteration that never ends: only the second signal can.
+        # The iteration never ends, so only the second signal can end the program.
         process = self.begin(extra="iter_size: 1000000000\n", until="Solving tiny")
         process.send_signal(sent)
         time.sleep(0.3)

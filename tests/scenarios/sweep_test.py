@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sweeps from outside: what is tried, what a kill costs, who wins."""
+"""Tests sweeps from outside: which trials run, what a kill costs, and which trial wins."""
 import csv
 import glob
 import io
@@ -49,7 +49,7 @@ class SweepTest(scenario.Scenario):
         return json.loads(run.stdout)
 
     def table(self, result):
-        """All that depends neither on the time nor on the folder."""
+        """Returns the part of the results that depends neither on the time nor on the folder."""
         return [(t["trial"], t["state"], t["values"], t["score"], t["iter"], t["error"]) for t in result["trials"]]
 
     def events(self, folder, kind):
@@ -60,7 +60,8 @@ class SweepTest(scenario.Scenario):
         return [e for e in map(json.loads, lines) if e["event"] == kind]
 
     def begin(self, folder, *args, until):
-        """A sweep that runs until so many trials have ended, and others are at work."""
+        """Starts a sweep. Returns its process once so many trials have ended and others are
+        running."""
         process = self.start("sweep", "run", "--solver=solver.prototxt", "--sweep_dir=" + folder, "--jobs=2", *args,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
@@ -75,7 +76,7 @@ class SweepTest(scenario.Scenario):
         return process
 
     def at_work(self, folder):
-        """Whether a trial that has not ended has begun to train."""
+        """Returns true if a trial that has not ended has begun to train."""
         ended = [e["trial"] for e in self.events(folder, "end")]
         tests = self.path("%s/t%03d/metrics.jsonl")
         return any(os.path.exists(tests % (folder, e["trial"])) and os.path.getsize(tests % (folder, e["trial"])) > 0
@@ -89,7 +90,7 @@ class SweepTest(scenario.Scenario):
         process.kill()
         process.wait()
         self.assertLess(len(self.events("killed", "end")), 12)
-        # From elsewhere: trials run where the sweep was started.
+        # Resumed from another folder: trials run where the sweep was started.
         os.mkdir(self.path("elsewhere"))
         again = subprocess.run([scenario.DOPPIO, "sweep", "resume", "../killed", "--json"], cwd=self.path("elsewhere"),
                                capture_output=True, text=True, timeout=120, env=self.environment())
@@ -97,7 +98,7 @@ class SweepTest(scenario.Scenario):
         resumed = json.loads(again.stdout)
         self.assertEqual(self.table(whole), self.table(resumed))
         self.assertEqual(whole["best"], resumed["best"])
-        # Those that had ended have not run again.
+        # Trials that had ended have not run again.
         self.assertLess(len(self.events("killed", "begin")), 2 * 12)
         self.assertEqual(12, len(self.events("killed", "end")))
 
@@ -115,7 +116,7 @@ class SweepTest(scenario.Scenario):
         self.assertEqual([], [pid for pid in trials if self.runs(pid)])
 
     def runs(self, pid):
-        """Not one that has ended but that nobody has waited for."""
+        """Returns true if the process runs; a zombie does not count."""
         try:
             with open("/proc/%s/stat" % pid, encoding="utf-8") as f:
                 return f.read().rsplit(")", 1)[1].split()[0] != "Z"
@@ -129,7 +130,7 @@ class SweepTest(scenario.Scenario):
         _, log = process.communicate(timeout=60)
         self.assertEqual(75, process.returncode, log)
         self.assertIn("to go on: doppio sweep resume", log)
-        # The other of the two may not have begun yet.
+        # The other one of the two trials may not have begun yet.
         self.assertTrue(glob.glob(self.path("stopped/t00[01]/*.solverstate")), log)
         self.assertEqual([], self.events("stopped", "end"))
 
@@ -143,7 +144,7 @@ class SweepTest(scenario.Scenario):
         iterations = sum(t["iter"] for t in halving["trials"])
         self.assertLessEqual(iterations, 0.4 * sum(t["iter"] for t in grid["trials"]))
         self.assertEqual(450, halving["trials"][0]["iter"])
-        # A survivor's way, with two stops, is that of a trial that was not stopped.
+        # A survivor, which was stopped twice, gets the score of a trial that was not stopped.
         same = [t for t in grid["trials"] if t["trial"] == halving["best"]][0]
         self.assertEqual(same["score"], halving["trials"][0]["score"])
 
@@ -171,7 +172,7 @@ class SweepTest(scenario.Scenario):
         self.assertIn("label", run.stderr.split("t000: ")[-1])
 
     def test_pruning_ends_the_worst(self):
-        # Without learning it stays where it began, while four others are known.
+        # The trial with the rate 1e-9 learns nothing, and four other scores are known.
         self.fill(max_iter=10000, interval=500)
         result = self.run_sweep("s", "--param=base_lr=0.03,0.02,0.025,0.015,1e-9", "--prune=median:after=500")
         states = {t["values"]["base_lr"]: t for t in result["trials"]}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Timelines of trainings, as a person opens them: whole files in which every layer, every exchange of gradients and every
-wait for one is found, at times that fit together."""
+"""Tests timelines of trainings as users open them: complete files with every layer, every exchange of gradients and
+every wait for one, at consistent times."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ import junit  # noqa: E402
 import scenario  # noqa: E402
 
 NORM = 'layer { name: "norm" type: "BatchNorm" bottom: "pool" top: "pool" }\n'
-# 64 outputs of 16 inputs are whole blocks of every CPU's vectors: no layout pads the weights.
+# 64 outputs and 16 inputs are multiples of every CPU's vector size, so no layout pads the weights.
 INPUTS, OUTPUTS = 16, 64
 NET = 'name: "tiny"\n' + scenario.TINY_NET.replace('layer { name: "drop"', NORM + 'layer { name: "drop"').replace(
     "num_output: 10", "num_output: %d" % OUTPUTS)
@@ -25,12 +25,12 @@ max_iter: 30
 snapshot_prefix: "run"
 """
 LAYERS = {"data", "pool", "norm", "drop", "ip", "loss"}
-US = 0.002   # two steps of the file's clock
+US = 0.002  # two units of the file's clock
 HAS_MPI = shutil.which("mpirun") is not None
 
 
 def covered(spans):
-    """The stretches that any of `spans` covers."""
+    """Returns the intervals that `spans` cover together."""
     joined = []
     for begin, end in sorted((s["ts"], s["ts"] + s["dur"]) for s in spans):
         if joined and begin <= joined[-1][1]:
@@ -51,7 +51,7 @@ class TraceTest(scenario.Scenario):
         self.write("solver.prototxt", SOLVER)
 
     def load(self, name="t.json"):
-        """The spans, by rank, after a look at what is true of every file."""
+        """Returns the spans by rank. Checks first what every file must fulfil."""
         trace = json.loads(self.read(name))
         self.assertEqual("ms", trace["displayTimeUnit"])
         self.assertEqual([], [f for f in os.listdir(self.folder) if ".tmp." in f], "nothing is left aside")
@@ -86,7 +86,8 @@ class TraceTest(scenario.Scenario):
         return [s for s in spans if s["name"] == name and cat in (None, s["cat"])]
 
     def check_iterations(self, spans, first, last):
-        """Every iteration with every layer forward, and all but the first few backward."""
+        """Checks that every iteration has every layer in forward, and all but the first few in
+        backward."""
         iterations = [s for s in spans if s["cat"] == "iteration"]
         self.assertEqual(["iteration %d" % i for i in range(first, last + 1)], [s["name"] for s in iterations])
         for phase in ("forward", "backward", "update"):
@@ -102,7 +103,7 @@ class TraceTest(scenario.Scenario):
             self.assertEqual(len(iterations), times.get((layer, "backward")), layer)
 
     def check_exchange(self, ranks, said, iterations):
-        """What is said about the exchange is what the file shows."""
+        """Checks that the reported times of the exchange agree with the file."""
         exchange = exposed = 0
         for spans in ranks.values():
             reduced = [s for s in spans if s["cat"] == "exchange"]
@@ -201,7 +202,7 @@ class AloneTest(TraceTest):
 
     def test_a_folder_that_is_lost_meanwhile_costs_only_the_timeline(self):
         os.mkdir(self.path("lost"))
-        # Between the start and the end of the window something takes the folder away.
+        # Another process removes the folder between the start and the end of the window.
         process = self.start("train", "--solver=solver.prototxt", "--trace=lost/t.json", "--trace_iterations=20-29999",
                              "--set=max_iter=30000", "--set=display=10", stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE)
@@ -228,7 +229,8 @@ class RanksTraceTest(TraceTest):
         return said, ranks
 
     def check_one_clock(self, ranks, error):
-        """A sum needs what both ranks have, so on one clock it ends on neither before it has begun on the other."""
+        """Checks that an exchange ends on neither rank before it has begun on the other: a sum
+        needs the data of both, and both ranks use one clock."""
         for a, b in (0, 1), (1, 0):
             for name in ("wait for loss", "bucket 0: ip"):
                 for x, y in zip(self.named(ranks[a], name), self.named(ranks[b], name)):
@@ -249,7 +251,8 @@ class RanksTraceTest(TraceTest):
         r = self.doppio("train", "--solver=solver.prototxt", "--gpu=0,1", "--trace=t.json", "--json")
         if r.returncode == 5:
             self.skipTest(r.stderr)
-        # Clocks are not compared: the error of a GPU's clock is not in what is reported.
+        # Does not compare clocks, because the reported times do not include the error of a GPU's
+        # clock.
         for spans in self.check_two(r)[1].values():
             stream = [s for s in spans if s["tid"] == 1]
             self.assertEqual({"forward", "backward", "update"}, {s["cat"] for s in stream})

@@ -32,8 +32,9 @@ TEST(ProgressText, ShowsTheGpuWhereThereIsRoom) {
   const std::string bare = ProgressText(Half(), 2410, 0.25, 0.02, {140, true});
   EXPECT_EQ(ProgressText(Half(), 2410, 0.25, 0.02, {140, true}, gpu),
             bare + "  GPU 97 % 61 °C 540 W");
-  // If the line is too narrow, the bar disappears first and as a whole: "[", a bar of 30, "]", text
-  // of 73, 2 spaces, 19 for the GPU.
+  // If the terminal is too narrow, the GPU's numbers are left out first, and all at once. The
+  // widths:
+  // "[", a bar of 30, "]", text of 73, 2 spaces, 19 for the GPU.
   const std::string wide = ProgressText(Half(), 2410, 0.25, 0.02, {127, false}, gpu);
   EXPECT_EQ(DisplayWidth(wide), 126u);
   EXPECT_NE(wide.find("data wait 2 %  GPU 97 % 61 C 540 W"), std::string::npos) << wide;
