@@ -28,7 +28,9 @@ class Bad:
         self.fragments, self.needs = fragments, needs
         self.errors = errors  # number of reported errors; None if one mistake leads to others
         self.on_stdout = on_stdout  # for commands whose purpose is to find mistakes
-        self.leaves = set(leaves)  # for a mistake during training: names of the snapshots that it leaves, such as that of the last complete iteration
+        # For a mistake during training: the files that it leaves, such as the snapshot of the last
+        # complete iteration.
+        self.leaves = set(leaves)
 
 
 LOCK = "tiny.lock"

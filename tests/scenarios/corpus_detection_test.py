@@ -22,7 +22,7 @@ FASTER_RCNN = "intel+caffe/models/intel_optimized_models/faster-rcnn/pascal_voc/
 DATA = """layer { name: "data" type: "ImageData" top: "data" top: "label" transform_param { mean_value: 104 }
   image_data_param { source: "list" batch_size: 4 new_height: 300 new_width: 300 } }
 """
-# Images of 96 x 96, one a pass, with one object each; gt_boxes says x1, y1, x2, y2, class.
+# Images of 96 x 96, one per pass, with one object each; gt_boxes has x1, y1, x2, y2, class.
 ROI_DATA_LAYER = """import doppio
 import numpy as np
 

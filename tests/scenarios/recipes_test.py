@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/recipes.md: its commands do what it says, and nets and solvers train with its fragments.
+"""Tests docs/recipes.md: its commands have the documented results, and nets and solvers train with its fragments.
 
     <!-- run -->                      the block of sh ends with 0
     <!-- solver -->                   fields of a solver

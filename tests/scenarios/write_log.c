@@ -1,7 +1,7 @@
-/* Preloaded (LD_PRELOAD), notes in $WRITE_LOG what a program and its children do to files below $WRITE_LOG_ROOT, so that a
-   test can make what a power failure leaves. A record is a line "KIND INODE OFFSET LENGTH PATH", for a rename with a tab and
-   the new path, and LENGTH bytes. Kinds: C create, W write, T truncate to OFFSET, S fsync, D fsync of a folder, R rename,
-   U unlink, M mkdir. Only calls that Doppio and its libraries make are seen; what stdio writes is not. */
+/* Preloaded with LD_PRELOAD, logs to $WRITE_LOG what a program and its children do to files below $WRITE_LOG_ROOT, so that
+   a test can compute what a power failure leaves. A record is a line "KIND INODE OFFSET LENGTH PATH", for a rename followed
+   by a tab and the new path, and then LENGTH bytes. Kinds: C create, W write, T truncate to OFFSET, S fsync, D fsync of a folder, R rename,
+   U unlink, M mkdir. Records only the calls that Doppio and its libraries make, not writes through stdio. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ static int IsInside(const char* path) {
   return root != NULL && strncmp(path, root, strlen(root)) == 0;
 }
 
-/* The absolute path of a file that need not exist, without links in its folder. */
+/* Sets `to` to the absolute path of a file that need not exist, with the links in its folder resolved. */
 static int Absolute(const char* path, char* to) {
   char folder[PATH_MAX], real[PATH_MAX];
   const char* slash = strrchr(path, '/');
@@ -87,7 +87,7 @@ static void NoteWrite(int fd, const void* data, ssize_t length, off_t offset) {
   if (length > 0 && PathOf(fd, path)) Note('W', InodeOf(fd), offset, data, (size_t)length, path);
 }
 
-/* Where write() has begun that has ended at the file's place. */
+/* Returns the offset at which a write of `length` bytes began that ended at the file's current offset. */
 static off_t Begin(int fd, ssize_t length) { return lseek(fd, 0, SEEK_CUR) - (length > 0 ? length : 0); }
 
 ssize_t write(int fd, const void* data, size_t bytes) {

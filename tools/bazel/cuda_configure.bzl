@@ -1,4 +1,4 @@
-"""Finds the CUDA toolkit; where there is none, @local_config_cuda says so.
+"""Finds the CUDA toolkit. Without one, @local_config_cuda has HAVE_CUDA = False.
 
 Environment: CUDA_HOME, then CUDA_PATH, then /usr/local/cuda name the toolkit;
 DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA=double links the double of a machine with GPUs, tests/double,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what the schema says of its fields as a table in C++, which descriptors do not keep.
+"""Writes the schema's comments on its fields, which descriptors do not keep, as a table in C++.
 
     field_notes.py FILE.proto... >field_notes.cc
 

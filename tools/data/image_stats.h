@@ -42,8 +42,8 @@ struct DamagedRecord {
 struct ImageStats {
   int64_t records = 0, encoded = 0, bytes = 0;  // exclude damaged records
   std::map<std::string, SizeCount> sizes;       // keyed by ImageShape::ToString()
-  std::map<int64_t, int64_t>
-      classes;  // number of records by label, of records with a single integer label
+  // Number of records by label; counts records with a single integer label.
+  std::map<int64_t, int64_t> classes;
   std::map<int, std::vector<ChannelSums>> sums;  // keyed by the number of channels
   // Number of records by their number of labels.
   std::map<size_t, int64_t> label_counts;

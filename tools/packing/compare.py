@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares two releases byte for byte, and says where archives differ.
+"""Compares two releases byte for byte, and prints where archives differ.
 
     tools/packing/compare.py FOLDER FOLDER       exit code 0: all files are equal, 1: they are not
 """

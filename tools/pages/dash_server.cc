@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kPoints = 1000;  // per curve; all are sent again whenever the run has changed
-constexpr size_t kFewPoints =
-    20;  // per curve that is not drawn, whose last and best values alone are shown
+// Per curve that is not drawn; only its last and best values are shown.
+constexpr size_t kFewPoints = 20;
 
 const char* const kJson = "application/json";
 
