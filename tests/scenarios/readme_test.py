@@ -23,11 +23,13 @@ class ReadmeTest(PageCase):
         self.assertEqual((1, 1), self.walk("docs/errors.md"))
 
     def test_common_messages_are_those_of_the_program(self):
-        """Checks that the program contains the messages that docs/errors.md shows: each run of at
-        least 12 letters, because names and numbers vary."""
+        """Checks that the program contains the messages that docs/errors.md shows: a run of 12
+        letters of each, because names and numbers vary. A build without CUDA has none of NCCL's."""
         with open(scenario.DOPPIO, "rb") as f:
             program = f.read()
         rows = re.findall(r"(?m)^\| `([^`]*)` \|", self.page("docs/errors.md"))
+        if b"libnccl.so" not in program:
+            rows = [row for row in rows if not row.startswith("NCCL ")]
         self.assertGreater(len(rows), 20)
         for row in rows:
             words = [piece[i:i + 12] for piece in row.split("…") for i in range(len(piece) - 11)]
