@@ -10,6 +10,7 @@
 
 #include "core/base/threads.h"
 #include "core/math/dnnl.h"
+#include "core/net/plan/kernel.h"
 
 namespace doppio {
 
@@ -124,7 +125,7 @@ class GradientWriter {
   GradientWriter(const KernelArgs& args, size_t i, const dnnl::memory::desc& kept,
                  const dnnl::memory::desc& made, Carver* scratch)
       : kept_(kept), made_(made) {
-    const bool direct = kept == made && args.shape->tops.size() == 1 &&
+    const bool direct = kept == made && args.top_shapes.size() == 1 &&
                         i < args.param_may_add.size() && !args.param_may_add[i] &&
                         args.param_gradient[i];
     if (!direct) made_offset_ = scratch->Take(made);

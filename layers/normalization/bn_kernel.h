@@ -88,8 +88,6 @@ class BnKernel : public Kernel {
     KernelArgs args = from;
     args.type = form_.inner_type();
     args.form = &form_.inner;
-    args.spec = nullptr;
-    args.shape = nullptr;
     args.param_shapes.assign(form_.normalizes ? 5 : 2, Shape{channels_});
     if (form_.normalizes) args.param_shapes[2] = Shape{1};
     args.param_layouts.clear();

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/net/graph/layer.h"
+#include "core/net/plan/kernel.h"
 #include "layers/common/dnnl_support.h"
 
 namespace doppio {

@@ -88,7 +88,7 @@ double ProbeWeight(int bottom, int64_t element) {
 
 TestSource::TestSource(const KernelArgs& args, int block) : device_(args.device) {
   using Tag = dnnl::memory::format_tag;
-  for (const Shape& top : args.shape->tops) {
+  for (const Shape& top : args.top_shapes) {
     needs_.tops.emplace_back();
     if (block == kChannelsLast && top.rank() >= 3) needs_.tops.back() = Layout::ChannelsLast();
     if (block <= 0 || top.rank() < 3 || top.rank() > 5) continue;

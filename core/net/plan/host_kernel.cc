@@ -33,12 +33,11 @@ class Mirror {
 
 class HostKernel : public Kernel {
  public:
-  HostKernel(const KernelArgs& args, const KernelType& type)
+  HostKernel(const KernelArgs& args, const LayerShape& shape, const KernelType& type)
       : device_(args.device),
         cpu_(args.device->Attached<HostSide>("host_side").cpu.get()),
-        persistent_tops_(args.shape->persistent_tops) {
-    for (const ParamShape& param : args.shape->params)
-      statistics_ = statistics_ || !param.trainable;
+        persistent_tops_(shape.persistent_tops) {
+    for (const ParamShape& param : shape.params) statistics_ = statistics_ || !param.trainable;
     KernelArgs own = args;
     own.device = cpu_;
     // Channels-last tensors on the device are converted to the plain layout first.
@@ -126,12 +125,12 @@ class HostKernel : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args, const LayerShape& shape) {
   if (args.chain != nullptr) return nullptr;
-  for (const KernelType* type : KernelTypes::Get().For(args.spec->type(), DeviceKind::kCpu)) {
+  for (const KernelType* type : KernelTypes::Get().For(args.type, DeviceKind::kCpu)) {
     if (type->engine != "reference") continue;
     if (type->declines != nullptr && !type->declines(args).empty()) continue;
-    auto kernel = std::make_unique<HostKernel>(args, *type);
+    auto kernel = std::make_unique<HostKernel>(args, shape, *type);
     if (HostKernel::TakesPlain(*kernel->inner())) return kernel;
   }
   return nullptr;

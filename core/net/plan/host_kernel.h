@@ -10,9 +10,9 @@
 
 namespace doppio {
 
-// Returns a kernel for the layer of `args`, whose device is not the CPU, or null if no plain CPU
-// kernel supports the layer.
-std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args);
+// Returns a kernel for the layer of `args`, whose device is not the CPU, and of `shape`, or null if
+// no plain CPU kernel supports the layer.
+std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args, const LayerShape& shape);
 
 // Returns the type that Plan::kernel_types has for such a layer, with engine "host".
 const KernelType& HostKernelType();

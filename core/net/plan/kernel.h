@@ -73,8 +73,8 @@ struct ChainLink {
   }
 };
 
-// The arguments of a kernel's constructor. For a chain (core/net/plan/fusion.h), layer, type, at
-// and spec are those of the head; the other members describe the whole chain.
+// The arguments of a kernel's constructor. For a chain (core/net/plan/fusion.h), layer, type and at
+// are those of the head; the other members describe the whole chain.
 struct KernelArgs {
   std::string layer;  // name of the layer
   std::string type;
@@ -90,8 +90,6 @@ struct KernelArgs {
     return FormAs<T>(form, type);
   }
 
-  const LayerSpec* spec = nullptr;
-  const LayerShape* shape = nullptr;
   const std::vector<ChainLink>* chain = nullptr;  // null if the layer is not part of a chain
   DType dtype = DType::kFloat32;                  // type of the parameters and of the arithmetic
   MathMode math = MathMode::kFloat32;             // required precision of products

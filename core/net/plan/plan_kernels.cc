@@ -136,8 +136,6 @@ class Chooser {
     args.form = &unit.shape.form;
     args.top_shapes = unit.shape.tops;
     for (const ParamShape& param : unit.shape.params) args.param_shapes.push_back(param.shape);
-    args.spec = &head;
-    args.shape = &unit.shape;
     args.chain = unit.chain.empty() ? nullptr : &unit.chain;
     args.dtype = draft_.options.dtype;
     args.device = draft_.options.device;
@@ -175,7 +173,7 @@ class Chooser {
   // a single layer has none.
   bool MakeKernel(const Unit& unit) {
     const KernelArgs args = ArgsFor(unit);
-    const LayerSpec& spec = *args.spec;
+    const LayerSpec& spec = graph_.layer(unit.head());
     try {
       return MakeKernel(unit, args);
     } catch (const Error& e) {
@@ -193,10 +191,9 @@ class Chooser {
     const size_t n = static_cast<size_t>(unit.head());
     const bool narrow = HasNarrowEdges(args);
     const KernelArgs wide = narrow ? Widened(args) : args;
-    const auto make = [&](const KernelArgs& seen, const auto& maker) {
-      std::unique_ptr<Kernel> kernel = maker(seen);
+    const auto fit = [&](const KernelArgs& seen, std::unique_ptr<Kernel> kernel) {
       if (!narrow || &seen == &args || kernel == nullptr) return kernel;
-      return MakeWideKernel(args, std::move(kernel));
+      return MakeWideKernel(args, unit.shape, std::move(kernel));
     };
     std::string declined;
     for (const KernelType* type : KernelTypes::Get().For(unit.type, args.device->kind())) {
@@ -210,21 +207,22 @@ class Chooser {
         declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
         continue;
       }
-      plan_.kernels[n] = make(seen, type->make);
+      plan_.kernels[n] = fit(seen, type->make(seen));
       plan_.kernel_types[n] = type;
       plan_.declined[n] = declined;
       return true;
     }
     if (!unit.chain.empty()) return false;
     if (args.device->kind() != DeviceKind::kCpu) {
-      plan_.kernels[n] = make(wide, &MakeHostKernel);
+      plan_.kernels[n] = fit(wide, MakeHostKernel(wide, unit.shape));
       plan_.kernel_types[n] = &HostKernelType();
       plan_.declined[n] = declined;
       if (plan_.kernels[n] != nullptr) return true;
     }
-    throw args.spec->Mistake("type", "no kernel computes this " + unit.type + " layer in " +
-                                         Name(args.dtype) + " on the " + Name(args.device->kind()) +
-                                         (declined.empty() ? "" : " (" + declined + ")"));
+    throw graph_.layer(unit.head())
+        .Mistake("type", "no kernel computes this " + unit.type + " layer in " + Name(args.dtype) +
+                             " on the " + Name(args.device->kind()) +
+                             (declined.empty() ? "" : " (" + declined + ")"));
   }
 
   static Layout At(const std::vector<Layout>& layouts, size_t i) {

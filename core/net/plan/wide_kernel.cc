@@ -52,8 +52,8 @@ class Pair {
 
 class WideKernel : public Kernel {
  public:
-  WideKernel(const KernelArgs& args, std::unique_ptr<Kernel> inner)
-      : shape_(*args.shape), inner_(std::move(inner)) {
+  WideKernel(const KernelArgs& args, const LayerShape& shape, std::unique_ptr<Kernel> inner)
+      : shape_(shape), inner_(std::move(inner)) {
     const KernelNeeds& needs = inner_->needs();
     needs_ = needs;
     needs_.types.clear();  // the plan does not convert bottoms; this kernel does
@@ -69,7 +69,7 @@ class WideKernel : public Kernel {
       if (args.backward) Add(args.device, stored, seen, &bottom_grads_);
     }
     for (size_t i = 0; i < args.tops.size(); ++i) {
-      const TensorSpec seen{args.shape->tops[i], args.dtype, needs_.tops[i]};
+      const TensorSpec seen{shape.tops[i], args.dtype, needs_.tops[i]};
       TensorSpec stored = seen;
       stored.dtype = args.tops[i];
       Add(args.device, stored, seen, &tops_);
@@ -159,8 +159,9 @@ KernelArgs Widened(const KernelArgs& args) {
   return wide;
 }
 
-std::unique_ptr<Kernel> MakeWideKernel(const KernelArgs& args, std::unique_ptr<Kernel> inner) {
-  return std::make_unique<WideKernel>(args, std::move(inner));
+std::unique_ptr<Kernel> MakeWideKernel(const KernelArgs& args, const LayerShape& shape,
+                                       std::unique_ptr<Kernel> inner) {
+  return std::make_unique<WideKernel>(args, shape, std::move(inner));
 }
 
 }  // namespace doppio

@@ -16,8 +16,9 @@ bool HasNarrowEdges(const KernelArgs& args);
 // Returns `args` as a single-precision kernel gets them, with bottoms and tops in args.dtype. If a
 // top is stored as bfloat16, the kernel may compute products from bfloat16.
 KernelArgs Widened(const KernelArgs& args);
-// Wraps `inner`, which was constructed with Widened(args).
-std::unique_ptr<Kernel> MakeWideKernel(const KernelArgs& args, std::unique_ptr<Kernel> inner);
+// Wraps `inner`, which was constructed with Widened(args). `shape` is that of the layer or chain.
+std::unique_ptr<Kernel> MakeWideKernel(const KernelArgs& args, const LayerShape& shape,
+                                       std::unique_ptr<Kernel> inner);
 
 }  // namespace doppio
 

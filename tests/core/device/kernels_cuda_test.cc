@@ -82,8 +82,6 @@ Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t off
   KernelArgs args;
   args.type = spec.type();
   args.form = &shape.form;
-  args.spec = &spec;
-  args.shape = &shape;
   args.device = device;
   args.bottoms = {tensor};
   args.tops = {type};
