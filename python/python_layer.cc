@@ -227,7 +227,7 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   return std::make_unique<PythonKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("Python", LayerType{0, kAny, 0, kAny, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Python", LayerType(&Infer).Bottoms(0, kAny).Tops(0, kAny));
 DOPPIO_REGISTER_KERNEL({"Python", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
 
 }  // namespace

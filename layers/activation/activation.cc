@@ -64,10 +64,7 @@ struct Activation {
   };
 
   static bool Register() {
-    LayerType type;
-    type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-    type.infer = &Infer;
-    LayerTypes::Get().Add(Op::kType, type);
+    LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(1).Tops(1).RowByRow());
     return KernelTypes::Get().Add(
         {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
   }

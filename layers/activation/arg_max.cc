@@ -126,7 +126,7 @@ class ArgMaxKernel : public Kernel {
   std::vector<int64_t> order_;
 };
 
-DOPPIO_REGISTER_LAYER("ArgMax", LayerType{1, 1, 1, 1, false, false, &InferArgMax});
+DOPPIO_REGISTER_LAYER("ArgMax", LayerType(&InferArgMax).Bottoms(1).Tops(1));
 DOPPIO_REGISTER_KERNEL({"ArgMax", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ArgMaxKernel>,
                         nullptr});
 

@@ -198,16 +198,10 @@ class SpatialDropout : public Kernel {
   const int64_t samples_, channels_, positions_;
 };
 
-LayerType DropoutType() {
-  LayerType type;
-  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &InferDropout;
-  return type;
-}
-DOPPIO_REGISTER_LAYER("Dropout", DropoutType());
+DOPPIO_REGISTER_LAYER("Dropout", LayerType(&InferDropout).Bottoms(1).Tops(1).RowByRow());
 DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Dropout>,
                         nullptr});
-DOPPIO_REGISTER_LAYER(kSpatialDropout, DropoutType());
+DOPPIO_REGISTER_LAYER(kSpatialDropout, LayerType(&InferDropout).Bottoms(1).Tops(1).RowByRow());
 DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<SpatialDropout>, nullptr});
 

@@ -82,13 +82,11 @@ class PReLU : public Kernel {
   ChannelBlocks channels_;
 };
 
-LayerType PreluType() {
-  LayerType type;
-  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &InferPrelu;
-  return type;
-}
-DOPPIO_REGISTER_LAYER("PReLU", PreluType());
+DOPPIO_REGISTER_LAYER("PReLU", LayerType(&InferPrelu)
+                                   .Bottoms(1)
+                                   .Tops(1)
+                                   .Params({"weight"}, [](const LayerParameter&) { return 1; })
+                                   .RowByRow());
 DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PReLU>, nullptr});
 
 }  // namespace

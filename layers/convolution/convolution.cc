@@ -155,22 +155,27 @@ class ConvolutionKernel : public Kernel {
 };
 
 LayerType ConvolutionType() {
-  LayerType type;
-  type.min_bottoms = type.min_tops = 1;
-  type.same_count = true;
-  type.infer = &InferConvolution;
-  return type;
+  return LayerType(&InferConvolution)
+      .Bottoms(1, kAny)
+      .Tops(1, kAny)
+      .SameCount()
+      .Reads({"convolution_param"})
+      .Params({"weight", "bias"}, [](const LayerParameter& layer) {
+        return 1 + layer.convolution_param().bias_term();
+      });
 }
 
-bool RegisterConvolution(const std::string& name) {
+bool RegisterConvolution(const std::string& name, const LayerType& type) {
   KernelTypes::Get().Add(
       {name, DeviceKind::kCpu, "reference", 0, &MakeForFloat<ConvolutionKernel>, nullptr});
-  return LayerTypes::Get().Add(name, ConvolutionType());
+  return LayerTypes::Get().Add(name, type);
 }
 
 [[maybe_unused]] const bool convolution_registered = [] {
-  for (const char* name : kConvolutionTypes) RegisterConvolution(name);
-  return RegisterConvolution("Deconvolution");
+  const auto axis = [](const LayerParameter& layer) { return layer.convolution_param().axis(); };
+  for (const char* name : kConvolutionTypes)
+    RegisterConvolution(name, ConvolutionType().RowByRow(axis));
+  return RegisterConvolution("Deconvolution", ConvolutionType());
 }();
 
 }  // namespace

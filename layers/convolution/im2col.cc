@@ -48,7 +48,8 @@ class Im2colKernel : public Kernel {
   const Unfolding unfolding_;
 };
 
-DOPPIO_REGISTER_LAYER("Im2col", LayerType{1, 1, 1, 1, false, false, &InferIm2col});
+DOPPIO_REGISTER_LAYER("Im2col",
+                      LayerType(&InferIm2col).Bottoms(1).Tops(1).Reads({"convolution_param"}));
 DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Im2colKernel>,
                         nullptr});
 

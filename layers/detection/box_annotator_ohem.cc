@@ -121,8 +121,7 @@ class BoxAnnotator : public Kernel {
   std::vector<int64_t> hardest_first_;
 };
 
-DOPPIO_REGISTER_LAYER("BoxAnnotatorOHEM",
-                      LayerType{4, 4, 2, 2, false, false, &InferBoxAnnotatorOhem});
+DOPPIO_REGISTER_LAYER("BoxAnnotatorOHEM", LayerType(&InferBoxAnnotatorOhem).Bottoms(4).Tops(2));
 DOPPIO_REGISTER_KERNEL({"BoxAnnotatorOHEM", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<BoxAnnotator>, nullptr});
 

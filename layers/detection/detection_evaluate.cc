@@ -136,8 +136,7 @@ class DetectionEvaluateKernel : public Kernel {
   std::vector<std::vector<bool>> found_;
 };
 
-DOPPIO_REGISTER_LAYER("DetectionEvaluate",
-                      LayerType{2, 2, 1, 1, false, false, &InferDetectionEvaluate});
+DOPPIO_REGISTER_LAYER("DetectionEvaluate", LayerType(&InferDetectionEvaluate).Bottoms(2).Tops(1));
 DOPPIO_REGISTER_KERNEL({"DetectionEvaluate", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<DetectionEvaluateKernel>, nullptr});
 

@@ -199,7 +199,9 @@ class MultiBoxLossKernel : public Kernel {
   double divisor_ = 1;
 };
 
-DOPPIO_REGISTER_LAYER("MultiBoxLoss", LayerType{4, 4, 1, 1, false, true, &InferMultiboxLoss});
+DOPPIO_REGISTER_LAYER(
+    "MultiBoxLoss",
+    LayerType(&InferMultiboxLoss).Bottoms(4).Tops(1).AutoTop().Reads({"loss_param"}));
 DOPPIO_REGISTER_KERNEL({"MultiBoxLoss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<MultiBoxLossKernel>, nullptr});
 

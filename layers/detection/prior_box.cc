@@ -184,7 +184,7 @@ class CudaPriorBox : public Kernel {
   Buffer values_;
 };
 
-DOPPIO_REGISTER_LAYER("PriorBox", LayerType{2, 2, 1, 1, false, false, &InferPriorBox});
+DOPPIO_REGISTER_LAYER("PriorBox", LayerType(&InferPriorBox).Bottoms(2).Tops(1));
 DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PriorBox>,
                         nullptr});
 DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCuda, "cuda", 10, &CudaPriorBox::Make,

@@ -60,7 +60,7 @@ class PsRoiPooling : public Kernel {
   const HostLoops loops_;
 };
 
-DOPPIO_REGISTER_LAYER("PSROIPooling", LayerType{2, 2, 1, 1, false, false, &InferPsroiPooling});
+DOPPIO_REGISTER_LAYER("PSROIPooling", LayerType(&InferPsroiPooling).Bottoms(2).Tops(1));
 DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<PsRoiPooling>, nullptr});
 

@@ -111,7 +111,7 @@ class RoiPooling : public Kernel {
   const HostLoops loops_;
 };
 
-DOPPIO_REGISTER_LAYER("ROIPooling", LayerType{2, 2, 1, 1, false, false, &InferRoiPooling});
+DOPPIO_REGISTER_LAYER("ROIPooling", LayerType(&InferRoiPooling).Bottoms(2).Tops(1));
 DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCpu, "reference", 0, &MakeForFloat<RoiPooling>,
                         nullptr});
 

@@ -81,7 +81,7 @@ class Axpy : public Kernel {
   const int64_t runs_, length_;
 };
 
-DOPPIO_REGISTER_LAYER("Axpy", LayerType{3, 3, 1, 1, false, false, &InferAxpy});
+DOPPIO_REGISTER_LAYER("Axpy", LayerType(&InferAxpy).Bottoms(3).Tops(1));
 DOPPIO_REGISTER_KERNEL({"Axpy", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Axpy>, nullptr});
 
 }  // namespace

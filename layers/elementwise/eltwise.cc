@@ -200,15 +200,8 @@ class Eltwise : public Kernel {
   std::vector<const T*> in_;
 };
 
-LayerType EltwiseType() {
-  LayerType type;
-  type.min_bottoms = 2;
-  type.max_bottoms = kMostEltwiseBottoms;
-  type.min_tops = type.max_tops = 1;
-  type.infer = &InferEltwise;
-  return type;
-}
-DOPPIO_REGISTER_LAYER("Eltwise", EltwiseType());
+DOPPIO_REGISTER_LAYER("Eltwise",
+                      LayerType(&InferEltwise).Bottoms(2, kMostEltwiseBottoms).Tops(1).RowByRow());
 DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Eltwise>,
                         nullptr});
 DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});

@@ -108,7 +108,7 @@ class Mixup : public Kernel {
   const MixupForm form_;
 };
 
-DOPPIO_REGISTER_LAYER("Mixup", LayerType{2, 2, 2, 2, false, false, &InferMixup});
+DOPPIO_REGISTER_LAYER("Mixup", LayerType(&InferMixup).Bottoms(2).Tops(2));
 DOPPIO_REGISTER_KERNEL({"Mixup", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Mixup>, nullptr});
 
 }  // namespace

@@ -192,16 +192,29 @@ class ScaleBias : public Kernel {
   ChannelBlocks channels_;
 };
 
-LayerType ScaleBiasType() {
-  LayerType type;
-  type.min_bottoms = 1;
-  type.max_bottoms = 2;
-  type.min_tops = type.max_tops = 1;
-  type.infer = &InferScaleBias;
-  return type;
+int SureScaleParams(const LayerParameter& layer) {
+  return layer.bottom_size() < 2 ? 1 + layer.scale_param().bias_term() : 0;
 }
-DOPPIO_REGISTER_LAYER("Scale", ScaleBiasType());
-DOPPIO_REGISTER_LAYER("Bias", ScaleBiasType());
+
+// Without a second bottom, the factors or summands are parameters.
+DOPPIO_REGISTER_LAYER("Scale", LayerType(&InferScaleBias)
+                                   .Bottoms(1, 2)
+                                   .Tops(1)
+                                   .Params({"weight", "bias"}, &SureScaleParams)
+                                   .RowByRow([](const LayerParameter& layer) {
+                                     return layer.bottom_size() == 1 ? layer.scale_param().axis()
+                                                                     : 0;
+                                   }));
+DOPPIO_REGISTER_LAYER("Bias", LayerType(&InferScaleBias)
+                                  .Bottoms(1, 2)
+                                  .Tops(1)
+                                  .Params({"bias"},
+                                          [](const LayerParameter& layer) {
+                                            return layer.bottom_size() < 2 ? 1 : 0;
+                                          })
+                                  .RowByRow([](const LayerParameter& layer) {
+                                    return layer.bottom_size() == 1 ? layer.bias_param().axis() : 0;
+                                  }));
 DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleBias>,
                         nullptr});
 DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleBias>,

@@ -78,7 +78,12 @@ class EmbedKernel : public Kernel {
   const bool backward_;
 };
 
-DOPPIO_REGISTER_LAYER("Embed", LayerType{1, 1, 1, 1, false, false, &InferEmbed});
+DOPPIO_REGISTER_LAYER("Embed", LayerType(&InferEmbed)
+                                   .Bottoms(1)
+                                   .Tops(1)
+                                   .Params({"weight", "bias"}, [](const LayerParameter& layer) {
+                                     return 1 + layer.embed_param().bias_term();
+                                   }));
 DOPPIO_REGISTER_KERNEL({"Embed", DeviceKind::kCpu, "reference", 0, &MakeForFloat<EmbedKernel>,
                         nullptr});
 

@@ -89,14 +89,17 @@ class InnerProductKernel : public Kernel {
   const InnerProductForm f_;
 };
 
-LayerType InnerProductType() {
-  LayerType type;
-  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &InferInnerProduct;
-  return type;
+int SureInnerProductParams(const LayerParameter& layer) {
+  return 1 + layer.inner_product_param().bias_term();
 }
 
-DOPPIO_REGISTER_LAYER("InnerProduct", InnerProductType());
+DOPPIO_REGISTER_LAYER("InnerProduct", LayerType(&InferInnerProduct)
+                                          .Bottoms(1)
+                                          .Tops(1)
+                                          .Params({"weight", "bias"}, &SureInnerProductParams)
+                                          .RowByRow([](const LayerParameter& layer) {
+                                            return layer.inner_product_param().axis();
+                                          }));
 DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<InnerProductKernel>, nullptr});
 

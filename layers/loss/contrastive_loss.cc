@@ -76,7 +76,8 @@ class ContrastiveLoss : public Kernel {
   const ContrastiveTerms<T> terms_;
 };
 
-DOPPIO_REGISTER_LAYER("ContrastiveLoss", LayerType{3, 3, 1, 1, false, true, &InferContrastiveLoss});
+DOPPIO_REGISTER_LAYER("ContrastiveLoss",
+                      LayerType(&InferContrastiveLoss).Bottoms(3).Tops(1).AutoTop());
 DOPPIO_REGISTER_KERNEL({"ContrastiveLoss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<ContrastiveLoss>, nullptr});
 

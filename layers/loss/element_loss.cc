@@ -94,7 +94,9 @@ struct ElementLoss {
   };
 
   static bool Register() {
-    LayerTypes::Get().Add(Op::kType, LayerType{2, 2, 1, 1, false, true, &Infer});
+    LayerType type = LayerType(&Infer).Bottoms(2).Tops(1).AutoTop();
+    if (Op::kUsesLossParam) type.Reads({"loss_param"});
+    LayerTypes::Get().Add(Op::kType, type);
     RowCounters::Get().Add(Op::kType, {});
     return KernelTypes::Get().Add(
         {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});

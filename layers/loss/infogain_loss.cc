@@ -119,7 +119,9 @@ LayerShape InferInfogainLoss(const LayerSpec& spec, const std::vector<Shape>& bo
   return shape;
 }
 
-DOPPIO_REGISTER_LAYER("InfogainLoss", LayerType{2, 3, 1, 2, false, true, &InferInfogainLoss});
+DOPPIO_REGISTER_LAYER(
+    "InfogainLoss",
+    LayerType(&InferInfogainLoss).Bottoms(2, 3).Tops(1, 2).AutoTop().Reads({"loss_param"}));
 DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<WeightedSoftmaxLoss>, nullptr});
 

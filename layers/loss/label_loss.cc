@@ -81,7 +81,7 @@ struct LabelLoss {
   };
 
   static bool Register() {
-    LayerTypes::Get().Add(Op::kType, LayerType{2, 2, 1, 1, false, true, &Infer});
+    LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(2).Tops(1).AutoTop());
     return KernelTypes::Get().Add(
         {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
   }

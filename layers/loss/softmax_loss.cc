@@ -286,12 +286,20 @@ std::unique_ptr<Kernel> MakeSoftmaxLoss(const KernelArgs& args) {
   return MakeForFloat<SoftmaxLossKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
+DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType(&InferSoftmaxLoss)
+                                             .Bottoms(2)
+                                             .Tops(1, 3)
+                                             .AutoTop()
+                                             .Reads({"softmax_param", "loss_param"}));
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
                         nullptr});
 DOPPIO_REGISTER(RowCounters, "SoftmaxWithLoss", RowCounter{&ClassAxis, &CheckVaryingRows});
 // R-FCN's name of SoftmaxWithLoss.
-DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
+DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType(&InferSoftmaxLoss)
+                                                 .Bottoms(2)
+                                                 .Tops(1, 3)
+                                                 .AutoTop()
+                                                 .Reads({"softmax_param", "loss_param"}));
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
                         nullptr});
 

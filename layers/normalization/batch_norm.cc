@@ -112,13 +112,10 @@ class BatchNorm : public Kernel {
   T *first_ = nullptr, *second_ = nullptr;
 };
 
-LayerType BatchNormType() {
-  LayerType type;
-  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &InferBatchNorm;
-  return type;
-}
-DOPPIO_REGISTER_LAYER("BatchNorm", BatchNormType());
+DOPPIO_REGISTER_LAYER("BatchNorm", LayerType(&InferBatchNorm)
+                                       .Bottoms(1)
+                                       .Tops(1)
+                                       .Params({"running_mean", "running_var", "factor"}));
 DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCpu, "reference", 0, &MakeForFloat<BatchNorm>,
                         nullptr});
 

@@ -99,7 +99,8 @@ LayerShape InferBn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 template <class T>
 using Bn = BnKernel<T, HostLoops>;
 
-DOPPIO_REGISTER_LAYER("BN", LayerType{1, 1, 1, 1, false, false, &InferBn});
+DOPPIO_REGISTER_LAYER("BN", LayerType(&InferBn).Bottoms(1).Tops(1).Params(
+                                {"weight", "bias", "running_mean", "running_var"}));
 DOPPIO_REGISTER_KERNEL({"BN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Bn>, nullptr});
 
 }  // namespace

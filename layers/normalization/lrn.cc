@@ -120,14 +120,7 @@ class LrnKernel : public Kernel {
   const Shape shape_;
 };
 
-LayerType LrnType() {
-  LayerType type;
-  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &InferLrn;
-  return type;
-}
-
-DOPPIO_REGISTER_LAYER("LRN", LrnType());
+DOPPIO_REGISTER_LAYER("LRN", LayerType(&InferLrn).Bottoms(1).Tops(1).RowByRow());
 DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LrnKernel>,
                         nullptr});
 

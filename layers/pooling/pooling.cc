@@ -236,15 +236,7 @@ std::unique_ptr<Kernel> MakePooling(const KernelArgs& args) {
                                              : MakeForFloat<PoolingKernel>(args);
 }
 
-LayerType PoolingType() {
-  LayerType type;
-  type.min_bottoms = type.max_bottoms = type.min_tops = 1;
-  type.max_tops = 2;
-  type.infer = &InferPooling;
-  return type;
-}
-
-DOPPIO_REGISTER_LAYER("Pooling", PoolingType());
+DOPPIO_REGISTER_LAYER("Pooling", LayerType(&InferPooling).Bottoms(1).Tops(1, 2).RowByRow());
 DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakePooling, nullptr});
 
 }  // namespace

@@ -85,7 +85,7 @@ class Spp : public PlainPoolingKernel<T, HostLoops> {
       : PlainPoolingKernel<T, HostLoops>(args, args.Form<SppForm>().levels) {}
 };
 
-DOPPIO_REGISTER_LAYER("SPP", LayerType{1, 1, 1, 1, false, false, &InferSpp});
+DOPPIO_REGISTER_LAYER("SPP", LayerType(&InferSpp).Bottoms(1).Tops(1));
 DOPPIO_REGISTER_KERNEL({"SPP", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Spp>, nullptr});
 
 }  // namespace

@@ -159,9 +159,17 @@ using Recurrent = RecurrentKernel<T, HostMath>;
 template <class T>
 using LstmUnit = LstmUnitKernel<T, HostMath>;
 
-DOPPIO_REGISTER_LAYER("LSTM", LayerType{2, 5, 1, 3, false, false, &InferRecurrent});
-DOPPIO_REGISTER_LAYER("LSTMUnit", LayerType{3, 3, 2, 2, false, false, &InferUnit});
-DOPPIO_REGISTER_LAYER("RNN", LayerType{2, 4, 1, 2, false, false, &InferRecurrent});
+DOPPIO_REGISTER_LAYER("LSTM", LayerType(&InferRecurrent)
+                                  .Bottoms(2, 5)
+                                  .Tops(1, 3)
+                                  .Reads({"recurrent_param"})
+                                  .Params({}, [](const LayerParameter&) { return 3; }));
+DOPPIO_REGISTER_LAYER("LSTMUnit", LayerType(&InferUnit).Bottoms(3).Tops(2));
+DOPPIO_REGISTER_LAYER("RNN", LayerType(&InferRecurrent)
+                                 .Bottoms(2, 4)
+                                 .Tops(1, 2)
+                                 .Reads({"recurrent_param"})
+                                 .Params({}, [](const LayerParameter&) { return 5; }));
 DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
                         nullptr});
 DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LstmUnit>,

@@ -59,7 +59,7 @@ class BatchReindexKernel : public Kernel {
   const bool backward_;
 };
 
-DOPPIO_REGISTER_LAYER("BatchReindex", LayerType{2, 2, 1, 1, false, false, &InferBatchReindex});
+DOPPIO_REGISTER_LAYER("BatchReindex", LayerType(&InferBatchReindex).Bottoms(2).Tops(1));
 DOPPIO_REGISTER_KERNEL({"BatchReindex", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<BatchReindexKernel>, nullptr});
 

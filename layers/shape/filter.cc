@@ -75,7 +75,7 @@ class FilterKernel : public Kernel, public RowMaker {
   FilterRows rows_;
 };
 
-DOPPIO_REGISTER_LAYER("Filter", LayerType{2, kAny, 1, kAny, false, false, &InferFilter});
+DOPPIO_REGISTER_LAYER("Filter", LayerType(&InferFilter).Bottoms(2, kAny).Tops(1, kAny));
 DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCpu, "reference", 0, &MakeForFloat<FilterKernel>,
                         nullptr});
 

@@ -73,7 +73,7 @@ LayerShape InferInterp(const LayerSpec& spec, const std::vector<Shape>& bottoms)
 template <class T>
 using Interp = InterpKernel<T, HostLoops>;
 
-DOPPIO_REGISTER_LAYER("Interp", LayerType{1, 1, 1, 1, false, false, &InferInterp});
+DOPPIO_REGISTER_LAYER("Interp", LayerType(&InferInterp).Bottoms(1).Tops(1));
 DOPPIO_REGISTER_KERNEL({"Interp", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Interp>,
                         nullptr});
 

@@ -120,9 +120,23 @@ std::unique_ptr<Kernel> MakeJoinKernel(const KernelArgs& args) {
   return std::make_unique<JoinKernel>(args, MakePlainJoin(args.Form<JoinForm>(), args.dtype));
 }
 
-DOPPIO_REGISTER_LAYER("Concat", LayerType{1, kAny, 1, 1, false, false, &InferConcat});
+// Returns `axis`, or the old field for it, which has the same default.
+template <class Param>
+int AxisOr(const Param& param, uint32_t old_axis) {
+  return param.has_axis() ? param.axis() : static_cast<int>(old_axis);
+}
+
+DOPPIO_REGISTER_LAYER(
+    "Concat",
+    LayerType(&InferConcat).Bottoms(1, kAny).Tops(1).RowByRow([](const LayerParameter& layer) {
+      return AxisOr(layer.concat_param(), layer.concat_param().concat_dim());
+    }));
 DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel, nullptr});
-DOPPIO_REGISTER_LAYER("Slice", LayerType{1, 1, 1, kAny, false, false, &InferSlice});
+DOPPIO_REGISTER_LAYER(
+    "Slice",
+    LayerType(&InferSlice).Bottoms(1).Tops(1, kAny).RowByRow([](const LayerParameter& layer) {
+      return AxisOr(layer.slice_param(), layer.slice_param().slice_dim());
+    }));
 DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel, nullptr});
 
 }  // namespace

@@ -243,8 +243,8 @@ class RearrangementKernel : public Kernel {
 
 bool RegisterAllRearrangement() {
   for (const RearrangingLayer& layer : kRearrangingLayers) {
-    LayerTypes::Get().Add(layer.type, LayerType{layer.bottoms, layer.bottoms, 1, 1, false, false,
-                                                &InferRearrangement});
+    LayerTypes::Get().Add(layer.type,
+                          LayerType(&InferRearrangement).Bottoms(layer.bottoms).Tops(1));
     KernelTypes::Get().Add({layer.type, DeviceKind::kCpu, "reference", 0,
                             &MakeForFloat<RearrangementKernel>, nullptr});
   }

@@ -89,7 +89,7 @@ class ReductionKernel : public Kernel {
   BlockSum long_row_;
 };
 
-DOPPIO_REGISTER_LAYER("Reduction", LayerType{1, 1, 1, 1, false, false, &InferReduction});
+DOPPIO_REGISTER_LAYER("Reduction", LayerType(&InferReduction).Bottoms(1).Tops(1));
 DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<ReductionKernel>, nullptr});
 

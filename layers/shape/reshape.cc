@@ -122,9 +122,13 @@ LayerShape InferSplit(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
                 std::vector<Shape>(static_cast<size_t>(spec.param.top_size()), bottoms[0]));
 }
 
-DOPPIO_REGISTER_LAYER("Reshape", LayerType{1, 1, 1, 1, false, false, &InferReshape});
-DOPPIO_REGISTER_LAYER("Flatten", LayerType{1, 1, 1, 1, false, false, &InferFlatten});
-DOPPIO_REGISTER_LAYER("Split", LayerType{1, 1, 1, kAny, false, false, &InferSplit});
+DOPPIO_REGISTER_LAYER("Reshape", LayerType(&InferReshape).Bottoms(1).Tops(1));
+DOPPIO_REGISTER_LAYER(
+    "Flatten",
+    LayerType(&InferFlatten).Bottoms(1).Tops(1).RowByRow([](const LayerParameter& layer) {
+      return layer.flatten_param().axis();
+    }));
+DOPPIO_REGISTER_LAYER("Split", LayerType(&InferSplit).Bottoms(1).Tops(1, kAny).RowByRow());
 
 }  // namespace
 }  // namespace doppio

@@ -24,7 +24,7 @@ std::unique_ptr<Kernel> MakeSilence(const KernelArgs& args) {
   return std::make_unique<SilenceKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("Silence", LayerType{1, kAny, 0, 0, false, false, &InferSilence});
+DOPPIO_REGISTER_LAYER("Silence", LayerType(&InferSilence).Bottoms(1, kAny).Tops(0).RowByRow());
 DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCpu, "reference", 0, &MakeSilence, nullptr});
 
 }  // namespace

@@ -63,7 +63,7 @@ class TileKernel : public Kernel {
   const TileForm form_;
 };
 
-DOPPIO_REGISTER_LAYER("Tile", LayerType{1, 1, 1, 1, false, false, &InferTile});
+DOPPIO_REGISTER_LAYER("Tile", LayerType(&InferTile).Bottoms(1).Tops(1));
 DOPPIO_REGISTER_KERNEL({"Tile", DeviceKind::kCpu, "reference", 0, &MakeForFloat<TileKernel>,
                         nullptr});
 

@@ -140,7 +140,7 @@ class Upsample : public Kernel {
   const HostLoops loops_;
 };
 
-DOPPIO_REGISTER_LAYER("Upsample", LayerType{1, 2, 1, 1, false, false, &InferUpsample});
+DOPPIO_REGISTER_LAYER("Upsample", LayerType(&InferUpsample).Bottoms(1, 2).Tops(1));
 DOPPIO_REGISTER_KERNEL({"Upsample", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Upsample>,
                         nullptr});
 

@@ -293,14 +293,26 @@ std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
   return std::make_unique<UploadedImagesKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("Data",
-                      LayerType{0, 0, 1, kAny, false, false, &InferImages, &DescribeImagesOf});
-DOPPIO_REGISTER_LAYER("ImageData",
-                      LayerType{0, 0, 1, kAny, false, false, &InferImages, &DescribeImagesOf});
-DOPPIO_REGISTER_LAYER("WindowData",
-                      LayerType{0, 0, 1, 2, false, false, &InferImages, &DescribeImagesOf});
-DOPPIO_REGISTER_LAYER("AnnotatedData",
-                      LayerType{0, 0, 1, 2, false, false, &InferImages, &DescribeImagesOf});
+DOPPIO_REGISTER_LAYER("Data", LayerType(&InferImages)
+                                  .Bottoms(0)
+                                  .Tops(1, kAny)
+                                  .DescribesImages(&DescribeImagesOf)
+                                  .Reads({"transform_param"}));
+DOPPIO_REGISTER_LAYER("ImageData", LayerType(&InferImages)
+                                       .Bottoms(0)
+                                       .Tops(1, kAny)
+                                       .DescribesImages(&DescribeImagesOf)
+                                       .Reads({"transform_param"}));
+DOPPIO_REGISTER_LAYER("WindowData", LayerType(&InferImages)
+                                        .Bottoms(0)
+                                        .Tops(1, 2)
+                                        .DescribesImages(&DescribeImagesOf)
+                                        .Reads({"transform_param"}));
+DOPPIO_REGISTER_LAYER("AnnotatedData", LayerType(&InferImages)
+                                           .Bottoms(0)
+                                           .Tops(1, 2)
+                                           .DescribesImages(&DescribeImagesOf)
+                                           .Reads({"data_param", "transform_param"}));
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0,
                         &MakeSource<ImagesForm, ImagesKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0,

@@ -72,7 +72,7 @@ class RowsKernel : public Kernel {
   std::vector<float*> pointers_;
 };
 
-DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferRows});
+DOPPIO_REGISTER_LAYER("HDF5Data", LayerType(&InferRows).Bottoms(0).Tops(1, kAny));
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0,
                         &MakeSource<RowsForm, RowsKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,

@@ -81,7 +81,7 @@ class Hdf5OutputKernel : public Kernel {
   std::vector<float> values_;
 };
 
-DOPPIO_REGISTER_LAYER("HDF5Output", LayerType{2, 2, 0, 0, false, false, &InferHdf5Output});
+DOPPIO_REGISTER_LAYER("HDF5Output", LayerType(&InferHdf5Output).Bottoms(2).Tops(0));
 DOPPIO_REGISTER_KERNEL({"HDF5Output", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<Hdf5OutputKernel>, nullptr});
 

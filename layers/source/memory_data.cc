@@ -86,7 +86,7 @@ class MemoryDataKernel : public Kernel, public MemorySource {
   int64_t samples_ = 0, position_ = 0;
 };
 
-DOPPIO_REGISTER_LAYER("MemoryData", LayerType{0, 0, 2, 2, false, false, &InferMemoryData});
+DOPPIO_REGISTER_LAYER("MemoryData", LayerType(&InferMemoryData).Bottoms(0).Tops(2));
 DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCpu, "reference", 0,
                         &MakeSource<MemoryDataForm, MemoryDataKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,

@@ -67,7 +67,11 @@ class CudaParameter : public Kernel {
   const TensorOps& ops_;
 };
 
-DOPPIO_REGISTER_LAYER("Parameter", LayerType{0, 0, 1, 1, false, false, &InferParameter});
+DOPPIO_REGISTER_LAYER(
+    "Parameter",
+    LayerType(&InferParameter).Bottoms(0).Tops(1).Params({}, [](const LayerParameter&) {
+      return 1;
+    }));
 DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<ParameterKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCuda, "cuda", 10, &CudaParameter::Make, nullptr});

@@ -47,8 +47,7 @@ class Softsign : public Kernel {
   const int64_t count_;
 };
 
-// 1 bottom, 1 top.
-DOPPIO_REGISTER_LAYER("Softsign", LayerType{1, 1, 1, 1, false, false, &InferSoftsign});
+DOPPIO_REGISTER_LAYER("Softsign", LayerType(&InferSoftsign).Bottoms(1).Tops(1));
 DOPPIO_REGISTER_KERNEL({"Softsign", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Softsign>,
                         nullptr});
 

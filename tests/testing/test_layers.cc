@@ -199,18 +199,16 @@ bool RegisterOnGpu(const std::string& name, decltype(KernelType::make) make) {
   return KernelTypes::Get().Add({name, DeviceKind::kCuda, "cuda", 1, make, nullptr, true});
 }
 
-const LayerType kSource{0, 0, 1, kAny, false, false, &InferSource};
+const LayerType kSource = LayerType(&InferSource).Bottoms(0).Tops(1, kAny);
 
 [[maybe_unused]] const bool registered =
-    RegisterTestLayer("TestInput", LayerType{0, 0, 1, kAny, false, false, &InferInput},
-                      &MakeInput) &&
+    RegisterTestLayer("TestInput", LayerType(&InferInput).Bottoms(0).Tops(1, kAny), &MakeInput) &&
     RegisterTestLayer("TestSource", kSource, &MakeSource<0>) &&
     RegisterTestLayer("TestSourceBlocked8", kSource, &MakeSource<8>) &&
     RegisterTestLayer("TestSourceBlocked16", kSource, &MakeSource<16>) &&
     LayerTypes::Get().Add("TestSourceLast", kSource) &&
     RegisterOnGpu("TestSourceLast", &MakeSource<TestSource::kChannelsLast>) &&
-    RegisterTestLayer("TestProbe", LayerType{1, kAny, 1, 1, false, false, &InferProbe},
-                      &MakeProbe) &&
+    RegisterTestLayer("TestProbe", LayerType(&InferProbe).Bottoms(1, kAny).Tops(1), &MakeProbe) &&
     RegisterOnGpu("TestProbe", &MakeProbe);
 
 }  // namespace

@@ -76,31 +76,6 @@ std::string Bare(std::string name) {
   return bare;
 }
 
-// The parameters of layer types that cannot be derived from the names.
-const std::map<std::string, std::vector<std::string>>& FurtherParameters() {
-  static const auto* table = new std::map<std::string, std::vector<std::string>>{
-      {"AnnotatedData", {"data_param", "transform_param"}},
-      {"ConvolutionDepthwise", {"convolution_param"}},
-      {"Data", {"transform_param"}},
-      {"Deconvolution", {"convolution_param"}},
-      {"DepthwiseConvolution", {"convolution_param"}},
-      {"Im2col", {"convolution_param"}},
-      {"ImageData", {"transform_param"}},
-      {"InfogainLoss", {"loss_param"}},
-      {"LSTM", {"recurrent_param"}},
-      {"MultiBoxLoss", {"loss_param"}},
-      {"Normalize", {"norm_param"}},
-      {"RNN", {"recurrent_param"}},
-      {"SigmoidCrossEntropyLoss", {"loss_param"}},
-      {"SmoothL1Loss", {"loss_param"}},
-      {"SmoothL1LossOHEM", {"smooth_l1_loss_param", "loss_param"}},
-      {"SoftmaxWithLoss", {"softmax_param", "loss_param"}},
-      {"SoftmaxWithLossOHEM", {"softmax_param", "loss_param"}},
-      {"WindowData", {"transform_param"}},
-  };
-  return *table;
-}
-
 std::string CountText(int least, int most) {
   constexpr int kMoreThanAnybodyNeeds = 1000;
   if (most == kAny || most >= kMoreThanAnybodyNeeds)
@@ -155,15 +130,14 @@ std::string ArityOf(const std::string& layer_type) {
 }
 
 std::vector<const FieldDescriptor*> ParametersOf(const std::string& layer_type) {
-  const auto further = FurtherParameters().find(layer_type);
+  const LayerType* type = LayerTypes::Get().Find(layer_type);
   std::vector<const FieldDescriptor*> fields;
   const Descriptor& layer = *LayerParameter::descriptor();
   for (int i = 0; i < layer.field_count(); ++i) {
     const FieldDescriptor* field = layer.field(i);
     if (!EndsWith(field->name(), "_param")) continue;
-    const bool named =
-        further != FurtherParameters().end() &&
-        std::count(further->second.begin(), further->second.end(), field->name()) > 0;
+    const bool named = type != nullptr && std::count(type->further_fields.begin(),
+                                                     type->further_fields.end(), field->name()) > 0;
     if (named || (Bare(field->name()) == Bare(layer_type) && !HasNoEffectHere(*field)))
       fields.push_back(field);
   }

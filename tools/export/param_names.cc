@@ -9,28 +9,12 @@ namespace {
 constexpr int kBatchNormFactor = 2;  // index of the blob with the sums' weight
 
 using Names = std::vector<std::string>;
-const Names kWeightAndBias = {"weight", "bias"};
 
 // Returns the names of a layer's blobs in Caffe's order.
 Names NamesOf(const LayerSpec& layer, size_t count) {
-  static const std::map<std::string, Names> by_type = {
-      {"BatchNorm", {"running_mean", "running_var", "factor"}},
-      {"BN", {"weight", "bias", "running_mean", "running_var"}},
-      {"Bias", {"bias"}},
-      {"Convolution", kWeightAndBias},
-      {"ConvolutionDepthwise", kWeightAndBias},
-      {"Deconvolution", kWeightAndBias},
-      {"DepthwiseConvolution", kWeightAndBias},
-      {"Embed", kWeightAndBias},
-      {"InnerProduct", kWeightAndBias},
-      {"Normalize", kWeightAndBias},
-      {"PReLU", kWeightAndBias},
-      {"Scale", kWeightAndBias},
-  };
   // With two bottoms, the second one holds the factors.
   if (layer.type() == "Scale" && layer.param.bottom_size() == 2) return {"bias"};
-  const auto found = by_type.find(layer.type());
-  Names names = found == by_type.end() ? Names() : found->second;
+  Names names = LayerTypes::Get().Find(layer.type())->param_names;
   for (size_t i = names.size(); i < count; ++i) names.push_back("blob" + std::to_string(i));
   return names;
 }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/checked_product.h"
@@ -110,18 +112,78 @@ inline int64_t Macs(std::initializer_list<int64_t> factors) {
 // No upper limit on the number of bottoms or tops.
 constexpr int kAny = -1;
 
-// A registered layer type: its arity and its shape inference.
+// A registered layer type: its arity, its shape inference, and what the rest of the program knows
+// of it. A layer registers it in its own file:
+//   DOPPIO_REGISTER_LAYER("Softmax", LayerType(&InferSoftmax).Bottoms(1).Tops(1));
 struct LayerType {
-  int min_bottoms = 0, max_bottoms = kAny;
-  int min_tops = 0, max_tops = kAny;
-  bool same_count = false;  // the layer has as many tops as bottoms
-  bool auto_top = false;    // a top that the file omits is added (losses)
   // Checks the layer's fields and returns its shapes. Throws UserError, through spec.Mistake, for a
   // mistake of the user. The caller has checked the arity.
-  LayerShape (*infer)(const LayerSpec& spec, const std::vector<Shape>& bottoms) = nullptr;
-  // For a layer that reads images: returns how images become input values. If the source is
+  using InferFunction = LayerShape (*)(const LayerSpec& spec, const std::vector<Shape>& bottoms);
+  using DescribeFunction = Preprocessing (*)(const LayerSpec& spec);
+  using CountFunction = int (*)(const LayerParameter& layer);
+
+  LayerType() = default;
+  explicit LayerType(InferFunction infer) : infer(infer) {}
+
+  // The number of bottoms and tops. kAny as `most` means no upper limit.
+  LayerType& Bottoms(int count) { return Bottoms(count, count); }
+  LayerType& Bottoms(int least, int most) {
+    min_bottoms = least;
+    max_bottoms = most;
+    return *this;
+  }
+  LayerType& Tops(int count) { return Tops(count, count); }
+  LayerType& Tops(int least, int most) {
+    min_tops = least;
+    max_tops = most;
+    return *this;
+  }
+  // The layer has as many tops as bottoms.
+  LayerType& SameCount() {
+    same_count = true;
+    return *this;
+  }
+  // The net adds a top that the file omits (losses).
+  LayerType& AutoTop() {
+    auto_top = true;
+    return *this;
+  }
+  // The layer reads images. `describe` returns how images become input values. If the source is
   // missing, the result contains what can be known without the source.
-  Preprocessing (*describe_images)(const LayerSpec& spec) = nullptr;
+  LayerType& DescribesImages(DescribeFunction describe) {
+    describe_images = describe;
+    return *this;
+  }
+  // The fields of LayerParameter that the layer reads besides the field named after its type.
+  LayerType& Reads(std::vector<std::string> fields) {
+    further_fields = std::move(fields);
+    return *this;
+  }
+  // The parameters' names in exported files, as PyTorch names them. `sure` returns the number of
+  // parameters that the layer's text guarantees; null means none.
+  LayerType& Params(std::vector<std::string> names, CountFunction sure = nullptr) {
+    param_names = std::move(names);
+    sure_params = sure;
+    return *this;
+  }
+  // The layer computes each row of a batch independently. `axis` returns the first axis along which
+  // the layer combines values; rows are independent if that axis is not the first. Null means that
+  // the axis is never the first.
+  LayerType& RowByRow(CountFunction axis = nullptr) {
+    row_by_row = true;
+    mixed_axis = axis;
+    return *this;
+  }
+
+  InferFunction infer = nullptr;
+  int min_bottoms = 0, max_bottoms = kAny;
+  int min_tops = 0, max_tops = kAny;
+  bool same_count = false, auto_top = false;
+  DescribeFunction describe_images = nullptr;
+  std::vector<std::string> further_fields, param_names;
+  CountFunction sure_params = nullptr;
+  bool row_by_row = false;
+  CountFunction mixed_axis = nullptr;
 };
 using LayerTypes = Registry<LayerType>;
 

@@ -9,56 +9,6 @@ namespace {
 
 constexpr char kMaker[] = "Filter";
 
-// Returns the first axis along which a layer combines values; rows are independent if that axis
-// comes after them. Null if that axis is never the first.
-using MixedAxis = int (*)(const LayerParameter& layer);
-
-// Concat and Slice have an old name for the axis, with the same default. A file that sets both
-// names has already been rejected.
-template <class Param>
-int AxisOr(const Param& param, uint32_t old_axis) {
-  return param.has_axis() ? param.axis() : static_cast<int>(old_axis);
-}
-
-// Layers that treat each row independently.
-const std::map<std::string, MixedAxis>& RowByRow() {
-  using Layer = const LayerParameter&;
-  static const auto* layers = new std::map<std::string, MixedAxis>{
-      {"AbsVal", nullptr},
-      {"BNLL", nullptr},
-      {"Bias", [](Layer l) { return l.bottom_size() == 1 ? l.bias_param().axis() : 0; }},
-      {"Clip", nullptr},
-      {"Concat", [](Layer l) { return AxisOr(l.concat_param(), l.concat_param().concat_dim()); }},
-      {"Convolution", [](Layer l) { return l.convolution_param().axis(); }},
-      {"Dropout", nullptr},
-      {"ELU", nullptr},
-      {"Eltwise", nullptr},
-      {"Exp", nullptr},
-      {"Flatten", [](Layer l) { return l.flatten_param().axis(); }},
-      {"HardSwish", nullptr},
-      {"InnerProduct", [](Layer l) { return l.inner_product_param().axis(); }},
-      {"LRN", nullptr},
-      {"Log", nullptr},
-      {"Mish", nullptr},
-      {"PReLU", nullptr},
-      {"Pooling", nullptr},
-      {"Power", nullptr},
-      {"ReLU", nullptr},
-      {"ReLU6", nullptr},
-      {"Scale", [](Layer l) { return l.bottom_size() == 1 ? l.scale_param().axis() : 0; }},
-      {"ShuffleChannel", nullptr},
-      {"Sigmoid", nullptr},
-      {"Silence", nullptr},
-      {"Slice", [](Layer l) { return AxisOr(l.slice_param(), l.slice_param().slice_dim()); }},
-      {"Softmax", [](Layer l) { return l.softmax_param().axis(); }},
-      {"SpatialDropout", nullptr},
-      {"Split", nullptr},
-      {"Swish", nullptr},
-      {"TanH", nullptr},
-  };
-  return *layers;
-}
-
 class Finder {
  public:
   explicit Finder(const Graph& graph) : graph_(graph) {
@@ -116,11 +66,11 @@ class Finder {
   void Check(const Node& node, const LayerSpec& spec, int maker, const std::string& what,
              int bottom) const {
     const RowCounter* counter = RowCounters::Get().Find(spec.type());
-    const auto each = RowByRow().find(spec.type());
-    if (counter == nullptr && each == RowByRow().end()) {
+    const LayerType& type = *node.type;
+    if (counter == nullptr && !type.row_by_row) {
       throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take", bottom);
     }
-    const MixedAxis axis = counter != nullptr ? counter->axis : each->second;
+    const auto axis = counter != nullptr ? counter->axis : type.mixed_axis;
     const int rank = std::max(1, graph_.edges[static_cast<size_t>(node.bottoms[0])].shape.rank());
     if (axis != nullptr && (axis(spec.param) + rank) % rank == 0) {
       throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take along axis 0",

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "core/base/nearest.h"
+#include "core/net/graph/layer.h"
 #include "core/net/spec/fork_names.h"
 #include "proto/net.pb.h"
 
@@ -107,16 +108,8 @@ bool Meets(const Message& element, const Condition& condition) {
 
 // Returns how many parameters a layer certainly has, as far as its text shows.
 int SureParams(const LayerParameter& layer) {
-  const std::string& type = layer.type();
-  if (type == "Convolution" || type == "Deconvolution" || type == "ConvolutionDepthwise" ||
-      type == "DepthwiseConvolution") {
-    return 1 + layer.convolution_param().bias_term();
-  }
-  if (type == "InnerProduct") return 1 + layer.inner_product_param().bias_term();
-  if (type == "Embed") return 1 + layer.embed_param().bias_term();
-  if (type == "Scale" && layer.bottom_size() < 2) return 1 + layer.scale_param().bias_term();
-  if (type == "Bias" && layer.bottom_size() < 2) return 1;
-  return type == "PReLU" || type == "Parameter" ? 1 : type == "RNN" ? 5 : type == "LSTM" ? 3 : 0;
+  const LayerType* type = LayerTypes::Get().Find(layer.type());
+  return type == nullptr || type->sure_params == nullptr ? 0 : type->sure_params(layer);
 }
 
 class Walker {
