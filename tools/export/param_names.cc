@@ -1,6 +1,5 @@
 #include "tools/export/param_names.h"
 
-#include <map>
 #include <set>
 
 namespace doppio {

@@ -1,7 +1,6 @@
 #include "core/net/graph/varying_rows.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 namespace doppio {
