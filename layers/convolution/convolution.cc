@@ -160,6 +160,7 @@ LayerType ConvolutionType() {
       .Tops(1, kAny)
       .SameCount()
       .Reads({"convolution_param"})
+      .TakesRelu("convolution_param")
       .Params({"weight", "bias"}, [](const LayerParameter& layer) {
         return 1 + layer.convolution_param().bias_term();
       });

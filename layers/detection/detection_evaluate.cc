@@ -136,7 +136,8 @@ class DetectionEvaluateKernel : public Kernel {
   std::vector<std::vector<bool>> found_;
 };
 
-DOPPIO_REGISTER_LAYER("DetectionEvaluate", LayerType(&InferDetectionEvaluate).Bottoms(2).Tops(1));
+DOPPIO_REGISTER_LAYER("DetectionEvaluate",
+                      LayerType(&InferDetectionEvaluate).Bottoms(2).Tops(1).Scores());
 DOPPIO_REGISTER_KERNEL({"DetectionEvaluate", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<DetectionEvaluateKernel>, nullptr});
 

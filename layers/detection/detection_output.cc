@@ -148,7 +148,8 @@ class DetectionOutputKernel : public Kernel {
   std::vector<std::vector<Detection>> detections_;  // the detections of each image
 };
 
-DOPPIO_REGISTER_LAYER("DetectionOutput", LayerType(&InferDetectionOutput).Bottoms(3, 4).Tops(1));
+DOPPIO_REGISTER_LAYER("DetectionOutput",
+                      LayerType(&InferDetectionOutput).Bottoms(3, 4).Tops(1).Scores());
 DOPPIO_REGISTER_KERNEL({"DetectionOutput", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<DetectionOutputKernel>, nullptr});
 

@@ -201,7 +201,7 @@ class MultiBoxLossKernel : public Kernel {
 
 DOPPIO_REGISTER_LAYER(
     "MultiBoxLoss",
-    LayerType(&InferMultiboxLoss).Bottoms(4).Tops(1).AutoTop().Reads({"loss_param"}));
+    LayerType(&InferMultiboxLoss).Bottoms(4).Tops(1).AutoTop().Scores().Reads({"loss_param"}));
 DOPPIO_REGISTER_KERNEL({"MultiBoxLoss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<MultiBoxLossKernel>, nullptr});
 

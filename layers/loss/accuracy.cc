@@ -117,7 +117,7 @@ class AccuracyKernel : public Kernel {
   std::vector<int64_t> labels_of_class_;
 };
 
-DOPPIO_REGISTER_LAYER("Accuracy", LayerType(&InferAccuracy).Bottoms(2).Tops(1, 2));
+DOPPIO_REGISTER_LAYER("Accuracy", LayerType(&InferAccuracy).Bottoms(2).Tops(1, 2).Scores());
 DOPPIO_REGISTER_KERNEL({"Accuracy", DeviceKind::kCpu, "reference", 0, &MakeForFloat<AccuracyKernel>,
                         nullptr});
 

@@ -77,7 +77,7 @@ class ContrastiveLoss : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("ContrastiveLoss",
-                      LayerType(&InferContrastiveLoss).Bottoms(3).Tops(1).AutoTop());
+                      LayerType(&InferContrastiveLoss).Bottoms(3).Tops(1).AutoTop().Scores());
 DOPPIO_REGISTER_KERNEL({"ContrastiveLoss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<ContrastiveLoss>, nullptr});
 

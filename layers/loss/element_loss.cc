@@ -96,6 +96,7 @@ struct ElementLoss {
   static bool Register() {
     LayerType type = LayerType(&Infer).Bottoms(2).Tops(1).AutoTop();
     if (Op::kUsesLossParam) type.Reads({"loss_param"});
+    if (!Op::kContainsActivation) type.Scores();
     LayerTypes::Get().Add(Op::kType, type);
     RowCounters::Get().Add(Op::kType, {});
     return KernelTypes::Get().Add(

@@ -81,7 +81,7 @@ struct LabelLoss {
   };
 
   static bool Register() {
-    LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(2).Tops(1).AutoTop());
+    LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(2).Tops(1).AutoTop().Scores());
     return KernelTypes::Get().Add(
         {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
   }

@@ -109,15 +109,19 @@ class SmoothL1Kernel : public Kernel {
   BlockSum sum_;
 };
 
-DOPPIO_REGISTER_LAYER(
-    "SmoothL1Loss",
-    LayerType(&InferSmoothL1Loss).Bottoms(2, 4).Tops(1, 2).AutoTop().Reads({"loss_param"}));
+DOPPIO_REGISTER_LAYER("SmoothL1Loss", LayerType(&InferSmoothL1Loss)
+                                          .Bottoms(2, 4)
+                                          .Tops(1, 2)
+                                          .AutoTop()
+                                          .Scores()
+                                          .Reads({"loss_param"}));
 DOPPIO_REGISTER_KERNEL({"SmoothL1Loss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<SmoothL1Kernel>, nullptr});
 DOPPIO_REGISTER_LAYER("SmoothL1LossOHEM", LayerType(&InferSmoothL1Loss)
                                               .Bottoms(2, 4)
                                               .Tops(1, 2)
                                               .AutoTop()
+                                              .Scores()
                                               .Reads({"smooth_l1_loss_param", "loss_param"}));
 DOPPIO_REGISTER_KERNEL({"SmoothL1LossOHEM", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<SmoothL1Kernel>, nullptr});

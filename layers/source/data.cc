@@ -293,41 +293,22 @@ std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
   return std::make_unique<UploadedImagesKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("Data", LayerType(&InferImages)
-                                  .Bottoms(0)
-                                  .Tops(1, kAny)
-                                  .DescribesImages(&DescribeImagesOf)
-                                  .Reads({"transform_param"}));
-DOPPIO_REGISTER_LAYER("ImageData", LayerType(&InferImages)
-                                       .Bottoms(0)
-                                       .Tops(1, kAny)
-                                       .DescribesImages(&DescribeImagesOf)
-                                       .Reads({"transform_param"}));
-DOPPIO_REGISTER_LAYER("WindowData", LayerType(&InferImages)
-                                        .Bottoms(0)
-                                        .Tops(1, 2)
-                                        .DescribesImages(&DescribeImagesOf)
-                                        .Reads({"transform_param"}));
-DOPPIO_REGISTER_LAYER("AnnotatedData", LayerType(&InferImages)
-                                           .Bottoms(0)
-                                           .Tops(1, 2)
-                                           .DescribesImages(&DescribeImagesOf)
-                                           .Reads({"data_param", "transform_param"}));
-DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<ImagesForm, ImagesKernel>, nullptr});
-DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<ImagesForm, ImagesKernel>, nullptr});
-DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<ImagesForm, ImagesKernel>, nullptr});
-DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<ImagesForm, ImagesKernel>, nullptr});
-DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType, true});
-DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType,
-                        true});
-DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType,
-                        true});
-DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType,
-                        true});
+bool RegisterImages(const std::string& type, const std::string& param, int most_tops) {
+  KernelTypes::Get().Add(
+      {type, DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesForm, ImagesKernel>, nullptr});
+  KernelTypes::Get().Add({type, DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType, true});
+  return LayerTypes::Get().Add(type, LayerType(&InferImages)
+                                         .Bottoms(0)
+                                         .Tops(1, most_tops)
+                                         .DescribesImages(&DescribeImagesOf)
+                                         .Reads({param, "transform_param"})
+                                         .BatchFields({param + ".batch_size"}));
+}
+[[maybe_unused]] const bool images_registered =
+    RegisterImages("Data", "data_param", kAny) &&
+    RegisterImages("ImageData", "image_data_param", kAny) &&
+    RegisterImages("WindowData", "window_data_param", 2) &&
+    RegisterImages("AnnotatedData", "data_param", 2);
 
 }  // namespace
 }  // namespace doppio

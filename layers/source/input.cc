@@ -197,10 +197,15 @@ std::unique_ptr<Kernel> MakeDummyData(const KernelArgs& args) {
   return std::make_unique<DummyDataKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("Input", LayerType(&InferInput).Bottoms(0).Tops(1, kAny));
+DOPPIO_REGISTER_LAYER(
+    "Input", LayerType(&InferInput).Bottoms(0).Tops(1, kAny).BatchFields({"input_param.shape"}));
 DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCpu, "reference", 0, &MakeInput, nullptr});
 DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCuda, "cuda", 10, &MakeInput, nullptr});
-DOPPIO_REGISTER_LAYER("DummyData", LayerType(&InferDummyData).Bottoms(0).Tops(1, kAny));
+DOPPIO_REGISTER_LAYER("DummyData",
+                      LayerType(&InferDummyData)
+                          .Bottoms(0)
+                          .Tops(1, kAny)
+                          .BatchFields({"dummy_data_param.shape", "dummy_data_param.num"}));
 DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCpu, "reference", 0, &MakeDummyData, nullptr});
 DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCuda, "cuda", 10, &MakeDummyData, nullptr});
 

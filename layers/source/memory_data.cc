@@ -86,7 +86,9 @@ class MemoryDataKernel : public Kernel, public MemorySource {
   int64_t samples_ = 0, position_ = 0;
 };
 
-DOPPIO_REGISTER_LAYER("MemoryData", LayerType(&InferMemoryData).Bottoms(0).Tops(2));
+DOPPIO_REGISTER_LAYER(
+    "MemoryData",
+    LayerType(&InferMemoryData).Bottoms(0).Tops(2).BatchFields({"memory_data_param.batch_size"}));
 DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCpu, "reference", 0,
                         &MakeSource<MemoryDataForm, MemoryDataKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,

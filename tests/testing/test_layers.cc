@@ -199,10 +199,14 @@ bool RegisterOnGpu(const std::string& name, decltype(KernelType::make) make) {
   return KernelTypes::Get().Add({name, DeviceKind::kCuda, "cuda", 1, make, nullptr, true});
 }
 
-const LayerType kSource = LayerType(&InferSource).Bottoms(0).Tops(1, kAny);
+const LayerType kSource =
+    LayerType(&InferSource).Bottoms(0).Tops(1, kAny).BatchFields({"input_param.shape"});
 
 [[maybe_unused]] const bool registered =
-    RegisterTestLayer("TestInput", LayerType(&InferInput).Bottoms(0).Tops(1, kAny), &MakeInput) &&
+    RegisterTestLayer(
+        "TestInput",
+        LayerType(&InferInput).Bottoms(0).Tops(1, kAny).BatchFields({"input_param.shape"}),
+        &MakeInput) &&
     RegisterTestLayer("TestSource", kSource, &MakeSource<0>) &&
     RegisterTestLayer("TestSourceBlocked8", kSource, &MakeSource<8>) &&
     RegisterTestLayer("TestSourceBlocked16", kSource, &MakeSource<16>) &&

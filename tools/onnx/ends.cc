@@ -1,4 +1,5 @@
 // The ends of a net: data layers become inputs, and losses and scores are left out.
+#include "core/net/graph/layer.h"
 #include "layers/activation/dropout_form.h"
 #include "tools/onnx/onnx_layer.h"
 
@@ -31,31 +32,26 @@ void AddDropout(const OnnxLayer& layer) {
 // them.
 void PassDataOn(const OnnxLayer& layer) { layer.SetTop(layer.in()); }
 
-bool RegisterAll() {
-  for (const char* type : {"AnnotatedData", "Data", "DummyData", "HDF5Data", "ImageData", "Input",
-                           "MemoryData", "WindowData"}) {
-    OnnxMappings::Get().Add(type, {"inputs of the graph, where a layer reads them", &AddInputs});
-  }
-  // Losses and scores, whose bottoms are what the net computes. Losses that contain a softmax or a
-  // logistic function have already been replaced by that function.
-  for (const char* type :
-       {"Accuracy", "ContrastiveLoss", "DetectionEvaluate", "DetectionOutput", "EuclideanLoss",
-        "HingeLoss", "MultiBoxLoss", "MultinomialLogisticLoss", "SmoothL1Loss"}) {
-    OnnxMappings::Get().Add(
-        type, {"left out; what it reads becomes an output", nullptr, OnnxRole::kEnds});
-  }
-  for (const char* type : {"HDF5Output", "Silence"}) {
-    OnnxMappings::Get().Add(type, {"left out", nullptr, OnnxRole::kSilence});
-  }
-  return true;
-}
-[[maybe_unused]] const bool registered = RegisterAll();
-
 DOPPIO_REGISTER(OnnxMappings, "Parameter", {"a constant", &AddParameter});
 DOPPIO_REGISTER(OnnxMappings, "Dropout", {"nothing; with scale_train: false Mul", &AddDropout});
 DOPPIO_REGISTER(OnnxMappings, "SpatialDropout", {"nothing", &PassOn});
 DOPPIO_REGISTER(OnnxMappings, "Mixup", {"nothing; its soft labels are left out", &PassDataOn});
 DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassOn});
 
+// Losses that contain a softmax or a logistic function have already been replaced by it.
+const OnnxMapping kInputs = {"inputs of the graph, where a layer reads them", &AddInputs};
+const OnnxMapping kScored = {"left out; what it reads becomes an output", nullptr, OnnxRole::kEnds};
+const OnnxMapping kSilent = {"left out", nullptr, OnnxRole::kSilence};
+
 }  // namespace
+
+const OnnxMapping* FindOnnxMapping(const std::string& type) {
+  const OnnxMapping* own = OnnxMappings::Get().Find(type);
+  const LayerType* layer = LayerTypes::Get().Find(type);
+  if (own != nullptr || layer == nullptr) return own;
+  if (layer->max_bottoms == 0) return &kInputs;
+  if (layer->max_tops == 0) return &kSilent;
+  return layer->scores ? &kScored : nullptr;
+}
+
 }  // namespace doppio

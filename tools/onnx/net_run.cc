@@ -24,7 +24,7 @@ NetSpec RunnableNet(const Graph& graph) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     LayerSpec layer = graph.layer(static_cast<int>(i));
     const auto& bottoms = layer.param.bottom();
-    if (OnnxMappings::Get().Find(layer.type())->role != OnnxRole::kComputes ||
+    if (FindOnnxMapping(layer.type())->role != OnnxRole::kComputes ||
         !std::all_of(bottoms.begin(), bottoms.end(),
                      [&](const std::string& bottom) { return made.count(bottom) > 0; })) {
       continue;

@@ -127,7 +127,7 @@ OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights,
   std::vector<bool> computes(graph.nodes.size()), silences(graph.nodes.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const LayerSpec& spec = graph.layer(static_cast<int>(i));
-    const OnnxMapping* mapping = OnnxMappings::Get().Find(spec.type());
+    const OnnxMapping* mapping = FindOnnxMapping(spec.type());
     if (mapping == nullptr) {
       mistakes.Add(spec.Mistake("type", spec.type() + " has no form in ONNX"));
       // Continues, so that all mistakes of the net are reported at once.

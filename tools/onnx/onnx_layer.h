@@ -116,6 +116,10 @@ struct OnnxMapping {
 };
 using OnnxMappings = Registry<OnnxMapping>;
 
+// Returns the registered mapping of a layer type. Other types are data layers, layers without tops
+// or layers that only score the net, which have one mapping each. Returns null for the rest.
+const OnnxMapping* FindOnnxMapping(const std::string& type);
+
 // Converts the whole net. `batch` is as in OnnxGraph::Finish(). Throws one error that lists all
 // layers without an ONNX equivalent.
 OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights,

@@ -148,6 +148,12 @@ struct LayerType {
     auto_top = true;
     return *this;
   }
+  // The layer only scores what the net computes (losses, accuracies). Exported nets omit it, and
+  // what it reads becomes an output.
+  LayerType& Scores() {
+    scores = true;
+    return *this;
+  }
   // The layer reads images. `describe` returns how images become input values. If the source is
   // missing, the result contains what can be known without the source.
   LayerType& DescribesImages(DescribeFunction describe) {
@@ -157,6 +163,17 @@ struct LayerType {
   // The fields of LayerParameter that the layer reads besides the field named after its type.
   LayerType& Reads(std::vector<std::string> fields) {
     further_fields = std::move(fields);
+    return *this;
+  }
+  // The fields that hold the number of rows of the tops, as paths from LayerParameter. A field is
+  // an integer, or a shape that begins with the number.
+  LayerType& BatchFields(std::vector<std::string> fields) {
+    batch_fields = std::move(fields);
+    return *this;
+  }
+  // The field of LayerParameter in which Intel Caffe's `relu` adds a ReLU behind the layer.
+  LayerType& TakesRelu(std::string field) {
+    relu_field = std::move(field);
     return *this;
   }
   // The parameters' names in exported files, as PyTorch names them. `sure` returns the number of
@@ -178,9 +195,10 @@ struct LayerType {
   InferFunction infer = nullptr;
   int min_bottoms = 0, max_bottoms = kAny;
   int min_tops = 0, max_tops = kAny;
-  bool same_count = false, auto_top = false;
+  bool same_count = false, auto_top = false, scores = false;
   DescribeFunction describe_images = nullptr;
-  std::vector<std::string> further_fields, param_names;
+  std::vector<std::string> further_fields, batch_fields, param_names;
+  std::string relu_field;
   CountFunction sure_params = nullptr;
   bool row_by_row = false;
   CountFunction mixed_axis = nullptr;

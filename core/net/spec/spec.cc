@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/net/graph/layer.h"
 #include "core/net/spec/split_layer.h"
 #include "core/net/spec/upgrade.h"
 
@@ -38,31 +39,33 @@ bool Included(const LayerParameter& layer, const NetState& state) {
   return !MeetsAny(state, layer.exclude());
 }
 
-// Calls f(field, value) for each batch size in a layer that makes data, in any of its fields, and
-// stores the result as the new size.
+// Calls f(field, value) for each batch size in a layer that makes data and stores the result as the
+// new size.
 template <class F>
 void ChangeBatch(const F& f, LayerParameter* layer) {
-  auto rows = [&](const char* field, auto* param) {
-    param->set_batch_size(
-        static_cast<uint32_t>(f(std::string(field) + ".batch_size", param->batch_size())));
-  };
-  auto first_axis = [&](const char* field, google::protobuf::RepeatedPtrField<BlobShape>* shapes) {
-    for (BlobShape& shape : *shapes) {
-      if (shape.dim_size() > 0) shape.set_dim(0, f(field, shape.dim(0)));
+  const LayerType* type = LayerTypes::Get().Find(layer->type());
+  if (type == nullptr) return;
+  for (const std::string& path : type->batch_fields) {
+    const size_t dot = path.find('.');
+    const auto* outer = layer->GetDescriptor()->FindFieldByName(path.substr(0, dot));
+    if (!layer->GetReflection()->HasField(*layer, outer)) continue;
+    google::protobuf::Message* param = layer->GetReflection()->MutableMessage(layer, outer);
+    const auto* field = param->GetDescriptor()->FindFieldByName(path.substr(dot + 1));
+    const google::protobuf::Reflection& access = *param->GetReflection();
+    if (!field->is_repeated()) {
+      const auto rows = static_cast<uint32_t>(f(path, access.GetUInt32(*param, field)));
+      access.SetUInt32(param, field, rows);
+      continue;
     }
-  };
-  if (layer->has_data_param()) rows("data_param", layer->mutable_data_param());
-  if (layer->has_image_data_param()) rows("image_data_param", layer->mutable_image_data_param());
-  if (layer->has_hdf5_data_param()) rows("hdf5_data_param", layer->mutable_hdf5_data_param());
-  if (layer->has_memory_data_param()) rows("memory_data_param", layer->mutable_memory_data_param());
-  if (layer->has_window_data_param()) rows("window_data_param", layer->mutable_window_data_param());
-  if (layer->has_input_param())
-    first_axis("input_param.shape", layer->mutable_input_param()->mutable_shape());
-  if (layer->has_dummy_data_param()) {
-    DummyDataParameter* dummy = layer->mutable_dummy_data_param();
-    first_axis("dummy_data_param.shape", dummy->mutable_shape());
-    for (int i = 0; i < dummy->num_size(); ++i) {
-      dummy->set_num(i, static_cast<uint32_t>(f("dummy_data_param.num", dummy->num(i))));
+    for (int i = 0; i < access.FieldSize(*param, field); ++i) {
+      if (field->message_type() == nullptr) {
+        const auto rows =
+            static_cast<uint32_t>(f(path, access.GetRepeatedUInt32(*param, field, i)));
+        access.SetRepeatedUInt32(param, field, i, rows);
+        continue;
+      }
+      auto* shape = static_cast<BlobShape*>(access.MutableRepeatedMessage(param, field, i));
+      if (shape->dim_size() > 0) shape->set_dim(0, f(path, shape->dim(0)));
     }
   }
 }

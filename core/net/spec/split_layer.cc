@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/net/graph/layer.h"
+
 namespace doppio {
 namespace {
 
@@ -20,19 +22,26 @@ const char* ScaleField(const LayerParameter& layer) {
   return p.has_bias_filler() && !p.has_filler() ? "bias_filler" : nullptr;
 }
 
-bool IsConvolution(const std::string& type) {
-  return type == "Convolution" || type == "Deconvolution" || type == "ConvolutionDepthwise" ||
-         type == "DepthwiseConvolution";
+// Returns the field of LayerParameter whose `relu` adds a ReLU. Empty if the layer has none.
+std::string ReluParam(const LayerParameter& layer) {
+  const LayerType* type = LayerTypes::Get().Find(layer.type());
+  return type == nullptr ? "" : type->relu_field;
+}
+
+bool IsConvolution(const LayerParameter& layer) { return ReluParam(layer) == "convolution_param"; }
+
+bool IsInnerProduct(const LayerParameter& layer) {
+  return ReluParam(layer) == "inner_product_param";
 }
 
 bool HasSum(const LayerParameter& layer) {
-  return IsConvolution(layer.type()) &&
+  return IsConvolution(layer) &&
          layer.convolution_param().fusion_type() != ConvolutionParameter::NONE_FUSION;
 }
 
 bool HasRelu(const LayerParameter& layer) {
-  if (IsConvolution(layer.type())) return layer.convolution_param().relu();
-  if (layer.type() == "InnerProduct") return layer.inner_product_param().relu();
+  if (IsConvolution(layer)) return layer.convolution_param().relu();
+  if (IsInnerProduct(layer)) return layer.inner_product_param().relu();
   return layer.type() == "BatchNorm" && layer.batch_norm_param().relu();
 }
 
@@ -40,11 +49,6 @@ bool HasRelu(const LayerParameter& layer) {
 bool HasIdleFiller(const LayerParameter& layer) {
   return layer.type() == "BatchNorm" && ScaleField(layer) == nullptr &&
          layer.batch_norm_param().has_filler();
-}
-
-const char* ParamOf(const LayerParameter& layer) {
-  if (layer.type() == "BatchNorm") return "batch_norm_param.";
-  return layer.type() == "InnerProduct" ? "inner_product_param." : "convolution_param.";
 }
 
 // Returns the fields that split `layer`, each with a description of the added layer.
@@ -57,7 +61,7 @@ std::vector<std::pair<std::string, const char*>> SplitFields(const LayerParamete
   if (HasSum(layer))
     fields.emplace_back("convolution_param.fusion_type", "an Eltwise named NAME_sum");
   if (HasRelu(layer)) {
-    fields.emplace_back(std::string(ParamOf(layer)) + "relu", "a ReLU named NAME_relu");
+    fields.emplace_back(ReluParam(layer) + ".relu", "a ReLU named NAME_relu");
   }
   return fields;
 }
@@ -111,12 +115,10 @@ class Splitter {
                             "filler (Intel Caffe) and scale_filler (NVCaffe) fill the same "
                             "factors; keep one of them");
     }
-    const bool slope = IsConvolution(layer.type()) ? layer.convolution_param().has_negative_slope()
-                       : layer.type() == "InnerProduct"
-                           ? layer.inner_product_param().has_negative_slope()
-                           : false;
+    const bool slope = (IsConvolution(layer) && layer.convolution_param().has_negative_slope()) ||
+                       (IsInnerProduct(layer) && layer.inner_product_param().has_negative_slope());
     if (slope && !HasRelu(layer)) {
-      throw first().Mistake(std::string(ParamOf(layer)) + "negative_slope",
+      throw first().Mistake(ReluParam(layer) + ".negative_slope",
                             "negative_slope is that of relu: true, which is not set; set it, or "
                             "remove negative_slope");
     }
@@ -209,18 +211,18 @@ class Splitter {
   }
 
   void AddRelu(const LayerParameter& whole) {
-    LayerParameter* relu = Add("ReLU", "_relu", std::string(ParamOf(whole)) + "relu");
+    LayerParameter* relu = Add("ReLU", "_relu", ReluParam(whole) + ".relu");
     relu->set_bottom(0, whole.top(0));
     relu->set_top(0, whole.top(0));
     LayerParameter& head = first().param;
     if (whole.has_relu_param()) *relu->mutable_relu_param() = whole.relu_param();
     head.clear_relu_param();
-    if (whole.type() == "BatchNorm") {
-      head.mutable_batch_norm_param()->clear_relu();
-    } else if (whole.type() == "InnerProduct") {
+    if (IsConvolution(whole)) {
+      SetSlope(head.mutable_convolution_param(), relu);
+    } else if (IsInnerProduct(whole)) {
       SetSlope(head.mutable_inner_product_param(), relu);
     } else {
-      SetSlope(head.mutable_convolution_param(), relu);
+      head.mutable_batch_norm_param()->clear_relu();
     }
   }
 

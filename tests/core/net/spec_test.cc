@@ -117,10 +117,12 @@ TEST(NetSpec, OverridesTheBatchOfEveryDataLayer) {
   NetOptions options;
   options.batch = 9;
   const NetSpec spec = Spec(
-      "layer { data_param { batch_size: 1 } } layer { image_data_param { } }"
-      "layer { hdf5_data_param { batch_size: 1 } } layer { memory_data_param { batch_size: 1 } }"
-      "layer { input_param { shape { dim: 1 dim: 3 } } }"
-      "layer { dummy_data_param { num: 2 num: 3 } } layer { type: 'ReLU' }",
+      "layer { type: 'Data' data_param { batch_size: 1 } }"
+      "layer { type: 'ImageData' image_data_param { } }"
+      "layer { type: 'HDF5Data' hdf5_data_param { batch_size: 1 } }"
+      "layer { type: 'MemoryData' memory_data_param { batch_size: 1 } }"
+      "layer { type: 'Input' input_param { shape { dim: 1 dim: 3 } } }"
+      "layer { type: 'DummyData' dummy_data_param { num: 2 num: 3 } } layer { type: 'ReLU' }",
       "", options);
   EXPECT_EQ(spec.layers[0].param.data_param().batch_size(), 9);
   EXPECT_EQ(spec.layers[1].param.image_data_param().batch_size(), 9);
