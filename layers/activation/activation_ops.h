@@ -1,20 +1,6 @@
 // The activations: one struct each, computed by the same code on every device. To add one, write
-// its struct here and append it to AllActivations; activation.cc and activation.cu register it.
-//
-// Each operation has these members:
-//   kType         the layer's type in a net file;
-//   From(spec)    reads the operation's parameters from a LayerSpec and throws spec.Mistake if
-//                 they are wrong. A template, so that device code includes this file without
-//                 protobuf;
-//   reads()       which value the argument `v` of Gradient holds: the bottom's, the top's or none.
-//                 The top is best, because the layer can then train in place;
-//   keeps_zero()  returns true if Forward(0) == 0 and Gradient is finite at 0, so that the zeros
-//                 that pad a blocked layout stay zeros in both directions;
-//   Forward(x)    returns y;
-//   Gradient(v, dy)
-//                 returns dx = dy * dy/dx. GCC vectorises a product with a selected factor, but
-//                 not a branch around the product;
-//   kHasGradient  false if the layer has no backward.
+// its struct here and append it to AllActivations; activation.cc, activation.cu and, with kOnnx,
+// tools/onnx/activations.cc register it. activation_op.h describes the members.
 #ifndef DOPPIO_LAYERS_ACTIVATION_ACTIVATION_OPS_H_
 #define DOPPIO_LAYERS_ACTIVATION_ACTIVATION_OPS_H_
 
@@ -22,18 +8,12 @@
 #include <string>
 #include <tuple>
 
-#include "core/base/random.h"  // DOPPIO_HD
+#include "layers/activation/activation_op.h"
 
 namespace doppio {
 
-enum class Reads { kNothing, kBottom, kTop };
-
-struct ActivationDefaults {
-  static constexpr bool kHasGradient = true;
-};
-
-struct Relu : ActivationDefaults {
-  static constexpr const char* kType = "ReLU";
+struct Relu : ActivationDefaults<Relu> {
+  static constexpr const char *kType = "ReLU", *kOnnx = "Relu, LeakyRelu";
   float slope;
   DOPPIO_HD explicit Relu(float slope) : slope(slope) {}
   template <class Spec>
@@ -51,10 +31,14 @@ struct Relu : ActivationDefaults {
   DOPPIO_HD T Gradient(T v, T dy) const {
     return dy * (v > 0 ? T(1) : T(slope));
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return slope == 0 ? x.Node("Relu") : x.Node("LeakyRelu", "alpha", slope);
+  }
 };
 
-struct Elu : ActivationDefaults {
-  static constexpr const char* kType = "ELU";
+struct Elu : ActivationDefaults<Elu> {
+  static constexpr const char *kType = "ELU", *kOnnx = "Elu, Mul";
   float alpha, lambda;  // lambda scales both branches (SELU)
   Elu(float alpha, float lambda) : alpha(alpha), lambda(lambda) {}
   template <class Spec>
@@ -75,20 +59,14 @@ struct Elu : ActivationDefaults {
     const T at_minus_infinity = T(lambda) * T(alpha);
     return dy * (same_sign() ? v + at_minus_infinity : at_minus_infinity * std::exp(v));
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return x.Node("Elu", "alpha", alpha) * lambda;
+  }
 };
 
-// The logistic function 1 / (1 + e^-x), computed by tanh, which does not overflow.
-template <class T>
-DOPPIO_HD T Logistic(T x) {
-  return T(0.5) * std::tanh(T(0.5) * x) + T(0.5);
-}
-
-struct Sigmoid : ActivationDefaults {
-  static constexpr const char* kType = "Sigmoid";
-  template <class Spec>
-  static Sigmoid From(const Spec&) {
-    return Sigmoid();
-  }
+struct Sigmoid : ActivationDefaults<Sigmoid> {
+  static constexpr const char *kType = "Sigmoid", *kOnnx = "Sigmoid";
   Reads reads() const { return Reads::kTop; }
   bool keeps_zero() const { return false; }
   template <class T>
@@ -101,12 +79,8 @@ struct Sigmoid : ActivationDefaults {
   }
 };
 
-struct TanH : ActivationDefaults {
-  static constexpr const char* kType = "TanH";
-  template <class Spec>
-  static TanH From(const Spec&) {
-    return TanH();
-  }
+struct TanH : ActivationDefaults<TanH> {
+  static constexpr const char *kType = "TanH", *kOnnx = "Tanh";
   Reads reads() const { return Reads::kTop; }
   bool keeps_zero() const { return true; }
   template <class T>
@@ -119,8 +93,8 @@ struct TanH : ActivationDefaults {
   }
 };
 
-struct Swish : ActivationDefaults {
-  static constexpr const char* kType = "Swish";
+struct Swish : ActivationDefaults<Swish> {
+  static constexpr const char *kType = "Swish", *kOnnx = "Sigmoid, Mul";
   float beta;
   explicit Swish(float beta) : beta(beta) {}
   template <class Spec>
@@ -138,15 +112,15 @@ struct Swish : ActivationDefaults {
     const T s = Logistic(T(beta) * x), by = T(beta) * x * s;
     return dy * (by + s * (T(1) - by));
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return x * (x * beta).Node("Sigmoid");
+  }
 };
 
 // min(max(x, 0), 6), used by MobileNets: Howard et al., "MobileNets", 2017.
-struct Relu6 : ActivationDefaults {
-  static constexpr const char* kType = "ReLU6";
-  template <class Spec>
-  static Relu6 From(const Spec&) {
-    return Relu6();
-  }
+struct Relu6 : ActivationDefaults<Relu6> {
+  static constexpr const char *kType = "ReLU6", *kOnnx = "Clip";
   Reads reads() const { return Reads::kTop; }
   bool keeps_zero() const { return true; }
   // The comparisons are ordered such that NaN passes.
@@ -159,15 +133,15 @@ struct Relu6 : ActivationDefaults {
   DOPPIO_HD T Gradient(T y, T dy) const {
     return dy * (y > 0 && y < T(6) ? T(1) : T(0));
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return x.Clip(0, 6);
+  }
 };
 
 // x tanh(ln(1 + e^x)): Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019.
-struct Mish : ActivationDefaults {
-  static constexpr const char* kType = "Mish";
-  template <class Spec>
-  static Mish From(const Spec&) {
-    return Mish();
-  }
+struct Mish : ActivationDefaults<Mish> {
+  static constexpr const char *kType = "Mish", *kOnnx = "Softplus, Tanh, Mul";
   Reads reads() const { return Reads::kBottom; }
   bool keeps_zero() const { return true; }
   // Returns tanh(ln(1 + e^x)). With u = 1 + e^x this is (u^2 - 1) / (u^2 + 1). Where u could
@@ -187,15 +161,15 @@ struct Mish : ActivationDefaults {
     const T f = Factor(x);
     return dy * (f + x * (T(1) - f * f) * Logistic(x));
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return x * x.Node("Softplus").Node("Tanh");
+  }
 };
 
 // x min(max(x + 3, 0), 6) / 6: Howard et al., "Searching for MobileNetV3", 2019.
-struct HardSwish : ActivationDefaults {
-  static constexpr const char* kType = "HardSwish";
-  template <class Spec>
-  static HardSwish From(const Spec&) {
-    return HardSwish();
-  }
+struct HardSwish : ActivationDefaults<HardSwish> {
+  static constexpr const char *kType = "HardSwish", *kOnnx = "Add, Clip, Mul";
   Reads reads() const { return Reads::kBottom; }
   bool keeps_zero() const { return true; }
   template <class T>
@@ -207,14 +181,14 @@ struct HardSwish : ActivationDefaults {
     const T inside = (T(2) * x + T(3)) / T(6);
     return dy * (x <= T(-3) ? T(0) : x >= T(3) ? T(1) : inside);
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return x * (x + 3.0).Clip(0, 6) * (1.0 / 6);
+  }
 };
 
-struct AbsVal : ActivationDefaults {
-  static constexpr const char* kType = "AbsVal";
-  template <class Spec>
-  static AbsVal From(const Spec&) {
-    return AbsVal();
-  }
+struct AbsVal : ActivationDefaults<AbsVal> {
+  static constexpr const char *kType = "AbsVal", *kOnnx = "Abs";
   Reads reads() const { return Reads::kBottom; }
   bool keeps_zero() const { return true; }
   template <class T>
@@ -227,8 +201,8 @@ struct AbsVal : ActivationDefaults {
   }
 };
 
-struct Power : ActivationDefaults {
-  static constexpr const char* kType = "Power";
+struct Power : ActivationDefaults<Power> {
+  static constexpr const char *kType = "Power", *kOnnx = "Mul, Add, Pow";
   float power, scale, shift;
   Power(float power, float scale, float shift) : power(power), scale(scale), shift(shift) {}
   template <class Spec>
@@ -253,6 +227,11 @@ struct Power : ActivationDefaults {
     const T base = T(shift) + T(scale) * x;
     return factor * (power == 2 ? base : std::pow(base, T(power) - T(1)));
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    const Value base = x * scale + shift;
+    return power == 1 ? base : power == 2 ? base * base : base.Node("Pow", power);
+  }
 };
 
 // Returns ln(base) for Exp and Log. A base of -1 means e, as in Caffe. Throws spec.Mistake at
@@ -268,8 +247,8 @@ double LogOfBase(const Spec& spec, const std::string& field, float base, bool on
   return std::log(static_cast<double>(base));
 }
 
-struct Exp : ActivationDefaults {
-  static constexpr const char* kType = "Exp";
+struct Exp : ActivationDefaults<Exp> {
+  static constexpr const char *kType = "Exp", *kOnnx = "Mul, Exp";
   double inner, outer;  // base^(shift + scale x) = outer * e^(inner x)
   Exp(double inner, double outer) : inner(inner), outer(outer) {}
   template <class Spec>
@@ -288,10 +267,14 @@ struct Exp : ActivationDefaults {
   DOPPIO_HD T Gradient(T y, T dy) const {
     return dy * y * T(inner);
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return (x * inner).Node("Exp") * outer;
+  }
 };
 
-struct Log : ActivationDefaults {
-  static constexpr const char* kType = "Log";
+struct Log : ActivationDefaults<Log> {
+  static constexpr const char *kType = "Log", *kOnnx = "Mul, Add, Log";
   float scale, shift;
   double per_log_base;
   Log(float scale, float shift, double log_base)
@@ -311,14 +294,14 @@ struct Log : ActivationDefaults {
   DOPPIO_HD T Gradient(T x, T dy) const {
     return dy * (T(per_log_base) * T(scale)) / (T(shift) + T(scale) * x);
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return (x * scale + shift).Node("Log") * per_log_base;
+  }
 };
 
-struct Bnll : ActivationDefaults {
-  static constexpr const char* kType = "BNLL";
-  template <class Spec>
-  static Bnll From(const Spec&) {
-    return Bnll();
-  }
+struct Bnll : ActivationDefaults<Bnll> {
+  static constexpr const char *kType = "BNLL", *kOnnx = "Softplus";
   Reads reads() const { return Reads::kBottom; }
   bool keeps_zero() const { return false; }
   template <class T>
@@ -331,8 +314,8 @@ struct Bnll : ActivationDefaults {
   }
 };
 
-struct Clip : ActivationDefaults {
-  static constexpr const char* kType = "Clip";
+struct Clip : ActivationDefaults<Clip> {
+  static constexpr const char *kType = "Clip", *kOnnx = "Clip";
   float min, max;
   // True if the net file names the same blob as bottom and top. Caffe's gradient then sees the
   // clipped values, so it passes everywhere.
@@ -361,10 +344,14 @@ struct Clip : ActivationDefaults {
   DOPPIO_HD T Gradient(T x, T dy) const {
     return x >= T(min) && x <= T(max) ? dy : T(0);
   }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return x.Clip(min, max);
+  }
 };
 
-struct Threshold : ActivationDefaults {
-  static constexpr const char* kType = "Threshold";
+struct Threshold : ActivationDefaults<Threshold> {
+  static constexpr const char *kType = "Threshold", *kOnnx = "Greater, Cast";
   static constexpr bool kHasGradient = false;
   float threshold;
   explicit Threshold(float threshold) : threshold(threshold) {}
@@ -381,6 +368,10 @@ struct Threshold : ActivationDefaults {
   template <class T>
   DOPPIO_HD T Gradient(T, T) const {
     return T(0);
+  }
+  template <class Value>
+  Value Onnx(const Value& x) const {
+    return x.Greater(threshold);
   }
 };
 
