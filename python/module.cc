@@ -217,6 +217,14 @@ PYBIND11_MODULE(_doppio, m) {
   m.def(
       "log", [](const std::string& text) { LOG(INFO) << text; }, py::arg("text"));
   m.def("layer_type_list", [] { return doppio::LayerTypes::Get().Names(); });
+  m.def("_further_fields", [](const std::string& type) {
+    const auto* layer = doppio::LayerTypes::Get().Find(type);
+    return layer == nullptr ? std::vector<std::string>() : layer->further_fields;
+  });
+  m.def("_keeps_places", [](const std::string& type) {
+    const auto* layer = doppio::LayerTypes::Get().Find(type);
+    return layer != nullptr && layer->keeps_places;
+  });
   m.def("solver_rank", &doppio::CurrentRank);
   m.def("solver_count", &doppio::CurrentRanks);
   m.def("schema", &doppio::Schema);

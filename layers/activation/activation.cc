@@ -64,7 +64,7 @@ struct Activation {
   };
 
   static bool Register() {
-    LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(1).Tops(1).RowByRow());
+    LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
     return KernelTypes::Get().Add(
         {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
   }

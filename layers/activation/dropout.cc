@@ -198,10 +198,12 @@ class SpatialDropout : public Kernel {
   const int64_t samples_, channels_, positions_;
 };
 
-DOPPIO_REGISTER_LAYER("Dropout", LayerType(&InferDropout).Bottoms(1).Tops(1).RowByRow());
+DOPPIO_REGISTER_LAYER("Dropout",
+                      LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
 DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Dropout>,
                         nullptr});
-DOPPIO_REGISTER_LAYER(kSpatialDropout, LayerType(&InferDropout).Bottoms(1).Tops(1).RowByRow());
+DOPPIO_REGISTER_LAYER(kSpatialDropout,
+                      LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
 DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<SpatialDropout>, nullptr});
 

@@ -85,6 +85,7 @@ class PReLU : public Kernel {
 DOPPIO_REGISTER_LAYER("PReLU", LayerType(&InferPrelu)
                                    .Bottoms(1)
                                    .Tops(1)
+                                   .KeepsPlaces()
                                    .Params({"weight"}, [](const LayerParameter&) { return 1; })
                                    .RowByRow());
 DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PReLU>, nullptr});

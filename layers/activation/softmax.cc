@@ -33,11 +33,13 @@ class SoftmaxKernel : public Kernel {
   const SoftmaxShape shape_;
 };
 
-DOPPIO_REGISTER_LAYER(
-    "Softmax",
-    LayerType(&InferSoftmax).Bottoms(1).Tops(1).RowByRow([](const LayerParameter& layer) {
-      return layer.softmax_param().axis();
-    }));
+DOPPIO_REGISTER_LAYER("Softmax", LayerType(&InferSoftmax)
+                                     .Bottoms(1)
+                                     .Tops(1)
+                                     .KeepsPlaces()
+                                     .RowByRow([](const LayerParameter& layer) {
+                                       return layer.softmax_param().axis();
+                                     }));
 DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCpu, "reference", 0, &MakeForFloat<SoftmaxKernel>,
                         nullptr});
 

@@ -200,8 +200,9 @@ class Eltwise : public Kernel {
   std::vector<const T*> in_;
 };
 
-DOPPIO_REGISTER_LAYER("Eltwise",
-                      LayerType(&InferEltwise).Bottoms(2, kMostEltwiseBottoms).Tops(1).RowByRow());
+DOPPIO_REGISTER_LAYER(
+    "Eltwise",
+    LayerType(&InferEltwise).Bottoms(2, kMostEltwiseBottoms).Tops(1).KeepsPlaces().RowByRow());
 DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Eltwise>,
                         nullptr});
 DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});

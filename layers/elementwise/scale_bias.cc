@@ -200,6 +200,7 @@ int SureScaleParams(const LayerParameter& layer) {
 DOPPIO_REGISTER_LAYER("Scale", LayerType(&InferScaleBias)
                                    .Bottoms(1, 2)
                                    .Tops(1)
+                                   .KeepsPlaces()
                                    .Params({"weight", "bias"}, &SureScaleParams)
                                    .RowByRow([](const LayerParameter& layer) {
                                      return layer.bottom_size() == 1 ? layer.scale_param().axis()
@@ -208,6 +209,7 @@ DOPPIO_REGISTER_LAYER("Scale", LayerType(&InferScaleBias)
 DOPPIO_REGISTER_LAYER("Bias", LayerType(&InferScaleBias)
                                   .Bottoms(1, 2)
                                   .Tops(1)
+                                  .KeepsPlaces()
                                   .Params({"bias"},
                                           [](const LayerParameter& layer) {
                                             return layer.bottom_size() < 2 ? 1 : 0;

@@ -115,6 +115,7 @@ class BatchNorm : public Kernel {
 DOPPIO_REGISTER_LAYER("BatchNorm", LayerType(&InferBatchNorm)
                                        .Bottoms(1)
                                        .Tops(1)
+                                       .KeepsPlaces()
                                        .TakesRelu("batch_norm_param")
                                        .Params({"running_mean", "running_var", "factor"}));
 DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCpu, "reference", 0, &MakeForFloat<BatchNorm>,

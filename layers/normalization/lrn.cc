@@ -120,7 +120,7 @@ class LrnKernel : public Kernel {
   const Shape shape_;
 };
 
-DOPPIO_REGISTER_LAYER("LRN", LayerType(&InferLrn).Bottoms(1).Tops(1).RowByRow());
+DOPPIO_REGISTER_LAYER("LRN", LayerType(&InferLrn).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
 DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LrnKernel>,
                         nullptr});
 

@@ -91,7 +91,7 @@ class Mvn : public Kernel {
   const double eps_;
 };
 
-DOPPIO_REGISTER_LAYER("MVN", LayerType(&InferMvn).Bottoms(1).Tops(1));
+DOPPIO_REGISTER_LAYER("MVN", LayerType(&InferMvn).Bottoms(1).Tops(1).KeepsPlaces());
 DOPPIO_REGISTER_KERNEL({"MVN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Mvn>, nullptr});
 
 }  // namespace

@@ -135,9 +135,12 @@ class Normalize : public Kernel {
   const NormalizeForm form_;
 };
 
-DOPPIO_REGISTER_LAYER(
-    "Normalize",
-    LayerType(&InferNormalize).Bottoms(1).Tops(1).Reads({"norm_param"}).Params({"weight", "bias"}));
+DOPPIO_REGISTER_LAYER("Normalize", LayerType(&InferNormalize)
+                                       .Bottoms(1)
+                                       .Tops(1)
+                                       .KeepsPlaces()
+                                       .Reads({"norm_param"})
+                                       .Params({"weight", "bias"}));
 DOPPIO_REGISTER_KERNEL({"Normalize", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Normalize>,
                         nullptr});
 

@@ -126,11 +126,14 @@ int AxisOr(const Param& param, uint32_t old_axis) {
   return param.has_axis() ? param.axis() : static_cast<int>(old_axis);
 }
 
-DOPPIO_REGISTER_LAYER(
-    "Concat",
-    LayerType(&InferConcat).Bottoms(1, kAny).Tops(1).RowByRow([](const LayerParameter& layer) {
-      return AxisOr(layer.concat_param(), layer.concat_param().concat_dim());
-    }));
+DOPPIO_REGISTER_LAYER("Concat", LayerType(&InferConcat)
+                                    .Bottoms(1, kAny)
+                                    .Tops(1)
+                                    .KeepsPlaces()
+                                    .RowByRow([](const LayerParameter& layer) {
+                                      return AxisOr(layer.concat_param(),
+                                                    layer.concat_param().concat_dim());
+                                    }));
 DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel, nullptr});
 DOPPIO_REGISTER_LAYER(
     "Slice",

@@ -128,7 +128,8 @@ DOPPIO_REGISTER_LAYER(
     LayerType(&InferFlatten).Bottoms(1).Tops(1).RowByRow([](const LayerParameter& layer) {
       return layer.flatten_param().axis();
     }));
-DOPPIO_REGISTER_LAYER("Split", LayerType(&InferSplit).Bottoms(1).Tops(1, kAny).RowByRow());
+DOPPIO_REGISTER_LAYER("Split",
+                      LayerType(&InferSplit).Bottoms(1).Tops(1, kAny).KeepsPlaces().RowByRow());
 
 }  // namespace
 }  // namespace doppio

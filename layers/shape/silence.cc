@@ -24,7 +24,8 @@ std::unique_ptr<Kernel> MakeSilence(const KernelArgs& args) {
   return std::make_unique<SilenceKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("Silence", LayerType(&InferSilence).Bottoms(1, kAny).Tops(0).RowByRow());
+DOPPIO_REGISTER_LAYER("Silence",
+                      LayerType(&InferSilence).Bottoms(1, kAny).Tops(0).KeepsPlaces().RowByRow());
 DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCpu, "reference", 0, &MakeSilence, nullptr});
 
 }  // namespace

@@ -3,13 +3,10 @@
 A map (axis, scale, offset) takes coordinate x in one blob to scale * x + offset in another, on all axes after `axis`. `scale`
 and `offset` are numbers, or arrays with one element per axis. An `axis` of None matches any axis.
 """
+import _doppio
 import numpy as np
 
 from .net_spec import layers
-
-# In these layers, the pixels of the tops have the coordinates of the bottoms' pixels.
-_SAME_PLACE = {"ReLU", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "BNLL", "Exp", "Log", "Power", "Threshold", "Dropout", "LRN", "MVN",
-               "BatchNorm", "Scale", "Bias", "Eltwise", "Concat", "Softmax", "Split", "Silence", "Normalize"}
 
 
 class UndefinedMapException(Exception):
@@ -57,7 +54,7 @@ def coord_map(fn):
     if fn.type_name == "Crop":
         axis, offset = crop_params(fn)
         return axis, 1, -offset
-    if fn.type_name in _SAME_PLACE:
+    if _doppio._keeps_places(fn.type_name):
         return None, 1, 0
     raise UndefinedMapException("a layer of type %s says nothing of where its pixels lie" % fn.type_name)
 

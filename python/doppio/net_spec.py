@@ -8,33 +8,22 @@
 """
 from collections import OrderedDict
 
+import _doppio
 from google.protobuf.descriptor import FieldDescriptor
 
 from . import proto
 
 _LAYER = proto.caffe_pb2.LayerParameter
-# Layer types whose fields are in another layer type's message.
-_USES = {"SoftmaxWithLoss": "softmax_param", "Deconvolution": "convolution_param", "Im2col": "convolution_param",
-         "DepthwiseConvolution": "convolution_param", "ConvolutionDepthwise": "convolution_param", "Normalize": "norm_param"}
-
-
-def _underscored(name):
-    """Returns "image_data" for "ImageData"."""
-    parts = []
-    for i, letter in enumerate(name):
-        if letter.isupper() and i > 0 and not name[i - 1].isupper():
-            parts.append("_")
-        parts.append(letter.lower())
-    return "".join(parts)
 
 
 def _param_field(layer_type):
     """Returns the field of LayerParameter that holds the parameters of `layer_type`, or None."""
-    fields = _LAYER.DESCRIPTOR.fields_by_name
-    for name in (_underscored(layer_type) + "_param", layer_type.lower() + "_param", _USES.get(layer_type)):
-        if name in fields:
-            return fields[name]
-    return None
+    own = layer_type.lower() + "param"
+    for field in _LAYER.DESCRIPTOR.fields:
+        if field.name.replace("_", "") == own:
+            return field
+    further = _doppio._further_fields(layer_type)
+    return _LAYER.DESCRIPTOR.fields_by_name[further[0]] if further else None
 
 
 def param_name_dict():

@@ -160,7 +160,8 @@ struct LayerType {
     describe_images = describe;
     return *this;
   }
-  // The fields of LayerParameter that the layer reads besides the field named after its type.
+  // The fields of LayerParameter that the layer reads besides the field named after its type. If
+  // there is no such field, the first one is the layer's main field.
   LayerType& Reads(std::vector<std::string> fields) {
     further_fields = std::move(fields);
     return *this;
@@ -191,6 +192,11 @@ struct LayerType {
     mixed_axis = axis;
     return *this;
   }
+  // A pixel of a top has the coordinates of the same pixel of the bottoms.
+  LayerType& KeepsPlaces() {
+    keeps_places = true;
+    return *this;
+  }
 
   InferFunction infer = nullptr;
   int min_bottoms = 0, max_bottoms = kAny;
@@ -200,7 +206,7 @@ struct LayerType {
   std::vector<std::string> further_fields, batch_fields, param_names;
   std::string relu_field;
   CountFunction sure_params = nullptr;
-  bool row_by_row = false;
+  bool row_by_row = false, keeps_places = false;
   CountFunction mixed_axis = nullptr;
 };
 using LayerTypes = Registry<LayerType>;
