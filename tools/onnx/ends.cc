@@ -33,10 +33,11 @@ void AddDropout(const OnnxLayer& layer) {
 void PassDataOn(const OnnxLayer& layer) { layer.SetTop(layer.in()); }
 
 DOPPIO_REGISTER(OnnxMappings, "Parameter", {"a constant", &AddParameter});
-DOPPIO_REGISTER(OnnxMappings, "Dropout", {"nothing; with scale_train: false Mul", &AddDropout});
+DOPPIO_REGISTER(OnnxMappings, "Dropout",
+                {"nothing; with scale_train: false Mul", &AddDropout, OnnxRole::kMoves});
 DOPPIO_REGISTER(OnnxMappings, "SpatialDropout", {"nothing", &PassOn});
 DOPPIO_REGISTER(OnnxMappings, "Mixup", {"nothing; its soft labels are left out", &PassDataOn});
-DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassOn});
+DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassOn, OnnxRole::kMoves});
 
 // Losses that contain a softmax or a logistic function have already been replaced by it.
 const OnnxMapping kInputs = {"inputs of the graph, where a layer reads them", &AddInputs};

@@ -71,9 +71,18 @@ void AddPriorBox(const OnnxLayer& layer) {
   layer.SetTop(layer.Floats(layer.top(), form.Values()));
 }
 
+// Bottom 1 holds regions of images that are as large as bottom 0, divided by the scale.
+OnnxRange RegionsOfImages(const LayerParameter& layer, int bottom, const Shape& bottom_0) {
+  if (bottom != 1) return {};
+  const double scale = layer.roi_pooling_param().spatial_scale();
+  return {bottom_0[0], static_cast<double>(bottom_0[3]) / scale,
+          static_cast<double>(bottom_0[2]) / scale};
+}
+
 DOPPIO_REGISTER(OnnxMappings, "Interp", {"Slice, Resize", &AddInterp});
 DOPPIO_REGISTER(OnnxMappings, "Upsample", {"Resize; not with a mask", &AddUpsample});
-DOPPIO_REGISTER(OnnxMappings, "ROIPooling", {"Reshape, MaxRoiPool", &AddRoiPooling});
+DOPPIO_REGISTER(OnnxMappings, "ROIPooling",
+                {"Reshape, MaxRoiPool", &AddRoiPooling, OnnxRole::kComputes, &RegionsOfImages});
 DOPPIO_REGISTER(OnnxMappings, "PriorBox", {"a constant", &AddPriorBox});
 
 }  // namespace

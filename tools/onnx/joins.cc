@@ -68,11 +68,16 @@ void AddBatchReindex(const OnnxLayer& layer) {
   layer.SetTop(layer.Add("Gather", {layer.in(0), rows}, {{"axis", int64_t{0}}}));
 }
 
+OnnxRange RowsOfBottom0(const LayerParameter&, int bottom, const Shape& bottom_0) {
+  return bottom == 1 ? OnnxRange{bottom_0[0]} : OnnxRange();
+}
+
 DOPPIO_REGISTER(OnnxMappings, "Eltwise", {"Add, Sub, Sum, Mul, Max", &AddEltwise});
 DOPPIO_REGISTER(OnnxMappings, "Axpy", {"Reshape, Mul, Add", &AddAxpy});
-DOPPIO_REGISTER(OnnxMappings, "Concat", {"Concat", &AddConcat});
-DOPPIO_REGISTER(OnnxMappings, "Slice", {"Split", &AddSlice});
-DOPPIO_REGISTER(OnnxMappings, "BatchReindex", {"Cast, Gather", &AddBatchReindex});
+DOPPIO_REGISTER(OnnxMappings, "Concat", {"Concat", &AddConcat, OnnxRole::kMoves});
+DOPPIO_REGISTER(OnnxMappings, "Slice", {"Split", &AddSlice, OnnxRole::kMoves});
+DOPPIO_REGISTER(OnnxMappings, "BatchReindex",
+                {"Cast, Gather", &AddBatchReindex, OnnxRole::kComputes, &RowsOfBottom0});
 
 }  // namespace
 }  // namespace doppio

@@ -73,13 +73,13 @@ void AddTile(const OnnxLayer& layer) {
   layer.SetTop(layer.Add("Tile", {layer.in(), layer.Integers(repeats)}));
 }
 
-DOPPIO_REGISTER(OnnxMappings, "Reshape", {"Reshape", &AddReshape});
-DOPPIO_REGISTER(OnnxMappings, "Flatten", {"Reshape", &AddReshape});
-DOPPIO_REGISTER(OnnxMappings, "Permute", {"Transpose", &AddPermute});
+DOPPIO_REGISTER(OnnxMappings, "Reshape", {"Reshape", &AddReshape, OnnxRole::kMoves});
+DOPPIO_REGISTER(OnnxMappings, "Flatten", {"Reshape", &AddReshape, OnnxRole::kMoves});
+DOPPIO_REGISTER(OnnxMappings, "Permute", {"Transpose", &AddPermute, OnnxRole::kMoves});
 DOPPIO_REGISTER(OnnxMappings, "Crop", {"Slice", &AddCrop});
 DOPPIO_REGISTER(OnnxMappings, "Reorg", {"Reshape, Transpose", &AddReorg});
 DOPPIO_REGISTER(OnnxMappings, "ShuffleChannel", {"Reshape, Transpose", &AddShuffleChannel});
-DOPPIO_REGISTER(OnnxMappings, "Tile", {"Tile", &AddTile});
+DOPPIO_REGISTER(OnnxMappings, "Tile", {"Tile", &AddTile, OnnxRole::kMoves});
 
 }  // namespace
 }  // namespace doppio

@@ -24,7 +24,7 @@ NetSpec RunnableNet(const Graph& graph) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     LayerSpec layer = graph.layer(static_cast<int>(i));
     const auto& bottoms = layer.param.bottom();
-    if (FindOnnxMapping(layer.type())->role != OnnxRole::kComputes ||
+    if (FindOnnxMapping(layer.type())->add == nullptr ||
         !std::all_of(bottoms.begin(), bottoms.end(),
                      [&](const std::string& bottom) { return made.count(bottom) > 0; })) {
       continue;
@@ -56,51 +56,39 @@ NetSpec RunnableNet(const Graph& graph) {
   return net;
 }
 
-// The valid values of an input.
-struct Meaning {
-  // If > 0: integers in [0, below).
-  int64_t below = 0;
-  // If > 0: rows of (image, left, top, right, bottom) within an image of this size.
-  double width = 0, height = 0;
-};
-
-Meaning MeaningOf(const Graph& graph, int edge) {
-  static const std::set<std::string> movers = {"Concat",  "Dropout", "Flatten", "Permute",
-                                               "Reshape", "Slice",   "Split",   "Tile"};
+// Returns the values for which the layers that read an edge, also through others, are defined.
+OnnxRange RangeOf(const Graph& graph, int edge) {
   for (const Use& use : graph.edges[static_cast<size_t>(edge)].uses) {
     const LayerParameter& layer = graph.layer(use.node).param;
     const Node& node = graph.nodes[static_cast<size_t>(use.node)];
-    const Shape& first = graph.edges[static_cast<size_t>(node.bottoms[0])].shape;
-    if (layer.type() == "Embed") return {layer.embed_param().input_dim()};
-    if (layer.type() == "BatchReindex" && use.bottom == 1) return {first[0]};
-    if ((layer.type() == "LSTM" || layer.type() == "RNN") && use.bottom == 1) return {2};  // cont
-    if (layer.type() == "ROIPooling" && use.bottom == 1) {
-      const double scale = layer.roi_pooling_param().spatial_scale();
-      return {first[0], static_cast<double>(first[3]) / scale,
-              static_cast<double>(first[2]) / scale};
+    const OnnxMapping* mapping = FindOnnxMapping(layer.type());
+    if (mapping->range != nullptr) {
+      const Shape& first = graph.edges[static_cast<size_t>(node.bottoms[0])].shape;
+      const OnnxRange range = mapping->range(layer, use.bottom, first);
+      if (range.below > 0) return range;
     }
-    if (movers.count(layer.type()) == 0) continue;
+    if (mapping->role != OnnxRole::kMoves) continue;
     for (const int top : node.tops) {
-      const Meaning meaning = MeaningOf(graph, top);
-      if (meaning.below > 0) return meaning;
+      const OnnxRange range = RangeOf(graph, top);
+      if (range.below > 0) return range;
     }
   }
   return {};
 }
 
 std::vector<float> RandomValues(const Shape& shape, const std::string& name,
-                                const Meaning& meaning) {
+                                const OnnxRange& range) {
   const Random random(1, Stream("verify", name));
   std::vector<float> values(static_cast<size_t>(shape.count()));
   for (size_t i = 0; i < values.size(); ++i) {
     const double unit = random.Uniform(0, i);
     double value = 2 * unit - 1;
-    if (meaning.below > 0) value = std::floor(unit * static_cast<double>(meaning.below));
+    if (range.below > 0) value = std::floor(unit * static_cast<double>(range.below));
     const size_t column = i % 5;
-    if (meaning.width > 0 && column > 0) {
+    if (range.width > 0 && column > 0) {
       // Left and top are in the first half, right and bottom in the second, so that no region is
       // empty.
-      const double extent = column % 2 == 1 ? meaning.width : meaning.height;
+      const double extent = column % 2 == 1 ? range.width : range.height;
       value = std::floor((unit + (column > 2 ? 1 : 0)) * (extent - 1) / 2);
     }
     values[i] = static_cast<float>(value);
@@ -120,7 +108,7 @@ NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxConten
     const Edge& edge = graph.edges[static_cast<size_t>(content.inputs[i])];
     const std::string given = kGiven + edge.name;
     std::vector<float> values =
-        RandomValues(edge.shape, edge.name, MeaningOf(net.graph(), net.graph().FindEdge(given)));
+        RandomValues(edge.shape, edge.name, RangeOf(net.graph(), net.graph().FindEdge(given)));
     WriteTensor(values, net.Blob(given), plan.device);
     run.inputs.push_back(
         {content.graph.input(static_cast<int>(i)).name(), edge.shape, nullptr, std::move(values)});

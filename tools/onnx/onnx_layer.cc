@@ -135,7 +135,7 @@ OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights,
       continue;
     }
     silences[i] = mapping->role == OnnxRole::kSilence;
-    computes[i] = mapping->role == OnnxRole::kComputes && ReadsOnlyWhatIsThere(out, graph.nodes[i]);
+    computes[i] = mapping->add != nullptr && ReadsOnlyWhatIsThere(out, graph.nodes[i]);
     if (computes[i]) {
       const bool added =
           mistakes.Try([&] { mapping->add(OnnxLayer(&out, static_cast<int>(i), options)); });

@@ -104,15 +104,28 @@ class OnnxLayer {
 
 enum class OnnxRole {
   kComputes,
+  kMoves,    // likewise, and the values of its tops are values of its bottoms
   kEnds,     // left out: a loss or a score; its bottoms become outputs of the model
   kSilence,  // left out: its bottoms are not outputs either
 };
 
+// The valid values of a bottom.
+struct OnnxRange {
+  // If > 0: integers in [0, below).
+  int64_t below = 0;
+  // If > 0: rows of (image, left, top, right, bottom) within an image of this size.
+  double width = 0, height = 0;
+};
+
 struct OnnxMapping {
   std::string words;  // the ONNX operators it becomes, for docs/export.md
-  // Adds the layer to the graph; set for kComputes. Throws UserError if ONNX has no equivalent.
+  // Adds the layer to the graph; null if it is left out. Throws UserError if ONNX has no
+  // equivalent.
   void (*add)(const OnnxLayer& layer) = nullptr;
   OnnxRole role = OnnxRole::kComputes;
+  // Returns the range of bottom number `bottom`; `bottom_0` is the shape of the first one. Null if
+  // all values are valid.
+  OnnxRange (*range)(const LayerParameter& layer, int bottom, const Shape& bottom_0) = nullptr;
 };
 using OnnxMappings = Registry<OnnxMapping>;
 

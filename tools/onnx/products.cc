@@ -70,9 +70,14 @@ bool RegisterConvolutions() {
 }
 [[maybe_unused]] const bool convolutions_registered = RegisterConvolutions();
 
+OnnxRange RowsOfEmbed(const LayerParameter& layer, int, const Shape&) {
+  return {layer.embed_param().input_dim()};
+}
+
 DOPPIO_REGISTER(OnnxMappings, "InnerProduct",
                 {"Flatten, Gemm; with another axis than 1 Reshape, MatMul, Add", &AddInnerProduct});
-DOPPIO_REGISTER(OnnxMappings, "Embed", {"Cast, Gather, Add", &AddEmbed});
+DOPPIO_REGISTER(OnnxMappings, "Embed",
+                {"Cast, Gather, Add", &AddEmbed, OnnxRole::kComputes, &RowsOfEmbed});
 
 }  // namespace
 }  // namespace doppio

@@ -82,12 +82,17 @@ void AddRecurrent(const OnnxLayer& layer) {
     layer.SetTop(layer.Reshape(out[static_cast<size_t>(i)], state, layer.top(1 + i)), 1 + i);
 }
 
+// Bottom 1 says whether a sequence continues.
+OnnxRange Continues(const LayerParameter&, int bottom, const Shape&) {
+  return {bottom == 1 ? 2 : 0};
+}
+
 DOPPIO_REGISTER(OnnxMappings, "LSTM",
                 {"MatMul, Add, Unsqueeze and a Scan of Mul, Gemm, Split, Sigmoid, Tanh, Add",
-                 &AddRecurrent});
+                 &AddRecurrent, OnnxRole::kComputes, &Continues});
 DOPPIO_REGISTER(OnnxMappings, "RNN",
                 {"MatMul, Add, Unsqueeze and a Scan of Mul, Gemm, Tanh; then MatMul, Add, Tanh",
-                 &AddRecurrent});
+                 &AddRecurrent, OnnxRole::kComputes, &Continues});
 
 }  // namespace
 }  // namespace doppio
