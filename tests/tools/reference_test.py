@@ -49,8 +49,8 @@ class ReferenceTest(tool_case.ToolCase):
         self.assertEqual(set(), set(re.findall(r"\]\(#([^)]*)\)", page)) - headings)
 
     def test_layers_have_the_messages_that_the_manual_says(self):
-        """A message whose name differs from its layer's needs an entry in
-        tools/cli/field_table.cc."""
+        """A message whose name differs from its layer's is named by Reads() in
+        the layer's registration."""
         page = self.page()
         with open(os.path.join(ROOT, "docs/prototxt.md"), encoding="utf-8") as f:
             manual = f.read()
