@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/net/graph/layer.h"
+#include "proto/net.pb.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
@@ -61,6 +62,30 @@ TEST(LayerRegistry, NamesTheReferenceOnlyForTheCpu) {
     }
     for (const KernelType* kernel : KernelTypes::Get().For(type, DeviceKind::kCuda)) {
       EXPECT_NE(kernel->engine, "reference") << type;
+    }
+  }
+}
+
+TEST(LayerRegistry, NamesFieldsOfTheSchema) {
+  const auto& layer = *LayerParameter::descriptor();
+  for (const std::string& name : ProductTypes()) {
+    const LayerType& type = *LayerTypes::Get().Find(name);
+    for (const std::string& field : type.further_fields)
+      EXPECT_NE(layer.FindFieldByName(field), nullptr) << name << ", " << field;
+    for (const std::string& path : type.batch_fields) {
+      const size_t dot = path.find('.');
+      const auto* param = layer.FindFieldByName(path.substr(0, dot));
+      ASSERT_NE(param, nullptr) << name << ", " << path;
+      const auto* field = param->message_type()->FindFieldByName(path.substr(dot + 1));
+      ASSERT_NE(field, nullptr) << name << ", " << path;
+      EXPECT_TRUE(field->message_type() == BlobShape::descriptor() ||
+                  field->type() == google::protobuf::FieldDescriptor::TYPE_UINT32)
+          << name << ", " << path;
+    }
+    if (!type.relu_field.empty()) {
+      EXPECT_NE(layer.FindFieldByName(type.relu_field)->message_type()->FindFieldByName("relu"),
+                nullptr)
+          << name;
     }
   }
 }

@@ -65,6 +65,13 @@ class NetSpecTest(case.Case):
         layer = n.to_proto().layer[1]
         self.assertEqual((4, 0.0), (layer.inner_product_param.num_output, layer.param[0].lr_mult))
 
+    def test_finds_the_fields_of_types_with_another_message(self):
+        n = NetSpec()
+        n.lstm = L.LSTM(L.Input(), L.Input(), num_output=5)
+        n.loss = L.SoftmaxWithLoss(n.lstm, L.Input(), axis=2)
+        layers = {layer.type: layer for layer in n.to_proto().layer}
+        self.assertEqual((5, 2), (layers["LSTM"].recurrent_param.num_output, layers["SoftmaxWithLoss"].softmax_param.axis))
+
     def test_messages_and_enums(self):
         layer = doppio.proto.caffe_pb2.LayerParameter()
         for name, value in (("bottom", ["a", "b"]), ("convolution_param", dict(kernel_size=3)), ("param", [dict(lr_mult=2)])):
@@ -80,7 +87,8 @@ class NetSpecTest(case.Case):
         # Pixel x of the image is at x / 2 + 1 of conv, and at 2 (x / 2 + 1) + 1 of up.
         n.conv = L.Convolution(n.data, num_output=1, kernel_size=3, stride=2, pad=3)
         n.relu = L.ReLU(n.conv, in_place=True)
-        n.up = L.Deconvolution(n.relu, convolution_param=dict(num_output=1, kernel_size=3, stride=2))
+        n.swish = L.Swish(n.relu, in_place=True)
+        n.up = L.Deconvolution(n.swish, convolution_param=dict(num_output=1, kernel_size=3, stride=2))
         self.assertEqual((1, 1, -3), coord_map.coord_map_from_to(n.up, n.data))
         n.crop = coord_map.crop(n.up, n.data)
         net = doppio.Net(self.write("net.prototxt", str(n.to_proto())), doppio.TEST)
