@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "data/augment/mean_file.h"
+#include "data/augment/transforms.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -31,37 +32,11 @@ MeanImage MeanAt(const SourceLoc& at, const std::string& path) {
 }  // namespace
 
 void RefuseUnknownTransforms(const TransformationParameter& parameter) {
-  struct Elsewhere {
-    const char* field;
-    const char* layers;
-  };
-  const char* const plain = "Data and ImageData";
-  const char* const boxes_too = "Data, ImageData and AnnotatedData";
-  const Elsewhere fields[] = {{"resize_param", boxes_too},
-                              {"noise_param", boxes_too},
-                              {"distort_param", boxes_too},
-                              {"expand_param", boxes_too},
-                              {"rotation_param", plain},
-                              {"cutout_param", plain},
-                              {"shift_param", plain},
-                              {"random_resize_param", plain},
-                              {"random_aspect_ratio_param", plain},
-                              {"img_rand_resize_lower", plain},
-                              {"img_rand_resize_upper", plain},
-                              {"rand_resize_ratio_lower", plain},
-                              {"rand_resize_ratio_upper", plain},
-                              {"vertical_stretch_lower", plain},
-                              {"vertical_stretch_upper", plain},
-                              {"horizontal_stretch_lower", plain},
-                              {"horizontal_stretch_upper", plain}};
-  const google::protobuf::Descriptor* type = TransformationParameter::descriptor();
-  for (const Elsewhere& elsewhere : fields) {
-    const google::protobuf::FieldDescriptor* field = type->FindFieldByName(elsewhere.field);
-    DOPPIO_CHECK(field != nullptr, elsewhere.field);
-    if (parameter.GetReflection()->HasField(parameter, field)) {
-      throw UserError({}, std::string("transform_param: ") + elsewhere.field + " is for layers " +
-                              elsewhere.layers + ", not for this one; remove it");
-    }
+  for (const Transform* transform : AskedTransforms(parameter)) {
+    const bool boxes = transform->boxes != Transform::Boxes::kNever;
+    throw UserError({}, "transform_param: " + transform->AskedBy(parameter) + " is for layers " +
+                            (boxes ? "Data, ImageData and AnnotatedData" : "Data and ImageData") +
+                            ", not for this one; remove it");
   }
   if (parameter.flow() && parameter.mirror()) {
     throw UserError({},

@@ -127,11 +127,12 @@ void ResizeAsNvidia(const TransformationParameter& t, bool training, Draws* draw
 
 }  // namespace
 
-bool HasRandomSize(const TransformationParameter& t) {
-  return t.has_random_resize_param() || HasShortSide(t) || HasRatio(t) || HasStretch(t);
-}
-
 void CheckRandomSize(const TransformationParameter& t) {
+  if (t.has_random_aspect_ratio_param()) {
+    throw UserError({},
+                    "transform_param: set only one of random_aspect_ratio_param and fields of "
+                    "random sizes (random_resize_param, img_rand_resize_lower, ...)");
+  }
   if (t.has_random_resize_param()) {
     if (HasShortSide(t) || HasRatio(t) || HasStretch(t)) {
       throw UserError({},

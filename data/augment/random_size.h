@@ -11,9 +11,8 @@ namespace doppio {
 
 class TransformationParameter;
 
-// Returns true if `transform` has one of these fields.
-bool HasRandomSize(const TransformationParameter& transform);
-// Throws UserError for invalid sizes and factors, and if fields of both forks are set.
+// Throws UserError for invalid sizes and factors, if fields of both forks are set, and if
+// random_aspect_ratio_param is set too.
 void CheckRandomSize(const TransformationParameter& transform);
 
 // Resizes the image to a random size in training. Otherwise, resizes the short side to the middle

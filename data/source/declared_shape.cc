@@ -1,30 +1,27 @@
 #include "data/source/declared_shape.h"
 
-#include "data/augment/random_size.h"
-#include "data/augment/resize_image.h"
+#include "data/augment/transforms.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
+namespace {
+
+void Declare(const TransformationParameter& transform, ImageShape* image) {
+  for (const Transform* asked : AskedTransforms(transform)) {
+    if (asked->declare != nullptr) asked->declare(transform, image);
+  }
+}
+
+}  // namespace
 
 bool SizesVary(const TransformationParameter& transform) {
-  if (transform.has_resize_param()) return !GivesOneSize(transform.resize_param());
-  return HasRandomSize(transform);
+  ImageShape image = {1, 1, 1};
+  Declare(transform, &image);
+  return image.height == 0;
 }
 
 ImageShape DeclaredShape(const TransformationParameter& transform, ImageShape image) {
-  const auto set = [&image](const ResizeParameter& resize) {
-    image.height = static_cast<int>(resize.height());
-    image.width = static_cast<int>(resize.width());
-  };
-  const auto forget = [&image] { image.height = image.width = 0; };
-  if (transform.has_random_aspect_ratio_param()) {
-    set(transform.random_aspect_ratio_param().resize_param());
-  }
-  if (HasRandomSize(transform) || transform.has_expand_param()) forget();
-  if (transform.has_resize_param()) {
-    forget();
-    if (GivesOneSize(transform.resize_param())) set(transform.resize_param());
-  }
+  Declare(transform, &image);
   if (transform.crop_size() > 0) {
     image.height = image.width = static_cast<int>(transform.crop_size());
   }

@@ -1,132 +1,67 @@
 #include "data/source/digits_strokes.h"
 
+#include <array>
+#include <sstream>
+
 namespace doppio {
+namespace {
+
+struct GlyphRow {
+  int digit;
+  // The points "x,y" of each stroke, in hundredths of the box. A bar separates strokes.
+  const char* strokes;
+};
+
+// A comment says how a glyph differs from the one above it.
+constexpr GlyphRow kGlyphs[] = {
+    {0, "55,4 24,22 20,65 48,96 78,70 78,28 55,4"},
+    {0, "62,2 30,16 18,55 38,94 74,80 82,36 50,10 34,14"},  // open at the top, ends crossing
+    {1, "55,3 50,50 46,97"},
+    {1, "30,26 42,17 56,3 | 56,3 54,97"},          // with a flag
+    {1, "32,22 54,3 | 54,3 53,96 | 30,96 76,95"},  // with a flag and a foot
+    {2, "20,24 45,4 76,22 60,56 18,94 | 18,94 50,90 84,93"},
+    {2, "22,22 50,4 74,26 54,66 24,92 16,80 34,76 58,90 86,90"},  // with a loop at the foot
+    {3, "22,14 52,4 74,22 42,47 | 42,47 74,58 72,86 44,97 18,84"},
+    {3, "22,6 74,6 | 74,6 44,40 | 44,40 74,52 76,82 46,97 18,86"},  // flat at the top
+    {4, "30,6 24,30 20,56 | 20,56 82,52 | 68,4 64,50 62,97"},
+    {4, "60,4 14,66 | 14,66 84,64 | 60,4 60,97"},           // closed at the top
+    {4, "28,5 22,42 42,56 70,44 76,6 | 76,6 70,55 66,97"},  // in one go, rounded
+    {5, "76,6 30,7 | 30,7 26,44 | 26,44 58,40 78,66 56,94 18,88"},
+    {5, "78,5 42,8 30,30 56,48 72,74 46,96 20,86"},  // in one go, rounded
+    {6, "68,3 34,30 22,68 46,96 74,76 58,54 26,68"},
+    {6, "50,3 30,40 24,76 48,97 70,82 50,66 27,82"},  // straight, with a small bowl
+    {7, "18,9 80,6 | 80,6 58,44 42,97"},
+    {7, "18,9 80,6 | 80,6 60,44 44,97 | 34,52 74,48"},       // with a bar
+    {7, "20,24 22,8 | 22,8 50,12 80,7 | 80,7 60,40 54,97"},  // with a serif and a bent stem
+    {8, "70,14 42,6 30,26 56,50 72,76 46,96 26,76 50,50 74,26 70,14"},
+    {8, "50,46 28,26 50,4 72,26 50,46 | 50,46 22,72 50,96 78,72 50,46"},  // two rings
+    {9, "74,20 48,4 24,28 44,50 72,32 74,20 | 74,20 70,60 62,97"},
+    {9, "74,24 50,4 26,26 46,48 74,24 | 74,24 74,66 52,96 24,88"},  // with a curved tail
+};
+
+Glyph GlyphFrom(const char* strokes) {
+  std::istringstream words(strokes);
+  Glyph glyph(1);
+  for (std::string word; words >> word;) {
+    if (word == "|") {
+      glyph.emplace_back();
+      continue;
+    }
+    const float x = std::stof(word), y = std::stof(word.substr(word.find(',') + 1));
+    glyph.back().push_back({x / 100, y / 100});
+  }
+  return glyph;
+}
+
+}  // namespace
 
 const std::vector<Glyph>& GlyphsOf(int digit) {
-  // Each comment says how the glyph below it differs from the one above.
-  static const std::vector<Glyph> kGlyphs[10] = {
-      {
-          {{{.55f, .04f},
-            {.24f, .22f},
-            {.2f, .65f},
-            {.48f, .96f},
-            {.78f, .7f},
-            {.78f, .28f},
-            {.55f, .04f}}},
-          // open at the top, ends crossing
-          {{{.62f, .02f},
-            {.3f, .16f},
-            {.18f, .55f},
-            {.38f, .94f},
-            {.74f, .8f},
-            {.82f, .36f},
-            {.5f, .1f},
-            {.34f, .14f}}},
-      },
-      {
-          {{{.55f, .03f}, {.5f, .5f}, {.46f, .97f}}},
-          // with a flag
-          {{{.3f, .26f}, {.42f, .17f}, {.56f, .03f}}, {{.56f, .03f}, {.54f, .97f}}},
-          // with a flag and a foot
-          {{{.32f, .22f}, {.54f, .03f}}, {{.54f, .03f}, {.53f, .96f}}, {{.3f, .96f}, {.76f, .95f}}},
-      },
-      {
-          {{{.2f, .24f}, {.45f, .04f}, {.76f, .22f}, {.6f, .56f}, {.18f, .94f}},
-           {{.18f, .94f}, {.5f, .9f}, {.84f, .93f}}},
-          // with a loop at the foot
-          {{{.22f, .22f},
-            {.5f, .04f},
-            {.74f, .26f},
-            {.54f, .66f},
-            {.24f, .92f},
-            {.16f, .8f},
-            {.34f, .76f},
-            {.58f, .9f},
-            {.86f, .9f}}},
-      },
-      {
-          {{{.22f, .14f}, {.52f, .04f}, {.74f, .22f}, {.42f, .47f}},
-           {{.42f, .47f}, {.74f, .58f}, {.72f, .86f}, {.44f, .97f}, {.18f, .84f}}},
-          // flat at the top
-          {{{.22f, .06f}, {.74f, .06f}},
-           {{.74f, .06f}, {.44f, .4f}},
-           {{.44f, .4f}, {.74f, .52f}, {.76f, .82f}, {.46f, .97f}, {.18f, .86f}}},
-      },
-      {
-          {{{.3f, .06f}, {.24f, .3f}, {.2f, .56f}},
-           {{.2f, .56f}, {.82f, .52f}},
-           {{.68f, .04f}, {.64f, .5f}, {.62f, .97f}}},
-          // closed at the top
-          {{{.6f, .04f}, {.14f, .66f}}, {{.14f, .66f}, {.84f, .64f}}, {{.6f, .04f}, {.6f, .97f}}},
-          // in one go, rounded
-          {{{.28f, .05f}, {.22f, .42f}, {.42f, .56f}, {.7f, .44f}, {.76f, .06f}},
-           {{.76f, .06f}, {.7f, .55f}, {.66f, .97f}}},
-      },
-      {
-          {{{.76f, .06f}, {.3f, .07f}},
-           {{.3f, .07f}, {.26f, .44f}},
-           {{.26f, .44f}, {.58f, .4f}, {.78f, .66f}, {.56f, .94f}, {.18f, .88f}}},
-          // in one go, rounded
-          {{{.78f, .05f},
-            {.42f, .08f},
-            {.3f, .3f},
-            {.56f, .48f},
-            {.72f, .74f},
-            {.46f, .96f},
-            {.2f, .86f}}},
-      },
-      {
-          {{{.68f, .03f},
-            {.34f, .3f},
-            {.22f, .68f},
-            {.46f, .96f},
-            {.74f, .76f},
-            {.58f, .54f},
-            {.26f, .68f}}},
-          // straight, with a small bowl
-          {{{.5f, .03f},
-            {.3f, .4f},
-            {.24f, .76f},
-            {.48f, .97f},
-            {.7f, .82f},
-            {.5f, .66f},
-            {.27f, .82f}}},
-      },
-      {
-          {{{.18f, .09f}, {.8f, .06f}}, {{.8f, .06f}, {.58f, .44f}, {.42f, .97f}}},
-          // with a bar
-          {{{.18f, .09f}, {.8f, .06f}},
-           {{.8f, .06f}, {.6f, .44f}, {.44f, .97f}},
-           {{.34f, .52f}, {.74f, .48f}}},
-          // with a serif and a bent stem
-          {{{.2f, .24f}, {.22f, .08f}},
-           {{.22f, .08f}, {.5f, .12f}, {.8f, .07f}},
-           {{.8f, .07f}, {.6f, .4f}, {.54f, .97f}}},
-      },
-      {
-          {{{.7f, .14f},
-            {.42f, .06f},
-            {.3f, .26f},
-            {.56f, .5f},
-            {.72f, .76f},
-            {.46f, .96f},
-            {.26f, .76f},
-            {.5f, .5f},
-            {.74f, .26f},
-            {.7f, .14f}}},
-          // two rings
-          {{{.5f, .46f}, {.28f, .26f}, {.5f, .04f}, {.72f, .26f}, {.5f, .46f}},
-           {{.5f, .46f}, {.22f, .72f}, {.5f, .96f}, {.78f, .72f}, {.5f, .46f}}},
-      },
-      {
-          {{{.74f, .2f}, {.48f, .04f}, {.24f, .28f}, {.44f, .5f}, {.72f, .32f}, {.74f, .2f}},
-           {{.74f, .2f}, {.7f, .6f}, {.62f, .97f}}},
-          // with a curved tail
-          {{{.74f, .24f}, {.5f, .04f}, {.26f, .26f}, {.46f, .48f}, {.74f, .24f}},
-           {{.74f, .24f}, {.74f, .66f}, {.52f, .96f}, {.24f, .88f}}},
-      },
-  };
-  return kGlyphs[digit];
+  static const auto* glyphs = [] {
+    auto* all = new std::array<std::vector<Glyph>, 10>;
+    for (const GlyphRow& row : kGlyphs) (*all)[row.digit].push_back(GlyphFrom(row.strokes));
+    return all;
+  }();
+  return (*glyphs)[digit];
 }
 
 }  // namespace doppio

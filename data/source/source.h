@@ -84,8 +84,8 @@ std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
 std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
                                     const TransformationParameter& transform, const Random& random);
 // Wraps `records`, a database of AnnotatedDatum, to change its images as layer AnnotatedData does:
-// by batch_sampler, and by distort_param, expand_param, resize_param and noise_param of
-// `transform`. Throws UserError.
+// by batch_sampler, and by those transforms (data/augment/transforms.h) that can change boxes.
+// Throws UserError.
 std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
                                       const AnnotatedDataParameter& parameter,
                                       const TransformationParameter& transform,
@@ -96,10 +96,8 @@ void CheckAnnotated(const AnnotatedDataParameter& parameter,
 // Returns `transform` without the fields that OpenAnnotated applies: what the pipeline still
 // applies.
 TransformationParameter BehindAnnotated(TransformationParameter transform);
-// Wraps `records` to change their images as `transform` asks: random_aspect_ratio_param, random
-// sizes (data/augment/random_size.h), rotation_param, shift_param, distort_param, expand_param,
-// resize_param, noise_param, cutout_param. In phase TEST, images only get a size of the same kind,
-// and noise. Returns `records` itself if there is nothing to change. Throws UserError.
+// Wraps `records` to change their images by the transforms (data/augment/transforms.h) that
+// `transform` asks for in this phase. Returns `records` itself if there are none. Throws UserError.
 std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
                                       const TransformationParameter& transform, Phase phase,
                                       const Random& random);

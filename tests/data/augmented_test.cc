@@ -8,6 +8,7 @@
 
 #include "data/decode/mat_image.h"
 #include "data/augment/random_changes.h"
+#include "data/augment/transforms.h"
 #include "data/source/source.h"
 #include "proto/data.pb.h"
 #include "tests/data/tiny_data.h"
@@ -182,6 +183,24 @@ std::vector<uint8_t> Sample(const Source& source, uint64_t sample, ImageShape* s
   EXPECT_EQ(record.labels, std::vector<float>{3});
   if (shape != nullptr) *shape = record.pixels.shape;
   return {record.pixels.bytes, record.pixels.bytes + record.pixels.shape.count()};
+}
+
+TEST(Transforms, HaveFieldsAndRandomNumbersOfTheirOwn) {
+  std::set<std::string> fields;
+  std::set<uint64_t> streams;
+  for (const Transform& transform : Transforms()) {
+    ASSERT_FALSE(transform.fields.empty());
+    for (const auto* names : {&transform.fields, &transform.options}) {
+      for (const std::string& name : *names) {
+        EXPECT_NE(TransformationParameter::descriptor()->FindFieldByName(name), nullptr) << name;
+        EXPECT_TRUE(fields.insert(name).second) << name;
+        EXPECT_TRUE(HasTransformField(name)) << name;
+      }
+    }
+    EXPECT_LT(transform.stream, Transform::kStreams);
+    EXPECT_TRUE(streams.insert(transform.stream).second) << transform.fields[0];
+  }
+  EXPECT_FALSE(HasTransformField("use_gpu_transform"));
 }
 
 TEST(Augmented, IsTheSourceItselfWhereNothingIsAsked) {

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "data/augment/transforms.h"
 
 namespace doppio {
 namespace {
@@ -105,31 +106,10 @@ bool HasEffect(const FieldDescriptor& field) {
       "SolverParameter.warmup_start_lr",
       "SolverParameter.weight_decay_policy",
       "SolverParameter.weight_decay_power",
-      "TransformationParameter.allow_upscale",
-      "TransformationParameter.bgr2rgb",
-      "TransformationParameter.crop_h",
-      "TransformationParameter.crop_w",
-      "TransformationParameter.distort_param",
-      "TransformationParameter.emit_constraint",
-      "TransformationParameter.expand_param",
-      "TransformationParameter.flow",
-      "TransformationParameter.horizontal_stretch_lower",
-      "TransformationParameter.horizontal_stretch_upper",
-      "TransformationParameter.img_rand_resize_lower",
-      "TransformationParameter.img_rand_resize_upper",
-      "TransformationParameter.interpolation_algo_down",
-      "TransformationParameter.interpolation_algo_up",
-      "TransformationParameter.noise_param",
-      "TransformationParameter.pad",
-      "TransformationParameter.rand_resize_ratio_lower",
-      "TransformationParameter.rand_resize_ratio_upper",
-      "TransformationParameter.random_aspect_ratio_param",
-      "TransformationParameter.random_resize_param",
-      "TransformationParameter.resize_param",
-      "TransformationParameter.vertical_stretch_lower",
-      "TransformationParameter.vertical_stretch_upper",
   };
-  return names->count(field.containing_type()->name() + "." + field.name()) > 0;
+  const std::string& message = field.containing_type()->name();
+  if (message == "TransformationParameter") return HasTransformField(field.name());
+  return names->count(message + "." + field.name()) > 0;
 }
 
 // Fields without effect inside messages that have one: Doppio returns detection results as blobs

@@ -1,0 +1,156 @@
+// Sources that apply the transforms of transform_param (data/augment/transforms.h) to the records
+// of another source. The random numbers are a function of the sample's number in the run. Crop,
+// mirror, mean and scale are left to the pipeline.
+#include <algorithm>
+#include <opencv2/core.hpp>
+#include <utility>
+
+#include "core/base/error.h"
+#include "data/augment/box_sampler.h"
+#include "data/augment/transforms.h"
+#include "data/decode/mat_image.h"
+#include "data/source/source.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+using Boxes = Transform::Boxes;
+
+class ChangedSource : public Source {
+ public:
+  ChangedSource(std::unique_ptr<Source> records, const TransformationParameter& transform,
+                const Random& random)
+      : records_(std::move(records)),
+        parameter_(transform),
+        transforms_(AskedTransforms(transform)),
+        random_(random) {}
+
+  int64_t size() const override { return records_->size(); }
+  bool decodes() const override { return true; }
+  std::string Name(int64_t index) const override { return records_->Name(index); }
+  SourceFacts facts() const override { return FactsOf(*records_); }
+  void Read(int64_t index, Record* record) const override { ReadSample(index, 0, record); }
+
+ protected:
+  const std::unique_ptr<Source> records_;
+  const TransformationParameter parameter_;
+  const std::vector<const Transform*> transforms_;
+  const Random random_;
+};
+
+// For layers Data and ImageData.
+class AugmentedSource : public ChangedSource {
+ public:
+  AugmentedSource(std::unique_ptr<Source> records, const TransformationParameter& transform,
+                  Phase phase, const Random& random)
+      : ChangedSource(std::move(records), transform, random), training_(phase == TRAIN) {}
+
+  void ReadSample(int64_t index, uint64_t sample, Record* record) const override {
+    records_->ReadSample(index, sample, record);
+    Image image = ImageOfRecord(*record, parameter_);
+    for (const Transform* transform : transforms_) {
+      if (!training_ && !transform->in_test) continue;
+      Draws draws(random_, sample * Transform::kStreams + transform->stream);
+      transform->apply({parameter_, training_, &draws, &image});
+    }
+    GiveImage(image, record);
+  }
+
+ private:
+  const bool training_;
+};
+
+// For SSD's images with boxes (layer AnnotatedData): cuts a random window as well.
+class AnnotatedSource : public ChangedSource {
+ public:
+  AnnotatedSource(std::unique_ptr<Source> records, const AnnotatedDataParameter& parameter,
+                  const TransformationParameter& transform, const Random& random)
+      : ChangedSource(std::move(records), transform, random),
+        samplers_(parameter.batch_sampler()) {}
+
+  void ReadSample(int64_t index, uint64_t sample, Record* record) const override {
+    records_->Read(index, record);
+    if (!record->annotated) {
+      throw FileError("it is a Datum without boxes; layer Data reads such ones");
+    }
+    Draws draws(random_, sample);
+    Image image = ImageOfRecord(*record, parameter_);
+    const auto apply = [&](Boxes when) {
+      for (const Transform* transform : transforms_) {
+        if (transform->boxes != when) continue;
+        transform->apply({parameter_, true, &draws, &image, &record->objects});
+      }
+    };
+    apply(Boxes::kBeforeWindow);
+    CutWindow(&draws, &image, &record->objects);
+    apply(Boxes::kAfterWindow);
+    GiveImage(image, record);
+  }
+
+ private:
+  void CutWindow(Draws* draws, Image* image, std::vector<ObjectBox>* objects) const {
+    const std::vector<Box> windows = SampleWindows(samplers_, *objects, draws);
+    if (windows.empty()) return;
+    const Box window = Clipped(windows[draws->Below(static_cast<int>(windows.size()))]);
+    const auto height = static_cast<float>(image->shape.height);
+    const auto width = static_cast<float>(image->shape.width);
+    const cv::Rect part(
+        static_cast<int>(window.xmin * width), static_cast<int>(window.ymin * height),
+        static_cast<int>(window.width() * width), static_cast<int>(window.height() * height));
+    if (part.width < 1 || part.height < 1) return;  // the image has only a few pixels
+    *image = ImageOf(MatOf(image)(part));
+    const bool constrained = parameter_.has_emit_constraint();
+    *objects = ObjectsIn(window, *objects, constrained ? &parameter_.emit_constraint() : nullptr);
+  }
+
+  const BatchSamplers samplers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
+                                      const TransformationParameter& transform, Phase phase,
+                                      const Random& random) {
+  CheckAugmented(transform);
+  const std::vector<const Transform*> asked = AskedTransforms(transform);
+  const bool changes = std::any_of(asked.begin(), asked.end(), [phase](const Transform* t) {
+    return phase == TRAIN || t->in_test;
+  });
+  if (!changes) return records;
+  return std::make_unique<AugmentedSource>(std::move(records), transform, phase, random);
+}
+
+void CheckAugmented(const TransformationParameter& transform) {
+  for (const Transform* asked : AskedTransforms(transform)) asked->check(transform);
+}
+
+TransformationParameter BehindAugmented(TransformationParameter transform) {
+  for (const Transform& applied : Transforms()) applied.Clear(&transform);
+  return transform;
+}
+
+std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
+                                      const AnnotatedDataParameter& parameter,
+                                      const TransformationParameter& transform,
+                                      const Random& random) {
+  CheckAnnotated(parameter, transform);
+  return std::make_unique<AnnotatedSource>(std::move(records), parameter, transform, random);
+}
+
+void CheckAnnotated(const AnnotatedDataParameter& parameter,
+                    const TransformationParameter& transform) {
+  CheckSamplers(parameter.batch_sampler());
+  for (const Transform* asked : AskedTransforms(transform)) {
+    if (asked->boxes != Boxes::kNever) asked->check(transform);
+  }
+}
+
+TransformationParameter BehindAnnotated(TransformationParameter transform) {
+  for (const Transform& applied : Transforms()) {
+    if (applied.boxes != Boxes::kNever) applied.Clear(&transform);
+  }
+  return transform;
+}
+
+}  // namespace doppio

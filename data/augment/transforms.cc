@@ -1,0 +1,232 @@
+#include "data/augment/transforms.h"
+
+#include <algorithm>
+#include <opencv2/imgproc.hpp>
+#include <set>
+
+#include "core/base/error.h"
+#include "data/augment/distort.h"
+#include "data/augment/noise.h"
+#include "data/augment/random_changes.h"
+#include "data/augment/random_size.h"
+#include "data/augment/resize_image.h"
+#include "data/decode/mat_image.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+using Parameter = TransformationParameter;
+
+void CheckProbability(const char* field, float prob) {
+  if (prob >= 0 && prob <= 1) return;
+  throw UserError({},
+                  std::string(field) + ": prob must be from 0 to 1, it is " + std::to_string(prob));
+}
+
+cv::Scalar FillOf(const Changing& c) { return MeanFill(c.parameter, c.image->shape.channels); }
+
+// Returns the size to which crops are resized; 0 x 0 if it is not set.
+cv::Size CropSize(const Parameter& t) {
+  const ResizeParameter& resize = t.random_aspect_ratio_param().resize_param();
+  const auto side = [&t](uint32_t pixels, uint32_t crop) {
+    if (pixels == 0) pixels = crop > 0 ? crop : t.crop_size();
+    return static_cast<int>(pixels);
+  };
+  return {side(resize.width(), t.crop_w()), side(resize.height(), t.crop_h())};
+}
+
+void CheckCrop(const Parameter& t) {
+  const RandomAspectRatioParameter& p = t.random_aspect_ratio_param();
+  const std::string field = "random_aspect_ratio_param: ";
+  if (!(p.min_area_ratio() > 0 && p.min_area_ratio() <= p.max_area_ratio() &&
+        p.max_area_ratio() <= 1)) {
+    throw UserError({}, field +
+                            "min_area_ratio and max_area_ratio must be above 0, at most 1, and "
+                            "in this order");
+  }
+  if (!(p.aspect_ratio_change() >= 0.01f && p.aspect_ratio_change() <= 100)) {
+    throw UserError({}, field + "aspect_ratio_change must be from 0.01 to 100");
+  }
+  constexpr int kMost = 1 << 16;
+  const cv::Size size = CropSize(t);
+  if (size.height < 1 || size.width < 1 || size.height > kMost || size.width > kMost) {
+    throw UserError({}, field +
+                            "resize_param needs height and width, what crops are resized to, or "
+                            "transform_param a crop_size");
+  }
+  if (p.resize_param().resize_mode() != ResizeParameter::WARP) {
+    throw UserError({}, field + "resize_param: only resize_mode: WARP is known here");
+  }
+}
+
+void Crop(const Changing& c) {
+  const RandomAspectRatioParameter& p = c.parameter.random_aspect_ratio_param();
+  const ImageShape& shape = c.image->shape;
+  cv::Rect part(0, 0, shape.width, shape.height);
+  if (c.training) part = DrawCrop(p, shape.height, shape.width, c.draws);
+  cv::Mat resized;
+  cv::resize(MatOf(c.image)(part), resized, CropSize(c.parameter), 0, 0,
+             InterpolationOf(p.resize_param(), c.draws));
+  *c.image = ImageOf(resized);
+}
+
+void DeclareCrop(const Parameter& t, ImageShape* image) {
+  const cv::Size size = CropSize(t);
+  image->height = size.height;
+  image->width = size.width;
+}
+
+void CheckRotation(const Parameter& t) {
+  const RotationParameter& p = t.rotation_param();
+  CheckProbability("rotation_param", p.prob());
+  if (p.max_degrees() >= 0 && p.max_degrees() <= 180) return;
+  throw UserError({}, "rotation_param: max_degrees must be from 0 to 180");
+}
+
+void Turn(const Changing& c) {
+  const RotationParameter& p = c.parameter.rotation_param();
+  if (!c.draws->Happens(p.prob())) return;
+  Rotate(c.draws->Uniform(-p.max_degrees(), p.max_degrees()), FillOf(c), c.image);
+}
+
+void CheckShift(const Parameter& t) {
+  const ShiftParameter& p = t.shift_param();
+  CheckProbability("shift_param", p.prob());
+  for (const auto& [field, share] : {std::pair("width", p.width()), {"height", p.height()}}) {
+    if (share >= 0 && share <= 1) continue;
+    throw UserError({}, std::string("shift_param: ") + field +
+                            " is a share of the image's, from 0 to 1, it is " +
+                            std::to_string(share));
+  }
+}
+
+void Move(const Changing& c) {
+  const ShiftParameter& p = c.parameter.shift_param();
+  if (!c.draws->Happens(p.prob())) return;
+  const double right = c.draws->Uniform(-p.width(), p.width()) * c.image->shape.width;
+  const double down = c.draws->Uniform(-p.height(), p.height()) * c.image->shape.height;
+  Shift(right, down, BorderOf(p.pad_mode()), FillOf(c), c.image);
+}
+
+void ExpandWithObjects(const Changing& c) {
+  const Box canvas = Expand(c.parameter.expand_param(), FillOf(c), c.draws, c.image);
+  if (c.objects == nullptr) return;
+  const bool constrained = c.parameter.has_emit_constraint();
+  *c.objects =
+      ObjectsIn(canvas, *c.objects, constrained ? &c.parameter.emit_constraint() : nullptr);
+}
+
+void ResizeWithObjects(const Changing& c) {
+  const Box frame = ResizeAs(c.parameter.resize_param(), c.draws, c.image);
+  if (c.objects != nullptr) *c.objects = ObjectsIn(frame, *c.objects, nullptr);
+}
+
+void DeclareUnknown(const Parameter&, ImageShape* image) { image->height = image->width = 0; }
+
+void DeclareResize(const Parameter& t, ImageShape* image) {
+  const ResizeParameter& p = t.resize_param();
+  image->height = GivesOneSize(p) ? static_cast<int>(p.height()) : 0;
+  image->width = GivesOneSize(p) ? static_cast<int>(p.width()) : 0;
+}
+
+void CheckCutout(const Parameter& t) {
+  CheckProbability("cutout_param", t.cutout_param().prob());
+  constexpr uint32_t kMost = 1 << 16;
+  if (t.cutout_param().size() == 0 || t.cutout_param().size() > kMost) {
+    throw UserError({}, "cutout_param needs a size from 1 to 65536");
+  }
+}
+
+void CutOut(const Changing& c) {
+  const CutoutParameter& p = c.parameter.cutout_param();
+  for (uint32_t i = 0; i < p.count(); ++i) {
+    if (!c.draws->Happens(p.prob())) continue;
+    const int x = c.draws->Below(c.image->shape.width), y = c.draws->Below(c.image->shape.height);
+    CutSquare(x, y, static_cast<int>(p.size()), FillOf(c), c.image);
+  }
+}
+
+const google::protobuf::FieldDescriptor* FieldOf(const std::string& name) {
+  const auto* field = Parameter::descriptor()->FindFieldByName(name);
+  DOPPIO_CHECK(field != nullptr, name);
+  return field;
+}
+
+}  // namespace
+
+const std::vector<Transform>& Transforms() {
+  using Boxes = Transform::Boxes;
+  // Distort, expand, resize and noise come in SSD's order.
+  static const std::vector<Transform> transforms = {
+      Transform({"random_aspect_ratio_param"}, 0, CheckCrop, Crop).InTest().Resizes(DeclareCrop),
+      Transform(
+          {"random_resize_param", "img_rand_resize_lower", "img_rand_resize_upper",
+           "rand_resize_ratio_lower", "rand_resize_ratio_upper", "vertical_stretch_lower",
+           "vertical_stretch_upper", "horizontal_stretch_lower", "horizontal_stretch_upper"},
+          1, CheckRandomSize,
+          [](const Changing& c) { ResizeAtRandom(c.parameter, c.training, c.draws, c.image); })
+          .Options({"allow_upscale", "interpolation_algo_down", "interpolation_algo_up"})
+          .InTest()
+          .Resizes(DeclareUnknown),
+      Transform({"rotation_param"}, 2, CheckRotation, Turn),
+      Transform({"shift_param"}, 5, CheckShift, Move),
+      Transform(
+          {"distort_param"}, 3, [](const Parameter& t) { CheckDistortion(t.distort_param()); },
+          [](const Changing& c) { Distort(c.parameter.distort_param(), c.draws, c.image); })
+          .WithBoxes(Boxes::kBeforeWindow),
+      Transform({"expand_param"}, 6, CheckExpansion, ExpandWithObjects)
+          .WithBoxes(Boxes::kBeforeWindow)
+          .Resizes(DeclareUnknown),
+      Transform(
+          {"resize_param"}, 7, [](const Parameter& t) { CheckResize(t.resize_param()); },
+          ResizeWithObjects)
+          .WithBoxes(Boxes::kAfterWindow)
+          .InTest()
+          .Resizes(DeclareResize),
+      Transform(
+          {"noise_param"}, 8, [](const Parameter& t) { CheckNoise(t.noise_param()); },
+          [](const Changing& c) { AddNoise(c.parameter.noise_param(), c.draws, c.image); })
+          .WithBoxes(Boxes::kAfterWindow)
+          .InTest(),
+      Transform({"cutout_param"}, 4, CheckCutout, CutOut),
+  };
+  return transforms;
+}
+
+std::string Transform::AskedBy(const TransformationParameter& parameter) const {
+  const auto set = std::find_if(fields.begin(), fields.end(), [&](const std::string& field) {
+    return parameter.GetReflection()->HasField(parameter, FieldOf(field));
+  });
+  return set == fields.end() ? "" : *set;
+}
+
+void Transform::Clear(TransformationParameter* parameter) const {
+  for (const std::string& field : fields) {
+    parameter->GetReflection()->ClearField(parameter, FieldOf(field));
+  }
+}
+
+std::vector<const Transform*> AskedTransforms(const TransformationParameter& parameter) {
+  std::vector<const Transform*> asked;
+  for (const Transform& transform : Transforms()) {
+    if (!transform.AskedBy(parameter).empty()) asked.push_back(&transform);
+  }
+  return asked;
+}
+
+bool HasTransformField(const std::string& name) {
+  static const auto* names = [] {
+    // The forks' fields that data/augment/augment.cc uses or refuses.
+    auto* all =
+        new std::set<std::string>{"bgr2rgb", "crop_h", "crop_w", "emit_constraint", "flow", "pad"};
+    for (const Transform& transform : Transforms()) {
+      all->insert(transform.fields.begin(), transform.fields.end());
+      all->insert(transform.options.begin(), transform.options.end());
+    }
+    return all;
+  }();
+  return names->count(name) > 0;
+}
+
+}  // namespace doppio
