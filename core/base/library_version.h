@@ -19,6 +19,12 @@ struct LibraryVersion {
 };
 using Libraries = Registry<LibraryVersion>;
 
+// Returns "1.2.3".
+template <class Number>
+std::string VersionText(Number major, Number minor, Number patch) {
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_BASE_LIBRARY_VERSION_H_

@@ -3,49 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace doppio {
 namespace {
 
-// Returns the number of bytes of the UTF-8 character at text[at], or 0 if no valid character begins
-// there (RFC 3629, section 4).
-size_t CharacterBytes(const std::string& text, size_t at) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const unsigned first = byte(at), second = byte(at + 1);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xC2 && first < 0xE0   ? 2
-                        : first >= 0xE0 && first < 0xF0 ? 3
-                        : first >= 0xF0 && first < 0xF5 ? 4
-                                                        : 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool no_character = (first == 0xED && second >= 0xA0) || (first == 0xF4 && second >= 0x90);
-  return overlong || no_character ? 0 : length;
-}
-
 std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = CharacterBytes(text, i);
-    const char c = text[i];
-    if (length == 0) {
-      quoted += "\\ufffd";
-    } else if (c == '"' || c == '\\') {
-      quoted += std::string("\\") + c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-      quoted += code;
-    } else {
-      quoted += text.substr(i, length);
-    }
-    i += std::max<size_t>(1, length);
-  }
-  return quoted + '"';
+  using nlohmann::json;
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string Microseconds(int64_t ns) {

@@ -10,7 +10,7 @@
 
 namespace doppio {
 
-enum class DType { kFloat32, kFloat64, kFloat16, kBFloat16, kInt32, kUint8 };
+enum class DType { kFloat32, kFloat64, kFloat16, kBFloat16 };
 
 // Returns the size of an element in bytes.
 inline int64_t ElementBytes(DType type) {
@@ -18,13 +18,10 @@ inline int64_t ElementBytes(DType type) {
     case DType::kFloat64:
       return 8;
     case DType::kFloat32:
-    case DType::kInt32:
       return 4;
     case DType::kFloat16:
     case DType::kBFloat16:
       return 2;
-    case DType::kUint8:
-      return 1;
   }
   return 0;
 }
@@ -35,14 +32,10 @@ inline const char* Name(DType type) {
       return "float64";
     case DType::kFloat32:
       return "float32";
-    case DType::kInt32:
-      return "int32";
     case DType::kFloat16:
       return "float16";
     case DType::kBFloat16:
       return "bfloat16";
-    case DType::kUint8:
-      return "uint8";
   }
   return "?";
 }

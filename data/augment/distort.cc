@@ -16,7 +16,7 @@ void ChangeHsv(int plane, double factor, double shift, cv::Mat* image) {
   cv::cvtColor(*image, hsv, cv::COLOR_BGR2HSV);
   std::vector<cv::Mat> planes;
   cv::split(hsv, planes);
-  cv::Mat& changed = planes[static_cast<size_t>(plane)];
+  cv::Mat& changed = planes[plane];
   changed.convertTo(changed, -1, factor, shift);
   cv::merge(planes, hsv);
   cv::cvtColor(hsv, *image, cv::COLOR_HSV2BGR);
@@ -47,8 +47,7 @@ void ChannelOrder(const DistortionParameter& p, Draws* draws, cv::Mat* image) {
   std::vector<cv::Mat> planes;
   cv::split(*image, planes);
   for (int left = 3; left > 1; --left) {
-    std::swap(planes[static_cast<size_t>(left) - 1],
-              planes[static_cast<size_t>(draws->Below(left))]);
+    std::swap(planes[static_cast<size_t>(left) - 1], planes[draws->Below(left)]);
   }
   cv::merge(planes, *image);
 }

@@ -13,12 +13,17 @@ class Draws {
   float Uniform(float low, float high) {
     return low + (high - low) * random_.Uniform(sample_, next_++);
   }
+  // Returns a number of the normal distribution with mean 0.
+  float Normal(float sigma) { return sigma * random_.Normal(sample_, next_++); }
   // Returns true with the given probability.
   bool Happens(float probability) { return Uniform(0, 1) < probability; }
   // Returns an integer in [0, n). `n` must be positive.
   int Below(int n) {
     return static_cast<int>(random_.Below(static_cast<uint32_t>(n), sample_, next_++));
   }
+  // Returns four random words. They start at counter 2^20, so that they differ from the words that
+  // the other methods use.
+  Random4 Bits() { return random_.At(sample_, (1u << 20) + next_++); }
 
  private:
   const Random random_;

@@ -15,7 +15,7 @@ std::vector<double> MeanImage::ChannelMeans() const {
   std::vector<double> means;
   for (int c = 0; c < shape.channels; ++c) {
     double sum = 0;
-    for (int64_t i = 0; i < plane; ++i) sum += values[static_cast<size_t>(c * plane + i)];
+    for (int64_t i = 0; i < plane; ++i) sum += values[c * plane + i];
     means.push_back(sum / static_cast<double>(plane));
   }
   return means;

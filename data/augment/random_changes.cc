@@ -97,13 +97,8 @@ Box Expand(const ExpansionParameter& parameter, const cv::Scalar& fill, Draws* d
 void ResizeShortSide(int side, int interpolation, Image* image) {
   const double scale =
       static_cast<double>(side) / std::min(image->shape.height, image->shape.width);
-  const int64_t width = std::llround(image->shape.width * scale);
-  const int64_t height = std::llround(image->shape.height * scale);
-  CheckPixels(height, width, "it would be resized to");
-  const cv::Size size(static_cast<int>(width), static_cast<int>(height));
-  cv::Mat resized;
-  cv::resize(MatOf(image), resized, size, 0, 0, interpolation);
-  *image = ImageOf(resized);
+  Resize(std::llround(image->shape.height * scale), std::llround(image->shape.width * scale), image,
+         interpolation);
 }
 
 }  // namespace doppio

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "data/decode/decode_formats.h"
 #include "data/decode/mat_image.h"
 #include "data/augment/random_changes.h"
 #include "proto/data.pb.h"
@@ -116,13 +115,9 @@ void ResizeAsNvidia(const TransformationParameter& t, bool training, Draws* draw
   };
   const cv::Size size(limited(sides.width, t.crop_w(), now.width),
                       limited(sides.height, t.crop_h(), now.height));
-  if (size.height == now.height && size.width == now.width) return;
-  CheckPixels(size.height, size.width, "it would be resized to");
   const bool down = size.height <= now.height && size.width <= now.width;
-  cv::Mat resized;
-  cv::resize(MatOf(image), resized, size, 0, 0,
-             InterpolationOf(down ? t.interpolation_algo_down() : t.interpolation_algo_up()));
-  *image = ImageOf(resized);
+  Resize(size.height, size.width, image,
+         InterpolationOf(down ? t.interpolation_algo_down() : t.interpolation_algo_up()));
 }
 
 }  // namespace

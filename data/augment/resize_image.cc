@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "data/decode/decode_formats.h"
 #include "data/decode/mat_image.h"
 
 namespace doppio {
@@ -91,14 +90,9 @@ Box ResizeAs(const ResizeParameter& resize, Draws* draws, Image* image) {
       std::clamp(size.width, covers ? asked.width : 1, covers ? kLongestSide : asked.width);
   size.height =
       std::clamp(size.height, covers ? asked.height : 1, covers ? kLongestSide : asked.height);
-  CheckPixels(size.height, size.width, "it would be resized to");
-  cv::Mat resized;
-  cv::resize(MatOf(image), resized, size, 0, 0, interpolation);
-  if (resize.resize_mode() != ResizeParameter::FIT_LARGE_SIZE_AND_PAD) {
-    *image = ImageOf(resized);
-    return Box();
-  }
-  *image = ImageOf(Padded(resize, resized));
+  Resize(size.height, size.width, image, interpolation);
+  if (resize.resize_mode() != ResizeParameter::FIT_LARGE_SIZE_AND_PAD) return Box();
+  *image = ImageOf(Padded(resize, MatOf(image)));
   const float beside = (width / sides.width - 1) / 2, above = (height / sides.height - 1) / 2;
   return {-beside, -above, 1 + beside, 1 + above};
 }

@@ -1,7 +1,7 @@
 #include "data/augment/transforms.h"
 
 #include <algorithm>
-#include <opencv2/imgproc.hpp>
+#include <opencv2/core.hpp>
 #include <set>
 
 #include "core/base/error.h"
@@ -65,10 +65,9 @@ void Crop(const Changing& c) {
   const ImageShape& shape = c.image->shape;
   cv::Rect part(0, 0, shape.width, shape.height);
   if (c.training) part = DrawCrop(p, shape.height, shape.width, c.draws);
-  cv::Mat resized;
-  cv::resize(MatOf(c.image)(part), resized, CropSize(c.parameter), 0, 0,
-             InterpolationOf(p.resize_param(), c.draws));
-  *c.image = ImageOf(resized);
+  *c.image = ImageOf(MatOf(c.image)(part));
+  const cv::Size size = CropSize(c.parameter);
+  Resize(size.height, size.width, c.image, InterpolationOf(p.resize_param(), c.draws));
 }
 
 void DeclareCrop(const Parameter& t, ImageShape* image) {

@@ -5,11 +5,13 @@
 #include <cctype>
 #include <opencv2/imgproc.hpp>
 #include <string>
+#include <utility>
 
 #include "core/base/checked_product.h"
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "data/decode/decode_formats.h"
+#include "data/decode/mat_image.h"
 
 namespace doppio {
 namespace {
@@ -124,20 +126,18 @@ void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Ima
   if (options.height > 0 && options.width > 0) Resize(options.height, options.width, image);
 }
 
-void Resize(int height, int width, Image* image) {
+void Resize(int64_t height, int64_t width, Image* image, int interpolation) {
   if (image->shape.height == height && image->shape.width == width) return;
   CheckPixels(height, width, "it would be resized to");
   // There are many decode threads already, so OpenCV must not start its own in each.
   static const bool serial = (cv::setNumThreads(0), true);
   static_cast<void>(serial);
-  const int channels = image->shape.channels;
-  const cv::Mat from(image->shape.height, image->shape.width, CV_8UC(channels),
-                     image->bytes.data());
-  std::vector<uint8_t> resized(static_cast<size_t>(height) * width * channels);
-  cv::Mat to(height, width, CV_8UC(channels), resized.data());
-  cv::resize(from, to, to.size());
-  image->bytes.swap(resized);
-  image->shape = {channels, height, width};
+  Image resized;
+  resized.shape = {image->shape.channels, static_cast<int>(height), static_cast<int>(width)};
+  resized.bytes.resize(static_cast<size_t>(resized.shape.count()));
+  cv::Mat to = MatOf(&resized);
+  cv::resize(MatOf(image), to, to.size(), 0, 0, interpolation);
+  *image = std::move(resized);
 }
 
 }  // namespace doppio

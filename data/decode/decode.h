@@ -37,9 +37,9 @@ ImageFormat FormatOf(const uint8_t* file, size_t bytes);
 // the header.
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 
-// Resizes the image bilinearly, with cv::resize's defaults. Throws FileError if the result has too
-// many pixels.
-void Resize(int height, int width, Image* image);
+// Resizes the image by cv::resize. `interpolation` is OpenCV's number; 1 is bilinear, its default.
+// Throws FileError if the result has too many pixels.
+void Resize(int64_t height, int64_t width, Image* image, int interpolation = 1);
 
 }  // namespace doppio
 

@@ -26,7 +26,7 @@ struct Bmp {
 // The file stores the mask of red first.
 std::array<uint32_t, 3> ReadMasks(FileReader* in) {
   std::array<uint32_t, 3> masks;
-  for (int c = 2; c >= 0; --c) masks[static_cast<size_t>(c)] = in->Number(4);
+  for (int c = 2; c >= 0; --c) masks[c] = in->Number(4);
   return masks;
 }
 
@@ -153,7 +153,7 @@ void ReadDeepRow(const Bmp& bmp, FileReader* in, uint8_t* to) {
   for (int x = 0; x < bmp.width; ++x, from += bytes) {
     uint32_t pixel = 0;
     for (int i = bytes - 1; i >= 0; --i) pixel = pixel << 8 | from[i];
-    for (int c = 0; c < 3; ++c) *to++ = Channel(pixel, bmp.masks[static_cast<size_t>(c)]);
+    for (int c = 0; c < 3; ++c) *to++ = Channel(pixel, bmp.masks[c]);
   }
 }
 

@@ -29,10 +29,6 @@ DOPPIO_REGISTER(Libraries, "libjpeg-turbo", {DOPPIO_TEXT(LIBJPEG_TURBO_VERSION)}
 
 }  // namespace
 
-bool IsJpeg(const uint8_t* file, size_t bytes) {
-  return bytes >= 3 && file[0] == 0xff && file[1] == 0xd8 && file[2] == 0xff;
-}
-
 void JpegReader::OnError(j_common_ptr info) {
   auto* errors = reinterpret_cast<Errors*>(info->err);
   info->err->format_message(info, errors->message);

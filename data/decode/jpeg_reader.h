@@ -20,9 +20,6 @@
 
 namespace doppio {
 
-// Returns true if the file starts as a JPEG does.
-bool IsJpeg(const uint8_t* file, size_t bytes);
-
 // Rows [top, bottom) and columns [left, right).
 struct PixelWindow {
   int top = 0, bottom = 0;

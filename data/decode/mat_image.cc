@@ -17,8 +17,7 @@ void TakePlanes(const Pixels& planes, Image* image) {
   const int64_t plane = int64_t{planes.shape.height} * planes.shape.width;
   for (int c = 0; c < planes.shape.channels; ++c) {
     for (int64_t i = 0; i < plane; ++i) {
-      image->bytes[static_cast<size_t>(i * planes.shape.channels + c)] =
-          planes.bytes[c * plane + i];
+      image->bytes[i * planes.shape.channels + c] = planes.bytes[c * plane + i];
     }
   }
 }

@@ -1,9 +1,9 @@
 #include "data/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/base/error.h"
+#include "core/base/seconds_since.h"
 #include "core/base/threads.h"
 #include "proto/data.pb.h"
 
@@ -119,17 +119,16 @@ const Batch& Pipeline::Next() {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto slots = static_cast<int64_t>(slots_.size());
   if (handed_out_) {
-    slots_[static_cast<size_t>(released_ % slots)].chunks_left = chunks_;
+    slots_[released_ % slots].chunks_left = chunks_;
     ++released_;
     handed_out_ = false;
     slot_freed_.notify_all();
   }
-  Slot& slot = slots_[static_cast<size_t>(next_batch_ % slots)];
+  Slot& slot = slots_[next_batch_ % slots];
   if (slot.chunks_left > 0) {
     const auto begin = std::chrono::steady_clock::now();
     batch_ready_.wait(lock, [&slot] { return slot.chunks_left == 0; });
-    wait_seconds_ +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    wait_seconds_ += SecondsSince(begin);
   }
   if (slot.failure) std::rethrow_exception(slot.failure);
   slot.batch.first_sample = next_sample();
@@ -230,7 +229,8 @@ void Pipeline::LabelObjects(const ImageShape& image, uint64_t sample, Record* re
 // components, as most photographs are. Returns false for all other records.
 bool Pipeline::FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const {
   const Record& record = scratch->record;
-  if (record.encoded == nullptr || !IsJpeg(record.encoded, record.encoded_bytes)) return false;
+  if (record.encoded == nullptr) return false;
+  if (FormatOf(record.encoded, record.encoded_bytes) != ImageFormat::kJpeg) return false;
   JpegReader reader(record.encoded, record.encoded_bytes);
   if (reader.components() != 1 && reader.components() != 3) return false;
   const DecodeOptions decode = DecodeOf(record);
@@ -253,7 +253,7 @@ void Pipeline::FillSample(int64_t sample, int row, Batch* batch, Scratch* scratc
 
 void Pipeline::FillFrom(int64_t index, int64_t sample, int row, Batch* batch,
                         Scratch* scratch) const {
-  CutPixels* const to = &batch->samples[static_cast<size_t>(row)];
+  CutPixels* const to = &batch->samples[row];
   source_->ReadSample(index, static_cast<uint64_t>(sample), &scratch->record);
   if (!FillFromJpeg(sample, scratch, to)) {
     const Pixels pixels = PixelsOf(scratch);

@@ -87,8 +87,7 @@ class Pipeline {
   template <class T>
   void Write(const Batch& batch, int64_t begin, int64_t end, T* to) const {
     for (int64_t i = begin; i < end; ++i) {
-      augment_.Finish(batch.samples[static_cast<size_t>(i)], data_shape_,
-                      to + i * data_shape_.count());
+      augment_.Finish(batch.samples[i], data_shape_, to + i * data_shape_.count());
     }
   }
 

@@ -42,8 +42,8 @@ std::vector<std::string> FindFiles(const DataParameter& parameter, Phase phase) 
 
 class CifarSource : public Source {
  public:
-  explicit CifarSource(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
+  CifarSource(const DataParameter& parameter, Phase phase) {
+    for (const std::string& path : FindFiles(parameter, phase)) {
       files_.push_back({path, ReadFile(path), size_});
       const int64_t bytes = static_cast<int64_t>(files_.back().content.size());
       int64_t label_bytes = 0;
@@ -58,7 +58,7 @@ class CifarSource : public Source {
                                        : found));
       }
       if (label_bytes_ != 0 && label_bytes != label_bytes_) {
-        throw FileError("'" + path + "' and '" + paths.front() +
+        throw FileError("'" + path + "' and '" + files_.front().path +
                         "' are of different kinds: one CIFAR-10, one CIFAR-100");
       }
       label_bytes_ = label_bytes;
@@ -108,11 +108,7 @@ class CifarSource : public Source {
   int64_t label_bytes_ = 0;
 };
 
-std::unique_ptr<Source> OpenCifar(const DataParameter& parameter, Phase phase) {
-  return std::make_unique<CifarSource>(FindFiles(parameter, phase));
-}
-
-DOPPIO_REGISTER(Sources, "CIFAR", &OpenCifar);
+DOPPIO_REGISTER(Sources, "CIFAR", {&OpenAs<CifarSource>});
 
 }  // namespace
 }  // namespace doppio

@@ -45,6 +45,12 @@ using DatabaseCreator = std::unique_ptr<DatabaseFormat> (*)(const std::string& p
                                                             DatabaseMode mode);
 using DatabaseFormats = Registry<DatabaseCreator>;
 
+// The DatabaseCreator of the class T.
+template <class T>
+std::unique_ptr<DatabaseFormat> CreateAs(const std::string& path, DatabaseMode mode) {
+  return std::make_unique<T>(path, mode);
+}
+
 class DatabaseWriter {
  public:
   // Returns the folder in which a writer that is not resumable keeps the database of `path` until

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
+#include <sstream>
 
 #include "core/base/random.h"
-#include "data/source/digits_strokes.h"
+#include "data/augment/draws.h"
 #include "data/source/source.h"
 #include "proto/data.pb.h"
 
@@ -19,31 +19,75 @@ namespace {
 constexpr int kSide = 28;
 constexpr float kTau = 6.28318531f;
 
-// The sequence of random numbers of one image. Bits() starts at counter 2^20, so that its words
-// differ from those that the other methods use.
-class DigitDraws {
- public:
-  DigitDraws(const Random& random, int64_t index)
-      : random_(random), index_(static_cast<uint64_t>(index)) {}
-  float Between(float low, float high) {
-    return low + (high - low) * random_.Uniform(index_, next_++);
-  }
-  float Normal(float sigma) { return sigma * random_.Normal(index_, next_++); }
-  uint32_t Below(uint32_t n) { return random_.Below(n, index_, next_++); }
-  Random4 Bits() { return random_.At(index_, (1u << 20) + next_++); }
-
- private:
-  const Random& random_;
-  uint64_t index_;
-  uint64_t next_ = 0;
+struct Point {
+  float x, y;
 };
+using Stroke = std::vector<Point>;  // a smooth curve through the points; two make a straight line
+using Glyph = std::vector<Stroke>;  // in a unit box whose y axis points down
+
+struct GlyphRow {
+  int digit;
+  // The points "x,y" of each stroke, in hundredths of the box. A bar separates strokes.
+  const char* strokes;
+};
+
+// A comment says how a glyph differs from the one above it.
+constexpr GlyphRow kGlyphs[] = {
+    {0, "55,4 24,22 20,65 48,96 78,70 78,28 55,4"},
+    {0, "62,2 30,16 18,55 38,94 74,80 82,36 50,10 34,14"},  // open at the top, ends crossing
+    {1, "55,3 50,50 46,97"},
+    {1, "30,26 42,17 56,3 | 56,3 54,97"},          // with a flag
+    {1, "32,22 54,3 | 54,3 53,96 | 30,96 76,95"},  // with a flag and a foot
+    {2, "20,24 45,4 76,22 60,56 18,94 | 18,94 50,90 84,93"},
+    {2, "22,22 50,4 74,26 54,66 24,92 16,80 34,76 58,90 86,90"},  // with a loop at the foot
+    {3, "22,14 52,4 74,22 42,47 | 42,47 74,58 72,86 44,97 18,84"},
+    {3, "22,6 74,6 | 74,6 44,40 | 44,40 74,52 76,82 46,97 18,86"},  // flat at the top
+    {4, "30,6 24,30 20,56 | 20,56 82,52 | 68,4 64,50 62,97"},
+    {4, "60,4 14,66 | 14,66 84,64 | 60,4 60,97"},           // closed at the top
+    {4, "28,5 22,42 42,56 70,44 76,6 | 76,6 70,55 66,97"},  // in one go, rounded
+    {5, "76,6 30,7 | 30,7 26,44 | 26,44 58,40 78,66 56,94 18,88"},
+    {5, "78,5 42,8 30,30 56,48 72,74 46,96 20,86"},  // in one go, rounded
+    {6, "68,3 34,30 22,68 46,96 74,76 58,54 26,68"},
+    {6, "50,3 30,40 24,76 48,97 70,82 50,66 27,82"},  // straight, with a small bowl
+    {7, "18,9 80,6 | 80,6 58,44 42,97"},
+    {7, "18,9 80,6 | 80,6 60,44 44,97 | 34,52 74,48"},       // with a bar
+    {7, "20,24 22,8 | 22,8 50,12 80,7 | 80,7 60,40 54,97"},  // with a serif and a bent stem
+    {8, "70,14 42,6 30,26 56,50 72,76 46,96 26,76 50,50 74,26 70,14"},
+    {8, "50,46 28,26 50,4 72,26 50,46 | 50,46 22,72 50,96 78,72 50,46"},  // two rings
+    {9, "74,20 48,4 24,28 44,50 72,32 74,20 | 74,20 70,60 62,97"},
+    {9, "74,24 50,4 26,26 46,48 74,24 | 74,24 74,66 52,96 24,88"},  // with a curved tail
+};
+
+Glyph GlyphFrom(const char* strokes) {
+  std::istringstream words(strokes);
+  Glyph glyph(1);
+  for (std::string word; words >> word;) {
+    if (word == "|") {
+      glyph.emplace_back();
+      continue;
+    }
+    const float x = std::stof(word), y = std::stof(word.substr(word.find(',') + 1));
+    glyph.back().push_back({x / 100, y / 100});
+  }
+  return glyph;
+}
+
+// Returns the variants in which people write `digit` (0 to 9), at least one.
+const std::vector<Glyph>& GlyphsOf(int digit) {
+  static const auto* glyphs = [] {
+    auto* all = new std::array<std::vector<Glyph>, 10>;
+    for (const GlyphRow& row : kGlyphs) (*all)[row.digit].push_back(GlyphFrom(row.strokes));
+    return all;
+  }();
+  return (*glyphs)[digit];
+}
 
 // Maps points of the unit box to pixels: a smooth bend, then an affine map about the centre.
 class Hand {
  public:
-  explicit Hand(DigitDraws* draws) {
+  explicit Hand(Draws* draws) {
     for (Wave& wave : waves_) {
-      wave = {draws->Between(-5.0f, 5.0f), draws->Between(-5.0f, 5.0f), draws->Between(0, kTau),
+      wave = {draws->Uniform(-5.0f, 5.0f), draws->Uniform(-5.0f, 5.0f), draws->Uniform(0, kTau),
               draws->Normal(0.042f), draws->Normal(0.042f)};
     }
     const float turn = draws->Normal(0.19f), slant = 0.12f + draws->Normal(0.22f);
@@ -97,7 +141,7 @@ class Canvas {
                     py = static_cast<float>(y) + 0.5f - a.y;
         const float t = std::clamp((px * dx + py * dy) / length2, 0.0f, 1.0f);
         const float ex = px - t * dx, ey = py - t * dy;
-        float& d = distance_[static_cast<size_t>(y * kSide + x)];
+        float& d = distance_[y * kSide + x];
         d = std::min(d, ex * ex + ey * ey);
       }
     }
@@ -140,12 +184,12 @@ void DrawStroke(const Stroke& stroke, float reach, Canvas* canvas) {
   }
 }
 
-void DrawDigit(int digit, DigitDraws* draws, uint8_t* pixels) {
+void DrawDigit(int digit, Draws* draws, uint8_t* pixels) {
   const std::vector<Glyph>& glyphs = GlyphsOf(digit);
-  const Glyph& glyph = glyphs[draws->Below(static_cast<uint32_t>(glyphs.size()))];
+  const Glyph& glyph = glyphs[draws->Below(static_cast<int>(glyphs.size()))];
   const Hand hand(draws);
-  const float radius = draws->Between(0.6f, 1.8f), softness = draws->Between(0.5f, 1.0f);
-  const float pressure = draws->Between(0.75f, 1.1f);
+  const float radius = draws->Uniform(0.6f, 1.8f), softness = draws->Uniform(0.5f, 1.0f);
+  const float pressure = draws->Uniform(0.75f, 1.1f);
   Canvas canvas;
   for (const Stroke& stroke : glyph) {
     Stroke drawn;
@@ -160,7 +204,7 @@ void DrawDigit(int digit, DigitDraws* draws, uint8_t* pixels) {
   }
   std::array<float, kSide * kSide> ink;
   canvas.Ink(radius, softness, pressure, &ink);
-  const float grain = draws->Between(0.0f, 0.2f);
+  const float grain = draws->Uniform(0.0f, 0.2f);
   for (size_t i = 0; i < ink.size(); i += 4) {
     const Random4 noise = draws->Bits();
     for (size_t k = 0; k < 4; ++k) {
@@ -182,8 +226,8 @@ class DigitsSource : public Source {
   int64_t size() const override { return size_; }
 
   void Read(int64_t index, Record* record) const override {
-    DigitDraws draws(random_, index);
-    const int digit = static_cast<int>(draws.Below(10));
+    Draws draws(random_, static_cast<uint64_t>(index));
+    const int digit = draws.Below(10);
     record->byte_storage.resize(kSide * kSide);
     auto* pixels = reinterpret_cast<uint8_t*>(&record->byte_storage[0]);
     DrawDigit(digit, &draws, pixels);
@@ -203,11 +247,7 @@ class DigitsSource : public Source {
   const Random random_;
 };
 
-std::unique_ptr<Source> OpenDigits(const DataParameter& parameter, Phase phase) {
-  return std::make_unique<DigitsSource>(parameter, phase);
-}
-
-DOPPIO_REGISTER(Sources, "DIGITS", &OpenDigits);
+DOPPIO_REGISTER(Sources, "DIGITS", {&OpenAs<DigitsSource>, false});
 
 }  // namespace
 }  // namespace doppio

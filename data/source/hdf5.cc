@@ -83,7 +83,7 @@ Hdf5Rows::Place Hdf5Rows::Find(int64_t sample) {
     epoch_ends_.clear();
     int64_t end = 0;
     for (int64_t i = 0; i < files; ++i) {
-      end += files_[static_cast<size_t>(FileOfTurn(epoch * files + i))].rows;
+      end += files_[FileOfTurn(epoch * files + i)].rows;
       epoch_ends_.push_back(end);
     }
     epoch_ = epoch;
@@ -91,7 +91,7 @@ Hdf5Rows::Place Hdf5Rows::Find(int64_t sample) {
   const auto it = std::upper_bound(epoch_ends_.begin(), epoch_ends_.end(), position);
   const int64_t place = it - epoch_ends_.begin();
   const int64_t turn = epoch * files + place;
-  const int64_t rows = files_[static_cast<size_t>(FileOfTurn(turn))].rows;
+  const int64_t rows = files_[FileOfTurn(turn)].rows;
   int64_t row = position - (*it - rows);
   // Even keys belong to permutations of files, odd keys to permutations of rows.
   if (options_.shuffle)
@@ -100,7 +100,7 @@ Hdf5Rows::Place Hdf5Rows::Find(int64_t sample) {
 }
 
 Hdf5Rows::Loaded Hdf5Rows::ReadTurn(int64_t turn) const {
-  const File& listed = files_[static_cast<size_t>(FileOfTurn(turn))];
+  const File& listed = files_[FileOfTurn(turn)];
   const Hdf5File file(listed.path);
   Loaded loaded;
   loaded.turn = turn;

@@ -17,16 +17,14 @@ herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
   return 0;
 }
 
-std::string RunningVersion() {
+std::string RunningHdf5() {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+  return VersionText(major, minor, release);
 }
 
 DOPPIO_REGISTER(Libraries, "HDF5",
-                {std::to_string(H5_VERS_MAJOR) + "." + std::to_string(H5_VERS_MINOR) + "." +
-                     std::to_string(H5_VERS_RELEASE),
-                 &RunningVersion});
+                {VersionText(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE), &RunningHdf5});
 
 }  // namespace
 

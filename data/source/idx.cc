@@ -87,7 +87,7 @@ std::string SiblingWithLabels(const std::string& images) {
 
 class IdxSource : public Source {
  public:
-  explicit IdxSource(const DataParameter& parameter)
+  IdxSource(const DataParameter& parameter, Phase)
       : path_(parameter.source()), images_(ReadIdx(path_)) {
     if (images_.extents.size() == 1 && parameter.labels_size() == 0) {
       throw FileError("'" + path_ + "' holds labels; name the IDX file of their images");
@@ -136,11 +136,7 @@ class IdxSource : public Source {
   ImageShape shape_;
 };
 
-std::unique_ptr<Source> OpenIdx(const DataParameter& parameter, Phase) {
-  return std::make_unique<IdxSource>(parameter);
-}
-
-DOPPIO_REGISTER(Sources, "IDX", &OpenIdx);
+DOPPIO_REGISTER(Sources, "IDX", {&OpenAs<IdxSource>});
 
 }  // namespace
 }  // namespace doppio

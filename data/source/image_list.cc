@@ -36,7 +36,7 @@ class ImageListSource : public Source {
   int64_t size() const override { return static_cast<int64_t>(lines_.size()); }
 
   void Read(int64_t index, Record* record) const override {
-    const ImageLine& line = lines_[static_cast<size_t>(index)];
+    const ImageLine& line = lines_[index];
     record->encoded_bytes = ReadInto(root_ + line.path, &record->byte_storage);
     record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
     record->decode = decode_;
@@ -44,7 +44,7 @@ class ImageListSource : public Source {
   }
 
   std::string Name(int64_t index) const override {
-    const ImageLine& line = lines_[static_cast<size_t>(index)];
+    const ImageLine& line = lines_[index];
     const std::string image = "image '" + root_ + line.path + "'";
     return list_.empty() ? image : image + " (" + list_ + ":" + std::to_string(line.number) + ")";
   }

@@ -88,7 +88,8 @@ std::shared_ptr<Database> Shared(const std::string& path) {
 
 class LevelDbSource : public Source {
  public:
-  explicit LevelDbSource(const std::string& path) : path_(path), database_(Shared(path)) {}
+  LevelDbSource(const DataParameter& parameter, Phase)
+      : path_(parameter.source()), database_(Shared(path_)) {}
 
   int64_t size() const override { return static_cast<int64_t>(database_->keys.size()); }
 
@@ -96,14 +97,13 @@ class LevelDbSource : public Source {
     thread_local std::string value;
     leveldb::ReadOptions options;
     options.verify_checksums = true;
-    const leveldb::Status status =
-        database_->db->Get(options, database_->keys[static_cast<size_t>(index)], &value);
+    const leveldb::Status status = database_->db->Get(options, database_->keys[index], &value);
     if (!status.ok()) throw FileError(status.ToString());
     ReadDatum(value.data(), value.size(), record);
   }
 
   std::string Name(int64_t index) const override {
-    return "record '" + database_->keys[static_cast<size_t>(index)] + "' of '" + path_ + "'";
+    return "record '" + database_->keys[index] + "' of '" + path_ + "'";
   }
   SourceFacts facts() const override { return FactsOfDatabase(*this, database_->keys[0], path_); }
 
@@ -112,11 +112,7 @@ class LevelDbSource : public Source {
   const std::shared_ptr<Database> database_;
 };
 
-std::unique_ptr<Source> OpenLevelDb(const DataParameter& parameter, Phase) {
-  return std::make_unique<LevelDbSource>(parameter.source());
-}
-
-DOPPIO_REGISTER(Sources, "LEVELDB", &OpenLevelDb);
+DOPPIO_REGISTER(Sources, "LEVELDB", {&OpenAs<LevelDbSource>});
 
 DOPPIO_REGISTER(Libraries, "LevelDB",
                 {std::to_string(leveldb::kMajorVersion) + "." +

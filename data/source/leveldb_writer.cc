@@ -57,11 +57,7 @@ class LevelDbFormat : public DatabaseFormat {
   std::unique_ptr<leveldb::DB> db_;
 };
 
-std::unique_ptr<DatabaseFormat> CreateLevelDb(const std::string& path, DatabaseMode mode) {
-  return std::make_unique<LevelDbFormat>(path, mode);
-}
-
-DOPPIO_REGISTER(DatabaseFormats, "LEVELDB", &CreateLevelDb);
+DOPPIO_REGISTER(DatabaseFormats, "LEVELDB", &CreateAs<LevelDbFormat>);
 
 }  // namespace
 }  // namespace doppio

@@ -43,14 +43,15 @@ std::unique_ptr<LmdbFile> OpenFile(const std::string& path) {
 
 class LmdbSource : public Source {
  public:
-  explicit LmdbSource(const std::string& path) : path_(path), file_(OpenFile(path)) {
-    if (records().empty()) throw FileError("LMDB database '" + path + "' is empty");
+  LmdbSource(const DataParameter& parameter, Phase)
+      : path_(parameter.source()), file_(OpenFile(path_)) {
+    if (records().empty()) throw FileError("LMDB database '" + path_ + "' is empty");
   }
 
   int64_t size() const override { return static_cast<int64_t>(records().size()); }
 
   void Read(int64_t index, Record* record) const override {
-    const std::string_view value = records()[static_cast<size_t>(index)].value;
+    const std::string_view value = records()[index].value;
     ReadDatum(value.data(), value.size(), record);
   }
 
@@ -61,19 +62,13 @@ class LmdbSource : public Source {
 
  private:
   const std::vector<LmdbFile::Record>& records() const { return file_->records(); }
-  std::string KeyOf(int64_t index) const {
-    return std::string(records()[static_cast<size_t>(index)].key);
-  }
+  std::string KeyOf(int64_t index) const { return std::string(records()[index].key); }
 
   const std::string path_;
   const std::unique_ptr<LmdbFile> file_;
 };
 
-std::unique_ptr<Source> OpenLmdb(const DataParameter& parameter, Phase) {
-  return std::make_unique<LmdbSource>(parameter.source());
-}
-
-DOPPIO_REGISTER(Sources, "LMDB", &OpenLmdb);
+DOPPIO_REGISTER(Sources, "LMDB", {&OpenAs<LmdbSource>});
 
 }  // namespace
 }  // namespace doppio

@@ -104,22 +104,17 @@ class LmdbFormat : public DatabaseFormat {
   size_t map_bytes_ = size_t{16} << 20;
 };
 
-std::unique_ptr<DatabaseFormat> CreateLmdb(const std::string& path, DatabaseMode mode) {
-  return std::make_unique<LmdbFormat>(path, mode);
-}
+DOPPIO_REGISTER(DatabaseFormats, "LMDB", &CreateAs<LmdbFormat>);
 
-DOPPIO_REGISTER(DatabaseFormats, "LMDB", &CreateLmdb);
-
-std::string RunningVersion() {
+std::string RunningLmdb() {
   int major = 0, minor = 0, patch = 0;
   mdb_version(&major, &minor, &patch);
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+  return VersionText(major, minor, patch);
 }
 
 DOPPIO_REGISTER(Libraries, "LMDB",
-                {std::to_string(MDB_VERSION_MAJOR) + "." + std::to_string(MDB_VERSION_MINOR) + "." +
-                     std::to_string(MDB_VERSION_PATCH),
-                 &RunningVersion});
+                {VersionText(MDB_VERSION_MAJOR, MDB_VERSION_MINOR, MDB_VERSION_PATCH),
+                 &RunningLmdb});
 
 }  // namespace
 }  // namespace doppio

@@ -31,16 +31,16 @@ bool HaveOneSize(const Source& source, const ImageShape& first) {
 
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase) {
   const std::string& backend = DataParameter::DB_Name(parameter.backend());
-  const SourceOpener* open = Sources::Get().Find(backend);
-  if (open == nullptr) {
+  const SourceType* type = Sources::Get().Find(backend);
+  if (type == nullptr) {
     std::string known;
     for (const std::string& name : Sources::Get().Names()) known += " " + name;
     throw UserError({}, "data_param: backend " + backend + " is not in this build; it has" + known);
   }
-  if (!parameter.has_source() && parameter.backend() != DataParameter::DIGITS) {
+  if (!parameter.has_source() && type->needs_source) {
     throw UserError({}, "data_param: backend " + backend + " needs a source");
   }
-  return (*open)(parameter, phase);
+  return type->open(parameter, phase);
 }
 
 SourceFacts FactsOf(const Source& source) {

@@ -1,7 +1,7 @@
 // A data set: a fixed number of records with random access. Shuffling, sharding and resuming rely
 // on nothing else, so every format is opened such that any index can be read directly.
 //
-// Each format has its own file, which registers an opener under the name of the backend in
+// Each format has its own file, which registers a SourceType under the name of the backend in
 // data_param.
 #ifndef DOPPIO_DATA_SOURCE_SOURCE_H_
 #define DOPPIO_DATA_SOURCE_SOURCE_H_
@@ -68,13 +68,22 @@ class Source {
 // last image agree. Throws FileError if the first record cannot be read.
 SourceFacts FactsOf(const Source& source);
 
-// Opens the source that `parameter` names, for a net of the given phase. Throws FileError,
-// UserError.
-using SourceOpener = std::unique_ptr<Source> (*)(const DataParameter& parameter, Phase phase);
-// The openers by backend name, such as "LMDB" or "IDX".
-using Sources = Registry<SourceOpener>;
+struct SourceType {
+  // Opens the source that `parameter` names, for a net of the given phase. Throws FileError,
+  // UserError.
+  std::unique_ptr<Source> (*open)(const DataParameter& parameter, Phase phase);
+  bool needs_source = true;  // data_param must set `source`
+};
+// The types by backend name, such as "LMDB" or "IDX".
+using Sources = Registry<SourceType>;
 
-// Opens the source with the opener of data_param's backend. Throws FileError, UserError.
+// SourceType::open of the class T.
+template <class T>
+std::unique_ptr<Source> OpenAs(const DataParameter& parameter, Phase phase) {
+  return std::make_unique<T>(parameter, phase);
+}
+
+// Opens the source of data_param's backend. Throws FileError, UserError.
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
 // Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,
 // UserError.

@@ -3,12 +3,11 @@
 // window it is, and whether it is mirrored. Any number of ranks therefore draws the same windows.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/augment/augment.h"
-#include "data/decode/decode.h"
+#include "data/decode/mat_image.h"
 #include "data/augment/mean_file.h"
 #include "data/pipeline/read_into.h"
 #include "data/source/source.h"
@@ -112,7 +111,7 @@ class WindowSource : public Source {
     const Window& window = WindowOf(sample);
     return "window " + std::to_string(window.x1) + " " + std::to_string(window.y1) + " " +
            std::to_string(window.x2) + " " + std::to_string(window.y2) + " of '" + root_ +
-           file_.paths[static_cast<size_t>(window.image)] + "'";
+           file_.paths[window.image] + "'";
   }
 
   SourceFacts facts() const override {
@@ -183,26 +182,19 @@ class WindowSource : public Source {
     return windows[random_.Below(count, static_cast<uint64_t>(sample), 0)];
   }
 
-  // Writes the crop to its place in the square. Overwrites `image` with the resized crop.
+  // Writes the crop of `image` to its place in the square.
   void Write(const WindowCrop& crop, bool mirrored, Image* image, float* to) const {
     const int channels = image->shape.channels;
-    const int64_t row_bytes = int64_t{crop.width} * channels;
-    for (int y = 0; y < crop.height; ++y) {
-      const int64_t from = (int64_t{crop.top + y} * image->shape.width + crop.left) * channels;
-      std::memmove(&image->bytes[static_cast<size_t>(y * row_bytes)],
-                   &image->bytes[static_cast<size_t>(from)], static_cast<size_t>(row_bytes));
-    }
-    image->shape = {channels, crop.height, crop.width};
-    image->bytes.resize(static_cast<size_t>(image->shape.count()));
-    Resize(crop.to_height, crop.to_width, image);
+    Image part = ImageOf(MatOf(image)(cv::Rect(crop.left, crop.top, crop.width, crop.height)));
+    Resize(crop.to_height, crop.to_width, &part);
     for (int c = 0; c < channels; ++c) {
       for (int y = 0; y < crop.to_height; ++y) {
         const int64_t at =
             (int64_t{c} * shape_.size + crop.to_top + y) * shape_.size + crop.to_left;
-        const uint8_t* const row = &image->bytes[static_cast<size_t>(y) * crop.to_width * channels];
+        const uint8_t* const row = &part.bytes[static_cast<size_t>(y) * crop.to_width * channels];
         for (int x = 0; x < crop.to_width; ++x) {
           const uint8_t pixel = row[(mirrored ? crop.to_width - 1 - x : x) * channels + c];
-          to[at + x] = (static_cast<float>(pixel) - mean_[static_cast<size_t>(at + x)]) * scale_;
+          to[at + x] = (static_cast<float>(pixel) - mean_[at + x]) * scale_;
         }
       }
     }

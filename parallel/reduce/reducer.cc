@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/seconds_since.h"
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
 #include "parallel/reduce/buckets.h"
@@ -11,10 +12,6 @@ namespace doppio {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point begun) {
-  return std::chrono::duration<double>(Clock::now() - begun).count();
-}
 
 }  // namespace
 

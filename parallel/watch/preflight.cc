@@ -8,6 +8,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/base/seconds_since.h"
 #include "core/math/tensor_ops.h"
 
 namespace doppio {
@@ -25,8 +26,7 @@ std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
     const auto begun = std::chrono::steady_clock::now();
     bulk->Follow(-1);
     bulk->AllReduce(memory.data(), count, DType::kFloat32);
-    best = std::min(
-        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+    best = std::min(best, SecondsSince(begun));
   }
   std::vector<float> sums(static_cast<size_t>(count));
   device->CopyToHost(sums.data(), memory.data(), bytes);

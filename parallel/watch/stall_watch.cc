@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "core/base/seconds_since.h"
 #include "core/base/threads.h"
 
 namespace doppio {
@@ -49,8 +50,7 @@ void StallWatch::Run() {
     if (progress != seen || some_left_) {
       seen = progress;
       moved_at = Clock::now();
-    } else if (std::chrono::duration<double>(Clock::now() - moved_at).count() >=
-               options_.stall_seconds) {
+    } else if (SecondsSince(moved_at) >= options_.stall_seconds) {
       Report();
       return;
     }

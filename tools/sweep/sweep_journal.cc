@@ -21,6 +21,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/seconds_since.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/parsed_json.h"
 
@@ -303,9 +304,7 @@ SweepLock::SweepLock(const std::string& folder, double patience_s) {
       LOG(INFO) << "trials of a killed sweep are still writing their snapshots; waiting for them";
     told = true;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() <
-        patience_s)
-      continue;
+    if (SecondsSince(begin) < patience_s) continue;
     close(inherited_);
     close(own_);
     throw FileError("trials that a killed sweep has left in " + folder +

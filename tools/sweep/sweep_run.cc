@@ -13,6 +13,7 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/seconds_since.h"
 #include "tools/runs/metrics.h"
 #include "tools/cli/signals.h"
 #include "tools/sweep/sweep_method.h"
@@ -26,10 +27,6 @@ namespace doppio {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Intervals for polling the children and for checking which trials to prune.
 constexpr auto kPause = std::chrono::milliseconds(20);

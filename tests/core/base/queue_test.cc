@@ -6,7 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/base/threads.h"
 
 namespace doppio {
@@ -30,13 +29,15 @@ TEST(BoundedQueue, KeepsOrderAndItsBound) {
   producer.join();
 }
 
-TEST(BoundedQueue, HandsOverTheItemsBeforeTheFailure) {
+TEST(BoundedQueue, HandsOverTheItemsAfterItIsClosed) {
   BoundedQueue<int> queue(4);
   queue.Push(1);
-  queue.Fail(std::make_exception_ptr(FileError("bad record")));
+  queue.Close();
+  EXPECT_FALSE(queue.Push(2));
   int value = 0;
   EXPECT_TRUE(queue.Pop(&value));
-  EXPECT_THROW(queue.Pop(&value), FileError);
+  EXPECT_EQ(value, 1);
+  EXPECT_FALSE(queue.Pop(&value));
 }
 
 TEST(BoundedQueue, CloseWakesAWaitingProducerAndConsumer) {

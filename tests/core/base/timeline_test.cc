@@ -68,12 +68,14 @@ TEST(Timeline, EscapesNames) {
     return line.substr(begin, line.find(",\"cat\"") - begin);
   };
   EXPECT_EQ(named("a\"b\\c/d"), R"("a\"b\\c/d")");
-  EXPECT_EQ(named("line\nand\x01"), R"("line\u000aand\u0001")");
+  EXPECT_EQ(named("line\nand\x01"), R"("line\nand\u0001")");
   EXPECT_EQ(named("caf\xC3\xA9 \xE5\xB1\xA4 \xF0\x9F\x98\x80"),
             "\"caf\xC3\xA9 \xE5\xB1\xA4 \xF0\x9F\x98\x80\"");
-  EXPECT_EQ(named("\xFFx\xC3"), R"("\ufffdx\ufffd")");  // invalid first byte; truncated character
-  EXPECT_EQ(named("\xC0\xAF"), R"("\ufffd\ufffd")");    // overlong encoding of '/'
-  EXPECT_EQ(named("\xED\xA0\x80"), R"("\ufffd\ufffd\ufffd")");  // a lone UTF-16 surrogate
+  const std::string bad = "\xEF\xBF\xBD";  // U+FFFD
+  // An invalid first byte and a truncated character; an overlong '/'; a lone UTF-16 surrogate.
+  EXPECT_EQ(named("\xFFx\xC3"), '"' + bad + "x" + bad + '"');
+  EXPECT_EQ(named("\xC0\xAF"), '"' + bad + bad + '"');
+  EXPECT_EQ(named("\xED\xA0\x80"), '"' + bad + bad + bad + '"');
 }
 
 TEST(Timeline, NestsOrSeparatesSpansOfATrack) {
