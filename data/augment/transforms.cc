@@ -92,7 +92,8 @@ void Turn(const Changing& c) {
 void CheckShift(const Parameter& t) {
   const ShiftParameter& p = t.shift_param();
   CheckProbability("shift_param", p.prob());
-  for (const auto& [field, share] : {std::pair("width", p.width()), {"height", p.height()}}) {
+  for (const auto& [field, share] :
+       {std::pair("width", p.width()), std::pair("height", p.height())}) {
     if (share >= 0 && share <= 1) continue;
     throw UserError({}, std::string("shift_param: ") + field +
                             " is a share of the image's, from 0 to 1, it is " +
