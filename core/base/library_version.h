@@ -21,7 +21,7 @@ using Libraries = Registry<LibraryVersion>;
 
 // Returns "1.2.3".
 template <class Number>
-std::string VersionText(Number major, Number minor, Number patch) {
+std::string DottedVersion(Number major, Number minor, Number patch) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 

@@ -52,8 +52,7 @@ cudnnMathType_t MathOf(DType data, MathMode math) {
 
 // Formats cuDNN's version number: 91900 -> "9.19.0".
 std::string VersionText(size_t version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
-         std::to_string(version % 100);
+  return DottedVersion(version / 10000, version % 10000 / 100, version % 100);
 }
 
 DOPPIO_REGISTER(Libraries, "cuDNN", {VersionText(CUDNN_VERSION), [] {

@@ -9,17 +9,14 @@
 namespace doppio {
 namespace {
 
-std::string Dotted(int major, int minor, int patch) {
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-}
-
 std::string DnnlVersion() {
   const dnnl_version_t* v = dnnl_version();
-  return Dotted(v->major, v->minor, v->patch);
+  return DottedVersion(v->major, v->minor, v->patch);
 }
 
 DOPPIO_REGISTER(Libraries, "oneDNN",
-                {Dotted(DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH), &DnnlVersion});
+                {DottedVersion(DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH),
+                 &DnnlVersion});
 
 }  // namespace
 

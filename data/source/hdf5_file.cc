@@ -20,11 +20,11 @@ herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
 std::string RunningHdf5() {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
-  return VersionText(major, minor, release);
+  return DottedVersion(major, minor, release);
 }
 
 DOPPIO_REGISTER(Libraries, "HDF5",
-                {VersionText(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE), &RunningHdf5});
+                {DottedVersion(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE), &RunningHdf5});
 
 }  // namespace
 

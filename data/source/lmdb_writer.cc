@@ -109,11 +109,11 @@ DOPPIO_REGISTER(DatabaseFormats, "LMDB", &CreateAs<LmdbFormat>);
 std::string RunningLmdb() {
   int major = 0, minor = 0, patch = 0;
   mdb_version(&major, &minor, &patch);
-  return VersionText(major, minor, patch);
+  return DottedVersion(major, minor, patch);
 }
 
 DOPPIO_REGISTER(Libraries, "LMDB",
-                {VersionText(MDB_VERSION_MAJOR, MDB_VERSION_MINOR, MDB_VERSION_PATCH),
+                {DottedVersion(MDB_VERSION_MAJOR, MDB_VERSION_MINOR, MDB_VERSION_PATCH),
                  &RunningLmdb});
 
 }  // namespace

@@ -85,13 +85,11 @@ class WindowSource : public Source {
     options.color =
         file_.channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
     Image image;
-    if (cached_.empty()) {
-      const size_t bytes = ReadInto(root_ + file_.paths[image_index], &record->byte_storage);
-      Decode(reinterpret_cast<const uint8_t*>(record->byte_storage.data()), bytes, options, &image);
-    } else {
-      const std::string& bytes = cached_[image_index];
-      Decode(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), options, &image);
-    }
+    const bool cached = !cached_.empty();
+    const std::string& file = cached ? cached_[image_index] : record->byte_storage;
+    const size_t bytes =
+        cached ? file.size() : ReadInto(root_ + file_.paths[image_index], &record->byte_storage);
+    Decode(reinterpret_cast<const uint8_t*>(file.data()), bytes, options, &image);
     if (window.x2 >= image.shape.width || window.y2 >= image.shape.height) {
       throw FileError("it reaches beyond the image, which is " + std::to_string(image.shape.width) +
                       " wide and " + std::to_string(image.shape.height) + " high");
@@ -101,9 +99,7 @@ class WindowSource : public Source {
     record->float_storage.assign(static_cast<size_t>(shape.count()), 0);
     const WindowCrop crop = CropOf(window, image.shape.height, image.shape.width, shape_, mirrored);
     if (crop.width > 0) Write(crop, mirrored, &image, record->float_storage.data());
-    record->pixels = Pixels();
-    record->pixels.shape = shape;
-    record->pixels.floats = record->float_storage.data();
+    record->pixels = {shape, nullptr, record->float_storage.data(), false};
     record->labels.assign(1, static_cast<float>(window.label));
   }
 

@@ -10,8 +10,7 @@ namespace {
 constexpr int kOldest = 21000;  // the first version with bfloat16
 
 std::string VersionText(int version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
-         std::to_string(version % 100);
+  return DottedVersion(version / 10000, version % 10000 / 100, version % 100);
 }
 
 int VersionOf(const Nccl& nccl) {

@@ -38,6 +38,11 @@ TEST(IgnoredFields, AreKnownByTheirDescriptors) {
   EXPECT_FALSE(none(*LayerParameter::descriptor(), "forward_type"));
   EXPECT_TRUE(none(*LayerParameter::descriptor(), "backward_math"));
   EXPECT_FALSE(none(*SolverParameter::descriptor(), "larc"));
+  // data/augment/transforms.cc says which fields of transform_param are used.
+  EXPECT_FALSE(none(*TransformationParameter::descriptor(), "noise_param"));
+  EXPECT_FALSE(none(*TransformationParameter::descriptor(), "allow_upscale"));
+  EXPECT_FALSE(none(*TransformationParameter::descriptor(), "pad"));  // refused
+  EXPECT_TRUE(none(*TransformationParameter::descriptor(), "use_gpu_transform"));
 }
 
 TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
