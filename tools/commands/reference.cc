@@ -54,12 +54,12 @@ class Page {
 
   void Print() {
     out_ << "# Reference of fields\n\n"
-            "Every layer, and every field of nets and solvers: what it takes, its default, what it "
-            "means. `doppio reference` prints "
-            "this page\nfrom the program's own tables, and a test compares them; `doppio help "
-            "Convolution` shows one layer. How things "
-            "work together\nis told in [prototxt.md](prototxt.md), [data.md](data.md) and "
-            "[solvers.md](solvers.md).\n\n"
+            "Every field of layers, nets and solvers: its type, default and meaning. `doppio "
+            "reference` "
+            "prints this page\nfrom the program's own tables, and a test compares them; `doppio "
+            "help "
+            "Convolution` shows one layer.\n[prototxt.md](prototxt.md), [data.md](data.md) and "
+            "[solvers.md](solvers.md) describe how fields work together.\n\n"
             "Names of forks in parentheses say where a field comes from. \"Without effect\" means "
             "that it is read, and warned about "
             "if it has\nanother value than its default.\n\n"
@@ -81,13 +81,16 @@ class Page {
 
  private:
   void PrintLayers() {
-    out_ << "\n## Layers\n\n| layer | bottoms → tops | parameters |\n|---|---|---|\n";
+    out_ << "\n## Layers\n\nLayers with fields of their own; [prototxt.md](prototxt.md#layers) "
+            "describes "
+            "all layers.\n\n| layer | bottoms → tops | parameters |\n|---|---|---|\n";
     for (const std::string& type : TypesOfLayers()) {
       std::string parameters;
       for (const FieldDescriptor* field : ParametersOf(type)) {
         parameters += (parameters.empty() ? "" : ", ") + LinkTo(Code(field->name()), field->name());
         types_[field->name()].push_back(type);
       }
+      if (parameters.empty()) continue;
       out_ << "| " << Code(type) << " | " << ArityOf(type) << " | " << parameters << " |\n";
     }
   }
