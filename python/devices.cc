@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-constexpr int kCpu = -1;
+constexpr int kHost = -1;  // key of the CPU among the indices of GPUs
 
 struct Choice {
   std::mutex mutex;
@@ -25,12 +25,8 @@ Choice& TheChoice() {
 }
 
 std::unique_ptr<Device> Open(int index) {
-  if (index == kCpu) return MakeCpuDevice();
-  const DeviceBackend* cuda = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
-  if (cuda != nullptr) return cuda->make(index);
-  throw DeviceError(
-      "this build of Doppio has no GPU support, because no CUDA was found when it was built; call "
-      "set_mode_cpu()");
+  if (index == kHost) return MakeCpuDevice();
+  return LinkedDeviceBackend("call set_mode_cpu()").make(index);
 }
 
 }  // namespace
@@ -65,7 +61,7 @@ std::optional<uint64_t> ChosenSeed() {
 std::shared_ptr<Device> ChosenDevice() {
   Choice& choice = TheChoice();
   const std::lock_guard<std::mutex> lock(choice.mutex);
-  const int index = choice.gpu ? choice.index : kCpu;
+  const int index = choice.gpu ? choice.index : kHost;
   std::weak_ptr<Device>& known = choice.devices[index];
   std::shared_ptr<Device> device = known.lock();
   if (device == nullptr) known = device = Open(index);

@@ -15,14 +15,17 @@
 
 namespace doppio {
 
-enum class DeviceKind { kCpu, kCuda };
+// Names of kinds of devices. A backend registers all that it offers under the name of its kind, and
+// no other code depends on the name ("A new kind of device" in docs/extending.md).
+struct DeviceKind {
+  static constexpr char kCpu[] = "CPU";
+  static constexpr char kCuda[] = "CUDA";
+};
 
 // Precision to which the factors of matrix products and convolutions may be rounded. Sums are in
 // single precision. kTf32 has 10 bits of mantissa (NVIDIA's tensor cores), kBFloat16 has 7 bits (on
 // CPUs with bfloat16 instructions; other CPUs compute as with kFloat32).
 enum class MathMode { kFloat32, kTf32, kBFloat16 };
-
-inline const char* Name(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "CUDA"; }
 
 // A recorded sequence of device work that Run launches as a whole (a CUDA graph).
 class Recording {
@@ -47,10 +50,23 @@ class Download {
 class Device {
  public:
   virtual ~Device() { DropAttached(); }
-  virtual DeviceKind kind() const = 0;
+  virtual std::string kind() const = 0;  // "CUDA", see DeviceKind
   virtual std::string name() const = 0;  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
   // Returns "0000:3B:00.0", or "" if the device is not on a PCI bus.
   virtual std::string pci_bus_id() const { return ""; }
+
+  // What code that serves all kinds of devices asks. The defaults are those of a device that
+  // computes on the host.
+
+  // Returns true if the host can use the addresses from Allocate, and if the CPU's kernels compute
+  // on this device.
+  virtual bool host_memory() const { return true; }
+  // Returns true if the device queues work on a stream, so that calls return before it is done.
+  virtual bool asynchronous() const { return false; }
+  // Returns true if `device_query` lists the device and `--gpu` names it.
+  virtual bool listed() const { return false; }
+  // Returns the library that obeys workspace_bytes() ("cuDNN"), or "" if there is none.
+  virtual std::string algorithm_library() const { return ""; }
 
   // Returns zeroed memory with at least 64-byte alignment. On the CPU, the compute threads touch
   // the memory first. Throws MemoryError. Free keeps the memory for the next request of its size
@@ -172,7 +188,13 @@ struct DeviceBackend {
   // Opens device number `index`. Throws DeviceError if it does not exist or cannot be used.
   std::unique_ptr<Device> (*make)(int index);
 };
-using DeviceBackends = Registry<DeviceBackend>;  // keyed by Name(DeviceKind), e.g. "CUDA"
+using DeviceBackends = Registry<DeviceBackend>;  // keyed by Device::kind()
+
+// Returns the only linked backend, or null in a CPU-only build.
+const DeviceBackend* FindDeviceBackend();
+// Returns the only linked backend. Throws a DeviceError that ends with `advice` in a CPU-only
+// build.
+const DeviceBackend& LinkedDeviceBackend(const std::string& advice);
 
 }  // namespace doppio
 

@@ -23,7 +23,7 @@ class HostClock : public DeviceClock {
 }  // namespace
 
 std::unique_ptr<DeviceClock> MakeDeviceClock(Device* device) {
-  const auto* make = DeviceClocks::Get().Find(Name(device->kind()));
+  const auto* make = DeviceClocks::Get().Find(device->kind());
   if (make != nullptr) return (*make)(device);
   return std::make_unique<HostClock>();
 }

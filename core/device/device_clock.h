@@ -29,7 +29,7 @@ class DeviceClock {
 // Returns a clock for `device`, which must outlive it.
 std::unique_ptr<DeviceClock> MakeDeviceClock(Device* device);
 
-// Keyed by Name(DeviceKind).
+// Keyed by Device::kind().
 using DeviceClocks = Registry<std::unique_ptr<DeviceClock> (*)(Device* device)>;
 
 }  // namespace doppio

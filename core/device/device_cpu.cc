@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "core/base/threads.h"
 #include "core/device/block_cache.h"
@@ -28,7 +27,7 @@ class CpuDevice : public Device {
  public:
   ~CpuDevice() override { blocks_.Clear(&std::free); }
 
-  DeviceKind kind() const override { return DeviceKind::kCpu; }
+  std::string kind() const override { return DeviceKind::kCpu; }
   std::string name() const override { return "CPU (" + std::to_string(NumThreads()) + " threads)"; }
 
   void* Allocate(int64_t bytes) override {
@@ -80,26 +79,7 @@ class CpuDevice : public Device {
   BlockCache blocks_;
 };
 
-// For devices that execute work immediately.
-class ImmediateDownload : public Download {
- public:
-  ImmediateDownload(Device* device, int64_t bytes)
-      : device_(device), memory_(static_cast<size_t>(bytes)) {}
-  void Start(int64_t offset, const void* from, int64_t bytes) override {
-    device_->CopyToHost(memory_.data() + offset, from, bytes);
-  }
-  const char* Wait() override { return memory_.data(); }
-
- private:
-  Device* const device_;
-  std::vector<char> memory_;
-};
-
 }  // namespace
-
-std::unique_ptr<Download> Device::MakeDownload(int64_t bytes) {
-  return std::make_unique<ImmediateDownload>(this, bytes);
-}
 
 std::unique_ptr<Device> MakeCpuDevice() { return std::make_unique<CpuDevice>(); }
 

@@ -229,7 +229,7 @@ std::unique_ptr<Device> MakeCudaDevice(int index) {
   return std::make_unique<CudaDevice>(index, UsableGpu(index));
 }
 
-DOPPIO_REGISTER(DeviceBackends, Name(DeviceKind::kCuda), DeviceBackend{&ListGpus, &MakeCudaDevice});
+DOPPIO_REGISTER(DeviceBackends, DeviceKind::kCuda, DeviceBackend{&ListGpus, &MakeCudaDevice});
 
 }  // namespace
 

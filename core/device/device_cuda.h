@@ -30,7 +30,11 @@ struct Gpu {
 };
 class GpuDevice : public Device {
  public:
-  DeviceKind kind() const final { return DeviceKind::kCuda; }
+  std::string kind() const final { return DeviceKind::kCuda; }
+  bool host_memory() const final { return false; }
+  bool asynchronous() const final { return true; }
+  bool listed() const final { return true; }
+  std::string algorithm_library() const final { return "cuDNN"; }
   // Returns the device's stream and makes the device the calling thread's current device, as kernel
   // launches require.
   virtual Gpu gpu() = 0;

@@ -44,7 +44,7 @@ class PlainStore : public HostStore {
 }  // namespace
 
 std::unique_ptr<HostStore> MakeHostStore(Device* device, std::vector<StoredBlock> blocks) {
-  const auto* make = HostStoreMakers::Get().Find(Name(device->kind()));
+  const auto* make = HostStoreMakers::Get().Find(device->kind());
   if (make != nullptr) return (*make)(device, blocks);
   return std::make_unique<PlainStore>(device, std::move(blocks));
 }

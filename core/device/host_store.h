@@ -37,7 +37,7 @@ class HostStore {
 // registered for the kind of `device`, the returned store copies synchronously.
 std::unique_ptr<HostStore> MakeHostStore(Device* device, std::vector<StoredBlock> blocks);
 
-// Registry of the devices that copy while they compute, keyed by Name(DeviceKind).
+// Registry of the devices that copy while they compute, keyed by Device::kind().
 using HostStoreMakers = Registry<std::unique_ptr<HostStore> (*)(
     Device* device, const std::vector<StoredBlock>& blocks)>;
 

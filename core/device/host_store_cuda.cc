@@ -118,7 +118,7 @@ std::unique_ptr<HostStore> MakeCudaStore(Device* device, const std::vector<Store
   return std::make_unique<CudaStore>(device, blocks);
 }
 
-DOPPIO_REGISTER(HostStoreMakers, Name(DeviceKind::kCuda), &MakeCudaStore);
+DOPPIO_REGISTER(HostStoreMakers, DeviceKind::kCuda, &MakeCudaStore);
 
 }  // namespace
 }  // namespace doppio

@@ -132,22 +132,19 @@ class CpuTensorOps : public TensorOps {
   }
 };
 
-// Holds the operations of an accelerator, attached to its device.
-struct Attachment {
-  explicit Attachment(Device* device) {
-    const auto* make = TensorOpsMakers::Get().Find(Name(device->kind()));
-    DOPPIO_CHECK(make != nullptr, device->name());
-    ops = (*make)(device);
-  }
-  std::unique_ptr<TensorOps> ops;
-};
+const TensorOps& CpuOps(Device*) {
+  static const CpuTensorOps ops;
+  return ops;
+}
+
+DOPPIO_REGISTER(TensorOpsOfKinds, DeviceKind::kCpu, &CpuOps);
 
 }  // namespace
 
 const TensorOps& OpsOf(Device* device) {
-  static const CpuTensorOps cpu;
-  if (device->kind() == DeviceKind::kCpu) return cpu;
-  return *device->Attached<Attachment>("tensor_ops").ops;
+  const auto* ops = TensorOpsOfKinds::Get().Find(device->kind());
+  DOPPIO_CHECK(ops != nullptr, device->name());
+  return (*ops)(device);
 }
 
 }  // namespace doppio

@@ -145,9 +145,9 @@ class CudaTensorOps : public TensorOps {
   Device* device_;
 };
 
-std::unique_ptr<TensorOps> Make(Device* device) { return std::make_unique<CudaTensorOps>(device); }
+const TensorOps& CudaOps(Device* device) { return device->Attached<CudaTensorOps>("tensor_ops"); }
 
-DOPPIO_REGISTER(TensorOpsMakers, Name(DeviceKind::kCuda), &Make);
+DOPPIO_REGISTER(TensorOpsOfKinds, DeviceKind::kCuda, &CudaOps);
 
 }  // namespace
 }  // namespace doppio

@@ -36,11 +36,11 @@ class TensorOps {
                                              const TensorSpec& to) const = 0;
 };
 
-// Returns the operations of `device`, which owns them unless it is the CPU.
+// Returns the operations of `device`, which live as long as it.
 const TensorOps& OpsOf(Device* device);
 
-// Registry for devices other than the CPU, keyed by Name(DeviceKind).
-using TensorOpsMakers = Registry<std::unique_ptr<TensorOps> (*)(Device* device)>;
+// What OpsOf calls for each kind of device, keyed by Device::kind().
+using TensorOpsOfKinds = Registry<const TensorOps& (*)(Device* device)>;
 
 }  // namespace doppio
 

@@ -44,7 +44,7 @@ class BatchUpload {
   virtual void Drop() = 0;
 };
 
-// The implementations, registered by Name(DeviceKind). `tops` has the shapes of all tops; the first
+// The implementations, registered by Device::kind(). `tops` has the shapes of all tops; the first
 // extent of top 0 is the number of images.
 using BatchUploads =
     Registry<std::unique_ptr<BatchUpload> (*)(Device* device, const std::vector<Shape>& tops)>;

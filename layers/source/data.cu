@@ -144,7 +144,7 @@ std::unique_ptr<BatchUpload> Make(Device* device, const std::vector<Shape>& tops
   return std::make_unique<CudaBatchUpload>(device, tops);
 }
 
-DOPPIO_REGISTER(BatchUploads, Name(DeviceKind::kCuda), &Make);
+DOPPIO_REGISTER(BatchUploads, DeviceKind::kCuda, &Make);
 
 }  // namespace
 }  // namespace doppio

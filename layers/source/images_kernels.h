@@ -93,8 +93,7 @@ class UploadedImagesKernel : public Kernel {
   explicit UploadedImagesKernel(const KernelArgs& args)
       : annotated_(args.type == kAnnotatedData),
         pipeline_(TakeSource<Pipeline>(args)),
-        upload_(
-            (*BatchUploads::Get().Find(Name(args.device->kind())))(args.device, args.top_shapes)) {
+        upload_((*BatchUploads::Get().Find(args.device->kind()))(args.device, args.top_shapes)) {
     normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
     normalization_.scale = pipeline_->augment().scale();
     needs_.tops = LayoutsThere(args);

@@ -94,7 +94,7 @@ class UploadedSyntheticKernel : public Kernel {
     if (written_) return;
     std::vector<Shape> shapes;
     for (const Tensor& top : t_.tops) shapes.push_back(top.shape);
-    const auto upload = (*BatchUploads::Get().Find(Name(device_->kind())))(device_, shapes);
+    const auto upload = (*BatchUploads::Get().Find(device_->kind()))(device_, shapes);
     upload->Begin(false);
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       source_.Fill(i, t_.tops[0].shape.dim_or_1(0), t_.tops[i].shape, pass.rank,

@@ -179,7 +179,7 @@ std::unique_ptr<UpdatePass> MakeCudaPass(Device* device, UpdateArenas arenas, si
   return std::make_unique<CudaUpdatePass>(device, std::move(arenas), rule);
 }
 
-DOPPIO_REGISTER(UpdatePasses, Name(DeviceKind::kCuda), &MakeCudaPass);
+DOPPIO_REGISTER(UpdatePasses, DeviceKind::kCuda, &MakeCudaPass);
 
 }  // namespace
 }  // namespace doppio

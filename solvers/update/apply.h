@@ -104,7 +104,7 @@ class UpdatePass {
 // Makes the update pass of a device, once per run. `rule` is an index into Rules.
 using MakeUpdatePass = std::unique_ptr<UpdatePass> (*)(Device* device, UpdateArenas arenas,
                                                        size_t rule);
-using UpdatePasses = Registry<MakeUpdatePass>;  // keyed by Name(DeviceKind)
+using UpdatePasses = Registry<MakeUpdatePass>;  // keyed by Device::kind()
 
 }  // namespace doppio
 

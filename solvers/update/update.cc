@@ -71,7 +71,7 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
     history_.emplace_back(params->device(), arenas.size * ElementBytes(arenas.dtype));
     arenas.history[slot] = history_.back().data();
   }
-  const std::string device = Name(params->device()->kind());
+  const std::string device = params->device()->kind();
   const MakeUpdatePass* make = UpdatePasses::Get().Find(device);
   DOPPIO_CHECK(make != nullptr, "no update is linked in for device kind " + device);
   pass_ = (*make)(params->device(), std::move(arenas), rule);

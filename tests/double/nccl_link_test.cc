@@ -49,7 +49,7 @@ std::vector<std::string> OnRanks(int size, const Body& body) {
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       const size_t r = static_cast<size_t>(rank);
-      const auto device = DeviceBackends::Get().Find(Name(DeviceKind::kCuda))->make(rank);
+      const auto device = DeviceBackends::Get().Find(DeviceKind::kCuda)->make(rank);
       try {
         const auto end = DeviceLinks::Get().Find("nccl")->connect(
             device.get(), {control[r].get(), nullptr, meeting, {}});
@@ -101,7 +101,7 @@ TEST(NcclLink, JoinsOnAllCores) {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    const auto device = DeviceBackends::Get().Find(Name(DeviceKind::kCuda))->make(0);
+    const auto device = DeviceBackends::Get().Find(DeviceKind::kCuda)->make(0);
     const auto end = DeviceLinks::Get().Find("nccl")->connect(
         device.get(), {control[0].get(), nullptr, std::make_shared<Meeting>(1), {}});
     EXPECT_EQ(gpu_double::CoresAtLastJoin(), ProcessCores());

@@ -22,7 +22,7 @@ namespace {
 const DeviceLink& Link() { return *DeviceLinks::Get().Find("nccl"); }
 
 std::unique_ptr<Device> GpuNumber(int index) {
-  auto gpu = DeviceBackends::Get().Find(Name(DeviceKind::kCuda))->make(index);
+  auto gpu = DeviceBackends::Get().Find(DeviceKind::kCuda)->make(index);
   gpu->set_deterministic(true);
   return gpu;
 }

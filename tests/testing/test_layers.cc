@@ -26,7 +26,7 @@ std::vector<int64_t> Places(const Shape& shape, const Layout& layout) {
 
 std::vector<double> ReadPlain(const Tensor& tensor, Device* device) {
   if (!tensor) return {};
-  if (device != nullptr && device->kind() != DeviceKind::kCpu) {
+  if (device != nullptr && !device->host_memory()) {
     std::vector<char> host(static_cast<size_t>(tensor.bytes()));
     device->CopyToHost(host.data(), tensor.raw, tensor.bytes());
     return ReadPlain(Tensor(tensor, host.data()));
@@ -48,7 +48,7 @@ std::vector<double> ReadPlain(const Tensor& tensor, Device* device) {
 }
 
 void WritePlain(const std::vector<double>& values, const Tensor& tensor, Device* device) {
-  if (device != nullptr && device->kind() != DeviceKind::kCpu) {
+  if (device != nullptr && !device->host_memory()) {
     std::vector<char> host(static_cast<size_t>(tensor.bytes()));
     WritePlain(values, Tensor(tensor, host.data()));
     device->CopyFromHost(tensor.raw, host.data(), tensor.bytes());

@@ -6,13 +6,13 @@ namespace doppio {
 
 Accelerators FindAccelerators() {
   Accelerators found;
-  const DeviceBackend* cuda = DeviceBackends::Get().Find("CUDA");
-  if (cuda == nullptr) {
+  const DeviceBackend* backend = FindDeviceBackend();
+  if (backend == nullptr) {
     found.none = "this build has no GPU support: no CUDA was found when it was built";
     return found;
   }
   ErrorCollector errors;
-  errors.Try([&] { found.devices = cuda->list(); });
+  errors.Try([&] { found.devices = backend->list(); });
   if (!errors.empty()) {
     found.none = errors.errors()[0].message();
   }

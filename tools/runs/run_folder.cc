@@ -260,8 +260,7 @@ void RunFolder::Beat() {
 
 void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string& parent,
                       const std::string& metric) {
-  metrics_->Begin(FindSource(trainer->train_net()).samples,
-                  device.kind() == DeviceKind::kCpu ? nullptr : &device);
+  metrics_->Begin(FindSource(trainer->train_net()).samples, device.listed() ? &device : nullptr);
   metric_ = metric;
   iteration_ = trainer->iteration();
   {

@@ -28,7 +28,7 @@ std::string PrecisionText(Trainer* trainer) {
   const std::string computed = Name(trainer->params().dtype());
   if (Is16Bit(stored)) return computed + " with activations in " + Name(stored);
   const Device& device = *trainer->params().device();
-  if (device.kind() != DeviceKind::kCuda) return computed;
+  if (!device.listed()) return computed;
   if (device.math() == MathMode::kTf32) return computed + " with products in tf32";
   return computed +
          " with products in full single precision (faster on a GPU: --precision=tf32, or bf16)";
@@ -57,10 +57,11 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
     add("exchange", train.exchange, "16-bit gradients on their way to other ranks");
   add("activations", train.activations,
       "and their gradients; " + Bytes(train.unshared) + " if none shared memory");
+  const std::string library = device.algorithm_library();
   add("scratch", train.scratch,
-      device.kind() == DeviceKind::kCuda
-          ? "with the workspaces of cuDNN, each up to " + Bytes(device.workspace_bytes())
-          : "");
+      library.empty() ? ""
+                      : "with the workspaces of " + library + ", each up to " +
+                            Bytes(device.workspace_bytes()));
   if (test_bytes > 0) add("test nets", test_bytes, "");
   add("total", train.total() + test_bytes, free < 0 ? "" : "of " + Bytes(free) + " that were free");
   std::ostringstream text;

@@ -48,13 +48,7 @@ Wish Parse(const std::string& gpu) {
   return wish;
 }
 
-const DeviceBackend& Backend() {
-  const DeviceBackend* cuda = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
-  if (cuda != nullptr) return *cuda;
-  throw DeviceError(
-      "this build of Doppio has no GPU support, because no CUDA was found when it was built; "
-      "leave --gpu out to use the CPU");
-}
+const DeviceBackend& Backend() { return LinkedDeviceBackend("leave --gpu out to use the CPU"); }
 
 bool NamesSeveral(const Wish& wish) { return wish.all || wish.free > 1 || wish.indices.size() > 1; }
 

@@ -153,9 +153,9 @@ void NetTimer::TimeIterations(int iterations, Timing* timing) {
   std::vector<double> forward, backward, update, whole;
   for (auto* list : {&forward, &backward, &update, &whole})
     list->reserve(static_cast<size_t>(iterations));
-  // A GPU computes asynchronously, so whole iterations are timed without synchronisation, and their
-  // parts separately.
-  const bool ahead = device_->kind() != DeviceKind::kCpu;
+  // On an asynchronous device, whole iterations are timed without synchronisation, and their parts
+  // separately.
+  const bool ahead = device_->asynchronous();
   const std::unique_ptr<GpuWatch> watch = WatchGpu(*device_);
   const double wait_before = WaitSeconds(*net_), begin = NowMs();
   for (int i = 0; i < iterations && ahead; ++i) Iteration(false);

@@ -16,7 +16,7 @@ class ReservedDevice : public Device {
   ~ReservedDevice() override {
     for (const auto& [memory, bytes] : blocks_) munmap(memory, static_cast<size_t>(bytes));
   }
-  DeviceKind kind() const override { return DeviceKind::kCpu; }
+  std::string kind() const override { return DeviceKind::kCpu; }
   std::string name() const override { return "CPU (" + std::to_string(NumThreads()) + " threads)"; }
 
   void* Allocate(int64_t bytes) override {

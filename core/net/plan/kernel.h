@@ -187,7 +187,7 @@ inline Kernel* InnermostKernel(Kernel* kernel) {
 // One implementation of a layer type on a device.
 struct KernelType {
   std::string layer;  // "Convolution"
-  DeviceKind device = DeviceKind::kCpu;
+  std::string device = DeviceKind::kCpu;
   std::string engine;  // "reference", "onednn", "cuda", "cudnn"
   int rank = 0;        // the highest rank that does not decline wins; "reference" has 0
   // Constructs the kernel. Called only if the kernel does not decline.
@@ -208,7 +208,7 @@ class KernelTypes {
   // Registers a kernel; always returns true. Not thread-safe.
   bool Add(KernelType type);
   // Returns the kernels of a layer type on a device, ordered by falling rank.
-  std::vector<const KernelType*> For(const std::string& layer, DeviceKind device) const;
+  std::vector<const KernelType*> For(const std::string& layer, const std::string& device) const;
 
  private:
   std::multimap<std::string, KernelType> types_;

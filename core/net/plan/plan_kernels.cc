@@ -197,8 +197,7 @@ class Chooser {
     };
     std::string declined;
     for (const KernelType* type : KernelTypes::Get().For(unit.type, args.device->kind())) {
-      const bool judge =
-          draft_.options.engine == kReference && args.device->kind() == DeviceKind::kCpu;
+      const bool judge = draft_.options.engine == kReference && args.device->host_memory();
       if (judge && type->engine != kReference) continue;
       const KernelArgs& seen = type->narrow ? args : wide;
       std::string why = type->declines == nullptr ? "" : type->declines(seen);
@@ -213,7 +212,7 @@ class Chooser {
       return true;
     }
     if (!unit.chain.empty()) return false;
-    if (args.device->kind() != DeviceKind::kCpu) {
+    if (!args.device->host_memory()) {
       plan_.kernels[n] = fit(wide, MakeHostKernel(wide, unit.shape));
       plan_.kernel_types[n] = &HostKernelType();
       plan_.declined[n] = declined;
@@ -221,7 +220,7 @@ class Chooser {
     }
     throw graph_.layer(unit.head())
         .Mistake("type", "no kernel computes this " + unit.type + " layer in " + Name(args.dtype) +
-                             " on the " + Name(args.device->kind()) +
+                             " on the " + args.device->kind() +
                              (declined.empty() ? "" : " (" + declined + ")"));
   }
 

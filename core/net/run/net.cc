@@ -38,6 +38,7 @@ void TakeState(const CarriesState& from, CarriesState* to) {
 Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
     : graph_(std::move(graph)),
       params_(params),
+      ops_(OpsOf(params->device())),
       plan_(MakePlan(graph_, options, params)),
       options_(options) {
   // The solver and the exchange have already allocated theirs.
@@ -177,14 +178,13 @@ void Net::CheckThatItCanFollow(int changer) const {
 
 // Copies the state that running forward again does not restore.
 void Net::GoOnFrom(const Plan& before) {
-  const TensorOps& ops = OpsOf(params_->device());
   const float scale = loss_scale_;
   loss_scale_ = 1;
   SetLossScale(scale);
   if (starts_of_user_) StartFromUser();
   for (size_t i = 0; i < plan_->losses.size(); ++i) {
     const Tensor &from = before.losses[i].gradient, &to = plan_->losses[i].gradient;
-    if (from && to && from.bytes() == to.bytes()) ops.Copy(from, to);
+    if (from && to && from.bytes() == to.bytes()) ops_.Copy(from, to);
   }
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     Kernel *now = plan_->kernels[n].get(), *old = before.kernels[n].get();
@@ -199,7 +199,7 @@ void Net::GoOnFrom(const Plan& before) {
 void Net::CopyTops(int node) {
   const std::vector<Tensor>& from = before_->tensors[static_cast<size_t>(node)].tops;
   const std::vector<Tensor>& to = plan_->tensors[static_cast<size_t>(node)].tops;
-  for (size_t i = 0; i < to.size(); ++i) OpsOf(params_->device()).Copy(from[i], to[i]);
+  for (size_t i = 0; i < to.size(); ++i) ops_.Copy(from[i], to[i]);
 }
 
 void Net::StartFromUser() {
@@ -211,9 +211,8 @@ void Net::StartFromUser() {
 void Net::SetLossScale(float scale) {
   if (scale == loss_scale_) return;
   loss_scale_ = scale;
-  const TensorOps& ops = OpsOf(params_->device());
   for (const ConstantGradient& start : plan_->constant_gradients)
-    ops.Fill(start.weight * scale, start.gradient);
+    ops_.Fill(start.weight * scale, start.gradient);
 }
 
 void Net::Backward(bool accumulate, GradientSink* sink) {
@@ -260,19 +259,18 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
 
 void Net::Run(const PlanStep& step, bool accumulate) {
   try {
-    const TensorOps& ops = OpsOf(params_->device());
     switch (step.kind) {
       case StepKind::kReorder:
         step.reorder->Run(step.from.raw, step.to.raw);
         return;
       case StepKind::kFill:
-        ops.Fill(step.value * loss_scale_, step.to);
+        ops_.Fill(step.value * loss_scale_, step.to);
         return;
       case StepKind::kAdd:
-        ops.Add(step.before, step.from, step.to);
+        ops_.Add(step.before, step.from, step.to);
         return;
       case StepKind::kCopy:
-        ops.Copy(step.from, step.to);
+        ops_.Copy(step.from, step.to);
         return;
       case StepKind::kSave:
         plan_->host_store->Save(step.slot);

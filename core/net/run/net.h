@@ -21,6 +21,7 @@
 namespace doppio {
 
 class ChangesTops;  // core/net/run/changing_tops.h
+class TensorOps;
 
 // An output of the net: a named blob that no layer reads.
 struct NetOutput {
@@ -126,6 +127,7 @@ class Net {
 
   Graph graph_;
   ParamStore* params_;
+  const TensorOps& ops_;  // of the device
   std::unique_ptr<Plan> plan_;
   StepRunner forward_;
   StepRunner replace_, add_to_;  // backward, one that replaces gradients and one that adds to them

@@ -14,7 +14,7 @@ std::vector<std::string> RunTrace::TrackNames() {
 }
 
 RunTrace::RunTrace(Device* device)
-    : device_(device), stream_(device->kind() != DeviceKind::kCpu), timeline_(kMostSpans) {}
+    : device_(device), stream_(device->asynchronous()), timeline_(kMostSpans) {}
 
 void RunTrace::Start() {
   clock_ = MakeDeviceClock(device_);

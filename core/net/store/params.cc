@@ -156,7 +156,7 @@ void ParamStore::AllocateArenas() {
 void ParamStore::Fill(Param* param) {
   const uint64_t stream = Stream("filler", param->layer, param->index);
   try {
-    if (param->value.layout.plain() && device_->kind() == DeviceKind::kCpu) {
+    if (param->value.layout.plain() && device_->host_memory()) {
       doppio::Fill(param->filler, param->shape, seed_, stream, param->value);
       return;
     }
@@ -167,7 +167,7 @@ void ParamStore::Fill(Param* param) {
     std::align(64, static_cast<size_t>(plain.bytes()), aligned, space);
     const Tensor filled(plain, aligned);
     doppio::Fill(param->filler, param->shape, seed_, stream, filled);
-    if (device_->kind() == DeviceKind::kCpu) {
+    if (device_->host_memory()) {
       CopyTensor(filled, param->value);
     } else {
       device_->CopyFromHost(param->value.raw, aligned, plain.bytes());

@@ -46,7 +46,7 @@ void ExpectReturned(Device* device) {
 TEST(HostStore, ReturnsWhatItWasGiven) { ExpectReturned(MakeCpuDevice().get()); }
 
 TEST(HostStore, ReturnsWhatAGpuGave) {
-  const DeviceBackend* backend = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
+  const DeviceBackend* backend = DeviceBackends::Get().Find(DeviceKind::kCuda);
   if (backend == nullptr) GTEST_SKIP() << "a build without CUDA";
   std::unique_ptr<Device> gpu;
   try {

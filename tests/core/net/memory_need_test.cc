@@ -18,9 +18,10 @@ namespace {
 // The CPU with a given amount of free memory.
 class SmallDevice : public Device {
  public:
-  explicit SmallDevice(int64_t free, DeviceKind kind = DeviceKind::kCpu)
-      : free_(free), kind_(kind) {}
-  DeviceKind kind() const override { return kind_; }
+  explicit SmallDevice(int64_t free, bool host_memory = true)
+      : free_(free), host_memory_(host_memory) {}
+  std::string kind() const override { return DeviceKind::kCpu; }
+  bool host_memory() const override { return host_memory_; }
   std::string name() const override { return "small device"; }
   void* Allocate(int64_t bytes) override { return memory_->Allocate(bytes); }
   void Free(void* memory) noexcept override { memory_->Free(memory); }
@@ -38,7 +39,7 @@ class SmallDevice : public Device {
 
  private:
   const int64_t free_;
-  const DeviceKind kind_;
+  const bool host_memory_;
   const std::unique_ptr<Device> memory_ = MakeCpuDevice();
 };
 
@@ -214,7 +215,7 @@ TEST(MemoryNeed, SaysEverythingInOneMessage) {
     EXPECT_EQ(e.use().total(), 105 << 20);
   }
   EXPECT_NO_THROW(need.CheckFits(105 << 20, device));
-  const SmallDevice gpu(0, DeviceKind::kCuda);
+  const SmallDevice gpu(0, false);
   try {
     need.CheckFits(45 << 20, gpu);
     FAIL() << "it fits";

@@ -1,4 +1,4 @@
-#include "core/net/graph/layer.h"
+#include "core/net/plan/kernel.h"
 
 #include <algorithm>
 
@@ -18,7 +18,8 @@ bool KernelTypes::Add(KernelType type) {
   return true;
 }
 
-std::vector<const KernelType*> KernelTypes::For(const std::string& layer, DeviceKind device) const {
+std::vector<const KernelType*> KernelTypes::For(const std::string& layer,
+                                                const std::string& device) const {
   std::vector<const KernelType*> found;
   auto range = types_.equal_range(layer);
   for (auto it = range.first; it != range.second; ++it) {

@@ -1,0 +1,41 @@
+#include "core/device/device.h"
+
+namespace doppio {
+namespace {
+
+// For devices that execute work immediately.
+class ImmediateDownload : public Download {
+ public:
+  ImmediateDownload(Device* device, int64_t bytes)
+      : device_(device), memory_(static_cast<size_t>(bytes)) {}
+  void Start(int64_t offset, const void* from, int64_t bytes) override {
+    device_->CopyToHost(memory_.data() + offset, from, bytes);
+  }
+  const char* Wait() override { return memory_.data(); }
+
+ private:
+  Device* const device_;
+  std::vector<char> memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<Download> Device::MakeDownload(int64_t bytes) {
+  return std::make_unique<ImmediateDownload>(this, bytes);
+}
+
+const DeviceBackend* FindDeviceBackend() {
+  const std::vector<std::string> kinds = DeviceBackends::Get().Names();
+  DOPPIO_CHECK(kinds.size() <= 1, "two device backends are linked");
+  return kinds.empty() ? nullptr : DeviceBackends::Get().Find(kinds[0]);
+}
+
+const DeviceBackend& LinkedDeviceBackend(const std::string& advice) {
+  const DeviceBackend* backend = FindDeviceBackend();
+  if (backend != nullptr) return *backend;
+  throw DeviceError(
+      "this build of Doppio has no GPU support, because no CUDA was found when it was built; " +
+      advice);
+}
+
+}  // namespace doppio
