@@ -62,7 +62,7 @@ std::string ReadAll(const std::string& path) {
     errno = EISDIR;
     Fail("read", path);
   }
-  std::string content(static_cast<size_t>(info.st_size), '\0');
+  std::string content(info.st_size, '\0');
   size_t have = 0;
   for (;;) {
     if (have == content.size()) content.resize(have + 65536);  // a pipe, or a file that is growing
@@ -117,7 +117,7 @@ std::string ReadHead(const std::string& path, size_t bytes) {
   std::string head(bytes, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), static_cast<std::streamsize>(bytes));
-  head.resize(static_cast<size_t>(file.gcount()));
+  head.resize(file.gcount());
   return head;
 }
 
@@ -171,7 +171,7 @@ ContentSum SumOf(const std::string& path, int64_t without_last) {
   if (IsPipe(path)) {
     const std::string content = ReadFile(path);
     const int64_t bytes = std::max<int64_t>(0, static_cast<int64_t>(content.size()) - without_last);
-    return {bytes, Crc32c(content.data(), static_cast<size_t>(bytes))};
+    return {bytes, Crc32c(content.data(), bytes)};
   }
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) Fail("read", path);
@@ -180,11 +180,11 @@ ContentSum SumOf(const std::string& path, int64_t without_last) {
   std::vector<char> part(1 << 20);
   while (sum.bytes < end) {
     const auto wanted = std::min(static_cast<int64_t>(part.size()), end - sum.bytes);
-    const ssize_t got = read(file.get(), part.data(), static_cast<size_t>(wanted));
+    const ssize_t got = read(file.get(), part.data(), wanted);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) Fail("read", path);
     if (got == 0) break;  // the file was truncated during the read
-    sum.crc = Crc32c(part.data(), static_cast<size_t>(got), sum.crc);
+    sum.crc = Crc32c(part.data(), got, sum.crc);
     sum.bytes += got;
   }
   return sum;

@@ -10,6 +10,10 @@ namespace doppio {
 // newlines are kept.
 std::string Printable(const std::string& text);
 
+// Returns the number of bytes of the UTF-8 character at text[at], or 0 if no valid character begins
+// there (RFC 3629, section 4).
+size_t Utf8Bytes(const std::string& text, size_t at);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_BASE_PRINTABLE_H_

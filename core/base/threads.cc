@@ -53,7 +53,7 @@ bool PinTo(int first) {
   {
     cpu_set_t own;
     CPU_ZERO(&own);
-    CPU_SET(cores[static_cast<size_t>(first + omp_get_thread_num())], &own);
+    CPU_SET(cores[first + omp_get_thread_num()], &own);
     pinned = sched_setaffinity(0, sizeof own, &own) == 0;
   }
   return pinned;

@@ -6,8 +6,7 @@ namespace {
 // For devices that execute work immediately.
 class ImmediateDownload : public Download {
  public:
-  ImmediateDownload(Device* device, int64_t bytes)
-      : device_(device), memory_(static_cast<size_t>(bytes)) {}
+  ImmediateDownload(Device* device, int64_t bytes) : device_(device), memory_(bytes) {}
   void Start(int64_t offset, const void* from, int64_t bytes) override {
     device_->CopyToHost(memory_.data() + offset, from, bytes);
   }

@@ -57,14 +57,14 @@ class CpuDevice : public Device {
   void* AskHost(int64_t size) {
     const int64_t alignment = size >= kHugePage ? kHugePage : 64;
     const int64_t rounded = (size + alignment - 1) / alignment * alignment;
-    void* memory = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(rounded));
+    void* memory = std::aligned_alloc(alignment, rounded);
     if (memory == nullptr) {
       throw MemoryError("the host has no " + std::to_string(size >> 20) + " MiB left; " +
                         std::to_string(bytes_in_use() >> 20) + " MiB are in use by this process");
     }
     // Huge pages reduce TLB misses in large arenas. Failure does not matter, because this is only a
     // hint.
-    if (size >= kHugePage) madvise(memory, static_cast<size_t>(rounded), MADV_HUGEPAGE);
+    if (size >= kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
     return memory;
   }
 
@@ -72,7 +72,7 @@ class CpuDevice : public Device {
     char* t = static_cast<char*>(to);
     const char* f = static_cast<const char*>(from);
     ParallelFor(bytes, 1 << 20, [=](int64_t begin, int64_t end) {
-      std::memcpy(t + begin, f + begin, static_cast<size_t>(end - begin));
+      std::memcpy(t + begin, f + begin, end - begin);
     });
   }
 

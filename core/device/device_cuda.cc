@@ -52,8 +52,8 @@ class CudaDownload : public Download {
     }
   }
   void Start(int64_t offset, const void* from, int64_t bytes) override {
-    Cuda(cudaMemcpyAsync(static_cast<char*>(memory_.data()) + offset, from,
-                         static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, device_->gpu().stream),
+    Cuda(cudaMemcpyAsync(static_cast<char*>(memory_.data()) + offset, from, bytes,
+                         cudaMemcpyDeviceToHost, device_->gpu().stream),
          "copying from", device_->name());
     arrived_.Record();
   }
@@ -114,8 +114,7 @@ class CudaDevice : public GpuDevice {
   // zeros.
   void Zero(void* memory, int64_t bytes) override {
     if (bytes == 0) return;  // an empty operation cannot be recorded
-    Cuda(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream()), "clearing memory of",
-         name_);
+    Cuda(cudaMemsetAsync(memory, 0, bytes, stream()), "clearing memory of", name_);
   }
 
   void Synchronize() override { Cuda(cudaStreamSynchronize(stream()), "waiting for", name_); }
@@ -183,18 +182,18 @@ class CudaDevice : public GpuDevice {
 
   void Copy(void* to, const void* from, int64_t bytes) {
     // With cudaMemcpyDefault, CUDA derives the direction from the addresses.
-    Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream()),
-         "copying to or from", name_);
+    Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "copying to or from",
+         name_);
     Synchronize();
   }
 
   void* AskDriver(int64_t size) {
     MakeCurrent();
     void* memory = nullptr;
-    cudaError_t result = cudaMalloc(&memory, static_cast<size_t>(size));
+    cudaError_t result = cudaMalloc(&memory, size);
     if (result == cudaErrorMemoryAllocation && GiveBackCache()) {
       cudaGetLastError();
-      result = cudaMalloc(&memory, static_cast<size_t>(size));
+      result = cudaMalloc(&memory, size);
     }
     if (result == cudaErrorMemoryAllocation) ThrowNoMemory(size);
     Cuda(result, "allocating on", name_);
@@ -238,19 +237,19 @@ cudaStream_t CudaStream(Device* device) { return GpuOf(device).stream; }
 void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
   const Gpu gpu = GpuOf(device);
   if (bytes == 0) return;  // an empty operation cannot be recorded
-  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice, gpu.stream),
-       "copying within", device->name());
+  Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, gpu.stream), "copying within",
+       device->name());
 }
 
 void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes) {
   const Gpu gpu = GpuOf(device);
-  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, gpu.stream),
-       "copying to", device->name());
+  Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu.stream), "copying to",
+       device->name());
 }
 
 PinnedBuffer::PinnedBuffer(Device* device, int64_t bytes) {
   GpuOf(device);  // makes the device current
-  const size_t size = static_cast<size_t>(std::max<int64_t>(1, bytes));
+  const size_t size = std::max<int64_t>(1, bytes);
   Cuda(cudaHostAlloc(&data_, size, cudaHostAllocPortable), "allocating pinned host memory for",
        device->name());
 }

@@ -17,22 +17,22 @@ class PlainStore : public HostStore {
       places_.push_back(bytes);
       bytes += (block.bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
-    room_.reset(new char[static_cast<size_t>(bytes)]);
+    room_.reset(new char[bytes]);
   }
 
   void Save(int block) override {
-    const StoredBlock& from = blocks_[static_cast<size_t>(block)];
+    const StoredBlock& from = blocks_[block];
     device_->CopyToHost(Place(block), from.memory, from.bytes);
   }
   void Saved(int) override {}
   void Fetch(int block) override {
-    const StoredBlock& to = blocks_[static_cast<size_t>(block)];
+    const StoredBlock& to = blocks_[block];
     device_->CopyFromHost(to.memory, Place(block), to.bytes);
   }
   void Fetched(int) override {}
 
  private:
-  char* Place(int block) const { return room_.get() + places_[static_cast<size_t>(block)]; }
+  char* Place(int block) const { return room_.get() + places_[block]; }
 
   Device* device_;
   const std::vector<StoredBlock> blocks_;

@@ -36,14 +36,14 @@ class CudaStore : public HostStore {
   CudaStore& operator=(const CudaStore&) = delete;
 
   void Save(int block) override {
-    const Slot& slot = slots_[static_cast<size_t>(block)];
+    const Slot& slot = slots_[block];
     FollowComputing(out_);
     Copy(slot.place, slot.block.memory, slot, cudaMemcpyDeviceToHost, out_);
   }
   void Saved(int block) override { ComputingFollows(block); }
 
   void Fetch(int block) override {
-    const Slot& slot = slots_[static_cast<size_t>(block)];
+    const Slot& slot = slots_[block];
     FollowComputing(in_);
     Wait(in_, slot.copied);
     Copy(slot.block.memory, slot.place, slot, cudaMemcpyHostToDevice, in_);
@@ -83,13 +83,11 @@ class CudaStore : public HostStore {
     Cuda(cudaEventRecord(reached_, CudaStream(device_)), "recording an event on", device_->name());
     Wait(stream, reached_);
   }
-  void ComputingFollows(int block) {
-    Wait(CudaStream(device_), slots_[static_cast<size_t>(block)].copied);
-  }
+  void ComputingFollows(int block) { Wait(CudaStream(device_), slots_[block].copied); }
 
   void Copy(void* to, const void* from, const Slot& slot, cudaMemcpyKind way, cudaStream_t stream) {
-    Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(slot.block.bytes), way, stream),
-         "copying to or from", device_->name());
+    Cuda(cudaMemcpyAsync(to, from, slot.block.bytes, way, stream), "copying to or from",
+         device_->name());
     Cuda(cudaEventRecord(slot.copied, stream), "recording an event on", device_->name());
   }
 

@@ -68,8 +68,7 @@ void UploadStream::Send(int64_t bytes) {
   if (allocates)
     Cuda(cudaEventRecord(slot.read, gpu.stream), "recording an event on", device_->name());
   Cuda(cudaStreamWaitEvent(stream_, slot.read, 0), "waiting for an event on", device_->name());
-  Cuda(cudaMemcpyAsync(slot.there.data(), slot.host.data(), static_cast<size_t>(bytes),
-                       cudaMemcpyHostToDevice, stream_),
+  Cuda(cudaMemcpyAsync(slot.there.data(), slot.host.data(), bytes, cudaMemcpyHostToDevice, stream_),
        "copying to", device_->name());
   Cuda(cudaEventRecord(slot.copied, stream_), "recording an event on", device_->name());
   ++sent_;

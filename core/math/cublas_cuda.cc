@@ -70,8 +70,7 @@ struct OwnedCublas {
     // cannot be recorded. The call follows set_stream, because setting a stream resets the
     // workspace.
     workspace = Buffer(device, std::min(kWorkspaceBytes, device->workspace_bytes()));
-    Check(Cublas().set_workspace(handle, workspace.data(), static_cast<size_t>(workspace.bytes())),
-          "taking memory");
+    Check(Cublas().set_workspace(handle, workspace.data(), workspace.bytes()), "taking memory");
     const bool tf32 = device->math() != MathMode::kFloat32;
     // Also keeps the partial sums of a split reduction in single precision.
     const int mode = (tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH) |

@@ -187,9 +187,8 @@ std::unique_ptr<CudnnPlan> CudnnAdvice::MakePlan(std::vector<CudnnThing> parts) 
 // precision.
 bool CudnnAdvice::Permits(const CudnnThing& engine) const {
   std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
-  notes.resize(
-      static_cast<size_t>(engine.Get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                     CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes.data())));
+  notes.resize(engine.Get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                          CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes.data()));
   return std::none_of(notes.begin(), notes.end(), [&](cudnnBackendNumericalNote_t note) {
     return note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
            note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||

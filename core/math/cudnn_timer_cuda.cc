@@ -16,8 +16,7 @@ constexpr int kWarmUps = 2, kRuns = 5;
 class CudnnTimer::Block {
  public:
   explicit Block(int64_t bytes) {
-    Cuda(cudaMalloc(&data_, static_cast<size_t>(std::max<int64_t>(1, bytes))),
-         "taking memory to measure in");
+    Cuda(cudaMalloc(&data_, std::max<int64_t>(1, bytes)), "taking memory to measure in");
   }
   ~Block() { cudaFree(data_); }
   Block(Block&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
@@ -51,7 +50,7 @@ CudnnTimer::CudnnTimer(Device* device, const std::vector<Memory>& memory, int64_
   for (const Memory& tensor : memory) {
     blocks_.emplace_back(tensor.bytes);
     void* const data = blocks_.back().data();
-    Cuda(cudaMemsetAsync(data, 0, static_cast<size_t>(tensor.bytes), stream), "clearing memory");
+    Cuda(cudaMemsetAsync(data, 0, tensor.bytes, stream), "clearing memory");
     places_.push_back({tensor.role, data});
   }
   blocks_.emplace_back(workspace_bytes);

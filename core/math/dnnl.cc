@@ -116,7 +116,7 @@ void Reorder::Run(const void* from, void* to) const {
 
 void CopyTensor(const Tensor& from, const Tensor& to) {
   if (from.layout == to.layout) {
-    std::memcpy(to.raw, from.raw, static_cast<size_t>(from.bytes()));
+    std::memcpy(to.raw, from.raw, from.bytes());
     return;
   }
   dnnl::memory::desc source = DescOf(from), target = DescOf(to);
@@ -130,7 +130,7 @@ void CopyTensor(const Tensor& from, const Tensor& to) {
       // through it.
       TensorSpec plain = to;
       plain.layout = Layout();
-      std::vector<char> memory(static_cast<size_t>(plain.bytes()));
+      std::vector<char> memory(plain.bytes());
       CopyTensor(from, Tensor(plain, memory.data()));
       CopyTensor(Tensor(plain, memory.data()), to);
       return;

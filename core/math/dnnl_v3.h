@@ -73,7 +73,7 @@ inline bool SamePlaces(const Blocking& a, const Blocking& b) {
   }
   dnnl::memory::dims blocks = a.padded_dims;
   for (size_t i = 0; i < a.inner_blocks.size(); ++i) {
-    blocks[static_cast<size_t>(a.inner_axes[i])] /= a.inner_blocks[i];
+    blocks[a.inner_axes[i]] /= a.inner_blocks[i];
   }
   for (size_t axis = 0; axis < blocks.size(); ++axis) {
     if (blocks[axis] > 1 && a.strides[axis] != b.strides[axis]) return false;

@@ -54,8 +54,8 @@ class NarrowReorder : public Converter {
       : widen_(from.dtype, DType::kFloat32, from.stored()),
         reorder_(Wide(from), Wide(to)),
         round_(DType::kFloat32, to.dtype, to.stored()),
-        before_(static_cast<size_t>(from.stored())),
-        after_(static_cast<size_t>(to.stored())) {}
+        before_(from.stored()),
+        after_(to.stored()) {}
 
   void Run(const void* from, void* to) const override {
     widen_.Run(from, before_.data());
@@ -97,7 +97,7 @@ class CpuTensorOps : public TensorOps {
     const char* f = from.data<char>();
     char* t = to.data<char>();
     ParallelFor(to.bytes(), 1 << 16, [=](int64_t begin, int64_t end) {
-      std::memcpy(t + begin, f + begin, static_cast<size_t>(end - begin));
+      std::memcpy(t + begin, f + begin, end - begin);
     });
   }
 

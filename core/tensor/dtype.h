@@ -12,18 +12,12 @@ namespace doppio {
 
 enum class DType { kFloat32, kFloat64, kFloat16, kBFloat16 };
 
+inline bool Is16Bit(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
+
 // Returns the size of an element in bytes.
 inline int64_t ElementBytes(DType type) {
-  switch (type) {
-    case DType::kFloat64:
-      return 8;
-    case DType::kFloat32:
-      return 4;
-    case DType::kFloat16:
-    case DType::kBFloat16:
-      return 2;
-  }
-  return 0;
+  if (Is16Bit(type)) return 2;
+  return type == DType::kFloat64 ? 8 : 4;
 }
 
 inline const char* Name(DType type) {
@@ -47,8 +41,6 @@ auto DispatchFloat(DType type, F&& f) {
   DOPPIO_CHECK(type == DType::kFloat32 || type == DType::kFloat64, Name(type));
   return type == DType::kFloat64 ? f(double{}) : f(float{});
 }
-
-inline bool Is16Bit(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
 
 // Calls f with float{}, Half{} or BFloat16{}, the storage types of activations and their gradients.
 template <class F>

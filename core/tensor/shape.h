@@ -18,8 +18,8 @@ class Shape {
   explicit Shape(std::vector<int64_t> dims) : dims_(std::move(dims)) {}
 
   int rank() const { return static_cast<int>(dims_.size()); }
-  int64_t operator[](int axis) const { return dims_[static_cast<size_t>(axis)]; }
-  int64_t& operator[](int axis) { return dims_[static_cast<size_t>(axis)]; }
+  int64_t operator[](int axis) const { return dims_[axis]; }
+  int64_t& operator[](int axis) { return dims_[axis]; }
   const std::vector<int64_t>& dims() const { return dims_; }
 
   // Return the number of elements in all axes, in axes [begin, rank), or in axes [begin, end).

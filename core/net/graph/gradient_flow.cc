@@ -23,7 +23,7 @@ std::vector<int> MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
     node.bottom_gradient.assign(node.bottoms.size(), false);
     node.param_gradient.assign(node.params.size(), false);
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
-      bool wanted = (*edge_learns)[static_cast<size_t>(node.bottoms[i])];
+      bool wanted = (*edge_learns)[node.bottoms[i]];
       if (param.propagate_down_size() > 0) wanted = param.propagate_down(static_cast<int>(i));
       if (wanted && forbidden[n] < 0 && !MayLearn(node, i)) forbidden[n] = static_cast<int>(i);
       if (graph->spec.force_backward && node.shape.has_backward) wanted = true;
@@ -31,17 +31,17 @@ std::vector<int> MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
       node.backward = node.backward || wanted;
     }
     for (size_t i = 0; i < node.params.size(); ++i) {
-      const GraphParam& p = graph->params[static_cast<size_t>(node.params[i])];
+      const GraphParam& p = graph->params[node.params[i]];
       node.param_gradient[i] = p.trainable && (p.lr_mult != 0 || graph->spec.force_backward);
       node.backward = node.backward || node.param_gradient[i];
     }
-    for (int top : node.tops) (*edge_learns)[static_cast<size_t>(top)] = node.backward;
+    for (int top : node.tops) (*edge_learns)[top] = node.backward;
   }
   return forbidden;
 }
 
 std::string NameOfBottom(const Graph& graph, const Node& node, size_t i) {
-  return "bottom '" + graph.edges[static_cast<size_t>(node.bottoms[i])].name + "'";
+  return "bottom '" + graph.edges[node.bottoms[i]].name + "'";
 }
 
 void Stop(Node* node) {
@@ -62,7 +62,7 @@ void FindGradients(Graph* graph) {
     Node& node = graph->nodes[n];
     bool contributes = false, reached = false;
     for (int top : node.tops) {
-      const size_t edge = static_cast<size_t>(top);
+      const size_t edge = top;
       const bool is_loss = graph->edges[edge].loss_weight != 0;
       contributes = contributes || is_loss || under_loss[edge];
       reached = reached || is_loss || arrives[edge];
@@ -83,11 +83,11 @@ void FindGradients(Graph* graph) {
       throw graph->spec.layers[n].Mistake(
           "type",
           graph->spec.layers[n].type() + " has no gradient for its " +
-              NameOfBottom(*graph, node, static_cast<size_t>(forbidden[n])) +
+              NameOfBottom(*graph, node, forbidden[n]) +
               ", which learns; set propagate_down: false for that bottom to cut the gradient here");
     }
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
-      const size_t edge = static_cast<size_t>(node.bottoms[i]);
+      const size_t edge = node.bottoms[i];
       if (contributes) under_loss[edge] = true;
       if (node.bottom_gradient[i]) arrives[edge] = true;
     }

@@ -44,9 +44,8 @@ class Builder {
       const bool named = edge.top < graph_.layer(edge.producer).param.top_size();
       if (edge.uses.empty() && named) graph_.outputs.push_back(static_cast<int>(e));
     }
-    std::sort(graph_.outputs.begin(), graph_.outputs.end(), [this](int a, int b) {
-      return graph_.edges[static_cast<size_t>(a)].name < graph_.edges[static_cast<size_t>(b)].name;
-    });
+    std::sort(graph_.outputs.begin(), graph_.outputs.end(),
+              [this](int a, int b) { return graph_.edges[a].name < graph_.edges[b].name; });
   }
 
   void FindPreprocessing() {
@@ -60,7 +59,7 @@ class Builder {
 
   void AddNode(int index) {
     const LayerSpec& spec = graph_.layer(index);
-    Node& node = graph_.nodes[static_cast<size_t>(index)];
+    Node& node = graph_.nodes[index];
     bool complete = false;
     // If a layer is wrong, its tops are still added, with unknown shapes, so that its readers are
     // not reported as mistakes, too.
@@ -137,18 +136,11 @@ class Builder {
   }
 
   static std::string UnknownType(const std::string& type) {
-    if (KnownElsewhere(type))
+    if (type == "Python")  // registered only in programs with an interpreter
       return "type '" + type + "' of Caffe is not in this version of Doppio";
     const std::string fork = ForkHint("LayerParameter", "type=" + type);
     return "unknown type '" + type + "'" +
            (fork.empty() ? DidYouMean(type, LayerTypes::Get().Names()) : ": " + fork);
-  }
-
-  // Returns true for types of Caffe that no file here registers: their names are not typing
-  // mistakes.
-  static bool KnownElsewhere(const std::string& type) {
-    static const std::set<std::string> names = {"Python"};
-    return names.count(type) != 0;
   }
 
   static void CheckCount(const LayerSpec& spec, const char* what, int have, int min, int max) {
@@ -184,8 +176,7 @@ class Builder {
       throw spec.Mistake("", what + " of shape " + of.ToString() + " has more than the limit of " +
                                  std::to_string(kMostPlanned) + " elements");
     };
-    for (size_t i = 0; i < shape.tops.size(); ++i)
-      check(shape.tops[i], "top " + std::to_string(i));
+    for (size_t i = 0; i < shape.tops.size(); ++i) check(shape.tops[i], "top " + std::to_string(i));
     for (size_t i = 0; i < shape.params.size(); ++i)
       check(shape.params[i].shape, "parameter " + std::to_string(i));
   }
@@ -206,7 +197,7 @@ class Builder {
       edge.name = i < named ? spec.param.top(i) : "(automatic)";
       edge.producer = index;
       edge.top = i;
-      if (complete) edge.shape = node->shape.tops[static_cast<size_t>(i)];
+      if (complete) edge.shape = node->shape.tops[i];
       if (i < spec.param.loss_weight_size()) {
         edge.loss_weight = spec.param.loss_weight(i);
       } else if (complete && node->shape.loss && i == 0) {
@@ -244,7 +235,7 @@ class Builder {
                          count);
     }
     for (int i = 0; i < count; ++i) {
-      const ParamShape& shape = node->shape.params[static_cast<size_t>(i)];
+      const ParamShape& shape = node->shape.params[i];
       const ParamSpec given = i < spec.param.param_size() ? spec.param.param(i) : ParamSpec();
       node->param_shapes.push_back(shape.shape);
       auto shared = given.name().empty() ? by_share_name_.end() : by_share_name_.find(given.name());
@@ -261,7 +252,6 @@ class Builder {
       GraphParam param;
       param.node = index;
       param.index = i;
-      param.share_name = given.name();
       param.shape = shape.shape;
       param.filler = shape.filler;
       param.trainable = shape.trainable;
@@ -279,7 +269,7 @@ class Builder {
   // takes effect.
   void ShareParam(const LayerSpec& spec, int i, const ParamSpec& given, const Shape& shape,
                   int id) {
-    GraphParam& owner = graph_.params[static_cast<size_t>(id)];
+    GraphParam& owner = graph_.params[id];
     ++owner.uses;
     const std::string with = "param '" + given.name() + "' is shared with layer '" +
                              graph_.layer(owner.node).name() + "' (line " +
@@ -310,7 +300,7 @@ class Builder {
       *known = true;
       *owned = value;
     };
-    Mults& mults = has_mults_[static_cast<size_t>(id)];
+    Mults& mults = has_mults_[id];
     merge(given.has_lr_mult(), given.lr_mult(), &mults.lr, &owner.lr_mult, "lr_mult");
     merge(given.has_decay_mult(), given.decay_mult(), &mults.decay, &owner.decay_mult,
           "decay_mult");
@@ -323,7 +313,7 @@ class Builder {
   Graph graph_;
   ErrorCollector errors_;
   std::map<std::string, int> current_;  // blob name -> its last version
-  std::set<int> broken_;  // edges of unknown shape
+  std::set<int> broken_;                // edges of unknown shape
   std::map<std::string, int> by_share_name_;
   std::vector<Mults> has_mults_;
 };
@@ -349,7 +339,7 @@ int64_t BatchOf(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     // A layer without bottoms but with parameters (Parameter) outputs its parameters, not data.
     if (!node.bottoms.empty() || node.tops.empty() || !node.params.empty()) continue;
-    const Shape& shape = graph.edges[static_cast<size_t>(node.tops[0])].shape;
+    const Shape& shape = graph.edges[node.tops[0]].shape;
     if (shape.rank() > 0) return shape[0];
   }
   return 0;

@@ -19,10 +19,9 @@ namespace doppio {
 // One parameter of the net, possibly used by several layers. The first user owns the parameter:
 // weight files store the values with that layer.
 struct GraphParam {
-  int node = 0;            // the owner
-  int index = 0;           // index among the owner's parameters
-  std::string share_name;  // `param { name: }`, or ""
-  Shape shape;             // the owner's shape
+  int node = 0;   // the owner
+  int index = 0;  // index among the owner's parameters
+  Shape shape;    // the owner's shape
   FillerParameter filler;
   bool trainable = true;
   float lr_mult = 1, decay_mult = 1;
@@ -73,7 +72,7 @@ struct Graph {
   // else from the net's file. Weight files contain these settings.
   std::optional<Preprocessing> preprocessing;
 
-  const LayerSpec& layer(int node) const { return spec.layers[static_cast<size_t>(node)]; }
+  const LayerSpec& layer(int node) const { return spec.layers[node]; }
   // Returns a layer's name and place for messages: "layer 'conv1' (net.prototxt:12:3)".
   std::string Describe(int node) const;
   // Returns the last version of a blob, or -1 if the net has no such blob.

@@ -24,14 +24,13 @@ void WeighRowLosses(int ranks, Graph* graph) {
     // same on all ranks.
     const bool follows = node.bottoms.empty()
                              ? node.params.empty()
-                             : std::any_of(node.bottoms.begin(), node.bottoms.end(), [&](int edge) {
-                                 return rows[static_cast<size_t>(edge)];
-                               });
+                             : std::any_of(node.bottoms.begin(), node.bottoms.end(),
+                                           [&](int edge) { return rows[edge]; });
     for (size_t i = 0; i < node.tops.size(); ++i) {
-      Edge& top = graph->edges[static_cast<size_t>(node.tops[i])];
+      Edge& top = graph->edges[node.tops[i]];
       const bool reduced = node.shape.loss && i == 0;
       const bool has_rows = follows && !reduced && MayHaveRows(top.shape, batch);
-      rows[static_cast<size_t>(node.tops[i])] = has_rows;
+      rows[node.tops[i]] = has_rows;
       if (has_rows) top.loss_weight *= static_cast<float>(ranks);
     }
   }

@@ -26,7 +26,7 @@ DType WantedBy(const NetSpec& net, const LayerSpec& layer) {
 bool Exact(const Node& node, const Edge& top) {
   if (node.shape.loss || top.loss_weight != 0) return true;
   const std::vector<bool>& exact = node.shape.exact_tops;
-  return exact.empty() ? !node.shape.has_backward : exact[static_cast<size_t>(top.top)];
+  return exact.empty() ? !node.shape.has_backward : exact[top.top];
 }
 
 // Returns true if the node's tops are values that parameters are learned from: neither labels
@@ -38,7 +38,7 @@ bool Activations(const Graph& graph, const Node& node) {
   const std::vector<bool>& aside = node.shape.no_gradient_bottoms;
   for (size_t i = 0; i < node.bottoms.size(); ++i) {
     if (i < aside.size() && aside[i]) continue;
-    if (Is16Bit(graph.edges[static_cast<size_t>(node.bottoms[i])].stored)) return true;
+    if (Is16Bit(graph.edges[node.bottoms[i]].stored)) return true;
   }
   return false;
 }
@@ -50,9 +50,9 @@ void ChooseStorage(Graph* graph) {
     const Node& node = graph->nodes[n];
     const DType wanted = WantedBy(graph->spec, graph->layer(static_cast<int>(n)));
     for (int top : node.tops) {
-      Edge& edge = graph->edges[static_cast<size_t>(top)];
+      Edge& edge = graph->edges[top];
       if (node.shape.view != View::kNone) {
-        edge.stored = graph->edges[static_cast<size_t>(node.bottoms[0])].stored;
+        edge.stored = graph->edges[node.bottoms[0]].stored;
       } else if (Is16Bit(wanted) && !Exact(node, edge) && Activations(*graph, node)) {
         edge.stored = wanted;
       }

@@ -41,7 +41,7 @@ class Assembler {
   }
 
  private:
-  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
+  Group& group(int id) { return draft_.groups[id]; }
 
   void FillConstants() {
     plan_.constants = Buffer(draft_.options.device, constant_bytes_);
@@ -59,15 +59,14 @@ class Assembler {
   void FillTensor(const Tensor& tensor, float value) {
     DispatchReal(tensor.dtype, [&](auto zero) {
       using T = decltype(zero);
-      const std::vector<T> host(static_cast<size_t>(tensor.stored()), static_cast<T>(value));
+      const std::vector<T> host(tensor.stored(), static_cast<T>(value));
       draft_.options.device->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
     });
   }
 
   void* At(int block) {
     if (block < 0) return nullptr;
-    return static_cast<char*>(plan_.arena.data()) +
-           draft_.blocks[static_cast<size_t>(block)].offset;
+    return static_cast<char*>(plan_.arena.data()) + draft_.blocks[block].offset;
   }
 
   Tensor Value(int g, const TensorSpec& spec) { return Tensor(spec, At(group(g).storage)); }
@@ -75,8 +74,7 @@ class Assembler {
   Tensor TopGradient(const Item& item, size_t i) {
     if (i >= item.top_grads.size()) return Tensor(item.top_specs[i], nullptr);
     const int block = item.top_grads[i];
-    return Tensor(item.top_specs[i],
-                  block == -2 ? constant_[static_cast<size_t>(item.tops[i])] : At(block));
+    return Tensor(item.top_specs[i], block == -2 ? constant_[item.tops[i]] : At(block));
   }
 
   Tensor BottomGradient(const Item& item, size_t i) {
@@ -85,7 +83,6 @@ class Assembler {
   }
 
   PlanStep BindLayer(const Item& item) {
-    const size_t n = static_cast<size_t>(item.node);
     const Unit& unit = draft_.UnitOf(item);
     KernelTensors t;
     for (size_t i = 0; i < item.bottoms.size(); ++i) {
@@ -97,7 +94,7 @@ class Assembler {
       t.top_grads.push_back(TopGradient(item, i));
     }
     for (size_t i = 0; i < unit.params.size(); ++i) {
-      const Param& param = params_.params()[static_cast<size_t>(StoreIndex(unit.params[i]))];
+      const Param& param = params_.params()[StoreIndex(unit.params[i])];
       t.params.push_back(param.value);
       t.params.back().shape = unit.param_shapes[i];
       t.param_grads.push_back(param.grad);
@@ -106,17 +103,20 @@ class Assembler {
     }
     t.saved = At(item.saved);
     t.scratch = plan_.scratch.data();
-    plan_.tensors[n] = t;
-    plan_.kernels[n]->Bind(std::move(t));
+    plan_.tensors[item.node] = t;
+    plan_.kernels[item.node]->Bind(std::move(t));
+    return StepOf(StepKind::kLayer, item.node);
+  }
+
+  static PlanStep StepOf(StepKind kind, int node) {
     PlanStep step;
-    step.node = item.node;
+    step.kind = kind;
+    step.node = node;
     return step;
   }
 
   PlanStep ReorderStep(int node, const Tensor& from, const Tensor& to) {
-    PlanStep step;
-    step.kind = StepKind::kReorder;
-    step.node = node;
+    PlanStep step = StepOf(StepKind::kReorder, node);
     step.from = from;
     step.to = to;
     step.reorder = OpsOf(draft_.options.device).Convert(from, to);
@@ -133,8 +133,7 @@ class Assembler {
   void AddHostStore() {
     std::vector<StoredBlock> blocks;
     for (const Offload& offload : draft_.offloads) {
-      blocks.push_back(
-          {At(offload.block), draft_.blocks[static_cast<size_t>(offload.block)].bytes});
+      blocks.push_back({At(offload.block), draft_.blocks[offload.block].bytes});
     }
     auto add = [&](StepKind kind, std::map<int, std::vector<PlanStep>>* steps, auto time) {
       for (size_t slot = 0; slot < blocks.size(); ++slot) {
@@ -152,10 +151,10 @@ class Assembler {
   }
 
   void AddEvent(int time) {
-    const Event& event = draft_.events[static_cast<size_t>(time)];
+    const Event& event = draft_.events[time];
     const bool forward = event.kind == Event::kForward;
     if (!forward && !draft_.options.backward) return;
-    const Item& item = draft_.items[static_cast<size_t>(event.item)];
+    const Item& item = draft_.items[event.item];
     std::vector<PlanStep>& steps = forward ? plan_.forward : plan_.backward;
     auto add_copies = [&](std::map<int, std::vector<PlanStep>>* copies) {
       for (PlanStep& step : (*copies)[time]) {
@@ -168,39 +167,30 @@ class Assembler {
     if (event.kind == Event::kBackward) {
       AddBackward(item);
     } else {
-      steps.push_back(forward_[static_cast<size_t>(event.item)]);
+      steps.push_back(forward_[event.item]);
       steps.back().again = !forward;
     }
     add_copies(&after_);
   }
 
-  int StoreIndex(int graph_param) const {
-    return plan_.param_index[static_cast<size_t>(graph_param)];
-  }
+  int StoreIndex(int graph_param) const { return plan_.param_index[graph_param]; }
 
   void AddBackward(const Item& item) {
     if (!item.backward) return;
     const size_t first = plan_.backward.size();
     for (const Item::Fill& start : item.fills) {
-      PlanStep fill;
-      fill.kind = StepKind::kFill;
-      fill.node = item.node;
+      PlanStep fill = StepOf(StepKind::kFill, item.node);
       fill.value = group(start.group).loss_weight;
       fill.to = Tensor(group(start.group).spec, At(start.block));
       plan_.backward.push_back(fill);
     }
     for (const Item::Copy& own : item.copies) {
-      PlanStep copy;
-      copy.kind = StepKind::kCopy;
-      copy.node = item.node;
-      copy.to = TopGradient(item, static_cast<size_t>(own.top));
-      copy.from =
-          Tensor(copy.to, own.from == -2 ? constant_[static_cast<size_t>(item.tops[own.top])]
-                                         : At(own.from));
+      PlanStep copy = StepOf(StepKind::kCopy, item.node);
+      copy.to = TopGradient(item, own.top);
+      copy.from = Tensor(copy.to, own.from == -2 ? constant_[item.tops[own.top]] : At(own.from));
       plan_.backward.push_back(copy);
     }
-    PlanStep step;
-    step.node = item.node;
+    PlanStep step = StepOf(StepKind::kLayer, item.node);
     if (item.reorder) {
       if (item.bottom_grads.empty() || item.bottom_grads[0] < 0) return;
       step = ReorderStep(item.node, TopGradient(item, 0), BottomGradient(item, 0));
@@ -214,10 +204,8 @@ class Assembler {
     step.backward = true;
     plan_.backward.push_back(step);
     for (const Item::Addition& addition : item.additions) {
-      PlanStep add;
-      add.kind = StepKind::kAdd;
-      add.node = item.node;
-      const size_t bottom = static_cast<size_t>(addition.bottom);
+      PlanStep add = StepOf(StepKind::kAdd, item.node);
+      const size_t bottom = addition.bottom;
       add.from = Tensor(item.bottom_specs[bottom], At(addition.from));
       add.before = Tensor(item.bottom_specs[bottom], At(addition.before));
       add.to = Tensor(item.bottom_specs[bottom], At(addition.to));
@@ -236,10 +224,10 @@ class Assembler {
       if (step.kind != StepKind::kLayer || step.again) continue;
       const Unit& unit = *units.at(step.node);
       for (size_t i = 0; i < unit.params.size(); ++i) {
-        const size_t store = static_cast<size_t>(StoreIndex(unit.params[i]));
+        const int store = StoreIndex(unit.params[i]);
         if (!unit.param_gradient[i] || seen[store]) continue;
         seen[store] = true;
-        step.ready.push_back(static_cast<int>(store));
+        step.ready.push_back(store);
       }
     }
   }
@@ -255,7 +243,7 @@ class Assembler {
       const TensorSpec spec{graph_.edges[e].shape, g.spec.dtype, g.spec.layout};
       plan_.values[e] = g.pinned ? Value(id, spec) : Tensor(spec, nullptr);
       const bool kept = draft_.options.keep_all && g.grad_storage >= 0;
-      plan_.grads[e] = Tensor(spec, kept ? At(g.grad_storage) : constant_[static_cast<size_t>(id)]);
+      plan_.grads[e] = Tensor(spec, kept ? At(g.grad_storage) : constant_[id]);
     }
   }
 

@@ -133,8 +133,8 @@ struct Draft {
 
   // Returns the last time.
   int end() const { return static_cast<int>(events.size()) - 1; }
-  int BackwardTime(int item) const { return items[static_cast<size_t>(item)].backward_time; }
-  const Unit& UnitOf(const Item& item) const { return units[static_cast<size_t>(item.unit)]; }
+  int BackwardTime(int item) const { return items[item].backward_time; }
+  const Unit& UnitOf(const Item& item) const { return units[item.unit]; }
 };
 
 // Returns node `n` and the layers after it that, as far as the graph shows, one kernel may compute

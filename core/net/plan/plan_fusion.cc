@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-const Node& NodeAt(const Graph& graph, int n) { return graph.nodes[static_cast<size_t>(n)]; }
+const Node& NodeAt(const Graph& graph, int n) { return graph.nodes[n]; }
 
 int BottomFrom(const Node& node, int edge) {
   return static_cast<int>(std::find(node.bottoms.begin(), node.bottoms.end(), edge) -
@@ -17,15 +17,15 @@ int BottomFrom(const Node& node, int edge) {
 int Follower(const Graph& graph, int head, int n) {
   const Node& node = NodeAt(graph, n);
   if (node.tops.size() != 1) return -1;
-  const Edge& top = graph.edges[static_cast<size_t>(node.tops[0])];
+  const Edge& top = graph.edges[node.tops[0]];
   if (top.uses.size() != 1 || top.loss_weight != 0) return -1;
   const Use use = top.uses[0];
   const Node& next = NodeAt(graph, use.node);
   if (next.shape.view != View::kNone || next.backward != node.backward) return -1;
-  if (next.backward && !next.bottom_gradient[static_cast<size_t>(use.bottom)]) return -1;
+  if (next.backward && !next.bottom_gradient[use.bottom]) return -1;
   // The chain runs at the head's place, so its other bottoms must be computed before the head.
   for (int bottom : next.bottoms) {
-    const int maker = graph.edges[static_cast<size_t>(bottom)].producer;
+    const int maker = graph.edges[bottom].producer;
     if (bottom != node.tops[0] && maker >= head) return -1;
   }
   return use.node;

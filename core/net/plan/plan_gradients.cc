@@ -17,7 +17,7 @@ GradientUse FindGradientUse(const Draft& draft, const Plan& plan) {
     // order.
     for (size_t i = unit.params.size(); i-- > 0;) {
       if (!unit.param_gradient[i]) continue;
-      const int store = plan.param_index[static_cast<size_t>(unit.params[i])];
+      const int store = plan.param_index[unit.params[i]];
       if (place.emplace(store, found.order.size()).second) {
         found.order.push_back(store);
         found.lives.push_back({0, time, time});

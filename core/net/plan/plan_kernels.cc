@@ -45,7 +45,7 @@ class Chooser {
       if (graph_.nodes[n].shape.view != View::kNone) {
         AddView(node);
       } else {
-        for (int done : AddLayers(node)) computed[static_cast<size_t>(done)] = true;
+        for (int done : AddLayers(node)) computed[done] = true;
       }
     }
     for (int edge : graph_.outputs) ShowOutput(edge);
@@ -56,12 +56,10 @@ class Chooser {
   }
 
  private:
-  size_t StoreIndex(int graph_param) const {
-    return static_cast<size_t>(plan_.param_index[static_cast<size_t>(graph_param)]);
-  }
-  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
-  int GroupOf(int edge) const { return draft_.edge_group[static_cast<size_t>(edge)]; }
-  const Edge& edge(int id) const { return graph_.edges[static_cast<size_t>(id)]; }
+  int StoreIndex(int graph_param) const { return plan_.param_index[graph_param]; }
+  Group& group(int id) { return draft_.groups[id]; }
+  int GroupOf(int edge) const { return draft_.edge_group[edge]; }
+  const Edge& edge(int id) const { return graph_.edges[id]; }
 
   TensorSpec SpecOf(int edge_id) {
     const Group& g = group(GroupOf(edge_id));
@@ -75,12 +73,12 @@ class Chooser {
   }
 
   void AddView(int n) {
-    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    const Node& node = graph_.nodes[n];
     int source = GroupOf(node.bottoms[0]);
     if (node.shape.view == View::kReshape)
       source = Convert(source, group(source).spec.dtype, Layout(), n);
     for (int top : node.tops) {
-      draft_.edge_group[static_cast<size_t>(top)] = source;
+      draft_.edge_group[top] = source;
       group(source).loss_weight += edge(top).loss_weight;
       if (edge(top).loss_weight != 0) group(source).pinned = true;
     }
@@ -147,11 +145,10 @@ class Chooser {
     for (int b : unit.bottoms) args.bottoms.push_back(SpecOf(b));
     for (int t : unit.tops) args.tops.push_back(StoredType(t));
     for (int p : unit.params) {
-      const size_t store = StoreIndex(p);
+      const int store = StoreIndex(p);
       args.param_layouts.push_back(params_.params()[store].value.layout);
       args.param_placed.push_back(layout_decided_[store]);
-      args.param_may_add.push_back(draft_.options.accumulate ||
-                                   graph_.params[static_cast<size_t>(p)].uses > 1);
+      args.param_may_add.push_back(draft_.options.accumulate || graph_.params[p].uses > 1);
     }
     return args;
   }
@@ -188,7 +185,7 @@ class Chooser {
   }
 
   bool MakeKernel(const Unit& unit, const KernelArgs& args) {
-    const size_t n = static_cast<size_t>(unit.head());
+    const int n = unit.head();
     const bool narrow = HasNarrowEdges(args);
     const KernelArgs wide = narrow ? Widened(args) : args;
     const auto fit = [&](const KernelArgs& seen, std::unique_ptr<Kernel> kernel) {
@@ -230,17 +227,17 @@ class Chooser {
 
   void AddUnit(Unit unit) {
     const int n = unit.head();
-    const KernelNeeds& needs = plan_.kernels[static_cast<size_t>(n)]->needs();
+    const KernelNeeds& needs = plan_.kernels[n]->needs();
     for (size_t i = 0; i < unit.params.size(); ++i) {
-      const size_t store = StoreIndex(unit.params[i]);
+      const int store = StoreIndex(unit.params[i]);
       if (layout_decided_[store]) {
         CheckReadable(n, i, params_.params()[store].value.layout, At(needs.params, i));
         continue;
       }
-      params_.SetLayout(static_cast<int>(store), At(needs.params, i));
+      params_.SetLayout(store, At(needs.params, i));
       layout_decided_[store] = true;
     }
-    for (int member : unit.nodes) plan_.computed_with[static_cast<size_t>(member)] = n;
+    for (int member : unit.nodes) plan_.computed_with[member] = n;
     Item item;
     item.node = n;
     item.unit = static_cast<int>(draft_.units.size());
@@ -263,7 +260,7 @@ class Chooser {
       group(made).persistent = unit.shape.persistent_tops;
       group(made).pinned =
           top.loss_weight != 0 || unit.shape.persistent_tops || draft_.options.keep_all;
-      draft_.edge_group[static_cast<size_t>(unit.tops[i])] = made;
+      draft_.edge_group[unit.tops[i]] = made;
       item.tops.push_back(made);
       item.top_specs.push_back(spec);
     }
@@ -289,7 +286,7 @@ class Chooser {
                     [](const auto& kernel) { return ChangerOf(kernel.get()) != nullptr; });
     if (!may_change) return;
     for (const Item& item : draft_.items) {
-      Kernel* kernel = plan_.kernels[static_cast<size_t>(item.node)].get();
+      Kernel* kernel = plan_.kernels[item.node].get();
       if (item.reorder || !item.bottoms.empty() || ChangerOf(kernel) != nullptr) continue;
       for (int top : item.tops) group(top).pinned = true;
     }
@@ -301,7 +298,7 @@ class Chooser {
     const int made = GroupOf(output);
     const int shown = Convert(made, draft_.options.dtype, Layout(), edge(output).producer);
     group(shown).pinned = true;
-    draft_.edge_group[static_cast<size_t>(output)] = shown;
+    draft_.edge_group[output] = shown;
   }
 
   Draft& draft_;

@@ -26,9 +26,9 @@ class MemoryPlanner {
   }
 
  private:
-  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
-  Item& item(int t) { return draft_.items[static_cast<size_t>(t)]; }
-  Lifetime& block(int id) { return draft_.blocks[static_cast<size_t>(id)]; }
+  Group& group(int id) { return draft_.groups[id]; }
+  Item& item(int t) { return draft_.items[t]; }
+  Lifetime& block(int id) { return draft_.blocks[id]; }
 
   int NewBlock(int64_t bytes, int first, int last) {
     Lifetime life;
@@ -114,12 +114,12 @@ class MemoryPlanner {
     // Blocks that the host may read at any time, so they must not be offloaded.
     std::set<int> fixed;
     for (const Group& g : draft_.groups) {
-      const size_t id = static_cast<size_t>(g.storage);
+      const size_t id = g.storage;
       for (const Span& life : LivesOf(g, &draft_.uses[id])) lives[id].push_back(life);
       if (g.pinned || g.persistent) fixed.insert(g.storage);
     }
     for (size_t id = 0; id < lives.size(); ++id) SetLife(lives[id], &draft_.blocks[id]);
-    for (int id : fixed) draft_.uses[static_cast<size_t>(id)].clear();
+    for (int id : fixed) draft_.uses[id].clear();
   }
 
   static void SetLife(std::vector<Span> lives, Lifetime* block) {
@@ -261,11 +261,11 @@ class MemoryPlanner {
   void PlaceSaved(int t) {
     Item& it = item(t);
     if (it.reorder) return;
-    const KernelNeeds& needs = plan_.kernels[static_cast<size_t>(it.node)]->needs();
+    const KernelNeeds& needs = plan_.kernels[it.node]->needs();
     draft_.memory.scratch = std::max(draft_.memory.scratch, needs.scratch_bytes);
     if (needs.saved_bytes == 0) return;
     it.saved = NewBlock(needs.saved_bytes, t, t);
-    std::vector<int>& uses = draft_.uses[static_cast<size_t>(it.saved)] = {t};
+    std::vector<int>& uses = draft_.uses[it.saved] = {t};
     std::vector<Span> lives = {{t, t}};
     if (it.again) {
       lives.push_back({it.again_time, it.again_time});

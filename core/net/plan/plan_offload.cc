@@ -38,8 +38,7 @@ std::optional<Offload> IdleTime(const Lifetime& block, std::vector<int> uses) {
 int64_t Place(const std::vector<Offload>& candidates, size_t count, std::vector<Lifetime>* blocks) {
   for (size_t i = 0; i < count; ++i) {
     const Offload& offload = candidates[i];
-    (*blocks)[static_cast<size_t>(offload.block)].holes.push_back(
-        {offload.hole_begin, offload.hole_end});
+    (*blocks)[offload.block].holes.push_back({offload.hole_begin, offload.hole_end});
   }
   return PlaceBlocks(blocks);
 }
@@ -59,8 +58,7 @@ void ChooseOffloads(Draft* draft) {
   }
   // Candidates that free the most bytes for the longest time come first.
   auto merit = [&](const Offload& o) {
-    return static_cast<double>(draft->blocks[static_cast<size_t>(o.block)].bytes) *
-           (o.hole_end - o.hole_begin + 1);
+    return static_cast<double>(draft->blocks[o.block].bytes) * (o.hole_end - o.hole_begin + 1);
   };
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](const Offload& a, const Offload& b) { return merit(a) > merit(b); });
@@ -94,7 +92,7 @@ void ChooseOffloads(Draft* draft) {
   candidates.resize(enough);
   draft->memory.activations = Place(candidates, enough, &draft->blocks);
   for (const Offload& offload : candidates) {
-    draft->saved.host_bytes += draft->blocks[static_cast<size_t>(offload.block)].bytes;
+    draft->saved.host_bytes += draft->blocks[offload.block].bytes;
   }
   draft->saved.offloaded = static_cast<int>(enough);
   draft->offloads = std::move(candidates);

@@ -26,8 +26,8 @@ class Scheduler {
   }
 
  private:
-  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
-  Item& item(int t) { return draft_.items[static_cast<size_t>(t)]; }
+  Group& group(int id) { return draft_.groups[id]; }
+  Item& item(int t) { return draft_.items[t]; }
   int items() const { return static_cast<int>(draft_.items.size()); }
 
   void FindBackwardReaders() {
@@ -52,7 +52,7 @@ class Scheduler {
     for (int g : it.tops) {
       if (!group(g).backward_readers.empty() && !group(g).pinned) bytes += group(g).spec.bytes();
     }
-    if (!it.reorder) bytes += plan_.kernels[static_cast<size_t>(it.node)]->needs().saved_bytes;
+    if (!it.reorder) bytes += plan_.kernels[it.node]->needs().saved_bytes;
     return bytes;
   }
 
@@ -62,7 +62,7 @@ class Scheduler {
     for (const Group& g : draft_.groups) {
       int last = g.item;
       for (int reader : g.readers) last = std::max(last, reader);
-      for (int c = g.item + 1; c <= last; ++c) crossing[static_cast<size_t>(c)] += g.spec.bytes();
+      for (int c = g.item + 1; c <= last; ++c) crossing[c] += g.spec.bytes();
     }
     return crossing;
   }
@@ -88,14 +88,14 @@ class Scheduler {
       int64_t crossing = 0;
       double off = 0;
     };
-    std::vector<Cut> cuts(static_cast<size_t>(segments));
+    std::vector<Cut> cuts(segments);
     double done = 0;  // kept bytes so far, in units of segments
     for (int c = 1; c < items(); ++c) {
       done += static_cast<double>(KeptBytes(c - 1)) / total * segments;
       const int nearest = static_cast<int>(std::lround(done));
       if (nearest < 1 || nearest >= segments || WorksInPlace(c)) continue;
-      const Cut here{c, crossing[static_cast<size_t>(c)], std::fabs(done - nearest)};
-      Cut& best = cuts[static_cast<size_t>(nearest)];
+      const Cut here{c, crossing[c], std::fabs(done - nearest)};
+      Cut& best = cuts[nearest];
       const bool narrower = here.crossing < best.crossing;
       if (best.place < 0 || narrower || (here.crossing == best.crossing && here.off < best.off))
         best = here;
@@ -113,7 +113,7 @@ class Scheduler {
   int64_t Macs(const Item& it) {
     int64_t macs = 0;
     if (it.reorder) return macs;
-    for (int n : draft_.UnitOf(it).nodes) macs += graph_.nodes[static_cast<size_t>(n)].shape.macs;
+    for (int n : draft_.UnitOf(it).nodes) macs += graph_.nodes[n].shape.macs;
     return macs;
   }
 
@@ -126,10 +126,9 @@ class Scheduler {
     for (size_t i = 0; i < unit.params.size(); ++i) {
       // The parameter is updated no earlier than in the unit's own backward.
       if (unit.param_gradient[i]) continue;
-      const GraphParam& param = graph_.params[static_cast<size_t>(unit.params[i])];
+      const GraphParam& param = graph_.params[unit.params[i]];
       // Another user of the parameter may have updated it, through its gradient or in its forward.
-      if (learned_[static_cast<size_t>(unit.params[i])] || (!param.trainable && param.uses > 1))
-        return false;
+      if (learned_[unit.params[i]] || (!param.trainable && param.uses > 1)) return false;
     }
     return true;
   }
@@ -140,7 +139,7 @@ class Scheduler {
     learned_.assign(graph_.params.size(), false);
     for (const Unit& unit : draft_.units) {
       for (size_t i = 0; i < unit.params.size(); ++i) {
-        if (unit.param_gradient[i]) learned_[static_cast<size_t>(unit.params[i])] = true;
+        if (unit.param_gradient[i]) learned_[unit.params[i]] = true;
       }
     }
     const int last = item(items() - 1).segment;

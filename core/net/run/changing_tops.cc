@@ -8,7 +8,7 @@ namespace doppio {
 namespace {
 
 void CheckParams(int n, int changer, const LayerShape& shape, const Graph& graph) {
-  const std::vector<Shape>& params = graph.nodes[static_cast<size_t>(n)].param_shapes;
+  const std::vector<Shape>& params = graph.nodes[n].param_shapes;
   for (size_t i = 0; i < params.size(); ++i) {
     const Shape& now = shape.params[i].shape;
     if (now == params[i]) continue;
@@ -72,15 +72,15 @@ void InferAgain(int changer, Graph* graph) {
     bool reads = static_cast<int>(n) == changer;
     std::vector<Shape> bottoms;
     for (int bottom : node.bottoms) {
-      bottoms.push_back(graph->edges[static_cast<size_t>(bottom)].shape);
-      reads = reads || changed[static_cast<size_t>(bottom)];
+      bottoms.push_back(graph->edges[bottom].shape);
+      reads = reads || changed[bottom];
     }
     if (!reads) continue;
     LayerShape shape = node.type->infer(graph->layer(static_cast<int>(n)), bottoms);
     CheckParams(static_cast<int>(n), changer, shape, *graph);
     node.shape = std::move(shape);
     for (size_t i = 0; i < node.tops.size(); ++i) {
-      const size_t top = static_cast<size_t>(node.tops[i]);
+      const size_t top = node.tops[i];
       CheckNotEmpty(node.shape.tops[i], static_cast<int>(n), static_cast<int>(i), *graph);
       changed[top] = graph->edges[top].shape != node.shape.tops[i];
       graph->edges[top].shape = node.shape.tops[i];

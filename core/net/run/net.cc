@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/base/log.h"
 #include "core/math/tensor_ops.h"
@@ -17,7 +18,7 @@ double MeanMagnitude(Device* device, const Tensor& tensor) {
   if (!tensor || tensor.count() == 0) return 0;
   return DispatchReal(tensor.dtype, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> copy(static_cast<size_t>(tensor.stored()));
+    std::vector<T> copy(tensor.stored());
     device->CopyToHost(copy.data(), tensor.raw, tensor.bytes());
     double sum = 0;
     for (T value : copy) sum += std::fabs(static_cast<double>(static_cast<ComputeType<T>>(value)));
@@ -54,8 +55,8 @@ Net::~Net() = default;
 void Net::Connect() {
   outputs_.clear();
   for (int edge : graph_.outputs) {
-    const Edge& e = graph_.edges[static_cast<size_t>(edge)];
-    outputs_.push_back({e.name, e.loss_weight, plan_->values[static_cast<size_t>(edge)]});
+    const Edge& e = graph_.edges[edge];
+    outputs_.push_back({e.name, e.loss_weight, plan_->values[edge]});
   }
   Device* device = params_->device();
   forward_ = StepRunner(*plan_, plan_->forward, device);
@@ -113,7 +114,7 @@ int Net::RunForward() {
   for (const PlanStep& step : plan_->forward) {
     RunTraced(step, false);
     if (ChangedBy(step)) return step.node;
-    if (graph_.spec.debug_info && !RunsAgain(step)) LogForward(step);
+    if (graph_.spec.debug_info && !RunsAgain(step)) LogMagnitudes(step, false);
   }
   return -1;
 }
@@ -125,7 +126,7 @@ void Net::TellFresh(bool fresh) const {
 
 bool Net::ChangedBy(const PlanStep& step) const {
   if (changers_.empty() || step.kind != StepKind::kLayer || step.backward) return false;
-  const ChangesTops* layer = changers_[static_cast<size_t>(step.node)];
+  const ChangesTops* layer = changers_[step.node];
   return layer != nullptr && layer->changed();
 }
 
@@ -160,7 +161,7 @@ void Net::Follow(int changer) {
 
 void Net::CheckThatItCanFollow(int changer) const {
   for (int n = 0; n < changer; ++n) {
-    const bool source = graph_.nodes[static_cast<size_t>(n)].bottoms.empty();
+    const bool source = graph_.nodes[n].bottoms.empty();
     const std::string mistake =
         "has given a top another shape in its forward, which cannot be followed because " +
         graph_.Describe(n) + " before it ";
@@ -197,8 +198,8 @@ void Net::GoOnFrom(const Plan& before) {
 }
 
 void Net::CopyTops(int node) {
-  const std::vector<Tensor>& from = before_->tensors[static_cast<size_t>(node)].tops;
-  const std::vector<Tensor>& to = plan_->tensors[static_cast<size_t>(node)].tops;
+  const std::vector<Tensor>& from = before_->tensors[node].tops;
+  const std::vector<Tensor>& to = plan_->tensors[node].tops;
   for (size_t i = 0; i < to.size(); ++i) ops_.Copy(from[i], to[i]);
 }
 
@@ -220,7 +221,7 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
   --pass_.step;
   const auto run = [this, accumulate](const PlanStep& step) { Run(step, accumulate); };
   const auto after = [this, sink](const PlanStep& step) {
-    if (graph_.spec.debug_info) LogBackward(step);
+    if (graph_.spec.debug_info) LogMagnitudes(step, true);
     for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
   };
   // Logging, tracing and sinks that act between two steps need separate steps.
@@ -261,33 +262,25 @@ void Net::Run(const PlanStep& step, bool accumulate) {
   try {
     switch (step.kind) {
       case StepKind::kReorder:
-        step.reorder->Run(step.from.raw, step.to.raw);
-        return;
+        return step.reorder->Run(step.from.raw, step.to.raw);
       case StepKind::kFill:
-        ops_.Fill(step.value * loss_scale_, step.to);
-        return;
+        return ops_.Fill(step.value * loss_scale_, step.to);
       case StepKind::kAdd:
-        ops_.Add(step.before, step.from, step.to);
-        return;
+        return ops_.Add(step.before, step.from, step.to);
       case StepKind::kCopy:
-        ops_.Copy(step.from, step.to);
-        return;
+        return ops_.Copy(step.from, step.to);
       case StepKind::kSave:
-        plan_->host_store->Save(step.slot);
-        return;
+        return plan_->host_store->Save(step.slot);
       case StepKind::kSaved:
-        plan_->host_store->Saved(step.slot);
-        return;
+        return plan_->host_store->Saved(step.slot);
       case StepKind::kFetch:
-        plan_->host_store->Fetch(step.slot);
-        return;
+        return plan_->host_store->Fetch(step.slot);
       case StepKind::kFetched:
-        plan_->host_store->Fetched(step.slot);
-        return;
+        return plan_->host_store->Fetched(step.slot);
       case StepKind::kLayer:
         break;
     }
-    Kernel& layer = *plan_->kernels[static_cast<size_t>(step.node)];
+    Kernel& layer = *plan_->kernels[step.node];
     if (RunsAgain(step)) return RunLayerAgain(step.node);
     if (!step.backward) {
       pass_.again = step.again;
@@ -311,10 +304,9 @@ bool Net::RunsAgain(const PlanStep& step) const {
 // Runs a layer of a repeated pass in the new plan, without side effects: sources are copied, and
 // sinks are skipped.
 void Net::RunLayerAgain(int node) {
-  const Node& layer = graph_.nodes[static_cast<size_t>(node)];
+  const Node& layer = graph_.nodes[node];
   if (layer.tops.empty()) return;
-  if (layer.bottoms.empty() && changers_[static_cast<size_t>(node)] == nullptr)
-    return CopyTops(node);
+  if (layer.bottoms.empty() && changers_[node] == nullptr) return CopyTops(node);
   pass_.again = true;
   kernel(node)->Forward(pass_);
 }
@@ -323,26 +315,13 @@ void Net::RunLayerAgain(int node) {
 // for steps that the plan inserts.
 std::string Net::NameOf(const PlanStep& step) const {
   std::string name = graph_.layer(step.node).name();
-  switch (step.kind) {
-    case StepKind::kReorder:
-      return name + " (reorder)";
-    case StepKind::kFill:
-      return name + " (fill)";
-    case StepKind::kAdd:
-      return name + " (add)";
-    case StepKind::kCopy:
-      return name + " (copy)";
-    case StepKind::kSave:
-      return name + " (save)";
-    case StepKind::kSaved:
-      return name + " (saved)";
-    case StepKind::kFetch:
-      return name + " (fetch)";
-    case StepKind::kFetched:
-      return name + " (fetched)";
-    case StepKind::kLayer:
-      break;
-  }
+  static const std::map<StepKind, const char*> inserted = {
+      {StepKind::kReorder, " (reorder)"}, {StepKind::kFill, " (fill)"},
+      {StepKind::kAdd, " (add)"},         {StepKind::kCopy, " (copy)"},
+      {StepKind::kSave, " (save)"},       {StepKind::kSaved, " (saved)"},
+      {StepKind::kFetch, " (fetch)"},     {StepKind::kFetched, " (fetched)"}};
+  const auto found = inserted.find(step.kind);
+  if (found != inserted.end()) return name + found->second;
   for (size_t i = 0; i < plan_->computed_with.size(); ++i) {
     if (plan_->computed_with[i] == step.node && static_cast<int>(i) != step.node)
       name += "+" + graph_.layer(static_cast<int>(i)).name();
@@ -363,49 +342,34 @@ void Net::RunTraced(const PlanStep& step, bool accumulate) {
 
 Tensor Net::Blob(const std::string& name) const {
   const int edge = graph_.FindEdge(name);
-  return edge < 0 ? Tensor() : plan_->values[static_cast<size_t>(edge)];
+  return edge < 0 ? Tensor() : plan_->values[edge];
 }
 
 Tensor Net::BlobGradient(const std::string& name) const {
   const int edge = graph_.FindEdge(name);
-  return edge < 0 ? Tensor() : plan_->grads[static_cast<size_t>(edge)];
+  return edge < 0 ? Tensor() : plan_->grads[edge];
 }
 
-// Write the lines of Caffe's debug_info: mean magnitudes. Gradients are divided by the loss scale.
-void Net::LogForward(const PlanStep& step) const {
+// Writes the lines of Caffe's debug_info: mean magnitudes of the tensors that a layer has written.
+// Gradients are divided by the loss scale.
+void Net::LogMagnitudes(const PlanStep& step, bool backward) const {
   if (step.kind != StepKind::kLayer) return;
-  const size_t n = static_cast<size_t>(step.node);
-  const Node& node = graph_.nodes[n];
-  const KernelTensors& t = plan_->tensors[n];
-  const std::string& layer = graph_.layer(step.node).name();
-  for (size_t i = 0; i < node.tops.size(); ++i) {
-    LOG(INFO) << "    [Forward] Layer " << layer << ", top blob "
-              << graph_.edges[static_cast<size_t>(node.tops[i])].name
-              << " data: " << MeanMagnitude(params_->device(), t.tops[i]);
+  const Node& node = graph_.nodes[step.node];
+  const KernelTensors& t = plan_->tensors[step.node];
+  const auto log = [&](const std::string& blob, const Tensor& tensor) {
+    if (backward && !tensor) return;
+    LOG(INFO) << (backward ? "    [Backward] Layer " : "    [Forward] Layer ")
+              << graph_.layer(step.node).name() << ", " << blob
+              << (backward ? " diff: " : " data: ")
+              << MeanMagnitude(params_->device(), tensor) / (backward ? loss_scale_ : 1);
+  };
+  const std::vector<int>& edges = backward ? node.bottoms : node.tops;
+  for (size_t i = 0; i < edges.size(); ++i) {
+    log((backward ? "bottom blob " : "top blob ") + graph_.edges[edges[i]].name,
+        backward ? t.bottom_grads[i] : t.tops[i]);
   }
-  for (size_t i = 0; i < node.params.size(); ++i) {
-    LOG(INFO) << "    [Forward] Layer " << layer << ", param blob " << i
-              << " data: " << MeanMagnitude(params_->device(), t.params[i]);
-  }
-}
-
-void Net::LogBackward(const PlanStep& step) const {
-  if (step.kind != StepKind::kLayer) return;
-  const size_t n = static_cast<size_t>(step.node);
-  const Node& node = graph_.nodes[n];
-  const KernelTensors& t = plan_->tensors[n];
-  const std::string& layer = graph_.layer(step.node).name();
-  for (size_t i = 0; i < node.bottoms.size(); ++i) {
-    if (!t.bottom_grads[i]) continue;
-    LOG(INFO) << "    [Backward] Layer " << layer << ", bottom blob "
-              << graph_.edges[static_cast<size_t>(node.bottoms[i])].name
-              << " diff: " << MeanMagnitude(params_->device(), t.bottom_grads[i]) / loss_scale_;
-  }
-  for (size_t i = 0; i < node.params.size(); ++i) {
-    if (!t.param_grads[i]) continue;
-    LOG(INFO) << "    [Backward] Layer " << layer << ", param blob " << i
-              << " diff: " << MeanMagnitude(params_->device(), t.param_grads[i]) / loss_scale_;
-  }
+  for (size_t i = 0; i < node.params.size(); ++i)
+    log("param blob " + std::to_string(i), backward ? t.param_grads[i] : t.params[i]);
 }
 
 }  // namespace doppio

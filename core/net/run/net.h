@@ -73,9 +73,7 @@ class Net {
   const Plan& plan() const { return *plan_; }
   ParamStore& params() const { return *params_; }
   // Returns the store's index of graph().params[i].
-  int param_index(int graph_param) const {
-    return plan_->param_index[static_cast<size_t>(graph_param)];
-  }
+  int param_index(int graph_param) const { return plan_->param_index[graph_param]; }
 
   const std::vector<NetOutput>& outputs() const { return outputs_; }
   // Return the last version of a blob, or its gradient. The tensor is absent if the net has no such
@@ -105,7 +103,7 @@ class Net {
   Pass& pass() { return pass_; }
   const Pass& pass() const { return pass_; }
   // Returns the kernel of a node; null for a view, and for a member of a chain other than its head.
-  Kernel* kernel(int node) const { return plan_->kernels[static_cast<size_t>(node)].get(); }
+  Kernel* kernel(int node) const { return plan_->kernels[node].get(); }
 
  private:
   std::string NameOf(const PlanStep& step) const;
@@ -122,8 +120,7 @@ class Net {
   void RunLayerAgain(int node);
   void RunTraced(const PlanStep& step, bool accumulate);
   void ShowWait(int64_t begun_ns, double seconds);
-  void LogForward(const PlanStep& step) const;
-  void LogBackward(const PlanStep& step) const;
+  void LogMagnitudes(const PlanStep& step, bool backward) const;
 
   Graph graph_;
   ParamStore* params_;

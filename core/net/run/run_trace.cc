@@ -53,7 +53,7 @@ void RunTrace::Keep(Unsettled unsettled) {
 void RunTrace::Settle() {
   if (!on()) return;
   const std::vector<int64_t> reached = clock_->Read();
-  const auto at = [&](int mark) { return reached[static_cast<size_t>(mark)]; };
+  const auto at = [&](int mark) { return reached[mark]; };
   std::lock_guard<std::mutex> lock(mutex_);
   for (Unsettled& each : unsettled_) {
     TimelineSpan& span = each.span;

@@ -7,22 +7,10 @@ namespace doppio {
 namespace {
 
 bool Recordable(const Plan& plan, const PlanStep& step) {
-  switch (step.kind) {
-    case StepKind::kSave:
-    case StepKind::kSaved:
-    case StepKind::kFetch:
-    case StepKind::kFetched:
-      return false;  // these steps use two streams
-    case StepKind::kFill:
-      return false;  // the filled value changes with the loss scale
-    case StepKind::kReorder:
-    case StepKind::kAdd:
-    case StepKind::kCopy:
-      return true;
-    case StepKind::kLayer:
-      return plan.kernels[static_cast<size_t>(step.node)]->same_every_pass();
-  }
-  return false;
+  if (step.kind == StepKind::kLayer) return plan.kernels[step.node]->same_every_pass();
+  // Copies to and from the host use two streams, and a filled value changes with the loss scale.
+  return step.kind == StepKind::kReorder || step.kind == StepKind::kAdd ||
+         step.kind == StepKind::kCopy;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
 // Returns the path of the file that contains an object. An external link leads to another file than
 // the one opened.
 std::string FileOf(hid_t object) {
-  std::string name(static_cast<size_t>(std::max<ssize_t>(0, H5Fget_name(object, nullptr, 0))), 0);
+  std::string name(std::max<ssize_t>(0, H5Fget_name(object, nullptr, 0)), 0);
   H5Fget_name(object, &name[0], name.size() + 1);
   return name;
 }
@@ -97,7 +97,7 @@ PlainBlob Hdf5BlobReader::Blob(const std::string& name) {
   blob.shape = ShapeOf(data.get(), name);
   if (FileOf(data.get()) == FileOf(file_) && !Hdf5LiesElsewhere(data.get()))
     TakeElements(blob.shape.count(), name);
-  blob.data.resize(static_cast<size_t>(blob.shape.count()));
+  blob.data.resize(blob.shape.count());
   if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, blob.data.data()) < 0) {
     Fail("its data set '" + name + "' is damaged");
   }
@@ -150,7 +150,7 @@ std::string Hdf5BlobReader::RootBytes(const std::string& name) const {
     const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
     const hssize_t count = H5Sget_simple_extent_npoints(space.get());
     if (count < 0 || count > kMostRecordBytes) Fail("its attribute '" + part_name + "' is damaged");
-    std::string bytes(static_cast<size_t>(count), '\0');
+    std::string bytes(count, '\0');
     if (H5Aread(attribute.get(), H5T_NATIVE_UINT8, &bytes[0]) < 0) {
       Fail("its attribute '" + part_name + "' is damaged");
     }

@@ -25,7 +25,7 @@ std::vector<int> ParamStore::Resolve(const Graph& graph) {
     auto key = std::make_pair(layer.name(), wanted.index);
     auto it = by_layer_.find(key);
     if (it != by_layer_.end()) {
-      const Param& known = params_[static_cast<size_t>(it->second)];
+      const Param& known = params_[it->second];
       if (known.shape != wanted.shape) {
         throw layer.Mistake(
             "", "its parameter " + std::to_string(wanted.index) + " is " + wanted.shape.ToString() +
@@ -55,7 +55,7 @@ std::vector<int> ParamStore::Resolve(const Graph& graph) {
 
 void ParamStore::SetLayout(int param, const Layout& layout) {
   DOPPIO_CHECK(!placed(param), "the layout of a placed parameter is fixed");
-  params_[static_cast<size_t>(param)].value.layout = layout;
+  params_[param].value.layout = layout;
 }
 
 ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_order,
@@ -102,12 +102,10 @@ void ParamStore::Allocate() {
 
 Tensor ParamStore::statistics() const {
   const auto place = [&](size_t k) {
-    return k < arena_order_.size() ? params_[static_cast<size_t>(arena_order_[k])].offset
-                                   : arena_size_;
+    return k < arena_order_.size() ? params_[arena_order_[k]].offset : arena_size_;
   };
   size_t first = 0;
-  while (first < statistics_end_ && params_[static_cast<size_t>(arena_order_[first])].gradient)
-    ++first;
+  while (first < statistics_end_ && params_[arena_order_[first]].gradient) ++first;
   const int64_t begin = place(first), end = place(statistics_end_);
   return Tensor({Shape{end - begin}, dtype_, Layout()},
                 static_cast<char*>(values_.data()) + begin * ElementBytes(dtype_));
@@ -164,7 +162,7 @@ void ParamStore::Fill(Param* param) {
     std::vector<char> host(static_cast<size_t>(plain.bytes()) + 64);
     void* aligned = host.data();
     size_t space = host.size();
-    std::align(64, static_cast<size_t>(plain.bytes()), aligned, space);
+    std::align(64, plain.bytes(), aligned, space);
     const Tensor filled(plain, aligned);
     doppio::Fill(param->filler, param->shape, seed_, stream, filled);
     if (device_->host_memory()) {

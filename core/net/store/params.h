@@ -58,7 +58,7 @@ class ParamStore {
   // Sets the layout of a parameter that was added but not yet allocated.
   void SetLayout(int param, const Layout& layout);
   // Returns true if the parameter has memory.
-  bool placed(int param) const { return params_[static_cast<size_t>(param)].value.raw != nullptr; }
+  bool placed(int param) const { return params_[param].value.raw != nullptr; }
   // Computes the offsets of the parameters added since the last Allocate, and returns the bytes
   // they need. If `gradients` is true, they are placed in arenas ordered by `finish_order` (indices
   // of params()), over which solvers run; otherwise they are test-only parameters. `lives` may be
@@ -72,7 +72,7 @@ class ParamStore {
   void Allocate();
 
   const std::vector<Param>& params() const { return params_; }
-  Param& param(int i) { return params_[static_cast<size_t>(i)]; }
+  Param& param(int i) { return params_[i]; }
   Device* device() const { return device_; }
   DType dtype() const { return dtype_; }
 

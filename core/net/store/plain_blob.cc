@@ -21,7 +21,7 @@ void ReadTensor(const Tensor& tensor, Device* device, float* to) {
     DOPPIO_CHECK(device->host_memory(), "opaque layouts are oneDNN's");
     CopyTensor(tensor, PlainPeer(tensor, to));
   } else if (tensor.dtype == DType::kFloat64) {
-    std::vector<double> wide(static_cast<size_t>(tensor.count()));
+    std::vector<double> wide(tensor.count());
     device->CopyToHost(wide.data(), tensor.raw, tensor.bytes());
     for (size_t i = 0; i < wide.size(); ++i) to[i] = static_cast<float>(wide[i]);
   } else {
@@ -31,7 +31,7 @@ void ReadTensor(const Tensor& tensor, Device* device, float* to) {
 }
 
 PlainBlob ReadTensor(const Tensor& tensor, Device* device) {
-  PlainBlob blob{tensor.shape, std::vector<float>(static_cast<size_t>(tensor.count()))};
+  PlainBlob blob{tensor.shape, std::vector<float>(tensor.count())};
   ReadTensor(tensor, device, blob.data.data());
   return blob;
 }

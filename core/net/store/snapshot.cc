@@ -1,10 +1,10 @@
 #include "core/net/store/snapshot.h"
 
 #include <dirent.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -70,33 +70,6 @@ std::vector<std::string> StatesOf(const std::string& prefix) {
   return states;
 }
 
-}  // namespace
-
-SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5) {
-  const std::string stem = prefix + "_iter_" + std::to_string(iter);
-  const std::string h5 = hdf5 ? ".h5" : "";
-  return {stem + ".caffemodel" + h5, stem + ".solverstate" + h5};
-}
-
-void RemoveLeftovers(const std::string& prefix) { RemoveAbandoned(prefix + "_iter_"); }
-
-void CheckWritable(const std::string& prefix) {
-  const std::string folder = FolderOf(prefix);
-  const std::string start = "cannot write snapshots '" + prefix + "_iter_*': ";
-  struct stat info;
-  if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    throw FileError(start + "there is no folder '" + folder +
-                    "'; make it (mkdir -p) or set another snapshot_prefix");
-  }
-  const std::string reason = WhyNotWritable(NamesOfSnapshot(prefix, 0, false).state);
-  if (!reason.empty()) {
-    throw FileError(start + "folder '" + folder + "' is not writable (" + reason +
-                    "); change its rights or set another snapshot_prefix");
-  }
-}
-
-namespace {
-
 // Renames the state last, because weights without a state are not a snapshot.
 void RenameBoth(const SnapshotNames& names, FileAside* model, FileAside* state) {
   model->Sync();
@@ -112,6 +85,29 @@ void RenameBoth(const SnapshotNames& names, FileAside* model, FileAside* state) 
 
 }  // namespace
 
+SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5) {
+  const std::string stem = prefix + "_iter_" + std::to_string(iter);
+  const std::string h5 = hdf5 ? ".h5" : "";
+  return {stem + ".caffemodel" + h5, stem + ".solverstate" + h5};
+}
+
+void RemoveLeftovers(const std::string& prefix) { RemoveAbandoned(prefix + "_iter_"); }
+
+void CheckWritable(const std::string& prefix) {
+  const std::string folder = FolderOf(prefix);
+  const std::string start = "cannot write snapshots '" + prefix + "_iter_*': ";
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw FileError(start + "there is no folder '" + folder +
+                    "'; make it (mkdir -p) or set another snapshot_prefix");
+  }
+  const std::string reason = WhyNotWritable(NamesOfSnapshot(prefix, 0, false).state);
+  if (!reason.empty()) {
+    throw FileError(start + "folder '" + folder + "' is not writable (" + reason +
+                    "); change its rights or set another snapshot_prefix");
+  }
+}
+
 void WriteSnapshot(const SnapshotContents& c) {
   FileAside model(c.names.model), state(c.names.state);
   const ContentSum sum =
@@ -124,21 +120,6 @@ void WriteSnapshot(const SnapshotContents& c) {
   WriteSolverState(state.temporary(), EndsWith(c.names.state, ".h5"), solver, c.history,
                    c.weights.device);
   RenameBoth(c.names, &model, &state);
-}
-
-void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
-                   const std::vector<int>& param_index, const ParamStore& params,
-                   SolverSnapshot snapshot, bool gradients) {
-  SnapshotContents contents;
-  contents.names = names;
-  contents.graph = &graph;
-  contents.weights = WeightsOf(param_index, params, gradients);
-  for (PlainBlob& blob : snapshot.history) {
-    contents.history.emplace_back(TensorSpec{blob.shape, DType::kFloat32, Layout()},
-                                  blob.data.data());
-  }
-  contents.solver = snapshot;
-  WriteSnapshot(contents);
 }
 
 SolverSnapshot ReadSnapshot(const std::string& path) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/net/graph/graph.h"
-#include "core/net/store/params.h"
 #include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "proto/solver.pb.h"
@@ -55,11 +54,6 @@ struct SnapshotContents {
 // Writes both files or none: completes both under temporary names before it renames the first.
 // Throws FileError.
 void WriteSnapshot(const SnapshotContents& contents);
-// Writes a snapshot of parameters in a store, with snapshot.history as the history. If `gradients`
-// is true, the weights contain the gradients, too.
-void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
-                   const std::vector<int>& param_index, const ParamStore& params,
-                   SolverSnapshot snapshot, bool gradients = false);
 
 // Reads a state and finds its weights. learned_net becomes the path of an existing file: the
 // recorded path, or the file of that name beside the state. Throws FileError if the state is

@@ -69,22 +69,20 @@ class Copier {
 
   WeightsReport Copy(const std::vector<int>& param_index, ParamStore* params) {
     for (const auto& move : moves_) {
-      const int target = param_index[static_cast<size_t>(move.second)];
-      WriteTensor(move.first->data, params->params()[static_cast<size_t>(target)].value,
-                  params->device());
+      const int target = param_index[move.second];
+      WriteTensor(move.first->data, params->params()[target].value, params->device());
     }
     return std::move(report_);
   }
 
  private:
   bool OwnedElsewhere(int node, size_t blob) const {
-    const GraphParam& param =
-        graph_.params[static_cast<size_t>(graph_.nodes[static_cast<size_t>(node)].params[blob])];
+    const GraphParam& param = graph_.params[graph_.nodes[node].params[blob]];
     return param.node != node || param.index != static_cast<int>(blob);
   }
 
   bool OwnerInFile(int param) const {
-    return in_file_.count(graph_.layer(graph_.params[static_cast<size_t>(param)].node).name()) > 0;
+    return in_file_.count(graph_.layer(graph_.params[param].node).name()) > 0;
   }
 
   // Returns the Scale layer that gets the blobs after the statistics of an NVCaffe BatchNorm, or
@@ -92,10 +90,10 @@ class Copier {
   int FusedScale(const LayerBlobs& layer) const {
     const auto it = nodes_.find(layer.name);
     if (it == nodes_.end() || layer.blobs.size() <= kBatchNormBlobs) return -1;
-    const Node& norm = graph_.nodes[static_cast<size_t>(it->second)];
+    const Node& norm = graph_.nodes[it->second];
     if (graph_.layer(it->second).type() != "BatchNorm" || norm.tops.empty()) return -1;
-    for (const Use& use : graph_.edges[static_cast<size_t>(norm.tops[0])].uses) {
-      const Node& reader = graph_.nodes[static_cast<size_t>(use.node)];
+    for (const Use& use : graph_.edges[norm.tops[0]].uses) {
+      const Node& reader = graph_.nodes[use.node];
       if (graph_.layer(use.node).type() == "Scale" && !reader.params.empty()) return use.node;
     }
     return -1;
@@ -103,7 +101,7 @@ class Copier {
 
   // Assigns blobs [begin, end) of a layer in the file to node `index`.
   void MatchBlobs(const LayerBlobs& layer, size_t begin, size_t end, int index) {
-    const Node& node = graph_.nodes[static_cast<size_t>(index)];
+    const Node& node = graph_.nodes[index];
     const LayerSpec& spec = graph_.layer(index);
     size_t least = node.params.size();
     while (file_.hdf5 && least > 0 && OwnedElsewhere(index, least - 1)) --least;
@@ -140,12 +138,12 @@ class Copier {
   // general hint.
   std::string HintOf(int index, const Shape& in_file) const {
     const LayerSpec& spec = graph_.layer(index);
-    const Node& node = graph_.nodes[static_cast<size_t>(index)];
+    const Node& node = graph_.nodes[index];
     const Shape &here = node.param_shapes[0], there = WithoutLeadingOnes(in_file);
     if (spec.type() != "InnerProduct" || there.rank() != 2) return Hint();
     const int inputs = spec.param.inner_product_param().transpose() ? 0 : 1;
     if (there[1 - inputs] != here[1 - inputs]) return Hint();
-    const Edge& bottom = graph_.edges[static_cast<size_t>(node.bottoms[0])];
+    const Edge& bottom = graph_.edges[node.bottoms[0]];
     return "; an InnerProduct ties the size of the net's input: bottom '" + bottom.name +
            "' of shape " + bottom.shape.ToString() + " gives it " + std::to_string(here[inputs]) +
            " values, the weights are for " + std::to_string(there[inputs]) +

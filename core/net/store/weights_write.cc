@@ -14,12 +14,10 @@ struct Source {
   const Graph& graph;
   const WeightTensors& weights;
 
-  const Tensor& value(int param) const { return weights.values[static_cast<size_t>(param)]; }
+  const Tensor& value(int param) const { return weights.values[param]; }
   bool diffs() const { return !weights.diffs.empty(); }
   // Returns an absent tensor if there is no gradient.
-  Tensor diff(int param) const {
-    return diffs() ? weights.diffs[static_cast<size_t>(param)] : Tensor();
-  }
+  Tensor diff(int param) const { return diffs() ? weights.diffs[param] : Tensor(); }
 };
 
 Preprocessing WithVersion(Preprocessing preprocessing) {
@@ -75,7 +73,7 @@ ContentSum WriteHdf5(const Source& from, const std::string& path) {
     out.Group("/data/" + name);
     if (from.diffs()) out.Group("/diff/" + name);
     for (size_t k = 0; k < node.params.size(); ++k) {
-      const GraphParam& owned = from.graph.params[static_cast<size_t>(node.params[k])];
+      const GraphParam& owned = from.graph.params[node.params[k]];
       const std::string set = "/" + name + "/" + std::to_string(k);
       if (owned.node == static_cast<int>(i) && owned.index == static_cast<int>(k)) {
         const HostFloats value(from.value(node.params[k]), from.weights.device);
@@ -97,7 +95,7 @@ WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& p
                         bool gradients) {
   WeightTensors weights;
   for (int index : param_index) {
-    const Param& param = params.params()[static_cast<size_t>(index)];
+    const Param& param = params.params()[index];
     weights.values.push_back(param.value);
     if (gradients) weights.diffs.push_back(param.grad);
   }

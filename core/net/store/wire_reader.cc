@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <climits>
-#include <cmath>
 #include <cstring>
 
 #include "core/base/checked_product.h"
@@ -12,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/store/wire_file.h"
+#include "core/tensor/half.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -20,37 +20,24 @@ namespace {
 namespace io = google::protobuf::io;
 using Lite = google::protobuf::internal::WireFormatLite;
 
-float FromHalf(uint16_t half) {
-  const int exponent = half >> 10 & 31, fraction = half & 1023;
-  float value;
-  if (exponent == 31) {
-    value = fraction == 0 ? INFINITY : NAN;
-  } else if (exponent == 0) {
-    value = std::ldexp(static_cast<float>(fraction), -24);
-  } else {
-    value = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-  }
-  return half & 0x8000 ? -value : value;
-}
-
 // Converts NVCaffe's untyped values. The number of bytes per value identifies the type.
 bool FromRaw(const std::string& raw, int64_t count, std::vector<float>* data) {
   if (count <= 0 || static_cast<int64_t>(raw.size()) % count != 0) return false;
-  const auto convert = [&](auto zero, auto to_float) {
-    data->resize(static_cast<size_t>(count));
+  const auto convert = [&](auto value) {
+    data->resize(count);
     for (size_t i = 0; i < data->size(); ++i) {
-      std::memcpy(&zero, raw.data() + i * sizeof zero, sizeof zero);
-      (*data)[i] = to_float(zero);
+      std::memcpy(&value, raw.data() + i * sizeof value, sizeof value);
+      (*data)[i] = static_cast<float>(value);
     }
     return true;
   };
   switch (static_cast<int64_t>(raw.size()) / count) {
     case 2:
-      return convert(uint16_t{0}, FromHalf);
+      return convert(Half());
     case 4:
-      return convert(float{0}, [](float v) { return v; });
+      return convert(float());
     case 8:
-      return convert(double{0}, [](double v) { return static_cast<float>(v); });
+      return convert(double());
     default:
       return false;
   }

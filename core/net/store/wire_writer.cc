@@ -51,7 +51,7 @@ class WireWriter::SummedFile : public io::CopyingOutputStream {
   bool Write(const void* data, int size) override {
     const char* from = static_cast<const char*>(data);
     for (int left = size; left > 0;) {
-      const ssize_t written = write(fd_, from, static_cast<size_t>(left));
+      const ssize_t written = write(fd_, from, left);
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) {
         reason_ = errno;
@@ -60,7 +60,7 @@ class WireWriter::SummedFile : public io::CopyingOutputStream {
       from += written;
       left -= static_cast<int>(written);
     }
-    sum_.crc = Crc32c(data, static_cast<size_t>(size), sum_.crc);
+    sum_.crc = Crc32c(data, size, sum_.crc);
     sum_.bytes += size;
     return true;
   }

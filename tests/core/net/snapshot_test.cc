@@ -48,10 +48,23 @@ SolverSnapshot Example(int64_t iter) {
   return snapshot;
 }
 
+void WriteFiles(const SnapshotNames& names, const TinyNet& tiny, SolverSnapshot snapshot) {
+  SnapshotContents contents;
+  contents.names = names;
+  contents.graph = &tiny.graph;
+  contents.weights = WeightsOf(tiny.index, *tiny.store, false);
+  for (PlainBlob& blob : snapshot.history) {
+    contents.history.emplace_back(TensorSpec{blob.shape, DType::kFloat32, Layout()},
+                                  blob.data.data());
+  }
+  contents.solver = snapshot;
+  WriteSnapshot(contents);
+}
+
 std::string Write(const std::string& prefix, int64_t iter, bool hdf5 = false) {
   const TinyNet tiny = OneLayer();
   const SnapshotNames names = NamesOfSnapshot(prefix, iter, hdf5);
-  WriteSnapshot(names, tiny.graph, tiny.index, *tiny.store, Example(iter));
+  WriteFiles(names, tiny, Example(iter));
   return names.state;
 }
 
@@ -94,7 +107,7 @@ TEST(Snapshot, HoldsWhatLayersCarryHoweverMuchItIs) {
     BlobProto* blob = layer->add_blobs();
     for (int i = 0; i < 300000; ++i) blob->add_data(static_cast<float>(i));
     const SnapshotNames names = NamesOfSnapshot(prefix, 7, hdf5);
-    WriteSnapshot(names, tiny.graph, tiny.index, *tiny.store, snapshot);
+    WriteFiles(names, tiny, snapshot);
     const SolverSnapshot read = ReadSnapshot(names.state);
     ASSERT_EQ(read.run_state.layer_size(), 1) << hdf5;
     EXPECT_EQ(read.run_state.layer(0).SerializeAsString(), layer->SerializeAsString()) << hdf5;
@@ -264,8 +277,7 @@ TEST(NewestWholeSnapshot, TakesThoseOfOneRun) {
   for (const auto& [iter, run] : std::map<int64_t, uint64_t>{{10, 1}, {20, 2}, {30, 1}}) {
     SolverSnapshot snapshot = Example(iter);
     snapshot.run_state.set_run_id(run);
-    WriteSnapshot(NamesOfSnapshot(prefix, iter, false), tiny.graph, tiny.index, *tiny.store,
-                  snapshot);
+    WriteFiles(NamesOfSnapshot(prefix, iter, false), tiny, snapshot);
   }
   EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_30.solverstate");
   EXPECT_EQ(NewestWholeSnapshot(prefix, 2), prefix + "_iter_20.solverstate");
