@@ -186,10 +186,10 @@ inline Kernel* InnermostKernel(Kernel* kernel) {
 
 // One implementation of a layer type on a device.
 struct KernelType {
-  std::string layer;  // "Convolution"
-  std::string device = DeviceKind::kCpu;
-  std::string engine;  // "reference", "onednn", "cuda", "cudnn"
-  int rank = 0;        // the highest rank that does not decline wins; "reference" has 0
+  std::string layer;                      // "Convolution"
+  std::string device = DeviceKind::kCpu;  // Device::kind()
+  std::string engine;                     // "reference", "onednn", "cuda", "cudnn"
+  int rank = 0;  // the highest rank that does not decline wins; "reference" has 0
   // Constructs the kernel. Called only if the kernel does not decline.
   std::unique_ptr<Kernel> (*make)(const KernelArgs& args) = nullptr;
   // Returns why the kernel cannot compute this layer ("oneDNN has no float64"), or "" if it can.
