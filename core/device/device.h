@@ -3,7 +3,6 @@
 #ifndef DOPPIO_CORE_DEVICE_DEVICE_H_
 #define DOPPIO_CORE_DEVICE_DEVICE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -11,7 +11,8 @@ namespace {
 
 class CudaClock : public DeviceClock {
  public:
-  explicit CudaClock(Device* device) : device_(device), start_(NewEvent()) {}
+  explicit CudaClock(Device* device)
+      : device_(device), start_(NewEvent(device, cudaEventDefault)) {}
   // Errors are ignored, as in the device's own destructor.
   ~CudaClock() override {
     cudaEventDestroy(start_);
@@ -32,7 +33,7 @@ class CudaClock : public DeviceClock {
   }
 
   int Mark() override {
-    if (used_ == events_.size()) events_.push_back(NewEvent());
+    if (used_ == events_.size()) events_.push_back(NewEvent(device_, cudaEventDefault));
     Record(events_[used_]);
     return static_cast<int>(used_++);
   }
@@ -51,12 +52,6 @@ class CudaClock : public DeviceClock {
   }
 
  private:
-  cudaEvent_t NewEvent() const {
-    CudaStream(device_);  // makes the device the current one
-    cudaEvent_t event = nullptr;
-    Cuda(cudaEventCreate(&event), "making an event on", device_->name());
-    return event;
-  }
   void Record(cudaEvent_t event) const {
     Cuda(cudaEventRecord(event, CudaStream(device_)), "recording an event on", device_->name());
   }

@@ -247,6 +247,21 @@ void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes
        device->name());
 }
 
+cudaEvent_t NewEvent(Device* device, unsigned flags) {
+  GpuOf(device);  // makes the device current
+  cudaEvent_t event = nullptr;
+  Cuda(cudaEventCreateWithFlags(&event, flags), "making an event on", device->name());
+  return event;
+}
+
+cudaStream_t NewStream(Device* device) {
+  GpuOf(device);  // makes the device current
+  cudaStream_t stream = nullptr;
+  Cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream on",
+       device->name());
+  return stream;
+}
+
 PinnedBuffer::PinnedBuffer(Device* device, int64_t bytes) {
   GpuOf(device);  // makes the device current
   const size_t size = std::max<int64_t>(1, bytes);
@@ -256,11 +271,7 @@ PinnedBuffer::PinnedBuffer(Device* device, int64_t bytes) {
 
 PinnedBuffer::~PinnedBuffer() { cudaFreeHost(data_); }
 
-Fence::Fence(Device* device) : device_(device) {
-  GpuOf(device);  // makes the device current
-  Cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event on",
-       device->name());
-}
+Fence::Fence(Device* device) : device_(device), event_(NewEvent(device)) {}
 
 Fence::~Fence() { cudaEventDestroy(event_); }
 

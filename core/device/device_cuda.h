@@ -52,6 +52,11 @@ void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes);
 // must stay unchanged until the copy is complete.
 void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes);
 
+// Make an event, by default without a time, or a stream beside the device's own. They also make the
+// device the calling thread's current device. The caller destroys the result.
+cudaEvent_t NewEvent(Device* device, unsigned flags = cudaEventDisableTiming);
+cudaStream_t NewStream(Device* device);
+
 // Pinned host memory, which the device can access directly and at full speed.
 class PinnedBuffer {
  public:

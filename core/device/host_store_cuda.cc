@@ -16,14 +16,12 @@ class CudaStore : public HostStore {
       : device_(device), room_(device, Sizes(blocks)) {
     char* place = static_cast<char*>(room_.data());
     try {
-      Cuda(cudaStreamCreateWithFlags(&out_, cudaStreamNonBlocking), "making a stream on",
-           device->name());
-      Cuda(cudaStreamCreateWithFlags(&in_, cudaStreamNonBlocking), "making a stream on",
-           device->name());
-      reached_ = NewEvent();
+      out_ = NewStream(device);
+      in_ = NewStream(device);
+      reached_ = NewEvent(device);
       for (const StoredBlock& block : blocks) {
         slots_.push_back({block, place, nullptr});
-        slots_.back().copied = NewEvent();
+        slots_.back().copied = NewEvent(device);
         place += Aligned(block.bytes);
       }
     } catch (...) {
@@ -64,13 +62,6 @@ class CudaStore : public HostStore {
     int64_t bytes = 0;
     for (const StoredBlock& block : blocks) bytes += Aligned(block.bytes);
     return bytes;
-  }
-
-  cudaEvent_t NewEvent() {
-    cudaEvent_t event = nullptr;
-    Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on",
-         device_->name());
-    return event;
   }
 
   void Wait(cudaStream_t stream, cudaEvent_t event) {

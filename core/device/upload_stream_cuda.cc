@@ -1,16 +1,6 @@
 #include "core/device/upload_stream_cuda.h"
 
 namespace doppio {
-namespace {
-
-cudaEvent_t NewEvent(Device* device) {
-  cudaEvent_t event = nullptr;
-  Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on",
-       device->name());
-  return event;
-}
-
-}  // namespace
 
 struct UploadStream::Slot {
   Slot(Device* device, int64_t bytes) : host(device, bytes), capacity(bytes) {
@@ -32,9 +22,7 @@ struct UploadStream::Slot {
 
 UploadStream::UploadStream(Device* device, int64_t bytes, int slots) : device_(device) {
   for (int i = 0; i < slots; ++i) slots_.push_back(std::make_unique<Slot>(device, bytes));
-  GpuOf(device);  // makes the device current
-  Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on",
-       device->name());
+  stream_ = NewStream(device);
 }
 
 // Errors are ignored, because a destructor cannot report them.

@@ -3,7 +3,6 @@
 #include <cublas_v2.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 
 #include "core/base/library_version.h"

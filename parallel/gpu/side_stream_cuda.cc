@@ -2,13 +2,11 @@
 
 namespace doppio {
 
-SideStream::SideStream(Device* device) : device_(device) {
-  GpuOf(device);  // makes the device current
-  Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on",
-       device->name());
-  reached_ = NewEvent();
-  led_ = NewEvent();
-}
+SideStream::SideStream(Device* device)
+    : device_(device),
+      stream_(NewStream(device)),
+      reached_(NewEvent(device)),
+      led_(NewEvent(device)) {}
 
 SideStream::~SideStream() {
   cudaStreamSynchronize(stream_);
@@ -27,7 +25,7 @@ void SideStream::Mark(int64_t point) {
   const Gpu computing = GpuOf(device_);
   std::lock_guard<std::mutex> lock(mutex_);
   cudaEvent_t& event = marks_[point];
-  if (event == nullptr) event = NewEvent();
+  if (event == nullptr) event = NewEvent(device_);
   Cuda(cudaEventRecord(event, computing.stream), "recording an event on", device_->name());
 }
 
@@ -69,13 +67,6 @@ bool SideStream::Idle() const {
   }
   Cuda(state, "an exchange between ranks on", device_->name());
   return true;
-}
-
-cudaEvent_t SideStream::NewEvent() const {
-  cudaEvent_t event = nullptr;
-  Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on",
-       device_->name());
-  return event;
 }
 
 }  // namespace doppio

@@ -63,12 +63,10 @@ class SideStream {
   }
 
  private:
-  cudaEvent_t NewEvent() const;
-
   Device* const device_;
-  cudaStream_t stream_ = nullptr;
-  cudaEvent_t reached_ = nullptr;  // event of Follow
-  cudaEvent_t led_ = nullptr;      // event of Lead
+  const cudaStream_t stream_;
+  const cudaEvent_t reached_;  // event of Follow
+  const cudaEvent_t led_;      // event of Lead
   std::mutex mutex_;
   std::map<int64_t, cudaEvent_t> marks_;  // guarded by mutex_
 };

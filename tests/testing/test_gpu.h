@@ -16,7 +16,7 @@ constexpr char kNoTestGpu[] = "no GPU: DOPPIO_TEST_GPU names none";
 // variable is not set or the build has no CUDA.
 inline std::unique_ptr<Device> TestGpu() {
   const char* index = std::getenv("DOPPIO_TEST_GPU");
-  const DeviceBackend* backend = DeviceBackends::Get().Find(DeviceKind::kCuda);
+  const DeviceBackend* backend = FindDeviceBackend();
   if (index == nullptr || backend == nullptr) return nullptr;
   std::unique_ptr<Device> gpu = backend->make(std::atoi(index));
   gpu->set_deterministic(true);  // tests compare two runs bit by bit

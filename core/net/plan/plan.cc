@@ -1,6 +1,5 @@
 #include "core/net/plan/plan.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

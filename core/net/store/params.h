@@ -10,7 +10,6 @@
 #define DOPPIO_CORE_NET_STORE_PARAMS_H_
 
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
