@@ -70,5 +70,26 @@ TEST(Buffer, FreesWhatItOwnsOnce) {
   EXPECT_EQ(device->bytes_in_use(), 0);
 }
 
+TEST(CpuDevice, ComputesInTheHostsMemoryAtOnce) {
+  const auto cpu = MakeCpuDevice();
+  EXPECT_EQ(cpu->kind(), "CPU");
+  EXPECT_TRUE(cpu->host_memory());
+  EXPECT_FALSE(cpu->asynchronous());
+  EXPECT_FALSE(cpu->listed());
+  EXPECT_EQ(cpu->algorithm_library(), "");
+}
+
+TEST(DeviceBackend, IsMissingWithAnExplanation) {
+  if (FindDeviceBackend() != nullptr) GTEST_SKIP() << "a backend is linked";
+  try {
+    LinkedDeviceBackend("use the CPU");
+    FAIL() << "there is a backend";
+  } catch (const DeviceError& e) {
+    EXPECT_EQ(e.message(),
+              "this build of Doppio has no GPU support, because no CUDA was found when it was "
+              "built; use the CPU");
+  }
+}
+
 }  // namespace
 }  // namespace doppio
