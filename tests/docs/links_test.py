@@ -10,7 +10,7 @@ UNSEEN = re.compile(r"[a-z]+:|.*/$")
 
 
 def pages():
-    yield "README.md"
+    yield from ("README.md", "CONTRIBUTING.md")
     for part in ("docs", "models"):
         for folder, _, files in os.walk(os.path.join(ROOT, part), followlinks=True):
             for name in sorted(files):

@@ -14,7 +14,7 @@
 #include "parallel/watch/rank_sockets.h"
 #include "tools/cluster/end_launcher.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/report.h"
+#include "tools/cli/print_errors.h"
 #include "tools/cli/source_digest.h"
 
 DECLARE_string(comm);

@@ -15,7 +15,7 @@
 #include "tools/cli/json_text.h"
 #include "tools/train/lint.h"
 #include "tools/train/nets.h"
-#include "tools/cli/report.h"
+#include "tools/cli/print_errors.h"
 #include "tools/train/solver_check.h"
 
 DEFINE_string(format, "text",

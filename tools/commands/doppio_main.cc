@@ -11,7 +11,7 @@
 #include "tools/cli/flags.h"
 #include "tools/commands/help.h"
 #include "tools/cli/own_path.h"
-#include "tools/cli/report.h"
+#include "tools/cli/print_errors.h"
 
 namespace doppio {
 namespace {

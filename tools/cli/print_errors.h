@@ -4,8 +4,8 @@
 //   'kernel_size'?
 //       7 |     kernal_size: 5
 //         |     ^~~~~~~~~~~
-#ifndef DOPPIO_TOOLS_CLI_REPORT_H_
-#define DOPPIO_TOOLS_CLI_REPORT_H_
+#ifndef DOPPIO_TOOLS_CLI_PRINT_ERRORS_H_
+#define DOPPIO_TOOLS_CLI_PRINT_ERRORS_H_
 
 #include <ostream>
 #include <string>
@@ -34,4 +34,4 @@ void PrintFailure(const Error& error, bool began, std::ostream& out);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_REPORT_H_
+#endif  // DOPPIO_TOOLS_CLI_PRINT_ERRORS_H_

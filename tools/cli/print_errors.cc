@@ -1,4 +1,4 @@
-#include "tools/cli/report.h"
+#include "tools/cli/print_errors.h"
 
 #include <algorithm>
 #include <cctype>
@@ -110,7 +110,7 @@ std::string CountErrors(const std::vector<Error>& errors) {
     // The place may also be an option: "--set base_lr=x".
     if (e.at().known() && e.at().file.compare(0, 2, "--") != 0) files.insert(e.at().file);
   }
-  const std::string count =
+  std::string count =
       std::to_string(errors.size()) + (errors.size() == 1 ? " error" : " errors");
   if (files.empty()) return count;
   return count + " in " +

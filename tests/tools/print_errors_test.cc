@@ -1,5 +1,5 @@
 // Tests the messages that users see when something is wrong.
-#include "tools/cli/report.h"
+#include "tools/cli/print_errors.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::string Write(const std::string& name, const std::string& text) {
   return path;
 }
 
-TEST(Report, ShowsTheSourceLineAndMarksTheWord) {
+TEST(PrintErrors, ShowsTheSourceLineAndMarksTheWord) {
   const std::string path = Write("a.prototxt", "layer {\n  kernal_size: 5\n}\n");
   EXPECT_EQ(Failure(UserError({path, 2, 3}, "unknown field 'kernal_size'")),
             path +
@@ -32,7 +32,7 @@ TEST(Report, ShowsTheSourceLineAndMarksTheWord) {
                 path + ". Nothing was run.\n");
 }
 
-TEST(Report, MarksTheRightWordBehindATab) {
+TEST(PrintErrors, MarksTheRightWordBehindATab) {
   // protobuf counts a tab as reaching the next multiple of 8.
   const std::string path = Write("tab.prototxt", "\tpool: MAXX\n");
   EXPECT_EQ(Failure(UserError({path, 1, 15}, "no")), path +
@@ -43,7 +43,7 @@ TEST(Report, MarksTheRightWordBehindATab) {
                                                          path + ". Nothing was run.\n");
 }
 
-TEST(Report, MarksTheRightWordBehindLettersOfSeveralBytes) {
+TEST(PrintErrors, MarksTheRightWordBehindLettersOfSeveralBytes) {
   // "é" has two bytes and takes one column; each Korean syllable has three bytes and takes two
   // columns.
   const std::string path = Write("wide.prototxt", "name: \"é 데이터\" pool: \"최대\"\n");
@@ -56,7 +56,7 @@ TEST(Report, MarksTheRightWordBehindLettersOfSeveralBytes) {
                 path + ". Nothing was run.\n");
 }
 
-TEST(Report, ShowsTheFirstHundredMistakes) {
+TEST(PrintErrors, ShowsTheFirstHundredMistakes) {
   const auto count_of = [](const std::string& text, const std::string& part) {
     int count = 0;
     for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
@@ -72,13 +72,13 @@ TEST(Report, ShowsTheFirstHundredMistakes) {
       << some;
 }
 
-TEST(Report, DoesNotQuoteALineThatFillsTheScreen) {
+TEST(PrintErrors, DoesNotQuoteALineThatFillsTheScreen) {
   const std::string path = Write("long.prototxt", std::string(5000, 'x') + "\n");
   EXPECT_EQ(Failure(UserError({path, 1, 1}, "no")),
             path + ":1:1: error: no\n1 error in " + path + ". Nothing was run.\n");
 }
 
-TEST(Report, CountsSeveralMistakesAndPutsNotesBehindTheSource) {
+TEST(PrintErrors, CountsSeveralMistakesAndPutsNotesBehindTheSource) {
   const std::string path = Write("b.prototxt", "one: 1\ntwo: \"x y\"\n");
   const ErrorList list(
       {UserError({path, 1, 1}, "first\n  note: more"), UserError({path, 2, 6}, "second")});
@@ -95,23 +95,23 @@ TEST(Report, CountsSeveralMistakesAndPutsNotesBehindTheSource) {
                                path + ". Nothing was run.\n");
 }
 
-TEST(Report, DoesNotTakeAnOptionForAFile) {
+TEST(PrintErrors, DoesNotTakeAnOptionForAFile) {
   EXPECT_EQ(Failure(UserError({"--set base_lr=x", 0, 0}, "base_lr wants a number, got x")),
             "--set base_lr=x: error: base_lr wants a number, got x\n1 error. Nothing was run.\n");
 }
 
-TEST(Report, DoesNotSayNothingWasRunLater) {
+TEST(PrintErrors, DoesNotSayNothingWasRunLater) {
   EXPECT_EQ(Failure(UserError({}, "label 11 is out of range"), true),
             "error: label 11 is out of range\n1 error.\n");
 }
 
-TEST(Report, HasOneLineForTheRest) {
+TEST(PrintErrors, HasOneLineForTheRest) {
   EXPECT_EQ(Failure(FileError("cannot read x")), "error: cannot read x\n");
   EXPECT_EQ(Failure(FileError({"list.txt", 7, 0}, "no such image")),
             "list.txt:7: error: no such image\n");
 }
 
-TEST(Report, AsksToReportOurOwnDefects) {
+TEST(PrintErrors, AsksToReportOurOwnDefects) {
   EXPECT_EQ(Failure(Error(ExitCode::kBug, "internal error: plan.cc:88: x")),
             "error: internal error: plan.cc:88: x\n"
             "This is a defect of Doppio. Please report it with the command line and the files it "

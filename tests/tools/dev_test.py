@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Tests tools/dev with stand-ins for Bazel, tools/setup and tools/check: which commands it runs."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios"))
+import junit  # noqa: E402
+
+SCRIPTS = ["tools/dev", "tools/bazel/options.sh"]
+# Writes its name and arguments, a line a call.
+CALLED = '#!/bin/sh\necho "$(basename "$0") $*" >>"$CALLS"\n'
+BAZEL = CALLED + 'case $1 in query) echo //tests/layers:loss_test; echo //tests/layers:fusion_test ;; esac\n'
+TIDY = CALLED + 'case $1 in --list) echo core/a.cc; echo core/b.h ;; esac\n'
+
+
+class DevTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(scratch.cleanup)
+        self.tree, self.bin = [os.path.join(scratch.name, name) for name in ("tree", "bin")]
+        for script in SCRIPTS:
+            os.makedirs(os.path.dirname(os.path.join(self.tree, script)), exist_ok=True)
+            shutil.copy(script, os.path.join(self.tree, script))
+        for folder in ("core/net/graph", "layers/loss", "tests/core/net", "tests/layers", "models"):
+            os.makedirs(os.path.join(self.tree, folder))
+        self.program("tree/tests/layers/softmax_test.cc", "TEST(Softmax, GivesProbabilities) {\n")
+        for path, text in (("bin/bazel", BAZEL), ("bin/clang-format", CALLED), ("tree/tools/setup", CALLED),
+                           ("tree/tools/check", CALLED), ("tree/tools/tidy", TIDY)):
+            self.program(path, text)
+        self.calls = os.path.join(scratch.name, "calls")
+
+    def program(self, path, text):
+        path = os.path.join(os.path.dirname(self.tree), path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, 0o755)
+
+    def dev(self, *args, code=0):
+        """Runs tools/dev and returns its output and the calls that it made, without the folder of the disk cache."""
+        if os.path.exists(self.calls):
+            os.remove(self.calls)
+        env = dict(os.environ, PATH=self.bin + ":" + os.environ["PATH"], CALLS=self.calls, HOME="/cache", DOPPIO_SHARED="")
+        ended = subprocess.run([os.path.join(self.tree, "tools/dev"), *args], env=env, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, timeout=60)
+        self.assertEqual(code, ended.returncode, ended.stdout)
+        calls = []
+        if os.path.exists(self.calls):
+            with open(self.calls, encoding="utf-8") as f:
+                calls = [" ".join(word for word in line.split() if not word.startswith("--disk_cache=/cache/"))
+                         for line in f]
+        return ended.stdout, calls
+
+    def test_builds_the_program(self):
+        _, calls = self.dev("build", "--config=cpu")
+        self.assertEqual(["setup", "bazel build --config=ci --config=cpu //tools:doppio"], calls)
+
+    def test_runs_the_tests_of_a_folder(self):
+        for folder, pattern in (("layers", "//tests/layers/..."), ("layers/loss/", "//tests/layers/..."),
+                                ("core/net/graph", "//tests/core/net/..."), ("tests/core", "//tests/core/..."),
+                                ("tests", "//tests/...")):
+            _, calls = self.dev("test", folder)
+            self.assertEqual(["setup", "bazel test --config=ci " + pattern], calls)
+
+    def test_runs_the_tests_of_a_layer(self):
+        _, calls = self.dev("test", "Softmax", "--config=asan")
+        self.assertIn("set(tests/layers/softmax_test.cc)", calls[1])
+        self.assertEqual("bazel test --config=ci --config=asan --test_filter=Softmax.*:*/Softmax.* "
+                         "//tests/layers:loss_test //tests/layers:fusion_test", calls[2])
+
+    def test_filters_no_test_of_a_folder(self):
+        _, calls = self.dev("test", "Softmax", "core/net")
+        self.assertEqual("bazel test --config=ci //tests/layers:loss_test //tests/layers:fusion_test //tests/core/net/...",
+                         calls[-1])
+
+    def test_passes_targets_on(self):
+        self.assertEqual("bazel test --config=ci //tests/data:all", self.dev("test", "//tests/data:all")[1][-1])
+
+    def test_explains_a_wrong_word(self):
+        for args, message in ((["test"], "name a folder"), (["test", "Softmix"], "'Softmix' is no folder"),
+                              (["test", "models"], "no tests of the folder models"), (["bake"], "no command 'bake'")):
+            out, calls = self.dev(*args, code=2)
+            self.assertIn(message, out)
+            self.assertNotIn("test", " ".join(calls))
+
+    def test_formats_the_changed_files(self):
+        _, calls = self.dev("format")
+        self.assertEqual(["setup clang-format", "tidy --list", "clang-format -i core/a.cc core/b.h"], calls)
+
+    def test_checks_the_changed_files_then_everything(self):
+        self.assertEqual(["tidy", "check --config=cpu"], self.dev("check", "--config=cpu")[1])
+
+    def test_shows_its_commands(self):
+        for args in (["--help"], []):
+            out, _ = self.dev(*args)
+            for command in ("build", "test WHAT", "format", "check"):
+                self.assertIn("tools/dev " + command, out)
+            self.assertNotIn("#", out)
+
+
+if __name__ == "__main__":
+    junit.main()

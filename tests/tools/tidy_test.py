@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Tests tools/tidy with stand-ins for Bazel and clang-tidy: which files it checks, with which flags, and what it says."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios"))
+import junit  # noqa: E402
+
+# Compiles core/*.cc of its working directory, but no file for CUDA.
+BAZEL = """#!/usr/bin/env python3
+import glob, json, os, sys
+with open(os.environ["CALLS"], "a") as f:
+    f.write("bazel " + " ".join(sys.argv[1:]) + "\\n")
+if sys.argv[1] == "info":
+    print("output_base: /base\\noutput_path: /base/out")
+elif sys.argv[1] == "aquery":
+    print(json.dumps({"actions": [{"arguments": [
+        "/usr/bin/gcc", "-mmove-max=128", "-Wall", "-std=c++17", "-iquote", ".", "-iquote", "bazel-out/k8-opt/bin",
+        "-isystem", "external/sys/include", "-DNDEBUG", "-c", source, "-o", "a.o"]}
+        for source in sorted(glob.glob("core/*.cc")) if "_cuda" not in source]}))
+"""
+# Finds something in files that contain "defect".
+CLANG_TIDY = """#!/usr/bin/env python3
+import os, sys, time
+with open(os.environ["CALLS"], "a") as f:
+    f.write("clang-tidy " + " ".join(sys.argv[1:]) + "\\n")
+source = [word for word in sys.argv if word.endswith(".cc")][0]
+if "defect" in open(source).read():
+    print("%s/%s:1:1: error: a defect [bugprone-played]" % (os.getcwd(), source))
+    sys.exit(1)
+"""
+
+
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class TidyTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(scratch.cleanup)
+        self.tree, self.bin = [os.path.realpath(scratch.name) + "/" + name for name in ("tree", "bin")]
+        self.calls = scratch.name + "/calls"
+        self.env = dict(os.environ, PATH=self.bin + ":" + os.environ["PATH"], CALLS=self.calls, HOME=scratch.name)
+        self.write("../bin/bazel", BAZEL)
+        self.write("../bin/clang-tidy", CLANG_TIDY)
+        self.write("tools/setup", "#!/bin/sh\n")
+        with open("tools/tidy", encoding="utf-8") as f:
+            self.write("tools/tidy", f.read())
+        for name in ("core/BUILD", "core/a.h", "core/a.cc", "core/b.cc", "core/c.h", "core/d.cc"):
+            self.write(name, "")
+        self.write("core/e.cc", '#include "core/c.h"\n')
+        self.git("init", "-q", "-b", "main")
+        self.commit()
+
+    def write(self, name, text):
+        path = os.path.join(self.tree, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, 0o755)
+
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=b", *words], cwd=self.tree, env=self.env, check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "A commit")
+
+    def tidy(self, *args, code=0):
+        ended = subprocess.run([sys.executable, os.path.join(self.tree, "tools/tidy"), *args], cwd=self.tree, env=self.env,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        self.assertEqual(code, ended.returncode, ended.stdout)
+        return ended.stdout
+
+    def called(self, program):
+        if not os.path.exists(self.calls):
+            return []
+        with open(self.calls, encoding="utf-8") as f:
+            return sorted(line.strip() for line in f if line.startswith(program))
+
+    def test_checks_nothing_when_no_source_has_changed(self):
+        self.write("README.md", "Words.\n")
+        self.commit()
+        self.assertEqual("tidy: no C++ file has changed\n", self.tidy())
+        self.assertEqual([], self.called(""))
+
+    def test_compares_a_branch_with_the_place_where_it_left_main(self):
+        self.git("checkout", "-q", "-b", "work")
+        for name in ("core/a.cc", "core/b.cc"):
+            self.write(name, "int a;\n")
+            self.commit()
+        self.write("core/new.cc", "")
+        self.assertEqual("core/a.cc\ncore/b.cc\ncore/new.cc\n", self.tidy("--list"))
+        self.assertEqual("core/b.cc\ncore/new.cc\n", self.tidy("--list", "--base=HEAD~1"))
+
+    def test_compares_main_with_the_commit_before(self):
+        self.write("core/b.cc", "int b;\n")
+        self.commit()
+        self.assertEqual("core/b.cc\n", self.tidy("--list"))
+
+    def test_takes_uncommitted_changes_where_the_history_is_missing(self):
+        self.write("core/b.cc", "int b;\n")
+        self.assertEqual("core/b.cc\n", self.tidy("--list"))  # the clone's only commit has no parent
+        shutil.rmtree(os.path.join(self.tree, ".git"))
+        self.assertEqual("tidy: no C++ file has changed\n", self.tidy())
+
+    def test_uses_the_flags_of_the_build(self):
+        self.assertEqual("tidy: 1 checked, no finding\n", self.tidy("core/a.cc", "--config=double"))
+        self.assertTrue(all("--config=each" in call and "--config=double" in call for call in self.called("bazel")))
+        self.assertIn(" -- -std=c++17 -iquote . -iquote /base/out/k8-opt/bin -isystem /base/external/sys/include -DNDEBUG",
+                      self.called("clang-tidy")[0])
+
+    def test_checks_a_header_in_a_source_that_includes_it(self):
+        self.tidy("core/a.h", "core/c.h")
+        calls = self.called("clang-tidy")
+        self.assertEqual(["core/a.cc", "core/e.cc"], [call.split(" -- ")[0].split()[-1] for call in calls])
+        self.assertIn(r"(core/a\.h|core/c\.h)$", calls[0])
+
+    def test_shows_findings_and_fails(self):
+        self.write("core/b.cc", "int defect;\n")
+        out = self.tidy("core/a.cc", "core/b.cc", code=1)
+        self.assertEqual("core/b.cc:1:1: error: a defect [bugprone-played]\ntidy: 2 checked, findings in 1\n", out)
+
+    def test_names_what_this_build_does_not_compile(self):
+        self.write("core/a_cuda.cc", "int defect;\n")
+        self.write("core/a.cu", "int defect;\n")
+        self.assertEqual("tidy: not compiled by this build: core/a_cuda.cc\ntidy: 0 checked, no finding\n",
+                         self.tidy("core/a_cuda.cc", "core/a.cu"))
+
+    def test_starts_no_file_after_the_limit(self):
+        out = self.tidy("core/a.cc", "core/b.cc", "--seconds=0.000001")
+        self.assertEqual("tidy: left for lack of time: core/a.cc, core/b.cc\ntidy: 0 checked, no finding\n", out)
+
+
+if __name__ == "__main__":
+    junit.main()

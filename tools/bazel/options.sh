@@ -1,0 +1,13 @@
+# Sourced in the repository's root by tools/check and tools/dev, so that both use the same caches. Sets `options`, which
+# Bazel gets in every build and test, and `cache`, the folder that holds the disk caches of all states.
+options=(--config=ci)
+
+# The tests' optional data folder.
+shared=${DOPPIO_SHARED:-../shared}
+[[ -d $shared ]] && options+=("--test_env=DOPPIO_SHARED=$(realpath "$shared")")
+
+# Bazel's cache key covers neither the CPU that -march=native stands for nor the headers of Debian packages. Each
+# state of both gets its own cache, so that no build uses objects of another state.
+state=$( (gcc -march=native -Q --help=target && dpkg-query -W) 2>&1 | cksum | cut -d' ' -f1)
+cache=$HOME/.cache/doppio-bazel
+options+=("--disk_cache=$cache/$state")
