@@ -18,7 +18,7 @@ struct Choice {
   std::map<int, std::weak_ptr<Device>> devices;
 };
 
-Choice& TheChoice() {
+Choice& ChoiceOfScript() {
   // Never destroyed, because nets of a script outlive static objects.
   static Choice* choice = new Choice;
   return *choice;
@@ -32,34 +32,34 @@ std::unique_ptr<Device> Open(int index) {
 }  // namespace
 
 void UseCpu() {
-  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
-  TheChoice().gpu = false;
+  const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
+  ChoiceOfScript().gpu = false;
 }
 
 void UseGpu() {
-  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
-  TheChoice().gpu = true;
+  const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
+  ChoiceOfScript().gpu = true;
 }
 
 void ChooseGpu(int index) {
   if (index < 0)
     throw UsageError("set_device wants the number of a GPU, got " + std::to_string(index));
-  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
-  TheChoice().index = index;
+  const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
+  ChoiceOfScript().index = index;
 }
 
 void ChooseSeed(uint64_t seed) {
-  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
-  TheChoice().seed = seed;
+  const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
+  ChoiceOfScript().seed = seed;
 }
 
 std::optional<uint64_t> ChosenSeed() {
-  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
-  return TheChoice().seed;
+  const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
+  return ChoiceOfScript().seed;
 }
 
 std::shared_ptr<Device> ChosenDevice() {
-  Choice& choice = TheChoice();
+  Choice& choice = ChoiceOfScript();
   const std::lock_guard<std::mutex> lock(choice.mutex);
   const int index = choice.gpu ? choice.index : kHost;
   std::weak_ptr<Device>& known = choice.devices[index];

@@ -144,19 +144,19 @@ void LiveNet::Use(const std::shared_ptr<NetRecipe::Made>& made) {
   params_owner_ = made->params;
   net_ = made->net.get();
   device_ = made->device.get();
-  TellLayers();
+  SetOwnerOfLayerParams();
 }
 
-void LiveNet::StandFor(const std::shared_ptr<void>& owner, Net* net, Device* device) {
+void LiveNet::Attach(const std::shared_ptr<void>& owner, Net* net, Device* device) {
   owner_ = params_owner_ = owner;
   net_ = net;
   device_ = device;
-  TellLayers();
+  SetOwnerOfLayerParams();
 }
 
 // Layers written in Python show their parameters themselves, so they need the owner of the memory.
-void LiveNet::TellLayers() const {
-  for (const auto& kernel : net_->plan().kernels) TellOwnerOfParams(kernel.get(), params_owner_);
+void LiveNet::SetOwnerOfLayerParams() const {
+  for (const auto& kernel : net_->plan().kernels) SetOwnerOfParams(kernel.get(), params_owner_);
 }
 
 void LiveNet::Forward(int first, int last) {

@@ -49,10 +49,10 @@ class NetRecipe {
 class LiveNet : public std::enable_shared_from_this<LiveNet> {
  public:
   explicit LiveNet(NetRecipe recipe);
-  // A net owned by a solver. Call StandFor before any other function.
+  // A net owned by a solver. Call Attach before any other function.
   explicit LiveNet(std::shared_ptr<Views> views) : views_(std::move(views)) {}
   // Makes this object refer to `net`. Keeps `owner`, which must keep `net` alive.
-  void StandFor(const std::shared_ptr<void>& owner, Net* net, Device* device);
+  void Attach(const std::shared_ptr<void>& owner, Net* net, Device* device);
 
   // Run the layers from `first` to `last`, or from `last` down to `first`. Gradients of parameters
   // are added to the existing values.
@@ -105,7 +105,7 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   void RunPart(const std::vector<PlanStep>& steps, int first, int last, bool accumulate);
   bool ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const;
   void Use(const std::shared_ptr<NetRecipe::Made>& made);
-  void TellLayers() const;
+  void SetOwnerOfLayerParams() const;
   void GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
                 const std::map<std::string, Staged>& staged);
   void CheckThatItCanShare(const LiveNet& other) const;

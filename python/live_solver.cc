@@ -42,23 +42,23 @@ void LiveSolver::Start(const std::string& state) {
   options.keep_all = true;
   options.resume = state;
   options.poll = AskPython;
-  options.before_iteration = [this](int64_t) { Tell(calls_.first); };
-  options.before_update = [this] { Tell(calls_.second); };
+  options.before_iteration = [this](int64_t) { CallScript(calls_.first); };
+  options.before_update = [this] { CallScript(calls_.second); };
   // The script's seed applies only if the file does not set random_seed.
   if (spec_.param.random_seed() < 0) options.seed = ChosenSeed();
   auto running = std::make_shared<Running>();
   running->device = device_;
   running->trainer = std::make_unique<Trainer>(spec_, options);
   running_ = running;
-  net_->StandFor(running_, &running_->trainer->train_net(), device_.get());
+  net_->Attach(running_, &running_->trainer->train_net(), device_.get());
   for (size_t i = 0; i < test_nets_.size(); ++i) {
-    test_nets_[i]->StandFor(running_, running_->trainer->test_nets()[i].get(), device_.get());
+    test_nets_[i]->Attach(running_, running_->trainer->test_nets()[i].get(), device_.get());
   }
 }
 
 // Calls a script's function. Before it, copies are updated to the current iteration; after it,
 // changes by the script are written back.
-void LiveSolver::Tell(std::function<void()> call) {
+void LiveSolver::CallScript(std::function<void()> call) {
   if (!call) return;
   device_->Synchronize();
   views_->Pull();

@@ -47,7 +47,7 @@ class LiveSolver {
   };
 
   void Start(const std::string& state);
-  void Tell(std::function<void()> call);
+  void CallScript(std::function<void()> call);
   template <class F>
   void Run(Calls calls, const F& f);
 

@@ -154,7 +154,7 @@ class PythonKernel : public Kernel, public ChangesTops {
   }
 
   py::object self() const { return live_->object->self; }
-  void TellOwnerOfParams(const std::shared_ptr<void>& owner) const {
+  void SetOwnerOfParams(const std::shared_ptr<void>& owner) const {
     for (const auto& blob : live_->params->blobs) blob->set_owner(owner);
   }
 
@@ -240,8 +240,8 @@ PythonKernel* PythonKernelOf(Kernel* kernel) {
 
 }  // namespace
 
-void TellOwnerOfParams(Kernel* kernel, const std::shared_ptr<void>& owner) {
-  if (PythonKernel* python = PythonKernelOf(kernel)) python->TellOwnerOfParams(owner);
+void SetOwnerOfParams(Kernel* kernel, const std::shared_ptr<void>& owner) {
+  if (PythonKernel* python = PythonKernelOf(kernel)) python->SetOwnerOfParams(owner);
 }
 
 py::object InstanceOf(Kernel* kernel) {

@@ -16,7 +16,7 @@ pybind11::object InstanceOf(Kernel* kernel);
 
 // Makes arrays that show the layer's parameters keep `owner`, which keeps the parameters' memory
 // alive. Does nothing for other kernels.
-void TellOwnerOfParams(Kernel* kernel, const std::shared_ptr<void>& owner);
+void SetOwnerOfParams(Kernel* kernel, const std::shared_ptr<void>& owner);
 
 // Rank of the pass that runs on the calling thread, and the number of ranks; 0 and 1 outside a
 // pass.

@@ -24,7 +24,7 @@ bool IsIdx(const std::string& content) {
 }
 
 // Returns the offset after a length-prefixed field whose length byte (at most 127) is at `at`.
-size_t BehindShortField(const std::string& content, size_t at) {
+size_t OffsetAfterShortField(const std::string& content, size_t at) {
   return at + 1 + ByteAt(content, at);
 }
 
@@ -34,7 +34,7 @@ bool IsNet(const std::string& content) {
   const std::string layer = "\xa2\x06";
   if (Has(content, 0, layer)) return true;
   if (!Has(content, 0, "\n") || ByteAt(content, 1) > 127) return false;
-  const size_t next = BehindShortField(content, 1);
+  const size_t next = OffsetAfterShortField(content, 1);
   return Has(content, next, layer) || Has(content, next, "\x12") || Has(content, next, "\x1a");
 }
 

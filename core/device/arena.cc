@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kBlockAlignment = 256;
 
 // Returns the first step at or after `step` that is in no hole of `life`.
-int BehindHoles(const Lifetime& life, int step) {
+int FirstStepAfterHoles(const Lifetime& life, int step) {
   for (bool moved = true; moved;) {
     moved = false;
     for (const Span& hole : life.holes) {
@@ -25,7 +25,7 @@ bool AliveTogether(const Lifetime& a, const Lifetime& b) {
   const int last = std::min(a.last, b.last);
   int step = std::max(a.first, b.first);
   while (step <= last) {
-    const int next = BehindHoles(b, BehindHoles(a, step));
+    const int next = FirstStepAfterHoles(b, FirstStepAfterHoles(a, step));
     if (next == step) return true;
     step = next;
   }

@@ -35,7 +35,7 @@ struct OwnedCudnn {
 // cuDNN opens these libraries by name when an engine needs them, and searches only the loader's
 // folders. Opening them first makes them available from other folders. If one is missing, cuDNN
 // offers fewer engines.
-void OpenWhatCudnnLooksFor() {
+void PreloadCudnnDependencies() {
   for (const char* file : {"libnvrtc.so.13", "libcublasLt.so.13"}) {
     try {
       SharedLibrary(file, file);
@@ -63,7 +63,7 @@ DOPPIO_REGISTER(Libraries, "cuDNN", {VersionText(CUDNN_VERSION), [] {
 
 const CudnnApi& Cudnn() {
   static const CudnnApi api = [] {
-    OpenWhatCudnnLooksFor();
+    PreloadCudnnDependencies();
     const SharedLibrary library("cuDNN", "libcudnn.so.9");
     CudnnApi a;
 #define DOPPIO_CUDNN_SET(name) library.SetTo(&a.name, #name);

@@ -133,7 +133,7 @@ void JpegReader::ReadRow(uint8_t* row) {
 // Returns true if the next marker, apart from restart markers, is the end of the image; then
 // decoding the remaining rows could only produce warnings. In compressed data, a 0xff byte that is
 // not a marker is followed by zero.
-bool JpegReader::EndIsThere() const {
+bool JpegReader::AtEndMarker() const {
   const auto is_restart = [](int marker) { return marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7; };
   const int pending = jpeg_.info.unread_marker;
   if (pending != 0 && !is_restart(pending)) return pending == JPEG_EOI;
@@ -153,7 +153,7 @@ void JpegReader::Finish() {
   jpeg_decompress_struct* info = &jpeg_.info;
   const bool one_scan = OneScan(*info);
   const bool rows_left = info->output_scanline < info->output_height;
-  if (rows_left && (!CanSkip() || errors_.file_ended || !EndIsThere())) {
+  if (rows_left && (!CanSkip() || errors_.file_ended || !AtEndMarker())) {
     std::vector<uint8_t> row(static_cast<size_t>(info->output_width) * 4);
     while (info->output_scanline < info->output_height) ReadRow(row.data());
   }

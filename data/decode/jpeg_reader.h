@@ -81,7 +81,7 @@ class JpegReader {
   template <class F>
   void Run(const F& call);
   bool CanSkip() const;
-  bool EndIsThere() const;
+  bool AtEndMarker() const;
 
   Errors errors_ = {};
   Decompress jpeg_;

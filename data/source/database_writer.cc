@@ -29,7 +29,7 @@ void Remove(const std::string& path) {
   std::filesystem::remove_all(path, ignored);
 }
 
-void MustBeFree(const std::string& path) {
+void CheckAbsent(const std::string& path) {
   CheckFolderOf(path);
   if (!FileExists(path)) return;
   throw FileError("'" + path + "' exists already; remove it, or choose another name");
@@ -43,7 +43,7 @@ std::string DatabaseWriter::FolderUntilFinish(const std::string& path) {
 
 DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path)
     : path_(WithoutSlash(path)), aside_(FolderUntilFinish(path)), temporary_(aside_) {
-  MustBeFree(path_);
+  CheckAbsent(path_);
   Remove(aside_);
   try {
     Open(backend, DatabaseMode::kNew);
@@ -56,7 +56,7 @@ DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& pa
 DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path,
                                const std::string& settings)
     : path_(WithoutSlash(path)), aside_(path_ + ".tmp"), temporary_(aside_ + "/database") {
-  MustBeFree(path_);
+  CheckAbsent(path_);
   try {
     TakeSettings(settings);
     Open(backend, DatabaseMode::kDurable);

@@ -52,7 +52,7 @@ constexpr int kMostLevels = 32;  // the limit of liblmdb
 
 [[noreturn]] void Damaged() { throw FileError("it is damaged"); }
 
-[[noreturn]] void EndsTooEarly() {
+[[noreturn]] void ThrowTruncated() {
   throw FileError("it ends too early; it may have been cut off while it was copied");
 }
 
@@ -94,7 +94,7 @@ LmdbFile::~LmdbFile() { munmap(const_cast<char*>(map_), bytes_); }
 // Returns the address of the bytes [offset, offset + bytes) of the file. Throws FileError if the
 // file is shorter.
 const char* LmdbFile::Range(uint64_t offset, uint64_t bytes) const {
-  if (offset > bytes_ || bytes > bytes_ - offset) EndsTooEarly();
+  if (offset > bytes_ || bytes > bytes_ - offset) ThrowTruncated();
   return map_ + offset;
 }
 
@@ -106,7 +106,7 @@ T LmdbFile::At(uint64_t offset) const {
 }
 
 uint64_t LmdbFile::OffsetOf(uint64_t page) const {
-  if (page >= pages()) EndsTooEarly();
+  if (page >= pages()) ThrowTruncated();
   return page * page_bytes_;
 }
 

@@ -57,11 +57,13 @@ struct Geometry {
   struct Place {
     Int image, i, j, channel;
   };
-  // OfWindow returns the place of element n of the top, OfElement that of element n of the bottom.
-  DOPPIO_HD Place OfWindow(Int n) const {
+  // Return the place of element n of the top and of the bottom.
+  DOPPIO_HD Place PlaceInTop(Int n) const {
     return Of(n, h.output, h.by_output, w.output, w.by_output);
   }
-  DOPPIO_HD Place OfElement(Int n) const { return Of(n, h.input, h.by_input, w.input, w.by_input); }
+  DOPPIO_HD Place PlaceInBottom(Int n) const {
+    return Of(n, h.input, h.by_input, w.input, w.by_input);
+  }
 
   // Return the index of (i, j) of the same image and channel in the bottom and in the top.
   DOPPIO_HD Int InBottom(const Place& at, Int i, Int j) const {
@@ -100,7 +102,7 @@ struct Max {
 
   template <int kWidth>
   DOPPIO_HD void Run(int64_t n) const {
-    const auto at = g.OfWindow(static_cast<Int>(n));
+    const auto at = g.PlaceInTop(static_cast<Int>(n));
     const Int h0 = g.h.Begin(at.i), h1 = g.h.End(at.i), w0 = g.w.Begin(at.j), w1 = g.w.End(at.j);
     const Int top = at.i * g.h.stride - g.h.pad, left = at.j * g.w.stride - g.w.pad;
     Lanes<kWidth> best = Lanes<kWidth>::Of(x + g.InBottom(at, h0, w0));
@@ -141,7 +143,7 @@ struct MaxGradient {
 
   template <int kWidth>
   DOPPIO_HD void Run(int64_t n) const {
-    const auto at = g.OfElement(static_cast<Int>(n));
+    const auto at = g.PlaceInBottom(static_cast<Int>(n));
     const Int j0 = g.w.First(at.j), j1 = g.w.Last(at.j), i1 = g.h.Last(at.i);
     Lanes<kWidth> sum{};
     for (Int i = g.h.First(at.i); i <= i1; ++i) {
@@ -167,7 +169,7 @@ struct Mean {
 
   template <int kWidth>
   DOPPIO_HD void Run(int64_t n) const {
-    const auto at = g.OfWindow(static_cast<Int>(n));
+    const auto at = g.PlaceInTop(static_cast<Int>(n));
     const Int h1 = g.h.End(at.i), w0 = g.w.Begin(at.j), w1 = g.w.End(at.j);
     Lanes<kWidth> sum{};
     for (Int h = g.h.Begin(at.i); h < h1; ++h) {
@@ -190,7 +192,7 @@ struct MeanGradient {
 
   template <int kWidth>
   DOPPIO_HD void Run(int64_t n) const {
-    const auto at = g.OfElement(static_cast<Int>(n));
+    const auto at = g.PlaceInBottom(static_cast<Int>(n));
     const Int j0 = g.w.First(at.j), j1 = g.w.Last(at.j), i1 = g.h.Last(at.i);
     Lanes<kWidth> sum{};
     for (Int i = g.h.First(at.i); i <= i1; ++i) {

@@ -157,8 +157,8 @@ class MpiEnd : public Communicator {
 };
 
 // The communicators of a rank in a group of ranks: one for each of its two exchanging threads.
-struct Ends {
-  Ends(const Session& session, MpiComm comm)
+struct CommunicatorPair {
+  CommunicatorPair(const Session& session, MpiComm comm)
       : control(session, comm, Patience::kShort), bulk(session, comm, Patience::kLong) {}
   void set_watch(Watch* watch) {
     control.set_watch(watch);
@@ -200,7 +200,7 @@ struct Machines {
 
   std::vector<RankPlace> places;  // indexed by rank
   int count = 1;                  // number of machines
-  std::optional<Ends> inside, across;
+  std::optional<CommunicatorPair> inside, across;
 };
 
 class MpiWorld : public ProcessWorld {
@@ -256,7 +256,7 @@ class MpiWorld : public ProcessWorld {
 
   // Returns the communicator that sums over the ranks of `ends`. `device` owns the link between
   // their devices; it stays null if the ranks compute on the host.
-  Communicator* Link(Ends* ends, std::unique_ptr<Communicator>* device) const {
+  Communicator* Link(CommunicatorPair* ends, std::unique_ptr<Communicator>* device) const {
     if (!exchange_.make_bulk) return &ends->bulk;
     *device =
         exchange_.make_bulk({&ends->control, &ends->bulk, std::make_shared<Meeting>(1),
@@ -268,7 +268,7 @@ class MpiWorld : public ProcessWorld {
   // that hangs is watched as well.
   std::unique_ptr<Watch> watch_;
   const std::unique_ptr<Session> session_;
-  mutable Ends all_;
+  mutable CommunicatorPair all_;
   ProcessExchange exchange_;
   std::optional<Machines> machines_;  // set if gradients are summed in two layers
   std::string how_summed_;

@@ -48,13 +48,13 @@ class Backward {
   double end() const { return end_; }
 
   // Computes without messages until `work` ms of work are done.
-  void ReachWork(double work) {
+  void ComputeUntil(double work) {
     if (work <= done_) return;
     now_ += work - done_;
     done_ = work;
     if (done_ >= work_) end_ = now_;
   }
-  void Finish() { ReachWork(work_); }
+  void Finish() { ComputeUntil(work_); }
 
   // Transfers a message for `ms`, during which computing loses `held_up_ms`.
   void Carry(double ms, double held_up_ms) {
@@ -103,7 +103,7 @@ std::vector<ScalingPoint> PredictScaling(const RankTimes& times, const ScalingOp
       point.communication.inside_ms += cost.inside_ms;
       point.communication.across_ms += cost.across_ms;
       point.communication.held_up_ms += cost.held_up_ms;
-      backward.ReachWork(message.ready_ms);
+      backward.ComputeUntil(message.ready_ms);
       backward.Carry(cost.total_ms(), cost.held_up_ms);
       arrived.push_back(backward.now());
     }

@@ -227,7 +227,7 @@ struct Caller {
 
 // Reads from `caller`, and moves its socket to `ranks` once its message is complete. Returns false
 // if the caller is not a rank of this run, or is a rank that has already connected.
-bool Hear(Caller* caller, uint64_t token, int size, std::vector<RankSocket>* ranks) {
+bool ReadHello(Caller* caller, uint64_t token, int size, std::vector<RankSocket>* ranks) {
   Hello hello;
   char bytes[sizeof hello];
   const ssize_t count =
@@ -256,7 +256,7 @@ std::vector<RankSocket> Accept(const Socket& door, uint64_t token, int size) {
     poll(waits.data(), waits.size(), 100);
     for (size_t i = callers.size(); i-- > 0;) {
       if (waits[i + 1].revents == 0) continue;
-      if (!Hear(&callers[i], token, size, &ranks) || !callers[i].socket.open())
+      if (!ReadHello(&callers[i], token, size, &ranks) || !callers[i].socket.open())
         callers.erase(callers.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (waits[0].revents == 0) continue;

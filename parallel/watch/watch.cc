@@ -22,7 +22,7 @@ namespace {
 constexpr double kBeatSeconds = 0.5;
 constexpr double kOversleptSeconds = 5;
 // Time in which rank 0 prints the message and writes the reason into the run folder.
-constexpr double kTellingSeconds = 3;
+constexpr double kReportSeconds = 3;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -119,8 +119,9 @@ void Watch::Run() {
     while (read(wake_[0], ignored, sizeof ignored) > 0) continue;
 
     if (failing_) {
-      Tell(code_, "rank " + std::to_string(rank_) + " on " + HostName() + " has failed: " + why_);
-      if (rank_ != 0) AwaitItsEnd(peers_[0].get());
+      SendLoss(code_,
+               "rank " + std::to_string(rank_) + " on " + HostName() + " has failed: " + why_);
+      if (rank_ != 0) AwaitEndOfRankZero(peers_[0].get());
       return;
     }
     if (leaving_) {
@@ -213,7 +214,7 @@ void Watch::Judge() {
        " is behind the others (--stall_timeout)");
 }
 
-void Watch::Tell(ExitCode code, const std::string& message) {
+void Watch::SendLoss(ExitCode code, const std::string& message) {
   const std::string text = std::string(1, static_cast<char>(code)) + message;
   for (const auto& peer : peers_) {
     if (!peer->left) Send(peer->socket.get(), WatchMessage::kLost, text);
@@ -222,8 +223,8 @@ void Watch::Tell(ExitCode code, const std::string& message) {
 
 // Waits for rank 0 to end. If a launcher saw another rank end first, it would kill rank 0 before
 // rank 0 has told the user.
-void Watch::AwaitItsEnd(Peer* rank_0) {
-  const double until = Now() + kTellingSeconds;
+void Watch::AwaitEndOfRankZero(Peer* rank_0) {
+  const double until = Now() + kReportSeconds;
   pollfd wait = {rank_0->socket.get(), POLLIN, 0};
   while (!rank_0->left && Now() < until) {
     poll(&wait, 1, static_cast<int>((until - Now()) * 1e3) + 1);
@@ -249,7 +250,7 @@ void Watch::Lose(const std::string& message, bool unreachable) {
 void Watch::Lose(const WatchOptions::Loss& loss) {
   if (lost_) return;
   lost_ = true;
-  Tell(loss.code, loss.message);
+  SendLoss(loss.code, loss.message);
   if (options_.on_lost) options_.on_lost(loss);
 }
 

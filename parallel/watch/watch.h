@@ -63,8 +63,8 @@ class Watch {
   void Handle(Peer* peer, const WatchMessage& message);
   void Beat();
   void Judge();
-  void Tell(ExitCode code, const std::string& message);
-  void AwaitItsEnd(Peer* rank_0);
+  void SendLoss(ExitCode code, const std::string& message);
+  void AwaitEndOfRankZero(Peer* rank_0);
   void Lose(const WatchOptions::Loss& loss);
   // Handles the loss of another rank or of the launcher, as detected by this rank.
   void Lose(const std::string& message, bool unreachable = false);

@@ -19,7 +19,7 @@ bool IsFailure(unsigned char code) {
          code == static_cast<int>(ExitCode::kStopped);
 }
 
-bool IsSound(const WatchMessage& message) {
+bool IsValid(const WatchMessage& message) {
   switch (message.kind) {
     case WatchMessage::kBeat:
       return message.text.size() == sizeof(WatchSign);
@@ -48,7 +48,7 @@ std::optional<WatchMessage> WatchMessages::Next() {
   WatchMessage message{static_cast<WatchMessage::Kind>(header.kind),
                        received_.substr(sizeof header, header.length)};
   received_.erase(0, sizeof header + header.length);
-  damaged_ = !IsSound(message);
+  damaged_ = !IsValid(message);
   if (damaged_) return std::nullopt;
   return message;
 }

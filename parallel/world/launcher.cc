@@ -45,7 +45,7 @@ std::optional<int> NumberIn(const Environment& get, const char* name) {
 
 // Returns true if srun has set the variables of MPICH's launcher, as srun --mpi=pmi2 does. In that
 // case only SLURM's own variables contain the rank's place on its machine.
-bool IsSrunInDisguise(const Environment& get, const Variables& v, int rank, int size) {
+bool IsSrunWithPmi(const Environment& get, const Variables& v, int rank, int size) {
   return v.local_rank != nullptr && get(v.local_rank) == nullptr &&
          NumberIn(get, "SLURM_PROCID") == rank && NumberIn(get, "SLURM_STEP_NUM_TASKS") == size;
 }
@@ -55,7 +55,7 @@ bool IsSrunInDisguise(const Environment& get, const Variables& v, int rank, int 
 Launch FindLaunch(const Environment& get) {
   for (const Variables& v : kLaunchers) {
     const std::optional<int> rank = NumberIn(get, v.rank), size = NumberIn(get, v.size);
-    if (!rank || !size || IsSrunInDisguise(get, v, *rank, *size)) continue;
+    if (!rank || !size || IsSrunWithPmi(get, v, *rank, *size)) continue;
     if (*rank >= *size) {
       throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) +
                        ", but " + v.size + "=" + std::to_string(*size));

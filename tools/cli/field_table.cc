@@ -66,7 +66,7 @@ std::string NoteOf(const FieldDescriptor& field) {
 
 // Returns the name in lower case without '_' and without the suffix "_param", so that "ReLU" and
 // "relu_param" both become "relu".
-std::string Bare(std::string name) {
+std::string BareName(std::string name) {
   if (EndsWith(name, "_param")) name.resize(name.size() - 6);
   std::string bare;
   for (char c : name) {
@@ -102,7 +102,7 @@ std::vector<FieldRow> FieldRows(const Descriptor& message) {
   return rows;
 }
 
-bool IsUntold(const Descriptor& message) {
+bool IsUndocumented(const Descriptor& message) {
   return message.name() == "BlobProto" || message.name() == "V1LayerParameter";
 }
 
@@ -113,7 +113,7 @@ std::vector<const Descriptor*> MessagesOfFiles() {
     for (int k = 0; k < messages[i]->field_count(); ++k) {
       const FieldDescriptor& field = *messages[i]->field(k);
       const Descriptor* nested = field.message_type();
-      if (nested == nullptr || IsUntold(*nested) || HasNoEffectHere(field)) continue;
+      if (nested == nullptr || IsUndocumented(*nested) || HasNoEffectHere(field)) continue;
       if (std::find(messages.begin(), messages.end(), nested) == messages.end())
         messages.push_back(nested);
     }
@@ -137,7 +137,7 @@ std::vector<const FieldDescriptor*> ParametersOf(const std::string& layer_type) 
     if (!EndsWith(field->name(), "_param")) continue;
     const bool named = type != nullptr && std::count(type->further_fields.begin(),
                                                      type->further_fields.end(), field->name()) > 0;
-    if (named || (Bare(field->name()) == Bare(layer_type) && !HasNoEffectHere(*field)))
+    if (named || (BareName(field->name()) == BareName(layer_type) && !HasNoEffectHere(*field)))
       fields.push_back(field);
   }
   return fields;

@@ -27,7 +27,7 @@ FieldRow RowOf(const google::protobuf::FieldDescriptor& field);
 
 // Returns true for messages that the documentation leaves out because users do not write them: the
 // values of weights and the layers of old files.
-bool IsUntold(const google::protobuf::Descriptor& message);
+bool IsUndocumented(const google::protobuf::Descriptor& message);
 
 // Returns the messages that nets and solvers consist of. The first two are the solver's and the
 // net's. Messages that occur only in fields without effect are left out.

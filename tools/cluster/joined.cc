@@ -30,15 +30,15 @@ namespace {
 
 // If all ranks fail for the same reason, rank 0 reports it. The others delay their exit by this
 // time, because a launcher may kill rank 0 when another rank exits.
-constexpr std::chrono::milliseconds kFirstToTell(500);
+constexpr std::chrono::milliseconds kReportDelay(500);
 // The delay if rank 0 is certain to fail; it then ends the other processes.
-constexpr std::chrono::milliseconds kRankZeroTells(10000);
+constexpr std::chrono::milliseconds kMixedRanksDelay(10000);
 // The delay before the processes are joined, when they may have started at different times.
-constexpr std::chrono::seconds kFirstToStart(2);
+constexpr std::chrono::seconds kStartDelay(2);
 // MPI may report a lost rank before the watch does, but only the watch knows which rank it is.
-constexpr std::chrono::seconds kWatchKnowsBetter(1);
+constexpr std::chrono::seconds kWatchDelay(1);
 // Limits the time to record a failure, so that a hanging file server does not block the exit.
-constexpr std::chrono::seconds kRecordingTakes(2);
+constexpr std::chrono::seconds kRecordingLimit(2);
 
 std::mutex g_record_mutex;
 std::function<void(const Error&)> g_record;  // guarded by g_record_mutex
@@ -48,15 +48,15 @@ std::atomic<int> g_own_failure{0};           // the exit code of this process's 
 // thread.
 [[noreturn]] void EndLost(const WatchOptions::Loss& loss) {
   const int own = g_own_failure;
-  const bool tells = own == 0 && loss.first;
-  if (tells) {
+  const bool reports = own == 0 && loss.first;
+  if (reports) {
     const Error error(loss.code, loss.message);
     PrintFailure(error, true, std::cerr);
     std::cerr.flush();
     RecordFailure(error);
     if (loss.unreachable) EndLauncherSoon();
   } else {
-    std::this_thread::sleep_for(kFirstToTell);
+    std::this_thread::sleep_for(kReportDelay);
   }
   _exit(own != 0 ? own : static_cast<int>(loss.code));
 }
@@ -64,7 +64,7 @@ std::atomic<int> g_own_failure{0};           // the exit code of this process's 
 // Ends all processes because this one has failed. Rank 0 prints the failure.
 [[noreturn]] void EndAll(ProcessWorld* world, const std::exception& failure, bool began) {
   const Error error = AsError(failure);
-  if (error.code() == ExitCode::kPeer) std::this_thread::sleep_for(kWatchKnowsBetter);
+  if (error.code() == ExitCode::kPeer) std::this_thread::sleep_for(kWatchDelay);
   g_own_failure = static_cast<int>(error.code());
   if (world->rank() == 0) {
     const auto* const own = dynamic_cast<const Error*>(&failure);
@@ -73,8 +73,8 @@ std::atomic<int> g_own_failure{0};           // the exit code of this process's 
     std::cerr.flush();
     RecordFailure(error);
   } else {
-    const bool told_by_rank_0 = dynamic_cast<const MixedRanks*>(&failure) != nullptr;
-    std::this_thread::sleep_for(told_by_rank_0 ? kRankZeroTells : kFirstToTell);
+    const bool reported_by_rank_0 = dynamic_cast<const MixedRanks*>(&failure) != nullptr;
+    std::this_thread::sleep_for(reported_by_rank_0 ? kMixedRanksDelay : kReportDelay);
   }
   world->Fail(error.code(), error.what());
   _exit(static_cast<int>(error.code()));
@@ -97,7 +97,7 @@ ProcessWorldOptions WorldOptions() {
 // Ends every process but rank 0, which throws the failure that all of them have.
 [[noreturn]] void LeaveToRankZero(const Launch& launch, const Error& failure) {
   if (launch.rank == 0) throw failure;
-  std::this_thread::sleep_for(kFirstToTell);
+  std::this_thread::sleep_for(kReportDelay);
   _exit(static_cast<int>(failure.code()));
 }
 
@@ -115,11 +115,11 @@ std::unique_ptr<ProcessWorld> JoinProcesses(const Launch& launch) {
 // Runs `f` in a process that is not joined to others yet. Its failures are mostly common to all
 // processes, so ranks other than 0 wait before they report theirs.
 template <class F>
-auto LetRankZeroTell(const Launch& launch, const F& f) {
+auto LetRankZeroReport(const Launch& launch, const F& f) {
   try {
     return f();
   } catch (const Error&) {
-    if (launch.rank > 0) std::this_thread::sleep_for(kFirstToStart);
+    if (launch.rank > 0) std::this_thread::sleep_for(kStartDelay);
     throw;
   }
 }
@@ -156,9 +156,9 @@ WatchOptions WatchFromFlags() {
 ExitCode RunJoined(bool join, const bool* began,
                    const std::function<ExitCode(ProcessWorld* world)>& work) {
   const Launch launch = LaunchFromFlags();
-  if (!join || launch.size == 1) return LetRankZeroTell(launch, [&] { return work(nullptr); });
+  if (!join || launch.size == 1) return LetRankZeroReport(launch, [&] { return work(nullptr); });
   std::unique_ptr<ProcessWorld> world =
-      LetRankZeroTell(launch, [&] { return JoinProcesses(launch); });
+      LetRankZeroReport(launch, [&] { return JoinProcesses(launch); });
   try {
     return work(world.get());
   } catch (const std::exception& e) {
@@ -190,7 +190,7 @@ void RecordFailure(const Error& failure) {
     }
     done->set_value();
   }).detach();
-  recorded.wait_for(kRecordingTakes);
+  recorded.wait_for(kRecordingLimit);
 }
 
 }  // namespace doppio

@@ -81,7 +81,7 @@ const DataSet& DataSetCalled(const std::string& name) {
                    DidYouMean(name, names));
 }
 
-std::string HowWithoutNetwork(const DataSet& set) {
+std::string OfflineAdvice(const DataSet& set) {
   std::string files;
   for (const PublishedFile& file : set.files) files += "\n  " + set.url + file.name;
   return "; without a network, put these files into a folder and run: doppio get " + set.name +
@@ -106,11 +106,11 @@ void Download(const DataSet& set, const PublishedFile& file, const std::string& 
     throw FileError(
         "the program curl, which downloads files, is not installed (apt-get install "
         "curl)" +
-        HowWithoutNetwork(set));
+        OfflineAdvice(set));
   }
   if (*code != 0) {
     throw FileError("cannot download " + url + " (curl ended with code " + std::to_string(*code) +
-                    ")" + HowWithoutNetwork(set));
+                    ")" + OfflineAdvice(set));
   }
 }
 
@@ -127,7 +127,7 @@ void Fetch(const DataSet& set, const PublishedFile& file, const std::string& fol
     Download(set, file, aside);
   } else {
     const std::string given = FLAGS_from + "/" + file.name;
-    if (!FileExists(given)) throw FileError("there is no '" + given + "'" + HowWithoutNetwork(set));
+    if (!FileExists(given)) throw FileError("there is no '" + given + "'" + OfflineAdvice(set));
     const std::string wrong = WrongIn(file, given);
     if (!wrong.empty()) throw FileError(wrong);
     WriteFileAtomically(aside, ReadFile(given));

@@ -129,7 +129,7 @@ class Page {
   std::string TypeCell(const FieldRow& row, const FieldDescriptor& field) {
     const Descriptor* message = row.message;
     const std::string& full = message == nullptr ? "" : message->name();
-    if (message == nullptr || IsUntold(*message)) return row.type;
+    if (message == nullptr || IsUndocumented(*message)) return row.type;
     // Nets and layers have their own sections.
     if (full == "NetParameter" || full == "LayerParameter") {
       return row.type.substr(0, row.type.size() - full.size()) +

@@ -164,7 +164,7 @@ void PrintLayers(const json& layers) {
 }
 
 // For a run that has not ended, returns the age of its last heartbeat; otherwise "".
-std::string HeardText(const RunRecord& run) {
+std::string HeartbeatAge(const RunRecord& run) {
   if (run.status != "running" && run.status != "lost") return "";
   return ", last heartbeat " + Duration(std::max(0.0, SecondsSinceEpoch() - run.heartbeat)) +
          " ago";
@@ -195,7 +195,7 @@ ExitCode Show(const std::string& name) {
   };
   line("run", run.folder);
   line("status", run.status + ", iteration " + std::to_string(run.iter) + " of " +
-                     std::to_string(run.max_iter) + HeardText(run));
+                     std::to_string(run.max_iter) + HeartbeatAge(run));
   line("net", run.net);
   line("command", CommandText(run));
   line("in", run.cwd);

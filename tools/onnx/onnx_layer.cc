@@ -95,7 +95,7 @@ bool OnnxLayer::Absorb(const std::vector<double>& factor, const std::vector<doub
 
 namespace {
 
-bool ReadsOnlyWhatIsThere(const OnnxGraph& graph, const Node& node) {
+bool HasAllBottoms(const OnnxGraph& graph, const Node& node) {
   return std::all_of(node.bottoms.begin(), node.bottoms.end(),
                      [&](int edge) { return graph.IsTied(edge); });
 }
@@ -135,7 +135,7 @@ OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights,
       continue;
     }
     silences[i] = mapping->role == OnnxRole::kSilence;
-    computes[i] = mapping->add != nullptr && ReadsOnlyWhatIsThere(out, graph.nodes[i]);
+    computes[i] = mapping->add != nullptr && HasAllBottoms(out, graph.nodes[i]);
     if (computes[i]) {
       const bool added =
           mistakes.Try([&] { mapping->add(OnnxLayer(&out, static_cast<int>(i), options)); });

@@ -104,9 +104,9 @@ class OnnxLayer {
 
 enum class OnnxRole {
   kComputes,
-  kMoves,    // likewise, and the values of its tops are values of its bottoms
-  kEnds,     // left out: a loss or a score; its bottoms become outputs of the model
-  kSilence,  // left out: its bottoms are not outputs either
+  kMoves,        // likewise, and the values of its tops are values of its bottoms
+  kLossOrScore,  // left out: a loss or a score; its bottoms become outputs of the model
+  kSilence,      // left out: its bottoms are not outputs either
 };
 
 // The valid values of a bottom.

@@ -105,7 +105,9 @@ class Connection {
   }
 
   // Receives or sends what is possible without blocking. Returns false if the connection is done.
-  bool Go(const HttpServer::Handler& handler) { return answered_ ? Send() : Receive(handler); }
+  bool ReceiveOrSend(const HttpServer::Handler& handler) {
+    return answered_ ? Send() : Receive(handler);
+  }
 
  private:
   bool Receive(const HttpServer::Handler& handler) {
@@ -231,7 +233,7 @@ void HttpServer::Run(const Handler& handler, const std::function<bool()>& stoppe
     size_t i = 1;
     for (auto connection = connections.begin(); connection != connections.end(); ++i) {
       const bool on = !connection->Expired(now, patience_s_) &&
-                      (waits[i].revents == 0 || connection->Go(handler));
+                      (waits[i].revents == 0 || connection->ReceiveOrSend(handler));
       connection = on ? std::next(connection) : connections.erase(connection);
     }
     if (waits[0].revents == 0) continue;

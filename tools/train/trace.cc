@@ -123,7 +123,7 @@ void TrainingTrace::Plan(Trainer* trainer) {
 
 void TrainingTrace::Before(int64_t iteration) {
   TakeLayers();
-  if (iteration > layers_window_.second) TellLayers();
+  if (iteration > layers_window_.second) ReportLayers();
   if (iteration > window_.second && begun_ > 0 && !written_) Write();
   if (Holds(window_, iteration) && begun_++ == 0) AlignClocks();
   const bool shown = Holds(window_, iteration) || Holds(layers_window_, iteration);
@@ -141,7 +141,7 @@ void TrainingTrace::TakeLayers() {
   if (Holds(window_, before_)) std::move(spans.begin(), spans.end(), std::back_inserter(spans_));
 }
 
-void TrainingTrace::TellLayers() {
+void TrainingTrace::ReportLayers() {
   if (on_layers_ && !layers_->empty()) on_layers_(layers_->Json());
   on_layers_ = nullptr;
 }
@@ -245,7 +245,7 @@ void TrainingTrace::Write() {
 
 void TrainingTrace::End() {
   TakeLayers();
-  TellLayers();
+  ReportLayers();
   if (begun_ > 0 && !written_) Write();
 }
 

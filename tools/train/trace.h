@@ -58,7 +58,7 @@ class TrainingTrace {
  private:
   void Before(int64_t iteration);
   void TakeLayers();
-  void TellLayers();
+  void ReportLayers();
   void AlignClocks();
   void Write();
   std::string GatherOn0(const std::string& own, int rank) const;

@@ -43,7 +43,7 @@ class MemoryPlanner {
   // Returns true if no item reads the old value after item `t` overwrites it with the new value.
   bool MayOverwrite(int g, int t) {
     const Group& old = group(g);
-    if (old.pinned || !old.backward_readers.empty() || !AgainAlike(old, item(t))) return false;
+    if (old.pinned || !old.backward_readers.empty() || !RunEquallyOften(old, item(t))) return false;
     return *std::max_element(old.readers.begin(), old.readers.end()) == t &&
            std::count(old.readers.begin(), old.readers.end(), t) == 1;
   }
@@ -51,7 +51,7 @@ class MemoryPlanner {
   // Returns true if the overwriting item runs as often as the item that made the value, so that
   // both write in the same order the second time; a value that is not recomputed must also have no
   // recomputed readers.
-  bool AgainAlike(const Group& old, const Item& over) {
+  bool RunEquallyOften(const Group& old, const Item& over) {
     const Item& maker = item(old.item);
     if (maker.again) return over.again && over.segment == maker.segment;
     return std::none_of(old.readers.begin(), old.readers.end(),

@@ -105,7 +105,7 @@ void Net::ShowWait(int64_t begun_ns, double seconds) {
 // node, or -1 if no shape differs.
 int Net::RunForward() {
   const bool by_steps = !changers_.empty() || graph_.spec.debug_info || Traced(trace_);
-  TellFresh(by_steps ? !forward_by_steps_ : forward_.Fresh(false));
+  BeginSums(by_steps ? !forward_by_steps_ : forward_.Fresh(false));
   if (!by_steps) {
     forward_.Run([this](const PlanStep& step) { Run(step, false); }, nullptr);
     return -1;
@@ -120,7 +120,7 @@ int Net::RunForward() {
 }
 
 // Reports whether this pass, forward or backward, sets up work on the device for the first time.
-void Net::TellFresh(bool fresh) const {
+void Net::BeginSums(bool fresh) const {
   if (pass_.sums != nullptr) pass_.sums->Begin(fresh);
 }
 
@@ -228,7 +228,7 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
   const bool by_steps = graph_.spec.debug_info || Traced(trace_) ||
                         (sink != nullptr && params_->gradients_share_memory());
   StepRunner& runner = accumulate ? add_to_ : replace_;
-  TellFresh(by_steps ? !backward_by_steps_ : runner.Fresh(sink != nullptr));
+  BeginSums(by_steps ? !backward_by_steps_ : runner.Fresh(sink != nullptr));
   if (by_steps) {
     backward_by_steps_ = true;
     for (const PlanStep& step : plan_->backward) {

@@ -109,7 +109,7 @@ class Net {
   std::string NameOf(const PlanStep& step) const;
   void Connect();
   int RunForward();
-  void TellFresh(bool fresh) const;
+  void BeginSums(bool fresh) const;
   void Follow(int changer);
   void CheckThatItCanFollow(int changer) const;
   void GoOnFrom(const Plan& before);

@@ -27,7 +27,7 @@ StepRunner::StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Dev
 
 // Splits stretches after the steps for which `ends` is true. Discards the recordings of stretches
 // that it splits.
-void StepRunner::CutBehind(const std::function<bool(const PlanStep&)>& ends) {
+void StepRunner::SplitAfter(const std::function<bool(const PlanStep&)>& ends) {
   std::vector<Stretch> cut;
   for (Stretch& stretch : stretches_) {
     size_t begin = stretch.begin;
@@ -45,7 +45,7 @@ void StepRunner::CutBehind(const std::function<bool(const PlanStep&)>& ends) {
 void StepRunner::Run(const std::function<void(const PlanStep&)>& run,
                      const std::function<void(const PlanStep&)>& after,
                      const std::function<bool(const PlanStep&)>& ends) {
-  if (ends && !cut_) CutBehind(ends);
+  if (ends && !cut_) SplitAfter(ends);
   cut_ = cut_ || ends;
   for (Stretch& stretch : stretches_) {
     const auto each = [&](const std::function<void(const PlanStep&)>& f) {

@@ -43,7 +43,7 @@ class StepRunner {
     std::unique_ptr<Recording> recording;
   };
 
-  void CutBehind(const std::function<bool(const PlanStep&)>& ends);
+  void SplitAfter(const std::function<bool(const PlanStep&)>& ends);
 
   const std::vector<PlanStep>* steps_ = nullptr;
   Device* device_ = nullptr;

@@ -150,7 +150,8 @@ std::string NameAndPhase(const LayerParameter& layer) {
 }
 
 // Returns "2 layers changed: mnist (TRAIN), mnist (TEST); ...", or "" if only one layer changed.
-std::string NoteOn(const NetParameter& net, const std::set<int>& layers, const std::string& name) {
+std::string ChangedLayersNote(const NetParameter& net, const std::set<int>& layers,
+                              const std::string& name) {
   if (layers.size() < 2) return "";
   std::string list;
   for (const int i : layers) list += (list.empty() ? "" : ", ") + NameAndPhase(net.layer(i));
@@ -179,7 +180,8 @@ void Override::Apply(Message* root, FieldPlaces* places) {
   };
   WalkPath(steps, root, change, &missing);
   if (named && note.empty())
-    note = NoteOn(static_cast<const NetParameter&>(*root), layers, steps.front().selector);
+    note =
+        ChangedLayersNote(static_cast<const NetParameter&>(*root), layers, steps.front().selector);
 }
 
 void Overrides::ApplyToSolver(SolverParameter* solver, FieldPlaces* places) const {

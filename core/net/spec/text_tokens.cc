@@ -35,7 +35,7 @@ bool Contains(const std::string& text, const char* part) {
 }
 
 // Returns a clearer message than the tokenizer's, if one exists.
-std::string InOurWords(const std::string& message) {
+std::string ClearerMessage(const std::string& message) {
   if (Contains(message, "cross line")) return "the string is not closed on its line";
   if (Contains(message, "end of string")) return "the string is not closed";
   if (Contains(message, "non ascii")) {
@@ -90,7 +90,7 @@ std::vector<Token> Tokenize(const std::string& text, const std::string& file,
   }
   tokens.push_back(tokenizer.current());
   for (const Complaint& complaint : complaints.list) {
-    mistakes->Add(PlaceOfComplaint(complaint, tokens, file), InOurWords(complaint.message));
+    mistakes->Add(PlaceOfComplaint(complaint, tokens, file), ClearerMessage(complaint.message));
   }
   return tokens;
 }

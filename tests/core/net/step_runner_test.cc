@@ -44,7 +44,7 @@ class CountedPasses {
   }
   bool possible() const { return device_ != nullptr; }
   int recordings() const { return net_->recordings(); }
-  void TellFresh(SumsInStream* to) { net_->pass().sums = to; }
+  void WatchSums(SumsInStream* to) { net_->pass().sums = to; }
 
   // Runs one pass with its own inputs. Returns the loss and the gradients.
   std::vector<float> Pass(uint64_t number, bool accumulate, GradientSink* sink = nullptr) {
@@ -151,7 +151,7 @@ TEST(StepRunner, SaysWhichPassesSetThingsUp) {
     if (!passes.possible()) GTEST_SKIP() << "built without CUDA";
     Watcher exchange(&passes, true);
     FreshPasses fresh;
-    passes.TellFresh(&fresh);
+    passes.WatchSums(&fresh);
     for (uint64_t pass = 0; pass < 3; ++pass) passes.Pass(pass, false);
     for (uint64_t pass = 3; pass < 6; ++pass) passes.Pass(pass, true);
     for (uint64_t pass = 6; pass < 8; ++pass) passes.Pass(pass, false, &exchange);

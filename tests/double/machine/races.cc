@@ -69,7 +69,7 @@ bool Meet(const Past& a, const Past& b, int64_t bytes) {
   return (a.gap == 0 || b.gap == 0) && bytes > std::max(a.gap, b.gap);
 }
 
-std::string Tell(const History& history, const Past& past) {
+std::string DescribeAccess(const History& history, const Past& past) {
   return history.names[past.what] + " on " + history.actors[past.actor] + " (step " +
          std::to_string(past.time) + ")";
 }
@@ -81,10 +81,10 @@ void Add(const History& history, const Past& now, const Clock& before, const cha
   for (const Past& past : range->past) {
     const bool ordered = Ordered(past, now.actor, before);
     if (!ordered && (past.writes || now.writes) && Meet(past, now, range->end - begin)) {
-      Fault("race", Tell(history, now) + (now.writes ? " writes " : " reads ") +
+      Fault("race", DescribeAccess(history, now) + (now.writes ? " writes " : " reads ") +
                         std::to_string(range->end - begin) + " bytes at " + Describe(begin) +
-                        ", and nothing orders this after " + Tell(history, past) + ", which " +
-                        (past.writes ? "writes" : "reads") + " them");
+                        ", and nothing orders this after " + DescribeAccess(history, past) +
+                        ", which " + (past.writes ? "writes" : "reads") + " them");
     }
     const bool covered = now.gap == 0 || past.gap > 0;
     if (!(ordered && covered && (now.writes || !past.writes))) *kept++ = past;

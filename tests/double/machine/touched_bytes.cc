@@ -116,7 +116,7 @@ Relation RelationTo(uint32_t owner) {
   return last.thread == now.thread ? kSameThread : kOtherThread;
 }
 
-[[noreturn]] void TellRace(const char* at, uint32_t owner, uint8_t state, AccessKind kind) {
+[[noreturn]] void ReportRace(const char* at, uint32_t owner, uint8_t state, AccessKind kind) {
   const Turn& last = kernel.turns[owner - kernel.first_turn];
   Fault("block-race", kernel.what + ": " + Name(kernel.thread.block, kernel.thread.thread) +
                           Name(kind) + Describe(at) + ", and no barrier orders this after " +
@@ -179,7 +179,7 @@ void Touch(const KernelThread& thread, const void* at, int64_t bytes, bool write
         // The owner is unknown from now on, so races with later accesses cannot be detected.
         now = kUnknown << kStateBits | (next == kRace ? states.first[kWrite] : next);
       } else if (next == kRace) {
-        TellRace(static_cast<const char*>(at) + (cell - begin), last, state, kind);
+        ReportRace(static_cast<const char*>(at) + (cell - begin), last, state, kind);
       } else {
         // An atomic load changes the state only if there are no other accesses.
         now = kind == kAtomicLoad && state != 0 ? old : now | next;

@@ -12,7 +12,7 @@ void AddInputs(const OnnxLayer& layer) {
 
 void AddParameter(const OnnxLayer& layer) { layer.SetTop(layer.weight(0)); }
 
-void PassOn(const OnnxLayer& layer) {
+void PassThrough(const OnnxLayer& layer) {
   for (int i = 0; i < layer.tops(); ++i) layer.SetTop(layer.in(), i);
 }
 
@@ -30,18 +30,19 @@ void AddDropout(const OnnxLayer& layer) {
 
 // The layer passes data on in the TEST phase. The soft labels are left out with the loss that reads
 // them.
-void PassDataOn(const OnnxLayer& layer) { layer.SetTop(layer.in()); }
+void PassDataThrough(const OnnxLayer& layer) { layer.SetTop(layer.in()); }
 
 DOPPIO_REGISTER(OnnxMappings, "Parameter", {"a constant", &AddParameter});
 DOPPIO_REGISTER(OnnxMappings, "Dropout",
                 {"nothing; with scale_train: false Mul", &AddDropout, OnnxRole::kMoves});
-DOPPIO_REGISTER(OnnxMappings, "SpatialDropout", {"nothing", &PassOn});
-DOPPIO_REGISTER(OnnxMappings, "Mixup", {"nothing; its soft labels are left out", &PassDataOn});
-DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassOn, OnnxRole::kMoves});
+DOPPIO_REGISTER(OnnxMappings, "SpatialDropout", {"nothing", &PassThrough});
+DOPPIO_REGISTER(OnnxMappings, "Mixup", {"nothing; its soft labels are left out", &PassDataThrough});
+DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassThrough, OnnxRole::kMoves});
 
 // Losses that contain a softmax or a logistic function have already been replaced by it.
 const OnnxMapping kInputs = {"inputs of the graph, where a layer reads them", &AddInputs};
-const OnnxMapping kScored = {"left out; what it reads becomes an output", nullptr, OnnxRole::kEnds};
+const OnnxMapping kScored = {"left out; what it reads becomes an output", nullptr,
+                             OnnxRole::kLossOrScore};
 const OnnxMapping kSilent = {"left out", nullptr, OnnxRole::kSilence};
 
 }  // namespace
