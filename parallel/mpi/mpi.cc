@@ -254,12 +254,12 @@ class MpiWorld : public ProcessWorld {
     machines_.reset();
   }
 
-  // Returns the communicator that sums over the ranks of `ends`. `device` owns the link between
+  // Returns the communicator that sums over the ranks of `pair`. `device` owns the link between
   // their devices; it stays null if the ranks compute on the host.
-  Communicator* Link(CommunicatorPair* ends, std::unique_ptr<Communicator>* device) const {
-    if (!exchange_.make_bulk) return &ends->bulk;
+  Communicator* Link(CommunicatorPair* pair, std::unique_ptr<Communicator>* device) const {
+    if (!exchange_.make_bulk) return &pair->bulk;
     *device =
-        exchange_.make_bulk({&ends->control, &ends->bulk, std::make_shared<Meeting>(1),
+        exchange_.make_bulk({&pair->control, &pair->bulk, std::make_shared<Meeting>(1),
                              [watch = watch_.get()](int64_t bucket) { watch->Moved(bucket); }});
     return device->get();
   }

@@ -374,7 +374,7 @@ TEST(Augmented, ResizesTheWholeImageInTests) {
   EXPECT_THAT(Sample(*cropped, 5), ElementsAre(25, 45, 105, 125));
 }
 
-TEST(Augmented, TellsMistakes) {
+TEST(Augmented, ExplainsMistakes) {
   const auto mistake = [](const std::string& text) { return MessageOf([&] { Augmented(text); }); };
   EXPECT_THAT(mistake("rotation_param { max_degrees: 200 }"), HasSubstr("from 0 to 180"));
   EXPECT_THAT(mistake("rotation_param { max_degrees: 20 prob: 2 }"),

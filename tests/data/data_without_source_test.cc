@@ -8,7 +8,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(DataWithoutSource, HasTheShapeThatItsFieldsTell) {
+TEST(DataWithoutSource, HasTheShapeThatItsFieldsGive) {
   for (DataMode mode : {DataMode::kAssume, DataMode::kSynthetic}) {
     const auto data = [&](const std::string& param, const std::string& transform = "") {
       return Shapes("type: 'Data' top: 'd' top: 'l' data_param { batch_size: 4 source: 'none' " +

@@ -132,7 +132,7 @@ TEST(AddNoise, HappensAlwaysOrWithItsProbability) {
   EXPECT_NEAR(changed, 100, 5 * 9);
 }
 
-TEST(AddNoise, TellsMistakes) {
+TEST(AddNoise, ExplainsMistakes) {
   const auto mistake = [](const std::string& text) {
     return MessageOf([&] { CheckNoise(Parse<NoiseParameter>(text)); });
   };

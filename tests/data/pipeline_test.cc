@@ -107,7 +107,7 @@ TEST(Pipeline, GivesTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST(Pipeline, ShufflesEachEpochAnew) {
+TEST(Pipeline, ShufflesEachEpochDifferently) {
   const auto pipeline = Make(std::make_unique<Numbers>(12), Options(4, 2, true));
   std::vector<float> first = Labels(pipeline.get(), 3), second = Labels(pipeline.get(), 3);
   EXPECT_NE(first, second);

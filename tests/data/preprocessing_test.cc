@@ -100,7 +100,7 @@ TEST(Preprocessing, HasTheMeansOfAMeanFilesChannels) {
   EXPECT_EQ(Described(layer), Recorded(layer));
 }
 
-TEST(Preprocessing, IsDescribedWithoutTheSourceAsFarAsItsLayerTells) {
+TEST(Preprocessing, IsDescribedByTheLayerWithoutTheSource) {
   EXPECT_EQ(Described(Data("CIFAR", "none")),
             "channels: RGB resize_height: 32 resize_width: 32 height: 32 width: 32 scale: 1");
   EXPECT_EQ(Described(Data("LMDB", "none") +

@@ -139,7 +139,7 @@ TEST(ResizeAs, KnowsWhereAllImagesGetOneSize) {
   EXPECT_FALSE(one("prob: 0.5"));
 }
 
-TEST(ResizeAs, TellsMistakes) {
+TEST(ResizeAs, ExplainsMistakes) {
   const auto mistake = [](const std::string& text) {
     return MessageOf([&] { CheckResize(Parse<ResizeParameter>(text)); });
   };

@@ -30,7 +30,7 @@ std::string Mistake(const std::string& text) {
   return message.substr(message.find("windows.txt") + 11);
 }
 
-TEST(WindowFile, TellsObjectsFromBackground) {
+TEST(WindowFile, DistinguishesObjectsFromBackground) {
   const WindowFile file = ReadText(
       "# 0\na.jpg\n3\n20 30\n4\n2 0.5 0 1 2 3\n1 0.49 0 0 1 1\n1 0.3 0 0 1 1\n4 0.29 4 5 6 7\n"
       "# 1\r\nb.jpg\r\n3\r\n9\r\n8\r\n1\r\n0 0.0 1 1 1 1\r\n");

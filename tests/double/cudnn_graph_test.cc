@@ -34,7 +34,7 @@ TEST_F(CudnnGraph, ChecksTypesAndCountsOfAttributes) {
                "cudnnBackendSetAttribute: CUDNN_ATTR_TENSOR_DIMENSIONS is set from a null pointer");
 }
 
-TEST_F(CudnnGraph, TellsWhatIsSetAndReadTooEarlyOrTooLate) {
+TEST_F(CudnnGraph, RefusesAttributesThatAreSetOrReadAtTheWrongTime) {
   const Key tensor = kX.Unfinished();
   int64_t value = 0, count = 0;
   const auto read = [&](int64_t room, void* to) {
@@ -177,7 +177,7 @@ TEST_F(CudnnGraph, ComputesGradientsAdjointToTheConvolution) {
   EXPECT_EQ(ran, 6 + 6 + 3);
 }
 
-TEST_F(CudnnGraph, IsWrongWithEnginesThatNobodyMayTake) {
+TEST_F(CudnnGraph, ComputesWrongNumbersWithForbiddenEngines) {
   Begin();
   const PlanCase plan = MakePlan(Plain(), handle_, 4);
   const auto places = Places(false);
@@ -312,7 +312,7 @@ TEST_F(CudnnGraph, MayHaveSwappedTensorsPlanted) {
   EXPECT_NE(Result(places.at(kY.id)), Expected(false));
 }
 
-TEST_F(CudnnGraphFaults, AreFoundWhereAPlanTellsOfLessWorkspace) {
+TEST_F(CudnnGraphFaults, AreFoundWhereAPlanStatesLessWorkspace) {
   Begin("graph-workspace-small");
   const PlanCase plan = MakePlan(Fused(), handle_, kFillsUp);
   const auto places = Places(true);

@@ -219,7 +219,7 @@ TEST(Cudnn, DoesNotMeasureInACaptureOrWithoutMemory) {
   for (void* hog : hogs) cudaFree(hog);
 }
 
-TEST(Cudnn, ReplaysARecordingOnTheContentOfNow) {
+TEST(Cudnn, ReplaysARecordingOnTheCurrentContent) {
   UseSettings(1);
   Convolution c;
   cudaGraph_t graph = nullptr;

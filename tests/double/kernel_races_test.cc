@@ -58,7 +58,7 @@ TEST_F(KernelRaces, GiveRangesAndBytesMoved) {
   EXPECT_TRUE(ranges.count({at_ + 4095, 3, true}));
 }
 
-TEST_F(KernelRaces, StartAnewWithEachKernel) {
+TEST_F(KernelRaces, StartOverWithEachKernel) {
   BeginKernel("k", 0);
   Write({0, 0, 0}, 0);
   EXPECT_EQ(End().size(), 1u);

@@ -46,7 +46,7 @@ class NcclWorld : public testing::Test {
   int aborted_ = 0;
 };
 
-TEST_F(NcclWorld, TellsAllRanksInEveryLaterSumWhichOneFailed) {
+TEST_F(NcclWorld, NamesTheFailedRankInEveryLaterSum) {
   constexpr int kRanks = 3;
   std::vector<std::unique_ptr<Device>> devices;
   for (int rank = 0; rank < kRanks; ++rank) devices.push_back(GpuNumber(rank));

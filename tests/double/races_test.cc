@@ -76,7 +76,7 @@ TEST_F(Races, LeaveOutPageableMemory) {
   Step(NewActor("b"), Clock(), {{&host, 4, true}});
 }
 
-TEST_F(Races, OfAccessesWithGapsAreToldOnlyWhereProved) {
+TEST_F(Races, OfAccessesWithGapsAreReportedOnlyWhereProved) {
   const int a = NewActor("a"), b = NewActor("b");
   Step(a, Clock(), {{at_, 1000, true, 8}});
   Step(b, Clock(), {{at_ + 4, 8, true}});

@@ -37,7 +37,7 @@ TEST(Dropout, DropsTheRatioAndScalesTheOthers) {
   EXPECT_NEAR(static_cast<double>(dropped), 1500, 5 * 33.6);
 }
 
-TEST(Dropout, DrawsAnewForEachPassAndEachSeed) {
+TEST(Dropout, DrawsDifferentlyForEachPassAndEachSeed) {
   const std::vector<double> top = Ones(kQuarter + "}", {1, 64}).Top();
   EXPECT_EQ(Ones(kQuarter + "}", {1, 64}).Top(), top);
   EXPECT_NE(Ones(kQuarter + "}", {1, 64}).Passes(2).Top(), top);

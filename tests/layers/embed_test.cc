@@ -33,7 +33,7 @@ TEST(Embed, AgreesWithDifferencesAndAddsUpRepeatedRows) {
   }
 }
 
-TEST(Embed, LeavesRowsThatNobodyNamesWithoutGradient) {
+TEST(Embed, GivesUnusedRowsNoGradient) {
   // Of 40 rows most are not named.
   LayerCase c = Embedded("num_output: 3 input_dim: 40");
   c.LabelBottom({5}, 40).ExpectGradient().ExpectBackendsAgree();

@@ -52,7 +52,7 @@ TEST(HDF5Output, WritesItsBottomsWithFourAxes) {
   }
 }
 
-TEST(HDF5Output, AddsTheRowsOfEachPassAndBeginsAnewWithANewNet) {
+TEST(HDF5Output, AddsTheRowsOfEachPassAndStartsOverWithANewNet) {
   for (int run = 0; run < 2; ++run) {
     MemoryNet net(Text(OutPath()));
     RunPasses(&net, 3);

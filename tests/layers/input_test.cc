@@ -65,7 +65,7 @@ TEST(DummyData, KnowsTheOldShape) {
       .ExpectTopShape({1, 1, 2, 1}, 1);
 }
 
-TEST(DummyData, DrawsAnewForEachPassButKeepsConstants) {
+TEST(DummyData, DrawsDifferentlyInEachPassButKeepsConstants) {
   const std::string layer =
       "type: 'DummyData' dummy_data_param { shape { dim: 1000 } data_filler { type: 'uniform' min: "
       "2 max: 4 }"

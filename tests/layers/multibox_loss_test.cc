@@ -36,7 +36,7 @@ LayerCase OneObject(const std::string& param, const std::string& more = "") {
   return c;
 }
 
-TEST(MultiBoxLoss, SumsPlacesOfMatchesAndClassesOfTheseAndTheHardestOthers) {
+TEST(MultiBoxLoss, SumsPlacesOfMatchesAndClassesOfMatchesAndHardNegatives) {
   OneObject("")
       .ExpectTop({}, {0.125 + 1.5 + 0.5 + kLog2 + kLog4})
       .ExpectBottomGradient({1}, {0.5, 0, 1, -1, 0, 0, 0, 0, 0, 0, 0, 0})

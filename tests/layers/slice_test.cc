@@ -36,7 +36,7 @@ TEST(Slice, IntoOneTopIsTheBottom) {
   EXPECT_EQ(c.Engine(), "view");
 }
 
-TEST(Slice, CountsTopsThatNobodyReadsAsZero) {
+TEST(Slice, CountsTopsThatNoLayerReadsAsZero) {
   LayerCase("type: 'Slice' slice_param { slice_point: 1 }")
       .RandomBottom({3, 3})
       .Tops(2)

@@ -30,7 +30,7 @@ TEST(StochasticPooling, DrawsElementsByTheirShares) {
   EXPECT_NEAR(static_cast<double>(large), 3000, 4 * 27.4);  // standard deviations
 }
 
-TEST(StochasticPooling, DrawsAnewInEachPass) {
+TEST(StochasticPooling, DrawsDifferentlyInEachPass) {
   std::vector<double> bottom(200);
   for (int i = 0; i < 200; ++i) bottom[static_cast<size_t>(i)] = 1 + i;
   auto top = [&](int passes) {

@@ -135,29 +135,29 @@ class CorpusModels : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(CorpusModels, ProposalsOfMtcnnOnItsOwnSizeAndOnAnImage) {
+TEST_F(CorpusModels, AgreeOnProposalsOfMtcnnForItsOwnSizeAndAnImage) {
   Expect("mtcnn_det1/det1.prototxt", "mtcnn_det1/det1.caffemodel");
   Expect("mtcnn_det1/det1.prototxt", "mtcnn_det1/det1.caffemodel",
          {"net.input_dim=[1, 3, 47, 62]"});
 }
 
-TEST_F(CorpusModels, RefinementOfMtcnnWhoseWeightsHaveALayerMore) {
+TEST_F(CorpusModels, AgreeOnMtcnnWhoseWeightsHaveALayerMore) {
   Expect("mtcnn_det2/det2.prototxt", "mtcnn_det2/det2.caffemodel");
   Expect("mtcnn_det2/det2.prototxt", "mtcnn_det2/det2.caffemodel",
          {"net.input_dim=[3, 3, 24, 24]"});
 }
 
-TEST_F(CorpusModels, LeNetInTheV1FormatAndInTheCurrentOne) {
+TEST_F(CorpusModels, AgreeOnLeNetInTheV1FormatAndInTheCurrentOne) {
   Expect("lenet_v1_with_state/lenet.prototxt", "lenet_v1_with_state/lenet_iter_10000.caffemodel");
   Expect("lenet_rmsprop/lenet.prototxt", "lenet_rmsprop/lenet_rmsprop_iter_10000.caffemodel");
 }
 
-TEST_F(CorpusModels, Cifar10Quick) {
+TEST_F(CorpusModels, AgreeOnCifar10Quick) {
   Expect("cifar10_quick_v2_with_state/cifar10_quick.prototxt",
          "cifar10_quick_v2_with_state/cifar10_quick_iter_4000.caffemodel");
 }
 
-TEST_F(CorpusModels, Cifar10QuickFromHdf5ThatWeWroteAsBinary) {
+TEST_F(CorpusModels, AgreeOnCifar10QuickFromHdf5ThatWeWroteAsBinary) {
   const std::string model = folder_ + "cifar10_quick_h5/cifar10_quick.prototxt";
   const std::string weights = folder_ + "cifar10_quick_h5/cifar10_quick_iter_5000.caffemodel.h5";
   const std::string binary = Temporary("quick.caffemodel");
@@ -165,7 +165,7 @@ TEST_F(CorpusModels, Cifar10QuickFromHdf5ThatWeWroteAsBinary) {
   ExpectSameOutputs(model, weights, {}, binary);
 }
 
-TEST_F(CorpusModels, AnMlpOnVectors) {
+TEST_F(CorpusModels, AgreeOnAnMlpOnVectors) {
   Expect("kaffe_mlp/mlp.prototxt", "kaffe_mlp/mlp.caffemodel");
 }
 

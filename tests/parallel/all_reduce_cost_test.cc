@@ -26,7 +26,7 @@ TEST(AllReduceCost, OfOneRankIsNothing) {
   }
 }
 
-TEST(AllReduceCost, OfARingInsideANode) {
+TEST(AllReduceCost, FollowsTheFormulaOfARingInsideANode) {
   ExpectCost(CostOfAllReduce(Nodes(Topology::kRing, 4), 4, kBytes), 6 * 0.001, 2 * 0.75 * 12, 0);
 }
 
@@ -40,7 +40,7 @@ TEST(AllReduceCost, OfARingOverNodesWaitsForItsSlowestLink) {
              2 * 7.0 / 8 * 24);
 }
 
-TEST(AllReduceCost, OfATree) {
+TEST(AllReduceCost, FollowsTheFormulaOfATree) {
   // Two levels of the tree are inside nodes, one is across nodes.
   ExpectCost(CostOfAllReduce(Nodes(Topology::kTree, 4), 8, kBytes), 4 * 0.001 + 2 * 0.01, 4 * 12,
              2 * 24);
@@ -48,7 +48,7 @@ TEST(AllReduceCost, OfATree) {
   ExpectCost(CostOfAllReduce(Nodes(Topology::kTree, 4), 3, kBytes), 4 * 0.001, 4 * 12, 0);
 }
 
-TEST(AllReduceCost, OfAHierarchy) {
+TEST(AllReduceCost, FollowsTheFormulaOfAHierarchy) {
   // Chains of 4 ranks in both directions; the two leaders halve and double once.
   ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 4), 8, kBytes), 6 * 0.001 + 2 * 0.01,
              24, 2 * 0.5 * 24);

@@ -16,7 +16,7 @@ Launch Find(const std::map<std::string, std::string>& variables) {
   });
 }
 
-TEST(Launcher, IsNobodyWithoutVariables) {
+TEST(Launcher, IsUnknownWithoutVariables) {
   const Launch launch = Find({{"HOME", "/root"}});
   EXPECT_EQ(launch.launcher, "");
   EXPECT_EQ(launch.rank, 0);

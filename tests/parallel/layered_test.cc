@@ -72,7 +72,7 @@ TEST(Layered, GivesAllRanksTheSameBits) {
   for (const std::vector<float>& own : sums) EXPECT_EQ(own, sums[0]);
 }
 
-TEST(Layered, ThatOneLeavesLetsNobodyWait) {
+TEST(Layered, EndsAllWaitsWhenARankLeaves) {
   for (int leaving = 0; leaving < 6; ++leaving) {
     std::atomic<int> told{0};
     OnEveryRank(PlacesByNode({2, 1, 3}), [&](Communicator* end) {

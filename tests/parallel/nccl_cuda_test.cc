@@ -30,7 +30,7 @@ TEST_F(NcclTest, Communicates) {
                 [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
 }
 
-TEST_F(NcclTest, TrainsAsWithout) {
+TEST_F(NcclTest, TrainsLikeOneDevice) {
   ReplicasCase c(LeNet(), SolverText(10));
   c.On(&TestGpu, "nccl");
   EXPECT_LE(LargestDifference(c.Alone(kTotal), c.Together(1, kTotal)), kTolerance);

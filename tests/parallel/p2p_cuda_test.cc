@@ -51,7 +51,7 @@ TEST_P(Links, CommunicateMuch) {
   });
 }
 
-TEST_P(Links, LetNobodyWaitWhenOneLeaves) {
+TEST_P(Links, EndAllWaitsWhenARankLeaves) {
   std::atomic<int> told{0};
   try {
     OnLinkedRanks(4, GetParam(), [&](World& world, Device* device) {

@@ -30,7 +30,7 @@ std::string Tree(int size, const Close& close, Closeness rest = Closeness::kThro
 
 TEST(PairTree, OfOneIsEmpty) { EXPECT_EQ(Tree(1, {}), ""); }
 
-TEST(PairTree, GoesInListOrderWhereNothingTellsGpusApart) {
+TEST(PairTree, GoesInListOrderWhereGpusAreAlike) {
   EXPECT_EQ(Tree(2, {}), "0<1");
   EXPECT_EQ(Tree(4, {}), "0<1 2<3 0<2");
   EXPECT_EQ(Tree(4, {}, Closeness::kPeers), "0<1 2<3 0<2");
@@ -46,7 +46,7 @@ TEST(PairTree, PairsBoardsFirst) {
       "0<2 1<3 0<1");
 }
 
-TEST(PairTree, PairsPeersBeforeThoseWhomTheHostJoins) {
+TEST(PairTree, PairsPeersBeforeGpusThatOnlyTheHostJoins) {
   // Two processor sockets: GPUs are peers within a socket, not across sockets.
   Close close;
   for (const std::vector<int>& socket : {std::vector<int>{0, 3, 5}, std::vector<int>{1, 2, 4}}) {

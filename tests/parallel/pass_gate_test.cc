@@ -28,7 +28,7 @@ void OnRanks(int ranks, const F& f) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(PassGate, TellsAllRanksOfAFreshPassOfAny) {
+TEST(PassGate, ReportsAFreshPassOfAnyRankToAll) {
   constexpr int kRanks = 3, kPasses = 300;
   PassGate gate(kRanks);
   OnRanks(kRanks, [&](int rank) {
@@ -39,7 +39,7 @@ TEST(PassGate, TellsAllRanksOfAFreshPassOfAny) {
   });
 }
 
-TEST(PassGate, LetsNobodyPassBeforeAllHaveArrived) {
+TEST(PassGate, HoldsRanksBackUntilAllHaveArrived) {
   constexpr int kRanks = 4;
   PassGate gate(kRanks);
   std::atomic<int> arrivals{0};
@@ -71,7 +71,7 @@ TEST(PassGate, EndsAllWaitsWhenARankAborts) {
   });
 }
 
-TEST(PassGate, TellsWhichRanksCome) {
+TEST(PassGate, ReportsWhichRanksCome) {
   std::vector<int> moved(2);
   PassGate gate(2, [&](int rank) { ++moved[static_cast<size_t>(rank)]; });
   gate.Announce(0, 1, true);

@@ -23,7 +23,7 @@ class Alone : public Communicator {
   int64_t begun = -1;
 };
 
-TEST(Reducer, TellsAtWhichGradientsAnExchangeBegins) {
+TEST(Reducer, ReportsAtWhichGradientsAnExchangeBegins) {
   // Arenas round sizes up to 64 elements, i.e. 256 bytes. Backward finishes the last parameter
   // first.
   ParamStoreCase c({{Shape{3}}, {Shape{200}}, {Shape{5}}, {Shape{60}}, {Shape{70}}},

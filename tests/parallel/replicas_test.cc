@@ -121,7 +121,7 @@ TEST(Replicas, AreOneBigBatchWithMixup) {
   ExpectOneBigBatch(net, SolverText(20), kTolerance, {2, 4});
 }
 
-TEST(Replicas, ThatDifferAreNamed) {
+TEST(Replicas, AreNamedWhereTheyDiffer) {
   const ReplicasCase c(LeNet(), SolverText(3));
   TrainerOptions options;
   options.check_replicas = 1;

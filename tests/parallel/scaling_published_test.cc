@@ -109,7 +109,7 @@ TEST(Published, NetsHaveTheirNumbersOfParameters) {
 
 // BVLC, docs/multigpu.md, AlexNet to GoogLeNet: speed-up of about 1.8 on 2 and 3.5 on 4 GPUs. The
 // gradients of the whole net are sent up a tree and the weights down.
-TEST(Published, BvlcTreeOfTwoAndFourGpus) {
+TEST(Published, ArePredictedForBvlcsTreeOfTwoAndFourGpus) {
   const ScalingOptions tree = Setting(Topology::kTree, "pcie3", "pcie3", 4, kWholeNet);
   const auto caffenet = PredictScaling(Times(CaffeNet(), 256, 810), tree, {2, 4});
   EXPECT_NEAR(caffenet[0].speedup, 1.77, 0.005);
@@ -121,7 +121,7 @@ TEST(Published, BvlcTreeOfTwoAndFourGpus) {
 
 // Cho et al. 2017: ResNet-50 in Caffe on 64 nodes of 4 P100, 95 % of 64 times one node. The paper
 // does not state whether gradients were summed during backward.
-TEST(Published, DdlOn256Gpus) {
+TEST(Published, ArePredictedForDdlOn256Gpus) {
   const RankTimes times = Times(ResNet({3, 4, 6, 3}), 32, 219);
   const auto over_a_node = [&](int64_t bucket_bytes) {
     const auto points = PredictScaling(
@@ -135,7 +135,7 @@ TEST(Published, DdlOn256Gpus) {
 
 // Horovod, docs/benchmarks: 128 servers of 4 Pascal GPUs, 25 GbE with RoCE, NCCL's ring, fusion
 // buffers of 64 MB; 90 % for Inception V3 and ResNet-101, 68 % for VGG-16.
-TEST(Published, HorovodOn512Gpus) {
+TEST(Published, ArePredictedForHorovodOn512Gpus) {
   const auto efficiency = [](const RankTimes& times, const char* across) {
     return PredictScaling(times, Setting(Topology::kRing, "pcie3", across, 4, 64 * kMiB), {512})[0]
         .efficiency;

@@ -57,7 +57,7 @@ TEST(ThreadTeam, SumsSixteenBitNumbersInSinglePrecision) {
   });
 }
 
-TEST(ThreadTeam, ThatOneLeavesLetsNobodyWait) {
+TEST(ThreadTeam, EndsAllWaitsWhenARankLeaves) {
   std::atomic<int> told{0};
   OnEveryRank(4, [&](Communicator* end) {
     if (end->rank() == 2) {

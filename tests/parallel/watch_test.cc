@@ -65,7 +65,7 @@ TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
   EXPECT_EQ(Reports(0).size(), 0u);
 }
 
-TEST_F(WatchTest, TellsEverybodyWhatOneRankFailedOf) {
+TEST_F(WatchTest, SendsTheReasonOfAFailureToAllRanks) {
   for (size_t failing : {size_t{0}, size_t{2}}) {
     reports_.clear();
     Start(4);

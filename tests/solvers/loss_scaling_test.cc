@@ -159,7 +159,7 @@ TEST(LossScaling, SkipsUpdatesUntilTheScaleFits) {
   });
 }
 
-TEST(LossScaling, TellsTheResult) {
+TEST(LossScaling, ReportsTheResult) {
   TrainerCase c(FourSquares(), kStep);
   LogLines log;
   const TrainResult result = c.Make(With(Dynamic(std::ldexp(1.0f, 127))))->Solve();
@@ -268,7 +268,7 @@ TEST(LossScaling, GoesOnWhereItStoodWhenResumed) {
   }
 }
 
-TEST(LossScaling, StartsAnewFromAStateWithoutIt) {
+TEST(LossScaling, StartsOverFromAStateWithoutIt) {
   TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 2");
   TrainerOptions options = With(Dynamic(64));
   options.resume = c.Make()->Solve().state_file;

@@ -195,7 +195,7 @@ TEST(Resume, EndsAfterTheSameSamplesWithAnotherBatch) {
   EXPECT_EQ(c.Make(options, "max_epoch: 3")->schedule().max_iter, 17 + 7);
 }
 
-TEST(Resume, TellsOfDataThatHaveChanged) {
+TEST(Resume, ReportsDataThatHaveChanged) {
   std::string more = DigitsNet();
   TrainerCase c(more, kEpochs);
   c.Make()->Solve();
@@ -250,7 +250,7 @@ TEST(Resume, CountsBatchesWhenTheStateIsCaffes) {
   EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin() + 5, all.end()));
 }
 
-TEST(Resume, StartsTheDataAnewWhenTold) {
+TEST(Resume, StartsTheDataOverWhenTold) {
   // With learning rate 0, each batch has its own loss.
   TrainerCase c(DigitsNet(), "base_lr: 0 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
   TrainResult whole, resumed;

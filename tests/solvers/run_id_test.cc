@@ -11,7 +11,7 @@ uint64_t IdOf(const std::string& solver, TrainerOptions options = {}) {
   return TrainerCase(SquareNet(), solver).Make(options)->run_id();
 }
 
-TEST(RunId, TellsRunsWithOtherNumbersApart) {
+TEST(RunId, DiffersBetweenRunsWithOtherNumbers) {
   const uint64_t id = IdOf("base_lr: 0.1 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
   EXPECT_EQ(IdOf("base_lr: 0.1 lr_policy: 'fixed' max_iter: 9 display: 1"), id);
   EXPECT_NE(IdOf("base_lr: 0.2 lr_policy: 'fixed' max_iter: 4 snapshot: 2"), id);

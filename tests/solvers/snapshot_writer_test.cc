@@ -77,7 +77,7 @@ TEST(SnapshotWriter, WritesWhatTheLastUpdateSubtracted) {
   EXPECT_NEAR(w.diff(0), 0.5 * 0.1 + 0.1 * 0.9, 1e-6);
 }
 
-TEST(SnapshotWriter, TellsAFailureOnce) {
+TEST(SnapshotWriter, ReportsAFailureOnce) {
   TrainerCase c(SmallNet(), kAdam);
   const auto trainer = c.Make();
   SnapshotWriter writer;

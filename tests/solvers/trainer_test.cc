@@ -129,7 +129,7 @@ TEST(Trainer, DoesNotWriteTheLastSnapshotTwice) {
   EXPECT_EQ(log.Count("Snapshotting to"), 1);
 }
 
-TEST(Trainer, TellsProgressAfterEachUpdate) {
+TEST(Trainer, ReportsProgressAfterEachUpdate) {
   TrainerCase c(SquareNet(), kFixed);
   std::vector<Progress> seen;
   TrainerOptions options;

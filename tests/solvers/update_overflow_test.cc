@@ -89,7 +89,7 @@ TEST_P(UpdateOverflow, TakesTheLossScaleOut) {
   EXPECT_FLOAT_EQ(static_cast<float>(c.Value(0, 4)), 0.09375f);
 }
 
-TEST_P(UpdateOverflow, TellsTheFirstParameterThatIsLost) {
+TEST_P(UpdateOverflow, NamesTheFirstParameterThatIsLost) {
   for (double gradient : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     for (int64_t element : {int64_t{0}, int64_t{40000}, int64_t{70000}}) {
       ParamStoreCase c = Case({{Shape{70001}, 1}, {Shape{3}, 1}, {Shape{70001}, 1}});

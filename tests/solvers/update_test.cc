@@ -210,7 +210,7 @@ TEST(Update, StatisticsAndFrozenParametersStay) {
   EXPECT_EQ(update.ExportHistory().size(), 4u);
 }
 
-TEST(Update, TellsWhichParameterIsNoLongerFinite) {
+TEST(Update, NamesTheParameterThatIsNoLongerFinite) {
   for (double gradient : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     ParamStoreCase c({{Shape{3}, 1}, {Shape{70000}, 1}});
     Update update = MakeUpdate("", &c.store());

@@ -66,7 +66,7 @@ TEST_F(Flags, AreTakenInEverySpelling) {
   }
 }
 
-TEST_F(Flags, OfTruthNeedNoValue) {
+TEST_F(Flags, NeedNoValueIfBoolean) {
   Parse({"cook", "--solver=s", "--json"});
   EXPECT_TRUE(FLAGS_json);
   Parse({"cook", "--solver=s", "--nojson"});
@@ -127,7 +127,7 @@ TEST_F(Flags, EndAtTwoDashes) {
   EXPECT_EQ(line.files, (std::vector<std::string>{"--fruit", "-x"}));
 }
 
-TEST_F(Flags, BeginNotLikeANumber) {
+TEST_F(Flags, DoNotBeginLikeANumber) {
   EXPECT_EQ(Parse({"bake", "-2.5", "-.5"}).files, (std::vector<std::string>{"-2.5", "-.5"}));
 }
 
@@ -204,7 +204,7 @@ TEST_F(Flags, WithoutAValueAreNotThere) {
   EXPECT_EQ(Complaint({"cook", "--solver="}), "'cook' needs --solver\ntry: doppio cook --help");
 }
 
-TEST_F(Flags, WrongValuesAreToldWithWhatIsWanted) {
+TEST_F(Flags, ReportAWrongValueAndWhatIsWanted) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--iterations=many"}),
             "--iterations wants an integer, got 'many'\ntry: doppio cook --help");
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--gpu"}),

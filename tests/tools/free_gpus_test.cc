@@ -40,7 +40,7 @@ TEST_F(FreeGpus, AreIdleAndHoldLittle) {
   EXPECT_EQ(ClaimFreeGpus(gpus, 2, folder_).indices, (std::vector<int>{1, 3}));
 }
 
-TEST_F(FreeGpus, AreNobodyElsesUntilTheClaimEnds) {
+TEST_F(FreeGpus, AreReservedUntilTheClaimEnds) {
   const std::vector<GpuCandidate> gpus = {Gpu(0, 0, 0), Gpu(1, 0, 0), Gpu(2, 0, 0)};
   ClaimedGpus first = ClaimFreeGpus(gpus, 1, folder_);
   const ClaimedGpus second = ClaimFreeGpus(gpus, 2, folder_);

@@ -18,7 +18,7 @@ GpuReading Busy() {
   return reading;
 }
 
-TEST(GpuReadings, InWords) {
+TEST(GpuReadings, AreShownInWords) {
   EXPECT_EQ(ShortText(Busy(), true), "GPU 97 % 61 °C 540 W");
   EXPECT_EQ(ShortText(Busy(), false), "GPU 97 % 61 C 540 W");
   EXPECT_EQ(LongText(Busy()), "97 % busy, 512.0 MiB of 80.0 GiB in use, 61 °C, 540 of 700 W");
@@ -43,7 +43,7 @@ TEST(GpuReadings, AreNullInJsonWhenNotThere) {
   for (const auto& [key, value] : nothing.items()) EXPECT_TRUE(value.is_null()) << key;
 }
 
-TEST(GpuReadings, OfARun) {
+TEST(GpuReadings, AreSummarisedForARun) {
   GpuSummary summary;
   EXPECT_EQ(Text(summary), "");
   summary.readings = 4;

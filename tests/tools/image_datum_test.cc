@@ -59,7 +59,7 @@ TEST(MakeImageDatum, KeepsTheBytesOfAFileThatIsRight) {
   EXPECT_EQ(Make(ColourPng(), options).data(), ColourPng());
 }
 
-TEST(MakeImageDatum, EncodesAnewWhatIsToChange) {
+TEST(MakeImageDatum, EncodesChangedImagesAgain) {
   const auto shape_of = [](const std::string& file, const ImageDatumOptions& options,
                            ImageFormat format) {
     const Datum datum = Make(file, options);

@@ -22,7 +22,7 @@ JobOptions Full(BatchSystem system) {
   return options;
 }
 
-TEST(JobScript, ForSlurm) {
+TEST(JobScript, IsWrittenForSlurm) {
   EXPECT_EQ(JobScript(Full(BatchSystem::kSlurm)), R"sh(#!/bin/bash
 #SBATCH --job-name=resnet
 #SBATCH --partition=gpu
@@ -49,7 +49,7 @@ exit "$code"
 )sh");
 }
 
-TEST(JobScript, ForPbs) {
+TEST(JobScript, IsWrittenForPbs) {
   EXPECT_EQ(JobScript(Full(BatchSystem::kPbs)), R"sh(#!/bin/bash
 #PBS -N resnet
 #PBS -q gpu
@@ -75,7 +75,7 @@ exit "$code"
 )sh");
 }
 
-TEST(JobScript, ForLsfWhichCountsInMinutes) {
+TEST(JobScript, IsWrittenForLsfInMinutes) {
   EXPECT_EQ(JobScript(Full(BatchSystem::kLsf)), R"sh(#!/bin/bash
 #BSUB -J resnet
 #BSUB -q gpu
@@ -109,7 +109,7 @@ JobOptions Array(BatchSystem system) {
   return options;
 }
 
-TEST(JobScript, ArrayForSlurm) {
+TEST(JobScript, IsWrittenAsAnArrayForSlurm) {
   EXPECT_EQ(JobScript(Array(BatchSystem::kSlurm)), R"sh(#!/bin/bash
 #SBATCH --job-name=sweep
 #SBATCH --nodes=1
@@ -135,7 +135,7 @@ exit "$code"
 )sh");
 }
 
-TEST(JobScript, ArrayForPbsComesBackTaskByTask) {
+TEST(JobScript, IsWrittenAsAnArrayForPbsThatRequeuesTaskByTask) {
   EXPECT_EQ(JobScript(Array(BatchSystem::kPbs)), R"sh(#!/bin/bash
 #PBS -N sweep
 #PBS -l select=1:ncpus=8:mpiprocs=1:ngpus=2
@@ -158,7 +158,7 @@ exit "$code"
 )sh");
 }
 
-TEST(JobScript, ArrayForLsfWhichCountsFromOne) {
+TEST(JobScript, IsWrittenAsAnArrayForLsfFromOne) {
   EXPECT_EQ(JobScript(Array(BatchSystem::kLsf)), R"sh(#!/bin/bash
 #BSUB -J "sweep[1-12]"
 #BSUB -n 8

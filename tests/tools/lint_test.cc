@@ -53,7 +53,7 @@ TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
                   .empty());
 }
 
-TEST(IgnoredFields, AreToldInsideOfMessagesThatAreObeyed) {
+TEST(IgnoredFields, AreReportedInsideMessagesThatAreObeyed) {
   const auto warnings = Ignored(
       "layer { name: 'd' type: 'DetectionOutput'\n"
       "  detection_output_param { num_classes: 2 keep_top_k: 3\n"
@@ -154,7 +154,7 @@ TEST(IgnoredFields, AreNoneOfThoseThatChangeImages) {
   }
 }
 
-TEST(LooseEnds, AreBlobsNobodyReadsBesideALoss) {
+TEST(LooseEnds, AreBlobsBesideALossThatNoLayerReads) {
   NetParameter net;
   const FieldPlaces places = ParseText(
       "layer { name: 'in' type: 'Input' top: 'a' top: 'b' input_param { shape { dim: 2 dim: 3 } } "

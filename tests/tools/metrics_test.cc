@@ -176,7 +176,7 @@ TEST_F(RunFolderCase, OfAKilledProcessMayEndInHalfALine) {
   EXPECT_FALSE(run.exit.has_value());
 }
 
-TEST_F(RunFolderCase, IsLostWhenNobodyRunsIt) {
+TEST_F(RunFolderCase, IsLostWhenItsProcessIsGone) {
   const double now = SecondsSinceEpoch();
   WriteRun("running", now, getpid());
   EXPECT_EQ(ReadRun(folder_).status, "running");
@@ -255,7 +255,7 @@ TEST_F(RunFolderCase, ALiveRunIsAsFarAsItsNumbersAre) {
   EXPECT_EQ(ReadRun(folder_).iter, 120);
 }
 
-TEST_F(RunFolderCase, AHeartbeatTellsTimeAndRate) {
+TEST_F(RunFolderCase, AHeartbeatGivesTimeAndRate) {
   Write("run.json", R"({"started":1000,"heartbeat":5000,"seconds":75.5,"images_per_s":1200})");
   EXPECT_EQ(ReadRun(folder_).Seconds(), 75.5);  // it was resumed after a pause
   EXPECT_EQ(ReadRun(folder_).images_per_s, 1200);

@@ -54,7 +54,7 @@ TEST(NetDrawing, DrawsABlobFromEachPhasesMaker) {
   EXPECT_THAT(drawing, HasSubstr("n1 -> n2"));
 }
 
-TEST(NetDrawing, DrawsABlobThatNobodyMakes) {
+TEST(NetDrawing, DrawsABlobThatNoLayerMakes) {
   EXPECT_THAT(Draw("layer { name: 'c' type: 'Silence' bottom: 'x' }"),
               HasSubstr("n1 [label=\"x\" shape=ellipse]\n  n1 -> n0"));
 }

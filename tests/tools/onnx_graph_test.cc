@@ -103,7 +103,7 @@ TEST(Onnx, FoldsNormsIntoTheConvolution) {
   EXPECT_FLOAT_EQ(bias[1], 2);
 }
 
-TEST(Onnx, FoldsNothingThatSomebodyElseReads) {
+TEST(Onnx, FoldsNothingThatAnotherLayerReads) {
   OnnxOptions options;
   options.fold_bn = true;
   const std::string norm = "layer { name: 'b' type: 'BatchNorm' bottom: 'c' top: 'y' }\n";

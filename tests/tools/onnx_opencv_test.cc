@@ -108,16 +108,20 @@ OnnxOptions Folded() {
   return options;
 }
 
-TEST(OnnxInOpenCv, LeNet) { ExpectSameOutputs("models/lenet/train_val.prototxt", 0); }
-TEST(OnnxInOpenCv, Cifar10Quick) {
+TEST(OnnxInOpenCv, AgreesOnLeNet) { ExpectSameOutputs("models/lenet/train_val.prototxt", 0); }
+TEST(OnnxInOpenCv, AgreesOnCifar10Quick) {
   ExpectSameOutputs("models/cifar10_quick/train_val.prototxt", 0);
 }
-TEST(OnnxInOpenCv, SqueezeNet) { ExpectSameOutputs("models/squeezenet/train_val.prototxt", 67); }
-TEST(OnnxInOpenCv, MobileNet) { ExpectSameOutputs("models/mobilenet_v1/deploy.prototxt", 64); }
-TEST(OnnxInOpenCv, MobileNetFolded) {
+TEST(OnnxInOpenCv, AgreesOnSqueezeNet) {
+  ExpectSameOutputs("models/squeezenet/train_val.prototxt", 67);
+}
+TEST(OnnxInOpenCv, AgreesOnMobileNet) {
+  ExpectSameOutputs("models/mobilenet_v1/deploy.prototxt", 64);
+}
+TEST(OnnxInOpenCv, AgreesOnMobileNetWithFoldedNorms) {
   ExpectSameOutputs("models/mobilenet_v1/deploy.prototxt", 64, Folded());
 }
-TEST(OnnxInOpenCv, ResNet) { ExpectSameOutputs("models/resnet18/deploy.prototxt", 64); }
+TEST(OnnxInOpenCv, AgreesOnResNet) { ExpectSameOutputs("models/resnet18/deploy.prototxt", 64); }
 
 }  // namespace
 }  // namespace doppio

@@ -100,12 +100,12 @@ TEST(PrintErrors, DoesNotTakeAnOptionForAFile) {
             "--set base_lr=x: error: base_lr wants a number, got x\n1 error. Nothing was run.\n");
 }
 
-TEST(PrintErrors, DoesNotSayNothingWasRunLater) {
+TEST(PrintErrors, SaysNothingWasRunOnlyBeforeTheStart) {
   EXPECT_EQ(Failure(UserError({}, "label 11 is out of range"), true),
             "error: label 11 is out of range\n1 error.\n");
 }
 
-TEST(PrintErrors, HasOneLineForTheRest) {
+TEST(PrintErrors, PrintsOneLineForOtherErrors) {
   EXPECT_EQ(Failure(FileError("cannot read x")), "error: cannot read x\n");
   EXPECT_EQ(Failure(FileError({"list.txt", 7, 0}, "no such image")),
             "list.txt:7: error: no such image\n");

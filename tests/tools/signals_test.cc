@@ -44,7 +44,7 @@ TEST(Signals, AreAnnouncedByTheLauncher) {
   EXPECT_EQ(handler.Poll(), Request::kSnapshotStop);
 }
 
-TEST(Signals, ThatOthersContinueAProcessMeansNothing) {
+TEST(Signals, IgnoreThatAnotherProcessContinuesThisOne) {
   SignalHandler handler({{SIGTERM, Request::kSnapshotStop}}, getppid());
   kill(getpid(), SIGCONT);
   EXPECT_EQ(handler.Poll(), Request::kNone);

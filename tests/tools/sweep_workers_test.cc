@@ -57,7 +57,7 @@ TEST(GpuSlots, ShareGpusAndCores) {
   EXPECT_EQ(slots[1].cores, (Cores{2, 3}));
 }
 
-TEST(Workers, TellHowChildrenEndAndKeepWhatTheySay) {
+TEST(Workers, ReportHowChildrenEndAndKeepTheirOutput) {
   unsetenv("OMP_NUM_THREADS");
   const std::string log = Folder() + "/log";
   WorkerSlot slot;

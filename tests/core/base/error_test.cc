@@ -54,7 +54,7 @@ TEST(ErrorCollector, ThrowsAllMistakesInTheOrderOfTheFile) {
   }
 }
 
-TEST(AsError, TellsMemoryFromDefects) {
+TEST(AsError, DistinguishesMissingMemoryFromDefects) {
   EXPECT_EQ(AsError(std::bad_alloc()).code(), ExitCode::kMemory);
   EXPECT_STREQ(AsError(std::bad_alloc()).what(),
                "the host is out of memory; a smaller --batch needs less");

@@ -132,7 +132,7 @@ TEST_F(FileTest, GlobSortsAndKeepsPlainPaths) {
   EXPECT_TRUE(Glob(Path("nothing*")).empty());
 }
 
-TEST(Names, FolderAndSuffix) {
+TEST(Names, AreSplitIntoFolderAndSuffix) {
   EXPECT_EQ(DirName("models/lenet/net.prototxt"), "models/lenet/");
   EXPECT_EQ(DirName("net.prototxt"), "");
   EXPECT_TRUE(EndsWith("a.caffemodel.h5", ".h5"));

@@ -115,7 +115,7 @@ TEST(CudaDevice, SaysHowMuchMemoryIsLeft) {
   device->Free(device->Allocate(1 << 20));  // the device still works
 }
 
-TEST(CudaDevice, MayLoseADownloadThatNobodyWaitsFor) {
+TEST(CudaDevice, MayLoseADownloadThatIsNotAwaited) {
   std::string why;
   const std::unique_ptr<Device> device = FirstGpu(&why);
   if (device == nullptr) GTEST_SKIP() << why;

@@ -63,7 +63,7 @@ TEST(GpuWatch, CountsOnlyReadingsThatHaveTheNumber) {
   EXPECT_EQ(summary.peak_power_watts, 100);
 }
 
-TEST(GpuWatch, HasNoNumbersThatNobodyTells) {
+TEST(GpuWatch, LeavesOutNumbersThatNoReadingHas) {
   const GpuSummary summary = SummaryOf({GpuReading(), GpuReading()});
   EXPECT_EQ(summary.readings, 2);
   EXPECT_FALSE(summary.mean_utilization_percent);

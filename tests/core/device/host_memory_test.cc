@@ -34,7 +34,7 @@ TEST(FreeHostBytes, AreWhatTheKernelCallsAvailable) {
   EXPECT_EQ(FreeWith({{"/proc/meminfo", kHost}, {"/proc/self/cgroup", "0::/\n"}}), 32 * kGiB);
 }
 
-TEST(FreeHostBytes, AreUnknownWhereNobodyTells) { EXPECT_EQ(FreeWith({}), -1); }
+TEST(FreeHostBytes, AreUnknownWithoutTheKernelsFiles) { EXPECT_EQ(FreeWith({}), -1); }
 
 TEST(FreeHostBytes, OfThisMachineAreKnown) { EXPECT_GT(FreeHostBytes(), 0); }
 
@@ -72,7 +72,7 @@ TEST(FreeHostBytes, ObeyAGroupOfVersion1) {
             3 * kGiB);
 }
 
-TEST(FreeHostBytes, OfAContainerThatSeesItsOwnGroupAsTheTop) {
+TEST(FreeHostBytes, ObeyTheGroupOfAContainerThatSeesItAsTheTop) {
   EXPECT_EQ(FreeWith({{"/proc/meminfo", kHost},
                       {"/proc/self/cgroup", "4:memory:/docker/0123\n"},
                       {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "2147483648\n"},

@@ -42,7 +42,7 @@ TEST(Nvml, ReadsTheGpuOfABus) {
   EXPECT_EQ(reading.power_limit_watts, 700);
 }
 
-TEST(Nvml, LeavesOutWhatABoardDoesNotTell) {
+TEST(Nvml, LeavesOutWhatABoardDoesNotReport) {
   const Nvml nvml(Path(kFake));
   const std::vector<Nvml::Handle> gpus = nvml.Gpus();
   ASSERT_EQ(gpus.size(), 2u);

@@ -113,7 +113,7 @@ TEST(LayoutOf, CountsTheElementsOfPaddedBlocks) {
 }
 
 // The layout of a primitive equals the same layout by name.
-TEST(LayoutOf, IsTheSameWhoeverMadeTheDescriptor) {
+TEST(LayoutOf, DoesNotDependOnHowTheDescriptorWasMade) {
   const Dims ones{1, 1}, zeros{0, 0};
   const auto conv = DescribeForward<dnnl::convolution_forward>(
       DnnlAttr(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,

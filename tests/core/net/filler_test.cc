@@ -135,14 +135,14 @@ TEST(Filler, OneAxisHasItsCountAsFanOut) {
   EXPECT_NEAR(m.max, std::sqrt(3.0 / kMany), 1e-5);
 }
 
-TEST(Filler, BilinearEvenKernel) {
+TEST(Filler, BilinearFillsEvenKernels) {
   // For a 4x4 kernel, f = 2 and c = 0.75, and the triangle is 1/4, 3/4, 3/4, 1/4.
   const float t[] = {0.25f, 0.75f, 0.75f, 0.25f};
   const std::vector<float> values = Filled("type: 'bilinear'", {2, 1, 4, 4});
   for (size_t i = 0; i < 32; ++i) EXPECT_FLOAT_EQ(values[i], t[i % 4] * t[i / 4 % 4]) << i;
 }
 
-TEST(Filler, BilinearOddKernel) {
+TEST(Filler, BilinearFillsOddKernels) {
   // For a 3x3 kernel, Caffe computes f = 2 and c = (2*2 - 1 - 0) / 4 = 0.75, which gives 1/4, 3/4,
   // 3/4.
   const float even_f[] = {0.25f, 0.75f, 0.75f};

@@ -120,7 +120,7 @@ TEST(MemoryNeed, IsNoMoreThanWithoutSharing) {
 }
 
 // The layer conv has 8 x 3 x 3 x 3 + 8 parameters, and ip has 3 x 648 + 3.
-TEST(MemoryNeed, TellsValuesFromPadding) {
+TEST(MemoryNeed, SeparatesValuesFromPadding) {
   const MemoryNeed need = Plan(NetOf(4), -1).need;
   EXPECT_EQ(need.unpadded_params, (224 + 1947) * 4);
   EXPECT_GT(need.params, need.unpadded_params);

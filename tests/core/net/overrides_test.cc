@@ -128,7 +128,7 @@ std::string NotesOn(const std::string& set) {
   return text;
 }
 
-TEST(Overrides, TellOfANameThatChangesSeveralLayers) {
+TEST(Overrides, ReportANameThatChangesSeveralLayers) {
   EXPECT_EQ(NotesOn("net.layer[mnist].data_param.batch_size=8"),
             "--set net.layer[mnist].data_param.batch_size=8: 2 layers changed: mnist (TRAIN), "
             "mnist (TEST); net.layer[mnist,phase=TRAIN] chooses one");
@@ -208,7 +208,7 @@ TEST(Overrides, RefusePathsThatLeadNowhere) {
               HasSubstr("no layer has what it changes"));
 }
 
-TEST(Overrides, TellWhenNoFileTookThem) {
+TEST(Overrides, ReportThatNoFileTookThem) {
   const Overrides overrides = ParseOverrides({"base_lr=1"});
   try {
     overrides.CheckAllUsed();

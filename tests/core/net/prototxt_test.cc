@@ -193,7 +193,7 @@ TEST(ParseText, FindsMissingColonsAndValues) {
                           "f:2:18: 'pad' has no value", "f:3:12: 'kernel_size' has no value"));
 }
 
-TEST(ParseText, TellsMessagesFromValues) {
+TEST(ParseText, DistinguishesMessagesFromValues) {
   EXPECT_THAT(NetMistakes("layer { pooling_param: 3 top { } name: [\"a\"] include: [{} {}] }"),
               ElementsAre("f:1:24: 'pooling_param' is a message: expected '{', got '3'",
                           "f:1:30: top wants a string in quotes, got a message",

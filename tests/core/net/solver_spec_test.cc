@@ -75,7 +75,7 @@ TEST_F(LoadSolverTest, PrefersTheWorkingDirectory) {
   EXPECT_EQ(spec.train.net.name(), "common");
 }
 
-TEST_F(LoadSolverTest, TellsWhereItLookedForANet) {
+TEST_F(LoadSolverTest, SaysWhereItLookedForANet) {
   EXPECT_EQ(Mistake("base_lr: 1\nnet: 'nosuch.prototxt'"),
             "s.prototxt:2:1: cannot find the net 'nosuch.prototxt', nor 'nosuch.prototxt'; paths "
             "count from the folder in which the command runs, or the solver's");

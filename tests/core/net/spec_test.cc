@@ -46,7 +46,7 @@ TEST(NetSpec, KeepsLayersOfThePhase) {
   EXPECT_THAT(Names(Spec(net, "phase: TEST")), ElementsAre("b", "d"));
 }
 
-TEST(NetSpec, WantsEverythingOfARuleAndAnyRule) {
+TEST(NetSpec, MatchesAllFieldsOfAnyRule) {
   EXPECT_TRUE(Keeps("include { stage: 'x' stage: 'y' }", "stage: 'x' stage: 'y' stage: 'z'"));
   EXPECT_FALSE(Keeps("include { stage: 'x' stage: 'y' }", "stage: 'x'"));
   EXPECT_TRUE(Keeps("exclude { stage: 'x' stage: 'y' }", "stage: 'x'"));

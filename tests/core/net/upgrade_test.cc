@@ -269,13 +269,13 @@ TEST(UpgradeNet, RefusesOtherReadersOfPadding) {
             "f:1:18: a padding layer has one bottom and one top");
 }
 
-TEST(UpgradeNet, TellsOfAnUnknownV0Type) {
+TEST(UpgradeNet, NamesAnUnknownV0Type) {
   EXPECT_EQ(UpgradeMistake("layers {\n layer { name: 'a'\n type: 'softmaxloss' } }"),
             "f:3:2: layer 'a': unknown type 'softmaxloss' in the V0 format; did you mean "
             "'softmax_loss'?");
 }
 
-TEST(UpgradeNet, TellsWhatAV0LayerCannotTake) {
+TEST(UpgradeNet, SaysWhatAV0LayerCannotTake) {
   EXPECT_THAT(
       Dropped("layers { layer { name: 'a' type: 'relu'\n num_output: 4 } }"),
       ElementsAre("f:2:2: layer 'a': 'num_output' has no effect on a layer of type 'relu'"));

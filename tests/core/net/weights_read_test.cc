@@ -121,7 +121,7 @@ TEST(ReadWeights, RefusesABlobOfMoreAxesThanCaffeHas) {
             "'" + path + "' is not a .caffemodel: a blob has 33 axes, more than the limit of 32");
 }
 
-TEST(ReadWeights, V1AndV0LayersWithFourAxes) {
+TEST(ReadWeights, ReadsV1AndV0LayersWithFourAxes) {
   NetParameter net;
   V1LayerParameter* v1 = net.add_layers();
   v1->set_name("new");
@@ -146,7 +146,7 @@ TEST(ReadWeights, V1AndV0LayersWithFourAxes) {
   }
 }
 
-TEST(ReadWeights, UnpackedDoubleAndRawValues) {
+TEST(ReadWeights, ReadsUnpackedDoubleAndRawValues) {
   NetParameter net;
   LayerParameter* layer = net.add_layer();
   layer->set_name("a");
@@ -192,14 +192,14 @@ TEST(ReadWeights, OnlyTrustsNamesTypesAndBlobs) {
   EXPECT_EQ(ReadWeights(Temporary("fork.caffemodel")).layers[0].name, "q");
 }
 
-TEST(ReadWeights, TextFile) {
+TEST(ReadWeights, ReadsATextFile) {
   WriteBytes(Temporary("w.prototxt"),
              "layer { name: 'a' type: 'Bias' blobs { shape { dim: 2 } data: 1 data: 4 } }");
   EXPECT_EQ(ReadWeights(Temporary("w.prototxt")).layers[0].blobs[0].data,
             (std::vector<float>{1, 4}));
 }
 
-TEST(ReadWeights, EveryCutIsNoticedOrAtTheEndOfALayer) {
+TEST(ReadWeights, NoticesEveryCutExceptBehindALayer) {
   const NetParameter net = TwoLayers();
   const std::string bytes = net.SerializeAsString();
   const size_t first_layer = 3 + net.layer(0).ByteSizeLong();  // a tag of 2 bytes and a length of 1
@@ -215,7 +215,7 @@ TEST(ReadWeights, EveryCutIsNoticedOrAtTheEndOfALayer) {
   }
 }
 
-TEST(ReadWeights, DamageNeverCrashes) {
+TEST(ReadWeights, NeverCrashesOnDamage) {
   const std::string good = TwoLayers().SerializeAsString();
   int refused = 0;
   for (size_t at = 0; at < good.size(); ++at) {

@@ -295,7 +295,7 @@ TEST(WriteWeights, LetsBvlcCaffePassOverThePreprocessing) {
   EXPECT_EQ(back.preprocessing().channels(), Preprocessing::RGB);
 }
 
-TEST(WriteWeights, GradientsOnRequest) {
+TEST(WriteWeights, WritesGradientsOnRequest) {
   TinyNet tiny = TwoLayerNet();
   const Param& param = tiny.store->params()[static_cast<size_t>(tiny.index[3])];
   WriteTensor({7, 8, 9}, param.grad, tiny.device.get());
