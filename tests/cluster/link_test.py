@@ -91,20 +91,20 @@ class LinkTest(mpi_case.MpiCase):
         self.assertLess(took[0], limit)
         self.assertNotEqual(0, process.returncode)
 
-    def test_a_cut_link(self):
+    def test_a_cut_link_is_found(self):
         self.check_fault("link cut, silence limit of 3 s", 10, SILENT % 3, lambda _: self.call("two_nodes_cut"), "--silence_timeout=3")
 
-    def test_lost_packets(self):
+    def test_a_rank_behind_lost_packets_is_named(self):
         # As when the machine loses power: nobody closes the connection.
         self.check_fault("packets lost, silence limit of 3 s", 10, SILENT % 3, lambda _: self.call("two_nodes_lose"), "--silence_timeout=3")
 
-    def test_lost_packets_with_default_times(self):
+    def test_a_rank_behind_lost_packets_is_named_with_default_times(self):
         self.check_fault("packets lost, default limits", 30, SILENT % 20, lambda _: self.call("two_nodes_lose"))
 
-    def test_a_killed_rank(self):
+    def test_a_killed_rank_is_named(self):
         self.check_fault("kill -9 of the other node's rank", 2, GONE, lambda ranks: os.kill(ranks[1], signal.SIGKILL))
 
-    def test_a_stalled_rank(self):
+    def test_a_stalled_rank_is_named(self):
         self.check_fault("SIGSTOP of the other node's rank", 10, SILENT % 3, lambda ranks: os.kill(ranks[1], signal.SIGSTOP),
                          "--silence_timeout=3")
 

@@ -140,7 +140,7 @@ class DoppioTest(scenario.Scenario):
         run = self.train("--gpu=0", "--set", "base_lr=1e20", code=7)
         self.assertIn("finite", run.stderr)
 
-    def test_no_memory_is_said(self):
+    def test_missing_memory_is_explained(self):
         said = 0
         for allocation in range(1, 16):
             with self.subTest(allocation=allocation):

@@ -274,29 +274,29 @@ class RefusalTest(Folder):
     def refusal(self, *arguments):
         return self.call(self.tree + "/tools/release", *arguments, status=1).stderr
 
-    def test_another_version(self):
+    def test_refuses_another_version(self):
         self.assertIn("the tree is of version %s (core/base/version.txt), not 99.0" % self.version, self.refusal("99.0"))
 
-    def test_a_version_without_changes(self):
+    def test_refuses_a_version_without_changes(self):
         self.write("tree/core/base/version.txt", "99.0\n")
         self.commit()
         self.assertIn("docs/changelog.md has no entry '## 99.0'", self.refusal("99.0"))
 
-    def test_a_tree_that_differs(self):
+    def test_refuses_a_tree_that_differs(self):
         self.write("tree/new", "")
         said = self.refusal(self.version)
         self.assertIn("differs from its commit", said)
         self.assertIn("?? new", said)
 
-    def test_a_folder_with_something_in_it(self):
+    def test_refuses_a_folder_with_something_in_it(self):
         self.write("full/file", "")
         self.assertIn("is not empty", self.refusal(self.version, self.path("full")))
 
-    def test_no_checkout(self):
+    def test_refuses_a_folder_without_a_checkout(self):
         shutil.rmtree(self.path("tree/.git"))
         self.assertIn("not a git checkout", self.refusal(self.version))
 
-    def test_arguments(self):
+    def test_refuses_wrong_arguments(self):
         self.assertIn("usage:", self.refusal())
         self.assertIn("--compare needs two folders", self.refusal("--compare", "x"))
 

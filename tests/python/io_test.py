@@ -45,7 +45,7 @@ class IoTest(case.Case):
         np.testing.assert_allclose(doppio.io.resize_image(image, (2, 1))[:, 0, 0], [2, 2])
         np.testing.assert_allclose(doppio.io.resize_image(image, (1, 4), interp_order=0)[0, :, 0], [0, 0, 4, 4])
 
-    def test_transformer_and_back(self):
+    def test_transformer_undoes_its_steps(self):
         transformer = doppio.io.Transformer({"data": (1, 3, 2, 2)})
         transformer.set_transpose("data", (2, 0, 1))
         transformer.set_channel_swap("data", (2, 1, 0))
@@ -61,13 +61,13 @@ class IoTest(case.Case):
         with self.assertRaisesRegex(KeyError, "'dat' is no input"):
             transformer.preprocess("dat", image)
 
-    def test_oversample(self):
+    def test_oversample_cuts_corners_and_centre(self):
         image = np.arange(16, dtype=float).reshape(4, 4, 1)
         crops = doppio.io.oversample([image], (2, 2))
         self.assertEqual((10, 2, 2, 1), crops.shape)
         self.assertEqual([0, 2, 8, 10, 5, 1, 3, 9, 11, 6], list(crops[:, 0, 0, 0]))
 
-    def test_messages_of_blobs_and_records(self):
+    def test_blobs_and_records_are_read_and_written(self):
         values = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
         np.testing.assert_array_equal(values, doppio.io.blobproto_to_array(doppio.io.array_to_blobproto(values)))
         old = doppio.proto.caffe_pb2.BlobProto(num=1, channels=1, height=1, width=2, data=[4, 5])
@@ -77,7 +77,7 @@ class IoTest(case.Case):
             self.assertEqual(7, datum.label)
             np.testing.assert_array_equal(values, doppio.io.datum_to_array(datum))
 
-    def test_classifier(self):
+    def test_classifier_predicts(self):
         plain = doppio.Net(self.write("net.prototxt", MEAN), doppio.TEST)
         plain.save(self.path("w.caffemodel"))
         classifier = doppio.Classifier(self.path("net.prototxt"), self.path("w.caffemodel"), image_dims=(4, 4), raw_scale=255,
@@ -103,13 +103,13 @@ class IoTest(case.Case):
             scores = doppio.Classifier(*self.told(), **given).predict([image], oversample=False)
             np.testing.assert_allclose(scores.ravel(), expected, rtol=1e-4, err_msg=str(given))
 
-    def test_transformer_of_a_net(self):
+    def test_transformer_follows_a_net(self):
         net = doppio.Net(*self.told(), doppio.TEST)
         self.assertEqual([1, 2, 3], list(net.preprocessing.mean))
         found = doppio.io.Transformer.of(net).preprocess("data", np.full((2, 2, 3), 1.0) * [0.6, 0.4, 0.2])
         np.testing.assert_allclose(found[:, 0, 0], [25, 50, 75], rtol=1e-4)
 
-    def test_weights_keep_what_they_tell_of_images(self):
+    def test_weights_keep_the_preprocessing_of_images(self):
         net = doppio.Net(*self.told(), doppio.TEST)
         net.blobs["data"].reshape(5, 3, 2, 2)
         net.reshape()
@@ -118,7 +118,7 @@ class IoTest(case.Case):
             self.assertEqual(0.5, doppio.Net(self.path("net.prototxt"), self.path(name), doppio.TEST).preprocessing.scale)
         self.assertIsNone(doppio.Net(self.path("net.prototxt"), doppio.TEST).preprocessing)
 
-    def test_vectors_of_blobs(self):
+    def test_vectors_of_blobs_are_read_and_written(self):
         arrays = [np.arange(6.0).reshape(1, 1, 2, 3), np.ones((1, 2, 1, 1))]
         found = doppio.io.blobprotovector_str_to_arraylist(doppio.io.arraylist_to_blobprotovector_str(arrays))
         self.assertEqual(2, len(found))
@@ -126,7 +126,7 @@ class IoTest(case.Case):
             np.testing.assert_array_equal(expected, array)
         self.assertIs(doppio.proto.caffe_pb2.Datum, doppio.io.caffe_pb2.Datum)
 
-    def test_detector(self):
+    def test_detector_predicts(self):
         doppio.Net(self.write("net.prototxt", MEAN), doppio.TEST).save(self.path("w.caffemodel"))
         image = np.zeros((6, 8, 3), np.float32)
         image[2:4, 4:8] = [0.2, 0.4, 0.6]

@@ -254,7 +254,7 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "learned" bottom: "target" to
         np.testing.assert_array_equal(net.forward()["times"], [[5, 5, 5]])
         self.assertEqual(1, sys.modules["layers"].Times.setups)
 
-    def test_images_of_another_size_in_each_iteration(self):
+    def test_takes_images_of_another_size_in_each_iteration(self):
         behind = """layer { name: "conv" type: "Convolution" bottom: "image" top: "conv"
   convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: "gaussian" std: 0.5 } } }
 layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
@@ -297,7 +297,7 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
 %slayer { name: "loss" type: "Reduction" bottom: "more" top: "loss" loss_weight: 1 reduction_param { operation: SUMSQ } }
 """
 
-    def test_another_number_of_rows_in_each_iteration(self):
+    def test_takes_another_number_of_rows_in_each_iteration(self):
         data = DATA.replace("dim: 2 dim: 3", "dim: 5 dim: 3")
         values = np.arange(15).reshape(5, 3) / 7 - 1
         rows, fewer = (3, 5, 5, 2), (2, 4, 1, 1)
@@ -347,7 +347,7 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
             net.backward(some=np.full((rows, 3), 7))
             np.testing.assert_array_equal(net.blobs["data"].diff, [[7] * 3, [7 * (rows == 2)] * 3])
 
-    def test_shapes_that_nobody_can_follow(self):
+    def test_refuses_shapes_that_no_layer_can_follow(self):
         for more, message in (
                 (IP % "some", r"net\.prototxt:\d+:.*layer 'ip'.*its parameter 0 is 2x3 and would have to be 2x5 "
                  r"for the shapes that the forward of layer 'some'"),

@@ -16,7 +16,7 @@ def net_of(text):
 
 
 class NetSpecTest(case.Case):
-    def test_lenet(self):
+    def test_writes_lenet(self):
         n = NetSpec()
         n.data, n.label = L.Data(batch_size=64, backend=P.Data.LMDB, source="mnist", transform_param=dict(scale=0.5), ntop=2)
         n.conv1 = L.Convolution(n.data, kernel_size=5, num_output=20, weight_filler=dict(type="xavier"),
@@ -72,7 +72,7 @@ class NetSpecTest(case.Case):
         layers = {layer.type: layer for layer in n.to_proto().layer}
         self.assertEqual((5, 2), (layers["LSTM"].recurrent_param.num_output, layers["SoftmaxWithLoss"].softmax_param.axis))
 
-    def test_messages_and_enums(self):
+    def test_takes_messages_and_enums(self):
         layer = doppio.proto.caffe_pb2.LayerParameter()
         for name, value in (("bottom", ["a", "b"]), ("convolution_param", dict(kernel_size=3)), ("param", [dict(lr_mult=2)])):
             doppio.net_spec.assign_proto(layer, name, value)
@@ -102,7 +102,7 @@ class NetSpecTest(case.Case):
         with self.assertRaisesRegex(coord_map.UndefinedMapException, "no common ancestor"):
             coord_map.coord_map_from_to(n.up, L.Input(shape=dict(dim=[1])))
 
-    def test_pictures(self):
+    def test_draws_pictures(self):
         net = net_of("""name: "a \\"net\\"" input: "data"
             layer { name: "conv" type: "Convolution" bottom: "data" top: "x" param { lr_mult: 1 } param { lr_mult: 0.5 }
                     convolution_param { num_output: 5 kernel_size: 3 stride: 2 } }
@@ -124,7 +124,7 @@ class NetSpecTest(case.Case):
         with self.assertRaisesRegex(ValueError, "rankdir is TB"):
             doppio.draw.dot(net, "up")
 
-    def test_mistakes(self):
+    def test_explains_mistakes(self):
         data = L.Input(shape=dict(dim=[1, 2]))
         with self.assertRaisesRegex(TypeError, "ConvolutionParameter has no field 'kernal_size'"):
             doppio.to_proto(L.Convolution(data, kernal_size=3))

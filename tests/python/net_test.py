@@ -91,7 +91,7 @@ class NetTest(case.Case):
         with self.assertRaisesRegex(ValueError, "layer 'relu' comes after layer 'ip'"):
             net.forward(start="relu", end="ip")
 
-    def test_a_part_reads_blobs_of_other_layouts_anew(self):
+    def test_a_part_reads_blobs_of_other_layouts_again(self):
         net = doppio.Net(self.write("net.prototxt", CONV), doppio.TEST)
         net.forward(data=np.ones((1, 3, 8, 8)))
         whole = net.blobs["conv2"].data.copy()
@@ -99,7 +99,7 @@ class NetTest(case.Case):
         net.forward(start="conv2")
         np.testing.assert_allclose(net.blobs["conv2"].data, 2 * whole, rtol=1e-4, atol=1e-5)
 
-    def test_gradients_of_a_loss(self):
+    def test_gives_gradients_of_a_loss(self):
         net = doppio.Net(self.write("net.prototxt", LOSS), doppio.TRAIN)
         net.forward(data=[[1, 2, 3], [0, 0, 1]], target=np.zeros((2, 2)))
         self.assertAlmostEqual((2 * 6.5 ** 2 + 2 * 1.5 ** 2) / 4, float(net.blobs["loss"].data), 5)
@@ -113,7 +113,7 @@ class NetTest(case.Case):
         net.backward()
         np.testing.assert_allclose(net.params["ip"][0].diff, expected)
 
-    def test_gradients_from_the_outputs(self):
+    def test_gives_gradients_from_the_outputs(self):
         net = doppio.Net(self.write("net.prototxt", "force_backward: true\n" + SUM), doppio.TEST)
         net.forward(data=[[1, 2, 3], [-1, -2, -3]])
         found = net.backward(out=[[1, 2], [1, 2]])
@@ -205,7 +205,7 @@ class NetTest(case.Case):
         with self.assertRaises(TypeError):
             plain.share_with(None)
 
-    def test_forward_backward_all(self):
+    def test_forward_backward_all_goes_batch_by_batch(self):
         net = doppio.Net(self.write("net.prototxt", "force_backward: true\n" + SUM), doppio.TEST)
         rows = np.arange(9, dtype=np.float32).reshape(3, 3)
         values, gradients = net.forward_backward_all(blobs=["ip"], diffs=["ip"], data=rows, out=[[1, 2], [3, 4], [5, 6]])
@@ -214,7 +214,7 @@ class NetTest(case.Case):
         np.testing.assert_array_equal(gradients["data"][:, 0], [3, 7, 11])
         np.testing.assert_array_equal(gradients["ip"], [[1, 2], [3, 4], [5, 6]])
 
-    def test_names_that_scripts_use(self):
+    def test_has_the_names_that_scripts_use(self):
         net = doppio.Net(network_file=self.write("net.prototxt", SUM), phase=doppio.TEST)
         self.assertEqual(["data", "ip", "out"], list(net._blob_names))
         self.assertEqual(([0], [1]), (net._bottom_ids(1), net._top_ids(1)))
@@ -316,7 +316,7 @@ class NetTest(case.Case):
 
 
 class AliasTest(case.Case):
-    def test_import_caffe(self):
+    def test_import_caffe_gives_doppio(self):
         import caffe
         import caffe.io
         from caffe import layers, params

@@ -151,7 +151,7 @@ class SolverTest(case.Case):
         solver.step(1)
         np.testing.assert_array_equal(deployed.params["ip"][0].data, solver.net.params["ip"][0].data)
 
-    def test_mistakes(self):
+    def test_mistakes_are_exceptions(self):
         with self.assertRaisesRegex(doppio.ConfigError, "solver.prototxt:1:.*lr_policy"):
             self.solver(lr_policy='"fixd"')
         solver = self.solver()

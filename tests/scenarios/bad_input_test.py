@@ -379,7 +379,7 @@ class BadInputTest(scenario.Scenario):
         self.write_all(share())
         self.train()
 
-    def test_unwritable_folder(self):
+    def test_an_unwritable_folder_is_named(self):
         if os.getuid() == 0:
             self.skipTest("root may write everywhere")
         self.write_all(solver('prefix: "tiny"', 'prefix: "locked/tiny"'))

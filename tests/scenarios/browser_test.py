@@ -115,7 +115,7 @@ class BrowserTest(Scenario):
         self.assertEqual(["59.4 s", "1 min 0 s", "2 min 0 s", "1 h 0 min"],
                          self.browser.execute_script("return [59.4, 59.6, 119.7, 3599.8].map(duration)"))
 
-    def test_labels_tell_ticks_apart(self):
+    def test_labels_of_ticks_differ(self):
         self.two_runs()
         self.open_report("runs/slow")
         labels = "return linearAxis(...arguments).ticks.map((tick, i, all) => tickLabel(tick, all[1] - all[0]))"
@@ -261,7 +261,7 @@ class BrowserTest(Scenario):
         # Discards the error that the browser has logged for this.
         self.browser.get_log("browser")
 
-    def test_dash_tells_the_results_of_runs_that_are_not_shown(self):
+    def test_dash_lists_the_results_of_runs_that_are_not_shown(self):
         for k in range(7):
             MadeRun(self.path("runs/r%d" % k), rate=0.02).train(0, 50)
         _, url = self.start_dash()
@@ -288,7 +288,7 @@ class BrowserTest(Scenario):
         asked = [line["message"] for line in self.browser.get_log("performance") if "Network.requestWillBeSent\"" in line["message"]]
         self.assertEqual([], [message for message in asked if '"url":"http' in message])
 
-    def test_a_net_tells_about_its_layers(self):
+    def test_a_net_describes_its_layers(self):
         self.write("net.prototxt", """name: "two ways"
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }
 layer { name: "left" type: "Convolution" bottom: "data" top: "left" convolution_param { num_output: 4 kernel_size: 3 } }

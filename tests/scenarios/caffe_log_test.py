@@ -136,7 +136,7 @@ class CaffeLogTest(scenario.Scenario):
         for value, weighted in found:
             self.assertAlmostEqual(2 * float(value), float(weighted), delta=1e-4)
 
-    def test_snapshots_are_told(self):
+    def test_snapshots_are_logged(self):
         self.fill()
         log = self.train().stderr
         for iteration in (20, 40):

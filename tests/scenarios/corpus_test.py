@@ -127,7 +127,7 @@ class CorpusTest(unittest.TestCase):
         missed = [path for path in bvlc if self.kinds[path] == "not read"]
         self.assertEqual([], missed, self.not_read(missed))
 
-    def test_of_the_rest_at_least_95_percent_are_read_or_told_what_is_lacking(self):
+    def test_at_least_95_percent_of_the_rest_are_read_or_explained(self):
         rest = [path for path, net in self.nets.items() if "bvlc" not in net["readable_by"]]
         missed = [path for path in rest if self.kinds[path] == "not read"]
         self.assertLessEqual(len(missed), 0.05 * len(rest), self.not_read(missed))
@@ -138,7 +138,7 @@ class CorpusTest(unittest.TestCase):
                 if re.search(r"unknown (type|field) '", error["message"]):
                     self.assertTrue(matches(NAMED, error["message"]), path + ": " + error["message"])
 
-    def test_table_of_forks(self):
+    def test_prints_the_table_of_forks(self):
         count = collections.Counter((self.nets[path]["fork"], kind) for path, kind in self.kinds.items())
         print("%-14s" % "fork", "  ".join(KINDS))
         for fork in sorted({net["fork"] for net in self.nets.values()}):

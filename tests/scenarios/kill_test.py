@@ -34,10 +34,10 @@ class TinyTest(KillTest):
         self.write("net.prototxt", scenario.TINY_NET.replace("scale: 0.01", "scale: 0.01 mirror: true"))
         self.write("solver.prototxt", SOLVER + self.extra)
 
-    def test_a_hundred_kills(self):
+    def test_survives_a_hundred_kills(self):
         self.check_kills(100, 1, seed=1)
 
-    def test_twenty_kills_with_hdf5(self):
+    def test_survives_twenty_kills_with_hdf5(self):
         self.extra = "snapshot_format: HDF5\n"
         self.check_kills(20, 1, seed=2, suffix=".h5")
 
@@ -49,7 +49,7 @@ class LeNetTest(KillTest):
         shutil.copy(os.path.join(scenario.ROOT, "models/lenet/demo_train_test.prototxt"), self.path("net.prototxt"))
         self.write("solver.prototxt", SOLVER.replace('"Adam" base_lr: 0.01', '"SGD" base_lr: 0.01 weight_decay: 0.0005'))
 
-    def test_ten_kills_of_lenet(self):
+    def test_survives_ten_kills_of_lenet(self):
         # Without --keep_last, thousands of snapshots would need gigabytes.
         self.check_kills(10, 5, "--keep_last=3", seed=3)
 

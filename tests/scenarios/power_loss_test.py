@@ -55,16 +55,16 @@ class PowerLossTest(scenario.Scenario):
         self.assertGreater(states, 30)
         self.assertGreater(resumed, states // 4)
 
-    def test_snapshots(self):
+    def test_snapshots_survive(self):
         self.check_snapshots("", "")
 
-    def test_snapshots_of_which_the_last_one_stays(self):
+    def test_a_last_snapshot_survives(self):
         self.check_snapshots("", "", "--keep_last=1")
 
-    def test_snapshots_in_hdf5(self):
+    def test_snapshots_in_hdf5_survive(self):
         self.check_snapshots("snapshot_format: HDF5\n", ".h5")
 
-    def test_a_sweep(self):
+    def test_a_sweep_survives(self):
         self.write("net.prototxt", scenario.TINY_NET + """layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label"
   top: "accuracy" include { phase: TEST } }
 """)

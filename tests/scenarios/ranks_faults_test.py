@@ -45,7 +45,7 @@ class AgreementTest(FaultsCase):
     """Ranks that would not train the same are rejected, and the message names the rank and the
     difference."""
 
-    def test_other_settings(self):
+    def test_other_settings_are_refused(self):
         for flag, message in [
                 ("--set=base_lr=0.02", r"rank 1 on \S+: solver base_lr is 0\.02, on rank 0 it is 0\.01\."),
                 ("--set=max_iter=7", r"rank 1 on \S+: solver max_iter is 7, on rank 0 it is 1000000000\."),
@@ -58,7 +58,7 @@ class AgreementTest(FaultsCase):
             with self.subTest(flag):
                 self.check_fails(self.mpirun_each(TRAIN, [*TRAIN, flag]), 2, "error: the ranks would not train the same: .*" + message)
 
-    def test_other_data(self):
+    def test_other_data_are_refused(self):
         mpi_case.write_image_net(self)
         net = self.read("net.prototxt")
         image = self.read("good.png")

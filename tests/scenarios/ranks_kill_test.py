@@ -52,7 +52,7 @@ class RanksKillTest(mpi_case.MpiCase, kill_case.KillCase):
         self.assertNotEqual(0, process.returncode)
         self.assertRegex(self.logged(), mpi_case.GONE)
 
-    def test_a_dozen_kills(self):
+    def test_survives_a_dozen_kills(self):
         self.check_kills(12, 5, "--keep_last=3", seed=5)
         for name, seconds in (("all ranks", self.ranks_took), ("mpirun", self.mpirun_took)):
             print("%s ended after %.2f s (median), %.2f s (worst)" % (name, statistics.median(seconds), max(seconds)))

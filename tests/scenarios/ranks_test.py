@@ -248,7 +248,7 @@ class MpiTest(mpi_case.MpiCase):
         self.assertRegex(self.logged(), mpi_case.GONE)
         self.assertNotEqual(0, process.returncode)
 
-    def test_a_killed_mpirun_leaves_nobody(self):
+    def test_a_killed_mpirun_leaves_no_process(self):
         process, pids = self.begin(3)
         os.kill(process.pid, signal.SIGKILL)
         self.check_ends(process, pids, 10)
@@ -267,7 +267,7 @@ class MpiTest(mpi_case.MpiCase):
         self.assertEqual(STOPPED, process.returncode, self.logged())
         self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
 
-    def test_a_mistake_is_told_once(self):
+    def test_a_mistake_is_printed_once(self):
         # Mistakes in the graph, in the text, and in the flags.
         for net, flag, code in [(mpi_case.NET.replace('"ip" bottom: "label"', '"ip_1" bottom: "label"'), "--seed=1", 3),
                                 (mpi_case.NET.replace("pool: AVE", "pol: AVE"), "--seed=1", 3), (mpi_case.NET, "--batch_mode=half", 2)]:

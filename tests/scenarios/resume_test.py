@@ -216,7 +216,7 @@ class ResumeTest(scenario.Scenario):
         self.same_file("run_iter_200.solverstate")
         self.assertEqual((whole["loss"], whole["tests"]), (second["loss"], second["tests"]))
 
-    def test_without_a_snapshot_auto_starts_anew(self):
+    def test_without_a_snapshot_auto_starts_at_the_beginning(self):
         self.fill("parts", "sgd", digits_net())
         self.assertEqual(10, self.run_in("parts", "--resume=auto", "--set=max_iter=10")["iteration"])
 

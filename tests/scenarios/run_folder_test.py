@@ -166,7 +166,7 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual("snap/tiny_iter_%d.solverstate" % start, run["parent"])
         self.assertEqual(2, len(glob.glob(self.path("run/tb/events.out.tfevents.*"))))
 
-    def test_a_live_run_tells_how_far_it_is(self):
+    def test_a_live_run_shows_how_far_it_is(self):
         process = self.begin("--run_dir=run", "--keep_last=2")
         shown = json.loads(self.runs("show", "run", "--json"))
         self.assertEqual("running", shown["status"])
@@ -292,7 +292,7 @@ class RunFolderTest(scenario.Scenario):
         result = json.loads(self.train("--set=max_iter=1000", "--resume", "--json", *flags).stdout)
         self.assertEqual((stop, True), (result["iteration"], result["stopped_early"]))
 
-    def test_mistakes_in_flags_are_told(self):
+    def test_mistakes_in_flags_are_explained(self):
         for flags, message in ((["--keep_best"], "--keep_best needs to know what is better; add --monitor"),
                                (["--early_stop=patience:3"], "--early_stop needs to know what is better"),
                                (["--monitor=accuracy"], "--monitor wants max:NAME or min:NAME"),
@@ -413,7 +413,7 @@ class RunFolderTest(scenario.Scenario):
             self.check_layers(first, last, passes=3)
             shutil.rmtree(self.path("run"))
 
-    def test_layers_of_a_resumed_run_are_timed_anew(self):
+    def test_layers_of_a_resumed_run_are_timed_again(self):
         self.train("--run_dir=run", "--set=max_iter=40")
         self.write("run/layers.json", "[{}, 7, ")
         self.assertEqual([], json.loads(self.runs("show", "run", "--json"))["layers"])

@@ -75,7 +75,7 @@ class SignalsTest(scenario.Scenario):
     def test_sigusr2_stops_with_a_snapshot(self):
         self.check_stops(signal.SIGUSR2)
 
-    def test_sighup_stops_when_told_so(self):
+    def test_sighup_stops_when_asked_to(self):
         self.check_stops(signal.SIGHUP, "--sighup_effect=snapshot_stop")
 
     def test_the_exit_code_of_a_stop_can_be_that_of_caffe(self):
@@ -157,7 +157,7 @@ class SignalsTest(scenario.Scenario):
         self.train("--set=max_iter=%d" % end)
         self.assertEqual(self.read(name), model)
 
-    def test_a_stop_is_told_on_standard_output_as_json(self):
+    def test_a_stop_is_reported_on_standard_output_as_json(self):
         process = self.begin("--json")
         process.send_signal(signal.SIGTERM)
         self.ends(process, STOPPED)

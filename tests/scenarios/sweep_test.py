@@ -222,7 +222,7 @@ class SweepTest(scenario.Scenario):
         self.assertEqual(names, [run["name"] for run in runs])
         self.assertNotIn("monitor", runs[1]["settings"])
 
-    def test_a_trial_that_runs_tells_how_far_it_is(self):
+    def test_a_running_trial_shows_how_far_it_is(self):
         self.fill(max_iter=1000000000, interval=1000000)
         self.begin("s", "--param=base_lr=0.1,0.2", until=0)
         running = [t for t in json.loads(self.sweep("ls", "s", "--json").stdout)["trials"] if t["state"] == "running"]
@@ -230,7 +230,7 @@ class SweepTest(scenario.Scenario):
         self.assertGreater(max(t["seconds"] for t in running), 0)
         self.assertGreater(max(t["images_per_s"] or 0 for t in running), 0)
 
-    def test_ask_and_tell(self):
+    def test_ask_and_tell_run_a_sweep(self):
         self.fill(max_iter=10, interval=5)
         folder = self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=s").stdout.strip()
         asked = [json.loads(self.sweep("ask", folder, "--set=base_lr=0.0%d" % i).stdout) for i in (1, 2, 3)]
@@ -254,7 +254,7 @@ class SweepTest(scenario.Scenario):
             self.assertEqual(float(score), json.loads(self.sweep("tell", folder, str(trial), score).stdout)["score"])
         self.assertEqual(-2.5, json.loads(self.sweep("best", folder, "--json").stdout)["score"])
 
-    def test_a_trial_is_told_once(self):
+    def test_a_trial_is_scored_once(self):
         self.fill(max_iter=10, interval=5)
         self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=s")
         self.sweep("ask", "s", "--set=base_lr=0.1")

@@ -183,7 +183,7 @@ class AloneTest(TraceTest):
         self.assertEqual({"file": "t.json", "iterations": 0}, json.loads(r.stdout)["timeline"])
         self.assertEqual(b"an older one", self.read("t.json"))
 
-    def test_mistakes(self):
+    def test_explains_mistakes(self):
         for value in ("x", "5", "5-", "-5", "5-x", "1-2-3", "1 - 2", "99999999999999999999-3"):
             r = self.train("--trace=t.json", "--trace_iterations=" + value, code=2)
             self.assertIn("--trace_iterations wants FIRST-LAST, such as 100-110, got '%s'" % value, r.stderr)
@@ -236,7 +236,7 @@ class RanksTraceTest(TraceTest):
                 for x, y in zip(self.named(ranks[a], name), self.named(ranks[b], name)):
                     self.assertLessEqual(x["ts"], y["ts"] + y["dur"] + error + US)
 
-    def test_replicas_in_threads(self):
+    def test_shows_replicas_in_threads(self):
         said, ranks = self.check_two(self.train("--cpu_replicas=2", "--trace=t.json", "--json"))
         self.check_one_clock(ranks, said["clock_error_us"])
 
@@ -275,7 +275,7 @@ class RanksTraceTest(TraceTest):
             self.check_iterations(spans, 5, 5 + count - 1)
 
     @unittest.skipUnless(HAS_MPI, "there is no mpirun")
-    def test_processes_of_mpirun(self):
+    def test_shows_processes_of_mpirun(self):
         command = ["mpirun", "-np", "2", "--oversubscribe", "--allow-run-as-root", scenario.DOPPIO, "train", "--solver=solver.prototxt"]
 
         def run(*args):

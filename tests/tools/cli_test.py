@@ -40,22 +40,22 @@ class HelpTest(TinyCase):
             self.assertRegex(page.stdout, r"(?m)^  doppio %s" % command)
             self.assertLessEqual(max(map(len, page.stdout.splitlines())), 130)
 
-    def test_version(self):
+    def test_version_is_printed(self):
         self.assertRegex(self.run_tool("--version").stdout, r"^doppio \d+\.\d+")
 
 
 class UsageTest(TinyCase):
-    def test_unknown_flag(self):
+    def test_an_unknown_flag_is_named(self):
         r = self.run_tool("train", "--slover=x.prototxt")
         self.assertEqual(2, r.returncode)
         self.assertEqual("error: unknown flag '--slover'; did you mean '--solver'?\n"
                          "try: doppio train --help\n", r.stderr)
 
-    def test_unknown_command(self):
+    def test_an_unknown_command_is_named(self):
         r = self.run_tool("trian", "--solver=x")
         self.assertEqual((2, "error: unknown command 'trian'; did you mean 'train'?\n"), (r.returncode, r.stderr))
 
-    def test_missing_flag(self):
+    def test_a_missing_flag_is_named(self):
         r = self.run_tool("train")
         self.assertEqual((2, "error: 'train' needs --solver\ntry: doppio train --help\n"), (r.returncode, r.stderr))
 
@@ -71,7 +71,7 @@ class UsageTest(TinyCase):
         self.assertEqual(5, r.returncode, r.stderr)
         self.assertIn("77", r.stderr)
 
-    def test_missing_file(self):
+    def test_a_missing_file_is_named(self):
         r = self.run_tool("train", "--solver=nowhere.prototxt")
         self.assertEqual(4, r.returncode)
         self.assertIn("nowhere.prototxt", r.stderr)
@@ -100,7 +100,7 @@ class MistakeTest(TinyCase):
             self.assertIn(path + ":6:25: error: unknown field 'num_outputs'", said)
             self.assertIn("\n    6 |   inner_product_param { num_outputs: 2", said)
 
-    def test_weights_given_as_a_net_are_told_at_once(self):
+    def test_weights_given_as_a_net_are_refused_at_once(self):
         # These bytes would produce hundreds of thousands of words and error messages.
         with open(os.path.join(self.folder, "net.caffemodel"), "wb") as f:
             f.write(b"\x0a\x03net\0" + bytes(range(1, 250)) * 4000)
@@ -133,13 +133,13 @@ class MistakeTest(TinyCase):
         self.assertEqual(("net.prototxt", 6, 25),
                          tuple(found["files"][0]["errors"][0][k] for k in ("file", "line", "column")))
 
-    def test_check_tells_what_has_no_effect(self):
+    def test_check_warns_of_what_has_no_effect(self):
         self.write("net.prototxt", TINY_NET.replace('name: "tiny"', 'name: "tiny"\nreduce_buckets: 3'))
         r = self.run_tool("check", "net.prototxt")
         self.assertEqual(0, r.returncode, r.stdout)
         self.assertIn("net.prototxt:2:1: warning: 'reduce_buckets' of NetParameter comes from a fork of Caffe", r.stdout)
 
-    def test_check_tells_of_a_loose_end(self):
+    def test_check_warns_of_a_loose_end(self):
         self.write("net.prototxt", TINY_NET + 'layer { name: "r" type: "ReLU" bottom: "ip" top: "unused" }\n')
         r = self.run_tool("check", "net.prototxt")
         self.assertEqual(0, r.returncode, r.stdout)

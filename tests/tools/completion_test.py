@@ -27,7 +27,7 @@ class BashTest(CompletionTest):
         self.assertEqual("", r.stderr)
         return r.stdout.split()
 
-    def test_commands(self):
+    def test_completes_commands(self):
         self.assertEqual(["train"], self.complete("doppio", "tr")[:1])
         self.assertIn("device_query", self.complete("doppio", ""))
         self.assertEqual([], self.complete("doppio", "nothing"))
@@ -42,7 +42,7 @@ class BashTest(CompletionTest):
         self.assertIn("--nofusion", offered)
         self.assertNotIn("--fusion", offered)
 
-    def test_values(self):
+    def test_completes_values(self):
         self.assertEqual(["TEST"], self.complete("doppio", "summary", "--phase", "=", "TE"))
         self.assertEqual(["TRAIN", "TEST"], self.complete("doppio", "summary", "--phase", "="))
         self.assertEqual(["linear"], self.complete("doppio", "train", "--scale_lr", "lin"))

@@ -127,7 +127,7 @@ class ConvertTest(DataCase):
             self.assertEqual([30, 20, 10], [c["mean"] for c in channels])
             self.assertEqual([0, 0, 0], [c["deviation"] for c in channels])
 
-    def test_tells_what_is_no_set_of_images(self):
+    def test_refuses_what_is_no_set_of_images(self):
         os.makedirs(self.path("empty/cat"))
         self.assertIn("folder 'empty/cat' of a class has no image files",
                       self.fail_with(4, "data", "convert", "empty", "db"))
@@ -226,7 +226,7 @@ class PipeTest(DataCase):
 
 
 class VerbTest(DataCase):
-    def test_tells_wrong_words(self):
+    def test_refuses_wrong_words(self):
         error = self.fail_with(2, "data", "verfy", "x")
         self.assertIn("there is no 'verfy'; did you mean 'verify'?", error)
         self.assertIn("'data' wants bench DATA | convert LIST|FOLDER|FILE DB | mean DB [FILE]", self.fail_with(2, "data"))
@@ -376,7 +376,7 @@ class SplitTest(DataCase):
         self.succeed("data", "split", "all.txt", "--fractions=1", "--names=same")
         self.assertEqual(["a.png 0.100000001 -3", "b.png 16777218 2"], self.lines("same.txt"))
 
-    def test_tells_mistakes(self):
+    def test_explains_mistakes(self):
         self.write("all.txt", "a.png 0\nb.png 1\n")
 
         def error(code, *flags):
@@ -443,7 +443,7 @@ class PreviewTest(DataCase):
 class GetTest(DataCase):
     """Tests `get` without a published file, which would be 10 MB."""
 
-    def test_tells_files_that_are_not_the_published_ones(self):
+    def test_refuses_files_that_are_not_the_published_ones(self):
         self.write("here/train-images-idx3-ubyte.gz", b"abc")
         error = self.fail_with(4, "get", "mnist", "--from=here")
         self.assertIn("'here/train-images-idx3-ubyte.gz' is not the published file: its MD5 is "
@@ -480,7 +480,7 @@ class GetTest(DataCase):
                            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         self.assertIn("curl ended with code 6", r.stderr)
 
-    def test_tells_wrong_names(self):
+    def test_refuses_wrong_names(self):
         self.assertIn("not 'mnits'; did you mean 'mnist'?", self.fail_with(2, "get", "mnits"))
         self.assertIn("'get' wants mnist, fashion_mnist or cifar10", self.fail_with(2, "get"))
 
@@ -524,7 +524,7 @@ class RandomChangesTest(DataCase):
         # 0.
         self.assertEqual({"sum": -28.0}, {o["name"]: o["value"] for o in out["outputs"] if o["name"] == "sum"})
 
-    def test_tell_mistakes_at_their_place(self):
+    def test_explain_mistakes_at_their_place(self):
         error = self.fail_with(3, "summary", *self.net("rotation_param { max_degrees: 200 }"))
         self.assertIn("net.prototxt:3:13: error: layer 'd': rotation_param: max_degrees must be from 0 to 180", error)
         error = self.fail_with(3, "summary", *self.net("shift_param { height: 2 }"))
@@ -546,7 +546,7 @@ class BenchTest(DataCase):
         self.succeed("data", "convert", "pets", "db")
         self.assertNotIn("decode", self.succeed("data", "bench", "db", "--seconds=0.05"))
 
-    def test_tells_mistakes(self):
+    def test_explains_mistakes(self):
         self.folder_of_classes()
         self.assertIn("--transform:1:1: error: unknown field 'crop'",
                       self.fail_with(3, "data", "bench", "pets", "--transform=crop: 2"))

@@ -67,7 +67,7 @@ class ConvertTest(tool_case.ToolCase):
         self.assertIn(self.read("images/a.png"), self.read("db/data.mdb"))
         self.assertEqual([75, 0, 127.5], self.mean("db")["mean_values"])
 
-    def test_encodes_anew(self):
+    def test_encodes_again(self):
         self.succeed("convert_imageset", "--encode_type=jpg", "images/", "list.txt", "db")
         self.assertEqual(2, self.read("db/data.mdb").count(b"JFIF"))
 
@@ -106,7 +106,7 @@ class ConvertTest(tool_case.ToolCase):
         self.assertEqual("error: cannot write 'none/db': there is no folder 'none/'; make it (mkdir -p)\n",
                          self.fail_with(4, "convert_imageset", "images/", "list.txt", "none/db"))
 
-    def test_leaves_bad_images_out_when_told_so(self):
+    def test_leaves_bad_images_out_when_asked_to(self):
         self.write("list.txt", "nowhere.png 2\na.png 3\n")
         r = self.run_tool("convert_imageset", "--skip_bad", "images/", "list.txt", "db")
         self.assertEqual((0, "db written, 1 images, 1 left out\n"), (r.returncode, r.stdout), r.stderr)
@@ -132,7 +132,7 @@ class ConvertTest(tool_case.ToolCase):
         self.assertIn("'db' exists already", error)
         self.assertEqual(["mine"], os.listdir(self.path("db")))
 
-    def test_tells_wrong_flags(self):
+    def test_refuses_wrong_flags(self):
         def error(*flags):
             return self.fail_with(2, "convert_imageset", *flags, "images/", "list.txt", "db")
         self.assertIn("--backend wants leveldb or lmdb, got 'hdf5'", error("--backend=hdf5"))

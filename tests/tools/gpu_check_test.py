@@ -102,7 +102,7 @@ class GpuCheckTest(unittest.TestCase):
         self.check("--only=device", code=1, PLAY_FAILURE="1")
         self.assertIn("failed: Pooling.Agrees", self.table())
 
-    def test_a_machine_without_a_gpu_is_told(self):
+    def test_a_machine_without_a_gpu_is_reported(self):
         self.assertIn("a GPU is there", self.check("--only=device", code=1, PLAY_NO_GPU="1"))
 
     def test_speeds_stand_beside_the_best_of_the_peer(self):

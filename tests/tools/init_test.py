@@ -199,7 +199,7 @@ class SourcesTest(InitCase):
         out = self.init("set")
         self.assertEqual((12, 3, True), (out["train_images"], out["test_images"], out["split"]))
 
-    def test_lists(self):
+    def test_takes_lists(self):
         self.bars("images", 5)
         names = ["%s/%03d.png" % (name, i) for name in GRAY_CLASSES for i in range(5)]
         self.write("lists/train.txt", "".join("%s %d\n" % (n, i // 5) for i, n in enumerate(names) if i % 5 < 4))
@@ -220,7 +220,7 @@ class SourcesTest(InitCase):
         os.remove(self.path("images/val.txt"))
         self.assertTrue(self.init("images/train.txt", "parted", "--val=0.25")["split"])
 
-    def test_databases(self):
+    def test_takes_databases(self):
         self.bars("set/train", 20)
         self.bars("set/test", 5, seed=2)
         os.mkdir(self.path("db"))

@@ -48,11 +48,11 @@ class ManTest(tool_case.ToolCase):
         names = {"doppio.1", "doppio-topics.1"} | {"doppio-%s.1" % c for c in self.commands()}
         self.assertEqual(names, set(os.listdir(self.path("share/man/man1"))))
 
-    def test_a_folder_that_cannot_be_made(self):
+    def test_a_folder_that_cannot_be_made_is_named(self):
         self.write("file", "")
         self.assertIn("file", self.fail_with(4, "man", "--man_dir=file/man1"))
 
-    def test_an_unknown_command(self):
+    def test_an_unknown_command_is_named(self):
         self.assertEqual("error: unknown command 'trian'; did you mean 'train'?\n", self.fail_with(2, "man", "trian"))
 
     @unittest.skipUnless(shutil.which("groff"), "groff is not installed")

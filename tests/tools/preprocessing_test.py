@@ -99,13 +99,13 @@ class PreprocessingTest(tool_case.ToolCase):
                 self.assertEqual((1.0, ["Preprocessing from the weights: " + TOLD]), (right, log))
                 self.assertEqual("reddish", self.images[0]["classes"][0]["label"])
 
-    def test_flags_go_before_the_weights_and_the_log_tells_it(self):
+    def test_flags_go_before_the_weights_and_the_log_says_so(self):
         right, log = self.classify(self.train(), "--rgb=false", "--scale=0.02")
         self.assertEqual(0.0, right)
         self.assertEqual(["Preprocessing from the weights: BGR, resized to 32x32, crop 28x28, mean 120, scale 0.02 "
                           "(BGR instead of RGB, scale 0.02 instead of scale 0.01)"], log)
 
-    def test_what_old_weights_do_not_tell_is_assumed_aloud(self):
+    def test_what_old_weights_lack_is_assumed_with_a_message(self):
         right, log = self.classify(self.train_elsewhere())
         self.assertEqual(0.0, right)
         self.assertEqual("The weights do not tell how images are prepared; assumed: BGR, no mean, scale 1. Name the net that "
@@ -120,7 +120,7 @@ class PreprocessingTest(tool_case.ToolCase):
         os.rename(self.path("cifar"), self.path("gone"))  # CIFAR's files always store red first
         self.assertEqual((1.0, told), self.classify(weights, "--like=net.prototxt"))
 
-    def test_a_database_that_does_not_tell_its_channels_is_named(self):
+    def test_a_database_without_an_order_of_channels_is_named(self):
         weights = self.train_elsewhere()
         self.write("net.prototxt", NET.replace("backend: CIFAR", "backend: LMDB"))
         right, log = self.classify(weights, "--like=net.prototxt")
@@ -151,7 +151,7 @@ class PreprocessingTest(tool_case.ToolCase):
         self.succeed("compute_image_mean", "db", "mean.binaryproto")   # beside the net
         self.assertIn("mean 50,100,200,", self.classify("old.caffemodel", "--like=net.prototxt")[1][0])
 
-    def test_a_deploy_net_may_tell_it(self):
+    def test_a_deploy_net_may_state_it(self):
         weights = self.train_elsewhere()
         self.write("deploy.prototxt", DEPLOY + "preprocessing { channels: RGB mean: 120 scale: 0.01 }\n")
         self.assertEqual((1.0, ["Preprocessing from deploy.prototxt: RGB, 28x28, mean 120, scale 0.01"]), self.classify(weights))
@@ -178,7 +178,7 @@ class PreprocessingTest(tool_case.ToolCase):
             self.succeed("export", "--model=deploy.prototxt", "--weights=" + weights, out)
             self.assertEqual(1.0, self.classify(out)[0])
 
-    def test_onnx_notes_tell_it(self):
+    def test_onnx_notes_state_it(self):
         self.succeed("export", "--model=deploy.prototxt", "--weights=" + self.train(), "--noverify", "net.onnx")
         notes = self.read("net.onnx")
         for key, value in (("data.channels", "red, green, blue"), ("data.resize", "32x32"), ("data.crop", "28x28"),

@@ -31,7 +31,7 @@ class ReferenceTest(tool_case.ToolCase):
         without = [line for line in fields if re.search(r"\|\s*(; without effect)?\s*\|$", line)]
         self.assertEqual([], without, "write a comment behind these fields in proto/")
 
-    def test_tells_types_and_defaults_as_files_have_them(self):
+    def test_shows_types_and_defaults_as_files_have_them(self):
         page = self.page()
         fields = {row[0]: row[1:] for row in rows(page, "convolution_param")}
         self.assertEqual(["several: integer from 0", ""], fields["`kernel_size`"][:2])
@@ -76,13 +76,13 @@ class SolversPageTest(tool_case.ToolCase):
         with open(os.path.join(ROOT, "docs/solvers.md"), encoding="utf-8") as f:
             return {row[0].strip("`") for row in rows(f.read(), heading)}
 
-    def test_rules(self):
+    def test_the_page_names_all_rules(self):
         net = 'layer { name: "x" type: "Parameter" top: "x" parameter_param { shape { dim: 1 } } loss_weight: 1 }'
         self.write("solver.prototxt", 'net_param { %s } base_lr: 1 lr_policy: "fixed" max_iter: 1 type: "none"' % net)
         said = re.search(r"unknown solver type 'none' \((.*)\)", self.run_tool("check", "solver.prototxt").stdout)
         self.assertEqual(set(said.group(1).split(", ")), self.names("Rules"))
 
-    def test_policies(self):
+    def test_the_page_names_all_policies(self):
         said = re.search(r"`lr_policy` is (.*); formulas", self.succeed("reference")).group(1)
         self.assertEqual(set(re.split(", | and ", said)), self.names("Rates"))
 

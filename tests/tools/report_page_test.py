@@ -73,7 +73,7 @@ class ReportTest(PageCase):
         self.assertLessEqual(len(loss["x"]), 2000)
         self.assertIn((12345, 77), list(zip(loss["x"], loss["y"])))
 
-    def test_takes_a_folder_of_trials_and_tells_equal_names_apart(self):
+    def test_takes_a_folder_of_trials_and_separates_equal_names(self):
         for sweep in "one", "two":
             for trial in "t000", "t001":
                 self.made("%s/%s" % (sweep, trial)).train(0, 20)

@@ -98,7 +98,7 @@ class TrainTest(TinyCase):
             self.assertAlmostEqual(whole["outputs"][0]["value"], parts["outputs"][0]["value"], places=5)
         self.assertIn("\n10 of 10 images, in 3 batches of 4, the last one of 2\n", test(4))
 
-    def test_the_whole_set_is_tested_unless_somebody_says_how_much(self):
+    def test_the_whole_set_is_tested_unless_a_file_or_flag_limits_it(self):
         self.write("net.prototxt", DIGITS_NET)
         self.write("solver.prototxt", TINY_SOLVER + "test_iter: 1 test_interval: 100")
         self.succeed("train", "--solver=solver.prototxt")
@@ -242,7 +242,7 @@ class TrainTest(TinyCase):
         self.assertEqual((1000, None, False), (result["iteration"], result["loss"], result["stopped"]))
         self.assertEqual(before, {f: os.stat(self.path(f)).st_mtime_ns for f in os.listdir(self.folder)})
 
-    def test_what_is_written_over_is_told_or_refused(self):
+    def test_what_is_written_over_is_named_or_refused(self):
         self.write_tiny(TINY_SOLVER + "snapshot: 5\n")
         log = self.run_tool("train", "--solver=solver.prototxt", "--trace=t.json").stderr
         self.assertNotIn("an earlier run", log)
@@ -376,7 +376,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
     def snapshots(self):
         return [f for f in os.listdir(self.folder) if f.endswith(".solverstate")]
 
-    def test_sigterm_snapshots_stops_and_tells_how_to_go_on(self):
+    def test_sigterm_snapshots_stops_and_says_how_to_go_on(self):
         process = self.start()
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)

@@ -90,7 +90,7 @@ layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { n
         self.assertEqual("", upgraded.stderr)
         self.assertEqual(json.loads(old.stdout), json.loads(upgraded.stdout))
 
-    def test_tells_what_is_left_out(self):
+    def test_names_what_is_left_out(self):
         self.write("old.prototxt", 'layers { layer { name: "r" type: "relu" pad: 1 } bottom: "x" top: "y" }')
         r = self.upgrade("upgrade", "old.prototxt", "new.prototxt")
         self.assertEqual(0, r.returncode)
