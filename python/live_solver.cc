@@ -57,7 +57,9 @@ void LiveSolver::Start(const std::string& state) {
 }
 
 // Calls a script's function. Before it, copies are updated to the current iteration; after it,
-// changes by the script are written back.
+// changes by the script are written back. Takes a copy, because Run, which the function may call,
+// replaces calls_.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void LiveSolver::CallScript(std::function<void()> call) {
   if (!call) return;
   device_->Synchronize();
