@@ -28,7 +28,6 @@
 #include "solvers/trainer/monitor.h"
 #include "solvers/trainer/run_state.h"
 #include "solvers/trainer/schedule.h"
-#include "solvers/update/shown_updates.h"
 #include "solvers/trainer/smoothed_loss.h"
 #include "solvers/trainer/snapshot_writer.h"
 #include "solvers/trainer/test_pass.h"
@@ -237,7 +236,7 @@ class Trainer {
   void StageNext(bool more_passes);
   double MeanLoss();
   void StartUpdate();
-  void RunUpdate(bool one_by_one);
+  void RunUpdate();
   void EndUpdate();
   bool UpdatesOneByOne() const;
   bool DecidesAlone() const;
@@ -273,7 +272,7 @@ class Trainer {
   Schedule schedule_;
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;
-  std::optional<ShownUpdates> one_by_one_;
+  bool one_by_one_ = false;                     // the result of UpdatesOneByOne
   std::unique_ptr<GradientExchange> exchange_;  // null for a single rank
 
   // How far the weights and the data positions agree with iter_.

@@ -73,7 +73,7 @@ void Trainer::Report(double loss, Clock::time_point begun) {
 // still the ones that produced it.
 bool Trainer::StopsBeforeBackward() const {
   return options_.stop_at_nonfinite && !scaler_.dynamic() && options_.world == nullptr &&
-         options_.device->kind() == DeviceKind::kCpu;
+         !update_->decides();
 }
 
 // Otherwise backward does not wait for the loss. With a dynamic loss scale, only the gradients

@@ -73,6 +73,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   mistakes.Try([&] { precision_ = ReadPrecisionRule(spec_.param, spec_.places); });
   mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
   mistakes.ThrowIfAny();
+  one_by_one_ = UpdatesOneByOne();
   if (rank() == 0 && WritesSnapshots(spec_.param)) {
     CheckWritable(spec_.param.snapshot_prefix());
     RemoveLeftovers(spec_.param.snapshot_prefix());
@@ -105,9 +106,9 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
     }
     monitor_->CheckKnown(outputs);
   }
-  one_by_one_.emplace(&*update_, &params_, options_.trace);
+  update_->set_trace(options_.trace);
   if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);
-  if (exchange_ != nullptr && options_.device->kind() != DeviceKind::kCpu)
+  if (exchange_ != nullptr && update_->decides())
     train_net_->pass().sums = exchange_->sums_in_stream();
   train_net_->set_trace(options_.trace);
   if (exchange_ != nullptr) exchange_->SetTrace(options_.trace);
@@ -152,9 +153,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.backward = train;
   plan.accumulate = spec_.param.iter_size() > 1 || options_.keep_all;
   plan.keep_all = spec.debug_info || options_.keep_all;
-  plan.gradients_consumed = train && options_.world == nullptr &&
-                            ConsumesGradients(spec_.param, *options_.device) && !plan.keep_all &&
-                            !scaler_.dynamic();
+  plan.gradients_consumed = train && options_.world == nullptr && one_by_one_;
   plan.engine = options_.engine;
   plan.fusion = options_.fusion;
   if (train) plan.saving = options_.saving;

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/base/log.h"
-#include "solvers/update/empty_statistics.h"
+#include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/trainer.h"
 
 namespace doppio {

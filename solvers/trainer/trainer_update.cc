@@ -28,9 +28,10 @@ void Trainer::RunPasses(bool judge_losses) {
   // The reducers sum the gradients over ranks, but the loss is a mean over ranks.
   update_->set_loss_scale(static_cast<double>(scaler_.scale()) * ranks());
   GradientSink* sink = nullptr;
-  if (params_.gradients_share_memory()) {
+  const bool updates = one_by_one_ && exchange_ == nullptr;
+  if (updates) {
     update_->Begin(rate_, iter_);
-    sink = &*one_by_one_;
+    sink = &*update_;
   }
   passes_loss_ = 0;
   losses_judged_ = judge_losses;
@@ -46,7 +47,7 @@ void Trainer::RunPasses(bool judge_losses) {
       for (const LossTerm& term : train_net_->plan().losses) losses.push_back(term.value);
       update_->WatchLosses(losses, pass == 0);
     }
-    if (params_.gradients_share_memory()) stage_ = Stage::kUpdate;
+    if (updates) stage_ = Stage::kUpdate;
     Trace(options_.trace, TraceOf::kBoth, "backward", "backward",
           [&] { train_net_->Backward(pass > 0, sink); });
     StageNext(!last);
@@ -88,30 +89,29 @@ void Trainer::ApplyUpdate() {
 // On a device that decides by itself, launches the update without waiting for the decision.
 void Trainer::StartUpdate() {
   if (RateNeedsLoss(spec_.param)) rate_ = RateNow();
-  const bool one_by_one = UpdatesOneByOne();
-  if (one_by_one) stage_ = Stage::kUpdate;
+  if (one_by_one_) stage_ = Stage::kUpdate;
   if (exchange_ != nullptr) {
-    if (one_by_one) update_->Begin(rate_, iter_);
+    if (one_by_one_) update_->Begin(rate_, iter_);
     Trace(options_.trace, TraceOf::kHost, "ranks", "end of exchange",
-          [&] { exchange_->Finish(one_by_one ? &*one_by_one_ : nullptr); });
+          [&] { exchange_->Finish(one_by_one_ ? &*update_ : nullptr); });
   }
   stage_ = Stage::kUpdate;
-  Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] { RunUpdate(one_by_one); });
+  Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] { RunUpdate(); });
 }
 
-void Trainer::RunUpdate(bool one_by_one) {
-  if (one_by_one) return update_->Finish();
+void Trainer::RunUpdate() {
+  if (one_by_one_) return update_->Finish();
   if (!update_->decides()) {
     finite_gradients_ = !scaler_.dynamic() || update_->GradientsFinite();
     if (!finite_gradients_ && scaler_.skips()) return;
     return update_->Run(rate_, iter_, schedule_.iter_size);
   }
-  Update::Decision decision;
-  decision.watch_gradients = scaler_.dynamic();
-  decision.needs_gradients = scaler_.skips();
-  decision.needs_losses = losses_judged_;
+  UpdateCondition condition;
+  condition.watches_gradients = scaler_.dynamic();
+  condition.needs_gradients = scaler_.skips();
+  condition.needs_losses = losses_judged_;
   losses_judged_ = false;
-  update_->RunDecided(rate_, iter_, schedule_.iter_size, decision);
+  update_->RunDecided(rate_, iter_, schedule_.iter_size, condition);
 }
 
 // Reads the device's decision if anything depends on it, and counts the iteration.
@@ -121,7 +121,7 @@ void Trainer::EndUpdate() {
   // Only the loss scale and the log line depend on the decision.
   if (update_->decides() && (scaler_.dynamic() || display))
     finite_gradients_ = update_->TakeVerdict();
-  if (scaler_.dynamic() && !UpdatesOneByOne()) JudgeGradients(finite_gradients_);
+  if (scaler_.dynamic()) JudgeGradients(finite_gradients_);
   if (display && !skipped_ && update_->clip_scale() != 1) {
     LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
               << " > " << spec_.param.clip_gradients() << ") by scale factor "
@@ -136,10 +136,12 @@ void Trainer::EndUpdate() {
 bool Trainer::DecidesAlone() const { return options_.world == nullptr && update_->decides(); }
 
 // Returns true if each parameter is updated as soon as its gradient is complete: during backward
-// for a single rank, or while other gradients are still being summed over ranks.
+// for a single rank, or while other gradients are still being summed over ranks. The gradients of a
+// single rank then share memory, so none may be needed later.
 bool Trainer::UpdatesOneByOne() const {
-  if (exchange_ == nullptr) return params_.gradients_share_memory();
-  return ConsumesGradients(spec_.param, *options_.device) && !scaler_.dynamic();
+  const bool kept = options_.keep_all || spec_.train.net.debug_info();
+  return ConsumesGradients(spec_.param, *options_.device) && !scaler_.dynamic() &&
+         (options_.world != nullptr || !kept);
 }
 
 void Trainer::ApplyGradients() {

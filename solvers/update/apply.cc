@@ -270,7 +270,7 @@ std::unique_ptr<UpdatePass> MakeCpuPass(Device* device, UpdateArenas arenas, siz
   return std::make_unique<CpuUpdatePass>(device, std::move(arenas), rule);
 }
 
-DOPPIO_REGISTER(UpdatePasses, DeviceKind::kCpu, &MakeCpuPass);
+DOPPIO_REGISTER(UpdatePasses, DeviceKind::kCpu, {&MakeCpuPass, false});
 
 }  // namespace
 }  // namespace doppio

@@ -43,8 +43,6 @@ class CudaUpdatePass : public UpdatePass {
   double SumSquares() override { return ReadSum(Square()); }
   bool GradientsFinite() override { return ReadSum(OneIfNotFinite()) == 0; }
 
-  bool decides() const override { return true; }
-
   void WatchLosses(const std::vector<Tensor>& losses, bool first) override {
     for (const Tensor& loss : losses) {
       const int64_t count = loss.stored(), room = ReduceRowsBytes<double>(1, count);
@@ -179,7 +177,7 @@ std::unique_ptr<UpdatePass> MakeCudaPass(Device* device, UpdateArenas arenas, si
   return std::make_unique<CudaUpdatePass>(device, std::move(arenas), rule);
 }
 
-DOPPIO_REGISTER(UpdatePasses, DeviceKind::kCuda, &MakeCudaPass);
+DOPPIO_REGISTER(UpdatePasses, DeviceKind::kCuda, {&MakeCudaPass, true});
 
 }  // namespace
 }  // namespace doppio

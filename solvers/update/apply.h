@@ -55,16 +55,16 @@ struct UpdateNumbers {
 // The decision that a device makes about an update by itself, so that the host can launch the
 // update without waiting.
 struct UpdateCondition {
-  // Maximum L2 norm of all gradients, measured without the loss scale. Gradients with a larger norm
-  // are scaled down to it. Negative: no clipping.
-  double clip = -1;
-  double loss_scale = 1;
-  int iter_size = 1;
   // Finds out if all gradients are finite. With `clip`, their norm gives the answer.
   bool watches_gradients = false;
   // The update happens only if all gradients are finite (needs_gradients, which requires
   // watches_gradients or clip) and all losses given to WatchLosses are finite (needs_losses).
   bool needs_gradients = false, needs_losses = false;
+  // Maximum L2 norm of all gradients, measured without the loss scale. Gradients with a larger norm
+  // are scaled down to it. Negative: no clipping.
+  double clip = -1;
+  double loss_scale = 1;
+  int iter_size = 1;
 };
 
 // Outcome of a decision, copied from the device to the host.
@@ -89,9 +89,9 @@ class UpdatePass {
   // Without local rates it does not depend on any other element.
   virtual void Run(const UpdateNumbers& numbers, size_t first, size_t last) = 0;
 
-  // Returns true if the device computes asynchronously and decides by itself. The methods below may
-  // be called only then. They do not wait for the device, except for Verdict.
-  virtual bool decides() const { return false; }
+  // The methods below may be called only for asynchronous devices. They do not wait for the device,
+  // except for Verdict.
+
   // Checks if `losses` are finite, together with the losses of the calls since the last call with
   // `first`. Must be called before backward, which may overwrite the losses.
   virtual void WatchLosses(const std::vector<Tensor>& /*losses*/, bool /*first*/) {}
@@ -101,10 +101,15 @@ class UpdatePass {
   virtual UpdateVerdict Verdict() { return {}; }
 };
 
-// Makes the update pass of a device, once per run. `rule` is an index into Rules.
-using MakeUpdatePass = std::unique_ptr<UpdatePass> (*)(Device* device, UpdateArenas arenas,
-                                                       size_t rule);
-using UpdatePasses = Registry<MakeUpdatePass>;  // keyed by Device::kind()
+// The update pass of a kind of device.
+struct UpdatePassType {
+  // Makes the pass, once per run. `rule` is an index into Rules.
+  std::unique_ptr<UpdatePass> (*make)(Device* device, UpdateArenas arenas, size_t rule);
+  // The device computes while the host goes on. It decides about updates by itself (Decide), and
+  // updates all parameters in one launch, after a backward that it replays as a whole.
+  bool asynchronous = false;
+};
+using UpdatePasses = Registry<UpdatePassType>;  // keyed by Device::kind()
 
 }  // namespace doppio
 

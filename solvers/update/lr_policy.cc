@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "core/base/log.h"
 #include "core/base/nearest.h"
+#include "solvers/update/field_check.h"
 
 namespace doppio {
 
@@ -129,28 +129,16 @@ bool IsSet(const SolverParameter& param, const char* name) {
                               : reflection->HasField(param, field);
 }
 
-std::string List(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-std::string Text(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
-
 const LrPolicyRow* FindRow(const SolverParameter& param, const FieldPlaces& places) {
   for (const LrPolicyRow& row : Rows()) {
     if (param.lr_policy() == row.name) return &row;
   }
   if (!param.has_lr_policy()) {
-    throw UserError(places.At(), "lr_policy is missing; give one of " + List(LrPolicyNames()));
+    throw UserError(places.At(), "lr_policy is missing; give one of " + Listed(LrPolicyNames()));
   }
   throw UserError(places.At("lr_policy"), "unknown lr_policy '" + param.lr_policy() + "'" +
                                               DidYouMean(param.lr_policy(), LrPolicyNames()) +
-                                              "; known: " + List(LrPolicyNames()));
+                                              "; known: " + Listed(LrPolicyNames()));
 }
 
 void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPolicyRow& row,
@@ -193,7 +181,8 @@ void CheckRamp(const SolverParameter& p, const FieldPlaces& places, ErrorCollect
         {"warmup_start_lr", p.warmup_start_lr()},
         {"min_lr", p.min_lr()}}) {
     if (!(value >= 0))
-      errors->Add(places.At(field), std::string(field) + " is at least 0, got " + Text(value));
+      errors->Add(places.At(field),
+                  std::string(field) + " is at least 0, got " + NumberText(value));
   }
   if (p.rampup_interval() > 0 && p.warmup_iter() > 0) {
     errors->Add(places.At("warmup_iter"),
@@ -201,8 +190,8 @@ void CheckRamp(const SolverParameter& p, const FieldPlaces& places, ErrorCollect
                 "which both say how the rate starts; keep one of them");
   }
   if (p.has_base_lr() && p.has_min_lr() && p.min_lr() > p.base_lr()) {
-    errors->Add(places.At("min_lr"),
-                "min_lr " + Text(p.min_lr()) + " is above base_lr " + Text(p.base_lr()));
+    errors->Add(places.At("min_lr"), "min_lr " + NumberText(p.min_lr()) + " is above base_lr " +
+                                         NumberText(p.base_lr()));
   }
 }
 

@@ -11,14 +11,13 @@
 
 #include <cstdint>
 
-#include "core/net/spec/prototxt.h"
 #include "proto/solver.pb.h"
+#include "solvers/update/field_check.h"
 
 namespace doppio {
 
-// Adds the mistakes in the fields of these policies to `errors`.
-void CheckMomentumPolicy(const SolverParameter& param, const FieldPlaces& places,
-                         ErrorCollector* errors);
+// Checks the fields of these policies.
+void CheckMomentumPolicy(const SolverParameter& param, FieldCheck* check);
 
 // Return the momentum and the weight decay of an iteration. `rate` is the learning rate of this
 // iteration. `max_iter` is the effective number of iterations (see Schedule).

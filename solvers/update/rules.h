@@ -2,14 +2,15 @@
 // gradient of one element after clipping, division by iter_size and weight decay. Step updates the
 // history and returns the amount to subtract from the value.
 //
-// Rules with decoupled weight decay (kDecoupled) receive g without weight decay. They have two
-// parts instead of Step: Take adds g to the history, and Direction computes the direction of the
-// update from the history. The update is w <- w - rate (Direction + decay w). With kTrustRatio, the
-// rate is the parameter's rate times the norm of w over the norm of this sum.
+// Rules with decoupled weight decay (kDecoupled) receive g without weight decay. Instead of Step
+// they have Take, which adds g to the history and returns the direction of the update. The update
+// is w <- w - rate (direction + decay w). With kTrustRatio, the rate is the parameter's rate times
+// the norm of w over the norm of this sum. Such a rule also has Direction, which computes the
+// direction that Take returned from the history again.
 //
-// To add a rule, write its struct and append it to Rules. Updates on both devices, snapshots and
-// resume then work without further changes.
-// resume follow.
+// To add a rule, write its struct, with all that the program knows about the rule, and append it to
+// Rules. Checks of the solver, updates on all devices, snapshots and resume follow. Tests demand
+// its row in docs/solvers.md.
 #ifndef DOPPIO_SOLVERS_UPDATE_RULES_H_
 #define DOPPIO_SOLVERS_UPDATE_RULES_H_
 
@@ -31,14 +32,17 @@ struct RuleScalars {
 // Maximum number of history slots of a rule.
 constexpr int kMaxSlots = 2;
 
-// Defaults for the constants of a rule. Each rule also defines kName, its name in solver files, and
-// kSlots, the number of history arenas.
+// Defaults for the constants of a rule. Each rule also defines kName, its name in solver files.
 struct RuleDefaults {
-  static constexpr bool kMomentum = true;         // false: a nonzero momentum is an error
+  static constexpr int kSlots = 1;  // history arenas, from 1 to kMaxSlots
+  // Fields of the solver that the rule uses. A nonzero momentum is an error for a rule without
+  // kMomentum. With kMomentum2, momentum and momentum2 must be at least 0 and below 1, and with
+  // kRmsDecay, so must rms_decay. With kDelta, delta must be above 0.
+  static constexpr bool kMomentum = true, kMomentum2 = false, kDelta = false, kRmsDecay = false;
   static constexpr bool kMomentumPolicy = false;  // momentum_policy may change the momentum
+  static constexpr bool kWarmupMomentum = false;  // WarmupMomentumFactor changes the momentum
   static constexpr bool kLocalRate = false;       // larc and local_lr_auto may set the rates
-  static constexpr bool kDecoupled = false;       // see the file comment
-  static constexpr bool kTrustRatio = false;
+  static constexpr bool kDecoupled = false, kTrustRatio = false;  // see the file comment
   // Returns the factor on the learning rate of update t = 1, 2, ...
   static double RateFactor(const RuleScalars<double>&, int64_t) { return 1; }
 };
@@ -49,8 +53,8 @@ struct RuleDefaults {
 struct Sgd : RuleDefaults {
   static constexpr const char* kName = "SGD";
   static constexpr bool kMomentumPolicy = true;
+  static constexpr bool kWarmupMomentum = true;
   static constexpr bool kLocalRate = true;
-  static constexpr int kSlots = 1;
   template <class T>
   DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
     return h[0] = a.momentum * h[0] + rate * g;
@@ -65,7 +69,6 @@ struct Nesterov : RuleDefaults {
   static constexpr const char* kName = "Nesterov";
   static constexpr bool kMomentumPolicy = true;
   static constexpr bool kLocalRate = true;
-  static constexpr int kSlots = 1;
   template <class T>
   DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
     const T before = h[0];
@@ -79,8 +82,7 @@ struct Nesterov : RuleDefaults {
 // Optimization", JMLR 2011.
 struct AdaGrad : RuleDefaults {
   static constexpr const char* kName = "AdaGrad";
-  static constexpr int kSlots = 1;
-  static constexpr bool kMomentum = false;
+  static constexpr bool kMomentum = false, kDelta = true;
   template <class T>
   DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
     h[0] += g * g;
@@ -92,8 +94,7 @@ struct AdaGrad : RuleDefaults {
 // Tieleman, Hinton, "Lecture 6.5 - RMSProp", COURSERA: Neural Networks for Machine Learning, 2012.
 struct RmsProp : RuleDefaults {
   static constexpr const char* kName = "RMSProp";
-  static constexpr int kSlots = 1;
-  static constexpr bool kMomentum = false;
+  static constexpr bool kMomentum = false, kDelta = true, kRmsDecay = true;
   template <class T>
   DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
     h[0] = a.rms_decay * h[0] + (T(1) - a.rms_decay) * (g * g);
@@ -108,6 +109,7 @@ struct RmsProp : RuleDefaults {
 struct AdaDelta : RuleDefaults {
   static constexpr const char* kName = "AdaDelta";
   static constexpr int kSlots = 2;
+  static constexpr bool kDelta = true;
   template <class T>
   DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
     h[0] = a.momentum * h[0] + (T(1) - a.momentum) * (g * g);
@@ -124,6 +126,7 @@ struct AdaDelta : RuleDefaults {
 struct Adam : RuleDefaults {
   static constexpr const char* kName = "Adam";
   static constexpr int kSlots = 2;
+  static constexpr bool kMomentum2 = true, kDelta = true;
   static double RateFactor(const RuleScalars<double>& a, int64_t t) {
     const double n = static_cast<double>(t);
     return std::sqrt(1 - std::pow(a.momentum2, n)) / (1 - std::pow(a.momentum, n));
@@ -143,7 +146,6 @@ struct Adam : RuleDefaults {
 struct Sag : RuleDefaults {
   static constexpr const char* kName = "SAG";
   static constexpr bool kMomentumPolicy = true;
-  static constexpr int kSlots = 1;
   template <class T>
   DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
     h[0] = a.momentum * h[0] + (T(1) - a.momentum) * g;
@@ -158,11 +160,13 @@ struct Sag : RuleDefaults {
 struct AdamW : RuleDefaults {
   static constexpr const char* kName = "AdamW";
   static constexpr int kSlots = 2;
+  static constexpr bool kMomentum2 = true, kDelta = true;
   static constexpr bool kDecoupled = true;
   template <class T>
-  DOPPIO_HD static void Take(const RuleScalars<T>& a, T g, T* h) {
+  DOPPIO_HD static T Take(const RuleScalars<T>& a, T g, T* h) {
     h[0] = a.momentum * h[0] + (T(1) - a.momentum) * g;
     h[1] = a.momentum2 * h[1] + (T(1) - a.momentum2) * (g * g);
+    return Direction(a, h);
   }
   template <class T>
   DOPPIO_HD static T Direction(const RuleScalars<T>& a, const T* h) {
@@ -182,16 +186,19 @@ struct Lamb : AdamW {
 // All rules. A rule's index in this list identifies it.
 using Rules = std::tuple<Sgd, Nesterov, AdaGrad, RmsProp, AdaDelta, Adam, Sag, AdamW, Lamb>;
 
+// Calls f(rule) with an instance of each rule, in the order of Rules.
+template <class F>
+void ForEachRule(const F& f) {
+  std::apply([&](auto... rule) { (f(rule), ...); }, Rules());
+}
+
 // Calls f(rule) with an instance of the rule at `index` in Rules.
-template <class F, size_t I = 0>
-void VisitRule(size_t index, F&& f) {
-  if constexpr (I < std::tuple_size_v<Rules>) {
-    if (index == I) {
-      f(std::tuple_element_t<I, Rules>{});
-    } else {
-      VisitRule<F, I + 1>(index, std::forward<F>(f));
-    }
-  }
+template <class F>
+void VisitRule(size_t index, const F& f) {
+  size_t i = 0;
+  ForEachRule([&](auto rule) {
+    if (i++ == index) f(rule);
+  });
 }
 
 }  // namespace doppio

@@ -24,9 +24,16 @@ LocalRate LocalRateFor(const SolverParameter& param, double momentum, double wei
 // Returns the learnable parameters in the order of their offsets.
 std::vector<int> InArenaOrder(const ParamStore& store) {
   std::vector<int> order = store.learnable();
-  auto offset = [&](int i) { return store.params()[static_cast<size_t>(i)].offset; };
+  auto offset = [&](int i) { return store.params()[i].offset; };
   std::sort(order.begin(), order.end(), [&](int a, int b) { return offset(a) < offset(b); });
   return order;
+}
+
+const UpdatePassType& PassOf(const Device& device) {
+  const std::string kind = device.kind();
+  const UpdatePassType* type = UpdatePasses::Get().Find(kind);
+  DOPPIO_CHECK(type != nullptr, "no update is linked in for device kind " + kind);
+  return *type;
 }
 
 UpdateSlice SliceOf(const Param& p) {
@@ -38,23 +45,15 @@ UpdateSlice SliceOf(const Param& p) {
 }  // namespace
 
 bool ConsumesGradients(const SolverParameter& param, const Device& device) {
-  return device.kind() == DeviceKind::kCpu && param.clip_gradients() < 0 &&
-         param.iter_size() == 1 && !param.debug_info() && !param.snapshot_diff() &&
-         !RateNeedsLoss(param);
+  return !PassOf(device).asynchronous && param.clip_gradients() < 0 && param.iter_size() == 1 &&
+         !param.debug_info() && !param.snapshot_diff() && !RateNeedsLoss(param);
 }
 
 Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params,
                int64_t max_iter)
     : param_(param), max_iter_(max_iter), params_(params), clip_(param.clip_gradients()) {
   CheckRule(param, places);
-  const size_t rule = FindRule(param, places);
-  rule_name_ = RuleNames()[rule];
-  size_t slots = 0;
-  VisitRule(rule, [&](auto r) {
-    slots = static_cast<size_t>(decltype(r)::kSlots);
-    rate_factor_ = &decltype(r)::RateFactor;
-  });
-
+  rule_ = FindRule(param, places);
   numbers_.l1 = param.regularization_type() == "L1";
   numbers_.keep_steps = param.snapshot_diff();
   numbers_.rule.momentum2 = param.momentum2();
@@ -67,14 +66,13 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
   arenas.values = params->values().raw;
   arenas.grads = params->grads().raw;
   arenas.slices = MakeSlices();
-  for (size_t slot = 0; slot < slots; ++slot) {
+  for (int slot = 0; slot < HistorySlots(param); ++slot) {
     history_.emplace_back(params->device(), arenas.size * ElementBytes(arenas.dtype));
     arenas.history[slot] = history_.back().data();
   }
-  const std::string device = params->device()->kind();
-  const MakeUpdatePass* make = UpdatePasses::Get().Find(device);
-  DOPPIO_CHECK(make != nullptr, "no update is linked in for device kind " + device);
-  pass_ = (*make)(params->device(), std::move(arenas), rule);
+  const UpdatePassType& type = PassOf(*params->device());
+  asynchronous_ = type.asynchronous;
+  pass_ = type.make(params->device(), std::move(arenas), rule_);
 }
 
 std::vector<UpdateSlice> Update::MakeSlices() {
@@ -82,7 +80,7 @@ std::vector<UpdateSlice> Update::MakeSlices() {
   slice_of_.resize(params_->params().size());
   for (int i : InArenaOrder(*params_)) {
     const size_t slice = slices.size();
-    slice_of_[static_cast<size_t>(i)] = slice;
+    slice_of_[i] = slice;
     slices.push_back(SliceOf(params_->param(i)));
     if (slices.back().gradient) continue;
     const bool goes_on = !without_gradient_.empty() && without_gradient_.back().second == slice;
@@ -100,11 +98,14 @@ void Update::SetNumbers(double rate, int64_t iteration, double scale) {
   RuleScalars<double>& rule = numbers_.rule;
   rule.momentum = MomentumAt(param_, iteration, max_iter_, rate);
   numbers_.local = LocalRateFor(param_, rule.momentum, numbers_.decay);
-  if (rule_name_ == Sgd::kName) rule.momentum *= WarmupMomentumFactor(param_, iteration);
+  VisitRule(rule_, [&](auto r) {
+    using Rule = decltype(r);
+    if (Rule::kWarmupMomentum) rule.momentum *= WarmupMomentumFactor(param_, iteration);
+    numbers_.rate = rate * Rule::RateFactor(rule, iteration + 1);
+  });
   const double t = static_cast<double>(iteration + 1);
   rule.unbias = 1 / (1 - std::pow(rule.momentum, t));
   rule.unbias2 = 1 / (1 - std::pow(rule.momentum2, t));
-  numbers_.rate = rate * rate_factor_(rule, iteration + 1);
 }
 
 void Update::Run(double rate, int64_t iteration, int iter_size) {
@@ -124,15 +125,17 @@ void Update::SetNorm(double sum_squares) {
   if (gradient_norm_ > clip_) clip_scale_ = clip_ / gradient_norm_;
 }
 
-void Update::RunDecided(double rate, int64_t iteration, int iter_size, const Decision& decision) {
+void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCondition condition) {
   DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
   gradient_norm_ = 0;
   clip_scale_ = 1;
   SetNumbers(rate, iteration, 1.0 / iter_size);
-  undecided_ = clip_ >= 0 || decision.watch_gradients;
-  if (undecided_ || decision.needs_losses) {
-    pass_->Decide({clip_, loss_scale_, iter_size, decision.watch_gradients,
-                   decision.needs_gradients, decision.needs_losses});
+  undecided_ = clip_ >= 0 || condition.watches_gradients;
+  if (undecided_ || condition.needs_losses) {
+    condition.clip = clip_;
+    condition.loss_scale = loss_scale_;
+    condition.iter_size = iter_size;
+    pass_->Decide(condition);
     numbers_.decided = true;
   }
   pass_->Run(numbers_, 0, slice_count_);
@@ -161,8 +164,11 @@ void Update::Begin(double rate, int64_t iteration) {
 }
 
 void Update::Ready(int param) {
-  const size_t slice = slice_of_[static_cast<size_t>(param)];
-  pass_->Run(numbers_, slice, slice + 1);
+  const size_t slice = slice_of_[param];
+  const auto run = [&] { pass_->Run(numbers_, slice, slice + 1); };
+  if (!Traced(trace_)) return run();
+  const Param& shown = params_->param(param);
+  Trace(trace_, TraceOf::kDevice, "update", "update of " + shown.layer, run, shown.index);
 }
 
 void Update::Finish() {
@@ -173,12 +179,6 @@ std::optional<int> Update::LostParam() const {
   const std::optional<size_t> slice = pass_->FirstLost();
   if (!slice) return std::nullopt;
   return InArenaOrder(*params_)[*slice];
-}
-
-int64_t Update::history_bytes() const {
-  int64_t bytes = 0;
-  for (const Buffer& slot : history_) bytes += slot.bytes();
-  return bytes;
 }
 
 std::vector<Tensor> Update::history_arenas() const {
@@ -196,16 +196,10 @@ std::vector<Tensor> Update::History() const {
   std::vector<Tensor> history;
   for (size_t slot = 0; slot < history_.size(); ++slot) {
     for (int i : params_->learnable()) {
-      history.push_back(HistoryOf(params_->params()[static_cast<size_t>(i)], slot));
+      history.push_back(HistoryOf(params_->param(i), slot));
     }
   }
   return history;
-}
-
-std::vector<PlainBlob> Update::ExportHistory() const {
-  std::vector<PlainBlob> blobs;
-  for (const Tensor& tensor : History()) blobs.push_back(ReadTensor(tensor, params_->device()));
-  return blobs;
 }
 
 void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file) {
@@ -213,7 +207,7 @@ void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::strin
   const size_t wanted = history_.size() * learnable.size();
   if (blobs.size() != wanted) {
     throw FileError(
-        file + " holds " + std::to_string(blobs.size()) + " history blobs, but " + rule_name_ +
+        file + " holds " + std::to_string(blobs.size()) + " history blobs, but " + param_.type() +
         " keeps " + std::to_string(wanted) + " for the " + std::to_string(learnable.size()) +
         " parameters of this net; go on with the net and the solver type it was written with");
   }
@@ -221,7 +215,7 @@ void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::strin
   // same elements in other shapes.
   for (const bool write : {false, true}) {
     for (size_t i = 0; i < blobs.size(); ++i) {
-      const Param& param = params_->params()[static_cast<size_t>(learnable[i % learnable.size()])];
+      const Param& param = params_->param(learnable[i % learnable.size()]);
       if (write) {
         WriteTensor(blobs[i].data, HistoryOf(param, i / learnable.size()), params_->device());
       } else if (static_cast<int64_t>(blobs[i].data.size()) != param.shape.count()) {

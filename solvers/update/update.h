@@ -12,6 +12,7 @@
 
 #include "core/device/device.h"
 #include "core/net/run/gradient_sink.h"
+#include "core/net/run/run_trace.h"
 #include "core/net/store/params.h"
 #include "core/net/store/plain_blob.h"
 #include "core/net/spec/prototxt.h"
@@ -46,16 +47,10 @@ class Update : public GradientSink {
 
   // Returns true if the device computes asynchronously. RunDecided can then replace GradientsFinite
   // and Run: it launches the same update, but the device computes the norm for clipping and decides
-  // whether to update, so the host does not wait.
-  bool decides() const { return pass_->decides(); }
-  // Conditions that the device evaluates in RunDecided.
-  struct Decision {
-    bool watch_gradients = false;  // find out if all gradients are finite
-    // The update happens only if all gradients are finite (needs_gradients, which requires
-    // watch_gradients) and all losses given to WatchLosses are finite (needs_losses).
-    bool needs_gradients = false, needs_losses = false;
-  };
-  void RunDecided(double rate, int64_t iteration, int iter_size, const Decision& decision);
+  // whether to update, so the host does not wait. The caller sets which numbers of `condition` the
+  // device watches and needs. RunDecided sets the rest.
+  bool decides() const { return asynchronous_; }
+  void RunDecided(double rate, int64_t iteration, int iter_size, UpdateCondition condition);
   // Blocks until the device has decided on the last RunDecided, and sets gradient_norm and
   // clip_scale. Returns true if all gradients are finite or were not watched. Does not wait for the
   // update.
@@ -73,8 +68,10 @@ class Update : public GradientSink {
   void Begin(double rate, int64_t iteration);
   void Ready(int param) override;
   void Finish();
+  // Shows each update of Ready on the timeline. `trace` must outlive the update, and may be null.
+  void set_trace(RunTrace* trace) { trace_ = trace; }
 
-  const std::string& rule() const { return rule_name_; }
+  const std::string& rule() const { return param_.type(); }
   // Norm in the last Run, before clipping and without the loss scale; 0 without clip_gradients.
   double gradient_norm() const { return gradient_norm_; }
   // Factor on the gradients in the last Run, due to clip_gradients; 1 if they were not clipped.
@@ -85,15 +82,12 @@ class Update : public GradientSink {
   // Returns a parameter of the store in which an update has left non-finite values, or nullopt. The
   // layer's outputs may still be finite, because ReLU hides NaN where oneDNN computes it.
   std::optional<int> LostParam() const;
-  int64_t history_bytes() const;
   // One arena per slot, laid out like the parameters' values().
   std::vector<Tensor> history_arenas() const;
 
   // Returns the history in Caffe's order: the first slot of every learnable parameter, then the
   // second slot of every one.
   std::vector<Tensor> History() const;
-  // Returns copies of History() in plain layout on the host.
-  std::vector<PlainBlob> ExportHistory() const;
   // Replaces the history with `blobs`. Throws FileError naming `file` if the number or the sizes of
   // the blobs do not match the parameters.
   void ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file);
@@ -107,8 +101,8 @@ class Update : public GradientSink {
   SolverParameter param_;
   int64_t max_iter_;
   ParamStore* params_;
-  std::string rule_name_;
-  double (*rate_factor_)(const RuleScalars<double>&, int64_t) = nullptr;
+  size_t rule_ = 0;  // index in Rules
+  RunTrace* trace_ = nullptr;
   UpdateNumbers numbers_;
   double clip_ = -1;
   double loss_scale_ = 1;
@@ -118,6 +112,7 @@ class Update : public GradientSink {
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot
   std::unique_ptr<UpdatePass> pass_;
+  bool asynchronous_ = false;  // see UpdatePassType
   size_t slice_count_ = 0;
   std::vector<size_t> slice_of_;                             // by parameter of the store
   std::vector<std::pair<size_t, size_t>> without_gradient_;  // ranges of slices
@@ -125,8 +120,7 @@ class Update : public GradientSink {
 
 // Returns true if training with this solver on `device` needs no gradient after its parameter's
 // update. PlanOptions::gradients_consumed may then be set, and Begin, Ready and Finish used.
-// Returns false for GPUs: a GPU updates all parameters in one launch, after a backward that it
-// replays as a whole.
+// Returns false for asynchronous devices (see UpdatePassType).
 bool ConsumesGradients(const SolverParameter& param, const Device& device);
 
 }  // namespace doppio

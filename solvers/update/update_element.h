@@ -37,27 +37,28 @@ DOPPIO_HD inline T Pull(const UpdateScalars<T>& s, T value) {
   return s.l1 ? T((value > T(0)) - (value < T(0))) : value;
 }
 
-// Adds the gradient to the history and returns the direction of the update. The trust ratio is
-// computed from the norm of this direction. Must be called before UpdateElement, and only for rules
-// with a trust ratio.
+// For rules with decoupled weight decay: adds the gradient to the history and returns the direction
+// of the update, including weight decay.
 template <class Rule, class T>
 DOPPIO_HD inline T TakeGradient(const UpdateScalars<T>& s, T decay, T gradient, T value,
                                 T* history) {
-  Rule::template Take<T>(s.rule, gradient * s.scale, history);
-  return Rule::template Direction<T>(s.rule, history) + decay * Pull(s, value);
+  return Rule::template Take<T>(s.rule, gradient * s.scale, history) + decay * Pull(s, value);
 }
 
 // Updates `*value` and `history`. Returns the amount subtracted from the value. `rate` and `decay`
 // include the parameter's multipliers. If value, gradient and history are zero, they stay zero, so
-// padding of opaque layouts can be processed like any other element.
+// padding of opaque layouts can be processed like any other element. Rules with a trust ratio
+// compute it from the norm of the directions that TakeGradient returns, so they call that function
+// first.
 template <class Rule, class T>
 DOPPIO_HD inline T UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient, T* value,
                                  T* history) {
   const T w = *value;
   T step;
-  if constexpr (Rule::kDecoupled) {
-    if constexpr (!Rule::kTrustRatio) Rule::template Take<T>(s.rule, gradient * s.scale, history);
+  if constexpr (Rule::kTrustRatio) {
     step = rate * (Rule::template Direction<T>(s.rule, history) + decay * Pull(s, w));
+  } else if constexpr (Rule::kDecoupled) {
+    step = rate * TakeGradient<Rule>(s, decay, gradient, w, history);
   } else {
     const T g = gradient * s.scale + decay * Pull(s, w);
     step = Rule::template Step<T>(s.rule, rate, g, history);

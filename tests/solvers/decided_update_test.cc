@@ -36,7 +36,7 @@ class Case {
     std::vector<std::vector<float>> all;
     for (const Param& param : store_.store().params())
       all.push_back(ReadTensor(param.value, store_.store().device()).data);
-    for (const PlainBlob& blob : update.ExportHistory()) all.push_back(blob.data);
+    for (const PlainBlob& blob : ReadHistory(update, device())) all.push_back(blob.data);
     return all;
   }
 

@@ -169,7 +169,7 @@ TEST(LocalRate, RefusesWhatItCannotUse) {
   EXPECT_NE(LocalRateMistake("larc: true local_lr_auto: true").find("keep one of them"),
             std::string::npos);
   EXPECT_NE(LocalRateMistake("larc: true larc_policy: 'clop'")
-                .find("unknown larc_policy 'clop'; known: scale, clip"),
+                .find("unknown larc_policy 'clop'; did you mean 'clip'?; known: scale, clip"),
             std::string::npos);
   EXPECT_NE(LocalRateMistake("larc: true larc_eta: 0").find("larc_eta is 0; it must be above 0"),
             std::string::npos);

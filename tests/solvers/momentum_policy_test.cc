@@ -50,7 +50,8 @@ std::string MomentumMistake(const std::string& text) {
   SolverParameter param;
   const FieldPlaces places = ParseText(text, "solver.prototxt", &param);
   ErrorCollector errors;
-  CheckMomentumPolicy(param, places, &errors);
+  FieldCheck check(param, places, &errors);
+  CheckMomentumPolicy(param, &check);
   return errors.errors().empty() ? "accepted" : errors.errors()[0].what();
 }
 
@@ -63,11 +64,12 @@ TEST(MomentumPolicy, RefusesWhatItDoesNotKnow) {
       std::string::npos);
   EXPECT_NE(MomentumMistake("weight_decay_policy: 'opt'").find("known: fixed, poly"),
             std::string::npos);
-  EXPECT_NE(MomentumMistake("momentum_policy: 'poly' max_momentum: 1").find("max_momentum must be"),
+  EXPECT_NE(MomentumMistake("momentum_policy: 'poly' max_momentum: 1")
+                .find("max_momentum is 1; it must be"),
             std::string::npos);
-  EXPECT_NE(
-      MomentumMistake("momentum_policy: 'poly' momentum_power: 0").find("momentum_power must be"),
-      std::string::npos);
+  EXPECT_NE(MomentumMistake("momentum_policy: 'poly' momentum_power: 0")
+                .find("momentum_power is 0; it must be"),
+            std::string::npos);
   EXPECT_NE(MomentumMistake("weight_decay_policy: 'poly' weight_decay_power: -1").find("above 0"),
             std::string::npos);
   EXPECT_EQ(MomentumMistake("momentum_policy: 'fixed' max_momentum: 1"), "accepted");

@@ -8,6 +8,7 @@
 
 #include "core/device/device.h"
 #include "core/net/store/params.h"
+#include "core/net/store/plain_blob.h"
 #include "solvers/update/update.h"
 
 namespace doppio {
@@ -83,6 +84,13 @@ inline Update MakeUpdate(const std::string& solver, ParamStore* store) {
   SolverParameter param;
   const FieldPlaces places = ParseText(solver, "solver.prototxt", &param);
   return Update(param, places, store);
+}
+
+// Returns copies of Update::History in plain layout on the host.
+inline std::vector<PlainBlob> ReadHistory(const Update& update, Device* device) {
+  std::vector<PlainBlob> blobs;
+  for (const Tensor& tensor : update.History()) blobs.push_back(ReadTensor(tensor, device));
+  return blobs;
 }
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-#include "solvers/update/empty_statistics.h"
+#include "solvers/trainer/empty_statistics.h"
 
 #include <algorithm>
 #include <cmath>

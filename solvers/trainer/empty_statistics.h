@@ -1,8 +1,8 @@
 // Finds BatchNorm layers whose running statistics are empty. As in Caffe, such a layer uses 0 for
 // every mean and variance in a test. It therefore multiplies its input by 1 / sqrt(eps), about 316,
 // and the outputs of a deep net overflow.
-#ifndef DOPPIO_SOLVERS_UPDATE_EMPTY_STATISTICS_H_
-#define DOPPIO_SOLVERS_UPDATE_EMPTY_STATISTICS_H_
+#ifndef DOPPIO_SOLVERS_TRAINER_EMPTY_STATISTICS_H_
+#define DOPPIO_SOLVERS_TRAINER_EMPTY_STATISTICS_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ std::string EmptyStatisticsHint(const TestScores& scores, const Net& net);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_SOLVERS_UPDATE_EMPTY_STATISTICS_H_
+#endif  // DOPPIO_SOLVERS_TRAINER_EMPTY_STATISTICS_H_
