@@ -68,12 +68,9 @@ std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
     throw UserError(places.At("eval_type"), "unknown eval_type '" + solver.eval_type() +
                                                 "'; classification and detection are known");
   }
-  static const auto* rules =
-      new std::map<std::string, PrecisionRule>{{"11point", PrecisionRule::kElevenPoint},
-                                               {"Integral", PrecisionRule::kIntegral},
-                                               {"MaxIntegral", PrecisionRule::kMaxIntegral}};
-  const auto rule = rules->find(solver.ap_version());
-  if (rule != rules->end()) return rule->second;
+  if (solver.ap_version() == "11point") return PrecisionRule::kElevenPoint;
+  if (solver.ap_version() == "Integral") return PrecisionRule::kIntegral;
+  if (solver.ap_version() == "MaxIntegral") return PrecisionRule::kMaxIntegral;
   throw UserError(places.At("ap_version"), "unknown ap_version '" + solver.ap_version() +
                                                "'; 11point, Integral and MaxIntegral are known");
 }

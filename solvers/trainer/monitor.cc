@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/nearest.h"
+#include "solvers/update/field_check.h"
 
 namespace doppio {
 
@@ -27,8 +28,7 @@ void Monitor::CheckKnown(const std::vector<std::string>& outputs) const {
   const std::set<std::string> known(outputs.begin(), outputs.end());
   if (known.count(rule_.metric.metric) > 0) return;
   const std::vector<std::string> names(known.begin(), known.end());
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  std::string list = Listed(names);
   const std::string meant = DidYouMean(rule_.metric.metric, names);
   if (!list.empty()) list = (meant.empty() ? "; there are: " : " There are: ") + list;
   throw UserError({}, "no test net puts out '" + rule_.metric.metric +

@@ -30,19 +30,14 @@ std::vector<OutputValue> ReadOutputs(const Net& net) {
   return values;
 }
 
-std::string OutputLine(const char* kind, size_t index, const OutputValue& output) {
-  std::ostringstream line;
-  line << "    " << kind << " net output #" << index << ": " << output.blob << " = "
-       << output.value;
-  if (output.loss_weight != 0) {
-    line << " (* " << output.loss_weight << " = " << output.loss_weight * output.value << " loss)";
-  }
-  return line.str();
-}
-
 void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs) {
-  for (size_t i = 0; i < outputs.size() && i < kMaxLines; ++i)
-    LOG(INFO) << OutputLine(kind, i, outputs[i]);
+  for (size_t i = 0; i < outputs.size() && i < kMaxLines; ++i) {
+    const auto& [blob, weight, value] = outputs[i];
+    std::ostringstream loss;
+    if (weight != 0) loss << " (* " << weight << " = " << weight * value << " loss)";
+    LOG(INFO) << "    " << kind << " net output #" << i << ": " << blob << " = " << value
+              << loss.str();
+  }
   if (outputs.size() > kMaxLines) {
     LOG(INFO) << "    (" << outputs.size() - kMaxLines
               << " more numbers, not shown; a Silence layer on '" << outputs.back().blob

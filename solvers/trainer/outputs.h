@@ -19,11 +19,8 @@ struct OutputValue {
 // Returns the output values in the order of net.outputs(), copied to the host.
 std::vector<OutputValue> ReadOutputs(const Net& net);
 
-// Returns a line such as "    Test net output #0: loss = 0.26 (* 1 = 0.26 loss)". `kind` is "Train"
-// or "Test".
-std::string OutputLine(const char* kind, size_t index, const OutputValue& output);
-
-// Logs one line per value: at most 1000 lines, then a note with the number of values left out.
+// Logs one line per value, such as "    Test net output #0: loss = 0.26 (* 1 = 0.26 loss)": at most
+// 1000 lines, then a note with the number of values left out. `kind` is "Train" or "Test".
 void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs);
 
 }  // namespace doppio

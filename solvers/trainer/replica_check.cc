@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "solvers/update/field_check.h"
 
 namespace doppio {
 namespace {
@@ -34,14 +35,15 @@ void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>
   std::vector<double> differs(static_cast<size_t>(world.size()), 0);
   differs[static_cast<size_t>(world.rank())] = own != root;
   world.control().AllReduce(differs.data(), world.size(), DType::kFloat64);
-  std::string ranks;
+  std::vector<std::string> ranks;
   for (size_t r = 0; r < differs.size(); ++r) {
-    if (differs[r] > 0) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+    if (differs[r] > 0) ranks.push_back(std::to_string(r));
   }
   if (ranks.empty()) return;
   throw PeerError(
       "after iteration " + std::to_string(iteration) + " the weights or the history of rank(s) " +
-      ranks + " are not those of rank 0; start again from a snapshot before (--check_replicas)");
+      Listed(ranks) +
+      " are not those of rank 0; start again from a snapshot before (--check_replicas)");
 }
 
 }  // namespace doppio

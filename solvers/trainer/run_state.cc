@@ -10,18 +10,23 @@ namespace doppio {
 namespace {
 
 template <class F>
-void ForSources(const Net& net, const F& f) {
-  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
-    const int node = static_cast<int>(i);
-    Kernel* kernel = net.kernel(node);
-    if (kernel != nullptr && kernel->position() >= 0) f(node, kernel);
+void ForKernels(const Net& net, const F& f) {
+  const int nodes = static_cast<int>(net.graph().nodes.size());
+  for (int node = 0; node < nodes; ++node) {
+    if (Kernel* kernel = net.kernel(node)) f(node, kernel);
   }
+}
+
+template <class F>
+void ForSources(const Net& net, const F& f) {
+  ForKernels(net, [&](int node, Kernel* kernel) {
+    if (kernel->position() >= 0) f(node, kernel);
+  });
 }
 
 // Returns the rows per batch of a source.
 int64_t Rows(const Net& net, int node) {
-  const int top = net.graph().nodes[static_cast<size_t>(node)].tops[0];
-  return net.graph().edges[static_cast<size_t>(top)].shape.dim_or_1(0);
+  return net.graph().edges[net.graph().nodes[node].tops[0]].shape.dim_or_1(0);
 }
 
 void AddPosition(const std::string& layer, int64_t next_sample, int64_t records, RunState* state) {
@@ -47,12 +52,11 @@ int64_t FindPosition(const RunState& state, const std::string& layer) {
 
 template <class F>
 void ForCarrying(const Net& net, const F& f) {
-  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
-    const int node = static_cast<int>(i);
-    CarriesState* carrying = StateOf(net.kernel(node));
+  ForKernels(net, [&](int node, Kernel* kernel) {
+    CarriesState* carrying = StateOf(kernel);
     if (carrying != nullptr && !carrying->State().empty())
       f(net.graph().layer(node).name(), carrying);
-  }
+  });
 }
 
 bool SameShapes(const std::vector<PlainBlob>& a, const std::vector<PlainBlob>& b) {
@@ -207,10 +211,7 @@ int64_t BadRecordsOf(const Net& net) {
 
 double WaitSeconds(const Net& net) {
   double seconds = 0;
-  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
-    const Kernel* kernel = net.kernel(static_cast<int>(i));
-    if (kernel != nullptr) seconds += kernel->wait_seconds();
-  }
+  ForKernels(net, [&](int, Kernel* kernel) { seconds += kernel->wait_seconds(); });
   return seconds;
 }
 

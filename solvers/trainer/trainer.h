@@ -215,7 +215,6 @@ class Trainer {
   std::unique_ptr<Net> MakeNet(const NetSource& source, bool train, int64_t batch);
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
   std::vector<std::string> WeightsToStartFrom() const;
-  void LoadStartWeights();
   // Returns the report for the train net.
   WeightsReport LoadWeights(const std::string& path);
   int64_t SamplesSeen(const SolverSnapshot& snapshot) const;

@@ -1,5 +1,6 @@
 // Starts a training run: seed, nets, schedule, history and weights.
 #include <random>
+#include <sstream>
 #include <utility>
 
 #include "core/base/log.h"
@@ -13,8 +14,7 @@ namespace doppio {
 namespace {
 
 std::optional<SolverSnapshot> ReadResumed(const std::string& path) {
-  if (path.empty()) return std::nullopt;
-  return ReadSnapshot(path);
+  return path.empty() ? std::nullopt : std::optional(ReadSnapshot(path));
 }
 
 uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
@@ -39,19 +39,15 @@ uint64_t Agreed(uint64_t seed, const World* world) {
   return seed;
 }
 
-void SplitAtCommas(const std::string& text, std::vector<std::string>* parts) {
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) parts->push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> StartWeights(const SolverParameter& solver) {
   std::vector<std::string> files;
-  for (const std::string& entry : solver.weights()) SplitAtCommas(entry, &files);
+  for (const std::string& entry : solver.weights()) {
+    std::istringstream list(entry);
+    for (std::string file; std::getline(list, file, ',');)
+      if (!file.empty()) files.push_back(file);
+  }
   return files;
 }
 
@@ -116,7 +112,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   if (resumed) {
     Resume(*resumed);
   } else {
-    LoadStartWeights();
+    for (const std::string& file : WeightsToStartFrom()) LoadWeights(file);
   }
   if (options_.world == nullptr) return;
   if (options_.before_sharing) options_.before_sharing(this);
@@ -125,10 +121,6 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
 
 std::vector<std::string> Trainer::WeightsToStartFrom() const {
   return options_.weights.empty() ? StartWeights(spec_.param) : options_.weights;
-}
-
-void Trainer::LoadStartWeights() {
-  for (const std::string& file : WeightsToStartFrom()) LoadWeights(file);
 }
 
 Trainer::~Trainer() = default;

@@ -53,12 +53,6 @@ void TakeRange(const UpdateScalars<T>& scalars, T decay, const T* g, const T* w,
   }
 }
 
-// Sums of squares over a parameter or a part of one.
-struct Norms {
-  double values = 0,
-         gradients = 0;  // of the gradients, or of the directions for rules with a trust ratio
-};
-
 template <class T>
 bool AllFinite(const T* values, int64_t n) {
   T sum = 0;
@@ -155,7 +149,7 @@ class CpuUpdatePass : public UpdatePass {
     const T* values = static_cast<const T*>(a_.values);
     ForChunks(arena_begin, arena_end, [&](size_t chunk, int64_t begin, int64_t end) {
       ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
-        Norms norms;
+        Norms norms{0, 0};
         norms.values = SumSquaresOf(values + from, to - from);
         if constexpr (Rule::kTrustRatio) {
           norms.gradients = TakePiece<Rule, T>(n, slice, from, to);
@@ -193,14 +187,13 @@ class CpuUpdatePass : public UpdatePass {
   void SetRates(const UpdateNumbers& n, size_t first, size_t last) {
     const LocalRate local = Rule::kTrustRatio ? TrustRatio() : n.local;
     for (size_t i = first; i < last; ++i) {
-      Norms norms;
-      for (size_t piece = first_piece_[i]; local.on && piece < first_piece_[i + 1]; ++piece) {
-        norms.values += norms_[piece].values;
-        norms.gradients += norms_[piece].gradients;
-      }
       const double lr_mult = a_.slices[i].lr_mult;
-      rates_[i] = local.on ? RateOf(local, n.rate, lr_mult, norms.values, norms.gradients)
-                           : n.rate * lr_mult;
+      rates_[i] = n.rate * lr_mult;
+      if (!local.on) continue;
+      Norms norms{0, 0};
+      for (size_t piece = first_piece_[i]; piece < first_piece_[i + 1]; ++piece)
+        norms = norms + norms_[piece];
+      rates_[i] = RateOf(local, n.rate, lr_mult, norms);
     }
   }
 

@@ -34,11 +34,19 @@ inline LocalRate TrustRatio() {
   return local;
 }
 
-// Returns the rate that replaces rate * lr_mult. `values` and `gradients` are sums of squares.
-DOPPIO_HD inline double RateOf(const LocalRate& local, double rate, double lr_mult, double values,
-                               double gradients) {
+// Sums of squares over a parameter or a part of one.
+struct Norms {
+  double values, gradients;  // of the gradients, or of the directions for rules with a trust ratio
+  DOPPIO_HD Norms operator+(const Norms& other) const {
+    return {values + other.values, gradients + other.gradients};
+  }
+};
+
+// Returns the rate that replaces rate * lr_mult.
+DOPPIO_HD inline double RateOf(const LocalRate& local, double rate, double lr_mult,
+                               const Norms& norms) {
   if (!(lr_mult > 0)) return rate * lr_mult;
-  const double w = std::sqrt(values), g = std::sqrt(gradients);
+  const double w = std::sqrt(norms.values), g = std::sqrt(norms.gradients);
   const double ratio = w > 0 && g > 0 ? local.eta * w / (g + local.decay * w) : 1;
   if (local.clip) return ratio < rate ? ratio : rate;
   return rate * ratio * (local.lr_mult ? lr_mult : 1);

@@ -21,14 +21,6 @@ LocalRate LocalRateFor(const SolverParameter& param, double momentum, double wei
   return local;
 }
 
-// Returns the learnable parameters in the order of their offsets.
-std::vector<int> InArenaOrder(const ParamStore& store) {
-  std::vector<int> order = store.learnable();
-  auto offset = [&](int i) { return store.params()[i].offset; };
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return offset(a) < offset(b); });
-  return order;
-}
-
 const UpdatePassType& PassOf(const Device& device) {
   const std::string kind = device.kind();
   const UpdatePassType* type = UpdatePasses::Get().Find(kind);
@@ -78,7 +70,10 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
 std::vector<UpdateSlice> Update::MakeSlices() {
   std::vector<UpdateSlice> slices;
   slice_of_.resize(params_->params().size());
-  for (int i : InArenaOrder(*params_)) {
+  order_ = params_->learnable();
+  std::sort(order_.begin(), order_.end(),
+            [&](int a, int b) { return params_->param(a).offset < params_->param(b).offset; });
+  for (int i : order_) {
     const size_t slice = slices.size();
     slice_of_[i] = slice;
     slices.push_back(SliceOf(params_->param(i)));
@@ -87,7 +82,6 @@ std::vector<UpdateSlice> Update::MakeSlices() {
     if (!goes_on) without_gradient_.emplace_back(slice, slice);
     without_gradient_.back().second = slice + 1;
   }
-  slice_count_ = slices.size();
   return slices;
 }
 
@@ -117,7 +111,7 @@ void Update::Run(double rate, int64_t iteration, int iter_size) {
     sum_squares_.reset();
   }
   SetNumbers(rate, iteration, clip_scale_ / iter_size);
-  pass_->Run(numbers_, 0, slice_count_);
+  pass_->Run(numbers_, 0, order_.size());
 }
 
 void Update::SetNorm(double sum_squares) {
@@ -138,7 +132,7 @@ void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCon
     pass_->Decide(condition);
     numbers_.decided = true;
   }
-  pass_->Run(numbers_, 0, slice_count_);
+  pass_->Run(numbers_, 0, order_.size());
 }
 
 bool Update::TakeVerdict() {
@@ -177,8 +171,7 @@ void Update::Finish() {
 
 std::optional<int> Update::LostParam() const {
   const std::optional<size_t> slice = pass_->FirstLost();
-  if (!slice) return std::nullopt;
-  return InArenaOrder(*params_)[*slice];
+  return slice ? std::optional(order_[*slice]) : std::nullopt;
 }
 
 std::vector<Tensor> Update::history_arenas() const {

@@ -93,7 +93,7 @@ class Update : public GradientSink {
   void ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file);
 
  private:
-  std::vector<UpdateSlice> MakeSlices();  // also fills slice_of_ and without_gradient_
+  std::vector<UpdateSlice> MakeSlices();  // also fills order_, slice_of_ and without_gradient_
   void SetNumbers(double rate, int64_t iteration, double scale);
   void SetNorm(double sum_squares);
   Tensor HistoryOf(const Param& param, size_t slot) const;
@@ -112,9 +112,9 @@ class Update : public GradientSink {
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot
   std::unique_ptr<UpdatePass> pass_;
-  bool asynchronous_ = false;  // see UpdatePassType
-  size_t slice_count_ = 0;
-  std::vector<size_t> slice_of_;                             // by parameter of the store
+  bool asynchronous_ = false;     // see UpdatePassType
+  std::vector<int> order_;        // of the slices: the learnable parameters by offset
+  std::vector<size_t> slice_of_;  // by parameter of the store
   std::vector<std::pair<size_t, size_t>> without_gradient_;  // ranges of slices
 };
 

@@ -10,14 +10,6 @@
 
 namespace doppio {
 
-// Sums of squares over a parameter or a part of one.
-struct Norms {
-  double values, gradients;  // of the gradients, or of the directions for rules with a trust ratio
-  DOPPIO_HD Norms operator+(const Norms& other) const {
-    return {values + other.values, gradients + other.gradients};
-  }
-};
-
 // Returns the contribution of one element to the norms of its parameter. For a rule with a trust
 // ratio, also adds the gradient to the history.
 template <class Rule, class T>
@@ -73,7 +65,7 @@ inline void RatesOfSlices(const Gpu& gpu, const SliceRows* slices, size_t first,
       },
       Plus(),
       DOPPIO_BODY(int64_t slice, Norms sum) {
-        to[slice] = RateOf(local, base_rate, rows[slice].lr_mult, sum.values, sum.gradients);
+        to[slice] = RateOf(local, base_rate, rows[slice].lr_mult, sum);
       },
       room);
 }
