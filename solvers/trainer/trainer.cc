@@ -32,8 +32,7 @@ TrainResult Trainer::Solve() {
   result_.best = best();
   if (!scaler_.scaling().off()) result_.loss_scale = scaler_.scale();
   result_.updates_skipped = scaler_.skipped();
-  result_.bad_records = BadRecordsOf(*train_net_);
-  for (const auto& net : test_nets_) result_.bad_records += BadRecordsOf(*net);
+  for (const auto& [prefix, net] : AllNets()) result_.bad_records += BadRecordsOf(*net);
   return result_;
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device/device.h"
@@ -212,6 +213,8 @@ class Trainer {
   using Clock = std::chrono::steady_clock;
 
   Trainer(SolverSpec spec, TrainerOptions options, const std::optional<SolverSnapshot>& resumed);
+  // Returns the train net and all test nets, with the prefix of their positions in a RunState.
+  std::vector<std::pair<std::string, Net*>> AllNets() const;
   std::unique_ptr<Net> MakeNet(const NetSource& source, bool train, int64_t batch);
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
   std::vector<std::string> WeightsToStartFrom() const;

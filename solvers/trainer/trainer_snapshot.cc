@@ -106,8 +106,7 @@ bool Trainer::CanRescue() const {
   if (rank() != 0 || stage_ == Stage::kUpdate) return false;
   if (iter_ == first_iter_ || !WritesSnapshots(spec_.param)) return false;
   RunState carried;
-  SaveNet("", *train_net_, &carried);
-  for (const auto& net : test_nets_) SaveNet("", *net, &carried);
+  for (const auto& [prefix, net] : AllNets()) SaveNet(prefix, *net, &carried);
   return options_.world == nullptr || carried.layer_size() == 0;
 }
 
@@ -160,25 +159,19 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   scaler_.Restore(run);
   if (monitor_) monitor_->Restore(run);
   if (run.has_iter()) {
-    WarnOfChangedData("", run, *train_net_);
-    for (size_t i = 0; i < test_nets_.size(); ++i)
-      WarnOfChangedData(TestPrefix(i), run, *test_nets_[i]);
-    RestorePositions("", run, train_net_.get());
-    for (size_t i = 0; i < test_nets_.size(); ++i)
-      RestorePositions(TestPrefix(i), run, test_nets_[i].get());
+    for (const auto& [prefix, net] : AllNets()) {
+      WarnOfChangedData(prefix, run, *net);
+      RestorePositions(prefix, run, net);
+    }
   } else {
     LOG(INFO) << options_.resume << " does not say where its data stood; going on after "
               << iter_ * schedule_.iter_size << " batches";
     SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
   }
-  RestoreCarried("", run, *train_net_);
-  for (size_t i = 0; i < test_nets_.size(); ++i) RestoreCarried(TestPrefix(i), run, *test_nets_[i]);
-  if (!options_.restart_type.empty()) {
-    const auto restart = [&](Net* net) {
-      if (SeekSources(options_.restart_type, net, 0)) ForgetCarried(*net);
-    };
-    restart(train_net_.get());
-    for (const auto& net : test_nets_) restart(net.get());
+  for (const auto& [prefix, net] : AllNets()) {
+    RestoreCarried(prefix, run, *net);
+    const std::string& type = options_.restart_type;
+    if (!type.empty() && SeekSources(type, net, 0)) ForgetCarried(*net);
   }
 }
 

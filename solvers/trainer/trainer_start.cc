@@ -119,6 +119,13 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   ShareStart();
 }
 
+std::vector<std::pair<std::string, Net*>> Trainer::AllNets() const {
+  std::vector<std::pair<std::string, Net*>> nets = {{"", train_net_.get()}};
+  for (size_t i = 0; i < test_nets_.size(); ++i)
+    nets.emplace_back(TestPrefix(i), test_nets_[i].get());
+  return nets;
+}
+
 std::vector<std::string> Trainer::WeightsToStartFrom() const {
   return options_.weights.empty() ? StartWeights(spec_.param) : options_.weights;
 }
