@@ -4,33 +4,18 @@
 
 #include <algorithm>
 
-#include "core/device/launch.cuh"
+#include "core/device/elementwise.cuh"
 #include "solvers/update/update_element.h"
 #include "solvers/update/update_gate.cuh"
 
 namespace doppio {
-
-// Adjacent elements, which the GPU loads or stores with one instruction.
-template <class T, int kSize>
-struct alignas(kSize * sizeof(T)) Pack {
-  T v[kSize];
-};
-
-template <int kSize, class T>
-__device__ Pack<T, kSize>& PackAt(T* arena, int64_t element) {
-  return *reinterpret_cast<Pack<T, kSize>*>(arena + element);
-}
-
-// Elements of a full pack, 16 bytes.
-template <class T>
-constexpr int kFullPack = 16 / sizeof(T);
 
 // Calls packed(i) for each i where a full pack begins, and single(i) for each remaining element.
 // Parameters begin at multiples of a pack (core/net/store/params.h), so only the end of each
 // parameter remains.
 template <class T, class Packed, class Single>
 __device__ void ForChunk(const Chunk& c, const Packed& packed, const Single& single) {
-  constexpr int64_t kSize = kFullPack<T>;
+  constexpr int64_t kSize = kPackWidth<T>;
   const int64_t packs = c.begin % kSize == 0 ? (c.end - c.begin) / kSize : 0;
   for (int64_t p = threadIdx.x; p < packs; p += blockDim.x) packed(c.begin + p * kSize);
   for (int64_t i = c.begin + packs * kSize + threadIdx.x; i < c.end; i += blockDim.x) single(i);
@@ -62,9 +47,10 @@ template <class Rule, int kSize, class T>
 __device__ bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c, T rate,
                          T decay, int64_t i) {
   constexpr bool kTwo = Rule::kSlots > 1;
-  Pack<T, kSize> w = PackAt<kSize>(a.values, i), h0 = PackAt<kSize>(a.h0, i), h1{}, g{}, steps;
-  if (c.gradient) g = PackAt<kSize>(a.grads, i + c.grad_shift);
-  if (kTwo) h1 = PackAt<kSize>(a.h1, i);
+  Pack<T, kSize> w = LoadPack<kSize>(a.values + i), h0 = LoadPack<kSize>(a.h0 + i), h1{}, g{},
+                 steps;
+  if (c.gradient) g = LoadPack<kSize>(a.grads + i + c.grad_shift);
+  if (kTwo) h1 = LoadPack<kSize>(a.h1 + i);
   bool finite = true;
 #pragma unroll
   for (int k = 0; k < kSize; ++k) {
@@ -74,10 +60,10 @@ __device__ bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Ch
     h1.v[k] = h[1];
     finite = finite && Finite(w.v[k]);
   }
-  PackAt<kSize>(a.values, i) = w;
-  if (a.keep_steps) PackAt<kSize>(a.grads, i + c.grad_shift) = steps;
-  PackAt<kSize>(a.h0, i) = h0;
-  if (kTwo) PackAt<kSize>(a.h1, i) = h1;
+  StorePack(w, a.values + i);
+  if (a.keep_steps) StorePack(steps, a.grads + i + c.grad_shift);
+  StorePack(h0, a.h0 + i);
+  if (kTwo) StorePack(h1, a.h1 + i);
   return finite;
 }
 
@@ -93,7 +79,7 @@ __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, Up
     ForChunk<T>(
         c,
         [&](int64_t i) {
-          finite = UpdateAt<Rule, kFullPack<T>>(a, s, c, rate, decay, i) && finite;
+          finite = UpdateAt<Rule, kPackWidth<T>>(a, s, c, rate, decay, i) && finite;
         },
         [&](int64_t i) { finite = UpdateAt<Rule, 1>(a, s, c, rate, decay, i) && finite; });
     if (!finite) atomicMin(a.lost, c.slice);
