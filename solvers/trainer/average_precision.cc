@@ -1,7 +1,7 @@
 #include "solvers/trainer/average_precision.h"
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 #include <tuple>
 
 #include "core/base/log.h"
@@ -111,17 +111,17 @@ void DetectionScores::Add(int64_t batch, const std::vector<OutputValue>& outputs
 
 void DetectionScores::Gather(Communicator* ranks) {
   static_assert(sizeof(Row) == kNumbers * sizeof(double), "rows travel as plain numbers");
-  std::vector<double> counts(static_cast<size_t>(ranks->size()), 0);
-  counts[static_cast<size_t>(ranks->rank())] = static_cast<double>(rows_.size());
+  std::vector<double> counts(ranks->size(), 0);
+  counts[ranks->rank()] = static_cast<double>(rows_.size());
   ranks->AllReduce(counts.data(), ranks->size(), DType::kFloat64);
-  size_t all = 0, before = 0;
-  for (size_t r = 0; r < counts.size(); ++r) {
-    if (r < static_cast<size_t>(ranks->rank())) before += static_cast<size_t>(counts[r]);
-    all += static_cast<size_t>(counts[r]);
-  }
+  // The counts are whole numbers, so their sums are exact.
+  const auto sum = [&](auto end) {
+    return static_cast<int64_t>(std::accumulate(counts.begin(), end, 0.0));
+  };
+  const int64_t all = sum(counts.end()), before = sum(counts.begin() + ranks->rank());
   std::vector<Row> rows(all, Row{});
-  std::copy(rows_.begin(), rows_.end(), rows.begin() + static_cast<std::ptrdiff_t>(before));
-  if (all > 0) ranks->AllReduce(rows.data(), static_cast<int64_t>(all) * kNumbers, DType::kFloat64);
+  std::copy(rows_.begin(), rows_.end(), rows.begin() + before);
+  if (all > 0) ranks->AllReduce(rows.data(), all * kNumbers, DType::kFloat64);
   rows_ = std::move(rows);
 }
 
@@ -138,11 +138,11 @@ std::vector<DetectionScores::OfBlob> DetectionScores::Compute(PrecisionRule rule
   };
   std::vector<std::map<int, OfClass>> classes(blobs_.size());
   for (const Row& row : rows) {
-    OfClass& of_class = classes[static_cast<size_t>(row.blob)][static_cast<int>(row.label)];
+    auto& [objects, found] = classes[static_cast<int>(row.blob)][static_cast<int>(row.label)];
     if (row.objects >= 0) {
-      of_class.objects += static_cast<int64_t>(row.objects);
+      objects += static_cast<int64_t>(row.objects);
     } else {
-      of_class.found.push_back(row.right != 0);
+      found.push_back(row.right != 0);
     }
   }
   std::vector<OfBlob> scores;

@@ -20,8 +20,8 @@ std::vector<std::string> LayersWithEmptyStatistics(const Net& net) {
   for (int i = 0; i < nodes; ++i) {
     const LayerSpec& layer = net.graph().layer(i);
     if (layer.type() != "BatchNorm") continue;
-    const int factor = net.param_index(net.graph().nodes[static_cast<size_t>(i)].params[kFactor]);
-    const Tensor& value = store.params()[static_cast<size_t>(factor)].value;
+    const int factor = net.param_index(net.graph().nodes[i].params[kFactor]);
+    const Tensor& value = store.params()[factor].value;
     if (ReadTensor(value, store.device()).data[0] == 0) layers.push_back(layer.name());
   }
   return layers;

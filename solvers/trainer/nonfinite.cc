@@ -60,8 +60,8 @@ NonFinite FindNonFiniteWeights(const Net& net) {
 
 NonFinite FirstOf(const NonFinite& own, const World* world) {
   constexpr size_t kNumbers = 3;
-  std::vector<double> all(kNumbers * static_cast<size_t>(world->size()));
-  double* mine = &all[kNumbers * static_cast<size_t>(world->rank())];
+  std::vector<double> all(kNumbers * world->size());
+  double* mine = &all[kNumbers * world->rank()];
   mine[0] = own.node;
   mine[1] = own.param;
   mine[2] = own.top;
@@ -83,9 +83,8 @@ std::string TextOf(const NonFinite& found, const Net& net) {
   const std::string who = "layer '" + layer.name() + "' (" + layer.type() +
                           (at.empty() ? "" : ", " + at) + ") is the first whose ";
   if (found.param >= 0) return who + "weights are not finite";
-  const int edge =
-      graph.nodes[static_cast<size_t>(found.node)].tops[static_cast<size_t>(found.top)];
-  return who + "output '" + graph.edges[static_cast<size_t>(edge)].name + "' is not finite";
+  const int edge = graph.nodes[found.node].tops[found.top];
+  return who + "output '" + graph.edges[edge].name + "' is not finite";
 }
 
 }  // namespace doppio

@@ -32,8 +32,8 @@ void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>
   const uint32_t own = Checksum(device, tensors);
   uint32_t root = own;
   world.control().Broadcast(&root, sizeof root, 0);
-  std::vector<double> differs(static_cast<size_t>(world.size()), 0);
-  differs[static_cast<size_t>(world.rank())] = own != root;
+  std::vector<double> differs(world.size(), 0);
+  differs[world.rank()] = own != root;
   world.control().AllReduce(differs.data(), world.size(), DType::kFloat64);
   std::vector<std::string> ranks;
   for (size_t r = 0; r < differs.size(); ++r) {

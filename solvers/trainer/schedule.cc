@@ -70,7 +70,7 @@ SourceSize FindSource(const Net& net) {
   for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
     const Node& node = net.graph().nodes[i];
     if (!node.bottoms.empty() || node.tops.empty()) continue;
-    const Shape& top = net.graph().edges[static_cast<size_t>(node.tops[0])].shape;
+    const Shape& top = net.graph().edges[node.tops[0]].shape;
     const Kernel* kernel = net.kernel(static_cast<int>(i));
     const int64_t samples = kernel == nullptr ? 0 : kernel->source_size();
     if (found.samples > 0) {

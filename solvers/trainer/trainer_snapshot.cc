@@ -53,13 +53,14 @@ void Trainer::Snapshot() {
   result_.snapshot_taken = true;
   RunState run = MakeRunState();  // collective
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
-  last_state_ = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5).state;
+  const SnapshotNames names = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5);
+  last_state_ = names.state;
   if (rank() != 0) return;
   if (options_.before_snapshot) options_.before_snapshot();
   const char* kind = hdf5 ? "HDF5" : "binary proto";
 
   SnapshotContents contents;
-  contents.names = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5);
+  contents.names = names;
   contents.graph = &train_net_->graph();
   contents.weights =
       WeightsOf(train_net_->plan().param_index, params_, spec_.param.snapshot_diff());
@@ -71,14 +72,14 @@ void Trainer::Snapshot() {
   contents.solver.iter_last_event = rate.iter_last_event;
   contents.solver.run_state = std::move(run);
   WaitForSnapshot();
-  LOG(INFO) << "Snapshotting to " << kind << " file " << contents.names.model;
-  LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
+  LOG(INFO) << "Snapshotting to " << kind << " file " << names.model;
+  LOG(INFO) << "Snapshotting solver state to " << kind << " file " << names.state;
   Trace(options_.trace, TraceOf::kHost, "snapshot", "copy for snapshot",
         [&] { writer_.Write(contents); });
 
-  result_.model_file = contents.names.model;
-  result_.state_file = contents.names.state;
-  writing_ = TakenSnapshot{iter_, contents.names};
+  result_.model_file = names.model;
+  result_.state_file = names.state;
+  writing_ = TakenSnapshot{iter_, names};
 }
 
 void Trainer::WaitForSnapshot() { SnapshotWritten(true); }

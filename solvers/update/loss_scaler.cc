@@ -14,19 +14,9 @@ constexpr float kStart = 65536;
 bool MayBeFixed(float scale) { return scale >= FLT_MIN && scale <= kMostLossScale; }
 bool MayBeDynamic(float scale) { return scale >= 1 && scale <= kMostLossScale; }
 
-LossScaling Fixed(float scale) {
-  LossScaling scaling;
-  scaling.scale = scale;
-  return scaling;
-}
-
 }  // namespace
 
-LossScaling DynamicLossScaling() {
-  LossScaling scaling = Fixed(kStart);
-  scaling.dynamic = true;
-  return scaling;
-}
+LossScaling DynamicLossScaling() { return {true, kStart}; }
 
 LossScaling DefaultLossScaling(DType storage) {
   return storage == DType::kFloat16 ? DynamicLossScaling() : LossScaling();
@@ -42,7 +32,7 @@ std::optional<LossScaling> ParseLossScaling(const std::string& flag, const std::
                      " wants auto, dynamic or a number above 0 and at most 16777216, got '" +
                      value + "'");
   }
-  return Fixed(scale);
+  return LossScaling{false, scale};
 }
 
 std::optional<LossScaling> LossScalingOf(const NetParameter& net, const FieldPlaces& places) {
@@ -56,9 +46,7 @@ std::optional<LossScaling> LossScalingOf(const NetParameter& net, const FieldPla
                         (dynamic ? "from 1 to 16777216 with global_grad_scale_adaptive"
                                  : "above 0 and at most 16777216"));
   }
-  LossScaling scaling = Fixed(scale);
-  scaling.dynamic = dynamic;
-  return scaling;
+  return LossScaling{dynamic, scale};
 }
 
 std::string LossScaleText(float scale) {
