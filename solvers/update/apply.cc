@@ -263,7 +263,7 @@ std::unique_ptr<UpdatePass> MakeCpuPass(Device* device, UpdateArenas arenas, siz
   return std::make_unique<CpuUpdatePass>(device, std::move(arenas), rule);
 }
 
-DOPPIO_REGISTER(UpdatePasses, DeviceKind::kCpu, {&MakeCpuPass, false});
+DOPPIO_REGISTER(UpdatePasses, DeviceKind::kCpu, &MakeCpuPass);
 
 }  // namespace
 }  // namespace doppio

@@ -101,15 +101,10 @@ class UpdatePass {
   virtual UpdateVerdict Verdict() { return {}; }
 };
 
-// The update pass of a kind of device.
-struct UpdatePassType {
-  // Makes the pass, once per run. `rule` is an index into Rules.
-  std::unique_ptr<UpdatePass> (*make)(Device* device, UpdateArenas arenas, size_t rule);
-  // The device computes while the host goes on. It decides about updates by itself (Decide), and
-  // updates all parameters in one launch, after a backward that it replays as a whole.
-  bool asynchronous = false;
-};
-using UpdatePasses = Registry<UpdatePassType>;  // keyed by Device::kind()
+// Makes the update pass of a device, once per run. `rule` is an index into Rules.
+using MakeUpdatePass = std::unique_ptr<UpdatePass> (*)(Device* device, UpdateArenas arenas,
+                                                       size_t rule);
+using UpdatePasses = Registry<MakeUpdatePass>;  // keyed by Device::kind()
 
 }  // namespace doppio
 

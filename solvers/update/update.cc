@@ -21,13 +21,6 @@ LocalRate LocalRateFor(const SolverParameter& param, double momentum, double wei
   return local;
 }
 
-const UpdatePassType& PassOf(const Device& device) {
-  const std::string kind = device.kind();
-  const UpdatePassType* type = UpdatePasses::Get().Find(kind);
-  DOPPIO_CHECK(type != nullptr, "no update is linked in for device kind " + kind);
-  return *type;
-}
-
 UpdateSlice SliceOf(const Param& p) {
   return {p.offset,      p.offset + p.value.stored(),
           p.grad_offset, p.trainable ? p.lr_mult : 0.0f,
@@ -37,7 +30,7 @@ UpdateSlice SliceOf(const Param& p) {
 }  // namespace
 
 bool ConsumesGradients(const SolverParameter& param, const Device& device) {
-  return !PassOf(device).asynchronous && param.clip_gradients() < 0 && param.iter_size() == 1 &&
+  return !device.asynchronous() && param.clip_gradients() < 0 && param.iter_size() == 1 &&
          !param.debug_info() && !param.snapshot_diff() && !RateNeedsLoss(param);
 }
 
@@ -62,9 +55,10 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
     history_.emplace_back(params->device(), arenas.size * ElementBytes(arenas.dtype));
     arenas.history[slot] = history_.back().data();
   }
-  const UpdatePassType& type = PassOf(*params->device());
-  asynchronous_ = type.asynchronous;
-  pass_ = type.make(params->device(), std::move(arenas), rule_);
+  const std::string kind = params->device()->kind();
+  const MakeUpdatePass* make = UpdatePasses::Get().Find(kind);
+  DOPPIO_CHECK(make != nullptr, "no update is linked in for device kind " + kind);
+  pass_ = (*make)(params->device(), std::move(arenas), rule_);
 }
 
 std::vector<UpdateSlice> Update::MakeSlices() {

@@ -49,7 +49,7 @@ class Update : public GradientSink {
   // and Run: it launches the same update, but the device computes the norm for clipping and decides
   // whether to update, so the host does not wait. The caller sets which numbers of `condition` the
   // device watches and needs. RunDecided sets the rest.
-  bool decides() const { return asynchronous_; }
+  bool decides() const { return params_->device()->asynchronous(); }
   void RunDecided(double rate, int64_t iteration, int iter_size, UpdateCondition condition);
   // Blocks until the device has decided on the last RunDecided, and sets gradient_norm and
   // clip_scale. Returns true if all gradients are finite or were not watched. Does not wait for the
@@ -112,7 +112,6 @@ class Update : public GradientSink {
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot
   std::unique_ptr<UpdatePass> pass_;
-  bool asynchronous_ = false;     // see UpdatePassType
   std::vector<int> order_;        // of the slices: the learnable parameters by offset
   std::vector<size_t> slice_of_;  // by parameter of the store
   std::vector<std::pair<size_t, size_t>> without_gradient_;  // ranges of slices
@@ -120,7 +119,7 @@ class Update : public GradientSink {
 
 // Returns true if training with this solver on `device` needs no gradient after its parameter's
 // update. PlanOptions::gradients_consumed may then be set, and Begin, Ready and Finish used.
-// Returns false for asynchronous devices (see UpdatePassType).
+// Returns false for asynchronous devices.
 bool ConsumesGradients(const SolverParameter& param, const Device& device);
 
 }  // namespace doppio
