@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-// A hit, a second place, and a tie of all.
+// Three samples whose labels rank first, second, and in a tie of all classes.
 LayerCase Scores(const std::string& param, const std::vector<double>& labels = {3, 1, 0}) {
   LayerCase c("type: 'Accuracy' accuracy_param { " + param + " }");
   c.Bottom({3, 4}, {1, 2, 3, 4, 8, 7, 6, 5, 2, 2, 2, 2}).Bottom({3}, labels).NoGradient();

@@ -1,4 +1,5 @@
-// The element-wise layers: values and gradients in closed form, then what holds for all of them.
+// The element-wise layers: first their values and gradients in closed form, then properties that
+// all of them share.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,7 +76,7 @@ TEST(ReLU6, CutsAtBothEnds) {
   LayerCase("type: 'ReLU6'").Bottom({2}, {nan, 1}).ExpectTop({2}, {nan, 1});
 }
 
-// With u = 1 + e^x the factor of x is (u^2 - 1) / (u^2 + 1), and its derivative
+// With u = 1 + e^x, x is multiplied by (u^2 - 1) / (u^2 + 1). The derivative of this factor is
 // 4 u e^x / (u^2 + 1)^2.
 TEST(Mish, WeighsByTheTangentOfASmoothMaximumAndDoesNotOverflow) {
   LayerCase("type: 'Mish'")
@@ -165,7 +166,7 @@ TEST(Clip, KeepsTheGradientOnBothBounds) {
       .Bottom({5}, {-3, -1, 0, 2, 5})
       .ExpectTop({5}, {-1, -1, 0, 2, 2})
       .ExpectBottomGradient({1, 2, 3, 4, 5}, {0, 2, 3, 4, 0});
-  // In place only the clipped values are there to judge by, as in Caffe.
+  // In place, backward sees only the clipped values, so all gradients pass, as in Caffe.
   LayerCase(clip)
       .Bottom({5}, {-3, -1, 0, 2, 5})
       .InPlace()
@@ -235,7 +236,7 @@ const Activation kActivations[] = {
     {"Log", "log_param { base: 10 scale: 2 shift: 5 }"},
     {"BNLL", ""},
     {"Clip", "clip_param { min: -0.5 max: 0.75 }"},
-    {"Clip", "clip_param { min: 0.5 max: 1 }"},  // of padding it would make 0.5
+    {"Clip", "clip_param { min: 0.5 max: 1 }"},  // would turn padding into 0.5
     {"Threshold", ""},
     {"ReLU6", "", -2, 2, 0},
     {"ReLU6", "", 5, 8, 6},
@@ -261,7 +262,7 @@ TEST_P(EveryActivation, AgreesWithDifferencesAndInEveryLayout) {
     if (has_gradient()) c.ExpectGradient(1e-4, 1e-5, GetParam().kink);
     c.ExpectTopShape(shape).ExpectBackendsAgree();
     EXPECT_TRUE(c.NarrowOnGpu());
-    // The top of Threshold is in single precision.
+    // Threshold's top is in single precision, so Threshold may convert.
     if (has_gradient()) {
       EXPECT_EQ(c.GpuConversions(), 0);
     }

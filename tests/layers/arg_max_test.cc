@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-// The second line has a tie, which the later element wins.
+// The second row has a tie; the later element wins it.
 LayerCase Lines(const std::string& param) {
   LayerCase c("type: 'ArgMax' argmax_param { " + param + " }");
   c.Bottom({2, 3}, {1, 3, 2, 5, 5, 4}).NoGradient();

@@ -30,7 +30,7 @@ TEST(Axpy, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(Axpy, HasAKernelForGpus) {
-  // Planes so large that a block of threads adds one up.
+  // The planes are large enough that a block of threads sums each one.
   LayerCase c = Case({2, 3}, {2, 3, 9, 9}, {2, 3, 9, 9});
   c.ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");

@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-// Two channels of three samples: means 2 and 2, variances 2/3 and 8 (unbiased: 1 and 12).
+// Three samples of two channels, with means 2 and 2 and variances 2/3 and 8 (unbiased: 1 and 12).
 LayerCase TwoChannels(const std::string& param) {
   LayerCase c("type: 'BatchNorm' " + param);
   c.Bottom({3, 2}, {1, 0, 2, 0, 3, 6});
@@ -39,7 +39,7 @@ TEST(BatchNorm, KeepsDecayedSumsWithUnbiasedVariances) {
 TEST(BatchNorm, TestsByTheStoredStatistics) {
   const double a = 1 / std::sqrt(5.0), b = std::sqrt(0.5);
   auto expect = [&](LayerCase c) {
-    // Means 2 and 3, variances 4 and 1.
+    // The running means are 2 and 3, the running variances 4 and 1.
     c.Param(0, {4, 6}).Param(1, {8, 2}).Param(2, {2});
     c.ExpectTop({3, 2}, {-a, -3 * b, 0, -3 * b, a, 3 * b});
     c.ExpectParam(0, {4, 6}).ExpectParam(1, {8, 2}).ExpectParam(2, {2});
@@ -94,7 +94,7 @@ TEST(BatchNorm, AgreesWithDifferencesAndInEveryLayout) {
   LayerCase("type: 'BatchNorm'").RandomBottom({3, 19, 3, 2}).ExpectBackendsAgree();
 }
 
-// Large enough for each way to add up channels.
+// The shapes make the GPU use each of its algorithms for sums over channels.
 TEST(BatchNorm, AgreesForManyChannelsAndForLongOnes) {
   for (const Shape& shape : {Shape{40, 300}, Shape{33, 70, 2, 2}, Shape{2, 3, 20, 20}}) {
     LayerCase c("type: 'BatchNorm'");

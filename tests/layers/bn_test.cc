@@ -10,7 +10,7 @@ LayerCase Normalize(const std::string& param = "") {
 }
 
 TEST(BN, NormalizesByTheBatchAndFollowsIt) {
-  Normalize("eps: 3")  // a variance of 1 makes a deviation of 2
+  Normalize("eps: 3")  // with a variance of 1, the deviation is 2
       .Bottom({2, 1, 1, 2}, {4, 6, 4, 6})
       .Param(0, {10})
       .Param(1, {100})
@@ -51,7 +51,7 @@ TEST(BN, StartsAsTheIdentityOfWhatIsNormal) {
       .ExpectTop({2, 1}, {5, 9});
 }
 
-// SegNet's layer of the same name.
+// SegNet's layer has the same type name but other fields.
 TEST(BN, HasNoRunningStatisticsInSegNet) {
   for (const Phase phase : {TRAIN, TEST}) {
     Normalize("scale_filler { value: 2 } shift_filler { value: 1 }")

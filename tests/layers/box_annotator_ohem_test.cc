@@ -13,7 +13,7 @@ LayerCase Annotator(const std::string& param) {
   return c;
 }
 
-// Regions of these images, of which nothing else matters.
+// Returns one region (image and four corners) per image in `images`; the corners do not matter.
 std::vector<double> Of(const std::vector<double>& images) {
   std::vector<double> rois;
   for (double image : images) rois.insert(rois.end(), {image, 1, 2, 3, 4});
@@ -42,7 +42,7 @@ TEST(BoxAnnotatorOHEM, KeepsAllWhereThereAreFewAndTheFirstOfEquals) {
 }
 
 TEST(BoxAnnotatorOHEM, TakesEveryPosition) {
-  // One sample with two positions: numbers of a region lie two apart.
+  // With two positions per sample, the five numbers of a region are two elements apart.
   Annotator("roi_per_img: 1")
       .Bottom({1, 5, 1, 2}, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4})
       .Bottom({1, 1, 1, 2}, {1, 2})

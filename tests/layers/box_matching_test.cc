@@ -11,11 +11,11 @@ const std::vector<LabeledBox> kObjects = {{{0, 0, 0.4, 0.4}, 1, false},
                                           {{0.2, 0.2, 0.6, 0.6}, 2, false}};
 const std::vector<Box> kPriors = {
     {0, 0, 0.4, 0.4},      // overlaps object 0 by 1, object 1 by 1/7
-    {0.1, 0.1, 0.5, 0.5},  // both by 0.09 / 0.23
-    {0.2, 0.2, 0.6, 0.7},  // by 0.125 and 0.8
-    {0.7, 0.7, 0.9, 0.9},  // none
-    {0.05, 0, 0.4, 0.4},   // by 0.875 and 0.04 / 0.26
-    {-0.1, 0, 0.3, 0.4},   // by 0.6 and 0.02 / 0.3
+    {0.1, 0.1, 0.5, 0.5},  // overlaps both objects by 0.09 / 0.23
+    {0.2, 0.2, 0.6, 0.7},  // overlaps object 0 by 0.125, object 1 by 0.8
+    {0.7, 0.7, 0.9, 0.9},  // overlaps no object
+    {0.05, 0, 0.4, 0.4},   // overlaps object 0 by 0.875, object 1 by 0.04 / 0.26
+    {-0.1, 0, 0.3, 0.4},   // overlaps object 0 by 0.6, object 1 by 0.02 / 0.3
 };
 
 Matches Match(const MatchRule& rule, int label = kAnyLabel) {
@@ -35,7 +35,7 @@ TEST(MatchBoxes, GivesEachObjectItsBestBox) {
 TEST(MatchBoxes, GivesFurtherBoxesTheirBestObject) {
   EXPECT_EQ(Match({true, 0.5, false}).object, (Indices{0, -1, 1, -1, 0, 0}));
   EXPECT_EQ(Match({true, 0.7, false}).object, (Indices{0, -1, 1, -1, 0, -1}));
-  // Of equal overlaps the first object.
+  // If a prior overlaps two objects equally, it matches the first one.
   EXPECT_EQ(Match({true, 0.39, false}).object, (Indices{0, 0, 1, -1, 0, 0}));
 }
 
@@ -74,7 +74,7 @@ const Indices kObject = {0, -1, -1, -1, -1, -2};
 
 TEST(MineBoxes, TakesTheHardestNegativesInARatio) {
   MiningRule rule;
-  rule.neg_pos_ratio = 2.5;  // two
+  rule.neg_pos_ratio = 2.5;  // room for two negatives
   EXPECT_EQ(Mine(rule, kObject, kOverlap, kLoss).negatives, (Indices{2, 3}));
   EXPECT_EQ(Mine(rule, kObject, kOverlap, kLoss).object, kObject);
   rule.neg_pos_ratio = 9;
@@ -86,7 +86,7 @@ TEST(MineBoxes, TakesTheHardestNegativesInARatio) {
 TEST(MineBoxes, TakesTheHardestOfAll) {
   MiningRule rule;
   rule.type = MiningType::kHardExample;
-  rule.sample_size = 3;  // box 5 is among them and counts for nothing
+  rule.sample_size = 3;  // box 5 is one of the three, but it is ignored
   EXPECT_EQ(Mine(rule, kObject, kOverlap, kLoss).negatives, (Indices{1, 3}));
   EXPECT_EQ(Mine(rule, kObject, kOverlap, kLoss).object, (Indices{-1, -1, -1, -1, -1, -2}));
   rule.sample_size = 64;
@@ -98,8 +98,8 @@ TEST(MineBoxes, ThinsOutCandidatesFirst) {
   rule.type = MiningType::kHardExample;
   rule.nms_threshold = 0.3;
   rule.sample_size = 64;
-  // By loss: 5, 1 (overlaps 5 by 0.06 / 0.26), 3, 2 (overlaps 1 by 0.09 / 0.27), 4 and 0 (overlap
-  // 5).
+  // In the order of their losses: 5; 1, which overlaps 5 by 0.06 / 0.26; 3; 2, which overlaps 1 by
+  // 0.09 / 0.27; 4 and 0, which overlap 5.
   const Mined mined = Mine(rule, kObject, kOverlap, kLoss);
   EXPECT_EQ(mined.negatives, (Indices{1, 3}));
   EXPECT_EQ(mined.object[0], kNoObject);

@@ -22,9 +22,9 @@ TEST(Boxes, OverlapByIntersectionOverUnion) {
   EXPECT_NEAR(Overlap({0, 0, 0.4, 0.4}, {0.2, 0.2, 0.6, 0.6}), 1.0 / 7, 1e-12);
   EXPECT_NEAR(Overlap(kA, kB), 2.0 / 3, 1e-12);
   EXPECT_DOUBLE_EQ(Overlap(kA, kA), 1);
-  EXPECT_EQ(Overlap(kA, kC), 0);                    // they touch
-  EXPECT_EQ(Overlap({0.1, 0.1, 0.1, 0.4}, kA), 0);  // no area
-  EXPECT_EQ(Overlap({0.4, 0.4, 0.1, 0.1}, kA), 0);  // the wrong way round
+  EXPECT_EQ(Overlap(kA, kC), 0);                    // boxes that only touch
+  EXPECT_EQ(Overlap({0.1, 0.1, 0.1, 0.4}, kA), 0);  // a box without area
+  EXPECT_EQ(Overlap({0.4, 0.4, 0.1, 0.1}, kA), 0);  // corners in the wrong order
   EXPECT_EQ(Area({0.4, 0.4, 0.1, 0.1}), 0);
 }
 
@@ -65,7 +65,7 @@ TEST(SuppressOverlaps, KeepsTheBestOfThoseThatOverlap) {
 }
 
 TEST(SuppressOverlaps, LowersItsThresholdByEta) {
-  // 0.8 becomes 0.64 when the first one stays.
+  // The threshold falls from 0.8 to 0.64 once the first box is kept.
   EXPECT_EQ(SuppressOverlaps(kBoxes.data(), {0, 1, 2}, 0.8, 0.8), (Order{0, 2}));
   EXPECT_EQ(SuppressOverlaps(kBoxes.data(), {0, 1, 2}, 0.8, 0.9), (Order{0, 1, 2}));
 }

@@ -34,7 +34,8 @@ TEST(Concat, OfOneBottomIsThatBottom) {
   EXPECT_EQ(c.Engine(), "view");
 }
 
-// Channels that fill blocks of 8 and 16, only of 8, neither, or all but the last part.
+// The channels of the bottoms fill blocks of 8 and 16, only blocks of 8, neither, or, in the last
+// two cases, those of the first or last bottom only.
 TEST(Concat, AgreesWithDifferencesAndInEveryLayout) {
   const std::vector<std::vector<int64_t>> channels = {
       {16, 32, 16}, {8, 16, 8}, {3, 5, 1}, {16, 3}, {3, 16}};

@@ -9,7 +9,7 @@ LayerCase ContrastiveLossCase(const std::string& param = "") {
   return LayerCase("type: 'ContrastiveLoss' contrastive_loss_param { " + param + " }");
 }
 
-// A similar pair at distance 5, then dissimilar ones at distance 1 and 5.
+// A similar pair at distance 5, then two dissimilar pairs at distances 1 and 5.
 LayerCase ThreePairs(const std::string& param) {
   LayerCase c = ContrastiveLossCase(param);
   c.Bottom({3, 2}, {3, 4, 1, 0, 0, 5}).Bottom({3, 2}, {0, 0, 0, 0, 0, 0}).Bottom({3}, {1, 0, 0});
@@ -17,7 +17,7 @@ LayerCase ThreePairs(const std::string& param) {
 }
 
 TEST(ContrastiveLoss, DrawsSimilarPairsTogetherAndOthersApart) {
-  const double push = 1 / 1.0001;  // Caffe divides by the distance + 1e-4
+  const double push = 1 / 1.0001;  // Caffe divides by distance + 1e-4
   ThreePairs("margin: 2")
       .ExpectTop({}, {26 / 6.0})
       .ExpectBottomGradient({3}, {3, 4, -push, 0, 0, 0}, 0)
@@ -58,7 +58,7 @@ TEST(ContrastiveLoss, AgreesWithDifferencesAndInEveryLayout) {
     for (const Shape& shape : {Shape{3, 5}, Shape{2, 3, 2, 1}, Shape{1, 2}}) {
       LayerCase c = ContrastiveLossCase(param);
       c.RandomBottom(shape).RandomBottom(shape).LabelBottom({shape[0]}, 2).AsLoss();
-      // The constant in the gradient of dissimilar pairs is no part of the loss.
+      // The tolerance is wide because the 1e-4 in dissimilar pairs' gradients is not in the loss.
       c.ExpectGradient(1e-4, 1e-3).ExpectBackendsAgree();
       EXPECT_EQ(c.BottomGradient(2), std::vector<double>()) << "similarities do not learn";
     }

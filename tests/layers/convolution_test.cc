@@ -9,7 +9,7 @@ LayerCase Convolve(const std::string& param) {
   return LayerCase("type: 'Convolution' convolution_param { " + param + " }");
 }
 
-// 1 to 9 in three rows.
+// A convolution of an image of 3 x 3 pixels with the values 1 to 9.
 LayerCase Nine(const std::string& param) {
   LayerCase c = Convolve("num_output: 1 " + param);
   c.Bottom({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -78,7 +78,7 @@ TEST(Convolution, CountsAxesBeforeTheChannelsAsBatch) {
       .ExpectBackendsAgree();
 }
 
-// The same numbers whoever computes them, and wherever the channels are counted from.
+// Neither the engine nor a negative axis changes the results.
 TEST(Convolution, TakesFieldsThatChangeNothing) {
   for (const char* param :
        {"engine: CAFFE", "engine: CUDNN", "engine: MKLDNN", "force_nd_im2col: true", "axis: -3"}) {
@@ -113,7 +113,7 @@ TEST(Convolution, StartsByItsFillers) {
       .ExpectTop({1, 1, 1, 1}, {50});
 }
 
-// cuDNN where it is, else our own; without a GPU none.
+// Expects cuDNN if the build has it, otherwise Doppio's own kernel. Without a GPU the engine is "".
 void ExpectGpuKernel(LayerCase* c) {
   const std::string engine = c->GpuEngine();
   EXPECT_TRUE(engine == "cuda" || engine == "cudnn" || engine.empty()) << engine;
@@ -121,7 +121,7 @@ void ExpectGpuKernel(LayerCase* c) {
 
 struct Variant {
   std::string param;
-  Shape small, large;  // small enough for differences; for the fast kernels
+  Shape small, large;  // for finite differences; for the fast kernels
 };
 
 class ConvolutionVariants : public testing::TestWithParam<Variant> {};
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                             {1, 2, 2, 2, 3},
                             {1, 4, 3, 2, 5}}));
 
-// Depthwise, where every channel is a group of its own.
+// A depthwise convolution: each channel is a separate group.
 TEST(Convolution, MayKeepChannelsApart) {
   for (int channels : {3, 16, 19}) {
     const std::string n = std::to_string(channels);

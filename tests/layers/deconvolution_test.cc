@@ -43,7 +43,7 @@ TEST(Deconvolution, SpreadsADilatedKernel) {
       .ExpectTop({1, 1, 4}, {1, 2, 10, 20});
 }
 
-// The weights are (inputs, outputs of a group, kernel).
+// The weights have the shape (inputs, outputs per group, kernel).
 TEST(Deconvolution, MixesChannelsWithinAGroup) {
   Deconvolve("num_output: 2 kernel_size: 1 bias_term: false")
       .Bottom({1, 3, 1, 1}, {1, 2, 3})
@@ -100,7 +100,7 @@ TEST(Deconvolution, CountsAxesBeforeTheChannelsAsBatch) {
 
 struct Variant {
   std::string param;
-  Shape small, large;  // small enough for differences; for the fast kernels
+  Shape small, large;  // for finite differences; for the fast kernels
 };
 
 class DeconvolutionVariants : public testing::TestWithParam<Variant> {};
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Variant{"kernel_size: 3 stride: 2", {3, 2, 3}, {3, 16, 9}},
                     Variant{"kernel_size: 2 stride: 2", {1, 2, 2, 2, 1}, {3, 16, 3, 5, 2}}));
 
-// As networks enlarge score maps: each channel alone.
+// Networks enlarge score maps in this way: each channel is a separate group.
 TEST(Deconvolution, MayKeepChannelsApart) {
   for (int channels : {3, 16, 19}) {
     const std::string n = std::to_string(channels);
@@ -164,7 +164,7 @@ TEST(Deconvolution, ExplainsMistakes) {
       .ExpectMistake({"num_output 3 is not a multiple of group 2"});
 }
 
-// ---- Forks' names for a convolution of every channel alone ----
+// ---- The forks' names for a depthwise convolution ----
 
 class Depthwise : public testing::TestWithParam<const char*> {};
 
@@ -176,7 +176,7 @@ TEST_P(Depthwise, KeepsChannelsApart) {
         .Param(0, {10, 100})
         .ExpectTop({1, 2, 1, 2}, {10, 20, 300, 400});
   }
-  // Several outputs of each channel.
+  // Each channel has two outputs.
   LayerCase(type + "num_output: 4 kernel_size: 1 bias_term: false }")
       .Bottom({1, 2, 1, 1}, {1, 2})
       .Param(0, {10, 100, 1000, 10000})

@@ -15,16 +15,16 @@ LayerCase Evaluate(const Values& detections, const Values& labels, const std::st
   return c;
 }
 
-// Two objects of class 1 in image 0, the second one difficult, and one of class 2 in image 1.
+// Image 0 has two objects of class 1, the second one difficult; image 1 has one of class 2.
 const Values kLabels = {0,   1, 0, 0, 0, 0.4, 0.4, 0, 0, 1,   0,   0.5,
                         0.5, 1, 1, 1, 1, 2,   0,   0, 0, 0.5, 0.5, 0};
 const Values kDetections = {
-    0,  1,  0.6, 0,   0,   0.4,  0.4,  // finds what the next one has found
-    0,  1,  0.9, 0,   0,   0.4,  0.3,  // overlaps by 0.75
-    0,  1,  0.8, 0.5, 0.5, 1,    1,    // the difficult one
-    0,  2,  0.7, 0,   0,   0.4,  0.4,  // an object of another class
-    1,  2,  0.5, 0,   0,   0.25, 0.4,  // overlaps by 0.4
-    -1, -1, -1,  -1,  -1,  -1,   -1,   // empty
+    0,  1,  0.6, 0,   0,   0.4,  0.4,  // the object of the next row, which has a higher score
+    0,  1,  0.9, 0,   0,   0.4,  0.3,  // overlaps its object by 0.75
+    0,  1,  0.8, 0.5, 0.5, 1,    1,    // the difficult object
+    0,  2,  0.7, 0,   0,   0.4,  0.4,  // an object, but of another class
+    1,  2,  0.5, 0,   0,   0.25, 0.4,  // overlaps its object by 0.4
+    -1, -1, -1,  -1,  -1,  -1,   -1,   // an empty row
 };
 
 TEST(DetectionEvaluate, DistinguishesRightFromWrong) {

@@ -7,10 +7,10 @@ namespace {
 
 using Values = std::vector<double>;
 
-// Priors A, B, which overlap by 2/3, and C.
+// The priors A, B and C; A and B overlap by 2/3.
 const Values kOutputPriors = {0,   0,   0.5, 0.5, 0.1, 0,   0.6, 0.5, 0.5, 0.5, 1,   1,  //
                               0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
-// Of 2 images: scores of the background and two classes for each prior.
+// For each of 2 images and each prior: the scores of the background and of two classes.
 const Values kScores = {0.1, 0.8, 0.1, 0.2, 0.7, 0.1, 0.3, 0.1, 0.6,  //
                         0.9, 0.1, 0.1, 0.2, 0.1, 0.7, 0.3, 0.1, 0.9};
 
@@ -34,7 +34,7 @@ const Values kOutputA = {0, 1, 0.8, 0, 0, 0.5, 0.5}, kOutputB = {0, 1, 0.7, 0.1,
 const Values kB1 = {1, 2, 0.7, 0.1, 0, 0.6, 0.5}, kC1 = {1, 2, 0.9, 0.5, 0.5, 1, 1};
 
 TEST(DetectionOutput, ThinsOutEachClassByItself) {
-  // Room for 3 priors of 2 classes in 2 images.
+  // The top has 12 rows: 3 priors times 2 classes times 2 images.
   Output(kThin)
       .ExpectTop({1, 1, 12, 7}, Rows({kOutputA, kOutputC, kC1, kB1}, 12))
       .ExpectBackendsAgree();
@@ -45,7 +45,7 @@ TEST(DetectionOutput, ThinsOutEachClassByItself) {
 TEST(DetectionOutput, KeepsTheBestOfAnImage) {
   Output(std::string(kThin) + "keep_top_k: 1").ExpectTop({1, 1, 2, 7}, Rows({kOutputA, kC1}, 2));
   Output(std::string(kThin) + "keep_top_k: 200").ExpectTopShape({1, 1, 12, 7});
-  // Of each class the best one before it thins out.
+  // top_k keeps the best box of each class before suppression.
   Output("nms_param { nms_threshold: 0.7 top_k: 1 } confidence_threshold: 0.2")
       .ExpectTop({1, 1, 4, 7}, Rows({kOutputA, kOutputC, kC1}, 4));
 }
@@ -61,7 +61,7 @@ TEST(DetectionOutput, KnowsABackgroundThatIsNoClass) {
 
 TEST(DetectionOutput, DecodesPlaces) {
   Values codes(24, 0);
-  codes[0] = 1;  // a tenth to the right
+  codes[0] = 1;  // moves the left side to the right by 0.1
   codes[3] = 2;
   Output("confidence_threshold: 0.75 keep_top_k: 1", codes)
       .ExpectTop({1, 1, 2, 7}, Rows({{0, 1, 0.8, 0.1, 0, 0.5, 0.7}, kC1}, 2));
@@ -75,7 +75,7 @@ TEST(DetectionOutput, HasPlacesOfEachClass) {
   LayerCase c(
       "type: 'DetectionOutput' detection_output_param { num_classes: 3 share_location: false "
       "confidence_threshold: 0.5 keep_top_k: 2 }");
-  // One prior; the places of class 2 lie a tenth lower than those of class 1.
+  // One prior; the boxes of class 2 are a tenth lower than those of class 1.
   c.Bottom({1, 12}, {9, 9, 9, 9, 0, 0, 0, 0, 0, 1, 0, 1}).Bottom({1, 3}, {0, 0.6, 0.7});
   c.Bottom({1, 2, 4}, {0, 0, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1}).NoGradient();
   c.ExpectTop({1, 1, 2, 7}, {0, 1, 0.6, 0, 0, 0.5, 0.5, 0, 2, 0.7, 0, 0.1, 0.5, 0.6});

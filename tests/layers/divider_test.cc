@@ -1,4 +1,4 @@
-// Division of indices by extents known before, as device code does it.
+// Tests Divider, with which device code divides indices by extents that the host knows in advance.
 #include "layers/common/divider.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(Divider, DividesLikeTheProcessor) {
       ASSERT_EQ(narrow(n), n / d) << n << " / " << d;
       ASSERT_EQ(wide(n), n / d) << n << " / " << d;
     }
-    // Where the quotient steps.
+    // Tests the numbers at which the quotient changes.
     for (int64_t q = INT32_MAX / d; q > INT32_MAX / d - 3 && q > 0; --q) {
       ASSERT_EQ(narrow(static_cast<int32_t>(q * d)), q) << d;
       ASSERT_EQ(narrow(static_cast<int32_t>(q * d - 1)), q - 1) << d;

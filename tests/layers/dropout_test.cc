@@ -42,7 +42,7 @@ TEST(Dropout, DrawsDifferentlyForEachPassAndEachSeed) {
   EXPECT_EQ(Ones(kQuarter + "}", {1, 64}).Top(), top);
   EXPECT_NE(Ones(kQuarter + "}", {1, 64}).Passes(2).Top(), top);
   EXPECT_NE(Ones(kQuarter + "random_seed: 4 }", {1, 64}).Top(), top);
-  // 3 is the seed of the net.
+  // 3 is also the net's seed.
   EXPECT_EQ(Ones(kQuarter + "random_seed: 3 }", {1, 64}).Top(), top);
 }
 
@@ -52,7 +52,7 @@ TEST(Dropout, DependsOnTheSampleAndNotOnTheBatch) {
   EXPECT_NE(std::vector<double>(three.begin() + 300, three.begin() + 600), one);
   three.resize(300);
   EXPECT_EQ(three, one);
-  // The second sample of the run, in a batch of its own.
+  // The second sample of the run, in a batch by itself.
   const std::vector<double> second = Ones(kQuarter + "}", {1, 300}).Passes(2).Top();
   const std::vector<double> batch = Ones(kQuarter + "}", {2, 300}).Top();
   EXPECT_EQ(std::vector<double>(batch.begin() + 300, batch.end()), second);
@@ -70,8 +70,8 @@ TEST(Dropout, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-// Whole packs of channels and parts of one; positions that share their draws within a row of four,
-// across two, and not at all.
+// The shapes have whole and partial packs of channels, and positions that share their draws within
+// a row of four, across two rows, and not at all.
 TEST(Dropout, DropsTheSameElementsInEveryLayout) {
   for (const Shape& shape :
        {Shape{3, 8, 2, 4}, Shape{1, 16, 3, 3}, Shape{3, 24, 1, 1}, Shape{3, 9, 5},
@@ -119,7 +119,7 @@ TEST(SpatialDropout, DropsWholeChannels) {
   // Five standard deviations of 6000 draws.
   EXPECT_NEAR(dropped, 1500, 5 * 33.6);
   EXPECT_NE(Ones(kSpatial, {3, 2000, 1, 2}).Passes(2).Top(), top);
-  // The first sample of a smaller batch.
+  // The first sample is the same in a smaller batch.
   std::vector<double> one = top;
   one.resize(4000);
   EXPECT_EQ(Ones(kSpatial, {1, 2000, 1, 2}).Top(), one);

@@ -1,4 +1,4 @@
-// EuclideanLoss, L1Loss and SigmoidCrossEntropyLoss.
+// Tests EuclideanLoss, L1Loss and SigmoidCrossEntropyLoss.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +82,7 @@ TEST(L1Loss, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(SigmoidCrossEntropyLoss, IsDividedByTheBatch) {
-  // ln 2 for even odds, ln 4 for missing by 3 to 1.
+  // The losses are ln 2 for a probability of 1/2 and ln 4 for one of 3/4 on the wrong side.
   LayerCase("type: 'SigmoidCrossEntropyLoss'")
       .Bottom({2, 1}, {0, kLn3})
       .Bottom({2, 1}, {1, 0})
@@ -161,7 +161,7 @@ TEST(SigmoidCrossEntropyLoss, IgnoresTargetsOnEveryDevice) {
 TEST(ElementLosses, HaveKernelsForGpus) {
   for (const char* type : {"EuclideanLoss", "L1Loss", "SigmoidCrossEntropyLoss"}) {
     LayerCase c("type: '" + std::string(type) + "'");
-    // So many values that several blocks of threads share the sum.
+    // There are enough values that several blocks of threads share the sum.
     c.RandomBottom({3, 5700}).RandomBottom({3, 5700}, 0, 1).AsLoss().ExpectBackendsAgree();
     EXPECT_NE(c.GpuEngine(), "host");
     EXPECT_TRUE(c.NarrowOnGpu());

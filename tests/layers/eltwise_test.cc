@@ -50,7 +50,7 @@ TEST(Eltwise, GivesTiesToTheSecondOfTwoAndToTheEarlierAfterwards) {
 }
 
 TEST(Eltwise, TakesOneBottomSeveralTimes) {
-  // The harness adds its bottoms behind the one written here.
+  // LayerCase appends its bottom b0 to the one written here, so the layer reads b0 twice.
   LayerCase("type: 'Eltwise' bottom: 'b0' eltwise_param { coeff: 2 coeff: 3 }")
       .Bottom({2}, {1, 2})
       .ExpectTop({2}, {5, 10})
@@ -82,7 +82,7 @@ TEST(Eltwise, AgreesWithDifferencesAndInEveryLayout) {
       .ExpectBackendsAgree();
 }
 
-// Whole packs, and such with a rest.
+// The numbers of elements fill whole packs or leave a remainder.
 TEST(Eltwise, TakesAnyNumberOfElements) {
   for (const char* param : {"", "coeff: 0.5 coeff: -2", "operation: PROD", "operation: MAX"}) {
     for (const Shape& shape : {Shape{1, 8, 4}, Shape{3, 5, 7}, Shape{3, 16, 3, 1}}) {

@@ -34,7 +34,7 @@ TEST(Embed, AgreesWithDifferencesAndAddsUpRepeatedRows) {
 }
 
 TEST(Embed, GivesUnusedRowsNoGradient) {
-  // Of 40 rows most are not named.
+  // Five labels name at most 5 of the 40 rows.
   LayerCase c = Embedded("num_output: 3 input_dim: 40");
   c.LabelBottom({5}, 40).ExpectGradient().ExpectBackendsAgree();
 }

@@ -11,7 +11,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// A net that learns from `rows` rows of 3 numbers and targets of 2.
+// Returns a net that learns from `rows` rows of 3 inputs and 2 targets (1 label for a softmax).
 std::string NetOf(int rows, const std::string& filter, const std::string& loss) {
   const std::string n = std::to_string(rows);
   const std::string x = filter.empty() ? "x" : "fx", t = filter.empty() ? "t" : "ft";
@@ -36,11 +36,11 @@ constexpr char kFilter[] =
 
 struct Passed {
   double loss = 0;
-  Values filtered;  // blob fx
+  Values filtered;  // blob fx; empty without a filter
   std::vector<Values> bottom_gradients, param_gradients;
 };
 
-// Forward and backward for each of `batches` in turn; what the last one came to.
+// Runs forward and backward for each of `batches` in turn. Returns the results of the last one.
 Passed Learn(const std::string& text, const std::vector<std::vector<Values>>& batches,
              Device* device) {
   PlanOptions options;
@@ -85,13 +85,13 @@ TEST(Filter, LearnsAsIfTheOtherRowsWereNotThere) {
   } cases[] = {
       {"EuclideanLoss", {1, 0, 0, 1, 1, 1, 0, 0}, {0, 1, 0, 0}},
       {"SigmoidCrossEntropyLoss", {1, 0, 0, 1, 1, 1, 0, 0}, {0, 1, 0, 0}},
-      // What is no class does not matter in a row that is left out.
+      // A label that is not a class does not matter in a row that is filtered out.
       {"SoftmaxWithLoss", {7, 1, 9, 0}, {1, 0}},
   };
   for (const std::unique_ptr<Device>& device : FilterDevices()) {
     for (const auto& c : cases) {
       const std::string what = std::string(c.loss) + " on " + device->name();
-      // Another choice before must leave nothing behind.
+      // A batch with another selection runs first; it must not affect the results.
       const std::vector<Values> before = {kFilterInput, Values(c.targets.size(), 1), {1, 1, 0, 1}};
       const Passed got = Learn(NetOf(4, kFilter, c.loss),
                                {before, {kFilterInput, c.targets, {0, 1, 0, -2}}}, device.get());
@@ -137,9 +137,9 @@ TEST(Filter, DividesByTheRowsOfAllRanks) {
   Pass pass;
   pass.group = &group;
   const LossNormalizer of_rows(Normalization::kBatchSize, 4, 3), of_all(Normalization::kFull, 4, 3);
-  // The mean over the ranks is what is printed, hence a half of 3 + 5.
+  // The printed loss is the mean over the ranks, hence a half of 3 + 5.
   EXPECT_EQ(of_rows.DivisorOfRows(pass, 3, 9), 4);
-  EXPECT_EQ(of_all.DivisorOfRows(pass, 3, 9), 7);  // 3 x 3 positions here, 5 there
+  EXPECT_EQ(of_all.DivisorOfRows(pass, 3, 9), 7);  // 3 x 3 positions on this rank, 5 on the other
   EXPECT_EQ(LossNormalizer(Normalization::kNone, 4, 3).DivisorOfRows(pass, 3, 9), 0.5);
   EXPECT_EQ(of_rows.DivisorOfRows(Pass(), 3, 9), 3);
 }

@@ -1,5 +1,5 @@
-// Layers that are computed together must give what they give one by one: tops exactly, gradients up
-// to rounding. Here a net runs both ways and the two are compared.
+// Runs a net with and without fusion and compares the results: fused layers must compute the same
+// tops bit for bit as separate ones, and the same gradients up to rounding.
 #ifndef DOPPIO_TESTS_LAYERS_FUSION_CASE_H_
 #define DOPPIO_TESTS_LAYERS_FUSION_CASE_H_
 
@@ -18,17 +18,18 @@
 
 namespace doppio {
 
-// A net of layers over x and other, which are of one shape; its probe reads y.
+// A net whose `layers` read the blobs x and other, both of one shape, and write y, which a probe
+// reads.
 struct NetCase {
   std::string layers;
   Shape shape{3, 20, 5, 7};
-  int block = 0;  // channels per block of x and other
+  int block = 0;  // channels per block of x and other; 0 for the plain layout
   DType dtype = DType::kFloat32;
   Phase phase = TRAIN;
   bool backward = true, bottoms_learn = true;
-  DType rounded = DType::kFloat32;  // x and other are numbers of this type
-  DType stored = DType::kFloat32;   // of activations
-  bool channels_last = false;       // x and other; on a GPU
+  DType rounded = DType::kFloat32;  // type to which the values of x and other are rounded
+  DType stored = DType::kFloat32;   // type in which activations are stored
+  bool channels_last = false;       // layout of x and other on a GPU
 
   std::string Text() const {
     std::string dims;
@@ -42,15 +43,17 @@ struct NetCase {
   }
 };
 
+// The results of a run, copied to the host.
 struct Outcome {
   std::vector<std::string> chains;
-  std::vector<std::string> copied;      // layers that do not compute with x's type and layout
-  std::vector<std::string> unrecorded;  // layers that no graph of a device may repeat
+  std::vector<std::string> copied;      // types of layers that do not use x's type and layout
+  std::vector<std::string> unrecorded;  // types of layers that a CUDA graph cannot replay
   std::vector<double> top;
   std::map<std::string, std::vector<double>> values,
-      gradients;  // of parameters, by layer and place
+      gradients;  // of parameters, keyed "<layer> <index>"; gradients also "bottom <index>"
 };
 
+// Returns the layer types of each fused chain, joined by "+", e.g. "BatchNorm+Scale".
 inline std::vector<std::string> ChainsOf(const Net& net) {
   std::map<int, std::string> units;
   for (size_t n = 0; n < net.graph().nodes.size(); ++n) {
@@ -70,7 +73,7 @@ inline double Rounded(double value, DType type) {
   });
 }
 
-// Two iterations, of which the second adds its gradients to those of the first.
+// Runs two iterations; the second one adds its gradients to those of the first.
 inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
   PlanOptions options;
   options.device = device;
@@ -79,7 +82,7 @@ inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
   options.fusion = fusion;
   ParamStore store(device, c.dtype, 5);
   Net net(GraphFromText(c.Text(), c.phase, c.stored), options, &store);
-  // What is read before it was written shows.
+  // Fills the memory with NaNs, so that a kernel that reads an element before writing it fails.
   for (const Buffer* buffer : {&net.plan().arena, &net.plan().scratch}) {
     const std::vector<char> noise(static_cast<size_t>(buffer->bytes()), static_cast<char>(0xff));
     device->CopyFromHost(buffer->data(), noise.data(), buffer->bytes());
@@ -136,14 +139,15 @@ inline Outcome Run(const NetCase& c, bool fusion) {
   return RunOn(MakeCpuDevice().get(), c, fusion);
 }
 
-// `tolerance` is relative to the largest value, if that is above `least`.
+// Expects each element of `got` within `tolerance` of `want`. The tolerance is relative to the
+// largest absolute value of `want`, but at least to `least`.
 inline void ExpectClose(const std::vector<double>& got, const std::vector<double>& want,
                         double tolerance, const std::string& what, double least = 1e-3) {
   ASSERT_EQ(got.size(), want.size()) << what;
   double largest = least;
   for (double v : want) largest = std::max(largest, std::fabs(v));
   for (size_t i = 0; i < got.size(); ++i) {
-    // Not fabs() > ..., so that NaN fails.
+    // The condition is not written as fabs() > ..., so that a NaN fails.
     if (std::fabs(got[i] - want[i]) <= tolerance * largest) continue;
     FAIL() << what << " " << i << ": " << got[i] << ", apart it is " << want[i];
   }
@@ -160,33 +164,35 @@ inline void ExpectClose(const std::map<std::string, std::vector<double>>& got,
   }
 }
 
-// On a GPU, together, what the CPU gives for the layers one by one; and what kernels there are for
-// the chains are used.
+// Expects the fused layers to compute on a GPU what the separate layers compute on the CPU
+// (`apart`), and each of `chains` to run fused if the GPU has a kernel for it. Does nothing without
+// a GPU.
 inline void ExpectSameOnGpu(const NetCase& c, const std::vector<std::string>& chains,
                             const Outcome& apart) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  // Tensors are plain there.
+  // A GPU has neither blocked layouts nor double precision.
   if (gpu == nullptr || c.dtype != DType::kFloat32 || c.block > 0) return;
   SCOPED_TRACE("on " + gpu->name());
   const Outcome there = RunOn(gpu.get(), c, true);
   for (const std::string& chain : chains) {
     if (KernelTypes::Get().For(chain, DeviceKind::kCuda).empty()) continue;
-    // Or as a part of a longer one.
+    // The chain may also be a part of a longer one.
     EXPECT_TRUE(std::any_of(
         there.chains.begin(), there.chains.end(),
         [&](const std::string& found) { return found.find(chain) != std::string::npos; }))
         << chain;
   }
-  // Sums of many elements that cancel are not compared by what is left of them.
+  // kLeast keeps a sum whose terms cancel from being compared relative to its small remainder.
   constexpr double kTolerance = 2e-5, kLeast = 1;
   ExpectClose(there.top, apart.top, kTolerance, "top", kLeast);
   ExpectClose(there.values, apart.values, kTolerance, kLeast);
   ExpectClose(there.gradients, apart.gradients, kTolerance, kLeast);
 }
 
-// On a GPU with activations of any type, plain and channels last, what the CPU gives in single
-// precision for the layers one by one, but for the rounding of tops and gradients; and nothing is
-// copied for the layers. `apart_too`: computed one by one there as well, where each layer rounds.
+// Expects a GPU to compute, for every activation type and both with and without channels last, what
+// the CPU computes in single precision with separate layers, up to the rounding of tops and
+// gradients. Expects that no layer's operands are copied. If `apart_too`, also runs the layers
+// separately on the GPU, where each layer rounds.
 inline void ExpectSameIn16Bits(NetCase c, bool apart_too) {
   const std::unique_ptr<Device> gpu = TestGpu();
   if (gpu == nullptr) return;
@@ -208,7 +214,7 @@ inline void ExpectSameIn16Bits(NetCase c, bool apart_too) {
           EXPECT_EQ(there.copied, std::vector<std::string>());
           EXPECT_EQ(there.unrecorded, std::vector<std::string>());
         }
-        // In halves of a unit in the last place of the largest number.
+        // The allowed error, in halves of a unit in the last place of the largest number.
         const double halves = fusion ? 4 : 12;
         const double tolerance = type == DType::kFloat16    ? halves * 0x1p-11
                                  : type == DType::kBFloat16 ? halves * 0x1p-8
@@ -221,21 +227,21 @@ inline void ExpectSameIn16Bits(NetCase c, bool apart_too) {
   }
 }
 
-// Returns the chains there are.
+// Expects the same results with and without fusion. Returns the fused chains.
 inline std::vector<std::string> ExpectSameNumbers(const NetCase& c) {
   SCOPED_TRACE(c.Text() + Name(c.dtype) + (c.phase == TRAIN ? " TRAIN" : " TEST") +
                (c.backward ? " backward" : ""));
   const Outcome together = Run(c, true), apart = Run(c, false);
   EXPECT_TRUE(apart.chains.empty());
   EXPECT_EQ(together.top, apart.top);
-  EXPECT_EQ(together.values, apart.values);  // running statistics among them
+  EXPECT_EQ(together.values, apart.values);  // includes running statistics
   const double tolerance = c.dtype == DType::kFloat64 ? 1e-13 : 3e-6;
   ExpectClose(together.gradients, apart.gradients, tolerance);
   ExpectSameOnGpu(c, together.chains, apart);
   return together.chains;
 }
 
-// `chains` are all that are to be found.
+// Expects the same results with and without fusion, and exactly the fused chains `chains`.
 inline void ExpectSame(const NetCase& c, const std::vector<std::string>& chains) {
   EXPECT_EQ(ExpectSameNumbers(c), chains) << c.Text();
 }

@@ -3,7 +3,7 @@
 namespace doppio {
 namespace {
 
-// ---- Layers: from `bottom` to `top` ------------------------------------------------------------
+// ---- Text of layers from `bottom` to `top` -----------------------------------------------------
 
 std::string Layer(const std::string& type, const std::string& bottom, const std::string& top,
                   const std::string& more = "") {
@@ -75,8 +75,8 @@ std::vector<Chain> ConvolutionChains(int channels) {
 
 const std::vector<Shape> kShapes = {{3, 20, 5, 7}, {1, 16, 9, 1}, {2, 3, 6, 6}, {4, 50, 3, 2}};
 
-// For inference only, or for few channels with oneDNN 3, convolution may choose primitives that
-// cannot add.
+// Expects the one fused chain `chain`. A sum after a convolution need not be fused for inference or
+// for few channels, where oneDNN 3 may choose primitives that cannot add.
 void ExpectTogether(const NetCase& c, const std::string& chain) {
   const std::vector<std::string> chains = ExpectSameNumbers(c);
   if (chain.find("Convolution+Eltwise") != 0 || (c.backward && c.shape[1] >= 16)) {
@@ -84,7 +84,7 @@ void ExpectTogether(const NetCase& c, const std::string& chain) {
   }
 }
 
-// Runs in training, and in testing with and without gradients.
+// Runs the case in the TRAIN phase, and in the TEST phase with and without gradients.
 void ExpectSameInAllPhases(NetCase c, const std::string& chain) {
   ExpectTogether(c, chain);
   c.phase = TEST;
@@ -135,7 +135,7 @@ TEST(Fusion, OfNormalisationRunsIn16BitsAndChannelsLast) {
       ExpectSameIn16Bits(c, apart_too);
     }
   };
-  // One by one, ReLU goes by the sign of numbers that have been rounded before.
+  // A separate ReLU sees the sign of rounded numbers, so chains with ReLU are compared fused only.
   for (const Chain& chain : NormChains()) {
     if (chain.layers.find("Power") == std::string::npos)
       expect(chain.layers, chain.layers.find("ReLU") == std::string::npos);
@@ -239,7 +239,7 @@ TEST(Fusion, KeepsFrozenParametersAsTheyAre) {
       c.bottoms_learn = learn;
       c.layers =
           Norm("x", "n") + Scale("n", "s", true, param) + Sum("s", "other", "z") + Relu("z", "y");
-      // Nothing is computed with what learns not, so the chain has to have something before it.
+      // If x needs no gradient, a convolution with weights that learn must precede the chain.
       if (!learn) c.layers = Conv("x", "x", 20, kNoBias1) + c.layers;
       ExpectSame(c, {"BatchNorm+Scale+Eltwise+ReLU"});
       c.layers = Conv("x", "c", 20, "kernel_size: 1", param) + Relu("c", "c") + Scale("c", "y");
@@ -248,7 +248,7 @@ TEST(Fusion, KeepsFrozenParametersAsTheyAre) {
   }
 }
 
-// A loss's gradient is the same memory in each pass, which nobody may write over.
+// The gradient of a loss is filled once and read in every pass, so no layer may overwrite it.
 TEST(Fusion, TakesATopThatIsALoss) {
   const std::string weight = "loss_weight: 0.5";
   NetCase c;
@@ -266,7 +266,7 @@ TEST(Fusion, TakesATopThatIsALoss) {
   ExpectSame(c, {"Eltwise+ReLU"});
 }
 
-// As in a ResNet: what a block starts from is read by its first convolution and by its sum.
+// As in a ResNet, a block's input is read by its first convolution and by its sum.
 TEST(Fusion, TrainsResidualBlocks) {
   auto block = [](const std::string& from, const std::string& to) {
     return Conv(from, to + "a", 20, kNoBias3) + Norm(to + "a", to + "a") +

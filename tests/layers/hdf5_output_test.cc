@@ -28,7 +28,7 @@ std::string Text(const std::string& path, int batch = 2, const std::string& name
          path + "' } }";
 }
 
-// Samples (0, 1), (2, 3), ... with labels 10, 11, ...
+// Runs `passes` passes over the samples (0, 1), (2, 3), ... with labels 10, 11, ...
 void RunPasses(MemoryNet* net, int passes) {
   static const std::vector<float> images = {0, 1, 2, 3, 4, 5, 6, 7}, labels = {10, 11, 12, 13};
   FindMemorySource(net->net(), "d").Give(images.data(), labels.data(), 4);
@@ -62,7 +62,7 @@ TEST(HDF5Output, AddsTheRowsOfEachPassAndStartsOverWithANewNet) {
   EXPECT_THAT(Read(OutPath(), "label").data, ElementsAre(10, 11, 12, 13, 10, 11));
 }
 
-// As the net for the last rows of a test does.
+// A test with a smaller last batch runs a second net for it, which writes to the same file.
 TEST(HDF5Output, IsSharedByNetsOfOneLayer) {
   {
     MemoryNet net(Text(OutPath())), last(Text(OutPath(), 1));

@@ -10,13 +10,14 @@
 namespace doppio {
 namespace {
 
-const double kLn4 = 2 * kLn2, kLn43 = kLn4 - kLn3;  // of 4 and 4/3
+const double kLn4 = 2 * kLn2, kLn43 = kLn4 - kLn3;  // ln 4 and ln(4/3)
 
 LayerCase InfogainLossCase(const std::string& more = "") {
   return LayerCase("type: 'InfogainLoss' " + more);
 }
 
-// `more` with the matrix in a file; the square root of the number of values is that of the classes.
+// Writes the K x K values of `matrix`, for K classes, to a file. Returns an infogain_loss_param
+// that names the file and ends with `more`.
 std::string WithFile(const std::vector<float>& matrix, const std::string& more = "") {
   const std::string path = testing::TempDir() + "infogain_" + std::to_string(matrix.size());
   BlobProto blob;
@@ -28,7 +29,7 @@ std::string WithFile(const std::vector<float>& matrix, const std::string& more =
 
 const std::vector<double> kMatrix = {1, 0.5, 2, 3};
 
-// Probabilities 1/4 and 3/4 for labels 0 and 1.
+// The losses of labels 0 and 1 for class probabilities of 1/4 and 3/4.
 const double kLoss0 = kLn4 + 0.5 * kLn43, kLoss1 = 2 * kLn4 + 3 * kLn43;
 
 TEST(InfogainLoss, WeighsEveryClassOfALabel) {

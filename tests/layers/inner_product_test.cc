@@ -60,7 +60,7 @@ TEST(InnerProduct, AgreesWithDifferencesAndInEveryLayout) {
           .ExpectGradient()
           .ExpectBackendsAgree();
     }
-    // Whole and broken blocks of channels.
+    // The channels fill whole blocks or a part of one.
     for (const Shape& shape : {Shape{3, 16, 3, 2}, Shape{1, 19, 2, 3}, Shape{3, 8, 5}}) {
       Product("num_output: 17 " + std::string(param)).RandomBottom(shape).ExpectBackendsAgree();
     }
@@ -71,7 +71,7 @@ TEST(InnerProduct, AgreesWithDifferencesAndInEveryLayout) {
   const std::string gpu = c.GpuEngine();
   EXPECT_TRUE(gpu == "cuda" || gpu.empty()) << gpu;  // empty without a GPU
   EXPECT_TRUE(c.NarrowOnGpu());
-  // Rows of single pixels are the same in any order of axes.
+  // An image of a single pixel has the same memory layout for any order of its axes.
   LayerCase pixels = Product("num_output: 5");
   pixels.RandomBottom({3, 16, 1, 1}).ExpectBackendsAgree();
   EXPECT_TRUE(pixels.NarrowOnGpu());

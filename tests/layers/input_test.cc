@@ -1,4 +1,4 @@
-// Input and DummyData: tops without bottoms.
+// Tests Input and DummyData, which have tops but no bottoms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ TEST(DummyData, DrawsDifferentlyInEachPassButKeepsConstants) {
   EXPECT_NEAR(mean, 3, 5 * 0.0183);
 }
 
-// Whoever makes them, two ranks or one.
+// Two ranks draw the same rows as one rank with a batch twice as large.
 TEST(DummyData, DrawsTheRowsOfOneBigBatchOnSeveralRanks) {
   const std::unique_ptr<Device> cpu = MakeCpuDevice();
   const auto draw = [&](int batch, int rank, int ranks, uint64_t step) {
@@ -107,7 +107,7 @@ TEST(DummyData, DrawsTheRowsOfOneBigBatchOnSeveralRanks) {
   EXPECT_EQ(draw(2, 1, 2, 1), std::vector<double>(big.begin() + 6, big.end()));
 }
 
-// What a GPU has is overwritten only where it is drawn anew.
+// The second pass overwrites the random top in the GPU's memory, but not the constant one.
 TEST(DummyData, IsSentToAGpuOnceWhereItIsConstant) {
   const std::unique_ptr<Device> gpu = TestGpu();
   if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;

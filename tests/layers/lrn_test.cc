@@ -6,14 +6,14 @@ namespace doppio {
 namespace {
 
 TEST(LRN, DividesBySumsOverChannels) {
-  // alpha / local_size is 1, so the scales are k plus the sums 5, 14, 13.
+  // alpha / local_size is 1, so the scales are k plus the sums of squares 5, 14 and 13.
   LayerCase("type: 'LRN' lrn_param { local_size: 3 alpha: 3 beta: 1 }")
       .Bottom({1, 3, 1, 1}, {1, 2, 3})
       .ExpectTop({1, 3, 1, 1}, {1.0 / 6, 2.0 / 15, 3.0 / 14});
   LayerCase("type: 'LRN' lrn_param { local_size: 3 alpha: 3 beta: 1 k: 2 }")
       .Bottom({1, 3, 1, 1}, {1, 2, 3})
       .ExpectTop({1, 3, 1, 1}, {1.0 / 7, 2.0 / 16, 3.0 / 15});
-  // The defaults: 5 channels, alpha 1, beta 0.75; 1 + 75 / 5 is 16.
+  // By default local_size is 5, alpha 1 and beta 0.75. The scale is 1 + 75 / 5 = 16.
   LayerCase("type: 'LRN'")
       .Bottom({1, 3, 1, 1}, {5, 5, 5})
       .ExpectTop({1, 3, 1, 1}, {0.625, 0.625, 0.625});
@@ -64,8 +64,8 @@ TEST(LRN, HasAKernelForGpus) {
   EXPECT_EQ(c.GpuConversions(), 0);
 }
 
-// Windows within the packs of channels that a thread of a GPU works on, reaching into the next
-// ones, and beyond.
+// The windows lie within the pack of channels that a GPU thread works on, reach into the adjacent
+// packs, or reach beyond them.
 TEST(LRN, TakesWindowsOfAnySize) {
   for (int size : {1, 3, 5, 7, 9, 11, 17, 19, 31}) {
     LayerCase("type: 'LRN' lrn_param { alpha: 0.5 local_size: " + std::to_string(size) + " }")

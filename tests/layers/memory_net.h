@@ -1,5 +1,5 @@
-// A net on the CPU or the GPU, one rank of several, for tests of layers that take samples from a
-// program or write files.
+// A net in the TEST phase on the CPU or a GPU, run as one rank of several, for tests of layers that
+// take samples from a program or write files.
 #ifndef DOPPIO_TESTS_LAYERS_MEMORY_NET_H_
 #define DOPPIO_TESTS_LAYERS_MEMORY_NET_H_
 
@@ -14,6 +14,7 @@
 
 namespace doppio {
 
+// Owns the device, the parameters and the net. Keeps all blobs, so that Values() can read any.
 class MemoryNet {
  public:
   explicit MemoryNet(const std::string& text, int rank = 0, int ranks = 1,
@@ -50,7 +51,7 @@ class MemoryNet {
   std::unique_ptr<Net> net_;
 };
 
-// What `f` throws; "" when it throws nothing.
+// Calls `f`. Returns the message of the Error that `f` throws, or "" if it throws none.
 template <class F>
 std::string ThrownBy(F&& f) {
   try {

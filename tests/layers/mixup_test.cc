@@ -44,7 +44,7 @@ TEST(BetaShare, IsOfSampleAndSeedAlone) {
   EXPECT_NE(BetaShare(random, 7, 0.4), BetaShare(other, 7, 0.4));
 }
 
-// Nearly all of either sample, or half of both.
+// A small parameter takes nearly all of either sample, a large one half of both.
 TEST(BetaShare, TakesSmallAndLargeParameters) {
   const Random random(1, 2);
   for (uint64_t i = 0; i < 100; ++i) {
@@ -70,7 +70,7 @@ TEST(Mixup, WritesLabelsAsSharesInTests) {
       .ExpectTop({2, 2}, {0, 1, 1, 0}, 1e-5, 1);
 }
 
-// Such an alpha leaves nothing to chance: all shares are 1/2.
+// With so large an alpha all shares are close to 1/2.
 TEST(Mixup, MixesNeighbours) {
   Mix("classes: 3 alpha: 1e9")
       .Bottom({4, 2}, {1, 2, 3, 6, 10, 20, 10, 40})
@@ -85,11 +85,11 @@ TEST(Mixup, MixesDataAndLabelsByTheSameShare) {
   c.Bottom({6, 1}, {10, 20, 10, 20, 10, 20}).Bottom({6}, {0, 1, 0, 1, 0, 1});
   const std::vector<double> data = c.Top(), labels = c.Top(1);
   for (size_t row = 0; row < 6; ++row) {
-    const double first = labels[2 * row];  // how much there is of class 0, whose value is 10
+    const double first = labels[2 * row];  // share of class 0, whose value is 10
     EXPECT_NEAR(labels[2 * row + 1], 1 - first, 1e-6);
     EXPECT_NEAR(data[row], 10 * first + 20 * (1 - first), 1e-5);
     if (row % 2 == 1) {
-      EXPECT_NEAR(first, 1 - labels[2 * row - 2], 1e-6);  // the pair shares both
+      EXPECT_NEAR(first, 1 - labels[2 * row - 2], 1e-6);  // both rows of a pair use one share
     }
   }
   EXPECT_NE(labels[0], labels[4]);

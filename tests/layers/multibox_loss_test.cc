@@ -13,12 +13,12 @@ using Values = std::vector<double>;
 
 const double kLog2 = std::log(2.0), kLog4 = std::log(4.0), kLog3 = std::log(3.0);
 
-// Three priors; the first is the only object, of label 1. Codes are corners divided by variances of
-// 0.1.
+// Three priors. The only object has label 1 and the place of the first prior. The codes are offsets
+// of corners divided by the variance 0.1.
 const Values kLossPriors = {0,   0,   0.4, 0.4, 0.5, 0.5, 0.9, 0.9, 0.1, 0.6, 0.3, 0.8,  //
                             0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
 const Values kPlaces = {0.5, 0, 2, -1, 7, 7, 7, 7, 7, 7, 7, 7};
-// Loss of the background: log 2, log 2 and log 4.
+// The priors' losses for the label background are log 2, log 2 and log 4.
 const Values kLossScores = {0, 0, 0, 0, 0, kLog3};
 const Values kLossObject = {0, 1, 0, 0, 0, 0.4, 0.4, 0};
 constexpr char kTwoClasses[] = "num_classes: 2 neg_pos_ratio: 1 ";
@@ -55,12 +55,13 @@ TEST(MultiBoxLoss, LearnsAllClassesWithoutMining) {
 }
 
 TEST(MultiBoxLoss, MayTakeEachClassByItself) {
-  // 0 and 0, the second the target; 0, the target, and log 3.
+  // The match has the scores 0 and 0, and the second is its target. The negative has the scores 0,
+  // which is its target, and log 3.
   OneObject("conf_loss_type: LOGISTIC").ExpectTop({}, {2.125 + 2 * kLog2 + kLog2 + kLog4});
 }
 
 TEST(MultiBoxLoss, TakesTheHardestExamples) {
-  // The match itself, whose place is far off, and the third prior; or the match alone.
+  // The hardest examples are the match, because of its large place loss, and then the third prior.
   OneObject("mining_type: HARD_EXAMPLE sample_size: 2").ExpectTop({}, {2.125 + kLog2 + kLog4});
   OneObject("mining_type: HARD_EXAMPLE sample_size: 1").ExpectTop({}, {2.125 + kLog2});
 }
@@ -70,7 +71,7 @@ TEST(MultiBoxLoss, LeavesTheLossOutOfABottomThatGetsNoGradient) {
   OneObject("", "propagate_down: [false, true, false, false]").ExpectTop({}, {kLog2 + kLog4});
 }
 
-// Two images with all that OneObject has; `objects` is 2 rows of labels.
+// Two images, each with the places and scores of OneObject. `objects` is two rows of labels.
 LayerCase TwoImages(const Values& objects, const std::string& more = "",
                     const std::string& param = "") {
   Values places = kPlaces, scores = kLossScores;
@@ -126,14 +127,14 @@ TEST(MultiBoxLoss, IsThatOfTheBigBatchOverRanks) {
       options, &store);
   dynamic_cast<TestSource*>(InnermostKernel(net.kernel(0)))->values = {kPlaces, kLossScores,
                                                                        kLossPriors, kLossObject};
-  // The other rank has three matches; the mean over both ranks counts.
+  // The other rank has three matches; the loss is divided by the mean number over both ranks.
   OneOfTwo other(3);
   net.pass().group = &other;
   EXPECT_NEAR(net.Forward(), kOne / 4 * 2, 1e-5);
 }
 
-// Five priors and two images with objects of two labels; what all of its modes must agree on with
-// differences.
+// A random case of five priors and two images with objects of two labels, on which the gradients of
+// all modes are compared with finite differences.
 LayerCase Any(const std::string& param, int classes, int location_classes) {
   LayerCase c = MultiBoxLossCase("num_classes: " + std::to_string(classes) +
                                  " code_type: CENTER_SIZE " + param);

@@ -26,8 +26,8 @@ TEST(MVN, NormalisesSamplesAcrossChannels) {
       .ExpectTop({1, 2, 1, 2}, {-3, -1, 1, 3});
 }
 
-// Caffe's gradient takes eps for a part of the deviation: (dy - mean(dy) - y mean(y dy)) / (s +
-// eps).
+// Caffe's gradient treats eps as a part of the deviation s:
+// (dy - mean(dy) - y mean(y dy)) / (s + eps).
 TEST(MVN, AddsEpsToTheDeviation) {
   LayerCase("type: 'MVN' mvn_param { eps: 0.25 }")
       .Bottom({1, 1, 1, 2}, {1, 3})
@@ -53,7 +53,7 @@ TEST(MVN, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(MVN, HasAKernelForGpus) {
-  // Rows that a block of threads adds up, and one that several do.
+  // A single block of threads sums each row of the first shape, several blocks that of the second.
   for (const Shape& shape : {Shape{2, 3, 9, 9}, Shape{1, 1, 130, 130}}) {
     LayerCase c("type: 'MVN'");
     c.RandomBottom(shape, 3, 5).ExpectBackendsAgree();

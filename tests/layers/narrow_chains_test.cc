@@ -1,6 +1,6 @@
-// Products and their tails on a GPU with activations in 16 bits: together they give what the layers
-// give one by one, but for what is no longer rounded between them. That the layers alone are right
-// their own tests tell.
+// Convolutions and inner products with fused tails on a GPU, with activations in 16 bits. A fused
+// chain must compute what the separate layers compute, except that it does not round between them.
+// The layers' own tests check the separate layers.
 #include "tests/layers/fusion_case.h"
 
 namespace doppio {
@@ -33,7 +33,7 @@ void ExpectSameIn16Bits(const std::string& layers, const std::string& chain) {
       const Outcome together = RunOn(gpu.get(), c, true), apart = RunOn(gpu.get(), c, false);
       EXPECT_EQ(together.chains, std::vector<std::string>{chain});
       EXPECT_TRUE(apart.chains.empty());
-      // Of the largest number: one rounding more or less.
+      // The results differ by one rounding, relative to the largest number.
       const double tolerance = type == std::string("FLOAT16") ? 0x1p-10 : 0x1p-7;
       ExpectClose(together.top, apart.top, tolerance, "top", 1);
       ExpectClose(together.gradients, apart.gradients, tolerance, 1);
@@ -56,7 +56,7 @@ TEST(NarrowChains, OfProductsRoundOnce) {
                      "InnerProduct+ReLU");
 }
 
-// From bottoms in 16 bits; and where the channels are not axis 1, on copies.
+// The bottoms are in 16 bits. The convolution with axis 2 works on converted copies.
 TEST(NarrowChains, MayEndInSinglePrecision) {
   const std::unique_ptr<Device> gpu = TestGpu();
   if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;

@@ -11,7 +11,7 @@ LayerCase Pool(const std::string& param) {
   return LayerCase("type: 'Pooling' pooling_param { " + param + " }");
 }
 
-// 1 to 9 in three rows.
+// Pooling of an image of 3 x 3 pixels with the values 1 to 9.
 LayerCase NinePixels(const std::string& param) {
   LayerCase c = Pool(param);
   c.Bottom({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -32,7 +32,7 @@ TEST(Pooling, RoundsUpUnlessTold) {
   for (const char* floor : {"round_mode: FLOOR", "torch_pooling: true", "ceil_mode: false"}) {
     NinePixels("kernel_size: 2 stride: 2 " + std::string(floor)).ExpectTop({1, 1, 1, 1}, {5});
   }
-  // The cut windows are averaged over what is inside.
+  // A window that crosses the border is averaged over the pixels inside the image.
   NinePixels("pool: AVE kernel_size: 2 stride: 2").ExpectTop({1, 1, 2, 2}, {3, 4.5, 7.5, 9});
 }
 
@@ -49,7 +49,7 @@ TEST(Pooling, CountsPaddingInTheMean) {
 
 TEST(Pooling, DividesByAWindowCutAtTheEndOfThePadding) {
   const std::string param = "pool: AVE kernel_h: 1 kernel_w: 3 stride_h: 1 stride_w: 2 pad_w: 1 ";
-  // The last window covers 4, the padding, and one column more, which does not count.
+  // The last window covers the pixel 4, the padding, and one more column, which does not count.
   Pool(param)
       .Bottom({1, 1, 1, 4}, {1, 2, 3, 4})
       .ExpectTop({1, 1, 1, 3}, {1, 3, 2})
@@ -81,7 +81,7 @@ TEST(Pooling, ShowsTheChosenElementsInASecondTop) {
       .Tops(2)
       .ExpectGradient(1e-5)
       .ExpectBackendsAgree();
-  // Indices are plain whatever the layout of the others.
+  // The indices (top 1) have the plain layout whatever the layout of the other blobs.
   LayerCase wide = Pool("kernel_size: 2 stride: 2");
   wide.RandomBottom({3, 16, 3, 4}).Tops(2).ExpectBackendsAgree();
   EXPECT_EQ(wide.GpuConversions(), 0);
@@ -95,7 +95,7 @@ TEST(Pooling, MayTakeTheWholeImage) {
 }
 
 TEST(Pooling, HasDefaultsForTheOtherOfTwoAxes) {
-  // stride_w and pad_w alone leave the other axis at 1 and 0.
+  // stride_w alone leaves stride_h at 1; no padding is given, so it is 0.
   NinePixels("pool: AVE kernel_h: 3 kernel_w: 1 stride_w: 2").ExpectTop({1, 1, 1, 2}, {4, 6});
 }
 
@@ -123,15 +123,15 @@ INSTANTIATE_TEST_SUITE_P(
                     "kernel_size: 1 stride: 2 round_mode: FLOOR"));
 
 TEST(Pooling, TakesWindowsOfAnySize) {
-  // More places than a byte can tell apart.
+  // The window has 289 positions, more than a byte can index.
   Pool("kernel_size: 17 stride: 2 pad: 3").RandomBottom({1, 2, 19, 23}).ExpectBackendsAgree();
-  // A plane so large that a GPU works on it with many threads.
+  // The planes are large enough that many GPU threads work on each one.
   for (const char* param :
        {"pool: AVE global_pooling: true", "pool: AVE kernel_h: 35 kernel_w: 31"}) {
     Pool(param).RandomBottom({3, 2, 35, 31}).ExpectBackendsAgree();
     Pool(param).RandomBottom({1, 16, 35, 31}).ExpectBackendsAgree();
   }
-  // Sums of 1 to 1024.
+  // The mean of 1 to 1024 is 512.5.
   std::vector<double> values(1024);
   std::iota(values.begin(), values.end(), 1.0);
   Pool("pool: AVE global_pooling: true")

@@ -45,7 +45,7 @@ TEST(PReLU, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-// Large enough for each way to add up channels.
+// The shapes make the GPU use each of its algorithms for sums over channels.
 TEST(PReLU, AgreesForManyChannelsAndForLongOnes) {
   for (const char* shared : {"false", "true"}) {
     for (const Shape& shape : {Shape{40, 300}, Shape{33, 70, 2, 2}, Shape{2, 3, 20, 20}}) {

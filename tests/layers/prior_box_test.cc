@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-// On a map of 1 x 2 positions, of images of height 10 and width 20.
+// The map has 1 x 2 positions; the images have height 10 and width 20.
 LayerCase Priors(const std::string& param) {
   LayerCase c("type: 'PriorBox' prior_box_param { " + param + " }");
   c.RandomBottom({3, 4, 1, 2}).RandomBottom({3, 3, 10, 20}).NoGradient();
@@ -24,13 +24,13 @@ Values With(Values boxes, double variance = 0.1) {
 TEST(PriorBox, MakesASquareAroundEachPosition) {
   const Values boxes = {0.15, 0.3, 0.35, 0.7, 0.65, 0.3, 0.85, 0.7};
   Priors("min_size: 4").ExpectTop({1, 2, 8}, With(boxes)).ExpectBackendsAgree();
-  // Sizes are cut to whole pixels.
+  // Sizes are truncated to whole pixels.
   Priors("min_size: 4.9 variance: 0.3").ExpectTop({1, 2, 8}, With(boxes, 0.3));
 }
 
 TEST(PriorBox, MakesOtherSizesAndShapes) {
-  // On one position: 4x4, 6x6 of sqrt(4 * 9), then of ratios 4 and 1/4; 1 and 4 again are no other
-  // ratios.
+  // One position has the boxes 4 x 4, 6 x 6 (6 = sqrt(4 * 9)), and those with the ratios 4 and 1/4.
+  // The ratio 1 and the second 4 add no boxes.
   LayerCase c(
       "type: 'PriorBox' prior_box_param { min_size: 4 max_size: 9 aspect_ratio: [1, 4, 4] "
       "variance: [0.1, 0.1, 0.2, 0.2] }");

@@ -14,7 +14,7 @@ TEST(Permute, PutsAxesIntoAnotherOrder) {
       .Bottom({2, 3}, {1, 2, 3, 4, 5, 6})
       .ExpectTop({3, 2}, {1, 4, 2, 5, 3, 6})
       .ExpectBottomGradient({1, 2, 3, 4, 5, 6}, {1, 3, 5, 2, 4, 6});
-  // SSD's: channels last.
+  // SSD's permutation: channels last.
   Permuted("order: 0 order: 2 order: 3 order: 1")
       .Bottom({1, 2, 1, 3}, {1, 2, 3, 4, 5, 6})
       .ExpectTop({1, 1, 3, 2}, {1, 4, 2, 5, 3, 6});
@@ -107,10 +107,10 @@ LayerCase Reorganized(const std::string& param) {
   return LayerCase("type: 'Reorg' reorg_param { " + param + " }");
 }
 
-// Worked out by hand from darknet's indices: with one channel per part the squares' elements of
-// each offset follow each other.
+// The expected values were computed by hand from darknet's index formula. With one output channel
+// per offset within a square, all elements of one offset are contiguous.
 TEST(Reorg, ReadsTheBottomAsIfItWereWide) {
-  // 4 channels of 2x2 are read as one of 4x4.
+  // 4 channels of 2 x 2 pixels are read as one of 4 x 4.
   Reorganized("stride: 2")
       .Bottom({1, 4, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
       .ExpectTop({1, 16, 1, 1}, {0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15});

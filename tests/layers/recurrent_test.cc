@@ -1,4 +1,4 @@
-// RNN and LSTM.
+// Tests RNN, LSTM and LSTMUnit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,15 +19,15 @@ LayerCase Recurrent(const std::string& type, int hidden, const std::string& more
 
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// Row `row` of a matrix times x.
+// Returns the dot product of row `row` of the matrix `weights` and x.
 double Dot(const Values& weights, size_t row, const Values& x) {
   double sum = 0;
   for (size_t i = 0; i < x.size(); ++i) sum += weights[row * x.size() + i] * x[i];
   return sum;
 }
 
-// One stream, step by step, from the formulas. Weights are those of the layer, without a static
-// input.
+// A reference implementation of one stream, one step per call. The members wx to bo are the layer's
+// weights (there is no static input), h and c its state.
 struct OneStream {
   Values wx, b, wh, wo, bo;
   Values h, c;
@@ -117,7 +117,7 @@ TEST(Rnn, ComputesItsFormulasWithBlobsInCaffesOrder) {
 }
 
 TEST(Recurrent, AddsAStaticInputToEveryStep) {
-  // With W_xc = W_xc_static the static input is as good as part of x.
+  // With W_xc = W_xc_static, a static input is the same as one added to x.
   for (const char* type : {"LSTM", "RNN"}) {
     const size_t gates = type[0] == 'L' ? 8 : 2;
     const Values w = Counting(3 * gates, 1, 0.4), b(gates, 0.1), wh = Counting(2 * gates, 2, 0.3);
@@ -141,7 +141,7 @@ TEST(Recurrent, AgreesWithDifferencesAndOnEveryDevice) {
   for (const char* type : {"LSTM", "RNN"}) {
     for (bool with_static : {false, true}) {
       LayerCase c = Recurrent(type, 3);
-      // 0.5 is no sequence's boundary, but it has a derivative.
+      // A cont of 0.5 marks no sequence boundary, but the layer has a derivative there.
       c.RandomBottom({4, 2, 3, 2}).Bottom({4, 2}, {1, 0, 1, 1, 0, 0.5, 1, 1});
       if (with_static) c.RandomBottom({2, 5});
       c.ExpectGradient().ExpectBackendsAgree();
@@ -167,7 +167,7 @@ TEST(Recurrent, HasGradientsThroughExposedStates) {
 }
 
 TEST(Recurrent, LearnsFromTheLastStateAlone) {
-  // Nobody reads top 0.
+  // No layer reads top 0.
   const std::string net =
       "layer { name: 'in' type: 'TestSource' top: 'x' top: 'cont' top: 'h0' input_param { shape { "
       "dim: 2 dim: 1 dim: 1 }"
@@ -205,19 +205,20 @@ TEST(Recurrent, GoesOnWhereThePassBeforeEnded) {
     const Values x = Counting(8, 0, 1);
     Values doubled = x;
     doubled.insert(doubled.end(), x.begin(), x.end());
-    // Stream 1 begins anew in every pass.
+    // Stream 1 begins a new sequence in every pass.
     twice.Bottom({2, 2, 2}, x).Bottom({2, 2}, {1, 0, 1, 1}).Passes(2);
     longer.Bottom({4, 2, 2}, doubled).Bottom({4, 2}, {1, 0, 1, 1, 1, 0, 1, 1});
     const Values all = longer.Top();
     twice.ExpectTop({2, 2, 3}, Values(all.begin() + 12, all.end()));
     EXPECT_NE(all[0], all[12]) << "the state changed nothing";
     EXPECT_EQ(all[3], all[15]);
-    // The gradient of what follows a carried state, as devices compute it.
+    // Compares the gradients behind a carried state between devices.
     twice.ExpectBackendsAgree();
   }
 }
 
-// A net of one recurrent layer that can be asked for its state.
+// A net of one LSTM layer, with access to the state that the layer carries from pass to pass. If
+// `exposed`, the state is a bottom and a top instead.
 struct Carrying {
   explicit Carrying(std::unique_ptr<Device> on, bool exposed = false)
       : device(std::move(on)), store(device.get(), DType::kFloat32, 5) {
@@ -360,7 +361,7 @@ TEST(Recurrent, ExplainsMistakes) {
       .ExpectMistake({"bottom 2 has shape 2x3", "1x2x3"});
 }
 
-// c' = f c + i g, h' = o tanh(c'), with gates i, f, o of 1/4, 3/4, 1/2 and g of 3/5.
+// c' = f c + i g and h' = o tanh(c'), with i = 1/4, f = 3/4, o = 1/2 and g = 3/5.
 TEST(LSTMUnit, IsAStepOfLstmOnGivenGates) {
   const double ln3 = std::log(3.0), ln2 = std::log(2.0);
   LayerCase c("type: 'LSTMUnit'");
@@ -371,7 +372,7 @@ TEST(LSTMUnit, IsAStepOfLstmOnGivenGates) {
       .ExpectTop({1, 2, 1}, {0.6, 0.15})
       .ExpectTop({1, 2, 1}, {std::tanh(0.6) / 2, std::tanh(0.15) / 2}, 1e-5, 1)
       .ExpectBottomGradient({1, 2}, {0.75, 0}, 0)
-      // i' g, f' c, 0, i g'; where a sequence begins nothing comes by f.
+      // The factors of dc' are i' g, f' c, 0 and i g'. At the start of a sequence, that of f is 0.
       .ExpectBottomGradient(
           {1, 2}, {0.1875 * 0.6, 0.1875 * 0.6, 0, 0.25 * 0.64, 0.1875 * 1.2, 0, 0, 0.25 * 1.28}, 1);
 }

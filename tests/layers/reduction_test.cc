@@ -46,7 +46,7 @@ TEST(Reduction, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-// Large enough for each way to share the work.
+// The shapes make the GPU use each of its ways to divide the work.
 TEST(Reduction, AgreesForLongRowsAndForMany) {
   Reduced("operation: SUMSQ").RandomBottom({3, 20000}).ExpectBackendsAgree();
   Reduced("axis: 1").RandomBottom({700, 40}).ExpectBackendsAgree();
@@ -57,7 +57,8 @@ TEST(Reduction, MayBeALoss) {
   c.RandomBottom({3, 4}).AsLoss().ExpectGradient().ExpectBackendsAgree();
 }
 
-// The loss of several ranks is the mean of theirs.
+// The loss of a run is the mean of its ranks' losses, so a sum over the batch is multiplied by the
+// number of ranks.
 TEST(Reduction, OverTheBatchAsALossIsThatOfAllRanks) {
   OneOfTwo group(0);
   Pass pass;

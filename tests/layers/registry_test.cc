@@ -1,4 +1,4 @@
-// What is registered, as a whole: kernels for every layer, and a row of the manual.
+// Checks that every registered layer type has kernels and a row in the manual.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -12,7 +12,7 @@
 namespace doppio {
 namespace {
 
-// Without those of the tests themselves.
+// Returns all registered layer types except those that tests register.
 std::vector<std::string> ProductTypes() {
   std::vector<std::string> types;
   for (const std::string& type : LayerTypes::Get().Names()) {
@@ -90,7 +90,7 @@ TEST(LayerRegistry, NamesFieldsOfTheSchema) {
   }
 }
 
-// The first cells, in backticks, of the table under "## Layers".
+// Returns the types in the first cells of the table under "## Layers", where they are in backticks.
 std::vector<std::string> TypesInTheManual() {
   std::ifstream manual("docs/prototxt.md");
   EXPECT_TRUE(manual.good());
@@ -101,7 +101,7 @@ std::vector<std::string> TypesInTheManual() {
     if (line.rfind("## ", 0) == 0) in_section = line == "## Layers";
     if (!in_section || line.rfind(row, 0) != 0) continue;
     const size_t end = line.find('`', row.size());
-    // Other tables of the section start with fields in small letters.
+    // The rows of other tables in the section start with names of fields, in lower case.
     const std::string name = line.substr(row.size(), end - row.size());
     if (std::isupper(static_cast<unsigned char>(name[0])) && line.compare(end, 3, "` |") == 0)
       types.push_back(name);

@@ -27,7 +27,7 @@ TEST(RoiPooling, TakesTheLargestOfEachBin) {
 }
 
 TEST(RoiPooling, SharesPixelsBetweenBins) {
-  // 3 pixels in 2 bins: 0 and 1, 1 and 2.
+  // Of 3 pixels, bin 0 covers pixels 0 and 1, and bin 1 covers pixels 1 and 2.
   Max(kTwoByTwo)
       .Bottom({1, 1, 4, 4}, {0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
       .Bottom({1, 5}, {0, 0, 0, 2, 2})
@@ -37,7 +37,8 @@ TEST(RoiPooling, SharesPixelsBetweenBins) {
 }
 
 TEST(RoiPooling, RoundsRegionsToPixelsOfTheMap) {
-  // 1.4 and 5 become 1 and 3, half away from zero, with a scale of a half.
+  // With a scale of 0.5, the corners 2.8 and 5 become 1.4 and 2.5, which round to 1 and 3 (half
+  // away from zero).
   Max(std::string("spatial_scale: 0.5 ") + kTwoByTwo)
       .Bottom({1, 1, 4, 4}, kCounting)
       .Bottom({1, 5}, {0, 2.8, 2.8, 5, 5})
@@ -47,9 +48,9 @@ TEST(RoiPooling, RoundsRegionsToPixelsOfTheMap) {
 TEST(RoiPooling, CutsRegionsToTheMap) {
   Max(kTwoByTwo)
       .Bottom({1, 1, 4, 4}, kCounting)
-      .Bottom({4, 5, 1, 1}, {0, 2, 2, 5,  5,  // half of it outside
-                             0, 7, 7, 9,  9,  // all
-                             0, 3, 3, 1,  1,  // the wrong way round: one pixel
+      .Bottom({4, 5, 1, 1}, {0, 2, 2, 5,  5,  // half of the region is outside
+                             0, 7, 7, 9,  9,  // all of the region is outside
+                             0, 3, 3, 1,  1,  // corners in the wrong order: one pixel
                              0, 0, 0, -4, 0})
       .ExpectTop({4, 1, 2, 2}, {15, 0, 0, 0, 0, 0, 0, 0, 15, 15, 15, 15, 0, 0, 0, 0})
       .ExpectBackendsAgree();
@@ -63,7 +64,7 @@ TEST(RoiPooling, ReadsTheImageThatARegionNames) {
       .ExpectBottomGradient({1, 2, 3, 4, 5, 6}, {3, 0, 4, 0, 0, 6, 0, 8});
 }
 
-// Regions of two images of 9 x 7, at a scale of a half.
+// Regions of two images with maps of 9 x 7, at a scale of 0.5.
 const Values kRegions = {0, 0,  0, 13, 17, 1, 2, 3, 9,  12, 0,  5, 1,
                          6, 15, 1, -4, -6, 8, 9, 0, 12, 14, 30, 40};
 
@@ -102,7 +103,8 @@ TEST(PsRoiPooling, TakesTheMeanOfAChannelForEachBin) {
   }
   LayerCase c = Mean("spatial_scale: 1 output_dim: 1 group_size: 2");
   c.Bottom({1, 4, 4, 4}, x).Bottom({1, 5}, {0, 0, 0, 3, 3});
-  // Means over quarters: 0, 1, 4, 5 and so on, each of its own channel.
+  // Each bin is the mean over a quarter of the map (pixels 0, 1, 4 and 5, and so on) of its own
+  // channel.
   Values dx(64, 0);
   for (int at : {0, 1, 4, 5}) dx[static_cast<size_t>(at)] = 0.25;
   for (int at : {2, 3, 6, 7}) dx[static_cast<size_t>(16 + at)] = 0.5;
@@ -115,8 +117,8 @@ TEST(PsRoiPooling, TakesTheMeanOfAChannelForEachBin) {
 }
 
 TEST(PsRoiPooling, RoundsWindowsOutwards) {
-  // Corners are rounded in the image: 1 to 4, with the last pixel 5; then halved: 0.5 to 2.5, in
-  // one bin 0 to 3.
+  // Corners are rounded in the image's coordinates: 1 to 4, or to 5 with the last pixel included.
+  // The scale halves them to 0.5 and 2.5, which one bin rounds outwards to 0 and 3.
   LayerCase c = Mean("spatial_scale: 0.5 output_dim: 1 group_size: 1");
   c.Bottom({1, 1, 1, 4}, {1, 2, 6, 50}).Bottom({1, 5}, {0, 1.2, 0, 3.6, 1});
   c.ExpectTop({1, 1, 1, 1}, {3}).ExpectBottomGradient({3}, {1, 1, 1, 0});

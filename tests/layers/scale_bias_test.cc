@@ -120,7 +120,7 @@ TEST(ScaleAndBias, AgreeWithDifferencesAndInEveryLayout) {
   }
 }
 
-// Large enough for each way to add up channels.
+// The shapes make the GPU use each of its algorithms for sums over channels.
 TEST(ScaleAndBias, AgreeForManyChannelsAndForLongOnes) {
   for (const char* layer :
        {"type: 'Scale'", "type: 'Scale' scale_param { bias_term: true }", "type: 'Bias'"}) {

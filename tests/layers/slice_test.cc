@@ -74,7 +74,7 @@ TEST(Slice, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(Slice, HasAKernelForTopsOfDifferentTypes) {
-  // A loss is in single precision.
+  // Top 0 is a loss and hence in single precision.
   LayerCase c("type: 'Slice' slice_param { slice_point: 2 } loss_weight: 1 loss_weight: 0");
   c.RandomBottom({3, 5, 2, 1}).Tops(2).ExpectBackendsAgree();
   const std::string gpu = c.GpuEngine();

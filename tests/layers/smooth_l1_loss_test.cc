@@ -26,7 +26,7 @@ TEST(SmoothL1Loss, IsSteeperWithSigma) {
 }
 
 TEST(SmoothL1Loss, TakesWeightsInsideAndOutside) {
-  // Inside, 0.25 * 2; outside, * 3.
+  // The inside weight makes the difference 0.25 * 2; the outside weight multiplies its loss by 3.
   SmoothL1LossCase()
       .Bottom({1, 2}, {0.25, 7})
       .Bottom({1, 2}, {0, 0})

@@ -14,7 +14,7 @@ LayerCase SoftmaxLossCase(const std::string& more = "") {
 }
 
 TEST(SoftmaxWithLoss, IsTheMeanCrossEntropy) {
-  // Probabilities 1/6, 1/3, 1/2; losses ln 6, ln 2, ln 3.
+  // The probabilities are 1/6, 1/3 and 1/2, so the losses are ln 6, ln 2 and ln 3.
   SoftmaxLossCase()
       .Bottom({3, 3}, {0, kLn2, kLn3, 0, kLn2, kLn3, 0, kLn2, kLn3})
       .Bottom({3}, {0, 2, 1})
@@ -25,7 +25,7 @@ TEST(SoftmaxWithLoss, IsTheMeanCrossEntropy) {
 }
 
 TEST(SoftmaxWithLoss, TakesALabelForEveryPosition) {
-  // Even odds but at position 1 of sample 0, where class 0 has 3/4.
+  // All scores are equal except at position 1 of sample 0, where class 0 has the probability 3/4.
   SoftmaxLossCase()
       .Bottom({2, 2, 2}, {0, kLn3, 0, 0, 5, 6, 5, 6})
       .Bottom({2, 1, 2}, {0, 1, 1, 0})
@@ -84,7 +84,7 @@ TEST(SoftmaxWithLoss, ShowsTheProbabilitiesInASecondTop) {
       .Tops(2)
       .ExpectTop({}, {kLn2})
       .ExpectTop({1, 3}, {1.0 / 6, 1.0 / 3, 0.5}, 1e-5, 1);
-  // Read by another loss: gradients come from both tops.
+  // Another loss reads top 1, so gradients come from both tops.
   for (const Shape& shape : {Shape{3, 4}, Shape{1, 3, 2, 2}}) {
     LayerCase both =
         SoftmaxLossCase("loss_weight: 2 loss_weight: 0 loss_param { ignore_label: 0 }");
@@ -149,7 +149,7 @@ TEST(SoftmaxWithLoss, HasAKernelForGpus) {
   c.RandomBottom({3, 70}, -5, 5).LabelBottom({3}, 70).AsLoss().ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");
   EXPECT_TRUE(c.NarrowOnGpu());
-  // So many labels that several blocks of threads share the sum.
+  // There are enough labels that several blocks of threads share the sum.
   SoftmaxLossCase("loss_param { ignore_label: 1 }")
       .RandomBottom({2, 3, 8500}, -5, 5)
       .LabelBottom({2, 8500}, 3)
@@ -162,7 +162,7 @@ TEST(SoftmaxWithLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
   ExpectGpuNamesWrongLabel("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.5 }", kLn3);
 }
 
-// Of K classes each gets s / K of the target, and the label what is left.
+// With smoothing s, each of K classes gets s / K of the target, and the label also gets 1 - s.
 TEST(SoftmaxWithLoss, SmoothsLabels) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
   SoftmaxLossCase("loss_param { label_smoothing: 0.2 }")
@@ -189,7 +189,7 @@ TEST(SoftmaxWithLoss, SmoothsLabels) {
 constexpr char kWeights[] =
     "loss_param { weight_by_label_freqs: true class_weighting: 2 class_weighting: 0.5 ";
 
-// SegNet's factors of classes do not change what is divided by.
+// SegNet's class weights do not change the divisor of the loss.
 TEST(SoftmaxWithLoss, WeighsTheLossesOfClasses) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
   SoftmaxLossCase(kWeights + std::string("}"))
@@ -233,7 +233,7 @@ TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
       .ExpectMistake({"class_weighting does not go with them"});
 }
 
-// Labels of the prediction's shape are targets of all classes.
+// Labels of the same shape as the predictions are targets for each class.
 TEST(SoftmaxWithLoss, TakesSoftLabels) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
   SoftmaxLossCase()
@@ -241,13 +241,13 @@ TEST(SoftmaxWithLoss, TakesSoftLabels) {
       .Bottom({1, 2}, {0.3, 0.7})
       .ExpectTop({}, {0.3 * ln4 + 0.7 * ln43})
       .ExpectBottomGradient({2}, {-0.1, 0.1});
-  // They need not add up to 1.
+  // The targets need not add up to 1.
   SoftmaxLossCase()
       .Bottom({1, 2}, {0, kLn3})
       .Bottom({1, 2}, {0.5, 0})
       .ExpectTop({}, {0.5 * ln4})
       .ExpectBottomGradient({1}, {-0.375, 0.375});
-  // Positions: all of class 0, all of class 1.
+  // The first position is of class 0, the second of class 1.
   SoftmaxLossCase("loss_param { normalization: BATCH_SIZE }")
       .Bottom({1, 2, 2}, {0, 0, kLn3, kLn3})
       .Bottom({1, 2, 2}, {1, 0, 0, 1})
@@ -288,7 +288,7 @@ TEST(SoftmaxWithLoss, ExplainsWhatDoesNotGoWithSoftLabels) {
   with("loss_param { label_smoothing: 0.1 }")
       .ExpectMistake({"label_smoothing does not go with them"});
   with("").Tops(3).ExpectMistake({"no third top"});
-  // Of one class there is nothing to share.
+  // A single class always has the probability 1, so the loss is 0.
   SoftmaxLossCase().RandomBottom({2, 1}).Bottom({2, 1}, {0, 0}).ExpectTop({}, {0});
 }
 

@@ -12,7 +12,7 @@ TEST(Softmax, GivesProbabilities) {
   LayerCase("type: 'Softmax'")
       .Bottom({3, 3}, {0, kLn2, kLn3, 1000, 1000 + kLn2, 1000 + kLn3, -1000, 0, 1000})
       .ExpectTop({3, 3}, {1.0 / 6, 1.0 / 3, 0.5, 1.0 / 6, 1.0 / 3, 0.5, 0, 0, 1})
-      // y * (dy - sum of y * dy); the sum is 7 / 3.
+      // The gradient is y * (dy - sum of y * dy), where the sum is 7 / 3.
       .ExpectBottomGradient({1, 2, 3, 0, 0, 0, 0, 0, 0},
                             {-2.0 / 9, -1.0 / 9, 1.0 / 3, 0, 0, 0, 0, 0, 0});
 }
@@ -36,7 +36,7 @@ TEST(Softmax, AgreesWithDifferencesAndInEveryLayout) {
       c.RandomBottom(shape, -3, 3).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
       c.InPlace().ExpectGradient().ExpectBackendsAgree();
     }
-    // More positions than are worked on side by side.
+    // The shape has more positions than the kernel processes at once.
     LayerCase(layer).RandomBottom({3, 3, 5, 14}, -30, 30).ExpectBackendsAgree();
   }
 }
@@ -49,8 +49,7 @@ TEST(Softmax, HasAKernelForGpus) {
   LayerCase image("type: 'Softmax'");
   image.RandomBottom({3, 5, 2, 1});
   EXPECT_EQ(image.GpuConversions(), 0);
-  // More classes than one GPU thread should add up, alone, with few positions and with many behind
-  // them.
+  // The shapes have more classes than one GPU thread should sum, with one, few and many positions.
   for (const Shape& shape : {Shape{3, 70}, Shape{2, 70, 3}, Shape{1, 70, 40}}) {
     LayerCase("type: 'Softmax'").RandomBottom(shape, -5, 5).ExpectBackendsAgree();
   }

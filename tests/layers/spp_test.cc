@@ -9,16 +9,16 @@ LayerCase Pyramid(const std::string& param) {
   return LayerCase("type: 'SPP' spp_param { " + param + " }");
 }
 
-// 1 to 9 in three rows.
+// An image of 3 x 3 pixels.
 const std::vector<double> kNine = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 
 TEST(SPP, JoinsEverFinerPoolings) {
-  // Two windows over three pixels: kernel 2 and padding 1, the first one half in it.
+  // Two windows over three pixels have kernel 2 and padding 1; half of the first one is padding.
   Pyramid("pyramid_height: 2")
       .Bottom({1, 1, 3, 3}, kNine)
       .ExpectTop({1, 5}, {9, 1, 3, 7, 9})
       .ExpectBottomGradient({1, 10, 100, 1000, 10000}, {10, 0, 100, 0, 0, 0, 1000, 0, 10001});
-  // Padding counts in the mean.
+  // The mean includes the padding.
   Pyramid("pyramid_height: 2 pool: AVE")
       .Bottom({1, 1, 3, 3}, kNine)
       .ExpectTop({1, 5}, {5, 0.25, 1.25, 2.75, 7});

@@ -27,7 +27,7 @@ TEST(StochasticPooling, DrawsElementsByTheirShares) {
   ASSERT_EQ(top.size(), 4000u);
   const int64_t large = std::count(top.begin(), top.end(), 3.0);
   EXPECT_EQ(std::count(top.begin(), top.end(), 1.0), 4000 - large);
-  EXPECT_NEAR(static_cast<double>(large), 3000, 4 * 27.4);  // standard deviations
+  EXPECT_NEAR(static_cast<double>(large), 3000, 4 * 27.4);  // 4 standard deviations of 27.4
 }
 
 TEST(StochasticPooling, DrawsDifferentlyInEachPass) {

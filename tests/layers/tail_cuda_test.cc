@@ -1,4 +1,4 @@
-// What comes back through a bias and ReLU on a GPU, against sums by hand.
+// Compares the gradients of a bias and ReLU on a GPU with sums computed on the host.
 #include "layers/common/tail_cuda.h"
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ struct View {
   size_t channel(int64_t i) const { return static_cast<size_t>(i / inner % channels); }
 };
 
-// Many rows of few channels and few rows of many, channels last, in short runs and in long ones;
-// sizes that packs divide and sizes that they do not.
+// Many rows of few channels and few rows of many; channels last (inner = 1) and channels in short
+// and in long contiguous runs; sizes that are multiples of a pack and sizes that are not.
 const View kViews[] = {{1, 1, 1},   {5, 3, 1},    {700, 64, 1}, {9, 257, 1},
                        {6, 8, 7},   {3, 5, 31},   {2, 3, 64},   {4, 2, 1030},
                        {1, 1, 500}, {4096, 1, 1}, {2, 1000, 1}, {3, 64, 49}};
 
-// Exact in every type and in every order of additions.
+// The values and their sums are exact in every type and in every order of additions.
 float Top(int64_t i) { return static_cast<float>(i % 3) - 1; }
 float Gradient(int64_t i) { return static_cast<float>(i % 7) / 2 - 1; }
 constexpr float kSlope = 0.5f, kBefore = 4;

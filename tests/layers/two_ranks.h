@@ -1,4 +1,4 @@
-// One of two ranks, for tests of what layers ask of the others.
+// A fake communicator of two ranks, for tests of layers that all-reduce a number.
 #ifndef DOPPIO_TESTS_LAYERS_TWO_RANKS_H_
 #define DOPPIO_TESTS_LAYERS_TWO_RANKS_H_
 
@@ -8,7 +8,7 @@
 
 namespace doppio {
 
-// The other rank's number is always `other`.
+// Rank 0 of 2. AllReduce adds `other`, the other rank's number, to one double.
 class OneOfTwo : public Communicator {
  public:
   explicit OneOfTwo(double other) : other_(other) {}

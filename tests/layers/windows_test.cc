@@ -23,7 +23,7 @@ ConvGeometry Geometry(std::vector<int64_t> input, std::vector<int64_t> output,
   return g;
 }
 
-// The pixels of a window, -1 in the padding.
+// Returns the pixel of each cell of a window, -1 for padding.
 template <int kAxes>
 std::vector<int> PixelsOf(const Windows<kAxes>& w, int window) {
   std::vector<int> pixels(static_cast<size_t>(w.cells), -2);
@@ -35,7 +35,7 @@ std::vector<int> PixelsOf(const Windows<kAxes>& w, int window) {
 
 TEST(Windows, HaveTheirPixelsInOrderAndPaddingAround) {
   // 0 1 2
-  // 3 4 5   with a frame of padding, windows of 2x2 every second row and column
+  // 3 4 5   with a frame of padding; windows of 2 x 2 at every second row and column
   const auto w = Windows<2>::From(Geometry({2, 3}, {2, 2}, {2, 2}, {2, 2}, {1, 1}, {1, 1}));
   EXPECT_EQ(w.columns, 4);
   EXPECT_EQ(PixelsOf(w, 0), (std::vector<int>{-1, -1, -1, 0}));
@@ -50,7 +50,7 @@ TEST(Windows, SkipPixelsWhenDilated) {
   EXPECT_EQ(PixelsOf(w, 2), (std::vector<int>{2, 4, 6}));
 }
 
-// Both directions list the same pairs of window and pixel, each once.
+// Expects ForEachCell and ForEachWindow to list the same pairs of window and pixel, each once.
 template <int kAxes>
 void ExpectBothWaysAgree(const ConvGeometry& g) {
   const auto w = Windows<kAxes>::From(g);
@@ -69,7 +69,7 @@ void ExpectBothWaysAgree(const ConvGeometry& g) {
     w.ForEachWindow(
         pixel, [&](int32_t cell, int32_t window) { list.push_back(cell * w.columns + window); });
     std::sort(there[static_cast<size_t>(pixel)].begin(), there[static_cast<size_t>(pixel)].end());
-    // Cells in row-major order, so that sums are always added alike.
+    // The cells are in row-major order, so that sums are always added in the same order.
     EXPECT_TRUE(std::is_sorted(list.begin(), list.end()));
     EXPECT_EQ(list, there[static_cast<size_t>(pixel)]) << pixel;
   }

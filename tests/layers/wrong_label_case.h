@@ -1,5 +1,5 @@
-// A label that is no class, met by a loss on a GPU: the loss is NaN at once, the next pass names
-// the label, and the one after it is fine again.
+// Tests what a loss on a GPU does with a label that is not a class: it returns NaN at once, the
+// next pass throws an error that names the label, and the pass after that succeeds.
 #ifndef DOPPIO_TESTS_LAYERS_WRONG_LABEL_CASE_H_
 #define DOPPIO_TESTS_LAYERS_WRONG_LABEL_CASE_H_
 
@@ -15,8 +15,8 @@
 
 namespace doppio {
 
-// `layers` read x, 4 samples of 3 scores, all 0, and label, and `loss` is what they give for
-// classes 0, 1, 2, 0.
+// `layers` read the blobs x (4 samples of 3 scores, all 0) and label. `loss` is their loss for the
+// labels 0, 1, 2, 0.
 inline void ExpectGpuNamesWrongLabelIn(const std::string& layers, double loss) {
   const std::unique_ptr<Device> gpu = TestGpu();
   if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
@@ -46,7 +46,7 @@ inline void ExpectGpuNamesWrongLabelIn(const std::string& layers, double loss) {
   EXPECT_NEAR(net.Forward(), loss, 1e-6 * (1 + loss));
 }
 
-// `layer`: the type and fields of one that reads them and is the loss.
+// The same for a single loss layer; `layer` is the text of its type and fields.
 inline void ExpectGpuNamesWrongLabel(const std::string& layer, double loss) {
   ExpectGpuNamesWrongLabelIn("layer { name: 'loss' bottom: 'x' bottom: 'label' " + layer + " }",
                              loss);
