@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Whole training iterations of the model zoo, side by side with another trainer.
+"""Times whole training iterations of the model zoo, side by side with another trainer.
 
 usage: compare.py [--doppio PATH] [--peer 'COMMAND'] [--threads 2] [--runs 5] [--seconds 2] [--quick] [--rates] [NET ...]
 
-Each program runs alone, in turn, RUNS times per net; medians are printed as the table of docs/performance.md.
-COMMAND is called with `--threads T --runs 1 --seconds S NET` and prints `NET BATCH IMAGES_PER_SECOND ...`; without
-one only Doppio is measured. `share` is the part of this machine's convolution rate, measured in the same run, that
-a net's multiply-adds reach (three times the forward's for an iteration). --quick: one iteration each, for tests.
---rates: be a peer, so that two builds are compared by --peer 'compare.py --rates --doppio OTHER'.
+The programs take turns, RUNS times per net, and each runs alone. The medians are printed as the table of
+docs/performance.md. COMMAND is called with `--threads T --runs 1 --seconds S NET` and prints
+`NET BATCH IMAGES_PER_SECOND ...`; without --peer only Doppio is measured. The share is the rate of a net's
+multiply-adds (three times those of forward per iteration) over this machine's convolution rate, which is measured in
+the same run. --quick runs one iteration each, for tests. With --rates the script is such a COMMAND itself, so
+--peer 'compare.py --rates --doppio OTHER' compares two builds.
 """
 import argparse
 import json
@@ -39,7 +40,7 @@ def time_doppio(opt, path, extra, iterations):
 
 
 def iterations_for(opt, net):
-    """As many as fill the seconds asked for."""
+    """Returns the number of iterations that fill opt.seconds, at least 3."""
     if opt.quick:
         return 1
     first = time_doppio(opt, model(net), ["--synthetic", "--batch=%d" % BATCH[net]], 3)
@@ -52,7 +53,7 @@ def macs_per_image(opt, net):
 
 
 def convolution_rate(opt):
-    """GFLOP/s of the forward of one big convolution, best of the runs."""
+    """Returns the GFLOP/s of one large convolution's forward, the best of all runs."""
     macs = 16 * 28 * 28 * 256 * 256 * 9
     best = 0
     for _ in range(1 if opt.quick else opt.runs):

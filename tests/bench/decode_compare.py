@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How fast one core reads, decodes and resizes JPEG files: OpenCV's plain loop, as its users write it, and Doppio.
+"""Compares how fast one core reads, decodes and resizes JPEG files in Doppio and in a plain OpenCV loop.
 
     decode_compare.py [--doppio PROGRAM] [--size 256] [--seconds 3] [--rounds 5] LIST
 
-LIST has lines "path label". Needs Python's cv2 (pip install opencv-python-headless). Rates are images per second of a
-core's time, so that other programs count little. Ends with 1 where Doppio is slower.
+LIST has lines "path label". Needs Python's cv2 (pip install opencv-python-headless). Rates are images per second of
+CPU time, so that other programs have little effect. Exits with 1 if Doppio is slower.
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ def opencv_rate(paths, size, seconds):
 
 
 def doppio_rates(doppio, list_file, size, seconds):
-    """Of reading and decoding together, and of each step."""
+    """Returns the rate of reading and decoding together, and a dict with the rate of each step, in images/s."""
     out = subprocess.run([doppio, "data", "bench", list_file, "--resize_height=%d" % size, "--resize_width=%d" % size,
                           "--seconds=%g" % seconds, "--data_threads=1", "--json"],
                          check=True, capture_output=True, text=True).stdout
@@ -49,7 +49,7 @@ def main():
     with open(args.list) as f:
         paths = [line.rsplit(None, 1)[0] for line in f if line.strip()]
     ours, theirs = [], []
-    for _ in range(args.rounds):  # in turn, so that both see the same machine
+    for _ in range(args.rounds):  # in turns, so that changes of the machine's speed affect both alike
         theirs.append(opencv_rate(paths, args.size, args.seconds))
         rate, steps = doppio_rates(args.doppio, args.list, args.size, args.seconds)
         ours.append(rate)

@@ -1,5 +1,5 @@
-// Writes JPEG files to train on where there are none: draw_photos FOLDER COUNT. FOLDER/list.txt
-// names them.
+// draw_photos FOLDER COUNT: writes COUNT synthetic JPEG files to FOLDER, for training without a
+// data set. FOLDER/list.txt lists their paths and labels.
 #include <cstdio>
 #include <cstdlib>
 

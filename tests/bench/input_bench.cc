@@ -1,17 +1,18 @@
-// How fast ImageData is on one core, against a bare libjpeg-turbo loop over the same files.
+// Compares the rate of ImageData on one core with that of a bare libjpeg-turbo loop over the same
+// files.
 //
 //   bazel run //tests/bench:input_bench [-- ROUNDS IMAGES]
 //
-// The files are photos.h's. A round decodes all of
-// them to BGR the way any program does, then runs the layer (resize 256, crop 224, mirror, mean)
-// over as many, its copy into the net included. Both read the files; the whole program has one
-// core. Rates are per second of that core's time, so that other programs do not count.
+// photos.h draws the files. A round decodes all of them to BGR with plain libjpeg-turbo calls, then
+// runs the layer (resize 256, crop 224, mirror, mean) over as many files, including its copy into
+// the net. Both read the files from disk. The program is pinned to one core; rates are images per
+// second of CPU time, so that other programs do not matter.
 #include <omp.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
-// jpeglib.h needs what stands before it.
+// jpeglib.h uses FILE and size_t without including <cstdio>, so the order matters.
 // clang-format off
 #include <cstdio>
 #include <jpeglib.h>
@@ -36,7 +37,7 @@ namespace {
 
 constexpr int kBatch = 32;
 
-// The loop that anybody would write.
+// Reads the file at `path` into `file` and decodes it into `bgr`, as a minimal program would.
 void DecodeBare(const std::string& path, std::vector<uint8_t>* file, std::vector<uint8_t>* bgr) {
   std::FILE* stream = std::fopen(path.c_str(), "rb");
   std::fseek(stream, 0, SEEK_END);
@@ -62,7 +63,7 @@ void DecodeBare(const std::string& path, std::vector<uint8_t>* file, std::vector
   jpeg_destroy_decompress(&info);
 }
 
-// A folder of files, deleted at the end.
+// A temporary folder of photos, which the destructor deletes.
 class PhotoFolder {
  public:
   explicit PhotoFolder(int count) {
@@ -124,7 +125,8 @@ int Main(int rounds, int images) {
   std::vector<uint8_t> file, bgr;
   std::vector<double> bare, layer, ratio;
   for (int round = 0; round < rounds; ++round) {
-    // The layer's thread works ahead: let it get there, and rest, before the other is timed.
+    // The layer's thread reads ahead. Waits until it is idle, so that it does not disturb the
+    // timing of the bare loop.
     double before;
     do {
       before = CoreSeconds();
@@ -133,7 +135,7 @@ int Main(int rounds, int images) {
     double begin = CoreSeconds();
     for (const std::string& path : photos.paths) DecodeBare(path, &file, &bgr);
     bare.push_back(images / (CoreSeconds() - begin));
-    for (int i = 0; i < 6; ++i) net.Forward();  // what it had ready
+    for (int i = 0; i < 6; ++i) net.Forward();  // consumes the batches that were read ahead
     begin = CoreSeconds();
     for (int i = 0; i < batches; ++i) net.Forward();
     layer.push_back(batches * kBatch / (CoreSeconds() - begin));

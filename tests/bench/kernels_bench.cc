@@ -1,5 +1,5 @@
-// Times single layers of the model zoo, forward and backward: Google Benchmark over real nets of
-// one layer.
+// Times forward and backward of single layers of the model zoo with Google Benchmark. Each
+// benchmark is a net of one layer.
 //
 //   bazel run //tests/bench:kernels_bench -- --benchmark_filter=conv
 #include <benchmark/benchmark.h>
@@ -16,7 +16,7 @@ namespace {
 
 struct LayerOfAZoo {
   const char* name;
-  const char* input;  // dims
+  const char* input;  // dims of the input shape
   const char* layer;  // prototxt without name, bottom and top
 };
 

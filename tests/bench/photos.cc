@@ -33,8 +33,8 @@ void AddNoise(int cell, float amplitude, const Random& random, uint64_t key,
   }
 }
 
-// Like a photograph in what matters to a decoder: the finer the structure, the weaker; colours
-// weaker than light.
+// Returns an image that costs a decoder as much as a photograph: finer structures have smaller
+// amplitudes, and colours vary less than brightness.
 Image DrawPhoto(uint64_t number) {
   const Random random(7, number);
   std::vector<float> light(size_t{kHeight} * kWidth, 128), warm(light.size()), cold(light.size());

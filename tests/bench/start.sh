@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# Runs the program of the arguments: a test that it starts and ends well.
+# Runs the command in the arguments, to test that it starts and exits with 0.
 exec "$@"

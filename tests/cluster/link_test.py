@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Faults between two machines, which are two network namespaces joined by a cable (two_nodes.sh): all ranks end in time, one
-message names a rank and its machine, and mpirun ends as well. A link that is only slow ends nothing.
+"""Tests faults between two machines, simulated by two network namespaces joined by a cable (two_nodes.sh): all ranks and mpirun
+end in time, and one message names a rank and its machine. A slow link ends no rank.
 
-Prints the seconds that each fault takes. Needs mpirun, ip and namespaces of its own."""
+Prints the seconds from each fault to the end of the ranks. Needs mpirun, ip and the right to create namespaces."""
 import os
 import re
 import shutil
@@ -18,7 +18,7 @@ import mpi_case  # noqa: E402
 import own_namespaces  # noqa: E402
 import scenario  # noqa: E402
 
-os.environ["PATH"] += ":/usr/sbin:/sbin"  # Bazel leaves them out
+os.environ["PATH"] += ":/usr/sbin:/sbin"  # Bazel removes these folders
 TWO_NODES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_nodes.sh")
 STOPPED = 75
 SILENT = r"rank [01] on node-[ab] has been silent for %d s"
@@ -31,7 +31,7 @@ def command(function, *args):
 
 
 def enter():
-    """Starts this script again in namespaces of its own, where names and addresses of nodes are free and nobody else's."""
+    """Restarts this script in separate namespaces, where no other process uses the nodes' names and addresses."""
     if not mpi_case.HAS_MPI or shutil.which("ip") is None:
         return
     prepare = 'mount -t tmpfs tmpfs /run && ip link set lo up'  # ip keeps the names of namespaces in /run
@@ -66,10 +66,10 @@ class LinkTest(mpi_case.MpiCase):
         return done.stdout
 
     def begin(self, *flags):
-        """mpirun and its two ranks, the one on node-a first, when they have trained for a while."""
+        """Starts a training of two ranks and waits for iteration 200. Returns mpirun's process and the ranks' ids, node-a's first."""
         self.log = open(self.path("log"), "w+", encoding="utf-8")
         self.addCleanup(self.log.close)
-        # In /tmp mpirun would meet the folder of a root outside these namespaces.
+        # TMPDIR is not /tmp, where mpirun's folder may belong to the root user outside these namespaces.
         process = subprocess.Popen(
             command("two_nodes_mpirun", "-x", "OMP_NUM_THREADS", scenario.DOPPIO, "train", "--solver=solver.prototxt", *flags),
             cwd=self.folder, env=self.environment(OMP_NUM_THREADS="1", TMPDIR="/run"), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
@@ -81,7 +81,7 @@ class LinkTest(mpi_case.MpiCase):
         return process, ranks
 
     def check_fault(self, event, limit, message, happen, *flags):
-        """happen(ranks) makes all ranks end within `limit` seconds, with this message."""
+        """Expects all ranks to end within `limit` seconds of happen(ranks), with this message."""
         process, ranks = self.begin(*flags)
         happen(ranks)
         took = self.seconds_to_end(process, lambda: any(map(mpi_case.runs, ranks)), limit + 20)
@@ -95,7 +95,7 @@ class LinkTest(mpi_case.MpiCase):
         self.check_fault("link cut, silence limit of 3 s", 10, SILENT % 3, lambda _: self.call("two_nodes_cut"), "--silence_timeout=3")
 
     def test_a_rank_behind_lost_packets_is_named(self):
-        # As when the machine loses power: nobody closes the connection.
+        # No side closes the connection, as when a machine loses power.
         self.check_fault("packets lost, silence limit of 3 s", 10, SILENT % 3, lambda _: self.call("two_nodes_lose"), "--silence_timeout=3")
 
     def test_a_rank_behind_lost_packets_is_named_with_default_times(self):

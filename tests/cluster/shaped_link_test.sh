@@ -1,6 +1,7 @@
 #!/bin/bash
-# What `doppio scale` measures and predicts for two MPI ranks over a slow link, beside what they take: two network namespaces
-# joined by a cable of 1 and of 10 Gbit/s, one compute thread each. Fails where both differ by more than 10 %.
+# Compares the iteration time that `doppio scale` predicts for two MPI ranks over a slow link with the measured one. The ranks run
+# in two network namespaces joined by a cable of 1 and of 10 Gbit/s, with one compute thread each. Fails if the times differ by
+# more than 10 %.
 #
 #   tests/cluster/shaped_link_test.sh [DOPPIO] [BATCH]     # as root, with nothing else running
 set -euo pipefail
@@ -21,11 +22,11 @@ failed=0
 for rate in 1gbit 10gbit; do
     two_nodes_rate $rate
     : >"$work/rounds"
-    # In turns, because a machine is not equally fast for minutes on end.
+    # Prediction and measurement take turns, because a machine's speed varies over minutes.
     for _ in 1 2 3; do
         two_nodes_mpirun -x OMP_NUM_THREADS -x GOMP_SPINCOUNT "$doppio" scale --model=models/caffenet/train_val.prototxt --synthetic \
             --batch="$batch" --iterations=8 --max_ranks=2 --json >"$work/scale.json" 2>"$work/log" || { tail -n 20 "$work/log"; exit 1; }
-        # Iterations per second of the last of several displays.
+        # The rate is read from the last of several displays, in iterations per second.
         two_nodes_mpirun -x OMP_NUM_THREADS -x GOMP_SPINCOUNT "$doppio" train --solver=models/caffenet/solver.prototxt --synthetic \
             --batch="$batch" --set=max_iter=25 --set=display=12 --unset=test_interval --unset=test_iter --set=snapshot_after_train=false \
             --set=snapshot_prefix="$work/s" >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }

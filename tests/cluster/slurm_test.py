@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs slurm_test.sh where there is a SLURM, which .ci/run installs; needs root."""
+"""Runs slurm_test.sh if SLURM is installed (.ci/run installs it). Needs root."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import junit  # noqa: E402
 import scenario  # noqa: E402
 
-os.environ["PATH"] += ":/usr/sbin:/sbin"  # Bazel leaves them out
+os.environ["PATH"] += ":/usr/sbin:/sbin"  # Bazel removes these folders
 NO_SLURM = 77
 MISSING = [name for name in ("munged", "slurmctld", "slurmd", "sbatch") if shutil.which(name) is None]
 

@@ -1,11 +1,11 @@
 #!/bin/bash
-# A real SLURM on this machine: a job of two tasks, as `doppio submit` writes it, trains, gets USR1 before its time is over, ends with 75, is requeued, goes on
-# from its snapshot, and comes to the weights of a run that nobody stopped.
+# Tests `doppio submit` with a real SLURM on this machine: a job of two tasks trains, receives USR1 before its time limit, exits with
+# 75, is requeued, resumes from its snapshot, and reaches the same weights as a run without an interruption.
 #
 #   tests/cluster/slurm_test.sh [DOPPIO]     # as root, with Debian's slurm-wlm and munge
 #
-# Everything runs from a scratch folder and is ended again; nothing of the system is configured. Exits with 77 where SLURM itself does
-# not start. ITERATIONS sets the length of the training, which must be stopped on the way.
+# All daemons run from a temporary folder and are stopped at the end; the system's configuration is not touched. Exits with 77 if
+# SLURM itself does not start. ITERATIONS sets the length of the training, which must not finish before it is interrupted.
 set -euo pipefail
 
 doppio=$(realpath "${1:-bazel-bin/tools/doppio}")
@@ -23,7 +23,7 @@ fail() {
     tail -n 30 "$root"/*.log "$root"/job/*.out >&2 2>/dev/null || true
     exit 1
 }
-# comes SECONDS COMMAND...: false if the command does not succeed in time
+# comes SECONDS COMMAND...: repeats the command until it succeeds; returns 1 if it does not within SECONDS
 comes() {
     local end=$((SECONDS + $1))
     shift
@@ -108,7 +108,7 @@ snapshot_prefix: "$run"
 SOLVER
 done
 
-# Doppio's own job script. One core for each task is more than small machines have.
+# Submits the job script that Doppio writes, with --overcommit, because small machines have fewer cores than tasks.
 submit() {
     "$doppio" submit slurm --nodes=1 --ranks_per_node=2 --time=00:10:00 --warn_seconds=60 -- train --solver="$1.prototxt" >"$1.sh"
     OMP_NUM_THREADS=1 sbatch --parsable --overcommit --output="$1.out" --export=ALL "$1.sh"
@@ -122,9 +122,9 @@ grep -q "2 replicas in processes that srun (SLURM) has started" whole.out || fai
 
 job=$(submit parts)
 wait_for 120 grep -q "Iteration 1000 " parts.out
-scancel --signal=USR1 "$job"      # what --signal=USR1@120 does before the time limit, to the tasks of the step
+scancel --signal=USR1 "$job"      # as --signal=USR1@60 does 60 s before the time limit, to the tasks of the step
 wait_for 60 restarted "$job"
-# A requeued job waits some minutes by SLURM's rule; it is told not to.
+# SLURM lets a requeued job wait for some minutes; this starts it at once.
 wait_for 60 scontrol update job="$job" StartTime=now
 wait_for 300 finished parts "$job"
 grep -q "going on from parts_iter_" parts.out || fail "it did not resume"

@@ -1,5 +1,5 @@
-# Two machines on one: network namespaces with host names of their own, joined by a cable that can be cut or made slow.
-# Source it as root; `two_nodes_up` makes them, `two_nodes_down` takes them away.
+# Simulates two machines on one: two network namespaces, each with its own host name, joined by a cable that can be cut or slowed.
+# Source this file as root; `two_nodes_up` creates the namespaces, `two_nodes_down` removes them.
 # shellcheck shell=bash
 
 NODES_DIR=${NODES_DIR:-$(mktemp -d)}
@@ -15,7 +15,7 @@ two_nodes_up() {
         ip -n doppio-$ns link set lo up
         ip -n doppio-$ns link set doppio-v$ns up
     done
-    # What mpirun calls in ssh's place: AGENT HOST COMMAND...
+    # mpirun calls this script instead of ssh: AGENT HOST COMMAND...
     cat > "$NODES_DIR/agent" <<'AGENT'
 #!/bin/sh
 shift
@@ -33,7 +33,7 @@ two_nodes_down() {
     rm -rf "$NODES_DIR"
 }
 
-# Both directions of the cable: RATE such as 1gbit.
+# Limits both directions of the cable to RATE, e.g. 1gbit.
 two_nodes_rate() {
     local ns
     for ns in a b; do
@@ -44,8 +44,8 @@ two_nodes_rate() {
 two_nodes_cut() { ip -n doppio-a link set doppio-va down; }
 two_nodes_mend() { ip -n doppio-a link set doppio-va up; }
 
-# From now on packets are lost in both directions, as when a machine loses power: they go to a network card that is not there, and
-# no side is told.
+# Loses all further packets in both directions, as when a machine loses power: they are sent to a network card that does not exist,
+# and neither side gets an error.
 two_nodes_lose() {
     ip -n doppio-a neigh replace 10.77.0.2 lladdr 02:00:00:00:00:01 nud permanent dev doppio-va
     ip -n doppio-b neigh replace 10.77.0.1 lladdr 02:00:00:00:00:01 nud permanent dev doppio-vb
@@ -55,7 +55,7 @@ two_nodes_find() {
     ip -n doppio-b neigh del 10.77.0.1 dev doppio-vb
 }
 
-# The processes named NAME on both nodes.
+# Prints the ids of the processes named NAME on both nodes, node-a's first.
 two_nodes_pids() {
     local pid
     for pid in $(ip netns pids doppio-a) $(ip netns pids doppio-b); do

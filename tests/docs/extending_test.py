@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The example of docs/extending.md is the one that is compiled and tested here."""
+"""Tests that docs/extending.md shows the example that is compiled and tested in this folder."""
 import os
 import re
 import unittest
@@ -18,7 +18,7 @@ class ExtendingTest(unittest.TestCase):
         self.assertEqual([read("tests/docs/softsign.cc"), read("tests/docs/softsign_test.cc")], shown)
 
     def test_names_folders_and_files_that_are_there(self):
-        """Those of the example itself are yet to be written."""
+        """Skips the files of the example, which do not exist in the tree."""
         for path in re.findall(r"`((?:core|data|layers|solvers|proto)/[\w/]+\.\w+)`", read("docs/extending.md")):
             if "softsign" not in path:
                 self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)

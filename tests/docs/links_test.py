@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Links between documents lead somewhere: to a file that is there, and to a heading in it."""
+"""Tests that each link between documents names an existing file and an existing heading in it."""
 import os
 import re
 import unittest
 
 ROOT = os.getcwd()
-# What a page may link to although tests do not see it.
+# Targets of links that the test does not check: URLs and folders.
 UNSEEN = re.compile(r"[a-z]+:|.*/$")
 
 
@@ -24,7 +24,7 @@ def without_code(text):
 
 
 def addresses(text):
-    """Of headings, as GitHub makes them: in small letters, without punctuation, a number behind repeated ones."""
+    """Returns the anchors of all headings as GitHub makes them: in lower case, without punctuation, numbered if repeated."""
     found = set()
     for heading in re.findall(r"(?m)^#+ +(.*?)\s*$", without_code(text)):
         address = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -67,7 +67,7 @@ class LinksTest(unittest.TestCase):
         self.assertEqual(["docs/README.md"], missing)
 
     def test_translations_have_the_parts_of_their_originals(self):
-        """As many headings, rows of tables and items of lists, and the same code."""
+        """Expects the same numbers of headings, table rows and list items, and the same code."""
         def parts(text):
             return {mark: len(re.findall(r"(?m)^%s" % mark, without_code(text))) for mark in (r"#+ ", r"\| ", r"\* ")}
 

@@ -61,7 +61,7 @@ finish() {
   exit "$status"
 }
 
-# Runs a command in mount and process namespaces of its own: mounts and processes end with it.
+# Runs a command in separate mount and process namespaces, so that its mounts and processes end with it.
 apart() { # COMMAND...
   unshare --mount --pid --fork --kill-child -- "$@" &
   running=$!
@@ -96,7 +96,7 @@ inside() { # FOLDER COMMAND...
     "${proxies[@]}" "$@" </dev/null
 }
 
-# The new system reaches the archive like this machine: same proxies, time-outs, certificates and passwords.
+# Lets the new system reach the archive like this machine, with the same proxies, time-outs, certificates and passwords.
 take_apt_configuration() {
   local components=main
   [[ $release != noble ]] || components="main universe"
@@ -129,8 +129,8 @@ make_system() { # PACKAGE...
   cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
 }
 
-# Runs a step and prints its time and last line; ends the script with the step's output if it fails. In the background,
-# because `set -e` has no effect in a function behind ||.
+# Runs a step and prints its time and last line; ends the script with the step's output if it fails. The step runs in the
+# background, because `set -e` has no effect in a function behind ||.
 step() { # NAME COMMAND...
   local name=$1 begun=$SECONDS
   shift

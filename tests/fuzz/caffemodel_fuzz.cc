@@ -1,4 +1,4 @@
-// Binary files of weights.
+// Fuzzes the reader of weights in binary files (.caffemodel).
 #include "core/net/store/weights.h"
 #include "tests/fuzz/fuzz_input.h"
 

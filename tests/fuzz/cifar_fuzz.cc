@@ -1,4 +1,4 @@
-// Binary files of CIFAR.
+// Fuzzes the reader of CIFAR's binary files.
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/read_records.h"
 

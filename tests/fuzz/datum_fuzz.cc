@@ -1,4 +1,4 @@
-// Values of databases: Datum and AnnotatedDatum.
+// Fuzzes the reader of database values: Datum and AnnotatedDatum.
 #include "data/source/datum.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/read_records.h"

@@ -1,5 +1,6 @@
-// What fuzz targets share. A target is a function LLVMFuzzerTestOneInput that gives bytes to one of
-// Doppio's readers. The reader may refuse them with an Error; everything else is a finding.
+// Helpers for fuzz targets. A target is a function LLVMFuzzerTestOneInput that passes bytes to one
+// of Doppio's readers. The reader may reject them with an Error; a crash, a sanitizer report or any
+// other exception is a bug.
 #ifndef DOPPIO_TESTS_FUZZ_FUZZ_INPUT_H_
 #define DOPPIO_TESTS_FUZZ_FUZZ_INPUT_H_
 
@@ -10,6 +11,7 @@
 
 namespace doppio {
 
+// Returns a copy of the bytes.
 inline std::string Text(const uint8_t* data, size_t size) {
   return std::string(reinterpret_cast<const char*>(data), size);
 }
@@ -22,7 +24,7 @@ void AllowErrors(const std::function<void()>& read);
 // in /tmp. Fuzzing writes there for each input, so TMPDIR should be in memory.
 std::string FuzzPath(const std::string& name);
 
-// Writes the bytes to `path`, in place of what is there.
+// Writes the bytes to the file at `path`, replacing its contents.
 void WriteInput(const std::string& path, const std::string& bytes);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// HDF5 files of layer HDF5Data, which wants data sets "data" and "label". An input is a recipe
-// (hdf5_recipe.h).
+// Fuzzes the reader of layer HDF5Data, which expects the data sets "data" and "label". An input is
+// a recipe (hdf5_recipe.h).
 #include <vector>
 
 #include "data/source/hdf5.h"
@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int64_t kMostFloats = 1 << 20;  // of a row; larger batches only take time
+constexpr int64_t kMostFloats = 1 << 20;  // limit per row; larger ones only take time
 
 void ReadRows(const std::string& list) {
   doppio::Hdf5Options options;

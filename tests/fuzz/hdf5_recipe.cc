@@ -11,10 +11,10 @@
 namespace doppio {
 namespace {
 
-constexpr hsize_t kMostNumbers = 4096;  // that are written
-constexpr size_t kMostLines = 30;       // more only take time
+constexpr hsize_t kMostNumbers = 4096;  // larger data sets stay unwritten
+constexpr size_t kMostLines = 30;       // more lines only take time
 
-// Writes the file. Leaves out what the recipe asks for and HDF5 cannot do.
+// Writes the file. Skips parts of the recipe that HDF5 refuses.
 class Writer {
  public:
   explicit Writer(const std::string& path)
@@ -81,7 +81,8 @@ class Writer {
   const Hdf5Handle file_, make_groups_;
 };
 
-// Any other name gives an opaque type, which readers refuse.
+// Returns the HDF5 type of a recipe's type name. An unknown name gives an opaque type, which
+// readers reject.
 hid_t TypeOf(const std::string& name) {
   static const std::map<std::string, hid_t> types = {
       {"i1", H5T_STD_I8LE},   {"u2", H5T_STD_U16LE},  {"i8", H5T_STD_I64LE},
@@ -91,7 +92,7 @@ hid_t TypeOf(const std::string& name) {
   return found == types.end() ? opaque : found->second;
 }
 
-// "2x3" is {2, 3}; "" is a single number.
+// Parses dims: "2x3" gives {2, 3}; "" gives {}, a scalar.
 std::vector<hsize_t> DimsOf(const std::string& text) {
   std::vector<hsize_t> dims;
   std::istringstream numbers(text);

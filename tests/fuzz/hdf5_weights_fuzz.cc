@@ -1,4 +1,4 @@
-// Weights and solver states in HDF5. An input is a recipe (hdf5_recipe.h).
+// Fuzzes the readers of weights and solver states in HDF5. An input is a recipe (hdf5_recipe.h).
 #include "core/net/store/solver_state.h"
 #include "core/net/store/weights.h"
 #include "tests/fuzz/fuzz_input.h"

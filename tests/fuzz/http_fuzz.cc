@@ -1,4 +1,5 @@
-// Requests to the dashboard. It shows one run, "a", and the dictionary has its token.
+// Fuzzes the dashboard's HTTP requests. The dashboard shows one run, "a". The dictionary contains
+// its access token.
 #include <filesystem>
 #include <optional>
 

@@ -1,4 +1,5 @@
-// MNIST's files. The input is a file of images, which gets as many labels as its header promises.
+// Fuzzes the reader of MNIST's files. The input is a file of images; the target writes a file with
+// as many labels as the header announces.
 #include <algorithm>
 
 #include "tests/fuzz/fuzz_input.h"
@@ -8,7 +9,7 @@ namespace {
 
 constexpr uint32_t kMostLabels = 1000;
 
-// Returns the number of rows in a header that is not packed, or else that of the packed seeds.
+// Returns the number of images in an uncompressed header, or that of the compressed seed files.
 uint32_t Rows(const uint8_t* data, size_t size) {
   constexpr uint32_t kRowsOfSeeds = 3;
   if (size < 8 || data[0] != 0) return kRowsOfSeeds;

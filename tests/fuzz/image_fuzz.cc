@@ -1,5 +1,5 @@
-// Image files: JPEG, PNG, BMP and PNM, told apart by their first bytes. The last byte of an input
-// is not part of the image; it chooses the colours and the size.
+// Fuzzes the reader of image files: JPEG, PNG, BMP and PNM, which it distinguishes by their first
+// bytes. The last byte of an input is not part of the image; it selects the colours and the size.
 #include <zlib.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int64_t kMostPixels = 1 << 14;  // more only take time
+constexpr int64_t kMostPixels = 1 << 14;  // larger images only take time
 
 doppio::DecodeOptions Options(int choice) {
   doppio::DecodeOptions options;
@@ -19,8 +19,7 @@ doppio::DecodeOptions Options(int choice) {
   return options;
 }
 
-// Sets the checksums of a PNG file's chunks to the right values. libpng reads nothing that follows
-// a wrong one.
+// Corrects the checksums of a PNG file's chunks, because libpng stops at the first wrong one.
 void RepairChecksums(std::string* png) {
   const auto byte = [png](size_t i) { return size_t{static_cast<uint8_t>((*png)[i])}; };
   constexpr size_t kSignature = 8, kAround = 12;  // length, type and checksum around the data

@@ -1,4 +1,4 @@
-// Journals of sweeps.
+// Fuzzes the reader of sweep journals.
 #include <sys/stat.h>
 
 #include "tests/fuzz/fuzz_input.h"

@@ -1,5 +1,5 @@
-// Folders of LevelDB databases. An input is the content of the files below, in their order, each
-// after its length (2 bytes, the low one first).
+// Fuzzes the reader of LevelDB databases. An input is the contents of kFiles in their order; each
+// file follows its length (2 bytes, little-endian).
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace {
 
-constexpr size_t kMostBytes = 1 << 30;  // of one block
+constexpr size_t kMostBytes = 1 << 30;  // limit per allocation
 
 constexpr const char* kFiles[] = {"CURRENT", "MANIFEST-000004", "000005.ldb", "000006.log"};
 
-// Returns the content of the next file; shorter than its length says where the input ends.
+// Returns the content of the next file and advances *at. The content is cut off at `end`.
 std::string Take(const uint8_t** at, const uint8_t* end) {
   if (end - *at < 2) return "";
   const ptrdiff_t length = (*at)[0] | (*at)[1] << 8;
@@ -26,8 +26,8 @@ std::string Take(const uint8_t** at, const uint8_t* end) {
 
 }  // namespace
 
-// LevelDB takes the size of a block from the file as it is. Where there is not so much memory, a
-// program gets std::bad_alloc, but AddressSanitizer would abort.
+// LevelDB allocates the block size that the file names without checking it. If memory is short,
+// operator new throws std::bad_alloc, but AddressSanitizer's version aborts; hence this one.
 void* operator new[](size_t bytes) {
   void* memory = bytes <= kMostBytes ? std::malloc(bytes) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
@@ -37,8 +37,8 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Each input gets a folder of its own: LevelDB writes to a database, and a damaged one may stay
-  // open.
+  // Each input gets a separate folder, because LevelDB writes to a database and may keep a damaged
+  // one open.
   static int64_t inputs = 0;
   const std::string folder = doppio::FuzzPath("leveldb" + std::to_string(++inputs));
   std::filesystem::create_directory(folder);

@@ -1,4 +1,4 @@
-// Files of LMDB databases.
+// Fuzzes the reader of LMDB databases.
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/read_records.h"
 

@@ -1,4 +1,4 @@
-// Mean images.
+// Fuzzes the reader of mean images (.binaryproto).
 #include "data/augment/mean_file.h"
 #include "tests/fuzz/fuzz_input.h"
 

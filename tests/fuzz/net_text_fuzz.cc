@@ -1,4 +1,4 @@
-// Nets as text: the parser, upgrades of old formats, and the choice of layers.
+// Fuzzes nets in text format: the parser, the upgrades of old formats, and the selection of layers.
 #include "core/net/spec/spec.h"
 #include "core/net/spec/upgrade.h"
 #include "tests/fuzz/fuzz_input.h"

@@ -1,4 +1,5 @@
-// Nets on their way to ONNX: shapes, the checks of each layer, and the graph. Weights are zeros.
+// Fuzzes the export of nets to ONNX: shape inference, the checks of each layer, and the graph. All
+// weights are zero.
 #include "core/net/spec/upgrade.h"
 #include "core/net/store/weights.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -7,7 +8,7 @@
 
 namespace {
 
-constexpr int64_t kMostWeights = 1 << 18;  // of a parameter; more only take time
+constexpr int64_t kMostWeights = 1 << 18;  // limit per parameter; larger ones only take time
 
 void Export(const std::string& text) {
   doppio::NetParameter net;

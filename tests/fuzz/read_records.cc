@@ -10,9 +10,9 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kRecords = 8;
-constexpr int64_t kMostPixels = 1 << 14;  // of an image file; more only take time
+constexpr int64_t kMostPixels = 1 << 14;  // limit per image; larger ones only take time
 
-// A result that the compiler must keep.
+// volatile, so that the compiler does not remove the reads that are summed up in it.
 volatile double sum_of_all;
 
 template <class T>

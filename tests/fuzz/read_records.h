@@ -1,4 +1,4 @@
-// Reads records as training does, so that a sanitizer sees values outside their memory.
+// Reads records as training does, so that a sanitizer detects accesses outside their memory.
 #ifndef DOPPIO_TESTS_FUZZ_READ_RECORDS_H_
 #define DOPPIO_TESTS_FUZZ_READ_RECORDS_H_
 
@@ -15,7 +15,7 @@ void ReadPixels(const Record& record);
 // Opens the source and reads its first records, with their names. Throws Error.
 void ReadRecords(const DataParameter& parameter);
 
-// `path` in a source of this backend.
+// Returns a DataParameter with this backend whose source is `path`.
 DataParameter SourceAt(DataParameter::DB backend, const std::string& path);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// Arguments of --set, one a line, and of --unset, on lines that begin with '-'. They are applied to
-// a small solver and a small net.
+// Fuzzes --set and --unset. Each line of an input is an argument of --set, or of --unset if it
+// begins with '-'. They are applied to a small solver and a small net.
 #include <sstream>
 #include <vector>
 

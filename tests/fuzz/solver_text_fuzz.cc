@@ -1,4 +1,4 @@
-// Solvers as text, with the nets that are written in them.
+// Fuzzes solvers in text format, including nets that are embedded in them.
 #include "core/net/spec/solver_spec.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,4 +1,4 @@
-// Binary files of solver states.
+// Fuzzes the reader of solver states in binary files (.solverstate).
 #include "core/net/store/solver_state.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,4 +1,5 @@
-// Messages of the watch between ranks, as they come over a connection in two parts.
+// Fuzzes the parser of messages between ranks' watches. Each input arrives in two parts, as it may
+// over a connection.
 #include "parallel/watch/watch_message.h"
 
 #include <cstdlib>
@@ -7,7 +8,7 @@
 
 namespace {
 
-// Returns the bytes of the messages that are whole by now.
+// Returns the bytes of all messages that have arrived completely.
 std::string TakeAll(doppio::WatchMessages* messages) {
   std::string bytes;
   while (const auto message = messages->Next()) bytes += message->ToBytes();

@@ -1,5 +1,5 @@
-// Nets and weights of Caffe, the files of strangers and our own, give the same outputs here and in
-// OpenCV, whose importer of Caffe's files shares no code with ours.
+// Tests that nets and weights in Caffe's formats, from other authors and from Doppio, give the same
+// outputs in Doppio and in OpenCV, whose importer of Caffe's files shares no code with Doppio.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kTolerance = 1e-4;
 
-// A net of one input, with the weights of a file.
+// A net with one input, in the TEST phase, with weights from a file.
 class OurNet {
  public:
   OurNet(const std::string& model, const std::string& weights,
@@ -54,7 +54,8 @@ class OurNet {
     return outputs;
   }
 
-  // That make the outputs, in Forward's order: OpenCV asks by layer.
+  // Returns the layers that compute the outputs, in Forward's order, because OpenCV identifies
+  // outputs by their layers.
   std::vector<std::string> OutputLayers() const {
     std::vector<std::string> layers;
     for (int output : graph().outputs)
@@ -95,7 +96,8 @@ std::vector<cv::Mat> ForwardInOpenCv(const std::string& model, const std::string
   return outputs;
 }
 
-// `theirs` is the weights' file for OpenCV where it does not read `weights`.
+// Expects the same outputs from Doppio and OpenCV for a random input. OpenCV reads the weights from
+// `theirs`, or from `weights` if `theirs` is empty.
 void ExpectSameOutputs(const std::string& model, const std::string& weights,
                        const std::vector<std::string>& overrides = {},
                        const std::string& theirs = "") {
@@ -120,7 +122,7 @@ void ExpectSameOutputs(const std::string& model, const std::string& weights,
   }
 }
 
-// Of the models in the optional shared folder.
+// Tests with the models in the optional shared folder; skipped without the folder.
 class CorpusModels : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Nets and solvers of models/: no mistakes, as large as published and as the table says, and as generate.py writes them."""
+"""Tests the nets and solvers of models/: they have no mistakes, their sizes are those published and those in the table, and
+generate.py writes the same files."""
 import json
 import os
 import re
@@ -15,8 +16,9 @@ DOPPIO = os.path.abspath("tools/doppio")
 FILES = sorted(os.path.join(d, f) for d, _, names in os.walk("models") for f in names if f.endswith(".prototxt"))
 FOLDERS = [os.path.dirname(f) for f in FILES if f.endswith("/train_val.prototxt")]
 
-# Learned parameters and 1e9 multiply-adds of one image, with the digits that were published: by torchvision for the
-# classifiers, by the authors for ResNet-20, SSD and FCN (millions of parameters), by arithmetic for the programs of tutorials.
+# The number of learned parameters, and the multiply-adds per image in units of 1e9 with the published digits. The sources are
+# torchvision for the classifiers and the authors for ResNet-20, SSD and FCN (in millions of parameters); the numbers of the
+# tutorials' programs are computed here.
 PUBLISHED = {
     "resnet18": (11689512, "1.814"), "resnet101": (44549160, "7.80"), "resnet152": (60192808, "11.51"),
     "mobilenet_v1": (4231976, "0.569"), "mobilenet_v2": (3504872, "0.30"), "densenet121": (7978856, "2.83"),
@@ -29,7 +31,7 @@ PUBLISHED_MILLIONS = {"resnet20": "0.27", "ssd300_vgg16": "26.29", "fcn8s": "134
 
 
 def summary(file, phase="TEST"):
-    """Parameters that are learned, and multiply-adds of one image; running statistics are not counted."""
+    """Returns the number of learned parameters, without running statistics, and the multiply-adds per image."""
     r = subprocess.run([DOPPIO, "summary", "--model=" + file, "--phase=" + phase, "--batch=1", "--json"], check=True,
                        stdout=subprocess.PIPE, timeout=120)
     out = json.loads(r.stdout)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each net of models/ with a solver trains one iteration on random data."""
+"""Tests that each net of models/ that has a solver trains one iteration on random data."""
 import glob
 import os
 import subprocess
@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import junit  # noqa: E402
 
 DOPPIO = os.path.abspath("tools/doppio")
-# Threads that wait for long without sleeping are a hundred times slower on a busy machine.
+# Threads that spin for long while they wait make training a hundred times slower on a busy machine.
 ENVIRONMENT = {"GOMP_SPINCOUNT": "1000", **os.environ}
 LIMIT = 1200 if "TSAN_OPTIONS" in os.environ else 240  # seconds; ThreadSanitizer is slow
 SOLVERS = sorted(glob.glob("models/*/solver.prototxt"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the files by which supercomputing centres install Doppio: the Spack recipe with a stand-in for spack.package, the module
+"""Tests the files with which supercomputing centres install Doppio: the Spack recipe with a stand-in for spack.package, the module
 file if Lua or Lmod is installed, and the Apptainer definition against its documented grammar."""
 import os
 import re
@@ -59,7 +59,7 @@ class Executable:
 
 
 class Recorder:
-    """A directive of a recipe. Records its calls."""
+    """A stand-in for a directive of a recipe. Records its calls."""
 
     def __init__(self):
         self.calls = []
@@ -179,7 +179,7 @@ class ModuleFileTest(unittest.TestCase):
                 self.assertIn(line + "\n", r.stdout)
 
 
-# https://apptainer.org/docs/user/latest/definition_files.html
+# The sections of a definition file: https://apptainer.org/docs/user/latest/definition_files.html
 SECTIONS = {"setup", "files", "app", "post", "test", "environment", "startscript", "runscript", "labels", "help", "arguments"}
 
 
@@ -214,7 +214,7 @@ class ApptainerTest(unittest.TestCase):
             self.assertEqual((0, ""), (r.returncode, r.stderr), name)
 
     def test_runs_the_program_in_the_callers_place(self):
-        # With exec, so that a batch system's signal reaches the training.
+        # The script uses exec, so that a batch system's signal reaches the training.
         self.assertTrue(re.match(r'exec \S+/doppio "\$@"$', self.sections["runscript"][-1]))
 
 

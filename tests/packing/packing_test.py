@@ -83,7 +83,7 @@ class ArchiveTest(Folder):
         for name in ("tools/packing/epoch", "core/base/commit.txt", "core/base/.gitattributes"):
             os.makedirs(os.path.dirname(self.path("tree", name)), exist_ok=True)
             shutil.copy(os.path.join(ROOT, name), self.path("tree", name))
-        # The placeholder of a checkout; in an archive of the sources the file holds the time.
+        # A checkout has this placeholder; in an archive of the sources git replaces it with the commit and its time.
         self.write("tree/core/base/commit.txt", "$Format:%H$\n$Format:%ct$\n")
         tree = self.path("tree")
         no_epoch = {"SOURCE_DATE_EPOCH": ""}
@@ -186,7 +186,7 @@ class CompareTest(Folder):
     def test_an_archive_that_is_only_written_otherwise_still_differs(self):
         self.tar("a/x.tar.gz", [("m", b"1", 5)])
         self.tar("b/x.tar.gz", [("m", b"1", 5)])
-        with open(self.path("b/x.tar.gz"), "r+b") as f:   # gzip's time
+        with open(self.path("b/x.tar.gz"), "r+b") as f:   # the bytes of gzip's time
             f.seek(4)
             f.write(b"\1\2\3\4")
         self.assertEqual(["how the archive is written, not what is in it"],

@@ -1,4 +1,4 @@
-// The descriptions against BVLC Caffe's: what its files may contain, at which number.
+// Compares the .proto files with BVLC Caffe's: the fields of each message and their numbers.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 
 const Descriptor* Message(const std::string& name) {
-  // Touching a generated type makes sure that its file is in the pool.
+  // Using a generated type ensures that its file is in the pool.
   SolverParameter::descriptor();
   return DescriptorPool::generated_pool()->FindMessageTypeByName("doppio." + name);
 }
@@ -55,7 +55,7 @@ struct Fact {
   const char* default_text;
 };
 
-// Written down from BVLC Caffe's caffe.proto.
+// Copied by hand from BVLC Caffe's caffe.proto.
 const Fact kFacts[] = {
     {"BlobShape", "dim", 1, "int64", ""},
     {"BlobProto", "num", 1, "int32", "0"},
@@ -177,7 +177,7 @@ const Fact kFacts[] = {
     {"V0LayerParameter", "hdf5_output_param", 1001, "message", ""},
 };
 
-// How many fields each message of BVLC's has.
+// The number of fields of each of BVLC's messages.
 const std::map<std::string, int> kFieldCounts = {
     {"AccuracyParameter", 3},
     {"ArgMaxParameter", 3},
@@ -244,7 +244,7 @@ const std::map<std::string, int> kFieldCounts = {
     {"WindowDataParameter", 13},
 };
 
-// How many values each enum of BVLC's has.
+// The number of values of each of BVLC's enums.
 const std::map<std::string, int> kValueCounts = {
     {"Phase", 2},
     {"FillerParameter.VarianceNorm", 3},
@@ -277,7 +277,7 @@ const std::map<std::string, int> kValueCounts = {
 bool IsForks(int number) { return number > 1000 && number < 2000; }
 bool IsOurs(int number) { return number > 2000 && number < 3000; }
 
-// The only extension with a small number: NVCaffe's way to store weights.
+// Returns true for NVCaffe's fields for weights, the only extension with numbers below 1000.
 bool IsRawBlob(const FieldDescriptor& field) {
   return field.containing_type()->name() == "BlobProto" && field.number() >= 10 &&
          field.number() <= 13;
@@ -302,7 +302,8 @@ TEST(Numbers, BelowAThousandAreBvlcsOnly) {
     SCOPED_TRACE(name);
     const Descriptor* message = Message(name);
     ASSERT_NE(message, nullptr);
-    // The layers of old files end here: three of BVLC's numbers in them are above 1000.
+    // The messages for layers of old files have no extensions, and three of BVLC's own numbers in
+    // them are above 1000.
     const bool legacy = message->file()->name() == "proto/legacy.proto";
     int bvlc = 0;
     for (int i = 0; i < message->field_count(); ++i) {
@@ -352,7 +353,7 @@ TEST(Numbers, ArePackedWhereBvlcPacks) {
 }
 
 TEST(Numbers, NoFieldIsRequired) {
-  // A missing value is for the layer to report, with the line that lacks it.
+  // The layer reports a missing value, with the line that lacks it.
   for (const auto& entry : kFieldCounts) {
     const Descriptor* message = Message(entry.first);
     for (int i = 0; i < message->field_count(); ++i) {

@@ -1,4 +1,5 @@
-// Files of every dialect, by hand: text as users write it, bytes as Caffe writes them.
+// Parses files of every dialect: text as users write it, and bytes as Caffe writes them, which the
+// tests assemble by hand.
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ Message Text(const std::string& text) {
   return message;
 }
 
-// Protobuf's encoding, spelled out so that these tests do not lean on the descriptions.
+// Protobuf's wire encoding, implemented here so that the tests do not depend on the .proto files.
 std::string Varint(uint64_t value) {
   std::string bytes;
   for (; value >= 128; value >>= 7) bytes += static_cast<char>(value | 128);
@@ -228,12 +229,12 @@ TEST(Bytes, OfOurRunStateLeaveBvlcsFieldsAlone) {
   SolverState state;
   state.set_iter(7);
   state.mutable_run_state()->set_seed(1);
-  // Tag 2001 * 8 + 2, which a reader without that field skips by its length.
+  // Field 2001 has the tag 2001 * 8 + 2; a reader without this field skips it by its length.
   EXPECT_EQ(state.SerializeAsString(), Int(1, 7) + Bytes(2001, Int(2, 1)));
 }
 
 TEST(Bytes, OfAForksMeaningWithAnotherWireTypeAreSkipped) {
-  // NVCaffe: 147 is forward_math, an enum; Intel: 149 is engine, a string.
+  // Field 147 is NVCaffe's forward_math, an enum; field 149 is Intel's engine, a string.
   LayerParameter layer;
   ASSERT_TRUE(layer.ParseFromString(Bytes(1, "conv") + Int(147, 1) + Bytes(149, "MKLDNN")));
   EXPECT_EQ(layer.name(), "conv");

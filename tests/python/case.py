@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: where it lies, and a folder for each case."""
+"""Shared by the tests of the Python package: adds the package to sys.path and gives each case a temporary folder."""
 import os
 import sys
 import tempfile
@@ -11,7 +11,7 @@ os.environ.setdefault("GLOG_minloglevel", "2")
 
 
 def program():
-    """The command, beside the tests under Bazel."""
+    """Returns the path of the doppio program: $DOPPIO, or tools/doppio, where Bazel puts it."""
     return os.environ.get("DOPPIO", os.path.join(_ROOT, "tools", "doppio"))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the command as pip installs it, in a Python interpreter: `python -m doppio` and the script `doppio`."""
+"""Tests the command as pip installs it, inside a Python interpreter: `python -m doppio` and the script `doppio`."""
 import os
 import re
 import signal

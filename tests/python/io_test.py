@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Images on their way into nets and scores on their way out."""
+"""Tests doppio.io, Classifier and Detector: preparing images for nets, and returning scores."""
 import os
 import struct
 import sys
@@ -17,7 +17,7 @@ layer { name: "mean" type: "Pooling" bottom: "data" top: "mean" pooling_param { 
 
 
 def png(pixels):
-    """An uncompressed PNG of rows x columns x red, green, blue."""
+    """Returns an uncompressed PNG file of `pixels` with the shape (rows, columns, 3), in RGB order."""
     height, width = pixels.shape[:2]
 
     def chunk(kind, data):
@@ -88,7 +88,7 @@ class IoTest(case.Case):
             np.testing.assert_allclose(scores, [[254, 253, 252], [-1, -2, -3], [50, 49, 48]], rtol=1e-5)
 
     def told(self):
-        """Weights that tell how images are prepared."""
+        """Returns a net file, and a weights file that records how images are prepared."""
         doppio.Net(self.write("net.prototxt", MEAN + "preprocessing { channels: BGR mean: [1, 2, 3] scale: 0.5 "
                               "height: 2 width: 2 resize_height: 4 resize_width: 4 }"), doppio.TEST).save(self.path("w.caffemodel"))
         return self.write("net.prototxt", MEAN), self.path("w.caffemodel")
@@ -149,7 +149,7 @@ class IoTest(case.Case):
         crop = detector.crop(np.ones((2, 3, 3), np.float32), (0, 0, 2, 2))
         expected = np.empty((4, 4, 3))
         expected[...] = [5, 6, 7]
-        expected[1:3, 1:4] = 1   # the image goes on to the right only
+        expected[1:3, 1:4] = 1   # the image continues only to the right of the window
         np.testing.assert_array_equal(expected, crop)
 
 

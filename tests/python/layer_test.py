@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The layer Python: in a net of Python's, and in the command."""
+"""Tests the layer type Python, in nets created from Python and in the command."""
 import gc
 import os
 import re
@@ -286,7 +286,7 @@ layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 r
                     self.assertGreater(np.abs(found).max(), 0)
             self.assertGreater(len(set(shapes)), 2)
 
-    # What runs before the layer runs once more in the plan for the new shapes, and nobody must notice.
+    # After a change of shapes, the layers before the Python layer run a second time, in the new plan. Results must not change.
     REGIONS = """layer { name: "noise" type: "DummyData" top: "noise" dummy_data_param { shape { dim: 5 dim: 3 } data_filler { type: "gaussian" } } }
 layer { name: "sum" type: "Eltwise" bottom: "data" bottom: "noise" top: "sum" }
 layer { name: "ip" type: "InnerProduct" bottom: "sum" top: "ip" inner_product_param { num_output: 4 weight_filler { type: "gaussian" std: 1 } } }
@@ -308,7 +308,7 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
                             doppio.TRAIN)
         net = regions("3 5 5 2", "2 4 1 1")
         for i in range(4):
-            # One whose shapes are right from the start, and which has come as far.
+            # A net that has these shapes from the start and has run as many passes.
             wanted = regions("%d fixed" % rows[i], "%d fixed" % fewer[i])
             for _ in range(i + 1):
                 wanted.clear_param_diffs()
@@ -324,7 +324,7 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
             for name in net.params:
                 for found, expected in zip(net.params[name], wanted.params[name]):
                     np.testing.assert_array_equal(found.data, expected.data, name)
-                    # Weights keep the layout of the first plan, which may be another one than these shapes prefer.
+                    # Weights keep the layout of the first plan, which may differ from the one that these shapes prefer.
                     np.testing.assert_allclose(found.diff, expected.diff, rtol=1e-5, atol=1e-6, err_msg=name)
         self.assertEqual(4, net.layer_dict["some"].forwards)
 
@@ -387,7 +387,7 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
         shown = [float(x) for x in re.findall(r"Train net output #0: loss = (\S+)", log.stderr)]
         np.testing.assert_allclose(shown, [1, 0.81, 0.6561], rtol=1e-4)
 
-    # With either way of saving memory, whose plan is another one for other rows.
+    # Also with recomputation and with replicas, each of which makes a new plan for a new batch size.
     def test_trains_with_batches_of_any_size(self):
         text = (layer("batch", [], "Batches").replace('top: "batch"', 'top: "batch" top: "target"') + IP % "batch" +
                 'layer { name: "relu" type: "ReLU" bottom: "ip" top: "relu" relu_param { negative_slope: 1 } }\n'
@@ -401,7 +401,8 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
         text = (layer("image", [], "Images", fields="include { phase: TEST }") + DATA + IP % "data" +
                 'layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }')
         log = self.train(text, solver=SOLVER + "test_iter: 4 test_interval: 3")
-        # As many numbers as the net had when the test began: of its plan, then of the last image of the first test.
+        # A test prints as many numbers as the output had when the test began: the first test those of the planned shape
+        # (2 x 4 x 4), the second one those of the first test's last image (2 x 3 x 9).
         self.assertEqual(2 * 4 * 4 + 2 * 3 * 9, len(re.findall(r"Test net output #\d+: image = ", log.stderr)), log.stderr)
 
     def test_replicas_cannot_run_layers_again(self):
@@ -415,7 +416,7 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
         text = (layer("rank", [], "Rank") + IP % "rank" +
                 'layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }')
         log = self.train(text, "--cpu_replicas=2")
-        # Three iterations, and the loss after them.
+        # Forward runs for three iterations and once more for the loss after them.
         for rank in (0, 1):
             self.assertEqual(4, log.stdout.count("forward of rank %d of 2" % rank), log.stdout)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nets written in Python become the prototxt that one would write by hand."""
+"""Tests that nets written in Python become the prototxt that a user would write by hand."""
 import os
 import sys
 
@@ -84,7 +84,7 @@ class NetSpecTest(case.Case):
     def test_crop_finds_its_offset(self):
         n = NetSpec()
         n.data = L.Input(shape=dict(dim=[1, 1, 20, 20]))
-        # Pixel x of the image is at x / 2 + 1 of conv, and at 2 (x / 2 + 1) + 1 of up.
+        # Pixel x of the image maps to x / 2 + 1 in conv and to 2 (x / 2 + 1) + 1 in up.
         n.conv = L.Convolution(n.data, num_output=1, kernel_size=3, stride=2, pad=3)
         n.relu = L.ReLU(n.conv, in_place=True)
         n.swish = L.Swish(n.relu, in_place=True)
@@ -113,7 +113,7 @@ class NetSpecTest(case.Case):
             text = file.read()
         self.assertTrue(text.startswith('digraph "a \\"net\\"" {\n  rankdir=TB;'), text)
         self.assertIn('label="conv (Convolution)\\n3x3 stride 2"', text)
-        # As pycaffe's draw_net.py calls it: with the phase, and with its flag --display_lrm.
+        # pycaffe's draw_net.py calls the function like this, with the phase and with its flag --display_lrm.
         doppio.draw.draw_net_to_file(net, self.path("rates.dot"), "LR", None, True)
         with open(self.path("rates.dot"), encoding="utf-8") as file:
             self.assertIn('label="conv (Convolution)\\n3x3 stride 2\\nlr_mult 1, 0.5"', file.read())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nets in Python: blobs, parts of nets, shapes, weights, mistakes."""
+"""Tests nets in Python: blobs, running parts of nets, reshaping, weights, and error messages."""
 import os
 import sys
 import threading
@@ -241,7 +241,7 @@ class NetTest(case.Case):
     def test_a_seed_chooses_the_initial_weights(self):
         path = self.write("net.prototxt", CONV)
         first = doppio.Net(path, doppio.TEST).params["conv1"][0].data.copy()
-        self.addCleanup(doppio.set_random_seed, 1)   # what a process has at first
+        self.addCleanup(doppio.set_random_seed, 1)   # restores the initial seed
         doppio.set_random_seed(7)
         second = doppio.Net(path, doppio.TEST).params["conv1"][0].data.copy()
         self.assertFalse(np.array_equal(first, second))
@@ -303,7 +303,7 @@ class NetTest(case.Case):
         lock.acquire()
         other = threading.Thread(target=run)
         other.start()
-        sys.setswitchinterval(1000)   # nobody is asked for the GIL: it must be given
+        sys.setswitchinterval(1000)   # no thread is asked to release the GIL, so forward must release it itself
         try:
             lock.release()
             for _ in range(100):

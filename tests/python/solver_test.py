@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training from Python: the same numbers as the command's, step by step."""
+"""Tests training from Python: each step computes the same numbers as the command."""
 import os
 import re
 import subprocess
