@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who includes whom: a file may include its own folder or a lower floor (docs/design.md).
+"""Tests the rule for includes: a file may include its own folder or a lower floor (docs/design.md).
 
 Bazel's visibility stops direct dependencies; this also stops includes that slip in through transitive ones, and
 keeps the headers of device libraries in the files that may know them.
@@ -21,7 +21,7 @@ FENCED = {
 }
 # Chooses between the two versions of oneDNN.
 ONE_DOOR_TO_VERSIONS = "core/math/dnnl_version.h"
-# What one instruction of a GPU does: these differ on both sides of nvcc.
+# Files that declare single GPU instructions. nvcc compiles them twice, for the host and for the device, with different code.
 TWICE_COMPILED = {"core/base/host_device.h", "core/device/elementwise.cuh", "core/tensor/half.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 

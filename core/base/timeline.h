@@ -58,8 +58,7 @@ std::string TimelineEvents(const TimelineProcess& process, std::vector<TimelineS
 std::string TimelineFile(const std::vector<std::string>& events,
                          const std::vector<std::pair<std::string, std::string>>& about);
 
-// How long at least one of `spans` is active, and how long one of `others` is active at the same
-// time. In ns.
+// Times in ns. `all`: at least one of `spans` is active. `both`: one of `others` is active as well.
 struct TimelineOverlap {
   int64_t all = 0, both = 0;
 };

@@ -18,7 +18,7 @@ std::string Commit();
 // Returns "0.1.0 (abc1234)", or "0.1.0" if the commit is unknown.
 std::string BuildIdentity();
 
-// How this program was compiled, and which machines it can run on.
+// The build configuration of this program, which decides on which machines it can run.
 struct BuildFacts {
   std::string kind;          // "native", "generic" or "portable"
   std::string kind_meaning;  // explains `kind` to users

@@ -15,7 +15,7 @@ namespace doppio {
 struct GpuReading {
   // Percentage of the driver's last sampling period in which at least one kernel was running.
   std::optional<double> utilization_percent;
-  std::optional<int64_t> memory_used_bytes, memory_total_bytes;  // of all processes
+  std::optional<int64_t> memory_used_bytes, memory_total_bytes;  // total of all processes
   std::optional<double> power_watts, power_limit_watts;
   std::optional<double> temperature_celsius;
 };

@@ -59,7 +59,7 @@ enum class CudnnRole : int64_t { kBottom = 1, kWeights, kTop, kBias, kOther };
 struct CudnnConvolutionCase {
   std::vector<int64_t> x, w, y;
   CudnnConvolutionShape shape;
-  DType type = DType::kBFloat16;  // of x, w and y
+  DType type = DType::kBFloat16;  // type of x, w and y
 };
 // Operations after the convolution, in this order: adds a single-precision bias per channel, adds
 // a tensor with the shape and type of the top, applies ReLU with slope 0.

@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kAlignment = 16;  // of all tensors, in bytes
+constexpr int64_t kAlignment = 16;  // alignment of all tensors, in bytes
 
 std::vector<int64_t> ChannelsLastStrides(const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 1);

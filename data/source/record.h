@@ -37,7 +37,7 @@ struct Pixels {
   bool interleaved = false;  // true: height x width x channel; false: planes
 };
 
-// How to decode an encoded image.
+// The options for decoding an encoded image.
 struct DecodeOptions {
   enum class Color { kAsStored, kColor, kGray };
   Color color = Color::kAsStored;

@@ -21,7 +21,7 @@ struct DropoutForm {
   enum { kNothing, kDivide, kMultiply } kept = kNothing;
   float given = 0;  // the dropout ratio in the net file
   Random random{0, 0};
-  int64_t samples = 1, channels = 1, positions = 1;  // of the bottom; `positions` per channel
+  int64_t samples = 1, channels = 1, positions = 1;  // sizes of the bottom; `positions` per channel
 
   int64_t per_sample() const { return channels * positions; }
   // The factor of kept elements, computed in T: 1 (kNothing), 1 / (1 - given) (kDivide) or 1 -

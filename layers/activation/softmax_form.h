@@ -8,7 +8,7 @@
 namespace doppio {
 
 struct SoftmaxForm {
-  SoftmaxShape shape;  // of the bottom in plain layout
+  SoftmaxShape shape;  // shape of the bottom in plain layout
   int axis = 1;        // counted from the front
 };
 

@@ -161,7 +161,8 @@ static void MapChannels(const Gpu& gpu, const Channels& v, const char* what, T* 
                  MapRuns<F, T, kInputs>{PlacesOf(true, out, in...), v, f});
     return;
   }
-  // As many threads as a large GPU runs at a time, if each has a few rows then.
+  // Uses up to kThreads threads, about as many as a large GPU runs at once, but gives each at least
+  // kRowsEach rows.
   constexpr int64_t kThreads = 1 << 17, kRowsEach = 4;
   const Matrix matrix(v, kWidth);
   const int64_t groups =

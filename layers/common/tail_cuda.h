@@ -19,7 +19,7 @@ struct GpuTail {
   const float* bias = nullptr;  // one value per channel; null: none
   const void* other = nullptr;  // a tensor to add, of the top's shape and type; null: none
   bool relu = false;
-  float slope = 0;  // of ReLU for negative inputs
+  float slope = 0;  // ReLU's slope for negative inputs
 
   bool empty() const { return bias == nullptr && other == nullptr && !relu; }
 };

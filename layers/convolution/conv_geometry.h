@@ -16,7 +16,7 @@ struct LayerSpec;
 // side that windows slide over, and `out_channels` is the first axis of the weights.
 struct ConvGeometry {
   bool transposed = false;  // a Deconvolution: its top is the input
-  int axis = 1;             // of the channels; the axes before it are the batch
+  int axis = 1;             // the channels' axis; the axes before it are the batch
   int64_t batch = 0, group = 1;
   int64_t in_channels = 0, out_channels = 0;
   bool bias = true;

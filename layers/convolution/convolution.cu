@@ -102,7 +102,7 @@ class CudaConvolution : public GpuConvolution {
 
   const AnyWindows windows_;
   const bool direct_;
-  const int64_t outputs_, inputs_, pixels_;  // of a product: rows, terms of each sum, columns
+  const int64_t outputs_, inputs_, pixels_;  // a product's rows, terms of each sum, and columns
   const Steps x_, y_, matrix_, w_;
   int64_t images_ = 1;
 };

@@ -244,7 +244,7 @@ class DnnlConvolution : public Kernel {
   const bool own_bias_;  // a Deconvolution's bias, which no primitive computes
   const ChainTail tail_;
   memory::desc src_, dst_;
-  ChannelBlocks top_channels_;  // of a Deconvolution's top
+  ChannelBlocks top_channels_;  // blocks of a Deconvolution's top
   Step forward_, params_, data_;
   ParamReader forward_weights_, data_weights_;
   GradientWriter weight_gradient_, bias_gradient_;

@@ -51,7 +51,7 @@ constexpr int kAnyLabel = -1;
 void MatchBoxes(const MatchRule& rule, const std::vector<LabeledBox>& objects, int label,
                 const std::vector<Box>& boxes, Matches* matches);
 
-// How MineBoxes selects boxes (MultiBoxLossParameter::MiningType).
+// The method by which MineBoxes selects boxes (MultiBoxLossParameter::MiningType).
 enum class MiningType { kNone, kMaxNegative, kHardExample };
 
 // The options of MineBoxes.

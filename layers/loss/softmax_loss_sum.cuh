@@ -17,7 +17,7 @@ namespace doppio {
 struct SoftmaxLossState {
   double* per_divisor;  // 1 / divisor, then an int64_t: the number of labels that count
   int32_t* classes;     // LabelReader::Class of each position
-  float* probability;   // of all classes; null in SoftmaxWithLoss if Backward is never called
+  float* probability;   // one value per class; null in SoftmaxWithLoss if Backward is never called
 };
 
 // A partial sum over positions. `valid` is the number of labels that count, `wrong` the first wrong

@@ -122,7 +122,7 @@ struct Norm {
 struct Norms {
   Normaliser by;                                   // null mean: x is already normalised
   const float *factor = nullptr, *bias = nullptr;  // null: none
-  float slope = 1;                                 // of ReLU for negative inputs; 1: no ReLU
+  float slope = 1;                                 // ReLU's slope for negative inputs; 1: no ReLU
 
   // Returns the factor that turns the centred x into the normalised x.
   DOPPIO_HD float ScaleOf(int64_t c) const { return by.mean == nullptr ? 1.0f : by.scale[c]; }

@@ -124,7 +124,7 @@ struct GradientOfNeighbours {
   template <int kWidth>
   struct Pack {
     Neighbourhood<kWidth> values, gradients, squares, ratios;
-    Lanes<kWidth> scales;  // of the middle pack
+    Lanes<kWidth> scales;  // scales of the middle pack
 
     // Computes the scale and the ratio of lane kLane of the three packs. The ratio is 0 if the
     // lane's channel does not exist.

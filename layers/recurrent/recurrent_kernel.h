@@ -244,13 +244,15 @@ class RecurrentKernel : public Kernel, public CarriesState {
   const TensorSpec state_;
   // The states before and after this pass, if they are not exposed.
   Buffer first_, last_;
-  // Of all steps: the gates after their activation functions (in RNN, h), and c.
+  // gates_: the gates of all steps after their activation functions (in RNN, h). cells_: c of all
+  // steps.
   T *gates_ = nullptr, *cells_ = nullptr;
-  // Of one step: the part of the gates that comes from h. fixed_: the part that comes from the
-  // static input.
+  // recurrent_: the part of one step's gates that comes from h. fixed_: the part that comes from
+  // the static input.
   T *recurrent_ = nullptr, *fixed_ = nullptr;
-  // Gradients: of the gates before their activation functions, of all steps; of h and c of one
-  // step. continued_: the states that each step continues from (ContinueStates).
+  // dgates_: the gradients of all steps' gates before their activation functions. dh_, dc_: the
+  // gradients of one step's h and c. continued_: the states that each step continues from
+  // (ContinueStates).
   T *dgates_ = nullptr, *continued_ = nullptr, *dh_ = nullptr, *dc_ = nullptr;
   // from_output_: the gradient of h that comes from the top (RNN). dfixed_: the gradient of fixed_.
   T *from_output_ = nullptr, *dfixed_ = nullptr;

@@ -117,7 +117,7 @@ void CheckDummyFields(const LayerSpec& spec) {
   CheckCount(spec, message + ".width", "width", param.width_size());
 }
 
-// How one top is filled.
+// Fills one top of DummyData.
 struct DummyTop {
   bool constant;
   // Calls Fill (core/net/graph/filler.h) with the filler and the shape of this top.

@@ -19,7 +19,7 @@
 namespace doppio {
 
 struct Link {
-  double latency_us = 0;    // of one message of any size
+  double latency_us = 0;    // latency of one message of any size
   double gbytes_per_s = 0;  // 1e9 bytes, in one direction
   // Time that a rank's computing loses to the copies while it sends and receives 1e9 bytes each.
   // TCP occupies the cores that compute; RDMA and NVLink cost them almost nothing.

@@ -41,7 +41,7 @@ struct ScalingOptions {
 struct ScalingPoint {
   int ranks = 1;
   double iteration_ms = 0;
-  double images_per_s = 0;  // of all ranks together
+  double images_per_s = 0;  // total of all ranks
   double speedup = 1;       // compared with one rank
   double efficiency = 1;    // speedup / ranks
   AllReduceCost communication;

@@ -36,7 +36,7 @@ void Send(int fd, WatchMessage::Kind kind, const std::string& text) {
 }
 
 // Makes the kernel drop unacknowledged bytes to a lost machine after `seconds`, as the watch does.
-// By default it would resend them for a quarter of an hour.
+// By default the kernel resends them for a quarter of an hour.
 void LimitUnacknowledged(int fd, double seconds) {
   const unsigned int ms = static_cast<unsigned int>(1e3 * seconds);
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);

@@ -23,7 +23,7 @@ struct ProcessWorldOptions {
   WatchOptions watch;
 };
 
-// How the ranks of a world exchange gradients.
+// The options for the exchange of gradients between the ranks of a world.
 struct ProcessExchange {
   ReducerOptions reducer;
   MakeBulk make_bulk;         // called once, or once for each layer that the rank belongs to

@@ -19,7 +19,7 @@
 
 namespace doppio {
 
-// How AveragePrecision summarises a precision-recall curve.
+// The rules by which AveragePrecision summarises a precision-recall curve.
 enum class PrecisionRule { kElevenPoint, kMaxIntegral, kIntegral };
 
 // Returns the rule that ap_version names if eval_type is "detection", and nullopt if eval_type is

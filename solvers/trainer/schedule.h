@@ -31,7 +31,8 @@ struct SourceSize {
 // Returns the size of the data source of `net`; all fields are 0 if the net has no source.
 SourceSize FindSource(const Net& net);
 
-// When a training run ends, tests and snapshots. All numbers are in iterations unless noted.
+// The iterations at which a training run tests, takes snapshots and ends. All numbers are in
+// iterations unless noted.
 struct Schedule {
   int64_t max_iter = 0;
   int64_t test_interval = 0;  // 0: never

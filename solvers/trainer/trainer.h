@@ -49,12 +49,13 @@ struct Progress {
   int64_t iteration = 0;  // updates done so far
   int64_t max_iter = 0;
   double loss = 0;
-  double smoothed_loss = 0;      // over average_loss iterations
-  double rate = 0;               // the learning rate of this update
-  double images_per_second = 0;  // of this iteration; 0 if the net has no data top
-  double data_wait_seconds = 0;  // of this iteration
-  double seconds = 0;            // of this iteration, without tests and snapshots
-  int64_t images = 0;            // of this iteration
+  double smoothed_loss = 0;  // over average_loss iterations
+  double rate = 0;           // the learning rate of this update
+  // The following four numbers are those of this iteration.
+  double images_per_second = 0;  // 0 if the net has no data top
+  double data_wait_seconds = 0;
+  double seconds = 0;  // without tests and snapshots
+  int64_t images = 0;
   // Outputs of the train net. Null unless this iteration was logged.
   const std::vector<OutputValue>* outputs = nullptr;
 };
@@ -140,7 +141,7 @@ struct TrainResult {
   std::optional<BestState> best;  // found by the monitor
   double smoothed_loss = 0;
   bool snapshot_taken = false;  // a snapshot was taken in this run, on any rank
-  std::string state_file;       // of the last snapshot written by this rank, or ""
+  std::string state_file;       // the last one that this rank has written, or ""
   std::string model_file;
   std::vector<TestScores> tests;    // last round of tests, in the order of the test nets
   std::optional<float> loss_scale;  // for the next iteration, if the loss is scaled
@@ -277,7 +278,7 @@ class Trainer {
   bool one_by_one_ = false;                     // the result of UpdatesOneByOne
   std::unique_ptr<GradientExchange> exchange_;  // null for a single rank
 
-  // How far the weights and the data positions agree with iter_.
+  // Records whether the weights and the data positions agree with iter_.
   enum class Stage {
     kWhole,   // weights and data positions agree
     kPass,    // only the weights agree; the data was at begun_at_
@@ -293,19 +294,19 @@ class Trainer {
   SmoothedLoss smoothed_;
   bool stop_ = false;
   std::optional<Monitor> monitor_;
-  // Whether the last loss and weights were finite. Each change to non-finite is logged once.
+  // True if the last loss and weights were finite. Each change to non-finite is logged once.
   bool finite_ = true;
   double passes_loss_ = 0;      // sum over all passes of this iteration but the last
   bool losses_judged_ = false;  // the device judges the losses and makes the update depend on them
-  bool finite_gradients_ = true;     // of the last update, if watched
+  bool finite_gradients_ = true;     // result of the last update, if watched
   bool skipped_ = false;             // the last update was skipped
   bool scale_exhausted_ = false;     // the warning that no loss scale helps was logged
   int64_t snapshot_iter_ = -1;       // iteration of the last snapshot
   std::string last_state_;           // state file of the last snapshot or of the resumed run, or ""
   std::optional<RunState> testing_;  // during tests: the test nets' positions before the tests
   std::optional<TakenSnapshot> writing_;    // on_snapshot has not been called for it
-  std::vector<OutputValue> shown_outputs_;  // of the train net, if this iteration was logged
-  double wait_seconds_ = 0;  // of the train net's data layers, up to the last iteration
+  std::vector<OutputValue> shown_outputs_;  // the train net's, if this iteration was logged
+  double wait_seconds_ = 0;  // total over the train net's data layers, up to the last iteration
   Clock::time_point display_time_;
   int64_t display_iter_ = 0;
   TrainResult result_;

@@ -9,9 +9,9 @@
 
 namespace doppio {
 
-// How the rate of a parameter depends on its norms. The local rate is eta ||w|| / (||g|| + decay
-// ||w||), or 1 if a norm is 0. g is the gradient after clipping and division by iter_size and the
-// loss scale, before weight decay, averaged over all replicas.
+// The factor on a parameter's learning rate that depends on its norms: the local rate
+// eta ||w|| / (||g|| + decay ||w||), or 1 if a norm is 0. g is the gradient after clipping and
+// division by iter_size and the loss scale, before weight decay, averaged over all replicas.
 //
 // Sources:
 // - LARS: You, Gitman, Ginsburg, "Large Batch Training of Convolutional Networks", 2017, eq. 6

@@ -17,7 +17,7 @@ namespace doppio {
 
 constexpr float kMostLossScale = 1 << 24;
 
-// How the loss is scaled.
+// The options of loss scaling.
 struct LossScaling {
   // If true, the scale is halved when gradients overflow, and doubled after `patience` updates
   // without an overflow.

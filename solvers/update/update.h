@@ -108,7 +108,7 @@ class Update : public GradientSink {
   double loss_scale_ = 1;
   // RunDecided was the last update, and the host has not yet read its outcome.
   bool undecided_ = false;
-  std::optional<double> sum_squares_;  // of the gradients in the store, for the next Run
+  std::optional<double> sum_squares_;  // sum over the gradients in the store, for the next Run
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot
   std::unique_ptr<UpdatePass> pass_;

@@ -223,7 +223,7 @@ TEST_F(CudnnGraph, RefusesEnginesAlikeThroughoutAProcess) {
 }
 
 TEST_F(CudnnGraph, FailsTheExecutionThatIsToFail) {
-  constexpr int kExecutions = 200;  // of the process, including other tests
+  constexpr int kExecutions = 200;  // counted over the process, including other tests
   Begin("", false, kExecutions);
   const PlanCase plan = MakePlan(Plain(), handle_, 1);
   const auto places = Places(false);

@@ -119,7 +119,7 @@ TEST(Failures, RunOutOfMemory) {
 
 TEST(Failures, FailTheAllocationThatIsAskedFor) {
   Begin(1, "random");
-  int64_t allocations = 0;  // of the process so far
+  int64_t allocations = 0;  // allocations in the process so far
   {
     DeviceInts a;
     Block block;

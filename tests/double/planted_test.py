@@ -40,9 +40,9 @@ snapshot_after_train: false
 FAULT = 86  # kFaultStatus
 ONE, TWO, BF16 = ("--gpu=0",), ("--gpu=0,1", "--comm=nccl"), ("--gpu=0", "--precision=bf16")
 FALLING = ("--gpu=0", "--set", "lr_policy=exp", "--set", "gamma=0.5")  # with a falling learning rate
-# How a mistake shows. A word is the double's check, which ends the process. RESULT means other
-# losses. POISON means non-finite numbers from memory that was never written. Refused is a CUDA or
-# NCCL error with this text, which ends the run.
+# The ways in which a mistake is found. A word names the double's check, which ends the process. RESULT means other
+# losses. POISON means non-finite numbers from memory that was never written. Refused is a CUDA or NCCL error with this
+# text, which ends the run.
 RESULT, POISON = "other losses", "poison"
 Refused = collections.namedtuple("Refused", "text")
 Mistake = collections.namedtuple("Mistake", "name stands_for flags finds settings", defaults=("order=late",))

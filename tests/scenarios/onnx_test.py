@@ -252,7 +252,7 @@ def run_onnx(path, inputs):
 
 class Case(scenario.Scenario):
     timeout_s = 120
-    relative = False  # whether the tolerance is relative to the output's largest value
+    relative = False  # True if the tolerance is relative to the output's largest value
 
     def save(self, text, seed=5):
         """Makes a net with random weights, and saves both."""

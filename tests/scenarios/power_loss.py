@@ -35,7 +35,7 @@ def apply_name(names, change):
 
 
 class Disk:
-    """What is certainly on the disk, and what is not synced yet."""
+    """The contents that are certainly on the disk, and the changes that are not synced yet."""
 
     def __init__(self):
         self.names = {}  # path -> inode, as programs see it

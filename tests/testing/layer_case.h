@@ -92,7 +92,7 @@ class LayerCase {
     Shape shape;
     std::vector<double> values;
   };
-  // How a net is built and run.
+  // The options for building and running a net.
   struct Mode {
     DType dtype = DType::kFloat64;
     std::string engine = "reference";
@@ -133,7 +133,7 @@ class LayerCase {
   std::string layer_;
   std::vector<Input> inputs_;
   std::vector<std::pair<int, std::vector<double>>> params_;
-  std::vector<double> top_gradient_;  // of top 0; empty: the probe's gradient
+  std::vector<double> top_gradient_;  // the gradient of top 0; empty: the probe's gradient
   bool keep_filled_ = false, in_place_ = false, as_loss_ = false, no_gradient_ = false;
   Phase phase_ = TRAIN;
   int tops_ = 1, read_ = 1 << 30, passes_ = 1;

@@ -12,7 +12,7 @@ def _gencode():
     return flags + ["-gencode=arch=compute_%s,code=compute_%s" % (newest, newest)]
 
 def _flags(ctx):
-    """What nvcc takes over from --compilation_mode, --copt and --cxxopt."""
+    """Returns nvcc's options for --compilation_mode, --copt and --cxxopt."""
     mode = {"dbg": ["-O0", "-g"], "fastbuild": ["-O2"], "opt": ["-O3", "-DNDEBUG"]}
     flags = mode[ctx.var["COMPILATION_MODE"]]
     host = ["-fPIC"]
@@ -128,7 +128,7 @@ _ON_DOUBLE = [
 ]
 
 def _double_library(name, srcs, hdrs, deps, copts, alwayslink, **kwargs):
-    """The same .cu files, compiled by the host's compiler for the double of a GPU."""
+    """Compiles the .cu files with the host's compiler, for the double of a GPU."""
     joined = []
     for source in [f for f in srcs if f.endswith(".cu")]:
         out = "%s_%s.cc" % (name, source[:-3])

@@ -26,8 +26,8 @@ struct JobOptions {
   std::string queue, account;  // "": the system's default
   int stop_code = 75;          // exit code of a run that is to be queued again
   int tasks = 0;  // number of tasks of an array job, with one rank each; 0: no array job
-  // What each rank runs: the program and its arguments, unquoted. A task gets its number, from 0,
-  // as an additional last argument.
+  // The program that each rank runs and its arguments, unquoted. A task gets its number, counted
+  // from 0, as an additional last argument.
   std::vector<std::string> command;
 };
 

@@ -51,7 +51,8 @@ namespace {
 
 constexpr int64_t kBatch = 16;
 
-// What to classify, from the flags or from the five arguments of Caffe's program.
+// The images to classify and the model, from the flags or from the five arguments of Caffe's
+// program.
 struct Job {
   std::string model, weights, mean, labels;
   std::vector<std::string> images;

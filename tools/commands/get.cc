@@ -27,8 +27,8 @@ namespace {
 
 struct PublishedFile {
   std::string name;
-  std::string md5;           // of the file
-  std::string unpacked_md5;  // of the unpacked content, regardless of the compression; "": unknown
+  std::string md5;           // MD5 of the file
+  std::string unpacked_md5;  // MD5 of the unpacked content, whatever the compression; "": unknown
 };
 
 struct ReadySource {

@@ -22,7 +22,7 @@ struct Row {
   std::vector<int64_t> output_shape;
   int64_t params = 0;
   bool shares = false;      // uses parameters that another layer owns
-  int64_t macs = 0;         // of a batch
+  int64_t macs = 0;         // multiply-adds of a batch
   int64_t activations = 0;  // bytes of a batch
 };
 

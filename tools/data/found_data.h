@@ -15,7 +15,7 @@ namespace doppio {
 struct FoundPart {
   std::string path;                // absolute
   std::string kind;                // as DataKindOf returns it
-  ListedImages images;             // of a list or a folder; `root` is absolute
+  ListedImages images;             // set for a list or a folder; `root` is absolute
   std::unique_ptr<Source> source;  // reads the images in order
 
   bool listed() const { return kind == "list" || kind == "folder"; }

@@ -14,7 +14,7 @@ namespace doppio {
 struct ImageDatumOptions {
   DecodeOptions decode;               // colour or gray, and the size to resize to
   bool encoded = false;               // store an encoded image instead of pixels
-  std::optional<ImageFormat> format;  // of the encoded image; if absent, the file's own
+  std::optional<ImageFormat> format;  // format of the encoded image; if absent, the file's own
 };
 
 // Makes a record from `file`, the content of an image file that Decode reads. An encoded record

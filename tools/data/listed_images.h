@@ -15,7 +15,7 @@ struct ListedImages {
   std::string list;  // path of the list; "" if a folder was read
   std::string root;  // prefix of each path, without an added slash
   std::vector<ImageLine> lines;
-  std::vector<std::string> classes;  // of a folder: class names by label
+  std::vector<std::string> classes;  // class names by label if a folder was read
 
   // Returns the line's place in the list; an empty place if a folder was read.
   SourceLoc At(const ImageLine& line) const {

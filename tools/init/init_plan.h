@@ -12,7 +12,7 @@
 namespace doppio {
 
 struct ImageFacts {
-  int channels = 3;             // of the net's input: 1 if all images are gray
+  int channels = 3;             // channels of the net's input; 1 if all images are gray
   int height = 0, width = 0;    // common size of all images; 0: their sizes differ
   int short_side = 0;           // median of the shorter sides, in pixels
   bool mixed_channels = false;  // both gray and colour images occur

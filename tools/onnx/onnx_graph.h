@@ -105,7 +105,7 @@ class OnnxGraph {
   std::vector<int> inputs_;          // net edges
   std::vector<onnx::NodeProto> nodes_;
   std::map<std::string, size_t> producers_;  // index in nodes_ of the node that makes a value
-  // By value: the net layers that tied another edge to it without computing anything.
+  // Maps a value to the net layers that tied another edge to it without computing anything.
   std::map<std::string, std::set<int>> tied_by_;
   std::map<std::string, OnnxConstant> constants_;  // keyed by name
   std::map<int, std::string> weight_names_;        // keyed by parameter index

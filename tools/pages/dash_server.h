@@ -48,7 +48,8 @@ class DashServer {
   HttpResponse Run(const HttpRequest& request) const;
 
   std::string folder_, token_, cookie_;
-  // By name: the rows of the last list, reused while a run's files do not change.
+  // Maps a run's name to its row in the last list, which is reused while the run's files do not
+  // change.
   std::map<std::string, Row> rows_;
 };
 

@@ -140,7 +140,7 @@ class Connection {
   size_t sent_ = 0;
   bool answered_ = false;
   Clock::time_point active_ =
-      Clock::now();  // when the client connected or last read a part of its answer
+      Clock::now();  // time at which the client connected or last read a part of its answer
 };
 
 }  // namespace

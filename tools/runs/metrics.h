@@ -24,7 +24,7 @@ struct TrainPoint {
   double epoch = 0;  // passes over the train data; NaN if the size of the data is unknown
   double loss = 0;   // smoothed over average_loss iterations
   double lr = 0;
-  double images_per_s = 0;  // of all ranks, since the previous point
+  double images_per_s = 0;  // total of all ranks since the previous point
   double data_wait = 0;     // fraction of that time spent waiting for data, 0 to 1
   int64_t gpu_mem = 0;      // bytes allocated on the device; 0 on the CPU
   // The outputs of the train net; empty between display iterations.

@@ -18,7 +18,7 @@ struct SweepRow {
   // The state to show. A trial that has not ended is "running" or "stopped", according to its run
   // folder.
   std::string state;
-  double score = 0;  // of the last test; NaN if there is none
+  double score = 0;  // score of the last test; NaN if there is none
   int64_t iter = 0;
   double seconds = 0;
   double images_per_s = 0;  // NaN if unknown

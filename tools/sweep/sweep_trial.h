@@ -37,7 +37,7 @@ struct TrialProgress {
   int64_t iter = 0;
   double seconds = 0;       // training time
   double images_per_s = 0;  // see RunRecord
-  double score = 0;         // of the last test; NaN if there is none
+  double score = 0;         // score of the last test; NaN if there is none
   ScoreSeries series;       // the scores of all tests
   std::string why;          // the reason if there is no score
 };

@@ -1,4 +1,4 @@
-// How long each layer takes, forward and backward, of the runs that are shown.
+// Bars of the time that each layer takes, forward and backward, in the runs that are shown.
 
 const LAYERS_SHOWN = 15, RUNS_COMPARED = 4;
 

@@ -17,7 +17,7 @@ function smooth(values, weight) {
   });
 }
 
-// Where in a rising list the value next to `wanted` is.
+// Returns the index of the value closest to `wanted` in an ascending list.
 function nearest(list, wanted) {
   let low = 0, high = list.length - 1;
   while (low < high) {
@@ -232,7 +232,7 @@ class LineChart {
     this.showTip(x, rows);
   }
 
-  // How far beside its ends a curve still answers: half the way between two points.
+  // Returns how far beyond its ends a curve still reacts to the pointer: half the mean distance of two points.
   gap(curve) {
     const n = curve.x.length;
     return n > 1 ? (curve.x[n - 1] - curve.x[0]) / (n - 1) / 2 : (this.xAxis.high - this.xAxis.low) / 50;

@@ -21,7 +21,7 @@ function rowsOf(nodes, edges) {
       if (--degree[to] === 0) ready.push(to);
     }
   }
-  // What makes an edge's only blob stands right above its reader, not at the top of the page.
+  // A node without inputs is placed directly above its first reader, not at the top of the page.
   nodes.forEach((node, i) => {
     if (edges.some((edge) => edge.to === i) || !reads[i].length) return;
     depth[i] = Math.max(0, Math.min(...reads[i].map((to) => depth[to])) - 1);

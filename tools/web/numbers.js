@@ -29,7 +29,7 @@ function duration(seconds) {
   return days ? `${days} d ${hours % 24} h` : `${hours} h ${minutes % 60} min`;
 }
 
-// Of 1, 2, 5 times a power of ten, the one next to `rough`.
+// Returns the number closest to `rough` among 1, 2 and 5 times powers of ten.
 function niceStep(rough) {
   const power = 10 ** Math.floor(Math.log10(rough)), lead = rough / power;
   return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);

@@ -21,7 +21,7 @@ function makeAxis(name, label, valueOf, runs) {
       const value = valueOf(run);
       return value == null || value === "" ? null : axis.at(Number(value));
     };
-    // Where there are only a few values, these are the ticks.
+    // If there are at most six values, they are the ticks.
     const few = [...new Set(numbers)].sort((a, b) => a - b);
     const ticks = few.length <= 6 ? few.map((value) => [axis.at(value), short(value)])
                                   : axis.ticks.map((tick) => [axis.at(tick), tickLabel(tick, axis.step)]);

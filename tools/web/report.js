@@ -2,14 +2,14 @@
 
 const POLL_MS = 2000, LOADED_AT_FIRST = 6;
 
-// What all charts share.
+// The state that all charts share.
 class View {
   constructor() {
     Object.assign(this, {hidden: new Set(), smoothing: 0, axis: "iteration", range: null, cursor: null, active: null,
                          charts: [], unit: 1, onZoom: () => {}});
   }
 
-  // Where an iteration of a run is along the x axis; null where that is not known.
+  // Returns the position of a run's iteration on the x axis, or null if it is unknown.
   position(run, iteration) {
     if (this.axis === "epoch") return run.epochs_per_iter ? iteration * run.epochs_per_iter : null;
     if (this.axis === "time") return run.clock && run.clock.x.length ? interpolate(run.clock, iteration) / this.unit : null;
@@ -58,7 +58,7 @@ function interpolate({x, y}, at) {
   return y[i] + (y[j] - y[i]) * (at - x[i]) / (x[j] - x[i]);
 }
 
-// Which charts there are: [{title, format, log, curves}].
+// Returns the charts of all runs: [{title, format, log, curves}].
 function chartsOf(runs) {
   const charts = new Map();
   const add = (title, format, run, curve) => {
@@ -133,7 +133,7 @@ class Report {
     const log = html("button", {type: "button", "aria-pressed": "false", onclick: () => {
       const on = log.getAttribute("aria-pressed") !== "true";
       log.setAttribute("aria-pressed", String(on));
-      // Of accuracies and the like the upper end counts.
+      // Accuracies stay linear, because their upper end matters.
       for (const chart of this.charts.values()) chart.setLog(on && /loss|error|learning rate|output/i.test(chart.title));
     }}, "Log scale");
     const reset = html("button", {type: "button", hidden: true, onclick: () => this.view.zoom(null)}, "Reset zoom");
@@ -196,7 +196,7 @@ class Report {
                                this.live ? `as of ${new Date().toLocaleTimeString()}` : null].filter(Boolean).join(" · ");
   }
 
-  // Of a run that is hidden only what the table tells.
+  // Fetches a run. For a hidden run only the numbers in the table are needed, so it fetches few points.
   async load(run) {
     const stale = this.view.hidden.has(run.name);
     const answer = await fetch(`api/run?name=${encodeURIComponent(run.name)}${stale ? "&points=few" : ""}`);

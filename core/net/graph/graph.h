@@ -68,8 +68,8 @@ struct Graph {
   std::vector<GraphParam> params;  // ordered by owner, as Caffe orders history blobs
   // The named edges that no layer reads, sorted by name, which is Caffe's order of net outputs.
   std::vector<int> outputs;
-  // How images become the net's input, from the first layer that has opened a source of images,
-  // else from the net's file. Weight files contain these settings.
+  // The conversion of images to the net's input: that of the first layer that has opened a source
+  // of images, else that in the net's file. Weight files contain these settings.
   std::optional<Preprocessing> preprocessing;
 
   const LayerSpec& layer(int node) const { return spec.layers[node]; }

@@ -29,8 +29,8 @@ struct ParamShape {
   bool trainable = true;
 };
 
-// How the tops alias bottom 0. A view layer has no kernel: the plan aliases the memory of values
-// and gradients.
+// The way in which the tops alias bottom 0. A view layer has no kernel: the plan aliases the memory
+// of values and gradients.
 enum class View {
   kNone,
   // Each top has the bottom's elements in row-major order under another shape. Needs the plain
@@ -39,19 +39,18 @@ enum class View {
   kSame,  // each top equals the bottom, in any layout (Split)
 };
 
-// What LayerType::infer returns for given bottom shapes.
+// The result of LayerType::infer for given bottom shapes.
 struct LayerShape {
   std::vector<Shape> tops;
   std::vector<ParamShape> params;
 
-  // What the kernels need to know from the file and the bottoms' shapes: a struct that the layer
-  // type defines, read and checked once (KernelArgs::Form). Empty for a layer whose kernels need
-  // only the shapes.
+  // The parameters that the kernels need, from the file and the bottoms' shapes: a struct that the
+  // layer type defines, read and checked once (KernelArgs::Form). Empty for a layer whose kernels
+  // need only the shapes.
   std::any form;
 
-  // Which values backward reads. The plan frees or overwrites the values that backward does not
-  // read, so kernels must obey these flags. A kernel that needs more requests saved_bytes and keeps
-  // its own copy.
+  // The values that backward reads. The plan frees or overwrites all others, so kernels must obey
+  // these flags. A kernel that needs more requests saved_bytes and keeps its own copy.
   bool backward_reads_bottoms = true;
   bool backward_reads_tops = true;
 
@@ -75,7 +74,7 @@ struct LayerShape {
   // single-precision blobs.
   std::vector<bool> exact_tops;
 
-  // How images become input values. Set if the layer has opened its source of images.
+  // The conversion of images to input values. Set if the layer has opened its source of images.
   std::optional<Preprocessing> preprocessing;
 
   // The tops keep the values that the caller wrote, from pass to pass (Input).

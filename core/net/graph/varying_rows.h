@@ -17,7 +17,7 @@
 
 namespace doppio {
 
-// Which edges have a varying number of valid rows, and which layers read that number.
+// The edges that have a varying number of valid rows, and the layers that read that number.
 struct VaryingRows {
   // For each edge: the node that decides how many of its rows are valid, or -1 if all are.
   std::vector<int> of_edge;

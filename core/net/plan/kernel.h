@@ -35,7 +35,7 @@ const T& FormAs(const std::any* form, const std::string& type) {
   return *typed;
 }
 
-// What changes from call to call.
+// The arguments that change from call to call of a kernel.
 struct Pass {
   // Number of forward passes of this net before this one, over all iterations. Each pass of an
   // iteration counts (iter_size).
@@ -108,8 +108,8 @@ struct KernelArgs {
   bool sync_statistics = false;
 };
 
-// What a kernel requests from the plan. By default, all layouts are plain and no extra memory is
-// needed.
+// The requests of a kernel to the plan. By default, all layouts are plain and the kernel needs no
+// extra memory.
 struct KernelNeeds {
   // Layouts of the bottoms. The plan inserts reorders. A gradient has the layout of its value.
   std::vector<Layout> bottoms;

@@ -19,7 +19,7 @@ namespace doppio {
 
 class Converter;  // core/math/tensor_ops.h
 
-// How a net in training saves memory. The results do not change.
+// The ways in which a net saves memory during training. They do not change the results.
 struct MemorySaving {
   // Number of segments of forward. For all segments but the last, backward does not keep the values
   // that it reads but computes them again. 1 keeps everything; 0 chooses a number that needs about
@@ -34,7 +34,7 @@ struct MemorySaving {
   int64_t least_offloaded = 1 << 20;  // bytes; smaller blocks are never offloaded
 };
 
-// What a plan is made for.
+// The options of a plan.
 struct PlanOptions {
   Device* device = nullptr;
   DType dtype = DType::kFloat32;  // type of the parameters and of the arithmetic

@@ -98,7 +98,7 @@ struct Item {
   std::vector<Fill> fills;
 };
 
-// What runs at one time.
+// One entry of the schedule: forward, a repeated forward, or backward of an item.
 struct Event {
   enum Kind { kForward, kAgain, kBackward };
   Kind kind = kForward;

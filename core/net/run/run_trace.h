@@ -20,7 +20,7 @@
 
 namespace doppio {
 
-// Which times of the training thread's work are recorded. On the CPU all values mean the same.
+// The times to record of the training thread's work. On the CPU all values have the same effect.
 enum class TraceOf {
   kHost,    // the thread's time
   kDevice,  // the device's time

@@ -25,7 +25,7 @@ struct NetSource {
   // TRAIN or TEST, merged with the net's own `state` and then with the state from the solver or the
   // flags.
   NetState state;
-  // What the upgrade of an old format changed. LoadNet adds notes on overrides.
+  // The changes that the upgrade of an old format made. LoadNet adds notes on overrides.
   std::vector<Warning> warnings;
 };
 
@@ -45,7 +45,7 @@ struct SolverSpec {
   SolverParameter param;
   FieldPlaces places;
   std::string path;
-  // What upgrades changed in the solver and its nets, once per file, followed by notes on
+  // The changes that upgrades made in the solver and its nets, once per file, followed by notes on
   // overrides.
   std::vector<Warning> warnings;
   NetSource train;

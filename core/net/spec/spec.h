@@ -16,7 +16,7 @@
 
 namespace doppio {
 
-// How data layers find their shapes and samples.
+// The way in which data layers get their shapes and samples.
 enum class DataMode {
   kOpen,  // opens the source
   // Needs only the shape. If the source is missing, the layer's declared shape replaces it.
@@ -44,7 +44,7 @@ struct LayerSpec {
   FieldPlaces places;  // places of the fields of `param`
   // The net's options, except that options.phase is the layer's own phase if it has one.
   NetOptions options;
-  // What the kernel of this layer in an earlier plan offers to `infer` (ChangesTops::Offer in
+  // The value that this layer's kernel in an earlier plan passes to `infer` (ChangesTops::Offer in
   // core/net/run/changing_tops.h). Usually empty.
   std::any before;
 

@@ -39,7 +39,7 @@ constexpr char kPreprocessingAttribute[] = "preprocessing";
 // are text. Throws FileError if the file is missing, damaged or of another kind.
 WeightsFile ReadWeights(const std::string& path);
 
-// Which layers CopyWeights has copied.
+// The layers that CopyWeights has copied, ignored or not found.
 struct WeightsReport {
   std::vector<std::string> copied;   // layers, in the file's order
   std::vector<std::string> ignored;  // layers with blobs that the net does not have

@@ -290,7 +290,7 @@ TEST(WriteWeights, LetsBvlcCaffePassOverThePreprocessing) {
   EXPECT_EQ(reflection->GetString(*bvlc, type->FindFieldByName("name")), "tiny");
   EXPECT_EQ(reflection->FieldSize(*bvlc, type->FindFieldByName("layer")), 2);
   EXPECT_EQ(reflection->GetUnknownFields(*bvlc).field_count(), 1);
-  NetParameter back;  // what such a program writes back
+  NetParameter back;  // the net as a program with BVLC's schema writes it back
   ASSERT_TRUE(back.ParseFromString(bvlc->SerializeAsString()));
   EXPECT_EQ(back.preprocessing().channels(), Preprocessing::RGB);
 }

@@ -29,7 +29,7 @@ struct Running {
   Body body;
   int threads = 0;
   int started = 0, ended = 0;
-  Permutation* order = nullptr;  // of the threads that have not started
+  Permutation* order = nullptr;  // order of the threads that have not started
   Fiber* fiber = nullptr;
   std::vector<Waiting> waiting;
 };

@@ -19,7 +19,7 @@ struct BackendTensor {
   int64_t id = 0;
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   std::vector<int64_t> dims, strides;
-  int64_t alignment = 1;  // of the data, in bytes
+  int64_t alignment = 1;  // the data's alignment in bytes
   bool is_virtual = false;
 
   bool operator==(const BackendTensor& other) const;

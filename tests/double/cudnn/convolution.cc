@@ -50,7 +50,7 @@ struct Shape3 {
   int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t depth() const { return ins * window(); }
   int64_t columns() const { return depth() * out_pixels(); }
-  int64_t weights() const { return outs * depth(); }  // of one group
+  int64_t weights() const { return outs * depth(); }  // number for one group
 
   // Returns the position in the input that the first output reads for a kernel position.
   int64_t Shift(int axis, int64_t position) const {

@@ -72,7 +72,8 @@ cudaError_t Forbid(const std::string& what);
 // Returns the device of a stream that cudaStreamCreate* made. Fault("stream") for an unknown
 // stream.
 int DeviceOf(cudaStream_t stream);
-int CurrentDevice();  // of the calling thread
+// Returns the calling thread's current device.
+int CurrentDevice();
 
 // Blocks until all work of the stream is done, like cudaStreamSynchronize. For library functions
 // that block.
