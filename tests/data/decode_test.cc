@@ -102,7 +102,8 @@ TEST(Decode, ReadsYcckJpegs) {
   EXPECT_THAT(DecodeFile(file).bytes, testing::Each(156));
 }
 
-// As in OpenCV 2.4, with which Caffe's models were trained; later versions rotate the image.
+// OpenCV 2.4, with which Caffe's models were trained, ignores the tag; later versions rotate the
+// image.
 TEST(Decode, DoesNotApplyOrientationTags) {
   const std::string exif(
       "\xff\xe1\0\x22"

@@ -52,7 +52,7 @@ TEST(Copies, PoisonAPinnedDestinationUntilTheyAreDone) {
   EXPECT_EQ(*host.at(), 2);
 }
 
-// Like the offload of activations: one slot that is written and read repeatedly.
+// Writes and reads one slot repeatedly, as the offload of activations does.
 TEST(Copies, UseAPinnedSlotAgainInStreamOrder) {
   InAnyOrder([] {
     const cudaStream_t stream = NewStream();

@@ -73,7 +73,7 @@ class LineChart {
     }
     if (view.range) [low, high] = view.range;
     this.xAxis = low <= high ? linearAxis(low, high, Math.max(2, this.plot.clientWidth / 90)) : null;
-    // Nothing lies beside the data, not even where there is only one point.
+    // The axis ends exactly at the data, even if there is only one point.
     [low, high] = [Infinity, -Infinity];
     for (const curve of this.shown) {
       for (let i = 0; i < curve.x.length; ++i) {

@@ -71,7 +71,7 @@ function logAxis(low, high, count) {
   return {low, high, ticks, at: (v) => (Math.log10(v) - from) / (to - from), value: (p) => 10 ** (from + p * (to - from))};
 }
 
-// As few digits as tell ticks apart: 0.25, 1,000, 20k.
+// Returns a label with the fewest digits that distinguish the ticks: 0.25, 1,000, 20k.
 function tickLabel(value, step) {
   if (value === 0) return "0";
   const size = Math.abs(value);

@@ -1,4 +1,4 @@
-// The page of runs: of `doppio report` with all data inside, of `doppio dash` with data that it asks for again and again.
+// The page of runs. In `doppio report` it contains all data; in `doppio dash` it polls the server for them.
 
 const POLL_MS = 2000, LOADED_AT_FIRST = 6;
 

@@ -29,7 +29,7 @@ struct NetSource {
   std::vector<Warning> warnings;
 };
 
-// As a number of iterations: one pass over all samples.
+// A number of test iterations that means one pass over all samples.
 constexpr int64_t kWholePass = -1;
 
 // A net to test, and the length of its tests.
