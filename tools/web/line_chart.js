@@ -59,7 +59,7 @@ class LineChart {
     this.draw();
   }
 
-  // Curves that are to be seen, along the x axis that is chosen.
+  // Computes the visible curves and both axes. Returns false if there is nothing to draw.
   prepare() {
     const {view} = this;
     this.shown = this.curves.filter((curve) => !view.hidden.has(curve.run.name)).map((curve) => {
@@ -73,7 +73,7 @@ class LineChart {
     }
     if (view.range) [low, high] = view.range;
     this.xAxis = low <= high ? linearAxis(low, high, Math.max(2, this.plot.clientWidth / 90)) : null;
-    // The axis ends exactly at the data, even if there is only one point.
+    // The y axis covers the values inside the visible range of the x axis.
     [low, high] = [Infinity, -Infinity];
     for (const curve of this.shown) {
       for (let i = 0; i < curve.x.length; ++i) {
@@ -86,7 +86,7 @@ class LineChart {
       }
     }
     if (!(low <= high)) return false;
-    // Differences that nobody could read would fill the chart.
+    // Treats unreadably small differences as equal, so that they do not fill the chart.
     if (high - low < 1e-6 * Math.abs(high)) low = high;
     if (this.log) {
       this.yAxis = logAxis(low, high, 5);
