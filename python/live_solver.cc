@@ -38,8 +38,8 @@ LiveSolver::LiveSolver(const std::string& file, const std::string& type,
 
 void LiveSolver::Start(const std::string& state) {
   TrainerOptions options;
-  options.device = device_.get();
-  options.keep_all = true;
+  options.plan.device = device_.get();
+  options.plan.keep_all = true;
   options.resume = state;
   options.poll = AskPython;
   options.before_iteration = [this](int64_t) { CallScript(calls_.first); };

@@ -119,7 +119,7 @@ void Trainer::Step() {
   Report(loss, begun);
   if (exchange_ != nullptr && options_.check_replicas > 0 && iter_ % options_.check_replicas == 0) {
     Trace(options_.trace, TraceOf::kHost, "ranks", "check of replicas",
-          [&] { CheckReplicas(*options_.world, options_.device, SharedState(), iter_); });
+          [&] { CheckReplicas(*options_.world, options_.plan.device, SharedState(), iter_); });
   }
   SnapshotWritten(false);
   if (schedule_.SnapshotAt(iter_)) Snapshot();

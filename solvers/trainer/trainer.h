@@ -76,30 +76,22 @@ class Trainer;
 
 // Settings of a Trainer.
 struct TrainerOptions {
-  Device* device = nullptr;      // not owned; must outlive the trainer
+  // Options of all nets. `shares` applies to the train net only. The trainer sets `phase` and
+  // `seed`.
+  NetOptions net;
+  // Options of the plans of all nets. `saving` and `sync_statistics` apply to the train net only.
+  // With `keep_all`, backward can add to the gradients, and they stay valid after the update. The
+  // trainer sets `backward`, `accumulate`, `gradients_consumed` and `history_slots`. The device
+  // must outlive the trainer.
+  PlanOptions plan;
   const World* world = nullptr;  // not owned; must outlive the trainer; null: a single rank
-  DType dtype = DType::kFloat32;
-  std::string engine;            // see PlanOptions
-  bool fusion = true;            // see PlanOptions
-  MemorySaving saving;           // see PlanOptions; applies to the train net
   std::optional<uint64_t> seed;  // overrides random_seed and the seed of the resumed run
-  DataMode data = DataMode::kOpen;
-  int64_t batch = 0;       // see NetOptions
-  int exchange_bytes = 0;  // see PlanOptions
-  // See PlanOptions; applies to all nets. Backward can then add to the gradients, and the gradients
-  // stay valid after the update.
-  bool keep_all = false;
-  bool sync_bn = false;  // BatchNorm computes its statistics over the rows of all ranks
   // Iterations between checks that all ranks hold the same bits; 0: never.
   int64_t check_replicas = 0;
-  int batch_shares = 1;  // the batch_size of every data layer of the train net is divided by this
   // Factor on every learning rate. With `warmup`, the factor rises linearly from 1 to rate_scale
   // over that many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2).
   double rate_scale = 1;
   int64_t warmup = 0;
-  int data_threads = 0;
-  int64_t bad_records = 0;      // bad records that each data layer may skip; see PipelineOptions
-  std::optional<DType> stored;  // see NetOptions
   // Overrides the loss scaling that the net's file or the storage type asks for.
   std::optional<LossScaling> loss_scaling;
 

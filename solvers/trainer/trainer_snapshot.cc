@@ -47,7 +47,7 @@ RunState Trainer::MakeRunState() {
 void Trainer::Snapshot() {
   // StopAtLostWeights sees only the updates that the device has finished, so this waits for the
   // last one. The copy below would wait for it anyway.
-  options_.device->Synchronize();
+  options_.plan.device->Synchronize();
   StopAtLostWeights();
   snapshot_iter_ = iter_;
   result_.snapshot_taken = true;

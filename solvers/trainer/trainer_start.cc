@@ -30,7 +30,7 @@ uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
 LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& options) {
   if (options.loss_scaling) return *options.loss_scaling;
   const std::optional<LossScaling> file = LossScalingOf(spec.train.net, spec.train.places);
-  return file ? *file : DefaultLossScaling(StorageAskedFor(spec.train.net, options.stored));
+  return file ? *file : DefaultLossScaling(StorageAskedFor(spec.train.net, options.net.stored));
 }
 
 // Returns rank 0's seed on every rank.
@@ -59,7 +59,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
     : spec_(std::move(spec)),
       options_(std::move(options)),
       seed_(Agreed(ChooseSeed(spec_.param, options_, resumed), options_.world)),
-      params_(options_.device, options_.dtype, seed_),
+      params_(options_.plan.device, options_.plan.dtype, seed_),
       smoothed_(spec_.param.average_loss()) {
   // Checks the solver's fields and the snapshot folder first, because opening the data may take
   // long.
@@ -75,9 +75,9 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
     RemoveLeftovers(spec_.param.snapshot_prefix());
   }
 
-  train_net_ = MakeNet(spec_.train, true, options_.batch);
+  train_net_ = MakeNet(spec_.train, true, options_.net.batch);
   for (const TestNetSource& test : spec_.tests) {
-    test_nets_.push_back(MakeNet(test, false, options_.batch));
+    test_nets_.push_back(MakeNet(test, false, options_.net.batch));
     if (precision_) DetectionOutputs(*test_nets_.back(), spec_.places.At("eval_type"));
   }
 
@@ -132,33 +132,24 @@ std::vector<std::string> Trainer::WeightsToStartFrom() const {
 
 Trainer::~Trainer() = default;
 
-// For `batch`, see NetOptions.
+// `batch` takes precedence over options_.net.batch; see NetOptions.
 std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64_t batch) {
-  NetOptions net;
+  NetOptions net = options_.net;
   net.phase = train ? TRAIN : TEST;
-  net.data = options_.data;
   net.batch = batch;
-  if (train) net.shares = options_.batch_shares;
   net.seed = seed_;
-  net.data_threads = options_.data_threads;
-  net.bad_records = options_.bad_records;
-  net.stored = options_.stored;
+  if (!train) net.shares = 1;
   NetSpec spec = MakeNetSpec(source.net, source.places, source.state, net);
   spec.debug_info = spec.debug_info || (train && spec_.param.debug_info());
 
-  PlanOptions plan;
-  plan.device = options_.device;
-  plan.dtype = options_.dtype;
+  PlanOptions plan = options_.plan;
   plan.backward = train;
-  plan.accumulate = spec_.param.iter_size() > 1 || options_.keep_all;
-  plan.keep_all = spec.debug_info || options_.keep_all;
+  plan.accumulate = spec_.param.iter_size() > 1 || plan.keep_all;
+  plan.keep_all |= spec.debug_info;
   plan.gradients_consumed = train && options_.world == nullptr && one_by_one_;
-  plan.engine = options_.engine;
-  plan.fusion = options_.fusion;
-  if (train) plan.saving = options_.saving;
+  if (!train) plan.saving = {};
   plan.history_slots = HistorySlots(spec_.param);
-  plan.exchange_bytes = options_.exchange_bytes;
-  plan.sync_statistics = train && options_.world != nullptr && options_.sync_bn;
+  plan.sync_statistics &= train && options_.world != nullptr;
   Graph graph = MakeGraph(std::move(spec));
   if (train) WeighRowLosses(ranks(), &graph);
   auto made = std::make_unique<Net>(std::move(graph), plan, &params_);

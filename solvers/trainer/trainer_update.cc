@@ -139,8 +139,8 @@ bool Trainer::DecidesAlone() const { return options_.world == nullptr && update_
 // for a single rank, or while other gradients are still being summed over ranks. The gradients of a
 // single rank then share memory, so none may be needed later.
 bool Trainer::UpdatesOneByOne() const {
-  const bool kept = options_.keep_all || spec_.train.net.debug_info();
-  return ConsumesGradients(spec_.param, *options_.device) && !scaler_.dynamic() &&
+  const bool kept = options_.plan.keep_all || spec_.train.net.debug_info();
+  return ConsumesGradients(spec_.param, *options_.plan.device) && !scaler_.dynamic() &&
          (options_.world != nullptr || !kept);
 }
 

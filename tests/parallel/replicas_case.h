@@ -113,9 +113,9 @@ class ReplicasCase {
 
  private:
   Trained Train(const World* world, Device* device, int64_t batch, TrainerOptions options) const {
-    options.device = device;
+    options.plan.device = device;
     options.world = world;
-    options.batch = batch;
+    options.net.batch = batch;
     Trainer trainer(LoadSolver(solver_), options);
     const TrainResult result = trainer.Solve();
     Trained trained;

@@ -98,8 +98,8 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatistics) {
       ReplicasCase c(net, SolverText(10));
       c.On(&TestGpu, GetParam());
       TrainerOptions apart, shared;
-      apart.fusion = shared.fusion = fusion;
-      shared.sync_bn = true;
+      apart.plan.fusion = shared.plan.fusion = fusion;
+      shared.plan.sync_statistics = true;
       const Trained alone = c.Alone(kTotal, apart);
       for (int ranks : {2, 4}) {
         EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks, {}, shared)),
@@ -120,9 +120,9 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatisticsIn16Bits) {
     ReplicasCase c(NormChains(), SolverText(5, "clip_gradients: 1"));
     c.On(&TestGpu, GetParam());
     TrainerOptions apart, shared;
-    apart.stored = shared.stored = stored;
+    apart.net.stored = shared.net.stored = stored;
     apart.loss_scaling = shared.loss_scaling = LossScaling();
-    shared.sync_bn = true;
+    shared.plan.sync_statistics = true;
     const Trained alone = c.Alone(kTotal, apart);
     const double difference = LargestDifference(alone, c.Together(4, kTotal / 4, {}, shared));
     EXPECT_LT(5 * difference, LargestDifference(alone, c.Together(4, kTotal / 4, {}, apart)));

@@ -252,7 +252,7 @@ TEST(Replicas, ResumeWithAnotherNumberOfRanks) {
 TEST(Replicas, AreOneBigBatchWithSharedBatchNormStatistics) {
   const ReplicasCase c(Norm(), SolverText(20));
   TrainerOptions options;
-  options.sync_bn = true;
+  options.plan.sync_statistics = true;
   const Trained alone = c.Alone(kTotal);
   for (int ranks : {2, 4, 8}) {
     EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks, {}, options)), kTolerance)

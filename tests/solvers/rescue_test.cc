@@ -106,13 +106,13 @@ TEST(BadRecords, AreLeftOutCountedAndNamed) {
   images.Damage(9);
   TrainerCase c(images.Net(), "base_lr: 0.1 lr_policy: 'fixed' max_iter: 20");
   TrainerOptions options;
-  options.bad_records = 2;
+  options.net.bad_records = 2;
   const LogLines log;
   const TrainResult result = c.Make(options)->Solve();
   EXPECT_EQ(result.iteration, 20);
   EXPECT_EQ(result.bad_records, 2);
   EXPECT_GE(log.Count("is left out: image '" + images.Path(9)), 1);
-  options.bad_records = 1;
+  options.net.bad_records = 1;
   EXPECT_NE(FailureOf(c.Make(options).get()).find("one bad record more than may be left out (1)"),
             std::string::npos);
 }

@@ -183,15 +183,15 @@ TEST(Resume, EndsAfterTheSameSamplesWithAnotherBatch) {
   c.Make({}, "max_epoch: 2")->Solve();
   TrainerOptions options;
   options.resume = c.State(5);
-  options.batch = 16;
+  options.net.batch = 16;
   // The first 5 iterations have seen 40 of 100 samples, so 60 are left.
   EXPECT_EQ(c.Make(options, "max_epoch: 2")->schedule().max_iter, 5 + 4);
-  options.batch = 5;
+  options.net.batch = 5;
   const TrainResult result = c.Make(options, "max_epoch: 2")->Solve();
   EXPECT_EQ(result.iteration, 5 + 12);
   // The samples of both batch sizes count.
   options.resume = result.state_file;
-  options.batch = 8;
+  options.net.batch = 8;
   EXPECT_EQ(c.Make(options, "max_epoch: 3")->schedule().max_iter, 17 + 7);
 }
 
@@ -307,7 +307,7 @@ TEST(Resume, KeepsADrawnSeed) {
   spec.param.set_random_seed(-1);
   auto device = MakeCpuDevice();
   TrainerOptions resumed;
-  resumed.device = device.get();
+  resumed.plan.device = device.get();
   resumed.resume = state;
   EXPECT_EQ(Trainer(spec, resumed).seed(), 123456789012ull);
 }

@@ -58,7 +58,7 @@ class TrainerCase {
     const std::string path = folder_ + "solver.prototxt";
     WriteFileAtomically(path, "net: '" + folder_ + "net.prototxt'\nsnapshot_prefix: '" + Prefix() +
                                   "'\nrandom_seed: 7\n" + solver_ + "\n" + more);
-    options.device = device_.get();
+    options.plan.device = device_.get();
     return std::make_unique<Trainer>(LoadSolver(path), options);
   }
 

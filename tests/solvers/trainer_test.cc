@@ -37,7 +37,7 @@ TEST(Trainer, AdvancesPastMaxIterWithTheSnapshotsOnTheWay) {
 TEST(Trainer, KeepsBlobsAndGradientsOnDemand) {
   TrainerCase c(SquareNet(), kFixed);
   TrainerOptions options;
-  options.keep_all = true;
+  options.plan.keep_all = true;
   auto trainer = c.Make(options);
   EXPECT_FALSE(trainer->params().gradients_share_memory());
   for (const Edge& edge : trainer->train_net().graph().edges) {
@@ -243,7 +243,7 @@ TEST(Trainer, RefusesAFolderThatIsNotThereBeforeItOpensData) {
   spec.param.set_snapshot_prefix("/no/such/folder/s");
   const auto device = MakeCpuDevice();
   TrainerOptions options;
-  options.device = device.get();
+  options.plan.device = device.get();
   try {
     Trainer trainer(spec, options);
     FAIL() << "accepted";

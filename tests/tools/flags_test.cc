@@ -144,18 +144,18 @@ TEST_F(Flags, OfMemoryAloneMeanAuto) {
   Parse({"cook", "--recompute", "--offload", "--solver=s"});
   EXPECT_EQ(FLAGS_recompute, "auto");
   EXPECT_EQ(FLAGS_offload, "auto");
-  EXPECT_EQ(SavingFromFlags().segments, 0);
-  EXPECT_EQ(SavingFromFlags().activation_bytes, 0);
+  EXPECT_EQ(PlanFromFlags(nullptr).saving.segments, 0);
+  EXPECT_EQ(PlanFromFlags(nullptr).saving.activation_bytes, 0);
   Parse({"cook", "--recompute=5", "--offload=300", "--solver=s"});
-  EXPECT_EQ(SavingFromFlags().segments, 5);
-  EXPECT_EQ(SavingFromFlags().activation_bytes, int64_t{300} << 20);
-  EXPECT_FALSE(SavingFromFlags().light);
+  EXPECT_EQ(PlanFromFlags(nullptr).saving.segments, 5);
+  EXPECT_EQ(PlanFromFlags(nullptr).saving.activation_bytes, int64_t{300} << 20);
+  EXPECT_FALSE(PlanFromFlags(nullptr).saving.light);
   Parse({"cook", "--recompute=light", "--offload=off", "--solver=s"});
-  EXPECT_EQ(SavingFromFlags().segments, 0);
-  EXPECT_TRUE(SavingFromFlags().light);
-  EXPECT_LT(SavingFromFlags().activation_bytes, 0);
+  EXPECT_EQ(PlanFromFlags(nullptr).saving.segments, 0);
+  EXPECT_TRUE(PlanFromFlags(nullptr).saving.light);
+  EXPECT_LT(PlanFromFlags(nullptr).saving.activation_bytes, 0);
   Parse({"cook", "--recompute=off", "--solver=s"});
-  EXPECT_EQ(SavingFromFlags().segments, 1);
+  EXPECT_EQ(PlanFromFlags(nullptr).saving.segments, 1);
 }
 
 TEST_F(Flags, OfMemoryRefuseOtherValues) {

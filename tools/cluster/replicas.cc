@@ -237,7 +237,7 @@ void AddReplicaFlags(int ranks, TrainerOptions* options) {
   if (FLAGS_lr_warmup < 0)
     throw UsageError("--lr_warmup wants a number of iterations, got " +
                      std::to_string(FLAGS_lr_warmup));
-  if (FLAGS_batch_mode == "total") options->batch_shares = ranks;
+  if (FLAGS_batch_mode == "total") options->net.shares = ranks;
   if (FLAGS_scale_lr == "linear") options->rate_scale = ranks;
   if (FLAGS_scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
   options->warmup = FLAGS_lr_warmup;
@@ -245,9 +245,10 @@ void AddReplicaFlags(int ranks, TrainerOptions* options) {
     throw UsageError("--check_replicas wants a number of iterations, got " +
                      std::to_string(FLAGS_check_replicas));
   options->check_replicas = FLAGS_check_replicas;
-  options->sync_bn = FLAGS_sync_bn;
+  options->plan.sync_statistics = FLAGS_sync_bn;
   const DType sent = BucketsFromFlags().type;
-  if (ranks > 1 && Is16Bit(sent)) options->exchange_bytes = static_cast<int>(ElementBytes(sent));
+  if (ranks > 1 && Is16Bit(sent))
+    options->plan.exchange_bytes = static_cast<int>(ElementBytes(sent));
 }
 
 std::string RanksText(const Trainer& trainer, const Replicas& replicas,

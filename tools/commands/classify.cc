@@ -186,9 +186,7 @@ class Classifier {
     Graph graph = MakeGraph(std::move(spec));
     output_ = OutputOf(graph);
     FindClasses(graph.edges[static_cast<size_t>(graph.FindEdge(output_))].shape);
-    PlanOptions plan;
-    plan.device = device_.get();
-    plan.engine = FLAGS_engine;
+    PlanOptions plan = PlanFromFlags(device_.get());
     plan.keep_all = true;
     net_ = std::make_unique<Net>(std::move(graph), plan, &params_);
     const KnownPreprocessing known =

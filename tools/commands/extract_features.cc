@@ -123,9 +123,7 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
     databases.push_back(std::make_unique<DatabaseWriter>(arguments.backend, path));
   }
   ParamStore params(device.get(), DType::kFloat32, graph.spec.options.seed);
-  PlanOptions options;
-  options.device = device.get();
-  options.engine = FLAGS_engine;
+  PlanOptions options = PlanFromFlags(device.get());
   options.keep_all = true;
   Net net(std::move(graph), options, &params);
   LoadWeightFiles(arguments.weights, &net);

@@ -154,10 +154,7 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
   FlaggedNet named = NetFromFlags(line, TEST, data);
   ParamStore params(device.get(), DType::kFloat32, named.graph.spec.options.seed);
-  PlanOptions options;
-  options.device = device.get();
-  options.engine = FLAGS_engine;
-  options.fusion = FLAGS_fusion;
+  const PlanOptions options = PlanFromFlags(device.get());
   Net net(std::move(named.graph), options, &params);
   std::unique_ptr<Net> last;
   TestRun run;

@@ -169,19 +169,11 @@ bool NothingToDo(const CommandLine& line, const SolverParameter& solver, const s
 }
 
 TrainerOptions OptionsOf(const std::string& resume, Device* device) {
-  const NetOptions net =
-      OptionsFromFlags(TRAIN, FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen);
   TrainerOptions options;
-  options.device = device;
-  options.engine = FLAGS_engine;
-  options.fusion = FLAGS_fusion;
-  options.saving = SavingFromFlags();
-  if (FLAGS_seed >= 0) options.seed = net.seed;
-  options.data = net.data;
-  options.batch = net.batch;
-  options.data_threads = net.data_threads;
-  options.bad_records = BadRecordsFromFlag();
-  options.stored = net.stored;
+  options.net = OptionsFromFlags(TRAIN, FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen);
+  options.net.bad_records = BadRecordsFromFlag();
+  options.plan = PlanFromFlags(device);
+  if (FLAGS_seed >= 0) options.seed = options.net.seed;
   options.loss_scaling = ParseLossScaling("loss_scale", FLAGS_loss_scale);
   options.resume = resume;
   // --snapshot restarts HDF5 data at the first row, as in Caffe; --resume continues where the run
@@ -237,7 +229,7 @@ ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const R
     trainer = std::make_unique<Trainer>(solver, options);
   } catch (const MemoryShortage& e) {
     for (const std::string& line :
-         DescribeMemory(e.use(), 0, solver.param.type(), *options.device, free)) {
+         DescribeMemory(e.use(), 0, solver.param.type(), *options.plan.device, free)) {
       std::cout << line << '\n';
     }
     throw;
@@ -261,7 +253,7 @@ void AddAgreement(const Replicas& replicas, const World* world, TrainerOptions* 
 // output.
 void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& replicas,
             const std::optional<TraceRequest>& request, World* world, Device* device) {
-  options.device = device;
+  options.plan.device = device;
   options.world = world;
   options.poll = nullptr;
   options.on_iteration = nullptr;

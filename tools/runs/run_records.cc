@@ -119,7 +119,7 @@ void RunRecords::Begin(Trainer* trainer, const TrainerOptions& options) {
   std::string parent = options.resume;
   for (const std::string& weights : options.weights)
     parent += (parent.empty() ? "" : ",") + weights;
-  folder_->Begin(trainer, *options.device, parent, metric());
+  folder_->Begin(trainer, *options.plan.device, parent, metric());
   if (best) folder_->Best(*best, kept_);
 }
 

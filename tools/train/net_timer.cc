@@ -94,11 +94,7 @@ struct NetTimer::Moments {
 
 NetTimer::NetTimer(Graph graph, Device* device)
     : device_(device), params_(device, DType::kFloat32, graph.spec.options.seed) {
-  PlanOptions options;
-  options.device = device;
-  options.engine = FLAGS_engine;
-  options.fusion = FLAGS_fusion;
-  options.saving = SavingFromFlags();
+  PlanOptions options = PlanFromFlags(device);
   options.backward = graph.spec.options.phase == TRAIN;
   options.accumulate = false;
   options.gradients_consumed = options.backward && ConsumesGradients(PeerSolver(), *device);

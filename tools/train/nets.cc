@@ -26,6 +26,20 @@ int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t lea
   return *number;
 }
 
+// Returns the settings of --recompute and --offload. Throws UsageError.
+MemorySaving SavingFromFlags() {
+  constexpr int64_t kMostSegments = 1000, kMostMegabytes = 100'000'000;
+  MemorySaving saving;
+  saving.light = FLAGS_recompute == "light";
+  saving.segments =
+      saving.light
+          ? 0
+          : static_cast<int>(OffAutoOr("recompute", FLAGS_recompute, 2, kMostSegments, 1, 0));
+  const int64_t megabytes = OffAutoOr("offload", FLAGS_offload, 1, kMostMegabytes, -1, 0);
+  saving.activation_bytes = megabytes > 0 ? megabytes << 20 : megabytes;
+  return saving;
+}
+
 }  // namespace
 
 Phase PhaseFromFlags(Phase otherwise) {
@@ -62,17 +76,13 @@ NetOptions OptionsFromFlags(Phase phase, DataMode data) {
   return options;
 }
 
-MemorySaving SavingFromFlags() {
-  constexpr int64_t kMostSegments = 1000, kMostMegabytes = 100'000'000;
-  MemorySaving saving;
-  saving.light = FLAGS_recompute == "light";
-  saving.segments =
-      saving.light
-          ? 0
-          : static_cast<int>(OffAutoOr("recompute", FLAGS_recompute, 2, kMostSegments, 1, 0));
-  const int64_t megabytes = OffAutoOr("offload", FLAGS_offload, 1, kMostMegabytes, -1, 0);
-  saving.activation_bytes = megabytes > 0 ? megabytes << 20 : megabytes;
-  return saving;
+PlanOptions PlanFromFlags(Device* device) {
+  PlanOptions options;
+  options.device = device;
+  options.engine = FLAGS_engine;
+  options.fusion = FLAGS_fusion;
+  options.saving = SavingFromFlags();
+  return options;
 }
 
 FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int64_t batch) {

@@ -21,8 +21,8 @@ Overrides OverridesOf(const CommandLine& line);
 // Returns options from --batch, --data_threads, --seed and --precision. Throws UsageError.
 NetOptions OptionsFromFlags(Phase phase, DataMode data);
 
-// Returns the settings of --recompute and --offload. Throws UsageError.
-MemorySaving SavingFromFlags();
+// Returns options from --engine, --fusion, --recompute and --offload. Throws UsageError.
+PlanOptions PlanFromFlags(Device* device);
 
 struct FlaggedNet {
   Graph graph;
