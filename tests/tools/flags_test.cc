@@ -1,18 +1,13 @@
 // Tests the command line: every spelling that gflags accepts, and the messages for wrong ones.
-#include "tools/cli/flags.h"
+#include "tools/cli/command_line.h"
 
 #include <gtest/gtest.h>
-
-#include "tools/train/nets.h"
 
 #include <cstdlib>
 #include <fstream>
 
-DEFINE_string(fruit, "", "<NAME> a flag of 'bake' only");
-DEFINE_string(fruits, "", "<NAMES> a flag of 'sift' only");
-DEFINE_string(resume, "", "<PATH> optional value");
-DECLARE_string(set);
-DECLARE_string(unset);
+#include "tools/cli/command.h"
+#include "tools/train/nets.h"
 
 namespace doppio {
 namespace {
@@ -28,11 +23,11 @@ DOPPIO_REGISTER(Commands, "cook",
                  "",
                  &Nothing});
 DOPPIO_REGISTER(Commands, "bake",
-                {"bakes", {"fruit", "model", "iterations"}, {}, "FILES...", "", &Nothing});
+                {"bakes", {"time", "model", "iterations"}, {}, "FILES...", "", &Nothing});
 DOPPIO_REGISTER(Commands, "sift",
-                {"sifts", {"data_threads", "fruits"}, {}, "", "", &Nothing, {"winnow", "riddle"}});
+                {"sifts", {"data_threads", "times"}, {}, "", "", &Nothing, {"winnow", "riddle"}});
 
-class Flags : public testing::Test {
+class GivenFlags : public testing::Test {
  protected:
   static CommandLine Parse(std::vector<std::string> words) {
     words.insert(words.begin(), "bin/doppio");
@@ -48,56 +43,55 @@ class Flags : public testing::Test {
     }
     return "";
   }
-
-  gflags::FlagSaver saver_;
 };
 
-TEST_F(Flags, AreTakenInEverySpelling) {
+TEST_F(GivenFlags, AreTakenInEverySpelling) {
   const std::vector<std::vector<std::string>> spellings = {{"cook", "--solver=s", "--gpu=3"},
                                                            {"cook", "-solver", "s", "-gpu", "3"},
                                                            {"cook", "--solver", "s", "-gpu=3"},
                                                            {"-gpu", "3", "cook", "-solver=s"},
                                                            {"--gpu", "3", "--solver", "s", "cook"}};
   for (const auto& words : spellings) {
-    FLAGS_solver = FLAGS_gpu = "";
-    EXPECT_EQ(Parse(words).command_name, "cook");
-    EXPECT_EQ(FLAGS_solver, "s");
-    EXPECT_EQ(FLAGS_gpu, "3");
+    const CommandLine line = Parse(words);
+    EXPECT_EQ(line.command_name, "cook");
+    EXPECT_EQ(line.flags.solver, "s");
+    EXPECT_EQ(line.flags.gpu, "3");
   }
 }
 
-TEST_F(Flags, NeedNoValueIfBoolean) {
-  Parse({"cook", "--solver=s", "--json"});
-  EXPECT_TRUE(FLAGS_json);
-  Parse({"cook", "--solver=s", "--nojson"});
-  EXPECT_FALSE(FLAGS_json);
-  Parse({"cook", "--solver=s", "-json=yes"});
-  EXPECT_TRUE(FLAGS_json);
+TEST_F(GivenFlags, NeedNoValueIfBoolean) {
+  const auto json = [](const std::string& flag) {
+    return Parse({"cook", "--solver=s", flag}).flags.json;
+  };
+  EXPECT_TRUE(json("--json"));
+  EXPECT_FALSE(json("--nojson"));
+  EXPECT_TRUE(json("-json=yes"));
+  EXPECT_FALSE(json("-json=F"));
 }
 
-TEST_F(Flags, BelongToACommandUnderItsOldNamesToo) {
+TEST_F(GivenFlags, BelongToACommandUnderItsOldNamesToo) {
   EXPECT_EQ(Parse({"riddle", "--data_threads=3"}).command_name, "sift");
-  EXPECT_EQ(ParseCommandLine({"/old/bin/winnow", "--data_threads=4"}).command_name, "sift");
-  EXPECT_EQ(FLAGS_data_threads, 4);
+  const CommandLine line = ParseCommandLine({"/old/bin/winnow", "--data_threads=4"});
+  EXPECT_EQ(line.command_name, "sift");
+  EXPECT_EQ(line.flags.data_threads, 4);
 }
 
-TEST_F(Flags, TakeADashForAnUnderscore) {
-  Parse({"sift", "--data-threads=2"});
-  EXPECT_EQ(FLAGS_data_threads, 2);
+TEST_F(GivenFlags, TakeADashForAnUnderscore) {
+  EXPECT_EQ(Parse({"sift", "--data-threads=2"}).flags.data_threads, 2);
 }
 
-TEST_F(Flags, MayRepeatSetAndUnset) {
+TEST_F(GivenFlags, MayRepeatSetAndUnset) {
   const CommandLine line =
       Parse({"cook", "--set", "base_lr=1", "--solver=s", "--unset=momentum", "--set=a.b=2=3"});
-  EXPECT_EQ(line.sets, (std::vector<std::string>{"base_lr=1", "a.b=2=3"}));
-  EXPECT_EQ(line.unsets, std::vector<std::string>{"momentum"});
+  EXPECT_EQ(line.flags.set, (std::vector<std::string>{"base_lr=1", "a.b=2=3"}));
+  EXPECT_EQ(line.flags.unset, std::vector<std::string>{"momentum"});
 }
 
-TEST_F(Flags, OfForksAreTakenWithAWarning) {
+TEST_F(GivenFlags, OfForksAreTakenWithAWarning) {
   const CommandLine line = Parse({"cook", "-param_server", "mpi", "--solver=s", "--comm-threads=4",
                                   "-forward_only", "-gpu", "1"});
-  EXPECT_EQ(FLAGS_solver, "s");
-  EXPECT_EQ(FLAGS_gpu, "1");
+  EXPECT_EQ(line.flags.solver, "s");
+  EXPECT_EQ(line.flags.gpu, "1");
   EXPECT_TRUE(line.files.empty());
   ASSERT_EQ(line.warnings.size(), 3u);
   EXPECT_EQ(line.warnings[0],
@@ -109,11 +103,10 @@ TEST_F(Flags, OfForksAreTakenWithAWarning) {
   EXPECT_NE(line.warnings[2].find("--phase=TEST"), std::string::npos) << line.warnings[2];
 }
 
-TEST_F(Flags, NameEnginesOfForks) {
+TEST_F(GivenFlags, NameEnginesOfForks) {
   for (const char* name : {"MKLDNN", "MKLDNN:CPU", "MKL2017", "CAFFE"}) {
-    FLAGS_engine = "";
     const CommandLine line = Parse({"cook", "--solver=s", std::string("-engine=") + name});
-    EXPECT_EQ(FLAGS_engine, "");
+    EXPECT_EQ(line.flags.engine, "");
     ASSERT_EQ(line.warnings.size(), 1u);
     EXPECT_EQ(line.warnings[0],
               std::string("--engine=") + name +
@@ -122,49 +115,47 @@ TEST_F(Flags, NameEnginesOfForks) {
   }
 }
 
-TEST_F(Flags, EndAtTwoDashes) {
-  const CommandLine line = Parse({"bake", "--", "--fruit", "-x"});
-  EXPECT_EQ(line.files, (std::vector<std::string>{"--fruit", "-x"}));
+TEST_F(GivenFlags, EndAtTwoDashes) {
+  const CommandLine line = Parse({"bake", "--", "--time", "-x"});
+  EXPECT_EQ(line.files, (std::vector<std::string>{"--time", "-x"}));
 }
 
-TEST_F(Flags, DoNotBeginLikeANumber) {
+TEST_F(GivenFlags, DoNotBeginLikeANumber) {
   EXPECT_EQ(Parse({"bake", "-2.5", "-.5"}).files, (std::vector<std::string>{"-2.5", "-.5"}));
 }
 
-TEST_F(Flags, ResumeAloneMeansAuto) {
-  Parse({"cook", "--resume", "--solver=s"});
-  EXPECT_EQ(FLAGS_resume, "auto");
-  Parse({"cook", "--solver=s", "--resume", "a_iter_5.solverstate"});
-  EXPECT_EQ(FLAGS_resume, "a_iter_5.solverstate");
-  EXPECT_EQ(Parse({"--resume", "cook", "--solver=s"}).command_name, "cook");
-  EXPECT_EQ(FLAGS_resume, "auto");
+TEST_F(GivenFlags, ResumeAloneMeansAuto) {
+  EXPECT_EQ(Parse({"cook", "--resume", "--solver=s"}).flags.resume, "auto");
+  EXPECT_EQ(Parse({"cook", "--solver=s", "--resume", "a_iter_5.solverstate"}).flags.resume,
+            "a_iter_5.solverstate");
+  const CommandLine line = Parse({"--resume", "cook", "--solver=s"});
+  EXPECT_EQ(line.command_name, "cook");
+  EXPECT_EQ(line.flags.resume, "auto");
 }
 
-TEST_F(Flags, OfMemoryAloneMeanAuto) {
-  Parse({"cook", "--recompute", "--offload", "--solver=s"});
-  EXPECT_EQ(FLAGS_recompute, "auto");
-  EXPECT_EQ(FLAGS_offload, "auto");
-  EXPECT_EQ(PlanFromFlags(nullptr).saving.segments, 0);
-  EXPECT_EQ(PlanFromFlags(nullptr).saving.activation_bytes, 0);
-  Parse({"cook", "--recompute=5", "--offload=300", "--solver=s"});
-  EXPECT_EQ(PlanFromFlags(nullptr).saving.segments, 5);
-  EXPECT_EQ(PlanFromFlags(nullptr).saving.activation_bytes, int64_t{300} << 20);
-  EXPECT_FALSE(PlanFromFlags(nullptr).saving.light);
-  Parse({"cook", "--recompute=light", "--offload=off", "--solver=s"});
-  EXPECT_EQ(PlanFromFlags(nullptr).saving.segments, 0);
-  EXPECT_TRUE(PlanFromFlags(nullptr).saving.light);
-  EXPECT_LT(PlanFromFlags(nullptr).saving.activation_bytes, 0);
-  Parse({"cook", "--recompute=off", "--solver=s"});
-  EXPECT_EQ(PlanFromFlags(nullptr).saving.segments, 1);
+TEST_F(GivenFlags, OfMemoryAloneMeanAuto) {
+  const auto saving = [](const std::string& recompute, const std::string& offload) {
+    const CommandLine line = Parse({"cook", recompute, offload, "--solver=s"});
+    return PlanFromFlags(line.flags, nullptr).saving;
+  };
+  EXPECT_EQ(saving("--recompute", "--offload").segments, 0);
+  EXPECT_EQ(saving("--recompute", "--offload").activation_bytes, 0);
+  EXPECT_EQ(saving("--recompute=5", "--offload=300").segments, 5);
+  EXPECT_EQ(saving("--recompute=5", "--offload=300").activation_bytes, int64_t{300} << 20);
+  EXPECT_FALSE(saving("--recompute=5", "--offload=300").light);
+  EXPECT_EQ(saving("--recompute=light", "--offload=off").segments, 0);
+  EXPECT_TRUE(saving("--recompute=light", "--offload=off").light);
+  EXPECT_LT(saving("--recompute=light", "--offload=off").activation_bytes, 0);
+  EXPECT_EQ(saving("--recompute=off", "--offload=off").segments, 1);
 }
 
-TEST_F(Flags, OfMemoryRefuseOtherValues) {
+TEST_F(GivenFlags, OfMemoryRefuseOtherValues) {
   for (const char* wrong :
        {"--recompute=1", "--recompute=no", "--recompute=", "--recompute=2.5", "--offload=0",
         "--offload=light", "--offload=-3", "--offload=123456789012345678901"}) {
-    Parse({"cook", "--recompute=off", "--offload=off", "--solver=s", wrong});
+    const CommandLine line = Parse({"cook", "--solver=s", wrong});
     try {
-      SavingFromFlags();
+      PlanFromFlags(line.flags, nullptr);
       FAIL() << wrong;
     } catch (const UsageError& e) {
       EXPECT_NE(e.message().find("wants off, auto"), std::string::npos) << e.message();
@@ -172,19 +163,19 @@ TEST_F(Flags, OfMemoryRefuseOtherValues) {
   }
 }
 
-TEST_F(Flags, OfOtherCommandsOnlyWarn) {
-  const CommandLine line = Parse({"cook", "--solver=s", "--fruit=plum"});
+TEST_F(GivenFlags, OfOtherCommandsOnlyWarn) {
+  const CommandLine line = Parse({"cook", "--solver=s", "--time=plum"});
   ASSERT_EQ(line.warnings.size(), 1u);
-  EXPECT_EQ(line.warnings[0], "--fruit has no effect on 'cook': it is a flag of 'bake'");
-  EXPECT_EQ(FLAGS_fruit, "");
+  EXPECT_EQ(line.warnings[0], "--time has no effect on 'cook': it is a flag of 'bake'");
+  EXPECT_EQ(line.flags.time, "");
 }
 
-TEST_F(Flags, OfOtherCommandsAreMistakesWhereTheyAreCloseToAnOwnOne) {
-  EXPECT_EQ(Complaint({"bake", "--fruits=plum"}),
-            "unknown flag '--fruits'; did you mean '--fruit'?\ntry: doppio bake --help");
+TEST_F(GivenFlags, OfOtherCommandsAreMistakesWhereTheyAreCloseToAnOwnOne) {
+  EXPECT_EQ(Complaint({"bake", "--times=plum"}),
+            "unknown flag '--times'; did you mean '--time'?\ntry: doppio bake --help");
 }
 
-TEST_F(Flags, UnknownOnesAreAnsweredWithTheNearest) {
+TEST_F(GivenFlags, UnknownOnesAreAnsweredWithTheNearest) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--itertions=3"}),
             "unknown flag '--itertions'; did you mean '--iterations'?\ntry: doppio cook --help");
   EXPECT_EQ(Complaint({"cook", "--solvr=s", "--zzzzzzzz"}),
@@ -192,7 +183,7 @@ TEST_F(Flags, UnknownOnesAreAnsweredWithTheNearest) {
             "doppio cook --help");
 }
 
-TEST_F(Flags, ThatAreFieldsOfTheSolverBelongToSet) {
+TEST_F(GivenFlags, ThatAreFieldsOfTheSolverBelongToSet) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--max_iter=3"}),
             "unknown flag '--max_iter'; did you mean '--set max_iter=...'?\ntry: doppio cook "
             "--help");
@@ -200,77 +191,99 @@ TEST_F(Flags, ThatAreFieldsOfTheSolverBelongToSet) {
             "unknown flag '--base_lr'\ntry: doppio bake --help");
 }
 
-TEST_F(Flags, WithoutAValueAreNotThere) {
+TEST_F(GivenFlags, WithoutAValueAreNotThere) {
   EXPECT_EQ(Complaint({"cook", "--solver="}), "'cook' needs --solver\ntry: doppio cook --help");
 }
 
-TEST_F(Flags, ReportAWrongValueAndWhatIsWanted) {
+TEST_F(GivenFlags, ReportAWrongValueAndWhatIsWanted) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--iterations=many"}),
             "--iterations wants an integer, got 'many'\ntry: doppio cook --help");
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--gpu"}),
             "--gpu needs a value\ntry: doppio cook --help");
 }
 
-TEST_F(Flags, MissingOnesAreNamed) {
+TEST_F(GivenFlags, NumbersHaveTheSpellingsOfGflags) {
+  const auto iterations = [](const std::string& value) {
+    return Parse({"cook", "--solver=s", "--iterations=" + value}).flags.iterations;
+  };
+  EXPECT_EQ(iterations("-7"), -7);
+  EXPECT_EQ(iterations("0x10"), 16);
+  EXPECT_EQ(iterations("010"), 10);
+  for (const char* wrong : {"", "3.5", "7 ", "2147483648"}) {
+    EXPECT_EQ(
+        Complaint({"cook", "--solver=s", std::string("--iterations=") + wrong}),
+        "--iterations wants an integer, got '" + std::string(wrong) + "'\ntry: doppio cook --help");
+  }
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--json=maybe"}),
+            "--json wants true or false, got 'maybe'\ntry: doppio cook --help");
+}
+
+TEST_F(GivenFlags, OfTwoLinesAreApart) {
+  const CommandLine first = Parse({"cook", "--solver=a", "--gpu=1"}),
+                    second = Parse({"cook", "--solver=b"});
+  EXPECT_EQ(first.flags.solver, "a");
+  EXPECT_EQ(second.flags.solver, "b");
+  EXPECT_EQ(second.flags.gpu, "");
+}
+
+TEST_F(GivenFlags, MissingOnesAreNamed) {
   EXPECT_EQ(Complaint({"cook"}), "'cook' needs --solver\ntry: doppio cook --help");
 }
 
-TEST_F(Flags, AFileWithoutAFlagIsAskedFor) {
+TEST_F(GivenFlags, AFileWithoutAFlagIsAskedFor) {
   EXPECT_EQ(Complaint({"cook", "net/s.prototxt"}),
             "'cook' does not know what to do with 'net/s.prototxt'; did you mean "
             "--solver=net/s.prototxt?\n"
             "try: doppio cook --help");
 }
 
-TEST_F(Flags, UnknownCommandsAreAnsweredWithTheNearest) {
+TEST_F(GivenFlags, UnknownCommandsAreAnsweredWithTheNearest) {
   EXPECT_EQ(Complaint({"cok", "--solver=s"}), "unknown command 'cok'; did you mean 'cook'?");
 }
 
-TEST_F(Flags, HelpNeverFailsForTheRestOfTheLine) {
+TEST_F(GivenFlags, HelpNeverFailsForTheRestOfTheLine) {
   EXPECT_TRUE(Parse({"cook", "--help"}).help);
   EXPECT_TRUE(Parse({"cook", "-h"}).help);
   EXPECT_TRUE(Parse({"--version"}).version);
 }
 
-TEST_F(Flags, ALinkNamedLikeACommandIsThatCommand) {
+TEST_F(GivenFlags, ALinkNamedLikeACommandIsThatCommand) {
   EXPECT_EQ(ParseCommandLine({"/usr/bin/cook", "--solver=s"}).command_name, "cook");
   EXPECT_EQ(ParseCommandLine({"/usr/bin/caffe", "cook", "--solver=s"}).command_name, "cook");
   EXPECT_EQ(ParseCommandLine({"caffe"}).command, nullptr);
 }
 
-TEST_F(Flags, ComeFromTheEnvironmentWhenNotGiven) {
+TEST_F(GivenFlags, ComeFromTheEnvironmentWhenNotGiven) {
   setenv("DOPPIO_GPU", "5", 1);
   setenv("DOPPIO_SOLVER", "e", 1);
-  Parse({"cook", "--gpu=1"});
-  EXPECT_EQ(FLAGS_gpu, "1");
-  EXPECT_EQ(FLAGS_solver, "e");
+  const CommandLine line = Parse({"cook", "--gpu=1"});
+  EXPECT_EQ(line.flags.gpu, "1");
+  EXPECT_EQ(line.flags.solver, "e");
   setenv("DOPPIO_ITERATIONS", "few", 1);
   EXPECT_EQ(Complaint({"cook"}).substr(0, 46), "DOPPIO_ITERATIONS wants an integer, got 'few'\n");
   for (const char* name : {"DOPPIO_GPU", "DOPPIO_SOLVER", "DOPPIO_ITERATIONS"}) unsetenv(name);
 }
 
-TEST_F(Flags, ComeFromGflagsVariablesOnRequestOnly) {
+TEST_F(GivenFlags, ComeFromGflagsVariablesOnRequestOnly) {
   setenv("FLAGS_gpu", "6", 1);
-  Parse({"cook", "--solver=s"});
-  EXPECT_EQ(FLAGS_gpu, "");
-  Parse({"cook", "--solver=s", "--fromenv=gpu"});
-  EXPECT_EQ(FLAGS_gpu, "6");
+  EXPECT_EQ(Parse({"cook", "--solver=s"}).flags.gpu, "");
+  EXPECT_EQ(Parse({"cook", "--solver=s", "--fromenv=gpu"}).flags.gpu, "6");
   unsetenv("FLAGS_gpu");
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--fromenv=gpu"}),
             "--fromenv=gpu: FLAGS_gpu is not set in the environment");
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--tryfromenv=gpu"}), "");
 }
 
-TEST_F(Flags, ComeFromAFile) {
+TEST_F(GivenFlags, ComeFromAFile) {
   const std::string path = testing::TempDir() + "/flags.txt";
   std::ofstream(path) << "# our cluster\n--solver=from_file\n\n  -gpu=7  \n--set=base_lr=2\n";
   const CommandLine line = Parse({"cook", "--flagfile=" + path});
-  EXPECT_EQ(FLAGS_solver, "from_file");
-  EXPECT_EQ(FLAGS_gpu, "7");
-  EXPECT_EQ(line.sets, std::vector<std::string>{"base_lr=2"});
+  EXPECT_EQ(line.flags.solver, "from_file");
+  EXPECT_EQ(line.flags.gpu, "7");
+  EXPECT_EQ(line.flags.set, std::vector<std::string>{"base_lr=2"});
 }
 
-TEST_F(Flags, OfTheLogLibraryAreTaken) {
+TEST_F(GivenFlags, OfTheLogLibraryAreTaken) {
   EXPECT_TRUE(
       Parse({"cook", "--solver=s", "-alsologtostderr=1", "--minloglevel=0"}).warnings.empty());
 }

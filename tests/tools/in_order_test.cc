@@ -1,5 +1,5 @@
 // Tests work on several threads whose results arrive in order.
-#include "tools/cli/in_order.h"
+#include "tools/data/in_order.h"
 
 #include <gtest/gtest.h>
 

@@ -46,7 +46,7 @@ def doppio_sources():
     """`:sources`, the files that tests/floors_test.py reads and that tell two builds apart."""
     native.filegroup(
         name = "sources",
-        srcs = native.glob(["**/*.h", "**/*.cc", "**/*.cu", "**/*.cuh"]),
+        srcs = native.glob(["**/*.h", "**/*.inc", "**/*.cc", "**/*.cu", "**/*.cuh"]),
         visibility = [
             "//tests:__subpackages__",
             "//tools:__pkg__",

@@ -8,27 +8,9 @@
 
 #include "core/base/error.h"
 #include "core/base/registry.h"
+#include "tools/cli/command_line.h"
 
 namespace doppio {
-
-struct Command;
-
-// The parsed command line. The values of flags are in gflags' FLAGS_ variables.
-struct CommandLine {
-  std::string program;               // argv[0], for messages that suggest a next command
-  const Command* command = nullptr;  // null if the line names no command
-  std::string command_name;
-  std::vector<std::string> words;         // all arguments after argv[0], unchanged
-  std::vector<std::string> files;         // the arguments that are not flags
-  std::vector<std::string> sets, unsets;  // the values of all --set and --unset flags
-  bool help = false, version = false;
-  std::vector<std::string> given;     // names of the given flags, in order
-  std::vector<std::string> warnings;  // messages about flags without effect on this command
-  std::vector<std::string> params;    // the values of all --param flags
-
-  // Returns true if the flag was given on the line, in a flag file or in the environment.
-  bool Given(const std::string& flag) const;
-};
 
 // One action of a command, selected by the first word after the command's name, such as "convert"
 // in `data convert`.

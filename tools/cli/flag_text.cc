@@ -1,32 +1,31 @@
 #include "tools/cli/flag_text.h"
 
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <cctype>
 #include <sstream>
 
 #include "core/base/error.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 
 FlagText DescribeFlag(const std::string& name) {
-  gflags::CommandLineFlagInfo info;
-  DOPPIO_CHECK(gflags::GetCommandLineFlagInfo(name.c_str(), &info),
-               "no flag of this name: " + name);
+  const FlagEntry* entry = FindFlag(name);
+  DOPPIO_CHECK(entry != nullptr, "no flag of this name: " + name);
+  const std::string otherwise = entry->text(Flags());
   FlagText flag;
   flag.name = name;
-  flag.meaning = info.description;
-  flag.is_switch = info.type == "bool";
-  flag.on_by_default = flag.is_switch && info.default_value == "true";
+  flag.meaning = entry->help;
+  flag.is_switch = entry->is_switch;
+  flag.on_by_default = flag.is_switch && otherwise == "true";
   if (!flag.meaning.empty() && flag.meaning[0] == '<') {
     const size_t end = flag.meaning.find('>');
     flag.value = flag.meaning.substr(1, end - 1);
     flag.meaning = flag.meaning.substr(end + 2);
   }
-  if (!flag.is_switch && !info.default_value.empty() && info.default_value != "-1" &&
+  if (!flag.is_switch && !otherwise.empty() && otherwise != "-1" &&
       flag.meaning.find(" = ") == std::string::npos) {
-    flag.meaning += " (default: " + info.default_value + ")";
+    flag.meaning += " (default: " + otherwise + ")";
   } else if (flag.on_by_default) {
     flag.meaning += " (default; --no" + name + " turns it off)";
   }

@@ -1,4 +1,4 @@
-// Describes a flag for help pages, manual pages and completion. The source is gflags' table.
+// Describes a flag for help pages, manual pages and completion. The source is the table of flags.
 #ifndef DOPPIO_TOOLS_CLI_FLAG_TEXT_H_
 #define DOPPIO_TOOLS_CLI_FLAG_TEXT_H_
 

@@ -1,462 +1,103 @@
 #include "tools/cli/flags.h"
 
+#include <strings.h>
+
 #include <algorithm>
-#include <cctype>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
-#include <set>
+#include <iterator>
 #include <sstream>
+#include <type_traits>
 
-#include <build_facts.h>
-#include "core/base/file.h"
-#include "core/base/file_limits.h"
-#include "core/base/library_version.h"
-#include "core/base/nearest.h"
-#include "proto/solver.pb.h"
-#include "tools/cli/fork_flags.h"
-#include "tools/train/training_folder.h"
-
-DEFINE_string(solver, "",
-              "<FILE> solver to read; a folder on the line, as 'doppio init' makes it, stands for "
-              "its solver.prototxt");
-DEFINE_string(model, "", "<FILE> net to read");
-DEFINE_string(weights, "", "<FILES> weights to start from, several separated by commas");
-DEFINE_string(gpu, "",
-              "<LIST> GPUs to use, such as 0; for train also 0,1 or all, a replica on each; free:2 "
-              "= that many idle ones; without it "
-              "the CPU is used");
-DEFINE_int32(level, 0, "<N> level of the net's state, for include and exclude rules");
-DEFINE_string(stage, "", "<LIST> stages of the net's state, for include and exclude rules");
-DEFINE_string(phase, "", "<TRAIN|TEST> phase of the net");
-DEFINE_int32(
-    iterations, 50,
-    "<N> how many batches to run, 50 without it; test without it: what test_iter says, else "
-    "the whole test set where its size is known; 0 = the whole test set");
-DEFINE_int32(warmup, 5, "<N> iterations before the clock starts");
-DEFINE_bool(synthetic, false, "random data of the right shape instead of every data source");
-DEFINE_int64(batch, 0,
-             "<N> batch size of every data layer, instead of the file's; 0 = the file's. For "
-             "classify: images at "
-             "once; 0 = 16, or as many as there are. For init: what the net gets; 0 = chosen");
-DEFINE_int64(seed, -1,
-             "<N> seed of all random numbers, instead of random_seed; negative = the file's");
-DEFINE_int32(data_threads, 0,
-             "<N> threads that decode data, for each data layer; 0 = chosen by itself");
-DEFINE_int64(max_pixels, doppio::kMostImagePixels,
-             "<N> the most pixels of an image, in a file or resized; 2^28 without it");
-DEFINE_string(engine, "", "<NAME> reference: only the plain kernels; onednn or empty: the fastest");
-DEFINE_bool(fusion, true, "compute neighbouring layers together where that gives the same numbers");
-DEFINE_string(recompute, "off",
-              "<off|light|auto|N> less memory for more work: backward computes activations again "
-              "instead of keeping "
-              "them all; N = segments that the net is cut into, auto or no value = as many as need "
-              "about the least "
-              "memory, light = only layers without multiply-adds again");
-DEFINE_string(offload, "off",
-              "<off|auto|MB> less memory on the device: activations wait in host memory from "
-              "forward to backward; "
-              "MB = what they may take on the device, auto or no value = the least");
-DEFINE_string(precision, "",
-              "<NAME> fp32; tf32: products on GPUs from factors with 10 bits of mantissa; bf16, "
-              "fp16: activations and "
-              "their gradients in 16 bits; parameters and sums always in fp32; without it what the "
-              "file says, else fp32, the slowest on a GPU");
-DEFINE_int32(workspace_mb, 512, "<MB> the most memory a GPU's convolution may work in");
-DEFINE_bool(deterministic, false, "only algorithms that give the same bits every time on a GPU");
-DEFINE_bool(cuda_graph, true,
-            "have a GPU repeat what is the same in every iteration as one piece of work, not "
-            "launch by launch");
-DEFINE_int32(
-    ranks_per_node, -1,
-    "<N> ranks, with a GPU each mostly, of each node; without it one for each of --gpus_per_node, "
-    "and 4 for predictions");
-DEFINE_string(backend, "lmdb",
-              "<NAME> kind of database: lmdb or leveldb; what is only read may also be idx or "
-              "cifar, and for data is told by its content");
-DEFINE_string(root_folder, "", "<FOLDER/> what goes in front of each path of a list, as it is");
-DEFINE_double(
-    tolerance, 0,
-    "<X> the largest difference of two values that counts as none; without it 0 for weights diff, "
-    "1e-4 for export");
-DEFINE_string(mpi_library, "",
-              "<FILE> the MPI library that joins the processes of a launcher, such as "
-              "/opt/openmpi/lib/libmpi.so.40; without it Doppio searches for the launcher's own");
-DEFINE_bool(
-    rgb, false,
-    "red, green, blue instead of blue, green, red: classify gives images to the net so, data "
-    "preview takes pixels that are not encoded so; without it classify does as the weights "
-    "say");
-DEFINE_bool(json, false, "the result as JSON on standard output");
-DEFINE_string(set, "",
-              "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "
-              "stepvalue+=3000, net.layer[conv1].convolution_param.num_output=32");
-DEFINE_string(unset, "", "<PATH> remove one value of the solver or net, may be repeated");
+#include "core/base/error.h"
 
 namespace doppio {
 namespace {
 
-// The flags that the parser itself handles, for all commands.
-const std::set<std::string>& OwnFlags() {
-  static const auto* names =
-      new std::set<std::string>{"flagfile", "fromenv", "tryfromenv", "help", "h", "version"};
-  return *names;
+bool ReadValue(const std::string& text, std::string* value) {
+  *value = text;
+  return true;
 }
 
-// Returns true for flags of glog, which command lines written for Caffe may contain.
-bool IsLogFlag(const std::string& name) {
-  gflags::CommandLineFlagInfo info;
-  if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) return false;
-  return EndsWith(info.filename, "logging.cc") || EndsWith(info.filename, "vlog_is_on.cc");
+bool ReadValue(const std::string& text, std::vector<std::string>* values) {
+  values->push_back(text);
+  return true;
 }
 
-bool Contains(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+bool ReadValue(const std::string& text, bool* value) {
+  const auto is = [&](const char* word) { return strcasecmp(text.c_str(), word) == 0; };
+  const char* const on[] = {"1", "t", "true", "y", "yes"};
+  const char* const off[] = {"0", "f", "false", "n", "no"};
+  *value = std::any_of(std::begin(on), std::end(on), is);
+  return *value || std::any_of(std::begin(off), std::end(off), is);
 }
 
-// Returns the name of the command that `word` names now or in Caffe; "" if there is none.
-std::string CommandNameOf(const std::string& word) {
-  for (const std::string& name : Commands::Get().Names()) {
-    if (name == word || Contains(Commands::Get().Find(name)->old_names, word)) return name;
-  }
-  return "";
+bool ReadValue(const std::string& text, int64_t* value) {
+  const bool hexadecimal = text.compare(0, 2, "0x") == 0 || text.compare(0, 2, "0X") == 0;
+  char* end = nullptr;
+  errno = 0;
+  *value = std::strtoll(text.c_str(), &end, hexadecimal ? 16 : 10);
+  return errno == 0 && !text.empty() && *end == '\0';
 }
 
-bool IsCommand(const std::string& word) { return !CommandNameOf(word).empty(); }
-
-bool IsCommandFlag(const std::string& name) {
-  for (const std::string& command : Commands::Get().Names()) {
-    if (Contains(Commands::Get().Find(command)->flags, name)) return true;
-  }
-  return false;
+bool ReadValue(const std::string& text, int* value) {
+  int64_t wide = 0;
+  if (!ReadValue(text, &wide) || wide < INT_MIN || wide > INT_MAX) return false;
+  *value = static_cast<int>(wide);
+  return true;
 }
 
-bool IsKnown(const std::string& name) {
-  return OwnFlags().count(name) > 0 || IsCommandFlag(name) || IsLogFlag(name);
+bool ReadValue(const std::string& text, double* value) {
+  char* end = nullptr;
+  errno = 0;
+  *value = std::strtod(text.c_str(), &end);
+  return errno == 0 && !text.empty() && *end == '\0';
 }
 
-bool IsBool(const std::string& name) {
-  if (name == "h") return true;
-  gflags::CommandLineFlagInfo info;
-  return gflags::GetCommandLineFlagInfo(name.c_str(), &info) && info.type == "bool";
-}
+std::string ValueText(const std::string& value) { return value; }
+std::string ValueText(bool value) { return value ? "true" : "false"; }
+std::string ValueText(int value) { return std::to_string(value); }
+std::string ValueText(int64_t value) { return std::to_string(value); }
 
-// "-0.5" is a value: no flag begins with a digit or a dot.
-bool IsFlag(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])) &&
-         word[1] != '.';
-}
-
-// Returns true for flags whose value may be omitted: --resume means --resume=auto.
-bool HasOptionalValue(const std::string& name) {
-  return name == "resume" || name == "recompute" || name == "offload";
-}
-
-std::string Upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+std::string ValueText(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
   return text;
 }
 
-class Parser {
- public:
-  CommandLine Parse(const std::vector<std::string>& arguments) {
-    line_.program = arguments.empty() ? "doppio" : arguments[0];
-    std::string base = line_.program.substr(DirName(line_.program).size());
-    // Caffe's build adds this suffix to its programs.
-    if (EndsWith(base, ".bin")) base.resize(base.size() - 4);
-    if (IsCommand(base)) TakeCommand(base);
-    if (!arguments.empty()) line_.words.assign(arguments.begin() + 1, arguments.end());
-    ReadWords(line_.words);
-    ThrowUnknownFlags();
-    // A request for help must not fail because of other arguments.
-    if (line_.help || line_.version) return line_;
-    if (line_.command == nullptr) {
-      if (!line_.files.empty()) {
-        throw UsageError("unknown command '" + line_.files[0] + "'" +
-                         DidYouMean(line_.files[0], Commands::Get().Names()));
-      }
-      return line_;
-    }
-    for (const Assignment& a : assignments_) Apply(a);
-    ReadEnvironment();
-    TakeFolder();
-    CheckFiles();
-    CheckRequired();
-    return line_;
-  }
+std::string ValueText(const std::vector<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) text += (text.empty() ? "" : ",") + value;
+  return text;
+}
 
- private:
-  struct Assignment {
-    std::string flag, value;
-    std::string from;  // the source, as messages name it: "--gpu", "DOPPIO_GPU"
-  };
+template <class T>
+constexpr const char* Wanted() {
+  if (std::is_same_v<T, bool>) return "true or false";
+  if (std::is_same_v<T, double>) return "a number";
+  return std::is_integral_v<T> ? "an integer" : "a text";
+}
 
-  void TakeCommand(const std::string& name) {
-    line_.command_name = CommandNameOf(name);
-    line_.command = Commands::Get().Find(line_.command_name);
-  }
-
-  void ReadWords(const std::vector<std::string>& words) {
-    bool flags_ended = false;
-    for (size_t i = 0; i < words.size(); ++i) {
-      const std::string& word = words[i];
-      if (!flags_ended && word == "--") {
-        flags_ended = true;
-      } else if (!flags_ended && IsFlag(word) && !IsAskedFor(word)) {
-        const bool has_next = i + 1 < words.size();
-        if (ReadFlag(word, has_next ? &words[i + 1] : nullptr)) ++i;
-      } else if (line_.command == nullptr && line_.files.empty() && IsCommand(word)) {
-        TakeCommand(word);
-      } else {
-        line_.files.push_back(word);
-      }
-    }
-  }
-
-  // In `doppio help --batch` the flag is the subject of the help, not a flag to set.
-  bool IsAskedFor(const std::string& flag) const {
-    return line_.command_name == "help" && flag != "--help" && flag != "-h" && flag != "--version";
-  }
-
-  // Returns true if `next` was used as the flag's value.
-  bool ReadFlag(const std::string& word, const std::string* next) {
-    const size_t dashes = word.compare(0, 2, "--") == 0 ? 2 : 1;
-    const size_t equals = word.find('=');
-    const bool has_value = equals != std::string::npos;
-    std::string name = word.substr(dashes, has_value ? equals - dashes : std::string::npos);
-    std::replace(name.begin(), name.end(), '-', '_');
-    const std::string shown = "--" + name;
-    if (!IsKnown(name)) {
-      const std::string positive = name.compare(0, 2, "no") == 0 ? name.substr(2) : "";
-      if (!has_value && IsKnown(positive) && IsBool(positive)) {
-        Take({positive, "false", shown});
-        return false;
-      }
-      if (const ForkFlag* fork = FindForkFlag(name)) {
-        line_.warnings.push_back(shown + " is a flag of " + fork->fork + " and has no effect; " +
-                                 fork->instead);
-        return fork->takes_value && !has_value && next != nullptr;
-      }
-      unknown_.push_back(name);
-      return false;
-    }
-    if (has_value) {
-      Take({name, word.substr(equals + 1), shown});
-      return false;
-    }
-    if (IsBool(name)) {
-      Take({name, "true", shown});
-      return false;
-    }
-    if (HasOptionalValue(name)) {
-      const bool value_follows =
-          next != nullptr && (*next)[0] != '-' && (line_.command != nullptr || !IsCommand(*next));
-      Take({name, value_follows ? *next : "auto", shown});
-      return value_follows;
-    }
-    if (next == nullptr) throw UsageError(shown + " needs a value" + HelpHint());
-    Take({name, *next, shown});
-    return true;
-  }
-
-  void Take(const Assignment& a) {
-    if (a.flag == "help" || a.flag == "h") {
-      line_.help = a.value != "false";
-    } else if (a.flag == "version") {
-      line_.version = a.value != "false";
-    } else if (a.flag == "flagfile") {
-      for (const std::string& path : SplitList(a.value)) ReadFlagFile(path);
-    } else if (a.flag == "fromenv" || a.flag == "tryfromenv") {
-      for (const std::string& flag : SplitList(a.value))
-        ReadGflagsVariable(flag, a.flag == "fromenv");
-    } else {
-      assignments_.push_back(a);
-      line_.given.push_back(a.flag);
-    }
-  }
-
-  // Reads one flag per line. Skips blank lines and lines that start with '#'.
-  void ReadFlagFile(const std::string& path) {
-    if (++files_open_ > 16) throw UsageError("--flagfile=" + path + ": the files name each other");
-    std::istringstream lines(ReadFile(path));
-    std::vector<std::string> words;
-    for (std::string text; std::getline(lines, text);) {
-      const size_t begin = text.find_first_not_of(" \t\r");
-      if (begin == std::string::npos || text[begin] == '#') continue;
-      words.push_back(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
-    }
-    ReadWords(words);
-    --files_open_;
-  }
-
-  // Only --fromenv and --tryfromenv read gflags' own variables, such as FLAGS_gpu.
-  void ReadGflagsVariable(const std::string& flag, bool must_exist) {
-    const std::string variable = "FLAGS_" + flag;
-    const char* value = std::getenv(variable.c_str());
-    if (value == nullptr && must_exist) {
-      throw UsageError("--fromenv=" + flag + ": " + variable + " is not set in the environment");
-    }
-    if (value == nullptr) return;
-    if (IsKnown(flag)) {
-      Take({flag, value, variable});
-    } else {
-      unknown_.push_back(flag);
-    }
-  }
-
-  void ThrowUnknownFlags() {
-    // A flag that resembles one of this command's flags is most likely a misspelling, even if it is
-    // a valid flag of another command: --gpus for --gpu.
-    for (const Assignment& a : assignments_) {
-      if (line_.command == nullptr || Contains(line_.command->flags, a.flag) || IsLogFlag(a.flag))
-        continue;
-      if (!Nearest(a.flag, line_.command->flags).empty()) unknown_.push_back(a.flag);
-    }
-    if (unknown_.empty()) return;
-    std::vector<std::string> known;
-    if (line_.command != nullptr) {
-      known = line_.command->flags;
-    } else {
-      for (const std::string& name : Commands::Get().Names()) {
-        const auto& flags = Commands::Get().Find(name)->flags;
-        known.insert(known.end(), flags.begin(), flags.end());
-      }
-    }
-    known.insert(known.end(), {"help", "version", "flagfile", "fromenv"});
-    std::vector<Error> errors;
-    for (const std::string& name : unknown_) {
-      const std::string nearest = Nearest(name, known);
-      const bool last = errors.size() + 1 == unknown_.size();
-      const bool of_solver =
-          Contains(known, "set") && SolverParameter::descriptor()->FindFieldByName(name) != nullptr;
-      const std::string meant = of_solver         ? "--set " + name + "=..."
-                                : nearest.empty() ? ""
-                                                  : "--" + nearest;
-      errors.push_back(UsageError("unknown flag '--" + name + "'" +
-                                  (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
-                                  (last ? HelpHint() : "")));
-    }
-    if (errors.size() == 1) throw errors[0];
-    throw ErrorList(errors);
-  }
-
-  void Apply(const Assignment& a) {
-    if (!Contains(line_.command->flags, a.flag) && !IsLogFlag(a.flag)) {
-      line_.warnings.push_back(a.from + " has no effect on '" + line_.command_name +
-                               "': it is a flag of " + OwnersOf(a.flag));
-      return;
-    }
-    if (a.flag == "engine" && IsForkEngine(a.value)) {
-      line_.warnings.push_back(
-          a.from + "=" + a.value +
-          " is Intel Caffe's and has no effect; the fastest kernels are taken by themselves, "
-          "--engine=reference takes the plain ones");
-      return;
-    }
-    if (a.flag == "set" || a.flag == "unset") {
-      (a.flag == "set" ? line_.sets : line_.unsets).push_back(a.value);
-      return;
-    }
-    if (a.flag == "param") {
-      line_.params.push_back(a.value);
-      return;
-    }
-    if (gflags::SetCommandLineOption(a.flag.c_str(), a.value.c_str()).empty()) {
-      gflags::CommandLineFlagInfo info;
-      gflags::GetCommandLineFlagInfo(a.flag.c_str(), &info);
-      const bool number = info.type.compare(0, 3, "int") == 0;
-      throw UsageError(a.from + " wants " +
-                       (info.type == "bool" ? "true or false"
-                        : number            ? "an integer"
-                                            : "a number") +
-                       ", got '" + a.value + "'" + HelpHint());
-    }
-  }
-
-  static std::string OwnersOf(const std::string& flag) {
-    std::string owners;
-    for (const std::string& name : Commands::Get().Names()) {
-      if (!Contains(Commands::Get().Find(name)->flags, flag)) continue;
-      owners += (owners.empty() ? "'" : ", '") + name + "'";
-    }
-    return owners;
-  }
-
-  void ReadEnvironment() {
-    for (const std::string& flag : line_.command->flags) {
-      const std::string variable = "DOPPIO_" + Upper(flag);
-      const char* value = std::getenv(variable.c_str());
-      if (value == nullptr || line_.Given(flag)) continue;
-      Apply({flag, value, variable});
-      line_.given.push_back(flag);
-    }
-  }
-
-  // Handles a folder argument, as in `doppio train photos_doppio`, for a command that takes a
-  // solver and no files.
-  void TakeFolder() {
-    const Command& command = *line_.command;
-    if (!command.files.empty() || !Contains(command.flags, "solver")) return;
-    if (line_.files.size() != 1 || !FileExists(line_.files[0] + "/.")) return;
-    for (const char* flag : {"solver", "model"}) {
-      if (!line_.Given(flag)) continue;
-      throw UsageError("folder '" + line_.files[0] + "' and --" + flag +
-                       " both name a net; give one of them" + HelpHint());
-    }
-    Apply({"solver", SolverIn(line_.files[0]), line_.files[0]});
-    line_.given.push_back("solver");
-    line_.files.clear();
-  }
-
-  void CheckFiles() const {
-    if (!line_.command->files.empty() || line_.files.empty()) return;
-    const std::string& first = line_.files[0];
-    // The argument in "doppio train solver.prototxt" is most likely the value of --solver.
-    const bool file = !line_.command->required.empty() && EndsWith(first, ".prototxt");
-    throw UsageError("'" + line_.command_name + "' does not know what to do with '" + first + "'" +
-                     (file
-                          ? "; did you mean --" + SplitAlternatives(line_.command->required[0])[0] +
-                                "=" + first + "?"
-                          : "") +
-                     HelpHint());
-  }
-
-  void CheckRequired() const {
-    for (const std::string& alternatives : line_.command->required) {
-      std::string names;
-      bool found = false;
-      for (const std::string& name : SplitAlternatives(alternatives)) {
-        gflags::CommandLineFlagInfo info;
-        gflags::GetCommandLineFlagInfo(name.c_str(), &info);
-        found = found || (line_.Given(name) && !info.current_value.empty());
-        names += (names.empty() ? "--" : " or --") + name;
-      }
-      if (!found) throw UsageError("'" + line_.command_name + "' needs " + names + HelpHint());
-    }
-  }
-
-  static std::vector<std::string> SplitAlternatives(std::string text) {
-    std::replace(text.begin(), text.end(), '|', ',');
-    return SplitList(text);
-  }
-
-  std::string HelpHint() const {
-    return "\ntry: doppio " + (line_.command_name.empty() ? "" : line_.command_name + " ") +
-           "--help";
-  }
-
-  CommandLine line_;
-  std::vector<Assignment> assignments_;
-  std::vector<std::string> unknown_;
-  int files_open_ = 0;
+constexpr FlagEntry kFlags[] = {
+#define FLAG(type, name, otherwise, help)                                               \
+  {#name,                                                                               \
+   help,                                                                                \
+   Wanted<type>(),                                                                      \
+   std::is_same_v<type, bool>,                                                          \
+   [](const std::string& text, Flags* flags) { return ReadValue(text, &flags->name); }, \
+   [](const Flags& flags) { return ValueText(flags.name); }},
+#include "tools/cli/flag_table.inc"
+#undef FLAG
 };
-
-DOPPIO_REGISTER(Libraries, "gflags", {DOPPIO_GFLAGS_VERSION});
 
 }  // namespace
 
-bool CommandLine::Given(const std::string& flag) const { return Contains(given, flag); }
-
-CommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
-  return Parser().Parse(arguments);
+const FlagEntry* FindFlag(const std::string& name) {
+  const auto found = std::find_if(std::begin(kFlags), std::end(kFlags),
+                                  [&](const FlagEntry& flag) { return name == flag.name; });
+  return found == std::end(kFlags) ? nullptr : found;
 }
 
 void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known) {
@@ -472,11 +113,6 @@ int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return value;
   throw UsageError(std::string("--") + flag + " wants " + std::to_string(least) + " to " +
                    std::to_string(most) + ", got " + std::to_string(value));
-}
-
-int RanksPerNode(const CommandLine& line, int otherwise) {
-  if (!line.Given("ranks_per_node")) return otherwise;
-  return static_cast<int>(InRange("ranks_per_node", FLAGS_ranks_per_node, 1, 100'000));
 }
 
 std::vector<std::string> SplitList(const std::string& text) {

@@ -2,17 +2,6 @@
 
 #include "tools/cli/flags.h"
 
-DEFINE_int32(cpus_per_rank, 0,
-             "<N> cores of each rank to ask for; 0 = what the batch system gives by itself");
-DEFINE_string(time, "", "<HH:MM:SS> time limit of the job");
-DEFINE_int32(
-    warn_seconds, 120,
-    "<SECONDS> before the limit at which the training is told to write a snapshot and to end");
-DEFINE_string(queue, "", "<NAME> partition or queue; without it the batch system's default");
-DEFINE_string(account, "", "<NAME> account, or project, that the job counts for");
-DEFINE_string(job_name, "doppio", "<NAME> the job's name");
-DEFINE_string(program, "", "<PATH> of doppio on the nodes; without it where this one is");
-
 namespace doppio {
 namespace {
 
@@ -25,25 +14,30 @@ std::string PlainName(const char* flag, const std::string& name) {
 
 }  // namespace
 
-JobOptions JobOptionsFromFlags(BatchSystem system) {
+JobOptions JobOptionsFromFlags(const Flags& flags, BatchSystem system) {
   JobOptions options;
   options.system = system;
   options.cpus_per_rank =
-      static_cast<int>(InRange("cpus_per_rank", FLAGS_cpus_per_rank, 0, 100'000));
-  options.seconds = SecondsOf(FLAGS_time);
+      static_cast<int>(InRange("cpus_per_rank", flags.cpus_per_rank, 0, 100'000));
+  options.seconds = SecondsOf(flags.time);
   if (options.seconds < 0) {
-    throw UsageError("--time wants HH:MM:SS, such as 24:00:00, got '" + FLAGS_time + "'");
+    throw UsageError("--time wants HH:MM:SS, such as 24:00:00, got '" + flags.time + "'");
   }
-  options.warn_seconds = InRange("warn_seconds", FLAGS_warn_seconds, 1, 65535);
+  options.warn_seconds = InRange("warn_seconds", flags.warn_seconds, 1, 65535);
   if (options.warn_seconds >= options.seconds) {
-    throw UsageError("--warn_seconds=" + std::to_string(FLAGS_warn_seconds) +
-                     " is not less than --time=" + FLAGS_time);
+    throw UsageError("--warn_seconds=" + std::to_string(flags.warn_seconds) +
+                     " is not less than --time=" + flags.time);
   }
-  options.queue = PlainName("queue", FLAGS_queue);
-  options.account = PlainName("account", FLAGS_account);
-  options.name = PlainName("job_name", FLAGS_job_name);
+  options.queue = PlainName("queue", flags.queue);
+  options.account = PlainName("account", flags.account);
+  options.name = PlainName("job_name", flags.job_name);
   if (options.name.empty()) throw UsageError("--job_name must not be empty");
   return options;
+}
+
+int RanksPerNode(const CommandLine& line, int otherwise) {
+  if (!line.Given("ranks_per_node")) return otherwise;
+  return static_cast<int>(InRange("ranks_per_node", line.flags.ranks_per_node, 1, 100'000));
 }
 
 }  // namespace doppio

@@ -3,13 +3,18 @@
 #ifndef DOPPIO_TOOLS_CLUSTER_JOB_FLAGS_H_
 #define DOPPIO_TOOLS_CLUSTER_JOB_FLAGS_H_
 
+#include "tools/cli/command_line.h"
 #include "tools/cluster/job_script.h"
 
 namespace doppio {
 
 // Returns the options that these flags set; the others keep the defaults of JobOptions. Throws
 // UsageError.
-JobOptions JobOptionsFromFlags(BatchSystem system);
+JobOptions JobOptionsFromFlags(const Flags& flags, BatchSystem system);
+
+// Returns the value of --ranks_per_node, or `otherwise` if the flag is not given. Throws UsageError
+// if the value is not in [1, 100000].
+int RanksPerNode(const CommandLine& line, int otherwise);
 
 }  // namespace doppio
 

@@ -15,15 +15,7 @@
 #include "tools/cluster/end_launcher.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/print_errors.h"
-#include "tools/cli/source_digest.h"
-
-DECLARE_string(comm);
-DEFINE_double(stall_timeout, 300,
-              "<SECONDS> without progress after which the run ends, and the message names the rank "
-              "that is behind");
-DEFINE_double(silence_timeout, 20,
-              "<SECONDS> of silence after which another process counts as lost: its machine is "
-              "gone, or the network to it is cut; at most --stall_timeout");
+#include "tools/cluster/source_digest.h"
 
 namespace doppio {
 namespace {
@@ -86,11 +78,11 @@ const ProcessWorldKind& MpiKind() {
   return *kind;
 }
 
-ProcessWorldOptions WorldOptions() {
+ProcessWorldOptions WorldOptions(const Flags& flags) {
   ProcessWorldOptions options;
   options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
-  options.library = FLAGS_mpi_library;
-  options.watch = WatchFromFlags();
+  options.library = flags.mpi_library;
+  options.watch = WatchFromFlags(flags);
   return options;
 }
 
@@ -101,10 +93,10 @@ ProcessWorldOptions WorldOptions() {
   _exit(static_cast<int>(failure.code()));
 }
 
-std::unique_ptr<ProcessWorld> JoinProcesses(const Launch& launch) {
-  JoiningLibrary(launch);
+std::unique_ptr<ProcessWorld> JoinProcesses(const Flags& flags, const Launch& launch) {
+  JoiningLibrary(flags, launch);
   try {
-    return MpiKind().make(WorldOptions());
+    return MpiKind().make(WorldOptions(flags));
   } catch (const MixedRanks& e) {
     LeaveToRankZero(launch, e);
   } catch (const UnreachableRank& e) {
@@ -126,15 +118,17 @@ auto LetRankZeroReport(const Launch& launch, const F& f) {
 
 }  // namespace
 
-Launch LaunchFromFlags() { return FLAGS_comm == "threads" ? Launch() : FindLaunch(); }
+Launch LaunchFromFlags(const Flags& flags) {
+  return flags.comm == "threads" ? Launch() : FindLaunch();
+}
 
-std::string JoiningLibrary(const Launch& launch) {
+std::string JoiningLibrary(const Flags& flags, const Launch& launch) {
   const std::string started =
       launch.launcher + " has started " + std::to_string(launch.size) + " processes, but ";
   const char* const alone = ". With --comm=threads each process trains by itself";
   if (!launch.mpi)
     throw UsageError(started + "it does not connect them; start them with mpirun or srun" + alone);
-  const ProcessWorldOptions options = WorldOptions();
+  const ProcessWorldOptions options = WorldOptions(flags);
   try {
     return MpiKind().describe(options);
   } catch (const UsageError& e) {
@@ -142,23 +136,23 @@ std::string JoiningLibrary(const Launch& launch) {
   }
 }
 
-WatchOptions WatchFromFlags() {
-  if (!(FLAGS_stall_timeout >= 1)) throw UsageError("--stall_timeout wants at least 1 second");
-  if (!(FLAGS_silence_timeout >= 2))
+WatchOptions WatchFromFlags(const Flags& flags) {
+  if (!(flags.stall_timeout >= 1)) throw UsageError("--stall_timeout wants at least 1 second");
+  if (!(flags.silence_timeout >= 2))
     throw UsageError("--silence_timeout wants at least 2 seconds; ranks report twice a second");
   WatchOptions options;
-  options.stall_seconds = FLAGS_stall_timeout;
-  options.silence_seconds = FLAGS_silence_timeout;
+  options.stall_seconds = flags.stall_timeout;
+  options.silence_seconds = flags.silence_timeout;
   options.on_lost = EndLost;
   return options;
 }
 
-ExitCode RunJoined(bool join, const bool* began,
+ExitCode RunJoined(const Flags& flags, bool join, const bool* began,
                    const std::function<ExitCode(ProcessWorld* world)>& work) {
-  const Launch launch = LaunchFromFlags();
+  const Launch launch = LaunchFromFlags(flags);
   if (!join || launch.size == 1) return LetRankZeroReport(launch, [&] { return work(nullptr); });
   std::unique_ptr<ProcessWorld> world =
-      LetRankZeroReport(launch, [&] { return JoinProcesses(launch); });
+      LetRankZeroReport(launch, [&] { return JoinProcesses(flags, launch); });
   try {
     return work(world.get());
   } catch (const std::exception& e) {

@@ -11,25 +11,26 @@
 #include "core/base/error.h"
 #include "parallel/world/launcher.h"
 #include "parallel/world/process_world.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 
 // Returns how a launcher has started this process among others; an empty Launch with
 // --comm=threads. Throws UsageError.
-Launch LaunchFromFlags();
+Launch LaunchFromFlags(const Flags& flags);
 
 // Returns the name of the library that joins the processes, for the log: "Open MPI v4.1.4
 // (/usr/lib/libmpi.so.40)". Throws UsageError if the launcher's processes cannot be joined.
-std::string JoiningLibrary(const Launch& launch);
+std::string JoiningLibrary(const Flags& flags, const Launch& launch);
 
 // Reads --stall_timeout and --silence_timeout. If a rank is lost, the watch ends this process with
 // a message and a record. Throws UsageError.
-WatchOptions WatchFromFlags();
+WatchOptions WatchFromFlags(const Flags& flags);
 
 // Runs `work` with the world of the launcher's processes, or with null if there is only one process
 // or `join` is false. With several processes, this function does not return after a failure of
 // `work`: rank 0 prints the failure, with `*began` as in PrintFailure, and all processes end.
-ExitCode RunJoined(bool join, const bool* began,
+ExitCode RunJoined(const Flags& flags, bool join, const bool* began,
                    const std::function<ExitCode(ProcessWorld* world)>& work);
 
 // Sets how a failure or a lost rank is recorded. At most one object exists at a time.

@@ -17,97 +17,65 @@
 #include "tools/cluster/joined.h"
 #include "tools/cli/text_table.h"
 
-DEFINE_int32(cpu_replicas, 1,
-             "<N> replicas that train together on the CPU, each with a batch and a share of the "
-             "cores of its own; in processes that "
-             "a launcher has started, so many in each of them");
-DEFINE_bool(hierarchical, false,
-            "where replicas are in processes on several machines, sum gradients inside each "
-            "machine first, then between machines");
-DEFINE_string(comm, "auto",
-              "<auto|threads|p2p|nccl|mpi> how replicas exchange gradients; auto = in processes "
-              "that a launcher such as mpirun has "
-              "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) "
-              "where there is no NCCL");
-DEFINE_double(
-    bucket_mb, 16,
-    "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
-DEFINE_string(reduce_precision, "fp32",
-              "<fp32|bf16|fp16> what gradients are rounded to on their way between replicas; 16 "
-              "bits are half the bytes");
-DEFINE_bool(
-    sync_bn, false,
-    "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
-DEFINE_int32(check_replicas, 1000,
-             "<ITERATIONS> after which all replicas' weights and history are compared, again and "
-             "again; 0 = never");
-DEFINE_string(batch_mode, "per_device",
-              "<per_device|total> what the train net's batch_size means: the batch of each "
-              "replica, or of all together");
-DEFINE_string(scale_lr, "none",
-              "<none|linear|sqrt> learning rate times N, or its square root, for N replicas");
-DEFINE_int32(lr_warmup, 0,
-             "<ITERATIONS> in which the learning rate climbs to what --scale_lr makes of it");
-
 namespace doppio {
 namespace {
 
 constexpr int kMostReplicas = 1024;
 
-void AddLink(bool processes, bool one_each, Replicas* replicas) {
-  replicas->link = ChooseLink(FLAGS_comm, processes, one_each);
+void AddLink(const Flags& flags, bool processes, bool one_each, Replicas* replicas) {
+  replicas->link = ChooseLink(flags.comm, processes, one_each);
   replicas->how += "; " + replicas->link->how;
 }
 
 // Returns what connects the ranks of this process to sum their devices' memory; empty on the CPU.
-MakeBulk BulkOf(const Replicas& replicas) {
+MakeBulk BulkOf(const Flags& flags, const Replicas& replicas) {
   if (!replicas.link) return {};
   return [&](const LinkPlace& place) {
-    return ConnectLink(*replicas.link, FLAGS_comm == "auto",
+    return ConnectLink(*replicas.link, flags.comm == "auto",
                        replicas.DeviceOf(place.control->rank()), place);
   };
 }
 
 // Adds CPU devices until there is one per replica of --cpu_replicas.
-void FillWithCpus(Replicas* replicas) {
-  while (static_cast<int>(replicas->devices.size()) < FLAGS_cpu_replicas)
+void FillWithCpus(const Flags& flags, Replicas* replicas) {
+  while (static_cast<int>(replicas->devices.size()) < flags.cpu_replicas)
     replicas->devices.push_back(MakeCpuDevice());
 }
 
 // Describes the ranks in processes that a launcher has started; each process runs one rank or
 // several as threads.
-Replicas Processes(const Launch& launch, ProcessWorld* world) {
+Replicas Processes(const Flags& flags, const Launch& launch, ProcessWorld* world) {
   Replicas replicas;
-  replicas.count = launch.size * FLAGS_cpu_replicas;
+  replicas.count = launch.size * flags.cpu_replicas;
   replicas.process_rank = launch.rank;
-  replicas.first_rank = launch.rank * FLAGS_cpu_replicas;
+  replicas.first_rank = launch.rank * flags.cpu_replicas;
   replicas.world = world;
-  const std::string library = JoiningLibrary(launch);
+  const std::string library = JoiningLibrary(flags, launch);
   const std::string threads = std::to_string(launch.size) + " processes × " +
-                              std::to_string(FLAGS_cpu_replicas) + " threads";
-  replicas.how = "in " + (FLAGS_cpu_replicas > 1 ? threads : "processes") + " that " +
+                              std::to_string(flags.cpu_replicas) + " threads";
+  replicas.how = "in " + (flags.cpu_replicas > 1 ? threads : "processes") + " that " +
                  launch.launcher + " has started, joined by " + library;
-  const ChosenGpus gpus = ChooseGpus(FLAGS_gpu, launch);
-  replicas.devices = OpenDevices(FLAGS_gpu, gpus);
-  FillWithCpus(&replicas);
-  if (!gpus.indices.empty()) AddLink(true, true, &replicas);
+  const ChosenGpus gpus = ChooseGpus(flags.gpu, launch);
+  replicas.devices = OpenDevices(flags, flags.gpu, gpus);
+  FillWithCpus(flags, &replicas);
+  if (!gpus.indices.empty()) AddLink(flags, true, true, &replicas);
   return replicas;
 }
 
-Replicas Threads() {
+Replicas Threads(const Flags& flags) {
   Replicas replicas;
-  LoadKernelsAtOnceForSeveral(FLAGS_gpu);
-  const ChosenGpus gpus = ChooseGpus(FLAGS_gpu);
-  replicas.devices = OpenDevices(FLAGS_gpu, gpus);
-  replicas.count = FLAGS_gpu.empty() ? FLAGS_cpu_replicas : static_cast<int>(gpus.indices.size());
+  LoadKernelsAtOnceForSeveral(flags.gpu);
+  const ChosenGpus gpus = ChooseGpus(flags.gpu);
+  replicas.devices = OpenDevices(flags, flags.gpu, gpus);
+  replicas.count = flags.gpu.empty() ? flags.cpu_replicas : static_cast<int>(gpus.indices.size());
   if (replicas.count > 1 && !gpus.indices.empty()) {
     std::string list;
     for (int index : gpus.indices) list += (list.empty() ? "" : ", ") + std::to_string(index);
     replicas.how = "in threads of this process, on GPUs " + list;
     const std::set<int> different(gpus.indices.begin(), gpus.indices.end());
-    AddLink(false, different.size() == gpus.indices.size(), &replicas);
+    AddLink(flags, false, different.size() == gpus.indices.size(), &replicas);
   } else if (replicas.count > 1) {
-    FillWithCpus(&replicas);
+    FillWithCpus(flags, &replicas);
     replicas.how = "in threads of this process, " +
                    std::to_string(std::max(1, NumThreads() / replicas.count)) +
                    " compute thread(s) each";
@@ -118,25 +86,25 @@ Replicas Threads() {
 // Throws UsageError unless all processes have the same number of replicas, which the batch and the
 // learning rate assume. By Cauchy-Schwarz, (sum n)^2 equals sum n^2 times the number of processes
 // only if all n are equal.
-void CheckAllAlike(const World& processes) {
-  const double own = FLAGS_cpu_replicas;
+void CheckAllAlike(const Flags& flags, const World& processes) {
+  const double own = flags.cpu_replicas;
   double sums[] = {own, own * own};
   processes.control().AllReduce(sums, 2, DType::kFloat64);
   if (sums[0] * sums[0] == sums[1] * processes.size()) return;
   throw UsageError("each process wants the same --cpu_replicas, but " +
                    std::to_string(processes.size()) + " processes have " +
                    std::to_string(static_cast<int64_t>(sums[0])) + " in all, and process " +
-                   std::to_string(processes.rank()) + " has " + std::to_string(FLAGS_cpu_replicas));
+                   std::to_string(processes.rank()) + " has " + std::to_string(flags.cpu_replicas));
 }
 
-void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body,
-                std::string* summed) {
+void RunProcess(const Flags& flags, const Replicas& replicas,
+                const std::function<void(World*, Device*)>& body, std::string* summed) {
   ProcessWorld* const world = replicas.world;
-  CheckAllAlike(*world);
+  CheckAllAlike(flags, *world);
   ProcessExchange exchange;
-  exchange.reducer = BucketsFromFlags();
-  exchange.make_bulk = BulkOf(replicas);
-  exchange.hierarchical = FLAGS_hierarchical;
+  exchange.reducer = BucketsFromFlags(flags);
+  exchange.make_bulk = BulkOf(flags, replicas);
+  exchange.hierarchical = flags.hierarchical;
   world->Connect(exchange);
   if (summed != nullptr) *summed = world->how_summed();
   const Launch launch = FindLaunch();
@@ -160,37 +128,37 @@ void RunProcess(const Replicas& replicas, const std::function<void(World*, Devic
 
 }  // namespace
 
-ReducerOptions BucketsFromFlags() {
-  if (!(FLAGS_bucket_mb >= 0 && FLAGS_bucket_mb <= 1e6)) {
+ReducerOptions BucketsFromFlags(const Flags& flags) {
+  if (!(flags.bucket_mb >= 0 && flags.bucket_mb <= 1e6)) {
     throw UsageError("--bucket_mb wants 0 (a message for each parameter) to 1000000");
   }
   ReducerOptions options;
-  options.bucket_bytes = static_cast<int64_t>(FLAGS_bucket_mb * (1 << 20));
-  CheckValue("reduce_precision", FLAGS_reduce_precision, {"fp32", "bf16", "fp16"});
-  if (FLAGS_reduce_precision == "bf16") options.type = DType::kBFloat16;
-  if (FLAGS_reduce_precision == "fp16") options.type = DType::kFloat16;
+  options.bucket_bytes = static_cast<int64_t>(flags.bucket_mb * (1 << 20));
+  CheckValue("reduce_precision", flags.reduce_precision, {"fp32", "bf16", "fp16"});
+  if (flags.reduce_precision == "bf16") options.type = DType::kBFloat16;
+  if (flags.reduce_precision == "fp16") options.type = DType::kFloat16;
   return options;
 }
 
-Replicas ReplicasFromFlags(ProcessWorld* world) {
-  CheckValue("comm", FLAGS_comm, {"auto", "threads", "p2p", "nccl", "mpi"});
-  if (FLAGS_gpu.empty() && (FLAGS_comm == "p2p" || FLAGS_comm == "nccl")) {
-    throw UsageError("--comm=" + FLAGS_comm +
+Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world) {
+  CheckValue("comm", flags.comm, {"auto", "threads", "p2p", "nccl", "mpi"});
+  if (flags.gpu.empty() && (flags.comm == "p2p" || flags.comm == "nccl")) {
+    throw UsageError("--comm=" + flags.comm +
                      " is between GPUs; say which ones by --gpu, such as --gpu=0,1");
   }
-  if (FLAGS_cpu_replicas < 1 || FLAGS_cpu_replicas > kMostReplicas) {
+  if (flags.cpu_replicas < 1 || flags.cpu_replicas > kMostReplicas) {
     throw UsageError("--cpu_replicas wants 1 to " + std::to_string(kMostReplicas) + ", got " +
-                     std::to_string(FLAGS_cpu_replicas));
+                     std::to_string(flags.cpu_replicas));
   }
-  BucketsFromFlags();
-  if (FLAGS_cpu_replicas > 1 && !FLAGS_gpu.empty()) {
+  BucketsFromFlags(flags);
+  if (flags.cpu_replicas > 1 && !flags.gpu.empty()) {
     throw UsageError(
         "--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
   }
-  WatchFromFlags();
-  const Launch launch = LaunchFromFlags();
-  if (launch.size > 1) return Processes(launch, world);
-  return Threads();
+  WatchFromFlags(flags);
+  const Launch launch = LaunchFromFlags(flags);
+  if (launch.size > 1) return Processes(flags, launch, world);
+  return Threads(flags);
 }
 
 Device* Replicas::DeviceOf(int rank) const {
@@ -204,20 +172,20 @@ int Replicas::Sharing() const {
   }));
 }
 
-void RunReplicas(const Replicas& replicas,
+void RunReplicas(const Flags& flags, const Replicas& replicas,
                  const std::function<void(World* world, Device* device)>& body,
                  std::string* summed) {
   if (replicas.count == 1) {
     body(nullptr, replicas.devices[0].get());
     return;
   }
-  if (replicas.world != nullptr) return RunProcess(replicas, body, summed);
-  if (FLAGS_hierarchical && summed != nullptr)
+  if (replicas.world != nullptr) return RunProcess(flags, replicas, body, summed);
+  if (flags.hierarchical && summed != nullptr)
     *summed = "gradients are summed at once: all replicas are in one process";
   RunThreadWorld(
-      replicas.count, BucketsFromFlags(),
-      [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); }, BulkOf(replicas), {},
-      WatchFromFlags());
+      replicas.count, BucketsFromFlags(flags),
+      [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); }, BulkOf(flags, replicas),
+      {}, WatchFromFlags(flags));
 }
 
 std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device) {
@@ -231,27 +199,27 @@ std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device
   return texts;
 }
 
-void AddReplicaFlags(int ranks, TrainerOptions* options) {
-  CheckValue("batch_mode", FLAGS_batch_mode, {"per_device", "total"});
-  CheckValue("scale_lr", FLAGS_scale_lr, {"none", "linear", "sqrt"});
-  if (FLAGS_lr_warmup < 0)
+void AddReplicaFlags(const Flags& flags, int ranks, TrainerOptions* options) {
+  CheckValue("batch_mode", flags.batch_mode, {"per_device", "total"});
+  CheckValue("scale_lr", flags.scale_lr, {"none", "linear", "sqrt"});
+  if (flags.lr_warmup < 0)
     throw UsageError("--lr_warmup wants a number of iterations, got " +
-                     std::to_string(FLAGS_lr_warmup));
-  if (FLAGS_batch_mode == "total") options->net.shares = ranks;
-  if (FLAGS_scale_lr == "linear") options->rate_scale = ranks;
-  if (FLAGS_scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
-  options->warmup = FLAGS_lr_warmup;
-  if (FLAGS_check_replicas < 0)
+                     std::to_string(flags.lr_warmup));
+  if (flags.batch_mode == "total") options->net.shares = ranks;
+  if (flags.scale_lr == "linear") options->rate_scale = ranks;
+  if (flags.scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
+  options->warmup = flags.lr_warmup;
+  if (flags.check_replicas < 0)
     throw UsageError("--check_replicas wants a number of iterations, got " +
-                     std::to_string(FLAGS_check_replicas));
-  options->check_replicas = FLAGS_check_replicas;
-  options->plan.sync_statistics = FLAGS_sync_bn;
-  const DType sent = BucketsFromFlags().type;
+                     std::to_string(flags.check_replicas));
+  options->check_replicas = flags.check_replicas;
+  options->plan.sync_statistics = flags.sync_bn;
+  const DType sent = BucketsFromFlags(flags).type;
   if (ranks > 1 && Is16Bit(sent))
     options->plan.exchange_bytes = static_cast<int>(ElementBytes(sent));
 }
 
-std::string RanksText(const Trainer& trainer, const Replicas& replicas,
+std::string RanksText(const Flags& flags, const Trainer& trainer, const Replicas& replicas,
                       const TrainerOptions& options) {
   if (replicas.count == 1) return "";
   const int64_t batch = trainer.batch(), all = batch * replicas.count;
@@ -262,8 +230,8 @@ std::string RanksText(const Trainer& trainer, const Replicas& replicas,
   if (iter_size > 1)
     text += ", × iter_size " + std::to_string(iter_size) + " = " + Thousands(all * iter_size) +
             " an iteration";
-  if (FLAGS_reduce_precision != "fp32")
-    text += "; gradients are exchanged in " + FLAGS_reduce_precision;
+  if (flags.reduce_precision != "fp32")
+    text += "; gradients are exchanged in " + flags.reduce_precision;
   if (options.rate_scale != 1) {
     text += "; learning rate × " + Fixed(options.rate_scale, 2);
     if (options.warmup > 0) text += " after " + Thousands(options.warmup) + " iterations";

@@ -12,12 +12,13 @@
 #include "parallel/world/process_world.h"
 #include "parallel/reduce/reducer.h"
 #include "solvers/trainer/trainer.h"
+#include "tools/cli/flags.h"
 #include "tools/cluster/links.h"
 
 namespace doppio {
 
 // Reads --bucket_mb and --reduce_precision. Throws UsageError.
-ReducerOptions BucketsFromFlags();
+ReducerOptions BucketsFromFlags(const Flags& flags);
 
 // The ranks of this process, and how they are connected to all others.
 struct Replicas {
@@ -37,13 +38,13 @@ struct Replicas {
 };
 // Reads --comm, --gpu, --cpu_replicas and others, and opens the devices. `world` is as in
 // RunJoined. Throws UsageError, DeviceError.
-Replicas ReplicasFromFlags(ProcessWorld* world);
+Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world);
 
 // Runs `body` for each rank of this process, with a null world if there is only one rank in all.
 // For failures see RunThreadWorld, and RunJoined if the ranks are in several processes. If `summed`
 // is not null, it receives the effect of --hierarchical, for the log, before a body runs; ""
 // without that flag.
-void RunReplicas(const Replicas& replicas,
+void RunReplicas(const Flags& flags, const Replicas& replicas,
                  const std::function<void(World* world, Device* device)>& body,
                  std::string* summed = nullptr);
 
@@ -54,11 +55,11 @@ std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device
 
 // Sets the options of --batch_mode, --scale_lr, --lr_warmup, --check_replicas, --sync_bn and
 // --reduce_precision for `ranks` ranks. Throws UsageError.
-void AddReplicaFlags(int ranks, TrainerOptions* options);
+void AddReplicaFlags(const Flags& flags, int ranks, TrainerOptions* options);
 
 // Returns, for the log, "2 replicas in threads of this process, ...: 2 × batch 64 = 128 samples a
 // pass; learning rate × 2.00"; "" for one rank.
-std::string RanksText(const Trainer& trainer, const Replicas& replicas,
+std::string RanksText(const Flags& flags, const Trainer& trainer, const Replicas& replicas,
                       const TrainerOptions& options);
 
 // Returns, for the log, "gradients: 1.6 MiB reduced per iteration in 0.80 ms, of which 0.30 ms were

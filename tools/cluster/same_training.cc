@@ -1,7 +1,5 @@
 #include "tools/cluster/same_training.h"
 
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -13,6 +11,7 @@
 #include "parallel/world/process_world.h"
 #include "parallel/watch/watch.h"
 #include "solvers/trainer/schedule.h"
+#include "tools/cli/flags.h"
 #include "tools/train/flat_settings.h"
 
 namespace doppio {
@@ -44,12 +43,6 @@ void AddSettings(const google::protobuf::Message& message, const std::string& pr
   }
 }
 
-std::string FlagText(const std::string& name) {
-  std::string value;
-  DOPPIO_CHECK(gflags::GetCommandLineOption(name.c_str(), &value), name);
-  return value;
-}
-
 std::string ChecksumText(const std::string& bytes) {
   char text[16];
   std::snprintf(text, sizeof text, "%08x", Crc32c(bytes.data(), bytes.size()));
@@ -65,15 +58,16 @@ void ThrowIfDifferent(Communicator* control, const Facts& facts) {
 
 }  // namespace
 
-void CheckSameTraining(Communicator* control, const SolverSpec& solver, const std::string& resume) {
+void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSpec& solver,
+                       const std::string& resume) {
   Facts facts;
   AddSettings(solver.param, "solver ", &facts);
   AddSettings(solver.train.net, "net.", &facts);
   for (size_t i = 0; i < solver.tests.size(); ++i)
     AddSettings(solver.tests[i].net, "test net #" + std::to_string(i) + " ", &facts);
-  for (const char* flag : kSameFlags) facts["--" + std::string(flag)] = FlagText(flag);
-  facts["--gpu"] = FlagText("gpu").empty() ? "not given" : "given";
-  facts["--trace"] = FlagText("trace").empty() ? "not given" : "given";
+  for (const char* flag : kSameFlags) facts["--" + std::string(flag)] = FindFlag(flag)->text(flags);
+  facts["--gpu"] = flags.gpu.empty() ? "not given" : "given";
+  facts["--trace"] = flags.trace.empty() ? "not given" : "given";
   facts["the first iteration"] = std::to_string(resume.empty() ? 0 : ReadSolverState(resume).iter);
   if (!resume.empty()) facts["the checksum of '" + resume + "'"] = ChecksumText(ReadFile(resume));
   ThrowIfDifferent(control, facts);

@@ -10,6 +10,7 @@
 #include "core/net/run/communicator.h"
 #include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/trainer.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 
@@ -20,7 +21,8 @@ namespace doppio {
 
 // Compares solver, nets and flags, and the iteration and checksum of the snapshot `resume` ("":
 // none). Paths of files may differ.
-void CheckSameTraining(Communicator* control, const SolverSpec& solver, const std::string& resume);
+void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSpec& solver,
+                       const std::string& resume);
 
 // Compares the sizes of the data that the nets have found, and the shapes of the parameters.
 void CheckSameData(Communicator* control, Trainer* trainer);

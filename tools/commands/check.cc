@@ -18,12 +18,6 @@
 #include "tools/cli/print_errors.h"
 #include "tools/train/solver_check.h"
 
-DEFINE_string(format, "text",
-              "<NAME> how to print: text or json of check; dot or html of draw, instead of what "
-              "the file's name says");
-DEFINE_bool(no_files, false,
-            "look at nets and solvers only, not at data, weights and the folder for snapshots");
-
 namespace doppio {
 namespace {
 
@@ -68,11 +62,11 @@ void AddMissing(const Graph& graph, Findings* findings) {
   }
 }
 
-void CheckGraph(const NetSource& source, Findings* findings) {
+void CheckGraph(const Flags& flags, const NetSource& source, Findings* findings) {
   findings->Try([&] {
-    const Graph graph = AssumedGraph(source);
+    const Graph graph = AssumedGraph(flags, source);
     for (const Warning& warning : LooseEnds(graph)) findings->Add(warning);
-    if (!FLAGS_no_files) AddMissing(graph, findings);
+    if (!flags.no_files) AddMissing(graph, findings);
     findings->notes.push_back(Phase_Name(source.state.phase()) + ": " +
                               std::to_string(graph.nodes.size()) + " layers, " +
                               std::to_string(ParameterCount(graph)) + " parameters");
@@ -92,11 +86,12 @@ bool HasSources(const NetSource& source) {
   return found;
 }
 
-void CheckNet(const std::string& file, const Overrides& overrides, Findings* findings) {
+void CheckNet(const Flags& flags, const std::string& file, const Overrides& overrides,
+              Findings* findings) {
   std::vector<NetSource> sources;
   for (Phase phase : {TRAIN, TEST}) {
     findings->Try([&] {
-      sources.push_back(LoadNet(file, overrides, phase, FLAGS_level, SplitList(FLAGS_stage)));
+      sources.push_back(LoadNet(file, overrides, phase, flags.level, SplitList(flags.stage)));
     });
   }
   if (sources.empty()) return;
@@ -106,21 +101,22 @@ void CheckNet(const std::string& file, const Overrides& overrides, Findings* fin
     findings->Add(warning);
   const bool any = std::any_of(sources.begin(), sources.end(), HasSources);
   for (const NetSource& source : sources) {
-    if (!any || HasSources(source)) CheckGraph(source, findings);
+    if (!any || HasSources(source)) CheckGraph(flags, source, findings);
   }
 }
 
-void CheckSolver(const std::string& file, const Overrides& overrides, Findings* findings) {
+void CheckSolver(const Flags& flags, const std::string& file, const Overrides& overrides,
+                 Findings* findings) {
   findings->solver = true;
   SolverSpec spec;
   if (!findings->Try(
-          [&] { spec = LoadSolver(file, overrides, FLAGS_level, SplitList(FLAGS_stage)); }))
+          [&] { spec = LoadSolver(file, overrides, flags.level, SplitList(flags.stage)); }))
     return;
   for (const Warning& warning : WarningsOf(spec)) findings->Add(warning);
   findings->Try([&] { CheckRules(spec); });
-  if (!FLAGS_no_files) findings->Try([&] { CheckFiles(spec); });
-  CheckGraph(spec.train, findings);
-  for (const TestNetSource& test : spec.tests) CheckGraph(test, findings);
+  if (!flags.no_files) findings->Try([&] { CheckFiles(spec); });
+  CheckGraph(flags, spec.train, findings);
+  for (const TestNetSource& test : spec.tests) CheckGraph(flags, test, findings);
 }
 
 void PrintText(const Findings& findings) {
@@ -167,11 +163,11 @@ void PrintJson(const std::vector<Findings>& all) {
 }
 
 ExitCode RunCheck(const CommandLine& line, bool*) {
-  const bool json = FLAGS_json || FLAGS_format == "json";
-  if (!json && FLAGS_format != "text")
-    throw UsageError("--format wants text or json, got '" + FLAGS_format + "'");
+  const bool json = line.flags.json || line.flags.format == "json";
+  if (!json && line.flags.format != "text")
+    throw UsageError("--format wants text or json, got '" + line.flags.format + "'");
   std::vector<std::string> files = line.files;
-  for (const std::string& file : {FLAGS_solver, FLAGS_model}) {
+  for (const std::string& file : {line.flags.solver, line.flags.model}) {
     if (!file.empty()) files.push_back(file);
   }
   if (files.empty()) throw UsageError("'check' needs files\ntry: doppio check --help");
@@ -185,9 +181,9 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
     findings.Try([&] {
       CheckExists(file);
       if (LooksLikeSolver(ReadFile(file), file)) {
-        CheckSolver(file, overrides, &findings);
+        CheckSolver(line.flags, file, overrides, &findings);
       } else {
-        CheckNet(file, overrides, &findings);
+        CheckNet(line.flags, file, overrides, &findings);
       }
     });
     for (const Error& e : findings.errors) {

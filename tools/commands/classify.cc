@@ -1,6 +1,4 @@
 // `classify`: prints the classes that a trained net assigns to images.
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -16,35 +14,12 @@
 #include "tools/train/devices.h"
 #include "tools/cli/flags.h"
 #include "tools/data/image_input.h"
-#include "tools/cli/in_order.h"
+#include "tools/data/in_order.h"
 #include "tools/train/lint.h"
 #include "tools/train/nets.h"
 #include "tools/train/preparation.h"
 #include "tools/cli/text_table.h"
 #include "tools/train/training_folder.h"
-
-DEFINE_string(labels, "",
-              "<FILE> names of the classes, one a line; without it those of the weights");
-DEFINE_string(like, "",
-              "<NET> prepare images as the data layer of this net does, e.g. train_val.prototxt; "
-              "without it as the weights say");
-DEFINE_string(channel_swap, "",
-              "<ORDER> Caffe's name for it: 0,1,2 is red first, 2,1,0 blue first");
-DEFINE_string(
-    mean, "",
-    "<FILE|VALUES> what is subtracted: 104,117,123 (in the order of the channels), or the mean of "
-    "each channel of a .binaryproto file; without it as the weights say");
-DEFINE_double(scale, 1, "<X> factor on pixels, after the mean; without it as the weights say");
-DEFINE_string(
-    resize, "",
-    "<SIZE|HxW> resize images to this, and cut the net's input out of the middle; without it as "
-    "the weights say, or else to the input");
-DEFINE_bool(
-    center_crop, false,
-    "of images of other proportions take the largest middle part, instead of distorting them");
-DEFINE_int32(top, 5, "<N> classes to show for each image");
-DEFINE_string(blob, "",
-              "<NAME> blob that holds the values of the classes; without it the net's only output");
 
 namespace doppio {
 namespace {
@@ -62,7 +37,8 @@ struct Job {
 Job JobOf(const CommandLine& line) {
   const std::vector<std::string>& files = line.files;
   if (line.Given("model") && line.Given("weights") && !files.empty()) {
-    return {FLAGS_model, FLAGS_weights, FLAGS_mean, FLAGS_labels, FindImages(files), false};
+    return {line.flags.model,  line.flags.weights, line.flags.mean,
+            line.flags.labels, FindImages(files),  false};
   }
   const bool in_folder = files.size() > 1 && IsTrainingFolder(files[0]);
   if (in_folder && !line.Given("model") && !line.Given("weights")) {
@@ -70,8 +46,8 @@ Job JobOf(const CommandLine& line) {
     LOG(INFO) << "Weights: " << trained.weights;
     return {trained.model,
             trained.weights,
-            FLAGS_mean,
-            FLAGS_labels,
+            line.flags.mean,
+            line.flags.labels,
             FindImages({files.begin() + 1, files.end()}),
             false};
   }
@@ -85,18 +61,19 @@ Job JobOf(const CommandLine& line) {
 
 ImageWishes WishesOf(const CommandLine& line, const Job& job) {
   ImageWishes wishes;
-  wishes.channels = ChannelsFromFlags(line.Given("rgb"), FLAGS_rgb, FLAGS_channel_swap);
+  wishes.channels = ChannelsFromFlags(line.Given("rgb"), line.flags.rgb, line.flags.channel_swap);
   wishes.mean = job.mean;
-  if (line.Given("scale")) wishes.scale = static_cast<float>(FLAGS_scale);
-  wishes.resize = FLAGS_resize;
+  if (line.Given("scale")) wishes.scale = static_cast<float>(line.flags.scale);
+  wishes.resize = line.flags.resize;
   return wishes;
 }
 
 // Returns the known preprocessing. --like takes precedence over the weights, and the weights over
 // the file of the deploy net.
-KnownPreprocessing KnownOf(const Job& job, const std::optional<Preprocessing>& in_weights,
-                           const Graph& graph) {
-  if (!FLAGS_like.empty()) return {PreprocessingLike(FLAGS_like, !job.mean.empty()), FLAGS_like};
+KnownPreprocessing KnownOf(const Flags& flags, const Job& job,
+                           const std::optional<Preprocessing>& in_weights, const Graph& graph) {
+  if (!flags.like.empty())
+    return {PreprocessingLike(flags, flags.like, !job.mean.empty()), flags.like};
   if (in_weights) return {*in_weights, "the weights"};
   if (graph.preprocessing) return {*graph.preprocessing, job.model};
   return {};
@@ -139,12 +116,12 @@ std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
   return found->param.top(0);
 }
 
-std::string OutputOf(const Graph& graph) {
+std::string OutputOf(const Flags& flags, const Graph& graph) {
   std::vector<std::string> names;
   for (const int edge : graph.outputs) names.push_back(graph.edges[static_cast<size_t>(edge)].name);
-  if (!FLAGS_blob.empty()) {
-    if (graph.FindEdge(FLAGS_blob) >= 0) return FLAGS_blob;
-    throw UsageError("the net has no blob '" + FLAGS_blob + "'" + DidYouMean(FLAGS_blob, names));
+  if (!flags.blob.empty()) {
+    if (graph.FindEdge(flags.blob) >= 0) return flags.blob;
+    throw UsageError("the net has no blob '" + flags.blob + "'" + DidYouMean(flags.blob, names));
   }
   if (names.size() == 1) return names[0];
   std::string list;
@@ -171,28 +148,31 @@ struct ReadImage {
 class Classifier {
  public:
   Classifier(const CommandLine& line, const Job& job)
-      : job_(job), device_(OpenDevice(FLAGS_gpu)), params_(device_.get(), DType::kFloat32, 1) {
+      : flags_(line.flags),
+        job_(job),
+        device_(OpenDevice(flags_, flags_.gpu)),
+        params_(device_.get(), DType::kFloat32, 1) {
     const int64_t images = static_cast<int64_t>(job.images.size());
-    batch_ = FLAGS_batch > 0 ? FLAGS_batch : std::min(images, kBatch);
+    batch_ = flags_.batch > 0 ? flags_.batch : std::min(images, kBatch);
     const NetSource source =
-        LoadNet(job.model, OverridesOf(line), TEST, FLAGS_level, SplitList(FLAGS_stage));
+        LoadNet(job.model, OverridesOf(line), TEST, flags_.level, SplitList(flags_.stage));
     LogWarnings(source.warnings);
     NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
-                               OptionsFromFlags(TEST, DataMode::kOpen));
+                               OptionsFromFlags(flags_, TEST, DataMode::kOpen));
     ImageShape input;
     input_ = SetBatch(&spec, batch_, &input);
     values_.resize(static_cast<size_t>(batch_ * input.count()));
 
     Graph graph = MakeGraph(std::move(spec));
-    output_ = OutputOf(graph);
+    output_ = OutputOf(flags_, graph);
     FindClasses(graph.edges[static_cast<size_t>(graph.FindEdge(output_))].shape);
-    PlanOptions plan = PlanFromFlags(device_.get());
+    PlanOptions plan = PlanFromFlags(flags_, device_.get());
     plan.keep_all = true;
     net_ = std::make_unique<Net>(std::move(graph), plan, &params_);
     const KnownPreprocessing known =
-        KnownOf(job, LoadWeightFiles(job.weights, net_.get()), net_->graph());
+        KnownOf(flags_, job, LoadWeightFiles(job.weights, net_.get()), net_->graph());
     ImageInputOptions options = PrepareImages(known, WishesOf(line, job), input);
-    options.center_crop = FLAGS_center_crop;
+    options.center_crop = flags_.center_crop;
     reader_ = std::make_unique<ImageInput>(options);
     TakeClassNames(known.images);
   }
@@ -201,7 +181,7 @@ class Classifier {
   // reported in `mistakes`.
   std::vector<Answer> Run(ErrorCollector* mistakes) {
     InOrder(
-        static_cast<int64_t>(job_.images.size()), ThreadsOr(FLAGS_data_threads),
+        static_cast<int64_t>(job_.images.size()), ThreadsOr(flags_.data_threads),
         [&](int64_t i) { return Read(job_.images[static_cast<size_t>(i)]); },
         [&](int64_t i, const ReadImage& image) {
           const std::string& path = job_.images[static_cast<size_t>(i)];
@@ -265,7 +245,7 @@ class Classifier {
     for (size_t row = 0; row < waiting_.size(); ++row) {
       const float* values = result.data.data() + row * static_cast<size_t>(classes_);
       Answer answer{waiting_[row], {}};
-      for (const int number : TopClasses(values, classes_, FLAGS_top)) {
+      for (const int number : TopClasses(values, classes_, flags_.top)) {
         answer.classes.push_back(
             {number, labels_.empty() ? "" : labels_[static_cast<size_t>(number)], values[number]});
       }
@@ -274,6 +254,7 @@ class Classifier {
     waiting_.clear();
   }
 
+  const Flags& flags_;
   const Job job_;
   const std::unique_ptr<Device> device_;
   ParamStore params_;
@@ -328,13 +309,14 @@ void PrintJson(const Classifier& classifier, const std::vector<Answer>& answers)
 }
 
 ExitCode RunClassify(const CommandLine& line, bool* began) {
-  if (FLAGS_top < 1) throw UsageError("--top wants 1 or more, got " + std::to_string(FLAGS_top));
+  if (line.flags.top < 1)
+    throw UsageError("--top wants 1 or more, got " + std::to_string(line.flags.top));
   const Job job = JobOf(line);
   Classifier classifier(line, job);
   *began = true;
   ErrorCollector mistakes;
   const std::vector<Answer> answers = classifier.Run(&mistakes);
-  if (FLAGS_json) {
+  if (line.flags.json) {
     PrintJson(classifier, answers);
   } else if (job.as_caffe) {
     PrintAsCaffe(answers);

@@ -6,11 +6,11 @@
 #include "data/decode/decode.h"
 #include "data/augment/mean_file.h"
 #include "tools/cli/command.h"
-#include "tools/cli/count_progress.h"
+#include "tools/data/count_progress.h"
 #include "tools/commands/data_verbs.h"
 #include "tools/data/databases.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/in_order.h"
+#include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 
@@ -73,11 +73,11 @@ Sum SumOf(const Source& source, int64_t begin, int64_t end) {
   return sum;
 }
 
-MeanImage MeanOf(const Source& source) {
+MeanImage MeanOf(const Flags& flags, const Source& source) {
   const int64_t count = source.size();
   CountProgress progress(count, "files");
   Sum all;
-  InOrder((count + kChunkRecords - 1) / kChunkRecords, ThreadsOr(FLAGS_data_threads),
+  InOrder((count + kChunkRecords - 1) / kChunkRecords, ThreadsOr(flags.data_threads),
           [&](int64_t i) {
             return SumOf(source, i * kChunkRecords, std::min(count, (i + 1) * kChunkRecords));
           },
@@ -104,12 +104,12 @@ MeanImage MeanOf(const Source& source) {
 }  // namespace
 
 ExitCode DataMean(const CommandLine& line, bool* began) {
-  const std::unique_ptr<Source> source = OpenDatabase(FLAGS_backend, line.files[0]);
+  const std::unique_ptr<Source> source = OpenDatabase(line.flags.backend, line.files[0]);
   *began = true;
-  const MeanImage mean = MeanOf(*source);
+  const MeanImage mean = MeanOf(line.flags, *source);
   if (line.files.size() == 2) WriteMeanFile(mean, line.files[1]);
   const std::vector<double> channels = mean.ChannelMeans();
-  if (FLAGS_json) {
+  if (line.flags.json) {
     nlohmann::json out = {{"images", source->size()},
                           {"shape", {mean.shape.channels, mean.shape.height, mean.shape.width}},
                           {"mean_values", channels}};

@@ -57,13 +57,13 @@ ExitCode RunConvertCifar(const CommandLine& line, bool* began) {
   nlohmann::json written = nlohmann::json::array();
   for (const RecordConversion& part : parts) {
     const int64_t records = part.source->size();
-    if (FLAGS_json) {
+    if (line.flags.json) {
       written.push_back({{"database", part.database}, {"records", records}});
     } else {
       std::cout << part.database << " written, " << Thousands(records) << " images\n";
     }
   }
-  if (FLAGS_json) std::cout << JsonText(written) << '\n';
+  if (line.flags.json) std::cout << JsonText(written) << '\n';
   return ExitCode::kDone;
 }
 

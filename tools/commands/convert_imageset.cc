@@ -19,13 +19,13 @@ ExitCode RunConvert(const CommandLine& line, bool* began) {
         "'convert_imageset' needs a folder, a list of images and the database to make\n"
         "try: doppio convert_imageset --help");
   }
-  const ConversionOptions options = ConversionFromFlags();
+  const ConversionOptions options = ConversionFromFlags(line.flags);
   const ListedImages images = ReadListedImages(line.files[1], line.files[0]);
   const RemovedOnSignals removed({DatabaseWriter::FolderUntilFinish(line.files[2])});
-  DatabaseWriter writer(DatabaseBackend(), line.files[2]);
+  DatabaseWriter writer(DatabaseBackend(line.flags), line.files[2]);
   *began = true;
   const ConversionResult result = ConvertImages(images, options, &writer);
-  if (FLAGS_json) {
+  if (line.flags.json) {
     std::cout << JsonText({{"database", line.files[2]},
                            {"records", result.records},
                            {"left_out", result.left_out}})

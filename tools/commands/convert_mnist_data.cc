@@ -32,11 +32,11 @@ std::unique_ptr<Source> OpenImages(const CommandLine& line) {
 }
 
 // `what` is the plural of the records in messages.
-ExitCode Convert(const Source& source, const std::string& database, const std::string& backend,
-                 const std::string& what, bool* began) {
+ExitCode Convert(const Flags& flags, const Source& source, const std::string& database,
+                 const std::string& backend, const std::string& what, bool* began) {
   *began = true;
   ConvertRecords({{&source, database}}, backend, kIdxKeyDigits, ConversionOptions());
-  if (FLAGS_json) {
+  if (flags.json) {
     std::cout << JsonText({{"database", database}, {"records", source.size()}}) << '\n';
   } else {
     std::cout << database << " written, " << Thousands(source.size()) << ' ' << what << '\n';
@@ -46,16 +46,16 @@ ExitCode Convert(const Source& source, const std::string& database, const std::s
 
 ExitCode RunConvertMnist(const CommandLine& line, bool* began) {
   const std::unique_ptr<Source> images = OpenImages(line);
-  return Convert(*images, line.files[2], DatabaseBackend(), "images", began);
+  return Convert(line.flags, *images, line.files[2], DatabaseBackend(line.flags), "images", began);
 }
 
 ExitCode RunConvertMnistSiamese(const CommandLine& line, bool* began) {
   const std::unique_ptr<Source> images = OpenImages(line);
-  const uint64_t seed = FLAGS_seed < 0 ? 1 : static_cast<uint64_t>(FLAGS_seed);
+  const uint64_t seed = line.flags.seed < 0 ? 1 : static_cast<uint64_t>(line.flags.seed);
   // Caffe's program writes LevelDB, and its nets omit the backend of data_param, whose default is
   // LevelDB, too.
-  const std::string backend = line.Given("backend") ? DatabaseBackend() : "LEVELDB";
-  return Convert(*DrawPairs(*images, seed), line.files[2], backend, "pairs", began);
+  const std::string backend = line.Given("backend") ? DatabaseBackend(line.flags) : "LEVELDB";
+  return Convert(line.flags, *DrawPairs(*images, seed), line.files[2], backend, "pairs", began);
 }
 
 DOPPIO_REGISTER(Commands, "convert_mnist_data",

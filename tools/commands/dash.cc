@@ -1,6 +1,5 @@
 // `dash`: serves a web page that shows the progress of runs, on this machine or through an ssh
 // tunnel.
-#include <gflags/gflags.h>
 #include <signal.h>
 
 #include <iostream>
@@ -15,35 +14,31 @@
 #include "tools/runs/metrics.h"
 #include "tools/cli/signals.h"
 
-DEFINE_string(bind, "127.0.0.1:8090", "<ADDRESS:PORT> where to listen; port 0: any that is free");
-DEFINE_string(runs, "", "<DIR> folder of runs and sweeps; without it $DOPPIO_RUNS, or runs");
-DEFINE_string(token, "auto", "<TEXT> who has it may look; auto: a new one that nobody can guess");
-
 namespace doppio {
 namespace {
 
-std::string TokenFromFlags(const BindAddress& address) {
-  if (FLAGS_token == "auto") {
+std::string TokenFromFlags(const Flags& flags, const BindAddress& address) {
+  if (flags.token == "auto") {
     if (!address.loopback) {
       throw UsageError(
-          "--bind=" + FLAGS_bind +
+          "--bind=" + flags.bind +
           " can be reached from other machines, without encryption; set --token " +
           "(better DOPPIO_TOKEN) to say that you want that, or use ssh -L and 127.0.0.1");
     }
     return RandomToken();
   }
   const char* const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  if (FLAGS_token.size() < 8 || FLAGS_token.find_first_not_of(letters) != std::string::npos) {
+  if (flags.token.size() < 8 || flags.token.find_first_not_of(letters) != std::string::npos) {
     throw UsageError(
         "--token wants 8 or more letters, digits, dots, dashes and underscores, or auto");
   }
-  return FLAGS_token;
+  return flags.token;
 }
 
-ExitCode RunDash(const CommandLine&, bool* began) {
-  const BindAddress address = ParseBindAddress("bind", FLAGS_bind);
-  const std::string token = TokenFromFlags(address);
-  const std::string folder = FLAGS_runs.empty() ? RunsFolder() : FLAGS_runs;
+ExitCode RunDash(const CommandLine& line, bool* began) {
+  const BindAddress address = ParseBindAddress("bind", line.flags.bind);
+  const std::string token = TokenFromFlags(line.flags, address);
+  const std::string folder = line.flags.runs.empty() ? RunsFolder() : line.flags.runs;
   FindRuns(folder);
   HttpServer server(address);
   *began = true;

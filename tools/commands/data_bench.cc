@@ -1,6 +1,5 @@
 // `data bench`: measures how fast one core reads, decodes and transforms the images of a net, step
 // by step, and how fast all threads do so together.
-#include <gflags/gflags.h>
 #include <time.h>
 
 #include <algorithm>
@@ -15,15 +14,9 @@
 #include "tools/data/data_opened.h"
 #include "tools/commands/data_verbs.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/in_order.h"
+#include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
-
-DEFINE_string(transform, "",
-              "<TEXT> what stands in transform_param: 'crop_size: 224 mirror: true'");
-DEFINE_double(seconds, 2, "<S> how long each step is measured");
-DECLARE_int32(resize_width);
-DECLARE_int32(resize_height);
 
 namespace doppio {
 namespace {
@@ -48,22 +41,23 @@ double Seconds() {
 
 // Returns how often per second of `clock` `work(i)` can be called, with i = 0, 1, ... The first
 // call is not counted.
-double Rate(const std::function<double()>& clock, const std::function<void(int64_t)>& work) {
+double Rate(const Flags& flags, const std::function<double()>& clock,
+            const std::function<void(int64_t)>& work) {
   work(0);
   const double begin = clock();
   int64_t done = 0;
   do {
     work(++done);
-  } while (clock() - begin < FLAGS_seconds);
+  } while (clock() - begin < flags.seconds);
   return static_cast<double>(done) / (clock() - begin);
 }
 
-DecodeOptions DecodeAs(const Augment& augment, const Record& record) {
+DecodeOptions DecodeAs(const Flags& flags, const Augment& augment, const Record& record) {
   DecodeOptions decode = record.decode;
   if (augment.color() != DecodeOptions::Color::kAsStored) decode.color = augment.color();
-  if (FLAGS_resize_height > 0) {
-    decode.height = FLAGS_resize_height;
-    decode.width = FLAGS_resize_width;
+  if (flags.resize_height > 0) {
+    decode.height = flags.resize_height;
+    decode.width = flags.resize_width;
   }
   return decode;
 }
@@ -71,18 +65,19 @@ DecodeOptions DecodeAs(const Augment& augment, const Record& record) {
 // A source whose encoded images are resized to --resize_height and --resize_width.
 class Resized : public Source {
  public:
-  explicit Resized(const Source& source) : source_(source) {}
+  Resized(const Flags& flags, const Source& source) : flags_(flags), source_(source) {}
   int64_t size() const override { return source_.size(); }
   bool decodes() const override { return source_.decodes(); }
   void Read(int64_t index, Record* record) const override {
     source_.Read(index, record);
-    if (FLAGS_resize_height == 0) return;
-    record->decode.height = FLAGS_resize_height;
-    record->decode.width = FLAGS_resize_width;
+    if (flags_.resize_height == 0) return;
+    record->decode.height = flags_.resize_height;
+    record->decode.width = flags_.resize_width;
   }
   std::string Name(int64_t index) const override { return source_.Name(index); }
 
  private:
+  const Flags& flags_;
   const Source& source_;
 };
 
@@ -106,20 +101,20 @@ class Held : public Source {
 
 Random Changes() { return Random(1, Stream("data bench", "changes")); }
 
-std::vector<Step> MeasureSteps(const Source& source, const TransformationParameter& transform,
-                               const Augment& augment) {
+std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
+                               const TransformationParameter& transform, const Augment& augment) {
   std::vector<Step> steps;
   const int64_t size = source.size();
   Record any;
   steps.push_back({"read", "records from the disk, or its cache",
-                   Rate(CoreSeconds, [&](int64_t i) { source.Read(i % size, &any); })});
+                   Rate(flags, CoreSeconds, [&](int64_t i) { source.Read(i % size, &any); })});
   std::vector<Record> records(std::min(kTimedRecords, static_cast<size_t>(size)));
   std::vector<Image> images(records.size());
   std::vector<Pixels> pixels(records.size());
   std::vector<CutPixels> cuts(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
     source.Read(static_cast<int64_t>(i), &records[i]);
-    records[i].decode = DecodeAs(augment, records[i]);
+    records[i].decode = DecodeAs(flags, augment, records[i]);
   }
   const auto at = [&records](int64_t i) { return static_cast<size_t>(i) % records.size(); };
   const auto decode = [&](size_t i) {
@@ -134,27 +129,27 @@ std::vector<Step> MeasureSteps(const Source& source, const TransformationParamet
   for (size_t i = 0; i < records.size(); ++i) decode(i);
   if (records[0].encoded != nullptr) {
     steps.push_back({"decode", "JPEG and PNG files, whole, resized if asked for",
-                     Rate(CoreSeconds, [&](int64_t i) { decode(at(i)); })});
+                     Rate(flags, CoreSeconds, [&](int64_t i) { decode(at(i)); })});
   }
   auto held = std::make_unique<Held>(records);
   const Source* plain = held.get();
   const std::unique_ptr<Source> changed =
       OpenAugmented(std::move(held), transform, TRAIN, Changes());
   if (changed.get() != plain) {
-    steps.push_back({"change", "decode, and random changes", Rate(CoreSeconds, [&](int64_t i) {
-                       changed->ReadSample(static_cast<int64_t>(at(i)), static_cast<uint64_t>(i),
-                                           &any);
-                     })});
+    steps.push_back(
+        {"change", "decode, and random changes", Rate(flags, CoreSeconds, [&](int64_t i) {
+           changed->ReadSample(static_cast<int64_t>(at(i)), static_cast<uint64_t>(i), &any);
+         })});
   }
   const auto cut = [&](int64_t i) {
     augment.Apply(pixels[at(i)], static_cast<uint64_t>(i), &cuts[at(i)]);
   };
   for (size_t i = 0; i < records.size(); ++i) cut(static_cast<int64_t>(i));
-  steps.push_back({"augment", "crop, planes", Rate(CoreSeconds, cut)});
+  steps.push_back({"augment", "crop, planes", Rate(flags, CoreSeconds, cut)});
   const ImageShape shape = augment.OutputShape(pixels[0].shape);
   std::vector<float> batch(static_cast<size_t>(shape.count()));
   steps.push_back(
-      {"assemble", "mirror, mean, scale, into the batch", Rate(CoreSeconds, [&](int64_t i) {
+      {"assemble", "mirror, mean, scale, into the batch", Rate(flags, CoreSeconds, [&](int64_t i) {
          if (augment.OutputShape(pixels[at(i)].shape) == shape) {
            augment.Finish(cuts[at(i)], shape, batch.data());
          }
@@ -164,42 +159,44 @@ std::vector<Step> MeasureSteps(const Source& source, const TransformationParamet
 
 // Returns the images per second of the complete pipeline as a data layer uses it. Unlike the single
 // steps, the pipeline may decode only the cropped part of an image.
-double MeasureAll(const Source& source, const TransformationParameter& transform, int threads) {
+double MeasureAll(const Flags& flags, const Source& source,
+                  const TransformationParameter& transform, int threads) {
   PipelineOptions options;
-  options.batch = FLAGS_batch > 0 ? static_cast<int>(FLAGS_batch) : 32;
+  options.batch = flags.batch > 0 ? static_cast<int>(flags.batch) : 32;
   options.threads = threads;
   options.seed = 1;
-  Pipeline pipeline(OpenAugmented(std::make_unique<Resized>(source), transform, TRAIN, Changes()),
-                    BehindAugmented(transform), TRAIN, options);
+  Pipeline pipeline(
+      OpenAugmented(std::make_unique<Resized>(flags, source), transform, TRAIN, Changes()),
+      BehindAugmented(transform), TRAIN, options);
   std::vector<float> to(static_cast<size_t>(options.batch * pipeline.data_shape().count()));
   const auto next = [&](int64_t) { pipeline.Write(pipeline.Next(), 0, options.batch, to.data()); };
   for (int i = 0; i <= options.prefetch; ++i) next(i);  // skips prefetched batches
-  return options.batch * Rate(Seconds, next);
+  return options.batch * Rate(flags, Seconds, next);
 }
 
-TransformationParameter TransformOfFlag() {
+TransformationParameter TransformOfFlag(const Flags& flags) {
   TransformationParameter transform;
-  ParseText(FLAGS_transform, "--transform", &transform);
+  ParseText(flags.transform, "--transform", &transform);
   return transform;
 }
 
 }  // namespace
 
 ExitCode DataBench(const CommandLine& line, bool* began) {
-  if (!(FLAGS_seconds > 0)) {
-    throw UsageError("--seconds wants a number above 0, got " + Significant(FLAGS_seconds));
+  if (!(line.flags.seconds > 0)) {
+    throw UsageError("--seconds wants a number above 0, got " + Significant(line.flags.seconds));
   }
-  if ((FLAGS_resize_height > 0) != (FLAGS_resize_width > 0)) {
+  if ((line.flags.resize_height > 0) != (line.flags.resize_width > 0)) {
     throw UsageError("give both --resize_height and --resize_width, or neither");
   }
-  const TransformationParameter transform = TransformOfFlag();
+  const TransformationParameter transform = TransformOfFlag(line.flags);
   const OpenedData data = OpenData(line, line.files[0]);
   *began = true;
   const Augment augment(BehindAugmented(transform), TRAIN, Random(1, Stream("data bench")));
-  const std::vector<Step> steps = MeasureSteps(*data.source, transform, augment);
-  const int threads = ThreadsOr(FLAGS_data_threads);
-  const double all = MeasureAll(*data.source, transform, threads);
-  if (FLAGS_json) {
+  const std::vector<Step> steps = MeasureSteps(line.flags, *data.source, transform, augment);
+  const int threads = ThreadsOr(line.flags.data_threads);
+  const double all = MeasureAll(line.flags, *data.source, transform, threads);
+  if (line.flags.json) {
     nlohmann::json out = {{"kind", data.kind},
                           {"images", data.source->size()},
                           {"threads", threads},

@@ -15,9 +15,9 @@
 namespace doppio {
 namespace {
 
-void PrintResult(const std::string& database, const ConversionResult& result,
+void PrintResult(const Flags& flags, const std::string& database, const ConversionResult& result,
                  const std::vector<std::string>& classes) {
-  if (FLAGS_json) {
+  if (flags.json) {
     nlohmann::json out = {{"database", database},
                           {"records", result.records},
                           {"found", result.found},
@@ -35,13 +35,13 @@ void PrintResult(const std::string& database, const ConversionResult& result,
 
 void ConvertImageFiles(const CommandLine& line, const ConversionOptions& options,
                        const std::string& backend, bool* began) {
-  const ListedImages images = ReadImages(line.files[0], FLAGS_root_folder);
+  const ListedImages images = ReadImages(line.files[0], line.flags.root_folder);
   const std::string& database = line.files[1];
   DatabaseWriter writer(backend, database, SettingsOf(images, options, backend));
   *began = true;
   if (!images.classes.empty()) WriteClasses(images.classes, writer.folder() + "/labels.txt");
   const ConversionResult result = ConvertImages(images, options, &writer);
-  PrintResult(database, result, images.classes);
+  PrintResult(line.flags, database, result, images.classes);
 }
 
 // `kind` is "IDX" or "CIFAR".
@@ -59,14 +59,14 @@ void ConvertBinaryFiles(const CommandLine& line, const std::string& kind,
                  kind == "IDX" ? kIdxKeyDigits : kCifarKeyDigits, options);
   ConversionResult result;
   result.records = source->size();
-  PrintResult(line.files[1], result, {});
+  PrintResult(line.flags, line.files[1], result, {});
 }
 
 }  // namespace
 
 ExitCode DataConvert(const CommandLine& line, bool* began) {
-  const ConversionOptions options = ConversionFromFlags();
-  const std::string backend = DatabaseBackend();
+  const ConversionOptions options = ConversionFromFlags(line.flags);
+  const std::string backend = DatabaseBackend(line.flags);
   const std::string& data = line.files[0];
   const std::string kind = DataKindOf(data);
   if (kind == "LMDB" || kind == "LEVELDB") {

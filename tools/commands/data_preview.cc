@@ -1,6 +1,4 @@
 // `data preview`: writes a self-contained HTML page with images and their labels.
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -16,8 +14,6 @@
 #include "tools/pages/html_text.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
-
-DEFINE_int32(count, 60, "<N> how many of the first images");
 
 namespace doppio {
 namespace {
@@ -129,20 +125,20 @@ std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
 }  // namespace
 
 ExitCode DataPreview(const CommandLine& line, bool* began) {
-  if (FLAGS_count < 1) {
-    throw UsageError("--count wants a number from 1 on, got " + std::to_string(FLAGS_count));
+  if (line.flags.count < 1) {
+    throw UsageError("--count wants a number from 1 on, got " + std::to_string(line.flags.count));
   }
   const std::string path = line.files.size() == 2 ? line.files[1] : "preview.html";
   const OpenedData data = OpenData(line, line.files[0]);
   *began = true;
-  const int64_t count = std::min<int64_t>(FLAGS_count, data.source->size());
-  const bool rgb = FLAGS_rgb || data.kind == "CIFAR";
+  const int64_t count = std::min<int64_t>(line.flags.count, data.source->size());
+  const bool rgb = line.flags.rgb || data.kind == "CIFAR";
   const std::string title = HtmlText(line.files[0]);
   std::string page = kHead + title + kStyle + "<h1>" + title + "</h1>\n<p>" + Thousands(count) +
                      " of " + Thousands(data.source->size()) + " images</p>\n<main>\n";
   for (int64_t i = 0; i < count; ++i) page += Figure(data, i, rgb);
   WriteFileAtomically(path, page + "</main></body></html>\n");
-  if (FLAGS_json) {
+  if (line.flags.json) {
     std::cout << JsonText({{"file", path}, {"images", count}}) << '\n';
   } else {
     std::cout << path << " written, " << Thousands(count) << " images\n";

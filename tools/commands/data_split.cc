@@ -1,6 +1,4 @@
 // `data split`: splits a list into parts with the same share of every class.
-#include <gflags/gflags.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -14,17 +12,13 @@
 #include "tools/data/listed_images.h"
 #include "tools/cli/text_table.h"
 
-DEFINE_string(fractions, "0.9,0.1", "<LIST> shares of the parts; what is missing to 1 is left out");
-DEFINE_string(names, "",
-              "<LIST> names of the parts; without it train,val,test, as many as there are parts");
-
 namespace doppio {
 namespace {
 
-std::vector<double> FractionsOfFlag() {
+std::vector<double> FractionsOfFlag(const Flags& flags) {
   std::vector<double> fractions;
   double sum = 0;
-  for (const std::string& text : SplitList(FLAGS_fractions)) {
+  for (const std::string& text : SplitList(flags.fractions)) {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
     if (*end != '\0' || !(value > 0 && value <= 1)) {
@@ -35,18 +29,18 @@ std::vector<double> FractionsOfFlag() {
   }
   constexpr double kRounding = 1e-6;
   if (fractions.empty() || sum > 1 + kRounding) {
-    throw UsageError("--fractions wants shares of together at most 1, got '" + FLAGS_fractions +
+    throw UsageError("--fractions wants shares of together at most 1, got '" + flags.fractions +
                      "'");
   }
   return fractions;
 }
 
-std::vector<std::string> NamesOfFlag(size_t parts) {
-  std::vector<std::string> names = SplitList(FLAGS_names.empty() ? "train,val,test" : FLAGS_names);
-  if (FLAGS_names.empty() && parts < names.size()) names.resize(parts);
+std::vector<std::string> NamesOfFlag(const Flags& flags, size_t parts) {
+  std::vector<std::string> names = SplitList(flags.names.empty() ? "train,val,test" : flags.names);
+  if (flags.names.empty() && parts < names.size()) names.resize(parts);
   if (names.size() != parts) {
     throw UsageError("--names wants a name for each of " + std::to_string(parts) + " parts, got '" +
-                     FLAGS_names + "'");
+                     flags.names + "'");
   }
   return names;
 }
@@ -54,8 +48,8 @@ std::vector<std::string> NamesOfFlag(size_t parts) {
 }  // namespace
 
 ExitCode DataSplit(const CommandLine& line, bool* began) {
-  const std::vector<double> fractions = FractionsOfFlag();
-  const std::vector<std::string> names = NamesOfFlag(fractions.size());
+  const std::vector<double> fractions = FractionsOfFlag(line.flags);
+  const std::vector<std::string> names = NamesOfFlag(line.flags, fractions.size());
   const ListedImages images = ReadImages(line.files[0], "");
   std::string folder = line.files.size() == 2 ? line.files[1] : "";
   if (!folder.empty() && !EndsWith(folder, "/")) folder += "/";
@@ -69,8 +63,8 @@ ExitCode DataSplit(const CommandLine& line, bool* began) {
   *began = true;
   std::vector<std::string> texts(names.size());
   std::vector<int64_t> counts(names.size());
-  const std::vector<int> parts =
-      PartOfEach(images.lines, fractions, FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1);
+  const std::vector<int> parts = PartOfEach(
+      images.lines, fractions, line.flags.seed >= 0 ? static_cast<uint64_t>(line.flags.seed) : 1);
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] < 0) continue;
     texts[static_cast<size_t>(parts[i])] += TextOf(images.lines[i]);
@@ -88,10 +82,11 @@ ExitCode DataSplit(const CommandLine& line, bool* began) {
   for (size_t i = 0; i < names.size(); ++i) {
     WriteFileAtomically(paths[i], texts[i]);
     out.push_back({{"file", paths[i]}, {"images", counts[i]}});
-    if (!FLAGS_json) std::cout << paths[i] << " written, " << Thousands(counts[i]) << " images\n";
+    if (!line.flags.json)
+      std::cout << paths[i] << " written, " << Thousands(counts[i]) << " images\n";
   }
   if (!images.classes.empty()) WriteClasses(images.classes, folder + "labels.txt");
-  if (FLAGS_json) std::cout << JsonText(out) << '\n';
+  if (line.flags.json) std::cout << JsonText(out) << '\n';
   return ExitCode::kDone;
 }
 

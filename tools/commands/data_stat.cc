@@ -8,6 +8,7 @@
 #include "tools/commands/data_verbs.h"
 #include "tools/cli/flags.h"
 #include "tools/data/image_stats.h"
+#include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 
@@ -102,8 +103,9 @@ void PrintJson(const ImageStats& stats, const OpenedData& data) {
 ExitCode DataStat(const CommandLine& line, bool* began) {
   const OpenedData data = OpenData(line, line.files[0]);
   *began = true;
-  const ImageStats stats = MeasureImages(*data.source, OnDamage::kThrow);
-  FLAGS_json ? PrintJson(stats, data) : PrintText(stats, data);
+  const ImageStats stats =
+      MeasureImages(*data.source, ThreadsOr(line.flags.data_threads), OnDamage::kThrow);
+  line.flags.json ? PrintJson(stats, data) : PrintText(stats, data);
   return ExitCode::kDone;
 }
 

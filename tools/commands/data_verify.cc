@@ -5,11 +5,11 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "data/decode/decode.h"
-#include "tools/cli/count_progress.h"
+#include "tools/data/count_progress.h"
 #include "tools/data/data_opened.h"
 #include "tools/commands/data_verbs.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/in_order.h"
+#include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 
@@ -48,7 +48,8 @@ ExitCode DataVerify(const CommandLine& line, bool* began) {
   nlohmann::json entries = nlohmann::json::array();
   CountProgress progress(source.size(), "records");
   InOrder(
-      source.size(), ThreadsOr(FLAGS_data_threads), [&](int64_t i) { return Check(source, i); },
+      source.size(), ThreadsOr(line.flags.data_threads),
+      [&](int64_t i) { return Check(source, i); },
       [&](int64_t i, Checked checked) {
         progress.Done(i + 1);
         if (checked.mistake.empty() && labels == 0) labels = checked.labels;
@@ -58,13 +59,13 @@ ExitCode DataVerify(const CommandLine& line, bool* began) {
         }
         if (checked.mistake.empty()) return;
         ++bad;
-        if (FLAGS_json) {
+        if (line.flags.json) {
           entries.push_back({{"entry", source.Name(i)}, {"mistake", checked.mistake}});
         } else {
           std::cout << Printable(source.Name(i)) << ": " << checked.mistake << std::endl;
         }
       });
-  if (FLAGS_json) {
+  if (line.flags.json) {
     std::cout << JsonText({{"kind", data.kind},
                            {"records", source.size()},
                            {"damaged", bad},

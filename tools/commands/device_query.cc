@@ -50,10 +50,10 @@ struct MpiInfo {
   std::string none;  // why `library` is empty
 };
 
-MpiInfo FindMpi() {
+MpiInfo FindMpi(const Flags& flags) {
   MpiInfo mpi;
   ProcessWorldOptions options;
-  options.library = FLAGS_mpi_library;
+  options.library = flags.mpi_library;
   ErrorCollector errors;
   if (!errors.Try([&] { mpi.library = ProcessWorlds::Get().Find("mpi")->describe(options); }))
     mpi.none = errors.errors()[0].message();
@@ -132,11 +132,11 @@ void PrintText(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
   }
 }
 
-ExitCode RunDeviceQuery(const CommandLine&, bool*) {
+ExitCode RunDeviceQuery(const CommandLine& line, bool*) {
   const CpuInfo cpu = ReadCpuInfo();
   Accelerators gpus = FindAccelerators();
-  if (!FLAGS_gpu.empty() && FLAGS_gpu != "all") {
-    const std::vector<std::string> wanted = SplitList(FLAGS_gpu);
+  if (!line.flags.gpu.empty() && line.flags.gpu != "all") {
+    const std::vector<std::string> wanted = SplitList(line.flags.gpu);
     std::vector<DeviceInfo> kept;
     for (const DeviceInfo& gpu : gpus.devices) {
       if (std::find(wanted.begin(), wanted.end(), std::to_string(gpu.index)) != wanted.end()) {
@@ -144,16 +144,16 @@ ExitCode RunDeviceQuery(const CommandLine&, bool*) {
       }
     }
     if (kept.size() != wanted.size()) {
-      throw DeviceError("--gpu=" + FLAGS_gpu + ": " +
+      throw DeviceError("--gpu=" + line.flags.gpu + ": " +
                         (gpus.none.empty() ? "only " + std::to_string(gpus.devices.size()) +
                                                  " GPUs are visible, counted from 0"
                                            : gpus.none));
     }
     gpus.devices = kept;
   }
-  const MpiInfo mpi = FindMpi();
+  const MpiInfo mpi = FindMpi(line.flags);
   const Watching watching = OpenNvml();
-  if (FLAGS_json) {
+  if (line.flags.json) {
     PrintJson(cpu, mpi, gpus, watching);
   } else {
     PrintText(cpu, mpi, gpus, watching);

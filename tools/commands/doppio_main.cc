@@ -32,7 +32,7 @@ ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
     return ExitCode::kUsage;
   }
   for (const std::string& warning : line.warnings) LOG(WARNING) << warning;
-  SetMostImagePixels(InRange("max_pixels", FLAGS_max_pixels, 1, int64_t{1} << 30));
+  SetMostImagePixels(InRange("max_pixels", line.flags.max_pixels, 1, int64_t{1} << 30));
   return line.command->run(line, began);
 }
 

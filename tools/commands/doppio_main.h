@@ -11,7 +11,7 @@ namespace doppio {
 // Runs the command in `arguments`, whose first entry is the program's name, and returns the exit
 // code. This is the only place where the program catches errors to print them. Commands that
 // restart the program run `own_path`; it may be empty if this process is the executable. Must be
-// called at most once per process, because flags are global variables.
+// called at most once per process, because it sets up the log and the threads of the process.
 int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path = "");
 
 }  // namespace doppio

@@ -1,6 +1,4 @@
 // `draw`: draws a net as an image by graphviz, as DOT text, or as an HTML page.
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <cctype>
 #include <iostream>
@@ -16,10 +14,6 @@
 #include "tools/pages/net_drawing.h"
 #include "tools/pages/net_page.h"
 #include "tools/train/nets.h"
-
-DEFINE_string(rankdir, "TB",
-              "<TB|BT|LR|RL> where the net grows: from the top to the bottom, left to right, ...");
-DECLARE_string(format);
 
 namespace doppio {
 namespace {
@@ -50,7 +44,7 @@ std::string FormatOf(const std::string& path) {
 }
 
 // Caffe's default is to draw all layers, regardless of their phase.
-bool AllPhases() { return FLAGS_phase.empty() || Lower(FLAGS_phase) == "all"; }
+bool AllPhases(const Flags& flags) { return flags.phase.empty() || Lower(flags.phase) == "all"; }
 
 struct Drawn {
   NetSource source;
@@ -59,27 +53,28 @@ struct Drawn {
 };
 
 NetSource Load(const CommandLine& line, Phase phase) {
-  return LoadNet(line.files[0], OverridesOf(line), phase, FLAGS_level, SplitList(FLAGS_stage));
+  return LoadNet(line.files[0], OverridesOf(line), phase, line.flags.level,
+                 SplitList(line.flags.stage));
 }
 
-NetSpec SpecOf(const NetSource& source, Phase phase) {
+NetSpec SpecOf(const Flags& flags, const NetSource& source, Phase phase) {
   return MakeNetSpec(source.net, source.places, source.state,
-                     OptionsFromFlags(phase, DataMode::kAssume));
+                     OptionsFromFlags(flags, phase, DataMode::kAssume));
 }
 
 Drawn Draw(const CommandLine& line) {
-  const Phase phase = AllPhases() ? TRAIN : PhaseFromFlags(TRAIN);
+  const Phase phase = AllPhases(line.flags) ? TRAIN : PhaseFromFlags(line.flags, TRAIN);
   Drawn drawn;
   drawn.source = Load(line, phase);
   const NetSource& source = drawn.source;
   LogWarnings(source.warnings);
-  if (AllPhases()) {
+  if (AllPhases(line.flags)) {
     drawn.layers = {source.net.layer().begin(), source.net.layer().end()};
     drawn.drawing = MakeNetDrawing(
         source.net.name(), {source.net.input().begin(), source.net.input().end()}, drawn.layers);
     return drawn;
   }
-  const NetSpec net = SpecOf(source, phase);
+  const NetSpec net = SpecOf(line.flags, source, phase);
   for (const LayerSpec& layer : net.layers) drawn.layers.push_back(layer.param);
   drawn.drawing = MakeNetDrawing(net.name, {}, drawn.layers);
   return drawn;
@@ -91,16 +86,16 @@ std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
   std::vector<Graph> graphs;
   std::string note;
   for (const Phase phase : {TRAIN, TEST}) {
-    if (!AllPhases() && phase != PhaseFromFlags(TRAIN)) continue;
+    if (!AllPhases(line.flags) && phase != PhaseFromFlags(line.flags, TRAIN)) continue;
     try {
-      graphs.push_back(MakeGraph(SpecOf(Load(line, phase), phase)));
+      graphs.push_back(MakeGraph(SpecOf(line.flags, Load(line, phase), phase)));
     } catch (const Error& error) {
       const std::string why = error.what();
       note = "shapes are not known: " + why.substr(0, why.find('\n'));
     }
   }
   // A net for one phase usually fails in the other phase, so one valid phase is enough.
-  return MakeNetPage(drawn.drawing, drawn.layers, graphs, FLAGS_rankdir,
+  return MakeNetPage(drawn.drawing, drawn.layers, graphs, line.flags.rankdir,
                      graphs.empty() ? note : "");
 }
 
@@ -108,16 +103,17 @@ ExitCode RunDraw(const CommandLine& line, bool* began) {
   if (line.files.empty() || line.files.size() > 2) {
     throw UsageError("'draw' needs a net and perhaps a file to write\ntry: doppio draw --help");
   }
-  CheckValue("rankdir", FLAGS_rankdir, {"TB", "BT", "LR", "RL"});
+  CheckValue("rankdir", line.flags.rankdir, {"TB", "BT", "LR", "RL"});
   const bool to_file = line.files.size() == 2;
   std::string format = to_file ? FormatOf(line.files[1]) : "dot";
   if (line.Given("format")) {
-    CheckValue("format", FLAGS_format, {"dot", "html"});
-    format = FLAGS_format;
+    CheckValue("format", line.flags.format, {"dot", "html"});
+    format = line.flags.format;
   }
   const Drawn drawn = Draw(line);
-  const std::string text =
-      format == "html" ? DrawPage(line, drawn) : ToDot(drawn.drawing, drawn.layers, FLAGS_rankdir);
+  const std::string text = format == "html"
+                               ? DrawPage(line, drawn)
+                               : ToDot(drawn.drawing, drawn.layers, line.flags.rankdir);
   *began = true;
   if (!to_file) {
     std::cout << text;

@@ -1,6 +1,4 @@
 // `export`: converts a trained net to formats of other programs.
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -25,18 +23,7 @@
 #include "tools/onnx/verify_onnx.h"
 #include "tools/onnx/write_onnx.h"
 #include "tools/cli/text_table.h"
-#include "tools/cli/waiting_room.h"
-
-DEFINE_bool(dynamic_batch, false, "ONNX: leave the number of samples open");
-DEFINE_bool(fold_bn, false,
-            "ONNX: multiply BatchNorm and Scale into the weights of the layer before");
-DEFINE_bool(external_data, false,
-            "ONNX: weights in a file of their own, OUT.data, as from 2 GB on");
-DEFINE_bool(
-    verify, true,
-    "ONNX: before the file gets its name, run it by ONNX Runtime or OpenCV and compare; when "
-    "given, not being able to is an error");
-DEFINE_string(python, "python3", "<PROGRAM> ONNX: the Python that has ONNX Runtime or OpenCV");
+#include "tools/export/waiting_room.h"
 
 namespace doppio {
 namespace {
@@ -110,10 +97,10 @@ bool HasInputLayer(const NetSpec& spec) {
 // Loads the net in phase TEST. If `batch` is 0, the batch size is that of the Input layers, or 1 if
 // there are none.
 NetSpec SpecFor(const CommandLine& line, int64_t batch) {
-  const NetSource source =
-      LoadNet(FLAGS_model, OverridesOf(line), TEST, FLAGS_level, SplitList(FLAGS_stage));
-  if (batch == FLAGS_batch) LogWarnings(source.warnings);
-  NetOptions options = OptionsFromFlags(TEST, DataMode::kAssume);
+  const NetSource source = LoadNet(line.flags.model, OverridesOf(line), TEST, line.flags.level,
+                                   SplitList(line.flags.stage));
+  if (batch == line.flags.batch) LogWarnings(source.warnings);
+  NetOptions options = OptionsFromFlags(line.flags, TEST, DataMode::kAssume);
   options.batch = batch;
   NetSpec spec = MakeNetSpec(source.net, source.places, source.state, options);
   if (batch > 0 || HasInputLayer(spec)) return spec;
@@ -218,7 +205,7 @@ std::map<std::string, std::string> NotesOn(const Graph& graph) {
 
 // Returns the tolerance of --verify.
 double VerifyTolerance(const CommandLine& line) {
-  const double tolerance = line.Given("tolerance") ? FLAGS_tolerance : 1e-4;
+  const double tolerance = line.Given("tolerance") ? line.flags.tolerance : 1e-4;
   if (!(tolerance >= 0)) {
     throw UsageError("--tolerance wants a number from 0 on, got " + Significant(tolerance));
   }
@@ -232,24 +219,25 @@ void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
     return MakeGraph(std::move(spec));
   };
   const double tolerance = VerifyTolerance(line);
-  LoadedNet net(graph_for(FLAGS_batch), SplitList(FLAGS_weights));
+  LoadedNet net(graph_for(line.flags.batch), SplitList(line.flags.weights));
   std::vector<bool> batch(net.graph().edges.size());
   Graph other;  // the same net with a batch size that does not occur in the file
-  if (FLAGS_dynamic_batch) {
+  if (line.flags.dynamic_batch) {
     other = graph_for(BatchOf(net.graph()) + 1);
     batch = FindBatch(net.graph(), other);
   }
   OnnxOptions options;
-  options.dynamic_batch = FLAGS_dynamic_batch;
-  options.fold_bn = FLAGS_fold_bn;
+  options.dynamic_batch = line.flags.dynamic_batch;
+  options.fold_bn = line.flags.fold_bn;
   const OnnxContent content = MakeOnnx(net.graph(), net.weights(), batch, options);
   *began = true;
   const WaitingRoom room(out);
-  const bool external = WriteOnnx(room.Of(out), content, NotesOn(net.graph()), FLAGS_external_data);
+  const bool external =
+      WriteOnnx(room.Of(out), content, NotesOn(net.graph()), line.flags.external_data);
   OnnxVerification verification;
-  if (FLAGS_verify) {
-    verification = VerifyOnnx(FLAGS_dynamic_batch ? other : net.graph(), net.params(), content,
-                              room.Of(out), {FLAGS_python, tolerance, room.path()});
+  if (line.flags.verify) {
+    verification = VerifyOnnx(line.flags.dynamic_batch ? other : net.graph(), net.params(), content,
+                              room.Of(out), {line.flags.python, tolerance, room.path()});
     if (!verification.not_done.empty() && line.Given("verify")) {
       throw FileError("'" + out + "' cannot be verified: " + verification.not_done);
     }
@@ -264,7 +252,7 @@ void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
 }
 
 void ExportWeights(const CommandLine& line, const std::string& out, bool* began) {
-  const LoadedNet net(MakeGraph(SpecFor(line, FLAGS_batch)), SplitList(FLAGS_weights));
+  const LoadedNet net(MakeGraph(SpecFor(line, line.flags.batch)), SplitList(line.flags.weights));
   const bool safetensors = EndsWith(out, ".safetensors");
   *began = true;
   if (!safetensors && !EndsWith(out, ".npz")) {
@@ -290,7 +278,7 @@ ExitCode RunExport(const CommandLine& line, bool* began) {
     return ExitCode::kDone;
   }
   for (const char* flag : {"dynamic_batch", "fold_bn", "external_data", "verify", "tolerance"}) {
-    if (line.Given(flag) && (flag != std::string("verify") || FLAGS_verify))
+    if (line.Given(flag) && (flag != std::string("verify") || line.flags.verify))
       throw UsageError(std::string("--") + flag + " is for .onnx, '" + out + "' is none");
   }
   ExportWeights(line, out, began);

@@ -10,7 +10,7 @@
 #include "data/source/database_writer.h"
 #include "proto/data.pb.h"
 #include "tools/cli/command.h"
-#include "tools/cli/count_progress.h"
+#include "tools/data/count_progress.h"
 #include "tools/data/databases.h"
 #include "tools/train/devices.h"
 #include "tools/cli/flags.h"
@@ -55,7 +55,7 @@ Arguments ArgumentsOf(const CommandLine& line) {
   }
   arguments.batches = PositiveNumber(words[4], "the number of batches");
   arguments.backend = DatabaseBackend(words[5], "the kind of database");
-  arguments.gpu = FLAGS_gpu;
+  arguments.gpu = line.flags.gpu;
   if (words.size() > 6) {
     if (words[6] != "CPU" && words[6] != "GPU") {
       throw UsageError("behind the kind of database there may be CPU or GPU, got '" + words[6] +
@@ -105,12 +105,12 @@ void PutRows(const PlainBlob& blob, int64_t first_row, DatabaseWriter* database)
 
 ExitCode RunExtract(const CommandLine& line, bool* began) {
   const Arguments arguments = ArgumentsOf(line);
-  const std::unique_ptr<Device> device = OpenDevice(arguments.gpu);
-  const NetSource source =
-      LoadNet(arguments.net, OverridesOf(line), TEST, FLAGS_level, SplitList(FLAGS_stage));
+  const std::unique_ptr<Device> device = OpenDevice(line.flags, arguments.gpu);
+  const NetSource source = LoadNet(arguments.net, OverridesOf(line), TEST, line.flags.level,
+                                   SplitList(line.flags.stage));
   LogWarnings(source.warnings);
   Graph graph = MakeGraph(MakeNetSpec(source.net, source.places, source.state,
-                                      OptionsFromFlags(TEST, DataMode::kOpen)));
+                                      OptionsFromFlags(line.flags, TEST, DataMode::kOpen)));
   const int64_t batch = BatchOf(graph);
   for (const std::string& blob : arguments.blobs) FindRows(graph, blob, batch);
   std::vector<std::string> unfinished;
@@ -123,7 +123,7 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
     databases.push_back(std::make_unique<DatabaseWriter>(arguments.backend, path));
   }
   ParamStore params(device.get(), DType::kFloat32, graph.spec.options.seed);
-  PlanOptions options = PlanFromFlags(device.get());
+  PlanOptions options = PlanFromFlags(line.flags, device.get());
   options.keep_all = true;
   Net net(std::move(graph), options, &params);
   LoadWeightFiles(arguments.weights, &net);

@@ -1,6 +1,5 @@
 // `get`: downloads public data sets, or takes them from a folder, verifies them and prepares them
 // for Data layers.
-#include <gflags/gflags.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,8 +18,6 @@
 #include "tools/data/md5.h"
 #include "tools/cli/run_program.h"
 #include "tools/cli/text_table.h"
-
-DEFINE_string(from, "", "<FOLDER> take the published files from here instead of downloading them");
 
 namespace doppio {
 namespace {
@@ -115,7 +112,8 @@ void Download(const DataSet& set, const PublishedFile& file, const std::string& 
 }
 
 // Writes to a temporary file first, so that a file with the final name is always complete.
-void Fetch(const DataSet& set, const PublishedFile& file, const std::string& folder) {
+void Fetch(const Flags& flags, const DataSet& set, const PublishedFile& file,
+           const std::string& folder) {
   const std::string path = folder + file.name;
   if (FileExists(path) && WrongIn(file, path).empty()) return;
   const std::string aside = path + ".tmp." + std::to_string(getpid());
@@ -123,10 +121,10 @@ void Fetch(const DataSet& set, const PublishedFile& file, const std::string& fol
     const std::string& path;
     ~Removed() { unlink(path.c_str()); }
   } removed{aside};
-  if (FLAGS_from.empty()) {
+  if (flags.from.empty()) {
     Download(set, file, aside);
   } else {
-    const std::string given = FLAGS_from + "/" + file.name;
+    const std::string given = flags.from + "/" + file.name;
     if (!FileExists(given)) throw FileError("there is no '" + given + "'" + OfflineAdvice(set));
     const std::string wrong = WrongIn(file, given);
     if (!wrong.empty()) throw FileError(wrong);
@@ -160,7 +158,7 @@ ExitCode RunGet(const CommandLine& line, bool* began) {
   try {
     std::filesystem::create_directories(folder);
     for (const PublishedFile& file : set.files) {
-      Fetch(set, file, folder);
+      Fetch(line.flags, set, file, folder);
       Unpack(file, folder);
     }
   } catch (const std::filesystem::filesystem_error& e) {
@@ -178,11 +176,11 @@ ExitCode RunGet(const CommandLine& line, bool* began) {
                    {"source", source},
                    {"backend", ready.backend},
                    {"images", records}});
-    if (FLAGS_json) continue;
+    if (line.flags.json) continue;
     std::cout << ready.phase << ", " << Thousands(records) << " images: data_param { source: \""
               << source << "\" backend: " << ready.backend << " batch_size: 64 }\n";
   }
-  if (FLAGS_json) std::cout << JsonText(out) << '\n';
+  if (line.flags.json) std::cout << JsonText(out) << '\n';
   return ExitCode::kDone;
 }
 

@@ -1,7 +1,5 @@
 // `init`: creates everything that the training of an image classifier needs from a set of images,
 // without asking questions.
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -15,17 +13,9 @@
 #include "tools/init/init_files.h"
 #include "tools/cluster/job_script.h"
 #include "tools/cli/json_text.h"
+#include "tools/data/in_order.h"
 #include "tools/data/list_split.h"
 #include "tools/cli/text_table.h"
-
-DEFINE_string(net, "",
-              "<NAME> net of models/ to take, such as resnet50; without it one that fits the "
-              "images");
-DEFINE_int32(size, 0, "<N> side of the net's input, in pixels; 0 = chosen");
-DEFINE_int32(epochs, 0, "<N> passes over the images for training; 0 = chosen");
-DEFINE_double(val, 0,
-              "<X> share of every class for tests, where the data has no tests; without it 0.2");
-DEFINE_string(val_data, "", "<DATA> images for tests; without it they are found, or split off");
 
 namespace doppio {
 namespace {
@@ -34,12 +24,12 @@ namespace fs = std::filesystem;
 
 constexpr int kMostSide = 4096, kMostEpochs = 1'000'000, kMostBatch = 1'000'000;
 
-InitWishes InitWishesFromFlags() {
+InitWishes InitWishesFromFlags(const Flags& flags) {
   InitWishes wishes;
-  wishes.net = FLAGS_net;
-  wishes.size = static_cast<int>(InRange("size", FLAGS_size, 0, kMostSide));
-  wishes.epochs = static_cast<int>(InRange("epochs", FLAGS_epochs, 0, kMostEpochs));
-  wishes.batch = static_cast<int>(InRange("batch", FLAGS_batch, 0, kMostBatch));
+  wishes.net = flags.net;
+  wishes.size = static_cast<int>(InRange("size", flags.size, 0, kMostSide));
+  wishes.epochs = static_cast<int>(InRange("epochs", flags.epochs, 0, kMostEpochs));
+  wishes.batch = static_cast<int>(InRange("batch", flags.batch, 0, kMostBatch));
   // Reports a wrong name before the images are read.
   if (!wishes.net.empty()) ReadZooNet(wishes.net);
   return wishes;
@@ -48,8 +38,8 @@ InitWishes InitWishesFromFlags() {
 double TestShare(const CommandLine& line) {
   constexpr double kUsual = 0.2;
   if (!line.Given("val")) return kUsual;
-  if (FLAGS_val > 0 && FLAGS_val < 1) return FLAGS_val;
-  throw UsageError("--val wants a share between 0 and 1, got " + Significant(FLAGS_val));
+  if (line.flags.val > 0 && line.flags.val < 1) return line.flags.val;
+  throw UsageError("--val wants a share between 0 and 1, got " + Significant(line.flags.val));
 }
 
 fs::path WholePath(const std::string& path) {
@@ -245,15 +235,16 @@ ExitCode RunInit(const CommandLine& line, bool* began) {
         "'init' wants images (a folder, a list or a database), and perhaps a folder to make\n"
         "try: doppio init --help");
   }
-  const InitWishes wishes = InitWishesFromFlags();
+  const InitWishes wishes = InitWishesFromFlags(line.flags);
   const double test_share = TestShare(line);
   const std::string folder = FolderToMake(line);
   InitProject project;
   project.name = NameOfData(line.files[0]);
   project.folder = WholePath(folder).string();
-  project.seed = FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1;
-  const InitData data = ReadInitData(FindData(line.files[0], FLAGS_val_data, FLAGS_root_folder),
-                                     test_share, project.seed);
+  project.seed = line.flags.seed >= 0 ? static_cast<uint64_t>(line.flags.seed) : 1;
+  const InitData data =
+      ReadInitData(FindData(line.files[0], line.flags.val_data, line.flags.root_folder), test_share,
+                   project.seed, ThreadsOr(line.flags.data_threads));
   project.train = SourceOf(data.train, project.folder + "/train.txt");
   project.test = SourceOf(data.test, project.folder + "/val.txt");
   const InitPlan plan = MakePlan(data.facts, wishes);
@@ -262,7 +253,7 @@ ExitCode RunInit(const CommandLine& line, bool* began) {
   const SummaryLines lines = Summarize(data, plan, folder);
   WriteProject(folder, data, texts, PageText(lines, project.name, project.folder));
   const std::vector<std::string> next = NextCommands(line.program, folder);
-  if (FLAGS_json) {
+  if (line.flags.json) {
     std::cout << JsonText(ResultJson(data, plan, folder, next)) << '\n';
   } else {
     PrintResult(lines, folder, next);

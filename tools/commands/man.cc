@@ -13,9 +13,6 @@
 #include "tools/commands/help.h"
 #include "tools/cli/help_topics.h"
 
-DEFINE_string(man_dir, "",
-              "<DIR> write all pages into this folder, which is made if it is missing");
-
 namespace doppio {
 namespace {
 
@@ -73,7 +70,7 @@ void PrintOverview(std::ostream& out) {
       << "\n.fi\n.SH SEE ALSO\n.BR doppio\\-topics (1)\n";
 }
 
-void Flags(const std::vector<std::string>& names, std::ostream& out) {
+void WriteFlags(const std::vector<std::string>& names, std::ostream& out) {
   for (const std::string& name : names) {
     const FlagText flag = DescribeFlag(name);
     out << ".TP\n"
@@ -95,7 +92,7 @@ void Verbs(const std::string& command, const std::vector<Verb>& verbs, std::ostr
         << Roff(verb.summary) << "\n.PP\n.B doppio " << Roff(command + " " + verb.name) << '\n';
     if (!verb.flags.empty()) out << "[\\fIflags\\fR]\n";
     if (!verb.files.empty()) out << Italic(verb.files) << '\n';
-    Flags(verb.flags, out);
+    WriteFlags(verb.flags, out);
     out << ".PP\n";
     Example(verb.example, out);
   }
@@ -111,7 +108,7 @@ void PrintPage(const std::string& name, const Command& command, std::ostream& ou
     Verbs(name, command.verbs, out);
   } else if (!command.flags.empty()) {
     out << ".SH OPTIONS\n";
-    Flags(command.flags, out);
+    WriteFlags(command.flags, out);
   }
   out << ".SH EXIT STATUS\n0 if the work asked for is done; all codes are in\n.BR doppio (1).\n"
          ".SH EXAMPLE\n";
@@ -153,7 +150,7 @@ ExitCode RunMan(const CommandLine& line, bool*) {
   if (line.Given("man_dir")) {
     if (!line.files.empty())
       throw UsageError("--man_dir writes all pages; leave out '" + line.files[0] + "'");
-    WriteAll(FLAGS_man_dir);
+    WriteAll(line.flags.man_dir);
   } else if (line.files.empty()) {
     PrintOverview(std::cout);
   } else if (line.files[0] == "topics") {

@@ -1,6 +1,4 @@
 // `report`: writes an HTML file with charts of runs.
-#include <gflags/gflags.h>
-
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,9 +10,6 @@
 #include "tools/runs/metrics.h"
 #include "tools/runs/run_view.h"
 #include "tools/pages/web_page.h"
-
-DEFINE_string(out, "report.html", "<FILE> the page to write");
-DEFINE_string(title, "", "<TEXT> heading of the page; without it the runs' names");
 
 namespace doppio {
 namespace {
@@ -53,19 +48,21 @@ ExitCode RunReport(const CommandLine& line, bool* began) {
     const std::string name = uses[run.name] > 1 ? run.folder : run.name;
     data["runs"].push_back(ViewRun(ReadRun(run.folder), name, PointsFor(runs.size())));
   }
-  std::string title = FLAGS_title;
+  std::string title = line.flags.title;
   if (title.empty()) {
     title = FolderName(line.files[0]);
     if (line.files.size() > 1) title += " and " + std::to_string(line.files.size() - 1) + " more";
   }
   data["title"] = title;
   const std::string page = MakePage(title, ReportScripts(), data);
-  WriteFileAtomically(FLAGS_out, page);
-  if (FLAGS_json) {
-    std::cout << nlohmann::json{{"file", FLAGS_out}, {"runs", runs.size()}, {"bytes", page.size()}}
+  WriteFileAtomically(line.flags.out, page);
+  if (line.flags.json) {
+    std::cout << nlohmann::json{{"file", line.flags.out},
+                                {"runs", runs.size()},
+                                {"bytes", page.size()}}
               << '\n';
   } else {
-    std::cout << FLAGS_out << ": " << runs.size() << (runs.size() == 1 ? " run, " : " runs, ")
+    std::cout << line.flags.out << ": " << runs.size() << (runs.size() == 1 ? " run, " : " runs, ")
               << Bytes(static_cast<int64_t>(page.size())) << "; open it in a browser\n";
   }
   return ExitCode::kDone;

@@ -100,7 +100,7 @@ json ExitJson(const RunRecord& run) {
           {"resume_command", run.exit->resume_command}};
 }
 
-ExitCode List(const std::string& folder) {
+ExitCode List(const Flags& flags, const std::string& folder) {
   struct Row {
     std::string name;
     RunRecord run;
@@ -109,7 +109,7 @@ ExitCode List(const std::string& folder) {
   ErrorCollector damaged;  // errors are reported after the readable runs
   for (const FoundRun& run : FindRuns(folder))
     damaged.Try([&] { rows.push_back({run.name, ReadRunEnd(run.folder)}); });
-  if (FLAGS_json) {
+  if (flags.json) {
     json all = json::array();
     for (const Row& row : rows) {
       json run = SummaryJson(row.run);
@@ -170,9 +170,9 @@ std::string HeartbeatAge(const RunRecord& run) {
          " ago";
 }
 
-ExitCode Show(const std::string& name) {
+ExitCode Show(const Flags& flags, const std::string& name) {
   const RunRecord run = FindRun(name);
-  if (FLAGS_json) {
+  if (flags.json) {
     json out = SummaryJson(run);
     out.update({{"argv", run.argv},
                 {"cwd", run.cwd},
@@ -256,10 +256,10 @@ std::vector<Difference> DifferentSettings(const RunRecord& a, const RunRecord& b
   return different;
 }
 
-ExitCode Compare(const std::string& name_a, const std::string& name_b) {
+ExitCode Compare(const Flags& flags, const std::string& name_a, const std::string& name_b) {
   const RunRecord a = FindRun(name_a), b = FindRun(name_b);
   const std::vector<Difference> different = DifferentSettings(a, b);
-  if (FLAGS_json) {
+  if (flags.json) {
     json settings = json::object();
     const auto text = [](const std::string& value) {
       return value.empty() ? json(nullptr) : json(value);
@@ -307,7 +307,7 @@ const std::vector<Verb>& RunsVerbs() {
        {"json"},
        "doppio runs ls",
        [](const CommandLine& line, bool*) {
-         return List(line.files.empty() ? RunsFolder() : line.files[0]);
+         return List(line.flags, line.files.empty() ? RunsFolder() : line.files[0]);
        }},
       {"show",
        "shows how a run was started, how far it is and how it ended",
@@ -316,7 +316,7 @@ const std::vector<Verb>& RunsVerbs() {
        1,
        {"json"},
        "doppio runs show 2026-11-20_1812_lenet",
-       [](const CommandLine& line, bool*) { return Show(line.files[0]); }},
+       [](const CommandLine& line, bool*) { return Show(line.flags, line.files[0]); }},
       {"compare",
        "shows the settings in which two runs differ, and their scores",
        "RUN RUN",
@@ -324,7 +324,9 @@ const std::vector<Verb>& RunsVerbs() {
        2,
        {"json"},
        "doppio runs compare 2026-11-20_1812_lenet 2026-11-20_1840_lenet",
-       [](const CommandLine& line, bool*) { return Compare(line.files[0], line.files[1]); }},
+       [](const CommandLine& line, bool*) {
+         return Compare(line.flags, line.files[0], line.files[1]);
+       }},
   };
   return *verbs;
 }

@@ -14,6 +14,7 @@
 #include "tools/cli/command.h"
 #include "tools/train/devices.h"
 #include "tools/cli/flags.h"
+#include "tools/cluster/job_flags.h"
 #include "tools/cluster/joined.h"
 #include "tools/cli/json_text.h"
 #include "tools/train/net_timer.h"
@@ -22,19 +23,6 @@
 #include "tools/cli/parsed_json.h"
 #include "tools/cluster/replicas.h"
 #include "tools/cli/text_table.h"
-
-DEFINE_string(
-    times, "",
-    "<FILE> what 'doppio time --json' wrote, perhaps elsewhere, instead of measuring here");
-DEFINE_string(inside, "pcie3",
-              "<LINK> between ranks of one node: a name, or LATENCY_US:GBYTES_PER_S");
-DEFINE_string(across, "10gbe", "<LINK> between nodes, likewise");
-DEFINE_string(topology, "hierarchical",
-              "<ring|tree|hierarchical> how gradients are summed: a ring of all ranks, a binomial "
-              "tree, or nodes first");
-DEFINE_int32(max_ranks, 1024, "<N> the most ranks to predict; 1, 2, 4 and so on up to it");
-DECLARE_double(bucket_mb);
-DECLARE_string(reduce_precision);
 
 namespace doppio {
 namespace {
@@ -50,17 +38,17 @@ ScalingOptions ScalingFromFlags(const CommandLine& line) {
   std::vector<std::string> names;
   for (const auto& [name, topology] : kTopologies) {
     names.push_back(name);
-    if (FLAGS_topology == name) options.cluster.topology = topology;
+    if (line.flags.topology == name) options.cluster.topology = topology;
   }
-  CheckValue("topology", FLAGS_topology, names);
-  if (FLAGS_max_ranks < 1 || FLAGS_max_ranks > kMostRanks) {
+  CheckValue("topology", line.flags.topology, names);
+  if (line.flags.max_ranks < 1 || line.flags.max_ranks > kMostRanks) {
     throw UsageError("--max_ranks wants 1 to " + std::to_string(kMostRanks) + ", got " +
-                     std::to_string(FLAGS_max_ranks));
+                     std::to_string(line.flags.max_ranks));
   }
-  options.cluster.inside = ParseLink("inside", FLAGS_inside);
-  options.cluster.across = ParseLink("across", FLAGS_across);
+  options.cluster.inside = ParseLink("inside", line.flags.inside);
+  options.cluster.across = ParseLink("across", line.flags.across);
   options.cluster.ranks_per_node = RanksPerNode(line, 4);
-  const ReducerOptions buckets = BucketsFromFlags();
+  const ReducerOptions buckets = BucketsFromFlags(line.flags);
   options.bucket_bytes = buckets.bucket_bytes;
   options.reduce_bits = static_cast<int>(8 * ElementBytes(buckets.type));
   return options;
@@ -71,8 +59,8 @@ nlohmann::json ReadTimes(const CommandLine& line) {
     if (!line.Given(flag)) continue;
     throw UsageError(std::string("--times has its own net and batch; leave out --") + flag);
   }
-  const nlohmann::json times = ParsedJson(ReadFile(FLAGS_times));
-  if (times.is_discarded()) throw FileError(SourceLoc{FLAGS_times}, "this is not JSON");
+  const nlohmann::json times = ParsedJson(ReadFile(line.flags.times));
+  if (times.is_discarded()) throw FileError(SourceLoc{line.flags.times}, "this is not JSON");
   return times;
 }
 
@@ -91,7 +79,7 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
   }
   LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts
             << " machine(s).";
-  const int64_t bytes = std::max<int64_t>(BucketsFromFlags().bucket_bytes, 1 << 20);
+  const int64_t bytes = std::max<int64_t>(BucketsFromFlags(line.flags).bucket_bytes, 1 << 20);
   (one_node ? cluster->inside : cluster->across) =
       MeasureLink(world, device, cluster->topology, one_node, bytes, compute);
   if (!one_node && !line.Given("ranks_per_node")) cluster->ranks_per_node = 1;
@@ -100,22 +88,22 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
 // Times an iteration. Returns the times of rank 0 if there are several ranks.
 nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster,
                        bool* began) {
-  if (FLAGS_iterations < 1) throw UsageError("--iterations must be at least 1");
+  if (line.flags.iterations < 1) throw UsageError("--iterations must be at least 1");
   nlohmann::json times;
-  RunReplicas(replicas, [&](World* world, Device* device) {
+  RunReplicas(line.flags, replicas, [&](World* world, Device* device) {
     const bool lead = world == nullptr || world->rank() == replicas.first_rank;
-    const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
-    NetTimer timer(NetFromFlags(line, TRAIN, data).graph, device);
+    const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
+    NetTimer timer(line.flags, NetFromFlags(line, TRAIN, data).graph, device);
     if (timer.net().plan().backward.empty())
       throw UsageError("this net has no loss to learn from, so nothing is exchanged");
     if (lead) {
       *began = true;
-      LOG(INFO) << "Timing " << FLAGS_iterations << " iterations of one rank.";
+      LOG(INFO) << "Timing " << line.flags.iterations << " iterations of one rank.";
     }
     timer.Start();
     if (world != nullptr) world->control().Barrier();
-    const Timing timing = timer.Run(FLAGS_warmup, FLAGS_iterations);
-    if (lead) times = ToJson(timer.net(), timing, FLAGS_iterations);
+    const Timing timing = timer.Run(line.flags.warmup, line.flags.iterations);
+    if (lead) times = ToJson(timer.net(), timing, line.flags.iterations);
     if (world == nullptr) return;
     Cluster measured = *cluster;
     MeasureCluster(
@@ -148,8 +136,8 @@ std::string LinkText(const std::string& flag, const Link& link) {
   return text;
 }
 
-void PrintText(const nlohmann::json& one, const RankTimes& times, const ScalingOptions& options,
-               const std::vector<ScalingPoint>& points) {
+void PrintText(const Flags& flags, const nlohmann::json& one, const RankTimes& times,
+               const ScalingOptions& options, const std::vector<ScalingPoint>& points) {
   double backward_ms = 0;
   for (const BackwardPiece& piece : times.backward) backward_ms += piece.ms;
   std::cout << one.at("net").get<std::string>() << " on " << one.at("device").get<std::string>()
@@ -160,14 +148,14 @@ void PrintText(const nlohmann::json& one, const RankTimes& times, const ScalingO
             << Bytes(GradientBytes(times)) << " of gradients, " << options.reduce_bits
             << " bits a value on the links, buckets of " << Bytes(options.bucket_bytes)
             << " or more\n"
-            << FLAGS_topology << ": ";
+            << flags.topology << ": ";
   if (options.cluster.ranks_per_node == 1) {
     std::cout << "one rank a node, ";
   } else {
-    std::cout << LinkText(FLAGS_inside, options.cluster.inside) << " inside nodes of "
+    std::cout << LinkText(flags.inside, options.cluster.inside) << " inside nodes of "
               << options.cluster.ranks_per_node << " ranks, ";
   }
-  std::cout << LinkText(FLAGS_across, options.cluster.across) << " across\n\n";
+  std::cout << LinkText(flags.across, options.cluster.across) << " across\n\n";
   TextTable table({">ranks", ">images/s", ">speed-up", ">efficiency %", ">communication ms",
                    ">exposed ms", "bound by"});
   for (const ScalingPoint& p : points) {
@@ -184,19 +172,19 @@ nlohmann::json ToJson(const Link& link) {
           {"held_up_ms_per_gbyte", link.held_up_ms_per_gbyte}};
 }
 
-nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times,
+nlohmann::json ToJson(const Flags& flags, const nlohmann::json& one, const RankTimes& times,
                       const ScalingOptions& options, const std::vector<ScalingPoint>& points) {
   nlohmann::json out;
   out["net"] = one.at("net");
   out["device"] = one.at("device");
   out["batch"] = times.batch;
   out["gradient_bytes"] = GradientBytes(times);
-  out["topology"] = FLAGS_topology;
+  out["topology"] = flags.topology;
   out["inside"] = ToJson(options.cluster.inside);
   out["across"] = ToJson(options.cluster.across);
   out["ranks_per_node"] = options.cluster.ranks_per_node;
-  out["bucket_mb"] = FLAGS_bucket_mb;
-  out["reduce_precision"] = FLAGS_reduce_precision;
+  out["bucket_mb"] = flags.bucket_mb;
+  out["reduce_precision"] = flags.reduce_precision;
   out["points"] = nlohmann::json::array();
   for (const ScalingPoint& p : points) {
     out["points"].push_back({{"ranks", p.ranks},
@@ -218,26 +206,26 @@ nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times,
 ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world) {
   ScalingOptions options = ScalingFromFlags(line);
   const bool given = line.Given("times");
-  const Replicas replicas = given ? Replicas() : ReplicasFromFlags(world);
+  const Replicas replicas = given ? Replicas() : ReplicasFromFlags(line.flags, world);
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
   const nlohmann::json one =
       given ? ReadTimes(line) : Measure(line, replicas, &options.cluster, began);
   if (quiet) return ExitCode::kDone;
-  const RankTimes times = ToRankTimes(one, given ? FLAGS_times : "");
+  const RankTimes times = ToRankTimes(one, given ? line.flags.times : "");
   std::vector<int> ranks;
-  for (int n = 1; n <= FLAGS_max_ranks; n *= 2) ranks.push_back(n);
+  for (int n = 1; n <= line.flags.max_ranks; n *= 2) ranks.push_back(n);
   const std::vector<ScalingPoint> points = PredictScaling(times, options, ranks);
-  if (FLAGS_json) {
-    std::cout << JsonText(ToJson(one, times, options, points)) << '\n';
+  if (line.flags.json) {
+    std::cout << JsonText(ToJson(line.flags, one, times, options, points)) << '\n';
   } else {
-    PrintText(one, times, options, points);
+    PrintText(line.flags, one, times, options, points);
   }
   return ExitCode::kDone;
 }
 
 ExitCode RunScale(const CommandLine& line, bool* began) {
-  return RunJoined(!line.Given("times"), began,
+  return RunJoined(line.flags, !line.Given("times"), began,
                    [&](ProcessWorld* world) { return Scale(line, began, world); });
 }
 

@@ -11,12 +11,6 @@
 #include "tools/cluster/job_flags.h"
 #include "tools/cli/own_path.h"
 
-DEFINE_int32(nodes, 1, "<N> machines of the job");
-DEFINE_int32(gpus_per_node, 0, "<N> GPUs of each node to ask for; 0 = none");
-DECLARE_string(program);
-DECLARE_string(resume);
-DECLARE_int32(stop_exit_code);
-
 namespace doppio {
 namespace {
 
@@ -33,16 +27,17 @@ BatchSystem SystemCalled(const std::string& name) {
 
 // Reads --nodes and the other flags of a job.
 JobOptions JobFromFlags(const CommandLine& line) {
-  JobOptions options = JobOptionsFromFlags(SystemCalled(line.files[0]));
-  options.nodes = static_cast<int>(InRange("nodes", FLAGS_nodes, 1, 100'000));
-  options.gpus_per_node = static_cast<int>(InRange("gpus_per_node", FLAGS_gpus_per_node, 0, 1000));
-  options.ranks_per_node = RanksPerNode(line, std::max(1, FLAGS_gpus_per_node));
+  JobOptions options = JobOptionsFromFlags(line.flags, SystemCalled(line.files[0]));
+  options.nodes = static_cast<int>(InRange("nodes", line.flags.nodes, 1, 100'000));
+  options.gpus_per_node =
+      static_cast<int>(InRange("gpus_per_node", line.flags.gpus_per_node, 0, 1000));
+  options.ranks_per_node = RanksPerNode(line, std::max(1, line.flags.gpus_per_node));
   return options;
 }
 
 // Adds the command that each rank runs. Parses it now, so that errors show before the job waits for
-// nodes. Sets the FLAGS_ variables of `train`.
-void AddCommand(const CommandLine& line, const std::string& program, JobOptions* options) {
+// nodes. Returns the path of the training's solver.
+std::string AddCommand(const CommandLine& line, const std::string& program, JobOptions* options) {
   std::vector<std::string> words = {"doppio"};
   words.insert(words.end(), line.files.begin() + 1, line.files.end());
   const CommandLine train = ParseCommandLine(words);
@@ -60,16 +55,18 @@ void AddCommand(const CommandLine& line, const std::string& program, JobOptions*
         "--gpus_per_node asks for GPUs, but the training would run on the CPU; give it --gpu, such "
         "as --gpu=all");
   }
-  if (train.Given("resume") && FLAGS_resume != "auto") {
+  if (train.Given("resume") && train.flags.resume != "auto") {
     throw UsageError(
-        "a job that is queued again would go back to --resume=" + FLAGS_resume +
+        "a job that is queued again would go back to --resume=" + train.flags.resume +
         " each time; leave it out, so that each start goes on from the newest snapshot of "
         "snapshot_prefix, and move newer ones than this away");
   }
   if (!train.Given("resume")) words.push_back("--resume=auto");
   words[0] = program.empty() ? OwnPath() : program;
   options->command = words;
-  options->stop_code = static_cast<int>(InRange("stop_exit_code", FLAGS_stop_exit_code, 1, 125));
+  options->stop_code =
+      static_cast<int>(InRange("stop_exit_code", train.flags.stop_exit_code, 1, 125));
+  return train.flags.solver;
 }
 
 ExitCode RunSubmit(const CommandLine& line, bool*) {
@@ -81,11 +78,11 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
   if (line.files.empty())
     throw UsageError(std::string("'submit' needs slurm, pbs or lsf, as in\n  ") + kExample);
   JobOptions options = JobFromFlags(line);
-  AddCommand(line, FLAGS_program, &options);
+  const std::string solver = AddCommand(line, line.flags.program, &options);
   // Only a warning, because the script may be for another machine.
-  if (!FileExists(FLAGS_solver))
-    LOG(WARNING) << "there is no '" << FLAGS_solver << "' here, and the job starts in this folder"
-                 << DidYouMeanPath(FLAGS_solver);
+  if (!FileExists(solver))
+    LOG(WARNING) << "there is no '" << solver << "' here, and the job starts in this folder"
+                 << DidYouMeanPath(solver);
   std::cout << JobScript(options);
   return ExitCode::kDone;
 }

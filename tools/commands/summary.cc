@@ -175,7 +175,7 @@ void PrintJson(const Graph& graph, const std::vector<Row>& rows, const Memory& m
 }
 
 ExitCode RunSummary(const CommandLine& line, bool* began) {
-  const Phase phase = PhaseFromFlags(TRAIN);
+  const Phase phase = PhaseFromFlags(line.flags, TRAIN);
   const Graph graph = NetFromFlags(line, phase, DataMode::kAssume).graph;
   *began = true;
   std::vector<Row> rows;
@@ -183,7 +183,7 @@ ExitCode RunSummary(const CommandLine& line, bool* began) {
     rows.push_back(MakeRow(graph, static_cast<int>(i)));
   const int64_t batch = BatchOf(graph);
   const Memory memory = PlanMemory(graph, phase == TRAIN);
-  if (FLAGS_json) {
+  if (line.flags.json) {
     PrintJson(graph, rows, memory, batch);
   } else {
     PrintText(rows, memory, batch, phase == TRAIN);

@@ -20,16 +20,6 @@
 #include "tools/sweep/sweep_workers.h"
 #include "tools/cli/verbs.h"
 
-DEFINE_string(sweep_dir, "",
-              "<FOLDER> to make for the sweep; without it the next $DOPPIO_RUNS/sweep-0001, or "
-              "runs/sweep-0001");
-DEFINE_string(emit, "",
-              "<slurm|pbs|lsf> prints an array job that runs the trials, instead of running them");
-DECLARE_string(gpus);
-DECLARE_string(method);
-DECLARE_int32(gpus_per_trial);
-DECLARE_int32(jobs);
-
 namespace doppio {
 namespace {
 
@@ -74,16 +64,16 @@ std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int j
   return GpuSlots(AllCores(), chosen.indices, gpus_per_trial);
 }
 
-ExitCode Work(SweepJournal* journal, const std::string& gpus, int gpus_per_trial, int jobs,
-              bool* began) {
+ExitCode Work(const Flags& flags, SweepJournal* journal, const std::string& gpus,
+              int gpus_per_trial, int jobs, bool* began) {
   SweepRunOptions options;
-  options.program = SweepProgram();
+  options.program = SweepProgram(flags);
   std::shared_ptr<void> claim;
   options.slots = Slots(gpus, gpus_per_trial, jobs, &claim);
   const SweepLock lock(journal->folder(), kPatienceSeconds);
   *began = true;
   const bool finished = RunTrials(options, journal);
-  ShowSweep(*journal);
+  ShowSweep(flags, *journal);
   std::cout.flush();
   const int64_t best = BestTrial(MetricOfSweep(*journal), journal->trials());
   if (!finished) {
@@ -104,19 +94,19 @@ ExitCode Work(SweepJournal* journal, const std::string& gpus, int gpus_per_trial
   return kNoneWorked;
 }
 
-std::string Emit(const SweepJournal& journal) {
-  JobOptions job = JobOptionsFromFlags(*FindBatchSystem(FLAGS_emit));
+std::string Emit(const Flags& flags, const SweepJournal& journal) {
+  JobOptions job = JobOptionsFromFlags(flags, *FindBatchSystem(flags.emit));
   const SweepSettings& s = journal.settings();
   job.gpus_per_node = s.gpus.empty() ? 0 : s.gpus_per_trial;
   job.tasks = static_cast<int>(s.trials);
-  job.command = {SweepProgram(), "sweep", "trial", journal.folder()};
+  job.command = {SweepProgram(flags), "sweep", "trial", journal.folder()};
   return JobScript(job);
 }
 
 void CheckEmit(const CommandLine& line) {
-  CheckValue("emit", FLAGS_emit, {"slurm", "pbs", "lsf"});
-  JobOptionsFromFlags(*FindBatchSystem(FLAGS_emit));
-  if (!FLAGS_gpus.empty() && line.Given("gpus") && FLAGS_gpus != "all") {
+  CheckValue("emit", line.flags.emit, {"slurm", "pbs", "lsf"});
+  JobOptionsFromFlags(line.flags, *FindBatchSystem(line.flags.emit));
+  if (!line.flags.gpus.empty() && line.Given("gpus") && line.flags.gpus != "all") {
     throw UsageError(
         "the batch system says which GPUs a task gets; with --emit use --gpus=all and "
         "--gpus_per_trial=N");
@@ -126,7 +116,7 @@ void CheckEmit(const CommandLine& line) {
 // Creates the folder of a new sweep. Returns its path.
 std::string Create(const CommandLine& line) {
   const SweepSettings settings = SettingsFromFlags(line);
-  if (!FLAGS_emit.empty()) {
+  if (!line.flags.emit.empty()) {
     CheckEmit(line);
     if (settings.method == "halving" || settings.method == "ask" || settings.prune_after >= 0) {
       throw UsageError(
@@ -134,27 +124,25 @@ std::string Create(const CommandLine& line) {
           "trials, without --prune");
     }
   }
-  const std::string folder = MakeSweepFolder(FLAGS_sweep_dir);
+  const std::string folder = MakeSweepFolder(line.flags.sweep_dir);
   SweepJournal::Create(folder, settings);
   return folder;
 }
 
 ExitCode Run(const CommandLine& line, bool* began) {
-  if (FLAGS_method == "ask")
+  if (line.flags.method == "ask")
     throw UsageError("trials of --method=ask come from 'sweep ask'; use 'sweep new'");
-  // Keeps the sweep's own --json, because parsing the flags of train may change the variable.
-  const bool json = FLAGS_json;
-  if (FLAGS_emit.empty()) CheckGpus("--gpus=" + FLAGS_gpus, ChooseGpus(WithoutRanges(FLAGS_gpus)));
+  if (line.flags.emit.empty())
+    CheckGpus("--gpus=" + line.flags.gpus, ChooseGpus(WithoutRanges(line.flags.gpus)));
   const std::string folder = Create(line);
-  FLAGS_json = json;
   SweepJournal journal(folder, true);
-  if (!FLAGS_emit.empty()) {
-    std::cout << Emit(journal);
+  if (!line.flags.emit.empty()) {
+    std::cout << Emit(line.flags, journal);
     return ExitCode::kDone;
   }
   const SweepSettings& s = journal.settings();
   std::cerr << "sweep " << folder << ": " << s.trials << " trials\n";
-  return Work(&journal, s.gpus, s.gpus_per_trial, s.jobs, began);
+  return Work(line.flags, &journal, s.gpus, s.gpus_per_trial, s.jobs, began);
 }
 
 ExitCode New(const CommandLine& line, bool*) {
@@ -167,11 +155,11 @@ ExitCode Resume(const CommandLine& line, bool* began) {
   const SweepSettings& s = journal.settings();
   if (s.method == "ask")
     throw UsageError("trials of this sweep are asked for, and run by who asks");
-  const std::string gpus = line.Given("gpus") ? FLAGS_gpus : line.Given("jobs") ? "" : s.gpus;
-  const int each = line.Given("gpus_per_trial") ? FLAGS_gpus_per_trial : s.gpus_per_trial;
-  const int jobs = line.Given("jobs") ? FLAGS_jobs : s.jobs;
+  const std::string gpus = line.Given("gpus") ? line.flags.gpus : line.Given("jobs") ? "" : s.gpus;
+  const int each = line.Given("gpus_per_trial") ? line.flags.gpus_per_trial : s.gpus_per_trial;
+  const int jobs = line.Given("jobs") ? line.flags.jobs : s.jobs;
   if (each < 1 || jobs < 1) throw UsageError("--gpus_per_trial and --jobs want 1 or more");
-  return Work(&journal, gpus, each, jobs, began);
+  return Work(line.flags, &journal, gpus, each, jobs, began);
 }
 
 // Runs one planned trial to its end, as a task of an array job.
@@ -180,7 +168,7 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   const SweepSettings& s = journal.settings();
   const std::string& text = line.files[1];
   SweepRunOptions options;
-  options.program = SweepProgram();
+  options.program = SweepProgram(line.flags);
   options.only = WholeNumber(text).value_or(-1);
   if (*options.only < 0 || *options.only >= s.trials) {
     throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " +

@@ -15,8 +15,6 @@
 #include "tools/sweep/sweep_trial.h"
 #include "tools/commands/sweep_verbs.h"
 
-DECLARE_string(program);
-
 namespace doppio {
 namespace {
 
@@ -34,7 +32,9 @@ int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
 
 }  // namespace
 
-std::string SweepProgram() { return FLAGS_program.empty() ? OwnPath() : FLAGS_program; }
+std::string SweepProgram(const Flags& flags) {
+  return flags.program.empty() ? OwnPath() : flags.program;
+}
 
 // Begins the next trial and prints it for another program to run. Its values are those of --set or
 // the planned ones.
@@ -42,14 +42,14 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
   SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
   if (!s.rungs.empty()) throw UsageError("halving must see all trials; it runs them itself");
-  if ((s.method == "ask") == line.sets.empty()) {
+  if ((s.method == "ask") == line.flags.set.empty()) {
     throw UsageError(
-        line.sets.empty()
+        line.flags.set.empty()
             ? "this sweep has no values of its own; give --set=NAME=VALUE"
             : "this sweep has its own values; leave out --set, or make one with --method=ask");
   }
-  ParseOverrides(line.sets);
-  std::vector<std::string> sets = line.sets;
+  ParseOverrides(line.flags.set);
+  std::vector<std::string> sets = line.flags.set;
   int64_t number = 0;
   {
     const SweepJournal::Hold hold(&journal);
@@ -70,8 +70,8 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
   std::cout << JsonText({{"trial", number},
                          {"values", SweepValues(sets)},
                          {"run", TrialFolder(journal.folder(), number)},
-                         {"command", TrialCommand(SweepProgram(), s, journal.folder(), {number, 0},
-                                                  sets, "")}},
+                         {"command", TrialCommand(SweepProgram(line.flags), s, journal.folder(),
+                                                  {number, 0}, sets, "")}},
                         -1)
             << '\n';
   return ExitCode::kDone;

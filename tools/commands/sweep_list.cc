@@ -12,14 +12,12 @@
 #include "tools/commands/sweep_verbs.h"
 #include "tools/cli/text_table.h"
 
-DEFINE_bool(csv, false, "the table as CSV on standard output");
-
 namespace doppio {
 namespace {
 
 // Prints all sweeps in a folder.
-void ListSweeps(const std::string& folder) {
-  if (FLAGS_csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
+void ListSweeps(const Flags& flags, const std::string& folder) {
+  if (flags.csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
   TextTable table({"sweep", "method", "trials", "metric", ">best", "trial"});
   nlohmann::json all = nlohmann::json::array();
   ErrorCollector damaged;  // errors are reported after the readable sweeps
@@ -35,7 +33,7 @@ void ListSweeps(const std::string& folder) {
                best < 0 ? "" : TrialName(best)});
   };
   for (const std::string& path : Glob(folder + "/*/sweep.jsonl")) damaged.Try([&] { add(path); });
-  if (FLAGS_json) {
+  if (flags.json) {
     std::cout << JsonText({{"sweeps", all}}, -1) << '\n';
   } else if (all.empty() && damaged.empty()) {
     std::cout << "no sweeps in '" << folder << "'\n";
@@ -51,13 +49,13 @@ MetricRule MetricOfSweep(const SweepJournal& journal) {
   return ParseMetricRule("metric", journal.settings().metric);
 }
 
-void ShowSweep(const SweepJournal& journal) {
+void ShowSweep(const Flags& flags, const SweepJournal& journal) {
   const MetricRule metric = MetricOfSweep(journal);
   const std::vector<SweepRow> rows = RowsOf(journal, metric);
   const int64_t best = BestTrial(metric, journal.trials());
-  if (FLAGS_json) {
+  if (flags.json) {
     std::cout << JsonText(SweepJson(journal, rows, best), -1) << '\n';
-  } else if (FLAGS_csv) {
+  } else if (flags.csv) {
     PrintSweepCsv(journal.settings(), rows, std::cout);
   } else {
     std::cout << journal.folder() << "  " << SweepSummary(journal.settings(), rows) << "  ("
@@ -73,9 +71,9 @@ std::string BestCommand(const SweepJournal& journal, int64_t trial) {
 
 ExitCode SweepLs(const CommandLine& line, bool*) {
   if (line.files.empty()) {
-    ListSweeps(RunsFolder());
+    ListSweeps(line.flags, RunsFolder());
   } else {
-    ShowSweep(SweepJournal(line.files[0], false));
+    ShowSweep(line.flags, SweepJournal(line.files[0], false));
   }
   return ExitCode::kDone;
 }
@@ -86,7 +84,7 @@ ExitCode SweepBest(const CommandLine& line, bool*) {
   const int64_t number = BestTrial(metric, journal.trials());
   if (number < 0) throw FileError("no trial of " + journal.folder() + " has a score yet");
   const SweepTrial& best = journal.trials()[static_cast<size_t>(number)];
-  if (FLAGS_json) {
+  if (line.flags.json) {
     std::cout << JsonText({{"trial", number},
                            {"score", best.score()},
                            {"iter", best.iter},

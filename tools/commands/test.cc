@@ -24,7 +24,7 @@ namespace {
 // Returns the number of batches from --iterations or the solver's test_iter; 0 means the whole
 // source once. Returns nothing if neither is given.
 std::optional<int64_t> BatchesAskedFor(const CommandLine& line, int64_t of_solver) {
-  if (line.Given("iterations")) return std::max(0, FLAGS_iterations);
+  if (line.Given("iterations")) return std::max(0, line.flags.iterations);
   if (line.Given("solver") && of_solver != kWholePass) return of_solver;
   return std::nullopt;
 }
@@ -150,17 +150,17 @@ void CheckFinite(const Net& net, const TestScores& scores) {
 }
 
 ExitCode RunTestCommand(const CommandLine& line, bool* began) {
-  const std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
-  const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
+  const std::unique_ptr<Device> device = OpenDevice(line.flags, line.flags.gpu);
+  const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
   FlaggedNet named = NetFromFlags(line, TEST, data);
   ParamStore params(device.get(), DType::kFloat32, named.graph.spec.options.seed);
-  const PlanOptions options = PlanFromFlags(device.get());
+  const PlanOptions options = PlanFromFlags(line.flags, device.get());
   Net net(std::move(named.graph), options, &params);
   std::unique_ptr<Net> last;
   TestRun run;
   run.net = &net;
   const std::optional<int64_t> asked = BatchesAskedFor(line, named.test_iter);
-  run.batches = asked.value_or(RunsWhole(net) ? 0 : FLAGS_iterations);
+  run.batches = asked.value_or(RunsWhole(net) ? 0 : line.flags.iterations);
   if (run.batches == 0) {
     const SourceSize source = WholeSource(net);
     run.batches = source.batches();
@@ -174,12 +174,12 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
       run.last = last.get();
     }
   }
-  if (!FLAGS_weights.empty()) {
-    WarnOfOtherImages(net.graph(), LoadWeightFiles(FLAGS_weights, &net));
+  if (!line.flags.weights.empty()) {
+    WarnOfOtherImages(net.graph(), LoadWeightFiles(line.flags.weights, &net));
   }
   *began = true;
   const TestScores scores = Score(run);
-  if (FLAGS_json) {
+  if (line.flags.json) {
     PrintJson(run, scores);
   } else {
     PrintText(run, scores);

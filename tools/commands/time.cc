@@ -13,9 +13,6 @@
 #include "tools/train/nets.h"
 #include "tools/cli/text_table.h"
 
-DEFINE_bool(startup, false,
-            "only the time from the start of the process to the end of the first iteration");
-
 namespace doppio {
 namespace {
 
@@ -63,14 +60,15 @@ void PrintText(const Net& net, const Timing& timing) {
 }
 
 ExitCode RunTime(const CommandLine& line, bool* began) {
-  if (FLAGS_iterations < 1) throw UsageError("--iterations must be at least 1");
-  const std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
-  const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
-  NetTimer timer(NetFromFlags(line, PhaseFromFlags(TRAIN), data).graph, device.get());
+  if (line.flags.iterations < 1) throw UsageError("--iterations must be at least 1");
+  const std::unique_ptr<Device> device = OpenDevice(line.flags, line.flags.gpu);
+  const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
+  NetTimer timer(line.flags, NetFromFlags(line, PhaseFromFlags(line.flags, TRAIN), data).graph,
+                 device.get());
   *began = true;
   const double startup_seconds = timer.Start();
-  if (FLAGS_startup) {
-    if (FLAGS_json) {
+  if (line.flags.startup) {
+    if (line.flags.json) {
       std::cout << JsonText({{"startup_seconds", startup_seconds}}, -1) << '\n';
     } else {
       std::cout << Fixed(startup_seconds, 3)
@@ -79,11 +77,11 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
     return ExitCode::kDone;
   }
   LOG(INFO) << "*** Benchmark begins ***";
-  LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
-  const Timing timing = timer.Run(FLAGS_warmup, FLAGS_iterations);
-  LogCaffeLines(timer.net(), timing, FLAGS_iterations);
-  if (FLAGS_json) {
-    std::cout << JsonText(ToJson(timer.net(), timing, FLAGS_iterations)) << '\n';
+  LOG(INFO) << "Testing for " << line.flags.iterations << " iterations.";
+  const Timing timing = timer.Run(line.flags.warmup, line.flags.iterations);
+  LogCaffeLines(timer.net(), timing, line.flags.iterations);
+  if (line.flags.json) {
+    std::cout << JsonText(ToJson(timer.net(), timing, line.flags.iterations)) << '\n';
   } else {
     PrintText(timer.net(), timing);
   }

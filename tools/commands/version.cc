@@ -122,8 +122,8 @@ void PrintAsText(std::ostream& out) {
   table.Print(out);
 }
 
-ExitCode RunVersion(const CommandLine&, bool*) {
-  if (FLAGS_json) {
+ExitCode RunVersion(const CommandLine& line, bool*) {
+  if (line.flags.json) {
     PrintAsJson(std::cout);
   } else {
     PrintAsText(std::cout);

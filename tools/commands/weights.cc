@@ -1,8 +1,6 @@
 // `weights`: lists the content of a file of weights, or compares two files.
 #include "core/net/store/weights.h"
 
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -83,8 +81,8 @@ void ListAsJson(const WeightsFile& file) {
   std::cout << JsonText(out) << '\n';
 }
 
-bool IsOver(const BlobDifference& difference) {
-  return !difference.unlike.empty() || difference.absolute > FLAGS_tolerance;
+bool IsOver(const Flags& flags, const BlobDifference& difference) {
+  return !difference.unlike.empty() || difference.absolute > flags.tolerance;
 }
 
 struct Differences {
@@ -94,7 +92,7 @@ struct Differences {
   double absolute = 0;  // the largest absolute difference
 };
 
-void DiffAsText(const Differences& found) {
+void DiffAsText(const Flags& flags, const Differences& found) {
   TextTable table({"layer", ">blob", "shape", ">difference", ">relative", ""});
   for (const BlobDifference& blob : found.blobs) {
     const bool compared = blob.unlike.empty();
@@ -104,16 +102,16 @@ void DiffAsText(const Differences& found) {
   }
   table.Print(std::cout);
   if (found.over == 0) {
-    std::cout << "no blob differs by more than " << Significant(FLAGS_tolerance) << '\n';
+    std::cout << "no blob differs by more than " << Significant(flags.tolerance) << '\n';
   } else {
     std::cout << found.over << " of " << found.blobs.size() << " blobs differ by more than "
-              << Significant(FLAGS_tolerance) << ", or are in one file only or of another shape\n";
+              << Significant(flags.tolerance) << ", or are in one file only or of another shape\n";
   }
 }
 
-void DiffAsJson(const Differences& found) {
+void DiffAsJson(const Flags& flags, const Differences& found) {
   nlohmann::json out = {{"files", {found.a, found.b}},
-                        {"tolerance", FLAGS_tolerance},
+                        {"tolerance", flags.tolerance},
                         {"over", found.over},
                         {"difference", found.absolute},
                         {"blobs", nlohmann::json::array()}};
@@ -132,25 +130,26 @@ void DiffAsJson(const Differences& found) {
 }
 
 ExitCode Diff(const CommandLine& line, bool* began) {
-  if (!(FLAGS_tolerance >= 0)) {
-    throw UsageError("--tolerance wants a number from 0 on, got " + Significant(FLAGS_tolerance));
+  if (!(line.flags.tolerance >= 0)) {
+    throw UsageError("--tolerance wants a number from 0 on, got " +
+                     Significant(line.flags.tolerance));
   }
   const std::string &a = line.files[0], &b = line.files[1];
   const WeightsFile of_a = ReadWeights(a), of_b = ReadWeights(b);
   *began = true;
   Differences found{a, b, Compare(of_a, of_b)};
   for (const BlobDifference& blob : found.blobs) {
-    found.over += IsOver(blob);
+    found.over += IsOver(line.flags, blob);
     found.absolute = std::max(found.absolute, blob.absolute);
   }
-  FLAGS_json ? DiffAsJson(found) : DiffAsText(found);
+  line.flags.json ? DiffAsJson(line.flags, found) : DiffAsText(line.flags, found);
   return found.over == 0 ? ExitCode::kDone : ExitCode::kDifference;
 }
 
 ExitCode List(const CommandLine& line, bool* began) {
   const WeightsFile file = ReadWeights(line.files[0]);
   *began = true;
-  FLAGS_json ? ListAsJson(file) : ListAsText(file);
+  line.flags.json ? ListAsJson(file) : ListAsText(file);
   return ExitCode::kDone;
 }
 

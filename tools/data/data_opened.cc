@@ -14,13 +14,13 @@ namespace doppio {
 OpenedData OpenData(const CommandLine& line, const std::string& path) {
   OpenedData data;
   const bool given = line.Given("backend");
-  data.kind = given ? FLAGS_backend : DataKindOf(path);
+  data.kind = given ? line.flags.backend : DataKindOf(path);
   if (given || (data.kind != "list" && data.kind != "folder")) {
     data.source = OpenDatabase(data.kind, path);
     if (FileExists(path + "/labels.txt")) data.classes = ReadLabels(path + "/labels.txt");
     return data;
   }
-  ListedImages images = ReadImages(path, FLAGS_root_folder);
+  ListedImages images = ReadImages(path, line.flags.root_folder);
   data.classes = std::move(images.classes);
   data.source = OpenImageLines(std::move(images.lines), images.root, images.list);
   return data;

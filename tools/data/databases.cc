@@ -33,7 +33,9 @@ std::string DatabaseBackend(const std::string& name, const std::string& what) {
   throw UsageError(what + " wants " + Known(DatabaseFormats::Get()) + ", got '" + name + "'");
 }
 
-std::string DatabaseBackend() { return DatabaseBackend(FLAGS_backend, "--backend"); }
+std::string DatabaseBackend(const Flags& flags) {
+  return DatabaseBackend(flags.backend, "--backend");
+}
 
 std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::string& path,
                                      Phase phase) {

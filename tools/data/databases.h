@@ -6,6 +6,7 @@
 #include <string>
 
 #include "data/source/source.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 
@@ -13,7 +14,7 @@ namespace doppio {
 // the setting in messages. Throws UsageError for an unknown backend.
 std::string DatabaseBackend(const std::string& name, const std::string& what);
 // Returns the backend that --backend names. Throws UsageError.
-std::string DatabaseBackend();
+std::string DatabaseBackend(const Flags& flags);
 
 // Opens a database or another source of data_param for reading. `backend` is "lmdb", "idx", ... in
 // either case. `phase` selects the half of a source that contains training and test data. Throws

@@ -9,19 +9,9 @@
 #include "core/base/log.h"
 #include "core/base/random.h"
 #include "data/pipeline/order.h"
-#include "tools/cli/count_progress.h"
+#include "tools/data/count_progress.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/in_order.h"
-
-DEFINE_bool(gray, false, "gray images, of one channel; otherwise blue, green, red");
-DEFINE_bool(shuffle, false, "records in random order, by --seed");
-DEFINE_int32(resize_width, 0, "<N> width to bring all images to; 0 = as they are");
-DEFINE_int32(resize_height, 0, "<N> height to bring all images to; 0 = as they are");
-DEFINE_bool(check_size, false, "all images must have the same size");
-DEFINE_bool(encoded, false, "store JPEG or PNG files, not pixels");
-DEFINE_string(encode_type, "",
-              "<jpg|png> format to store with --encoded; without it each file's own");
-DEFINE_bool(skip_bad, false, "leave out images that cannot be read, instead of making no database");
+#include "tools/data/in_order.h"
 
 namespace doppio {
 namespace {
@@ -176,29 +166,29 @@ class Conversion {
 
 }  // namespace
 
-ConversionOptions ConversionFromFlags() {
-  if (FLAGS_resize_width < 0 || FLAGS_resize_height < 0 ||
-      (FLAGS_resize_width > 0) != (FLAGS_resize_height > 0)) {
+ConversionOptions ConversionFromFlags(const Flags& flags) {
+  if (flags.resize_width < 0 || flags.resize_height < 0 ||
+      (flags.resize_width > 0) != (flags.resize_height > 0)) {
     throw UsageError("--resize_width and --resize_height want two positive numbers, got " +
-                     std::to_string(FLAGS_resize_width) + " and " +
-                     std::to_string(FLAGS_resize_height));
+                     std::to_string(flags.resize_width) + " and " +
+                     std::to_string(flags.resize_height));
   }
   ConversionOptions options;
   ImageDatumOptions& image = options.image;
-  image.decode.color = FLAGS_gray ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
-  image.decode.height = FLAGS_resize_height;
-  image.decode.width = FLAGS_resize_width;
-  if (!FLAGS_encode_type.empty()) {
-    CheckValue("encode_type", FLAGS_encode_type, {"jpg", "jpeg", "png"});
-    image.format = FLAGS_encode_type == "png" ? ImageFormat::kPng : ImageFormat::kJpeg;
+  image.decode.color = flags.gray ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
+  image.decode.height = flags.resize_height;
+  image.decode.width = flags.resize_width;
+  if (!flags.encode_type.empty()) {
+    CheckValue("encode_type", flags.encode_type, {"jpg", "jpeg", "png"});
+    image.format = flags.encode_type == "png" ? ImageFormat::kPng : ImageFormat::kJpeg;
   }
   // As in Caffe, --encode_type implies --encoded.
-  image.encoded = FLAGS_encoded || image.format.has_value();
-  options.shuffle = FLAGS_shuffle;
-  if (FLAGS_seed >= 0) options.seed = static_cast<uint64_t>(FLAGS_seed);
-  options.check_size = FLAGS_check_size;
-  options.skip_bad = FLAGS_skip_bad;
-  options.threads = ThreadsOr(FLAGS_data_threads);
+  image.encoded = flags.encoded || image.format.has_value();
+  options.shuffle = flags.shuffle;
+  if (flags.seed >= 0) options.seed = static_cast<uint64_t>(flags.seed);
+  options.check_size = flags.check_size;
+  options.skip_bad = flags.skip_bad;
+  options.threads = ThreadsOr(flags.data_threads);
   return options;
 }
 

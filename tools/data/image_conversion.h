@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/source/database_writer.h"
+#include "tools/cli/flags.h"
 #include "tools/data/image_datum.h"
 #include "tools/data/listed_images.h"
 
@@ -22,7 +23,7 @@ struct ConversionOptions {
 };
 
 // Reads --gray, --resize_height and the other flags that the commands share. Throws UsageError.
-ConversionOptions ConversionFromFlags();
+ConversionOptions ConversionFromFlags(const Flags& flags);
 
 // Returns which of `count` inputs becomes each record: 0, 1, 2, ..., shuffled if the options say
 // so.

@@ -6,9 +6,8 @@
 #include "core/base/file.h"
 #include "data/decode/decode.h"
 #include "data/source/whole_label.h"
-#include "tools/cli/count_progress.h"
-#include "tools/cli/flags.h"
-#include "tools/cli/in_order.h"
+#include "tools/data/count_progress.h"
+#include "tools/data/in_order.h"
 
 namespace doppio {
 namespace {
@@ -110,11 +109,11 @@ bool ImageStats::has_classes() const {
   return with == records;
 }
 
-ImageStats MeasureImages(const Source& source, OnDamage on_damage) {
+ImageStats MeasureImages(const Source& source, int threads, OnDamage on_damage) {
   const int64_t count = source.size();
   CountProgress progress(count, "records");
   ImageStats all;
-  InOrder((count + kChunkOfRecords - 1) / kChunkOfRecords, ThreadsOr(FLAGS_data_threads),
+  InOrder((count + kChunkOfRecords - 1) / kChunkOfRecords, threads,
           [&](int64_t chunk) {
             return MeasureChunk(source, chunk * kChunkOfRecords,
                                 std::min(count, (chunk + 1) * kChunkOfRecords), on_damage);

@@ -59,9 +59,9 @@ enum class OnDamage {
   kNote,   // list damaged records in ImageStats::damaged
 };
 
-// Reads and decodes every record on --data_threads threads and shows a progress line. The result
+// Reads and decodes every record on `threads` threads and shows a progress line. The result
 // does not depend on the number of threads.
-ImageStats MeasureImages(const Source& source, OnDamage on_damage);
+ImageStats MeasureImages(const Source& source, int threads, OnDamage on_damage);
 
 }  // namespace doppio
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "tools/cli/count_progress.h"
+#include "tools/data/count_progress.h"
 #include "tools/cli/removed_on_signals.h"
 
 namespace doppio {

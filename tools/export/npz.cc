@@ -4,7 +4,7 @@
 
 #include "core/base/file.h"
 #include "tools/export/array_files.h"
-#include "tools/cli/byte_file.h"
+#include "tools/export/byte_file.h"
 
 namespace doppio {
 namespace {

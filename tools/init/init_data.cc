@@ -13,9 +13,9 @@ constexpr int64_t kFewImages = 10;
 
 // Reads all images of a part. Removes damaged ones from its list and appends their paths and errors
 // to `left_out`. Throws FileError if no image is left.
-ImageStats MeasurePart(FoundPart* part, std::vector<std::string>* left_out) {
+ImageStats MeasurePart(FoundPart* part, int threads, std::vector<std::string>* left_out) {
   ImageStats stats =
-      MeasureImages(*part->source, part->listed() ? OnDamage::kNote : OnDamage::kThrow);
+      MeasureImages(*part->source, threads, part->listed() ? OnDamage::kNote : OnDamage::kThrow);
   std::vector<bool> damaged(part->images.lines.size(), false);
   for (const DamagedRecord& record : stats.damaged) {
     const auto i = static_cast<size_t>(record.index);
@@ -152,11 +152,11 @@ int64_t Sum(const std::vector<int64_t>& counts) {
 
 }  // namespace
 
-InitData ReadInitData(FoundData found, double test_share, uint64_t seed) {
+InitData ReadInitData(FoundData found, double test_share, uint64_t seed, int threads) {
   if (!found.test && !found.train.listed()) ThrowNoTests(found.train);
   InitData data;
   data.train = std::move(found.train);
-  const ImageStats stats = MeasurePart(&data.train, &data.left_out);
+  const ImageStats stats = MeasurePart(&data.train, threads, &data.left_out);
   CheckRecordLabels(data.train, stats);
   TakeClassNames(std::move(found.class_names), stats.classes.rbegin()->first, &data);
   const size_t classes = data.class_sizes.size();
@@ -168,7 +168,7 @@ InitData ReadInitData(FoundData found, double test_share, uint64_t seed) {
   std::vector<int64_t> tests;
   if (found.test) {
     data.test = std::move(*found.test);
-    const ImageStats test_stats = MeasurePart(&data.test, &data.left_out);
+    const ImageStats test_stats = MeasurePart(&data.test, threads, &data.left_out);
     CheckRecordLabels(data.test, test_stats);
     const int64_t largest = test_stats.classes.rbegin()->first;
     if (largest >= data.facts.classes) {

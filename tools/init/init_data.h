@@ -31,7 +31,7 @@ struct InitData {
 // records of databases and for data that no classifier can be trained on. Without test data, splits
 // the share `test_share` of every class off for tests, at random by `seed`; databases cannot be
 // split.
-InitData ReadInitData(FoundData found, double test_share, uint64_t seed);
+InitData ReadInitData(FoundData found, double test_share, uint64_t seed, int threads);
 
 }  // namespace doppio
 

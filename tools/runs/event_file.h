@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/cli/append_file.h"
+#include "tools/runs/append_file.h"
 
 namespace doppio {
 

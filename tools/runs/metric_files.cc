@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "tools/cli/csv_field.h"
+#include "tools/runs/csv_field.h"
 #include "tools/runs/metrics.h"
 
 namespace doppio {

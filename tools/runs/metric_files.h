@@ -12,7 +12,7 @@
 
 #include "core/device/device.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/append_file.h"
+#include "tools/runs/append_file.h"
 #include "tools/runs/event_file.h"
 
 namespace doppio {

@@ -7,35 +7,15 @@
 #include "tools/cli/flags.h"
 #include "tools/train/training_end.h"
 
-DEFINE_string(run_dir, "",
-              "<DIR|auto> a folder for what is known of the run: settings, log, numbers, how it "
-              "ended; auto = a new one in "
-              "$DOPPIO_RUNS, or runs");
-DEFINE_string(monitor, "",
-              "<max:NAME|min:NAME> the output of a test net that says which state is the best, "
-              "such as max:accuracy");
-DEFINE_bool(keep_best, false,
-            "a snapshot of each state that is the best by --monitor; the best one stays");
-DEFINE_int32(keep_last, 0,
-             "<N> only the newest N snapshots stay, and with --keep_best the best one; 0 = all");
-DEFINE_string(early_stop, "",
-              "<patience:N[,delta:X]> end after N tests in a row in which --monitor's output has "
-              "not gained more than X (0)");
-DEFINE_string(
-    on_nan, "stop",
-    "<stop|go> what a loss or weights that are not finite lead to: stop = the end, with "
-    "code 7 and the name of the first layer with such numbers, and the last good snapshot "
-    "stays; go = a warning, and the training goes on, as in Caffe");
-
 namespace doppio {
 namespace {
 
 // Parses --early_stop, such as "patience:10,delta:0.001".
-void ReadEarlyStop(MonitorRule* rule) {
+void ReadEarlyStop(const Flags& flags, MonitorRule* rule) {
   const UsageError wrong(
       "--early_stop wants patience:N or patience:N,delta:X, such as patience:10, got '" +
-      FLAGS_early_stop + "'");
-  for (const std::string& part : SplitList(FLAGS_early_stop)) {
+      flags.early_stop + "'");
+  for (const std::string& part : SplitList(flags.early_stop)) {
     const std::string name = part.substr(0, part.find(':')),
                       value = part.substr(std::min(part.size(), name.size() + 1));
     char* end = nullptr;
@@ -47,23 +27,23 @@ void ReadEarlyStop(MonitorRule* rule) {
   if (rule->patience < 1 || !(rule->delta >= 0)) throw wrong;
 }
 
-std::optional<MonitorRule> MonitorFromFlags(const SolverSpec& solver) {
-  if (FLAGS_keep_last < 0)
+std::optional<MonitorRule> MonitorFromFlags(const Flags& flags, const SolverSpec& solver) {
+  if (flags.keep_last < 0)
     throw UsageError("--keep_last wants a number of snapshots, got " +
-                     std::to_string(FLAGS_keep_last));
-  if (FLAGS_monitor.empty()) {
-    if (!FLAGS_keep_best && FLAGS_early_stop.empty()) return std::nullopt;
+                     std::to_string(flags.keep_last));
+  if (flags.monitor.empty()) {
+    if (!flags.keep_best && flags.early_stop.empty()) return std::nullopt;
     throw UsageError(
-        std::string(FLAGS_keep_best ? "--keep_best" : "--early_stop") +
+        std::string(flags.keep_best ? "--keep_best" : "--early_stop") +
         " needs to know what is better; add --monitor, such as --monitor=max:accuracy");
   }
   MonitorRule rule;
-  rule.metric = ParseMetricRule("monitor", FLAGS_monitor);
-  if (!FLAGS_early_stop.empty()) ReadEarlyStop(&rule);
+  rule.metric = ParseMetricRule("monitor", flags.monitor);
+  if (!flags.early_stop.empty()) ReadEarlyStop(flags, &rule);
   if (solver.tests.empty() ||
       (solver.param.test_interval() <= 0 && solver.param.test_epoch() <= 0)) {
     throw UsageError(
-        "--monitor=" + FLAGS_monitor +
+        "--monitor=" + flags.monitor +
         " is about tests, and this solver makes none; it wants test_interval and a test net");
   }
   return rule;
@@ -75,18 +55,19 @@ RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
                        const std::vector<std::string>& gpus, bool writes)
     : line_(line),
       prefix_(solver.param.snapshot_prefix()),
-      monitor_(MonitorFromFlags(solver)),
-      kept_(FLAGS_keep_last, FLAGS_keep_best) {
-  CheckValue("on_nan", FLAGS_on_nan, {"stop", "go"});
-  if (FLAGS_run_dir.empty() || !writes) return;
+      monitor_(MonitorFromFlags(line.flags, solver)),
+      kept_(line.flags.keep_last, line.flags.keep_best) {
+  CheckValue("on_nan", line.flags.on_nan, {"stop", "go"});
+  if (line.flags.run_dir.empty() || !writes) return;
   const bool resumes = line.Given("resume") || line.Given("snapshot");
-  folder_ = std::make_unique<RunFolder>(FLAGS_run_dir, RunStart{&line_, &solver, gpus, resumes});
+  folder_ =
+      std::make_unique<RunFolder>(line.flags.run_dir, RunStart{&line_, &solver, gpus, resumes});
 }
 
 void RunRecords::AddRules(TrainerOptions* options) const {
   options->monitor = monitor_;
-  options->snapshot_best = FLAGS_keep_best;
-  options->stop_at_nonfinite = FLAGS_on_nan == "stop";
+  options->snapshot_best = line_.flags.keep_best;
+  options->stop_at_nonfinite = line_.flags.on_nan == "stop";
 }
 
 void RunRecords::AddCallbacks(TrainerOptions* options) {

@@ -26,34 +26,6 @@
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_space.h"
 
-DEFINE_string(param, "",
-              "<NAME=VALUES> what to vary, may be repeated: base_lr=0.1,0.01, "
-              "base_lr=log:1e-4..1e-1, dropout=lin:0..1, "
-              "num_output=int:16..128:16, type=choice:SGD,Adam; names are those of --set");
-DEFINE_string(method, "",
-              "<grid|random|halving|ask> grid = all combinations; random = --trials of them; "
-              "halving = all a few iterations, the "
-              "best ones more; ask = those of 'sweep ask'; without it random where --trials is "
-              "given, else grid");
-DEFINE_int64(trials, 0, "<N> random trials; without it a grid");
-DEFINE_string(metric, "max:accuracy",
-              "<max|min:NAME> score of the last test that trials are compared by");
-DEFINE_int64(eta, 3,
-             "<N> halving: of so many trials one goes on, for about so many times the iterations");
-DEFINE_int64(
-    min_iter, 0,
-    "<N> halving: least iterations of a trial; 0 = such that one trial is left at the end");
-DEFINE_string(prune, "",
-              "<median:after=N> ends a trial when a test from iteration N on is worse than the "
-              "median of the others' at this iteration");
-DEFINE_string(
-    gpus, "",
-    "<LIST> GPUs that trials run on side by side: 0-3, 0,2, all, free:2; without it the CPU");
-DEFINE_int32(gpus_per_trial, 1, "<N> GPUs of each trial");
-DEFINE_int32(jobs, 1, "<N> trials at once on the CPU, each with its share of the cores");
-
-DECLARE_string(monitor);
-
 namespace doppio {
 namespace {
 
@@ -62,14 +34,14 @@ constexpr int64_t kMostTrials = 100'000;
 constexpr size_t kCheckedTrials = 50;
 
 // Returns the first iteration of --prune=median:after=N, or -1 if the flag is not given.
-int64_t PruneAfter(const std::string& method) {
-  if (FLAGS_prune.empty()) return -1;
+int64_t PruneAfter(const Flags& flags, const std::string& method) {
+  if (flags.prune.empty()) return -1;
   const std::string head = "median:after=";
   const std::optional<int64_t> after =
-      WholeNumber(FLAGS_prune.substr(std::min(FLAGS_prune.size(), head.size())));
-  if (FLAGS_prune.compare(0, head.size(), head) != 0 || !after) {
+      WholeNumber(flags.prune.substr(std::min(flags.prune.size(), head.size())));
+  if (flags.prune.compare(0, head.size(), head) != 0 || !after) {
     throw UsageError("--prune wants median:after=N, such as median:after=1000, got '" +
-                     FLAGS_prune + "'");
+                     flags.prune + "'");
   }
   if (method != "grid" && method != "random")
     throw UsageError("--prune goes with --method=grid and random, not with " + method);
@@ -154,15 +126,15 @@ void CheckMetric(const SolverSpec& solver, const std::string& flag, const Metric
 // Throws the errors that every trial with these values would hit at its start. Ignores missing
 // files, because the data may exist only on the machines that run the trials.
 void CheckTraining(const CommandLine& train, const SolverSpec& solver) {
-  const RunRecords flags(train, solver, {}, false);
-  if (!FLAGS_monitor.empty())
-    CheckMetric(solver, "monitor", ParseMetricRule("monitor", FLAGS_monitor));
+  const RunRecords rules(train, solver, {}, false);
+  if (!train.flags.monitor.empty())
+    CheckMetric(solver, "monitor", ParseMetricRule("monitor", train.flags.monitor));
   CheckRules(solver);
   std::vector<NetSource> nets = {solver.train};
   nets.insert(nets.end(), solver.tests.begin(), solver.tests.end());
   for (const NetSource& net : nets) {
     try {
-      AssumedGraph(net);
+      AssumedGraph(train.flags, net);
     } catch (const Error& e) {
       if (e.code() != ExitCode::kFile) throw;
     }
@@ -197,22 +169,25 @@ void CheckHalving(const SolverSpec& solver) {
 }  // namespace
 
 SweepSettings SettingsFromFlags(const CommandLine& line) {
-  if (FLAGS_solver.empty()) throw UsageError("a sweep needs --solver");
+  if (line.flags.solver.empty()) throw UsageError("a sweep needs --solver");
   SweepSettings s;
-  s.solver = FLAGS_solver;
+  s.solver = line.flags.solver;
   s.cwd = CurrentFolder();
-  s.method = !FLAGS_method.empty() ? FLAGS_method : FLAGS_trials > 0 ? "random" : "grid";
+  s.method = !line.flags.method.empty() ? line.flags.method
+             : line.flags.trials > 0    ? "random"
+                                        : "grid";
   CheckValue("method", s.method, {"grid", "random", "halving", "ask"});
-  s.params = line.params;
-  s.draws = InRange("trials", FLAGS_trials, 0, kMostTrials);
-  s.seed = FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1;
-  const MetricRule metric = ParseMetricRule("metric", FLAGS_metric);
+  s.params = line.flags.param;
+  s.draws = InRange("trials", line.flags.trials, 0, kMostTrials);
+  s.seed = line.flags.seed >= 0 ? static_cast<uint64_t>(line.flags.seed) : 1;
+  const MetricRule metric = ParseMetricRule("metric", line.flags.metric);
   s.metric = metric.ToString();
-  s.eta = InRange("eta", FLAGS_eta, 2, 100);
-  s.prune_after = PruneAfter(s.method);
-  s.gpus = FLAGS_gpus;
-  s.gpus_per_trial = static_cast<int>(InRange("gpus_per_trial", FLAGS_gpus_per_trial, 1, 1000));
-  s.jobs = static_cast<int>(InRange("jobs", FLAGS_jobs, 1, 10'000));
+  s.eta = InRange("eta", line.flags.eta, 2, 100);
+  s.prune_after = PruneAfter(line.flags, s.method);
+  s.gpus = line.flags.gpus;
+  s.gpus_per_trial =
+      static_cast<int>(InRange("gpus_per_trial", line.flags.gpus_per_trial, 1, 1000));
+  s.jobs = static_cast<int>(InRange("jobs", line.flags.jobs, 1, 10'000));
   if (!s.gpus.empty() && line.Given("jobs")) {
     throw UsageError(
         "--jobs is for the CPU; on GPUs --gpus and --gpus_per_trial say how many trials run at "
@@ -228,13 +203,13 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
     throw UsageError("a grid has as many trials as it has points; leave out --trials");
   if (line.Given("min_iter") && s.method != "halving")
     throw UsageError("--min_iter is for --method=halving");
-  const int64_t min_iter = InRange("min_iter", FLAGS_min_iter, 0, INT32_MAX);
+  const int64_t min_iter = InRange("min_iter", line.flags.min_iter, 0, INT32_MAX);
 
   const std::vector<SweepParam> params = ParamsOf(s.params);
   const std::vector<SweepPoint> points = PointsOf(s, params);
   s.trials = static_cast<int64_t>(points.size());
-  for (const std::string& set : line.sets) s.train.push_back("--set=" + set);
-  for (const std::string& unset : line.unsets) s.train.push_back("--unset=" + unset);
+  for (const std::string& set : line.flags.set) s.train.push_back("--set=" + set);
+  for (const std::string& unset : line.flags.unset) s.train.push_back("--unset=" + unset);
   s.train.insert(s.train.end(), line.files.begin(), line.files.end());
 
   std::vector<std::string> words = {"doppio", "train", "--solver=" + s.solver};
@@ -245,10 +220,10 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   bool seeded = train.Given("seed");
   int64_t max_iter = 0, test_interval = 0;
   for (size_t i = 0; i < std::max<size_t>(1, std::min(points.size(), kCheckedTrials)); ++i) {
-    std::vector<std::string> sets = train.sets;
+    std::vector<std::string> sets = train.flags.set;
     for (size_t p = 0; p < params.size(); ++p) sets.push_back(params[p].name + "=" + points[i][p]);
-    const SolverSpec solver = LoadSolver(s.solver, ParseOverrides(sets, train.unsets), FLAGS_level,
-                                         SplitList(FLAGS_stage));
+    const SolverSpec solver = LoadSolver(s.solver, ParseOverrides(sets, train.flags.unset),
+                                         train.flags.level, SplitList(train.flags.stage));
     CheckMetric(solver, "metric", metric);
     CheckTraining(train, solver);
     if (s.method == "halving") {

@@ -12,8 +12,7 @@ namespace doppio {
 
 // Returns the settings of --param, --method, --trials and related flags. The arguments after the
 // first of `line` are flags of train. Loads the solver with the values of some trials, and throws
-// UserError or UsageError if these trials would fail or would have no score. Side effect: sets the
-// FLAGS_ variables of train to the values that trials use.
+// UserError or UsageError if these trials would fail or would have no score.
 SweepSettings SettingsFromFlags(const CommandLine& line);
 
 // Returns the values of each planned trial, by trial number, in the form that --set takes. Empty

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "tools/cli/csv_field.h"
+#include "tools/runs/csv_field.h"
 #include "tools/cli/json_text.h"
 #include "tools/runs/metrics.h"
 #include "tools/sweep/sweep_method.h"

@@ -93,16 +93,16 @@ struct Claim {
   std::shared_ptr<void> held;
 };
 
-void SetUp(Device* gpu) {
-  gpu->set_math(FLAGS_precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
-  gpu->set_workspace_bytes(int64_t{FLAGS_workspace_mb} << 20);
-  gpu->set_deterministic(FLAGS_deterministic);
-  gpu->set_records(FLAGS_cuda_graph);
+void SetUp(const Flags& flags, Device* gpu) {
+  gpu->set_math(flags.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
+  gpu->set_workspace_bytes(int64_t{flags.workspace_mb} << 20);
+  gpu->set_deterministic(flags.deterministic);
+  gpu->set_records(flags.cuda_graph);
 }
 
-std::unique_ptr<Device> OpenGpu(int index) {
+std::unique_ptr<Device> OpenGpu(const Flags& flags, int index) {
   std::unique_ptr<Device> device = Backend().make(index);
-  SetUp(device.get());
+  SetUp(flags, device.get());
   return device;
 }
 
@@ -119,8 +119,8 @@ void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
 
 }  // namespace
 
-std::optional<DType> StoredFromFlags() {
-  const std::string& name = FLAGS_precision;
+std::optional<DType> StoredFromFlags(const Flags& flags) {
+  const std::string& name = flags.precision;
   if (name.empty()) return std::nullopt;
   if (name == "fp32" || name == "tf32") return DType::kFloat32;
   if (name == "bf16") return DType::kBFloat16;
@@ -174,16 +174,17 @@ void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
   }
 }
 
-std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const ChosenGpus& chosen) {
-  StoredFromFlags();
-  if (FLAGS_workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");
-  if (chosen.indices.empty() && FLAGS_precision == "tf32") {
+std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::string& gpu,
+                                                 const ChosenGpus& chosen) {
+  StoredFromFlags(flags);
+  if (flags.workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");
+  if (chosen.indices.empty() && flags.precision == "tf32") {
     throw UsageError("--precision=tf32 is for GPUs; the CPU has fp32, bf16 and fp16");
   }
   std::vector<std::unique_ptr<Device>> devices;
   try {
     for (int index : chosen.indices) {
-      devices.push_back(OpenGpu(index));
+      devices.push_back(OpenGpu(flags, index));
       devices.back()->Attached<Claim>("claim").held = chosen.claim;
     }
   } catch (const DeviceError& e) {
@@ -193,13 +194,13 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const C
   return devices;
 }
 
-std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
+std::unique_ptr<Device> OpenDevice(const Flags& flags, const std::string& gpu) {
   const ChosenGpus chosen = ChooseGpus(gpu);
   if (chosen.indices.size() > 1) {
     throw DeviceError("--gpu=" + gpu + ": it names " + std::to_string(chosen.indices.size()) +
                       " GPUs; this command uses one");
   }
-  return std::move(OpenDevices(gpu, chosen)[0]);
+  return std::move(OpenDevices(flags, gpu, chosen)[0]);
 }
 
 }  // namespace doppio

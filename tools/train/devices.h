@@ -10,6 +10,7 @@
 #include "core/device/device.h"
 #include "core/tensor/dtype.h"
 #include "parallel/world/launcher.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 
@@ -39,15 +40,16 @@ void CheckGpus(const std::string& gpu, const ChosenGpus& chosen);
 // Opens one device per chosen GPU, or the CPU if none is chosen, and configures it from the flags.
 // The devices share ownership of `chosen.claim`. Throws DeviceError, or UsageError for a wrong
 // flag.
-std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const ChosenGpus& chosen);
+std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::string& gpu,
+                                                 const ChosenGpus& chosen);
 
 // Opens the CPU, or the single GPU that `gpu` names, for commands that use one device. Throws
 // DeviceError if `gpu` names several GPUs.
-std::unique_ptr<Device> OpenDevice(const std::string& gpu);
+std::unique_ptr<Device> OpenDevice(const Flags& flags, const std::string& gpu);
 
 // Returns the type in which --precision stores activations, or nothing if the flag is not given.
 // Throws UsageError for an unknown precision.
-std::optional<DType> StoredFromFlags();
+std::optional<DType> StoredFromFlags(const Flags& flags);
 
 }  // namespace doppio
 

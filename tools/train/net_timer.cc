@@ -92,15 +92,15 @@ struct NetTimer::Moments {
   double update;  // within backward
 };
 
-NetTimer::NetTimer(Graph graph, Device* device)
+NetTimer::NetTimer(const Flags& flags, Graph graph, Device* device)
     : device_(device), params_(device, DType::kFloat32, graph.spec.options.seed) {
-  PlanOptions options = PlanFromFlags(device);
+  PlanOptions options = PlanFromFlags(flags, device);
   options.backward = graph.spec.options.phase == TRAIN;
   options.accumulate = false;
   options.gradients_consumed = options.backward && ConsumesGradients(PeerSolver(), *device);
   options.history_slots = options.backward ? HistorySlots(PeerSolver()) : 0;
   net_ = std::make_unique<Net>(std::move(graph), options, &params_);
-  if (!FLAGS_weights.empty()) LoadWeightFiles(FLAGS_weights, net_.get());
+  if (!flags.weights.empty()) LoadWeightFiles(flags.weights, net_.get());
   if (options.backward) update_ = std::make_unique<TimedUpdate>(&params_);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/net/run/net.h"
+#include "tools/cli/flags.h"
 #include "tools/cluster/gpu_readings.h"
 
 namespace doppio {
@@ -35,7 +36,7 @@ class NetTimer {
  public:
   // Plans the net as --engine, --fusion, --recompute and --offload ask, and loads --weights.
   // `device` must outlive the timer.
-  NetTimer(Graph graph, Device* device);
+  NetTimer(const Flags& flags, Graph graph, Device* device);
   ~NetTimer();
 
   const Net& net() const { return *net_; }

@@ -27,61 +27,63 @@ int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t lea
 }
 
 // Returns the settings of --recompute and --offload. Throws UsageError.
-MemorySaving SavingFromFlags() {
+MemorySaving SavingFromFlags(const Flags& flags) {
   constexpr int64_t kMostSegments = 1000, kMostMegabytes = 100'000'000;
   MemorySaving saving;
-  saving.light = FLAGS_recompute == "light";
+  saving.light = flags.recompute == "light";
   saving.segments =
       saving.light
           ? 0
-          : static_cast<int>(OffAutoOr("recompute", FLAGS_recompute, 2, kMostSegments, 1, 0));
-  const int64_t megabytes = OffAutoOr("offload", FLAGS_offload, 1, kMostMegabytes, -1, 0);
+          : static_cast<int>(OffAutoOr("recompute", flags.recompute, 2, kMostSegments, 1, 0));
+  const int64_t megabytes = OffAutoOr("offload", flags.offload, 1, kMostMegabytes, -1, 0);
   saving.activation_bytes = megabytes > 0 ? megabytes << 20 : megabytes;
   return saving;
 }
 
 }  // namespace
 
-Phase PhaseFromFlags(Phase otherwise) {
-  if (FLAGS_phase.empty()) return otherwise;
+Phase PhaseFromFlags(const Flags& flags, Phase otherwise) {
+  if (flags.phase.empty()) return otherwise;
   std::string upper;
-  for (char c : FLAGS_phase)
+  for (char c : flags.phase)
     upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   Phase phase;
   if (!Phase_Parse(upper, &phase)) {
-    throw UsageError("--phase wants TRAIN or TEST, got '" + FLAGS_phase + "'");
+    throw UsageError("--phase wants TRAIN or TEST, got '" + flags.phase + "'");
   }
   return phase;
 }
 
-Overrides OverridesOf(const CommandLine& line) { return ParseOverrides(line.sets, line.unsets); }
+Overrides OverridesOf(const CommandLine& line) {
+  return ParseOverrides(line.flags.set, line.flags.unset);
+}
 
-NetOptions OptionsFromFlags(Phase phase, DataMode data) {
-  if (FLAGS_batch < 0 || FLAGS_batch > INT32_MAX) {
-    throw UsageError("--batch wants a number of images, got " + std::to_string(FLAGS_batch));
+NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data) {
+  if (flags.batch < 0 || flags.batch > INT32_MAX) {
+    throw UsageError("--batch wants a number of images, got " + std::to_string(flags.batch));
   }
-  if (FLAGS_data_threads < 0) {
-    throw UsageError("--data_threads wants 0 or more, got " + std::to_string(FLAGS_data_threads));
+  if (flags.data_threads < 0) {
+    throw UsageError("--data_threads wants 0 or more, got " + std::to_string(flags.data_threads));
   }
-  if (!FLAGS_engine.empty() && FLAGS_engine != "reference" && FLAGS_engine != "onednn") {
-    throw UsageError("--engine wants reference or onednn, got '" + FLAGS_engine + "'");
+  if (!flags.engine.empty() && flags.engine != "reference" && flags.engine != "onednn") {
+    throw UsageError("--engine wants reference or onednn, got '" + flags.engine + "'");
   }
   NetOptions options;
   options.phase = phase;
   options.data = data;
-  options.batch = FLAGS_batch;
-  options.data_threads = FLAGS_data_threads;
-  options.stored = StoredFromFlags();
-  options.seed = FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1;
+  options.batch = flags.batch;
+  options.data_threads = flags.data_threads;
+  options.stored = StoredFromFlags(flags);
+  options.seed = flags.seed >= 0 ? static_cast<uint64_t>(flags.seed) : 1;
   return options;
 }
 
-PlanOptions PlanFromFlags(Device* device) {
+PlanOptions PlanFromFlags(const Flags& flags, Device* device) {
   PlanOptions options;
   options.device = device;
-  options.engine = FLAGS_engine;
-  options.fusion = FLAGS_fusion;
-  options.saving = SavingFromFlags();
+  options.engine = flags.engine;
+  options.fusion = flags.fusion;
+  options.saving = SavingFromFlags(flags);
   return options;
 }
 
@@ -89,22 +91,24 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int
   if (line.Given("model") && line.Given("solver")) {
     throw UsageError("--model and --solver both name a net; give one of them");
   }
-  NetOptions options = OptionsFromFlags(phase, data);
+  NetOptions options = OptionsFromFlags(line.flags, phase, data);
   if (batch > 0) options.batch = batch;
   auto understand = [&](const NetSource& source) {
     return MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
   };
-  const std::vector<std::string> stages = SplitList(FLAGS_stage);
+  const std::vector<std::string> stages = SplitList(line.flags.stage);
   if (line.Given("model")) {
-    const NetSource source = LoadNet(FLAGS_model, OverridesOf(line), phase, FLAGS_level, stages);
+    const NetSource source =
+        LoadNet(line.flags.model, OverridesOf(line), phase, line.flags.level, stages);
     LogWarnings(source.warnings);
     return {understand(source), 0};
   }
-  const SolverSpec solver = LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, stages);
+  const SolverSpec solver =
+      LoadSolver(line.flags.solver, OverridesOf(line), line.flags.level, stages);
   LogWarnings(solver.warnings);
   if (phase == TRAIN) return {understand(solver.train), 0};
   if (solver.tests.empty()) {
-    throw UserError(SourceLoc{FLAGS_solver},
+    throw UserError(SourceLoc{line.flags.solver},
                     "the solver names no net to test: add test_iter and test_interval, "
                     "or use --model");
   }

@@ -15,14 +15,14 @@
 namespace doppio {
 
 // Returns the phase of --phase, or `otherwise` if the flag is not given. Throws UsageError.
-Phase PhaseFromFlags(Phase otherwise);
+Phase PhaseFromFlags(const Flags& flags, Phase otherwise);
 // Returns the overrides of --set and --unset.
 Overrides OverridesOf(const CommandLine& line);
 // Returns options from --batch, --data_threads, --seed and --precision. Throws UsageError.
-NetOptions OptionsFromFlags(Phase phase, DataMode data);
+NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data);
 
 // Returns options from --engine, --fusion, --recompute and --offload. Throws UsageError.
-PlanOptions PlanFromFlags(Device* device);
+PlanOptions PlanFromFlags(const Flags& flags, Device* device);
 
 struct FlaggedNet {
   Graph graph;

@@ -12,8 +12,8 @@ namespace {
 // Returns the --set and --unset flags that the training was started with.
 std::string OverridesText(const CommandLine& line) {
   std::string text;
-  for (const std::string& set : line.sets) text += " --set " + ShellQuoted(set);
-  for (const std::string& unset : line.unsets) text += " --unset " + ShellQuoted(unset);
+  for (const std::string& set : line.flags.set) text += " --set " + ShellQuoted(set);
+  for (const std::string& unset : line.flags.unset) text += " --unset " + ShellQuoted(unset);
   return text;
 }
 

@@ -1,17 +1,12 @@
 #include "tools/train/old_files.h"
 
-#include <gflags/gflags.h>
-
 #include <cstdlib>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/store/snapshot.h"
-
-DEFINE_bool(
-    no_overwrite, false,
-    "refuse to start where snapshots or a timeline of an earlier run would be written over");
+#include "tools/train/trace.h"
 
 namespace doppio {
 namespace {
@@ -60,8 +55,12 @@ std::string OldFilesText(const std::vector<std::string>& files) {
          "keeps them";
 }
 
-void CheckOldFiles(const std::vector<std::string>& files) {
-  if (!FLAGS_no_overwrite || files.empty()) return;
+std::vector<std::string> OldFiles(const Flags& flags, const Trainer& trainer) {
+  std::vector<std::string> files =
+      OldSnapshots(trainer.param(), trainer.schedule(), trainer.iteration());
+  const std::optional<TraceRequest> request = TraceFromFlags(flags);
+  if (request && FileExists(request->file)) files.push_back(request->file);
+  if (!flags.no_overwrite || files.empty()) return files;
   throw FileError("--no_overwrite: " + Count(files.size()) +
                   " of an earlier run would be written over: " + Range(files) +
                   "; set another snapshot_prefix, or move them away");

@@ -1,7 +1,6 @@
 #include "tools/train/prefix_lock.h"
 
 #include <fcntl.h>
-#include <gflags/gflags.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,10 +19,6 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "parallel/watch/watch.h"
-
-DEFINE_bool(take_over, false,
-            "train although another process writes snapshots with this prefix; that one ends when "
-            "it comes to its next snapshot");
 
 namespace doppio {
 namespace {
@@ -76,9 +71,9 @@ bool IsCurrent(const std::string& prefix, int file) {
          own.st_ino == named.st_ino && own.st_dev == named.st_dev;
 }
 
-int OpenLocked(const std::string& prefix) {
+int OpenLocked(const std::string& prefix, bool take_over) {
   const std::string path = LockPathOf(prefix);
-  if (FLAGS_take_over) unlink(path.c_str());
+  if (take_over) unlink(path.c_str());
   for (;;) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0) FailToWrite(prefix);
@@ -134,8 +129,8 @@ LastRun LastRunOf(const std::string& prefix) {
   return last;
 }
 
-void CheckFree(const std::string& prefix) {
-  if (FLAGS_take_over) return;
+void CheckFree(const std::string& prefix, bool take_over) {
+  if (take_over) return;
   const int file = open(LockPathOf(prefix).c_str(), O_RDWR | O_CLOEXEC);
   // No training has used the prefix yet, or the folder is not accessible; writing a snapshot there
   // reports a better error.
@@ -154,8 +149,9 @@ void CheckFree(const std::string& prefix) {
   if (!free) FailTaken(prefix);
 }
 
-PrefixLock::PrefixLock(const std::string& prefix, uint64_t run, const std::string& resumed)
-    : prefix_(prefix), file_(OpenLocked(prefix)) {
+PrefixLock::PrefixLock(const std::string& prefix, uint64_t run, const std::string& resumed,
+                       bool take_over)
+    : prefix_(prefix), file_(OpenLocked(prefix, take_over)) {
   // Rewrites the file in place, because the lock belongs to the file's inode.
   if (Rewrite(file_, RecordOf(run, resumed))) return;
   const int reason = errno;

@@ -19,19 +19,19 @@ struct LastRun {
 // Reads PREFIX.lock.
 LastRun LastRunOf(const std::string& prefix);
 
-// Throws FileError if another process holds the lock, unless --take_over is given. Writes nothing.
+// Throws FileError if another process holds the lock, unless `take_over`. Writes nothing.
 // If the lock's owner is on another machine, blocks for up to 120 seconds before throwing: that
 // machine may have died, its jobs are requeued at once, and the file server releases its locks only
 // later.
-void CheckFree(const std::string& prefix);
+void CheckFree(const std::string& prefix, bool take_over);
 
 // Holds the lock of a prefix during its lifetime.
 class PrefixLock {
  public:
-  // Takes the lock for the run with id `run` and records `resumed`. Throws FileError if another
-  // process holds the lock or if the file cannot be written. On file systems without locks, nothing
-  // is locked.
-  PrefixLock(const std::string& prefix, uint64_t run, const std::string& resumed);
+  // Takes the lock for the run with id `run` and records `resumed`; with `take_over`, takes it from
+  // the process that holds it. Throws FileError if another process holds the lock or if the file
+  // cannot be written. On file systems without locks, nothing is locked.
+  PrefixLock(const std::string& prefix, uint64_t run, const std::string& resumed, bool take_over);
   ~PrefixLock();
   PrefixLock(const PrefixLock&) = delete;
   PrefixLock& operator=(const PrefixLock&) = delete;

@@ -241,8 +241,8 @@ std::string DifferenceText(const Preprocessing& now, const Preprocessing& known)
   return Join(parts, ", ");
 }
 
-Preprocessing PreprocessingLike(const std::string& path, bool mean_given) {
-  const NetSource source = LoadNet(path, {}, TRAIN, FLAGS_level, SplitList(FLAGS_stage));
+Preprocessing PreprocessingLike(const Flags& flags, const std::string& path, bool mean_given) {
+  const NetSource source = LoadNet(path, {}, TRAIN, flags.level, SplitList(flags.stage));
   const NetSpec spec = MakeNetSpec(source.net, source.places, source.state, NetOptions());
   std::optional<Preprocessing> images = DescribePreprocessing(spec);
   if (!images) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "proto/preprocessing.pb.h"
+#include "tools/cli/flags.h"
 #include "tools/data/image_input.h"
 
 namespace doppio {
@@ -26,7 +27,7 @@ std::string DifferenceText(const Preprocessing& now, const Preprocessing& known)
 // Returns the preprocessing of the data layer of the net in `path` for phase TRAIN. If the mean
 // file does not exist, a file of the same name next to the net is used. If that does not exist
 // either, throws FileError unless `mean_given`. Throws UsageError if the net reads no images.
-Preprocessing PreprocessingLike(const std::string& path, bool mean_given);
+Preprocessing PreprocessingLike(const Flags& flags, const std::string& path, bool mean_given);
 
 // The known preprocessing of the training images.
 struct KnownPreprocessing {

@@ -60,9 +60,9 @@ std::vector<Warning> WarningsOf(const SolverSpec& spec) {
   return warnings;
 }
 
-Graph AssumedGraph(const NetSource& source) {
+Graph AssumedGraph(const Flags& flags, const NetSource& source) {
   return MakeGraph(MakeNetSpec(source.net, source.places, source.state,
-                               OptionsFromFlags(source.state.phase(), DataMode::kAssume)));
+                               OptionsFromFlags(flags, source.state.phase(), DataMode::kAssume)));
 }
 
 std::vector<Error> MissingFiles(const Graph& graph) {

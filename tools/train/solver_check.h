@@ -7,6 +7,7 @@
 #include "core/net/graph/graph.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/spec/warning.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 
@@ -24,7 +25,7 @@ std::vector<Warning> WarningsOf(const SolverSpec& spec);
 
 // Returns the net's graph with all shapes, with the flags applied. A missing source is assumed to
 // have the shape that its layer declares. Throws the errors in layers and shapes.
-Graph AssumedGraph(const NetSource& source);
+Graph AssumedGraph(const Flags& flags, const NetSource& source);
 
 // Returns the errors that a training would throw for the missing sources that AssumedGraph
 // tolerates.

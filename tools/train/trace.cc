@@ -13,28 +13,19 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 
-DEFINE_string(trace, "",
-              "<FILE> writes a timeline of some iterations, for Perfetto or chrome://tracing: "
-              "layers, data, update, and what of "
-              "the exchange of gradients backward does not hide");
-DEFINE_string(
-    trace_iterations, "",
-    "<FIRST-LAST> iterations that --trace shows; without it the 10th to 20th after the start");
-
 namespace doppio {
 namespace {
 
 constexpr int64_t kFirstTraced = 10, kLastTraced = 20;  // iterations after the start
 
-[[noreturn]] void WrongIterations() {
-  throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" +
-                   FLAGS_trace_iterations + "'");
+[[noreturn]] void WrongIterations(const std::string& value) {
+  throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" + value + "'");
 }
 
 // Parses the whole of `text`, which must consist of digits.
-int64_t ParseIteration(const std::string& text) {
+int64_t ParseIteration(const std::string& value, const std::string& text) {
   if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
-    WrongIterations();
+    WrongIterations(value);
   return std::stoll(text);
 }
 
@@ -62,21 +53,21 @@ std::string Iterations(int64_t count) {
 
 }  // namespace
 
-std::optional<TraceRequest> TraceFromFlags() {
-  if (FLAGS_trace.empty()) {
-    if (!FLAGS_trace_iterations.empty())
+std::optional<TraceRequest> TraceFromFlags(const Flags& flags) {
+  if (flags.trace.empty()) {
+    if (!flags.trace_iterations.empty())
       throw UsageError("--trace_iterations is of --trace=FILE, which is not given");
     return std::nullopt;
   }
-  TraceRequest request{FLAGS_trace, std::nullopt};
-  if (FLAGS_trace_iterations.empty()) return request;
-  const size_t dash = FLAGS_trace_iterations.find('-');
-  if (dash == std::string::npos) WrongIterations();
-  const int64_t first = ParseIteration(FLAGS_trace_iterations.substr(0, dash));
-  const int64_t last = ParseIteration(FLAGS_trace_iterations.substr(dash + 1));
+  TraceRequest request{flags.trace, std::nullopt};
+  if (flags.trace_iterations.empty()) return request;
+  const std::string& value = flags.trace_iterations;
+  const size_t dash = value.find('-');
+  if (dash == std::string::npos) WrongIterations(value);
+  const int64_t first = ParseIteration(value, value.substr(0, dash));
+  const int64_t last = ParseIteration(value, value.substr(dash + 1));
   if (first > last) {
-    throw UsageError("--trace_iterations=" + FLAGS_trace_iterations +
-                     ": the first iteration comes after the last");
+    throw UsageError("--trace_iterations=" + value + ": the first iteration comes after the last");
   }
   request.iterations = {first, last};
   return request;

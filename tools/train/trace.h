@@ -13,6 +13,7 @@
 #include "core/net/run/communicator.h"
 #include "core/net/run/run_trace.h"
 #include "solvers/trainer/trainer.h"
+#include "tools/cli/flags.h"
 #include "tools/train/layer_times.h"
 
 namespace doppio {
@@ -24,7 +25,7 @@ struct TraceRequest {
   std::optional<std::pair<int64_t, int64_t>> iterations;
 };
 // Returns nothing if --trace is not given. Throws UsageError.
-std::optional<TraceRequest> TraceFromFlags();
+std::optional<TraceRequest> TraceFromFlags(const Flags& flags);
 
 // Returns the first and last iteration to trace in a training from iteration `start` to `max_iter`
 // - 1. If first > last, nothing is traced. The default is iterations 10 to 20 after the start, or

@@ -12,9 +12,6 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 
-DEFINE_int32(stop_exit_code, 75,
-             "<N> exit code when a signal has stopped the training after a snapshot");
-
 namespace doppio {
 
 std::string ResumeCommand(const CommandLine& line, const std::string& state,
@@ -122,7 +119,7 @@ void Tell(bool terminal, const std::string& text) {
 
 void Print(const CommandLine& line, const TrainingEnd& end, bool terminal) {
   const TrainResult& result = end.result;
-  if (FLAGS_json) {
+  if (line.flags.json) {
     PrintJson(end);
   } else if (!CalledAsCaffe(line)) {
     PrintText(end);
@@ -139,7 +136,7 @@ ExitCode CodeOf(const CommandLine& line, const TrainResult& result) {
   constexpr int kInterrupted = 128 + SIGINT;
   if (!result.stopped) return ExitCode::kDone;
   const bool own = result.snapshot_taken || line.Given("stop_exit_code");
-  return static_cast<ExitCode>(own ? FLAGS_stop_exit_code : kInterrupted);
+  return static_cast<ExitCode>(own ? line.flags.stop_exit_code : kInterrupted);
 }
 
 }  // namespace doppio

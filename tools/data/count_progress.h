@@ -1,7 +1,7 @@
 // Shows the progress of a command that processes many items. On a terminal it redraws one line;
 // otherwise it logs a line every 10 seconds and one at the end, in Caffe's wording.
-#ifndef DOPPIO_TOOLS_CLI_COUNT_PROGRESS_H_
-#define DOPPIO_TOOLS_CLI_COUNT_PROGRESS_H_
+#ifndef DOPPIO_TOOLS_DATA_COUNT_PROGRESS_H_
+#define DOPPIO_TOOLS_DATA_COUNT_PROGRESS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -33,4 +33,4 @@ class CountProgress {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_COUNT_PROGRESS_H_
+#endif  // DOPPIO_TOOLS_DATA_COUNT_PROGRESS_H_

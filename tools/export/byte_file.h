@@ -1,6 +1,6 @@
 // A binary output file that is written sequentially.
-#ifndef DOPPIO_TOOLS_CLI_BYTE_FILE_H_
-#define DOPPIO_TOOLS_CLI_BYTE_FILE_H_
+#ifndef DOPPIO_TOOLS_EXPORT_BYTE_FILE_H_
+#define DOPPIO_TOOLS_EXPORT_BYTE_FILE_H_
 
 #include <cerrno>
 #include <cstring>
@@ -47,4 +47,4 @@ class ByteFile {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_BYTE_FILE_H_
+#endif  // DOPPIO_TOOLS_EXPORT_BYTE_FILE_H_

@@ -1,7 +1,7 @@
 // Appends to a file that other processes read while a training runs. Each piece is visible in the
 // file as soon as Write() returns. Not thread-safe.
-#ifndef DOPPIO_TOOLS_CLI_APPEND_FILE_H_
-#define DOPPIO_TOOLS_CLI_APPEND_FILE_H_
+#ifndef DOPPIO_TOOLS_RUNS_APPEND_FILE_H_
+#define DOPPIO_TOOLS_RUNS_APPEND_FILE_H_
 
 #include <string>
 
@@ -31,4 +31,4 @@ class AppendFile {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_APPEND_FILE_H_
+#endif  // DOPPIO_TOOLS_RUNS_APPEND_FILE_H_

@@ -1,6 +1,6 @@
 // Runs independent tasks in several threads and passes their results to the caller in order.
-#ifndef DOPPIO_TOOLS_CLI_IN_ORDER_H_
-#define DOPPIO_TOOLS_CLI_IN_ORDER_H_
+#ifndef DOPPIO_TOOLS_DATA_IN_ORDER_H_
+#define DOPPIO_TOOLS_DATA_IN_ORDER_H_
 
 #include <algorithm>
 #include <condition_variable>
@@ -90,4 +90,4 @@ inline int ThreadsOr(int given) { return given > 0 ? given : std::max(1, Process
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_IN_ORDER_H_
+#endif  // DOPPIO_TOOLS_DATA_IN_ORDER_H_

@@ -1,7 +1,7 @@
 // A temporary folder next to an output file, on the same file system. The output is written there
 // and renamed when it is complete.
-#ifndef DOPPIO_TOOLS_CLI_WAITING_ROOM_H_
-#define DOPPIO_TOOLS_CLI_WAITING_ROOM_H_
+#ifndef DOPPIO_TOOLS_EXPORT_WAITING_ROOM_H_
+#define DOPPIO_TOOLS_EXPORT_WAITING_ROOM_H_
 
 #include <string>
 
@@ -33,4 +33,4 @@ class WaitingRoom {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_WAITING_ROOM_H_
+#endif  // DOPPIO_TOOLS_EXPORT_WAITING_ROOM_H_

@@ -1,6 +1,6 @@
 // Distinguishes builds of the same version from different sources.
-#ifndef DOPPIO_TOOLS_CLI_SOURCE_DIGEST_H_
-#define DOPPIO_TOOLS_CLI_SOURCE_DIGEST_H_
+#ifndef DOPPIO_TOOLS_CLUSTER_SOURCE_DIGEST_H_
+#define DOPPIO_TOOLS_CLUSTER_SOURCE_DIGEST_H_
 
 namespace doppio {
 
@@ -11,4 +11,4 @@ extern const char* const kSourceDigest;
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_SOURCE_DIGEST_H_
+#endif  // DOPPIO_TOOLS_CLUSTER_SOURCE_DIGEST_H_

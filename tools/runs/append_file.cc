@@ -1,4 +1,4 @@
-#include "tools/cli/append_file.h"
+#include "tools/runs/append_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Formats fields of CSV files.
-#ifndef DOPPIO_TOOLS_CLI_CSV_FIELD_H_
-#define DOPPIO_TOOLS_CLI_CSV_FIELD_H_
+#ifndef DOPPIO_TOOLS_RUNS_CSV_FIELD_H_
+#define DOPPIO_TOOLS_RUNS_CSV_FIELD_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ inline std::string CsvField(const std::string& text) {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLI_CSV_FIELD_H_
+#endif  // DOPPIO_TOOLS_RUNS_CSV_FIELD_H_

@@ -1,4 +1,4 @@
-#include "tools/cli/count_progress.h"
+#include "tools/data/count_progress.h"
 
 #include <iostream>
 

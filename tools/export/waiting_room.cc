@@ -1,4 +1,4 @@
-#include "tools/cli/waiting_room.h"
+#include "tools/export/waiting_room.h"
 
 #include <unistd.h>
 

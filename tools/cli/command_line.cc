@@ -1,0 +1,381 @@
+#include "tools/cli/command_line.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include <build_facts.h>
+#include "core/base/file.h"
+#include "core/base/library_version.h"
+#include "core/base/nearest.h"
+#include "proto/solver.pb.h"
+#include "tools/cli/command.h"
+#include "tools/cli/fork_flags.h"
+#include "tools/train/training_folder.h"
+
+namespace doppio {
+namespace {
+
+// The flags that the parser itself handles, for all commands.
+const std::set<std::string>& OwnFlags() {
+  static const auto* names =
+      new std::set<std::string>{"flagfile", "fromenv", "tryfromenv", "help", "h", "version"};
+  return *names;
+}
+
+// Returns true for flags of glog, which command lines written for Caffe may contain.
+bool IsLogFlag(const std::string& name) {
+  gflags::CommandLineFlagInfo info;
+  if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) return false;
+  return EndsWith(info.filename, "logging.cc") || EndsWith(info.filename, "vlog_is_on.cc");
+}
+
+bool Contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// Returns the name of the command that `word` names now or in Caffe; "" if there is none.
+std::string CommandNameOf(const std::string& word) {
+  for (const std::string& name : Commands::Get().Names()) {
+    if (name == word || Contains(Commands::Get().Find(name)->old_names, word)) return name;
+  }
+  return "";
+}
+
+bool IsCommand(const std::string& word) { return !CommandNameOf(word).empty(); }
+
+bool IsCommandFlag(const std::string& name) {
+  for (const std::string& command : Commands::Get().Names()) {
+    if (Contains(Commands::Get().Find(command)->flags, name)) return true;
+  }
+  return false;
+}
+
+bool IsKnown(const std::string& name) {
+  return OwnFlags().count(name) > 0 || IsCommandFlag(name) || IsLogFlag(name);
+}
+
+// Returns the type of a flag of glog, as gflags names it: "bool", "int32", "string".
+std::string LogFlagType(const std::string& name) {
+  return gflags::GetCommandLineFlagInfoOrDie(name.c_str()).type;
+}
+
+bool IsBool(const std::string& name) {
+  if (const FlagEntry* flag = FindFlag(name)) return flag->is_switch;
+  return name == "h" || (IsLogFlag(name) && LogFlagType(name) == "bool");
+}
+
+// "-0.5" is a value: no flag begins with a digit or a dot.
+bool IsFlag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])) &&
+         word[1] != '.';
+}
+
+// Returns true for flags whose value may be omitted: --resume means --resume=auto.
+bool HasOptionalValue(const std::string& name) {
+  return name == "resume" || name == "recompute" || name == "offload";
+}
+
+std::string Upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+class Parser {
+ public:
+  CommandLine Parse(const std::vector<std::string>& arguments) {
+    line_.program = arguments.empty() ? "doppio" : arguments[0];
+    std::string base = line_.program.substr(DirName(line_.program).size());
+    // Caffe's build adds this suffix to its programs.
+    if (EndsWith(base, ".bin")) base.resize(base.size() - 4);
+    if (IsCommand(base)) TakeCommand(base);
+    if (!arguments.empty()) line_.words.assign(arguments.begin() + 1, arguments.end());
+    ReadWords(line_.words);
+    ThrowUnknownFlags();
+    // A request for help must not fail because of other arguments.
+    if (line_.help || line_.version) return line_;
+    if (line_.command == nullptr) {
+      if (!line_.files.empty()) {
+        throw UsageError("unknown command '" + line_.files[0] + "'" +
+                         DidYouMean(line_.files[0], Commands::Get().Names()));
+      }
+      return line_;
+    }
+    for (const Assignment& a : assignments_) Apply(a);
+    ReadEnvironment();
+    TakeFolder();
+    CheckFiles();
+    CheckRequired();
+    return line_;
+  }
+
+ private:
+  struct Assignment {
+    std::string flag, value;
+    std::string from;  // the source, as messages name it: "--gpu", "DOPPIO_GPU"
+  };
+
+  void TakeCommand(const std::string& name) {
+    line_.command_name = CommandNameOf(name);
+    line_.command = Commands::Get().Find(line_.command_name);
+  }
+
+  void ReadWords(const std::vector<std::string>& words) {
+    bool flags_ended = false;
+    for (size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (!flags_ended && word == "--") {
+        flags_ended = true;
+      } else if (!flags_ended && IsFlag(word) && !IsAskedFor(word)) {
+        const bool has_next = i + 1 < words.size();
+        if (ReadFlag(word, has_next ? &words[i + 1] : nullptr)) ++i;
+      } else if (line_.command == nullptr && line_.files.empty() && IsCommand(word)) {
+        TakeCommand(word);
+      } else {
+        line_.files.push_back(word);
+      }
+    }
+  }
+
+  // In `doppio help --batch` the flag is the subject of the help, not a flag to set.
+  bool IsAskedFor(const std::string& flag) const {
+    return line_.command_name == "help" && flag != "--help" && flag != "-h" && flag != "--version";
+  }
+
+  // Returns true if `next` was used as the flag's value.
+  bool ReadFlag(const std::string& word, const std::string* next) {
+    const size_t dashes = word.compare(0, 2, "--") == 0 ? 2 : 1;
+    const size_t equals = word.find('=');
+    const bool has_value = equals != std::string::npos;
+    std::string name = word.substr(dashes, has_value ? equals - dashes : std::string::npos);
+    std::replace(name.begin(), name.end(), '-', '_');
+    const std::string shown = "--" + name;
+    if (!IsKnown(name)) {
+      const std::string positive = name.compare(0, 2, "no") == 0 ? name.substr(2) : "";
+      if (!has_value && IsKnown(positive) && IsBool(positive)) {
+        Take({positive, "false", shown});
+        return false;
+      }
+      if (const ForkFlag* fork = FindForkFlag(name)) {
+        line_.warnings.push_back(shown + " is a flag of " + fork->fork + " and has no effect; " +
+                                 fork->instead);
+        return fork->takes_value && !has_value && next != nullptr;
+      }
+      unknown_.push_back(name);
+      return false;
+    }
+    if (has_value) {
+      Take({name, word.substr(equals + 1), shown});
+      return false;
+    }
+    if (IsBool(name)) {
+      Take({name, "true", shown});
+      return false;
+    }
+    if (HasOptionalValue(name)) {
+      const bool value_follows =
+          next != nullptr && (*next)[0] != '-' && (line_.command != nullptr || !IsCommand(*next));
+      Take({name, value_follows ? *next : "auto", shown});
+      return value_follows;
+    }
+    if (next == nullptr) throw UsageError(shown + " needs a value" + HelpHint());
+    Take({name, *next, shown});
+    return true;
+  }
+
+  void Take(const Assignment& a) {
+    if (a.flag == "help" || a.flag == "h") {
+      line_.help = a.value != "false";
+    } else if (a.flag == "version") {
+      line_.version = a.value != "false";
+    } else if (a.flag == "flagfile") {
+      for (const std::string& path : SplitList(a.value)) ReadFlagFile(path);
+    } else if (a.flag == "fromenv" || a.flag == "tryfromenv") {
+      for (const std::string& flag : SplitList(a.value))
+        ReadGflagsVariable(flag, a.flag == "fromenv");
+    } else {
+      assignments_.push_back(a);
+      line_.given.push_back(a.flag);
+    }
+  }
+
+  // Reads one flag per line. Skips blank lines and lines that start with '#'.
+  void ReadFlagFile(const std::string& path) {
+    if (++files_open_ > 16) throw UsageError("--flagfile=" + path + ": the files name each other");
+    std::istringstream lines(ReadFile(path));
+    std::vector<std::string> words;
+    for (std::string text; std::getline(lines, text);) {
+      const size_t begin = text.find_first_not_of(" \t\r");
+      if (begin == std::string::npos || text[begin] == '#') continue;
+      words.push_back(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
+    }
+    ReadWords(words);
+    --files_open_;
+  }
+
+  // Only --fromenv and --tryfromenv read gflags' own variables, such as FLAGS_gpu.
+  void ReadGflagsVariable(const std::string& flag, bool must_exist) {
+    const std::string variable = "FLAGS_" + flag;
+    const char* value = std::getenv(variable.c_str());
+    if (value == nullptr && must_exist) {
+      throw UsageError("--fromenv=" + flag + ": " + variable + " is not set in the environment");
+    }
+    if (value == nullptr) return;
+    if (IsKnown(flag)) {
+      Take({flag, value, variable});
+    } else {
+      unknown_.push_back(flag);
+    }
+  }
+
+  void ThrowUnknownFlags() {
+    // A flag that resembles one of this command's flags is most likely a misspelling, even if it is
+    // a valid flag of another command: --gpus for --gpu.
+    for (const Assignment& a : assignments_) {
+      if (line_.command == nullptr || Contains(line_.command->flags, a.flag) || IsLogFlag(a.flag))
+        continue;
+      if (!Nearest(a.flag, line_.command->flags).empty()) unknown_.push_back(a.flag);
+    }
+    if (unknown_.empty()) return;
+    std::vector<std::string> known;
+    if (line_.command != nullptr) {
+      known = line_.command->flags;
+    } else {
+      for (const std::string& name : Commands::Get().Names()) {
+        const auto& flags = Commands::Get().Find(name)->flags;
+        known.insert(known.end(), flags.begin(), flags.end());
+      }
+    }
+    known.insert(known.end(), {"help", "version", "flagfile", "fromenv"});
+    std::vector<Error> errors;
+    for (const std::string& name : unknown_) {
+      const std::string nearest = Nearest(name, known);
+      const bool last = errors.size() + 1 == unknown_.size();
+      const bool of_solver =
+          Contains(known, "set") && SolverParameter::descriptor()->FindFieldByName(name) != nullptr;
+      const std::string meant = of_solver         ? "--set " + name + "=..."
+                                : nearest.empty() ? ""
+                                                  : "--" + nearest;
+      errors.push_back(UsageError("unknown flag '--" + name + "'" +
+                                  (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
+                                  (last ? HelpHint() : "")));
+    }
+    if (errors.size() == 1) throw errors[0];
+    throw ErrorList(errors);
+  }
+
+  void Apply(const Assignment& a) {
+    if (!Contains(line_.command->flags, a.flag) && !IsLogFlag(a.flag)) {
+      line_.warnings.push_back(a.from + " has no effect on '" + line_.command_name +
+                               "': it is a flag of " + OwnersOf(a.flag));
+      return;
+    }
+    if (a.flag == "engine" && IsForkEngine(a.value)) {
+      line_.warnings.push_back(
+          a.from + "=" + a.value +
+          " is Intel Caffe's and has no effect; the fastest kernels are taken by themselves, "
+          "--engine=reference takes the plain ones");
+      return;
+    }
+    if (const FlagEntry* flag = FindFlag(a.flag)) {
+      if (!flag->set(a.value, &line_.flags)) ThrowWrong(a, flag->wanted);
+    } else if (gflags::SetCommandLineOption(a.flag.c_str(), a.value.c_str()).empty()) {
+      ThrowWrong(a, LogFlagType(a.flag) == "bool" ? "true or false" : "an integer");
+    }
+  }
+
+  [[noreturn]] void ThrowWrong(const Assignment& a, const std::string& wanted) const {
+    throw UsageError(a.from + " wants " + wanted + ", got '" + a.value + "'" + HelpHint());
+  }
+
+  static std::string OwnersOf(const std::string& flag) {
+    std::string owners;
+    for (const std::string& name : Commands::Get().Names()) {
+      if (!Contains(Commands::Get().Find(name)->flags, flag)) continue;
+      owners += (owners.empty() ? "'" : ", '") + name + "'";
+    }
+    return owners;
+  }
+
+  void ReadEnvironment() {
+    for (const std::string& flag : line_.command->flags) {
+      const std::string variable = "DOPPIO_" + Upper(flag);
+      const char* value = std::getenv(variable.c_str());
+      if (value == nullptr || line_.Given(flag)) continue;
+      Apply({flag, value, variable});
+      line_.given.push_back(flag);
+    }
+  }
+
+  // Handles a folder argument, as in `doppio train photos_doppio`, for a command that takes a
+  // solver and no files.
+  void TakeFolder() {
+    const Command& command = *line_.command;
+    if (!command.files.empty() || !Contains(command.flags, "solver")) return;
+    if (line_.files.size() != 1 || !FileExists(line_.files[0] + "/.")) return;
+    for (const char* flag : {"solver", "model"}) {
+      if (!line_.Given(flag)) continue;
+      throw UsageError("folder '" + line_.files[0] + "' and --" + flag +
+                       " both name a net; give one of them" + HelpHint());
+    }
+    Apply({"solver", SolverIn(line_.files[0]), line_.files[0]});
+    line_.given.push_back("solver");
+    line_.files.clear();
+  }
+
+  void CheckFiles() const {
+    if (!line_.command->files.empty() || line_.files.empty()) return;
+    const std::string& first = line_.files[0];
+    // The argument in "doppio train solver.prototxt" is most likely the value of --solver.
+    const bool file = !line_.command->required.empty() && EndsWith(first, ".prototxt");
+    throw UsageError("'" + line_.command_name + "' does not know what to do with '" + first + "'" +
+                     (file
+                          ? "; did you mean --" + SplitAlternatives(line_.command->required[0])[0] +
+                                "=" + first + "?"
+                          : "") +
+                     HelpHint());
+  }
+
+  void CheckRequired() const {
+    for (const std::string& alternatives : line_.command->required) {
+      std::string names;
+      bool found = false;
+      for (const std::string& name : SplitAlternatives(alternatives)) {
+        found = found || (line_.Given(name) && !FindFlag(name)->text(line_.flags).empty());
+        names += (names.empty() ? "--" : " or --") + name;
+      }
+      if (!found) throw UsageError("'" + line_.command_name + "' needs " + names + HelpHint());
+    }
+  }
+
+  static std::vector<std::string> SplitAlternatives(std::string text) {
+    std::replace(text.begin(), text.end(), '|', ',');
+    return SplitList(text);
+  }
+
+  std::string HelpHint() const {
+    return "\ntry: doppio " + (line_.command_name.empty() ? "" : line_.command_name + " ") +
+           "--help";
+  }
+
+  CommandLine line_;
+  std::vector<Assignment> assignments_;
+  std::vector<std::string> unknown_;
+  int files_open_ = 0;
+};
+
+DOPPIO_REGISTER(Libraries, "gflags", {DOPPIO_GFLAGS_VERSION});
+
+}  // namespace
+
+bool CommandLine::Given(const std::string& flag) const { return Contains(given, flag); }
+
+CommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
+  return Parser().Parse(arguments);
+}
+
+}  // namespace doppio

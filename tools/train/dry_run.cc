@@ -1,0 +1,63 @@
+#include "tools/train/dry_run.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "tools/train/describe.h"
+#include "tools/train/old_files.h"
+
+namespace doppio {
+namespace {
+
+void PrintDryRun(const Flags& flags, Trainer* trainer, int ranks, int64_t free) {
+  for (const std::string& line : DescribeTraining(trainer, ranks, free)) std::cout << line << '\n';
+  const std::string old_files = OldFilesText(OldFiles(flags, *trainer));
+  if (!old_files.empty()) std::cout << old_files << '\n';
+  std::cout << '\n';
+  PrintKernels(trainer->train_net(), std::cout);
+  for (const auto& net : trainer->test_nets()) {
+    std::cout << "\ntest net:\n";
+    PrintKernels(*net, std::cout);
+  }
+  std::cout << "\nNothing was run (--dry_run).\n";
+}
+
+// Throws MemoryError if the nets do not fit into `free` bytes. Takes the nets in the order in which
+// a training allocates them; in a dry run their memory is only reserved.
+void CheckFits(Trainer* trainer, int64_t free) {
+  const Device& device = *trainer->params().device();
+  int64_t left = free;
+  auto take = [&](const MemoryNeed& need) {
+    if (free < 0) return;
+    need.CheckFits(std::max<int64_t>(0, left), device);
+    left -= need.now();
+  };
+  take(trainer->train_net().plan().memory);
+  for (size_t i = 0; i < trainer->test_nets().size(); ++i) {
+    take(trainer->test_nets()[i]->plan().memory);
+    if (trainer->last_test_nets()[i] != nullptr) take(trainer->last_test_nets()[i]->plan().memory);
+  }
+}
+
+}  // namespace
+
+void DryRun(const Flags& flags, const SolverSpec& solver, const TrainerOptions& options,
+            const Replicas& replicas, int64_t free) {
+  std::unique_ptr<Trainer> trainer;
+  try {
+    trainer = std::make_unique<Trainer>(solver, options);
+  } catch (const MemoryShortage& e) {
+    for (const std::string& line :
+         DescribeMemory(e.use(), 0, solver.param.type(), *options.plan.device, free)) {
+      std::cout << line << '\n';
+    }
+    throw;
+  }
+  const std::string ranks = RanksText(flags, *trainer, replicas, options);
+  if (!ranks.empty()) std::cout << ranks << "; of each of them:\n";
+  PrintDryRun(flags, trainer.get(), replicas.count, free);
+  CheckFits(trainer.get(), free);
+}
+
+}  // namespace doppio
