@@ -18,6 +18,7 @@ FENCED = {
     r"dnnl\.(h|hpp)": r"core/math/(dnnl_version\.h|blas_cpu\.cc)",
     r"cuda.*\.h|cudnn.*\.h|cublas.*\.h|nccl\.h": r".*\.cuh?|.*_cuda\.(cc|h)|core/math/cudnn\..*",
     r"mpi\.h": r"(?!)",  # nowhere, because MPI is opened at run time
+    r"gflags/.*": r"tools/cli/command_line\.cc",
 }
 # Chooses between the two versions of oneDNN.
 ONE_DOOR_TO_VERSIONS = "core/math/dnnl_version.h"

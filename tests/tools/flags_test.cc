@@ -115,6 +115,25 @@ TEST_F(GivenFlags, NameEnginesOfForks) {
   }
 }
 
+TEST_F(GivenFlags, NameAnEngineOfTheDevice) {
+  const std::unique_ptr<Device> cpu = MakeCpuDevice();
+  const auto plan = [&](const std::string& engine) {
+    return PlanFromFlags(Parse({"cook", "--solver=s", "--engine=" + engine}).flags, cpu.get());
+  };
+  for (const char* engine : {"", "reference", "onednn", "fused"})
+    EXPECT_EQ(plan(engine).engine, engine);
+  for (const char* engine : {"cudnn", "onedn"}) {
+    try {
+      plan(engine);
+      FAIL() << engine;
+    } catch (const UsageError& e) {
+      EXPECT_EQ(e.message(), "--engine: no kernel for this device (CPU) has the engine '" +
+                                 std::string(engine) +
+                                 "'; its engines are fused, onednn, reference");
+    }
+  }
+}
+
 TEST_F(GivenFlags, EndAtTwoDashes) {
   const CommandLine line = Parse({"bake", "--", "--time", "-x"});
   EXPECT_EQ(line.files, (std::vector<std::string>{"--time", "-x"}));
@@ -134,9 +153,10 @@ TEST_F(GivenFlags, ResumeAloneMeansAuto) {
 }
 
 TEST_F(GivenFlags, OfMemoryAloneMeanAuto) {
-  const auto saving = [](const std::string& recompute, const std::string& offload) {
+  const std::unique_ptr<Device> cpu = MakeCpuDevice();
+  const auto saving = [&](const std::string& recompute, const std::string& offload) {
     const CommandLine line = Parse({"cook", recompute, offload, "--solver=s"});
-    return PlanFromFlags(line.flags, nullptr).saving;
+    return PlanFromFlags(line.flags, cpu.get()).saving;
   };
   EXPECT_EQ(saving("--recompute", "--offload").segments, 0);
   EXPECT_EQ(saving("--recompute", "--offload").activation_bytes, 0);
@@ -150,12 +170,13 @@ TEST_F(GivenFlags, OfMemoryAloneMeanAuto) {
 }
 
 TEST_F(GivenFlags, OfMemoryRefuseOtherValues) {
+  const std::unique_ptr<Device> cpu = MakeCpuDevice();
   for (const char* wrong :
        {"--recompute=1", "--recompute=no", "--recompute=", "--recompute=2.5", "--offload=0",
         "--offload=light", "--offload=-3", "--offload=123456789012345678901"}) {
     const CommandLine line = Parse({"cook", "--solver=s", wrong});
     try {
-      PlanFromFlags(line.flags, nullptr);
+      PlanFromFlags(line.flags, cpu.get());
       FAIL() << wrong;
     } catch (const UsageError& e) {
       EXPECT_NE(e.message().find("wants off, auto"), std::string::npos) << e.message();

@@ -41,14 +41,14 @@ double Seconds() {
 
 // Returns how often per second of `clock` `work(i)` can be called, with i = 0, 1, ... The first
 // call is not counted.
-double Rate(const Flags& flags, const std::function<double()>& clock,
+double Rate(double seconds, const std::function<double()>& clock,
             const std::function<void(int64_t)>& work) {
   work(0);
   const double begin = clock();
   int64_t done = 0;
   do {
     work(++done);
-  } while (clock() - begin < flags.seconds);
+  } while (clock() - begin < seconds);
   return static_cast<double>(done) / (clock() - begin);
 }
 
@@ -106,8 +106,9 @@ std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
   std::vector<Step> steps;
   const int64_t size = source.size();
   Record any;
-  steps.push_back({"read", "records from the disk, or its cache",
-                   Rate(flags, CoreSeconds, [&](int64_t i) { source.Read(i % size, &any); })});
+  steps.push_back(
+      {"read", "records from the disk, or its cache",
+       Rate(flags.seconds, CoreSeconds, [&](int64_t i) { source.Read(i % size, &any); })});
   std::vector<Record> records(std::min(kTimedRecords, static_cast<size_t>(size)));
   std::vector<Image> images(records.size());
   std::vector<Pixels> pixels(records.size());
@@ -129,7 +130,7 @@ std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
   for (size_t i = 0; i < records.size(); ++i) decode(i);
   if (records[0].encoded != nullptr) {
     steps.push_back({"decode", "JPEG and PNG files, whole, resized if asked for",
-                     Rate(flags, CoreSeconds, [&](int64_t i) { decode(at(i)); })});
+                     Rate(flags.seconds, CoreSeconds, [&](int64_t i) { decode(at(i)); })});
   }
   auto held = std::make_unique<Held>(records);
   const Source* plain = held.get();
@@ -137,7 +138,7 @@ std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
       OpenAugmented(std::move(held), transform, TRAIN, Changes());
   if (changed.get() != plain) {
     steps.push_back(
-        {"change", "decode, and random changes", Rate(flags, CoreSeconds, [&](int64_t i) {
+        {"change", "decode, and random changes", Rate(flags.seconds, CoreSeconds, [&](int64_t i) {
            changed->ReadSample(static_cast<int64_t>(at(i)), static_cast<uint64_t>(i), &any);
          })});
   }
@@ -145,15 +146,15 @@ std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
     augment.Apply(pixels[at(i)], static_cast<uint64_t>(i), &cuts[at(i)]);
   };
   for (size_t i = 0; i < records.size(); ++i) cut(static_cast<int64_t>(i));
-  steps.push_back({"augment", "crop, planes", Rate(flags, CoreSeconds, cut)});
+  steps.push_back({"augment", "crop, planes", Rate(flags.seconds, CoreSeconds, cut)});
   const ImageShape shape = augment.OutputShape(pixels[0].shape);
   std::vector<float> batch(static_cast<size_t>(shape.count()));
-  steps.push_back(
-      {"assemble", "mirror, mean, scale, into the batch", Rate(flags, CoreSeconds, [&](int64_t i) {
-         if (augment.OutputShape(pixels[at(i)].shape) == shape) {
-           augment.Finish(cuts[at(i)], shape, batch.data());
-         }
-       })});
+  steps.push_back({"assemble", "mirror, mean, scale, into the batch",
+                   Rate(flags.seconds, CoreSeconds, [&](int64_t i) {
+                     if (augment.OutputShape(pixels[at(i)].shape) == shape) {
+                       augment.Finish(cuts[at(i)], shape, batch.data());
+                     }
+                   })});
   return steps;
 }
 
@@ -171,7 +172,7 @@ double MeasureAll(const Flags& flags, const Source& source,
   std::vector<float> to(static_cast<size_t>(options.batch * pipeline.data_shape().count()));
   const auto next = [&](int64_t) { pipeline.Write(pipeline.Next(), 0, options.batch, to.data()); };
   for (int i = 0; i <= options.prefetch; ++i) next(i);  // skips prefetched batches
-  return options.batch * Rate(flags, Seconds, next);
+  return options.batch * Rate(flags.seconds, Seconds, next);
 }
 
 TransformationParameter TransformOfFlag(const Flags& flags) {

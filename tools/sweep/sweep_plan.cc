@@ -216,6 +216,7 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   words.insert(words.end(), s.train.begin(), s.train.end());
   const CommandLine train = ParseCommandLine(words);
   CheckTrainFlags(train, s.train);
+  CheckEngine(train.flags, s.gpus.empty() ? DeviceKind::kCpu : DeviceKind::kCuda);
 
   bool seeded = train.Given("seed");
   int64_t max_iter = 0, test_interval = 0;

@@ -1,5 +1,6 @@
 #include "tools/train/nets.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "core/base/whole_number.h"
@@ -7,6 +8,7 @@
 #include "core/net/store/weights.h"
 #include "tools/train/devices.h"
 #include "tools/cli/flags.h"
+#include "tools/train/layer_detail.h"
 #include "tools/train/lint.h"
 
 namespace doppio {
@@ -65,9 +67,6 @@ NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data) {
   if (flags.data_threads < 0) {
     throw UsageError("--data_threads wants 0 or more, got " + std::to_string(flags.data_threads));
   }
-  if (!flags.engine.empty() && flags.engine != "reference" && flags.engine != "onednn") {
-    throw UsageError("--engine wants reference or onednn, got '" + flags.engine + "'");
-  }
   NetOptions options;
   options.phase = phase;
   options.data = data;
@@ -78,9 +77,18 @@ NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data) {
   return options;
 }
 
+void CheckEngine(const Flags& flags, const std::string& device) {
+  if (flags.engine.empty()) return;
+  const std::vector<std::string> engines = KernelTypes::Get().Engines(device);
+  if (std::find(engines.begin(), engines.end(), flags.engine) != engines.end()) return;
+  throw UsageError("--engine: no kernel for this device (" + device + ") has the engine '" +
+                   flags.engine + "'; its engines are " + Join(engines, ", "));
+}
+
 PlanOptions PlanFromFlags(const Flags& flags, Device* device) {
   PlanOptions options;
   options.device = device;
+  CheckEngine(flags, device->kind());
   options.engine = flags.engine;
   options.fusion = flags.fusion;
   options.saving = SavingFromFlags(flags);

@@ -21,6 +21,9 @@ Overrides OverridesOf(const CommandLine& line);
 // Returns options from --batch, --data_threads, --seed and --precision. Throws UsageError.
 NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data);
 
+// Throws UsageError if --engine names an engine for which the device has no kernel.
+void CheckEngine(const Flags& flags, const std::string& device);
+
 // Returns options from --engine, --fusion, --recompute and --offload. Throws UsageError.
 PlanOptions PlanFromFlags(const Flags& flags, Device* device);
 

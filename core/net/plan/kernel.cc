@@ -1,6 +1,7 @@
 #include "core/net/plan/kernel.h"
 
 #include <algorithm>
+#include <set>
 
 namespace doppio {
 
@@ -28,6 +29,14 @@ std::vector<const KernelType*> KernelTypes::For(const std::string& layer,
   std::stable_sort(found.begin(), found.end(),
                    [](const KernelType* a, const KernelType* b) { return a->rank > b->rank; });
   return found;
+}
+
+std::vector<std::string> KernelTypes::Engines(const std::string& device) const {
+  std::set<std::string> engines;
+  for (const auto& [layer, type] : types_) {
+    if (type.device == device) engines.insert(type.engine);
+  }
+  return {engines.begin(), engines.end()};
 }
 
 }  // namespace doppio

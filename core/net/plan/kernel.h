@@ -209,6 +209,8 @@ class KernelTypes {
   bool Add(KernelType type);
   // Returns the kernels of a layer type on a device, ordered by falling rank.
   std::vector<const KernelType*> For(const std::string& layer, const std::string& device) const;
+  // Returns the engines that have a kernel on a device, in alphabetical order.
+  std::vector<std::string> Engines(const std::string& device) const;
 
  private:
   std::multimap<std::string, KernelType> types_;

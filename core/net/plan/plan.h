@@ -39,8 +39,9 @@ struct PlanOptions {
   Device* device = nullptr;
   DType dtype = DType::kFloat32;  // type of the parameters and of the arithmetic
   bool backward = false;
-  // "reference" uses only those kernels on the CPU. All other values, "" included, use the best
-  // kernel of each layer.
+  // The preferred engine: its kernels take precedence over kernels of higher rank. Layers for which
+  // the device has no such kernel, or whose kernel declines, get the usual one. "reference" has a
+  // kernel for every layer on the CPU. "": the ranks decide.
   std::string engine;
   // Net::Backward may be asked to add to the gradients of the previous pass (iter_size).
   bool accumulate = true;

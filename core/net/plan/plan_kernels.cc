@@ -184,6 +184,24 @@ class Chooser {
     }
   }
 
+  // Returns the kernels that may compute the unit, best first: those of the preferred engine, then
+  // the others by falling rank.
+  std::vector<const KernelType*> KernelsFor(const Unit& unit, const std::string& device) const {
+    const KernelTypes& registry = KernelTypes::Get();
+    std::vector<const KernelType*> types = registry.For(unit.type, device);
+    const auto preferred = [&](const KernelType* type) {
+      return type->engine == draft_.options.engine;
+    };
+    const auto others = std::stable_partition(types.begin(), types.end(), preferred);
+    // Another engine's chain must not take a layer from the preferred engine.
+    const bool takes = std::any_of(unit.nodes.begin(), unit.nodes.end(), [&](int node) {
+      const auto single = registry.For(graph_.layer(node).type(), device);
+      return std::any_of(single.begin(), single.end(), preferred);
+    });
+    if (takes && !unit.chain.empty()) types.erase(others, types.end());
+    return types;
+  }
+
   bool MakeKernel(const Unit& unit, const KernelArgs& args) {
     const int n = unit.head();
     const bool narrow = HasNarrowEdges(args);
@@ -193,9 +211,7 @@ class Chooser {
       return MakeWideKernel(args, unit.shape, std::move(kernel));
     };
     std::string declined;
-    for (const KernelType* type : KernelTypes::Get().For(unit.type, args.device->kind())) {
-      const bool judge = draft_.options.engine == kReference && args.device->host_memory();
-      if (judge && type->engine != kReference) continue;
+    for (const KernelType* type : KernelsFor(unit, args.device->kind())) {
       const KernelArgs& seen = type->narrow ? args : wide;
       std::string why = type->declines == nullptr ? "" : type->declines(seen);
       if (rows_.counted_by[n] >= 0 && type->engine != kReference) why = "the number of rows varies";

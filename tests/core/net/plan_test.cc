@@ -55,6 +55,16 @@ Built Train(const std::string& text, bool keep_all, const std::string& engine = 
   return built;
 }
 
+// Returns the engine of a layer's kernel; "" if the kernel of an earlier layer computes the layer.
+std::string EngineOf(const Net& net, const std::string& layer) {
+  for (size_t n = 0; n < net.plan().kernel_types.size(); ++n) {
+    const KernelType* type = net.plan().kernel_types[n];
+    if (net.graph().layer(static_cast<int>(n)).name() == layer)
+      return type == nullptr ? "" : type->engine;
+  }
+  return "no such layer";
+}
+
 void ExpectSame(const std::string& text) {
   const Built kept = Train(text, true, "reference"), planned = Train(text, false, "reference");
   EXPECT_EQ(kept.loss, planned.loss);
@@ -133,6 +143,28 @@ TEST(Plan, KeepsTheNumbersOfViewsAndSharedParameters) {
 TEST(Plan, KeepsTheNumbersOfLossesOnTheWay) {
   ExpectSame(kInput + Conv("c1", "x", 4) + Layer("a", "AbsVal", "c1", "a", "loss_weight: 0.01") +
              Conv("c2", "a", 4) + Classifier("c2"));
+}
+
+TEST(Plan, PrefersTheKernelsOfAnEngine) {
+  const std::string text =
+      kInput + Conv("conv", "x", 8) + Layer("a", "Sigmoid", "conv", "a") +
+      Layer("b", "AbsVal", "conv", "b") +
+      "layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' top: 'sum' }\n" +
+      Layer("relu", "ReLU", "sum", "sum") + Layer("tanh", "TanH", "sum", "tanh") +
+      Classifier("tanh");
+  const auto engines = [&](const std::string& engine) {
+    const Built built = Train(text, false, engine);
+    std::vector<std::string> found;
+    for (const char* layer : {"conv", "sum", "relu", "tanh"})
+      found.push_back(EngineOf(*built.net, layer));
+    return found;
+  };
+  using Engines = std::vector<std::string>;
+  const Engines usual = {"onednn", "fused", "", "reference"};
+  EXPECT_EQ(engines(""), usual);
+  EXPECT_EQ(engines("onednn"), usual);
+  EXPECT_EQ(engines("fused"), usual);
+  EXPECT_EQ(engines("reference"), (Engines{"reference", "reference", "reference", "reference"}));
 }
 
 TEST(Plan, SaysWhichInPlaceWritesGotTheirOwnMemory) {
