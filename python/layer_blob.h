@@ -82,13 +82,13 @@ class LayerBlob : public Blob {
   void Take(const Tensor& from, ZeroArray* to) {
     void* memory = to->Of(shape_, type_).mutable_data();
     if (from) {
-      std::memcpy(memory, from.raw, static_cast<size_t>(from.bytes()));
+      std::memcpy(memory, from.raw, from.bytes());
     } else {
-      std::memset(memory, 0, static_cast<size_t>(from.bytes()));
+      std::memset(memory, 0, from.bytes());
     }
   }
   void Give(ZeroArray* from, const Tensor& to) {
-    if (to) std::memcpy(to.raw, from->Of(shape_, type_).data(), static_cast<size_t>(to.bytes()));
+    if (to) std::memcpy(to.raw, from->Of(shape_, type_).data(), to.bytes());
   }
 
   const std::string name_;

@@ -44,8 +44,8 @@ bool HasBackward(const Graph& graph) {
 bool BeginAtOutputs(Graph* graph) {
   if (!graph->spec.force_backward || HasBackward(*graph)) return false;
   for (int output : graph->outputs) {
-    Edge& edge = graph->edges[static_cast<size_t>(output)];
-    if (graph->nodes[static_cast<size_t>(edge.producer)].shape.has_backward) edge.loss_weight = 1;
+    Edge& edge = graph->edges[output];
+    if (graph->nodes[edge.producer].shape.has_backward) edge.loss_weight = 1;
   }
   FindGradients(graph);
   return true;
@@ -203,10 +203,10 @@ bool LiveNet::ReadsWhatWasReordered(const PlanStep& reorder, int first, int last
   if (reorder.kind != StepKind::kReorder || reorder.node >= first) return false;
   const Plan& plan = net_->plan();
   for (int n = first; n <= last; ++n) {
-    const Node& node = graph().nodes[static_cast<size_t>(n)];
-    const std::vector<Tensor>& read = plan.tensors[static_cast<size_t>(n)].bottoms;
+    const Node& node = graph().nodes[n];
+    const std::vector<Tensor>& read = plan.tensors[n].bottoms;
     for (size_t i = 0; i < read.size(); ++i) {
-      const Tensor& made = plan.values[static_cast<size_t>(node.bottoms[i])];
+      const Tensor& made = plan.values[node.bottoms[i]];
       if (read[i].raw == reorder.to.raw && made.raw == reorder.from.raw) return true;
     }
   }
@@ -229,7 +229,7 @@ void LiveNet::AskForShape(const std::string& blob, const Shape& shape) {
     throw UsageError("blob '" + blob + "' is of a solver's net, whose shapes are fixed");
   const std::vector<std::string> names = inputs();
   if (std::find(names.begin(), names.end(), blob) == names.end()) {
-    const Edge& edge = graph().edges[static_cast<size_t>(graph().FindEdge(blob))];
+    const Edge& edge = graph().edges[graph().FindEdge(blob)];
     throw UsageError("blob '" + blob + "' is made by layer '" +
                      graph().layer(edge.producer).name() +
                      "'; only tops of Input layers can be given another shape");
@@ -239,7 +239,7 @@ void LiveNet::AskForShape(const std::string& blob, const Shape& shape) {
       throw UsageError("shape " + shape.ToString() + " of blob '" + blob +
                        "': an extent is at least 1");
   }
-  staged_[blob] = {shape, std::make_shared<std::vector<float>>(static_cast<size_t>(shape.count()))};
+  staged_[blob] = {shape, std::make_shared<std::vector<float>>(shape.count())};
 }
 
 void LiveNet::Reshape() {
@@ -386,8 +386,7 @@ std::vector<std::string> LiveNet::inputs() const {
 
 std::vector<std::string> LiveNet::outputs() const {
   std::vector<std::string> names;
-  for (int output : graph().outputs)
-    names.push_back(graph().edges[static_cast<size_t>(output)].name);
+  for (int output : graph().outputs) names.push_back(graph().edges[output].name);
   return names;
 }
 
@@ -402,7 +401,7 @@ std::shared_ptr<Blob> LiveNet::ParamOf(int node, int index) {
 Shape LiveNet::ShapeOf(const std::string& blob) const {
   const auto staged = staged_.find(blob);
   return staged != staged_.end() ? staged->second.shape
-                                 : graph().edges[static_cast<size_t>(graph().FindEdge(blob))].shape;
+                                 : graph().edges[graph().FindEdge(blob)].shape;
 }
 
 py::array LiveNet::ShowValue(const std::string& blob) {
@@ -417,18 +416,16 @@ Tensor LiveNet::Value(const std::string& blob) const { return net_->Blob(blob); 
 Tensor LiveNet::Gradient(const std::string& blob) const { return net_->BlobGradient(blob); }
 
 Tensor LiveNet::ParamValue(int node, int index) const {
-  const Node& of = graph().nodes[static_cast<size_t>(node)];
-  Tensor value =
-      net_->params().param(net_->param_index(of.params[static_cast<size_t>(index)])).value;
-  value.shape = of.param_shapes[static_cast<size_t>(index)];
+  const Node& of = graph().nodes[node];
+  Tensor value = net_->params().param(net_->param_index(of.params[index])).value;
+  value.shape = of.param_shapes[index];
   return value;
 }
 
 Tensor LiveNet::ParamGradient(int node, int index) const {
-  const Node& of = graph().nodes[static_cast<size_t>(node)];
-  Tensor gradient =
-      net_->params().param(net_->param_index(of.params[static_cast<size_t>(index)])).grad;
-  gradient.shape = of.param_shapes[static_cast<size_t>(index)];
+  const Node& of = graph().nodes[node];
+  Tensor gradient = net_->params().param(net_->param_index(of.params[index])).grad;
+  gradient.shape = of.param_shapes[index];
   return gradient;
 }
 

@@ -24,7 +24,7 @@ py::dtype NumpyType(DType type) {
 std::vector<int64_t> Strides(const Shape& shape, DType dtype) {
   std::vector<int64_t> strides(shape.dims().size());
   for (int axis = 0; axis < shape.rank(); ++axis)
-    strides[static_cast<size_t>(axis)] = shape.count(axis + 1) * ElementBytes(dtype);
+    strides[axis] = shape.count(axis + 1) * ElementBytes(dtype);
   return strides;
 }
 
@@ -84,7 +84,7 @@ py::array Views::Show(const Tensor& tensor, Device* device, const std::shared_pt
     copy->tensor = tensor;
     copy->device = device;
     copy->owner = owner;
-    copy->host.resize(static_cast<size_t>(tensor.count()));
+    copy->host.resize(tensor.count());
     copy->Read();
     entry.shown = copy;
   }

@@ -118,7 +118,7 @@ void Conductor::Sum(int64_t count, DType dtype) {
   const auto pieces = [&](const auto& f) {
     for (int64_t i = 0; i < count; i += most) f(i * element, std::min(most, count - i));
   };
-  const auto end = [&](int rank) { return ends_[static_cast<size_t>(rank)]; };
+  const auto end = [&](int rank) { return ends_[rank]; };
   pieces([&](int64_t at, int64_t n) {
     for (const RankPair& pair : tree_) {
       P2pEnd* parent = end(pair.parent);
@@ -139,8 +139,8 @@ void Conductor::Broadcast(int64_t bytes, int root) {
   for (int64_t at = 0; at < bytes; at += PeerLinks::kMostBytes) {
     for (size_t r = 0; r < ends_.size(); ++r) {
       if (static_cast<int>(r) == root) continue;
-      links_.Copy(root, ends_[static_cast<size_t>(root)]->at(at), static_cast<int>(r),
-                  ends_[r]->at(at), std::min(PeerLinks::kMostBytes, bytes - at));
+      links_.Copy(root, ends_[root]->at(at), static_cast<int>(r), ends_[r]->at(at),
+                  std::min(PeerLinks::kMostBytes, bytes - at));
     }
   }
   Wait();

@@ -7,7 +7,7 @@ namespace doppio {
 
 std::vector<RankPair> PairTree(int size, const std::function<Closeness(int i, int j)>& closeness) {
   std::vector<RankPair> pairs;
-  std::vector<int> left(static_cast<size_t>(size));
+  std::vector<int> left(size);
   std::iota(left.begin(), left.end(), 0);
   for (Closeness least :
        {Closeness::kOneGpu, Closeness::kOneBoard, Closeness::kPeers, Closeness::kThroughHost}) {

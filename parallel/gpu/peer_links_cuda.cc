@@ -51,8 +51,8 @@ PeerLinks::PeerLinks(const std::vector<SideStream*>& streams, bool direct)
 }
 
 void PeerLinks::TryDirect(int a, int b) {
-  const Place& from = places_[static_cast<size_t>(a)];
-  const Place& to = places_[static_cast<size_t>(b)];
+  const Place& from = places_[a];
+  const Place& to = places_[b];
   if (from.gpu == to.gpu) {
     direct(a, b) = true;
     return;
@@ -76,8 +76,8 @@ std::string PeerLinks::WhyNotDirect(int a, int b) {
   std::vector<uint32_t> sent(kCount), received(kCount);
   for (size_t i = 0; i < sent.size(); ++i)
     sent[i] = static_cast<uint32_t>(i * 2654435761u) + static_cast<uint32_t>(a * 64 + b);
-  SideStream* reader = places_[static_cast<size_t>(b)].stream;
-  Device* sender = places_[static_cast<size_t>(a)].stream->device();
+  SideStream* reader = places_[b].stream;
+  Device* sender = places_[a].stream->device();
   try {
     const Buffer source(sender, kBytes), target(reader->device(), kBytes);
     sender->CopyFromHost(source.data(), sent.data(), kBytes);
@@ -92,8 +92,8 @@ std::string PeerLinks::WhyNotDirect(int a, int b) {
 }
 
 Closeness PeerLinks::CloseTo(int a, int b) const {
-  const Place& one = places_[static_cast<size_t>(a)];
-  const Place& other = places_[static_cast<size_t>(b)];
+  const Place& one = places_[a];
+  const Place& other = places_[b];
   const size_t size = places_.size(), i = static_cast<size_t>(a), j = static_cast<size_t>(b);
   if (!direct_[i * size + j] || !direct_[j * size + i]) return Closeness::kThroughHost;
   if (one.gpu == other.gpu) return Closeness::kOneGpu;
@@ -109,14 +109,14 @@ void PeerLinks::Copy(int a, const void* from, int b, void* to, int64_t bytes) {
 }
 
 void PeerLinks::CopyDirectly(int a, const void* from, int b, void* to, int64_t bytes) {
-  SideStream* reader = places_[static_cast<size_t>(b)].stream;
-  reader->Follow(places_[static_cast<size_t>(a)].stream);
+  SideStream* reader = places_[b].stream;
+  reader->Follow(places_[a].stream);
   reader->Copy(to, from, bytes);
 }
 
 void PeerLinks::CopyThroughHost(int a, const void* from, int b, void* to, int64_t bytes) {
-  Place& sender = places_[static_cast<size_t>(a)];
-  SideStream* reader = places_[static_cast<size_t>(b)].stream;
+  Place& sender = places_[a];
+  SideStream* reader = places_[b].stream;
   DOPPIO_CHECK(bytes <= kMostBytes, std::to_string(bytes));
   if (sender.outbox == nullptr)
     sender.outbox = std::make_unique<PinnedBuffer>(sender.stream->device(), kMostBytes);

@@ -55,8 +55,8 @@ void SideStream::Lead() {
 void SideStream::Copy(void* to, const void* from, int64_t bytes) {
   const Gpu own = gpu();
   // cudaMemcpyDefault derives the direction from the addresses.
-  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, own.stream),
-       "copying to or from", device_->name());
+  Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, own.stream), "copying to or from",
+       device_->name());
 }
 
 bool SideStream::Idle() const {

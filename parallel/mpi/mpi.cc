@@ -189,7 +189,7 @@ struct Machines {
     }
     mpi.Free(machine);
     inside->control.Broadcast(&own.node, sizeof own.node, 0);
-    places.resize(static_cast<size_t>(mpi.Size(world)));
+    places.resize(mpi.Size(world));
     mpi.AllGather(&own, sizeof own, places.data(), world);
     for (const RankPlace& place : places) count = std::max(count, place.node + 1);
   }
@@ -300,7 +300,7 @@ void CheckLaunch(const MpiApi& mpi) {
 // Collective. Throws MixedRanks on all ranks if their programs or libraries differ.
 void CheckSameOnAllRanks(const MpiApi& mpi, const std::string& program) {
   const RankIdentity own = IdentityOf(HostName(), program, mpi.name());
-  std::vector<RankIdentity> ranks(static_cast<size_t>(mpi.Size(mpi.World())));
+  std::vector<RankIdentity> ranks(mpi.Size(mpi.World()));
   mpi.AllGather(&own, sizeof own, ranks.data(), mpi.World());
   const std::string difference = DifferenceAmong(ranks);
   if (!difference.empty()) throw MixedRanks(difference);

@@ -23,7 +23,7 @@ Layered::Layered(int rank, std::vector<RankPlace> places, Communicator* inside,
       across_(across),
       one_node_(std::all_of(places_.begin(), places_.end(),
                             [](const RankPlace& place) { return place.node == 0; })) {
-  const RankPlace& own = places_[static_cast<size_t>(rank)];
+  const RankPlace& own = places_[rank];
   DOPPIO_CHECK(inside->rank() == own.inside, "the place inside");
   DOPPIO_CHECK((across != nullptr) == (own.inside == 0), "the first rank of a node talks for it");
   DOPPIO_CHECK(across == nullptr || across->rank() == own.node, "the place across");
@@ -50,8 +50,8 @@ void Layered::AllReduce(void* data, int64_t count, DType dtype) {
 }
 
 void Layered::Broadcast(void* data, int64_t bytes, int root) {
-  const RankPlace from = places_[static_cast<size_t>(root)];
-  const bool same_node = places_[static_cast<size_t>(rank_)].node == from.node;
+  const RankPlace from = places_[root];
+  const bool same_node = places_[rank_].node == from.node;
   InLayers([&] {
     if (same_node) inside_->Broadcast(data, bytes, from.inside);
     if (one_node_) return;

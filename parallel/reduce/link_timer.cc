@@ -37,7 +37,7 @@ double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
     if (i >= 0) ms.push_back(MsSince(begun));
   }
   std::nth_element(ms.begin(), ms.begin() + times / 2, ms.end());
-  return ms[static_cast<size_t>(times / 2)];
+  return ms[times / 2];
 }
 
 }  // namespace
@@ -90,10 +90,9 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
 }
 
 int CountHosts(const World& world) {
-  std::vector<double> hosts(static_cast<size_t>(world.size()));
+  std::vector<double> hosts(world.size());
   // Keep 53 bits, which a double holds exactly.
-  hosts[static_cast<size_t>(world.rank())] =
-      static_cast<double>(std::hash<std::string>()(HostName()) >> 11);
+  hosts[world.rank()] = static_cast<double>(std::hash<std::string>()(HostName()) >> 11);
   world.control().AllReduce(hosts.data(), static_cast<int64_t>(hosts.size()), DType::kFloat64);
   return static_cast<int>(std::set<double>(hosts.begin(), hosts.end()).size());
 }

@@ -57,7 +57,7 @@ void Reducer::MakeBuckets(int64_t bucket_bytes) {
     bucket.end = slices[end - 1].end / element;
     for (; first < end; ++first) {
       bucket.params.push_back(order[first]);
-      bucket_of_[static_cast<size_t>(order[first])] = buckets_.size();
+      bucket_of_[order[first]] = buckets_.size();
     }
     bucket.missing = bucket.params.size();
     if (copy_) copy_->AddBucket(bucket.begin, bucket.end);
@@ -66,12 +66,12 @@ void Reducer::MakeBuckets(int64_t bucket_bytes) {
 }
 
 void Reducer::Ready(int param) {
-  const size_t bucket = bucket_of_[static_cast<size_t>(param)];
+  const size_t bucket = bucket_of_[param];
   if (--buckets_[bucket].missing == 0) Send(bucket);
 }
 
 bool Reducer::BeginsAt(int param) const {
-  return buckets_[bucket_of_[static_cast<size_t>(param)]].params.back() == param;
+  return buckets_[bucket_of_[param]].params.back() == param;
 }
 
 void Reducer::Send(size_t bucket) {

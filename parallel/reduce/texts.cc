@@ -8,14 +8,14 @@ std::string BroadcastText(Communicator* control, const std::string& text, int ro
   int64_t bytes = static_cast<int64_t>(text.size());
   control->Broadcast(&bytes, sizeof bytes, root);
   std::string shared = text;
-  shared.resize(static_cast<size_t>(bytes));
+  shared.resize(bytes);
   if (bytes > 0) control->Broadcast(shared.data(), bytes, root);
   return shared;
 }
 
 std::vector<std::string> GatherTexts(Communicator* control, const std::string& own) {
-  std::vector<double> filled(static_cast<size_t>(control->size()), 0);
-  filled[static_cast<size_t>(control->rank())] = own.empty() ? 0 : 1;
+  std::vector<double> filled(control->size(), 0);
+  filled[control->rank()] = own.empty() ? 0 : 1;
   control->AllReduce(filled.data(), control->size(), DType::kFloat64);
   std::vector<std::string> texts(filled.size());
   for (size_t rank = 0; rank < texts.size(); ++rank) {

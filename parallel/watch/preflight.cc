@@ -28,7 +28,7 @@ std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
     bulk->AllReduce(memory.data(), count, DType::kFloat32);
     best = std::min(best, SecondsSince(begun));
   }
-  std::vector<float> sums(static_cast<size_t>(count));
+  std::vector<float> sums(count);
   device->CopyToHost(sums.data(), memory.data(), bytes);
   const float expected = static_cast<float>(bulk->size() * (bulk->size() + 1) / 2);
   const auto wrong =

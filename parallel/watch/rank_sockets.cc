@@ -234,7 +234,7 @@ bool ReadHello(Caller* caller, uint64_t token, int size, std::vector<RankSocket>
       recv(caller->socket.get(), bytes, sizeof hello - caller->received.size(), 0);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
-  caller->received.append(bytes, static_cast<size_t>(count));
+  caller->received.append(bytes, count);
   if (caller->received.size() < sizeof hello) return true;
   std::memcpy(&hello, caller->received.data(), sizeof hello);
   const bool known = std::any_of(ranks->begin(), ranks->end(),

@@ -24,7 +24,7 @@ StallWatch::~StallWatch() {
 }
 
 void StallWatch::Moved(int rank, int64_t bucket) {
-  Rank& own = ranks_[static_cast<size_t>(rank)];
+  Rank& own = ranks_[rank];
   if (bucket >= 0) own.bucket.store(bucket, std::memory_order_relaxed);
   own.progress.fetch_add(1, std::memory_order_relaxed);
 }

@@ -33,10 +33,10 @@ class Meeting {
   }
 
   // Shows `data` to the other ranks; call it before Arrive. Shown returns it as a pointer to T.
-  void Show(int rank, void* data) { shown_[static_cast<size_t>(rank)] = data; }
+  void Show(int rank, void* data) { shown_[rank] = data; }
   template <class T>
   T* Shown(int rank) const {
-    return static_cast<T*>(shown_[static_cast<size_t>(rank)]);
+    return static_cast<T*>(shown_[rank]);
   }
 
   // Wakes all ranks that wait in Arrive. They, and all later calls of Arrive, throw PeerError with

@@ -38,8 +38,8 @@ class JoinedEnd {
 
 // Returns the number of ranks of each process. Collective.
 std::vector<int> RanksOf(const World& processes, int own) {
-  std::vector<double> counts(static_cast<size_t>(processes.size()), 0);
-  counts[static_cast<size_t>(processes.rank())] = own;
+  std::vector<double> counts(processes.size(), 0);
+  counts[processes.rank()] = own;
   processes.control().AllReduce(counts.data(), processes.size(), DType::kFloat64);
   return std::vector<int>(counts.begin(), counts.end());
 }
@@ -138,7 +138,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
   }
   FirstFailure failure;
   const auto run = [&](int rank) {
-    ThreadWorld& world = *worlds[static_cast<size_t>(rank)];
+    ThreadWorld& world = *worlds[rank];
     try {
       const ComputeShare share(processes.share * size + rank, processes.shares * size);
       world.Connect(make_bulk, [&, rank](int64_t bucket) { moved(rank, bucket); });

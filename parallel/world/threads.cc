@@ -37,8 +37,7 @@ class ThreadEnd : public Communicator {
     if (size() == 1) return;
     meeting_->Show(rank_, data);
     Arrive();
-    if (rank_ != root && bytes > 0)
-      std::memcpy(data, meeting_->Shown<void>(root), static_cast<size_t>(bytes));
+    if (rank_ != root && bytes > 0) std::memcpy(data, meeting_->Shown<void>(root), bytes);
     meeting_->Leave();
   }
 
