@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/split_at.h"
 
 namespace doppio {
 namespace {
@@ -18,12 +19,8 @@ std::string Environment(const char* name) {
 // Returns the folders to search. "" stands for the loader's own search.
 std::vector<std::string> Folders() {
   std::vector<std::string> folders = {""};
-  const std::string given = Environment("DOPPIO_CUDA_LIBRARIES");
-  for (size_t begin = 0; begin < given.size();) {
-    const size_t end = std::min(given.find(':', begin), given.size());
-    if (end > begin) folders.push_back(given.substr(begin, end - begin) + "/");
-    begin = end + 1;
-  }
+  for (const std::string& folder : SplitAt(Environment("DOPPIO_CUDA_LIBRARIES"), ':'))
+    folders.push_back(folder + "/");
   const std::string home = Environment("CUDA_HOME");
   if (!home.empty()) folders.push_back(home + "/lib64/");
   folders.push_back("/usr/local/cuda/lib64/");

@@ -42,16 +42,16 @@ const std::vector<LinkPreset>& LinkPresets() {
       {"pcie3", {kPcieUs, 12.0}, "PCI Express 3.0 x16"},
       {"pcie4", {kPcieUs, 24.0}, "PCI Express 4.0 x16"},
       {"pcie5", {kPcieUs, 48.0}, "PCI Express 5.0 x16"},
-      {"infiniband_fdr", {kNetUs, Gbit(54.54, kRdmaShare)}, "4 lanes, 54.54 Gbit/s after coding"},
+      {"infiniband_fdr", {kNetUs, Gbit(54.54, kRdmaShare)}, "4 lanes, 54.54 Gbit/s after encoding"},
       {"infiniband_edr", {kNetUs, Gbit(100, kRdmaShare)}, "4 lanes, 100 Gbit/s"},
       {"infiniband_hdr", {kNetUs, Gbit(200, kRdmaShare)}, "4 lanes, 200 Gbit/s"},
       {"infiniband_ndr", {kNetUs, Gbit(400, kRdmaShare)}, "4 lanes, 400 Gbit/s"},
       {"1gbe", {kGigabitTcpUs, Gbit(1, kTcpShare)}, "Ethernet by TCP"},
       {"10gbe", {kTenGigabitTcpUs, Gbit(10, kTcpShare)}, "Ethernet by TCP"},
-      {"25gbe", {kTenGigabitTcpUs, Gbit(25, kTcpShare)}, "Ethernet by TCP, latency as of 10gbe"},
-      {"100gbe", {kTenGigabitTcpUs, Gbit(100, kTcpShare)}, "Ethernet by TCP, latency as of 10gbe"},
-      {"25gbe_roce", {kNetUs, Gbit(25, kTcpShare)}, "Ethernet by RDMA, as wide as by TCP"},
-      {"100gbe_roce", {kNetUs, Gbit(100, kTcpShare)}, "Ethernet by RDMA, as wide as by TCP"},
+      {"25gbe", {kTenGigabitTcpUs, Gbit(25, kTcpShare)}, "Ethernet by TCP, latency of 10gbe"},
+      {"100gbe", {kTenGigabitTcpUs, Gbit(100, kTcpShare)}, "Ethernet by TCP, latency of 10gbe"},
+      {"25gbe_roce", {kNetUs, Gbit(25, kTcpShare)}, "Ethernet by RDMA, bandwidth of TCP"},
+      {"100gbe_roce", {kNetUs, Gbit(100, kTcpShare)}, "Ethernet by RDMA, bandwidth of TCP"},
   };
   return presets;
 }
@@ -67,8 +67,8 @@ Link ParseLink(const std::string& flag, const std::string& text) {
   const std::optional<Link> link = LinkOfNumbers(text);
   if (link) return *link;
   throw UsageError("--" + flag +
-                   " wants a link's name or LATENCY_US:GBYTES_PER_S such as 5:11, got '" + text +
-                   "'" + DidYouMean(text, names) + "\nnames: " + list);
+                   " must be the name of a link or LATENCY_US:GBYTES_PER_S such as 5:11, got '" +
+                   text + "'" + DidYouMean(text, names) + "\nnames: " + list);
 }
 
 }  // namespace doppio

@@ -40,8 +40,8 @@ const Nccl& NcclLibrary() {
     library.SetIfThere(&n.finalize, "ncclCommFinalize");
     n.path = library.path();
     if (VersionOf(n) < kOldest) {
-      throw DeviceError("NCCL (" + n.path + ") is version " + VersionText(VersionOf(n)) + ", and " +
-                        VersionText(kOldest) + " or newer is needed; install a newer one");
+      throw DeviceError("NCCL (" + n.path + ") has version " + VersionText(VersionOf(n)) +
+                        "; install version " + VersionText(kOldest) + " or later");
     }
     return n;
   }();

@@ -2,13 +2,13 @@
 // processes on several machines. The control communicator distributes NCCL's unique id.
 #include <time.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/seconds_since.h"
 #include "core/base/threads.h"
 #include "parallel/gpu/device_link.h"
 #include "parallel/gpu/nccl_api_cuda.h"
@@ -51,7 +51,7 @@ class NcclEnd : public Communicator {
         stream_(device),
         word_(device, sizeof(float)) {
     Nccl::UniqueId id{};
-    if (rank_ == 0) Check(nccl_.get_unique_id(&id), "making an id");
+    if (rank_ == 0) Check(nccl_.get_unique_id(&id), "creating an id");
     place.control->Broadcast(&id, sizeof id, 0);
     device->Synchronize();  // waits until word_ is zeroed
     // All ranks must have come this far, because from here on they wait for each other inside NCCL.
@@ -86,18 +86,13 @@ class NcclEnd : public Communicator {
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     if (count == 0) return;
-    Exchange("summing", [&](cudaStream_t stream) {
-      return nccl_.all_reduce(data, data, static_cast<size_t>(count), NcclTypeOf(dtype), Nccl::kSum,
-                              comm_, stream);
-    });
+    StartSum(data, count, dtype);
+    Finish("summing");
   }
   // The only exchange that does not wait. Settled, or the next call that waits, reports failures.
   void StartAllReduce(void* data, int64_t count, DType dtype) override {
     if (count == 0) return;
-    Start("summing", [&](cudaStream_t stream) {
-      return nccl_.all_reduce(data, data, static_cast<size_t>(count), NcclTypeOf(dtype), Nccl::kSum,
-                              comm_, stream);
-    });
+    StartSum(data, count, dtype);
     started_ = true;
   }
   bool Settled() override {
@@ -116,10 +111,10 @@ class NcclEnd : public Communicator {
 
   void Broadcast(void* data, int64_t bytes, int root) override {
     if (bytes == 0) return;
-    Exchange("broadcasting", [&](cudaStream_t stream) {
-      return nccl_.broadcast(data, data, static_cast<size_t>(bytes), Nccl::kBytes, root, comm_,
-                             stream);
+    Start("broadcasting", [&](cudaStream_t stream) {
+      return nccl_.broadcast(data, data, bytes, Nccl::kBytes, root, comm_, stream);
     });
+    Finish("broadcasting");
   }
   void Barrier() override { AllReduce(word_.data(), 1, DType::kFloat32); }
 
@@ -128,8 +123,6 @@ class NcclEnd : public Communicator {
   void Abort(const std::string& why) override { meeting_->Abort(why); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // Sets comm_ early, so that an exception handler can abort the communicator.
   void Join(const Nccl::UniqueId& id) {
     constexpr const char* kDoing = "joining the ranks";
@@ -150,33 +143,18 @@ class NcclEnd : public Communicator {
   // no other call before then. Throws DeviceError after `seconds`, if given.
   void Settle(Nccl::Result result, const char* doing, std::optional<double> seconds = {}) {
     Check(result, doing);
-    const Clock::time_point begun = Clock::now();
+    const auto begun = std::chrono::steady_clock::now();
     for (int asked = 0; result == Nccl::kInProgress; ++asked) {
       meeting_->ThrowIfAborted();
       Check(nccl_.async_error(comm_, &result), doing);
       if (result == Nccl::kRemoteError) throw PeerError(Text(result, doing));
       Check(result, doing);
       if (result != Nccl::kInProgress) break;
-      if (seconds && std::chrono::duration<double>(Clock::now() - begun).count() > *seconds)
-        throw DeviceError(LateText(doing, *seconds));
-      Pause(asked);
+      if (seconds && SecondsSince(begun) > *seconds) throw DeviceError(LateText(doing, *seconds));
+      constexpr int kOften = 100;
+      const timespec pause = {0, asked < kOften ? 5'000 : 200'000};
+      nanosleep(&pause, nullptr);
     }
-  }
-
-  static void Pause(int asked) {
-    constexpr int kOften = 100;
-    const timespec pause = {0, asked < kOften ? 5'000 : 200'000};
-    nanosleep(&pause, nullptr);
-  }
-
-  template <class F>
-  void Exchange(const char* doing, const F& start) {
-    Start(doing, start);
-    OrAbort([&] {
-      stream_.Wait([&] { CheckExchange(doing); });
-      meeting_->ThrowIfAborted();
-    });
-    if (moved_) moved_(bucket_);
   }
 
   template <class F>
@@ -190,6 +168,21 @@ class NcclEnd : public Communicator {
       // The stream may look idle until the call has completed.
       Settle(start(stream_.gpu().stream), doing);
     });
+  }
+
+  void StartSum(void* data, int64_t count, DType dtype) {
+    Start("summing", [&](cudaStream_t stream) {
+      return nccl_.all_reduce(data, data, count, NcclTypeOf(dtype), Nccl::kSum, comm_, stream);
+    });
+  }
+
+  // Blocks until the started exchange is complete.
+  void Finish(const char* doing) {
+    OrAbort([&] {
+      stream_.Wait([&] { CheckExchange(doing); });
+      meeting_->ThrowIfAborted();
+    });
+    if (moved_) moved_(bucket_);
   }
 
   void CheckExchange(const char* doing) const {
@@ -225,7 +218,7 @@ class NcclEnd : public Communicator {
   }
   std::string Text(Nccl::Result result, const char* doing) const {
     const char* more = nccl_.last_error == nullptr ? nullptr : nccl_.last_error(comm_);
-    return std::string("NCCL failed at ") + doing + " on " + stream_.device()->name() + ": " +
+    return std::string("NCCL failed while ") + doing + " on " + stream_.device()->name() + ": " +
            nccl_.error_string(result) +
            (more == nullptr || *more == 0 ? "" : std::string(" (") + more + ")");
   }
@@ -236,10 +229,10 @@ class NcclEnd : public Communicator {
     return "NCCL has not completed " + std::string(doing) + " after " + limit + ": rank " +
            std::to_string(rank_) + " of " + std::to_string(size_) + " on " +
            stream_.device()->name() +
-           " still waits for others. Either a rank has not come this far (see the other ranks' "
-           "logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO shows what NCCL does, "
-           "NCCL_SOCKET_IFNAME names the network interface, DOPPIO_NCCL_TIMEOUT sets the limit in "
-           "seconds";
+           " still waits for other ranks. Either a rank has not reached this point (see the other "
+           "ranks' logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO logs what NCCL "
+           "does, NCCL_SOCKET_IFNAME selects the network interface, and DOPPIO_NCCL_TIMEOUT sets "
+           "the limit in seconds";
   }
 
   const Nccl& nccl_;

@@ -16,9 +16,8 @@ std::vector<RankPair> PairTree(int size, const std::function<Closeness(int i, in
     for (size_t before = 0; before != left.size() && left.size() > 1;) {
       before = left.size();
       for (size_t i = 0; i < left.size(); ++i) {
-        const auto child =
-            std::find_if(left.begin() + static_cast<std::ptrdiff_t>(i) + 1, left.end(),
-                         [&](int j) { return closeness(left[i], j) >= least; });
+        const auto child = std::find_if(left.begin() + i + 1, left.end(),
+                                        [&](int j) { return closeness(left[i], j) >= least; });
         if (child == left.end()) continue;
         pairs.push_back({left[i], *child});
         left.erase(child);

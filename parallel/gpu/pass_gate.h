@@ -15,6 +15,8 @@
 #include <mutex>
 #include <string>
 
+#include "parallel/world/meeting.h"
+
 namespace doppio {
 
 // Shared by all ranks of a process. Thread-safe. All ranks must announce their passes in the same
@@ -23,7 +25,7 @@ class PassGate {
  public:
   // `moved` is called for each rank that announces or arrives; it may be empty.
   explicit PassGate(int ranks, std::function<void(int rank)> moved = {})
-      : ranks_(ranks), moved_(std::move(moved)) {}
+      : moved_(std::move(moved)), ranks_(ranks) {}
 
   // Announces that this rank begins `pass`: 1, 2, ... `fresh` is true if the pass sets things up.
   // Does not block.
@@ -43,19 +45,12 @@ class PassGate {
     bool fresh = false;
   };
 
-  void ThrowIfAbortedLocked() const;
-
-  const int ranks_;
   const std::function<void(int rank)> moved_;
+  Meeting ranks_;  // knows whether the gate is aborted
   std::mutex mutex_;
   std::condition_variable changed_;
-  // mutex_ guards the members below. passes_ holds the passes for which some rank has not asked
-  // yet.
+  // The passes for which some rank has not asked yet. Guarded by mutex_.
   std::map<int64_t, Announced> passes_;
-  int arrived_ = 0;
-  int64_t arrivals_ = 0;  // number of times that all ranks have arrived
-  bool aborted_ = false;
-  std::string why_;
 };
 
 }  // namespace doppio

@@ -8,20 +8,22 @@ namespace {
 int GpuNumber(Device* device) {
   GpuOf(device);  // makes the device current
   int number = 0;
-  Cuda(cudaGetDevice(&number), "asking for the number of", device->name());
+  Cuda(cudaGetDevice(&number), "querying the index of", device->name());
   return number;
 }
 
 int BoardNumber(int gpu) {
   cudaDeviceProp properties{};
-  Cuda(cudaGetDeviceProperties(&properties, gpu), "looking at GPU", std::to_string(gpu));
+  Cuda(cudaGetDeviceProperties(&properties, gpu), "querying the properties of GPU",
+       std::to_string(gpu));
   return properties.isMultiGpuBoard != 0 ? properties.multiGpuBoardGroupID : -1;
 }
 
 // Returns true if the driver allows GPU `to` to read the memory of GPU `from`.
 bool DriverAllows(int from, int to) {
   int allowed = 0;
-  Cuda(cudaDeviceCanAccessPeer(&allowed, to, from), "asking which GPUs reach", std::to_string(to));
+  Cuda(cudaDeviceCanAccessPeer(&allowed, to, from), "querying peer access from GPU",
+       std::to_string(to));
   return allowed != 0;
 }
 
@@ -64,10 +66,9 @@ void PeerLinks::TryDirect(int a, int b) {
   direct(a, b) = wrong.empty();
   if (wrong.empty()) return;
   LOG(WARNING) << "direct copies from " << from.stream->device()->name() << " to "
-               << to.stream->device()->name() << " go wrong (" << wrong
-               << "); host memory is used instead. Peer access is broken on this machine: often "
-                  "the IOMMU or PCIe "
-               << "access control (ACS) must be switched off for it";
+               << to.stream->device()->name() << " fail (" << wrong
+               << "); Doppio copies through host memory instead. Peer access does not work on this "
+                  "machine; it often needs the IOMMU or PCIe access control (ACS) to be disabled";
 }
 
 // Tests a copy, because some machines offer peer access but corrupt the data on their buses.
@@ -88,14 +89,13 @@ std::string PeerLinks::WhyNotDirect(int a, int b) {
   } catch (const DeviceError& e) {
     return e.message();
   }
-  return received == sent ? "" : "other bytes arrive than were sent";
+  return received == sent ? "" : "the received bytes differ from the sent ones";
 }
 
 Closeness PeerLinks::CloseTo(int a, int b) const {
   const Place& one = places_[a];
   const Place& other = places_[b];
-  const size_t size = places_.size(), i = static_cast<size_t>(a), j = static_cast<size_t>(b);
-  if (!direct_[i * size + j] || !direct_[j * size + i]) return Closeness::kThroughHost;
+  if (!direct(a, b) || !direct(b, a)) return Closeness::kThroughHost;
   if (one.gpu == other.gpu) return Closeness::kOneGpu;
   return one.board >= 0 && one.board == other.board ? Closeness::kOneBoard : Closeness::kPeers;
 }

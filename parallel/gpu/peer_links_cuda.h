@@ -39,9 +39,7 @@ class PeerLinks {
     SideStream* outbox_reader = nullptr;   // reader of the last copy in outbox
   };
 
-  bool& direct(int a, int b) {
-    return direct_[static_cast<size_t>(a) * places_.size() + static_cast<size_t>(b)];
-  }
+  bool& direct(int a, int b) const { return direct_[a * places_.size() + b]; }
   void TryDirect(int a, int b);
   std::string WhyNotDirect(int a, int b);  // tests a direct copy; returns "" if it works
   void CopyDirectly(int a, const void* from, int b, void* to, int64_t bytes);

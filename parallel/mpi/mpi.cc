@@ -31,12 +31,6 @@ void AddSixteenBit(void* in, void* in_out, int* count, void*) {
     to[i] = static_cast<T>(static_cast<float>(to[i]) + static_cast<float>(from[i]));
 }
 
-MpiType TypeOf(DType dtype) {
-  if (Is16Bit(dtype)) return MpiType::kUInt16;
-  DOPPIO_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, Name(dtype));
-  return dtype == DType::kFloat64 ? MpiType::kFloat64 : MpiType::kFloat32;
-}
-
 // The time from MPI_Init to MPI_Finalize. MPI_Finalize waits for all ranks, so a rank that fails
 // skips it.
 class Session {
@@ -93,7 +87,7 @@ class MpiEnd : public Communicator {
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     ForPieces(data, count, ElementBytes(dtype), [&](void* piece, int n) {
-      return mpi_.StartAllReduce(piece, n, TypeOf(dtype), session_.SumOf(dtype), comm_);
+      return mpi_.StartAllReduce(piece, n, dtype, session_.SumOf(dtype), comm_);
     });
   }
   void Broadcast(void* data, int64_t bytes, int root) override {
@@ -250,7 +244,8 @@ class MpiWorld : public ProcessWorld {
     how_summed_ =
         std::string(
             "gradients are summed over all processes at once, as without --hierarchical: ") +
-        (machines_->count == 1 ? "they are on one machine" : "each is on a machine of its own");
+        (machines_->count == 1 ? "all processes are on one machine"
+                               : "each process is on a machine of its own");
     machines_.reset();
   }
 
@@ -291,9 +286,9 @@ void CheckLaunch(const MpiApi& mpi) {
   if (launch.size <= 1 || launch.size == size) return;
   throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) +
                    " processes, but MPI joins only " + std::to_string(size) +
-                   " of them. The MPI opened is " + TextOf(mpi) +
-                   ". With srun, --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI) often "
-                   "helps; if the launcher belongs to another MPI, name its library with "
+                   " of them. The opened MPI library is " + TextOf(mpi) +
+                   ". With srun, try --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI). If "
+                   "the launcher belongs to another MPI, name that MPI's library with "
                    "--mpi_library or DOPPIO_MPI_LIBRARY");
 }
 

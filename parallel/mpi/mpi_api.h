@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <string>
 
+#include "core/tensor/dtype.h"
+
 namespace doppio {
 
 // Handles of the library: integers in some libraries, addresses in other libraries.
 enum class MpiComm : uintptr_t {};
 enum class MpiOp : uintptr_t {};
 enum class MpiRequest : uintptr_t {};
-
-enum class MpiType { kByte, kUInt16, kFloat32, kFloat64 };
 
 class MpiApi {
  public:
@@ -50,14 +50,15 @@ class MpiApi {
   virtual int Rank(MpiComm comm) const = 0;
   virtual int Size(MpiComm comm) const = 0;
 
-  virtual MpiOp Sum() const = 0;  // the sum for all types; adds kUInt16 as integers
+  virtual MpiOp Sum() const = 0;  // for float and double only
   // Creates a commutative operation, which exists until the process ends.
   virtual MpiOp MakeOp(Add* add) const = 0;
 
   // Collective; blocks. `to` receives `bytes` bytes from each rank, in rank order.
   virtual void AllGather(const void* from, int bytes, void* to, MpiComm comm) const = 0;
   // Collective. Each function starts an exchange; MPI owns the memory until Test returns true.
-  virtual MpiRequest StartAllReduce(void* data, int count, MpiType type, MpiOp op,
+  // Elements of 16 bits are exchanged as MPI_UNSIGNED_SHORT.
+  virtual MpiRequest StartAllReduce(void* data, int count, DType type, MpiOp op,
                                     MpiComm comm) const = 0;
   virtual MpiRequest StartBroadcast(void* data, int bytes, int root, MpiComm comm) const = 0;
   virtual MpiRequest StartBarrier(MpiComm comm) const = 0;

@@ -59,9 +59,9 @@ class MpiCalls : public MpiApi {
     if (provided >= constants_.thread_multiple) return;
     finalize_();
     throw UsageError(name_ + " (" + path_ +
-                     ") does not let several threads communicate (MPI_THREAD_MULTIPLE), which "
-                     "Doppio does while it computes; use another MPI, or one that was built with "
-                     "support of threads");
+                     ") does not support communication by several threads "
+                     "(MPI_THREAD_MULTIPLE), which Doppio needs; use another MPI library, or one "
+                     "that was built with thread support");
   }
   void Finalize() override { finalize_(); }
 
@@ -111,7 +111,7 @@ class MpiCalls : public MpiApi {
     Check(allgather_(from, bytes, constants_.byte, to, bytes, constants_.byte, Of(comm)),
           "MPI_Allgather");
   }
-  MpiRequest StartAllReduce(void* data, int count, MpiType type, MpiOp op,
+  MpiRequest StartAllReduce(void* data, int count, DType type, MpiOp op,
                             MpiComm comm) const override {
     Handle request = {};
     Check(iallreduce_(constants_.in_place, data, count, TypeOf(type), Of(op), Of(comm), &request),
@@ -153,18 +153,10 @@ class MpiCalls : public MpiApi {
       return static_cast<Handle>(handle);
     }
   }
-  Handle TypeOf(MpiType type) const {
-    switch (type) {
-      case MpiType::kUInt16:
-        return constants_.uint16;
-      case MpiType::kFloat32:
-        return constants_.float32;
-      case MpiType::kFloat64:
-        return constants_.float64;
-      case MpiType::kByte:
-        break;
-    }
-    return constants_.byte;
+  Handle TypeOf(DType type) const {
+    if (Is16Bit(type)) return constants_.uint16;
+    DOPPIO_CHECK(type == DType::kFloat32 || type == DType::kFloat64, Name(type));
+    return type == DType::kFloat64 ? constants_.float64 : constants_.float32;
   }
   void Check(int code, const char* what) const {
     if (code == 0) return;

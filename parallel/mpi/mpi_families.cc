@@ -83,34 +83,26 @@ std::unique_ptr<MpiApi> BindStandard(const MpiLibrary& library) {
 
 }  // namespace
 
-const MpiFamily& OpenMpiFamily() {
-  static const MpiFamily family = {"Open MPI", {"libmpi.so.40"}, &IsOpenMpi, &BindOpenMpi};
-  return family;
-}
-
-const MpiFamily& MpichFamily() {
-  static const MpiFamily family = {
-      "MPICH", {"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"}, &IsMpich, &BindMpich};
-  return family;
-}
-
-const MpiFamily& StandardMpiFamily() {
-  static const MpiFamily family = {"MPI 5", {"libmpi_abi.so.1"}, &IsStandard, &BindStandard};
-  return family;
+std::vector<std::string> FilesOf(MpiFamily family) {
+  if (family == MpiFamily::kOpenMpi) return {"libmpi.so.40"};
+  if (family == MpiFamily::kStandard) return {"libmpi_abi.so.1"};
+  return {"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"};
 }
 
 std::unique_ptr<MpiApi> BindMpi(const MpiLibrary& library) {
   // The standard interface is checked first, because MPICH's library with that interface also calls
   // itself MPICH.
-  for (const MpiFamily* family : {&StandardMpiFamily(), &OpenMpiFamily(), &MpichFamily()}) {
-    if (!family->has(library)) continue;
-    std::unique_ptr<MpiApi> api = family->bind(library);
-    library.Publish();
-    return api;
+  std::unique_ptr<MpiApi> api = IsStandard(library)  ? BindStandard(library)
+                                : IsOpenMpi(library) ? BindOpenMpi(library)
+                                : IsMpich(library)   ? BindMpich(library)
+                                                     : nullptr;
+  if (api == nullptr) {
+    throw UsageError(library.path() + " is \"" + library.name() +
+                     "\", which has an unknown binary interface; Doppio supports those of Open "
+                     "MPI, of MPICH (Intel MPI, MVAPICH, Cray MPICH) and of the MPI 5 standard");
   }
-  throw UsageError(library.path() + " is \"" + library.name() +
-                   "\", whose binary interface Doppio does not know; it knows those of Open MPI, "
-                   "of MPICH (Intel MPI, MVAPICH, Cray MPICH), and the standard one of MPI 5");
+  library.Publish();
+  return api;
 }
 
 }  // namespace doppio

@@ -11,18 +11,11 @@
 
 namespace doppio {
 
-struct MpiFamily {
-  std::string name;
-  std::vector<std::string> files;  // file names of its libraries, the most common first
-  // Returns true if the library belongs to this family.
-  bool (*has)(const MpiLibrary& library);
-  // Returns the library's functions. Throws UsageError if the library lacks a symbol.
-  std::unique_ptr<MpiApi> (*bind)(const MpiLibrary& library);
-};
+// Libraries with one binary interface.
+enum class MpiFamily { kOpenMpi, kMpich, kStandard };
 
-const MpiFamily& OpenMpiFamily();
-const MpiFamily& MpichFamily();
-const MpiFamily& StandardMpiFamily();
+// Returns the file names of the family's libraries, the most common first.
+std::vector<std::string> FilesOf(MpiFamily family);
 
 // Binds the library's functions and publishes the library. Throws UsageError if the library belongs
 // to no family or lacks a symbol.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/split_at.h"
 #include "parallel/mpi/mpi_families.h"
 
 namespace doppio {
@@ -18,12 +19,9 @@ std::string Value(const Environment& get, const char* name) {
 // Returns the library folders next to the first mpirun in PATH. Modules and Python environments
 // with an MPI often set PATH but not LD_LIBRARY_PATH.
 std::vector<std::string> FoldersBesideLauncher(const std::string& path) {
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find(':', begin), path.size());
-    const std::filesystem::path folder = path.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::filesystem::path folder : SplitAt(path, ':')) {
     for (const char* launcher : {"mpirun", "mpiexec"}) {
-      if (folder.empty() || access((folder / launcher).c_str(), X_OK) != 0) continue;
+      if (access((folder / launcher).c_str(), X_OK) != 0) continue;
       const std::filesystem::path above = (folder / "..").lexically_normal();
       return {above / "lib", above / "lib64"};
     }
@@ -31,16 +29,15 @@ std::vector<std::string> FoldersBesideLauncher(const std::string& path) {
   return {};
 }
 
-// Opens one file. On failure returns null and sets `reason`, to "" if the file does not exist.
-std::unique_ptr<MpiApi> TryToOpen(const std::string& file, std::string* reason) {
-  reason->clear();
+// Opens one file. On failure returns null and, if the file exists, appends the reason to `reasons`.
+std::unique_ptr<MpiApi> TryToOpen(const std::string& file, std::string* reasons) {
   try {
     return BindMpi(MpiLibrary(file));
   } catch (const UsageError& e) {
     // This is glibc's message if the file itself is missing. If a dependency of the file is
     // missing, the message begins with the dependency's name and is a reason to report.
     const std::string absent = file + ": cannot open shared object file: No such file";
-    if (e.message().rfind(absent, 0) != 0) *reason = e.message();
+    if (e.message().rfind(absent, 0) != 0) *reasons += "; " + e.message();
     return nullptr;
   }
 }
@@ -50,17 +47,17 @@ std::unique_ptr<MpiApi> TryToOpen(const std::string& file, std::string* reason) 
 MpiSearch MpiSearchFor(const std::string& given, const Environment& get) {
   MpiSearch search;
   search.given = given;
-  std::vector<const MpiFamily*> order = {&OpenMpiFamily(), &MpichFamily(), &StandardMpiFamily()};
+  std::vector<MpiFamily> order = {MpiFamily::kOpenMpi, MpiFamily::kMpich, MpiFamily::kStandard};
   if (Value(get, "OMPI_COMM_WORLD_RANK").empty() && !Value(get, "PMI_RANK").empty())
-    order = {&MpichFamily(), &StandardMpiFamily(), &OpenMpiFamily()};
-  for (const MpiFamily* family : order)
-    search.files.insert(search.files.end(), family->files.begin(), family->files.end());
+    order = {MpiFamily::kMpich, MpiFamily::kStandard, MpiFamily::kOpenMpi};
+  for (MpiFamily family : order) {
+    for (const std::string& file : FilesOf(family)) search.files.push_back(file);
+  }
   search.folders = FoldersBesideLauncher(Value(get, "PATH"));
   return search;
 }
 
 std::unique_ptr<MpiApi> OpenMpi(const MpiSearch& search) {
-  std::string reason;
   if (!search.given.empty()) {
     try {
       return BindMpi(MpiLibrary(search.given));
@@ -77,15 +74,14 @@ std::unique_ptr<MpiApi> OpenMpi(const MpiSearch& search) {
     }
     places.push_back(file);
     for (const std::string& place : places) {
-      std::unique_ptr<MpiApi> mpi = TryToOpen(place, &reason);
+      std::unique_ptr<MpiApi> mpi = TryToOpen(place, &reasons);
       if (mpi != nullptr) return mpi;
-      if (!reason.empty()) reasons += "; " + reason;
     }
     names += (names.empty() ? "" : ", ") + file;
   }
-  throw UsageError("no MPI library can be opened; looked for " + names + reasons +
-                   ". Install an MPI (Debian's package openmpi-bin), load the cluster's module of "
-                   "one, or name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
+  throw UsageError("no MPI library can be opened; Doppio has looked for " + names + reasons +
+                   ". Install an MPI (Debian's package openmpi-bin), load the cluster's MPI "
+                   "module, or name a library with --mpi_library or DOPPIO_MPI_LIBRARY");
 }
 
 }  // namespace doppio

@@ -1,20 +1,11 @@
 #include "parallel/mpi/rank_identity.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "parallel/reduce/texts.h"
 
 namespace doppio {
 namespace {
-
-template <size_t N>
-void Put(const std::string& text, char (&field)[N]) {
-  std::memcpy(field, text.data(), std::min(text.size(), N - 1));
-}
-
-template <size_t N>
-std::string Get(const char (&field)[N]) {
-  return std::string(field, strnlen(field, N));
-}
 
 // A group of ranks with the same text.
 struct Group {
@@ -68,19 +59,19 @@ std::string Text(const std::vector<Group>& groups) {
 
 RankIdentity IdentityOf(const std::string& host, const std::string& program,
                         const std::string& library) {
-  RankIdentity identity = {};
-  Put(host, identity.host);
-  Put(program, identity.program);
-  Put(library, identity.library);
+  RankIdentity identity;
+  PutText(host, identity.host);
+  PutText(program, identity.program);
+  PutText(library, identity.library);
   return identity;
 }
 
 std::string DifferenceAmong(const std::vector<RankIdentity>& ranks) {
   std::vector<Group> programs, libraries;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    const std::string host = Get(ranks[r].host);
-    Add(Get(ranks[r].program), static_cast<int>(r), host, &programs);
-    Add(Get(ranks[r].library), static_cast<int>(r), host, &libraries);
+    const std::string host = GetText(ranks[r].host);
+    Add(GetText(ranks[r].program), static_cast<int>(r), host, &programs);
+    Add(GetText(ranks[r].library), static_cast<int>(r), host, &libraries);
   }
   if (programs.size() > 1) {
     return "the ranks run different builds of Doppio: " + Text(programs) +

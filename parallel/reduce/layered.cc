@@ -25,7 +25,8 @@ Layered::Layered(int rank, std::vector<RankPlace> places, Communicator* inside,
                             [](const RankPlace& place) { return place.node == 0; })) {
   const RankPlace& own = places_[rank];
   DOPPIO_CHECK(inside->rank() == own.inside, "the place inside");
-  DOPPIO_CHECK((across != nullptr) == (own.inside == 0), "the first rank of a node talks for it");
+  DOPPIO_CHECK((across != nullptr) == (own.inside == 0),
+               "only the first rank of a node has `across`");
   DOPPIO_CHECK(across == nullptr || across->rank() == own.node, "the place across");
 }
 

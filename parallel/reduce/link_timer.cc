@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/seconds_since.h"
 #include "core/base/threads.h"
 #include "parallel/watch/watch.h"
 
@@ -18,10 +19,6 @@ namespace doppio {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double MsSince(Clock::time_point begun) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begun).count();
-}
 
 void Sum(Communicator* bulk, void* data, int64_t bytes) {
   bulk->Follow(-1);
@@ -34,7 +31,7 @@ double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
   for (int i = -1; i < times; ++i) {  // the first sum sets things up and is not counted
     const Clock::time_point begun = Clock::now();
     Sum(bulk, data, bytes);
-    if (i >= 0) ms.push_back(MsSince(begun));
+    if (i >= 0) ms.push_back(1e3 * SecondsSince(begun));
   }
   std::nth_element(ms.begin(), ms.begin() + times / 2, ms.end());
   return ms[times / 2];
@@ -80,7 +77,7 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
   });
   const Clock::time_point begun = Clock::now();
   const double alone_ms = compute([&] { return going.load(); });
-  const double beside_ms = MsSince(begun);
+  const double beside_ms = 1e3 * SecondsSince(begun);
   exchange.join();
   if (failure) std::rethrow_exception(failure);
   double lost = std::max(0.0, beside_ms - alone_ms) / (cost.held_up_ms * std::floor(times)) * 1e3;

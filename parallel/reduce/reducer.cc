@@ -22,7 +22,8 @@ Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& o
       options_(options),
       gate_(bulk->WaitsOnDevice() ? gate : nullptr),
       queue_(params->params().size() + 2) {
-  DOPPIO_CHECK(!params->gradients_share_memory(), "a gradient would be gone before it is summed");
+  DOPPIO_CHECK(!params->gradients_share_memory(),
+               "a gradient would be overwritten before it is summed");
   if (Is16Bit(options.type) && params->grads().count() > 0)
     copy_.emplace(params, options.type, bulk->size());
   MakeBuckets(options.bucket_bytes);
@@ -79,31 +80,28 @@ void Reducer::Send(size_t bucket) {
   if (copy_) copy_->Narrow(bucket);
   if (Traced(trace_)) buckets_[bucket].mark = trace_->Mark();
   bulk_->Follow(static_cast<int64_t>(bucket));
-  Job job;
-  job.bucket = bucket;
-  Ask(job);
+  Ask({Job::kBucket, bucket});
+}
+
+// Blocks until `done()`, which is called under mutex_. Throws the failure of the thread, if any.
+template <class F>
+void Reducer::Await(const F& done) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_changed_.wait(lock, [&] { return done() || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 void Reducer::AllReduce(void* data, int64_t count, DType dtype) {
   bulk_->Follow(-1);
-  Job job;
-  job.kind = Job::kSum;
-  job.data = data;
-  job.count = count;
-  job.dtype = dtype;
-  Ask(job);
-  {
-    std::unique_lock<std::mutex> lock(mutex_);
-    done_changed_.wait(lock, [&] { return (holds_ ? settled_ : started_) == asked_ || failure_; });
-    if (failure_) std::rethrow_exception(failure_);
-  }
+  Ask({Job::kSum, 0, data, count, dtype});
+  Await([&] { return (holds_ ? settled_ : started_) == asked_; });
   bulk_->Lead();
 }
 
 // Net calls this twice before the first sum if it restarts a forward for other shapes. Sums of the
 // previous pass may still be in flight; later sums wait for this rank's announcement.
 void Reducer::Begin(bool fresh) {
-  if (gate_ != nullptr && fresh) WaitForSums();
+  if (gate_ != nullptr && fresh) Await([&] { return settled_ == asked_; });
   fresh_ = fresh;
   announced_ = false;
 }
@@ -234,20 +232,6 @@ void Reducer::ShowReduction(size_t bucket, int64_t begun_ns) {
   trace_->Add(std::move(span), done.mark);
 }
 
-void Reducer::WaitFor(size_t bucket) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  done_changed_.wait(lock, [&] { return done_ > bucket || failure_; });
-  if (failure_) std::rethrow_exception(failure_);
-}
-
-// Blocks until all jobs are complete. Waiting for the last bucket is not enough, because there may
-// be none.
-void Reducer::WaitForSums() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  done_changed_.wait(lock, [&] { return settled_ == asked_ || failure_; });
-  if (failure_) std::rethrow_exception(failure_);
-}
-
 // In a pass that is held back, meets the other ranks before the exchange of statistics: they may
 // still be in their first update, or load code for it.
 void Reducer::ArriveForStatistics() {
@@ -261,23 +245,20 @@ void Reducer::ArriveForStatistics() {
 void Reducer::Finish(GradientSink* next) {
   for (size_t b = 0; b < buckets_.size(); ++b)
     DOPPIO_CHECK(buckets_[b].sent, "backward has finished every gradient");
-  if (gate_ != nullptr) {
-    Job job;
-    job.kind = Job::kRelease;
-    Ask(job);
-  }
+  if (gate_ != nullptr) Ask({Job::kRelease});
   double exposed = 0;
   for (size_t b = 0; b < buckets_.size(); ++b) {
     const Clock::time_point begun = Clock::now();
     Trace(
-        trace_, TraceOf::kWait, RunTrace::kExposed, "wait for bucket", [&] { WaitFor(b); },
-        static_cast<int64_t>(b));
+        trace_, TraceOf::kWait, RunTrace::kExposed, "wait for bucket",
+        [&] { Await([&] { return done_ > b; }); }, static_cast<int64_t>(b));
     exposed += SecondsSince(begun);
     if (copy_) copy_->Widen(b);
     if (next == nullptr) continue;
     for (int param : buckets_[b].params) next->Ready(param);
   }
-  WaitForSums();
+  // Waiting for the last bucket is not enough, because there may be none.
+  Await([&] { return settled_ == asked_; });
   const Clock::time_point begun = Clock::now();
   Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics",
         [&] { AverageStatistics(); });

@@ -68,11 +68,11 @@ class Reducer : public GradientExchange, private SumsInStream {
     // kSum: for SumsInStream; kRelease: start the held-back buckets.
     enum Kind { kBucket, kSum, kRelease };
     Kind kind = kBucket;
-    int64_t pass = 0;  // number of the pass, as announced to the gate
-    size_t bucket = 0;
+    size_t bucket = 0;     // for kBucket
     void* data = nullptr;  // for kSum, as are count and dtype
     int64_t count = 0;
     DType dtype = DType::kFloat32;
+    int64_t pass = 0;  // number of the pass, as announced to the gate; set by Ask
   };
 
   void MakeBuckets(int64_t bucket_bytes);
@@ -89,8 +89,8 @@ class Reducer : public GradientExchange, private SumsInStream {
   void StartBucket(size_t bucket);
   bool Settle();
   void ShowReduction(size_t bucket, int64_t begun_ns);
-  void WaitFor(size_t bucket);
-  void WaitForSums();
+  template <class F>
+  void Await(const F& done);
   void ArriveForStatistics();
   void AverageStatistics();
 

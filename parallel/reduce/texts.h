@@ -3,6 +3,8 @@
 #ifndef DOPPIO_PARALLEL_REDUCE_TEXTS_H_
 #define DOPPIO_PARALLEL_REDUCE_TEXTS_H_
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,19 @@ std::string BroadcastText(Communicator* control, const std::string& text, int ro
 // Collective. Returns the texts of all ranks, by rank. Intended for messages that few ranks have:
 // each non-empty text is a separate broadcast.
 std::vector<std::string> GatherTexts(Communicator* control, const std::string& own);
+
+// Copies `text` into a field of a message: truncated to fit, and padded with zero bytes.
+template <size_t N>
+void PutText(const std::string& text, char (&field)[N]) {
+  std::memset(field, 0, N);
+  std::memcpy(field, text.data(), std::min(text.size(), N - 1));
+}
+
+// Returns the text in `field`, up to the first zero byte.
+template <size_t N>
+std::string GetText(const char (&field)[N]) {
+  return std::string(field, strnlen(field, N));
+}
 
 }  // namespace doppio
 

@@ -34,10 +34,10 @@ std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
   const auto wrong =
       std::find_if(sums.begin(), sums.end(), [&](float sum) { return sum != expected; });
   if (wrong != sums.end()) {
-    throw DeviceError("a trial sum over " + std::to_string(bulk->size()) + " ranks gives " +
+    throw DeviceError("a test sum over " + std::to_string(bulk->size()) + " ranks gives " +
                       std::to_string(*wrong) + " instead of " + std::to_string(expected) +
                       " on rank " + std::to_string(bulk->rank()) + ", " + device->name() +
-                      "; try another --comm, and have the connection between the GPUs looked at");
+                      "; try another --comm, and check the connection between the GPUs");
   }
   char text[64];
   std::snprintf(text, sizeof text, ": %.2f ms, %.1f GB/s", 1e3 * best,

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,8 +13,10 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <random>
 
+#include "core/base/split_at.h"
 #include "parallel/reduce/texts.h"
 
 namespace doppio {
@@ -47,17 +50,6 @@ class Deadline {
  private:
   const std::chrono::steady_clock::time_point end_;
 };
-
-template <size_t N>
-void Put(const std::string& text, char (&field)[N]) {
-  std::memset(field, 0, N);
-  std::memcpy(field, text.data(), std::min(text.size(), N - 1));
-}
-
-template <size_t N>
-std::string Get(const char (&field)[N]) {
-  return std::string(field, strnlen(field, N));
-}
 
 uint64_t RandomToken() {
   std::random_device random;
@@ -96,42 +88,39 @@ std::string Addresses() {
   return list.substr(0, list.rfind(',', sizeof(Place::addresses) - 1));
 }
 
-std::vector<std::string> SplitAddresses(const std::string& list) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin < list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    parts.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
+Socket NewSocket(int family) {
+  return Socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// Makes the socket listen at `any`, on a free port. Returns the address with the port, or nullopt
+// on failure.
+template <class Address>
+std::optional<Address> ListenAt(Address any, const Socket& socket, int backlog) {
+  auto* const address = reinterpret_cast<sockaddr*>(&any);
+  socklen_t length = sizeof any;
+  if (bind(socket.get(), address, length) != 0 || listen(socket.get(), backlog) != 0 ||
+      getsockname(socket.get(), address, &length) != 0)
+    return std::nullopt;
+  return any;
 }
 
 // Returns a listening socket on a free port for IPv6 and IPv4, or for IPv4 only if the machine has
 // no IPv6. The socket is closed if neither works.
 Socket Listen(int backlog, int64_t* port) {
-  Socket six(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (six.open()) {
-    const int both = 0;
-    setsockopt(six.get(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
-    sockaddr_in6 any = {};
-    any.sin6_family = AF_INET6;
-    socklen_t length = sizeof any;
-    if (bind(six.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0 &&
-        listen(six.get(), backlog) == 0 &&
-        getsockname(six.get(), reinterpret_cast<sockaddr*>(&any), &length) == 0) {
-      *port = ntohs(any.sin6_port);
-      return six;
-    }
+  Socket six = NewSocket(AF_INET6);
+  const int both = 0;
+  setsockopt(six.get(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
+  sockaddr_in6 any_six = {};
+  any_six.sin6_family = AF_INET6;
+  if (const auto bound = ListenAt(any_six, six, backlog)) {
+    *port = ntohs(bound->sin6_port);
+    return six;
   }
-  Socket four(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in any = {};
-  any.sin_family = AF_INET;
-  any.sin_addr.s_addr = htonl(INADDR_ANY);
-  socklen_t length = sizeof any;
-  if (bind(four.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0 &&
-      listen(four.get(), backlog) == 0 &&
-      getsockname(four.get(), reinterpret_cast<sockaddr*>(&any), &length) == 0) {
-    *port = ntohs(any.sin_port);
+  Socket four = NewSocket(AF_INET);
+  sockaddr_in any_four = {};
+  any_four.sin_family = AF_INET;
+  if (const auto bound = ListenAt(any_four, four, backlog)) {
+    *port = ntohs(bound->sin_port);
     return four;
   }
   return Socket();
@@ -139,25 +128,17 @@ Socket Listen(int backlog, int64_t* port) {
 
 // Starts a connection. The socket is closed if connecting fails at once.
 Socket StartConnecting(const std::string& address, int64_t port) {
-  sockaddr_storage to = {};
-  socklen_t length = 0;
-  auto* const four = reinterpret_cast<sockaddr_in*>(&to);
-  auto* const six = reinterpret_cast<sockaddr_in6*>(&to);
-  if (inet_pton(AF_INET, address.c_str(), &four->sin_addr) == 1) {
-    four->sin_family = AF_INET;
-    four->sin_port = htons(static_cast<uint16_t>(port));
-    length = sizeof *four;
-  } else if (inet_pton(AF_INET6, address.c_str(), &six->sin6_addr) == 1) {
-    six->sin6_family = AF_INET6;
-    six->sin6_port = htons(static_cast<uint16_t>(port));
-    length = sizeof *six;
-  } else {
+  addrinfo wanted = {};
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* to = nullptr;
+  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &wanted, &to) != 0)
     return Socket();
-  }
-  Socket socket(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.open()) return socket;
-  const int result = connect(socket.get(), reinterpret_cast<sockaddr*>(&to), length);
-  return result == 0 || errno == EINPROGRESS ? std::move(socket) : Socket();
+  Socket socket = NewSocket(to->ai_family);
+  const bool begun =
+      connect(socket.get(), to->ai_addr, to->ai_addrlen) == 0 || errno == EINPROGRESS;
+  freeaddrinfo(to);
+  return begun ? std::move(socket) : Socket();
 }
 
 bool Connected(const Socket& socket) {
@@ -182,12 +163,12 @@ Socket Connect(const Place& place, int rank, const std::string& host) {
     bool said_hello = false;
   };
   std::vector<Attempt> attempts;
-  for (const std::string& address : SplitAddresses(Get(place.addresses))) {
+  for (const std::string& address : SplitAt(GetText(place.addresses), ',')) {
     Socket socket = StartConnecting(address, place.port);
     if (socket.open()) attempts.push_back({std::move(socket)});
   }
   Hello hello = {place.token, rank, {}};
-  Put(host, hello.host);
+  PutText(host, hello.host);
   // Advances an attempt. Returns false if it has failed.
   const auto go_on = [&](Attempt* attempt, bool* answered) {
     if (!attempt->said_hello) {
@@ -212,7 +193,7 @@ Socket Connect(const Place& place, int rank, const std::string& host) {
       if (waits[i].revents == 0 || go_on(&attempts[i], &answered)) {
         if (answered) return std::move(attempts[i].socket);
       } else {
-        attempts.erase(attempts.begin() + static_cast<std::ptrdiff_t>(i));
+        attempts.erase(attempts.begin() + i);
       }
     }
   }
@@ -241,7 +222,7 @@ bool ReadHello(Caller* caller, uint64_t token, int size, std::vector<RankSocket>
                                  [&](const RankSocket& one) { return one.rank == hello.rank; });
   if (hello.token != token || hello.rank < 1 || hello.rank >= size || known) return false;
   if (!SendWhole(caller->socket, token)) return false;
-  ranks->push_back({std::move(caller->socket), static_cast<int>(hello.rank), Get(hello.host)});
+  ranks->push_back({std::move(caller->socket), static_cast<int>(hello.rank), GetText(hello.host)});
   return true;
 }
 
@@ -257,7 +238,7 @@ std::vector<RankSocket> Accept(const Socket& door, uint64_t token, int size) {
     for (size_t i = callers.size(); i-- > 0;) {
       if (waits[i + 1].revents == 0) continue;
       if (!ReadHello(&callers[i], token, size, &ranks) || !callers[i].socket.open())
-        callers.erase(callers.begin() + static_cast<std::ptrdiff_t>(i));
+        callers.erase(callers.begin() + i);
     }
     if (waits[0].revents == 0) continue;
     Socket socket(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -285,31 +266,32 @@ std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& h
   if (rank == 0) {
     place.token = RandomToken();
     door = Listen(size, &place.port);
-    Put(host, place.host);
-    Put(Addresses(), place.addresses);
+    PutText(host, place.host);
+    PutText(Addresses(), place.addresses);
   }
   control->Broadcast(&place, sizeof place, 0);
   if (place.port == 0)
-    throw UnreachableRank("rank 0 on " + Get(place.host) + " cannot listen for the other ranks");
+    throw UnreachableRank("rank 0 on " + GetText(place.host) +
+                          " cannot listen for the other ranks");
   control->Barrier();  // no rank may arrive after the time to connect has started
 
   std::vector<RankSocket> sockets;
   std::string problem;
-  const std::string where = Get(place.addresses) + " port " + std::to_string(place.port);
+  const std::string where = GetText(place.addresses) + " port " + std::to_string(place.port);
   if (rank == 0) {
     sockets = Accept(door, place.token, size);
     if (static_cast<int>(sockets.size()) + 1 < size) {
       problem = "only " + std::to_string(sockets.size()) + " of " + std::to_string(size - 1) +
-                " ranks have reached rank 0 on " + Get(place.host) + " at " + where + " within " +
-                std::to_string(static_cast<int>(kAcceptSeconds)) + " s";
+                " ranks have reached rank 0 on " + GetText(place.host) + " at " + where +
+                " within " + std::to_string(static_cast<int>(kAcceptSeconds)) + " s";
     }
   } else {
     sockets.resize(1);
-    sockets[0].host = Get(place.host);
+    sockets[0].host = GetText(place.host);
     sockets[0].socket = Connect(place, rank, host);
     if (!sockets[0].socket.open()) {
       problem = "rank " + std::to_string(rank) + " on " + host + " cannot reach rank 0 on " +
-                Get(place.host) + " at " + where + "; does a firewall stand between them?";
+                GetText(place.host) + " at " + where + "; check for a firewall between them";
     }
   }
   AgreeOn(control, problem);

@@ -9,8 +9,7 @@
 
 namespace doppio {
 
-StallWatch::StallWatch(int ranks, const WatchOptions& options)
-    : options_(options), ranks_(static_cast<size_t>(ranks)) {
+StallWatch::StallWatch(int ranks, const WatchOptions& options) : options_(options), ranks_(ranks) {
   if (options_.on_lost) thread_ = std::thread([this] { Run(); });
 }
 

@@ -147,18 +147,18 @@ void Watch::Read(Peer* peer) {
     if (count < 0 && errno == ETIMEDOUT) {
       LoseSilent(*peer);
     } else {
-      Lose(NameOf(*peer) + " is gone: its connection has ended" + PlaceOf(*peer));
+      Lose(NameOf(*peer) + " is gone: its connection has closed" + PlaceOf(*peer));
     }
     return;
   }
   peer->heard_at = Now();
-  peer->messages.Add(bytes, static_cast<size_t>(count));
+  peer->messages.Add(bytes, count);
   while (!lost_ && !peer->left) {
     const std::optional<WatchMessage> message = peer->messages.Next();
     if (!message) break;
     Handle(peer, *message);
   }
-  if (peer->messages.damaged()) Lose(NameOf(*peer) + " sends what no rank sends");
+  if (peer->messages.damaged()) Lose(NameOf(*peer) + " has sent an invalid message");
 }
 
 void Watch::Handle(Peer* peer, const WatchMessage& message) {

@@ -38,7 +38,7 @@ std::optional<int> NumberIn(const Environment& get, const char* name) {
   const long value = std::strtol(text, &end, 10);
   if (*end != 0 || value < 0 || value > 10'000'000) {
     throw UsageError(std::string("the environment has ") + name + "=" + text +
-                     ", which is not the number of a rank");
+                     ", which is not a rank or a number of ranks");
   }
   return static_cast<int>(value);
 }

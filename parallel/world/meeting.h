@@ -17,7 +17,7 @@ namespace doppio {
 // An Arrive alone is a barrier.
 class Meeting {
  public:
-  explicit Meeting(int size) : size_(size), shown_(static_cast<size_t>(size)) {}
+  explicit Meeting(int size) : size_(size), shown_(size) {}
 
   // Blocks until all ranks have arrived. The data that each rank has shown before is visible until
   // it leaves. Throws PeerError after an abort.
@@ -51,6 +51,10 @@ class Meeting {
   void ThrowIfAborted() const {
     std::lock_guard<std::mutex> lock(mutex_);
     ThrowIfAbortedLocked();
+  }
+  bool aborted() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return aborted_;
   }
 
   int size() const { return size_; }
