@@ -31,19 +31,14 @@ std::unique_ptr<Device> Open(int index) {
 
 }  // namespace
 
-void UseCpu() {
+void UseGpu(bool gpu) {
   const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
-  ChoiceOfScript().gpu = false;
-}
-
-void UseGpu() {
-  const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
-  ChoiceOfScript().gpu = true;
+  ChoiceOfScript().gpu = gpu;
 }
 
 void ChooseGpu(int index) {
   if (index < 0)
-    throw UsageError("set_device wants the number of a GPU, got " + std::to_string(index));
+    throw UsageError("set_device needs the index of a GPU, got " + std::to_string(index));
   const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
   ChoiceOfScript().index = index;
 }

@@ -11,8 +11,8 @@
 
 namespace doppio {
 
-void UseCpu();  // the default
-void UseGpu();  // the GPU of the last ChooseGpu; GPU 0 by default
+// Selects the CPU, which is the default, or the GPU of the last ChooseGpu, by default GPU 0.
+void UseGpu(bool gpu);
 void ChooseGpu(int index);
 
 void ChooseSeed(uint64_t seed);

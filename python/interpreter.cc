@@ -2,12 +2,12 @@
 
 #include <pybind11/embed.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
-#include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/base/error.h"
@@ -15,6 +15,7 @@
 extern "C" PyObject* PyInit__doppio();
 
 namespace doppio {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kModule = "_doppio";
@@ -28,21 +29,15 @@ std::string InterpreterPath() {
   return environment != nullptr ? std::string(environment) + "/bin/python3" : kDebianPython;
 }
 
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 // Folders that may contain the package `doppio`: next to the program's path as it was called, and
 // in the program's Bazel runfiles.
 std::vector<std::string> PackageFolders() {
   std::vector<std::string> folders;
   const auto* called = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  if (called != nullptr) folders.push_back(FolderOf(called) + "/../python");
-  char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  if (length > 0)
-    folders.push_back(std::string(path, static_cast<size_t>(length)) + ".runfiles/doppio/python");
+  if (called != nullptr) folders.push_back(fs::path(called).replace_filename("../python"));
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) folders.push_back(program.string() + ".runfiles/doppio/python");
   return folders;
 }
 

@@ -37,11 +37,11 @@ class LayerBlob : public Blob {
     for (int64_t dim : shape.dims()) {
       if (dim < 0)
         throw UsageError("shape " + shape.ToString() + " of blob '" + name_ +
-                         "': an extent is not negative");
+                         "': extents must not be negative");
     }
     if (fixed_ && shape != shape_) {
       throw UsageError("blob '" + name_ + "' is " + shape_.ToString() + " and cannot become " +
-                       shape.ToString() + ": a layer gives shapes to its tops only");
+                       shape.ToString() + ": a layer can only reshape its tops");
     }
     shape_ = shape;
     shaped_ = true;

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "core/base/nearest.h"
-#include "core/net/run/changing_tops.h"
-#include "core/net/graph/gradient_flow.h"
 #include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "python/python_layer.h"
@@ -17,122 +15,12 @@ namespace {
 
 bool IsInput(const LayerSpec& layer) { return layer.type() == "Input"; }
 
-// Sets one shape per top of an Input layer: the shape in `shapes`, or else the shape in the file.
-void GiveShapes(const std::map<std::string, Shape>& shapes, LayerParameter* layer) {
-  InputParameter* param = layer->mutable_input_param();
-  InputParameter each;
-  for (int i = 0; i < layer->top_size(); ++i) {
-    const auto given = shapes.find(layer->top(i));
-    if (given != shapes.end()) {
-      BlobShape* shape = each.add_shape();
-      for (int64_t dim : given->second.dims()) shape->add_dim(dim);
-    } else if (param->shape_size() > 0) {
-      *each.add_shape() =
-          param->shape(param->shape_size() == 1 ? 0 : std::min(i, param->shape_size() - 1));
-    }
-  }
-  param->Swap(&each);
-}
-
-bool HasBackward(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return node.backward; });
-}
-
-// Makes the gradients of a net without a loss begin at its outputs, if force_backward is set.
-// Scripts then write the gradients of the outputs. Returns true if it changed the graph.
-bool BeginAtOutputs(Graph* graph) {
-  if (!graph->spec.force_backward || HasBackward(*graph)) return false;
-  for (int output : graph->outputs) {
-    Edge& edge = graph->edges[output];
-    if (graph->nodes[edge.producer].shape.has_backward) edge.loss_weight = 1;
-  }
-  FindGradients(graph);
-  return true;
-}
-
-class NetBlob : public Blob {
- public:
-  NetBlob(std::shared_ptr<LiveNet> net, std::string name)
-      : net_(std::move(net)), name_(std::move(name)) {}
-  Shape shape() override { return net_->ShapeOf(name_); }
-  py::array data() override { return net_->ShowValue(name_); }
-  py::array diff() override {
-    const Tensor gradient = net_->Gradient(name_);
-    if (gradient) return net_->Show(gradient, false);
-    return zeros_.Of(shape());
-  }
-  void Reshape(const Shape& shape) override { net_->AskForShape(name_, shape); }
-
- private:
-  const std::shared_ptr<LiveNet> net_;
-  const std::string name_;
-  ZeroArray zeros_;
-};
-
-class ParamBlob : public Blob {
- public:
-  ParamBlob(std::shared_ptr<LiveNet> net, int node, int index)
-      : net_(std::move(net)), node_(node), index_(index) {}
-  Shape shape() override { return net_->ParamValue(node_, index_).shape; }
-  py::array data() override { return net_->Show(net_->ParamValue(node_, index_), true); }
-  py::array diff() override {
-    const Tensor gradient = net_->ParamGradient(node_, index_);
-    if (gradient) return net_->Show(gradient, true);
-    return zeros_.Of(shape());
-  }
-  void Reshape(const Shape& wanted) override {
-    if (wanted == shape()) return;
-    throw UsageError("a parameter's shape follows from the net's file; it is " +
-                     shape().ToString());
-  }
-
- private:
-  const std::shared_ptr<LiveNet> net_;
-  const int node_, index_;
-  ZeroArray zeros_;
-};
-
 bool ReadsImages(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
                      [](const Node& node) { return node.shape.preprocessing.has_value(); });
 }
 
 }  // namespace
-
-NetRecipe::NetRecipe(const std::string& file, Phase phase, int level,
-                     const std::vector<std::string>& stages, std::shared_ptr<Device> device,
-                     uint64_t seed)
-    : source_(LoadNet(file, {}, phase, level, stages)),
-      device_(std::move(device)),
-      // The parameters keep the device alive.
-      params_(new ParamStore(device_.get(), DType::kFloat32, seed),
-              [device = device_](ParamStore* p) { delete p; }) {
-  options_.phase = phase;
-  options_.seed = seed;
-}
-
-std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Shape>& shapes,
-                                                 const Net* before) const {
-  NetSpec spec = MakeNetSpec(source_.net, source_.places, source_.state, options_);
-  for (LayerSpec& layer : spec.layers) {
-    if (!shapes.empty() && IsInput(layer)) GiveShapes(shapes, &layer.param);
-  }
-  if (before != nullptr) OfferLayers(before->plan().kernels, -1, &spec);
-  Graph graph = MakeGraph(std::move(spec));
-  WithdrawOffers(&graph.spec);
-  const bool at_outputs = BeginAtOutputs(&graph);
-  PlanOptions plan;
-  plan.device = device_.get();
-  plan.backward = HasBackward(graph);
-  plan.keep_all = true;
-  auto made = std::make_shared<Made>();
-  made->device = device_;
-  made->params = params_;
-  made->net = std::make_unique<Net>(std::move(graph), plan, params_.get());
-  if (at_outputs) made->net->StartFromUser();
-  return made;
-}
 
 LiveNet::LiveNet(NetRecipe recipe)
     : recipe_(std::make_unique<NetRecipe>(std::move(recipe))), views_(std::make_shared<Views>()) {
@@ -159,34 +47,46 @@ void LiveNet::SetOwnerOfLayerParams() const {
   for (const auto& kernel : net_->plan().kernels) SetOwnerOfParams(kernel.get(), params_owner_);
 }
 
-void LiveNet::Forward(int first, int last) {
-  const auto turn = Turn();
-  Reshape();
+template <class F>
+void LiveNet::InTurn(const F& f) {
+  const std::lock_guard<std::recursive_mutex> turn(views_->turn());
   views_->Push();
-  if (first == 0 && last + 1 == static_cast<int>(graph().nodes.size())) {
-    net_->Forward();
-  } else {
-    RunPart(net_->plan().forward, first, last, false);
-  }
-  device_->Synchronize();
+  f();
   views_->Pull();
+}
+
+bool LiveNet::IsWhole(int first, int last) const {
+  return first == 0 && last + 1 == static_cast<int>(graph().nodes.size());
+}
+
+void LiveNet::Forward(int first, int last) {
+  const std::lock_guard<std::recursive_mutex> turn(views_->turn());
+  Reshape();
+  InTurn([&] {
+    if (IsWhole(first, last)) {
+      net_->Forward();
+    } else {
+      RunPart(net_->plan().forward, first, last, false);
+    }
+    device_->Synchronize();
+  });
 }
 
 void LiveNet::Backward(int first, int last) {
   if (net_->plan().backward.empty()) {
     throw UsageError("net '" + graph().spec.name +
-                     "' computes no gradients: it has no loss that depends on anything that " +
-                     "learns; force_backward: true in its file computes them from its outputs");
+                     "' computes no gradients, because it has no loss that depends on a learned " +
+                     "parameter; to compute gradients from its outputs, set force_backward: true " +
+                     "in its file");
   }
-  const auto turn = Turn();
-  views_->Push();
-  if (first == 0 && last + 1 == static_cast<int>(graph().nodes.size())) {
-    net_->Backward(true);
-  } else {
-    RunPart(net_->plan().backward, first, last, true);
-  }
-  device_->Synchronize();
-  views_->Pull();
+  InTurn([&] {
+    if (IsWhole(first, last)) {
+      net_->Backward(true);
+    } else {
+      RunPart(net_->plan().backward, first, last, true);
+    }
+    device_->Synchronize();
+  });
 }
 
 void LiveNet::RunPart(const std::vector<PlanStep>& steps, int first, int last, bool accumulate) {
@@ -214,36 +114,35 @@ bool LiveNet::ReadsWhatWasReordered(const PlanStep& reorder, int first, int last
 }
 
 void LiveNet::ClearParamDiffs() {
-  const auto turn = Turn();
-  views_->Push();
-  for (size_t i = 0; i < graph().params.size(); ++i) {
-    const Tensor& gradient = net_->params().param(net_->param_index(static_cast<int>(i))).grad;
-    if (gradient) device_->Zero(gradient.raw, gradient.bytes());
-  }
-  views_->Pull();
+  InTurn([&] {
+    for (size_t i = 0; i < graph().params.size(); ++i) {
+      const Tensor& gradient = net_->params().param(net_->param_index(i)).grad;
+      if (gradient) device_->Zero(gradient.raw, gradient.bytes());
+    }
+  });
 }
 
 void LiveNet::AskForShape(const std::string& blob, const Shape& shape) {
   if (shape == ShapeOf(blob)) return;
   if (recipe_ == nullptr)
-    throw UsageError("blob '" + blob + "' is of a solver's net, whose shapes are fixed");
+    throw UsageError("blob '" + blob + "' belongs to a solver's net, whose shapes are fixed");
   const std::vector<std::string> names = inputs();
   if (std::find(names.begin(), names.end(), blob) == names.end()) {
     const Edge& edge = graph().edges[graph().FindEdge(blob)];
-    throw UsageError("blob '" + blob + "' is made by layer '" +
+    throw UsageError("blob '" + blob + "' is a top of layer '" +
                      graph().layer(edge.producer).name() +
-                     "'; only tops of Input layers can be given another shape");
+                     "'; only tops of Input layers can be reshaped");
   }
   for (int64_t dim : shape.dims()) {
     if (dim < 1)
       throw UsageError("shape " + shape.ToString() + " of blob '" + blob +
-                       "': an extent is at least 1");
+                       "': extents must be at least 1");
   }
   staged_[blob] = {shape, std::make_shared<std::vector<float>>(shape.count())};
 }
 
 void LiveNet::Reshape() {
-  const auto turn = Turn();
+  const std::lock_guard<std::recursive_mutex> turn(views_->turn());
   std::map<std::string, Staged> staged;
   {
     const py::gil_scoped_acquire gil;
@@ -252,10 +151,10 @@ void LiveNet::Reshape() {
   if (staged.empty()) return;
   std::map<std::string, Shape> shapes = shapes_;
   for (const auto& input : staged) shapes[input.first] = input.second.shape;
-  views_->Push();
-  GoOnWith(recipe_->Make(shapes, net_), staged);
-  shapes_ = std::move(shapes);
-  views_->Pull();
+  InTurn([&] {
+    GoOnWith(recipe_->Make(shapes, net_), staged);
+    shapes_ = std::move(shapes);
+  });
 }
 
 // Switches to the net in `made`, with the inputs' values and the position in the data of the old
@@ -291,26 +190,23 @@ void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
 }
 
 void LiveNet::CopyFrom(const std::string& path) {
-  const auto turn = Turn();
-  views_->Push();
-  const WeightsFile file = ReadWeights(path);
-  LogReport(CopyWeights(file, graph(), net_->plan().param_index, &net_->params()), path);
-  if (file.preprocessing && !ReadsImages(graph())) net_->set_preprocessing(file.preprocessing);
-  views_->Pull();
+  InTurn([&] {
+    const WeightsFile file = ReadWeights(path);
+    LogReport(CopyWeights(file, graph(), net_->plan().param_index, &net_->params()), path);
+    if (file.preprocessing && !ReadsImages(graph())) net_->set_preprocessing(file.preprocessing);
+  });
 }
 
 void LiveNet::Save(const std::string& path, bool hdf5, bool diffs) {
-  const auto turn = Turn();
-  views_->Push();
-  WriteWeights(path, hdf5, graph(), net_->plan().param_index, net_->params(), diffs);
-  views_->Pull();
+  InTurn(
+      [&] { WriteWeights(path, hdf5, graph(), net_->plan().param_index, net_->params(), diffs); });
 }
 
 void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
   if (recipe_ == nullptr) {
     throw UsageError("net '" + graph().spec.name +
-                     "' is a solver's and keeps the solver's parameters; let the other net share "
-                     "with it, or copy_from a file");
+                     "' belongs to a solver and keeps the solver's parameters; call share_with of "
+                     "the other net, or load a file with copy_from");
   }
   if (other.device_ != recipe_->device()) {
     throw UsageError("nets '" + graph().spec.name + "' and '" + other.graph().spec.name +
@@ -318,7 +214,7 @@ void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
   }
   if (net_->plan().backward.empty()) return;
   for (size_t i = 0; i < graph().params.size(); ++i) {
-    const Param& own = net_->params().param(net_->param_index(static_cast<int>(i)));
+    const Param& own = net_->params().param(net_->param_index(i));
     const auto& theirs = other.net_->params().params();
     const bool found = std::any_of(theirs.begin(), theirs.end(), [&](const Param& param) {
       return param.layer == own.layer && param.index == own.index && (param.grad || !own.grad);
@@ -327,7 +223,7 @@ void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
     throw UsageError("net '" + graph().spec.name + "' computes gradients, and net '" +
                      other.graph().spec.name + "' has none for parameter " +
                      std::to_string(own.index) + " of layer '" + own.layer +
-                     "': share the other way round, or make this net for TEST without a loss");
+                     "'; share in the other direction, or create this net for TEST without a loss");
   }
 }
 
@@ -340,14 +236,14 @@ void LiveNet::ShareWith(LiveNet* other) {
   views_->Push();
   other->views_->Push();
   ParamStore& theirs = other->net_->params();
-  const size_t before = theirs.params().size();
+  const int before = static_cast<int>(theirs.params().size());
   NetRecipe shared = *recipe_;
   shared.Share(std::shared_ptr<ParamStore>(other->params_owner_, &theirs));
   const std::shared_ptr<NetRecipe::Made> made = shared.Make(shapes_, net_);
   for (size_t i = 0; i < graph().params.size(); ++i) {
-    const int index = made->net->param_index(static_cast<int>(i));
-    if (static_cast<size_t>(index) < before) continue;
-    const Tensor own = net_->params().param(net_->param_index(static_cast<int>(i))).value;
+    const int index = made->net->param_index(i);
+    if (index < before) continue;
+    const Tensor own = net_->params().param(net_->param_index(i)).value;
     WriteTensor(ReadTensor(own, device_).data, theirs.param(index).value, device_);
   }
   GoOnWith(made, {});
@@ -390,14 +286,6 @@ std::vector<std::string> LiveNet::outputs() const {
   return names;
 }
 
-std::shared_ptr<Blob> LiveNet::BlobOf(const std::string& name) {
-  return std::make_shared<NetBlob>(shared_from_this(), name);
-}
-
-std::shared_ptr<Blob> LiveNet::ParamOf(int node, int index) {
-  return std::make_shared<ParamBlob>(shared_from_this(), node, index);
-}
-
 Shape LiveNet::ShapeOf(const std::string& blob) const {
   const auto staged = staged_.find(blob);
   return staged != staged_.end() ? staged->second.shape
@@ -406,27 +294,17 @@ Shape LiveNet::ShapeOf(const std::string& blob) const {
 
 py::array LiveNet::ShowValue(const std::string& blob) {
   const auto staged = staged_.find(blob);
-  if (staged == staged_.end()) return Show(Value(blob), false);
+  if (staged == staged_.end()) return Show(net_->Blob(blob), false);
   const std::shared_ptr<std::vector<float>>& values = staged->second.values;
   return ShowMemory(Tensor({staged->second.shape, DType::kFloat32, Layout()}, values->data()),
                     values);
 }
 
-Tensor LiveNet::Value(const std::string& blob) const { return net_->Blob(blob); }
-Tensor LiveNet::Gradient(const std::string& blob) const { return net_->BlobGradient(blob); }
-
-Tensor LiveNet::ParamValue(int node, int index) const {
+Tensor LiveNet::ParamTensor(int node, int index, Tensor Param::*part) const {
   const Node& of = graph().nodes[node];
-  Tensor value = net_->params().param(net_->param_index(of.params[index])).value;
-  value.shape = of.param_shapes[index];
-  return value;
-}
-
-Tensor LiveNet::ParamGradient(int node, int index) const {
-  const Node& of = graph().nodes[node];
-  Tensor gradient = net_->params().param(net_->param_index(of.params[index])).grad;
-  gradient.shape = of.param_shapes[index];
-  return gradient;
+  Tensor tensor = net_->params().param(net_->param_index(of.params[index])).*part;
+  tensor.shape = of.param_shapes[index];
+  return tensor;
 }
 
 py::array LiveNet::Show(const Tensor& tensor, bool of_param) {

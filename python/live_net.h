@@ -11,40 +11,11 @@
 #include <vector>
 
 #include "core/net/run/net.h"
-#include "core/net/spec/solver_spec.h"
 #include "python/blob.h"
+#include "python/net_recipe.h"
 #include "python/views.h"
 
 namespace doppio {
-
-// Creates the net of a file, repeatedly if inputs get other shapes.
-class NetRecipe {
- public:
-  NetRecipe(const std::string& file, Phase phase, int level, const std::vector<std::string>& stages,
-            std::shared_ptr<Device> device, uint64_t seed);
-
-  struct Made {
-    std::shared_ptr<Device> device;
-    std::shared_ptr<ParamStore> params;
-    std::unique_ptr<Net> net;
-  };
-  // Uses the parameters of another net from now on. Parameters that the other net lacks are added
-  // to `params`.
-  void Share(std::shared_ptr<ParamStore> params) { params_ = std::move(params); }
-  Device* device() const { return device_.get(); }
-
-  // Creates a net. Tops of Input layers have the shapes in the file unless `shapes` contains them.
-  // `before` is null, or a net created by this recipe or by one that this recipe was copied from;
-  // layers written in Python then keep their objects.
-  std::shared_ptr<Made> Make(const std::map<std::string, Shape>& shapes,
-                             const Net* before = nullptr) const;
-
- private:
-  NetSource source_;
-  NetOptions options_;
-  std::shared_ptr<Device> device_;
-  std::shared_ptr<ParamStore> params_;
-};
 
 class LiveNet : public std::enable_shared_from_this<LiveNet> {
  public:
@@ -87,9 +58,9 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   // then ShapeOf and ShowValue refer to the requested shape.
   Shape ShapeOf(const std::string& blob) const;
   pybind11::array ShowValue(const std::string& blob);
-  Tensor Gradient(const std::string& blob) const;
-  Tensor ParamValue(int node, int index) const;
-  Tensor ParamGradient(int node, int index) const;
+  Tensor Gradient(const std::string& blob) const { return net_->BlobGradient(blob); }
+  // Returns the parameter's `part`, which is &Param::value or &Param::grad, in the node's shape.
+  Tensor ParamTensor(int node, int index, Tensor Param::*part) const;
   pybind11::array Show(const Tensor& tensor, bool of_param);
   void AskForShape(const std::string& blob, const Shape& shape);
 
@@ -100,8 +71,11 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
     std::shared_ptr<std::vector<float>> values;
   };
 
-  Tensor Value(const std::string& blob) const;
   std::shared_ptr<void> OwnerOfBlobs();
+  // Calls `f` in turn, with arrays written back before it and read again after it.
+  template <class F>
+  void InTurn(const F& f);
+  bool IsWhole(int first, int last) const;
   void RunPart(const std::vector<PlanStep>& steps, int first, int last, bool accumulate);
   bool ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const;
   void Use(const std::shared_ptr<NetRecipe::Made>& made);
@@ -109,9 +83,6 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   void GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
                 const std::map<std::string, Staged>& staged);
   void CheckThatItCanShare(const LiveNet& other) const;
-  std::unique_lock<std::recursive_mutex> Turn() const {
-    return std::unique_lock<std::recursive_mutex>(views_->turn());
-  }
 
   std::unique_ptr<NetRecipe> recipe_;  // null if a solver owns the net
   std::shared_ptr<Views> views_;

@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/split_at.h"
 #include "core/base/threads.h"
 #include "data/decode/decode.h"
 #include "proto/net.pb.h"
@@ -78,7 +79,8 @@ void AddBlob(py::module_* module) {
       .def("__len__", [](const ParamBlobs& list) { return list.blobs.size(); })
       .def("__getitem__", [](const ParamBlobs& list, size_t i) {
         if (i >= list.blobs.size())
-          throw py::index_error("the layer has " + std::to_string(list.blobs.size()) + " blobs");
+          throw py::index_error("index " + std::to_string(i) + ", but the layer has " +
+                                std::to_string(list.blobs.size()) + " blobs");
         return std::static_pointer_cast<Blob>(list.blobs[i]);
       });
 }
@@ -87,15 +89,11 @@ std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const s
                                      int level, const std::vector<std::string>& stages) {
   const py::gil_scoped_release release;
   if (!Phase_IsValid(phase))
-    throw UsageError("a net's phase is TRAIN or TEST, got " + std::to_string(phase));
+    throw UsageError("the phase of a net must be TRAIN or TEST, got " + std::to_string(phase));
   NetRecipe recipe(file, static_cast<Phase>(phase), level, stages, ChosenDevice(),
                    ChosenSeed().value_or(kSeed));
   auto net = std::make_shared<LiveNet>(std::move(recipe));
-  for (size_t begin = 0; begin < weights.size();) {
-    const size_t end = std::min(weights.find(',', begin), weights.size());
-    net->CopyFrom(weights.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const std::string& path : SplitAt(weights, ',')) net->CopyFrom(path);
   return net;
 }
 
@@ -209,8 +207,8 @@ PYBIND11_MODULE(_doppio, m) {
   doppio::AddNet(&m);
   doppio::AddSolver(&m);
   doppio::AddCommand(&m);
-  m.def("set_mode_cpu", &doppio::UseCpu);
-  m.def("set_mode_gpu", &doppio::UseGpu);
+  m.def("set_mode_cpu", [] { doppio::UseGpu(false); });
+  m.def("set_mode_gpu", [] { doppio::UseGpu(true); });
   m.def("set_device", &doppio::ChooseGpu, py::arg("index"));
   m.def("set_random_seed", &doppio::ChooseSeed, py::arg("seed"));
   m.def("set_log_level", [](int level) { FLAGS_minloglevel = level; });

@@ -39,8 +39,9 @@ LayerShape ShapeOf(const LayerSpec& spec, const LiveLayer& live) {
     const int i = static_cast<int>(shape.tops.size());
     if (!top->shaped()) {
       throw spec.Mistake("top",
-                         live.object->what + ": neither setup() nor reshape() has given top '" +
-                             spec.param.top(i) + "' a shape",
+                         live.object->what +
+                             ": neither setup() nor reshape() has set the shape of top '" +
+                             spec.param.top(i) + "'",
                          i);
     }
     shape.tops.push_back(top->shape());
@@ -72,7 +73,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   if (settings.module.empty() || settings.type.empty()) {
     throw spec.Mistake(
         "python_param",
-        "needs python_param { module: \"...\" layer: \"...\" }: a module that Python finds, "
+        "needs python_param { module: \"...\" layer: \"...\" }: a module that Python can import, "
         "and the name of a class in it");
   }
   StartPython();
@@ -229,10 +230,6 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
 
 DOPPIO_REGISTER_LAYER("Python", LayerType(&Infer).Bottoms(0, kAny).Tops(0, kAny));
 DOPPIO_REGISTER_KERNEL({"Python", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
-
-}  // namespace
-
-namespace {
 
 PythonKernel* PythonKernelOf(Kernel* kernel) {
   return kernel == nullptr ? nullptr : dynamic_cast<PythonKernel*>(InnermostKernel(kernel));

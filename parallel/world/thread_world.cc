@@ -18,15 +18,30 @@
 namespace doppio {
 namespace {
 
+// How the threads of this process are numbered among those of all processes.
+struct Numbering {
+  // Collective. `processes` is null if this process is alone; it has `own` threads.
+  Numbering(const World* processes, int own) {
+    if (processes == nullptr) return;
+    std::vector<double> counts(processes->size(), 0);
+    counts[processes->rank()] = own;
+    processes->control().AllReduce(counts.data(), processes->size(), DType::kFloat64);
+    places = PlacesByNode({counts.begin(), counts.end()});
+    first_rank = std::accumulate(counts.begin(), counts.begin() + processes->rank(), 0);
+  }
+
+  std::vector<RankPlace> places;  // empty if this process is alone
+  int first_rank = 0;
+};
+
 // A thread's communicator: among the threads of the process or, if `across` is given, among the
 // threads of all processes.
 class JoinedEnd {
  public:
-  JoinedEnd(std::unique_ptr<Communicator> inside, const std::vector<RankPlace>& places,
-            int first_rank, Communicator* across)
+  JoinedEnd(std::unique_ptr<Communicator> inside, const Numbering& numbering, Communicator* across)
       : inside_(std::move(inside)) {
     if (across == nullptr) return;
-    layered_.emplace(first_rank + inside_->rank(), places, inside_.get(),
+    layered_.emplace(numbering.first_rank + inside_->rank(), numbering.places, inside_.get(),
                      inside_->rank() == 0 ? across : nullptr);
   }
   Communicator* get() { return layered_ ? &*layered_ : inside_.get(); }
@@ -35,14 +50,6 @@ class JoinedEnd {
   const std::unique_ptr<Communicator> inside_;
   std::optional<Layered> layered_;
 };
-
-// Returns the number of ranks of each process. Collective.
-std::vector<int> RanksOf(const World& processes, int own) {
-  std::vector<double> counts(processes.size(), 0);
-  counts[processes.rank()] = own;
-  processes.control().AllReduce(counts.data(), processes.size(), DType::kFloat64);
-  return std::vector<int>(counts.begin(), counts.end());
-}
 
 class ThreadWorld : public World {
  public:
@@ -110,21 +117,14 @@ void RunThreadWorld(int size, const ReducerOptions& options,
                     const std::function<void(World&)>& body, const MakeBulk& make_bulk,
                     const AmongProcesses& processes, const WatchOptions& watch) {
   World* const others = processes.world;
-  std::vector<RankPlace> places;
-  int first_rank = 0;
-  if (others != nullptr) {
-    const std::vector<int> counts = RanksOf(*others, size);
-    places = PlacesByNode(counts);
-    first_rank = std::accumulate(counts.begin(), counts.begin() + others->rank(), 0);
-  }
+  const Numbering numbering(others, size);
   // A world of several processes has its own watch.
   StallWatch stalls(size, others == nullptr ? watch : WatchOptions());
   const auto moved = [&](int rank, int64_t bucket) { stalls.Moved(rank, bucket); };
   const auto join = [&](Communicator* across) {
     std::vector<std::unique_ptr<JoinedEnd>> ends;
-    for (auto& inside : MakeThreadTeam(size, moved)) {
-      ends.push_back(std::make_unique<JoinedEnd>(std::move(inside), places, first_rank, across));
-    }
+    for (auto& inside : MakeThreadTeam(size, moved))
+      ends.push_back(std::make_unique<JoinedEnd>(std::move(inside), numbering, across));
     return ends;
   };
   const auto control = join(others == nullptr ? nullptr : &others->control());
@@ -146,11 +146,10 @@ void RunThreadWorld(int size, const ReducerOptions& options,
     } catch (const std::exception& e) {
       failure.Keep(e);
       const std::string why =
-          "rank " + std::to_string(first_rank + rank) + " has failed: " + e.what();
+          "rank " + std::to_string(numbering.first_rank + rank) + " has failed: " + e.what();
       world.Abort(why);
       // The first thread may be waiting for other processes.
-      if (others != nullptr) others->control().Abort(why);
-      if (others != nullptr) others->bulk().Abort(why);
+      if (others != nullptr) others->Abort(why);
     }
     world.Disconnect();
     stalls.Leave(rank);

@@ -137,7 +137,7 @@ TEST(NcclLink, EndsAllRanksWhenASumFails) {
       ADD_FAILURE() << "no error";
     });
     for (const std::string& message : thrown)
-      EXPECT_NE(message.find("NCCL failed at summing on"), std::string::npos) << message;
+      EXPECT_NE(message.find("NCCL failed while summing on"), std::string::npos) << message;
   }
 }
 

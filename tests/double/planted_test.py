@@ -92,7 +92,7 @@ MISTAKES = [
     # Several GPUs.
     Mistake("device-not-set", "cudaSetDevice is not called", TWO, Refused("Duplicate GPU detected")),
     Mistake("nccl-count-differs", "a rank sums one number less than the others", TWO, "nccl"),
-    Mistake("nccl-wrong-rank", "a rank's gradients are missing in the sum", TWO, Refused("a trial sum over 2 ranks gives")),
+    Mistake("nccl-wrong-rank", "a rank's gradients are missing in the sum", TWO, Refused("a test sum over 2 ranks gives")),
 ]
 
 

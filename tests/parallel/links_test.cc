@@ -34,9 +34,10 @@ TEST(Links, MayBeGivenInNumbers) {
 }
 
 TEST(Links, OfUnknownNamesAreAMistake) {
-  EXPECT_EQ(Complaint("pc").find(
-                "--across wants a link's name or LATENCY_US:GBYTES_PER_S such as 5:11, got 'pc'"),
-            0U);
+  EXPECT_EQ(
+      Complaint("pc").find(
+          "--across must be the name of a link or LATENCY_US:GBYTES_PER_S such as 5:11, got 'pc'"),
+      0U);
   EXPECT_NE(Complaint("infiniband_ed").find("did you mean 'infiniband_edr'?"), std::string::npos);
   for (const char* wrong : {"", "5", "5:", ":5", "5:0", "-1:5", "5:5x", "inf:5", "5:nan",
                             "5:1:", "5:1:-1", "5:1:2:3", "5:1:2x"}) {

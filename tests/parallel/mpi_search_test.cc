@@ -90,9 +90,10 @@ TEST(MpiSearch, LooksBesideTheFirstLauncherOfThePath) {
 
 TEST(MpiSearch, SaysWhatItLookedForAndWhatToDo) {
   EXPECT_EQ(MessageOf(SearchFor({"libno_such_mpi.so.40", "libno_such_mpi.so.12"})),
-            "no MPI library can be opened; looked for libno_such_mpi.so.40, libno_such_mpi.so.12. "
-            "Install an MPI (Debian's package openmpi-bin), load the cluster's module of one, or "
-            "name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
+            "no MPI library can be opened; Doppio has looked for libno_such_mpi.so.40, "
+            "libno_such_mpi.so.12. "
+            "Install an MPI (Debian's package openmpi-bin), load the cluster's MPI module, or name "
+            "a library with --mpi_library or DOPPIO_MPI_LIBRARY");
 }
 
 TEST(MpiSearch, SaysWhyALibraryThatIsThereIsNotUsed) {
@@ -100,7 +101,7 @@ TEST(MpiSearch, SaysWhyALibraryThatIsThereIsNotUsed) {
   std::ofstream(broken) << "not a library";
   const std::string message = MessageOf(SearchFor({broken, Fake("unknown"), "libno_such_mpi.so"}));
   EXPECT_NE(message.find("; " + broken + ": "), std::string::npos) << message;
-  EXPECT_NE(message.find("; " + Fake("unknown") + " is \"LAM/MPI 7.1.4\", whose binary interface"),
+  EXPECT_NE(message.find("; " + Fake("unknown") + " is \"LAM/MPI 7.1.4\", which has an unknown"),
             std::string::npos)
       << message;
   EXPECT_EQ(message.find("; libno_such_mpi.so"), std::string::npos) << message;
@@ -131,9 +132,9 @@ TEST(MpiSearch, RefusesWhatIsNoMpi) {
 TEST(MpiSearch, RefusesAnInterfaceThatIsUnknown) {
   EXPECT_EQ(MessageOf(Given(Fake("unknown"))),
             "--mpi_library=" + Fake("unknown") + ": " + Fake("unknown") +
-                " is \"LAM/MPI 7.1.4\", whose binary interface Doppio does not know; it knows "
-                "those of Open MPI, of MPICH (Intel MPI, MVAPICH, Cray MPICH), and the standard "
-                "one of MPI 5");
+                " is \"LAM/MPI 7.1.4\", which has an unknown binary interface; Doppio supports "
+                "those of Open MPI, of MPICH (Intel MPI, MVAPICH, Cray MPICH) and of the MPI 5 "
+                "standard");
 }
 
 TEST(MpiSearch, RefusesALibraryWithoutNonblockingSums) {
@@ -202,9 +203,9 @@ TEST_P(MpiInterface, IsRefusedWithoutThreads) {
   } catch (const UsageError& e) {
     EXPECT_EQ(e.message(),
               mpi_->name() + " (" + mpi_->path() +
-                  ") does not let several threads communicate (MPI_THREAD_MULTIPLE), which Doppio "
-                  "does while it computes; use another MPI, or one that was built with support of "
-                  "threads");
+                  ") does not support communication by several threads "
+                  "(MPI_THREAD_MULTIPLE), which Doppio needs; use another MPI library, or one that "
+                  "was built with thread support");
   }
   EXPECT_EQ(finalized(), before + 1);
 }
@@ -250,11 +251,11 @@ TEST_F(MpiWorldTest, RefusesToBeJoinedAlone) {
     FAIL();
   } catch (const UsageError& e) {
     EXPECT_EQ(e.message(),
-              "mpirun (Open MPI) has started 8 processes, but MPI joins only 1 of them. The MPI "
-              "opened is MPICH 9.8.7 (" +
+              "mpirun (Open MPI) has started 8 processes, but MPI joins only 1 of them. The "
+              "opened MPI library is MPICH 9.8.7 (" +
                   Fake("mpich") +
-                  "). With srun, --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI) often "
-                  "helps; if the launcher belongs to another MPI, name its library with "
+                  "). With srun, try --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI). If "
+                  "the launcher belongs to another MPI, name that MPI's library with "
                   "--mpi_library or DOPPIO_MPI_LIBRARY");
   }
 }

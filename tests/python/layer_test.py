@@ -210,7 +210,7 @@ class LayerTest(case.Case):
             net.forward()
 
     def test_extents_are_not_negative(self):
-        with self.assertRaisesRegex(doppio.ConfigError, "blob 'negative': an extent is not negative"):
+        with self.assertRaisesRegex(doppio.ConfigError, "blob 'negative': extents must not be negative"):
             self.net(DATA + layer("negative", ["data"], "Negative", "1"))
 
     def test_gradients_pass_through_it(self):
@@ -373,7 +373,7 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
                 (layer("x", ["data"], "Absent"), r"net\.prototxt:3:.*(?s:.*)AttributeError.*Absent"),
                 (layer("x", ["data"], "Times", "two"), r"layers\.Times\.setup failed(?s:.*)ValueError.*'two'"),
                 (layer("x", ["data"], "EuclideanLoss"), "ValueError: two bottoms wanted"),
-                (layer("x", ["data"], "Shapeless"), "neither setup\\(\\) nor reshape\\(\\) has given top 'x' a shape"),
+                (layer("x", ["data"], "Shapeless"), "neither setup\\(\\) nor reshape\\(\\) has set the shape of top 'x'"),
                 (layer("x", ["data"], "Times").replace('module: "layers"', 'module: "no_such_module"'), "No module named 'no_such_module'"),
                 ('layer { name: "x" type: "Python" bottom: "data" top: "x" }', "needs python_param")):
             with self.assertRaisesRegex(doppio.ConfigError, message):

@@ -143,7 +143,7 @@ class SolverTest(case.Case):
         solver = self.solver()
         solver.test_nets[0].share_with(solver.net)
         test = doppio.Net("net.prototxt", doppio.TEST)
-        with self.assertRaisesRegex(doppio.UsageError, "is a solver's and keeps the solver's parameters"):
+        with self.assertRaisesRegex(doppio.UsageError, "belongs to a solver and keeps the solver's parameters"):
             solver.net.share_with(test)
         text = NET[:NET.index("layer { name: \"loss\"")]
         deployed = doppio.Net(self.write("deploy.prototxt", text), doppio.TEST)
@@ -157,9 +157,9 @@ class SolverTest(case.Case):
         solver = self.solver()
         with self.assertRaises(doppio.FileError):
             solver.restore("absent.solverstate")
-        with self.assertRaisesRegex(doppio.UsageError, "blob 'data' is of a solver's net, whose shapes are fixed"):
+        with self.assertRaisesRegex(doppio.UsageError, "blob 'data' belongs to a solver's net, whose shapes are fixed"):
             solver.net.blobs["data"].reshape(1, 1, 28, 28)
-        with self.assertRaisesRegex(doppio.UsageError, "a number of iterations, got -1"):
+        with self.assertRaisesRegex(doppio.UsageError, "a number of iterations from 0 on, got -1"):
             solver.step(-1)
         with self.assertRaises(TypeError):
             solver.step(1.5)

@@ -176,7 +176,7 @@ class MpiTest(mpi_case.MpiCase):
         log = self.logged()
         self.assertRegex(log, r"4 replicas in 2 processes × 2 threads that mpirun \(Open MPI\) has started, joined by Open MPI v[\d.]+ "
                               r"\(/.*/libmpi\.so\.40\): 4 × batch 1 = 4 samples a pass")
-        self.assertIn("gradients are summed over all processes at once, as without --hierarchical: they are on one machine", log)
+        self.assertIn("gradients are summed over all processes at once, as without --hierarchical: all processes are on one machine", log)
         self.assertEqual(1, log.count("Solving tiny"), log)
         self.assertEqual(1, log.count("Snapshotting solver state"), log)
         together = blobs_of(self.read("run_iter_20.caffemodel"))
@@ -305,7 +305,7 @@ class MpichTest(mpi_case.RanksCase):
         r = self.mpirun("--mpi_library=libmpi.so.40")
         self.assertEqual(2, r.returncode, r.stderr)
         self.assertRegex(r.stderr, r"error: mpiexec \(MPICH, Intel MPI\) has started 2 processes, but MPI joins only 1 of them\. "
-                                   r"The MPI opened is Open MPI v[\d.]+ \(/.*/libmpi\.so\.40\)\. With srun")
+                                   r"The opened MPI library is Open MPI v[\d.]+ \(/.*/libmpi\.so\.40\)\. With srun")
 
 
 if __name__ == "__main__":

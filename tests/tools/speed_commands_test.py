@@ -112,8 +112,8 @@ class ScaleTest(TinyCase):
         self.write_times()
         for arguments, code, text in [
                 ((), 2, "'scale' needs --model or --solver or --times"),
-                (("--times=times.json", "--across=10gb"), 2, "--across wants a link's name or LATENCY_US:GBYTES_PER_S"),
-                (("--times=times.json", "--inside=5:0"), 2, "--inside wants a link's name"),
+                (("--times=times.json", "--across=10gb"), 2, "--across must be the name of a link or LATENCY_US:GBYTES_PER_S"),
+                (("--times=times.json", "--inside=5:0"), 2, "--inside must be the name of a link"),
                 (("--times=times.json", "--topology=star"), 2, "--topology wants ring, tree or hierarchical, got 'star'"),
                 (("--times=times.json", "--reduce_precision=16"), 2, "--reduce_precision wants fp32, bf16 or fp16, got '16'"),
                 (("--times=times.json", "--ranks_per_node=0"), 2, "--ranks_per_node wants 1 to 100000, got 0"),

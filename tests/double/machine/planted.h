@@ -43,7 +43,7 @@ namespace doppio::gpu_double {
 //  graph-wrong-role      two tensors of a cuDNN graph are swapped; wrong results
 //  device-not-set        cudaSetDevice keeps the current device; an error from NCCL
 //  nccl-count-differs    rank 1 sums one number less; nccl
-//  nccl-wrong-rank       the last rank is left out of sums; Doppio's trial sum
+//  nccl-wrong-rank       the last rank is left out of sums; Doppio's test sum
 constexpr char kEventNotWaited[] = "event-not-waited";
 constexpr char kUploadNotAwaited[] = "upload-not-awaited";
 constexpr char kHostWaitSkipped[] = "host-wait-skipped";
