@@ -4,6 +4,7 @@
 #include "python/python_layer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -126,7 +127,8 @@ class PythonKernel : public Kernel, public ChangesTops {
   // bottoms start at zero.
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
     for (size_t i = 0; i < t_.param_grads.size(); ++i) {
-      if (t_.param_grads[i] && !add[i]) Clear(t_.param_grads[i]);
+      const Tensor& gradient = t_.param_grads[i];
+      if (gradient && !add[i]) std::memset(gradient.raw, 0, gradient.bytes());
     }
     InTurn(pass, [&] {
       py::list propagate;
@@ -161,10 +163,6 @@ class PythonKernel : public Kernel, public ChangesTops {
 
  private:
   const PythonSettings& settings() const { return form_.settings; }
-
-  static void Clear(const Tensor& tensor) {
-    std::fill_n(tensor.data<char>(), tensor.count() * ElementBytes(tensor.dtype), '\0');
-  }
 
   void Compute() {
     TakeBottoms();

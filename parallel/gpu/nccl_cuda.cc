@@ -18,16 +18,9 @@ namespace doppio {
 namespace {
 
 Nccl::Type NcclTypeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return Nccl::kFloat16;
-    case DType::kBFloat16:
-      return Nccl::kBFloat16;
-    case DType::kFloat64:
-      return Nccl::kFloat64;
-    default:
-      break;
-  }
+  if (dtype == DType::kFloat16) return Nccl::kFloat16;
+  if (dtype == DType::kBFloat16) return Nccl::kBFloat16;
+  if (dtype == DType::kFloat64) return Nccl::kFloat64;
   DOPPIO_CHECK(dtype == DType::kFloat32, Name(dtype));
   return Nccl::kFloat32;
 }

@@ -27,38 +27,33 @@ struct MpiConstants {
   int thread_multiple;  // MPI_THREAD_MULTIPLE
 };
 
+// A function of a library, by its type.
+template <class F>
+class MpiFunction {
+ public:
+  MpiFunction(const MpiLibrary& library, const char* symbol)
+      : address_(reinterpret_cast<F*>(library.Find(symbol))) {}
+  operator F*() const { return address_; }  // allows calls: function(arguments)
+
+ private:
+  F* const address_;
+};
+
 template <class Handle>
 class MpiCalls : public MpiApi {
  public:
   MpiCalls(const MpiLibrary& library, const MpiConstants<Handle>& constants)
-      : name_(library.name()), path_(library.path()), constants_(constants) {
-    library.Find(&init_thread_, "MPI_Init_thread");
-    library.Find(&finalize_, "MPI_Finalize");
-    library.Find(&error_string_, "MPI_Error_string");
-    library.Find(&comm_dup_, "MPI_Comm_dup");
-    library.Find(&comm_split_, "MPI_Comm_split");
-    library.Find(&comm_split_type_, "MPI_Comm_split_type");
-    library.Find(&comm_set_errhandler_, "MPI_Comm_set_errhandler");
-    library.Find(&comm_free_, "MPI_Comm_free");
-    library.Find(&comm_rank_, "MPI_Comm_rank");
-    library.Find(&comm_size_, "MPI_Comm_size");
-    library.Find(&op_create_, "MPI_Op_create");
-    library.Find(&allgather_, "MPI_Allgather");
-    library.Find(&iallreduce_, "MPI_Iallreduce");
-    library.Find(&ibcast_, "MPI_Ibcast");
-    library.Find(&ibarrier_, "MPI_Ibarrier");
-    library.Find(&test_, "MPI_Test");
-  }
+      : library_(library), constants_(constants) {}
 
-  const std::string& name() const override { return name_; }
-  const std::string& path() const override { return path_; }
+  const std::string& name() const override { return library_.name(); }
+  const std::string& path() const override { return library_.path(); }
 
   void Initialize() override {
     int provided = 0;
     Check(init_thread_(nullptr, nullptr, constants_.thread_multiple, &provided), "MPI_Init_thread");
     if (provided >= constants_.thread_multiple) return;
     finalize_();
-    throw UsageError(name_ + " (" + path_ +
+    throw UsageError(name() + " (" + path() +
                      ") does not support communication by several threads "
                      "(MPI_THREAD_MULTIPLE), which Doppio needs; use another MPI library, or one "
                      "that was built with thread support");
@@ -167,24 +162,27 @@ class MpiCalls : public MpiApi {
     throw PeerError(std::string(what) + " failed: " + text);
   }
 
-  const std::string name_, path_;
+  const MpiLibrary library_;
   const MpiConstants<Handle> constants_;
-  int (*init_thread_)(int*, char***, int, int*);
-  int (*finalize_)();
-  int (*error_string_)(int, char*, int*);
-  int (*comm_dup_)(Handle, Handle*);
-  int (*comm_split_)(Handle, int, int, Handle*);
-  int (*comm_split_type_)(Handle, int, int, Handle, Handle*);
-  int (*comm_set_errhandler_)(Handle, Handle);
-  int (*comm_free_)(Handle*);
-  int (*comm_rank_)(Handle, int*);
-  int (*comm_size_)(Handle, int*);
-  int (*op_create_)(Add*, int, Handle*);
-  int (*allgather_)(const void*, int, Handle, void*, int, Handle, Handle);
-  int (*iallreduce_)(const void*, void*, int, Handle, Handle, Handle, Handle*);
-  int (*ibcast_)(void*, int, Handle, int, Handle, Handle*);
-  int (*ibarrier_)(Handle, Handle*);
-  int (*test_)(Handle*, int*, void*);
+  const MpiFunction<int(int*, char***, int, int*)> init_thread_{library_, "MPI_Init_thread"};
+  const MpiFunction<int()> finalize_{library_, "MPI_Finalize"};
+  const MpiFunction<int(int, char*, int*)> error_string_{library_, "MPI_Error_string"};
+  const MpiFunction<int(Handle, Handle*)> comm_dup_{library_, "MPI_Comm_dup"};
+  const MpiFunction<int(Handle, int, int, Handle*)> comm_split_{library_, "MPI_Comm_split"};
+  const MpiFunction<int(Handle, int, int, Handle, Handle*)> comm_split_type_{library_,
+                                                                             "MPI_Comm_split_type"};
+  const MpiFunction<int(Handle, Handle)> comm_set_errhandler_{library_, "MPI_Comm_set_errhandler"};
+  const MpiFunction<int(Handle*)> comm_free_{library_, "MPI_Comm_free"};
+  const MpiFunction<int(Handle, int*)> comm_rank_{library_, "MPI_Comm_rank"};
+  const MpiFunction<int(Handle, int*)> comm_size_{library_, "MPI_Comm_size"};
+  const MpiFunction<int(Add*, int, Handle*)> op_create_{library_, "MPI_Op_create"};
+  const MpiFunction<int(const void*, int, Handle, void*, int, Handle, Handle)> allgather_{
+      library_, "MPI_Allgather"};
+  const MpiFunction<int(const void*, void*, int, Handle, Handle, Handle, Handle*)> iallreduce_{
+      library_, "MPI_Iallreduce"};
+  const MpiFunction<int(void*, int, Handle, int, Handle, Handle*)> ibcast_{library_, "MPI_Ibcast"};
+  const MpiFunction<int(Handle, Handle*)> ibarrier_{library_, "MPI_Ibarrier"};
+  const MpiFunction<int(Handle*, int*, void*)> test_{library_, "MPI_Test"};
 };
 
 }  // namespace doppio

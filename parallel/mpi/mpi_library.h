@@ -26,10 +26,6 @@ class MpiLibrary {
   void* FindIfThere(const char* symbol) const;
   // Returns the address of a function or a variable. Throws UsageError if there is none.
   void* Find(const char* symbol) const;
-  template <class F>
-  void Find(F** function, const char* symbol) const {
-    *function = reinterpret_cast<F*>(Find(symbol));
-  }
 
  private:
   void* handle_;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <random>
 
+#include "core/base/seconds_since.h"
 #include "core/base/split_at.h"
 #include "parallel/reduce/texts.h"
 
@@ -38,17 +39,6 @@ struct Hello {
   uint64_t token;
   int64_t rank;
   char host[256];
-};
-
-class Deadline {
- public:
-  explicit Deadline(double seconds)
-      : end_(std::chrono::steady_clock::now() +
-             std::chrono::milliseconds(static_cast<int64_t>(1e3 * seconds))) {}
-  bool over() const { return std::chrono::steady_clock::now() >= end_; }
-
- private:
-  const std::chrono::steady_clock::time_point end_;
 };
 
 uint64_t RandomToken() {
@@ -180,8 +170,8 @@ Socket Connect(const Place& place, int rank, const std::string& host) {
                 answer == place.token;
     return *answered;
   };
-  const Deadline deadline(kConnectSeconds);
-  while (!attempts.empty() && !deadline.over()) {
+  const auto begun = std::chrono::steady_clock::now();
+  while (!attempts.empty() && SecondsSince(begun) < kConnectSeconds) {
     std::vector<pollfd> waits;
     for (const Attempt& attempt : attempts) {
       const int event = attempt.said_hello ? POLLIN : POLLOUT;
@@ -230,8 +220,8 @@ bool ReadHello(Caller* caller, uint64_t token, int size, std::vector<RankSocket>
 std::vector<RankSocket> Accept(const Socket& door, uint64_t token, int size) {
   std::vector<RankSocket> ranks;
   std::vector<Caller> callers;
-  const Deadline deadline(kAcceptSeconds);
-  while (static_cast<int>(ranks.size()) + 1 < size && !deadline.over()) {
+  const auto begun = std::chrono::steady_clock::now();
+  while (static_cast<int>(ranks.size()) + 1 < size && SecondsSince(begun) < kAcceptSeconds) {
     std::vector<pollfd> waits = {{door.get(), POLLIN, 0}};
     for (const Caller& caller : callers) waits.push_back({caller.socket.get(), POLLIN, 0});
     poll(waits.data(), waits.size(), 100);

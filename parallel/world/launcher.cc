@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/whole_number.h"
 
 namespace doppio {
 namespace {
@@ -34,13 +35,12 @@ constexpr Variables kLaunchers[] = {
 std::optional<int> NumberIn(const Environment& get, const char* name) {
   const char* text = name == nullptr ? nullptr : get(name);
   if (text == nullptr || *text == 0) return std::nullopt;
-  char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
-  if (*end != 0 || value < 0 || value > 10'000'000) {
+  const std::optional<int64_t> value = WholeNumber(text);
+  if (!value || *value > 10'000'000) {
     throw UsageError(std::string("the environment has ") + name + "=" + text +
                      ", which is not a rank or a number of ranks");
   }
-  return static_cast<int>(value);
+  return static_cast<int>(*value);
 }
 
 // Returns true if srun has set the variables of MPICH's launcher, as srun --mpi=pmi2 does. In that
@@ -60,16 +60,14 @@ Launch FindLaunch(const Environment& get) {
       throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) +
                        ", but " + v.size + "=" + std::to_string(*size));
     }
-    Launch launch;
-    launch.launcher = v.launcher;
-    launch.rank = *rank;
-    launch.size = *size;
-    launch.local_rank = NumberIn(get, v.local_rank).value_or(0);
     const std::optional<int> local_size = NumberIn(get, v.local_size);
-    launch.local_size = local_size.value_or(1);
-    launch.local_size_known = local_size.has_value();
-    launch.mpi = v.mpi;
-    return launch;
+    return {v.launcher,
+            *rank,
+            *size,
+            NumberIn(get, v.local_rank).value_or(0),
+            local_size.value_or(1),
+            local_size.has_value(),
+            v.mpi};
   }
   return Launch();
 }

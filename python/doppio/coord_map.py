@@ -56,7 +56,7 @@ def coord_map(fn):
         return axis, 1, -offset
     if _doppio._keeps_places(fn.type_name):
         return None, 1, 0
-    raise UndefinedMapException("a layer of type %s says nothing of where its pixels lie" % fn.type_name)
+    raise UndefinedMapException("layers of type %s have no coordinate map" % fn.type_name)
 
 
 def compose(second, first):

@@ -42,7 +42,7 @@ def _init(self, *files, network_file=None, phase=None, weights=None, level=0, st
             raise TypeError("phase is given twice")
         phase = files.pop()
     if phase is None or not 1 <= len(files) <= 2 or (len(files) == 2 and weights is not None):
-        raise TypeError("Net wants a file, a phase (TRAIN or TEST) and perhaps weights: Net(file, phase, weights=...)")
+        raise TypeError("Net needs a file, a phase (TRAIN or TEST) and optionally weights: Net(file, phase, weights=...)")
     if len(files) == 2:
         weights = files.pop()
     _make(self, str(files[0]), phase, "" if weights is None else str(weights), level, list(stages or ()))
@@ -102,7 +102,7 @@ def _forward(self, blobs=None, start=None, end=None, **inputs):
     """Copies `inputs` into their blobs and runs the layers from `start` to `end`. Returns the outputs and `blobs`."""
     for name, values in inputs.items():
         if name not in self.inputs:
-            raise KeyError("'%s' is no input of the net; it has %s" % (name, ", ".join(self.inputs) or "none"))
+            raise KeyError("the net has no input '%s'; its inputs are %s" % (name, ", ".join(self.inputs) or "none"))
         self.blobs[name].data[...] = _write(self.blobs[name], values, name)
     first = 0 if start is None else self._find_layer(start)
     last = self._layer_count() - 1 if end is None else self._find_layer(end)
@@ -133,7 +133,7 @@ def _batches(self, arrays):
     """Yields (dict of arrays, rows) for each batch of the net. The last batch is padded with zeros to the batch size."""
     rows = len(next(iter(arrays.values())))
     if any(len(values) != rows for values in arrays.values()):
-        raise ValueError("all arrays must have as many rows")
+        raise ValueError("all arrays must have the same number of rows")
     size = next(iter(self.blobs.values())).num
     for begin in range(0, rows, size):
         part = {name: np.asarray(values[begin:begin + size]) for name, values in arrays.items()}

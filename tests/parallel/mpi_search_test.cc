@@ -171,16 +171,16 @@ TEST_P(MpiInterface, HasItsHandlesAndConstants) {
   mpi_->Free(mpi_->SplitByMachine(comm, 0));
 
   float floats[] = {1.5f, -2};
-  MpiRequest request = mpi_->StartAllReduce(floats, 2, MpiType::kFloat32, mpi_->Sum(), comm);
+  MpiRequest request = mpi_->StartAllReduce(floats, 2, DType::kFloat32, mpi_->Sum(), comm);
   EXPECT_TRUE(mpi_->Test(&request));
   EXPECT_EQ(floats[0], 3);
   EXPECT_EQ(floats[1], -4);
   double number = 2.5;
-  request = mpi_->StartAllReduce(&number, 1, MpiType::kFloat64, mpi_->Sum(), comm);
+  request = mpi_->StartAllReduce(&number, 1, DType::kFloat64, mpi_->Sum(), comm);
   EXPECT_TRUE(mpi_->Test(&request));
   EXPECT_EQ(number, 5);
   uint16_t shorts[] = {1, 2, 3};
-  request = mpi_->StartAllReduce(shorts, 3, MpiType::kUInt16, mpi_->MakeOp(&Quadruple), comm);
+  request = mpi_->StartAllReduce(shorts, 3, DType::kFloat16, mpi_->MakeOp(&Quadruple), comm);
   EXPECT_TRUE(mpi_->Test(&request));
   EXPECT_EQ(shorts[2], 12);
 

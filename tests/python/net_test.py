@@ -277,7 +277,7 @@ class NetTest(case.Case):
             doppio.Net(self.path("absent.prototxt"), doppio.TEST)
         self.assertEqual(4, raised.exception.code)
         net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
-        with self.assertRaisesRegex(KeyError, "'dat' is no input of the net; it has data"):
+        with self.assertRaisesRegex(KeyError, "the net has no input 'dat'; its inputs are data"):
             net.forward(dat=1)
         with self.assertRaisesRegex(ValueError, "reshape the blob first"):
             net.forward(data=np.ones((3, 3)))
