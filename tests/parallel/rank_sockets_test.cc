@@ -139,8 +139,7 @@ TEST(RankSockets, ThatCannotBeConnectedAreNamedOnAllRanks) {
   for (const Result& result : results) {
     EXPECT_EQ(result.failure.compare(0, 48, "rank 2 on node2 cannot reach rank 0 on node0 at "), 0)
         << result.failure;
-    EXPECT_NE(result.failure.find(" port 1; check for a firewall between them"),
-              std::string::npos)
+    EXPECT_NE(result.failure.find(" port 1; check for a firewall between them"), std::string::npos)
         << result.failure;
   }
 }
