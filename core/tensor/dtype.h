@@ -14,6 +14,10 @@ enum class DType { kFloat32, kFloat64, kFloat16, kBFloat16 };
 
 inline bool Is16Bit(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
 
+// The size of a T in bytes, as a signed number.
+template <class T>
+constexpr int64_t kBytesOf = sizeof(T);
+
 // Returns the size of an element in bytes.
 inline int64_t ElementBytes(DType type) {
   if (Is16Bit(type)) return 2;

@@ -34,8 +34,8 @@ struct Activation {
     }
 
     void Forward(const Pass&) override {
-      const T* x = t_.bottoms[0].template data<T>();
-      T* y = t_.tops[0].template data<T>();
+      const T* x = t_.bottoms[0].data<T>();
+      T* y = t_.tops[0].data<T>();
       // Captures a copy of the operation, so that the compiler knows that stores to y do not change
       // it.
       ParallelFor(t_.tops[0].stored(), kActivationGrain,
@@ -47,10 +47,10 @@ struct Activation {
 
     void Backward(const Pass&, const std::vector<bool>&) override {
       if (!t_.bottom_grads[0]) return;
-      const T* dy = t_.top_grads[0].template data<T>();
-      T* dx = t_.bottom_grads[0].template data<T>();
-      const T* v = op_.reads() == Reads::kBottom ? t_.bottoms[0].template data<T>()
-                   : op_.reads() == Reads::kTop  ? t_.tops[0].template data<T>()
+      const T* dy = t_.top_grads[0].data<T>();
+      T* dx = t_.bottom_grads[0].data<T>();
+      const T* v = op_.reads() == Reads::kBottom ? t_.bottoms[0].data<T>()
+                   : op_.reads() == Reads::kTop  ? t_.tops[0].data<T>()
                                                  : dy;
       ParallelFor(t_.bottom_grads[0].stored(), kActivationGrain,
                   [v, dy, dx, op = op_](int64_t begin, int64_t end) {
@@ -65,8 +65,7 @@ struct Activation {
 
   static bool Register() {
     LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
-    return KernelTypes::Get().Add(
-        {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
+    return KernelTypes::Get().Add(ReferenceKernel<Cpu>(Op::kType));
   }
 };
 

@@ -48,10 +48,6 @@ class CudaActivation : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaActivation>(args);
-  }
-
  private:
   Device* device_;
   const Op op_;
@@ -59,9 +55,7 @@ class CudaActivation : public Kernel {
 
 template <class... Ops>
 bool RegisterAllActivationCuda(const std::tuple<Ops...>*) {
-  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
-                                  &CudaActivation<Ops>::Make, &DeclinesDouble, true}) &&
-          ...);
+  return (KernelTypes::Get().Add(NarrowCudaKernel<CudaActivation<Ops>>(Ops::kType)) && ...);
 }
 [[maybe_unused]] const bool activation_cuda_registered =
     RegisterAllActivationCuda(static_cast<AllActivations*>(nullptr));

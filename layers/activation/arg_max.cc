@@ -5,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 
 namespace doppio {
 namespace {
@@ -30,12 +31,7 @@ ArgMaxForm ReadArgMax(const LayerSpec& spec, const Shape& bottom) {
     form.outer = bottom[0];
     form.size = bottom.count(1);
   } else {
-    if (!bottom.has_axis(param.axis())) {
-      throw spec.Mistake("argmax_param.axis", "axis " + std::to_string(param.axis()) +
-                                                  " does not exist in the bottom, whose shape is " +
-                                                  bottom.ToString());
-    }
-    const int axis = bottom.canonical_axis(param.axis());
+    const int axis = AxisOf(spec, "argmax_param.axis", param.axis(), bottom);
     form.outer = bottom.count(0, axis);
     form.size = bottom[axis];
     form.inner = bottom.count(axis + 1);
@@ -58,7 +54,7 @@ LayerShape InferArgMax(const LayerSpec& spec, const std::vector<Shape>& bottoms)
   } else {
     // Caffe's shape: samples x 1 x top_k, or samples x 2 x top_k with the values after the indices.
     // The top has at least as many axes as the bottom.
-    std::vector<int64_t> dims(static_cast<size_t>(std::max(3, bottoms[0].rank())), 1);
+    std::vector<int64_t> dims(std::max(3, bottoms[0].rank()), 1);
     dims[0] = bottoms[0][0];
     dims[1] = param.out_max_val() ? 2 : 1;
     dims[2] = param.top_k();
@@ -75,7 +71,7 @@ class ArgMaxKernel : public Kernel {
       : f_(args.Form<ArgMaxForm>()), order_(f_.top_k > 1 ? static_cast<size_t>(f_.size) : 0) {}
 
   void Forward(const Pass&) override {
-    const T* bottom = t_.bottoms[0].template data<T>();
+    const T* bottom = t_.bottoms[0].data<T>();
     if (f_.top_k == 1) {
       ParallelFor(f_.outer * f_.inner, 1 + 16384 / f_.size, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -94,7 +90,7 @@ class ArgMaxKernel : public Kernel {
       std::iota(order_.begin(), order_.end(), 0);
       std::partial_sort(order_.begin(), order_.begin() + f_.top_k, order_.end(),
                         [&](int64_t a, int64_t b) { return Before(x, a, b); });
-      for (int64_t k = 0; k < f_.top_k; ++k) Put(i, k, order_[static_cast<size_t>(k)], x);
+      for (int64_t k = 0; k < f_.top_k; ++k) Put(i, k, order_[k], x);
     }
   }
 
@@ -112,7 +108,7 @@ class ArgMaxKernel : public Kernel {
   }
   // Writes element `index` of line `x` to the top as result `k` of line `i`.
   void Put(int64_t i, int64_t k, int64_t index, const T* x) const {
-    T* top = t_.tops[0].template data<T>();
+    T* top = t_.tops[0].data<T>();
     const T value = x[index * f_.inner];
     if (f_.by_sample && f_.values) {
       top[2 * i * f_.top_k + k] = static_cast<T>(index);
@@ -127,8 +123,7 @@ class ArgMaxKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("ArgMax", LayerType(&InferArgMax).Bottoms(1).Tops(1));
-DOPPIO_REGISTER_KERNEL({"ArgMax", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ArgMaxKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<ArgMaxKernel>("ArgMax"));
 
 }  // namespace
 }  // namespace doppio

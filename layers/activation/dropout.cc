@@ -53,14 +53,17 @@ LayerShape InferDropout(const LayerSpec& spec, const std::vector<Shape>& bottoms
 
 // Needs the plain layout, because the random numbers are indexed in row-major order.
 template <class T>
-class Dropout : public Kernel {
+class Dropout : public FormKernel<DropoutForm> {
  public:
-  explicit Dropout(const KernelArgs& args) : Dropout(args.Form<DropoutForm>()) {}
+  explicit Dropout(const KernelArgs& args)
+      : FormKernel(args), scale_(form_.scale<T>()), per_sample_(form_.per_sample()) {
+    needs_.saved_bytes = form_.samples * BitsPerSample() / 8;
+  }
 
   void Forward(const Pass& pass) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
-    const uint64_t first_sample = pass.FirstSample(samples_);
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
+    const uint64_t first_sample = pass.FirstSample(form_.samples);
     ForEachChunk([=](int64_t sample, int64_t element, int64_t begin, int64_t count, Bits* kept) {
       Draw(first_sample + static_cast<uint64_t>(sample), element, kept);
       Apply(kept, count, x + begin, y + begin);
@@ -69,23 +72,14 @@ class Dropout : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     ForEachChunk([=](int64_t, int64_t, int64_t begin, int64_t count, const Bits* kept) {
       Apply(kept, count, dy + begin, dx + begin);
     });
   }
 
  private:
-  explicit Dropout(const DropoutForm& form)
-      : ratio_(form.ratio),
-        scale_(form.scale<T>()),
-        random_(form.random),
-        samples_(form.samples),
-        per_sample_(form.per_sample()) {
-    needs_.saved_bytes = samples_ * BitsPerSample() / 8;
-  }
-
   // The bits of kLanes neighbouring elements: as many floats as a vector register holds.
   using Bits = uint16_t;
   static constexpr int64_t kLanes = 16;
@@ -100,7 +94,7 @@ class Dropout : public Kernel {
   void ForEachChunk(const F& f) const {
     const int64_t chunks = BitsPerSample() / kChunk;
     Bits* const kept = static_cast<Bits*>(t_.saved);
-    ParallelFor(samples_ * chunks, 16, [&](int64_t begin, int64_t end) {
+    ParallelFor(form_.samples * chunks, 16, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t sample = i / chunks, element = i % chunks * kChunk;
         f(sample, element, sample * per_sample_ + element, std::min(kChunk, per_sample_ - element),
@@ -113,7 +107,7 @@ class Dropout : public Kernel {
   void Draw(uint64_t sample, int64_t element, Bits* kept) const {
     uint32_t words[kChunk];
     const uint64_t first = static_cast<uint64_t>(element) / 4;
-    const Random random = random_;
+    const Random random = form_.random;
 #pragma omp simd
     for (int i = 0; i < kChunk / 4; ++i) {
       const Random4 four = random.At(sample, first + static_cast<uint64_t>(i));
@@ -122,7 +116,7 @@ class Dropout : public Kernel {
       words[4 * i + 2] = four.v[2];
       words[4 * i + 3] = four.v[3];
     }
-    const float ratio = ratio_;
+    const float ratio = form_.ratio;
     for (int64_t i = 0; i < kChunk; i += kLanes) {
       uint32_t bits = 0;
 #pragma omp simd reduction(| : bits)
@@ -149,63 +143,48 @@ class Dropout : public Kernel {
     if (whole < count) lanes(whole, count - whole);
   }
 
-  const float ratio_;
   const T scale_;
-  const Random random_;
-  const int64_t samples_, per_sample_;
+  const int64_t per_sample_;
 };
 
 // Draws the same numbers again in backward instead of saving bits: one number per channel is cheap.
 template <class T>
-class SpatialDropout : public Kernel {
+class SpatialDropout : public FormKernel<DropoutForm> {
  public:
-  explicit SpatialDropout(const KernelArgs& args) : SpatialDropout(args.Form<DropoutForm>()) {}
+  using FormKernel::FormKernel;
 
   void Forward(const Pass& pass) override {
-    Run(pass, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
+    Run(pass, t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
   }
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    Run(pass, t_.top_grads[0].template data<T>(), t_.bottom_grads[0].template data<T>());
+    Run(pass, t_.top_grads[0].data<T>(), t_.bottom_grads[0].data<T>());
   }
 
  private:
-  explicit SpatialDropout(const DropoutForm& form)
-      : ratio_(form.ratio),
-        scale_(form.scale<T>()),
-        random_(form.random),
-        samples_(form.samples),
-        channels_(form.channels),
-        positions_(form.positions) {}
-
   void Run(const Pass& pass, const T* from, T* to) const {
-    const uint64_t first_sample = pass.FirstSample(samples_);
-    const int64_t grain = 1 + 8192 / (positions_ + 1);
-    ParallelFor(samples_ * channels_, grain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const uint64_t sample = first_sample + static_cast<uint64_t>(i / channels_);
-        const uint64_t channel = static_cast<uint64_t>(i % channels_);
-        const bool kept = IsKept(random_.Bits(sample, channel), ratio_);
-        for (int64_t at = i * positions_; at < (i + 1) * positions_; ++at)
-          to[at] = kept ? from[at] * scale_ : T(0);
-      }
-    });
+    const uint64_t first_sample = pass.FirstSample(form_.samples);
+    const int64_t channels = form_.channels, positions = form_.positions;
+    const T scale = form_.scale<T>();
+    ParallelFor(form_.samples * channels, 1 + 8192 / (positions + 1),
+                [=](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const uint64_t sample = first_sample + static_cast<uint64_t>(i / channels);
+                    const uint64_t channel = static_cast<uint64_t>(i % channels);
+                    const bool kept = IsKept(form_.random.Bits(sample, channel), form_.ratio);
+                    for (int64_t at = i * positions; at < (i + 1) * positions; ++at)
+                      to[at] = kept ? from[at] * scale : T(0);
+                  }
+                });
   }
-
-  const float ratio_;
-  const T scale_;
-  const Random random_;
-  const int64_t samples_, channels_, positions_;
 };
 
 DOPPIO_REGISTER_LAYER("Dropout",
                       LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
-DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Dropout>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Dropout>("Dropout"));
 DOPPIO_REGISTER_LAYER(kSpatialDropout,
                       LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
-DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<SpatialDropout>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<SpatialDropout>(kSpatialDropout));
 
 }  // namespace
 }  // namespace doppio

@@ -162,22 +162,16 @@ static void DropElements(const Gpu& gpu, const DropoutDraw& draw, const T* from,
       DropLast<T>{draw, runs, {draw.channels, items}, {runs, draw.samples * runs}, from, to});
 }
 
-class CudaDropout : public Kernel {
+class CudaDropout : public FormKernel<DropoutForm> {
  public:
   explicit CudaDropout(const KernelArgs& args)
-      : device_(args.device),
-        form_(args.Form<DropoutForm>()),
-        channels_last_(args.bottoms[0].layout.channels_last()) {
+      : FormKernel(args), channels_last_(args.bottoms[0].layout.channels_last()) {
     AskForOneForm(args, &needs_);
   }
 
   void Forward(const Pass& pass) override { Run(pass, t_.bottoms[0], t_.tops[0]); }
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (t_.bottom_grads[0]) Run(pass, t_.top_grads[0], t_.bottom_grads[0]);
-  }
-
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaDropout>(args);
   }
 
  private:
@@ -198,15 +192,11 @@ class CudaDropout : public Kernel {
     });
   }
 
-  Device* const device_;
-  const DropoutForm form_;
   const bool channels_last_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make,
-                        &DeclinesDouble, true});
-DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make,
-                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaDropout>("Dropout"));
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaDropout>(kSpatialDropout));
 
 }  // namespace
 }  // namespace doppio

@@ -2,6 +2,7 @@
 // 1), or one for all channels.
 #include "core/net/graph/layer.h"
 #include "layers/activation/prelu_form.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/common/channel_blocks.h"
 
 namespace doppio {
@@ -9,10 +10,7 @@ namespace {
 
 LayerShape InferPrelu(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PReLUParameter& param = spec.param.prelu_param();
-  if (bottoms[0].rank() < 2) {
-    throw spec.Mistake("bottom", "bottom 0 has shape " + bottoms[0].ToString() +
-                                     "; PReLU needs at least 2 axes, the second being channels");
-  }
+  CheckChannels(spec, bottoms[0]);
   ParamShape slope;
   if (!param.channel_shared()) slope.shape = {bottoms[0][1]};
   slope.filler = param.filler();
@@ -36,14 +34,13 @@ class PReLU : public Kernel {
     needs_.bottoms = needs_.tops = {layout};
     SeeChannels({args.bottoms[0].shape, args.dtype, layout}, 1, end, &channels_);
     // The padded slopes follow the sums.
-    needs_.scratch_bytes =
-        ChannelSumsBytes(channels_) + channels_.padded() * static_cast<int64_t>(sizeof(T));
+    needs_.scratch_bytes = ChannelSumsBytes(channels_) + channels_.padded() * kBytesOf<T>;
   }
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
     const T* slope = Slopes();
-    T* y = t_.tops[0].template data<T>();
+    T* y = t_.tops[0].data<T>();
     ForEachElement(
         channels_,
         [=](int64_t i, T factor) {
@@ -53,9 +50,9 @@ class PReLU : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T* x = t_.bottoms[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
     const T* slope = Slopes();
-    const T* dy = t_.top_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
     if (t_.param_grads[0]) {
       const double* sums = SumPerChannel<T>(channels_, t_.scratch, [=](T& sum, T&, int64_t i) {
         sum += (x[i] > 0 ? T(0) : x[i]) * dy[i];
@@ -63,7 +60,7 @@ class PReLU : public Kernel {
       StoreSums<T>(channels_, sums, add[0], t_.param_grads[0]);
     }
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     ForEachElement(
         channels_,
         [=](int64_t i, T factor) {
@@ -76,7 +73,7 @@ class PReLU : public Kernel {
   // Returns one slope per channel, padded to whole blocks.
   const T* Slopes() const {
     void* room = static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_);
-    return PadChannels(channels_, t_.params[0].template data<T>(), static_cast<T*>(room));
+    return PadChannels(channels_, t_.params[0].data<T>(), static_cast<T*>(room));
   }
 
   ChannelBlocks channels_;
@@ -88,7 +85,7 @@ DOPPIO_REGISTER_LAYER("PReLU", LayerType(&InferPrelu)
                                    .KeepsPlaces()
                                    .Params({"weight"}, [](const LayerParameter&) { return 1; })
                                    .RowByRow());
-DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PReLU>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<PReLU>("PReLU"));
 
 }  // namespace
 }  // namespace doppio

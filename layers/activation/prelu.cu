@@ -30,11 +30,6 @@ struct Slopes {
   const float* slopes;
   DOPPIO_HD Slope operator()(int64_t c) const { return {slopes[c]}; }
 };
-struct StoreSum {
-  SumTarget to;
-  DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const { to.Store(c, sums.first); }
-};
-
 class CudaPrelu : public Kernel {
  public:
   explicit CudaPrelu(const KernelArgs& args)
@@ -62,7 +57,7 @@ class CudaPrelu : public Kernel {
       const T *x = t_.bottoms[0].data<T>(), *dy = t_.top_grads[0].data<T>();
       T* dx = t_.bottom_grads[0].data<T>();
       if (float* to = t_.param_grads[0].data<float>()) {
-        SumChannels(GpuOf(device_), channels_, kName, dx, OfParam(), StoreSum{{to, add[0]}},
+        SumChannels(GpuOf(device_), channels_, kName, dx, OfParam(), StoreFirst{{to, add[0]}},
                     t_.scratch, x, dy);
       } else if (dx != nullptr) {
         MapChannels(GpuOf(device_), channels_, kName, dx, OfParam(), x, dy);
@@ -72,10 +67,6 @@ class CudaPrelu : public Kernel {
 
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaPrelu>(args);
-  }
-
  private:
   Slopes OfParam() const { return {t_.params[0].data<float>()}; }
 
@@ -84,8 +75,7 @@ class CudaPrelu : public Kernel {
   const Channels channels_;
 };
 
-DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCuda, "cuda", 10, &CudaPrelu::Make, &DeclinesDouble,
-                        true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaPrelu>("PReLU"));
 
 }  // namespace
 }  // namespace doppio

@@ -20,13 +20,13 @@ class SoftmaxKernel : public Kernel {
   explicit SoftmaxKernel(const KernelArgs& args) : shape_(args.Form<SoftmaxForm>().shape) {}
 
   void Forward(const Pass&) override {
-    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
+    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    SoftmaxBackward(shape_, t_.tops[0].template data<T>(), t_.top_grads[0].template data<T>(),
-                    t_.bottom_grads[0].template data<T>());
+    SoftmaxBackward(shape_, t_.tops[0].data<T>(), t_.top_grads[0].data<T>(),
+                    t_.bottom_grads[0].data<T>());
   }
 
  private:
@@ -40,8 +40,7 @@ DOPPIO_REGISTER_LAYER("Softmax", LayerType(&InferSoftmax)
                                      .RowByRow([](const LayerParameter& layer) {
                                        return layer.softmax_param().axis();
                                      }));
-DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCpu, "reference", 0, &MakeForFloat<SoftmaxKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<SoftmaxKernel>("Softmax"));
 
 }  // namespace
 }  // namespace doppio

@@ -57,7 +57,7 @@ class CudaSoftmax : public Kernel {
       : device_(args.device), view_(args.Form<SoftmaxForm>(), args.bottoms[0]) {
     needs_.bottoms = needs_.tops = {view_.layout};
     needs_.types = {args.tops[0]};
-    needs_.scratch_bytes = view_.shape.positions() * static_cast<int64_t>(sizeof(SoftmaxRow)) +
+    needs_.scratch_bytes = view_.shape.positions() * kBytesOf<SoftmaxRow> +
                            ReduceClassesBytes<SoftmaxRow>(view_.shape);
   }
 
@@ -81,17 +81,12 @@ class CudaSoftmax : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaSoftmax>(args);
-  }
-
  private:
   Device* device_;
   const SoftmaxView view_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCuda, "cuda", 10, &CudaSoftmax::Make,
-                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaSoftmax>("Softmax"));
 
 }  // namespace
 }  // namespace doppio

@@ -16,6 +16,7 @@
 #include "core/tensor/shape.h"
 #include "layers/activation/softmax_form.h"
 #include "layers/activation/softmax_shape.h"
+#include "layers/common/bottom_checks.h"
 
 namespace doppio {
 
@@ -23,12 +24,7 @@ namespace doppio {
 // Throws spec.Mistake at `field` if the bottom has no such axis.
 inline SoftmaxShape SoftmaxShapeAround(const LayerSpec& spec, const std::string& field, int given,
                                        const Shape& bottom) {
-  if (!bottom.has_axis(given)) {
-    throw spec.Mistake(field, "axis " + std::to_string(given) +
-                                  " does not exist in the bottom, whose shape is " +
-                                  bottom.ToString());
-  }
-  const int axis = bottom.canonical_axis(given);
+  const int axis = AxisOf(spec, field, given, bottom);
   return {bottom.count(0, axis), bottom[axis], bottom.count(axis + 1)};
 }
 // Returns the shape around the layer's softmax_param.axis. Throws spec.Mistake if there is no such

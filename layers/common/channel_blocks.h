@@ -18,10 +18,8 @@ struct ChannelBlocks {
   int64_t outer = 1, blocks = 1, inner = 1, block = 1;
   int64_t channels = 1;
 
-  int64_t padded() const {
-    return blocks * block;
-    // Returns the number of channels, including those that pad the last block.
-  }
+  // Returns the number of channels, including those that pad the last block.
+  int64_t padded() const { return blocks * block; }
   // Returns the number of elements per channel.
   int64_t positions() const { return outer * inner; }
 };
@@ -109,7 +107,7 @@ constexpr int64_t kSegment = 4096;  // positions summed in T before their sum is
 
 // Returns the size of the scratch memory that SumPerChannel needs, in bytes.
 inline int64_t ChannelSumsBytes(const ChannelBlocks& v) {
-  return channel_sums::kMaxParts * 2 * v.padded() * static_cast<int64_t>(sizeof(double));
+  return channel_sums::kMaxParts * 2 * v.padded() * kBytesOf<double>;
 }
 
 // Sums two values per channel, in parallel. f(a, b, i, values...) adds the terms of element i to

@@ -25,6 +25,14 @@ struct PlusTwoSums {
   }
 };
 
+// Stores the first sum of each channel, for SumChannels.
+struct StoreFirst {
+  SumTarget to;
+  __host__ __device__ void operator()(int64_t c, const TwoSums& sums) const {
+    to.Store(c, sums.first);
+  }
+};
+
 namespace channel_loops {
 
 // The launch over columns. A block sums `width` neighbouring packs of columns over a part of the

@@ -19,6 +19,15 @@ struct HostLoops {
   }
 };
 
+// Calls f(row, begin, end) for each of `rows` contiguous rows, which has the elements [begin, end)
+// with end - begin == length, in parallel.
+template <class F>
+void ForEachRow(int64_t rows, int64_t length, const F& f) {
+  ParallelFor(rows, 1 + 8192 / (length + 1), [=](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) f(row, row * length, (row + 1) * length);
+  });
+}
+
 }  // namespace doppio
 
 #endif  // DOPPIO_LAYERS_COMMON_HOST_LOOPS_H_

@@ -14,7 +14,7 @@ class Room {
 
   template <class T>
   T* Take(int64_t elements) {
-    return static_cast<T*>(TakeBytes(elements * static_cast<int64_t>(sizeof(T))));
+    return static_cast<T*>(TakeBytes(elements * kBytesOf<T>));
   }
   void* TakeBytes(int64_t bytes) {
     void* taken = memory_ == nullptr ? nullptr : memory_ + bytes_;

@@ -1,5 +1,5 @@
-// The needs of narrow CUDA kernels: all bottoms and tops have the same layout and the same stored
-// type.
+// What CUDA kernels have in common: their registration, and the needs of narrow ones, whose bottoms
+// and tops all have the same layout and the same stored type.
 #ifndef DOPPIO_LAYERS_COMMON_STORED_FORM_CUDA_H_
 #define DOPPIO_LAYERS_COMMON_STORED_FORM_CUDA_H_
 
@@ -26,6 +26,22 @@ inline void AskForOneForm(const KernelArgs& args, KernelNeeds* needs) {
 // Declines layers that are not computed in single precision.
 inline std::string DeclinesDouble(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
+}
+
+// Returns the type of kernel K of a layer.
+template <class K>
+KernelType CudaKernel(const std::string& layer,
+                      decltype(KernelType::declines) declines = &DeclinesDouble) {
+  return {layer, DeviceKind::kCuda, "cuda", 10, &MakeKernel<K>, declines};
+}
+
+// The same for a kernel that reads and writes 16-bit types (KernelType::narrow).
+template <class K>
+KernelType NarrowCudaKernel(const std::string& layer,
+                            decltype(KernelType::declines) declines = &DeclinesDouble) {
+  KernelType type = CudaKernel<K>(layer, declines);
+  type.narrow = true;
+  return type;
 }
 
 }  // namespace doppio

@@ -95,13 +95,6 @@ struct MaskedTerms {
   __host__ __device__ Of operator()(int64_t) const { return {slope}; }
 };
 
-struct StoreFirst {
-  SumTarget target;
-  __host__ __device__ void operator()(int64_t c, const TwoSums& sums) const {
-    target.Store(c, sums.first);
-  }
-};
-
 Channels View(int64_t outer, int64_t channels, int64_t inner) {
   return Channels(Shape{outer, channels, inner}, 1, 2);
 }

@@ -6,6 +6,7 @@
 
 #include "core/net/spec/spec.h"
 #include "core/tensor/tensor.h"
+#include "layers/common/bottom_checks.h"
 
 namespace doppio {
 namespace {
@@ -149,12 +150,7 @@ Extents ConvolutionOutput(const LayerSpec& spec, const ConvGeometry& g, const Ex
 ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom) {
   const ConvolutionParameter& p = spec.param.convolution_param();
   ConvGeometry g;
-  if (!bottom.has_axis(p.axis())) {
-    throw spec.Mistake("convolution_param.axis", "axis " + std::to_string(p.axis()) +
-                                                     " does not exist in the bottom of shape " +
-                                                     bottom.ToString());
-  }
-  g.axis = bottom.canonical_axis(p.axis());
+  g.axis = AxisOf(spec, "convolution_param.axis", p.axis(), bottom);
   g.input.assign(bottom.dims().begin() + g.axis + 1, bottom.dims().end());
   const auto values = [&](const SpatialField& field) {
     return SpatialValues(spec, field, g.input.size());

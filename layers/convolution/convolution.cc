@@ -47,8 +47,7 @@ class ConvolutionKernel : public Kernel {
  public:
   explicit ConvolutionKernel(const KernelArgs& args)
       : g_(args.Form<ConvGeometry>()), unfolding_(g_, g_.in_channels / g_.group) {
-    needs_.scratch_bytes =
-        unfolding_.rows() * unfolding_.columns() * static_cast<int64_t>(sizeof(T));
+    needs_.scratch_bytes = unfolding_.rows() * unfolding_.columns() * kBytesOf<T>;
   }
 
   void Forward(const Pass&) override {
@@ -67,7 +66,7 @@ class ConvolutionKernel : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     for (size_t p = 0; p < t_.params.size(); ++p) {
-      T* gradient = t_.param_grads[p].template data<T>();
+      T* gradient = t_.param_grads[p].data<T>();
       if (gradient != nullptr && !add[p])
         std::fill(gradient, gradient + t_.params[p].count(), T(0));
     }
@@ -98,7 +97,7 @@ class ConvolutionKernel : public Kernel {
   int64_t x_step() const { return g_.in_channels / g_.group * g_.input_count(); }
   int64_t y_step() const { return outputs() * pixels(); }
   const T* weights(int64_t group) const {
-    return t_.params[0].template data<T>() + group * outputs() * inputs();
+    return t_.params[0].data<T>() + group * outputs() * inputs();
   }
 
   // y = weights * unfolded x, for one image.
@@ -123,14 +122,14 @@ class ConvolutionKernel : public Kernel {
     for (int64_t group = 0; group < g_.group; ++group) {
       unfolding_.Unfold(x + group * x_step(), columns());
       Gemm(false, true, outputs(), inputs(), pixels(), T(1), y + group * y_step(), columns(), T(1),
-           t_.param_grads[0].template data<T>() + group * outputs() * inputs());
+           t_.param_grads[0].data<T>() + group * outputs() * inputs());
     }
   }
 
   void AddBias(T* top, int64_t count) {
     const int64_t plane = count / g_.top_channels();
     for (int64_t c = 0; c < g_.top_channels(); ++c) {
-      const T bias = t_.params[1].template data<T>()[c];
+      const T bias = t_.params[1].data<T>()[c];
       for (int64_t j = 0; j < plane; ++j) top[c * plane + j] += bias;
     }
   }
@@ -146,7 +145,7 @@ class ConvolutionKernel : public Kernel {
     for (int64_t c = 0; c < g_.top_channels(); ++c) {
       double sum = 0;
       for (int64_t j = 0; j < plane; ++j) sum += top_grad[c * plane + j];
-      t_.param_grads[1].template data<T>()[c] += static_cast<T>(sum);
+      t_.param_grads[1].data<T>()[c] += static_cast<T>(sum);
     }
   }
 
@@ -167,8 +166,7 @@ LayerType ConvolutionType() {
 }
 
 bool RegisterConvolution(const std::string& name, const LayerType& type) {
-  KernelTypes::Get().Add(
-      {name, DeviceKind::kCpu, "reference", 0, &MakeForFloat<ConvolutionKernel>, nullptr});
+  KernelTypes::Get().Add(ReferenceKernel<ConvolutionKernel>(name));
   return LayerTypes::Get().Add(name, type);
 }
 

@@ -1,6 +1,7 @@
 // Convolution on a GPU as matrix products with unfolded windows. It serves GPUs without cuDNN and
 // layers that cuDNN declines, and it is the reference for cuDNN's results.
 #include "core/math/cublas.h"
+#include "layers/common/stored_form_cuda.h"
 #include "layers/convolution/narrow_convolution_cuda.h"
 #include "layers/convolution/unfold.cuh"
 
@@ -25,7 +26,7 @@ class CudaConvolution : public GpuConvolution {
         y_{g_.out_channels * pixels_, outputs_ * pixels_},
         matrix_{inputs_ * g_.group * pixels_, inputs_ * pixels_},
         w_{0, outputs_ * inputs_} {
-    const int64_t bytes = matrix_.image * static_cast<int64_t>(sizeof(float));
+    const int64_t bytes = matrix_.image * kBytesOf<float>;
     images_ = direct_ ? g_.batch : ImagesAtATime(g_, bytes);
     if (!direct_) NeedScratch(images_ * bytes);
   }
@@ -108,12 +109,8 @@ class CudaConvolution : public GpuConvolution {
 };
 
 std::string DeclinesSingle(const KernelArgs& args) {
-  if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
+  if (args.dtype != DType::kFloat32) return DeclinesDouble(args);
   return WhyNotUnfold(args.Form<ConvGeometry>());
-}
-
-std::unique_ptr<Kernel> MakeSingle(const KernelArgs& args) {
-  return std::make_unique<CudaConvolution>(args);
 }
 
 std::string ConvolutionCudaDeclines(const KernelArgs& args) {
@@ -121,7 +118,8 @@ std::string ConvolutionCudaDeclines(const KernelArgs& args) {
 }
 
 std::unique_ptr<Kernel> MakeConvolutionCuda(const KernelArgs& args) {
-  return HasNarrowTops(args) ? MakeNarrowConvolution(args) : MakeSingle(args);
+  return HasNarrowTops(args) ? MakeNarrowConvolution(args)
+                             : std::make_unique<CudaConvolution>(args);
 }
 
 [[maybe_unused]] const bool convolution_cuda_registered = [] {
@@ -129,7 +127,8 @@ std::unique_ptr<Kernel> MakeConvolutionCuda(const KernelArgs& args) {
       {"", DeviceKind::kCuda, "cuda", 10, &MakeConvolutionCuda, &ConvolutionCudaDeclines, true});
   // If the narrow kernel declines 16-bit activations, this kernel computes on copies in single
   // precision.
-  RegisterGpuConvolution({"", DeviceKind::kCuda, "cuda", 5, &MakeSingle, &DeclinesSingle});
+  RegisterGpuConvolution(
+      {"", DeviceKind::kCuda, "cuda", 5, &MakeKernel<CudaConvolution>, &DeclinesSingle});
   return true;
 }();
 

@@ -2,6 +2,7 @@
 // forward product; otherwise they take one more pass over the top.
 #include <optional>
 
+#include "layers/common/stored_form_cuda.h"
 #include "layers/convolution/convolution_choice_cuda.h"
 #include "layers/convolution/narrow_convolution_cuda.h"
 
@@ -131,7 +132,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
 
 std::string ConvolutionCudnnCudaDeclines(const KernelArgs& args) {
   if (HasNarrowTops(args)) return WhyNotNarrowCudnnConvolution(args);
-  if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
+  if (args.dtype != DType::kFloat32) return DeclinesDouble(args);
   const ConvGeometry& g = args.Form<ConvGeometry>();
   const std::string why = WhyNotCudnn(g);
   if (!why.empty()) return why;

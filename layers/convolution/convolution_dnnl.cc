@@ -112,7 +112,7 @@ class DnnlConvolution : public Kernel {
     }
     if (!own_bias_) return;
     SeeInputChannels(g_, src_, &top_channels_);
-    const int64_t padded_bytes = top_channels_.padded() * static_cast<int64_t>(sizeof(float));
+    const int64_t padded_bytes = top_channels_.padded() * kBytesOf<float>;
     needs_.scratch_bytes =
         std::max({needs_.scratch_bytes, padded_bytes, ChannelSumsBytes(top_channels_)});
   }
@@ -154,7 +154,7 @@ class DnnlConvolution : public Kernel {
       if (t_.top_grads[i]) {
         Execute(step.primitive, step.args[i]);
       } else {
-        std::memset(t_.bottom_grads[i].raw, 0, static_cast<size_t>(t_.bottom_grads[i].bytes()));
+        std::memset(t_.bottom_grads[i].raw, 0, t_.bottom_grads[i].bytes());
       }
     }
   }
@@ -213,7 +213,7 @@ class DnnlConvolution : public Kernel {
     if (written) return;
     for (size_t p = 0; p < t_.param_grads.size(); ++p) {
       const Tensor& gradient = t_.param_grads[p];
-      if (gradient && !add[p]) std::memset(gradient.raw, 0, static_cast<size_t>(gradient.bytes()));
+      if (gradient && !add[p]) std::memset(gradient.raw, 0, gradient.bytes());
     }
   }
 
@@ -236,7 +236,7 @@ class DnnlConvolution : public Kernel {
       written = true;
     }
     if (written || add) return;
-    std::memset(t_.param_grads[1].raw, 0, static_cast<size_t>(t_.param_grads[1].bytes()));
+    std::memset(t_.param_grads[1].raw, 0, t_.param_grads[1].bytes());
   }
 
   const DnnlProblem problem_;
@@ -250,14 +250,10 @@ class DnnlConvolution : public Kernel {
   GradientWriter weight_gradient_, bias_gradient_;
 };
 
-std::unique_ptr<Kernel> MakeConvolutionDnnl(const KernelArgs& args) {
-  return std::make_unique<DnnlConvolution>(args);
-}
-
 bool RegisterConvolutionDnnl() {
   auto add = [](const std::string& layers) {
-    KernelTypes::Get().Add(
-        {layers, DeviceKind::kCpu, "onednn", 10, &MakeConvolutionDnnl, &ConvolutionDnnlDeclines});
+    KernelTypes::Get().Add({layers, DeviceKind::kCpu, "onednn", 10, &MakeKernel<DnnlConvolution>,
+                            &ConvolutionDnnlDeclines});
   };
   for (const std::string name : kConvolutionTypes) {
     add(name);

@@ -28,15 +28,15 @@ class Im2colKernel : public Kernel {
       : g_(args.Form<ConvGeometry>()), unfolding_(g_, g_.in_channels) {}
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     for (int64_t n = 0; n < g_.batch; ++n) unfolding_.Unfold(x + n * image(), y + n * matrix());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     for (int64_t n = 0; n < g_.batch; ++n) unfolding_.Fold(dy + n * matrix(), dx + n * image());
   }
 
@@ -50,8 +50,7 @@ class Im2colKernel : public Kernel {
 
 DOPPIO_REGISTER_LAYER("Im2col",
                       LayerType(&InferIm2col).Bottoms(1).Tops(1).Reads({"convolution_param"}));
-DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Im2colKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Im2colKernel>("Im2col"));
 
 }  // namespace
 }  // namespace doppio

@@ -43,10 +43,6 @@ class CudaIm2col : public Kernel {
 
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaIm2col>(args);
-  }
-
  private:
   // Elements of one image in the bottom and in the top.
   int64_t Pixels() const { return g_.in_channels * g_.input_count(); }
@@ -64,8 +60,7 @@ std::string Im2colCudaDeclines(const KernelArgs& args) {
   return WhyNotUnfold(args.Form<ConvGeometry>());
 }
 
-DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCuda, "cuda", 10, &CudaIm2col::Make,
-                        &Im2colCudaDeclines});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaIm2col>("Im2col", &Im2colCudaDeclines));
 
 }  // namespace
 }  // namespace doppio

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/math/tensor_ops.h"
+#include "layers/common/stored_form_cuda.h"
 #include "layers/convolution/gpu_convolution_cuda.h"
 
 namespace doppio {
@@ -34,7 +35,7 @@ std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args);
 
 // Returns why all narrow kernels decline a layer, or an empty string.
 inline std::string WhyNotNarrow(const KernelArgs& args) {
-  if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
+  if (args.dtype != DType::kFloat32) return DeclinesDouble(args);
   for (DType top : args.tops) {
     if (top != args.tops[0]) return "its tops are of several types";
   }

@@ -50,7 +50,7 @@ LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>
   const Regions regions = RegionsOf(bottoms[0]);
   for (int i = 1; i < 4; ++i) {
     static const char* const kRoles[] = {"", "losses", "labels", "weights"};
-    const Shape& shape = bottoms[static_cast<size_t>(i)];
+    const Shape& shape = bottoms[i];
     const bool fits = i < 3 ? shape.count() == regions.count()
                             : shape.rank() >= 2 && shape[0] == regions.samples &&
                                   RegionsOf(shape).positions == regions.positions;
@@ -72,22 +72,22 @@ LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>
 }
 
 template <class T>
-class BoxAnnotator : public Kernel {
+class BoxAnnotator : public FormKernel<BoxAnnotatorForm> {
  public:
   explicit BoxAnnotator(const KernelArgs& args)
-      : layer_(args.layer),
-        form_(args.Form<BoxAnnotatorForm>()),
+      : FormKernel(args),
+        layer_(args.layer),
         hardest_first_(static_cast<size_t>(form_.regions.count())) {}
 
   void Forward(const Pass&) override {
     const Regions& regions = form_.regions;
     const int64_t weight_count = form_.weights;
-    const T* rois = t_.bottoms[0].template data<T>();
-    const T* losses = t_.bottoms[1].template data<T>();
-    const T* labels = t_.bottoms[2].template data<T>();
-    const T* weights = t_.bottoms[3].template data<T>();
-    T* to_labels = t_.tops[0].template data<T>();
-    T* to_weights = t_.tops[1].template data<T>();
+    const T* rois = t_.bottoms[0].data<T>();
+    const T* losses = t_.bottoms[1].data<T>();
+    const T* labels = t_.bottoms[2].data<T>();
+    const T* weights = t_.bottoms[3].data<T>();
+    T* to_labels = t_.tops[0].data<T>();
+    T* to_weights = t_.tops[1].data<T>();
     std::fill(to_labels, to_labels + regions.count(), static_cast<T>(form_.ignored));
     std::fill(to_weights, to_weights + regions.count() * weight_count, T(0));
     // The sort is stable, so equal losses keep the order of the regions. NaN counts as the largest
@@ -117,13 +117,11 @@ class BoxAnnotator : public Kernel {
 
  private:
   const std::string layer_;
-  const BoxAnnotatorForm form_;
   std::vector<int64_t> hardest_first_;
 };
 
 DOPPIO_REGISTER_LAYER("BoxAnnotatorOHEM", LayerType(&InferBoxAnnotatorOhem).Bottoms(4).Tops(2));
-DOPPIO_REGISTER_KERNEL({"BoxAnnotatorOHEM", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<BoxAnnotator>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<BoxAnnotator>("BoxAnnotatorOHEM"));
 
 }  // namespace
 }  // namespace doppio

@@ -40,7 +40,7 @@ void MatchBoxes(const MatchRule& rule, const std::vector<LabeledBox>& objects, i
       continue;
     }
     for (int j : wanted) {
-      const double overlap = Overlap(boxes[i], objects[static_cast<size_t>(j)].box);
+      const double overlap = Overlap(boxes[i], objects[j].box);
       if (!(overlap > kLeastOverlap)) continue;
       matches->overlap[i] = std::max(matches->overlap[i], overlap);
       pairs.push_back({overlap, static_cast<int>(i), j});
@@ -49,16 +49,14 @@ void MatchBoxes(const MatchRule& rule, const std::vector<LabeledBox>& objects, i
   std::sort(pairs.begin(), pairs.end(), Better);
   std::vector<bool> taken(objects.size());
   const auto match = [&](const Pair& pair) {
-    matches->object[static_cast<size_t>(pair.box)] = pair.object;
-    matches->overlap[static_cast<size_t>(pair.box)] = pair.overlap;
+    matches->object[pair.box] = pair.object;
+    matches->overlap[pair.box] = pair.overlap;
   };
-  const auto is_free = [&](const Pair& pair) {
-    return matches->object[static_cast<size_t>(pair.box)] == kNoObject;
-  };
+  const auto is_free = [&](const Pair& pair) { return matches->object[pair.box] == kNoObject; };
   for (const Pair& pair : pairs) {
-    if (taken[static_cast<size_t>(pair.object)] || !is_free(pair)) continue;
+    if (taken[pair.object] || !is_free(pair)) continue;
     match(pair);
-    taken[static_cast<size_t>(pair.object)] = true;
+    taken[pair.object] = true;
   }
   if (!rule.per_prediction) return;
   for (const Pair& pair : pairs) {
@@ -87,9 +85,9 @@ void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box
                    [=](int a, int b) { return loss[a] > loss[b]; });
   if (rule.nms_threshold > 0) {
     if (rule.nms_top_k >= 0 && rule.nms_top_k < static_cast<int64_t>(candidates.size())) {
-      candidates.resize(static_cast<size_t>(rule.nms_top_k));
+      candidates.resize(rule.nms_top_k);
     }
-    const auto tiny = [&](int i) { return Area(boxes[static_cast<size_t>(i)]) < kLeastArea; };
+    const auto tiny = [&](int i) { return Area(boxes[i]) < kLeastArea; };
     candidates.erase(std::remove_if(candidates.begin(), candidates.end(), tiny), candidates.end());
     candidates = SuppressOverlaps(boxes.data(), candidates, rule.nms_threshold, 1);
     chosen = std::min(chosen, candidates.size());
@@ -97,7 +95,7 @@ void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box
   candidates.resize(chosen);
   std::sort(candidates.begin(), candidates.end());
   for (int i : candidates) {
-    if (object[static_cast<size_t>(i)] == kNoObject) negatives->push_back(i);
+    if (object[i] == kNoObject) negatives->push_back(i);
   }
   if (!hard) return;
   for (size_t i = 0; i < object.size(); ++i) {

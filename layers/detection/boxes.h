@@ -53,8 +53,7 @@ std::vector<int> HighestScores(const T* scores, int64_t stride, int64_t count, d
   }
   std::stable_sort(order.begin(), order.end(),
                    [=](int a, int b) { return scores[a * stride] > scores[b * stride]; });
-  if (top_k >= 0 && top_k < static_cast<int64_t>(order.size()))
-    order.resize(static_cast<size_t>(top_k));
+  if (top_k >= 0 && top_k < static_cast<int64_t>(order.size())) order.resize(top_k);
   return order;
 }
 

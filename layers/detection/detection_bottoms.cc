@@ -24,7 +24,7 @@ DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& 
   }
   e.priors = priors.count(2) / 4;
   const auto check = [&](int i, const char* what, int64_t each) {
-    const Shape& shape = bottoms[static_cast<size_t>(i)];
+    const Shape& shape = bottoms[i];
     if (shape.dim_or_1(0) == e.images && shape.count() == e.images * e.priors * each) return;
     throw spec.Mistake("bottom",
                        std::string(what) + " '" + spec.param.bottom(i) + "' are " +
@@ -40,7 +40,7 @@ DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& 
 
 void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i, const char* what,
                int64_t width) {
-  const Shape& shape = bottoms[static_cast<size_t>(i)];
+  const Shape& shape = bottoms[i];
   if (shape.rank() > 0 && shape[shape.rank() - 1] == width) return;
   throw spec.Mistake("bottom",
                      std::string(what) + " '" + spec.param.bottom(i) + "' are " + shape.ToString() +

@@ -59,11 +59,11 @@ struct Priors {
   // the location `at` if a variance is not positive.
   template <class T>
   void Read(const SourceLoc& at, const T* from, int64_t count) {
-    boxes.resize(static_cast<size_t>(count));
+    boxes.resize(count);
     variances.resize(boxes.size());
     for (int64_t i = 0; i < count; ++i) {
-      boxes[static_cast<size_t>(i)] = ReadBox(from + 4 * i);
-      const Box variance = variances[static_cast<size_t>(i)] = ReadBox(from + 4 * (count + i));
+      boxes[i] = ReadBox(from + 4 * i);
+      const Box variance = variances[i] = ReadBox(from + 4 * (count + i));
       for (double v : variance) {
         if (!(v > 0)) {
           throw UserError(at, "prior " + std::to_string(i) + " has the variance " +
@@ -72,6 +72,15 @@ struct Priors {
         }
       }
     }
+  }
+
+  // Decodes one box per prior to `decoded`. The codes begin `stride` values apart.
+  template <class T>
+  void Decode(const BoxCode& code, const T* codes, int64_t stride,
+              std::vector<Box>* decoded) const {
+    decoded->resize(boxes.size());
+    for (size_t i = 0; i < boxes.size(); ++i, codes += stride)
+      (*decoded)[i] = code.Decode(boxes[i], variances[i], ReadBox(codes));
   }
 };
 
@@ -126,7 +135,7 @@ void ReadObjects(const SourceLoc& at, const T* from, int64_t rows, int64_t class
     object.box = ReadBox(from + 3);
     object.difficult = from[7] != T(0);
     if (object.difficult && !difficult_ones) continue;
-    (*objects)[static_cast<size_t>(image)].push_back(object);
+    (*objects)[image].push_back(object);
   }
 }
 

@@ -51,20 +51,20 @@ LayerShape InferDetectionEvaluate(const LayerSpec& spec, const std::vector<Shape
 }
 
 template <class T>
-class DetectionEvaluateKernel : public Kernel {
+class DetectionEvaluateKernel : public FormKernel<DetectionEvaluateForm> {
  public:
   explicit DetectionEvaluateKernel(const KernelArgs& args)
-      : at_(args.at),
-        form_(args.Form<DetectionEvaluateForm>()),
+      : FormKernel(args),
+        at_(args.at),
         objects_(static_cast<size_t>(form_.rows + form_.label_rows)) {}
 
   void Forward(const Pass&) override {
     // No bottom gives the number of images. DetectionOutput has at least one row per image, so the
     // number of rows is an upper bound.
-    ReadObjects(at_, t_.bottoms[1].template data<T>(), form_.label_rows, form_.classes,
-                form_.background, true, &objects_);
-    T* to = CountObjects(t_.tops[0].template data<T>());
-    const T* from = t_.bottoms[0].template data<T>();
+    ReadObjects(at_, t_.bottoms[1].data<T>(), form_.label_rows, form_.classes, form_.background,
+                true, &objects_);
+    T* to = CountObjects(t_.tops[0].data<T>());
+    const T* from = t_.bottoms[0].data<T>();
     found_.resize(objects_.size());
     for (size_t i = 0; i < objects_.size(); ++i) found_[i].assign(objects_[i].size(), false);
     for (int64_t row : ByScore(from)) Judge(from + 7 * row, row, to + 5 * row);
@@ -91,7 +91,7 @@ class DetectionEvaluateKernel : public Kernel {
 
   // Returns the indices of the rows of detections in descending order of score.
   std::vector<int64_t> ByScore(const T* from) const {
-    std::vector<int64_t> order(static_cast<size_t>(form_.rows));
+    std::vector<int64_t> order(form_.rows);
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
     std::stable_sort(order.begin(), order.end(),
                      [=](int64_t a, int64_t b) { return from[7 * a + 2] > from[7 * b + 2]; });
@@ -111,7 +111,7 @@ class DetectionEvaluateKernel : public Kernel {
       return;
     }
     std::copy_n(detection, 3, to);
-    const std::vector<LabeledBox>& objects = objects_[static_cast<size_t>(image)];
+    const std::vector<LabeledBox>& objects = objects_[image];
     const Box box = ReadBox(detection + 3);
     double most = -1;
     size_t nearest = 0;
@@ -123,14 +123,13 @@ class DetectionEvaluateKernel : public Kernel {
     }
     const bool hit = most >= form_.overlap;
     if (hit && !Counts(objects[nearest])) return;
-    const bool right = hit && !found_[static_cast<size_t>(image)][nearest];
-    if (right) found_[static_cast<size_t>(image)][nearest] = true;
+    const bool right = hit && !found_[image][nearest];
+    if (right) found_[image][nearest] = true;
     to[3] = right ? T(1) : T(0);
     to[4] = right ? T(0) : T(1);
   }
 
   const SourceLoc at_;
-  const DetectionEvaluateForm form_;
   std::vector<std::vector<LabeledBox>> objects_;  // the objects of each image
   // True for objects that a detection has matched.
   std::vector<std::vector<bool>> found_;
@@ -138,8 +137,7 @@ class DetectionEvaluateKernel : public Kernel {
 
 DOPPIO_REGISTER_LAYER("DetectionEvaluate",
                       LayerType(&InferDetectionEvaluate).Bottoms(2).Tops(1).Scores());
-DOPPIO_REGISTER_KERNEL({"DetectionEvaluate", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<DetectionEvaluateKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<DetectionEvaluateKernel>("DetectionEvaluate"));
 
 }  // namespace
 }  // namespace doppio

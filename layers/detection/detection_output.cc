@@ -73,20 +73,18 @@ struct Detection {
 };
 
 template <class T>
-class DetectionOutputKernel : public Kernel {
+class DetectionOutputKernel : public FormKernel<DetectionOutputForm> {
  public:
   explicit DetectionOutputKernel(const KernelArgs& args)
-      : at_(args.at),
-        form_(args.Form<DetectionOutputForm>()),
-        detections_(static_cast<size_t>(form_.extents.images)) {}
+      : FormKernel(args), at_(args.at), detections_(static_cast<size_t>(form_.extents.images)) {}
 
   void Forward(const Pass&) override {
-    priors_.Read(at_, t_.bottoms[2].template data<T>(), form_.extents.priors);
+    priors_.Read(at_, t_.bottoms[2].data<T>(), form_.extents.priors);
     ParallelFor(form_.extents.images, 1, [this](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) Detect(i);
     });
     const Tensor& top = t_.tops[0];
-    T* to = top.template data<T>();
+    T* to = top.data<T>();
     T* const end = to + top.count();
     for (size_t i = 0; i < detections_.size(); ++i) {
       for (const Detection& found : detections_[i]) {
@@ -103,33 +101,24 @@ class DetectionOutputKernel : public Kernel {
   // Writes the detections of an image to detections_.
   void Detect(int64_t image) {
     const DetectionExtents& e = form_.extents;
-    std::vector<Detection>& found = detections_[static_cast<size_t>(image)];
+    std::vector<Detection>& found = detections_[image];
     found.clear();
-    const T* scores = t_.bottoms[1].template data<T>() + image * e.priors * e.classes;
-    const T* codes = t_.bottoms[0].template data<T>() + image * 4 * e.priors * e.location_classes;
+    const T* scores = t_.bottoms[1].data<T>() + image * e.priors * e.classes;
+    const T* codes = t_.bottoms[0].data<T>() + image * 4 * e.priors * e.location_classes;
     std::vector<Box> boxes;
     for (int64_t c = 0; c < e.classes; ++c) {
       if (c == form_.background) continue;
-      if (boxes.empty() || e.location_classes > 1) boxes = Decode(codes + 4 * e.location_of(c));
+      if (boxes.empty() || e.location_classes > 1) {
+        priors_.Decode(form_.code, codes + 4 * e.location_of(c), 4 * e.location_classes, &boxes);
+      }
       const std::vector<int> best =
           HighestScores(scores + c, e.classes, e.priors, form_.threshold, form_.top_k);
       for (int i : SuppressOverlaps(boxes.data(), best, form_.overlap, form_.eta)) {
         const double score = static_cast<double>(scores[i * e.classes + c]);
-        found.push_back({static_cast<int>(c), score, boxes[static_cast<size_t>(i)]});
+        found.push_back({static_cast<int>(c), score, boxes[i]});
       }
     }
     Keep(&found);
-  }
-
-  // Decodes the locations of one class; `codes` points to the code of the first prior.
-  std::vector<Box> Decode(const T* codes) const {
-    std::vector<Box> boxes(priors_.boxes.size());
-    for (size_t i = 0; i < boxes.size(); ++i) {
-      const Box code =
-          ReadBox(codes + 4 * form_.extents.location_classes * static_cast<int64_t>(i));
-      boxes[i] = form_.code.Decode(priors_.boxes[i], priors_.variances[i], code);
-    }
-    return boxes;
   }
 
   // Keeps the keep_top_k detections with the highest scores, grouped by class as before.
@@ -143,15 +132,13 @@ class DetectionOutputKernel : public Kernel {
   }
 
   const SourceLoc at_;
-  const DetectionOutputForm form_;
   Priors priors_;
   std::vector<std::vector<Detection>> detections_;  // the detections of each image
 };
 
 DOPPIO_REGISTER_LAYER("DetectionOutput",
                       LayerType(&InferDetectionOutput).Bottoms(3, 4).Tops(1).Scores());
-DOPPIO_REGISTER_KERNEL({"DetectionOutput", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<DetectionOutputKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<DetectionOutputKernel>("DetectionOutput"));
 
 }  // namespace
 }  // namespace doppio

@@ -49,7 +49,7 @@ class MultiBoxChoice {
   void Choose(const MultiBoxLossForm& form, const Priors& priors,
               const std::vector<LabeledBox>& objects, const T* locations, const T* scores) {
     const DetectionExtents& e = form.extents;
-    label_.assign(static_cast<size_t>(e.priors), form.background);
+    label_.assign(e.priors, form.background);
     places_.clear();
     classes_.clear();
     negatives_.clear();
@@ -62,8 +62,7 @@ class MultiBoxChoice {
       const int label = shared ? kAnyLabel : static_cast<int>(c);
       Match(form, priors, objects, label, locations + 4 * c);
       for (size_t i = 0; i < label_.size(); ++i) {
-        if (matches_.object[i] >= 0)
-          label_[i] = LabelOf(form, objects[static_cast<size_t>(matches_.object[i])]);
+        if (matches_.object[i] >= 0) label_[i] = LabelOf(form, objects[matches_.object[i]]);
       }
       if (form.mines()) {
         Losses(form, priors, objects, locations, scores);
@@ -77,8 +76,8 @@ class MultiBoxChoice {
     }
     // Mining requires that classes share locations, so matches_ holds all matches.
     for (int64_t i = 0; i < e.priors; ++i) {
-      if (form.mines() && matches_.object[static_cast<size_t>(i)] < 0) continue;
-      classes_.push_back({i, label_[static_cast<size_t>(i)]});
+      if (form.mines() && matches_.object[i] < 0) continue;
+      classes_.push_back({i, label_[i]});
     }
     for (int i : negatives_) classes_.push_back({i, form.background});
   }
@@ -94,21 +93,15 @@ class MultiBoxChoice {
   void Match(const MultiBoxLossForm& form, const Priors& priors,
              const std::vector<LabeledBox>& objects, int label, const T* codes) {
     const bool suppresses = form.mines() && form.mining.nms_threshold > 0 && !form.mine_by_priors;
-    if (!form.match_priors || suppresses) {
-      boxes_.resize(priors.boxes.size());
-      for (size_t i = 0; i < boxes_.size(); ++i) {
-        const Box code =
-            ReadBox(codes + 4 * form.extents.location_classes * static_cast<int64_t>(i));
-        boxes_[i] = form.code.Decode(priors.boxes[i], priors.variances[i], code);
-      }
-    }
+    if (!form.match_priors || suppresses)
+      priors.Decode(form.code, codes, 4 * form.extents.location_classes, &boxes_);
     if (!form.match_priors) return MatchBoxes(form.match, objects, label, boxes_, &matches_);
     // Match each prior regardless of the label first: a prior whose object has another label must
     // not match an object of this label.
     MatchBoxes(form.match, objects, kAnyLabel, priors.boxes, &matches_);
     if (label == kAnyLabel) return;
     for (int& object : matches_.object) {
-      if (object >= 0 && objects[static_cast<size_t>(object)].label != label) object = kNoObject;
+      if (object >= 0 && objects[object].label != label) object = kNoObject;
     }
   }
 
@@ -116,8 +109,8 @@ class MultiBoxChoice {
   PlaceSample PlaceOf(const MultiBoxLossForm& form, const Priors& priors,
                       const std::vector<LabeledBox>& objects, int64_t i,
                       int64_t location_class) const {
-    const size_t at = static_cast<size_t>(i);
-    const LabeledBox& object = objects[static_cast<size_t>(matches_.object[at])];
+    const size_t at = i;
+    const LabeledBox& object = objects[matches_.object[at]];
     PlaceSample sample;
     sample.code = 4 * (i * form.extents.location_classes + location_class);
     sample.target = form.code.Encode(priors.boxes[at], priors.variances[at], object.box);

@@ -7,6 +7,7 @@
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/detection/multibox_choice.h"
+#include "layers/loss/loss_shape.h"
 
 namespace doppio {
 namespace {
@@ -87,30 +88,25 @@ LayerShape InferMultiboxLoss(const LayerSpec& spec, const std::vector<Shape>& bo
   MultiBoxLossForm form = ReadMultiBoxLoss(spec, bottoms);
   form.normalizer =
       ReadLossNormalizer(spec, Normalization::kValid, form.extents.images, form.extents.priors);
-  LayerShape shape;
-  shape.form = form;
-  shape.tops = {Shape()};
-  shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms = {false, false, true, true};
+  LayerShape shape = LossShape(form, {false, false, true, true});
   // PriorBox computes the priors from the shapes of bottoms that may learn.
   shape.no_gradient_bottoms_may_learn = true;
-  shape.loss = true;
   return shape;
 }
 
 template <class T>
-class MultiBoxLossKernel : public Kernel {
+class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm> {
  public:
   explicit MultiBoxLossKernel(const KernelArgs& args)
-      : at_(args.at),
-        form_(args.Form<MultiBoxLossForm>()),
+      : FormKernel(args),
+        at_(args.at),
         objects_(static_cast<size_t>(form_.extents.images)),
         choices_(objects_.size()),
         losses_(objects_.size()) {}
 
   void Forward(const Pass& pass) override {
-    priors_.Read(at_, t_.bottoms[2].template data<T>(), form_.extents.priors);
-    ReadObjects(at_, t_.bottoms[3].template data<T>(), form_.label_rows, form_.extents.classes,
+    priors_.Read(at_, t_.bottoms[2].data<T>(), form_.extents.priors);
+    ReadObjects(at_, t_.bottoms[3].data<T>(), form_.label_rows, form_.extents.classes,
                 form_.background, form_.difficult_ones, &objects_);
     EachImage([this](size_t i) {
       choices_[i].Choose(form_, priors_, objects_[i], Locations(i), Scores(i));
@@ -121,11 +117,11 @@ class MultiBoxLossKernel : public Kernel {
       matches += static_cast<int64_t>(choice.places().size());
     divisor_ = form_.normalizer.Divisor(pass, matches);
     const double loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
-    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    const double weight = static_cast<double>(t_.top_grads[0].template data<T>()[0]) / divisor_;
+    const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]) / divisor_;
     EachImage([=](size_t i) {
       if (t_.bottom_grads[0]) PlaceGradient(i, weight);
       if (t_.bottom_grads[1]) ClassGradient(i, weight);
@@ -145,10 +141,10 @@ class MultiBoxLossKernel : public Kernel {
   }
   int64_t ScoreCount() const { return form_.extents.priors * form_.extents.classes; }
   const T* Locations(size_t i) const {
-    return t_.bottoms[0].template data<T>() + static_cast<int64_t>(i) * LocationCount();
+    return t_.bottoms[0].data<T>() + static_cast<int64_t>(i) * LocationCount();
   }
   const T* Scores(size_t i) const {
-    return t_.bottoms[1].template data<T>() + static_cast<int64_t>(i) * ScoreCount();
+    return t_.bottoms[1].data<T>() + static_cast<int64_t>(i) * ScoreCount();
   }
 
   // Returns the loss of image i before normalization.
@@ -165,7 +161,7 @@ class MultiBoxLossKernel : public Kernel {
 
   // Writes the gradient of the locations of image i.
   void PlaceGradient(size_t i, double weight) const {
-    T* to = t_.bottom_grads[0].template data<T>() + static_cast<int64_t>(i) * LocationCount();
+    T* to = t_.bottom_grads[0].data<T>() + static_cast<int64_t>(i) * LocationCount();
     std::fill_n(to, LocationCount(), T(0));
     for (const PlaceSample& sample : choices_[i].places()) {
       for (size_t k = 0; k < 4; ++k) {
@@ -181,7 +177,7 @@ class MultiBoxLossKernel : public Kernel {
   // Writes the gradient of the confidences of image i.
   void ClassGradient(size_t i, double weight) const {
     const int64_t classes = form_.extents.classes;
-    T* to = t_.bottom_grads[1].template data<T>() + static_cast<int64_t>(i) * ScoreCount();
+    T* to = t_.bottom_grads[1].data<T>() + static_cast<int64_t>(i) * ScoreCount();
     std::fill_n(to, ScoreCount(), T(0));
     for (const ClassSample& sample : choices_[i].classes()) {
       form_.score.Gradient(Scores(i) + sample.prior * classes, sample.label, weight,
@@ -190,7 +186,6 @@ class MultiBoxLossKernel : public Kernel {
   }
 
   const SourceLoc at_;
-  const MultiBoxLossForm form_;
   Priors priors_;
   // The state of each image, written by the last Forward.
   std::vector<std::vector<LabeledBox>> objects_;
@@ -202,8 +197,7 @@ class MultiBoxLossKernel : public Kernel {
 DOPPIO_REGISTER_LAYER(
     "MultiBoxLoss",
     LayerType(&InferMultiboxLoss).Bottoms(4).Tops(1).AutoTop().Scores().Reads({"loss_param"}));
-DOPPIO_REGISTER_KERNEL({"MultiBoxLoss", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<MultiBoxLossKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<MultiBoxLossKernel>("MultiBoxLoss"));
 
 }  // namespace
 }  // namespace doppio

@@ -105,7 +105,7 @@ bool ReadPriorBoxPair(const LayerSpec& spec, const std::string& both, const std:
 PriorBoxForm ReadPriorBox(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PriorBoxParameter& p = spec.param.prior_box_param();
   for (int i = 0; i < 2; ++i) {
-    const Shape& bottom = bottoms[static_cast<size_t>(i)];
+    const Shape& bottom = bottoms[i];
     if (bottom.rank() == 4) continue;
     throw spec.Mistake("bottom",
                        "PriorBox takes a map of features and the images, both of 4 axes; '" +
@@ -155,7 +155,7 @@ class PriorBox : public Kernel {
   explicit PriorBox(const KernelArgs& args) : values_(args.Form<PriorBoxForm>().Values()) {}
 
   void Forward(const Pass&) override {
-    std::copy(values_.begin(), values_.end(), t_.tops[0].template data<T>());
+    std::copy(values_.begin(), values_.end(), t_.tops[0].data<T>());
   }
 
  private:
@@ -175,20 +175,14 @@ class CudaPriorBox : public Kernel {
   void Forward(const Pass&) override { ops_.Copy(Tensor(t_.tops[0], values_.data()), t_.tops[0]); }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaPriorBox>(args);
-  }
-
  private:
   const TensorOps& ops_;
   Buffer values_;
 };
 
 DOPPIO_REGISTER_LAYER("PriorBox", LayerType(&InferPriorBox).Bottoms(2).Tops(1));
-DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PriorBox>,
-                        nullptr});
-DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCuda, "cuda", 10, &CudaPriorBox::Make,
-                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<PriorBox>("PriorBox"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaPriorBox>("PriorBox"));
 
 }  // namespace
 }  // namespace doppio

@@ -31,7 +31,7 @@ struct PriorBoxForm {
   // variances (4 count() values).
   std::vector<float> Values() const {
     std::vector<float> values;
-    values.reserve(static_cast<size_t>(8 * count()));
+    values.reserve(8 * count());
     const auto add = [&](double corner) {
       values.push_back(static_cast<float>(clip ? std::min(std::max(corner, 0.0), 1.0) : corner));
     };

@@ -33,36 +33,32 @@ LayerShape InferPsroiPooling(const LayerSpec& spec, const std::vector<Shape>& bo
 }
 
 template <class T>
-class PsRoiPooling : public Kernel {
+class PsRoiPooling : public FormKernel<RoiPoolingForm> {
  public:
-  explicit PsRoiPooling(const KernelArgs& args)
-      : form_(args.Form<RoiPoolingForm>()), loops_(args.device) {}
+  explicit PsRoiPooling(const KernelArgs& args) : FormKernel(args), loops_(args.device) {}
 
   void Forward(const Pass&) override {
-    const T* rois = t_.bottoms[1].template data<T>();
+    const T* rois = t_.bottoms[1].data<T>();
     CheckRois(form_, rois);
-    loops_.Run(form_.rois.top_count(), PsRoiMean<T>{form_.rois, t_.bottoms[0].template data<T>(),
-                                                    rois, t_.tops[0].template data<T>(), nullptr});
+    loops_.Run(form_.rois.top_count(), PsRoiMean<T>{form_.rois, t_.bottoms[0].data<T>(), rois,
+                                                    t_.tops[0].data<T>(), nullptr});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const PsRoiMeanPlaneGradient<T> body{form_.rois, t_.bottoms[1].template data<T>(),
-                                         t_.top_grads[0].template data<T>(),
-                                         t_.bottom_grads[0].template data<T>()};
+    const PsRoiMeanPlaneGradient<T> body{form_.rois, t_.bottoms[1].data<T>(),
+                                         t_.top_grads[0].data<T>(), t_.bottom_grads[0].data<T>()};
     ParallelFor(form_.rois.images * form_.rois.channels, 1, [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) body(n);
     });
   }
 
  private:
-  const RoiPoolingForm form_;
   const HostLoops loops_;
 };
 
 DOPPIO_REGISTER_LAYER("PSROIPooling", LayerType(&InferPsroiPooling).Bottoms(2).Tops(1));
-DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<PsRoiPooling>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<PsRoiPooling>("PSROIPooling"));
 
 }  // namespace
 }  // namespace doppio

@@ -1,6 +1,7 @@
 // ROIPooling: shape inference and CPU kernel. Each element of the top is the maximum of a bin of a
 // region.
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/detection/roi_pooling_form.h"
 
@@ -9,11 +10,7 @@ namespace doppio {
 RoiForm ReadRoiBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                        const std::string& scale_path, float scale) {
   const Shape &maps = bottoms[0], &rois = bottoms[1];
-  if (maps.rank() != 4) {
-    throw spec.Mistake(
-        "bottom", spec.type() + " takes maps of 4 axes (batch, channels, height, width); found " +
-                      maps.ToString());
-  }
+  CheckImages(spec, maps);
   if (rois.rank() < 2 || rois.count(1) != kRoiNumbers) {
     throw spec.Mistake("bottom",
                        "regions '" + spec.param.bottom(1) + "' are " + rois.ToString() +
@@ -78,26 +75,24 @@ LayerShape InferRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bott
 }
 
 template <class T>
-class RoiPooling : public Kernel {
+class RoiPooling : public FormKernel<RoiPoolingForm> {
  public:
-  explicit RoiPooling(const KernelArgs& args)
-      : form_(args.Form<RoiPoolingForm>()), loops_(args.device) {
-    if (args.backward)
-      needs_.saved_bytes = form_.rois.top_count() * static_cast<int64_t>(sizeof(int32_t));
+  explicit RoiPooling(const KernelArgs& args) : FormKernel(args), loops_(args.device) {
+    if (args.backward) needs_.saved_bytes = form_.rois.top_count() * kBytesOf<int32_t>;
   }
 
   void Forward(const Pass&) override {
-    const T* rois = t_.bottoms[1].template data<T>();
+    const T* rois = t_.bottoms[1].data<T>();
     CheckRois(form_, rois);
-    loops_.Run(form_.rois.top_count(), RoiMax<T>{form_.rois, t_.bottoms[0].template data<T>(), rois,
-                                                 t_.tops[0].template data<T>(), From(), nullptr});
+    loops_.Run(form_.rois.top_count(), RoiMax<T>{form_.rois, t_.bottoms[0].data<T>(), rois,
+                                                 t_.tops[0].data<T>(), From(), nullptr});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const RoiMaxPlaneGradient<T> body{form_.rois, t_.bottoms[1].template data<T>(),
-                                      t_.top_grads[0].template data<T>(), From(),
-                                      t_.bottom_grads[0].template data<T>()};
+    const RoiMaxPlaneGradient<T> body{form_.rois, t_.bottoms[1].data<T>(),
+                                      t_.top_grads[0].data<T>(), From(),
+                                      t_.bottom_grads[0].data<T>()};
     ParallelFor(form_.rois.images * form_.rois.channels, 1, [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) body(n);
     });
@@ -107,13 +102,11 @@ class RoiPooling : public Kernel {
   // Returns the positions of the maxima, or null if Backward is never called.
   int32_t* From() const { return static_cast<int32_t*>(t_.saved); }
 
-  const RoiPoolingForm form_;
   const HostLoops loops_;
 };
 
 DOPPIO_REGISTER_LAYER("ROIPooling", LayerType(&InferRoiPooling).Bottoms(2).Tops(1));
-DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCpu, "reference", 0, &MakeForFloat<RoiPooling>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<RoiPooling>("ROIPooling"));
 
 }  // namespace
 }  // namespace doppio

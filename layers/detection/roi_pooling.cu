@@ -48,11 +48,7 @@ class CudaRoiKernel : public Kernel {
 class CudaRoiPooling : public CudaRoiKernel {
  public:
   explicit CudaRoiPooling(const KernelArgs& args) : CudaRoiKernel(args) {
-    if (args.backward)
-      needs_.saved_bytes = form_.top_count() * static_cast<int64_t>(sizeof(int32_t));
-  }
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaRoiPooling>(args);
+    if (args.backward) needs_.saved_bytes = form_.top_count() * kBytesOf<int32_t>;
   }
 
  private:
@@ -73,9 +69,6 @@ class CudaRoiPooling : public CudaRoiKernel {
 class CudaPsRoiPooling : public CudaRoiKernel {
  public:
   explicit CudaPsRoiPooling(const KernelArgs& args) : CudaRoiKernel(args) {}
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaPsRoiPooling>(args);
-  }
 
  private:
   void Pool() override {
@@ -90,10 +83,8 @@ class CudaPsRoiPooling : public CudaRoiKernel {
   }
 };
 
-DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCuda, "cuda", 10, &CudaRoiPooling::Make,
-                        &DeclinesDouble});
-DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCuda, "cuda", 10, &CudaPsRoiPooling::Make,
-                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaRoiPooling>("ROIPooling"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaPsRoiPooling>("PSROIPooling"));
 
 }  // namespace
 }  // namespace doppio

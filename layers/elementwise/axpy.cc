@@ -3,6 +3,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/host_loops.h"
 
 namespace doppio {
 namespace {
@@ -41,21 +42,21 @@ class Axpy : public Kernel {
       : runs_(args.bottoms[0].shape.count()), length_(args.bottoms[1].shape.count(2)) {}
 
   void Forward(const Pass&) override {
-    const T *a = t_.bottoms[0].template data<T>(), *x = t_.bottoms[1].template data<T>();
-    const T* y = t_.bottoms[2].template data<T>();
-    T* top = t_.tops[0].template data<T>();
-    ForEachRun([=](int64_t run, int64_t begin, int64_t end) {
+    const T *a = t_.bottoms[0].data<T>(), *x = t_.bottoms[1].data<T>();
+    const T* y = t_.bottoms[2].data<T>();
+    T* top = t_.tops[0].data<T>();
+    ForEachRow(runs_, length_, [=](int64_t run, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) top[i] = a[run] * x[i] + y[i];
     });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    const T *a = t_.bottoms[0].template data<T>(), *x = t_.bottoms[1].template data<T>();
-    const T* dy = t_.top_grads[0].template data<T>();
-    T *da = t_.bottom_grads[0].template data<T>(), *dx = t_.bottom_grads[1].template data<T>();
+    const T *a = t_.bottoms[0].data<T>(), *x = t_.bottoms[1].data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T *da = t_.bottom_grads[0].data<T>(), *dx = t_.bottom_grads[1].data<T>();
     // Null if y's gradient shares the memory of dy.
-    T* to_y = t_.bottom_grads[2].template data<T>();
-    ForEachRun([=](int64_t run, int64_t begin, int64_t end) {
+    T* to_y = t_.bottom_grads[2].data<T>();
+    ForEachRow(runs_, length_, [=](int64_t run, int64_t begin, int64_t end) {
       if (da != nullptr) {
         double sum = 0;
         for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(x[i] * dy[i]);
@@ -68,21 +69,11 @@ class Axpy : public Kernel {
   }
 
  private:
-  // Calls f(run, begin, end) for the elements [begin, end) of every sample and channel, in
-  // parallel.
-  template <class F>
-  void ForEachRun(const F& f) const {
-    const int64_t length = length_;
-    ParallelFor(runs_, 1 + 8192 / (length + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t run = begin; run < end; ++run) f(run, run * length, (run + 1) * length);
-    });
-  }
-
   const int64_t runs_, length_;
 };
 
 DOPPIO_REGISTER_LAYER("Axpy", LayerType(&InferAxpy).Bottoms(3).Tops(1));
-DOPPIO_REGISTER_KERNEL({"Axpy", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Axpy>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Axpy>("Axpy"));
 
 }  // namespace
 }  // namespace doppio

@@ -68,10 +68,6 @@ class CudaAxpy : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaAxpy>(args);
-  }
-
  private:
   AxpyRuns Runs() const {
     return {runs_, length_, t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>()};
@@ -81,7 +77,7 @@ class CudaAxpy : public Kernel {
   const int64_t runs_, length_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Axpy", DeviceKind::kCuda, "cuda", 10, &CudaAxpy::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaAxpy>("Axpy"));
 
 }  // namespace
 }  // namespace doppio

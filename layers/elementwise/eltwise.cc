@@ -77,14 +77,14 @@ class Eltwise : public Kernel {
     needs_.tops = {layout};
     if (op_ == EltwiseOp::kMax && args.backward) {
       const int64_t stored = TensorSpec{args.bottoms[0].shape, args.dtype, layout}.stored();
-      needs_.saved_bytes = stored * static_cast<int64_t>(sizeof(EltwiseWinner));
+      needs_.saved_bytes = stored * kBytesOf<EltwiseWinner>;
     }
     in_.resize(args.bottoms.size());
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    for (size_t i = 0; i < in_.size(); ++i) in_[i] = t_.bottoms[i].template data<T>();
+    for (size_t i = 0; i < in_.size(); ++i) in_[i] = t_.bottoms[i].data<T>();
   }
 
   void Forward(const Pass&) override {
@@ -112,7 +112,7 @@ class Eltwise : public Kernel {
   // that occurs several times.
   void ForwardChunk(int64_t begin, int64_t n) {
     const T* first = in_[0] + begin;
-    T* y = t_.tops[0].template data<T>() + begin;
+    T* y = t_.tops[0].data<T>() + begin;
     T result[kChunk];
     if (op_ == EltwiseOp::kMax) {
       Max(begin, n, result);
@@ -165,8 +165,8 @@ class Eltwise : public Kernel {
   }
 
   void BackwardChunk(size_t bottom, int64_t begin, int64_t n) {
-    const T* dy = t_.top_grads[0].template data<T>() + begin;
-    T* dx = t_.bottom_grads[bottom].template data<T>() + begin;
+    const T* dy = t_.top_grads[0].data<T>() + begin;
+    T* dx = t_.bottom_grads[bottom].data<T>() + begin;
     if (op_ == EltwiseOp::kMax) {
       const EltwiseWinner* winner = static_cast<const EltwiseWinner*>(t_.saved) + begin;
 #pragma omp simd
@@ -188,7 +188,7 @@ class Eltwise : public Kernel {
       std::copy(others, others + n, dx);
     } else {
       const T* x = in_[bottom] + begin;
-      const T* y = t_.tops[0].template data<T>() + begin;
+      const T* y = t_.tops[0].data<T>() + begin;
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) dx[i] = y[i] / x[i] * dy[i];
     }
@@ -203,11 +203,9 @@ class Eltwise : public Kernel {
 DOPPIO_REGISTER_LAYER(
     "Eltwise",
     LayerType(&InferEltwise).Bottoms(2, kMostEltwiseBottoms).Tops(1).KeepsPlaces().RowByRow());
-DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Eltwise>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Eltwise>("Eltwise"));
 DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});
-DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCpu, "fused", 0, &MakeForFloat<Eltwise>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCpu, "fused", 0, &MakeForFloat<Eltwise>});
 
 }  // namespace
 }  // namespace doppio

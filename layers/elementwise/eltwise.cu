@@ -148,8 +148,7 @@ class CudaEltwise : public Kernel {
     table_.type = args.tops[0];
     AskForOneForm(args, &needs_);
     if (table_.op == EltwiseOp::kMax && args.backward) {
-      needs_.saved_bytes =
-          args.bottoms[0].shape.count() * static_cast<int64_t>(sizeof(EltwiseWinner));
+      needs_.saved_bytes = args.bottoms[0].shape.count() * kBytesOf<EltwiseWinner>;
     }
   }
 
@@ -201,10 +200,6 @@ class CudaEltwise : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaEltwise>(args);
-  }
-
  private:
   template <class T>
   const T* Put(const std::vector<T>& values, Buffer* there) {
@@ -224,10 +219,8 @@ class CudaEltwise : public Kernel {
   bool has_backward_ = false;
 };
 
-DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make,
-                        &DeclinesDouble, true});
-DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make,
-                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaEltwise>("Eltwise"));
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaEltwise>("Eltwise+ReLU"));
 
 }  // namespace
 }  // namespace doppio

@@ -4,6 +4,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/host_loops.h"
 #include "layers/elementwise/mixup_ops.h"
 
 namespace doppio {
@@ -56,34 +57,30 @@ LayerShape InferMixup(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
 }
 
 template <class T>
-class Mixup : public Kernel {
+class Mixup : public FormKernel<MixupForm> {
  public:
-  explicit Mixup(const KernelArgs& args) : at_(args.at), form_(args.Form<MixupForm>()) {}
+  explicit Mixup(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
 
   void Forward(const Pass& pass) override {
-    MixRows(pass, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
-    MixLabels(pass, t_.bottoms[1].template data<T>(), t_.tops[1].template data<T>());
+    MixRows(pass, t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
+    MixLabels(pass, t_.bottoms[1].data<T>(), t_.tops[1].data<T>());
   }
 
   // Mixing is symmetric, so a sample's gradient is mixed from the same two rows.
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    MixRows(pass, t_.top_grads[0].template data<T>(), t_.bottom_grads[0].template data<T>());
+    MixRows(pass, t_.top_grads[0].data<T>(), t_.bottom_grads[0].data<T>());
   }
 
  private:
   void MixRows(const Pass& pass, const T* from, T* to) const {
     const MixupForm form = form_;
     const uint64_t first = pass.FirstSample(form.samples);
-    const int64_t length = form.per_sample;
-    ParallelFor(form.samples, 1 + 8192 / (length + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const double share = form.Share(first + static_cast<uint64_t>(row));
-        const T *own = from + row * length, *other = from + form.Partner(row) * length;
-        T* mixed = to + row * length;
+    ForEachRow(form.samples, form.per_sample, [=](int64_t row, int64_t begin, int64_t end) {
+      const double share = form.Share(first + static_cast<uint64_t>(row));
+      const T* other = from + (form.Partner(row) - row) * form.per_sample;
 #pragma omp simd
-        for (int64_t i = 0; i < length; ++i) mixed[i] = Mixed(share, own[i], other[i]);
-      }
+      for (int64_t i = begin; i < end; ++i) to[i] = Mixed(share, from[i], other[i]);
     });
   }
 
@@ -105,11 +102,10 @@ class Mixup : public Kernel {
   }
 
   const SourceLoc at_;
-  const MixupForm form_;
 };
 
 DOPPIO_REGISTER_LAYER("Mixup", LayerType(&InferMixup).Bottoms(2).Tops(2));
-DOPPIO_REGISTER_KERNEL({"Mixup", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Mixup>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Mixup>("Mixup"));
 
 }  // namespace
 }  // namespace doppio

@@ -55,10 +55,9 @@ static void MixLabels(const Gpu& gpu, const MixupForm& form, const double* share
       room);
 }
 
-class CudaMixup : public Kernel {
+class CudaMixup : public FormKernel<MixupForm> {
  public:
-  explicit CudaMixup(const KernelArgs& args)
-      : device_(args.device), at_(args.at), form_(args.Form<MixupForm>()), type_(args.tops[0]) {
+  explicit CudaMixup(const KernelArgs& args) : FormKernel(args), at_(args.at), type_(args.tops[0]) {
     const Layout layout = CommonLayout({args.bottoms[0]});
     needs_.bottoms = {layout, Layout()};
     needs_.types = {type_, DType::kFloat32};
@@ -82,12 +81,8 @@ class CudaMixup : public Kernel {
     if (t_.bottom_grads[0]) Mix(pass, t_.top_grads[0], t_.bottom_grads[0]);
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaMixup>(args);
-  }
-
  private:
-  int64_t ShareBytes() const { return form_.samples * static_cast<int64_t>(sizeof(double)); }
+  int64_t ShareBytes() const { return form_.samples * kBytesOf<double>; }
 
   // Mixes `from` into `to`. Returns the shares of the batch, which are in scratch memory.
   const double* Mix(const Pass& pass, const Tensor& from, const Tensor& to) const {
@@ -100,15 +95,12 @@ class CudaMixup : public Kernel {
     return shares;
   }
 
-  Device* const device_;
   const SourceLoc at_;
-  const MixupForm form_;
   const DType type_;
   std::unique_ptr<WrongLabel> wrong_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Mixup", DeviceKind::kCuda, "cuda", 10, &CudaMixup::Make, &DeclinesDouble,
-                        true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaMixup>("Mixup"));
 
 }  // namespace
 }  // namespace doppio

@@ -1,6 +1,7 @@
 // Scale: y = x * scale + bias. Bias: y = x + bias. The factors are parameters or bottom 1. They are
 // repeated over the axes of bottom 0 that they lack.
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/elementwise/scale_bias_form.h"
 
@@ -15,11 +16,7 @@ ScaleBiasForm ReadFactors(const LayerSpec& spec, const std::string& message, con
   const Shape& shape = bottoms[0];
   ScaleBiasForm form;
   const bool scalar = bottoms.size() == 2 && bottoms[1].rank() == 0;
-  if (!scalar && !shape.has_axis(param.axis())) {
-    throw spec.Mistake(message + ".axis", "axis " + std::to_string(param.axis()) +
-                                              " is outside bottom 0 of shape " + shape.ToString());
-  }
-  form.axis = scalar ? 0 : shape.canonical_axis(param.axis());
+  form.axis = scalar ? 0 : AxisOf(spec, message + ".axis", param.axis(), shape);
   if (bottoms.size() == 2) {
     form.end = form.axis + bottoms[1].rank();
     bool fits = form.end <= shape.rank();
@@ -81,9 +78,9 @@ LayerShape InferScaleBias(const LayerSpec& spec, const std::vector<Shape>& botto
 }
 
 template <class T>
-class ScaleBias : public Kernel {
+class ScaleBias : public FormKernel<ScaleBiasForm> {
  public:
-  explicit ScaleBias(const KernelArgs& args) : form_(args.Form<ScaleBiasForm>()) {
+  explicit ScaleBias(const KernelArgs& args) : FormKernel(args) {
     const TensorSpec& bottom = args.bottoms[0];
     Layout layout = ChannelLayout(bottom, form_.axis, form_.end);
     // A bias for the whole tensor would change the zeros in the padding. A bias per channel does
@@ -94,13 +91,13 @@ class ScaleBias : public Kernel {
     needs_.bottoms[0] = layout;
     needs_.tops = {layout};
     // The sums, followed by the padded factors.
-    const int64_t per_channel = channels_.padded() * static_cast<int64_t>(sizeof(T));
+    const int64_t per_channel = channels_.padded() * kBytesOf<T>;
     needs_.scratch_bytes = ChannelSumsBytes(channels_) + 2 * per_channel;
   }
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     const T* s = form_.has_scale() ? Factors(ScaleValues(), 0) : nullptr;
     const T* b = form_.has_bias() ? Factors(BiasValues(), 1) : nullptr;
     if (b == nullptr) {
@@ -124,7 +121,7 @@ class ScaleBias : public Kernel {
     } else {
       sums = BackwardBias(static_cast<bool>(bias_grad));
     }
-    auto added = [&](int param) { return param >= 0 && add[static_cast<size_t>(param)]; };
+    auto added = [&](int param) { return param >= 0 && add[param]; };
     if (scale_grad) StoreSums<T>(channels_, sums, added(form_.scale_param), scale_grad);
     if (bias_grad) {
       StoreSums<T>(channels_, sums + channels_.padded(), added(form_.bias_param), bias_grad);
@@ -133,29 +130,29 @@ class ScaleBias : public Kernel {
 
  private:
   const Tensor& ScaleValues() const {
-    return form_.scale_bottom ? t_.bottoms[1] : t_.params[static_cast<size_t>(form_.scale_param)];
+    return form_.scale_bottom ? t_.bottoms[1] : t_.params[form_.scale_param];
   }
   const Tensor& BiasValues() const {
-    return form_.bias_bottom ? t_.bottoms[1] : t_.params[static_cast<size_t>(form_.bias_param)];
+    return form_.bias_bottom ? t_.bottoms[1] : t_.params[form_.bias_param];
   }
   Tensor GradientAt(bool bottom, int param) const {
     if (bottom) return t_.bottom_grads[1];
-    return param >= 0 ? t_.param_grads[static_cast<size_t>(param)] : Tensor();
+    return param >= 0 ? t_.param_grads[param] : Tensor();
   }
   // Returns padded factors; uses slot 0 or 1 of the scratch memory if they need padding.
   const T* Factors(const Tensor& values, int64_t slot) const {
     char* behind_sums = static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_);
     T* room = reinterpret_cast<T*>(behind_sums) + slot * channels_.padded();
-    return PadChannels(channels_, values.template data<T>(), room);
+    return PadChannels(channels_, values.data<T>(), room);
   }
 
   // Computes dx and, if `want_sums` is true, the sums of x * dy and of dy, in one pass over memory.
   // Returns the sums, or null.
   const double* BackwardScale(bool want_sums) {
-    const T* x = t_.bottoms[0].template data<T>();
-    const T* dy = t_.top_grads[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
     const T* s = Factors(ScaleValues(), 0);
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     if (!want_sums) {
       if (dx == nullptr) return nullptr;
       ForEachElement(
@@ -179,8 +176,8 @@ class ScaleBias : public Kernel {
   // Computes dx and, if `want_sums` is true, the second sums, those of dy. Returns the sums, or
   // null.
   const double* BackwardBias(bool want_sums) {
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     if (dx != nullptr && dx != dy) {
       ForEachElement(channels_, [=](int64_t i) { dx[i] = dy[i]; });
     }
@@ -188,7 +185,6 @@ class ScaleBias : public Kernel {
     return SumPerChannel<T>(channels_, t_.scratch, [=](T&, T& sum, int64_t i) { sum += dy[i]; });
   }
 
-  const ScaleBiasForm form_;
   ChannelBlocks channels_;
 };
 
@@ -217,10 +213,8 @@ DOPPIO_REGISTER_LAYER("Bias", LayerType(&InferScaleBias)
                                   .RowByRow([](const LayerParameter& layer) {
                                     return layer.bottom_size() == 1 ? layer.bias_param().axis() : 0;
                                   }));
-DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleBias>,
-                        nullptr});
-DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleBias>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<ScaleBias>("Scale"));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<ScaleBias>("Bias"));
 
 }  // namespace
 }  // namespace doppio

@@ -42,13 +42,10 @@ struct StoreSums {
   }
 };
 
-class CudaScaleBias : public Kernel {
+class CudaScaleBias : public FormKernel<ScaleBiasForm> {
  public:
   explicit CudaScaleBias(const KernelArgs& args)
-      : device_(args.device),
-        type_(args.tops[0]),
-        form_(args.Form<ScaleBiasForm>()),
-        channels_(args.bottoms[0], form_.axis, form_.end) {
+      : FormKernel(args), type_(args.tops[0]), channels_(args.bottoms[0], form_.axis, form_.end) {
     const Layout layout = Channels::LayoutFor(args.bottoms[0], form_.axis, form_.end);
     needs_.bottoms = needs_.tops = {layout};
     needs_.types = {type_};
@@ -78,10 +75,6 @@ class CudaScaleBias : public Kernel {
 
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaScaleBias>(args);
-  }
-
  private:
   // y = x * scale + bias. `y` may be `x`.
   void Apply(const Tensor& x, const Affines& affines, const Tensor& y) const {
@@ -105,7 +98,7 @@ class CudaScaleBias : public Kernel {
 
   const float* FactorAt(bool bottom, int param) const {
     if (bottom) return t_.bottoms[1].data<float>();
-    return param >= 0 ? t_.params[static_cast<size_t>(param)].data<float>() : nullptr;
+    return param >= 0 ? t_.params[param].data<float>() : nullptr;
   }
   const float* Scale() const { return FactorAt(form_.scale_bottom, form_.scale_param); }
   const float* Bias() const { return FactorAt(form_.bias_bottom, form_.bias_param); }
@@ -113,20 +106,16 @@ class CudaScaleBias : public Kernel {
   SumTarget TargetAt(bool bottom, int param, const std::vector<bool>& add) const {
     if (bottom) return {t_.bottom_grads[1].data<float>(), false};
     if (param < 0) return {};
-    const size_t p = static_cast<size_t>(param);
+    const size_t p = param;
     return {t_.param_grads[p].data<float>(), add[p]};
   }
 
-  Device* const device_;
   const DType type_;
-  const ScaleBiasForm form_;
   const Channels channels_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make,
-                        &DeclinesDouble, true});
-DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make,
-                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaScaleBias>("Scale"));
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaScaleBias>("Bias"));
 
 }  // namespace
 }  // namespace doppio

@@ -39,34 +39,24 @@ class EmbedKernel : public Kernel {
  public:
   explicit EmbedKernel(const KernelArgs& args)
       : at_(args.at), e_(args.Form<EmbedForm>()), backward_(args.backward) {
-    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) =
-        e_.count * static_cast<int64_t>(sizeof(int32_t));
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = e_.count * kBytesOf<int32_t>;
   }
 
   void Forward(const Pass&) override {
-    T* y = t_.tops[0].template data<T>();
-    e_.indices.Read(at_, t_.bottoms[0].template data<T>(), e_.count, Rows());
-    GatherRows(e_.count, e_.width, Rows(), t_.params[0].template data<T>(), y);
-    if (!e_.bias) return;
-    const T* bias = t_.params[1].template data<T>();
-    for (int64_t i = 0; i < e_.count; ++i) {
-      for (int64_t j = 0; j < e_.width; ++j) y[i * e_.width + j] += bias[j];
-    }
+    T* y = t_.tops[0].data<T>();
+    e_.indices.Read(at_, t_.bottoms[0].data<T>(), e_.count, Rows());
+    GatherRows(e_.count, e_.width, Rows(), t_.params[0].data<T>(), y);
+    if (e_.bias) AddToRows(e_.count, e_.width, t_.params[1].data<T>(), y);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T* dy = t_.top_grads[0].template data<T>();
-    if (T* dw = t_.param_grads[0].template data<T>()) {
+    const T* dy = t_.top_grads[0].data<T>();
+    if (T* dw = t_.param_grads[0].data<T>()) {
       if (!add[0]) std::fill(dw, dw + t_.param_grads[0].count(), T(0));
       AddRows(e_.count, e_.width, Rows(), dy, dw);
     }
-    if (!e_.bias || !t_.param_grads[1]) return;
-    T* db = t_.param_grads[1].template data<T>();
-    for (int64_t j = 0; j < e_.width; ++j) {
-      double sum = add[1] ? static_cast<double>(db[j]) : 0;
-      for (int64_t i = 0; i < e_.count; ++i) sum += static_cast<double>(dy[i * e_.width + j]);
-      db[j] = static_cast<T>(sum);
-    }
+    if (e_.bias && t_.param_grads[1])
+      SumColumns(e_.count, e_.width, dy, add[1], t_.param_grads[1].data<T>());
   }
 
  private:
@@ -84,8 +74,7 @@ DOPPIO_REGISTER_LAYER("Embed", LayerType(&InferEmbed)
                                    .Params({"weight", "bias"}, [](const LayerParameter& layer) {
                                      return 1 + layer.embed_param().bias_term();
                                    }));
-DOPPIO_REGISTER_KERNEL({"Embed", DeviceKind::kCpu, "reference", 0, &MakeForFloat<EmbedKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<EmbedKernel>("Embed"));
 
 }  // namespace
 }  // namespace doppio

@@ -14,7 +14,7 @@ class CudaEmbed : public Kernel {
  public:
   explicit CudaEmbed(const KernelArgs& args)
       : device_(args.device), at_(args.at), e_(args.Form<EmbedForm>()) {
-    needs_.saved_bytes = e_.count * static_cast<int64_t>(sizeof(int32_t));
+    needs_.saved_bytes = e_.count * kBytesOf<int32_t>;
     needs_.scratch_bytes = std::max({ReadIndicesRoom(e_.count), 2 * needs_.saved_bytes,
                                      ChannelSumsBytes(e_.count, e_.width, 1)});
   }
@@ -44,10 +44,6 @@ class CudaEmbed : public Kernel {
                       t_.param_grads[1].data<float>(), t_.scratch);
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaEmbed>(args);
-  }
-
  private:
   // Returns the row indices that Forward has read.
   int32_t* Rows() const { return static_cast<int32_t*>(t_.saved); }
@@ -58,7 +54,7 @@ class CudaEmbed : public Kernel {
   std::unique_ptr<WrongLabel> wrong_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Embed", DeviceKind::kCuda, "cuda", 10, &CudaEmbed::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaEmbed>("Embed"));
 
 }  // namespace
 }  // namespace doppio

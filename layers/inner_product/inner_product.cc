@@ -1,6 +1,8 @@
 // InnerProduct: flattens the axes from `axis` on, multiplies them by a matrix and adds a bias.
 #include "core/math/blas.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
+#include "layers/common/row_copies.h"
 #include "layers/inner_product/inner_product_form.h"
 
 namespace doppio {
@@ -8,11 +10,7 @@ namespace {
 
 InnerProductForm ReadInnerProduct(const LayerSpec& spec, const Shape& bottom) {
   const InnerProductParameter& p = spec.param.inner_product_param();
-  if (!bottom.has_axis(p.axis())) {
-    throw spec.Mistake("inner_product_param.axis", "axis " + std::to_string(p.axis()) +
-                                                       " does not exist in the bottom of shape " +
-                                                       bottom.ToString());
-  }
+  const int axis = AxisOf(spec, "inner_product_param.axis", p.axis(), bottom);
   if (p.num_output() == 0 || p.num_output() > INT32_MAX) {
     throw spec.Mistake("inner_product_param.num_output",
                        "num_output must be positive, found " + std::to_string(p.num_output()));
@@ -20,7 +18,7 @@ InnerProductForm ReadInnerProduct(const LayerSpec& spec, const Shape& bottom) {
   InnerProductForm form;
   form.transpose = p.transpose();
   form.bias = p.bias_term();
-  form.axis = bottom.canonical_axis(p.axis());
+  form.axis = axis;
   form.inputs = bottom.count(form.axis);
   form.outputs = p.num_output();
   form.rows = bottom.count() / std::max<int64_t>(1, form.inputs);
@@ -50,20 +48,16 @@ class InnerProductKernel : public Kernel {
   explicit InnerProductKernel(const KernelArgs& args) : f_(args.Form<InnerProductForm>()) {}
 
   void Forward(const Pass&) override {
-    T* y = t_.tops[0].template data<T>();
-    Gemm(false, !f_.transpose, f_.rows, f_.outputs, f_.inputs, T(1),
-         t_.bottoms[0].template data<T>(), t_.params[0].template data<T>(), T(0), y);
-    if (!f_.bias) return;
-    const T* bias = t_.params[1].template data<T>();
-    for (int64_t i = 0; i < f_.rows; ++i) {
-      for (int64_t j = 0; j < f_.outputs; ++j) y[i * f_.outputs + j] += bias[j];
-    }
+    T* y = t_.tops[0].data<T>();
+    Gemm(false, !f_.transpose, f_.rows, f_.outputs, f_.inputs, T(1), t_.bottoms[0].data<T>(),
+         t_.params[0].data<T>(), T(0), y);
+    if (f_.bias) AddToRows(f_.rows, f_.outputs, t_.params[1].data<T>(), y);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    const T* dy = t_.top_grads[0].template data<T>();
-    if (T* dw = t_.param_grads[0].template data<T>()) {
+    const T* x = t_.bottoms[0].data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    if (T* dw = t_.param_grads[0].data<T>()) {
       const T beta = add[0] ? T(1) : T(0);
       if (f_.transpose) {
         Gemm(true, false, f_.inputs, f_.outputs, f_.rows, T(1), x, dy, beta, dw);
@@ -71,17 +65,11 @@ class InnerProductKernel : public Kernel {
         Gemm(true, false, f_.outputs, f_.inputs, f_.rows, T(1), dy, x, beta, dw);
       }
     }
-    if (f_.bias && t_.param_grads[1]) {
-      T* db = t_.param_grads[1].template data<T>();
-      for (int64_t j = 0; j < f_.outputs; ++j) {
-        double sum = add[1] ? db[j] : T(0);
-        for (int64_t i = 0; i < f_.rows; ++i) sum += dy[i * f_.outputs + j];
-        db[j] = static_cast<T>(sum);
-      }
-    }
+    if (f_.bias && t_.param_grads[1])
+      SumColumns(f_.rows, f_.outputs, dy, add[1], t_.param_grads[1].data<T>());
     if (t_.bottom_grads[0]) {
-      Gemm(false, f_.transpose, f_.rows, f_.inputs, f_.outputs, T(1), dy,
-           t_.params[0].template data<T>(), T(0), t_.bottom_grads[0].template data<T>());
+      Gemm(false, f_.transpose, f_.rows, f_.inputs, f_.outputs, T(1), dy, t_.params[0].data<T>(),
+           T(0), t_.bottom_grads[0].data<T>());
     }
   }
 
@@ -101,8 +89,7 @@ DOPPIO_REGISTER_LAYER("InnerProduct", LayerType(&InferInnerProduct)
                                           .RowByRow([](const LayerParameter& layer) {
                                             return layer.inner_product_param().axis();
                                           }));
-DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<InnerProductKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<InnerProductKernel>("InnerProduct"));
 
 }  // namespace
 }  // namespace doppio

@@ -100,14 +100,10 @@ std::string InnerProductCudaDeclines(const KernelArgs& args) {
   return why.empty() && args.bottoms[0].shape.count() == 0 ? "the bottom is empty" : why;
 }
 
-std::unique_ptr<Kernel> MakeInnerProductCuda(const KernelArgs& args) {
-  return std::make_unique<CudaInnerProduct>(args);
-}
-
-DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCuda, "cuda", 10, &MakeInnerProductCuda,
-                        &InnerProductCudaDeclines, true});
-DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCuda, "cuda", 10, &MakeInnerProductCuda,
-                        &InnerProductCudaDeclines, true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaInnerProduct>("InnerProduct",
+                                                          &InnerProductCudaDeclines));
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaInnerProduct>("InnerProduct+ReLU",
+                                                          &InnerProductCudaDeclines));
 
 }  // namespace
 }  // namespace doppio

@@ -242,15 +242,11 @@ std::string InnerProductDnnlDeclines(const KernelArgs& args) {
   return "";
 }
 
-std::unique_ptr<Kernel> MakeInnerProductDnnl(const KernelArgs& args) {
-  return std::make_unique<DnnlInnerProduct>(args);
-}
-
-DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10, &MakeInnerProductDnnl,
-                        &InnerProductDnnlDeclines});
+DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10,
+                        &MakeKernel<DnnlInnerProduct>, &InnerProductDnnlDeclines});
 DOPPIO_REGISTER_FUSION("InnerProduct+ReLU", {&InferTail});
-DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCpu, "onednn", 10, &MakeInnerProductDnnl,
-                        &InnerProductDnnlDeclines});
+DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCpu, "onednn", 10,
+                        &MakeKernel<DnnlInnerProduct>, &InnerProductDnnlDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -4,6 +4,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/loss/labels.h"
 
 namespace doppio {
@@ -17,13 +18,7 @@ struct AccuracyForm {
 
 AccuracyForm AccuracyFormOf(const LayerSpec& spec, const Shape& scores) {
   const AccuracyParameter& param = spec.param.accuracy_param();
-  const int given = param.axis();
-  if (!scores.has_axis(given)) {
-    throw spec.Mistake("accuracy_param.axis", "axis " + std::to_string(given) +
-                                                  " does not exist in the scores, whose shape is " +
-                                                  scores.ToString());
-  }
-  const int axis = scores.canonical_axis(given);
+  const int axis = AxisOf(spec, "accuracy_param.axis", param.axis(), scores);
   return {scores.count(0, axis), scores[axis], scores.count(axis + 1),
           LabelReader(param, scores[axis]), param.top_k()};
 }
@@ -53,27 +48,26 @@ LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottom
 }
 
 template <class T>
-class AccuracyKernel : public Kernel {
+class AccuracyKernel : public FormKernel<AccuracyForm> {
  public:
   explicit AccuracyKernel(const KernelArgs& args)
-      : at_(args.at),
-        form_(args.Form<AccuracyForm>()),
+      : FormKernel(args),
+        at_(args.at),
         label_(static_cast<size_t>(form_.outer * form_.inner)),
         hit_(label_.size()),
         labels_of_class_(args.top_shapes.size() > 1 ? static_cast<size_t>(form_.classes) : 0) {}
 
   void Forward(const Pass&) override {
-    const int64_t valid = form_.labels.Read(at_, t_.bottoms[1].template data<T>(), form_.outer,
-                                            form_.inner, label_.data());
-    const T* scores = t_.bottoms[0].template data<T>();
+    const int64_t valid =
+        form_.labels.Read(at_, t_.bottoms[1].data<T>(), form_.outer, form_.inner, label_.data());
+    const T* scores = t_.bottoms[0].data<T>();
     ParallelFor(form_.outer * form_.inner, 1 + 16384 / form_.classes,
                 [&](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i)
-                    hit_[static_cast<size_t>(i)] = Hit(scores, i);
+                  for (int64_t i = begin; i < end; ++i) hit_[i] = Hit(scores, i);
                 });
     const int64_t hits = std::count(hit_.begin(), hit_.end(), 1);
-    t_.tops[0].template data<T>()[0] = Share(hits, valid);
-    if (t_.tops.size() > 1) PerClass(t_.tops[1].template data<T>());
+    t_.tops[0].data<T>()[0] = Share(hits, valid);
+    if (t_.tops.size() > 1) PerClass(t_.tops[1].data<T>());
   }
 
  private:
@@ -85,7 +79,7 @@ class AccuracyKernel : public Kernel {
 
   // Returns 1 if fewer than top_k other classes score at least as high as the label's, else 0.
   uint8_t Hit(const T* scores, int64_t position) const {
-    const int32_t label = label_[static_cast<size_t>(position)];
+    const int32_t label = label_[position];
     if (label == kIgnoredLabel) return 0;
     const T* s =
         scores + position / form_.inner * form_.classes * form_.inner + position % form_.inner;
@@ -102,24 +96,22 @@ class AccuracyKernel : public Kernel {
     std::fill(top, top + form_.classes, T(0));
     for (size_t i = 0; i < label_.size(); ++i) {
       if (label_[i] == kIgnoredLabel) continue;
-      ++labels_of_class_[static_cast<size_t>(label_[i])];
+      ++labels_of_class_[label_[i]];
       top[label_[i]] += hit_[i];
     }
     for (int64_t c = 0; c < form_.classes; ++c) {
-      top[c] = Share(static_cast<int64_t>(top[c]), labels_of_class_[static_cast<size_t>(c)]);
+      top[c] = Share(static_cast<int64_t>(top[c]), labels_of_class_[c]);
     }
   }
 
   const SourceLoc at_;
-  const AccuracyForm form_;
   std::vector<int32_t> label_;
   std::vector<uint8_t> hit_;
   std::vector<int64_t> labels_of_class_;
 };
 
 DOPPIO_REGISTER_LAYER("Accuracy", LayerType(&InferAccuracy).Bottoms(2).Tops(1, 2).Scores());
-DOPPIO_REGISTER_KERNEL({"Accuracy", DeviceKind::kCpu, "reference", 0, &MakeForFloat<AccuracyKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<AccuracyKernel>("Accuracy"));
 
 }  // namespace
 }  // namespace doppio

@@ -23,7 +23,7 @@ class BlockSum {
   double operator()(const F& block) {
     ParallelFor(static_cast<int64_t>(sums_.size()), 2, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
-        sums_[static_cast<size_t>(b)] = block(b * kBlock, std::min(n_, (b + 1) * kBlock));
+        sums_[b] = block(b * kBlock, std::min(n_, (b + 1) * kBlock));
       }
     });
     return std::accumulate(sums_.begin(), sums_.end(), 0.0);

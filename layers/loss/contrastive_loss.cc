@@ -3,7 +3,8 @@
 // the batch size.
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
-#include "layers/loss/bottom_pairs.h"
+#include "layers/common/host_loops.h"
+#include "layers/loss/loss_shape.h"
 #include "layers/loss/contrastive_loss_form.h"
 
 namespace doppio {
@@ -14,29 +15,23 @@ LayerShape InferContrastiveLoss(const LayerSpec& spec, const std::vector<Shape>&
   CheckOnePerSample(spec, bottoms, 2, "similarity");
   const ContrastiveLossParameter& param = spec.param.contrastive_loss_param();
   const int64_t samples = bottoms[2].count();
-  LayerShape shape;
-  shape.form = ContrastiveForm{samples,
-                               bottoms[0].count() / std::max<int64_t>(1, samples),
-                               {param.margin(), param.legacy_version()},
-                               BatchNormalizer(bottoms[0])};
-  shape.tops = {Shape()};
-  shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms = {false, false, true};
-  shape.loss = true;
-  return shape;
+  const ContrastiveForm form{samples,
+                             bottoms[0].count() / std::max<int64_t>(1, samples),
+                             {param.margin(), param.legacy_version()},
+                             BatchNormalizer(bottoms[0])};
+  return LossShape(form, {false, false, true});
 }
 
 template <class T>
-class ContrastiveLoss : public Kernel {
+class ContrastiveLoss : public FormKernel<ContrastiveForm> {
  public:
-  explicit ContrastiveLoss(const KernelArgs& args)
-      : form_(args.Form<ContrastiveForm>()), terms_(form_.Terms<T>()) {
-    if (args.backward) needs_.saved_bytes = form_.samples * static_cast<int64_t>(sizeof(T));
+  explicit ContrastiveLoss(const KernelArgs& args) : FormKernel(args), terms_(form_.Terms<T>()) {
+    if (args.backward) needs_.saved_bytes = form_.samples * kBytesOf<T>;
   }
 
   void Forward(const Pass& pass) override {
-    const T *a = t_.bottoms[0].template data<T>(), *b = t_.bottoms[1].template data<T>();
-    const T* similar = t_.bottoms[2].template data<T>();
+    const T *a = t_.bottoms[0].data<T>(), *b = t_.bottoms[1].data<T>();
+    const T* similar = t_.bottoms[2].data<T>();
     T* slopes = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
     double loss = 0;
     for (int64_t n = 0; n < form_.samples; ++n, a += form_.values, b += form_.values) {
@@ -49,37 +44,31 @@ class ContrastiveLoss : public Kernel {
       loss += static_cast<double>(terms_.Loss(alike, static_cast<T>(square)));
       if (slopes != nullptr) slopes[n] = terms_.Slope(alike, static_cast<T>(square));
     }
-    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / 2 / form_.Divisor(pass));
+    t_.tops[0].data<T>()[0] = static_cast<T>(loss / 2 / form_.Divisor(pass));
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    const double weight =
-        static_cast<double>(t_.top_grads[0].template data<T>()[0]) / form_.Divisor(pass);
-    const T *a = t_.bottoms[0].template data<T>(), *b = t_.bottoms[1].template data<T>();
+    const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]) / form_.Divisor(pass);
+    const T *a = t_.bottoms[0].data<T>(), *b = t_.bottoms[1].data<T>();
     const T* slopes = static_cast<const T*>(t_.saved);
     for (size_t side = 0; side < 2; ++side) {
       if (!t_.bottom_grads[side]) continue;
       const T scale = static_cast<T>(side == 0 ? weight : -weight);
-      T* to = t_.bottom_grads[side].template data<T>();
-      const int64_t values = form_.values;
-      ParallelFor(form_.samples, 1 + 8192 / (form_.values + 1), [=](int64_t begin, int64_t end) {
-        for (int64_t n = begin; n < end; ++n) {
-          const T slope = scale * slopes[n];
-          for (int64_t i = n * values; i < (n + 1) * values; ++i) to[i] = slope * (a[i] - b[i]);
-        }
+      T* to = t_.bottom_grads[side].data<T>();
+      ForEachRow(form_.samples, form_.values, [=](int64_t n, int64_t begin, int64_t end) {
+        const T slope = scale * slopes[n];
+        for (int64_t i = begin; i < end; ++i) to[i] = slope * (a[i] - b[i]);
       });
     }
   }
 
  private:
-  const ContrastiveForm form_;
   const ContrastiveTerms<T> terms_;
 };
 
 DOPPIO_REGISTER_LAYER("ContrastiveLoss",
                       LayerType(&InferContrastiveLoss).Bottoms(3).Tops(1).AutoTop().Scores());
-DOPPIO_REGISTER_KERNEL({"ContrastiveLoss", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<ContrastiveLoss>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<ContrastiveLoss>("ContrastiveLoss"));
 
 }  // namespace
 }  // namespace doppio

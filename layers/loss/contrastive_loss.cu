@@ -17,7 +17,7 @@ struct ContrastivePairs {
 
 // Returns the size of the scratch memory: the loss of each pair, then memory for reductions.
 static int64_t ScratchBytes(int64_t samples, int64_t values) {
-  return samples * static_cast<int64_t>(sizeof(double)) +
+  return samples * kBytesOf<double> +
          std::max(ReduceRowsBytes<double>(samples, values), ReduceRowsBytes<double>(1, samples));
 }
 
@@ -60,12 +60,11 @@ static void Differentiate(const Gpu& gpu, const ContrastivePairs& pairs, double 
       });
 }
 
-class CudaContrastiveLoss : public Kernel {
+class CudaContrastiveLoss : public FormKernel<ContrastiveForm> {
  public:
-  explicit CudaContrastiveLoss(const KernelArgs& args)
-      : device_(args.device), form_(args.Form<ContrastiveForm>()) {
+  explicit CudaContrastiveLoss(const KernelArgs& args) : FormKernel(args) {
     needs_.scratch_bytes = ScratchBytes(form_.samples, form_.values);
-    if (args.backward) needs_.saved_bytes = form_.samples * static_cast<int64_t>(sizeof(float));
+    if (args.backward) needs_.saved_bytes = form_.samples * kBytesOf<float>;
   }
 
   void Forward(const Pass& pass) override {
@@ -81,10 +80,6 @@ class CudaContrastiveLoss : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaContrastiveLoss>(args);
-  }
-
  private:
   ContrastivePairs Pairs() const {
     return {t_.bottoms[0].data<float>(),
@@ -94,13 +89,9 @@ class CudaContrastiveLoss : public Kernel {
             form_.values,
             form_.terms};
   }
-
-  Device* const device_;
-  const ContrastiveForm form_;
 };
 
-DOPPIO_REGISTER_KERNEL({"ContrastiveLoss", DeviceKind::kCuda, "cuda", 10,
-                        &CudaContrastiveLoss::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaContrastiveLoss>("ContrastiveLoss"));
 
 }  // namespace
 }  // namespace doppio

@@ -2,7 +2,7 @@
 #include "core/net/graph/layer.h"
 #include "core/net/graph/varying_rows.h"
 #include "layers/loss/block_sum.h"
-#include "layers/loss/bottom_pairs.h"
+#include "layers/loss/loss_shape.h"
 #include "layers/loss/element_loss_form.h"
 
 namespace doppio {
@@ -24,13 +24,7 @@ template <class Op>
 struct ElementLoss {
   static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     CheckSameValues(spec, bottoms, 1, "target", "prediction");
-    LayerShape shape;
-    shape.form = ReadElementLoss<Op>(spec, bottoms[0]);
-    shape.tops = {Shape()};
-    shape.backward_reads_tops = false;
-    shape.no_gradient_bottoms = {false, !Op::kTargetLearns};
-    shape.loss = true;
-    return shape;
+    return LossShape(ReadElementLoss<Op>(spec, bottoms[0]), {false, !Op::kTargetLearns});
   }
 
   template <class T>
@@ -44,7 +38,7 @@ struct ElementLoss {
           ignored_(args.Form<ElementLossForm>().Ignored<T>()) {}
 
     void Forward(const Pass& pass) override {
-      const T *x = t_.bottoms[0].template data<T>(), *t = t_.bottoms[1].template data<T>();
+      const T *x = t_.bottoms[0].data<T>(), *t = t_.bottoms[1].data<T>();
       const int64_t rows = RowsThatCount(all_rows_), count = Count(rows);
       double valid = static_cast<double>(count);
       if (ignored_.any) {
@@ -63,17 +57,17 @@ struct ElementLoss {
       const int64_t targets = static_cast<int64_t>(valid);
       divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, rows, targets)
                              : normalizer_.Divisor(pass, targets);
-      t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+      t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     }
 
     void Backward(const Pass&, const std::vector<bool>&) override {
-      const double weight = static_cast<double>(t_.top_grads[0].template data<T>()[0]);
-      const T *x = t_.bottoms[0].template data<T>(), *t = t_.bottoms[1].template data<T>();
+      const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]);
+      const T *x = t_.bottoms[0].data<T>(), *t = t_.bottoms[1].data<T>();
       const int64_t count = Count(RowsThatCount(all_rows_));
       for (size_t side = 0; side < 2; ++side) {
         if (!t_.bottom_grads[side]) continue;
         const T scale = static_cast<T>((side == 0 ? weight : -weight) / divisor_);
-        T* to = t_.bottom_grads[side].template data<T>();
+        T* to = t_.bottom_grads[side].data<T>();
         ParallelFor(count_, kElementLossGrain, [=](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             to[i] = i >= count || ignored_(t[i]) ? T(0) : scale * Op::Gradient(x[i], t[i]);
@@ -99,8 +93,7 @@ struct ElementLoss {
     if (!Op::kContainsActivation) type.Scores();
     LayerTypes::Get().Add(Op::kType, type);
     RowCounters::Get().Add(Op::kType, {});
-    return KernelTypes::Get().Add(
-        {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
+    return KernelTypes::Get().Add(ReferenceKernel<Cpu>(Op::kType));
   }
 };
 

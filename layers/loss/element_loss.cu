@@ -99,8 +99,7 @@ class CudaElementLoss : public Kernel {
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     per_divisor_ = static_cast<double*>(backward_ ? t_.saved : t_.scratch);
-    in_ = {t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].template data<float>(), count_,
-           ignored_};
+    in_ = {t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].data<float>(), count_, ignored_};
   }
 
   void Forward(const Pass& pass) override {
@@ -111,28 +110,23 @@ class CudaElementLoss : public Kernel {
     });
     DispatchStored(in_.type, [&](auto zero) {
       Sum<Op>(GpuOf(device_), in_, static_cast<const decltype(zero)*>(in_.x), divisor,
-              t_.tops[0].template data<float>(), per_divisor_, room);
+              t_.tops[0].data<float>(), per_divisor_, room);
     });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     void* dx = t_.bottom_grads[0].raw;
-    float* dtarget = t_.bottom_grads[1].template data<float>();
+    float* dtarget = t_.bottom_grads[1].data<float>();
     if (dx == nullptr && dtarget == nullptr) return;
     DispatchStored(in_.type, [&](auto zero) {
       using T = decltype(zero);
       Differentiate<Op>(GpuOf(device_), in_, static_cast<const T*>(in_.x),
-                        t_.top_grads[0].template data<float>(), per_divisor_, static_cast<T*>(dx),
-                        dtarget);
+                        t_.top_grads[0].data<float>(), per_divisor_, static_cast<T*>(dx), dtarget);
     });
   }
 
   // The device cannot record an exchange of counts between ranks.
   bool same_every_pass() const override { return !(ignored_.any && normalizer_.CountsValid()); }
-
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaElementLoss>(args);
-  }
 
  private:
   static constexpr int64_t kDivisorBytes = 64;  // rounded up, to align the memory that follows
@@ -149,9 +143,7 @@ class CudaElementLoss : public Kernel {
 
 template <class... Ops>
 bool RegisterAllElementLossCuda(const std::variant<Ops...>*) {
-  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
-                                  &CudaElementLoss<Ops>::Make, &DeclinesDouble, true}) &&
-          ...);
+  return (KernelTypes::Get().Add(NarrowCudaKernel<CudaElementLoss<Ops>>(Ops::kType)) && ...);
 }
 [[maybe_unused]] const bool element_loss_cuda_registered =
     RegisterAllElementLossCuda(static_cast<AnyElementLoss*>(nullptr));

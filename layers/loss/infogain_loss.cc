@@ -59,7 +59,7 @@ std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t classes) {
   const auto mistake = [&](const std::string& text) {
     return spec.Mistake("infogain_loss_param.source", text);
   };
-  const size_t count = static_cast<size_t>(classes * classes);
+  const size_t count = classes * classes;
   const std::optional<Error> missing = MissingMatrix(spec);
   if (missing && spec.options.data != DataMode::kOpen) {
     std::vector<float> identity(count);
@@ -122,8 +122,7 @@ LayerShape InferInfogainLoss(const LayerSpec& spec, const std::vector<Shape>& bo
 DOPPIO_REGISTER_LAYER(
     "InfogainLoss",
     LayerType(&InferInfogainLoss).Bottoms(2, 3).Tops(1, 2).AutoTop().Reads({"loss_param"}));
-DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<WeightedSoftmaxLoss>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<WeightedSoftmaxLoss>("InfogainLoss"));
 
 }  // namespace
 }  // namespace doppio

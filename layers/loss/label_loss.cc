@@ -2,13 +2,12 @@
 // losses is divided by the batch size.
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
-#include "layers/loss/bottom_pairs.h"
+#include "layers/common/host_loops.h"
+#include "layers/loss/loss_shape.h"
 #include "layers/loss/label_loss_form.h"
 
 namespace doppio {
 namespace {
-
-constexpr int64_t kLabelLossGrain = 8192;
 
 // Reads the fields of a loss from the net file.
 void ReadLabelLoss(const LayerSpec& spec, HingeLoss* op) {
@@ -30,49 +29,40 @@ template <class Op>
 struct LabelLoss {
   static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     CheckOnePerSample(spec, bottoms, 1, "label");
-    LayerShape shape;
-    shape.form = ReadLabelLossForm<Op>(spec, bottoms[0]);
-    shape.tops = {Shape()};
-    shape.backward_reads_tops = false;
-    shape.no_gradient_bottoms = {false, true};
-    shape.loss = true;
-    return shape;
+    return LossShape(ReadLabelLossForm<Op>(spec, bottoms[0]), {false, true});
   }
 
   template <class T>
   class Cpu : public Kernel {
    public:
     explicit Cpu(const KernelArgs& args) : at_(args.at), form_(args.Form<LabelLossForm<Op>>()) {
-      needs_.scratch_bytes = form_.samples * static_cast<int64_t>(sizeof(int32_t));
+      needs_.scratch_bytes = form_.samples * kBytesOf<int32_t>;
     }
 
     void Forward(const Pass& pass) override {
       int32_t* label = static_cast<int32_t*>(t_.scratch);
-      form_.labels.Read(at_, t_.bottoms[1].template data<T>(), form_.samples, 1, label);
-      const T* x = t_.bottoms[0].template data<T>();
+      form_.labels.Read(at_, t_.bottoms[1].data<T>(), form_.samples, 1, label);
+      const T* x = t_.bottoms[0].data<T>();
       double loss = 0;
       for (int64_t n = 0; n < form_.samples; ++n, x += form_.scores) {
         for (int64_t c = 0; c < form_.scores; ++c)
           loss += static_cast<double>(form_.op.Loss(x[c], c == label[n]));
       }
-      t_.tops[0].template data<T>()[0] =
+      t_.tops[0].data<T>()[0] =
           static_cast<T>(loss / form_.normalizer.Divisor(pass, form_.samples));
     }
 
     void Backward(const Pass& pass, const std::vector<bool>&) override {
       if (!t_.bottom_grads[0]) return;
-      const double weight = static_cast<double>(t_.top_grads[0].template data<T>()[0]);
+      const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]);
       const T scale = static_cast<T>(weight / form_.normalizer.Divisor(pass, form_.samples));
-      const T *x = t_.bottoms[0].template data<T>(), *label = t_.bottoms[1].template data<T>();
-      T* dx = t_.bottom_grads[0].template data<T>();
-      ParallelFor(form_.samples, 1 + kLabelLossGrain / (form_.scores + 1),
-                  [=](int64_t begin, int64_t end) {
-                    for (int64_t n = begin; n < end; ++n) {
-                      const int32_t own = form_.labels.Class(label[n]);
-                      for (int64_t c = 0, i = n * form_.scores; c < form_.scores; ++c, ++i)
-                        dx[i] = scale * form_.op.Gradient(x[i], c == own);
-                    }
-                  });
+      const T *x = t_.bottoms[0].data<T>(), *label = t_.bottoms[1].data<T>();
+      T* dx = t_.bottom_grads[0].data<T>();
+      ForEachRow(form_.samples, form_.scores, [=](int64_t n, int64_t begin, int64_t end) {
+        const int32_t own = form_.labels.Class(label[n]);
+        for (int64_t i = begin; i < end; ++i)
+          dx[i] = scale * form_.op.Gradient(x[i], i - begin == own);
+      });
     }
 
    private:
@@ -82,8 +72,7 @@ struct LabelLoss {
 
   static bool Register() {
     LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(2).Tops(1).AutoTop().Scores());
-    return KernelTypes::Get().Add(
-        {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
+    return KernelTypes::Get().Add(ReferenceKernel<Cpu>(Op::kType));
   }
 };
 

@@ -77,25 +77,20 @@ class CudaLabelLoss : public Kernel {
 
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(form_.labels, at_, 1);
-    SumLosses(GpuOf(device_), form_.op, Inputs(), Divisor(pass), t_.tops[0].template data<float>(),
+    SumLosses(GpuOf(device_), form_.op, Inputs(), Divisor(pass), t_.tops[0].data<float>(),
               wrong_->word(), t_.scratch);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    Differentiate(GpuOf(device_), form_.op, Inputs(), Divisor(pass),
-                  t_.top_grads[0].template data<float>(),
-                  t_.bottom_grads[0].template data<float>());
-  }
-
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaLabelLoss>(args);
+    Differentiate(GpuOf(device_), form_.op, Inputs(), Divisor(pass), t_.top_grads[0].data<float>(),
+                  t_.bottom_grads[0].data<float>());
   }
 
  private:
   LabelLossInputs Inputs() const {
-    return {t_.bottoms[0].template data<float>(), t_.bottoms[1].template data<float>(),
-            form_.samples, form_.scores, form_.labels};
+    return {t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>(), form_.samples, form_.scores,
+            form_.labels};
   }
   double Divisor(const Pass& pass) const { return form_.normalizer.Divisor(pass, form_.samples); }
 
@@ -107,9 +102,7 @@ class CudaLabelLoss : public Kernel {
 
 template <class... Ops>
 bool RegisterAllLabelLossCuda(const std::variant<Ops...>*) {
-  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
-                                  &CudaLabelLoss<Ops>::Make, &DeclinesDouble}) &&
-          ...);
+  return (KernelTypes::Get().Add(CudaKernel<CudaLabelLoss<Ops>>(Ops::kType)) && ...);
 }
 [[maybe_unused]] const bool label_loss_cuda_registered =
     RegisterAllLabelLossCuda(static_cast<AnyLabelLoss*>(nullptr));

@@ -4,7 +4,7 @@
 // hard examples.
 #include "core/net/graph/layer.h"
 #include "layers/loss/block_sum.h"
-#include "layers/loss/bottom_pairs.h"
+#include "layers/loss/loss_shape.h"
 #include "layers/loss/smooth_l1_loss_form.h"
 
 namespace doppio {
@@ -47,23 +47,18 @@ LayerShape InferSmoothL1Loss(const LayerSpec& spec, const std::vector<Shape>& bo
   static const char* const kRoles[] = {"prediction", "target", "inside weights", "outside weights"};
   for (int i = 1; i < static_cast<int>(bottoms.size()); ++i)
     CheckSameValues(spec, bottoms, i, kRoles[i], kRoles[0]);
-  LayerShape shape;
-  shape.form = ReadSmoothL1(spec, bottoms[0]);
-  shape.tops = {Shape()};
+  LayerShape shape = LossShape(ReadSmoothL1(spec, bottoms[0]), {false, false, true, true});
   if (spec.param.top_size() > 1) shape.tops.push_back(EachShape(bottoms[0]));
-  shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms = {false, false, true, true};
   shape.no_gradient_bottoms.resize(bottoms.size());
   shape.no_gradient_bottoms_may_learn = true;
-  shape.loss = true;
   return shape;
 }
 
 template <class T>
-class SmoothL1Kernel : public Kernel {
+class SmoothL1Kernel : public FormKernel<SmoothL1Form> {
  public:
   explicit SmoothL1Kernel(const KernelArgs& args)
-      : count_(args.bottoms[0].shape.count()), form_(args.Form<SmoothL1Form>()), sum_(count_) {}
+      : FormKernel(args), count_(args.bottoms[0].shape.count()), sum_(count_) {}
 
   void Forward(const Pass& pass) override {
     const SmoothL1<T> terms = form_.TermsOf<T>(t_.bottoms);
@@ -72,22 +67,22 @@ class SmoothL1Kernel : public Kernel {
       for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(terms.Loss(i));
       return sum;
     });
-    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / form_.Divisor(pass));
+    t_.tops[0].data<T>()[0] = static_cast<T>(loss / form_.Divisor(pass));
     if (t_.tops.size() < 2) return;
-    T* each = t_.tops[1].template data<T>();
+    T* each = t_.tops[1].data<T>();
     std::fill(each, each + t_.tops[1].count(), T(0));
     for (int64_t i = 0; i < count_; ++i) each[Position(i)] += terms.Loss(i);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     const SmoothL1<T> terms = form_.TermsOf<T>(t_.bottoms);
-    const T* top = t_.top_grads[0].template data<T>();
-    const T* own = t_.tops.size() > 1 ? t_.top_grads[1].template data<T>() : nullptr;
+    const T* top = t_.top_grads[0].data<T>();
+    const T* own = t_.tops.size() > 1 ? t_.top_grads[1].data<T>() : nullptr;
     const double weight = (top == nullptr ? 0.0 : static_cast<double>(*top)) / form_.Divisor(pass);
     for (size_t side = 0; side < 2; ++side) {
       if (!t_.bottom_grads[side]) continue;
       const T sign = static_cast<T>(side == 0 ? 1 : -1), scale = static_cast<T>(weight);
-      T* to = t_.bottom_grads[side].template data<T>();
+      T* to = t_.bottom_grads[side].data<T>();
       ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           to[i] = sign * (own == nullptr ? scale : scale + own[Position(i)]) * terms.Gradient(i);
@@ -105,26 +100,17 @@ class SmoothL1Kernel : public Kernel {
   }
 
   const int64_t count_;
-  const SmoothL1Form form_;
   BlockSum sum_;
 };
 
-DOPPIO_REGISTER_LAYER("SmoothL1Loss", LayerType(&InferSmoothL1Loss)
-                                          .Bottoms(2, 4)
-                                          .Tops(1, 2)
-                                          .AutoTop()
-                                          .Scores()
-                                          .Reads({"loss_param"}));
-DOPPIO_REGISTER_KERNEL({"SmoothL1Loss", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<SmoothL1Kernel>, nullptr});
-DOPPIO_REGISTER_LAYER("SmoothL1LossOHEM", LayerType(&InferSmoothL1Loss)
-                                              .Bottoms(2, 4)
-                                              .Tops(1, 2)
-                                              .AutoTop()
-                                              .Scores()
-                                              .Reads({"smooth_l1_loss_param", "loss_param"}));
-DOPPIO_REGISTER_KERNEL({"SmoothL1LossOHEM", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<SmoothL1Kernel>, nullptr});
+[[maybe_unused]] const bool smooth_l1_loss_registered = [] {
+  const LayerType type = LayerType(&InferSmoothL1Loss).Bottoms(2, 4).Tops(1, 2).AutoTop().Scores();
+  LayerTypes::Get().Add("SmoothL1Loss", LayerType(type).Reads({"loss_param"}));
+  return LayerTypes::Get().Add("SmoothL1LossOHEM",
+                               LayerType(type).Reads({"smooth_l1_loss_param", "loss_param"}));
+}();
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<SmoothL1Kernel>("SmoothL1Loss"));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<SmoothL1Kernel>("SmoothL1LossOHEM"));
 
 }  // namespace
 }  // namespace doppio

@@ -30,12 +30,10 @@ static void Differentiate(const Gpu& gpu, int64_t count, const SmoothL1<float>& 
       });
 }
 
-class CudaSmoothL1 : public Kernel {
+class CudaSmoothL1 : public FormKernel<SmoothL1Form> {
  public:
   explicit CudaSmoothL1(const KernelArgs& args)
-      : device_(args.device),
-        count_(args.bottoms[0].shape.count()),
-        form_(args.Form<SmoothL1Form>()) {
+      : FormKernel(args), count_(args.bottoms[0].shape.count()) {
     needs_.scratch_bytes = ReduceRowsBytes<double>(1, count_);
   }
 
@@ -51,24 +49,16 @@ class CudaSmoothL1 : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaSmoothL1>(args);
-  }
-
  private:
-  Device* const device_;
   const int64_t count_;
-  const SmoothL1Form form_;
 };
 
 std::string SmoothL1LossCudaDeclines(const KernelArgs& args) {
   return args.tops.size() > 1 ? "it has no second top" : DeclinesDouble(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"SmoothL1Loss", DeviceKind::kCuda, "cuda", 10, &CudaSmoothL1::Make,
-                        &SmoothL1LossCudaDeclines});
-DOPPIO_REGISTER_KERNEL({"SmoothL1LossOHEM", DeviceKind::kCuda, "cuda", 10, &CudaSmoothL1::Make,
-                        &SmoothL1LossCudaDeclines});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaSmoothL1>("SmoothL1Loss", &SmoothL1LossCudaDeclines));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaSmoothL1>("SmoothL1LossOHEM", &SmoothL1LossCudaDeclines));
 
 }  // namespace
 }  // namespace doppio

@@ -131,10 +131,6 @@ class CudaSoftLabelLoss : public Kernel {
                   t_.bottom_grads[0].data<float>(), t_.scratch);
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaSoftLabelLoss>(args);
-  }
-
  private:
   // Assigns the memory of state_ and computes needs_; with null pointers it only computes needs_.
   // The scratch memory starts with the temporary memory of kernel launches.
@@ -167,9 +163,9 @@ std::string SoftLabelsDecline(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "soft labels", 9,
-                        &CudaSoftLabelLoss::Make, &SoftLabelsDecline});
+                        &MakeKernel<CudaSoftLabelLoss>, &SoftLabelsDecline});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "soft labels", 9,
-                        &CudaSoftLabelLoss::Make, &SoftLabelsDecline});
+                        &MakeKernel<CudaSoftLabelLoss>, &SoftLabelsDecline});
 
 }  // namespace
 }  // namespace doppio

@@ -17,7 +17,7 @@ class SoftLabelSoftmaxLoss : public Kernel {
       : shape_(args.Form<SoftmaxLossForm>().shape),
         normalizer_(args.Form<SoftmaxLossForm>().normalizer),
         backward_(args.backward) {
-    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T));
+    const int64_t bytes = shape_.count() * kBytesOf<T>;
     (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = (backward_ ? 2 : 1) * bytes;
   }
 
@@ -28,26 +28,26 @@ class SoftLabelSoftmaxLoss : public Kernel {
   }
 
   void Forward(const Pass& pass) override {
-    const T* target = t_.bottoms[1].template data<T>();
-    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), probability_);
+    const T* target = t_.bottoms[1].data<T>();
+    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
     double loss = 0;
     for (int64_t i = 0; i < shape_.count(); ++i) {
       loss += static_cast<double>(SoftLabelLoss(target[i], probability_[i]));
     }
     divisor_ = normalizer_.Divisor(pass, normalizer_.positions());
-    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
-      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
+      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].data<T>());
     }
     if (backward_) std::copy(target, target + shape_.count(), target_);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
-    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].template data<T>(), dx);
-    const T* top = t_.top_grads[0].template data<T>();
+    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
+    const T* top = t_.top_grads[0].data<T>();
     const T scale = static_cast<T>(top == nullptr ? 0 : static_cast<double>(*top) / divisor_);
     const int64_t classes = shape_.classes, inner = shape_.inner;
     const T *probability = probability_, *target = target_;

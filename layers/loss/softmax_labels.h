@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/net/graph/layer.h"
+#include "layers/loss/loss_shape.h"
 #include "layers/loss/softmax_loss_form.h"
 
 namespace doppio {
@@ -36,15 +37,11 @@ inline SoftmaxLossForm SoftmaxLossFormOf(const LayerSpec& spec, const SoftmaxSha
 // probabilities and the loss of each label.
 inline LayerShape SoftmaxLossShape(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                                    SoftmaxLossForm form) {
-  LayerShape shape;
-  shape.form = std::move(form);
-  shape.tops = {Shape()};
+  LayerShape shape = LossShape(std::move(form), {false, true});
   if (spec.param.top_size() > 1) shape.tops.push_back(bottoms[0]);
   if (spec.param.top_size() > 2) shape.tops.push_back(bottoms[1]);
   // Backward reads saved probabilities and classes, so the plan can reuse the prediction's memory.
-  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms = {false, true};
-  shape.loss = true;
+  shape.backward_reads_bottoms = false;
   return shape;
 }
 

@@ -111,9 +111,9 @@ void ReadLabelWeights(const LossParameter& param, SoftmaxLossForm* form) {
   form->own = 1 - smoothing + form->other;
   form->least = FLT_MIN;
   if (!param.weight_by_label_freqs()) return;
-  form->matrix.assign(static_cast<size_t>(classes * classes), 0);
+  form->matrix.assign(classes * classes, 0);
   for (int c = 0; c < param.class_weighting_size(); ++c)
-    form->matrix[static_cast<size_t>(c * (classes + 1))] = param.class_weighting(c);
+    form->matrix[c * (classes + 1)] = param.class_weighting(c);
 }
 
 LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
@@ -159,8 +159,8 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
         labels_(args.Form<SoftmaxLossForm>().labels),
         normalizer_(args.Form<SoftmaxLossForm>().normalizer),
         backward_(args.backward) {
-    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T)) +
-                          shape_.outer * shape_.inner * static_cast<int64_t>(sizeof(int32_t));
+    const int64_t bytes =
+        shape_.count() * kBytesOf<T> + shape_.outer * shape_.inner * kBytesOf<int32_t>;
     (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = bytes;
   }
 
@@ -174,10 +174,9 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     // A row has several samples if there are several axes before that of the classes.
     const int64_t outer =
         rows_vary() ? shape_.outer / all_rows_ * RowsThatCount(all_rows_) : shape_.outer;
-    const int64_t valid =
-        labels_.Read(at_, t_.bottoms[1].template data<T>(), outer, shape_.inner, label_);
+    const int64_t valid = labels_.Read(at_, t_.bottoms[1].data<T>(), outer, shape_.inner, label_);
     std::fill(label_ + outer * shape_.inner, label_ + shape_.outer * shape_.inner, kIgnoredLabel);
-    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), probability_);
+    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
     double loss = 0;
     T* each = EachLoss(t_.tops);
     if (each != nullptr) std::fill(each, each + shape_.outer * shape_.inner, T(0));
@@ -196,19 +195,18 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     }
     divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, outer, valid)
                            : normalizer_.Divisor(pass, valid);
-    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
-      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
+      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].data<T>());
     }
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
-    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].template data<T>(), dx);
-    const double weight =
-        t_.top_grads[0] ? static_cast<double>(t_.top_grads[0].template data<T>()[0]) : 0.0;
+    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
+    const double weight = t_.top_grads[0] ? static_cast<double>(t_.top_grads[0].data<T>()[0]) : 0.0;
     const T scale = static_cast<T>(weight / divisor_);
     const T* own = EachLoss(t_.top_grads);
     const int64_t per_sample = shape_.classes * shape_.inner;
@@ -260,7 +258,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
   }
   // Returns the third top or its gradient, or null if there is none.
   static T* EachLoss(const std::vector<Tensor>& tops) {
-    return tops.size() > 2 && tops[2] ? tops[2].template data<T>() : nullptr;
+    return tops.size() > 2 && tops[2] ? tops[2].data<T>() : nullptr;
   }
 
   const SourceLoc at_;
@@ -286,22 +284,18 @@ std::unique_ptr<Kernel> MakeSoftmaxLoss(const KernelArgs& args) {
   return MakeForFloat<SoftmaxLossKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType(&InferSoftmaxLoss)
-                                             .Bottoms(2)
-                                             .Tops(1, 3)
-                                             .AutoTop()
-                                             .Reads({"softmax_param", "loss_param"}));
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
-                        nullptr});
+[[maybe_unused]] const bool softmax_loss_registered = [] {
+  // The second name is R-FCN's.
+  for (const char* type : {"SoftmaxWithLoss", "SoftmaxWithLossOHEM"}) {
+    LayerTypes::Get().Add(type, LayerType(&InferSoftmaxLoss)
+                                    .Bottoms(2)
+                                    .Tops(1, 3)
+                                    .AutoTop()
+                                    .Reads({"softmax_param", "loss_param"}));
+    KernelTypes::Get().Add({type, DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss});
+  }
+  return true;
+}();
 DOPPIO_REGISTER(RowCounters, "SoftmaxWithLoss", RowCounter{&ClassAxis, &CheckVaryingRows});
-// R-FCN's name of SoftmaxWithLoss.
-DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType(&InferSoftmaxLoss)
-                                                 .Bottoms(2)
-                                                 .Tops(1, 3)
-                                                 .AutoTop()
-                                                 .Reads({"softmax_param", "loss_param"}));
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
-                        nullptr});
-
 }  // namespace
 }  // namespace doppio

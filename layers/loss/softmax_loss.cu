@@ -112,12 +112,11 @@ static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLo
       });
 }
 
-class CudaSoftmaxLoss : public Kernel {
+class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
  public:
   explicit CudaSoftmaxLoss(const KernelArgs& args)
-      : device_(args.device),
+      : FormKernel(args),
         at_(args.at),
-        form_(args.Form<SoftmaxLossForm>()),
         shape_(form_.shape),
         valid_count_(args.device),
         backward_(args.backward) {
@@ -165,10 +164,6 @@ class CudaSoftmaxLoss : public Kernel {
     });
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaSoftmaxLoss>(args);
-  }
-
  private:
   // Assigns the memory of state_ and computes needs_; with null pointers it only computes needs_.
   // The scratch memory starts with the temporary memory of kernel launches.
@@ -198,9 +193,7 @@ class CudaSoftmaxLoss : public Kernel {
     });
   }
 
-  Device* const device_;
   const SourceLoc at_;
-  const SoftmaxLossForm form_;
   // The shape in the memory order of the bottom; form_.shape is the shape in the net file.
   SoftmaxShape shape_;
   ValidCount valid_count_;
@@ -222,10 +215,10 @@ std::string SoftmaxLossCudaDeclines(const KernelArgs& args) {
   return DeclinesDouble(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &CudaSoftmaxLoss::Make,
-                        &SoftmaxLossCudaDeclines, true});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10,
-                        &CudaSoftmaxLoss::Make, &SoftmaxLossCudaDeclines, true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaSoftmaxLoss>("SoftmaxWithLoss",
+                                                         &SoftmaxLossCudaDeclines));
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaSoftmaxLoss>("SoftmaxWithLossOHEM",
+                                                         &SoftmaxLossCudaDeclines));
 
 }  // namespace
 }  // namespace doppio

@@ -23,7 +23,7 @@ struct WeightedScratch {
       : rows(static_cast<SoftmaxRow*>(scratch)), room(rows + positions) {}
 
   static int64_t Bytes(const SoftmaxShape& s) {
-    return s.positions() * static_cast<int64_t>(sizeof(SoftmaxRow)) +
+    return s.positions() * kBytesOf<SoftmaxRow> +
            std::max({ReduceClassesBytes<SoftmaxRow>(s),
                      ReduceRowsBytes<SoftmaxLossSum>(1, s.count()),
                      ReduceRowsBytes<double>(s.classes, s.classes)});
@@ -108,12 +108,11 @@ static void Differentiate(const Gpu& gpu, const SoftmaxShape& s, const LabelWeig
       });
 }
 
-class CudaWeightedSoftmaxLoss : public Kernel {
+class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
  public:
   explicit CudaWeightedSoftmaxLoss(const KernelArgs& args)
-      : device_(args.device),
+      : FormKernel(args),
         at_(args.at),
-        form_(args.Form<SoftmaxLossForm>()),
         shape_(form_.shape),
         valid_count_(args.device),
         backward_(args.backward) {
@@ -154,10 +153,6 @@ class CudaWeightedSoftmaxLoss : public Kernel {
                   t_.bottom_grads[0].data<float>(), t_.scratch);
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaWeightedSoftmaxLoss>(args);
-  }
-
  private:
   // Assigns the memory of state_ and totals_ and computes needs_; with null pointers it only
   // computes needs_. The scratch memory starts with the temporary memory of kernel launches.
@@ -179,9 +174,7 @@ class CudaWeightedSoftmaxLoss : public Kernel {
                                : static_cast<const float*>(matrix_.data());
   }
 
-  Device* const device_;
   const SourceLoc at_;
-  const SoftmaxLossForm form_;
   const SoftmaxShape shape_;
   ValidCount valid_count_;
   const bool backward_;
@@ -198,11 +191,10 @@ std::string WeightedSoftmaxDeclines(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "weighted", 9,
-                        &CudaWeightedSoftmaxLoss::Make, &WeightedSoftmaxDeclines});
+                        &MakeKernel<CudaWeightedSoftmaxLoss>, &WeightedSoftmaxDeclines});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "weighted", 9,
-                        &CudaWeightedSoftmaxLoss::Make, &WeightedSoftmaxDeclines});
-DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCuda, "cuda", 10,
-                        &CudaWeightedSoftmaxLoss::Make, &DeclinesDouble});
+                        &MakeKernel<CudaWeightedSoftmaxLoss>, &WeightedSoftmaxDeclines});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaWeightedSoftmaxLoss>("InfogainLoss"));
 
 }  // namespace
 }  // namespace doppio

@@ -11,17 +11,16 @@
 namespace doppio {
 
 template <class T>
-class WeightedSoftmaxLoss : public Kernel {
+class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
  public:
   explicit WeightedSoftmaxLoss(const KernelArgs& args)
-      : at_(args.at),
-        form_(args.Form<SoftmaxLossForm>()),
+      : FormKernel(args),
+        at_(args.at),
         shape_(form_.shape),
         backward_(args.backward),
         matrix_(form_.matrix.begin(), form_.matrix.end()),
         totals_(form_.has_matrix() ? static_cast<size_t>(shape_.classes) : 0) {
-    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T)) +
-                          shape_.positions() * static_cast<int64_t>(sizeof(int32_t));
+    const int64_t bytes = shape_.count() * kBytesOf<T> + shape_.positions() * kBytesOf<int32_t>;
     (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = bytes;
   }
 
@@ -36,11 +35,11 @@ class WeightedSoftmaxLoss : public Kernel {
     for (int64_t k = 0; k < static_cast<int64_t>(totals_.size()); ++k) {
       double total = 0;
       for (int64_t c = 0; c < shape_.classes; ++c) total += static_cast<double>(weights(k, c));
-      totals_[static_cast<size_t>(k)] = static_cast<T>(total);
+      totals_[k] = static_cast<T>(total);
     }
-    const int64_t valid = form_.labels.Read(at_, t_.bottoms[1].template data<T>(), shape_.outer,
-                                            shape_.inner, label_);
-    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), probability_);
+    const int64_t valid =
+        form_.labels.Read(at_, t_.bottoms[1].data<T>(), shape_.outer, shape_.inner, label_);
+    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
     double loss = 0;
     const T* p = probability_;
     for (int64_t o = 0; o < shape_.outer; ++o) {
@@ -53,17 +52,17 @@ class WeightedSoftmaxLoss : public Kernel {
       }
     }
     divisor_ = form_.normalizer.Divisor(pass, valid);
-    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1)
-      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
+      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].data<T>());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
-    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].template data<T>(), dx);
-    const T* top = t_.top_grads[0].template data<T>();
+    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
+    const T* top = t_.top_grads[0].data<T>();
     const T scale = static_cast<T>(top == nullptr ? 0 : static_cast<double>(*top) / divisor_);
     const LabelWeights<T> weights = Weights();
     const int64_t classes = shape_.classes, inner = shape_.inner;
@@ -88,13 +87,11 @@ class WeightedSoftmaxLoss : public Kernel {
  private:
   LabelWeights<T> Weights() const {
     const T* rows = nullptr;
-    if (form_.has_matrix())
-      rows = form_.matrix_bottom ? t_.bottoms[2].template data<T>() : matrix_.data();
+    if (form_.has_matrix()) rows = form_.matrix_bottom ? t_.bottoms[2].data<T>() : matrix_.data();
     return form_.WeightsOf(rows, totals_.data());
   }
 
   const SourceLoc at_;
-  const SoftmaxLossForm form_;
   const SoftmaxShape shape_;
   const bool backward_;
   const std::vector<T> matrix_;

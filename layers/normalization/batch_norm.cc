@@ -72,8 +72,8 @@ class BatchNorm : public Kernel {
   }
 
   void Forward(const Pass& pass) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     stats_.Take(pass, x, t_.params, t_.scratch, second_, first_, scale_);
     ForEachElement(
         channels_, [=](int64_t i, T mean, T scale) { y[i] = (x[i] - mean) * scale; }, first_,
@@ -82,8 +82,8 @@ class BatchNorm : public Kernel {
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     if (stats_.global()) {
       ForEachElement(
           channels_, [=](int64_t i, T scale) { dx[i] = dy[i] * scale; }, scale_);
@@ -91,7 +91,7 @@ class BatchNorm : public Kernel {
     }
     // The batch's mean and variance also depend on x, so remove the components of dy along 1 and
     // along y.
-    const T* y = t_.tops[0].template data<T>();
+    const T* y = t_.tops[0].data<T>();
     const double* sums = SumPerChannel<T>(channels_, t_.scratch, [=](T& sum, T& dot, int64_t i) {
       sum += dy[i];
       dot += dy[i] * y[i];
@@ -118,8 +118,7 @@ DOPPIO_REGISTER_LAYER("BatchNorm", LayerType(&InferBatchNorm)
                                        .KeepsPlaces()
                                        .TakesRelu("batch_norm_param")
                                        .Params({"running_mean", "running_var", "factor"}));
-DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCpu, "reference", 0, &MakeForFloat<BatchNorm>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<BatchNorm>("BatchNorm"));
 
 }  // namespace
 }  // namespace doppio

@@ -19,15 +19,14 @@ constexpr char kName[] = "BatchNorm";
 // The base class of both kernels, with the statistics and the memory per channel. The scratch
 // memory holds the room for sums, then the sums to exchange if ranks share statistics, then two
 // more values per channel.
-class CudaNorm : public Kernel {
+class CudaNorm : public FormKernel<BatchNormForm> {
  public:
   explicit CudaNorm(const KernelArgs& args)
-      : device_(args.device),
+      : FormKernel(args),
         type_(args.tops[0]),
-        form_(args.Form<BatchNormForm>()),
         channels_(Seen(args), 1, std::min(2, args.bottoms[0].shape.rank())),
         over_ranks_(args.sync_statistics && !form_.global) {
-    const int64_t per_channel = channels_.channels() * static_cast<int64_t>(sizeof(float));
+    const int64_t per_channel = channels_.channels() * kBytesOf<float>;
     needs_.bottoms.assign(args.bottoms.size(), Seen(args).layout);
     needs_.types.assign(args.bottoms.size(), type_);
     needs_.tops = {Seen(args).layout};
@@ -106,9 +105,7 @@ class CudaNorm : public Kernel {
     });
   }
 
-  Device* const device_;
   const DType type_;
-  const BatchNormForm form_;
   Normaliser by_;
   float *first_ = nullptr, *second_ = nullptr;
 
@@ -148,14 +145,14 @@ class CudaNorm : public Kernel {
     return DispatchStored(type_,
                           [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels_); });
   }
-  int64_t SumsBytes() const { return channels_.channels() * static_cast<int64_t>(sizeof(TwoSums)); }
+  int64_t SumsBytes() const { return channels_.channels() * kBytesOf<TwoSums>; }
   int64_t SumsEnd() const { return RoomBytes() + (over_ranks_ ? SumsBytes() : 0); }
   // Replaces the two sums per channel, in device memory, by their sums over all ranks. If the
   // devices have no link, adds them in host memory.
   void AddOverRanks(const Pass& pass) const {
     const int64_t count = 2 * channels_.channels();
     if (pass.sums != nullptr) return pass.sums->AllReduce(sums_, count, DType::kFloat64);
-    std::vector<double> sums(static_cast<size_t>(count));
+    std::vector<double> sums(count);
     device_->CopyToHost(sums.data(), sums_, SumsBytes());
     pass.group->AllReduce(sums.data(), count, DType::kFloat64);
     device_->CopyFromHost(sums_, sums.data(), SumsBytes());
@@ -243,20 +240,13 @@ class CudaBatchNormChain : public CudaNorm {
   const ChainTail tail_;
 };
 
-template <class K>
-std::unique_ptr<Kernel> MakeBatchNorm(const KernelArgs& args) {
-  return std::make_unique<K>(args);
-}
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaBatchNorm>("BatchNorm"));
 
-bool RegisterAllBatchNorm() {
-  const auto add = [](const char* layer, auto make) {
-    KernelTypes::Get().Add({layer, DeviceKind::kCuda, "cuda", 10, make, &DeclinesDouble, true});
-  };
-  add("BatchNorm", &MakeBatchNorm<CudaBatchNorm>);
-  for (const char* chain : kBatchNormChains) add(chain, &MakeBatchNorm<CudaBatchNormChain>);
+[[maybe_unused]] const bool batch_norm_registered = [] {
+  for (const char* chain : kBatchNormChains)
+    KernelTypes::Get().Add(NarrowCudaKernel<CudaBatchNormChain>(chain));
   return true;
-}
-[[maybe_unused]] const bool batch_norm_registered = RegisterAllBatchNorm();
+}();
 
 }  // namespace
 }  // namespace doppio

@@ -41,7 +41,7 @@ class BatchNormChain : public Kernel {
         tail_(args.chain),
         has_scale_(args.Form<BatchNormForm>().has_scale),
         has_bias_(args.Form<BatchNormForm>().has_bias) {
-    const size_t padded = static_cast<size_t>(channels_.padded());
+    const size_t padded = channels_.padded();
     factor_room_.assign(padded, T(1));
     // Adding -0 changes no number.
     bias_room_.assign(padded, T(-0.0));
@@ -59,13 +59,13 @@ class BatchNormChain : public Kernel {
     along_one_ = reinterpret_cast<T*>(static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_));
     along_x_ = along_one_ + channels_.padded();
     slope_ = along_x_ + channels_.padded();
-    x_ = t_.bottoms[0].template data<T>();
-    y_ = t_.tops[0].template data<T>();
+    x_ = t_.bottoms[0].data<T>();
+    y_ = t_.tops[0].data<T>();
   }
 
   void Forward(const Pass& pass) override {
     stats_.Take(pass, x_, t_.params, t_.scratch, along_one_, mean_, scale_);
-    const T* other = tail_.sum ? t_.bottoms[1].template data<T>() : nullptr;
+    const T* other = tail_.sum ? t_.bottoms[1].data<T>() : nullptr;
     if (tail_.sum && tail_.relu) {
       Write([other, relu = *tail_.relu](T z, int64_t i) { return relu.Forward(z + other[i]); });
     } else if (tail_.sum) {
@@ -78,7 +78,7 @@ class BatchNormChain : public Kernel {
   }
 
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
-    T* dy = t_.top_grads[0].template data<T>();
+    T* dy = t_.top_grads[0].data<T>();
     auto plain = [dy](T, int64_t i) { return dy[i]; };
     if (!tail_.relu) {
       Backward(pass, plain, plain, add);
@@ -113,7 +113,7 @@ class BatchNormChain : public Kernel {
                 const std::vector<bool>& add) {
     const Tensor factor_grad = has_scale_ ? t_.param_grads[kScaleParam] : Tensor();
     const Tensor bias_grad = has_bias_ ? t_.param_grads[kBiasParam] : Tensor();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     std::fill(along_one_, along_one_ + 2 * channels_.padded(), T(0));
     if (factor_grad || bias_grad || (dx != nullptr && !stats_.global())) {
       const double* sums = Sum(first);
@@ -156,11 +156,11 @@ class BatchNormChain : public Kernel {
 
   const T* Factor() {
     if (!has_scale_) return factor_room_.data();
-    return PadChannels(channels_, t_.params[kScaleParam].template data<T>(), factor_room_.data());
+    return PadChannels(channels_, t_.params[kScaleParam].data<T>(), factor_room_.data());
   }
   const T* Bias() {
     if (!has_bias_) return bias_room_.data();
-    return PadChannels(channels_, t_.params[kBiasParam].template data<T>(), bias_room_.data());
+    return PadChannels(channels_, t_.params[kBiasParam].data<T>(), bias_room_.data());
   }
 
   const BatchNormStats<T> stats_;
@@ -174,15 +174,13 @@ class BatchNormChain : public Kernel {
   T *along_one_ = nullptr, *along_x_ = nullptr, *slope_ = nullptr;
 };
 
-bool RegisterAllBatchNormChain() {
+[[maybe_unused]] const bool batch_norm_chain_registered = [] {
   for (const char* chain : kBatchNormChains) {
     FusionTypes::Get().Add(chain, {&InferBatchNormChain});
-    KernelTypes::Get().Add(
-        {chain, DeviceKind::kCpu, "fused", 0, &MakeForFloat<BatchNormChain>, nullptr});
+    KernelTypes::Get().Add({chain, DeviceKind::kCpu, "fused", 0, &MakeForFloat<BatchNormChain>});
   }
   return true;
-}
-[[maybe_unused]] const bool batch_norm_chain_registered = RegisterAllBatchNormChain();
+}();
 
 }  // namespace
 }  // namespace doppio

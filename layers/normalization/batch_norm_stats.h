@@ -33,7 +33,7 @@ class BatchNormStats {
   const Layout& layout() const { return layout_; }
   // Returns the view of the bottom in layout().
   const ChannelBlocks& channels() const { return channels_; }
-  int64_t per_channel_bytes() const { return channels_.padded() * static_cast<int64_t>(sizeof(T)); }
+  int64_t per_channel_bytes() const { return channels_.padded() * kBytesOf<T>; }
 
   // Fills `mean` and `scale` (1 / standard deviation) with one value per channel, and with zeros
   // for padding. Unless pass.again is set or the running statistics normalise, also updates

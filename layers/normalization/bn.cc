@@ -9,6 +9,7 @@
 // statistics are stored in different places.
 #include "core/net/graph/layer.h"
 #include "core/net/plan/fusion.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/normalization/bn_kernel.h"
 
@@ -21,10 +22,7 @@ bool IsSegNetBn(const BNParameter& p) {
 
 void CheckBn(const LayerSpec& spec, const Shape& bottom) {
   const BNParameter& p = spec.param.bn_param();
-  if (bottom.rank() < 2) {
-    throw spec.Mistake("bottom", "bottom 0 has shape " + bottom.ToString() +
-                                     "; BN needs at least 2 axes, the second being channels");
-  }
+  CheckChannels(spec, bottom);
   if (IsSegNetBn(p) &&
       (p.has_slope_filler() || p.has_bias_filler() || p.has_momentum() || p.has_frozen())) {
     throw spec.Mistake("bn_param",
@@ -101,7 +99,7 @@ using Bn = BnKernel<T, HostLoops>;
 
 DOPPIO_REGISTER_LAYER("BN", LayerType(&InferBn).Bottoms(1).Tops(1).Params(
                                 {"weight", "bias", "running_mean", "running_var"}));
-DOPPIO_REGISTER_KERNEL({"BN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Bn>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Bn>("BN"));
 
 }  // namespace
 }  // namespace doppio

@@ -15,11 +15,7 @@ struct BnCudaLoops {
   Device* device;
 };
 
-std::unique_ptr<Kernel> MakeBnCuda(const KernelArgs& args) {
-  return std::make_unique<BnKernel<float, BnCudaLoops>>(args);
-}
-
-DOPPIO_REGISTER_KERNEL({"BN", DeviceKind::kCuda, "cuda", 10, &MakeBnCuda, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<BnKernel<float, BnCudaLoops>>("BN"));
 
 }  // namespace
 }  // namespace doppio

@@ -17,12 +17,11 @@ namespace doppio {
 
 // Loops(Device*).Run(n, body) calls body(i) for every i in [0, n).
 template <class T, class Loops>
-class BnKernel : public Kernel {
+class BnKernel : public FormKernel<BnForm> {
  public:
   explicit BnKernel(const KernelArgs& args)
-      : device_(args.device),
+      : FormKernel(args),
         loops_(args.device),
-        form_(args.Form<BnForm>()),
         channels_(args.bottoms[0].shape[1]),
         positions_(args.bottoms[0].shape.count() / std::max<int64_t>(1, channels_)),
         shares_(args.sync_statistics && !form_.global) {
@@ -41,8 +40,8 @@ class BnKernel : public Kernel {
     statistics_ = reinterpret_cast<T*>(static_cast<char*>(t_.saved) + statistics_at_);
     if (form_.normalizes) {
       const Shape per_channel{channels_};
-      T* mean = form_.global ? t_.params[2].template data<T>() : statistics_;
-      T* variance = form_.global ? t_.params[3].template data<T>() : statistics_ + channels_;
+      T* mean = form_.global ? t_.params[2].data<T>() : statistics_;
+      T* variance = form_.global ? t_.params[3].data<T>() : statistics_ + channels_;
       t.params = {{{per_channel, t_.params[0].dtype, Layout()}, mean},
                   {{per_channel, t_.params[0].dtype, Layout()}, variance},
                   {{Shape{1}, t_.params[0].dtype, Layout()}, weight()}};
@@ -67,10 +66,10 @@ class BnKernel : public Kernel {
     const bool shared = shares_ && pass.group != nullptr;
     const double m = static_cast<double>(positions_) * (shared ? pass.group->size() : 1);
     loops_.Run(channels_,
-               FollowStatistics<T>{
-                   channels_, statistics_, static_cast<T>(form_.momentum),
-                   static_cast<T>(1 - form_.momentum), static_cast<T>(m > 1 ? (m - 1) / m : 1),
-                   t_.params[2].template data<T>(), t_.params[3].template data<T>()});
+               FollowStatistics<T>{channels_, statistics_, static_cast<T>(form_.momentum),
+                                   static_cast<T>(1 - form_.momentum),
+                                   static_cast<T>(m > 1 ? (m - 1) / m : 1), t_.params[2].data<T>(),
+                                   t_.params[3].data<T>()});
   }
 
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
@@ -81,7 +80,7 @@ class BnKernel : public Kernel {
 
  private:
   T* weight() const { return statistics_ + 2 * channels_; }
-  int64_t StatisticsBytes() const { return (2 * channels_ + 1) * static_cast<int64_t>(sizeof(T)); }
+  int64_t StatisticsBytes() const { return (2 * channels_ + 1) * kBytesOf<T>; }
 
   // Creates the kernel of BatchNorm and Scale. Bind assembles its parameters.
   void MakeInner(const KernelArgs& from) {
@@ -104,9 +103,7 @@ class BnKernel : public Kernel {
     DOPPIO_CHECK(false, "a device that has BN has no " + args.type);
   }
 
-  Device* const device_;
   const Loops loops_;
-  const BnForm form_;
   const int64_t channels_, positions_;  // positions per channel
   const bool shares_;                   // the statistics cover the batches of all ranks
   std::unique_ptr<Kernel> inner_;

@@ -25,8 +25,8 @@ struct FollowStatistics {
   }
 };
 
-template <class T>
 // Sets the weight of BatchNorm's sums to 1, so that the sums are the statistics themselves.
+template <class T>
 struct SetWeight {
   T* weight;
   DOPPIO_HD void operator()(int64_t) const { *weight = 1; }

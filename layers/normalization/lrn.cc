@@ -5,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/normalization/lrn_ops.h"
 
 namespace doppio {
@@ -12,11 +13,7 @@ namespace {
 
 LayerShape InferLrn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const LRNParameter& p = spec.param.lrn_param();
-  if (bottoms[0].rank() != 4) {
-    throw spec.Mistake("bottom",
-                       "LRN takes a bottom of 4 axes (batch, channels, height, width); found " +
-                           bottoms[0].ToString());
-  }
+  CheckImages(spec, bottoms[0]);
   if (p.local_size() % 2 == 0) {
     throw spec.Mistake("lrn_param.local_size",
                        "local_size must be odd, found " + std::to_string(p.local_size()));
@@ -37,14 +34,14 @@ class LrnKernel : public Kernel {
       : window_(args.Form<LrnForm>().window),
         ops_(args.Form<LrnForm>()),
         shape_(args.bottoms[0].shape) {
-    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T));
+    const int64_t bytes = shape_.count() * kBytesOf<T>;
     needs_.scratch_bytes = bytes;
     if (args.backward) needs_.saved_bytes = bytes;  // scale, which backward reads
   }
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     T* scale = static_cast<T*>(needs_.saved_bytes > 0 ? t_.saved : t_.scratch);
     EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
       const int64_t at = Row(n, c, h), width = shape_[3];
@@ -60,9 +57,9 @@ class LrnKernel : public Kernel {
   // dx = dy * scale^-beta - 2 * alpha / window * beta * x * (sum of dy * y / scale in the window)
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* x = t_.bottoms[0].template data<T>();
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     const T* scale = static_cast<const T*>(t_.saved);
     T* ratio = static_cast<T*>(t_.scratch);
     EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
@@ -121,8 +118,7 @@ class LrnKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("LRN", LayerType(&InferLrn).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LrnKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<LrnKernel>("LRN"));
 
 }  // namespace
 }  // namespace doppio

@@ -219,7 +219,7 @@ class CudaLrn : public Kernel {
     AskForOneForm(args, &needs_);
     if (!shape_.channels_last) needs_.bottoms = needs_.tops = {Layout()};
     if (args.backward) {
-      const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(float));
+      const int64_t bytes = shape_.count() * kBytesOf<float>;
       if (!shape_.forms_scales_again()) needs_.saved_bytes = bytes;  // the scales
       if (shape_.stores_ratios()) needs_.scratch_bytes = bytes;
     }
@@ -248,10 +248,6 @@ class CudaLrn : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaLrn>(args);
-  }
-
  private:
   static LrnShape ShapeOf(const KernelArgs& args) {
     const LrnWindow& window = args.Form<LrnForm>().window;
@@ -265,8 +261,7 @@ class CudaLrn : public Kernel {
   const LrnOps<float> ops_;
 };
 
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCuda, "cuda", 10, &CudaLrn::Make, &DeclinesDouble,
-                        true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaLrn>("LRN"));
 
 }  // namespace
 }  // namespace doppio

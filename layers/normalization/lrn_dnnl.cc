@@ -36,13 +36,13 @@ std::string LrnDnnlDeclines(const KernelArgs& args) {
   return "";
 }
 
-std::unique_ptr<Kernel> MakeKernel(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeLrn(const KernelArgs& args) {
   const std::unique_ptr<Choice> choice = Best(args);
   DOPPIO_CHECK(choice != nullptr, "an LRN that was declined");
   return std::make_unique<WindowKernel<Choice>>(args, *choice);
 }
 
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeKernel, &LrnDnnlDeclines});
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeLrn, &LrnDnnlDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -6,6 +6,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/host_loops.h"
 #include "layers/normalization/mvn_form.h"
 
 namespace doppio {
@@ -29,18 +30,18 @@ LayerShape InferMvn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 }
 
 template <class T>
-class Mvn : public Kernel {
+class Mvn : public FormKernel<MvnForm> {
  public:
   explicit Mvn(const KernelArgs& args)
-      : form_(args.Form<MvnForm>()), scales_(form_.scales), eps_(static_cast<double>(form_.eps)) {
-    if (scales_ && args.backward) needs_.saved_bytes = form_.rows * static_cast<int64_t>(sizeof(T));
+      : FormKernel(args), scales_(form_.scales), eps_(static_cast<double>(form_.eps)) {
+    if (scales_ && args.backward) needs_.saved_bytes = form_.rows * kBytesOf<T>;
   }
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     T* inverses = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
-    ForEachRow([=](int64_t row, int64_t begin, int64_t end) {
+    ForEachRow(form_.rows, form_.length, [=](int64_t row, int64_t begin, int64_t end) {
       const double n = static_cast<double>(end - begin);
       double sum = 0, squares = 0;
       for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(x[i]);
@@ -61,10 +62,10 @@ class Mvn : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T *y = t_.tops[0].template data<T>(), *dy = t_.top_grads[0].template data<T>();
+    const T *y = t_.tops[0].data<T>(), *dy = t_.top_grads[0].data<T>();
     const T* inverses = static_cast<const T*>(t_.saved);
-    T* dx = t_.bottom_grads[0].template data<T>();
-    ForEachRow([=](int64_t row, int64_t begin, int64_t end) {
+    T* dx = t_.bottom_grads[0].data<T>();
+    ForEachRow(form_.rows, form_.length, [=](int64_t row, int64_t begin, int64_t end) {
       const double n = static_cast<double>(end - begin);
       double sum = 0, product = 0;
       for (int64_t i = begin; i < end; ++i) {
@@ -78,21 +79,12 @@ class Mvn : public Kernel {
   }
 
  private:
-  template <class F>
-  void ForEachRow(const F& f) const {
-    const int64_t length = form_.length;
-    ParallelFor(form_.rows, 1 + 8192 / (length + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) f(row, row * length, (row + 1) * length);
-    });
-  }
-
-  const MvnForm form_;
   const bool scales_;
   const double eps_;
 };
 
 DOPPIO_REGISTER_LAYER("MVN", LayerType(&InferMvn).Bottoms(1).Tops(1).KeepsPlaces());
-DOPPIO_REGISTER_KERNEL({"MVN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Mvn>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Mvn>("MVN"));
 
 }  // namespace
 }  // namespace doppio

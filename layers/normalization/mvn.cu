@@ -11,8 +11,7 @@ constexpr char kName[] = "MVN";
 
 // Returns the size of two sums per row and of the scratch memory that forms them, in bytes.
 int64_t MvnScratchBytes(const MvnForm& form) {
-  return form.rows * static_cast<int64_t>(sizeof(TwoSums)) +
-         ReduceRowsBytes<TwoSums>(form.rows, form.length);
+  return form.rows * kBytesOf<TwoSums> + ReduceRowsBytes<TwoSums>(form.rows, form.length);
 }
 
 // Normalises x into y, which may be x. Sets inverses[row] to 1 / (deviation + eps). If `inverses`
@@ -80,10 +79,9 @@ static void MvnGradient(const Gpu& gpu, const MvnForm& form, const float* y, con
       });
 }
 
-class CudaMvn : public Kernel {
+class CudaMvn : public FormKernel<MvnForm> {
  public:
-  explicit CudaMvn(const KernelArgs& args)
-      : device_(args.device), form_(args.Form<MvnForm>()), backward_(args.backward) {
+  explicit CudaMvn(const KernelArgs& args) : FormKernel(args), backward_(args.backward) {
     Place(nullptr, nullptr);
   }
 
@@ -104,10 +102,6 @@ class CudaMvn : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaMvn>(args);
-  }
-
  private:
   // Assigns the memory, or only counts its bytes if both arguments are null. NormalizeRows and
   // MvnGradient use the beginning of the scratch memory.
@@ -119,13 +113,11 @@ class CudaMvn : public Kernel {
     needs_.scratch_bytes = passing.bytes();
   }
 
-  Device* const device_;
-  const MvnForm form_;
   const bool backward_;
   float* inverses_ = nullptr;
 };
 
-DOPPIO_REGISTER_KERNEL({"MVN", DeviceKind::kCuda, "cuda", 10, &CudaMvn::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaMvn>("MVN"));
 
 }  // namespace
 }  // namespace doppio

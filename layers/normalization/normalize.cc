@@ -5,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/normalization/normalize_form.h"
 
 namespace doppio {
@@ -24,11 +25,7 @@ NormalizeForm NormalizeFormOf(const NormalizeParameter& param, const Shape& bott
 
 LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const NormalizeParameter& param = spec.param.norm_param();
-  if (bottoms[0].rank() < 2) {
-    throw spec.Mistake("bottom",
-                       "bottom 0 has shape " + bottoms[0].ToString() +
-                           "; Normalize needs at least 2 axes, the second being channels");
-  }
+  CheckChannels(spec, bottoms[0]);
   if (!(param.eps() >= 0)) {
     throw spec.Mistake("norm_param.eps",
                        "eps is " + std::to_string(param.eps()) + "; it is at least 0");
@@ -47,17 +44,16 @@ LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& botto
 }
 
 template <class T>
-class Normalize : public Kernel {
+class Normalize : public FormKernel<NormalizeForm> {
  public:
-  explicit Normalize(const KernelArgs& args) : form_(args.Form<NormalizeForm>()) {
-    if (args.backward)
-      needs_.saved_bytes = form_.groups.positions() * static_cast<int64_t>(sizeof(T));
-    needs_.scratch_bytes = form_.channels * static_cast<int64_t>(sizeof(double));
+  explicit Normalize(const KernelArgs& args) : FormKernel(args) {
+    if (args.backward) needs_.saved_bytes = form_.groups.positions() * kBytesOf<T>;
+    needs_.scratch_bytes = form_.channels * kBytesOf<double>;
   }
 
   void Forward(const Pass&) override {
-    const T *x = t_.bottoms[0].template data<T>(), *factors = t_.params[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T *x = t_.bottoms[0].data<T>(), *factors = t_.params[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     T* inverses = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
     const NormalizeForm s = form_;
     ForEachGroup([=](int64_t group, const auto& each) {
@@ -70,12 +66,12 @@ class Normalize : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T *x = t_.bottoms[0].template data<T>(), *dy = t_.top_grads[0].template data<T>();
-    const T *factors = t_.params[0].template data<T>(), *inverses = static_cast<const T*>(t_.saved);
+    const T *x = t_.bottoms[0].data<T>(), *dy = t_.top_grads[0].data<T>();
+    const T *factors = t_.params[0].data<T>(), *inverses = static_cast<const T*>(t_.saved);
     // Sum up the factors' gradients first, because dx may overwrite dy.
     if (t_.param_grads[0]) AddUpFactors(x, dy, inverses, add[0]);
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     const NormalizeForm s = form_;
     ForEachGroup([=](int64_t group, const auto& each) {
       const T inverse = inverses[group];
@@ -121,7 +117,7 @@ class Normalize : public Kernel {
         sums[c] = sum;
       }
     });
-    T* gradient = t_.param_grads[0].template data<T>();
+    T* gradient = t_.param_grads[0].data<T>();
     const auto store = [&](int64_t f, double sum) {
       gradient[f] = static_cast<T>(sum) + (add ? gradient[f] : T(0));
     };
@@ -131,8 +127,6 @@ class Normalize : public Kernel {
       for (int64_t c = 0; c < channels; ++c) store(c, sums[c]);
     }
   }
-
-  const NormalizeForm form_;
 };
 
 DOPPIO_REGISTER_LAYER("Normalize", LayerType(&InferNormalize)
@@ -141,8 +135,7 @@ DOPPIO_REGISTER_LAYER("Normalize", LayerType(&InferNormalize)
                                        .KeepsPlaces()
                                        .Reads({"norm_param"})
                                        .Params({"weight", "bias"}));
-DOPPIO_REGISTER_KERNEL({"Normalize", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Normalize>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Normalize>("Normalize"));
 
 }  // namespace
 }  // namespace doppio

@@ -20,7 +20,7 @@ Channels FactorElements(const NormalizeForm& s) {
 // Returns the size of a float per norm and of the scratch memory for sums, in bytes.
 int64_t NormalizeScratchBytes(const NormalizeForm& s) {
   const Channels factors = FactorElements(s);
-  return (s.groups.positions() + 1) / 2 * 2 * static_cast<int64_t>(sizeof(float)) +
+  return (s.groups.positions() + 1) / 2 * 2 * kBytesOf<float> +
          std::max(ReduceClassesBytes<double>(s.groups),
                   ReduceRowsBytes<double>(factors.channels(), factors.positions()));
 }
@@ -79,10 +79,9 @@ static void NormalizeGradient(const Gpu& gpu, const NormalizeForm& s, const floa
       });
 }
 
-class CudaNormalize : public Kernel {
+class CudaNormalize : public FormKernel<NormalizeForm> {
  public:
-  explicit CudaNormalize(const KernelArgs& args)
-      : device_(args.device), form_(args.Form<NormalizeForm>()), backward_(args.backward) {
+  explicit CudaNormalize(const KernelArgs& args) : FormKernel(args), backward_(args.backward) {
     Place(nullptr, nullptr);
   }
 
@@ -104,10 +103,6 @@ class CudaNormalize : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaNormalize>(args);
-  }
-
  private:
   // Assigns the memory, or only counts its bytes if both arguments are null. DivideByNorms and
   // NormalizeGradient use the beginning of the scratch memory.
@@ -119,14 +114,11 @@ class CudaNormalize : public Kernel {
     needs_.scratch_bytes = passing.bytes();
   }
 
-  Device* const device_;
-  const NormalizeForm form_;
   const bool backward_;
   float* inverses_ = nullptr;
 };
 
-DOPPIO_REGISTER_KERNEL({"Normalize", DeviceKind::kCuda, "cuda", 10, &CudaNormalize::Make,
-                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaNormalize>("Normalize"));
 
 }  // namespace
 }  // namespace doppio

@@ -26,7 +26,7 @@ class PlainPoolingKernel : public Kernel {
       chosen_at_.push_back(windows_);
       if (chooses(pooling)) windows_ += pooling.g.windows();
     }
-    needs_.saved_bytes = windows_ * static_cast<int64_t>(sizeof(int32_t));
+    needs_.saved_bytes = windows_ * kBytesOf<int32_t>;
   }
 
   void Forward(const Pass& pass) override {
@@ -34,19 +34,18 @@ class PlainPoolingKernel : public Kernel {
       const PlainPooling& pooling = poolings_[p];
       const int64_t samples = pooling.g.planes / std::max<int64_t>(1, pooling.channels);
       loops_.Run(pooling.g.windows(),
-                 PlainPoolingForward<T>{pooling, t_.bottoms[0].template data<T>(),
-                                        t_.tops[0].template data<T>(), Chosen(p),
-                                        pass.FirstSample(samples)});
+                 PlainPoolingForward<T>{pooling, t_.bottoms[0].data<T>(), t_.tops[0].data<T>(),
+                                        Chosen(p), pass.FirstSample(samples)});
     }
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     if (dx == nullptr) return;
     for (size_t p = 0; p < poolings_.size(); ++p) {
       loops_.Run(poolings_[p].g.elements(),
-                 PlainPoolingBackward<T>{poolings_[p], t_.bottoms[0].template data<T>(),
-                                         t_.top_grads[0].template data<T>(), Chosen(p), p > 0, dx});
+                 PlainPoolingBackward<T>{poolings_[p], t_.bottoms[0].data<T>(),
+                                         t_.top_grads[0].data<T>(), Chosen(p), p > 0, dx});
     }
   }
 

@@ -24,7 +24,7 @@ LayerShape InferPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms
   LayerShape shape;
   shape.form = form;
   const Shape top{bottoms[0][0], bottoms[0][1], g.h.output, g.w.output};
-  shape.tops.assign(static_cast<size_t>(std::max(1, spec.param.top_size())), top);
+  shape.tops.assign(std::max(1, spec.param.top_size()), top);
   shape.exact_tops = {false, true};
   shape.backward_reads_bottoms = form.stochastic && ReadsBottomBackward(form.stochastic->by);
   shape.backward_reads_tops = false;
@@ -130,10 +130,10 @@ class PoolingKernel : public Kernel {
   void TakeLargest(int64_t in, int64_t out) const {
     using Numbers = Lanes<T, kLanes>;
     using Places = Lanes<IntegerLike<T>, kLanes>;
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     Index* saved = static_cast<Index*>(t_.saved);
-    T* indices = t_.tops.size() > 1 ? t_.tops[1].template data<T>() : nullptr;
+    T* indices = t_.tops.size() > 1 ? t_.tops[1].data<T>() : nullptr;
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
       const int64_t h = g_.h.Begin(i), w = g_.w.Begin(j);
       Numbers best = LoadLanes<kLanes>(x + in + (h * g_.w.input + w) * channels_.block);
@@ -155,8 +155,8 @@ class PoolingKernel : public Kernel {
   template <int kLanes, class Index>
   void ReturnToLargest(int64_t in, int64_t out) const {
     using Integer = IntegerLike<T>;
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     const Index* saved = static_cast<const Index*>(t_.saved);
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
       if constexpr (kLanes == 1) {
@@ -174,8 +174,8 @@ class PoolingKernel : public Kernel {
 
   template <int kLanes>
   void Average(int64_t in, int64_t out) const {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
       Lanes<T, kLanes> sum{};
       ForPlaces(in, i, j, [&](int32_t, int64_t from) { sum += LoadLanes<kLanes>(x + from); });
@@ -186,8 +186,8 @@ class PoolingKernel : public Kernel {
 
   template <int kLanes>
   void SpreadAverage(int64_t in, int64_t out) const {
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
       const Lanes<T, kLanes> share = LoadLanes<kLanes>(dy + at) / Divisor(i, j);
       ForPlaces(in, i, j, [&](int32_t, int64_t to) {
@@ -200,7 +200,7 @@ class PoolingKernel : public Kernel {
   // Zeroes the plane's gradient.
   template <int kLanes>
   void Clear(int64_t in) const {
-    T* dx = t_.bottom_grads[0].template data<T>() + in;
+    T* dx = t_.bottom_grads[0].data<T>() + in;
     for (int64_t i = 0; i < g_.h.input * g_.w.input; ++i) {
       StoreLanes(dx + i * channels_.block, Lanes<T, kLanes>{});
     }
@@ -237,7 +237,7 @@ std::unique_ptr<Kernel> MakePooling(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_LAYER("Pooling", LayerType(&InferPooling).Bottoms(1).Tops(1, 2).RowByRow());
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakePooling, nullptr});
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakePooling});
 
 }  // namespace
 }  // namespace doppio

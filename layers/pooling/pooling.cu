@@ -280,7 +280,7 @@ int64_t MeanScratchBytes(const StoredPooling& pooling) {
   if (!OneLargeWindow(pooling.g)) return 0;
   if (pooling.channels == 1)
     return ReduceRowsBytes<float>(pooling.g.planes, pooling.g.h.input * pooling.g.w.input);
-  return pooling.g.planes * PixelParts(pooling.g) * static_cast<int64_t>(sizeof(float));
+  return pooling.g.planes * PixelParts(pooling.g) * kBytesOf<float>;
 }
 
 // Runs `body` for n windows or elements. A pack contains channels of a single pixel. `in` and `p`
@@ -373,10 +373,6 @@ class CudaPooling : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaPooling>(args);
-  }
-
  private:
   template <class Int, class T>
   void TakeLargest(const Gpu& gpu, const T* x, T* y) const {
@@ -398,8 +394,7 @@ std::string PoolingCudaDeclines(const KernelArgs& args) {
   return args.Form<PoolingForm>().stochastic ? "it has MAX and AVE" : DeclinesDouble(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 10, &CudaPooling::Make,
-                        &PoolingCudaDeclines, true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaPooling>("Pooling", &PoolingCudaDeclines));
 
 }  // namespace
 }  // namespace doppio

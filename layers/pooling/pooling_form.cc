@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 
 namespace doppio {
 namespace {
@@ -118,11 +119,7 @@ PoolingAxis ReadPoolingAxis(const LayerSpec& spec, char name, int64_t input) {
 
 PoolingGeometry ReadPoolingGeometry(const LayerSpec& spec, const Shape& bottom) {
   const PoolingParameter& p = spec.param.pooling_param();
-  if (bottom.rank() != 4) {
-    throw spec.Mistake("bottom",
-                       "Pooling takes a bottom of 4 axes (batch, channels, height, width); found " +
-                           bottom.ToString());
-  }
+  CheckImages(spec, bottom);
   if (p.axis() != 1 || p.pad_3d_size() + p.kernel_size_3d_size() + p.stride_3d_size() > 0) {
     throw spec.Mistake("pooling_param",
                        "pooling over other than the last two of 4 axes is not available");

@@ -2,6 +2,7 @@
 // for Visual Recognition", 2014): level l pools into 2^l x 2^l windows. The top has one vector per
 // sample, in which the levels follow each other.
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/pooling/plain_pooling_kernel.h"
 #include "layers/pooling/pooling_form.h"
@@ -29,11 +30,7 @@ PoolingAxis PyramidAxis(const LayerSpec& spec, int64_t input, int64_t windows) {
 std::vector<PlainPooling> ReadPyramid(const LayerSpec& spec, const Shape& bottom) {
   const SPPParameter& p = spec.param.spp_param();
   constexpr int64_t kMostLevels = 30;
-  if (bottom.rank() != 4) {
-    throw spec.Mistake("bottom",
-                       "SPP takes a bottom of 4 axes (batch, channels, height, width); found " +
-                           bottom.ToString());
-  }
+  CheckImages(spec, bottom);
   if (p.pyramid_height() < 1 || p.pyramid_height() > kMostLevels) {
     throw spec.Mistake("spp_param.pyramid_height", "pyramid_height must be 1 to " +
                                                        std::to_string(kMostLevels) + ", found " +
@@ -86,7 +83,7 @@ class Spp : public PlainPoolingKernel<T, HostLoops> {
 };
 
 DOPPIO_REGISTER_LAYER("SPP", LayerType(&InferSpp).Bottoms(1).Tops(1));
-DOPPIO_REGISTER_KERNEL({"SPP", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Spp>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Spp>("SPP"));
 
 }  // namespace
 }  // namespace doppio

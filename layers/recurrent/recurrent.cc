@@ -5,6 +5,7 @@
 #include "core/math/blas.h"
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
+#include "layers/common/row_copies.h"
 #include "layers/recurrent/lstm_unit_kernel.h"
 #include "layers/recurrent/recurrent_kernel.h"
 
@@ -115,7 +116,7 @@ LayerShape InferUnit(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   }
   const Shape wanted[] = {cells, {1, cells[1], 4 * cells[2]}, {1, cells[1]}};
   for (int i = 1; i < 3; ++i) {
-    const Shape& got = bottoms[static_cast<size_t>(i)];
+    const Shape& got = bottoms[i];
     if (got == wanted[i]) continue;
     throw spec.Mistake("bottom",
                        std::string(i == 1 ? "gates" : "sequence marks") + " '" +
@@ -142,16 +143,10 @@ struct HostMath : HostLoops {
   static int64_t ColumnSumsBytes(int64_t, int64_t) { return 0; }
   template <class T>
   void ColumnSums(int64_t rows, int64_t columns, const T* x, bool add, T* to, void*) const {
-    Run(columns, [=](int64_t j) {
-      double sum = add ? static_cast<double>(to[j]) : 0;
-      for (int64_t i = 0; i < rows; ++i) sum += static_cast<double>(x[i * columns + j]);
-      to[j] = static_cast<T>(sum);
-    });
+    SumColumns(rows, columns, x, add, to);
   }
 
-  void Copy(void* to, const void* from, int64_t bytes) const {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
-  }
+  void Copy(void* to, const void* from, int64_t bytes) const { std::memcpy(to, from, bytes); }
 };
 
 template <class T>
@@ -170,12 +165,9 @@ DOPPIO_REGISTER_LAYER("RNN", LayerType(&InferRecurrent)
                                  .Tops(1, 2)
                                  .Reads({"recurrent_param"})
                                  .Params({}, [](const LayerParameter&) { return 5; }));
-DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
-                        nullptr});
-DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LstmUnit>,
-                        nullptr});
-DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Recurrent>("LSTM"));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<LstmUnit>("LSTMUnit"));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Recurrent>("RNN"));
 
 }  // namespace
 }  // namespace doppio

@@ -50,18 +50,9 @@ struct GpuMath {
   Device* device;
 };
 
-std::unique_ptr<Kernel> MakeRecurrentCuda(const KernelArgs& args) {
-  return std::make_unique<RecurrentKernel<float, GpuMath>>(args);
-}
-
-std::unique_ptr<Kernel> MakeUnit(const KernelArgs& args) {
-  return std::make_unique<LstmUnitKernel<float, GpuMath>>(args);
-}
-
-DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCuda, "cuda", 10, &MakeUnit, &DeclinesDouble});
-DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCuda, "cuda", 10, &MakeRecurrentCuda,
-                        &DeclinesDouble});
-DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCuda, "cuda", 10, &MakeRecurrentCuda, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<LstmUnitKernel<float, GpuMath>>("LSTMUnit"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<RecurrentKernel<float, GpuMath>>("LSTM"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<RecurrentKernel<float, GpuMath>>("RNN"));
 
 }  // namespace
 }  // namespace doppio

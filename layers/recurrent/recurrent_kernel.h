@@ -201,14 +201,14 @@ class RecurrentKernel : public Kernel, public CarriesState {
     }
   }
 
-  T* Bottom(size_t i) const { return t_.bottoms[i].template data<T>(); }
-  T* Top(size_t i) const { return t_.tops[i].template data<T>(); }
-  T* Param(size_t i) const { return t_.params[i].template data<T>(); }
+  T* Bottom(size_t i) const { return t_.bottoms[i].data<T>(); }
+  T* Top(size_t i) const { return t_.tops[i].data<T>(); }
+  T* Param(size_t i) const { return t_.params[i].data<T>(); }
   // The next three functions return null if the gradient is absent.
-  T* ParamGrad(size_t i) const { return t_.param_grads[i].template data<T>(); }
-  T* BottomGrad(size_t i) const { return t_.bottom_grads[i].template data<T>(); }
+  T* ParamGrad(size_t i) const { return t_.param_grads[i].data<T>(); }
+  T* BottomGrad(size_t i) const { return t_.bottom_grads[i].data<T>(); }
   T* TopGrad(size_t i) const {
-    return i < t_.top_grads.size() ? t_.top_grads[i].template data<T>() : nullptr;
+    return i < t_.top_grads.size() ? t_.top_grads[i].data<T>() : nullptr;
   }
   // Returns the index of W_ho among the blobs (RNN).
   size_t OutputWeights() const { return f_.hidden_weights() + 1; }

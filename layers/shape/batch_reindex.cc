@@ -29,25 +29,23 @@ LayerShape InferBatchReindex(const LayerSpec& spec, const std::vector<Shape>& bo
 }
 
 template <class T>
-class BatchReindexKernel : public Kernel {
+class BatchReindexKernel : public FormKernel<BatchReindexForm> {
  public:
   explicit BatchReindexKernel(const KernelArgs& args)
-      : at_(args.at), form_(args.Form<BatchReindexForm>()), backward_(args.backward) {
-    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) =
-        form_.count * static_cast<int64_t>(sizeof(int32_t));
+      : FormKernel(args), at_(args.at), backward_(args.backward) {
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = form_.count * kBytesOf<int32_t>;
   }
 
   void Forward(const Pass&) override {
-    form_.indices.Read(at_, t_.bottoms[1].template data<T>(), form_.count, Rows());
-    GatherRows(form_.count, form_.width, Rows(), t_.bottoms[0].template data<T>(),
-               t_.tops[0].template data<T>());
+    form_.indices.Read(at_, t_.bottoms[1].data<T>(), form_.count, Rows());
+    GatherRows(form_.count, form_.width, Rows(), t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     std::fill(dx, dx + form_.indices.rows() * form_.width, T(0));
-    AddRows(form_.count, form_.width, Rows(), t_.top_grads[0].template data<T>(), dx);
+    AddRows(form_.count, form_.width, Rows(), t_.top_grads[0].data<T>(), dx);
   }
 
  private:
@@ -55,13 +53,11 @@ class BatchReindexKernel : public Kernel {
   int32_t* Rows() const { return static_cast<int32_t*>(backward_ ? t_.saved : t_.scratch); }
 
   const SourceLoc at_;
-  const BatchReindexForm form_;
   const bool backward_;
 };
 
 DOPPIO_REGISTER_LAYER("BatchReindex", LayerType(&InferBatchReindex).Bottoms(2).Tops(1));
-DOPPIO_REGISTER_KERNEL({"BatchReindex", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<BatchReindexKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<BatchReindexKernel>("BatchReindex"));
 
 }  // namespace
 }  // namespace doppio

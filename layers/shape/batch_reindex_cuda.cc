@@ -9,11 +9,10 @@
 namespace doppio {
 namespace {
 
-class CudaBatchReindex : public Kernel {
+class CudaBatchReindex : public FormKernel<BatchReindexForm> {
  public:
-  explicit CudaBatchReindex(const KernelArgs& args)
-      : device_(args.device), at_(args.at), form_(args.Form<BatchReindexForm>()) {
-    needs_.saved_bytes = form_.count * static_cast<int64_t>(sizeof(int32_t));
+  explicit CudaBatchReindex(const KernelArgs& args) : FormKernel(args), at_(args.at) {
+    needs_.saved_bytes = form_.count * kBytesOf<int32_t>;
     needs_.scratch_bytes = std::max(ReadIndicesRoom(form_.count), 2 * needs_.saved_bytes);
   }
 
@@ -38,22 +37,15 @@ class CudaBatchReindex : public Kernel {
                   dx.data<float>(), static_cast<int32_t*>(t_.scratch));
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaBatchReindex>(args);
-  }
-
  private:
   // Returns the row indices that Forward has read.
   int32_t* Rows() const { return static_cast<int32_t*>(t_.saved); }
 
-  Device* const device_;
   const SourceLoc at_;
-  const BatchReindexForm form_;
   std::unique_ptr<WrongLabel> wrong_;
 };
 
-DOPPIO_REGISTER_KERNEL({"BatchReindex", DeviceKind::kCuda, "cuda", 10, &CudaBatchReindex::Make,
-                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaBatchReindex>("BatchReindex"));
 
 }  // namespace
 }  // namespace doppio

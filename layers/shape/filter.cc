@@ -21,7 +21,7 @@ LayerShape InferFilter(const LayerSpec& spec, const std::vector<Shape>& bottoms)
   }
   LayerShape shape;
   for (int i = 0; i < blobs; ++i) {
-    const Shape& bottom = bottoms[static_cast<size_t>(i)];
+    const Shape& bottom = bottoms[i];
     if (bottom.rank() == 0 || bottom[0] != selector[0]) {
       throw spec.Mistake("bottom",
                          "bottom '" + spec.param.bottom(i) + "' is " + bottom.ToString() + ", " +
@@ -46,18 +46,18 @@ class FilterKernel : public Kernel, public RowMaker {
   const int64_t* rows() const override { return &rows_.taken(); }
 
   void Forward(const Pass&) override {
-    rows_.Choose(t_.bottoms.back().template data<T>());
+    rows_.Choose(t_.bottoms.back().data<T>());
     for (size_t i = 0; i < t_.tops.size(); ++i) {
-      GatherRows(rows_.all(), t_.tops[i].shape.count(1), rows_.source(),
-                 t_.bottoms[i].template data<T>(), t_.tops[i].template data<T>());
+      GatherRows(rows_.all(), t_.tops[i].shape.count(1), rows_.source(), t_.bottoms[i].data<T>(),
+                 t_.tops[i].data<T>());
     }
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       if (!t_.bottom_grads[i]) continue;
-      const T* dy = t_.top_grads[i].template data<T>();
-      T* dx = t_.bottom_grads[i].template data<T>();
+      const T* dy = t_.top_grads[i].data<T>();
+      T* dx = t_.bottom_grads[i].data<T>();
       const int64_t width = t_.tops[i].shape.count(1);
       for (int64_t row = 0; row < rows_.all(); ++row) {
         const int32_t from = rows_.target()[row];
@@ -76,8 +76,7 @@ class FilterKernel : public Kernel, public RowMaker {
 };
 
 DOPPIO_REGISTER_LAYER("Filter", LayerType(&InferFilter).Bottoms(2, kAny).Tops(1, kAny));
-DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCpu, "reference", 0, &MakeForFloat<FilterKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<FilterKernel>("Filter"));
 
 }  // namespace
 }  // namespace doppio

@@ -13,8 +13,8 @@ class CudaFilter : public Kernel, public RowMaker {
   explicit CudaFilter(const KernelArgs& args)
       : device_(args.device),
         rows_(args.bottoms[0].shape[0]),
-        bytes_(rows_.all() * static_cast<int64_t>(sizeof(int32_t))),
-        selector_(device_->MakeDownload(rows_.all() * static_cast<int64_t>(sizeof(float)))),
+        bytes_(rows_.all() * kBytesOf<int32_t>),
+        selector_(device_->MakeDownload(rows_.all() * kBytesOf<float>)),
         staging_(device_, 2 * bytes_) {
     needs_.saved_bytes = 2 * bytes_;
   }
@@ -22,7 +22,7 @@ class CudaFilter : public Kernel, public RowMaker {
   const int64_t* rows() const override { return &rows_.taken(); }
 
   void Forward(const Pass&) override {
-    selector_->Start(0, t_.bottoms.back().raw, rows_.all() * static_cast<int64_t>(sizeof(float)));
+    selector_->Start(0, t_.bottoms.back().raw, rows_.all() * kBytesOf<float>);
     // After Wait, the device has also finished copying from the staging memory in the previous
     // pass.
     rows_.Choose(reinterpret_cast<const float*>(selector_->Wait()));
@@ -45,10 +45,6 @@ class CudaFilter : public Kernel, public RowMaker {
     }
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaFilter>(args);
-  }
-
  private:
   // Returns FilterRows::source in device memory. FilterRows::target follows it.
   const int32_t* Source() const { return static_cast<const int32_t*>(t_.saved); }
@@ -66,8 +62,7 @@ class CudaFilter : public Kernel, public RowMaker {
   const PinnedBuffer staging_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCuda, "cuda", 10, &CudaFilter::Make,
-                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaFilter>("Filter"));
 
 }  // namespace
 }  // namespace doppio

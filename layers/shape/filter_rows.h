@@ -24,7 +24,7 @@ class FilterRows {
     taken_ = 0;
     for (size_t i = 0; i < source_.size(); ++i) {
       target_[i] = selector[i] != T(0) ? static_cast<int32_t>(taken_) : kNoRow;
-      if (target_[i] != kNoRow) source_[static_cast<size_t>(taken_++)] = static_cast<int32_t>(i);
+      if (target_[i] != kNoRow) source_[taken_++] = static_cast<int32_t>(i);
     }
     // The rows after the taken ones do not count, but layers must be able to compute with them, so
     // they repeat the first taken row.

@@ -1,6 +1,7 @@
 // Interp (DeepLab, PSPNet) resizes images bilinearly with aligned corners, either to a given size
 // or by a factor.
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/shape/interp_kernel.h"
 
@@ -10,11 +11,7 @@ namespace {
 InterpForm ReadInterp(const LayerSpec& spec, const Shape& bottom) {
   const InterpParameter& p = spec.param.interp_param();
   const std::string path = "interp_param.";
-  if (bottom.rank() != 4) {
-    throw spec.Mistake("bottom",
-                       "Interp takes a bottom of 4 axes (batch, channels, height, width); found " +
-                           bottom.ToString());
-  }
+  CheckImages(spec, bottom);
   const bool factor = p.has_zoom_factor() || p.has_shrink_factor();
   if (p.has_height() != p.has_width()) {
     throw spec.Mistake(path + (p.has_height() ? "height" : "width"),
@@ -74,8 +71,7 @@ template <class T>
 using Interp = InterpKernel<T, HostLoops>;
 
 DOPPIO_REGISTER_LAYER("Interp", LayerType(&InferInterp).Bottoms(1).Tops(1));
-DOPPIO_REGISTER_KERNEL({"Interp", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Interp>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Interp>("Interp"));
 
 }  // namespace
 }  // namespace doppio

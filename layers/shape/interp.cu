@@ -18,11 +18,7 @@ struct InterpCudaLoops {
   Device* device;
 };
 
-std::unique_ptr<Kernel> MakeInterpCuda(const KernelArgs& args) {
-  return std::make_unique<InterpKernel<float, InterpCudaLoops>>(args);
-}
-
-DOPPIO_REGISTER_KERNEL({"Interp", DeviceKind::kCuda, "cuda", 10, &MakeInterpCuda, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<InterpKernel<float, InterpCudaLoops>>("Interp"));
 
 }  // namespace
 }  // namespace doppio

@@ -16,17 +16,16 @@ struct InterpForm {
 
 // `Loops` is constructed from a Device*; its Run(n, body) calls body(i) for every i in [0, n).
 template <class T, class Loops>
-class InterpKernel : public Kernel {
+class InterpKernel : public FormKernel<InterpForm> {
  public:
-  explicit InterpKernel(const KernelArgs& args)
-      : loops_(args.device), form_(args.Form<InterpForm>()) {}
+  explicit InterpKernel(const KernelArgs& args) : FormKernel(args), loops_(args.device) {}
 
   void Forward(const Pass&) override {
     loops_.Run(t_.tops[0].count(), ResizeForward<T>{form_.h,
                                                     form_.w,
                                                     {form_.planes, form_.h.output, form_.w.output},
-                                                    t_.bottoms[0].template data<T>(),
-                                                    t_.tops[0].template data<T>()});
+                                                    t_.bottoms[0].data<T>(),
+                                                    t_.tops[0].data<T>()});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -35,15 +34,14 @@ class InterpKernel : public Kernel {
                ResizeBackward<T>{form_.h,
                                  form_.w,
                                  {form_.planes, form_.h.input, form_.w.input},
-                                 t_.top_grads[0].template data<T>(),
-                                 t_.bottom_grads[0].template data<T>()});
+                                 t_.top_grads[0].data<T>(),
+                                 t_.bottom_grads[0].data<T>()});
   }
 
   bool same_every_pass() const override { return true; }
 
  private:
   const Loops loops_;
-  const InterpForm form_;
 };
 
 }  // namespace doppio

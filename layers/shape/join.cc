@@ -78,7 +78,7 @@ std::vector<int64_t> SliceExtents(const LayerSpec& spec, const Shape& bottom, in
       throw spec.Mistake("top", whole + " cannot be cut into " + std::to_string(tops) +
                                     " equal tops; give slice_point");
     }
-    return std::vector<int64_t>(static_cast<size_t>(tops), extent / tops);
+    return std::vector<int64_t>(tops, extent / tops);
   }
   if (points.size() != tops - 1) {
     throw spec.Mistake("slice_param.slice_point",
@@ -134,13 +134,13 @@ DOPPIO_REGISTER_LAYER("Concat", LayerType(&InferConcat)
                                       return AxisOr(layer.concat_param(),
                                                     layer.concat_param().concat_dim());
                                     }));
-DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel, nullptr});
+DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel});
 DOPPIO_REGISTER_LAYER(
     "Slice",
     LayerType(&InferSlice).Bottoms(1).Tops(1, kAny).RowByRow([](const LayerParameter& layer) {
       return AxisOr(layer.slice_param(), layer.slice_param().slice_dim());
     }));
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel, nullptr});
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel});
 
 }  // namespace
 }  // namespace doppio

@@ -77,10 +77,6 @@ class CudaJoin : public JoinKernelBase {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaJoin>(args);
-  }
-
  private:
   void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const override {
     const bool complete =
@@ -119,11 +115,10 @@ std::string DeclinesMixture(const KernelArgs& args) {
   return one ? "" : "its tops are stored in different types";
 }
 
-DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCuda, "cuda", 10, &CudaJoin::Make, nullptr, true});
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 10, &CudaJoin::Make, &DeclinesMixture,
-                        true});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaJoin>("Concat", nullptr));
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaJoin>("Slice", &DeclinesMixture));
 // For tops of different types: this kernel computes in single precision.
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 9, &CudaJoin::Make, nullptr});
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 9, &MakeKernel<CudaJoin>});
 
 }  // namespace
 }  // namespace doppio

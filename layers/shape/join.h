@@ -125,7 +125,7 @@ class JoinKernel : public JoinKernelBase {
 
   void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const override {
     ForEachRun([&](size_t p, int64_t in_part, int64_t in_whole) {
-      const size_t bytes = static_cast<size_t>(join_.run_bytes[p]);
+      const size_t bytes = join_.run_bytes[p];
       char* to = whole.data<char>() + in_whole;
       if (parts[p]) {
         std::memcpy(to, parts[p].data<char>() + in_part, bytes);
@@ -139,7 +139,7 @@ class JoinKernel : public JoinKernelBase {
     ForEachRun([&](size_t p, int64_t in_part, int64_t in_whole) {
       if (!parts[p]) return;
       std::memcpy(parts[p].data<char>() + in_part, whole.data<char>() + in_whole,
-                  static_cast<size_t>(join_.run_bytes[p]));
+                  join_.run_bytes[p]);
     });
   }
 };

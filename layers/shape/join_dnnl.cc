@@ -61,7 +61,7 @@ Join ChooseJoin(const JoinForm& form, const std::vector<TensorSpec>& bottoms) {
     const int64_t elements = elements_in(&format);
     if (elements <= most) continue;
     most = elements;
-    std::vector<int> order(static_cast<size_t>(format.rank));
+    std::vector<int> order(format.rank);
     std::iota(order.begin(), order.end(), 0);
     if (format.channels_last) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
     best = MakeJoin(form, DType::kFloat32, order, format.block);

@@ -6,6 +6,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/shape/strided_box.h"
 
 namespace doppio {
@@ -30,7 +31,7 @@ Rearrangement Transposed(const Shape& bottom, const std::vector<int>& order) {
   for (int axis : order) r.top.push_back(bottom[axis]);
   const std::vector<int64_t> from = StepsOf(bottom), to = StepsOf(r.top);
   for (size_t i = 0; i < order.size(); ++i) {
-    r.box.Add({r.top[static_cast<int>(i)], from[static_cast<size_t>(order[i])], to[i]});
+    r.box.Add({r.top[static_cast<int>(i)], from[order[i]], to[i]});
   }
   return r;
 }
@@ -88,7 +89,7 @@ Rearrangement CropOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   for (int axis = first; axis < bottom.rank(); ++axis) r.top[axis] = like[axis];
   const std::vector<int64_t> from = StepsOf(bottom), to = StepsOf(r.top);
   for (int axis = 0; axis < bottom.rank(); ++axis) {
-    const size_t a = static_cast<size_t>(axis);
+    const size_t a = axis;
     r.box.Add({r.top[axis], from[a], to[a]});
     if (axis < first || offsets == 0) continue;
     const int which = offsets == 1 ? 0 : axis - first;
@@ -116,10 +117,7 @@ Rearrangement CropOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 Rearrangement ReorgOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ReorgParameter& param = spec.param.reorg_param();
   const Shape& bottom = bottoms[0];
-  if (bottom.rank() != 4) {
-    throw spec.Mistake("bottom",
-                       "Reorg needs 4 axes (N, C, H, W), the bottom is " + bottom.ToString());
-  }
+  CheckImages(spec, bottom);
   if (param.stride() < 1 || param.stride() > INT32_MAX) {
     throw spec.Mistake("reorg_param.stride",
                        param.has_stride()
@@ -147,10 +145,7 @@ Rearrangement ReorgOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
 // second channel of each group, and so on. Source: Zhang et al., "ShuffleNet", 2018.
 Rearrangement ShuffleChannelOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
-  if (bottom.rank() < 2) {
-    throw spec.Mistake(
-        "bottom", "ShuffleChannel needs channels on axis 1, the bottom is " + bottom.ToString());
-  }
+  CheckChannels(spec, bottom);
   const int64_t groups = spec.param.shuffle_channel_param().group(), channels = bottom[1];
   if (groups < 1 || channels % groups != 0) {
     throw spec.Mistake("shuffle_channel_param.group",
@@ -223,15 +218,15 @@ class RearrangementKernel : public Kernel {
   explicit RearrangementKernel(const KernelArgs& args) : box_(args.Form<StridedBox>()) {}
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     ForEachElement(box_, [=](int64_t bottom, int64_t top) { y[top] = x[bottom]; });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     const int64_t count = t_.bottoms[0].count();
     if (box_.count() != count) std::fill(dx, dx + count, T(0));
     ForEachElement(box_, [=](int64_t bottom, int64_t top) { dx[bottom] = dy[top]; });
@@ -241,16 +236,14 @@ class RearrangementKernel : public Kernel {
   const StridedBox box_;
 };
 
-bool RegisterAllRearrangement() {
+[[maybe_unused]] const bool rearrangement_registered = [] {
   for (const RearrangingLayer& layer : kRearrangingLayers) {
     LayerTypes::Get().Add(layer.type,
                           LayerType(&InferRearrangement).Bottoms(layer.bottoms).Tops(1));
-    KernelTypes::Get().Add({layer.type, DeviceKind::kCpu, "reference", 0,
-                            &MakeForFloat<RearrangementKernel>, nullptr});
+    KernelTypes::Get().Add(ReferenceKernel<RearrangementKernel>(layer.type));
   }
   return true;
-}
-[[maybe_unused]] const bool rearrangement_registered = RegisterAllRearrangement();
+}();
 
 }  // namespace
 }  // namespace doppio

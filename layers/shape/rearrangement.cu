@@ -105,10 +105,6 @@ class CudaRearrangement : public Kernel {
 
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaRearrangement>(args);
-  }
-
  private:
   Device* const device_;
   const StridedBox box_;
@@ -120,14 +116,12 @@ std::string RearrangementCudaDeclines(const KernelArgs& args) {
   return fits ? DeclinesDouble(args) : "it takes at most " + std::to_string(kMostBoxAxes) + " axes";
 }
 
-bool RegisterAllRearrangementCuda() {
+[[maybe_unused]] const bool rearrangement_cuda_registered = [] {
   for (const char* type : {"Permute", "Crop", "Reorg", "ShuffleChannel"}) {
-    KernelTypes::Get().Add({type, DeviceKind::kCuda, "cuda", 10, &CudaRearrangement::Make,
-                            &RearrangementCudaDeclines, true});
+    KernelTypes::Get().Add(NarrowCudaKernel<CudaRearrangement>(type, &RearrangementCudaDeclines));
   }
   return true;
-}
-[[maybe_unused]] const bool rearrangement_cuda_registered = RegisterAllRearrangementCuda();
+}();
 
 }  // namespace
 }  // namespace doppio

@@ -1,6 +1,7 @@
 // Reduction reduces the axes from `axis` on to one value: their sum, sum of magnitudes, sum of
 // squares or mean.
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/loss/block_sum.h"
 #include "layers/shape/reduction_form.h"
 
@@ -10,12 +11,7 @@ namespace {
 LayerShape InferReduction(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const ReductionParameter& param = spec.param.reduction_param();
-  if (!bottom.has_axis(param.axis())) {
-    throw spec.Mistake("reduction_param.axis",
-                       "axis " + std::to_string(param.axis()) +
-                           " does not exist in the bottom, whose shape is " + bottom.ToString());
-  }
-  const int axis = bottom.canonical_axis(param.axis());
+  const int axis = AxisOf(spec, "reduction_param.axis", param.axis(), bottom);
   ReductionForm form;
   const auto operation = param.operation();
   form.term = operation == ReductionParameter::ASUM    ? ReductionTerm::kMagnitude
@@ -38,15 +34,14 @@ LayerShape InferReduction(const LayerSpec& spec, const std::vector<Shape>& botto
 constexpr int64_t kFewRows = 8;  // with fewer rows, all threads work on one row at a time
 
 template <class T>
-class ReductionKernel : public Kernel {
+class ReductionKernel : public FormKernel<ReductionForm> {
  public:
-  explicit ReductionKernel(const KernelArgs& args)
-      : form_(args.Form<ReductionForm>()), long_row_(form_.columns) {}
+  explicit ReductionKernel(const KernelArgs& args) : FormKernel(args), long_row_(form_.columns) {}
 
   void Forward(const Pass& pass) override {
     const double factor = form_.Factor(pass);
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     if (form_.rows < kFewRows) {
       for (int64_t r = 0; r < form_.rows; ++r) {
         y[r] = static_cast<T>(factor * long_row_([&](int64_t begin, int64_t end) {
@@ -65,9 +60,9 @@ class ReductionKernel : public Kernel {
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     const T factor = static_cast<T>(form_.Factor(pass));
-    const T* x = t_.bottoms[0].template data<T>();
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     const bool reads = form_.term != ReductionTerm::kValue;
     ParallelFor(form_.rows * form_.columns, 8192, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -85,13 +80,11 @@ class ReductionKernel : public Kernel {
     return sum;
   }
 
-  const ReductionForm form_;
   BlockSum long_row_;
 };
 
 DOPPIO_REGISTER_LAYER("Reduction", LayerType(&InferReduction).Bottoms(1).Tops(1));
-DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<ReductionKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<ReductionKernel>("Reduction"));
 
 }  // namespace
 }  // namespace doppio

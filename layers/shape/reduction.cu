@@ -34,10 +34,9 @@ static void SpreadGradient(const Gpu& gpu, const ReductionForm& form, double fac
       });
 }
 
-class CudaReduction : public Kernel {
+class CudaReduction : public FormKernel<ReductionForm> {
  public:
-  explicit CudaReduction(const KernelArgs& args)
-      : device_(args.device), form_(args.Form<ReductionForm>()) {
+  explicit CudaReduction(const KernelArgs& args) : FormKernel(args) {
     needs_.scratch_bytes = ReduceRowsBytes<double>(form_.rows, form_.columns);
   }
 
@@ -52,18 +51,9 @@ class CudaReduction : public Kernel {
                    t_.top_grads[0].data<float>(), dx);
   }
   bool same_every_pass() const override { return true; }
-
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaReduction>(args);
-  }
-
- private:
-  Device* const device_;
-  const ReductionForm form_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCuda, "cuda", 10, &CudaReduction::Make,
-                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaReduction>("Reduction"));
 
 }  // namespace
 }  // namespace doppio

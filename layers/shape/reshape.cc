@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 
 namespace doppio {
 namespace {
@@ -95,15 +96,8 @@ LayerShape InferReshape(const LayerSpec& spec, const std::vector<Shape>& bottoms
 LayerShape InferFlatten(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const FlattenParameter& param = spec.param.flatten_param();
-  auto axis_of = [&](const char* field, int given) {
-    if (!bottom.has_axis(given)) {
-      throw spec.Mistake(std::string("flatten_param.") + field,
-                         std::string(field) + " " + std::to_string(given) +
-                             " does not exist in the bottom, whose shape is " + bottom.ToString());
-    }
-    return bottom.canonical_axis(given);
-  };
-  const int first = axis_of("axis", param.axis()), last = axis_of("end_axis", param.end_axis());
+  const int first = AxisOf(spec, "flatten_param.axis", param.axis(), bottom);
+  const int last = AxisOf(spec, "flatten_param.end_axis", param.end_axis(), bottom);
   // As in Caffe, an empty range is valid and inserts an axis of extent 1.
   if (first > last + 1) {
     throw spec.Mistake("flatten_param.axis", "axis " + std::to_string(param.axis()) +
@@ -118,8 +112,7 @@ LayerShape InferFlatten(const LayerSpec& spec, const std::vector<Shape>& bottoms
 }
 
 LayerShape InferSplit(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  return ViewOf(View::kSame,
-                std::vector<Shape>(static_cast<size_t>(spec.param.top_size()), bottoms[0]));
+  return ViewOf(View::kSame, std::vector<Shape>(spec.param.top_size(), bottoms[0]));
 }
 
 DOPPIO_REGISTER_LAYER("Reshape", LayerType(&InferReshape).Bottoms(1).Tops(1));

@@ -1,6 +1,7 @@
 // Silence: reads blobs so that they are not outputs of the net. It has no tops and therefore no
 // backward pass.
 #include "core/net/graph/layer.h"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -11,22 +12,21 @@ LayerShape InferSilence(const LayerSpec&, const std::vector<Shape>&) {
   return shape;
 }
 
-// Accepts its bottoms in any layout.
+// Accepts its bottoms in any layout and type, so that the plan does not copy them. Used on all
+// devices.
 class SilenceKernel : public Kernel {
  public:
   explicit SilenceKernel(const KernelArgs& args) {
     for (const TensorSpec& bottom : args.bottoms) needs_.bottoms.push_back(bottom.layout);
   }
   void Forward(const Pass&) override {}
+  bool same_every_pass() const override { return true; }
 };
-
-std::unique_ptr<Kernel> MakeSilence(const KernelArgs& args) {
-  return std::make_unique<SilenceKernel>(args);
-}
 
 DOPPIO_REGISTER_LAYER("Silence",
                       LayerType(&InferSilence).Bottoms(1, kAny).Tops(0).KeepsPlaces().RowByRow());
-DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCpu, "reference", 0, &MakeSilence, nullptr});
+DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCpu, "reference", 0, &MakeKernel<SilenceKernel>});
+DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<SilenceKernel>("Silence", nullptr));
 
 }  // namespace
 }  // namespace doppio

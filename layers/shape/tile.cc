@@ -3,6 +3,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/shape/tile_form.h"
 
 namespace doppio {
@@ -12,12 +13,7 @@ namespace {
 LayerShape InferTile(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const TileParameter& param = spec.param.tile_param();
   const Shape& bottom = bottoms[0];
-  if (!bottom.has_axis(param.axis())) {
-    throw spec.Mistake("tile_param.axis", "axis " + std::to_string(param.axis()) +
-                                              " does not exist in the bottom, whose shape is " +
-                                              bottom.ToString());
-  }
-  const int axis = bottom.canonical_axis(param.axis());
+  const int axis = AxisOf(spec, "tile_param.axis", param.axis(), bottom);
   if (param.tiles() < 1) {
     throw spec.Mistake("tile_param.tiles",
                        param.has_tiles()
@@ -34,13 +30,13 @@ LayerShape InferTile(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 }
 
 template <class T>
-class TileKernel : public Kernel {
+class TileKernel : public FormKernel<TileForm> {
  public:
-  explicit TileKernel(const KernelArgs& args) : form_(args.Form<TileForm>()) {}
+  using FormKernel::FormKernel;
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     ParallelFor(form_.outer * form_.tiles, 1 + 16384 / (form_.run + 1),
                 [=](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
@@ -52,20 +48,16 @@ class TileKernel : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     ParallelFor(form_.outer * form_.run, 1 + 16384 / form_.tiles, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) dx[i] = form_.Sum(dy, i / form_.run, i % form_.run);
     });
   }
-
- private:
-  const TileForm form_;
 };
 
 DOPPIO_REGISTER_LAYER("Tile", LayerType(&InferTile).Bottoms(1).Tops(1));
-DOPPIO_REGISTER_KERNEL({"Tile", DeviceKind::kCpu, "reference", 0, &MakeForFloat<TileKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<TileKernel>("Tile"));
 
 }  // namespace
 }  // namespace doppio

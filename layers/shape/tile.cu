@@ -25,9 +25,9 @@ static void AddUpTiles(const Gpu& gpu, const TileForm& form, const float* dy, fl
       });
 }
 
-class CudaTile : public Kernel {
+class CudaTile : public FormKernel<TileForm> {
  public:
-  explicit CudaTile(const KernelArgs& args) : device_(args.device), form_(args.Form<TileForm>()) {}
+  using FormKernel::FormKernel;
 
   void Forward(const Pass&) override {
     RepeatRuns(GpuOf(device_), form_, t_.bottoms[0].data<float>(), t_.tops[0].data<float>());
@@ -37,17 +37,9 @@ class CudaTile : public Kernel {
     if (dx != nullptr) AddUpTiles(GpuOf(device_), form_, t_.top_grads[0].data<float>(), dx);
   }
   bool same_every_pass() const override { return true; }
-
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaTile>(args);
-  }
-
- private:
-  Device* const device_;
-  const TileForm form_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Tile", DeviceKind::kCuda, "cuda", 10, &CudaTile::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaTile>("Tile"));
 
 }  // namespace
 }  // namespace doppio

@@ -2,6 +2,7 @@
 // writes each value to the position from which MAX pooling took it, and zeros to all other
 // positions.
 #include "core/net/graph/layer.h"
+#include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/shape/upsample_form.h"
 
@@ -63,11 +64,7 @@ void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
 UpsampleForm ReadUpsample(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const bool masked = bottoms.size() > 1;
-  if (bottom.rank() != 4) {
-    throw spec.Mistake(
-        "bottom", "Upsample takes a bottom of 4 axes (batch, channels, height, width); found " +
-                      bottom.ToString());
-  }
+  CheckImages(spec, bottom);
   if (masked && bottoms[1] != bottom) {
     throw spec.Mistake("bottom",
                        "the mask has the shape of bottom 0, " + bottom.ToString() + "; found " +
@@ -103,20 +100,17 @@ LayerShape InferUpsample(const LayerSpec& spec, const std::vector<Shape>& bottom
 }
 
 template <class T>
-class Upsample : public Kernel {
+class Upsample : public FormKernel<UpsampleForm> {
  public:
   explicit Upsample(const KernelArgs& args)
-      : layer_(args.layer),
-        form_(args.Form<UpsampleForm>()),
-        grid_(form_.grid),
-        loops_(args.device) {}
+      : FormKernel(args), layer_(args.layer), grid_(form_.grid), loops_(args.device) {}
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     if (!form_.masked) return loops_.Run(grid_.top_count(), RepeatPixels<T>{grid_, x, y});
     std::fill(y, y + grid_.top_count(), T(0));
-    const T* mask = t_.bottoms[1].template data<T>();
+    const T* mask = t_.bottoms[1].data<T>();
     for (int64_t n = 0; n < grid_.bottom_count(); ++n) {
       const int64_t place = PlaceByMask(grid_, mask, n);
       if (place < 0) throw form_.BadMask(layer_);
@@ -126,23 +120,21 @@ class Upsample : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     if (!form_.masked) return loops_.Run(grid_.bottom_count(), SumPixels<T>{grid_, dy, dx});
-    const T* mask = t_.bottoms[1].template data<T>();
+    const T* mask = t_.bottoms[1].data<T>();
     loops_.Run(grid_.bottom_count(), ReadByMask<T>{grid_, mask, dy, dx});
   }
 
  private:
   const std::string layer_;
-  const UpsampleForm form_;
   const UpsampleGrid grid_;
   const HostLoops loops_;
 };
 
 DOPPIO_REGISTER_LAYER("Upsample", LayerType(&InferUpsample).Bottoms(1, 2).Tops(1));
-DOPPIO_REGISTER_KERNEL({"Upsample", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Upsample>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Upsample>("Upsample"));
 
 }  // namespace
 }  // namespace doppio

@@ -33,17 +33,16 @@ static void FindLast(const Gpu& gpu, const UpsampleGrid& grid, const float* mask
   Launch(gpu, "Upsample", &FindLastKernel, BlocksFor(grid.bottom_count()), grid, mask, last, bad);
 }
 
-class CudaUpsample : public Kernel {
+class CudaUpsample : public FormKernel<UpsampleForm> {
  public:
   explicit CudaUpsample(const KernelArgs& args)
-      : layer_(args.layer),
-        device_(args.device),
-        form_(args.Form<UpsampleForm>()),
+      : FormKernel(args),
+        layer_(args.layer),
         grid_(form_.grid),
         bad_(args.device, sizeof(uint32_t)) {
     *bad() = 0;
     if (form_.masked) {
-      needs_.scratch_bytes = grid_.top_count() * static_cast<int64_t>(sizeof(int32_t));
+      needs_.scratch_bytes = grid_.top_count() * kBytesOf<int32_t>;
     }
   }
 
@@ -77,23 +76,16 @@ class CudaUpsample : public Kernel {
 
   bool same_every_pass() const override { return !form_.masked; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaUpsample>(args);
-  }
-
  private:
   // Pinned host memory that the GPU sets to 1 for a bad mask.
   uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
 
   const std::string layer_;
-  Device* const device_;
-  const UpsampleForm form_;
   const UpsampleGrid grid_;
   const PinnedBuffer bad_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Upsample", DeviceKind::kCuda, "cuda", 10, &CudaUpsample::Make,
-                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaUpsample>("Upsample"));
 
 }  // namespace
 }  // namespace doppio

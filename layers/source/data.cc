@@ -295,8 +295,8 @@ std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
 
 bool RegisterImages(const std::string& type, const std::string& param, int most_tops) {
   KernelTypes::Get().Add(
-      {type, DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesForm, ImagesKernel>, nullptr});
-  KernelTypes::Get().Add({type, DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType, true});
+      {type, DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesForm, ImagesKernel>});
+  KernelTypes::Get().Add({type, DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesDouble, true});
   return LayerTypes::Get().Add(type, LayerType(&InferImages)
                                          .Bottoms(0)
                                          .Tops(1, most_tops)

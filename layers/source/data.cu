@@ -86,8 +86,7 @@ class CudaBatchUpload : public BatchUpload {
     int64_t bytes = 0;
     for (size_t i = 0; i < top; ++i) {
       const int64_t count = tops_[i].count();
-      bytes += RoundUp(images && i == 0 ? count + tops_[0].dim_or_1(0)
-                                        : count * static_cast<int64_t>(sizeof(float)));
+      bytes += RoundUp(images && i == 0 ? count + tops_[0].dim_or_1(0) : count * kBytesOf<float>);
     }
     return bytes;
   }

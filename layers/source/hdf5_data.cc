@@ -76,7 +76,7 @@ DOPPIO_REGISTER_LAYER(
     "HDF5Data",
     LayerType(&InferRows).Bottoms(0).Tops(1, kAny).BatchFields({"hdf5_data_param.batch_size"}));
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<RowsForm, RowsKernel>, nullptr});
+                        &MakeSource<RowsForm, RowsKernel>});
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
                         &DeclinesHostRows<RowsForm>, true});
 

@@ -82,8 +82,7 @@ class Hdf5OutputKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("HDF5Output", LayerType(&InferHdf5Output).Bottoms(2).Tops(0));
-DOPPIO_REGISTER_KERNEL({"HDF5Output", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<Hdf5OutputKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Hdf5OutputKernel>("HDF5Output"));
 
 }  // namespace
 }  // namespace doppio

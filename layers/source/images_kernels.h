@@ -59,7 +59,7 @@ class ImagesKernel : public Kernel {
   explicit ImagesKernel(const KernelArgs& args)
       : annotated_(args.type == kAnnotatedData), pipeline_(TakeSource<Pipeline>(args)) {
     const std::vector<Shape>& tops = args.top_shapes;
-    if (tops.size() > 1) labels_.resize(static_cast<size_t>(tops[1].count()));
+    if (tops.size() > 1) labels_.resize(tops[1].count());
   }
 
   void Forward(const Pass& pass) override {
@@ -153,7 +153,7 @@ class UploadedImagesKernel : public Kernel {
     ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
       if (!bytes) return pipeline_->Write(batch, begin, end, static_cast<float*>(to));
       for (int64_t i = begin; i < end; ++i) {
-        const CutPixels& sample = batch.samples[static_cast<size_t>(i)];
+        const CutPixels& sample = batch.samples[i];
         std::copy_n(sample.bytes.data(), count, static_cast<uint8_t*>(to) + i * count);
         static_cast<uint8_t*>(to)[rows * count + i] = sample.mirrored;
       }

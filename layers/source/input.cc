@@ -5,6 +5,7 @@
 #include "core/base/random.h"
 #include "core/net/graph/filler.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -64,10 +65,9 @@ LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
 // The device zeroes the memory of the tops once, and the caller writes to it. Used on all devices.
 class InputKernel : public Kernel {
  public:
+  explicit InputKernel(const KernelArgs&) {}
   void Forward(const Pass&) override {}
 };
-
-std::unique_ptr<Kernel> MakeInput(const KernelArgs&) { return std::make_unique<InputKernel>(); }
 
 // ---- DummyData ---------------------------------------------------------------------------------
 
@@ -192,21 +192,18 @@ class DummyDataKernel : public Kernel {
   bool filled_ = false;
 };
 
-std::unique_ptr<Kernel> MakeDummyData(const KernelArgs& args) {
-  return std::make_unique<DummyDataKernel>(args);
-}
-
 DOPPIO_REGISTER_LAYER(
     "Input", LayerType(&InferInput).Bottoms(0).Tops(1, kAny).BatchFields({"input_param.shape"}));
-DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCpu, "reference", 0, &MakeInput, nullptr});
-DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCuda, "cuda", 10, &MakeInput, nullptr});
+DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCpu, "reference", 0, &MakeKernel<InputKernel>});
+DOPPIO_REGISTER_KERNEL(CudaKernel<InputKernel>("Input", nullptr));
 DOPPIO_REGISTER_LAYER("DummyData",
                       LayerType(&InferDummyData)
                           .Bottoms(0)
                           .Tops(1, kAny)
                           .BatchFields({"dummy_data_param.shape", "dummy_data_param.num"}));
-DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCpu, "reference", 0, &MakeDummyData, nullptr});
-DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCuda, "cuda", 10, &MakeDummyData, nullptr});
+DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCpu, "reference", 0,
+                        &MakeKernel<DummyDataKernel>});
+DOPPIO_REGISTER_KERNEL(CudaKernel<DummyDataKernel>("DummyData", nullptr));
 
 }  // namespace
 }  // namespace doppio

@@ -90,7 +90,7 @@ DOPPIO_REGISTER_LAYER(
     "MemoryData",
     LayerType(&InferMemoryData).Bottoms(0).Tops(2).BatchFields({"memory_data_param.batch_size"}));
 DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<MemoryDataForm, MemoryDataKernel>, nullptr});
+                        &MakeSource<MemoryDataForm, MemoryDataKernel>});
 DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
                         &DeclinesHostRows<MemoryDataForm>, true});
 

@@ -4,6 +4,7 @@
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -28,13 +29,13 @@ class ParameterKernel : public Kernel {
   explicit ParameterKernel(const KernelArgs&) {}
 
   void Forward(const Pass&) override {
-    std::copy_n(t_.params[0].template data<T>(), t_.tops[0].count(), t_.tops[0].template data<T>());
+    std::copy_n(t_.params[0].data<T>(), t_.tops[0].count(), t_.tops[0].data<T>());
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     if (!t_.param_grads[0]) return;
-    const T* dy = t_.top_grads[0].template data<T>();
-    T* dw = t_.param_grads[0].template data<T>();
+    const T* dy = t_.top_grads[0].data<T>();
+    T* dw = t_.param_grads[0].data<T>();
     const bool adds = add[0];
     ParallelFor(t_.tops[0].count(), 1 << 14, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) dw[i] = adds ? dw[i] + dy[i] : dy[i];
@@ -59,10 +60,6 @@ class CudaParameter : public Kernel {
     }
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-    return std::make_unique<CudaParameter>(args);
-  }
-
  private:
   const TensorOps& ops_;
 };
@@ -72,9 +69,8 @@ DOPPIO_REGISTER_LAYER(
     LayerType(&InferParameter).Bottoms(0).Tops(1).Params({}, [](const LayerParameter&) {
       return 1;
     }));
-DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<ParameterKernel>, nullptr});
-DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCuda, "cuda", 10, &CudaParameter::Make, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<ParameterKernel>("Parameter"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaParameter>("Parameter", nullptr));
 
 }  // namespace
 }  // namespace doppio

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "layers/common/stored_form_cuda.h"
 #include "layers/source/synthetic.h"
 
 namespace doppio {
@@ -70,16 +71,11 @@ inline std::unique_ptr<Kernel> MakeSyntheticThere(const KernelArgs& args) {
   return std::make_unique<UploadedSyntheticKernel>(args, LayoutsThere(args));
 }
 
-// Returns why a kernel declines, or "": it supports float32 only.
-inline std::string DeclinesType(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
 // Returns why an accelerator declines a source whose samples are in host memory. Returns "" if the
 // data is synthetic.
 template <class Form>
 std::string DeclinesHostRows(const KernelArgs& args) {
-  return args.Form<Form>().synthetic() ? DeclinesType(args) : "the samples are on the host";
+  return args.Form<Form>().synthetic() ? DeclinesDouble(args) : "the samples are on the host";
 }
 
 }  // namespace doppio

@@ -23,16 +23,16 @@ class Softsign : public Kernel {
   explicit Softsign(const KernelArgs& args) : count_(args.bottoms[0].shape.count()) {}
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].template data<T>();
-    T* y = t_.tops[0].template data<T>();
+    const T* x = t_.bottoms[0].data<T>();
+    T* y = t_.tops[0].data<T>();
     ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) y[i] = x[i] / (1 + std::abs(x[i]));
     });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    const T *x = t_.bottoms[0].template data<T>(), *dy = t_.top_grads[0].template data<T>();
-    T* dx = t_.bottom_grads[0].template data<T>();
+    const T *x = t_.bottoms[0].data<T>(), *dy = t_.top_grads[0].data<T>();
+    T* dx = t_.bottom_grads[0].data<T>();
     if (dx == nullptr) return;
     ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -48,8 +48,7 @@ class Softsign : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("Softsign", LayerType(&InferSoftsign).Bottoms(1).Tops(1));
-DOPPIO_REGISTER_KERNEL({"Softsign", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Softsign>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<Softsign>("Softsign"));
 
 }  // namespace
 }  // namespace doppio

@@ -70,7 +70,7 @@ TEST(Accuracy, CountsNaNAsAMiss) {
 }
 
 TEST(Accuracy, ExplainsMistakes) {
-  Scores("axis: 2").ExpectMistake({"axis 2", "does not exist in the scores", "3x4"});
+  Scores("axis: 2").ExpectMistake({"axis 2", "does not exist in the bottom", "3x4"});
   Scores("top_k: 0").ExpectMistake({"top_k 0 is not in 1..4"});
   Scores("top_k: 5").ExpectMistake({"top_k 5 is not in 1..4", "classes"});
   Scores("axis: 0").ExpectMistake({"label 'b1' has 3 values (3)", "need 4", "3x4"});

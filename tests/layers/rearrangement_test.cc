@@ -144,7 +144,7 @@ TEST(Reorg, ExplainsMistakes) {
       .RandomBottom({1, 6, 2, 2})
       .ExpectMistake({"6 channels", "square of stride 2"});
   Reorganized("stride: 2").RandomBottom({1, 4, 3, 2}).ExpectMistake({"height and width (1x4x3x2)"});
-  Reorganized("stride: 2").RandomBottom({4, 2, 2}).ExpectMistake({"needs 4 axes"});
+  Reorganized("stride: 2").RandomBottom({4, 2, 2}).ExpectMistake({"4 axes"});
 }
 
 LayerCase Shuffled(const std::string& param) {

@@ -178,6 +178,17 @@ class Kernel {
   KernelTensors t_;
 };
 
+// The base class of kernels that keep their device and their layer's form, of class F.
+template <class F>
+class FormKernel : public Kernel {
+ public:
+  explicit FormKernel(const KernelArgs& args) : device_(args.device), form_(args.Form<F>()) {}
+
+ protected:
+  Device* const device_;
+  const F form_;
+};
+
 // Returns the kernel that computes: `kernel` itself, or the innermost kernel that it wraps.
 inline Kernel* InnermostKernel(Kernel* kernel) {
   while (kernel->inner() != nullptr) kernel = kernel->inner();
@@ -216,19 +227,30 @@ class KernelTypes {
   std::multimap<std::string, KernelType> types_;
 };
 
-// DOPPIO_REGISTER_KERNEL({"ReLU", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+// DOPPIO_REGISTER_KERNEL({"ReLU", DeviceKind::kCpu, "reference", 0, &Make});
 #define DOPPIO_REGISTER_KERNEL(...)                                               \
   [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_kernel_, __COUNTER__) = \
       ::doppio::KernelTypes::Get().Add(__VA_ARGS__)
 
-// Factory for a kernel class template over float and double, which must have a constructor from
-// const KernelArgs&:
-// {"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleKernel>}.
+// Factories for KernelType::make. The kernel class K must have a constructor from const
+// KernelArgs&.
+template <class K>
+std::unique_ptr<Kernel> MakeKernel(const KernelArgs& args) {
+  return std::make_unique<K>(args);
+}
+// For a class template over float and double.
 template <template <class> class K>
 std::unique_ptr<Kernel> MakeForFloat(const KernelArgs& args) {
   if (args.dtype == DType::kFloat64) return std::make_unique<K<double>>(args);
   DOPPIO_CHECK(args.dtype == DType::kFloat32, "reference kernels compute in float and double");
   return std::make_unique<K<float>>(args);
+}
+
+// Returns the type of a reference kernel on the CPU:
+// DOPPIO_REGISTER_KERNEL(ReferenceKernel<K>("X")).
+template <template <class> class K>
+KernelType ReferenceKernel(const std::string& layer) {
+  return {layer, DeviceKind::kCpu, "reference", 0, &MakeForFloat<K>};
 }
 
 }  // namespace doppio

@@ -1,7 +1,8 @@
-// Checks of bottoms whose values correspond to each other. Their shapes may differ after the first
-// axis, as long as both have the same number of values per sample.
-#ifndef DOPPIO_LAYERS_LOSS_BOTTOM_PAIRS_H_
-#define DOPPIO_LAYERS_LOSS_BOTTOM_PAIRS_H_
+// Shape inference that losses share: the shape of a loss, and checks of bottoms whose values
+// correspond to each other. The shapes of such bottoms may differ after the first axis, as long as
+// both have the same number of values per sample.
+#ifndef DOPPIO_LAYERS_LOSS_LOSS_SHAPE_H_
+#define DOPPIO_LAYERS_LOSS_LOSS_SHAPE_H_
 
 #include <string>
 #include <vector>
@@ -11,12 +12,24 @@
 
 namespace doppio {
 
+// Returns the shape of a layer whose first top is a loss, and whose backward pass does not read the
+// tops.
+inline LayerShape LossShape(std::any form, std::vector<bool> no_gradient_bottoms) {
+  LayerShape shape;
+  shape.form = std::move(form);
+  shape.tops = {Shape()};
+  shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms = std::move(no_gradient_bottoms);
+  shape.loss = true;
+  return shape;
+}
+
 // Throws UserError unless bottom `i` has the first extent and the number of values of bottom 0.
 // `what` and `first` are the roles of the two bottoms in the error, such as "target" and
 // "prediction".
 inline void CheckSameValues(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
                             const std::string& what, const std::string& first) {
-  const Shape& shape = bottoms[static_cast<size_t>(i)];
+  const Shape& shape = bottoms[i];
   if (shape.count() == bottoms[0].count() && shape.dim_or_1(0) == bottoms[0].dim_or_1(0)) return;
   throw spec.Mistake("bottom",
                      what + " '" + spec.param.bottom(i) + "' is " + shape.ToString() + ", " +
@@ -29,7 +42,7 @@ inline void CheckSameValues(const LayerSpec& spec, const std::vector<Shape>& bot
 // in the error.
 inline void CheckOnePerSample(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
                               const std::string& what) {
-  const Shape& shape = bottoms[static_cast<size_t>(i)];
+  const Shape& shape = bottoms[i];
   const int64_t samples = bottoms[0].dim_or_1(0);
   if (shape.count() == samples) return;
   throw spec.Mistake("bottom",
@@ -42,4 +55,4 @@ inline void CheckOnePerSample(const LayerSpec& spec, const std::vector<Shape>& b
 
 }  // namespace doppio
 
-#endif  // DOPPIO_LAYERS_LOSS_BOTTOM_PAIRS_H_
+#endif  // DOPPIO_LAYERS_LOSS_LOSS_SHAPE_H_
