@@ -38,9 +38,10 @@ struct BoxAnnotatorForm {
 
 LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   if (spec.param.box_annotator_ohem_param().roi_per_img() == 0) {
-    throw spec.Mistake("box_annotator_ohem_param.roi_per_img",
-                       "roi_per_img, how many regions of an image are learned from, must be given "
-                       "and positive");
+    throw spec.Mistake(
+        "box_annotator_ohem_param.roi_per_img",
+        "roi_per_img, the number of regions of each image to train on, must be given "
+        "and positive");
   }
   if (bottoms[0].rank() < 2 || bottoms[0][1] != kRegionNumbers) {
     throw spec.Mistake("bottom", "regions '" + spec.param.bottom(0) + "' are " +

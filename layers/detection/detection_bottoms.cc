@@ -9,7 +9,7 @@ DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& 
                                       const std::vector<Shape>& bottoms) {
   if (classes < 1) {
     throw spec.Mistake(path + ".num_classes",
-                       spec.type() + " needs num_classes, the background counted");
+                       spec.type() + " needs num_classes, which includes the background");
   }
   DetectionExtents e;
   e.classes = classes;
@@ -18,8 +18,8 @@ DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& 
   const Shape& priors = bottoms[2];
   if (priors.rank() < 3 || priors[0] != 1 || priors[1] != 2 || priors.count(2) % 4 != 0) {
     throw spec.Mistake("bottom",
-                       "priors are 1 x 2 x 4P, as PriorBox makes them; '" + spec.param.bottom(2) +
-                           "' is " + priors.ToString(),
+                       "priors must be 1 x 2 x 4P, as PriorBox makes them; '" +
+                           spec.param.bottom(2) + "' is " + priors.ToString(),
                        2);
   }
   e.priors = priors.count(2) / 4;
@@ -44,7 +44,7 @@ void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i, 
   if (shape.rank() > 0 && shape[shape.rank() - 1] == width) return;
   throw spec.Mistake("bottom",
                      std::string(what) + " '" + spec.param.bottom(i) + "' are " + shape.ToString() +
-                         "; the last axis is to have " + std::to_string(width) + " numbers",
+                         "; the last axis must have " + std::to_string(width) + " numbers",
                      i);
 }
 

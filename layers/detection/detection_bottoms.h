@@ -68,7 +68,7 @@ struct Priors {
         if (!(v > 0)) {
           throw UserError(at, "prior " + std::to_string(i) + " has the variance " +
                                   std::to_string(v) +
-                                  "; codes are divided by it, so it is to be positive");
+                                  "; codes are divided by it, so it must be positive");
         }
       }
     }

@@ -24,10 +24,10 @@ DetectionEvaluateForm ReadDetectionEvaluate(const LayerSpec& spec) {
   const std::string path = "detection_evaluate_param.";
   if (!p.has_num_classes() || p.num_classes() < 1) {
     throw spec.Mistake(path + "num_classes",
-                       "DetectionEvaluate needs num_classes, the background counted");
+                       "DetectionEvaluate needs num_classes, which includes the background");
   }
   if (!(p.overlap_threshold() > 0)) {
-    throw spec.Mistake(path + "overlap_threshold", "overlap_threshold is to be positive");
+    throw spec.Mistake(path + "overlap_threshold", "overlap_threshold must be positive");
   }
   DetectionEvaluateForm form;
   form.classes = p.num_classes();

@@ -42,9 +42,10 @@ DetectionOutputForm ReadDetectionOutput(const LayerSpec& spec, const std::vector
   if (p.has_confidence_threshold()) form.threshold = static_cast<double>(p.confidence_threshold());
   form.overlap = static_cast<double>(p.nms_param().nms_threshold());
   form.eta = static_cast<double>(p.nms_param().eta());
-  if (form.overlap < 0) throw mistake("nms_param.nms_threshold", "nms_threshold is negative");
+  if (form.overlap < 0)
+    throw mistake("nms_param.nms_threshold", "nms_threshold must not be negative");
   if (!(form.eta > 0 && form.eta <= 1))
-    throw mistake("nms_param.eta", "eta is above 0 and at most 1");
+    throw mistake("nms_param.eta", "eta must be above 0 and at most 1");
   if (p.nms_param().has_top_k()) form.top_k = p.nms_param().top_k();
   form.keep_top_k = p.keep_top_k();
   if (form.most() == 0) {
@@ -52,7 +53,7 @@ DetectionOutputForm ReadDetectionOutput(const LayerSpec& spec, const std::vector
         form.keep_top_k == 0 ? "keep_top_k"
         : form.top_k == 0    ? "nms_param.top_k"
                              : "num_classes",
-        "no detection is left with it; -1 keeps all, and num_classes counts the background");
+        "this keeps no detections; -1 keeps all, and num_classes includes the background");
   }
   return form;
 }

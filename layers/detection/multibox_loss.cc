@@ -44,8 +44,10 @@ MultiBoxLossForm ReadMultiBoxLoss(const LayerSpec& spec, const std::vector<Shape
   form.difficult_ones = p.use_difficult_gt();
   form.agnostic = p.map_object_to_agnostic();
   if (form.agnostic && (p.num_classes() != 2 || form.background != 0)) {
-    throw mistake("map_object_to_agnostic",
-                  "it needs num_classes 2 and background_label_id 0: objects become class 1");
+    throw mistake(
+        "map_object_to_agnostic",
+        "map_object_to_agnostic needs num_classes 2 and background_label_id 0: objects become "
+        "class 1");
   }
   form.match_priors = p.use_prior_for_matching();
   form.only_inside = p.bp_inside();
@@ -60,7 +62,7 @@ MultiBoxLossForm ReadMultiBoxLoss(const LayerSpec& spec, const std::vector<Shape
                 static_cast<double>(p.overlap_threshold()), p.ignore_cross_boundary_bbox()};
   form.mining.type = MiningTypeOf(p.mining_type());
   if (p.has_do_neg_mining() && p.do_neg_mining() != form.mines()) {
-    throw mistake("do_neg_mining", "it contradicts mining_type, which has taken its place");
+    throw mistake("do_neg_mining", "do_neg_mining contradicts mining_type, which replaces it");
   }
   if (form.mines() && form.extents.location_classes > 1) {
     throw mistake(
@@ -70,13 +72,13 @@ MultiBoxLossForm ReadMultiBoxLoss(const LayerSpec& spec, const std::vector<Shape
   form.mining.neg_pos_ratio = static_cast<double>(p.neg_pos_ratio());
   form.mining.neg_overlap = static_cast<double>(p.neg_overlap());
   form.mining.sample_size = p.sample_size();
-  if (p.neg_pos_ratio() < 0) throw mistake("neg_pos_ratio", "neg_pos_ratio is negative");
-  if (p.sample_size() < 1) throw mistake("sample_size", "sample_size is at least 1");
+  if (p.neg_pos_ratio() < 0) throw mistake("neg_pos_ratio", "neg_pos_ratio must not be negative");
+  if (p.sample_size() < 1) throw mistake("sample_size", "sample_size must be at least 1");
   if (p.has_nms_param()) {
     form.mining.nms_threshold = static_cast<double>(p.nms_param().nms_threshold());
     if (p.nms_param().has_top_k()) form.mining.nms_top_k = p.nms_param().top_k();
     if (p.nms_param().eta() != 1)
-      throw mistake("nms_param.eta", "eta is for DetectionOutput; mining takes none");
+      throw mistake("nms_param.eta", "eta is for DetectionOutput; mining does not use it");
   }
   form.mine_by_priors = p.use_prior_for_nms();
   form.place.smooth = p.loc_loss_type() == MultiBoxLossParameter::SMOOTH_L1;

@@ -59,13 +59,13 @@ std::vector<PriorBoxForm::Size> PriorBoxSizes(const LayerSpec& spec) {
     const double least = std::trunc(static_cast<double>(p.min_size(i)));
     if (!(least >= 1)) {
       throw spec.Mistake(std::string(kPriorBoxPath) + "min_size",
-                         "min_size is cut to whole pixels; give 1 at least", i);
+                         "min_size is truncated to whole pixels; give at least 1", i);
     }
     boxes.push_back({least, least});
     if (p.max_size_size() > 0) {
       if (!(p.max_size(i) > p.min_size(i))) {
         throw spec.Mistake(std::string(kPriorBoxPath) + "max_size",
-                           "max_size is to be larger than its min_size", i);
+                           "max_size must be larger than its min_size", i);
       }
       const double size = std::sqrt(least * std::trunc(static_cast<double>(p.max_size(i))));
       boxes.push_back({size, size});
@@ -84,9 +84,8 @@ std::vector<float> PriorBoxVariance(const LayerSpec& spec) {
     CheckPositivePriorBox(spec, "variance", static_cast<double>(p.variance(i)), i);
   if (p.variance_size() == 4) return {p.variance().begin(), p.variance().end()};
   if (p.variance_size() > 1) {
-    throw spec.Mistake(
-        std::string(kPriorBoxPath) + "variance",
-        "give one variance, or four: of the two numbers of the place, then of the size");
+    throw spec.Mistake(std::string(kPriorBoxPath) + "variance",
+                       "give one variance, or four: two for the position, then two for the size");
   }
   return std::vector<float>(4, p.variance_size() == 1 ? p.variance(0) : 0.1f);
 }
@@ -108,7 +107,7 @@ PriorBoxForm ReadPriorBox(const LayerSpec& spec, const std::vector<Shape>& botto
     const Shape& bottom = bottoms[i];
     if (bottom.rank() == 4) continue;
     throw spec.Mistake("bottom",
-                       "PriorBox takes a map of features and the images, both of 4 axes; '" +
+                       "PriorBox needs a feature map and the images, both of 4 axes; '" +
                            spec.param.bottom(i) + "' is " + bottom.ToString(),
                        i);
   }

@@ -12,19 +12,19 @@ RoiForm ReadRoiBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
   const Shape &maps = bottoms[0], &rois = bottoms[1];
   CheckImages(spec, maps);
   if (rois.rank() < 2 || rois.count(1) != kRoiNumbers) {
-    throw spec.Mistake("bottom",
-                       "regions '" + spec.param.bottom(1) + "' are " + rois.ToString() +
-                           "; each is five numbers: image of the batch, xmin, ymin, xmax, ymax",
-                       1);
+    throw spec.Mistake(
+        "bottom",
+        "regions '" + spec.param.bottom(1) + "' are " + rois.ToString() +
+            "; each must have five numbers: image of the batch, xmin, ymin, xmax, ymax",
+        1);
   }
   if (maps.count(2) > INT32_MAX) {
     throw spec.Mistake("bottom",
                        "positions in a map are counted in 32 bits; found " + maps.ToString());
   }
   if (!(scale > 0)) {
-    throw spec.Mistake(
-        scale_path,
-        "spatial_scale, pixels of the map for each pixel of the image, is to be positive");
+    throw spec.Mistake(scale_path,
+                       "spatial_scale, the number of map pixels per image pixel, must be positive");
   }
   RoiForm form;
   form.images = maps[0];
@@ -44,7 +44,7 @@ LayerShape ShapeOfRois(const LayerSpec& spec, const RoiForm& form) {
   shape.no_gradient_bottoms_may_learn = true;
   shape.form = RoiPoolingForm{
       form, spec.Mistake("bottom",
-                         "a region names an image that the batch has not; images are 0.." +
+                         "a region names an image that is not in the batch; images are 0.." +
                              std::to_string(form.images - 1),
                          1)};
   return shape;

@@ -26,13 +26,14 @@ LayerShape InferMixup(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
   const Shape &data = bottoms[0], &labels = bottoms[1];
   if (param.classes() < 2) {
     throw spec.Mistake("mixup_param.classes",
-                       "mixup_param needs classes: how many there are, 2 at least");
+                       "classes, the number of classes, must be given and at least 2");
   }
   if (!(param.alpha() >= 0 && std::isfinite(param.alpha()))) {
-    throw spec.Mistake("mixup_param.alpha",
-                       "alpha is " + std::to_string(param.alpha()) + "; it is a number from 0 on");
+    throw spec.Mistake("mixup_param.alpha", "alpha is " + std::to_string(param.alpha()) +
+                                                "; it must be a finite number of at least 0");
   }
-  if (data.rank() < 1) throw spec.Mistake("bottom", "the data have no axis of samples");
+  if (data.rank() < 1)
+    throw spec.Mistake("bottom", "bottom 0 is a scalar; Mixup needs a batch axis");
   if (labels.count() != data[0]) {
     throw spec.Mistake("bottom",
                        "label '" + spec.param.bottom(1) + "' has " +

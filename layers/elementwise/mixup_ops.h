@@ -38,7 +38,7 @@ struct MixupForm {
   [[noreturn]] void Fail(const SourceLoc& at, double label, int64_t row, int64_t) const {
     std::ostringstream text;
     text << "label " << label << " at sample " << row << " is outside 0.." << classes - 1
-         << "; mixup_param.classes says how many classes there are";
+         << "; mixup_param.classes gives the number of classes";
     throw UserError(at, text.str());
   }
 };

@@ -17,12 +17,13 @@ void CheckLossParam(const LayerSpec& spec) {
                        "BATCH_SIZE for false");
   }
   if (param.label_smoothing() != 0) {
-    throw spec.Mistake("loss_param.label_smoothing",
-                       "label_smoothing is for SoftmaxWithLoss; here the matrix can say the same");
+    throw spec.Mistake(
+        "loss_param.label_smoothing",
+        "InfogainLoss has no label_smoothing; write the smoothed weights into the matrix");
   }
   if (param.class_weighting_size() > 0) {
     throw spec.Mistake("loss_param.class_weighting",
-                       "class_weighting is for SoftmaxWithLoss; here the matrix can say the same");
+                       "InfogainLoss has no class_weighting; write the weights into the matrix");
   }
 }
 
@@ -75,7 +76,7 @@ std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t classes) {
   if (matrix.size() != count) {
     throw mistake("'" + path + "' holds " + std::to_string(matrix.size()) +
                   " values; the prediction has " + std::to_string(classes) +
-                  " classes, so the matrix is " + std::to_string(classes) + "x" +
+                  " classes, so the matrix must be " + std::to_string(classes) + "x" +
                   std::to_string(classes));
   }
   return matrix;

@@ -34,7 +34,7 @@ inline void CheckSameValues(const LayerSpec& spec, const std::vector<Shape>& bot
   throw spec.Mistake("bottom",
                      what + " '" + spec.param.bottom(i) + "' is " + shape.ToString() + ", " +
                          first + " '" + spec.param.bottom(0) + "' is " + bottoms[0].ToString() +
-                         "; they need the same first extent and the same number of values",
+                         "; they must have the same first extent and the same number of values",
                      i);
 }
 

@@ -29,21 +29,21 @@ bool HasSoftLabels(const SoftmaxShape& s, const std::vector<Shape>& bottoms) {
 
 // Throws UserError for fields that do not go with soft labels.
 void CheckSoftLabels(const LayerSpec& spec) {
-  const std::string so = "labels of the prediction's shape are shares of classes: ";
+  const std::string so = "labels with the prediction's shape are soft labels: ";
   const LossParameter& param = spec.param.loss_param();
   if (param.has_ignore_label()) {
     throw spec.Mistake("loss_param.ignore_label", so + "none can be ignored; remove ignore_label");
   }
   if (param.label_smoothing() != 0) {
     throw spec.Mistake("loss_param.label_smoothing",
-                       so + "label_smoothing does not go with them; remove it");
+                       so + "they cannot be combined with label_smoothing; remove it");
   }
   if (param.weight_by_label_freqs()) {
     throw spec.Mistake("loss_param.weight_by_label_freqs",
-                       so + "class_weighting does not go with them; remove it");
+                       so + "they cannot be combined with class_weighting; remove it");
   }
   if (spec.param.top_size() > 2) {
-    throw spec.Mistake("top", so + "the layer has no third top then; remove it", 2);
+    throw spec.Mistake("top", so + "the layer then has no third top; remove it", 2);
   }
 }
 
@@ -65,24 +65,27 @@ void CheckClassWeights(const LayerSpec& spec, int64_t classes) {
   const int given = param.class_weighting_size();
   if (!param.weight_by_label_freqs()) {
     if (given == 0) return;
-    throw spec.Mistake("loss_param.class_weighting",
-                       "class_weighting counts with weight_by_label_freqs: true only; add that, or "
-                       "remove class_weighting");
+    throw spec.Mistake(
+        "loss_param.class_weighting",
+        "class_weighting has no effect without weight_by_label_freqs: true; add it, or "
+        "remove class_weighting");
   }
   if (given != classes) {
     throw spec.Mistake("loss_param.weight_by_label_freqs",
-                       "weight_by_label_freqs wants a class_weighting for each of the " +
-                           std::to_string(classes) + " classes, got " + std::to_string(given));
+                       "weight_by_label_freqs needs one class_weighting for each of the " +
+                           std::to_string(classes) + " classes, found " + std::to_string(given));
   }
   for (int i = 0; i < given; ++i) {
     if (param.class_weighting(i) >= 0 && std::isfinite(param.class_weighting(i))) continue;
-    throw spec.Mistake(
-        "loss_param.class_weighting",
-        "class_weighting is " + std::to_string(param.class_weighting(i)) + "; it is at least 0", i);
+    throw spec.Mistake("loss_param.class_weighting",
+                       "class_weighting is " + std::to_string(param.class_weighting(i)) +
+                           "; it must be at least 0",
+                       i);
   }
   if (param.label_smoothing() != 0) {
-    throw spec.Mistake("loss_param.label_smoothing",
-                       "label_smoothing does not go with class_weighting; remove one of them");
+    throw spec.Mistake(
+        "loss_param.label_smoothing",
+        "label_smoothing and class_weighting cannot be combined; remove one of them");
   }
 }
 
@@ -90,15 +93,15 @@ void CheckClassWeights(const LayerSpec& spec, int64_t classes) {
 void CheckLabelWeights(const LayerSpec& spec, int64_t classes) {
   const float smoothing = spec.param.loss_param().label_smoothing();
   if (!(smoothing >= 0 && smoothing < 1)) {
-    throw spec.Mistake(
-        "loss_param.label_smoothing",
-        "label_smoothing is " + std::to_string(smoothing) + "; it is at least 0 and below 1");
+    throw spec.Mistake("loss_param.label_smoothing", "label_smoothing is " +
+                                                         std::to_string(smoothing) +
+                                                         "; it must be at least 0 and less than 1");
   }
   CheckClassWeights(spec, classes);
   if (WeighsLabels(spec) && spec.param.top_size() > 2) {
     const std::string field = WeighingField(spec);
     throw spec.Mistake("loss_param." + field,
-                       field + " does not go with a third top; remove one of them");
+                       field + " and a third top cannot be combined; remove one of them");
   }
 }
 
@@ -140,12 +143,12 @@ void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                       const std::string& what) {
   if (WeighsLabels(spec)) {
     throw spec.Mistake("loss_param." + WeighingField(spec),
-                       what + "; the layer can then not " +
+                       what + "; the layer then cannot " +
                            (spec.param.loss_param().weight_by_label_freqs() ? "weigh its classes"
                                                                             : "smooth its labels"));
   }
   if (HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms)) {
-    throw spec.Mistake("bottom", what + "; labels can then not be shares of classes", 1);
+    throw spec.Mistake("bottom", what + "; labels then cannot be soft", 1);
   }
 }
 

@@ -25,9 +25,10 @@ void CheckBn(const LayerSpec& spec, const Shape& bottom) {
   CheckChannels(spec, bottom);
   if (IsSegNetBn(p) &&
       (p.has_slope_filler() || p.has_bias_filler() || p.has_momentum() || p.has_frozen())) {
-    throw spec.Mistake("bn_param",
-                       "scale_filler, shift_filler and bn_mode are of SegNet's BN; slope_filler, "
-                       "bias_filler, momentum and frozen of PSPNet's; keep those of one");
+    throw spec.Mistake(
+        "bn_param",
+        "scale_filler, shift_filler and bn_mode are fields of SegNet's BN; slope_filler, "
+        "bias_filler, momentum and frozen are fields of PSPNet's; keep those of one");
   }
   if (!(p.momentum() >= 0 && p.momentum() <= 1)) {
     throw spec.Mistake("bn_param.momentum",

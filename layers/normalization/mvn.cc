@@ -16,7 +16,8 @@ LayerShape InferMvn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const MVNParameter& param = spec.param.mvn_param();
   const float eps = param.eps();
   if (!(eps >= 0)) {
-    throw spec.Mistake("mvn_param.eps", "eps is " + std::to_string(eps) + "; it is at least 0");
+    throw spec.Mistake("mvn_param.eps",
+                       "eps is " + std::to_string(eps) + "; it must be at least 0");
   }
   const int axes = std::min(bottoms[0].rank(), param.across_channels() ? 1 : 2);
   LayerShape shape;

@@ -28,7 +28,7 @@ LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& botto
   CheckChannels(spec, bottoms[0]);
   if (!(param.eps() >= 0)) {
     throw spec.Mistake("norm_param.eps",
-                       "eps is " + std::to_string(param.eps()) + "; it is at least 0");
+                       "eps is " + std::to_string(param.eps()) + "; it must be at least 0");
   }
   ParamShape factor;
   if (!param.channel_shared()) factor.shape = {bottoms[0][1]};

@@ -30,7 +30,7 @@ void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
   const std::string why = exposed ? " with expose_hidden" : " without expose_hidden";
   if (static_cast<int>(bottoms) < least || static_cast<int>(bottoms) > least + 1) {
     throw spec.Mistake(
-        "bottom", spec.type() + why + " takes x, cont, if wanted a static input" +
+        "bottom", spec.type() + why + " takes x, cont, optionally a static input" +
                       (exposed ? ", and " + std::to_string(states) + " initial state(s)" : "") +
                       ": " + std::to_string(least) + " or " + std::to_string(least + 1) +
                       " bottoms, got " + std::to_string(bottoms));

@@ -9,11 +9,11 @@ namespace {
 
 LayerShape InferBatchReindex(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   if (bottoms[0].rank() == 0)
-    throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchReindex picks rows of it");
+    throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchReindex selects rows from it");
   if (bottoms[1].rank() != 1) {
     throw spec.Mistake("bottom",
                        "the indices '" + spec.param.bottom(1) + "' are " + bottoms[1].ToString() +
-                           "; they need one axis",
+                           "; they must have one axis",
                        1);
   }
   if (bottoms[0][0] > INT32_MAX) throw spec.Mistake("bottom", "bottom 0 has more than 2^31 rows");

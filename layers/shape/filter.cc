@@ -12,12 +12,12 @@ LayerShape InferFilter(const LayerSpec& spec, const std::vector<Shape>& bottoms)
   const Shape& selector = bottoms.back();
   const std::string named = "selector '" + spec.param.bottom(blobs) + "' is " + selector.ToString();
   if (spec.param.top_size() != blobs) {
-    throw spec.Mistake("top", "Filter makes one top for each bottom but the last, the selector: " +
+    throw spec.Mistake("top", "Filter has one top for each bottom except the last, the selector: " +
                                   std::to_string(blobs) + ", got " +
                                   std::to_string(spec.param.top_size()));
   }
   if (selector.rank() == 0 || selector.count() != selector[0] || selector[0] > INT32_MAX) {
-    throw spec.Mistake("bottom", named + "; it needs one number for each row", blobs);
+    throw spec.Mistake("bottom", named + "; it must have one number for each row", blobs);
   }
   LayerShape shape;
   for (int i = 0; i < blobs; ++i) {
@@ -25,7 +25,7 @@ LayerShape InferFilter(const LayerSpec& spec, const std::vector<Shape>& bottoms)
     if (bottom.rank() == 0 || bottom[0] != selector[0]) {
       throw spec.Mistake("bottom",
                          "bottom '" + spec.param.bottom(i) + "' is " + bottom.ToString() + ", " +
-                             named + "; they need the same first extent",
+                             named + "; they must have the same first extent",
                          i);
     }
     shape.tops.push_back(bottom);

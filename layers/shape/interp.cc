@@ -34,14 +34,14 @@ InterpForm ReadInterp(const LayerSpec& spec, const Shape& bottom) {
   for (const bool begin : {true, false}) {
     if ((begin ? p.pad_beg() : p.pad_end()) <= 0) continue;
     throw spec.Mistake(path + (begin ? "pad_beg" : "pad_end"),
-                       "pads of Interp cut pixels off and are 0 or negative");
+                       "the pads of Interp remove pixels, so they must be 0 or negative");
   }
   auto axis = [&](int64_t input, int64_t wanted) {
     const int64_t extent = input + p.pad_beg() + p.pad_end();
     if (extent <= 0) {
       throw spec.Mistake(
           path + (p.pad_beg() < 0 ? "pad_beg" : "pad_end"),
-          "pad_beg and pad_end leave nothing of an axis of " + std::to_string(input));
+          "pad_beg and pad_end remove all pixels of an axis of " + std::to_string(input));
     }
     const int64_t shrunk = (extent - 1) / p.shrink_factor() + 1;
     const int64_t output = factor ? (shrunk - 1) * p.zoom_factor() + 1 : wanted;

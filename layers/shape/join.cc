@@ -16,7 +16,8 @@ int JoinedAxis(const LayerSpec& spec, const std::string& message, const std::str
                bool has_axis, int axis, bool has_old, uint32_t old_axis, const Shape& bottom) {
   const std::string field = message + "." + (has_old ? old_name : "axis");
   if (has_axis && has_old) {
-    throw spec.Mistake(field, "axis and " + old_name + " are two names of one thing; keep axis");
+    throw spec.Mistake(field,
+                       "axis and " + old_name + " are two names of the same field; keep axis");
   }
   // The old name does not accept negative axes. Its values are unsigned and may exceed the range of
   // int.
@@ -53,8 +54,8 @@ LayerShape InferConcat(const LayerSpec& spec, const std::vector<Shape>& bottoms)
       throw spec.Mistake("bottom",
                          "bottom '" + spec.param.bottom(index) + "' is " + bottoms[i].ToString() +
                              ", bottom '" + spec.param.bottom(0) + "' is " + bottoms[0].ToString() +
-                             "; they may differ in axis " + std::to_string(axis) +
-                             " only, the one that Concat joins",
+                             "; they may differ only along axis " + std::to_string(axis) +
+                             ", which Concat joins",
                          index);
     }
     top[axis] += bottoms[i][axis];

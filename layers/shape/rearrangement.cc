@@ -105,7 +105,8 @@ Rearrangement CropOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   for (int axis = first; axis < bottom.rank() && offsets == 0; ++axis) {
     if (r.top[axis] <= bottom[axis]) continue;
     throw spec.Mistake(
-        "bottom", "there is nothing to crop along axis " + std::to_string(axis) + ": " + shapes, 1);
+        "bottom",
+        "the bottom is too small to crop along axis " + std::to_string(axis) + ": " + shapes, 1);
   }
   return r;
 }

@@ -61,7 +61,8 @@ LayerShape InferReshape(const LayerSpec& spec, const std::vector<Shape>& bottoms
       dim = bottom[begin + i];
     } else if (dim == -1) {
       if (inferred >= 0) {
-        throw spec.Mistake("reshape_param.shape.dim", "two inferred dims (-1); only one can be", i);
+        throw spec.Mistake("reshape_param.shape.dim", "two dims are -1; only one can be inferred",
+                           i);
       }
       inferred = top.rank();
       dim = 1;
@@ -79,7 +80,7 @@ LayerShape InferReshape(const LayerSpec& spec, const std::vector<Shape>& bottoms
       throw spec.Mistake("reshape_param.shape",
                          "the " + std::to_string(bottom.count()) + " elements of the bottom (" +
                              bottom.ToString() + ") cannot be divided by " +
-                             std::to_string(others) + ", the product of the dims beside -1");
+                             std::to_string(others) + ", the product of the other dims");
     }
     top[inferred] = bottom.count() / others;
   }
@@ -101,7 +102,7 @@ LayerShape InferFlatten(const LayerSpec& spec, const std::vector<Shape>& bottoms
   // As in Caffe, an empty range is valid and inserts an axis of extent 1.
   if (first > last + 1) {
     throw spec.Mistake("flatten_param.axis", "axis " + std::to_string(param.axis()) +
-                                                 " lies behind end_axis " +
+                                                 " comes after end_axis " +
                                                  std::to_string(param.end_axis()));
   }
   Shape top;

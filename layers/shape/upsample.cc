@@ -27,16 +27,18 @@ void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
                        "give one of scale, scale_h and scale_w, upsample_h and upsample_w");
   }
   if (!masked && (size || p.pad_out_h() || p.pad_out_w())) {
-    throw spec.Mistake(path + (size            ? "upsample_h"
-                               : p.pad_out_h() ? "pad_out_h"
-                                               : "pad_out_w"),
-                       "it is for Upsample with a mask, the second top of a MAX Pooling, as its "
-                       "second bottom");
+    throw spec.Mistake(
+        path + (size            ? "upsample_h"
+                : p.pad_out_h() ? "pad_out_h"
+                                : "pad_out_w"),
+        "this field is for Upsample with a mask, the second top of a MAX Pooling, as "
+        "its second bottom");
   }
   if (size) {
     if (p.pad_out_h() || p.pad_out_w()) {
-      throw spec.Mistake(path + (p.pad_out_h() ? "pad_out_h" : "pad_out_w"),
-                         "it is for factors; upsample_h and upsample_w are the top's size");
+      throw spec.Mistake(
+          path + (p.pad_out_h() ? "pad_out_h" : "pad_out_w"),
+          "this field is for scale factors; upsample_h and upsample_w are the top's size");
     }
     grid.top_height = p.upsample_h();
     grid.top_width = p.upsample_w();

@@ -19,7 +19,7 @@ struct UpsampleForm {
     return UserError(mask_at,
                      "layer '" + layer + "': the mask holds an index outside of the top's " +
                          std::to_string(grid.top_height) + "x" + std::to_string(grid.top_width) +
-                         "; it is to come from a MAX Pooling whose bottom has that size");
+                         "; it must come from a MAX Pooling whose bottom has that size");
   }
 };
 

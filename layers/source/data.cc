@@ -273,7 +273,7 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
     throw spec.Mistake("top",
                        std::to_string(label_tops) + " tops for labels, but each record has " +
                            std::to_string(sample.labels) +
-                           "; give one top for all labels, or one each",
+                           "; give one top for all labels, or one for each",
                        2);
   }
   for (int i = 0; i < label_tops; ++i) {

@@ -32,7 +32,7 @@ LayerShape InferHdf5Output(const LayerSpec& spec, const std::vector<Shape>& bott
   if (rows != labels) {
     throw spec.Mistake("bottom",
                        "the first bottom has " + std::to_string(rows) + " rows, the second " +
-                           std::to_string(labels) + "; they must have as many",
+                           std::to_string(labels) + "; they must have the same number",
                        1);
   }
   LayerShape shape;

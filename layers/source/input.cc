@@ -29,7 +29,8 @@ Shape ShapeFrom(const LayerSpec& spec, const std::string& field, const BlobShape
   Shape shape;
   for (int64_t dim : given.dim()) {
     if (dim < 1) {
-      throw spec.Mistake(field, "dim " + std::to_string(dim) + "; an extent is at least 1", index);
+      throw spec.Mistake(field, "dim " + std::to_string(dim) + "; an extent must be at least 1",
+                         index);
     }
     shape.push_back(dim);
   }

@@ -47,12 +47,12 @@ class MemoryDataKernel : public Kernel, public MemorySource {
     const std::string& place = args.Form<MemoryDataForm>().unused_transform;
     if (place.empty()) return;
     LOG(WARNING) << place << ": layer '" << args.layer
-                 << "': transform_param has no effect, the samples are taken as they are given";
+                 << "': transform_param has no effect; the samples are used as they are";
   }
 
   void Give(const float* data, const float* labels, int64_t samples) override {
     if (data == nullptr || labels == nullptr || samples < 1) {
-      throw UserError({}, "samples for MemoryData: data, labels, and at least one of them");
+      throw UserError({}, "MemoryData needs data, labels and at least one sample");
     }
     if (data_ != nullptr) position_ = 0;
     data_ = data;
@@ -62,9 +62,10 @@ class MemoryDataKernel : public Kernel, public MemorySource {
 
   void Forward(const Pass& pass) override {
     if (data_ == nullptr) {
-      throw UserError({},
-                      "MemoryData gets its samples from a program, and none has given any; "
-                      "--synthetic makes random ones");
+      throw UserError(
+          {},
+          "MemoryData gets its samples from a program, but no program has provided any; "
+          "--synthetic generates random samples");
     }
     const Tensor &images = t_.tops[0], &labels = t_.tops[1];
     const int64_t batch = labels.count(), count = images.count() / batch;

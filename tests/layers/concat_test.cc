@@ -84,7 +84,7 @@ TEST(Concat, ExplainsMistakes) {
   LayerCase("type: 'Concat'")
       .Bottom({1, 2}, {1, 2})
       .Bottom({2, 1}, {1, 2})
-      .ExpectMistake({"bottom 'b1' is 2x1, bottom 'b0' is 1x2", "axis 1 only"});
+      .ExpectMistake({"bottom 'b1' is 2x1, bottom 'b0' is 1x2", "only along axis 1"});
   LayerCase("type: 'Concat'")
       .Bottom({1, 2}, {1, 2})
       .Bottom({1}, {1})
@@ -100,7 +100,7 @@ TEST(Concat, ExplainsMistakes) {
       .ExpectMistake({"concat_dim 7"});
   LayerCase("type: 'Concat' concat_param { axis: 1 concat_dim: 1 }")
       .Bottom({1, 2}, {1, 2})
-      .ExpectMistake({"two names of one thing"});
+      .ExpectMistake({"two names of the same field"});
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(DetectionEvaluate, CountsAllClassesWithoutABackground) {
 
 TEST(DetectionEvaluate, ExplainsMistakes) {
   Evaluate(kDetections, kLabels, "overlap_threshold: 0")
-      .ExpectMistake({"overlap_threshold is to be positive"});
+      .ExpectMistake({"overlap_threshold must be positive"});
   LayerCase none("type: 'DetectionEvaluate'");
   none.RandomBottom({1, 1, 2, 7})
       .RandomBottom({1, 1, 2, 8})

@@ -82,10 +82,10 @@ TEST(DetectionOutput, HasPlacesOfEachClass) {
 }
 
 TEST(DetectionOutput, ExplainsMistakes) {
-  Output("keep_top_k: 0").ExpectMistake({"no detection is left", "-1 keeps all"});
-  Output("nms_param { top_k: 0 }").ExpectMistake({"no detection is left"});
-  Output("nms_param { nms_threshold: -1 }").ExpectMistake({"nms_threshold is negative"});
-  Output("nms_param { eta: 0 }").ExpectMistake({"eta is above 0 and at most 1"});
+  Output("keep_top_k: 0").ExpectMistake({"this keeps no detections", "-1 keeps all"});
+  Output("nms_param { top_k: 0 }").ExpectMistake({"this keeps no detections"});
+  Output("nms_param { nms_threshold: -1 }").ExpectMistake({"nms_threshold must not be negative"});
+  Output("nms_param { eta: 0 }").ExpectMistake({"eta must be above 0 and at most 1"});
   Output("share_location: false").ExpectMistake({"locations", "need 2x36"});
 }
 

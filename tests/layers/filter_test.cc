@@ -191,18 +191,18 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
                 "bottom 't' has not the same rows");
   ExpectMistake(
       filter + "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'ft' top: 'l' }\n",
-      "labels can then not be shares of classes");
+      "labels then cannot be soft");
   const std::string classes =
       "layer { name: 'f' type: 'Filter' bottom: 'x' bottom: 'sel' bottom: 'sel' top: 'fx' top: "
       "'fl' }\n"
       "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'fl' top: 'l' ";
   EXPECT_EQ(MistakeIn(classes + "}\n"), "accepted");
   ExpectMistake(classes + "loss_param { label_smoothing: 0.1 } }\n",
-                "the layer can then not smooth its labels");
+                "the layer then cannot smooth its labels");
   ExpectMistake(classes +
                     "loss_param { weight_by_label_freqs: true class_weighting: 1 "
                     "class_weighting: 1 class_weighting: 2 } }\n",
-                "the layer can then not weigh its classes");
+                "the layer then cannot weigh its classes");
   ExpectMistake(classes + "top: 'p' }\n", "the layer can then have one top only");
   ExpectMistake(filter +
                     "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'ft' top: 'l' "
@@ -219,13 +219,13 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
 TEST(Filter, ExplainsMistakes) {
   ExpectMistake(
       "layer { name: 'f' type: 'Filter' bottom: 'x' bottom: 't' bottom: 'sel' top: 'a' }\n",
-      "one top for each bottom but the last, the selector: 2, got 1");
+      "one top for each bottom except the last, the selector: 2, got 1");
   ExpectMistake("layer { name: 'f' type: 'Filter' bottom: 'x' bottom: 't' top: 'a' }\n",
-                "selector 't' is 4x3; it needs one number for each row");
+                "selector 't' is 4x3; it must have one number for each row");
   ExpectMistake(
       "layer { name: 'in2' type: 'TestInput' top: 'z' input_param { shape { dim: 5 } } }\n"
       "layer { name: 'f' type: 'Filter' bottom: 'z' bottom: 'sel' top: 'a' }\n",
-      "bottom 'z' is 5, selector 'sel' is 4; they need the same first extent");
+      "bottom 'z' is 5, selector 'sel' is 4; they must have the same first extent");
 }
 
 }  // namespace

@@ -151,10 +151,10 @@ TEST(InfogainLoss, ExplainsMistakes) {
       .ExpectMistake({"does not take normalize", "VALID"});
   with("loss_param { label_smoothing: 0.1 }")
       .RandomBottom({3, 3})
-      .ExpectMistake({"label_smoothing is for SoftmaxWithLoss"});
+      .ExpectMistake({"InfogainLoss has no label_smoothing"});
   with("loss_param { class_weighting: 1 }")
       .RandomBottom({3, 3})
-      .ExpectMistake({"class_weighting is for SoftmaxWithLoss"});
+      .ExpectMistake({"InfogainLoss has no class_weighting"});
   with("infogain_loss_param { axis: 2 }")
       .RandomBottom({3, 3})
       .ExpectMistake({"axis 2 does not exist"});

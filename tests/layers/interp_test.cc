@@ -67,8 +67,8 @@ TEST(Interp, ExplainsMistakes) {
   mistake("zoom_factor: 0", {"zoom_factor must be positive, found 0"});
   mistake("shrink_factor: -1", {"shrink_factor must be positive, found -1"});
   mistake("height: 0 width: 2", {"height must be positive, found 0"});
-  mistake("zoom_factor: 2 pad_beg: 1", {"cut pixels off", "negative"});
-  mistake("zoom_factor: 2 pad_beg: -2 pad_end: -1", {"leave nothing of an axis of 3"});
+  mistake("zoom_factor: 2 pad_beg: 1", {"remove pixels", "negative"});
+  mistake("zoom_factor: 2 pad_beg: -2 pad_end: -1", {"remove all pixels of an axis of 3"});
   mistake("zoom_factor: 2000000000", {"an axis of 3 would become 4000000001", "too large"});
   Resize("zoom_factor: 2").RandomBottom({1, 2, 3}).ExpectMistake({"4 axes", "found 1x2x3"});
 }

@@ -136,8 +136,8 @@ TEST(Mixup, ExplainsMistakes) {
     c.RandomBottom(data).Bottom({static_cast<int64_t>(labels.size())}, labels);
     return c;
   };
-  with("", {2, 3}, {0, 1}).ExpectMistake({"mixup_param needs classes", "2 at least"});
-  with("classes: 2 alpha: -1", {2, 3}, {0, 1}).ExpectMistake({"alpha is -1", "from 0 on"});
+  with("", {2, 3}, {0, 1}).ExpectMistake({"the number of classes", "at least 2"});
+  with("classes: 2 alpha: -1", {2, 3}, {0, 1}).ExpectMistake({"alpha is -1", "at least 0"});
   with("classes: 2", {3, 2}, {0, 1, 0}).ExpectMistake({"in pairs", "a batch has 3", "even"});
   with("classes: 2", {2, 3}, {0, 1, 1}).ExpectMistake({"label 'b1' has 3 values (3)", "2 samples"});
   with("classes: 2", {2, 3}, {0, 2})

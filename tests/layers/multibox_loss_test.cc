@@ -187,7 +187,7 @@ TEST(MultiBoxLoss, ExplainsMistakes) {
   mistake("num_classes: 2 do_neg_mining: false", {"contradicts mining_type"});
   mistake("num_classes: 2 background_label_id: 1 map_object_to_agnostic: true",
           {"needs num_classes 2"});
-  mistake("num_classes: 2 sample_size: 0", {"sample_size is at least 1"});
+  mistake("num_classes: 2 sample_size: 0", {"sample_size must be at least 1"});
   mistake("num_classes: 2 nms_param { eta: 0.5 }", {"eta is for DetectionOutput"});
   MultiBoxLossCase("num_classes: 1 share_location: false")
       .Bottom({1, 12}, kPlaces)
@@ -212,13 +212,13 @@ TEST(MultiBoxLoss, ExplainsMistakes) {
       .Bottom({1, 6}, kLossScores)
       .Bottom({1, 24}, kLossPriors)
       .Bottom({1, 8}, kLossObject);
-  flat.ExpectMistake({"priors are 1 x 2 x 4P", "is 1x24"});
+  flat.ExpectMistake({"priors must be 1 x 2 x 4P", "is 1x24"});
   LayerCase narrow = MultiBoxLossCase("num_classes: 2");
   narrow.Bottom({1, 12}, kPlaces)
       .Bottom({1, 6}, kLossScores)
       .Bottom({1, 2, 12}, kLossPriors)
       .Bottom({2, 4}, kLossObject);
-  narrow.ExpectMistake({"labels", "are 2x4; the last axis is to have 8 numbers"});
+  narrow.ExpectMistake({"labels", "are 2x4; the last axis must have 8 numbers"});
   Values zero = kLossPriors;
   zero.back() = 0;
   LayerCase variance = MultiBoxLossCase("num_classes: 2");
@@ -226,7 +226,7 @@ TEST(MultiBoxLoss, ExplainsMistakes) {
       .Bottom({1, 6}, kLossScores)
       .Bottom({1, 2, 12}, zero)
       .Bottom({1, 8}, kLossObject);
-  variance.ExpectMistake({"prior 2 has the variance 0", "is to be positive"});
+  variance.ExpectMistake({"prior 2 has the variance 0", "must be positive"});
 }
 
 }  // namespace

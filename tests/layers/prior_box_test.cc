@@ -58,7 +58,7 @@ TEST(PriorBox, TakesItsOwnStepsOffsetAndImage) {
 
 TEST(PriorBox, ExplainsMistakes) {
   Priors("").ExpectMistake({"needs a min_size"});
-  Priors("min_size: 0.5").ExpectMistake({"min_size is cut to whole pixels; give 1 at least"});
+  Priors("min_size: 0.5").ExpectMistake({"min_size is truncated to whole pixels; give at least 1"});
   Priors("min_size: [4, 5] max_size: 9").ExpectMistake({"1 max_size, but 2 min_size"});
   Priors("min_size: 4 max_size: 4").ExpectMistake({"larger than its min_size"});
   Priors("min_size: 4 aspect_ratio: -1").ExpectMistake({"aspect_ratio is -1", "positive"});

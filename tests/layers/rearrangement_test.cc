@@ -96,7 +96,7 @@ TEST(Crop, ExplainsMistakes) {
       .ExpectMistake({"axis 4 does not exist", "1x1x2x2"});
   Cropped("", {1, 1, 2, 2}, {1, 1, 2}).ExpectMistake({"too few axes"});
   Cropped("", {1, 1, 2, 2}, {1, 1, 2, 3})
-      .ExpectMistake({"nothing to crop along axis 3", "1x1x2x3"});
+      .ExpectMistake({"too small to crop along axis 3", "1x1x2x3"});
   Cropped("offset: 1", {1, 1, 3, 3}, {1, 1, 2, 3})
       .ExpectMistake({"offset 1 leaves too little along axis 3"});
   Cropped("axis: 1 offset: 0 offset: 0", {1, 1, 3, 3}, {1, 1, 2, 3})
@@ -179,7 +179,7 @@ TEST(ShuffleChannel, CostsNothingWithOnePart) {
 TEST(ShuffleChannel, ExplainsMistakes) {
   Shuffled("group: 4").RandomBottom({1, 6, 2, 2}).ExpectMistake({"6 channels", "group: 4"});
   Shuffled("group: 0").RandomBottom({1, 6, 2, 2}).ExpectMistake({"6 channels", "group: 0"});
-  Shuffled("group: 1").RandomBottom({6}).ExpectMistake({"channels on axis 1"});
+  Shuffled("group: 1").RandomBottom({6}).ExpectMistake({"needs at least 2 axes"});
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(Reshape, KeepsTheElements) {
 
 TEST(Reshape, ExplainsMistakes) {
   Reshaped("dim: 5").ExpectMistake({"count mismatch 24 != 5", "2x3x4"});
-  Reshaped("dim: -1 dim: -1").ExpectMistake({"two inferred dims"});
+  Reshaped("dim: -1 dim: -1").ExpectMistake({"two dims are -1"});
   Reshaped("dim: -2").ExpectMistake({"dim -2"});
   Reshaped("dim: 5 dim: -1").ExpectMistake({"24 elements", "cannot be divided by 5"});
   Reshaped("dim: 2 dim: 3 dim: 4 dim: 0")
@@ -82,7 +82,7 @@ TEST(Flatten, AgreesWithDifferencesAndInEveryLayout) {
 TEST(Flatten, ExplainsMistakes) {
   Flattened("axis: 3").ExpectMistake({"axis 3 does not exist", "2x3x4"});
   Flattened("end_axis: -4").ExpectMistake({"end_axis -4 does not exist"});
-  Flattened("axis: 2 end_axis: 0").ExpectMistake({"axis 2 lies behind end_axis 0"});
+  Flattened("axis: 2 end_axis: 0").ExpectMistake({"axis 2 comes after end_axis 0"});
 }
 
 TEST(Split, CopiesToEveryTopAndAddsTheirGradients) {

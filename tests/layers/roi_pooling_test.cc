@@ -92,7 +92,7 @@ TEST(RoiPooling, ExplainsMistakes) {
     Max(kTwoByTwo)
         .Bottom({1, 1, 4, 4}, kCounting)
         .Bottom({1, 5}, {image, 0, 0, 3, 3})
-        .ExpectMistake({"names an image that the batch has not; images are 0..0"});
+        .ExpectMistake({"names an image that is not in the batch; images are 0..0"});
   }
 }
 
@@ -154,7 +154,7 @@ TEST(PsRoiPooling, ExplainsMistakes) {
   Mean("spatial_scale: 1 output_dim: 1 group_size: 2")
       .RandomBottom({1, 4, 4, 4})
       .Bottom({1, 5}, {2, 0, 0, 3, 3})
-      .ExpectMistake({"names an image that the batch has not"});
+      .ExpectMistake({"names an image that is not in the batch"});
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TEST(Slice, ExplainsMistakes) {
       .ExpectMistake({"slice_point 3 is not between 3 and 5", "increase"});
   cut("axis: 2").ExpectMistake({"axis 2 does not exist"});
   cut("slice_dim: 2").ExpectMistake({"slice_dim 2"});
-  cut("axis: 1 slice_dim: 1").ExpectMistake({"two names of one thing"});
+  cut("axis: 1 slice_dim: 1").ExpectMistake({"two names of the same field"});
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
       .Tops(3)
       .RandomBottom({1, 2})
       .LabelBottom({1}, 2)
-      .ExpectMistake({"label_smoothing does not go with a third top"});
+      .ExpectMistake({"label_smoothing and a third top cannot be combined"});
 }
 
 TEST(SoftmaxWithLoss, HasAKernelForGpus) {
@@ -218,19 +218,19 @@ TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
   };
   const std::string on = "weight_by_label_freqs: true ";
   with("class_weighting: 1 class_weighting: 2")
-      .ExpectMistake({"class_weighting counts with weight_by_label_freqs: true only"});
-  with(on).ExpectMistake({"a class_weighting for each of the 2 classes, got 0"});
-  with(on + "class_weighting: 1").ExpectMistake({"each of the 2 classes, got 1"});
+      .ExpectMistake({"class_weighting has no effect without weight_by_label_freqs: true"});
+  with(on).ExpectMistake({"one class_weighting for each of the 2 classes, found 0"});
+  with(on + "class_weighting: 1").ExpectMistake({"each of the 2 classes, found 1"});
   with(on + "class_weighting: 1 class_weighting: -1").ExpectMistake({"class_weighting is -1"});
   with(on + "class_weighting: 1 class_weighting: 1 label_smoothing: 0.1")
-      .ExpectMistake({"label_smoothing does not go with class_weighting"});
+      .ExpectMistake({"label_smoothing and class_weighting cannot be combined"});
   with(on + "class_weighting: 1 class_weighting: 1")
       .Tops(3)
-      .ExpectMistake({"class_weighting does not go with a third top"});
+      .ExpectMistake({"class_weighting and a third top cannot be combined"});
   SoftmaxLossCase(kWeights + std::string("}"))
       .RandomBottom({2, 2})
       .RandomBottom({2, 2}, 0, 1)
-      .ExpectMistake({"class_weighting does not go with them"});
+      .ExpectMistake({"cannot be combined with class_weighting"});
 }
 
 // Labels of the same shape as the predictions are targets for each class.
@@ -283,10 +283,9 @@ TEST(SoftmaxWithLoss, ExplainsWhatDoesNotGoWithSoftLabels) {
     c.RandomBottom({2, 3}).RandomBottom({2, 3}, 0, 1);
     return c;
   };
-  with("loss_param { ignore_label: 0 }")
-      .ExpectMistake({"shares of classes", "remove ignore_label"});
+  with("loss_param { ignore_label: 0 }").ExpectMistake({"soft labels", "remove ignore_label"});
   with("loss_param { label_smoothing: 0.1 }")
-      .ExpectMistake({"label_smoothing does not go with them"});
+      .ExpectMistake({"cannot be combined with label_smoothing"});
   with("").Tops(3).ExpectMistake({"no third top"});
   // A single class always has the probability 1, so the loss is 0.
   SoftmaxLossCase().RandomBottom({2, 1}).Bottom({2, 1}, {0, 0}).ExpectTop({}, {0});
@@ -304,7 +303,7 @@ TEST(SoftmaxWithLoss, ExplainsMistakes) {
       .ExpectMistake({"needs 3", "sample and position", "axis 0"});
   with("softmax_param { axis: 2 }", {0, 1}).ExpectMistake({"axis 2 does not exist"});
   with("loss_param { label_smoothing: 1 }", {0, 1})
-      .ExpectMistake({"label_smoothing is 1", "below 1"});
+      .ExpectMistake({"label_smoothing is 1", "less than 1"});
   with("loss_param { label_smoothing: -0.1 }", {0, 1})
       .ExpectMistake({"label_smoothing is -0.1", "at least 0"});
   with("loss_param { normalization: PRE_FIXED pre_fixed_normalizer: -1 }", {0, 1})

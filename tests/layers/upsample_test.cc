@@ -81,7 +81,7 @@ TEST(Upsample, ExplainsMistakes) {
   Enlarge("upsample_h: 4 upsample_w: 6 pad_out_h: true")
       .RandomBottom({1, 1, 2, 3})
       .RandomBottom({1, 1, 2, 3})
-      .ExpectMistake({"it is for factors"});
+      .ExpectMistake({"this field is for scale factors"});
   Enlarge("scale: 2")
       .Bottom({1, 1, 1, 1}, {1})
       .Bottom({1, 1, 1, 1}, {4})
