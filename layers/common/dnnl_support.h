@@ -86,6 +86,26 @@ class Carver {
 // Returns the address `offset` bytes after `base`.
 inline void* At(void* base, int64_t offset) { return static_cast<char*>(base) + offset; }
 
+// A primitive, and its scratchpad at `offset` in the kernel's scratch memory.
+struct DnnlStep {
+  DnnlStep() = default;
+  // Creates the primitive that `desc` describes and assigns its scratchpad.
+  template <class Desc>
+  DnnlStep(const dnnl::primitive& primitive, const Desc& desc, Carver* scratch)
+      : primitive(primitive),
+        scratchpad(desc.scratchpad_desc()),
+        offset(scratch->Take(scratchpad)) {}
+
+  // Returns the scratchpad if the scratch memory is at `scratch`.
+  dnnl::memory ScratchpadAt(void* scratch) const {
+    return MemoryAt(scratchpad, At(scratch, offset));
+  }
+
+  dnnl::primitive primitive;
+  dnnl::memory::desc scratchpad;
+  int64_t offset = 0;
+};
+
 // A parameter in the layout that a primitive reads. If the parameter is kept in another layout,
 // Prepare reorders it into scratch memory; call Prepare before each execution.
 class ParamReader {

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "core/tensor/dtype.h"
+
 namespace doppio {
 
 class Room {

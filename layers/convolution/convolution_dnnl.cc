@@ -85,17 +85,13 @@ class DnnlConvolution : public Kernel {
     if (g_.bias || own_bias_) needs_.params.emplace_back();
 
     Carver forward;
-    forward_.primitive = dnnl::convolution_forward(choice->forward);
-    forward_.scratchpad = choice->forward.scratchpad_desc();
-    forward_.offset = forward.Take(forward_.scratchpad);
+    forward_ = Step(dnnl::convolution_forward(choice->forward), choice->forward, &forward);
     forward_weights_ = ParamReader(kept, weights, &forward);
     needs_.scratch_bytes = forward.bytes();
     if (chooser.backward_params()) {
       Carver scratch;
       const auto& desc = choice->backward_weights;
-      params_.primitive = dnnl::convolution_backward_weights(desc);
-      params_.scratchpad = desc.scratchpad_desc();
-      params_.offset = scratch.Take(params_.scratchpad);
+      params_ = Step(dnnl::convolution_backward_weights(desc), desc, &scratch);
       weight_gradient_ = GradientWriter(args, 0, kept, desc.diff_weights_desc(), &scratch);
       const memory::desc bias = PlainDesc(Shape{g_.out_channels});
       if (g_.bias) bias_gradient_ = GradientWriter(args, 1, bias, bias, &scratch);
@@ -104,9 +100,7 @@ class DnnlConvolution : public Kernel {
     if (chooser.backward_data()) {
       Carver scratch;
       const auto& desc = choice->backward_data;
-      data_.primitive = dnnl::convolution_backward_data(desc);
-      data_.scratchpad = desc.scratchpad_desc();
-      data_.offset = scratch.Take(data_.scratchpad);
+      data_ = Step(dnnl::convolution_backward_data(desc), desc, &scratch);
       data_weights_ = ParamReader(kept, desc.weights_desc(), &scratch);
       needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
     }
@@ -160,24 +154,18 @@ class DnnlConvolution : public Kernel {
   }
 
  private:
-  // A primitive, its scratchpad at `offset` in the scratch memory, and its arguments.
-  struct Step {
-    dnnl::primitive primitive;
-    memory::desc scratchpad;
-    int64_t offset = 0;
+  struct Step : DnnlStep {
+    using DnnlStep::DnnlStep;
     std::vector<DnnlArgs> args;  // one per pair of bottom and top
   };
 
   void BindPair(size_t i) {
     const Tensor &x = t_.bottoms[i], &y = t_.tops[i], &dx = t_.bottom_grads[i],
                  &dy = t_.top_grads[i];
-    auto scratchpad = [this](const Step& step) {
-      return MemoryAt(step.scratchpad, At(t_.scratch, step.offset));
-    };
     DnnlArgs forward = {{DNNL_ARG_SRC, MemoryAt(src_, (g_.transposed ? dy : x).raw)},
                         {DNNL_ARG_WEIGHTS, forward_weights_.memory()},
                         {DNNL_ARG_DST, MemoryAt(dst_, (g_.transposed ? dx : y).raw)},
-                        {DNNL_ARG_SCRATCHPAD, scratchpad(forward_)}};
+                        {DNNL_ARG_SCRATCHPAD, forward_.ScratchpadAt(t_.scratch)}};
     const memory::desc bias = PlainDesc(Shape{g_.out_channels});
     if (g_.bias) forward.emplace(DNNL_ARG_BIAS, MemoryAt(bias, t_.params[1].raw));
     forward_.args.push_back(forward);
@@ -185,7 +173,7 @@ class DnnlConvolution : public Kernel {
       DnnlArgs args = {{DNNL_ARG_SRC, MemoryAt(src_, (g_.transposed ? dy : x).raw)},
                        {DNNL_ARG_DIFF_DST, MemoryAt(dst_, (g_.transposed ? x : dy).raw)},
                        {DNNL_ARG_DIFF_WEIGHTS, weight_gradient_.Target(false)},
-                       {DNNL_ARG_SCRATCHPAD, scratchpad(params_)}};
+                       {DNNL_ARG_SCRATCHPAD, params_.ScratchpadAt(t_.scratch)}};
       if (g_.bias) args.emplace(DNNL_ARG_DIFF_BIAS, bias_gradient_.Target(false));
       params_.args.push_back(args);
     }
@@ -193,7 +181,7 @@ class DnnlConvolution : public Kernel {
       data_.args.push_back({{DNNL_ARG_DIFF_SRC, MemoryAt(src_, (g_.transposed ? y : dx).raw)},
                             {DNNL_ARG_WEIGHTS, data_weights_.memory()},
                             {DNNL_ARG_DIFF_DST, MemoryAt(dst_, (g_.transposed ? x : dy).raw)},
-                            {DNNL_ARG_SCRATCHPAD, scratchpad(data_)}});
+                            {DNNL_ARG_SCRATCHPAD, data_.ScratchpadAt(t_.scratch)}});
     }
   }
 

@@ -31,11 +31,9 @@ ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const mem
                                                       weights, bias, dst);
 }
 
-// A primitive with its arguments. `offset` is the position of its scratchpad in the scratch memory.
-struct Step {
-  dnnl::primitive primitive;
-  memory::desc scratchpad;
-  int64_t offset = 0;
+// A step with its arguments.
+struct Step : DnnlStep {
+  using DnnlStep::DnnlStep;
   DnnlArgs args;
 };
 
@@ -77,22 +75,19 @@ class DnnlInnerProduct : public Kernel {
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    auto scratchpad = [this](const Step& step) {
-      return MemoryAt(step.scratchpad, At(t_.scratch, step.offset));
-    };
     const memory::desc bias = PlainDesc(Shape{f_.outputs});
     forward_weights_.Bind(t_.params[0].raw, t_.scratch);
     forward_.args = {{DNNL_ARG_SRC, MemoryAt(src_, t_.bottoms[0].raw)},
                      {DNNL_ARG_WEIGHTS, forward_weights_.memory()},
                      {DNNL_ARG_DST, MemoryAt(dst_, t_.tops[0].raw)},
-                     {DNNL_ARG_SCRATCHPAD, scratchpad(forward_)}};
+                     {DNNL_ARG_SCRATCHPAD, forward_.ScratchpadAt(t_.scratch)}};
     if (f_.bias) forward_.args.emplace(DNNL_ARG_BIAS, MemoryAt(bias, t_.params[1].raw));
     if (params_.primitive) {
       weight_gradient_.Bind(t_.param_grads[0].raw, t_.scratch);
       params_.args = {{DNNL_ARG_SRC, MemoryAt(src_, t_.bottoms[0].raw)},
                       {DNNL_ARG_DIFF_DST, MemoryAt(dst_, t_.top_grads[0].raw)},
                       {DNNL_ARG_DIFF_WEIGHTS, weight_gradient_.Target(false)},
-                      {DNNL_ARG_SCRATCHPAD, scratchpad(params_)}};
+                      {DNNL_ARG_SCRATCHPAD, params_.ScratchpadAt(t_.scratch)}};
       if (f_.bias) {
         bias_gradient_.Bind(t_.param_grads[1].raw, t_.scratch);
         params_.args.emplace(DNNL_ARG_DIFF_BIAS, bias_gradient_.Target(false));
@@ -103,7 +98,7 @@ class DnnlInnerProduct : public Kernel {
       data_.args = {{DNNL_ARG_DIFF_SRC, MemoryAt(src_, t_.bottom_grads[0].raw)},
                     {DNNL_ARG_WEIGHTS, data_weights_.memory()},
                     {DNNL_ARG_DIFF_DST, MemoryAt(dst_, t_.top_grads[0].raw)},
-                    {DNNL_ARG_SCRATCHPAD, scratchpad(data_)}};
+                    {DNNL_ARG_SCRATCHPAD, data_.ScratchpadAt(t_.scratch)}};
     }
   }
 
@@ -159,9 +154,7 @@ class DnnlInnerProduct : public Kernel {
         Best([&](const memory::desc& w) { return ForwardDesc(args, src_, w, dst_, kNoTail); }, kept,
              any);
     const ForwardPd with_tail = ForwardDesc(args, src_, forward.weights_desc(), dst_, tail_);
-    forward_.primitive = dnnl::inner_product_forward(with_tail);
-    forward_.scratchpad = with_tail.scratchpad_desc();
-    forward_.offset = scratch.Take(forward_.scratchpad);
+    forward_ = Step(dnnl::inner_product_forward(with_tail), with_tail, &scratch);
     forward_weights_ = ParamReader(kept, forward.weights_desc(), &scratch);
     needs_.scratch_bytes = scratch.bytes();
     if (!args.backward) return;
@@ -177,9 +170,7 @@ class DnnlInnerProduct : public Kernel {
                 DnnlAttr(args.math), forward, src_, w, bias, dst_);
           },
           kept, any);
-      params_.primitive = dnnl::inner_product_backward_weights(desc);
-      params_.scratchpad = desc.scratchpad_desc();
-      params_.offset = scratch.Take(params_.scratchpad);
+      params_ = Step(dnnl::inner_product_backward_weights(desc), desc, &scratch);
       weight_gradient_ = GradientWriter(args, 0, kept, desc.diff_weights_desc(), &scratch);
       if (f_.bias) bias_gradient_ = GradientWriter(args, 1, bias, bias, &scratch);
       needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
@@ -192,9 +183,7 @@ class DnnlInnerProduct : public Kernel {
                                                                        src_, w, dst_);
           },
           kept, any);
-      data_.primitive = dnnl::inner_product_backward_data(desc);
-      data_.scratchpad = desc.scratchpad_desc();
-      data_.offset = scratch.Take(data_.scratchpad);
+      data_ = Step(dnnl::inner_product_backward_data(desc), desc, &scratch);
       data_weights_ = ParamReader(kept, desc.weights_desc(), &scratch);
       needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
     }

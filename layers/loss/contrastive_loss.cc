@@ -5,7 +5,7 @@
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/loss/loss_shape.h"
-#include "layers/loss/contrastive_loss_form.h"
+#include "layers/loss/contrastive_loss_ops.h"
 
 namespace doppio {
 namespace {

@@ -1,7 +1,7 @@
 // ContrastiveLoss on a GPU, in single precision. Nothing is copied to the host.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
-#include "layers/loss/contrastive_loss_form.h"
+#include "layers/loss/contrastive_loss_ops.h"
 
 namespace doppio {
 namespace {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/base/random.h"  // DOPPIO_HD
+#include "layers/loss/loss_normalizer.h"
 
 namespace doppio {
 
@@ -41,6 +42,20 @@ struct ContrastiveTerms {
     const T gap = margin - (legacy ? square : std::sqrt(square));
     return gap <= 0 ? T(0) : gap;  // returns NaN for NaN
   }
+};
+
+// The form of ContrastiveLoss: what its kernels need from the net file and the bottoms' shapes.
+struct ContrastiveForm {
+  int64_t samples, values;  // values: number of values per sample
+  ContrastiveTerms<float> terms;
+  LossNormalizer normalizer;
+
+  // Returns the terms in type T.
+  template <class T>
+  ContrastiveTerms<T> Terms() const {
+    return {static_cast<T>(terms.margin), terms.legacy};
+  }
+  double Divisor(const Pass& pass) const { return normalizer.Divisor(pass, samples); }
 };
 
 }  // namespace doppio

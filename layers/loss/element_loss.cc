@@ -3,7 +3,7 @@
 #include "core/net/graph/varying_rows.h"
 #include "layers/loss/block_sum.h"
 #include "layers/loss/loss_shape.h"
-#include "layers/loss/element_loss_form.h"
+#include "layers/loss/element_loss_ops.h"
 
 namespace doppio {
 namespace {

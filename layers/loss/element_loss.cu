@@ -3,7 +3,7 @@
 // up their numbers of targets (ValidCount).
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
-#include "layers/loss/element_loss_form.h"
+#include "layers/loss/element_loss_ops.h"
 #include "layers/loss/valid_count_cuda.h"
 
 namespace doppio {

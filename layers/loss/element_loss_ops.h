@@ -17,6 +17,7 @@
 
 #include "core/base/random.h"  // DOPPIO_HD
 #include "layers/activation/activation_ops.h"
+#include "layers/loss/loss_normalizer.h"
 
 namespace doppio {
 
@@ -75,6 +76,18 @@ struct IgnoredTarget {
   bool any;
   T value;
   DOPPIO_HD bool operator()(T target) const { return any && std::trunc(target) == value; }
+};
+
+// The form of an element loss: what its kernels need from the net file.
+struct ElementLossForm {
+  LossNormalizer normalizer;
+  IgnoredTarget<double> ignored{};
+
+  // Returns the ignored target in type T.
+  template <class T>
+  IgnoredTarget<T> Ignored() const {
+    return {ignored.any, static_cast<T>(ignored.value)};
+  }
 };
 
 }  // namespace doppio

@@ -13,6 +13,8 @@
 #include <variant>
 
 #include "core/base/random.h"  // DOPPIO_HD
+#include "layers/loss/labels.h"
+#include "layers/loss/loss_normalizer.h"
 
 namespace doppio {
 
@@ -65,6 +67,16 @@ struct MultinomialLogisticLoss {
 };
 
 using AnyLabelLoss = std::variant<HingeLoss, MultinomialLogisticLoss>;
+
+// The form of a loss in label_loss_ops.h: what its kernels need from the net file and the bottoms'
+// shapes.
+template <class Op>
+struct LabelLossForm {
+  Op op;
+  int64_t samples, scores;  // scores: number of values per sample
+  LabelReader labels;
+  LossNormalizer normalizer;
+};
 
 }  // namespace doppio
 

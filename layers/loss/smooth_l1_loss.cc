@@ -5,7 +5,7 @@
 #include "core/net/graph/layer.h"
 #include "layers/loss/block_sum.h"
 #include "layers/loss/loss_shape.h"
-#include "layers/loss/smooth_l1_loss_form.h"
+#include "layers/loss/smooth_l1_loss_ops.h"
 
 namespace doppio {
 namespace {

@@ -9,8 +9,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "core/base/random.h"  // DOPPIO_HD
+#include "layers/loss/loss_normalizer.h"
 
 namespace doppio {
 
@@ -37,6 +39,28 @@ struct SmoothL1 {
   DOPPIO_HD T Inside(int64_t i) const { return inside != nullptr ? inside[i] : T(1); }
   DOPPIO_HD T Outside(int64_t i) const { return outside != nullptr ? outside[i] : T(1); }
   DOPPIO_HD T Distance(int64_t i) const { return Inside(i) * (x[i] - target[i]); }
+};
+
+// The form of SmoothL1Loss: what its kernels need from the net file and the prediction's shape.
+struct SmoothL1Form {
+  float sigma;
+  // positions: the product of the extents after the channels. Each position of a sample has a loss.
+  int64_t channels, positions;
+  LossNormalizer normalizer;
+
+  // Returns the terms, which point to the data of the bottoms. Weights without a bottom are null.
+  template <class T>
+  SmoothL1<T> TermsOf(const std::vector<Tensor>& bottoms) const {
+    const auto weights = [&](size_t i) {
+      return i < bottoms.size() ? bottoms[i].data<T>() : nullptr;
+    };
+    const T s = static_cast<T>(sigma);
+    return {s * s, bottoms[0].data<T>(), bottoms[1].data<T>(), weights(2), weights(3)};
+  }
+  // Returns the divisor of this rank's loss. Every position counts.
+  double Divisor(const Pass& pass) const {
+    return normalizer.Divisor(pass, normalizer.positions());
+  }
 };
 
 }  // namespace doppio

@@ -4,7 +4,7 @@
 #include "core/net/graph/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
-#include "layers/shape/upsample_form.h"
+#include "layers/shape/upsample_ops.h"
 
 namespace doppio {
 namespace {

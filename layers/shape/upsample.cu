@@ -3,7 +3,7 @@
 #include "core/device/launch.cuh"
 #include "core/net/plan/kernel.h"
 #include "layers/common/stored_form_cuda.h"
-#include "layers/shape/upsample_form.h"
+#include "layers/shape/upsample_ops.h"
 
 namespace doppio {
 namespace {

@@ -4,7 +4,9 @@
 #define DOPPIO_LAYERS_SHAPE_UPSAMPLE_OPS_H_
 
 #include <cstdint>
+#include <string>
 
+#include "core/base/error.h"
 #include "core/base/host_device.h"
 
 namespace doppio {
@@ -82,6 +84,21 @@ struct ReadByMask {
   DOPPIO_HD void operator()(int64_t n) const {
     const int64_t place = PlaceByMask(grid, mask, n);
     dx[n] = place < 0 ? T(0) : dy[place];
+  }
+};
+
+// The form of Upsample: what its kernels need from the net file and the bottoms' shapes.
+struct UpsampleForm {
+  UpsampleGrid grid;
+  bool masked = false;  // true: bottom 1 is a mask
+  SourceLoc mask_at;    // the location of the mask in the net file
+
+  // Returns the error for a mask of `layer` that holds an index outside of the top.
+  UserError BadMask(const std::string& layer) const {
+    return UserError(mask_at,
+                     "layer '" + layer + "': the mask holds an index outside of the top's " +
+                         std::to_string(grid.top_height) + "x" + std::to_string(grid.top_width) +
+                         "; it must come from a MAX Pooling whose bottom has that size");
   }
 };
 

@@ -3,7 +3,7 @@
 
 #include "layers/shape/interp_kernel.h"
 #include "layers/detection/prior_box_form.h"
-#include "layers/shape/upsample_form.h"
+#include "layers/shape/upsample_ops.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
