@@ -65,32 +65,33 @@ LayerShape InferArgMax(const LayerSpec& spec, const std::vector<Shape>& bottoms)
 }
 
 template <class T>
-class ArgMaxKernel : public Kernel {
+class ArgMaxKernel : public FormKernel<ArgMaxForm> {
  public:
   explicit ArgMaxKernel(const KernelArgs& args)
-      : f_(args.Form<ArgMaxForm>()), order_(f_.top_k > 1 ? static_cast<size_t>(f_.size) : 0) {}
+      : FormKernel(args), order_(form_.top_k > 1 ? static_cast<size_t>(form_.size) : 0) {}
 
   void Forward(const Pass&) override {
     const T* bottom = t_.bottoms[0].data<T>();
-    if (f_.top_k == 1) {
-      ParallelFor(f_.outer * f_.inner, 1 + 16384 / f_.size, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const T* x = At(bottom, i, f_.size);
-          int64_t best = 0;
-          for (int64_t c = 1; c < f_.size; ++c) {
-            if (Before(x, c, best)) best = c;
-          }
-          Put(i, 0, best, x);
-        }
-      });
+    if (form_.top_k == 1) {
+      ParallelFor(form_.outer * form_.inner, 1 + 16384 / form_.size,
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) {
+                      const T* x = At(bottom, i, form_.size);
+                      int64_t best = 0;
+                      for (int64_t c = 1; c < form_.size; ++c) {
+                        if (Before(x, c, best)) best = c;
+                      }
+                      Put(i, 0, best, x);
+                    }
+                  });
       return;
     }
-    for (int64_t i = 0; i < f_.outer * f_.inner; ++i) {
-      const T* x = At(bottom, i, f_.size);
+    for (int64_t i = 0; i < form_.outer * form_.inner; ++i) {
+      const T* x = At(bottom, i, form_.size);
       std::iota(order_.begin(), order_.end(), 0);
-      std::partial_sort(order_.begin(), order_.begin() + f_.top_k, order_.end(),
+      std::partial_sort(order_.begin(), order_.begin() + form_.top_k, order_.end(),
                         [&](int64_t a, int64_t b) { return Before(x, a, b); });
-      for (int64_t k = 0; k < f_.top_k; ++k) Put(i, k, order_[k], x);
+      for (int64_t k = 0; k < form_.top_k; ++k) Put(i, k, order_[k], x);
     }
   }
 
@@ -98,27 +99,26 @@ class ArgMaxKernel : public Kernel {
   // Returns true if element `a` of line `x` ranks before element `b`. Of equal elements, the later
   // one ranks first.
   bool Before(const T* x, int64_t a, int64_t b) const {
-    const T va = x[a * f_.inner], vb = x[b * f_.inner];
+    const T va = x[a * form_.inner], vb = x[b * form_.inner];
     return va > vb || (va == vb && a > b);
   }
   // Returns the first element of line `i` of an array with outer x size x inner elements.
   template <class U>
   U* At(U* array, int64_t i, int64_t size) const {
-    return array + i / f_.inner * size * f_.inner + i % f_.inner;
+    return array + i / form_.inner * size * form_.inner + i % form_.inner;
   }
   // Writes element `index` of line `x` to the top as result `k` of line `i`.
   void Put(int64_t i, int64_t k, int64_t index, const T* x) const {
     T* top = t_.tops[0].data<T>();
-    const T value = x[index * f_.inner];
-    if (f_.by_sample && f_.values) {
-      top[2 * i * f_.top_k + k] = static_cast<T>(index);
-      top[(2 * i + 1) * f_.top_k + k] = value;
+    const T value = x[index * form_.inner];
+    if (form_.by_sample && form_.values) {
+      top[2 * i * form_.top_k + k] = static_cast<T>(index);
+      top[(2 * i + 1) * form_.top_k + k] = value;
     } else {
-      At(top, i, f_.top_k)[k * f_.inner] = f_.values ? value : static_cast<T>(index);
+      At(top, i, form_.top_k)[k * form_.inner] = form_.values ? value : static_cast<T>(index);
     }
   }
 
-  const ArgMaxForm f_;
   std::vector<int64_t> order_;
 };
 

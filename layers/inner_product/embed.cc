@@ -35,28 +35,28 @@ LayerShape InferEmbed(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
 }
 
 template <class T>
-class EmbedKernel : public Kernel {
+class EmbedKernel : public FormKernel<EmbedForm> {
  public:
   explicit EmbedKernel(const KernelArgs& args)
-      : at_(args.at), e_(args.Form<EmbedForm>()), backward_(args.backward) {
-    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = e_.count * kBytesOf<int32_t>;
+      : FormKernel(args), at_(args.at), backward_(args.backward) {
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = form_.count * kBytesOf<int32_t>;
   }
 
   void Forward(const Pass&) override {
     T* y = t_.tops[0].data<T>();
-    e_.indices.Read(at_, t_.bottoms[0].data<T>(), e_.count, Rows());
-    GatherRows(e_.count, e_.width, Rows(), t_.params[0].data<T>(), y);
-    if (e_.bias) AddToRows(e_.count, e_.width, t_.params[1].data<T>(), y);
+    form_.indices.Read(at_, t_.bottoms[0].data<T>(), form_.count, Rows());
+    GatherRows(form_.count, form_.width, Rows(), t_.params[0].data<T>(), y);
+    if (form_.bias) AddToRows(form_.count, form_.width, t_.params[1].data<T>(), y);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     const T* dy = t_.top_grads[0].data<T>();
     if (T* dw = t_.param_grads[0].data<T>()) {
       if (!add[0]) std::fill(dw, dw + t_.param_grads[0].count(), T(0));
-      AddRows(e_.count, e_.width, Rows(), dy, dw);
+      AddRows(form_.count, form_.width, Rows(), dy, dw);
     }
-    if (e_.bias && t_.param_grads[1])
-      SumColumns(e_.count, e_.width, dy, add[1], t_.param_grads[1].data<T>());
+    if (form_.bias && t_.param_grads[1])
+      SumColumns(form_.count, form_.width, dy, add[1], t_.param_grads[1].data<T>());
   }
 
  private:
@@ -64,7 +64,6 @@ class EmbedKernel : public Kernel {
   int32_t* Rows() const { return static_cast<int32_t*>(backward_ ? t_.saved : t_.scratch); }
 
   const SourceLoc at_;
-  const EmbedForm e_;
   const bool backward_;
 };
 

@@ -10,13 +10,12 @@
 namespace doppio {
 namespace {
 
-class CudaEmbed : public Kernel {
+class CudaEmbed : public FormKernel<EmbedForm> {
  public:
-  explicit CudaEmbed(const KernelArgs& args)
-      : device_(args.device), at_(args.at), e_(args.Form<EmbedForm>()) {
-    needs_.saved_bytes = e_.count * kBytesOf<int32_t>;
-    needs_.scratch_bytes = std::max({ReadIndicesRoom(e_.count), 2 * needs_.saved_bytes,
-                                     ChannelSumsBytes(e_.count, e_.width, 1)});
+  explicit CudaEmbed(const KernelArgs& args) : FormKernel(args), at_(args.at) {
+    needs_.saved_bytes = form_.count * kBytesOf<int32_t>;
+    needs_.scratch_bytes = std::max({ReadIndicesRoom(form_.count), 2 * needs_.saved_bytes,
+                                     ChannelSumsBytes(form_.count, form_.width, 1)});
   }
 
   void Bind(KernelTensors tensors) override {
@@ -25,22 +24,23 @@ class CudaEmbed : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    wrong_->ThrowIfAny(e_.indices, at_, 1);
-    LaunchReadIndices(GpuOf(device_), e_.indices, e_.count, t_.bottoms[0].data<float>(), Rows(),
-                      wrong_->word(), t_.scratch);
-    LaunchGatherRows(GpuOf(device_), e_.count, e_.width, Rows(), t_.params[0].data<float>(),
-                     e_.bias ? t_.params[1].data<float>() : nullptr, NAN, t_.tops[0].data<float>());
+    wrong_->ThrowIfAny(form_.indices, at_, 1);
+    LaunchReadIndices(GpuOf(device_), form_.indices, form_.count, t_.bottoms[0].data<float>(),
+                      Rows(), wrong_->word(), t_.scratch);
+    LaunchGatherRows(GpuOf(device_), form_.count, form_.width, Rows(), t_.params[0].data<float>(),
+                     form_.bias ? t_.params[1].data<float>() : nullptr, NAN,
+                     t_.tops[0].data<float>());
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     const float* dy = t_.top_grads[0].data<float>();
     if (const Tensor& dw = t_.param_grads[0]) {
       if (!add[0]) device_->Zero(dw.raw, dw.bytes());
-      LaunchAddRows(GpuOf(device_), e_.count, e_.width, Rows(), dy, dw.data<float>(),
+      LaunchAddRows(GpuOf(device_), form_.count, form_.width, Rows(), dy, dw.data<float>(),
                     static_cast<int32_t*>(t_.scratch));
     }
-    if (!e_.bias || !t_.param_grads[1]) return;
-    LaunchChannelSums(GpuOf(device_), e_.count, e_.width, 1, DType::kFloat32, dy, add[1],
+    if (!form_.bias || !t_.param_grads[1]) return;
+    LaunchChannelSums(GpuOf(device_), form_.count, form_.width, 1, DType::kFloat32, dy, add[1],
                       t_.param_grads[1].data<float>(), t_.scratch);
   }
 
@@ -48,9 +48,7 @@ class CudaEmbed : public Kernel {
   // Returns the row indices that Forward has read.
   int32_t* Rows() const { return static_cast<int32_t*>(t_.saved); }
 
-  Device* const device_;
   const SourceLoc at_;
-  const EmbedForm e_;
   std::unique_ptr<WrongLabel> wrong_;
 };
 

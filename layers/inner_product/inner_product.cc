@@ -43,15 +43,15 @@ LayerShape InferInnerProduct(const LayerSpec& spec, const std::vector<Shape>& bo
 }
 
 template <class T>
-class InnerProductKernel : public Kernel {
+class InnerProductKernel : public FormKernel<InnerProductForm> {
  public:
-  explicit InnerProductKernel(const KernelArgs& args) : f_(args.Form<InnerProductForm>()) {}
+  using FormKernel::FormKernel;
 
   void Forward(const Pass&) override {
     T* y = t_.tops[0].data<T>();
-    Gemm(false, !f_.transpose, f_.rows, f_.outputs, f_.inputs, T(1), t_.bottoms[0].data<T>(),
-         t_.params[0].data<T>(), T(0), y);
-    if (f_.bias) AddToRows(f_.rows, f_.outputs, t_.params[1].data<T>(), y);
+    Gemm(false, !form_.transpose, form_.rows, form_.outputs, form_.inputs, T(1),
+         t_.bottoms[0].data<T>(), t_.params[0].data<T>(), T(0), y);
+    if (form_.bias) AddToRows(form_.rows, form_.outputs, t_.params[1].data<T>(), y);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
@@ -59,22 +59,19 @@ class InnerProductKernel : public Kernel {
     const T* dy = t_.top_grads[0].data<T>();
     if (T* dw = t_.param_grads[0].data<T>()) {
       const T beta = add[0] ? T(1) : T(0);
-      if (f_.transpose) {
-        Gemm(true, false, f_.inputs, f_.outputs, f_.rows, T(1), x, dy, beta, dw);
+      if (form_.transpose) {
+        Gemm(true, false, form_.inputs, form_.outputs, form_.rows, T(1), x, dy, beta, dw);
       } else {
-        Gemm(true, false, f_.outputs, f_.inputs, f_.rows, T(1), dy, x, beta, dw);
+        Gemm(true, false, form_.outputs, form_.inputs, form_.rows, T(1), dy, x, beta, dw);
       }
     }
-    if (f_.bias && t_.param_grads[1])
-      SumColumns(f_.rows, f_.outputs, dy, add[1], t_.param_grads[1].data<T>());
+    if (form_.bias && t_.param_grads[1])
+      SumColumns(form_.rows, form_.outputs, dy, add[1], t_.param_grads[1].data<T>());
     if (t_.bottom_grads[0]) {
-      Gemm(false, f_.transpose, f_.rows, f_.inputs, f_.outputs, T(1), dy, t_.params[0].data<T>(),
-           T(0), t_.bottom_grads[0].data<T>());
+      Gemm(false, form_.transpose, form_.rows, form_.inputs, form_.outputs, T(1), dy,
+           t_.params[0].data<T>(), T(0), t_.bottom_grads[0].data<T>());
     }
   }
-
- private:
-  const InnerProductForm f_;
 };
 
 int SureInnerProductParams(const LayerParameter& layer) {

@@ -14,13 +14,10 @@
 namespace doppio {
 namespace {
 
-class CudaInnerProduct : public Kernel {
+class CudaInnerProduct : public FormKernel<InnerProductForm> {
  public:
   explicit CudaInnerProduct(const KernelArgs& args)
-      : device_(args.device),
-        type_(args.tops[0]),
-        tail_(args.chain),
-        f_(args.Form<InnerProductForm>()) {
+      : FormKernel(args), type_(args.tops[0]), tail_(args.chain) {
     const TensorSpec& bottom = args.bottoms[0];
     needs_.types = {type_};
     // If each channel has one pixel, all layouts have the same memory order.
@@ -32,48 +29,51 @@ class CudaInnerProduct : public Kernel {
       round_ = OpsOf(device_).Convert(weights, rounded);
       needs_.saved_bytes = rounded.bytes();
     }
-    if (args.backward && f_.bias) needs_.scratch_bytes = ChannelSumsBytes(f_.rows, f_.outputs, 1);
+    if (args.backward && form_.bias)
+      needs_.scratch_bytes = ChannelSumsBytes(form_.rows, form_.outputs, 1);
   }
 
   void Forward(const Pass&) override {
     if (round_ != nullptr) round_->Run(t_.params[0].raw, t_.saved);
     void* y = t_.tops[0].raw;
-    GpuGemm(device_, {false, !f_.transpose, f_.rows, f_.outputs, f_.inputs},
-            GemmFactor(t_.bottoms[0].raw, type_, f_.inputs), Weights(), 0, Rows(y));
+    GpuGemm(device_, {false, !form_.transpose, form_.rows, form_.outputs, form_.inputs},
+            GemmFactor(t_.bottoms[0].raw, type_, form_.inputs), Weights(), 0, Rows(y));
     GpuTail tail;
-    tail.channels = f_.outputs;
-    if (f_.bias) tail.bias = t_.params[1].data<float>();
+    tail.channels = form_.outputs;
+    if (form_.bias) tail.bias = t_.params[1].data<float>();
     tail.relu = tail_.relu.has_value();
     if (tail_.relu) tail.slope = tail_.relu->slope;
-    LaunchTail(GpuOf(device_), tail, f_.rows, type_, y);
+    LaunchTail(GpuOf(device_), tail, form_.rows, type_, y);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     const Gpu gpu = GpuOf(device_);
-    const GemmMatrix x = GemmFactor(t_.bottoms[0].raw, type_, f_.inputs);
+    const GemmMatrix x = GemmFactor(t_.bottoms[0].raw, type_, form_.inputs);
     const GemmMatrix dy = Rows(t_.top_grads[0].raw);
-    const bool sum = f_.bias && t_.param_grads[1];
+    const bool sum = form_.bias && t_.param_grads[1];
     float* const bias_grad = sum ? t_.param_grads[1].data<float>() : nullptr;
     if (sum && tail_.relu) {
-      LaunchMaskedChannelSums(gpu, tail_.relu->slope, f_.rows, f_.outputs, 1, type_, t_.tops[0].raw,
-                              dy.data, add[1], bias_grad, t_.scratch);
+      LaunchMaskedChannelSums(gpu, tail_.relu->slope, form_.rows, form_.outputs, 1, type_,
+                              t_.tops[0].raw, dy.data, add[1], bias_grad, t_.scratch);
     } else if (sum) {
-      LaunchChannelSums(gpu, f_.rows, f_.outputs, 1, type_, dy.data, add[1], bias_grad, t_.scratch);
+      LaunchChannelSums(gpu, form_.rows, form_.outputs, 1, type_, dy.data, add[1], bias_grad,
+                        t_.scratch);
     } else if (tail_.relu) {
-      LaunchReluMask(gpu, tail_.relu->slope, type_, f_.rows * f_.outputs, t_.tops[0].raw, dy.data);
+      LaunchReluMask(gpu, tail_.relu->slope, type_, form_.rows * form_.outputs, t_.tops[0].raw,
+                     dy.data);
     }
     if (float* to = t_.param_grads[0].data<float>()) {
       const float beta = add[0] ? 1 : 0;
-      const GemmMatrix dw{to, DType::kFloat32, f_.transpose ? f_.outputs : f_.inputs};
-      if (f_.transpose) {
-        GpuGemm(device_, {true, false, f_.inputs, f_.outputs, f_.rows}, x, dy, beta, dw);
+      const GemmMatrix dw{to, DType::kFloat32, form_.transpose ? form_.outputs : form_.inputs};
+      if (form_.transpose) {
+        GpuGemm(device_, {true, false, form_.inputs, form_.outputs, form_.rows}, x, dy, beta, dw);
       } else {
-        GpuGemm(device_, {true, false, f_.outputs, f_.inputs, f_.rows}, dy, x, beta, dw);
+        GpuGemm(device_, {true, false, form_.outputs, form_.inputs, form_.rows}, dy, x, beta, dw);
       }
     }
     if (t_.bottom_grads[0]) {
-      GpuGemm(device_, {false, f_.transpose, f_.rows, f_.inputs, f_.outputs}, dy, Weights(), 0,
-              {t_.bottom_grads[0].raw, type_, f_.inputs});
+      GpuGemm(device_, {false, form_.transpose, form_.rows, form_.inputs, form_.outputs}, dy,
+              Weights(), 0, {t_.bottom_grads[0].raw, type_, form_.inputs});
     }
   }
 
@@ -81,17 +81,15 @@ class CudaInnerProduct : public Kernel {
 
  private:
   // Returns the top, or its gradient, as a matrix.
-  GemmMatrix Rows(void* y) const { return {y, type_, f_.outputs}; }
+  GemmMatrix Rows(void* y) const { return {y, type_, form_.outputs}; }
   // Returns the weights in the type of the top.
   GemmMatrix Weights() const {
     return GemmFactor(round_ != nullptr ? t_.saved : t_.params[0].raw, type_,
-                      f_.transpose ? f_.outputs : f_.inputs);
+                      form_.transpose ? form_.outputs : form_.inputs);
   }
 
-  Device* const device_;
   const DType type_;
   const ChainTail tail_;
-  const InnerProductForm f_;
   std::unique_ptr<Converter> round_;
 };
 

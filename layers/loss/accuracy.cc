@@ -4,45 +4,37 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
-#include "layers/common/bottom_checks.h"
+#include "layers/activation/softmax_math.h"
 #include "layers/loss/labels.h"
+#include "layers/loss/softmax_labels.h"
 
 namespace doppio {
 namespace {
 
 struct AccuracyForm {
-  int64_t outer, classes, inner;
+  SoftmaxShape shape;
   LabelReader labels;
   int64_t top_k;
 };
 
 AccuracyForm AccuracyFormOf(const LayerSpec& spec, const Shape& scores) {
   const AccuracyParameter& param = spec.param.accuracy_param();
-  const int axis = AxisOf(spec, "accuracy_param.axis", param.axis(), scores);
-  return {scores.count(0, axis), scores[axis], scores.count(axis + 1),
-          LabelReader(param, scores[axis]), param.top_k()};
+  const SoftmaxShape shape = SoftmaxShapeAround(spec, "accuracy_param.axis", param.axis(), scores);
+  return {shape, LabelReader(param, shape.classes), param.top_k()};
 }
 
 LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const AccuracyForm f = AccuracyFormOf(spec, bottoms[0]);
-  if (bottoms[1].count() != f.outer * f.inner) {
-    throw spec.Mistake("bottom",
-                       "label '" + spec.param.bottom(1) + "' has " +
-                           std::to_string(bottoms[1].count()) + " values (" +
-                           bottoms[1].ToString() + "), the scores need " +
-                           std::to_string(f.outer * f.inner) + ": one per sample" +
-                           (f.inner > 1 ? " and position" : "") + " of " + bottoms[0].ToString(),
-                       1);
-  }
-  if (f.top_k < 1 || f.top_k > f.classes) {
-    throw spec.Mistake("accuracy_param.top_k", "top_k " + std::to_string(f.top_k) +
-                                                   " is not in 1.." + std::to_string(f.classes) +
-                                                   ", the number of classes");
+  CheckSoftmaxLabels(spec, f.shape, bottoms, spec.param.accuracy_param().axis());
+  if (f.top_k < 1 || f.top_k > f.shape.classes) {
+    throw spec.Mistake("accuracy_param.top_k",
+                       "top_k " + std::to_string(f.top_k) + " is not in 1.." +
+                           std::to_string(f.shape.classes) + ", the number of classes");
   }
   LayerShape shape;
   shape.form = f;
   shape.tops = {Shape()};
-  if (spec.param.top_size() > 1) shape.tops.push_back({f.classes});
+  if (spec.param.top_size() > 1) shape.tops.push_back({f.shape.classes});
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   return shape;
 }
@@ -53,15 +45,16 @@ class AccuracyKernel : public FormKernel<AccuracyForm> {
   explicit AccuracyKernel(const KernelArgs& args)
       : FormKernel(args),
         at_(args.at),
-        label_(static_cast<size_t>(form_.outer * form_.inner)),
+        label_(static_cast<size_t>(form_.shape.positions())),
         hit_(label_.size()),
-        labels_of_class_(args.top_shapes.size() > 1 ? static_cast<size_t>(form_.classes) : 0) {}
+        labels_of_class_(args.top_shapes.size() > 1 ? static_cast<size_t>(form_.shape.classes)
+                                                    : 0) {}
 
   void Forward(const Pass&) override {
-    const int64_t valid =
-        form_.labels.Read(at_, t_.bottoms[1].data<T>(), form_.outer, form_.inner, label_.data());
+    const int64_t valid = form_.labels.Read(at_, t_.bottoms[1].data<T>(), form_.shape.outer,
+                                            form_.shape.inner, label_.data());
     const T* scores = t_.bottoms[0].data<T>();
-    ParallelFor(form_.outer * form_.inner, 1 + 16384 / form_.classes,
+    ParallelFor(form_.shape.positions(), 1 + 16384 / form_.shape.classes,
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) hit_[i] = Hit(scores, i);
                 });
@@ -81,25 +74,26 @@ class AccuracyKernel : public FormKernel<AccuracyForm> {
   uint8_t Hit(const T* scores, int64_t position) const {
     const int32_t label = label_[position];
     if (label == kIgnoredLabel) return 0;
-    const T* s =
-        scores + position / form_.inner * form_.classes * form_.inner + position % form_.inner;
-    const T of_label = s[label * form_.inner];
+    const T* s = scores + position / form_.shape.inner * form_.shape.classes * form_.shape.inner +
+                 position % form_.shape.inner;
+    const T of_label = s[label * form_.shape.inner];
     int64_t not_below = 0;  // includes the label's class
     // The condition is negated so that a prediction of NaN is a miss.
-    for (int64_t c = 0; c < form_.classes; ++c) not_below += !(s[c * form_.inner] < of_label);
+    for (int64_t c = 0; c < form_.shape.classes; ++c)
+      not_below += !(s[c * form_.shape.inner] < of_label);
     return not_below <= form_.top_k;
   }
 
   // Writes the fraction of hits of each class to `top`.
   void PerClass(T* top) {
     std::fill(labels_of_class_.begin(), labels_of_class_.end(), 0);
-    std::fill(top, top + form_.classes, T(0));
+    std::fill(top, top + form_.shape.classes, T(0));
     for (size_t i = 0; i < label_.size(); ++i) {
       if (label_[i] == kIgnoredLabel) continue;
       ++labels_of_class_[label_[i]];
       top[label_[i]] += hit_[i];
     }
-    for (int64_t c = 0; c < form_.classes; ++c) {
+    for (int64_t c = 0; c < form_.shape.classes; ++c) {
       top[c] = Share(static_cast<int64_t>(top[c]), labels_of_class_[c]);
     }
   }

@@ -97,12 +97,8 @@ struct ElementLoss {
   }
 };
 
-template <class... Ops>
-bool RegisterAllElementLoss(const std::variant<Ops...>*) {
-  return (ElementLoss<Ops>::Register() && ...);
-}
-[[maybe_unused]] const bool element_loss_registered =
-    RegisterAllElementLoss(static_cast<AnyElementLoss*>(nullptr));
+[[maybe_unused]] const bool element_loss_registered = std::apply(
+    [](auto... op) { return (ElementLoss<decltype(op)>::Register() && ...); }, AllElementLosses());
 
 }  // namespace
 }  // namespace doppio

@@ -141,12 +141,12 @@ class CudaElementLoss : public Kernel {
   double* per_divisor_ = nullptr;
 };
 
-template <class... Ops>
-bool RegisterAllElementLossCuda(const std::variant<Ops...>*) {
-  return (KernelTypes::Get().Add(NarrowCudaKernel<CudaElementLoss<Ops>>(Ops::kType)) && ...);
-}
-[[maybe_unused]] const bool element_loss_cuda_registered =
-    RegisterAllElementLossCuda(static_cast<AnyElementLoss*>(nullptr));
+[[maybe_unused]] const bool element_loss_cuda_registered = std::apply(
+    [](auto... op) {
+      return (KernelTypes::Get().Add(NarrowCudaKernel<CudaElementLoss<decltype(op)>>(op.kType)) &&
+              ...);
+    },
+    AllElementLosses());
 
 }  // namespace
 }  // namespace doppio

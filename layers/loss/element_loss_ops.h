@@ -1,5 +1,5 @@
 // Losses that are a sum over pairs of a prediction x and a target t, one struct each, shared by all
-// devices. To add a loss, define its struct here and append it to AnyElementLoss.
+// devices. To add a loss, define its struct here and append it to AllElementLosses.
 //
 // A struct has these static members:
 //   kType: the layer's type in a net file.
@@ -13,7 +13,7 @@
 #define DOPPIO_LAYERS_LOSS_ELEMENT_LOSS_OPS_H_
 
 #include <cmath>
-#include <variant>
+#include <tuple>
 
 #include "core/base/random.h"  // DOPPIO_HD
 #include "layers/activation/activation_ops.h"
@@ -67,7 +67,7 @@ struct SigmoidCrossEntropyLoss {
   }
 };
 
-using AnyElementLoss = std::variant<EuclideanLoss, L1Loss, SigmoidCrossEntropyLoss>;
+using AllElementLosses = std::tuple<EuclideanLoss, L1Loss, SigmoidCrossEntropyLoss>;
 
 // Returns true for targets that do not count. Targets are truncated to integers before the
 // comparison, like labels.

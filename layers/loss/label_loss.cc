@@ -76,12 +76,8 @@ struct LabelLoss {
   }
 };
 
-template <class... Ops>
-bool RegisterAllLabelLoss(const std::variant<Ops...>*) {
-  return (LabelLoss<Ops>::Register() && ...);
-}
-[[maybe_unused]] const bool label_loss_registered =
-    RegisterAllLabelLoss(static_cast<AnyLabelLoss*>(nullptr));
+[[maybe_unused]] const bool label_loss_registered = std::apply(
+    [](auto... op) { return (LabelLoss<decltype(op)>::Register() && ...); }, AllLabelLosses());
 
 }  // namespace
 }  // namespace doppio

@@ -100,12 +100,11 @@ class CudaLabelLoss : public Kernel {
   std::unique_ptr<WrongLabel> wrong_;
 };
 
-template <class... Ops>
-bool RegisterAllLabelLossCuda(const std::variant<Ops...>*) {
-  return (KernelTypes::Get().Add(CudaKernel<CudaLabelLoss<Ops>>(Ops::kType)) && ...);
-}
-[[maybe_unused]] const bool label_loss_cuda_registered =
-    RegisterAllLabelLossCuda(static_cast<AnyLabelLoss*>(nullptr));
+[[maybe_unused]] const bool label_loss_cuda_registered = std::apply(
+    [](auto... op) {
+      return (KernelTypes::Get().Add(CudaKernel<CudaLabelLoss<decltype(op)>>(op.kType)) && ...);
+    },
+    AllLabelLosses());
 
 }  // namespace
 }  // namespace doppio

@@ -1,6 +1,6 @@
 // Losses that are a sum over all scores of a sample, one of which belongs to the sample's label.
 // One struct each, shared by all devices. To add a loss, define its struct here, append it to
-// AnyLabelLoss, and read its fields in label_loss.cc.
+// AllLabelLosses, and read its fields in label_loss.cc.
 //
 // A struct has these members; `own` is true for the score of the label:
 //   kType: the layer's type in a net file.
@@ -10,7 +10,7 @@
 #define DOPPIO_LAYERS_LOSS_LABEL_LOSS_OPS_H_
 
 #include <cmath>
-#include <variant>
+#include <tuple>
 
 #include "core/base/random.h"  // DOPPIO_HD
 #include "layers/loss/labels.h"
@@ -66,7 +66,7 @@ struct MultinomialLogisticLoss {
   }
 };
 
-using AnyLabelLoss = std::variant<HingeLoss, MultinomialLogisticLoss>;
+using AllLabelLosses = std::tuple<HingeLoss, MultinomialLogisticLoss>;
 
 // The form of a loss in label_loss_ops.h: what its kernels need from the net file and the bottoms'
 // shapes.

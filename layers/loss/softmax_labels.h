@@ -1,4 +1,4 @@
-// Shape inference that softmax losses share: the check of the labels, the form and the tops.
+// Shape inference that softmax losses share, and the check of the labels, which Accuracy uses too.
 #ifndef DOPPIO_LAYERS_LOSS_SOFTMAX_LABELS_H_
 #define DOPPIO_LAYERS_LOSS_SOFTMAX_LABELS_H_
 

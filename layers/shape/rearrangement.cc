@@ -214,14 +214,14 @@ void ForEachElement(const StridedBox& box, const F& f) {
 }
 
 template <class T>
-class RearrangementKernel : public Kernel {
+class RearrangementKernel : public FormKernel<StridedBox> {
  public:
-  explicit RearrangementKernel(const KernelArgs& args) : box_(args.Form<StridedBox>()) {}
+  using FormKernel::FormKernel;
 
   void Forward(const Pass&) override {
     const T* x = t_.bottoms[0].data<T>();
     T* y = t_.tops[0].data<T>();
-    ForEachElement(box_, [=](int64_t bottom, int64_t top) { y[top] = x[bottom]; });
+    ForEachElement(form_, [=](int64_t bottom, int64_t top) { y[top] = x[bottom]; });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -229,12 +229,9 @@ class RearrangementKernel : public Kernel {
     const T* dy = t_.top_grads[0].data<T>();
     T* dx = t_.bottom_grads[0].data<T>();
     const int64_t count = t_.bottoms[0].count();
-    if (box_.count() != count) std::fill(dx, dx + count, T(0));
-    ForEachElement(box_, [=](int64_t bottom, int64_t top) { dx[bottom] = dy[top]; });
+    if (form_.count() != count) std::fill(dx, dx + count, T(0));
+    ForEachElement(form_, [=](int64_t bottom, int64_t top) { dx[bottom] = dy[top]; });
   }
-
- private:
-  const StridedBox box_;
 };
 
 [[maybe_unused]] const bool rearrangement_registered = [] {

@@ -76,12 +76,10 @@ static void CopyBox(const Gpu& gpu, const StridedBox& box, int64_t element_bytes
   }
 }
 
-class CudaRearrangement : public Kernel {
+class CudaRearrangement : public FormKernel<StridedBox> {
  public:
   explicit CudaRearrangement(const KernelArgs& args)
-      : device_(args.device),
-        box_(args.Form<StridedBox>()),
-        element_bytes_(ElementBytes(args.tops[0])) {
+      : FormKernel(args), element_bytes_(ElementBytes(args.tops[0])) {
     needs_.types.push_back(args.tops[0]);
     needs_.bottoms.push_back(Layout());
     // The kernel reads only the shapes of the other bottoms, so their types and layouts do not
@@ -93,21 +91,19 @@ class CudaRearrangement : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    CopyBox(GpuOf(device_), box_, element_bytes_, t_.bottoms[0].raw, t_.tops[0].raw, true);
+    CopyBox(GpuOf(device_), form_, element_bytes_, t_.bottoms[0].raw, t_.tops[0].raw, true);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     const Tensor& dx = t_.bottom_grads[0];
     if (!dx) return;
-    if (box_.count() != dx.count()) device_->Zero(dx.raw, dx.bytes());
-    CopyBox(GpuOf(device_), box_, element_bytes_, t_.top_grads[0].raw, dx.raw, false);
+    if (form_.count() != dx.count()) device_->Zero(dx.raw, dx.bytes());
+    CopyBox(GpuOf(device_), form_, element_bytes_, t_.top_grads[0].raw, dx.raw, false);
   }
 
   bool same_every_pass() const override { return true; }
 
  private:
-  Device* const device_;
-  const StridedBox box_;
   const int64_t element_bytes_;
 };
 

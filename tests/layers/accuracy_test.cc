@@ -73,7 +73,7 @@ TEST(Accuracy, ExplainsMistakes) {
   Scores("axis: 2").ExpectMistake({"axis 2", "does not exist in the bottom", "3x4"});
   Scores("top_k: 0").ExpectMistake({"top_k 0 is not in 1..4"});
   Scores("top_k: 5").ExpectMistake({"top_k 5 is not in 1..4", "classes"});
-  Scores("axis: 0").ExpectMistake({"label 'b1' has 3 values (3)", "need 4", "3x4"});
+  Scores("axis: 0").ExpectMistake({"label 'b1' has 3 values (3)", "needs 4", "3x4"});
   Scores("", {3, 4, 0}).ExpectMistake({"label 4 at sample 1 is outside 0..3", "ignore_label"});
   Scores("", {-1, 1, 0}).ExpectMistake({"label -1 at sample 0"});
   LayerCase("type: 'Accuracy'")
