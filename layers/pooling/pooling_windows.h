@@ -53,7 +53,9 @@ struct PoolingGeometry {
   DOPPIO_HD int64_t elements() const { return planes * h.input * w.input; }
   // Returns the size of a saved position, in bytes. MAX saves the position of the chosen element in
   // its window, in one byte if that suffices.
-  int64_t place_bytes() const { return h.kernel * w.kernel <= 256 ? 1 : kBytesOf<int32_t>; }
+  int64_t place_bytes() const {
+    return h.kernel * w.kernel <= 256 ? sizeof(uint8_t) : sizeof(int32_t);
+  }
 };
 
 // Returns the divisor of the sum of window (i, j).
