@@ -24,6 +24,34 @@ MiningType MiningTypeOf(MultiBoxLossParameter::MiningType type) {
   return MiningType::kMaxNegative;
 }
 
+// Reads the fields of mining. mistake(field, text) returns the error for a field.
+template <class Mistake>
+MiningRule ReadMining(const MultiBoxLossParameter& p, const Mistake& mistake) {
+  MiningRule rule;
+  rule.type = MiningTypeOf(p.mining_type());
+  const bool mines = rule.type != MiningType::kNone;
+  if (p.has_do_neg_mining() && p.do_neg_mining() != mines) {
+    throw mistake("do_neg_mining", "do_neg_mining contradicts mining_type, which replaces it");
+  }
+  if (mines && !p.share_location() && p.num_classes() > 1) {
+    throw mistake(
+        "share_location",
+        "mining needs share_location: true, as in SSD's Caffe; or give mining_type: NONE");
+  }
+  rule.neg_pos_ratio = static_cast<double>(p.neg_pos_ratio());
+  rule.neg_overlap = static_cast<double>(p.neg_overlap());
+  rule.sample_size = p.sample_size();
+  if (p.neg_pos_ratio() < 0) throw mistake("neg_pos_ratio", "neg_pos_ratio must not be negative");
+  if (p.sample_size() < 1) throw mistake("sample_size", "sample_size must be at least 1");
+  if (p.has_nms_param()) {
+    rule.nms_threshold = static_cast<double>(p.nms_param().nms_threshold());
+    if (p.nms_param().has_top_k()) rule.nms_top_k = p.nms_param().top_k();
+    if (p.nms_param().eta() != 1)
+      throw mistake("nms_param.eta", "eta is for DetectionOutput; mining does not use it");
+  }
+  return rule;
+}
+
 MultiBoxLossForm ReadMultiBoxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const MultiBoxLossParameter& p = spec.param.multibox_loss_param();
   const std::string path = "multibox_loss_param";
@@ -60,26 +88,7 @@ MultiBoxLossForm ReadMultiBoxLoss(const LayerSpec& spec, const std::vector<Shape
   form.code = ReadBoxCode(p.code_type(), p.encode_variance_in_target());
   form.match = {p.match_type() == MultiBoxLossParameter::PER_PREDICTION,
                 static_cast<double>(p.overlap_threshold()), p.ignore_cross_boundary_bbox()};
-  form.mining.type = MiningTypeOf(p.mining_type());
-  if (p.has_do_neg_mining() && p.do_neg_mining() != form.mines()) {
-    throw mistake("do_neg_mining", "do_neg_mining contradicts mining_type, which replaces it");
-  }
-  if (form.mines() && form.extents.location_classes > 1) {
-    throw mistake(
-        "share_location",
-        "mining needs share_location: true, as in SSD's Caffe; or give mining_type: NONE");
-  }
-  form.mining.neg_pos_ratio = static_cast<double>(p.neg_pos_ratio());
-  form.mining.neg_overlap = static_cast<double>(p.neg_overlap());
-  form.mining.sample_size = p.sample_size();
-  if (p.neg_pos_ratio() < 0) throw mistake("neg_pos_ratio", "neg_pos_ratio must not be negative");
-  if (p.sample_size() < 1) throw mistake("sample_size", "sample_size must be at least 1");
-  if (p.has_nms_param()) {
-    form.mining.nms_threshold = static_cast<double>(p.nms_param().nms_threshold());
-    if (p.nms_param().has_top_k()) form.mining.nms_top_k = p.nms_param().top_k();
-    if (p.nms_param().eta() != 1)
-      throw mistake("nms_param.eta", "eta is for DetectionOutput; mining does not use it");
-  }
+  form.mining = ReadMining(p, mistake);
   form.mine_by_priors = p.use_prior_for_nms();
   form.place.smooth = p.loc_loss_type() == MultiBoxLossParameter::SMOOTH_L1;
   form.score = {p.conf_loss_type() == MultiBoxLossParameter::SOFTMAX, form.extents.classes};

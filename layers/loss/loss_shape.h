@@ -4,10 +4,12 @@
 #ifndef DOPPIO_LAYERS_LOSS_LOSS_SHAPE_H_
 #define DOPPIO_LAYERS_LOSS_LOSS_SHAPE_H_
 
+#include <any>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/net/spec/spec.h"
+#include "core/net/graph/layer.h"
 #include "core/tensor/shape.h"
 
 namespace doppio {
