@@ -201,7 +201,7 @@ py::array_t<uint8_t> LoadImage(const std::string& path, bool color) {
 PYBIND11_MODULE(_doppio, m) {
   namespace py = pybind11;
   if (!google::IsGoogleLoggingInitialized()) doppio::InitLog("doppio");
-  doppio::SettleThreads();
+  doppio::ClampNumThreads();
   doppio::AddErrors(&m);
   doppio::AddBlob(&m);
   doppio::AddNet(&m);
@@ -221,7 +221,7 @@ PYBIND11_MODULE(_doppio, m) {
   });
   m.def("_keeps_places", [](const std::string& type) {
     const auto* layer = doppio::LayerTypes::Get().Find(type);
-    return layer != nullptr && layer->keeps_places;
+    return layer != nullptr && layer->keeps_coordinates;
   });
   m.def("solver_rank", &doppio::CurrentRank);
   m.def("solver_count", &doppio::CurrentRanks);

@@ -152,7 +152,7 @@ class PythonKernel : public Kernel, public ChangesTops {
   }
 
   bool changed() const override { return changed_; }
-  std::any Offer(bool done) override {
+  std::any NextForm(bool done) override {
     return PythonForm{settings(), std::make_shared<LayerHandover>(live_, done)};
   }
 

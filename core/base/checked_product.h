@@ -15,7 +15,7 @@ namespace doppio {
 // negative (or unsigned and above INT64_MAX), or if the product of any leading extents exceeds
 // `most`. {2^40, 2^40, 0} is therefore rejected although its full product is 0.
 template <class Extents>
-std::optional<int64_t> CheckedProduct(const Extents& extents, int64_t most = kMostElements) {
+std::optional<int64_t> CheckedProduct(const Extents& extents, int64_t most = kMaxElements) {
   int64_t product = 1;
   for (const auto stated : extents) {
     const auto extent = static_cast<int64_t>(stated);
@@ -27,7 +27,7 @@ std::optional<int64_t> CheckedProduct(const Extents& extents, int64_t most = kMo
 }
 
 inline std::optional<int64_t> CheckedProduct(std::initializer_list<int64_t> extents,
-                                             int64_t most = kMostElements) {
+                                             int64_t most = kMaxElements) {
   return CheckedProduct<std::initializer_list<int64_t>>(extents, most);
 }
 

@@ -122,7 +122,7 @@ ContentKind KindOfContent(const std::string& content) {
   return content.find('\0') == std::string::npos ? ContentKind::kText : ContentKind::kBinary;
 }
 
-std::string WhatItIs(const std::string& content) {
+std::string DescribeContent(const std::string& content) {
   const Known* known = Find(content);
   return known == nullptr ? "" : "it is " + std::string(known->name) + Advice(*known);
 }

@@ -36,7 +36,7 @@ ContentKind KindOfContent(const std::string& content);
 
 // Describes a file in the wrong format for an error message: "it is an IDX file (MNIST's format);
 // layer Data reads it with backend: IDX, ...". Returns "" for text and for unknown formats.
-std::string WhatItIs(const std::string& content);
+std::string DescribeContent(const std::string& content);
 
 // Throws FileError "'x' is an IDX file (MNIST's format), but WANTED is needed; ..." unless
 // `content` is text. `wanted` is a phrase such as "a list of images".

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/file_aside.h"
+#include "core/base/atomic_file.h"
 #include "core/base/nearest_path.h"
 
 namespace doppio {
@@ -158,7 +158,7 @@ std::string WhyNotWritable(const std::string& path) {
 
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write) {
-  FileAside file(path);
+  AtomicFile file(path);
   write(file.temporary());
   file.Rename();
 }

@@ -1,4 +1,4 @@
-// Reads and writes whole files. Writes are atomic (core/base/file_aside.h): a reader sees either
+// Reads and writes whole files. Writes are atomic (core/base/atomic_file.h): a reader sees either
 // the old file or the new one.
 #ifndef DOPPIO_CORE_BASE_FILE_H_
 #define DOPPIO_CORE_BASE_FILE_H_

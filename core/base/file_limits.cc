@@ -5,9 +5,9 @@
 namespace doppio {
 
 void CheckBytes(const std::string& subject, int64_t bytes) {
-  if (bytes <= kMostRecordBytes) return;
+  if (bytes <= kMaxRecordBytes) return;
   throw FileError(subject + " has " + std::to_string(bytes) + " bytes, more than the limit of " +
-                  std::to_string(kMostRecordBytes));
+                  std::to_string(kMaxRecordBytes));
 }
 
 }  // namespace doppio

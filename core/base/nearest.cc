@@ -11,7 +11,7 @@ namespace {
 
 // Names with more characters get no suggestion. EditDistance takes time proportional to the product
 // of both lengths, and names in a file may have any length.
-constexpr size_t kMostCharacters = 300;
+constexpr size_t kMaxCharacters = 300;
 
 std::string Lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -50,7 +50,7 @@ std::vector<std::string> AllNearest(const std::string& name,
                                     const std::vector<std::string>& candidates) {
   int best = std::max<int>(1, static_cast<int>(name.size()) / 3);
   std::vector<std::string> nearest;
-  if (name.size() > kMostCharacters) return nearest;
+  if (name.size() > kMaxCharacters) return nearest;
   for (const std::string& candidate : candidates) {
     // Candidates may have any length. The difference in length is a lower bound of the distance, so
     // this check skips most long ones.

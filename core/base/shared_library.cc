@@ -47,7 +47,7 @@ SharedLibrary::SharedLibrary(const std::string& name, const std::string& file,
 }
 
 void* SharedLibrary::Find(const char* function) const {
-  void* address = FindIfThere(function);
+  void* address = FindOptional(function);
   if (address == nullptr) {
     throw DeviceError(name_ + " (" + path_ + ") has no function " + function +
                       "; it is another version than this program was built for");
@@ -55,6 +55,6 @@ void* SharedLibrary::Find(const char* function) const {
   return address;
 }
 
-void* SharedLibrary::FindIfThere(const char* function) const { return dlsym(handle_, function); }
+void* SharedLibrary::FindOptional(const char* function) const { return dlsym(handle_, function); }
 
 }  // namespace doppio

@@ -23,16 +23,16 @@ class SharedLibrary {
   // Returns the function's address. Throws DeviceError if the library has no such function.
   void* Find(const char* function) const;
   // Returns the function's address, or null if the library has no such function.
-  void* FindIfThere(const char* function) const;
-  // Find() with the pointer's type: SetTo(&table.cudnnCreate, "cudnnCreate").
+  void* FindOptional(const char* function) const;
+  // Find() with the pointer's type: SetRequired(&table.cudnnCreate, "cudnnCreate").
   template <class F>
-  void SetTo(F** pointer, const char* function) const {
+  void SetRequired(F** pointer, const char* function) const {
     *pointer = reinterpret_cast<F*>(Find(function));
   }
-  // Like SetTo, but sets the pointer to null if the library has no such function.
+  // Like SetRequired, but sets the pointer to null if the library has no such function.
   template <class F>
-  void SetIfThere(F** pointer, const char* function) const {
-    *pointer = reinterpret_cast<F*>(FindIfThere(function));
+  void SetOptional(F** pointer, const char* function) const {
+    *pointer = reinterpret_cast<F*>(FindOptional(function));
   }
 
   // Returns the name of the opened file, without a folder if the loader found it.

@@ -61,7 +61,7 @@ bool PinTo(int first) {
 
 }  // namespace
 
-int SettleThreads() {
+int ClampNumThreads() {
   omp_set_dynamic(0);
   omp_set_num_threads(std::min(omp_get_max_threads(), omp_get_thread_limit()));
   return NumThreads();
@@ -71,7 +71,7 @@ bool PinComputeThreads() { return MayPin(NumThreads()) && PinTo(0); }
 
 ComputeShare::ComputeShare(int rank, int ranks)
     : ranks_before_(std::exchange(sharing_ranks, ranks)),
-      threads_before_(SettleThreads()),
+      threads_before_(ClampNumThreads()),
       repin_(ranks > 1 && MayPin(threads_before_)) {
   const int first = threads_before_ * rank / ranks, end = threads_before_ * (rank + 1) / ranks;
   omp_set_num_threads(std::max(1, end - first));

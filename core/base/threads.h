@@ -20,7 +20,7 @@ inline int NumThreads() { return omp_get_max_threads(); }
 // fewer than OMP_NUM_THREADS if OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set. Otherwise a
 // barrier in a oneDNN kernel would wait forever for threads that never start. Each thread that
 // computes calls this first. Returns NumThreads().
-int SettleThreads();
+int ClampNumThreads();
 
 // Pins each compute thread, including the calling one, to its own core. Does nothing and returns
 // false if the number of compute threads is 1 or differs from the number of available cores, or if

@@ -88,7 +88,7 @@ int64_t MonotonicNs() {
 
 void Timeline::Add(TimelineSpan span) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (spans_.size() >= most_) {
+  if (spans_.size() >= max_) {
     ++dropped_;
     return;
   }

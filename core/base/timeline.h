@@ -27,14 +27,14 @@ struct TimelineSpan {
 // Stores at most `most` spans. Thread-safe.
 class Timeline {
  public:
-  explicit Timeline(size_t most) : most_(most) {}
+  explicit Timeline(size_t most) : max_(most) {}
   void Add(TimelineSpan span);
   // Returns the spans added since the last call and removes them.
   std::vector<TimelineSpan> Take();
   int64_t dropped() const;  // number of spans rejected because the timeline was full
 
  private:
-  const size_t most_;
+  const size_t max_;
   mutable std::mutex mutex_;
   std::vector<TimelineSpan> spans_;  // guarded by mutex_
   int64_t dropped_ = 0;              // guarded by mutex_

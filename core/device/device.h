@@ -48,7 +48,7 @@ class Download {
 
 class Device {
  public:
-  virtual ~Device() { DropAttached(); }
+  virtual ~Device() { DestroyAttached(); }
   virtual std::string kind() const = 0;  // "CUDA", see DeviceKind
   virtual std::string name() const = 0;  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
   // Returns "0000:3B:00.0", or "" if the device is not on a PCI bus.
@@ -128,7 +128,7 @@ class Device {
 
  protected:
   // Subclass destructors call this while the device still works.
-  void DropAttached() {
+  void DestroyAttached() {
     while (!attached_.empty()) attached_.pop_back();
   }
 

@@ -32,7 +32,7 @@ class CpuDevice : public Device {
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = SizeClass(bytes);
-    void* memory = blocks_.Take(size, [&] { return AskHost(size); });
+    void* memory = blocks_.Take(size, [&] { return AllocateOnHost(size); });
     Zero(memory, size);
     return memory;
   }
@@ -54,7 +54,7 @@ class CpuDevice : public Device {
   int64_t free_bytes() override { return FreeHostBytes(); }
 
  private:
-  void* AskHost(int64_t size) {
+  void* AllocateOnHost(int64_t size) {
     const int64_t alignment = size >= kHugePage ? kHugePage : 64;
     const int64_t rounded = (size + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, rounded);

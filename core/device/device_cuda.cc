@@ -82,7 +82,7 @@ class CudaDevice : public GpuDevice {
   // them.
   ~CudaDevice() override {
     cudaSetDevice(index_);
-    DropAttached();
+    DestroyAttached();
     cudaStreamSynchronize(stream_);
     blocks_.Clear([](void* memory) { cudaFree(memory); });
     cudaStreamDestroy(stream_);
@@ -93,7 +93,7 @@ class CudaDevice : public GpuDevice {
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = GpuSizeClass(bytes);
-    void* memory = blocks_.Take(size, [&] { return AskDriver(size); });
+    void* memory = blocks_.Take(size, [&] { return AllocateOnGpu(size); });
     try {
       Zero(memory, size);
     } catch (...) {
@@ -187,11 +187,11 @@ class CudaDevice : public GpuDevice {
     Synchronize();
   }
 
-  void* AskDriver(int64_t size) {
+  void* AllocateOnGpu(int64_t size) {
     MakeCurrent();
     void* memory = nullptr;
     cudaError_t result = cudaMalloc(&memory, size);
-    if (result == cudaErrorMemoryAllocation && GiveBackCache()) {
+    if (result == cudaErrorMemoryAllocation && ReleaseCache()) {
       cudaGetLastError();
       result = cudaMalloc(&memory, size);
     }
@@ -201,7 +201,7 @@ class CudaDevice : public GpuDevice {
   }
 
   // Returns the cached blocks to the driver. Returns false if there were none.
-  bool GiveBackCache() {
+  bool ReleaseCache() {
     Cuda(cudaStreamSynchronize(stream_), "waiting for", name_);
     return blocks_.Clear([&](void* memory) { Cuda(cudaFree(memory), "freeing memory of", name_); });
   }

@@ -104,16 +104,16 @@ constexpr int kThreadsPerBlock = 256;
 constexpr int kPackBytes = 16;
 // Returns true if all addresses are multiples of kPackBytes.
 template <class... T>
-bool PacksFit(const T*... p) {
+bool PacksAligned(const T*... p) {
   return ((reinterpret_cast<uintptr_t>(p) % kPackBytes == 0) && ...);
 }
 
 // Returns the number of blocks for a grid-stride kernel over `items`. The upper limit of 8192
 // blocks fills any device several times.
 inline unsigned BlocksFor(int64_t items) {
-  constexpr int64_t kMost = 8192;
+  constexpr int64_t kMax = 8192;
   return static_cast<unsigned>(
-      std::clamp<int64_t>((items + kThreadsPerBlock - 1) / kThreadsPerBlock, 1, kMost));
+      std::clamp<int64_t>((items + kThreadsPerBlock - 1) / kThreadsPerBlock, 1, kMax));
 }
 
 }  // namespace doppio

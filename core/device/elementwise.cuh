@@ -130,7 +130,7 @@ static void ForEachPack(const Gpu& gpu, int64_t n, bool packed, const char* what
 template <class F, class Out, class... In>
 static void MapElements(const Gpu& gpu, int64_t n, const char* what, Out* out, const F& f,
                         const In*... in) {
-  ForEachPack<kPackWidth<Out, In...>>(gpu, n, PacksFit(out, in...), what,
+  ForEachPack<kPackWidth<Out, In...>>(gpu, n, PacksAligned(out, in...), what,
                                       elementwise::Map<F, Out, In...>{f, out, {in...}});
 }
 

@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-void Raise(std::optional<double>* peak, const std::optional<double>& value) {
+void UpdatePeak(std::optional<double>* peak, const std::optional<double>& value) {
   if (value) *peak = std::max(peak->value_or(*value), *value);
 }
 
@@ -56,8 +56,8 @@ void GpuWatch::Count(const GpuReading& reading) {
     summary_.mean_utilization_percent =
         utilization_sum_ / static_cast<double>(++utilization_count_);
   }
-  Raise(&summary_.peak_temperature_celsius, reading.temperature_celsius);
-  Raise(&summary_.peak_power_watts, reading.power_watts);
+  UpdatePeak(&summary_.peak_temperature_celsius, reading.temperature_celsius);
+  UpdatePeak(&summary_.peak_power_watts, reading.power_watts);
 }
 
 }  // namespace doppio

@@ -8,15 +8,15 @@
 namespace doppio {
 namespace {
 
-using MaybeBytes = std::optional<int64_t>;
+using OptionalBytes = std::optional<int64_t>;
 
-MaybeBytes Least(MaybeBytes a, MaybeBytes b) {
+OptionalBytes Least(OptionalBytes a, OptionalBytes b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
 }
 
 // Returns the number in a file that contains only one. Returns nullopt for "max" or a missing file.
-MaybeBytes ReadNumber(const std::string& path) {
+OptionalBytes ReadNumber(const std::string& path) {
   std::ifstream file(path);
   int64_t value = 0;
   if (file >> value) return value;
@@ -25,7 +25,7 @@ MaybeBytes ReadNumber(const std::string& path) {
 
 // Returns the number after `name` in a file of lines "name number" or "name: number unit". Returns
 // nullopt if there is none.
-MaybeBytes ReadEntry(const std::string& path, const std::string& name) {
+OptionalBytes ReadEntry(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
@@ -44,9 +44,9 @@ struct GroupFiles {
 // Returns the bytes that one group can still use, or nullopt if it has no limit. The group's usage
 // includes inactive pages of files, which the kernel frees when memory is needed, so they are
 // subtracted.
-MaybeBytes LeftInGroup(const std::string& folder, const GroupFiles& files) {
-  const MaybeBytes limit = ReadNumber(folder + "/" + files.limit);
-  const MaybeBytes used = ReadNumber(folder + "/" + files.used);
+OptionalBytes LeftInGroup(const std::string& folder, const GroupFiles& files) {
+  const OptionalBytes limit = ReadNumber(folder + "/" + files.limit);
+  const OptionalBytes used = ReadNumber(folder + "/" + files.used);
   if (!limit || !used) return std::nullopt;
   const int64_t cache = ReadEntry(folder + "/memory.stat", files.cache).value_or(0);
   return std::max<int64_t>(0, *limit - std::max<int64_t>(0, *used - cache));
@@ -54,8 +54,8 @@ MaybeBytes LeftInGroup(const std::string& folder, const GroupFiles& files) {
 
 // Returns the smallest number of bytes left in the group and its parents. In a container, the
 // container's own group may appear as the root, under a path that does not exist.
-MaybeBytes LeftInGroups(std::string path, const GroupFiles& files) {
-  MaybeBytes left;
+OptionalBytes LeftInGroups(std::string path, const GroupFiles& files) {
+  OptionalBytes left;
   while (true) {
     left = Least(left, LeftInGroup(files.folder + path, files));
     if (path.empty()) return left;
@@ -65,9 +65,9 @@ MaybeBytes LeftInGroups(std::string path, const GroupFiles& files) {
 
 // Reads the process's groups from /proc/self/cgroup: lines "4:memory:/path" (version 1) or
 // "0::/path" (version 2).
-MaybeBytes LeftInAllGroups(const std::string& root) {
+OptionalBytes LeftInAllGroups(const std::string& root) {
   const std::string top = root + "/sys/fs/cgroup";
-  MaybeBytes left;
+  OptionalBytes left;
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -89,7 +89,7 @@ MaybeBytes LeftInAllGroups(const std::string& root) {
 }  // namespace
 
 int64_t FreeHostBytes(const std::string& root) {
-  MaybeBytes available = ReadEntry(root + "/proc/meminfo", "MemAvailable:");
+  OptionalBytes available = ReadEntry(root + "/proc/meminfo", "MemAvailable:");
   if (available) *available *= 1024;
   return Least(available, LeftInAllGroups(root)).value_or(-1);
 }

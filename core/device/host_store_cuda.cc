@@ -35,18 +35,18 @@ class CudaStore : public HostStore {
 
   void Save(int block) override {
     const Slot& slot = slots_[block];
-    FollowComputing(out_);
+    WaitForCompute(out_);
     Copy(slot.place, slot.block.memory, slot, cudaMemcpyDeviceToHost, out_);
   }
-  void Saved(int block) override { ComputingFollows(block); }
+  void Saved(int block) override { ComputeWaits(block); }
 
   void Fetch(int block) override {
     const Slot& slot = slots_[block];
-    FollowComputing(in_);
+    WaitForCompute(in_);
     Wait(in_, slot.copied);
     Copy(slot.block.memory, slot.place, slot, cudaMemcpyHostToDevice, in_);
   }
-  void Fetched(int block) override { ComputingFollows(block); }
+  void Fetched(int block) override { ComputeWaits(block); }
 
  private:
   struct Slot {
@@ -70,11 +70,11 @@ class CudaStore : public HostStore {
 
   // cudaStreamWaitEvent waits for the event's state at the time of the call, so one event can be
   // recorded again for each wait.
-  void FollowComputing(cudaStream_t stream) {
+  void WaitForCompute(cudaStream_t stream) {
     Cuda(cudaEventRecord(reached_, CudaStream(device_)), "recording an event on", device_->name());
     Wait(stream, reached_);
   }
-  void ComputingFollows(int block) { Wait(CudaStream(device_), slots_[block].copied); }
+  void ComputeWaits(int block) { Wait(CudaStream(device_), slots_[block].copied); }
 
   void Copy(void* to, const void* from, const Slot& slot, cudaMemcpyKind way, cudaStream_t stream) {
     Cuda(cudaMemcpyAsync(to, from, slot.block.bytes, way, stream), "copying to or from",

@@ -96,13 +96,13 @@ __host__ __device__ void ReduceRow(int64_t row, int64_t cols, Sum zero, const Ma
 constexpr int64_t kShortRow = 32;  // a row of at most 32 elements is reduced by one thread
 // If there are few rows, a row is split into parts of at least this many elements, one per block.
 constexpr int64_t kPartOfRow = 8192;
-constexpr int64_t kMostParts = 1024;  // several blocks per multiprocessor of a large GPU
+constexpr int64_t kMaxParts = 1024;  // several blocks per multiprocessor of a large GPU
 
 // Returns the number of parts into which each row is split.
 inline int64_t PartsOf(int64_t rows, int64_t cols) {
   if (rows >= 1024 || cols < 2 * kPartOfRow) return 1;
   return std::clamp<int64_t>(std::min(cols / kPartOfRow, 2048 / std::max<int64_t>(1, rows)), 1,
-                             kMostParts);
+                             kMaxParts);
 }
 
 }  // namespace launch
@@ -126,7 +126,7 @@ int64_t ReduceRowsBytes(int64_t rows, int64_t cols) {
 
 namespace launch {
 
-constexpr int64_t kMostBlocks = 65535;
+constexpr int64_t kMaxBlocks = 65535;
 
 // Reduces each row without splitting it, with one thread for a short row and one block for a long
 // row.
@@ -139,7 +139,7 @@ static void ReduceWholeRows(const Gpu& gpu, int64_t rows, int64_t cols, const ch
         DOPPIO_BODY(int64_t row) { ReduceRow(row, cols, zero, map, combine, finish); });
     return;
   }
-  const unsigned blocks = static_cast<unsigned>(std::min(rows, kMostBlocks));
+  const unsigned blocks = static_cast<unsigned>(std::min(rows, kMaxBlocks));
   Launch(gpu, what, &RunReduceRows<Sum, Map, Combine, Finish>, blocks, rows, cols, zero, map,
          combine, finish);
 }
@@ -159,7 +159,7 @@ static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* w
     return;
   }
   Sum* partial = static_cast<Sum*>(room);
-  const unsigned blocks = static_cast<unsigned>(std::min(rows * parts, launch::kMostBlocks));
+  const unsigned blocks = static_cast<unsigned>(std::min(rows * parts, launch::kMaxBlocks));
   Launch(gpu, what, &launch::RunReduceParts<Sum, Map, Combine>, blocks, rows, cols, parts, zero,
          map, combine, partial);
   launch::ReduceWholeRows(

@@ -20,19 +20,19 @@ bool Ask(F* function, Args... args) {
 
 Nvml::Nvml(const std::string& file) {
   const SharedLibrary library("NVML", file, "it comes with the NVIDIA driver");
-  library.SetTo(&init_, "nvmlInit_v2");
-  library.SetTo(&shutdown_, "nvmlShutdown");
-  library.SetTo(&error_string_, "nvmlErrorString");
-  library.SetTo(&by_pci_bus_id_, "nvmlDeviceGetHandleByPciBusId_v2");
-  library.SetIfThere(&system_driver_version_, "nvmlSystemGetDriverVersion");
-  library.SetIfThere(&count_, "nvmlDeviceGetCount_v2");
-  library.SetIfThere(&by_index_, "nvmlDeviceGetHandleByIndex_v2");
-  library.SetIfThere(&name_, "nvmlDeviceGetName");
-  library.SetIfThere(&utilization_, "nvmlDeviceGetUtilizationRates");
-  library.SetIfThere(&memory_, "nvmlDeviceGetMemoryInfo");
-  library.SetIfThere(&power_, "nvmlDeviceGetPowerUsage");
-  library.SetIfThere(&power_limit_, "nvmlDeviceGetEnforcedPowerLimit");
-  library.SetIfThere(&temperature_, "nvmlDeviceGetTemperature");
+  library.SetRequired(&init_, "nvmlInit_v2");
+  library.SetRequired(&shutdown_, "nvmlShutdown");
+  library.SetRequired(&error_string_, "nvmlErrorString");
+  library.SetRequired(&by_pci_bus_id_, "nvmlDeviceGetHandleByPciBusId_v2");
+  library.SetOptional(&system_driver_version_, "nvmlSystemGetDriverVersion");
+  library.SetOptional(&count_, "nvmlDeviceGetCount_v2");
+  library.SetOptional(&by_index_, "nvmlDeviceGetHandleByIndex_v2");
+  library.SetOptional(&name_, "nvmlDeviceGetName");
+  library.SetOptional(&utilization_, "nvmlDeviceGetUtilizationRates");
+  library.SetOptional(&memory_, "nvmlDeviceGetMemoryInfo");
+  library.SetOptional(&power_, "nvmlDeviceGetPowerUsage");
+  library.SetOptional(&power_limit_, "nvmlDeviceGetEnforcedPowerLimit");
+  library.SetOptional(&temperature_, "nvmlDeviceGetTemperature");
   const Result result = init_();
   if (result != kSuccess) {
     throw DeviceError("NVML (" + library.path() + ") does not start: " + error_string_(result));

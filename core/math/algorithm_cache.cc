@@ -17,21 +17,21 @@ using nlohmann::json;
 // an entry in "compared" has a complete race.
 constexpr int kFormat = 1;
 
-std::map<std::string, KeptChoice> Parse(const std::string& text) {
-  std::map<std::string, KeptChoice> choices;
+std::map<std::string, CachedChoice> Parse(const std::string& text) {
+  std::map<std::string, CachedChoice> choices;
   const json file = json::parse(text);
   if (file.at("format").get<int>() != kFormat) return choices;
   const json compared = file.value("compared", json::object());
   for (const auto& item : file.at("choices").items()) {
     choices[item.key()] = {item.value().get<AlgorithmChoice>(),
-                           compared.value(item.key(), KeptChoice::kAll)};
+                           compared.value(item.key(), CachedChoice::kAll)};
   }
   return choices;
 }
 
 // Returns the choices in the file. Returns none if the file is missing or invalid, so that the
 // choices are measured again.
-std::map<std::string, KeptChoice> Load(const std::string& path) {
+std::map<std::string, CachedChoice> Load(const std::string& path) {
   try {
     if (!path.empty() && FileExists(path)) return Parse(ReadFile(path));
   } catch (const std::exception&) {
@@ -42,25 +42,25 @@ std::map<std::string, KeptChoice> Load(const std::string& path) {
 
 }  // namespace
 
-std::optional<KeptChoice> AlgorithmCache::Find(const std::string& key) {
+std::optional<CachedChoice> AlgorithmCache::Find(const std::string& key) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return Kept(key);
+  return Lookup(key);
 }
 
-void AlgorithmCache::Keep(const std::string& key, const KeptChoice& choice) {
+void AlgorithmCache::Store(const std::string& key, const CachedChoice& choice) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  KeepLocked(key, choice);
+  StoreLocked(key, choice);
 }
 
-std::optional<KeptChoice> AlgorithmCache::FindOrMeasure(const std::string& key,
-                                                        const Measure& measure) {
+std::optional<CachedChoice> AlgorithmCache::FindOrMeasure(const std::string& key,
+                                                          const Measure& measure) {
   std::unique_lock<std::mutex> lock(mutex_);
-  measured_one_.wait(lock, [&] { return measuring_.count(key) == 0; });
-  const std::optional<KeptChoice> so_far = Kept(key);
+  measurement_done_.wait(lock, [&] { return measuring_.count(key) == 0; });
+  const std::optional<CachedChoice> so_far = Lookup(key);
   if (so_far && (so_far->complete() || measured_.count(key) != 0)) return so_far;
   measuring_.insert(key);
   lock.unlock();
-  std::optional<KeptChoice> choice;
+  std::optional<CachedChoice> choice;
   std::exception_ptr failure;
   try {
     choice = measure(so_far);
@@ -71,21 +71,21 @@ std::optional<KeptChoice> AlgorithmCache::FindOrMeasure(const std::string& key,
   measuring_.erase(key);
   if (choice) {
     measured_.insert(key);
-    KeepLocked(key, *choice);
+    StoreLocked(key, *choice);
   }
-  measured_one_.notify_all();
+  measurement_done_.notify_all();
   if (failure) std::rethrow_exception(failure);
   return choice;
 }
 
-std::optional<KeptChoice> AlgorithmCache::Kept(const std::string& key) {
+std::optional<CachedChoice> AlgorithmCache::Lookup(const std::string& key) {
   ReadFileOnce();
   const auto found = choices_.find(key);
   if (found == choices_.end()) return std::nullopt;
   return found->second;
 }
 
-void AlgorithmCache::KeepLocked(const std::string& key, const KeptChoice& choice) {
+void AlgorithmCache::StoreLocked(const std::string& key, const CachedChoice& choice) {
   choices_[key] = choice;
   Merge(Load(file_));
   read_ = true;
@@ -98,7 +98,7 @@ void AlgorithmCache::ReadFileOnce() {
   Merge(Load(file_));
 }
 
-void AlgorithmCache::Merge(std::map<std::string, KeptChoice> others) {
+void AlgorithmCache::Merge(std::map<std::string, CachedChoice> others) {
   for (auto& other : others) {
     const auto own = choices_.emplace(other).first;
     if (own->second.compared < other.second.compared) own->second = std::move(other.second);

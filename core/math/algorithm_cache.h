@@ -23,7 +23,7 @@ namespace doppio {
 using AlgorithmChoice = std::vector<int64_t>;
 
 // The fastest of the algorithms compared so far.
-struct KeptChoice {
+struct CachedChoice {
   static constexpr int64_t kAll = INT64_MAX;
 
   AlgorithmChoice choice;
@@ -43,32 +43,33 @@ class AlgorithmCache {
 
   // Returns the choice for `key`, or nullopt. `key` must name everything that the choice depends
   // on.
-  std::optional<KeptChoice> Find(const std::string& key);
+  std::optional<CachedChoice> Find(const std::string& key);
   // Stores a choice and writes the file. Merges choices that other processes wrote to the file in
   // the meantime; for the same key, the choice with more compared candidates wins.
-  void Keep(const std::string& key, const KeptChoice& choice);
+  void Store(const std::string& key, const CachedChoice& choice);
 
   // Measures the algorithms for a key. Returns nullopt if this is not possible.
-  using Measure = std::function<std::optional<KeptChoice>(const std::optional<KeptChoice>& so_far)>;
+  using Measure =
+      std::function<std::optional<CachedChoice>(const std::optional<CachedChoice>& so_far)>;
   // Returns the stored choice if it is complete or was measured by this process. Otherwise returns
   // the result of `measure`, called with the stored choice so far, and stores this result unless it
   // is nullopt. Only one thread measures a key; other threads that request the same key block until
   // it has finished. `measure` may itself request other keys whose measurements request none.
   // Rethrows what `measure` throws.
-  std::optional<KeptChoice> FindOrMeasure(const std::string& key, const Measure& measure);
+  std::optional<CachedChoice> FindOrMeasure(const std::string& key, const Measure& measure);
 
  private:
   void ReadFileOnce();
-  void Merge(std::map<std::string, KeptChoice> others);
+  void Merge(std::map<std::string, CachedChoice> others);
   void Write() const;
-  std::optional<KeptChoice> Kept(const std::string& key);
-  void KeepLocked(const std::string& key, const KeptChoice& choice);
+  std::optional<CachedChoice> Lookup(const std::string& key);
+  void StoreLocked(const std::string& key, const CachedChoice& choice);
 
   const std::string file_;
   std::mutex mutex_;
   bool read_ = false;
-  std::map<std::string, KeptChoice> choices_;
-  std::condition_variable measured_one_;
+  std::map<std::string, CachedChoice> choices_;
+  std::condition_variable measurement_done_;
   // Keys being measured, and keys measured by this process.
   std::set<std::string> measuring_, measured_;
 };

@@ -27,14 +27,14 @@ const Api& Cublas() {
   static const Api api = [] {
     const SharedLibrary library("cuBLAS", "libcublas.so.13");
     Api a;
-    library.SetTo(&a.create, "cublasCreate_v2");
-    library.SetTo(&a.destroy, "cublasDestroy_v2");
-    library.SetTo(&a.set_stream, "cublasSetStream_v2");
-    library.SetTo(&a.set_workspace, "cublasSetWorkspace_v2");
-    library.SetTo(&a.set_math_mode, "cublasSetMathMode");
-    library.SetTo(&a.gemm, "cublasGemmStridedBatchedEx_64");
-    library.SetTo(&a.text, "cublasGetStatusString");
-    library.SetTo(&a.property, "cublasGetProperty");
+    library.SetRequired(&a.create, "cublasCreate_v2");
+    library.SetRequired(&a.destroy, "cublasDestroy_v2");
+    library.SetRequired(&a.set_stream, "cublasSetStream_v2");
+    library.SetRequired(&a.set_workspace, "cublasSetWorkspace_v2");
+    library.SetRequired(&a.set_math_mode, "cublasSetMathMode");
+    library.SetRequired(&a.gemm, "cublasGemmStridedBatchedEx_64");
+    library.SetRequired(&a.text, "cublasGetStatusString");
+    library.SetRequired(&a.property, "cublasGetProperty");
     return a;
   }();
   return api;

@@ -66,7 +66,7 @@ const CudnnApi& Cudnn() {
     PreloadCudnnDependencies();
     const SharedLibrary library("cuDNN", "libcudnn.so.9");
     CudnnApi a;
-#define DOPPIO_CUDNN_SET(name) library.SetTo(&a.name, #name);
+#define DOPPIO_CUDNN_SET(name) library.SetRequired(&a.name, #name);
     DOPPIO_CUDNN_FUNCTIONS(DOPPIO_CUDNN_SET)
 #undef DOPPIO_CUDNN_SET
     return a;

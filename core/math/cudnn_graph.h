@@ -13,12 +13,12 @@
 namespace doppio {
 
 // Owns a backend descriptor, cuDNN's generic object with attributes.
-class CudnnThing {
+class CudnnBackendDescriptor {
  public:
-  explicit CudnnThing(cudnnBackendDescriptorType_t type);
-  ~CudnnThing();
-  CudnnThing(CudnnThing&& other) noexcept;
-  CudnnThing& operator=(CudnnThing&& other) noexcept;
+  explicit CudnnBackendDescriptor(cudnnBackendDescriptorType_t type);
+  ~CudnnBackendDescriptor();
+  CudnnBackendDescriptor(CudnnBackendDescriptor&& other) noexcept;
+  CudnnBackendDescriptor& operator=(CudnnBackendDescriptor&& other) noexcept;
 
   // Sets an attribute to `count` values. Throws DeviceError, as do the other functions that access
   // attributes.
@@ -29,7 +29,7 @@ class CudnnThing {
     Set(name, type, 1, &value);
   }
   void SetInts(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values);
-  void SetThing(cudnnBackendAttributeName_t name, const CudnnThing& value);
+  void SetDescriptor(cudnnBackendAttributeName_t name, const CudnnBackendDescriptor& value);
   // Reads at most `room` values of an attribute into `values` and returns their number.
   int64_t Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
               void* values) const;
@@ -48,7 +48,7 @@ class CudnnThing {
 // which allows inspecting plans without one.
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
-  const CudnnThing* properties = nullptr;
+  const CudnnBackendDescriptor* properties = nullptr;
 };
 
 // The tensors of a graph. A gradient has the role of its value.
@@ -63,7 +63,7 @@ struct CudnnConvolutionCase {
 };
 // Operations after the convolution, in this order: adds a single-precision bias per channel, adds
 // a tensor with the shape and type of the top, applies ReLU with slope 0.
-struct CudnnTail {
+struct CudnnEpilogue {
   bool bias = false, other = false, relu = false;
 };
 
@@ -72,7 +72,7 @@ class CudnnGraph {
  public:
   // Returns the graph that convolves x with w, applies the operations in `tail`, and stores y.
   static CudnnGraph Forward(const CudnnTarget& target, const CudnnConvolutionCase& c,
-                            const CudnnTail& tail);
+                            const CudnnEpilogue& tail);
   // Returns the graph that computes the gradient of x from w and the gradient of y.
   static CudnnGraph BackwardData(const CudnnTarget& target, const CudnnConvolutionCase& c);
   // Returns the graph that computes the gradient of w, stored as `type`, from x and the gradient
@@ -81,26 +81,28 @@ class CudnnGraph {
                                    DType type);
 
   const CudnnTarget& target() const { return target_; }
-  const CudnnThing& operations() const { return graph_; }
+  const CudnnBackendDescriptor& operations() const { return graph_; }
 
  private:
   explicit CudnnGraph(const CudnnTarget& target)
       : target_(target), graph_(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {}
-  const CudnnThing& Tensor(CudnnRole role, const std::vector<int64_t>& dims, DType type);
-  const CudnnThing& Inside(const std::vector<int64_t>& dims);
-  const CudnnThing& AddTensor(int64_t id, const std::vector<int64_t>& dims, DType type,
-                              bool inside);
-  void AddSum(const CudnnThing& a, const CudnnThing& b, const CudnnThing& to);
-  void AddRelu(const CudnnThing& from, const CudnnThing& to);
-  void AddOperation(CudnnThing operation, const char* what);
+  const CudnnBackendDescriptor& Tensor(CudnnRole role, const std::vector<int64_t>& dims,
+                                       DType type);
+  const CudnnBackendDescriptor& VirtualTensor(const std::vector<int64_t>& dims);
+  const CudnnBackendDescriptor& AddTensor(int64_t id, const std::vector<int64_t>& dims, DType type,
+                                          bool inside);
+  void AddSum(const CudnnBackendDescriptor& a, const CudnnBackendDescriptor& b,
+              const CudnnBackendDescriptor& to);
+  void AddRelu(const CudnnBackendDescriptor& from, const CudnnBackendDescriptor& to);
+  void AddOperation(CudnnBackendDescriptor operation, const char* what);
   void Finish();
 
   CudnnTarget target_;
   // Descriptors of tensors and operators, which the operations refer to.
-  std::vector<std::unique_ptr<CudnnThing>> parts_;
-  std::vector<std::unique_ptr<CudnnThing>> operations_;
-  int64_t next_inside_ = 100;
-  CudnnThing graph_;
+  std::vector<std::unique_ptr<CudnnBackendDescriptor>> parts_;
+  std::vector<std::unique_ptr<CudnnBackendDescriptor>> operations_;
+  int64_t next_virtual_id_ = 100;
+  CudnnBackendDescriptor graph_;
 };
 
 }  // namespace doppio

@@ -19,8 +19,8 @@ std::vector<int64_t> ChannelsLastStrides(const std::vector<int64_t>& dims) {
   return strides;
 }
 
-CudnnThing Describe(const CudnnConvolutionShape& shape) {
-  CudnnThing conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+CudnnBackendDescriptor Describe(const CudnnConvolutionShape& shape) {
+  CudnnBackendDescriptor conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   conv.SetOne(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
   conv.SetOne(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
               CUDNN_CROSS_CORRELATION);
@@ -34,8 +34,8 @@ CudnnThing Describe(const CudnnConvolutionShape& shape) {
   return conv;
 }
 
-CudnnThing Pointwise(cudnnPointwiseMode_t mode) {
-  CudnnThing pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+CudnnBackendDescriptor Pointwise(cudnnPointwiseMode_t mode) {
+  CudnnBackendDescriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   pointwise.SetOne(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
   pointwise.SetOne(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
   return pointwise;
@@ -69,13 +69,14 @@ constexpr Direction kBackwardFilter = {
     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 
-CudnnThing Convolve(const Direction& direction, const CudnnThing& conv, const CudnnThing& x,
-                    const CudnnThing& w, const CudnnThing& y) {
-  CudnnThing operation(direction.type);
-  operation.SetThing(direction.conv, conv);
-  operation.SetThing(direction.x, x);
-  operation.SetThing(direction.w, w);
-  operation.SetThing(direction.y, y);
+CudnnBackendDescriptor Convolve(const Direction& direction, const CudnnBackendDescriptor& conv,
+                                const CudnnBackendDescriptor& x, const CudnnBackendDescriptor& w,
+                                const CudnnBackendDescriptor& y) {
+  CudnnBackendDescriptor operation(direction.type);
+  operation.SetDescriptor(direction.conv, conv);
+  operation.SetDescriptor(direction.x, x);
+  operation.SetDescriptor(direction.w, w);
+  operation.SetDescriptor(direction.y, y);
   operation.SetOne(direction.alpha, CUDNN_TYPE_FLOAT, 1.0f);
   operation.SetOne(direction.beta, CUDNN_TYPE_FLOAT, 0.0f);
   return operation;
@@ -83,65 +84,68 @@ CudnnThing Convolve(const Direction& direction, const CudnnThing& conv, const Cu
 
 }  // namespace
 
-CudnnThing::CudnnThing(cudnnBackendDescriptorType_t type) {
+CudnnBackendDescriptor::CudnnBackendDescriptor(cudnnBackendDescriptorType_t type) {
   CheckCudnn(Cudnn().cudnnBackendCreateDescriptor(type, &descriptor_), "making a descriptor");
 }
-CudnnThing::~CudnnThing() {
+CudnnBackendDescriptor::~CudnnBackendDescriptor() {
   if (descriptor_ != nullptr) Cudnn().cudnnBackendDestroyDescriptor(descriptor_);
 }
-CudnnThing::CudnnThing(CudnnThing&& other) noexcept
+CudnnBackendDescriptor::CudnnBackendDescriptor(CudnnBackendDescriptor&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
-CudnnThing& CudnnThing::operator=(CudnnThing&& other) noexcept {
+CudnnBackendDescriptor& CudnnBackendDescriptor::operator=(CudnnBackendDescriptor&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   return *this;
 }
 
-void CudnnThing::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                     int64_t count, const void* values) {
+void CudnnBackendDescriptor::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                                 int64_t count, const void* values) {
   CheckCudnn(Cudnn().cudnnBackendSetAttribute(descriptor_, name, type, count, values),
              "setting an attribute");
 }
 
-void CudnnThing::SetInts(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values) {
+void CudnnBackendDescriptor::SetInts(cudnnBackendAttributeName_t name,
+                                     const std::vector<int64_t>& values) {
   Set(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
 }
 
-void CudnnThing::SetThing(cudnnBackendAttributeName_t name, const CudnnThing& value) {
+void CudnnBackendDescriptor::SetDescriptor(cudnnBackendAttributeName_t name,
+                                           const CudnnBackendDescriptor& value) {
   SetOne(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, value.get());
 }
 
-int64_t CudnnThing::Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                        int64_t room, void* values) const {
+int64_t CudnnBackendDescriptor::Get(cudnnBackendAttributeName_t name,
+                                    cudnnBackendAttributeType_t type, int64_t room,
+                                    void* values) const {
   int64_t count = 0;
   CheckCudnn(Cudnn().cudnnBackendGetAttribute(descriptor_, name, type, room, &count, values),
              "reading an attribute");
   return std::min(count, room);
 }
 
-void CudnnThing::Finish(const char* what) {
+void CudnnBackendDescriptor::Finish(const char* what) {
   CheckCudnn(Cudnn().cudnnBackendFinalize(descriptor_), what);
 }
 
-bool CudnnThing::Complete() {
+bool CudnnBackendDescriptor::Complete() {
   return Cudnn().cudnnBackendFinalize(descriptor_) == CUDNN_STATUS_SUCCESS;
 }
 
 CudnnGraph CudnnGraph::Forward(const CudnnTarget& target, const CudnnConvolutionCase& c,
-                               const CudnnTail& tail) {
+                               const CudnnEpilogue& tail) {
   CudnnGraph graph(target);
   // Tensors between two operations are virtual: they are not stored and therefore not rounded.
   int after = tail.bias + tail.other + tail.relu;
-  const auto next = [&]() -> const CudnnThing& {
-    return after-- > 0 ? graph.Inside(c.y) : graph.Tensor(CudnnRole::kTop, c.y, c.type);
+  const auto next = [&]() -> const CudnnBackendDescriptor& {
+    return after-- > 0 ? graph.VirtualTensor(c.y) : graph.Tensor(CudnnRole::kTop, c.y, c.type);
   };
-  const CudnnThing* y = &next();
-  graph.parts_.push_back(std::make_unique<CudnnThing>(Describe(c.shape)));
-  const CudnnThing& conv = *graph.parts_.back();
+  const CudnnBackendDescriptor* y = &next();
+  graph.parts_.push_back(std::make_unique<CudnnBackendDescriptor>(Describe(c.shape)));
+  const CudnnBackendDescriptor& conv = *graph.parts_.back();
   graph.AddOperation(Convolve(kForward, conv, graph.Tensor(CudnnRole::kBottom, c.x, c.type),
                               graph.Tensor(CudnnRole::kWeights, c.w, c.type), *y),
                      "describing a convolution");
-  const auto add = [&](const CudnnThing& what) {
-    const CudnnThing& sum = next();
+  const auto add = [&](const CudnnBackendDescriptor& what) {
+    const CudnnBackendDescriptor& sum = next();
     graph.AddSum(*y, what, sum);
     y = &sum;
   };
@@ -158,8 +162,8 @@ CudnnGraph CudnnGraph::Forward(const CudnnTarget& target, const CudnnConvolution
 
 CudnnGraph CudnnGraph::BackwardData(const CudnnTarget& target, const CudnnConvolutionCase& c) {
   CudnnGraph graph(target);
-  graph.parts_.push_back(std::make_unique<CudnnThing>(Describe(c.shape)));
-  const CudnnThing& conv = *graph.parts_.back();
+  graph.parts_.push_back(std::make_unique<CudnnBackendDescriptor>(Describe(c.shape)));
+  const CudnnBackendDescriptor& conv = *graph.parts_.back();
   graph.AddOperation(Convolve(kBackwardData, conv, graph.Tensor(CudnnRole::kBottom, c.x, c.type),
                               graph.Tensor(CudnnRole::kWeights, c.w, c.type),
                               graph.Tensor(CudnnRole::kTop, c.y, c.type)),
@@ -171,8 +175,8 @@ CudnnGraph CudnnGraph::BackwardData(const CudnnTarget& target, const CudnnConvol
 CudnnGraph CudnnGraph::BackwardFilter(const CudnnTarget& target, const CudnnConvolutionCase& c,
                                       DType type) {
   CudnnGraph graph(target);
-  graph.parts_.push_back(std::make_unique<CudnnThing>(Describe(c.shape)));
-  const CudnnThing& conv = *graph.parts_.back();
+  graph.parts_.push_back(std::make_unique<CudnnBackendDescriptor>(Describe(c.shape)));
+  const CudnnBackendDescriptor& conv = *graph.parts_.back();
   graph.AddOperation(Convolve(kBackwardFilter, conv, graph.Tensor(CudnnRole::kBottom, c.x, c.type),
                               graph.Tensor(CudnnRole::kWeights, c.w, type),
                               graph.Tensor(CudnnRole::kTop, c.y, c.type)),
@@ -181,18 +185,19 @@ CudnnGraph CudnnGraph::BackwardFilter(const CudnnTarget& target, const CudnnConv
   return graph;
 }
 
-const CudnnThing& CudnnGraph::Tensor(CudnnRole role, const std::vector<int64_t>& dims, DType type) {
+const CudnnBackendDescriptor& CudnnGraph::Tensor(CudnnRole role, const std::vector<int64_t>& dims,
+                                                 DType type) {
   return AddTensor(static_cast<int64_t>(role), dims, type, false);
 }
 
-const CudnnThing& CudnnGraph::Inside(const std::vector<int64_t>& dims) {
-  return AddTensor(next_inside_++, dims, DType::kFloat32, true);
+const CudnnBackendDescriptor& CudnnGraph::VirtualTensor(const std::vector<int64_t>& dims) {
+  return AddTensor(next_virtual_id_++, dims, DType::kFloat32, true);
 }
 
-const CudnnThing& CudnnGraph::AddTensor(int64_t id, const std::vector<int64_t>& dims, DType type,
-                                        bool inside) {
-  parts_.push_back(std::make_unique<CudnnThing>(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
-  CudnnThing& tensor = *parts_.back();
+const CudnnBackendDescriptor& CudnnGraph::AddTensor(int64_t id, const std::vector<int64_t>& dims,
+                                                    DType type, bool inside) {
+  parts_.push_back(std::make_unique<CudnnBackendDescriptor>(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
+  CudnnBackendDescriptor& tensor = *parts_.back();
   tensor.SetOne(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CudnnType(type));
   tensor.SetInts(CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
   tensor.SetInts(CUDNN_ATTR_TENSOR_STRIDES, ChannelsLastStrides(dims));
@@ -203,34 +208,35 @@ const CudnnThing& CudnnGraph::AddTensor(int64_t id, const std::vector<int64_t>& 
   return tensor;
 }
 
-void CudnnGraph::AddSum(const CudnnThing& a, const CudnnThing& b, const CudnnThing& to) {
-  parts_.push_back(std::make_unique<CudnnThing>(Pointwise(CUDNN_POINTWISE_ADD)));
-  CudnnThing& add = *parts_.back();
+void CudnnGraph::AddSum(const CudnnBackendDescriptor& a, const CudnnBackendDescriptor& b,
+                        const CudnnBackendDescriptor& to) {
+  parts_.push_back(std::make_unique<CudnnBackendDescriptor>(Pointwise(CUDNN_POINTWISE_ADD)));
+  CudnnBackendDescriptor& add = *parts_.back();
   add.Finish("describing a sum");
-  CudnnThing operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, add);
-  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a);
-  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
-  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
+  CudnnBackendDescriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, add);
+  operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a);
+  operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
+  operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
   AddOperation(std::move(operation), "describing a sum");
 }
 
-void CudnnGraph::AddRelu(const CudnnThing& from, const CudnnThing& to) {
-  parts_.push_back(std::make_unique<CudnnThing>(Pointwise(CUDNN_POINTWISE_RELU_FWD)));
-  CudnnThing& relu = *parts_.back();
+void CudnnGraph::AddRelu(const CudnnBackendDescriptor& from, const CudnnBackendDescriptor& to) {
+  parts_.push_back(std::make_unique<CudnnBackendDescriptor>(Pointwise(CUDNN_POINTWISE_RELU_FWD)));
+  CudnnBackendDescriptor& relu = *parts_.back();
   relu.SetOne(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION,
               CUDNN_PROPAGATE_NAN);
   relu.Finish("describing ReLU");
-  CudnnThing operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, relu);
-  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
-  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
+  CudnnBackendDescriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, relu);
+  operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
+  operation.SetDescriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
   AddOperation(std::move(operation), "describing ReLU");
 }
 
-void CudnnGraph::AddOperation(CudnnThing operation, const char* what) {
+void CudnnGraph::AddOperation(CudnnBackendDescriptor operation, const char* what) {
   operation.Finish(what);
-  operations_.push_back(std::make_unique<CudnnThing>(std::move(operation)));
+  operations_.push_back(std::make_unique<CudnnBackendDescriptor>(std::move(operation)));
 }
 
 void CudnnGraph::Finish() {

@@ -35,7 +35,7 @@ class CudnnPlan {
   // combinations of addresses. Throws DeviceError.
   void Run(const std::vector<Place>& places, void* workspace, const char* doing);
   // Discards the descriptors of all addresses, for addresses that will not be used again.
-  void ForgetPlaces() { packs_.clear(); }
+  void ForgetAddresses() { packs_.clear(); }
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
   // Returns the engine's number, followed by pairs of a setting and its value. The same version of
@@ -43,51 +43,51 @@ class CudnnPlan {
   const AlgorithmChoice& choice() const { return choice_; }
 
  private:
-  friend class CudnnAdvice;
-  CudnnPlan(const CudnnTarget& target, std::vector<CudnnThing> parts, CudnnThing plan,
-            int64_t workspace_bytes, AlgorithmChoice choice);
+  friend class CudnnHeuristics;
+  CudnnPlan(const CudnnTarget& target, std::vector<CudnnBackendDescriptor> parts,
+            CudnnBackendDescriptor plan, int64_t workspace_bytes, AlgorithmChoice choice);
 
   struct Pack {
     std::vector<Place> places;
     void* workspace;
-    CudnnThing pack;
+    CudnnBackendDescriptor pack;
   };
   const CudnnTarget target_;
-  const std::vector<CudnnThing> parts_;  // the descriptors that plan_ refers to
-  const CudnnThing plan_;
+  const std::vector<CudnnBackendDescriptor> parts_;  // the descriptors that plan_ refers to
+  const CudnnBackendDescriptor plan_;
   const int64_t workspace_bytes_;
   const AlgorithmChoice choice_;
   std::deque<Pack> packs_;
 };
 
 // Creates plans for a graph, which must outlive the plans.
-class CudnnAdvice {
+class CudnnHeuristics {
  public:
-  CudnnAdvice(const CudnnGraph& graph, const CudnnLimits& limits)
+  CudnnHeuristics(const CudnnGraph& graph, const CudnnLimits& limits)
       : graph_(graph), limits_(limits) {}
 
   using Patience = std::chrono::steady_clock::duration;
   struct Plans {
     std::vector<std::unique_ptr<CudnnPlan>> plans;
-    int64_t looked_at = 0;  // pieces of advice examined or skipped
-    // True if `patience` ended before `most` plans were found or all advice was examined.
+    int64_t examined = 0;  // engine configurations examined or skipped
+    // True if `patience` ended before `most` plans were found or all configurations were examined.
     bool cut_short = false;
   };
-  // Returns the first `most` plans that can be created, in the order of cuDNN's advice, without the
-  // first `skipped` pieces of advice. Creating some plans compiles code. After `patience`, returns
-  // the plans created so far, but at least one if there is any.
+  // Returns the first `most` plans that can be created, in the order of cuDNN's heuristics, without
+  // the first `skipped` engine configurations. Creating some plans compiles code. After `patience`,
+  // returns the plans created so far, but at least one if there is any.
   Plans Best(size_t most, Patience patience, int64_t skipped) const;
   std::vector<std::unique_ptr<CudnnPlan>> Best(size_t most,
                                                Patience patience = Patience::max()) const {
     return Best(most, patience, 0).plans;
   }
   // Returns the plan for `choice`, or null if cuDNN cannot create it or if it exceeds the limits.
-  std::unique_ptr<CudnnPlan> Chosen(const AlgorithmChoice& choice) const;
+  std::unique_ptr<CudnnPlan> PlanFor(const AlgorithmChoice& choice) const;
 
  private:
-  std::vector<CudnnThing> Configurations(cudnnBackendHeurMode_t mode) const;
-  std::unique_ptr<CudnnPlan> MakePlan(std::vector<CudnnThing> parts) const;
-  bool Permits(const CudnnThing& engine) const;
+  std::vector<CudnnBackendDescriptor> Configurations(cudnnBackendHeurMode_t mode) const;
+  std::unique_ptr<CudnnPlan> MakePlan(std::vector<CudnnBackendDescriptor> parts) const;
+  bool Permits(const CudnnBackendDescriptor& engine) const;
 
   const CudnnGraph& graph_;
   const CudnnLimits limits_;

@@ -7,14 +7,16 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kMostAdvised = 64;  // maximum number of configurations to read
-constexpr size_t kMostPacks = 64;     // combinations of addresses whose descriptors a plan keeps
+constexpr int64_t kMaxConfigurations = 64;  // maximum number of configurations to read
+constexpr size_t kMaxPacks = 64;  // combinations of addresses whose descriptors a plan keeps
 
 // Reads an attribute that contains several descriptors of one type, at most `room` of them. Passing
 // the maximum avoids asking for their number, which cuDNN reports only for some attributes.
-std::vector<CudnnThing> ReadThings(const CudnnThing& from, cudnnBackendAttributeName_t name,
-                                   cudnnBackendDescriptorType_t type, int64_t room) {
-  std::vector<CudnnThing> things;
+std::vector<CudnnBackendDescriptor> ReadDescriptors(const CudnnBackendDescriptor& from,
+                                                    cudnnBackendAttributeName_t name,
+                                                    cudnnBackendDescriptorType_t type,
+                                                    int64_t room) {
+  std::vector<CudnnBackendDescriptor> things;
   std::vector<cudnnBackendDescriptor_t> descriptors;
   for (int64_t i = 0; i < room; ++i) {
     things.emplace_back(type);
@@ -25,12 +27,13 @@ std::vector<CudnnThing> ReadThings(const CudnnThing& from, cudnnBackendAttribute
   return things;
 }
 
-AlgorithmChoice ChoiceOf(const CudnnThing& configuration, const CudnnThing& engine) {
+AlgorithmChoice ChoiceOf(const CudnnBackendDescriptor& configuration,
+                         const CudnnBackendDescriptor& engine) {
   AlgorithmChoice choice(1);
   engine.Get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &choice[0]);
-  for (const CudnnThing& knob :
-       ReadThings(configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                  CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+  for (const CudnnBackendDescriptor& knob :
+       ReadDescriptors(configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                       CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
     cudnnBackendKnobType_t type{};
     int64_t value = 0;
     knob.Get(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type);
@@ -43,8 +46,8 @@ AlgorithmChoice ChoiceOf(const CudnnThing& configuration, const CudnnThing& engi
 
 }  // namespace
 
-CudnnPlan::CudnnPlan(const CudnnTarget& target, std::vector<CudnnThing> parts, CudnnThing plan,
-                     int64_t workspace_bytes, AlgorithmChoice choice)
+CudnnPlan::CudnnPlan(const CudnnTarget& target, std::vector<CudnnBackendDescriptor> parts,
+                     CudnnBackendDescriptor plan, int64_t workspace_bytes, AlgorithmChoice choice)
     : target_(target),
       parts_(std::move(parts)),
       plan_(std::move(plan)),
@@ -62,7 +65,7 @@ void CudnnPlan::Run(const std::vector<Place>& places, void* workspace, const cha
       ids.push_back(static_cast<int64_t>(place.role));
       data.push_back(place.data);
     }
-    CudnnThing pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    CudnnBackendDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     pack.SetInts(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
     pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
              static_cast<int64_t>(data.size()), data.data());
@@ -70,30 +73,31 @@ void CudnnPlan::Run(const std::vector<Place>& places, void* workspace, const cha
     pack.Finish(doing);
     // An enqueued or recorded execution no longer needs its variant pack, so the oldest one can be
     // dropped.
-    if (packs_.size() == kMostPacks) packs_.pop_front();
+    if (packs_.size() == kMaxPacks) packs_.pop_front();
     packs_.push_back({places, workspace, std::move(pack)});
     found = packs_.end() - 1;
   }
   CheckCudnn(Cudnn().cudnnBackendExecute(target_.handle, plan_.get(), found->pack.get()), doing);
 }
 
-CudnnAdvice::Plans CudnnAdvice::Best(size_t most, Patience patience, int64_t skipped) const {
+CudnnHeuristics::Plans CudnnHeuristics::Best(size_t most, Patience patience,
+                                             int64_t skipped) const {
   const auto begun = std::chrono::steady_clock::now();
   Plans best;
   std::vector<std::unique_ptr<CudnnPlan>>& plans = best.plans;
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (CudnnThing& configuration : Configurations(mode)) {
+    for (CudnnBackendDescriptor& configuration : Configurations(mode)) {
       if (plans.size() == most) return best;
-      if (best.looked_at < skipped) {
-        ++best.looked_at;
+      if (best.examined < skipped) {
+        ++best.examined;
         continue;
       }
       if (!plans.empty() && std::chrono::steady_clock::now() - begun > patience) {
         best.cut_short = true;
         return best;
       }
-      ++best.looked_at;
-      std::vector<CudnnThing> parts;
+      ++best.examined;
+      std::vector<CudnnBackendDescriptor> parts;
       parts.push_back(std::move(configuration));
       std::unique_ptr<CudnnPlan> plan = MakePlan(std::move(parts));
       const auto same = [&](const auto& other) { return other->choice() == plan->choice(); };
@@ -104,24 +108,24 @@ CudnnAdvice::Plans CudnnAdvice::Best(size_t most, Patience patience, int64_t ski
   return best;
 }
 
-std::unique_ptr<CudnnPlan> CudnnAdvice::Chosen(const AlgorithmChoice& choice) const {
+std::unique_ptr<CudnnPlan> CudnnHeuristics::PlanFor(const AlgorithmChoice& choice) const {
   if (choice.size() % 2 != 1) return nullptr;
   try {
-    std::vector<CudnnThing> parts;
+    std::vector<CudnnBackendDescriptor> parts;
     parts.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     parts.emplace_back(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    CudnnThing& engine = parts[1];
-    engine.SetThing(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_.operations());
+    CudnnBackendDescriptor& engine = parts[1];
+    engine.SetDescriptor(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_.operations());
     engine.SetOne(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, choice[0]);
     if (graph_.target().properties != nullptr) {
-      engine.SetThing(CUDNN_ATTR_ENGINE_DEVICEPROP, *graph_.target().properties);
+      engine.SetDescriptor(CUDNN_ATTR_ENGINE_DEVICEPROP, *graph_.target().properties);
     }
     engine.Finish("taking an engine");
-    parts[0].SetThing(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    parts[0].SetDescriptor(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
     std::vector<cudnnBackendDescriptor_t> knobs;
     for (size_t i = 1; i < choice.size(); i += 2) {
       parts.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
-      CudnnThing& knob = parts.back();
+      CudnnBackendDescriptor& knob = parts.back();
       const auto type = static_cast<cudnnBackendKnobType_t>(choice[i]);
       knob.SetOne(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, type);
       knob.SetOne(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, choice[i + 1]);
@@ -139,17 +143,18 @@ std::unique_ptr<CudnnPlan> CudnnAdvice::Chosen(const AlgorithmChoice& choice) co
   }
 }
 
-std::vector<CudnnThing> CudnnAdvice::Configurations(cudnnBackendHeurMode_t mode) const {
+std::vector<CudnnBackendDescriptor> CudnnHeuristics::Configurations(
+    cudnnBackendHeurMode_t mode) const {
   try {
-    CudnnThing advice(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    advice.SetThing(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_.operations());
-    advice.SetOne(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
+    CudnnBackendDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    heuristics.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_.operations());
+    heuristics.SetOne(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
     if (graph_.target().properties != nullptr) {
-      advice.SetThing(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *graph_.target().properties);
+      heuristics.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *graph_.target().properties);
     }
-    if (!advice.Complete()) return {};
-    return ReadThings(advice, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
-                      kMostAdvised);
+    if (!heuristics.Complete()) return {};
+    return ReadDescriptors(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                           CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMaxConfigurations);
   } catch (const DeviceError&) {
     return {};  // cuDNN fails if no engine can compute the graph
   }
@@ -157,20 +162,21 @@ std::vector<CudnnThing> CudnnAdvice::Configurations(cudnnBackendHeurMode_t mode)
 
 // Creates a plan from parts[0], a configuration, and keeps `parts` alive with it. Returns null if
 // cuDNN cannot create the plan or if it exceeds the limits.
-std::unique_ptr<CudnnPlan> CudnnAdvice::MakePlan(std::vector<CudnnThing> parts) const {
+std::unique_ptr<CudnnPlan> CudnnHeuristics::MakePlan(
+    std::vector<CudnnBackendDescriptor> parts) const {
   try {
-    const CudnnThing& configuration = parts[0];
-    const std::vector<CudnnThing> engine =
-        ReadThings(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
+    const CudnnBackendDescriptor& configuration = parts[0];
+    const std::vector<CudnnBackendDescriptor> engine = ReadDescriptors(
+        configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
     if (engine.empty() || !Permits(engine[0])) return nullptr;
-    CudnnThing plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    CudnnBackendDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     const CudnnTarget& target = graph_.target();
     if (target.properties != nullptr) {
-      plan.SetThing(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.properties);
+      plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.properties);
     } else {
       plan.SetOne(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, target.handle);
     }
-    plan.SetThing(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+    plan.SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
     if (!plan.Complete()) return nullptr;
     int64_t bytes = 0;
     plan.Get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
@@ -185,7 +191,7 @@ std::unique_ptr<CudnnPlan> CudnnAdvice::MakePlan(std::vector<CudnnThing> parts) 
 
 // Returns true if the engine stays within the limits and keeps inputs and partial sums in full
 // precision.
-bool CudnnAdvice::Permits(const CudnnThing& engine) const {
+bool CudnnHeuristics::Permits(const CudnnBackendDescriptor& engine) const {
   std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   notes.resize(engine.Get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                           CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes.data()));

@@ -34,14 +34,14 @@ class CudnnGraphStep {
     plan_->Run(places, workspace, doing);
   }
   // Discards the descriptors of all addresses, for addresses that will not be used again.
-  void ForgetPlaces() { plan_->ForgetPlaces(); }
+  void ForgetAddresses() { plan_->ForgetAddresses(); }
 
  private:
   explicit CudnnGraphStep(CudnnGraph graph) : graph_(std::move(graph)) {}
   void Choose(Device* device, const std::string& key, const std::vector<Memory>& memory);
-  std::optional<KeptChoice> Race(Device* device, const CudnnAdvice& advice,
-                                 const std::vector<Memory>& memory,
-                                 const std::optional<KeptChoice>& so_far);
+  std::optional<CachedChoice> Race(Device* device, const CudnnHeuristics& heuristics,
+                                   const std::vector<Memory>& memory,
+                                   const std::optional<CachedChoice>& so_far);
 
   const CudnnGraph graph_;
   std::unique_ptr<CudnnPlan> plan_;

@@ -12,7 +12,7 @@ namespace doppio {
 namespace {
 
 constexpr size_t kMeasured = 8;  // number of plans to compare
-// Time limit for creating the plans. Nets have dozens of convolutions, and the best advice comes
+// Time limit for creating the plans. Nets have dozens of convolutions, and the best ones come
 // first. Later processes compare the remaining plans.
 constexpr std::chrono::seconds kPatience(3);
 
@@ -42,7 +42,7 @@ std::unique_ptr<CudnnPlan> Fastest(Device* device, std::vector<std::unique_ptr<C
     }
   }
   if (best == nullptr) return nullptr;
-  (*best)->ForgetPlaces();
+  (*best)->ForgetAddresses();
   return std::move(*best);
 } catch (const DeviceError&) {
   return nullptr;
@@ -68,40 +68,40 @@ std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::
 
 void CudnnGraphStep::Choose(Device* device, const std::string& key,
                             const std::vector<Memory>& memory) {
-  const CudnnAdvice advice(graph_, {device->workspace_bytes(), device->deterministic()});
+  const CudnnHeuristics heuristics(graph_, {device->workspace_bytes(), device->deterministic()});
   AlgorithmCache& choices = CudnnChoices(*device);
   const bool measures = MeasuresCudnn(*device);
-  const auto race = [&](const std::optional<KeptChoice>& so_far) {
-    return Race(device, advice, memory, so_far);
+  const auto race = [&](const std::optional<CachedChoice>& so_far) {
+    return Race(device, heuristics, memory, so_far);
   };
-  const std::optional<KeptChoice> kept =
+  const std::optional<CachedChoice> kept =
       measures ? choices.FindOrMeasure(key, race) : choices.Find(key);
-  if (plan_ == nullptr && kept) plan_ = advice.Chosen(kept->choice);
+  if (plan_ == nullptr && kept) plan_ = heuristics.PlanFor(kept->choice);
   if (plan_ != nullptr) return;
   if (kept && measures) {
     // The stored choice is invalid, or this GPU has not enough memory for its plan.
-    if (const auto anew = race(std::nullopt)) choices.Keep(key, *anew);
+    if (const auto anew = race(std::nullopt)) choices.Store(key, *anew);
   } else if (!measures) {
-    std::vector<std::unique_ptr<CudnnPlan>> plans = advice.Best(1);
+    std::vector<std::unique_ptr<CudnnPlan>> plans = heuristics.Best(1);
     if (!plans.empty()) plan_ = std::move(plans[0]);
   }
 }
 
 // Sets plan_. Returns nullopt if the plans could not be compared.
-std::optional<KeptChoice> CudnnGraphStep::Race(Device* device, const CudnnAdvice& advice,
-                                               const std::vector<Memory>& memory,
-                                               const std::optional<KeptChoice>& so_far) {
+std::optional<CachedChoice> CudnnGraphStep::Race(Device* device, const CudnnHeuristics& heuristics,
+                                                 const std::vector<Memory>& memory,
+                                                 const std::optional<CachedChoice>& so_far) {
   std::unique_ptr<CudnnPlan> champion;
-  if (so_far) champion = advice.Chosen(so_far->choice);
-  CudnnAdvice::Plans next =
-      advice.Best(kMeasured, kPatience, champion != nullptr ? so_far->compared : 0);
+  if (so_far) champion = heuristics.PlanFor(so_far->choice);
+  CudnnHeuristics::Plans next =
+      heuristics.Best(kMeasured, kPatience, champion != nullptr ? so_far->compared : 0);
   if (champion != nullptr) next.plans.insert(next.plans.begin(), std::move(champion));
   plan_ = Fastest(device, &next.plans, memory);
   if (plan_ == nullptr) {
     if (!next.plans.empty()) plan_ = std::move(next.plans[0]);
     return std::nullopt;
   }
-  return KeptChoice{plan_->choice(), next.cut_short ? next.looked_at : KeptChoice::kAll};
+  return CachedChoice{plan_->choice(), next.cut_short ? next.examined : CachedChoice::kAll};
 }
 
 }  // namespace doppio

@@ -44,7 +44,7 @@ Blocking BlockingFrom(const std::string& bytes) {
 
 dnnl::engine& DnnlEngine() {
   static dnnl::engine* engine = [] {
-    LeaveOutUndescribedAmx();
+    DisableUndescribedAmx();
     return new dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
   return *engine;

@@ -63,14 +63,14 @@ inline dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitiv
                                                             dnnl::prop_kind kind,
                                                             dnnl::algorithm how,
                                                             const dnnl::memory::desc& data,
-                                                            const LrnNumbers& n) {
+                                                            const LrnParams& n) {
   return DescribeForward<dnnl::lrn_forward>(attr, kind, how, data, n.local_size, n.alpha, n.beta,
                                             n.k);
 }
 
 inline dnnl::lrn_backward::primitive_desc DescribeLrnBackward(
     const dnnl::primitive_attr& attr, const dnnl::lrn_forward::primitive_desc& forward,
-    dnnl::algorithm how, const dnnl::memory::desc& data, const LrnNumbers& n) {
+    dnnl::algorithm how, const dnnl::memory::desc& data, const LrnParams& n) {
   return DescribeBackward<dnnl::lrn_backward>(attr, forward, how, data, data, n.local_size, n.alpha,
                                               n.beta, n.k);
 }
@@ -81,7 +81,7 @@ inline void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float 
 
 inline const char* NameOfNewIsa(dnnl::cpu_isa) { return nullptr; }
 
-inline void LeaveOutUndescribedAmx() {}
+inline void DisableUndescribedAmx() {}
 
 }  // namespace doppio
 

@@ -125,14 +125,14 @@ inline dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitiv
                                                             dnnl::prop_kind kind,
                                                             dnnl::algorithm how,
                                                             const dnnl::memory::desc& data,
-                                                            const LrnNumbers& n) {
+                                                            const LrnParams& n) {
   return DescribeForward<dnnl::lrn_forward>(attr, kind, how, data, data, n.local_size, n.alpha,
                                             n.beta, n.k);
 }
 
 inline dnnl::lrn_backward::primitive_desc DescribeLrnBackward(
     const dnnl::primitive_attr& attr, const dnnl::lrn_forward::primitive_desc& forward,
-    dnnl::algorithm how, const dnnl::memory::desc& data, const LrnNumbers& n) {
+    dnnl::algorithm how, const dnnl::memory::desc& data, const LrnParams& n) {
   return DescribeBackward<dnnl::lrn_backward>(attr, forward, how, data, data, data, n.local_size,
                                               n.alpha, n.beta, n.k);
 }
@@ -157,7 +157,7 @@ inline const char* NameOfNewIsa(dnnl::cpu_isa isa) {
 namespace dnnl_internal {
 
 // Some virtual machines report AMX (CPUID leaf 7) but hide the leaf that describes its tiles (1D).
-inline bool HidesTiles() {
+inline bool LacksAmxTiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kAmxTile = 1u << 24;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kAmxTile) == 0) return false;
@@ -168,11 +168,11 @@ inline bool HidesTiles() {
 
 // On such a machine, oneDNN 3.7 describes AMX primitives but cannot create them ("could not create
 // a primitive"). Respects a limit that the user has set.
-inline void LeaveOutUndescribedAmx() {
+inline void DisableUndescribedAmx() {
   for (const char* variable : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
     if (std::getenv(variable) != nullptr) return;
   }
-  if (dnnl_internal::HidesTiles()) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_fp16);
+  if (dnnl_internal::LacksAmxTiles()) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_fp16);
 }
 
 }  // namespace doppio

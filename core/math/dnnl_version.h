@@ -52,7 +52,7 @@ template <class PrimitiveDesc>
 bool NextImplementation(PrimitiveDesc* desc);
 
 // Parameters of a local response normalisation.
-struct LrnNumbers {
+struct LrnParams {
   int64_t local_size;
   float alpha, beta, k;
 };
@@ -60,10 +60,10 @@ struct LrnNumbers {
 dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitive_attr& attr,
                                                      dnnl::prop_kind kind, dnnl::algorithm how,
                                                      const dnnl::memory::desc& data,
-                                                     const LrnNumbers& numbers);
+                                                     const LrnParams& numbers);
 dnnl::lrn_backward::primitive_desc DescribeLrnBackward(
     const dnnl::primitive_attr& attr, const dnnl::lrn_forward::primitive_desc& forward,
-    dnnl::algorithm how, const dnnl::memory::desc& data, const LrnNumbers& numbers);
+    dnnl::algorithm how, const dnnl::memory::desc& data, const LrnParams& numbers);
 
 // Applies an element-wise function to a primitive's result before it is stored.
 void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float alpha, float beta);
@@ -73,7 +73,7 @@ const char* NameOfNewIsa(dnnl::cpu_isa isa);
 
 // Keeps oneDNN from using AMX if CPUID does not describe the tiles. Call it before oneDNN is used.
 // Does nothing with oneDNN 2, which assumes fixed tile sizes.
-void LeaveOutUndescribedAmx();
+void DisableUndescribedAmx();
 
 }  // namespace doppio
 

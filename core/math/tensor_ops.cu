@@ -110,7 +110,7 @@ class CudaTensorOps : public TensorOps {
     DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
       const Sum<T> sum{a.data<T>(), b.data<T>(), to.data<T>()};
-      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksFit(sum.x, sum.y, sum.z),
+      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksAligned(sum.x, sum.y, sum.z),
                                  "a sum of gradients", sum);
     });
   }
@@ -123,7 +123,7 @@ class CudaTensorOps : public TensorOps {
     DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
       const Filling<T> filling{static_cast<T>(value), to.data<T>()};
-      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksFit(filling.to), "filling",
+      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksAligned(filling.to), "filling",
                                  filling);
     });
   }
@@ -132,7 +132,7 @@ class CudaTensorOps : public TensorOps {
     DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
       const Scaling<T> scaling{static_cast<ComputeType<T>>(factor), to.data<T>()};
-      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksFit(scaling.to), "scaling",
+      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksAligned(scaling.to), "scaling",
                                  scaling);
     });
   }

@@ -16,7 +16,7 @@ double BytesOfElement(hid_t dataset) {
 
 }  // namespace
 
-bool Hdf5LiesElsewhere(hid_t dataset) {
+bool Hdf5IsExternal(hid_t dataset) {
   const Hdf5Handle made(H5Dget_create_plist(dataset), H5Pclose);
   return H5Pget_layout(made.get()) == H5D_VIRTUAL || H5Pget_external_count(made.get()) > 0;
 }
@@ -28,13 +28,13 @@ Shape Hdf5ShapeOf(hid_t dataset, const std::string& what) {
   H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
   const auto elements = CheckedProduct(dims);
   if (!elements) {
-    throw FileError(what + " has more than the limit of " + std::to_string(kMostElements) +
+    throw FileError(what + " has more than the limit of " + std::to_string(kMaxElements) +
                     " elements");
   }
   const hsize_t stored = H5Dget_storage_size(dataset);
   const double wanted = static_cast<double>(*elements) * BytesOfElement(dataset);
-  if (*elements > kHdf5AlwaysAllocated && wanted > kMostDeflated * static_cast<double>(stored) &&
-      !Hdf5LiesElsewhere(dataset)) {
+  if (*elements > kHdf5AlwaysAllocated && wanted > kMaxDeflated * static_cast<double>(stored) &&
+      !Hdf5IsExternal(dataset)) {
     throw FileError(what + " states " + std::to_string(*elements) +
                     " elements, but the file holds only " + std::to_string(stored) +
                     " bytes of them");

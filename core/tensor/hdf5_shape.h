@@ -15,9 +15,9 @@ namespace doppio {
 constexpr int64_t kHdf5AlwaysAllocated = int64_t{1} << 24;
 
 // Returns true if values of the data set may be stored in other files.
-bool Hdf5LiesElsewhere(hid_t dataset);
+bool Hdf5IsExternal(hid_t dataset);
 
-// Returns the shape of `dataset`. Throws FileError if it has more than kMostElements elements, or
+// Returns the shape of `dataset`. Throws FileError if it has more than kMaxElements elements, or
 // far more data than the file can contain even when compressed. `what` starts the message, e.g.
 // "data set 'x' of 'y.h5'".
 Shape Hdf5ShapeOf(hid_t dataset, const std::string& what);

@@ -32,10 +32,10 @@ MeanImage MeanAt(const SourceLoc& at, const std::string& path) {
 }  // namespace
 
 void RefuseUnknownTransforms(const TransformationParameter& parameter) {
-  const std::vector<const Transform*> asked = AskedTransforms(parameter);
+  const std::vector<const Transform*> asked = RequestedTransforms(parameter);
   if (!asked.empty()) {
     const bool boxes = asked[0]->boxes != Transform::Boxes::kNever;
-    throw UserError({}, "transform_param: " + asked[0]->AskedBy(parameter) + " is for layers " +
+    throw UserError({}, "transform_param: " + asked[0]->RequestedBy(parameter) + " is for layers " +
                             (boxes ? "Data, ImageData and AnnotatedData" : "Data and ImageData") +
                             ", not for this one; remove it");
   }

@@ -23,27 +23,27 @@ void ChangeHsv(int plane, double factor, double shift, cv::Mat* image) {
 }
 
 void Brightness(const DistortionParameter& p, Draws* draws, cv::Mat* image) {
-  if (!draws->Happens(p.brightness_prob())) return;
+  if (!draws->Bernoulli(p.brightness_prob())) return;
   image->convertTo(*image, -1, 1, draws->Uniform(-p.brightness_delta(), p.brightness_delta()));
 }
 
 void Contrast(const DistortionParameter& p, Draws* draws, cv::Mat* image) {
-  if (!draws->Happens(p.contrast_prob())) return;
+  if (!draws->Bernoulli(p.contrast_prob())) return;
   image->convertTo(*image, -1, draws->Uniform(p.contrast_lower(), p.contrast_upper()), 0);
 }
 
 void Saturation(const DistortionParameter& p, Draws* draws, cv::Mat* image) {
-  if (!draws->Happens(p.saturation_prob())) return;
+  if (!draws->Bernoulli(p.saturation_prob())) return;
   ChangeHsv(1, draws->Uniform(p.saturation_lower(), p.saturation_upper()), 0, image);
 }
 
 void Hue(const DistortionParameter& p, Draws* draws, cv::Mat* image) {
-  if (!draws->Happens(p.hue_prob())) return;
+  if (!draws->Bernoulli(p.hue_prob())) return;
   ChangeHsv(0, 1, draws->Uniform(-p.hue_delta(), p.hue_delta()), image);
 }
 
 void ChannelOrder(const DistortionParameter& p, Draws* draws, cv::Mat* image) {
-  if (!draws->Happens(p.random_order_prob())) return;
+  if (!draws->Bernoulli(p.random_order_prob())) return;
   std::vector<cv::Mat> planes;
   cv::split(*image, planes);
   for (int left = 3; left > 1; --left) {
@@ -75,7 +75,7 @@ void Distort(const DistortionParameter& parameter, Draws* draws, Image* image) {
                     std::to_string(image->shape.channels) + "; set force_color: true");
   }
   cv::Mat pixels(image->shape.height, image->shape.width, CV_8UC3, image->bytes.data());
-  const bool contrast_first = draws->Happens(0.5f);
+  const bool contrast_first = draws->Bernoulli(0.5f);
   Brightness(parameter, draws, &pixels);
   if (contrast_first) Contrast(parameter, draws, &pixels);
   Saturation(parameter, draws, &pixels);

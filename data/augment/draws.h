@@ -16,7 +16,7 @@ class Draws {
   // Returns a number of the normal distribution with mean 0.
   float Normal(float sigma) { return sigma * random_.Normal(sample_, next_++); }
   // Returns true with the given probability.
-  bool Happens(float probability) { return Uniform(0, 1) < probability; }
+  bool Bernoulli(float probability) { return Uniform(0, 1) < probability; }
   // Returns an integer in [0, n). `n` must be positive.
   int Below(int n) {
     return static_cast<int>(random_.Below(static_cast<uint32_t>(n), sample_, next_++));

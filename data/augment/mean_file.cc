@@ -25,7 +25,8 @@ MeanImage ReadMeanFile(const std::string& path) {
   CheckExists(path);
   CheckBytes("mean file '" + path + "'", FileBytes(path));
   const std::string content = ReadFile(path);
-  const std::string found = KindOfContent(content) == ContentKind::kMean ? "" : WhatItIs(content);
+  const std::string found =
+      KindOfContent(content) == ContentKind::kMean ? "" : DescribeContent(content);
   BlobProto blob;
   if (!found.empty() || !blob.ParseFromString(content)) {
     throw FileError("mean file '" + path + "' is not a Caffe mean (a binary BlobProto)" +
@@ -35,9 +36,9 @@ MeanImage ReadMeanFile(const std::string& path) {
   if (!blob.has_shape()) dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
   if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
   // Limit on each extent, so that products of extents do not overflow.
-  constexpr int64_t kMost = 65535;
+  constexpr int64_t kMax = 65535;
   const bool image = dims.size() == 3 && std::all_of(dims.begin(), dims.end(), [](int64_t dim) {
-                       return dim >= 1 && dim <= kMost;
+                       return dim >= 1 && dim <= kMax;
                      });
   if (!image) throw FileError("mean file '" + path + "' does not hold one image");
   MeanImage mean;

@@ -99,7 +99,7 @@ void CheckNoise(const NoiseParameter& p) {
 }
 
 void AddNoise(const NoiseParameter& p, Draws* draws, Image* image) {
-  if (p.has_prob() && !draws->Happens(p.prob())) return;
+  if (p.has_prob() && !draws->Bernoulli(p.prob())) return;
   cv::Mat pixels = MatOf(image).clone();
   if (p.decolorize()) Decolorize(&pixels);
   if (p.gauss_blur()) cv::GaussianBlur(pixels, pixels, cv::Size(7, 7), 1.5);

@@ -26,7 +26,7 @@ float DrawAspect(float change, Draws* draws) {
     return std::exp(draws->Uniform(-widest, widest));
   }
   const float factor = draws->Uniform(change, 1 / change);
-  return draws->Happens(0.5f) ? factor * factor : 1 / (factor * factor);
+  return draws->Bernoulli(0.5f) ? factor * factor : 1 / (factor * factor);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ void CheckExpansion(const TransformationParameter& transform) {
 
 Box Expand(const ExpansionParameter& parameter, const cv::Scalar& fill, Draws* draws,
            Image* image) {
-  if (!draws->Happens(parameter.prob())) return Box();
+  if (!draws->Bernoulli(parameter.prob())) return Box();
   const float ratio = draws->Uniform(1, parameter.max_expand_ratio());
   const ImageShape old = image->shape;
   const float rows = static_cast<float>(old.height) * ratio;

@@ -39,8 +39,8 @@ void CheckSides(const std::string& what, uint32_t lower, uint32_t upper) {
 }
 
 void CheckFactors(const std::string& name, float least, float lower, float upper) {
-  constexpr float kMost = 100;
-  if (lower >= least && lower > 0 && lower <= upper && upper <= kMost) return;
+  constexpr float kMax = 100;
+  if (lower >= least && lower > 0 && lower <= upper && upper <= kMax) return;
   throw UserError({}, "transform_param: " + name + "_lower and " + name + "_upper must be " +
                           (least > 0 ? "at least 1" : "above 0") +
                           ", at most 100, and in this order");
@@ -88,7 +88,7 @@ DrawnSides DrawSides(const TransformationParameter& t, bool training, const Imag
   if (HasRatio(t)) {
     const float ratio = draws->Uniform(t.rand_resize_ratio_lower(), t.rand_resize_ratio_upper());
     const bool wide =
-        sides.width > sides.height || (sides.width == sides.height && draws->Happens(0.5f));
+        sides.width > sides.height || (sides.width == sides.height && draws->Bernoulli(0.5f));
     if (wide) {
       sides.width = sides.height * ratio;
     } else {

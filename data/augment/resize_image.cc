@@ -74,7 +74,7 @@ bool GivesOneSize(const ResizeParameter& resize) {
 }
 
 Box ResizeAs(const ResizeParameter& resize, Draws* draws, Image* image) {
-  if (resize.prob() < 1 && !draws->Happens(resize.prob())) return Box();
+  if (resize.prob() < 1 && !draws->Bernoulli(resize.prob())) return Box();
   const int interpolation = InterpolationOf(resize, draws);
   const auto height = static_cast<float>(resize.height());
   const auto width = static_cast<float>(resize.width());

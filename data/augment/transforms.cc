@@ -24,7 +24,7 @@ void CheckProbability(const char* field, float prob) {
                   std::string(field) + ": prob must be from 0 to 1, it is " + std::to_string(prob));
 }
 
-cv::Scalar FillOf(const Changing& c) { return MeanFill(c.parameter, c.image->shape.channels); }
+cv::Scalar FillOf(const TransformArgs& c) { return MeanFill(c.parameter, c.image->shape.channels); }
 
 // Returns the size to which crops are resized; 0 x 0 if it is not set.
 cv::Size CropSize(const Parameter& t) {
@@ -48,9 +48,9 @@ void CheckCrop(const Parameter& t) {
   if (!(p.aspect_ratio_change() >= 0.01f && p.aspect_ratio_change() <= 100)) {
     throw UserError({}, field + "aspect_ratio_change must be from 0.01 to 100");
   }
-  constexpr int kMost = 1 << 16;
+  constexpr int kMax = 1 << 16;
   const cv::Size size = CropSize(t);
-  if (size.height < 1 || size.width < 1 || size.height > kMost || size.width > kMost) {
+  if (size.height < 1 || size.width < 1 || size.height > kMax || size.width > kMax) {
     throw UserError({}, field +
                             "resize_param needs height and width, what crops are resized to, or "
                             "transform_param a crop_size");
@@ -60,7 +60,7 @@ void CheckCrop(const Parameter& t) {
   }
 }
 
-void Crop(const Changing& c) {
+void Crop(const TransformArgs& c) {
   const RandomAspectRatioParameter& p = c.parameter.random_aspect_ratio_param();
   const ImageShape& shape = c.image->shape;
   cv::Rect part(0, 0, shape.width, shape.height);
@@ -83,9 +83,9 @@ void CheckRotation(const Parameter& t) {
   throw UserError({}, "rotation_param: max_degrees must be from 0 to 180");
 }
 
-void Turn(const Changing& c) {
+void Turn(const TransformArgs& c) {
   const RotationParameter& p = c.parameter.rotation_param();
-  if (!c.draws->Happens(p.prob())) return;
+  if (!c.draws->Bernoulli(p.prob())) return;
   Rotate(c.draws->Uniform(-p.max_degrees(), p.max_degrees()), FillOf(c), c.image);
 }
 
@@ -101,15 +101,15 @@ void CheckShift(const Parameter& t) {
   }
 }
 
-void Move(const Changing& c) {
+void Move(const TransformArgs& c) {
   const ShiftParameter& p = c.parameter.shift_param();
-  if (!c.draws->Happens(p.prob())) return;
+  if (!c.draws->Bernoulli(p.prob())) return;
   const double right = c.draws->Uniform(-p.width(), p.width()) * c.image->shape.width;
   const double down = c.draws->Uniform(-p.height(), p.height()) * c.image->shape.height;
   Shift(right, down, BorderOf(p.pad_mode()), FillOf(c), c.image);
 }
 
-void ExpandWithObjects(const Changing& c) {
+void ExpandWithObjects(const TransformArgs& c) {
   const Box canvas = Expand(c.parameter.expand_param(), FillOf(c), c.draws, c.image);
   if (c.objects == nullptr) return;
   const bool constrained = c.parameter.has_emit_constraint();
@@ -117,7 +117,7 @@ void ExpandWithObjects(const Changing& c) {
       ObjectsIn(canvas, *c.objects, constrained ? &c.parameter.emit_constraint() : nullptr);
 }
 
-void ResizeWithObjects(const Changing& c) {
+void ResizeWithObjects(const TransformArgs& c) {
   const Box frame = ResizeAs(c.parameter.resize_param(), c.draws, c.image);
   if (c.objects != nullptr) *c.objects = ObjectsIn(frame, *c.objects, nullptr);
 }
@@ -132,16 +132,16 @@ void DeclareResize(const Parameter& t, ImageShape* image) {
 
 void CheckCutout(const Parameter& t) {
   CheckProbability("cutout_param", t.cutout_param().prob());
-  constexpr uint32_t kMost = 1 << 16;
-  if (t.cutout_param().size() == 0 || t.cutout_param().size() > kMost) {
+  constexpr uint32_t kMax = 1 << 16;
+  if (t.cutout_param().size() == 0 || t.cutout_param().size() > kMax) {
     throw UserError({}, "cutout_param needs a size from 1 to 65536");
   }
 }
 
-void CutOut(const Changing& c) {
+void CutOut(const TransformArgs& c) {
   const CutoutParameter& p = c.parameter.cutout_param();
   for (uint32_t i = 0; i < p.count(); ++i) {
-    if (!c.draws->Happens(p.prob())) continue;
+    if (!c.draws->Bernoulli(p.prob())) continue;
     const int x = c.draws->Below(c.image->shape.width), y = c.draws->Below(c.image->shape.height);
     CutSquare(x, y, static_cast<int>(p.size()), FillOf(c), c.image);
   }
@@ -165,7 +165,7 @@ const std::vector<Transform>& Transforms() {
            "rand_resize_ratio_lower", "rand_resize_ratio_upper", "vertical_stretch_lower",
            "vertical_stretch_upper", "horizontal_stretch_lower", "horizontal_stretch_upper"},
           1, CheckRandomSize,
-          [](const Changing& c) { ResizeAtRandom(c.parameter, c.training, c.draws, c.image); })
+          [](const TransformArgs& c) { ResizeAtRandom(c.parameter, c.training, c.draws, c.image); })
           .Options({"allow_upscale", "interpolation_algo_down", "interpolation_algo_up"})
           .InTest()
           .Resizes(DeclareUnknown),
@@ -173,7 +173,7 @@ const std::vector<Transform>& Transforms() {
       Transform({"shift_param"}, 5, CheckShift, Move),
       Transform(
           {"distort_param"}, 3, [](const Parameter& t) { CheckDistortion(t.distort_param()); },
-          [](const Changing& c) { Distort(c.parameter.distort_param(), c.draws, c.image); })
+          [](const TransformArgs& c) { Distort(c.parameter.distort_param(), c.draws, c.image); })
           .WithBoxes(Boxes::kBeforeWindow),
       Transform({"expand_param"}, 6, CheckExpansion, ExpandWithObjects)
           .WithBoxes(Boxes::kBeforeWindow)
@@ -186,7 +186,7 @@ const std::vector<Transform>& Transforms() {
           .Resizes(DeclareResize),
       Transform(
           {"noise_param"}, 8, [](const Parameter& t) { CheckNoise(t.noise_param()); },
-          [](const Changing& c) { AddNoise(c.parameter.noise_param(), c.draws, c.image); })
+          [](const TransformArgs& c) { AddNoise(c.parameter.noise_param(), c.draws, c.image); })
           .WithBoxes(Boxes::kAfterWindow)
           .InTest(),
       Transform({"cutout_param"}, 4, CheckCutout, CutOut),
@@ -194,7 +194,7 @@ const std::vector<Transform>& Transforms() {
   return transforms;
 }
 
-std::string Transform::AskedBy(const TransformationParameter& parameter) const {
+std::string Transform::RequestedBy(const TransformationParameter& parameter) const {
   const auto set = std::find_if(fields.begin(), fields.end(), [&](const std::string& field) {
     return parameter.GetReflection()->HasField(parameter, FieldOf(field));
   });
@@ -207,10 +207,10 @@ void Transform::Clear(TransformationParameter* parameter) const {
   }
 }
 
-std::vector<const Transform*> AskedTransforms(const TransformationParameter& parameter) {
+std::vector<const Transform*> RequestedTransforms(const TransformationParameter& parameter) {
   std::vector<const Transform*> asked;
   for (const Transform& transform : Transforms()) {
-    if (!transform.AskedBy(parameter).empty()) asked.push_back(&transform);
+    if (!transform.RequestedBy(parameter).empty()) asked.push_back(&transform);
   }
   return asked;
 }

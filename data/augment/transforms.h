@@ -17,7 +17,7 @@ namespace doppio {
 class TransformationParameter;
 
 // An image on its way through the transforms.
-struct Changing {
+struct TransformArgs {
   const TransformationParameter& parameter;
   bool training;
   Draws* draws;
@@ -34,7 +34,7 @@ struct Transform {
   // Throws UserError if the transform's fields are invalid.
   using Check = void (*)(const TransformationParameter& parameter);
   // Throws FileError if the image cannot be changed.
-  using Apply = void (*)(const Changing& changing);
+  using Apply = void (*)(const TransformArgs& changing);
   // Sets the height and width that images get, or 0 if they depend on the image or are random.
   using Declare = void (*)(const TransformationParameter& parameter, ImageShape* image);
 
@@ -54,7 +54,7 @@ struct Transform {
   }
 
   // Returns the first field that `parameter` sets of those that ask for the transform; "" if none.
-  std::string AskedBy(const TransformationParameter& parameter) const;
+  std::string RequestedBy(const TransformationParameter& parameter) const;
   // Removes the fields that ask for the transform.
   void Clear(TransformationParameter* parameter) const;
 
@@ -71,7 +71,7 @@ struct Transform {
 // Returns all transforms in the order in which they are applied.
 const std::vector<Transform>& Transforms();
 // Returns the transforms that `parameter` asks for, in this order.
-std::vector<const Transform*> AskedTransforms(const TransformationParameter& parameter);
+std::vector<const Transform*> RequestedTransforms(const TransformationParameter& parameter);
 
 // Returns true if a transform or the pipeline uses this field of transform_param, or refuses it.
 // The other fields of forks have no effect.

@@ -17,7 +17,7 @@ namespace doppio {
 namespace {
 
 // A global variable, because Decode is called from a dozen places with no common context.
-std::atomic<int64_t> most_image_pixels{kMostImagePixels};
+std::atomic<int64_t> most_image_pixels{kMaxImagePixels};
 
 // A format and the bytes with which its files begin (Signature), or which they contain at offset
 // `at` (Foreign).
@@ -72,7 +72,7 @@ ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
     throw FileError(std::string("it is a ") + of.name + " image; convert it to " + read);
   }
   const size_t head = std::min(bytes, kKindBytes);
-  const std::string found = WhatItIs({reinterpret_cast<const char*>(file), head});
+  const std::string found = DescribeContent({reinterpret_cast<const char*>(file), head});
   throw FileError("it is no " + read + " image" + (found.empty() ? "" : ": " + found));
 }
 

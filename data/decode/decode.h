@@ -23,7 +23,7 @@ struct Image {
 };
 
 // Sets the maximum number of pixels of an image, decoded or resized, for the whole process. The
-// default is kMostImagePixels. Call it before other threads decode.
+// default is kMaxImagePixels. Call it before other threads decode.
 void SetMostImagePixels(int64_t pixels);
 
 enum class ImageFormat { kJpeg, kPng, kBmp, kPnm };

@@ -80,7 +80,7 @@ void CheckChunks(const uint8_t* file, size_t bytes) {
 void CheckSize(const Reading& reading) {
   const size_t height = png_get_image_height(reading.png, reading.info);
   CheckPixels(static_cast<int64_t>(height), png_get_image_width(reading.png, reading.info));
-  if (png_get_rowbytes(reading.png, reading.info) * height / kMostDeflated > reading.left) {
+  if (png_get_rowbytes(reading.png, reading.info) * height / kMaxDeflated > reading.left) {
     throw FileError("corrupt PNG image: it ends too early");
   }
 }

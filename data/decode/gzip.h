@@ -12,7 +12,7 @@ namespace doppio {
 
 // Returns the contents of the file, decompressed if it is a gzip file. Throws FileError if the file
 // is missing, is damaged gzip data, or decompresses to more than `most` bytes.
-std::string ReadMaybeGzip(const std::string& path, int64_t most = kMostUnpackedBytes);
+std::string ReadMaybeGzip(const std::string& path, int64_t most = kMaxUnpackedBytes);
 
 }  // namespace doppio
 

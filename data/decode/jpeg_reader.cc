@@ -47,10 +47,10 @@ void JpegReader::OnMessage(j_common_ptr info, int level) {
 // Limits the number of scans. A progressive file may have any number of scans of a few bytes, and
 // each scan visits all blocks.
 void JpegReader::OnProgress(j_common_ptr info) {
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMostJpegScans) return;
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMaxJpegScans) return;
   auto* errors = reinterpret_cast<Errors*>(info->err);
   std::snprintf(errors->message, sizeof errors->message, "it has more than %d scans",
-                kMostJpegScans);
+                kMaxJpegScans);
   std::longjmp(errors->escape, 1);
 }
 

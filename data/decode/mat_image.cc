@@ -57,7 +57,7 @@ Image ImageOfRecord(const Record& record, const TransformationParameter& transfo
   return image;
 }
 
-void GiveImage(const Image& image, Record* record) {
+void SetImage(const Image& image, Record* record) {
   record->byte_storage.assign(reinterpret_cast<const char*>(image.bytes.data()),
                               image.bytes.size());
   record->encoded = nullptr;

@@ -21,7 +21,7 @@ Image ImageOf(const cv::Mat& pixels);
 // `transform` forces. Throws FileError unless the pixels are bytes with 1 or 3 channels.
 Image ImageOfRecord(const Record& record, const TransformationParameter& transform);
 // Replaces the record's pixels by a copy of the image's.
-void GiveImage(const Image& image, Record* record);
+void SetImage(const Image& image, Record* record);
 
 // Returns OpenCV's number for interp_mode. Draws one if there are several; bilinear if there are
 // none.

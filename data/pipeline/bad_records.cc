@@ -6,26 +6,26 @@
 
 namespace doppio {
 
-BadRecords::BadRecords(int64_t most, int64_t records) : most_(std::min(most, records - 1)) {}
+BadRecords::BadRecords(int64_t most, int64_t records) : max_(std::min(most, records - 1)) {}
 
-void BadRecords::LeaveOut(int64_t index, const std::string& name, const Error& reason) {
+void BadRecords::Skip(int64_t index, const std::string& name, const Error& reason) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (reason.code() == ExitCode::kFile && left_out_.count(index) > 0) return;
-  const auto count = static_cast<int64_t>(left_out_.size());
-  if (reason.code() != ExitCode::kFile || most_ <= 0) RethrowWithContext(reason, {}, name);
-  if (count >= most_) {
+  if (reason.code() == ExitCode::kFile && skipped_.count(index) > 0) return;
+  const auto count = static_cast<int64_t>(skipped_.size());
+  if (reason.code() != ExitCode::kFile || max_ <= 0) RethrowWithContext(reason, {}, name);
+  if (count >= max_) {
     RethrowWithContext(
         reason, {},
-        "one bad record more than may be left out (" + std::to_string(most_) + "): " + name);
+        "one bad record more than may be left out (" + std::to_string(max_) + "): " + name);
   }
-  left_out_.insert(index);
-  LOG(WARNING) << "bad record " << count + 1 << " (of at most " << most_
-               << ") is left out: " << name << ": " << reason.message();
+  skipped_.insert(index);
+  LOG(WARNING) << "bad record " << count + 1 << " (of at most " << max_ << ") is left out: " << name
+               << ": " << reason.message();
 }
 
 int64_t BadRecords::count() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<int64_t>(left_out_.size());
+  return static_cast<int64_t>(skipped_.size());
 }
 
 }  // namespace doppio

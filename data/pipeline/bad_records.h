@@ -19,14 +19,14 @@ class BadRecords {
   // Leaves out record `index`. Logs `name` and `reason` the first time. Throws `reason` with `name`
   // as context if the limit is exceeded, or if the error is not about a file's content
   // (ExitCode::kFile).
-  void LeaveOut(int64_t index, const std::string& name, const Error& reason);
+  void Skip(int64_t index, const std::string& name, const Error& reason);
   // Returns the number of different records left out so far.
   int64_t count() const;
 
  private:
-  const int64_t most_;
+  const int64_t max_;
   mutable std::mutex mutex_;
-  std::set<int64_t> left_out_;  // guarded by mutex_
+  std::set<int64_t> skipped_;  // guarded by mutex_
 };
 
 }  // namespace doppio

@@ -15,8 +15,8 @@ namespace {
 // threads are fast enough for a GPU.
 int ChooseThreads(bool encoded) {
   const int cores = RankCores();
-  constexpr int kMost = 64;
-  return encoded ? std::clamp(cores / 2, 1, kMost) : std::clamp(cores / 4, 1, 4);
+  constexpr int kMax = 64;
+  return encoded ? std::clamp(cores / 2, 1, kMax) : std::clamp(cores / 4, 1, 4);
 }
 
 int64_t DrawSkip(uint32_t rand_skip, const Random& random) {
@@ -67,7 +67,7 @@ void Pipeline::WithGoodRecord(int64_t index, const F& use) {
     try {
       return use(index);
     } catch (const Error& e) {
-      bad_.LeaveOut(index, source_->Name(index), e);
+      bad_.Skip(index, source_->Name(index), e);
     }
   }
 }

@@ -14,7 +14,7 @@ size_t ReadInto(const std::string& path, std::string* buffer) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info;
   if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
-      info.st_size <= kMostRecordBytes) {
+      info.st_size <= kMaxRecordBytes) {
     const auto bytes = static_cast<size_t>(info.st_size);
     if (buffer->size() <= bytes) buffer->resize(bytes + 1);
     // Requests one byte more than expected: a shorter result shows the end of the file.

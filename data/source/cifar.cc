@@ -50,7 +50,7 @@ class CifarSource : public Source {
       if (bytes > 0 && bytes % (1 + kPixels) == 0) label_bytes = 1;
       if (bytes > 0 && label_bytes == 0 && bytes % (2 + kPixels) == 0) label_bytes = 2;
       if (label_bytes == 0) {
-        const std::string found = WhatItIs(files_.back().content);
+        const std::string found = DescribeContent(files_.back().content);
         throw FileError("'" + path + "' is not a whole CIFAR binary file: " +
                         (found.empty() ? "its " + std::to_string(bytes) +
                                              " bytes are no multiple of 3073 (CIFAR-10) or 3074 "

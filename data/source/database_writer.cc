@@ -37,25 +37,29 @@ void CheckAbsent(const std::string& path) {
 
 }  // namespace
 
-std::string DatabaseWriter::FolderUntilFinish(const std::string& path) {
+std::string DatabaseWriter::UnfinishedFolder(const std::string& path) {
   return WithoutSlash(path) + ".tmp." + std::to_string(getpid());
 }
 
 DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path)
-    : path_(WithoutSlash(path)), aside_(FolderUntilFinish(path)), temporary_(aside_) {
+    : path_(WithoutSlash(path)),
+      staging_folder_(UnfinishedFolder(path)),
+      temporary_(staging_folder_) {
   CheckAbsent(path_);
-  Remove(aside_);
+  Remove(staging_folder_);
   try {
     Open(backend, DatabaseMode::kNew);
   } catch (...) {
-    Remove(aside_);
+    Remove(staging_folder_);
     throw;
   }
 }
 
 DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path,
                                const std::string& settings)
-    : path_(WithoutSlash(path)), aside_(path_ + ".tmp"), temporary_(aside_ + "/database") {
+    : path_(WithoutSlash(path)),
+      staging_folder_(path_ + ".tmp"),
+      temporary_(staging_folder_ + "/database") {
   CheckAbsent(path_);
   try {
     TakeSettings(settings);
@@ -70,7 +74,7 @@ DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& pa
 DatabaseWriter::~DatabaseWriter() {
   if (format_ != nullptr) {
     format_.reset();
-    if (kept() == 0) Remove(aside_);
+    if (kept() == 0) Remove(staging_folder_);
   }
   if (lock_ >= 0) close(lock_);
 }
@@ -82,14 +86,15 @@ void DatabaseWriter::Open(const std::string& backend, DatabaseMode mode) {
 }
 
 void DatabaseWriter::TakeSettings(const std::string& settings) {
-  const std::string file = aside_ + "/settings";
+  const std::string file = staging_folder_ + "/settings";
   std::error_code error;
-  std::filesystem::create_directory(aside_, error);
-  if (error) throw FileError("cannot make the folder '" + aside_ + "': " + error.message());
+  std::filesystem::create_directory(staging_folder_, error);
+  if (error)
+    throw FileError("cannot make the folder '" + staging_folder_ + "': " + error.message());
   lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw FileError("cannot write '" + file + "': " + std::strerror(errno));
   if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    throw FileError("'" + aside_ + "' is being written by another process");
+    throw FileError("'" + staging_folder_ + "' is being written by another process");
   }
   if (!FileExists(temporary_)) {  // a writer killed in this function leaves no records
     const auto bytes = static_cast<ssize_t>(settings.size());
@@ -99,23 +104,23 @@ void DatabaseWriter::TakeSettings(const std::string& settings) {
     }
   } else if (ReadFile(file) != settings) {
     throw FileError(
-        "'" + aside_ +
+        "'" + staging_folder_ +
         "' holds a database that was begun from other images or with other flags (see '" + file +
-        "'); repeat that command, or remove '" + aside_ + "' to begin anew");
+        "'); repeat that command, or remove '" + staging_folder_ + "' to begin anew");
   }
 }
 
 void DatabaseWriter::Put(std::string key, std::string value) {
-  waiting_bytes_ += key.size() + value.size();
-  waiting_.emplace_back(std::move(key), std::move(value));
-  if (waiting_.size() >= kRecords || waiting_bytes_ >= kBytes) Flush();
+  pending_bytes_ += key.size() + value.size();
+  pending_.emplace_back(std::move(key), std::move(value));
+  if (pending_.size() >= kRecords || pending_bytes_ >= kBytes) Flush();
 }
 
 void DatabaseWriter::Flush() {
-  if (!waiting_.empty()) format_->Write(waiting_);
-  flushed_ += static_cast<int64_t>(waiting_.size());
-  waiting_.clear();
-  waiting_bytes_ = 0;
+  if (!pending_.empty()) format_->Write(pending_);
+  flushed_ += static_cast<int64_t>(pending_.size());
+  pending_.clear();
+  pending_bytes_ = 0;
 }
 
 void DatabaseWriter::Finish() {
@@ -124,10 +129,10 @@ void DatabaseWriter::Finish() {
   format_.reset();
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const std::string reason = std::strerror(errno);
-    if (kept() == 0) Remove(aside_);
+    if (kept() == 0) Remove(staging_folder_);
     throw FileError("cannot write '" + path_ + "': " + reason);
   }
-  Remove(aside_);
+  Remove(staging_folder_);
 }
 
 }  // namespace doppio

@@ -55,7 +55,7 @@ class DatabaseWriter {
  public:
   // Returns the folder in which a writer that is not resumable keeps the database of `path` until
   // Finish.
-  static std::string FolderUntilFinish(const std::string& path);
+  static std::string UnfinishedFolder(const std::string& path);
 
   // Starts a database that cannot be resumed. `backend` is a name in DatabaseFormats, such as
   // "LMDB" or "LEVELDB". Throws FileError if `path` exists.
@@ -92,14 +92,14 @@ class DatabaseWriter {
   void Flush();
 
   const std::string path_;
-  const std::string aside_;      // folder of all files that exist before Finish
-  const std::string temporary_;  // folder of the database, inside aside_ or equal to it
+  const std::string staging_folder_;  // folder of all files that exist before Finish
+  const std::string temporary_;  // folder of the database, inside staging_folder_ or equal to it
   int lock_ = -1;                // holds a file lock on the settings file; -1 if not resumable
   DatabaseContents found_;
   int64_t flushed_ = 0;                     // number of records passed to format_
   std::unique_ptr<DatabaseFormat> format_;  // null after Finish
-  std::vector<DatabaseRecord> waiting_;
-  size_t waiting_bytes_ = 0;
+  std::vector<DatabaseRecord> pending_;
+  size_t pending_bytes_ = 0;
 };
 
 }  // namespace doppio

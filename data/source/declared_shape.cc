@@ -7,7 +7,7 @@ namespace doppio {
 namespace {
 
 void Declare(const TransformationParameter& transform, ImageShape* image) {
-  for (const Transform* asked : AskedTransforms(transform)) {
+  for (const Transform* asked : RequestedTransforms(transform)) {
     if (asked->declare != nullptr) asked->declare(transform, image);
   }
 }

@@ -34,7 +34,7 @@ Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(-1) {
   RefusePipe(path, "an HDF5 file");
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ >= 0) return;
-  const std::string found = WhatItIs(ReadHead(path, kKindBytes));
+  const std::string found = DescribeContent(ReadHead(path, kKindBytes));
   throw FileError("cannot open '" + path + "' as an HDF5 file: " +
                   (found.empty() ? "it is damaged or of another kind" : found));
 }

@@ -30,7 +30,7 @@ IdxFile ReadIdx(const std::string& path) {
   const std::string& content = file.content;
   auto byte = [&content](size_t i) { return static_cast<uint8_t>(content[i]); };
   if (content.size() < 4 || byte(0) != 0 || byte(1) != 0 || byte(3) < 1 || byte(3) > 4) {
-    const std::string found = WhatItIs(content);
+    const std::string found = DescribeContent(content);
     throw FileError("'" + path + "' is not an IDX file: " +
                     (found.empty() ? "its first four bytes are no IDX magic number" : found));
   }
@@ -52,7 +52,7 @@ IdxFile ReadIdx(const std::string& path) {
     throw FileError(
         "IDX file '" + path + "' is " + (cut ? "cut short" : "too long") + ": " +
         std::to_string(std::max<int64_t>(found, 0)) + " bytes of values, its header says " +
-        (expected ? std::to_string(*expected) : "more than " + std::to_string(kMostElements)));
+        (expected ? std::to_string(*expected) : "more than " + std::to_string(kMaxElements)));
   }
   if (found == 0) throw FileError("IDX file '" + path + "' is empty");
   return file;

@@ -47,8 +47,8 @@ enum NodeFlag : uint16_t { kOwnPages = 1, kSeveralValues = 4 };
 constexpr uint16_t kSortedValues = 4;  // flag of a tree: MDB_DUPSORT
 constexpr uint32_t kMagic = 0xbeefc0de, kVersion = 1;
 constexpr uint64_t kNoPage = ~uint64_t{0};
-constexpr uint64_t kMostPageBytes = 1 << 16;
-constexpr int kMostLevels = 32;  // the limit of liblmdb
+constexpr uint64_t kMaxPageBytes = 1 << 16;
+constexpr int kMaxLevels = 32;  // the limit of liblmdb
 
 [[noreturn]] void Damaged() { throw FileError("it is damaged"); }
 
@@ -62,7 +62,7 @@ constexpr int kMostLevels = 32;  // the limit of liblmdb
 
 void CheckIsLmdb(const std::string& head) {
   if (KindOfContent(head) == ContentKind::kLmdb) return;
-  const std::string found = WhatItIs(head);
+  const std::string found = DescribeContent(head);
   throw FileError(found.empty() ? "it is not an LMDB file" : found);
 }
 
@@ -114,7 +114,7 @@ void LmdbFile::ReadAll() {
   CheckIsLmdb({map_, std::min<size_t>(bytes_, kKindBytes)});
   const Meta first = At<Meta>(sizeof(PageHead));
   page_bytes_ = first.free.page_bytes;
-  if (page_bytes_ < sizeof(PageHead) + sizeof(Meta) || page_bytes_ > kMostPageBytes) Damaged();
+  if (page_bytes_ < sizeof(PageHead) + sizeof(Meta) || page_bytes_ > kMaxPageBytes) Damaged();
   const Meta second = At<Meta>(OffsetOf(1) + sizeof(PageHead));
   for (const Meta& meta : {first, second}) {
     if (meta.magic != kMagic) Damaged();
@@ -137,7 +137,7 @@ void LmdbFile::ReadAll() {
 // read is limited to the number of pages in the file.
 void LmdbFile::ReadPage(uint64_t page, int level) {
   const uint64_t begin = OffsetOf(page);
-  if (level > kMostLevels || ++pages_read_ > pages()) Damaged();
+  if (level > kMaxLevels || ++pages_read_ > pages()) Damaged();
   const PageHead head = At<PageHead>(begin);
   const bool leaf = (head.flags & kLeaf) != 0, branch = (head.flags & kBranch) != 0;
   if (leaf == branch || head.lower < sizeof head || head.lower > page_bytes_) Damaged();

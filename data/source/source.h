@@ -104,7 +104,7 @@ void CheckAnnotated(const AnnotatedDataParameter& parameter,
                     const TransformationParameter& transform);
 // Returns `transform` without the fields that OpenAnnotated applies: what the pipeline still
 // applies.
-TransformationParameter BehindAnnotated(TransformationParameter transform);
+TransformationParameter WithoutAnnotatedTransforms(TransformationParameter transform);
 // Wraps `records` to change their images by the transforms (data/augment/transforms.h) that
 // `transform` asks for in this phase. Returns `records` itself if there are none. Throws UserError.
 std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
@@ -114,7 +114,7 @@ std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
 void CheckAugmented(const TransformationParameter& transform);
 // Returns `transform` without the fields that OpenAugmented applies: what the pipeline still
 // applies.
-TransformationParameter BehindAugmented(TransformationParameter transform);
+TransformationParameter WithoutAugmentedTransforms(TransformationParameter transform);
 
 }  // namespace doppio
 

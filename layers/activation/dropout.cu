@@ -140,7 +140,7 @@ static void DropWholeChannels(const Gpu& gpu, const DropoutDraw& draw, const T* 
   const int64_t count = draw.count();
   const int64_t run = draw.channels_last ? draw.channels : draw.positions;
   ForEachPack<kWidth>(
-      gpu, count, run % kWidth == 0 && PacksFit(from, to), kSpatialDropout,
+      gpu, count, run % kWidth == 0 && PacksAligned(from, to), kSpatialDropout,
       DropChannels<T>{draw, {draw.channels, count}, {draw.positions, count}, from, to});
 }
 
@@ -151,14 +151,14 @@ static void DropElements(const Gpu& gpu, const DropoutDraw& draw, const T* from,
   // With one channel or one position, plain and channels last have the same order.
   if (!draw.channels_last || draw.positions == 1 || draw.channels == 1) {
     const int64_t count = draw.count(), per_sample = draw.per_sample();
-    ForEachPack<kWidth>(gpu, count, per_sample % kWidth == 0 && PacksFit(from, to), "Dropout",
+    ForEachPack<kWidth>(gpu, count, per_sample % kWidth == 0 && PacksAligned(from, to), "Dropout",
                         DropPlain<T>{draw, {per_sample, count}, per_sample, from, to});
     return;
   }
   const int64_t runs = (draw.positions + kDrawnTogether - 1) / kDrawnTogether;
   const int64_t items = draw.samples * runs * draw.channels;
   ForEachPack<kWidth>(
-      gpu, items, draw.channels % kWidth == 0 && PacksFit(from, to), "Dropout",
+      gpu, items, draw.channels % kWidth == 0 && PacksAligned(from, to), "Dropout",
       DropLast<T>{draw, runs, {draw.channels, items}, {runs, draw.samples * runs}, from, to});
 }
 

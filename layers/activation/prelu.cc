@@ -32,7 +32,7 @@ class PReLU : public Kernel {
     const int end = args.Form<PreluForm>().channel_end;
     const Layout layout = ChannelLayout(args.bottoms[0], 1, end);
     needs_.bottoms = needs_.tops = {layout};
-    SeeChannels({args.bottoms[0].shape, args.dtype, layout}, 1, end, &channels_);
+    FindChannelBlocks({args.bottoms[0].shape, args.dtype, layout}, 1, end, &channels_);
     // The padded slopes follow the sums.
     needs_.scratch_bytes = ChannelSumsBytes(channels_) + channels_.padded() * kBytesOf<T>;
   }
@@ -82,7 +82,7 @@ class PReLU : public Kernel {
 DOPPIO_REGISTER_LAYER("PReLU", LayerType(&InferPrelu)
                                    .Bottoms(1)
                                    .Tops(1)
-                                   .KeepsPlaces()
+                                   .KeepsCoordinates()
                                    .Params({"weight"}, [](const LayerParameter&) { return 1; })
                                    .RowByRow());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<PReLU>("PReLU"));

@@ -36,7 +36,7 @@ class SoftmaxKernel : public Kernel {
 DOPPIO_REGISTER_LAYER("Softmax", LayerType(&InferSoftmax)
                                      .Bottoms(1)
                                      .Tops(1)
-                                     .KeepsPlaces()
+                                     .KeepsCoordinates()
                                      .RowByRow([](const LayerParameter& layer) {
                                        return layer.softmax_param().axis();
                                      }));

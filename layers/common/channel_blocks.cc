@@ -34,7 +34,7 @@ bool SeeOpaque(const TensorSpec& tensor, ChannelBlocks* v) {
 
 }  // namespace
 
-bool SeeChannels(const TensorSpec& tensor, int begin, int end, ChannelBlocks* v) {
+bool FindChannelBlocks(const TensorSpec& tensor, int begin, int end, ChannelBlocks* v) {
   const Shape& shape = tensor.shape;
   if (begin == end) {
     *v = {1, 1, Tensor(tensor, nullptr).stored(), 1, 1};
@@ -56,7 +56,7 @@ bool SeeChannels(const TensorSpec& tensor, int begin, int end, ChannelBlocks* v)
 
 Layout ChannelLayout(const TensorSpec& tensor, int begin, int end) {
   ChannelBlocks unused;
-  return SeeChannels(tensor, begin, end, &unused) ? tensor.layout : Layout();
+  return FindChannelBlocks(tensor, begin, end, &unused) ? tensor.layout : Layout();
 }
 
 Layout WithSpatial(const Shape& from, const Layout& layout, const Shape& to) {

@@ -27,14 +27,15 @@ struct ChannelBlocks {
 // Views axes [begin, end) of `tensor` as its channels; an empty range means one channel for all
 // elements, padding included. Returns false if the layout does not allow this view; the plain
 // layout always does.
-bool SeeChannels(const TensorSpec& tensor, int begin, int end, ChannelBlocks* blocks);
+bool FindChannelBlocks(const TensorSpec& tensor, int begin, int end, ChannelBlocks* blocks);
 
-// Returns the layout that a kernel should request for `tensor`: its own if SeeChannels accepts it,
-// else plain.
+// Returns the layout that a kernel should request for `tensor`: its own if FindChannelBlocks
+// accepts it, else plain.
 Layout ChannelLayout(const TensorSpec& tensor, int begin, int end);
 
 // Returns the layout that orders the axes of a tensor of shape `to` as `layout` orders those of
-// shape `from`. The shapes differ only in their spatial extents. SeeChannels must accept `layout`.
+// shape `from`. The shapes differ only in their spatial extents. FindChannelBlocks must accept
+// `layout`.
 Layout WithSpatial(const Shape& from, const Layout& layout, const Shape& to);
 
 // Returns one value per channel, padded with zeros to v.padded() values. Returns `values` itself if

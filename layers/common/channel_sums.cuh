@@ -205,7 +205,7 @@ template <class Sum>
 static void LaunchSumRuns(const Gpu& gpu, const Sum& sum, const RunForm& form, const char* what,
                           TwoSums* partial) {
   const int64_t items = sum.v.channels() * form.parts;
-  const unsigned blocks = static_cast<unsigned>(std::min(items, launch::kMostBlocks));
+  const unsigned blocks = static_cast<unsigned>(std::min(items, launch::kMaxBlocks));
   Launch(gpu, what, &RunSumRuns<Sum>, blocks, sum, form, partial);
 }
 

@@ -62,7 +62,7 @@ struct Places {
 
 template <class T, class... In>
 static Places<T, sizeof...(In)> PlacesOf(bool packs_align, T* out, const In*... in) {
-  return {{in...}, out, packs_align && PacksFit(out, in...)};
+  return {{in...}, out, packs_align && PacksAligned(out, in...)};
 }
 
 // The tensor as a matrix whose rows are read in packs of `width` columns.

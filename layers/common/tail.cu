@@ -56,8 +56,8 @@ static void Tail(const Gpu& gpu, const GpuTail& tail, int64_t outer, T* y) {
                            tail.relu,
                            Relu(tail.slope),
                            y + skipped};
-    ForEachPack<kPackWidth<T>>(gpu, std::min(rows, outer - first) * row, PacksFit(body.y, other),
-                               "bias and ReLU", body);
+    ForEachPack<kPackWidth<T>>(gpu, std::min(rows, outer - first) * row,
+                               PacksAligned(body.y, other), "bias and ReLU", body);
   }
 }
 

@@ -159,7 +159,7 @@ LayerType ConvolutionType() {
       .Tops(1, kAny)
       .SameCount()
       .Reads({"convolution_param"})
-      .TakesRelu("convolution_param")
+      .AcceptsRelu("convolution_param")
       .Params({"weight", "bias"}, [](const LayerParameter& layer) {
         return 1 + layer.convolution_param().bias_term();
       });

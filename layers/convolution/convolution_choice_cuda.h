@@ -120,15 +120,15 @@ class CudnnStep {
     const std::string key = problem.Key(Direction::kName) + (favourite ? ", with a tail" : "");
     AlgorithmCache& choices = CudnnChoices(*problem.device);
     const bool measure = MeasuresCudnn(*problem.device);
-    const auto choose = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+    const auto choose = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
       if (!Choose(Ask(measure))) return std::nullopt;
-      return KeptChoice{{choice_.algorithm, choice_.math}};
+      return CachedChoice{{choice_.algorithm, choice_.math}};
     };
-    const std::optional<KeptChoice> kept = choices.FindOrMeasure(key, choose);
+    const std::optional<CachedChoice> kept = choices.FindOrMeasure(key, choose);
     if (found_ || (kept && TakeKept(kept->choice))) return;
     if (kept) {
       // The cache entry is invalid, or this GPU has no memory for its algorithm.
-      if (const auto anew = choose(kept)) choices.Keep(key, *anew);
+      if (const auto anew = choose(kept)) choices.Store(key, *anew);
     }
     if (!found_ && measure) Choose(Ask(false));  // e.g. if there is too little memory to measure
   }

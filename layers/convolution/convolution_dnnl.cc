@@ -32,12 +32,12 @@ struct DnnlProblem {
   ConvGeometry g;
 };
 
-// Describes the channels of the side that the windows slide over. Returns false if SeeChannels does
-// not support the layout.
+// Describes the channels of the side that the windows slide over. Returns false if
+// FindChannelBlocks does not support the layout.
 bool SeeInputChannels(const ConvGeometry& g, const memory::desc& src, ChannelBlocks* channels) {
   Shape shape{g.batch, g.in_channels};
   for (int64_t extent : g.input) shape.push_back(extent);
-  return SeeChannels({shape, DType::kFloat32, LayoutOf(src)}, 1, 2, channels);
+  return FindChannelBlocks({shape, DType::kFloat32, LayoutOf(src)}, 1, 2, channels);
 }
 
 std::string ConvolutionDnnlDeclines(const KernelArgs& args) {

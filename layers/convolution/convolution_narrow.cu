@@ -110,8 +110,9 @@ template <class F>
 void WithWindows(const ConvGeometry& g, const AnyWindows& windows, const void* image,
                  const void* matrix, const F& f) {
   constexpr int kWide = kPackWidth<uint16_t>;
-  const bool packed = g.in_channels / g.group % kWide == 0 &&
-                      PacksFit(static_cast<const char*>(image), static_cast<const char*>(matrix));
+  const bool packed =
+      g.in_channels / g.group % kWide == 0 &&
+      PacksAligned(static_cast<const char*>(image), static_cast<const char*>(matrix));
   std::visit(
       [&](const auto& w) {
         if (packed) {

@@ -4,7 +4,7 @@
 // unless writing it in 16 bits and widening it in one more pass is faster.
 #include "core/math/cudnn_choices.h"
 #include "core/math/cudnn_step.h"
-#include "core/math/cudnn_ways.h"
+#include "core/math/cudnn_candidates.h"
 #include "layers/convolution/cudnn_extents_cuda.h"
 #include "layers/convolution/narrow_convolution_cuda.h"
 
@@ -21,12 +21,12 @@ class NarrowSteps {
         case_{extents_.x, extents_.w, extents_.y, extents_.shape, args.tops[0]},
         needs_(args) {
     const ChainTail chain(args.chain);
-    CudnnTail tail{g.bias, chain.sum, chain.relu.has_value()};
+    CudnnEpilogue tail{g.bias, chain.sum, chain.relu.has_value()};
     const bool any = (tail.bias || tail.other || tail.relu) && !g.transposed;
     if (any && !(chain.relu && chain.relu->slope != 0)) {
       ChooseForward(tail);
     } else if (needs_.multiply) {
-      forward = Forward(CudnnTail());
+      forward = Forward(CudnnEpilogue());
     }
     if (needs_.data) data = Data();
     if (needs_.filter) ChooseFilter({g.out_channels, g.in_channels / g.group, g.kernel_count()});
@@ -58,14 +58,14 @@ class NarrowSteps {
   // A gradient that is rounded to 16 bits must be this much faster to be chosen.
   static constexpr float kRoundedWeighs = 1.1f;
 
-  void ChooseForward(const CudnnTail& tail) {
+  void ChooseForward(const CudnnEpilogue& tail) {
     std::vector<Memory> memory = Tensors(case_.type);
     AddTail(tail, &memory);
-    CudnnWay fused, plain;
+    CudnnCandidate fused, plain;
     for (const Memory& one : memory) fused.roles.push_back(one.role);
     fused.find = [&] { return Forward(tail); };
     plain.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
-    plain.find = [&] { return Forward(CudnnTail()); };
+    plain.find = [&] { return Forward(CudnnEpilogue()); };
     plain.after = [&](const CudnnTimer& at) {
       GpuTail pass;
       pass.channels = case_.y[1];
@@ -75,7 +75,8 @@ class NarrowSteps {
       LaunchTail(GpuOf(device_), pass, ConvGeometry::Product(case_.y) / case_.y[1], case_.type,
                  at.at(CudnnRole::kTop));
     };
-    const ChosenWay way = ChooseWay(device_, Key("way " + NameOf(tail)), memory, {fused, plain});
+    const ChosenCandidate way =
+        ChooseCandidate(device_, Key("way " + NameOf(tail)), memory, {fused, plain});
     forward = way.step;
     has_tail = forward != nullptr && way.index == 0;
   }
@@ -85,9 +86,9 @@ class NarrowSteps {
     // The gradient in plain layout.
     memory.push_back({CudnnRole::kOther, Bytes(case_.w, DType::kFloat32)});
     const DType types[] = {DType::kFloat32, case_.type};
-    std::vector<CudnnWay> ways;
+    std::vector<CudnnCandidate> candidates;
     for (const DType type : types) {
-      CudnnWay way;
+      CudnnCandidate way;
       way.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
       way.find = [this, type] { return Filter(type); };
       if (type != DType::kFloat32) way.weight = kRoundedWeighs;
@@ -97,9 +98,9 @@ class NarrowSteps {
                                false, static_cast<float*>(at.at(CudnnRole::kOther)));
         };
       }
-      ways.push_back(std::move(way));
+      candidates.push_back(std::move(way));
     }
-    const ChosenWay way = ChooseWay(device_, Key("way backward-filter"), memory, ways);
+    const ChosenCandidate way = ChooseCandidate(device_, Key("way backward-filter"), memory, ways);
     filter = way.step;
     filter_gradient = types[way.index];
   }
@@ -119,16 +120,16 @@ class NarrowSteps {
   std::string Key(const std::string& what) const {
     return what + " " + extents_.ToString() + ", " + Name(case_.type);
   }
-  static std::string NameOf(const CudnnTail& tail) {
+  static std::string NameOf(const CudnnEpilogue& tail) {
     return std::string("graph forward") + (tail.bias ? " + bias" : "") +
            (tail.other ? " + sum" : "") + (tail.relu ? " + relu" : "");
   }
-  void AddTail(const CudnnTail& tail, std::vector<Memory>* memory) const {
+  void AddTail(const CudnnEpilogue& tail, std::vector<Memory>* memory) const {
     if (tail.bias) memory->push_back({CudnnRole::kBias, Bytes({case_.y[1]}, DType::kFloat32)});
     if (tail.other) memory->push_back({CudnnRole::kOther, Bytes(case_.y, case_.type)});
   }
 
-  std::shared_ptr<CudnnGraphStep> Forward(const CudnnTail& tail) const {
+  std::shared_ptr<CudnnGraphStep> Forward(const CudnnEpilogue& tail) const {
     std::vector<Memory> memory = Tensors(case_.type);
     AddTail(tail, &memory);
     return Find(

@@ -67,7 +67,7 @@ class DetectionEvaluateKernel : public FormKernel<DetectionEvaluateForm> {
     const T* from = t_.bottoms[0].data<T>();
     found_.resize(objects_.size());
     for (size_t i = 0; i < objects_.size(); ++i) found_[i].assign(objects_[i].size(), false);
-    for (int64_t row : ByScore(from)) Judge(from + 7 * row, row, to + 5 * row);
+    for (int64_t row : ByScore(from)) MatchDetection(from + 7 * row, row, to + 5 * row);
   }
 
  private:
@@ -99,7 +99,7 @@ class DetectionEvaluateKernel : public FormKernel<DetectionEvaluateForm> {
   }
 
   // Writes the row of one detection to `to`. Must be called in descending order of score.
-  void Judge(const T* detection, int64_t row, T* to) {
+  void MatchDetection(const T* detection, int64_t row, T* to) {
     std::fill_n(to, 5, T(0));
     to[0] = to[1] = T(-1);
     // SSD writes label -1 for an image without detections.

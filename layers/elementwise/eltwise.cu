@@ -161,7 +161,7 @@ class CudaEltwise : public Kernel {
     for (size_t i = 0; i < coefficients_.size(); ++i) {
       in.push_back(t_.bottoms[i].raw);
       grads.push_back(i < t_.bottom_grads.size() ? t_.bottom_grads[i].raw : nullptr);
-      table_.packed = table_.packed && PacksFit(in.back(), grads.back());
+      table_.packed = table_.packed && PacksAligned(in.back(), grads.back());
     }
     table_.in = Put(in, &in_there_);
     table_.grads = Put(grads, &grads_there_);
@@ -180,7 +180,7 @@ class CudaEltwise : public Kernel {
                  coefficients_[1], t_.bottoms[1].data<T>(), relu_, to);
       } else {
         ForEachPack<kPackWidth<T>>(GpuOf(device_), y.count(),
-                                   table_.packed && PacksFit(to, winners_), kName,
+                                   table_.packed && PacksAligned(to, winners_), kName,
                                    EltwiseValues<T>{table_, relu_, to, winners_});
       }
     });
@@ -194,7 +194,7 @@ class CudaEltwise : public Kernel {
       const T* y = t_.tops[0].data<T>();
       T* gradient = static_cast<T*>(dy.raw);
       ForEachPack<kPackWidth<T>>(
-          GpuOf(device_), dy.count(), table_.packed && PacksFit(y, gradient, winners_), kName,
+          GpuOf(device_), dy.count(), table_.packed && PacksAligned(y, gradient, winners_), kName,
           EltwiseGradients<T>{table_, tail_.relu.has_value(), relu_, y, gradient, winners_});
     });
   }

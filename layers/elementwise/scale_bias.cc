@@ -86,7 +86,7 @@ class ScaleBias : public FormKernel<ScaleBiasForm> {
     // A bias for the whole tensor would change the zeros in the padding. A bias per channel does
     // not: the padding has its own factors.
     if (form_.axis == form_.end && form_.has_bias() && layout.padded()) layout = Layout();
-    SeeChannels({bottom.shape, args.dtype, layout}, form_.axis, form_.end, &channels_);
+    FindChannelBlocks({bottom.shape, args.dtype, layout}, form_.axis, form_.end, &channels_);
     needs_.bottoms.resize(args.bottoms.size());
     needs_.bottoms[0] = layout;
     needs_.tops = {layout};
@@ -196,7 +196,7 @@ int SureScaleParams(const LayerParameter& layer) {
 DOPPIO_REGISTER_LAYER("Scale", LayerType(&InferScaleBias)
                                    .Bottoms(1, 2)
                                    .Tops(1)
-                                   .KeepsPlaces()
+                                   .KeepsCoordinates()
                                    .Params({"weight", "bias"}, &SureScaleParams)
                                    .RowByRow([](const LayerParameter& layer) {
                                      return layer.bottom_size() == 1 ? layer.scale_param().axis()
@@ -205,7 +205,7 @@ DOPPIO_REGISTER_LAYER("Scale", LayerType(&InferScaleBias)
 DOPPIO_REGISTER_LAYER("Bias", LayerType(&InferScaleBias)
                                   .Bottoms(1, 2)
                                   .Tops(1)
-                                  .KeepsPlaces()
+                                  .KeepsCoordinates()
                                   .Params({"bias"},
                                           [](const LayerParameter& layer) {
                                             return layer.bottom_size() < 2 ? 1 : 0;

@@ -81,7 +81,7 @@ int SureInnerProductParams(const LayerParameter& layer) {
 DOPPIO_REGISTER_LAYER("InnerProduct", LayerType(&InferInnerProduct)
                                           .Bottoms(1)
                                           .Tops(1)
-                                          .TakesRelu("inner_product_param")
+                                          .AcceptsRelu("inner_product_param")
                                           .Params({"weight", "bias"}, &SureInnerProductParams)
                                           .RowByRow([](const LayerParameter& layer) {
                                             return layer.inner_product_param().axis();

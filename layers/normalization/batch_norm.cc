@@ -115,8 +115,8 @@ class BatchNorm : public Kernel {
 DOPPIO_REGISTER_LAYER("BatchNorm", LayerType(&InferBatchNorm)
                                        .Bottoms(1)
                                        .Tops(1)
-                                       .KeepsPlaces()
-                                       .TakesRelu("batch_norm_param")
+                                       .KeepsCoordinates()
+                                       .AcceptsRelu("batch_norm_param")
                                        .Params({"running_mean", "running_var", "factor"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<BatchNorm>("BatchNorm"));
 

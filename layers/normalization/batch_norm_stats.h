@@ -25,7 +25,7 @@ class BatchNormStats {
     const TensorSpec& bottom = args.bottoms[0];
     const int end = std::min(2, bottom.shape.rank());
     layout_ = ChannelLayout(bottom, 1, end);
-    SeeChannels({bottom.shape, bottom.dtype, layout_}, 1, end, &channels_);
+    FindChannelBlocks({bottom.shape, bottom.dtype, layout_}, 1, end, &channels_);
   }
 
   bool global() const { return global_; }

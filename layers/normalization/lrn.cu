@@ -195,12 +195,12 @@ static void LrnGradient(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& 
     constexpr int kWidth = kPackWidth<T>;
     const int64_t half = std::min(s.window.half, s.channels);
     ForEachPack<kWidth>(
-        gpu, s.count(), PacksFit(x, dy, dx) && s.channels % kWidth == 0, "LRN's gradient",
+        gpu, s.count(), PacksAligned(x, dy, dx) && s.channels % kWidth == 0, "LRN's gradient",
         GradientOfNeighbours<T>{ops, x, dy, dx, s.channels, half, {s.channels, s.count()}});
     return;
   }
   const Gradient<T> gradient{ops, x, dy, scale, dx};
-  const bool packed = PacksFit(x, dy, scale, dx);
+  const bool packed = PacksAligned(x, dy, scale, dx);
   if (!s.stores_ratios()) {
     SumWindows<kPackWidth<T>>(gpu, s, packed, Ratios<T>{ops, x, dy, scale}, gradient);
     return;
@@ -209,7 +209,7 @@ static void LrnGradient(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& 
       gpu, s.count(), "LRN's gradient", ratio,
       DOPPIO_BODY(float value, float d, float by) { return ops.Ratio(value, d, by); }, x, dy,
       scale);
-  SumWindows<kPackWidth<T>>(gpu, s, packed && PacksFit(ratio), StoredRatios{ratio}, gradient);
+  SumWindows<kPackWidth<T>>(gpu, s, packed && PacksAligned(ratio), StoredRatios{ratio}, gradient);
 }
 
 class CudaLrn : public Kernel {
@@ -231,7 +231,7 @@ class CudaLrn : public Kernel {
       using T = decltype(zero);
       const T* x = t_.bottoms[0].data<T>();
       T* y = t_.tops[0].data<T>();
-      SumWindows<kPackWidth<T>>(GpuOf(device_), shape_, PacksFit(x, y, scale), Squares<T>{x},
+      SumWindows<kPackWidth<T>>(GpuOf(device_), shape_, PacksAligned(x, y, scale), Squares<T>{x},
                                 Normalized<T>{ops_, x, y, scale});
     });
   }

@@ -12,7 +12,7 @@ Choice MakeLrnDnnl(const KernelArgs& args, const dnnl::memory::desc& data) {
   const LrnForm& form = args.Form<LrnForm>();
   const dnnl::algorithm how = form.window.within ? dnnl::algorithm::lrn_within_channel
                                                  : dnnl::algorithm::lrn_across_channels;
-  const LrnNumbers numbers = {form.local_size(), form.alpha, form.beta, form.k};
+  const LrnParams numbers = {form.local_size(), form.alpha, form.beta, form.k};
   const dnnl::prop_kind kind =
       args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   Choice choice;

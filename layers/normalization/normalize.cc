@@ -132,7 +132,7 @@ class Normalize : public FormKernel<NormalizeForm> {
 DOPPIO_REGISTER_LAYER("Normalize", LayerType(&InferNormalize)
                                        .Bottoms(1)
                                        .Tops(1)
-                                       .KeepsPlaces()
+                                       .KeepsCoordinates()
                                        .Reads({"norm_param"})
                                        .Params({"weight", "bias"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Normalize>("Normalize"));

@@ -41,7 +41,7 @@ class PoolingKernel : public Kernel {
     const bool indices = args.top_shapes.size() > 1;
     const TensorSpec& bottom = args.bottoms[0];
     const Layout layout = indices ? Layout() : ChannelLayout(bottom, 1, 2);
-    SeeChannels({bottom.shape, args.dtype, layout}, 1, 2, &channels_);
+    FindChannelBlocks({bottom.shape, args.dtype, layout}, 1, 2, &channels_);
     if (layout.plain())
       channels_ = {bottom.shape[0], bottom.shape[1], bottom.shape.count(2), 1, bottom.shape[1]};
     needs_.bottoms = {layout};

@@ -263,7 +263,7 @@ static void MeanOfPixels(const Gpu& gpu, const PoolingGeometry& g, int64_t chann
   float* sums = static_cast<float*>(scratch);
   constexpr int kWidth = kPackWidth<T>;
   ForEachPack<kWidth>(
-      gpu, g.planes * parts, channels % kWidth == 0 && PacksFit(x, sums), "Pooling",
+      gpu, g.planes * parts, channels % kWidth == 0 && PacksAligned(x, sums), "Pooling",
       SumPixels<T>{g.h.input * g.w.input, parts, kPixelsOfThread, channels, x, sums});
   const float divisor = WholeDivisor(g);
   ForEachIndex(
@@ -289,7 +289,7 @@ template <class Body, class T, class... P>
 static void ForEachPlace(const Gpu& gpu, const StoredPooling& pooling, int64_t n, const char* what,
                          const Body& body, const T* in, const P*... p) {
   constexpr int kWidth = kPackWidth<T>;
-  ForEachPack<kWidth>(gpu, n, pooling.channels % kWidth == 0 && PacksFit(in, p...), what, body);
+  ForEachPack<kWidth>(gpu, n, pooling.channels % kWidth == 0 && PacksAligned(in, p...), what, body);
 }
 
 // Calls f(T, Int) with zeros of the activations' type and of an index type that fits bottom and

@@ -39,7 +39,7 @@ LayerShape InferFilter(const LayerSpec& spec, const std::vector<Shape>& bottoms)
 }
 
 template <class T>
-class FilterKernel : public Kernel, public RowMaker {
+class FilterKernel : public Kernel, public RowCountSource {
  public:
   explicit FilterKernel(const KernelArgs& args) : rows_(args.bottoms[0].shape[0]) {}
 

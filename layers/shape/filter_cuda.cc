@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-class CudaFilter : public Kernel, public RowMaker {
+class CudaFilter : public Kernel, public RowCountSource {
  public:
   explicit CudaFilter(const KernelArgs& args)
       : device_(args.device),

@@ -130,7 +130,7 @@ int AxisOr(const Param& param, uint32_t old_axis) {
 DOPPIO_REGISTER_LAYER("Concat", LayerType(&InferConcat)
                                     .Bottoms(1, kAny)
                                     .Tops(1)
-                                    .KeepsPlaces()
+                                    .KeepsCoordinates()
                                     .RowByRow([](const LayerParameter& layer) {
                                       return AxisOr(layer.concat_param(),
                                                     layer.concat_param().concat_dim());

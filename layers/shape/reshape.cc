@@ -122,8 +122,8 @@ DOPPIO_REGISTER_LAYER(
     LayerType(&InferFlatten).Bottoms(1).Tops(1).RowByRow([](const LayerParameter& layer) {
       return layer.flatten_param().axis();
     }));
-DOPPIO_REGISTER_LAYER("Split",
-                      LayerType(&InferSplit).Bottoms(1).Tops(1, kAny).KeepsPlaces().RowByRow());
+DOPPIO_REGISTER_LAYER(
+    "Split", LayerType(&InferSplit).Bottoms(1).Tops(1, kAny).KeepsCoordinates().RowByRow());
 
 }  // namespace
 }  // namespace doppio

@@ -109,8 +109,8 @@ std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOption
 // itself.
 TransformationParameter TransformBehindSource(const LayerSpec& spec) {
   if (IsWindows(spec)) return TransformationParameter();
-  return IsAnnotated(spec) ? BehindAnnotated(TransformOf(spec))
-                           : BehindAugmented(TransformOf(spec));
+  return IsAnnotated(spec) ? WithoutAnnotatedTransforms(TransformOf(spec))
+                           : WithoutAugmentedTransforms(TransformOf(spec));
 }
 
 // Throws UserError for mistakes in transform_param that can be found without the data.
@@ -288,7 +288,7 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
 }
 
 // Returns the kernel for an accelerator.
-std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeCuda(const KernelArgs& args) {
   if (args.Form<ImagesForm>().synthetic()) return MakeSyntheticThere(args);
   return std::make_unique<UploadedImagesKernel>(args);
 }

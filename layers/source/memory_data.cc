@@ -50,7 +50,7 @@ class MemoryDataKernel : public Kernel, public MemorySource {
                  << "': transform_param has no effect; the samples are used as they are";
   }
 
-  void Give(const float* data, const float* labels, int64_t samples) override {
+  void SetSamples(const float* data, const float* labels, int64_t samples) override {
     if (data == nullptr || labels == nullptr || samples < 1) {
       throw UserError({}, "MemoryData needs data, labels and at least one sample");
     }

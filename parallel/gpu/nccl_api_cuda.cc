@@ -26,18 +26,18 @@ const Nccl& NcclLibrary() {
   static const Nccl nccl = [] {
     const SharedLibrary library("NCCL", "libnccl.so.2");
     Nccl n;
-    library.SetTo(&n.get_version, "ncclGetVersion");
-    library.SetTo(&n.error_string, "ncclGetErrorString");
-    library.SetTo(&n.get_unique_id, "ncclGetUniqueId");
-    library.SetTo(&n.init_rank, "ncclCommInitRank");
-    library.SetTo(&n.destroy, "ncclCommDestroy");
-    library.SetTo(&n.abort, "ncclCommAbort");
-    library.SetTo(&n.async_error, "ncclCommGetAsyncError");
-    library.SetTo(&n.all_reduce, "ncclAllReduce");
-    library.SetTo(&n.broadcast, "ncclBroadcast");
-    library.SetIfThere(&n.last_error, "ncclGetLastError");
-    library.SetIfThere(&n.init_rank_config, "ncclCommInitRankConfig");
-    library.SetIfThere(&n.finalize, "ncclCommFinalize");
+    library.SetRequired(&n.get_version, "ncclGetVersion");
+    library.SetRequired(&n.error_string, "ncclGetErrorString");
+    library.SetRequired(&n.get_unique_id, "ncclGetUniqueId");
+    library.SetRequired(&n.init_rank, "ncclCommInitRank");
+    library.SetRequired(&n.destroy, "ncclCommDestroy");
+    library.SetRequired(&n.abort, "ncclCommAbort");
+    library.SetRequired(&n.async_error, "ncclCommGetAsyncError");
+    library.SetRequired(&n.all_reduce, "ncclAllReduce");
+    library.SetRequired(&n.broadcast, "ncclBroadcast");
+    library.SetOptional(&n.last_error, "ncclGetLastError");
+    library.SetOptional(&n.init_rank_config, "ncclCommInitRankConfig");
+    library.SetOptional(&n.finalize, "ncclCommFinalize");
     n.path = library.path();
     if (VersionOf(n) < kOldest) {
       throw DeviceError("NCCL (" + n.path + ") has version " + VersionText(VersionOf(n)) +

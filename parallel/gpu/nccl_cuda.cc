@@ -74,21 +74,22 @@ class NcclEnd : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
-  void Follow(int64_t bucket) override { stream_.Mark(bucket); }
+  void SetBucket(int64_t bucket) override { bucket_ = bucket; }
+  void ExchangeAfterCompute(int64_t bucket) override { stream_.Mark(bucket); }
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     if (count == 0) return;
     StartSum(data, count, dtype);
     Finish("summing");
   }
-  // The only exchange that does not wait. Settled, or the next call that waits, reports failures.
+  // The only exchange that does not wait. ExchangesComplete, or the next call that waits, reports
+  // failures.
   void StartAllReduce(void* data, int64_t count, DType dtype) override {
     if (count == 0) return;
     StartSum(data, count, dtype);
     started_ = true;
   }
-  bool Settled() override {
+  bool ExchangesComplete() override {
     bool idle = true;
     OrAbort([&] {
       idle = comm_ == nullptr || stream_.Idle();
@@ -99,7 +100,7 @@ class NcclEnd : public Communicator {
     started_ = started_ && !idle;
     return idle;
   }
-  void Lead() override { stream_.Lead(); }
+  void ComputeAfterExchange() override { stream_.ComputeAfterExchange(); }
   bool WaitsOnDevice() const override { return true; }
 
   void Broadcast(void* data, int64_t bytes, int root) override {
@@ -238,7 +239,7 @@ class NcclEnd : public Communicator {
   Nccl::Comm comm_ = nullptr;  // null before joining and after an abort
   bool blocking_ = true;       // true if calls of comm_ block until they have completed
   int64_t bucket_ = -1;
-  bool started_ = false;  // true after StartAllReduce until Settled returns true
+  bool started_ = false;  // true after StartAllReduce until ExchangesComplete returns true
 };
 
 std::string DescribeNccl() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }

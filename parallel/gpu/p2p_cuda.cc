@@ -45,8 +45,8 @@ class P2pEnd : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return meeting_->size(); }
-  void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
-  void Follow(int64_t bucket) override { stream_.Mark(bucket); }
+  void SetBucket(int64_t bucket) override { bucket_ = bucket; }
+  void ExchangeAfterCompute(int64_t bucket) override { stream_.Mark(bucket); }
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     Exchange(data, [&](Conductor* conductor) { conductor->Sum(count, dtype); });

@@ -46,7 +46,7 @@ void SideStream::Follow(SideStream* other) {
        device_->name());
 }
 
-void SideStream::Lead() {
+void SideStream::ComputeAfterExchange() {
   const Gpu computing = GpuOf(device_);
   Cuda(cudaEventRecord(led_, stream_), "recording an event on", device_->name());
   Cuda(cudaStreamWaitEvent(computing.stream, led_, 0), "waiting for an event on", device_->name());

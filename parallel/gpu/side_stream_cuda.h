@@ -35,7 +35,7 @@ class SideStream {
   void Follow(SideStream* other);
 
   // Orders later work of the device's compute stream after all work issued to this stream so far.
-  void Lead();
+  void ComputeAfterExchange();
 
   // Issues a copy of `bytes` bytes. Both addresses may be in the device's memory, in pinned host
   // memory or in memory of GPUs that the device can access.

@@ -15,11 +15,11 @@ class ThroughHost : public Communicator {
 
   int rank() const override { return host_->rank(); }
   int size() const override { return host_->size(); }
-  void NoteBucket(int64_t bucket) override {
+  void SetBucket(int64_t bucket) override {
     bucket_ = bucket;
-    host_->NoteBucket(bucket);
+    host_->SetBucket(bucket);
   }
-  void Follow(int64_t bucket) override { stream_.Mark(bucket); }
+  void ExchangeAfterCompute(int64_t bucket) override { stream_.Mark(bucket); }
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     const int64_t element = ElementBytes(dtype);

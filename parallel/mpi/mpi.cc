@@ -83,7 +83,7 @@ class MpiEnd : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   void set_watch(Watch* watch) { watch_ = watch; }
-  void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
+  void SetBucket(int64_t bucket) override { bucket_ = bucket; }
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     ForPieces(data, count, ElementBytes(dtype), [&](void* piece, int n) {

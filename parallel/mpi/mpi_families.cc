@@ -11,7 +11,7 @@ void* Number(intptr_t value) { return reinterpret_cast<void*>(value); }
 // Open MPI from version 1.7 on, and MPIs based on it (HPC-X, Spectrum MPI). Handles are addresses
 // of objects; predefined handles are variables of the library.
 bool IsOpenMpi(const MpiLibrary& library) {
-  return library.FindIfThere("ompi_mpi_comm_world") != nullptr;
+  return library.FindOptional("ompi_mpi_comm_world") != nullptr;
 }
 std::unique_ptr<MpiApi> BindOpenMpi(const MpiLibrary& library) {
   MpiConstants<void*> c;
@@ -60,7 +60,7 @@ std::unique_ptr<MpiApi> BindMpich(const MpiLibrary& library) {
 bool IsStandard(const MpiLibrary& library) {
   using GetVersion = int(int* major, int* minor);
   auto* const get_version =
-      reinterpret_cast<GetVersion*>(library.FindIfThere("MPI_Abi_get_version"));
+      reinterpret_cast<GetVersion*>(library.FindOptional("MPI_Abi_get_version"));
   int major = -1, minor = -1;
   return get_version != nullptr && get_version(&major, &minor) == 0 && major == 1;
 }

@@ -38,7 +38,7 @@ MpiLibrary::MpiLibrary(const std::string& file)
   }
   path_ = PathOf(handle_, file);
   using GetVersion = int(char* text, int* length);
-  auto* const get_version = reinterpret_cast<GetVersion*>(FindIfThere("MPI_Get_library_version"));
+  auto* const get_version = reinterpret_cast<GetVersion*>(FindOptional("MPI_Get_library_version"));
   if (get_version == nullptr) {
     throw UsageError(path_ +
                      " is not an MPI library of version 3 or later: it has no function "
@@ -52,10 +52,10 @@ MpiLibrary::MpiLibrary(const std::string& file)
 
 void MpiLibrary::Publish() const { dlopen(path_.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD); }
 
-void* MpiLibrary::FindIfThere(const char* symbol) const { return dlsym(handle_, symbol); }
+void* MpiLibrary::FindOptional(const char* symbol) const { return dlsym(handle_, symbol); }
 
 void* MpiLibrary::Find(const char* symbol) const {
-  void* const address = FindIfThere(symbol);
+  void* const address = FindOptional(symbol);
   if (address != nullptr) return address;
   throw UsageError(name_ + " (" + path_ + ") has no " + symbol +
                    "; Doppio needs an MPI of version 3 or later");

@@ -23,7 +23,7 @@ class MpiLibrary {
   void Publish() const;
 
   // Returns the address of a function or a variable; null if there is none.
-  void* FindIfThere(const char* symbol) const;
+  void* FindOptional(const char* symbol) const;
   // Returns the address of a function or a variable. Throws UsageError if there is none.
   void* Find(const char* symbol) const;
 

@@ -70,14 +70,14 @@ void Layered::Barrier() {
   });
 }
 
-void Layered::NoteBucket(int64_t bucket) {
-  inside_->NoteBucket(bucket);
-  if (across_ != nullptr) across_->NoteBucket(bucket);
+void Layered::SetBucket(int64_t bucket) {
+  inside_->SetBucket(bucket);
+  if (across_ != nullptr) across_->SetBucket(bucket);
 }
 
-void Layered::Follow(int64_t bucket) {
-  inside_->Follow(bucket);
-  if (across_ != nullptr) across_->Follow(bucket);
+void Layered::ExchangeAfterCompute(int64_t bucket) {
+  inside_->ExchangeAfterCompute(bucket);
+  if (across_ != nullptr) across_->ExchangeAfterCompute(bucket);
 }
 
 void Layered::Abort(const std::string& why) {

@@ -35,8 +35,8 @@ class Layered : public Communicator {
   void AllReduce(void* data, int64_t count, DType dtype) override;
   void Broadcast(void* data, int64_t bytes, int root) override;
   void Barrier() override;
-  void NoteBucket(int64_t bucket) override;
-  void Follow(int64_t bucket) override;
+  void SetBucket(int64_t bucket) override;
+  void ExchangeAfterCompute(int64_t bucket) override;
   // Aborts both layers. A rank that learns of an abort in one layer passes it to the other.
   void Abort(const std::string& why) override;
 

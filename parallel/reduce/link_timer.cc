@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 void Sum(Communicator* bulk, void* data, int64_t bytes) {
-  bulk->Follow(-1);
+  bulk->ExchangeAfterCompute(-1);
   bulk->AllReduce(data, bytes / static_cast<int64_t>(sizeof(float)), DType::kFloat32);
 }
 

@@ -175,7 +175,7 @@ void Reducer::Start(const Job& job) {
       return;
     case Job::kSum:
       if (holds_) gate_->Arrive(bulk_->rank());
-      bulk_->NoteBucket(-1);
+      bulk_->SetBucket(-1);
       bulk_->StartAllReduce(job.data, job.count, job.dtype);
       return;
     case Job::kRelease:
@@ -193,7 +193,7 @@ void Reducer::StartBucket(size_t bucket) {
   const Tensor grads = params_->grads();
   void* at = copy_ ? copy_->at(bucket)
                    : static_cast<char*>(grads.raw) + one.begin * ElementBytes(grads.dtype);
-  bulk_->NoteBucket(static_cast<int64_t>(bucket));
+  bulk_->SetBucket(static_cast<int64_t>(bucket));
   bulk_->StartAllReduce(at, one.end - one.begin, sent_as());
 }
 
@@ -202,7 +202,7 @@ void Reducer::StartBucket(size_t bucket) {
 bool Reducer::Settle() {
   std::exception_ptr failure;
   try {
-    if (!bulk_->Settled()) return false;
+    if (!bulk_->ExchangesComplete()) return false;
   } catch (...) {
     failure = std::current_exception();
   }
@@ -281,8 +281,8 @@ void Reducer::AverageStatistics() {
   const Tensor statistics = params_->statistics();
   if (statistics.count() == 0) return;
   ArriveForStatistics();
-  bulk_->NoteBucket(-1);
-  bulk_->Follow(-1);
+  bulk_->SetBucket(-1);
+  bulk_->ExchangeAfterCompute(-1);
   Trace(trace_, TraceOf::kWait, RunTrace::kExchanges, "statistics",
         [&] { bulk_->AllReduce(statistics.raw, statistics.stored(), statistics.dtype); });
   OpsOf(params_->device()).Scale(1.0 / bulk_->size(), statistics);

@@ -24,7 +24,7 @@ std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
     device->Synchronize();
     bulk->Barrier();
     const auto begun = std::chrono::steady_clock::now();
-    bulk->Follow(-1);
+    bulk->ExchangeAfterCompute(-1);
     bulk->AllReduce(memory.data(), count, DType::kFloat32);
     best = std::min(best, SecondsSince(begun));
   }

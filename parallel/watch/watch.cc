@@ -133,7 +133,7 @@ void Watch::Run() {
     }
     if (Now() >= next_beat && !lost_) {
       Beat();
-      Judge();
+      CheckTimes();
       next_beat = Now() + kBeatSeconds;
     }
   }
@@ -187,7 +187,7 @@ void Watch::Beat() {
   }
 }
 
-void Watch::Judge() {
+void Watch::CheckTimes() {
   if (getppid() != parent_) {
     Lose("the launcher of rank " + std::to_string(rank_) + " on " + HostName() + " is gone");
     return;

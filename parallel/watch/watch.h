@@ -62,7 +62,7 @@ class Watch {
   void Read(Peer* peer);
   void Handle(Peer* peer, const WatchMessage& message);
   void Beat();
-  void Judge();
+  void CheckTimes();
   void SendLoss(ExitCode code, const std::string& message);
   void AwaitEndOfRankZero(Peer* rank_0);
   void Lose(const WatchOptions::Loss& loss);

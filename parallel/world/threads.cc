@@ -16,7 +16,7 @@ class ThreadEnd : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return meeting_->size(); }
-  void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
+  void SetBucket(int64_t bucket) override { bucket_ = bucket; }
 
   // Each rank sums its share of the elements over all ranks and writes it to all ranks, so each
   // number is read and written once per rank.

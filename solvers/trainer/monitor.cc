@@ -28,14 +28,14 @@ void Monitor::CheckKnown(const std::vector<std::string>& outputs) const {
   const std::set<std::string> known(outputs.begin(), outputs.end());
   if (known.count(rule_.metric.metric) > 0) return;
   const std::vector<std::string> names(known.begin(), known.end());
-  std::string list = Listed(names);
+  std::string list = JoinList(names);
   const std::string meant = DidYouMean(rule_.metric.metric, names);
   if (!list.empty()) list = (meant.empty() ? "; there are: " : " There are: ") + list;
   throw UserError({}, "no test net puts out '" + rule_.metric.metric +
                           "', which is to be monitored" + meant + list);
 }
 
-bool Monitor::Judge(const std::vector<TestScores>& tests, int64_t iteration) {
+bool Monitor::Record(const std::vector<TestScores>& tests, int64_t iteration) {
   const double none = std::nan("");
   double score = none;
   for (auto test = tests.rbegin(); test != tests.rend(); ++test) {

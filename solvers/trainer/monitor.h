@@ -44,7 +44,7 @@ class Monitor {
 
   // Records one round of tests. Returns true if its score is better than all previous scores, by
   // any amount. If several test nets have the metric, the first one counts.
-  bool Judge(const std::vector<TestScores>& tests, int64_t iteration);
+  bool Record(const std::vector<TestScores>& tests, int64_t iteration);
   // Returns true if the last `patience` rounds brought no gain.
   bool Exhausted() const { return rule_.patience > 0 && rounds_without_gain_ >= rule_.patience; }
 

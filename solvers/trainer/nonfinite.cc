@@ -16,7 +16,7 @@ bool IsFinite(const Tensor& tensor, Device* device) {
                      [](float value) { return std::isfinite(value); });
 }
 
-int FirstLost(const std::vector<Tensor>& tensors, Device* device) {
+int FirstNonFinite(const std::vector<Tensor>& tensors, Device* device) {
   const auto lost = std::find_if(tensors.begin(), tensors.end(),
                                  [&](const Tensor& t) { return !IsFinite(t, device); });
   return lost == tensors.end() ? -1 : static_cast<int>(lost - tensors.begin());
@@ -25,9 +25,9 @@ int FirstLost(const std::vector<Tensor>& tensors, Device* device) {
 NonFinite Look(const Net& net, size_t node, bool tops) {
   Device* device = net.params().device();
   const KernelTensors& tensors = net.plan().tensors[node];
-  const int param = FirstLost(tensors.params, device);
+  const int param = FirstNonFinite(tensors.params, device);
   if (param >= 0) return {static_cast<int>(node), param, -1};
-  const int top = tops ? FirstLost(tensors.tops, device) : -1;
+  const int top = tops ? FirstNonFinite(tensors.tops, device) : -1;
   return top >= 0 ? NonFinite{static_cast<int>(node), -1, top} : NonFinite();
 }
 
@@ -58,7 +58,7 @@ NonFinite FindNonFiniteWeights(const Net& net) {
   return {};
 }
 
-NonFinite FirstOf(const NonFinite& own, const World* world) {
+NonFinite FirstOverRanks(const NonFinite& own, const World* world) {
   constexpr size_t kNumbers = 3;
   std::vector<double> all(kNumbers * world->size());
   double* mine = &all[kNumbers * world->rank()];
@@ -75,7 +75,7 @@ NonFinite FirstOf(const NonFinite& own, const World* world) {
   return first;
 }
 
-std::string TextOf(const NonFinite& found, const Net& net) {
+std::string Describe(const NonFinite& found, const Net& net) {
   if (found.node < 0) return "no layer's numbers show where it began";
   const Graph& graph = net.graph();
   const LayerSpec& layer = graph.layer(found.node);

@@ -25,11 +25,11 @@ NonFinite FindNonFiniteWeights(const Net& net);
 
 // Returns the earliest of all ranks' findings, on every rank. Collective; all ranks must have the
 // same net.
-NonFinite FirstOf(const NonFinite& own, const World* world);
+NonFinite FirstOverRanks(const NonFinite& own, const World* world);
 
 // Returns a text such as "layer 'norm1' (LRN, net.prototxt:33:1) is the first whose output 'norm1'
 // is not finite".
-std::string TextOf(const NonFinite& found, const Net& net);
+std::string Describe(const NonFinite& found, const Net& net);
 
 }  // namespace doppio
 

@@ -42,7 +42,7 @@ void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>
   if (ranks.empty()) return;
   throw PeerError(
       "after iteration " + std::to_string(iteration) + " the weights or the history of rank(s) " +
-      Listed(ranks) +
+      JoinList(ranks) +
       " are not those of rank 0; start again from a snapshot before (--check_replicas)");
 }
 

@@ -82,7 +82,7 @@ std::vector<PlainBlob> FindCarried(const RunState& state, const std::string& lay
 
 }  // namespace
 
-void SaveNet(const std::string& prefix, const Net& net, RunState* state) {
+void SaveNetState(const std::string& prefix, const Net& net, RunState* state) {
   AddPosition(prefix, static_cast<int64_t>(net.pass().step), 0, state);
   ForSources(net, [&](int node, Kernel* kernel) {
     AddPosition(prefix + net.graph().layer(node).name(), kernel->position(), kernel->source_size(),
@@ -109,7 +109,7 @@ void RestorePositions(const std::string& prefix, const RunState& state, Net* net
   });
 }
 
-void WarnOfChangedData(const std::string& prefix, const RunState& state, const Net& net) {
+void WarnIfDataChanged(const std::string& prefix, const RunState& state, const Net& net) {
   ForSources(net, [&](int node, Kernel* kernel) {
     const std::string& layer = net.graph().layer(node).name();
     const RunState::DataPosition* const saved = Find(state, prefix + layer);
@@ -122,17 +122,17 @@ void WarnOfChangedData(const std::string& prefix, const RunState& state, const N
   });
 }
 
-void TakePosition(const Net& net, NetPosition* position) {
+void GetPosition(const Net& net, NetPosition* position) {
   position->step = net.pass().step;
   position->samples.clear();
   ForSources(net, [&](int, Kernel* kernel) { position->samples.push_back(kernel->position()); });
 }
 
-void ReturnTo(const NetPosition& position, Net* net) {
+void SetPosition(const NetPosition& position, Net* net) {
   net->pass().step = position.step;
   auto sample = position.samples.begin();
   ForSources(*net, [&](int, Kernel* kernel) { kernel->Seek(*sample++); });
-  ForgetCarried(*net);
+  ResetCarriedState(*net);
 }
 
 bool SeekSources(const std::string& type, Net* net, int64_t sample) {
@@ -152,7 +152,7 @@ void SkipPasses(Net* net, int64_t passes) {
              [&](int node, Kernel* kernel) { kernel->Seek(passes * ranks * Rows(*net, node)); });
 }
 
-void StepBack(Net* net) {
+void RewindOnePass(Net* net) {
   --net->pass().step;
   const int ranks = net->pass().ranks;
   ForSources(*net, [&](int node, Kernel* kernel) {
@@ -160,7 +160,7 @@ void StepBack(Net* net) {
   });
 }
 
-void GatherCarried(Communicator* ranks, RunState* state) {
+void GatherCarriedState(Communicator* ranks, RunState* state) {
   const RunState own = *state;
   state->clear_layer();
   for (int rank = 0; rank < ranks->size(); ++rank) {
@@ -177,7 +177,7 @@ void GatherCarried(Communicator* ranks, RunState* state) {
   }
 }
 
-void RestoreCarried(const std::string& prefix, const RunState& state, const Net& net) {
+void RestoreCarriedState(const std::string& prefix, const RunState& state, const Net& net) {
   const int rank = net.pass().rank;
   ForCarrying(net, [&](const std::string& layer, CarriesState* carrying) {
     const std::vector<PlainBlob> saved = FindCarried(state, prefix + layer, rank);
@@ -185,21 +185,21 @@ void RestoreCarried(const std::string& prefix, const RunState& state, const Net&
     LOG(WARNING) << "layer '" << layer
                  << "' starts a new sequence: the snapshot has no state of rank " << rank
                  << " that fits it";
-    ForgetState(carrying);
+    ResetState(carrying);
   });
 }
 
-void ForgetCarried(const Net& net) {
-  ForCarrying(net, [](const std::string&, CarriesState* carrying) { ForgetState(carrying); });
+void ResetCarriedState(const Net& net) {
+  ForCarrying(net, [](const std::string&, CarriesState* carrying) { ResetState(carrying); });
 }
 
-void HandOnCarried(const Net& from, const Net& to) {
+void CopyCarriedState(const Net& from, const Net& to) {
   RunState state;
-  SaveNet("", from, &state);
+  SaveNetState("", from, &state);
   ForCarrying(to, [&](const std::string& layer, CarriesState* carrying) {
     const std::vector<PlainBlob> handed = FindCarried(state, layer, from.pass().rank);
     if (SameShapes(handed, carrying->State())) return carrying->SetState(handed);
-    ForgetState(carrying);
+    ResetState(carrying);
   });
 }
 

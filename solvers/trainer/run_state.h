@@ -21,14 +21,14 @@ inline std::string TestPrefix(size_t net) { return "test" + std::to_string(net) 
 // Adds the positions of the net's sources to `state`, and the carried state of its layers
 // (CarriesState) under this rank. A position with an empty layer name holds the number of forward
 // passes.
-void SaveNet(const std::string& prefix, const Net& net, RunState* state);
+void SaveNetState(const std::string& prefix, const Net& net, RunState* state);
 // Restores the positions in `state`, moved forward by `passes` batches. Sources without a position
 // in `state` do not move.
 void RestorePositions(const std::string& prefix, const RunState& state, Net* net,
                       int64_t passes = 0);
 
 // Logs a warning for each source whose number of records has changed since the state was written.
-void WarnOfChangedData(const std::string& prefix, const RunState& state, const Net& net);
+void WarnIfDataChanged(const std::string& prefix, const RunState& state, const Net& net);
 
 // Position of a net in its data and in its random numbers.
 struct NetPosition {
@@ -36,10 +36,10 @@ struct NetPosition {
   std::vector<int64_t> samples;  // next sample of each source
 };
 // Writes the current position of `net` to `*position`. Reuses the memory of `*position`.
-void TakePosition(const Net& net, NetPosition* position);
+void GetPosition(const Net& net, NetPosition* position);
 // Moves `net` to `position`. Layers that carry state start new sequences, because `position` does
 // not record their state.
-void ReturnTo(const NetPosition& position, Net* net);
+void SetPosition(const NetPosition& position, Net* net);
 
 // Moves all sources of layer type `type` to `sample`; "" means all types. Returns true if there are
 // any.
@@ -50,17 +50,17 @@ void SkipPasses(Net* net, int64_t passes);
 
 // Replaces the carried state of this rank in `state` with that of all ranks. Collective: all ranks
 // must have the same nets.
-void GatherCarried(Communicator* ranks, RunState* state);
+void GatherCarriedState(Communicator* ranks, RunState* state);
 // Restores the carried state of this rank's layers. If `state` has no state of the right shape for
 // a layer, the layer starts a new sequence and a warning is logged.
-void RestoreCarried(const std::string& prefix, const RunState& state, const Net& net);
+void RestoreCarriedState(const std::string& prefix, const RunState& state, const Net& net);
 // Moves sources and random numbers back by one pass, so that the last pass can be repeated.
-void StepBack(Net* net);
+void RewindOnePass(Net* net);
 // Makes all layers that carry state start new sequences.
-void ForgetCarried(const Net& net);
+void ResetCarriedState(const Net& net);
 // Copies the carried state of `from` to `to`, which is the same net with another batch size. Layers
 // whose state has another shape in `to` start new sequences.
-void HandOnCarried(const Net& from, const Net& to);
+void CopyCarriedState(const Net& from, const Net& to);
 
 // Returns the number of bad records that the data layers of `net` have skipped so far.
 int64_t BadRecordsOf(const Net& net);

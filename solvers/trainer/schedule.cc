@@ -41,7 +41,7 @@ int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& sour
             " has no data layer of known size, so there is no whole pass to test; give test_iter");
     return 0;
   }
-  const std::string mistake = source.MistakeInLastRows();
+  const std::string mistake = source.PartialBatchMistake();
   if (!mistake.empty()) {
     errors->Add(solver.places.At("test_interval"),
                 "test net #" + std::to_string(net) + " " + mistake + "; or give test_iter");
@@ -58,7 +58,7 @@ int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& sour
 
 }  // namespace
 
-std::string SourceSize::MistakeInLastRows() const {
+std::string SourceSize::PartialBatchMistake() const {
   if (last_rows() == 0 || other_batch == 0) return "";
   return "has data layers with batches of " + std::to_string(batch) + " and of " +
          std::to_string(other_batch) + " rows, so the last batch of a pass over " +

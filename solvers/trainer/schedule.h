@@ -26,7 +26,7 @@ struct SourceSize {
   // Rows of a partial last batch, or 0 if all batches are full. Requires known().
   int64_t last_rows() const { return samples % batch; }
   // Returns why the last batch of a pass cannot be cut short, or "" if it can.
-  std::string MistakeInLastRows() const;
+  std::string PartialBatchMistake() const;
 };
 // Returns the size of the data source of `net`; all fields are 0 if the net has no source.
 SourceSize FindSource(const Net& net);

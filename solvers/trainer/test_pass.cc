@@ -68,7 +68,7 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
     if (batch >= run.batches) continue;  // the last round may have fewer batches than ranks
     const bool full = batch < run.full_batches();
     Net* net = full ? run.net : run.last;
-    if (!full) HandOnCarried(*run.net, *run.last);
+    if (!full) CopyCarriedState(*run.net, *run.last);
     const double share =
         full ? 1 : static_cast<double>(run.last_rows) / static_cast<double>(run.rows);
     means.Add(loss, net->Forward(), share);

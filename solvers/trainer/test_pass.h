@@ -56,7 +56,7 @@ TestScores RunTest(
 // Calls `make`, which builds the net of TestRun::last, and returns its result. Adds to a
 // configuration error that the net is for the last batch of a whole test.
 template <class Make>
-auto ForLastRows(int64_t rows, const SourceLoc& at, const Make& make) {
+auto WithLastRowsContext(int64_t rows, const SourceLoc& at, const Make& make) {
   try {
     return make();
   } catch (const Error& e) {

@@ -18,7 +18,7 @@ TrainResult Trainer::Solve() {
     Run();
   } catch (const Error& e) {
     AbortRanks(e.what());
-    Rescue(e);
+    SaveAfterFailure(e);
     throw;
   } catch (const std::exception& e) {
     AbortRanks(e.what());
@@ -81,7 +81,7 @@ void Trainer::Iterate() {
   if (options_.before_iteration) options_.before_iteration(iter_);
   Trace(
       options_.trace, TraceOf::kHost, "iteration", "iteration", [&] { Step(); }, iter_);
-  if (options_.trace != nullptr) options_.trace->Settle();
+  if (options_.trace != nullptr) options_.trace->CollectDeviceTimes();
 }
 
 void Trainer::Step() {
@@ -90,12 +90,12 @@ void Trainer::Step() {
     if (stop_) return;
   }
   const Clock::time_point begun = Clock::now();
-  const bool judged = StopsBeforeUpdate() && DecidesAlone();
+  const bool judged = StopsBeforeUpdate() && DeviceDecides();
   RunPasses(judged);
   if (options_.before_update) options_.before_update();
   // If nothing needs the loss before the update, the host waits neither for the device nor for the
   // losses of other ranks.
-  const bool told_first = LossGoesFirst();
+  const bool told_first = ReadsLossFirst();
   double loss = 0;
   if (told_first) {
     loss = MeanLoss();
@@ -104,12 +104,12 @@ void Trainer::Step() {
       if (exchange_ != nullptr) exchange_->Finish(nullptr);
       StopAtLoss(iter_);
     }
-    if (DisplayNow()) LogIteration();
+    if (ShouldDisplay()) LogIteration();
   }
   StartUpdate();
   if (!told_first) loss = MeanLoss();
   if (judged && !std::isfinite(loss)) StopAtLoss(iter_);  // the device has skipped the update
-  const bool shows = DisplayNow() && !told_first;
+  const bool shows = ShouldDisplay() && !told_first;
   if (shows) {
     AddLoss(&loss);
     LogIteration();
@@ -148,8 +148,8 @@ void Trainer::HandleRequest() {
 
 // Runs after max_iter iterations: shows the loss of the next batch and runs a last test.
 void Trainer::Finish() {
-  if (DisplayNow()) {
-    TakePosition(*train_net_, &begun_at_);
+  if (ShouldDisplay()) {
+    GetPosition(*train_net_, &start_position_);
     stage_ = Stage::kPass;
     double loss = train_net_->Forward();
     if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);

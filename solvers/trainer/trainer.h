@@ -142,7 +142,7 @@ struct TrainResult {
 };
 
 // Returns the weight files that the solver's `weights` field names.
-std::vector<std::string> StartWeights(const SolverParameter& solver);
+std::vector<std::string> WeightFilesOf(const SolverParameter& solver);
 
 // Trains the nets of one solver. Not thread-safe.
 class Trainer {
@@ -210,7 +210,7 @@ class Trainer {
   std::vector<std::pair<std::string, Net*>> AllNets() const;
   std::unique_ptr<Net> MakeNet(const NetSource& source, bool train, int64_t batch);
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
-  std::vector<std::string> WeightsToStartFrom() const;
+  std::vector<std::string> InitialWeights() const;
   // Returns the report for the train net.
   WeightsReport LoadWeights(const std::string& path);
   int64_t SamplesSeen(const SolverSnapshot& snapshot) const;
@@ -221,30 +221,30 @@ class Trainer {
   void Begin();
   void Run();
   void AbortRanks(const std::string& failure);
-  void Rescue(const Error& failure);
-  bool CanRescue() const;
+  void SaveAfterFailure(const Error& failure);
+  bool CanSaveAfterFailure() const;
   void Iterate();
   void Step();
   void AddLoss(double* loss);
-  double RateNow();
-  void RunPasses(bool judge_losses);
+  double CurrentRate();
+  void RunPasses(bool watch_losses);
   void StageNext(bool more_passes);
   double MeanLoss();
   void StartUpdate();
   void RunUpdate();
   void EndUpdate();
-  bool UpdatesOneByOne() const;
-  bool DecidesAlone() const;
-  void JudgeGradients(bool finite);
-  void JudgeTests();
+  bool UpdatesPerParameter() const;
+  bool DeviceDecides() const;
+  void UpdateLossScale(bool finite);
+  void RecordTests();
   bool StopsBeforeBackward() const;
   bool StopsBeforeUpdate() const;
-  bool LossGoesFirst() const;
+  bool ReadsLossFirst() const;
   [[noreturn]] void StopAtLoss(int64_t iteration);
-  void StopAtLostWeights();
+  void StopAtNonFiniteWeights();
   [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& what);
   bool SnapshotWritten(bool wait);
-  bool DisplayNow() const;
+  bool ShouldDisplay() const;
   void LogIteration();
   void Report(double loss, Clock::time_point begun);
   Request AgreedRequest() const;
@@ -253,7 +253,7 @@ class Trainer {
 
   int rank() const { return options_.world == nullptr ? 0 : options_.world->rank(); }
   int ranks() const { return options_.world == nullptr ? 1 : options_.world->size(); }
-  void ShareStart();
+  void BroadcastStart();
   std::vector<Tensor> SharedState() const;
 
   SolverSpec spec_;
@@ -267,20 +267,20 @@ class Trainer {
   Schedule schedule_;
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;
-  bool one_by_one_ = false;                     // the result of UpdatesOneByOne
+  bool per_parameter_ = false;                  // the result of UpdatesPerParameter
   std::unique_ptr<GradientExchange> exchange_;  // null for a single rank
 
   // Records whether the weights and the data positions agree with iter_.
   enum class Stage {
     kWhole,   // weights and data positions agree
-    kPass,    // only the weights agree; the data was at begun_at_
+    kPass,    // only the weights agree; the data was at start_position_
     kUpdate,  // neither agrees
   };
   Stage stage_ = Stage::kWhole;
-  NetPosition begun_at_;      // position of the train net before this iteration
-  int64_t first_iter_ = 0;    // iter_ at the start of this Solve or Advance
-  int64_t iter_ = 0;          // updates done
-  int64_t samples_seen_ = 0;  // in these updates, over all ranks
+  NetPosition start_position_;  // position of the train net before this iteration
+  int64_t first_iter_ = 0;      // iter_ at the start of this Solve or Advance
+  int64_t iter_ = 0;            // updates done
+  int64_t samples_seen_ = 0;    // in these updates, over all ranks
   int64_t batch_ = 0;
   double rate_ = 0;
   SmoothedLoss smoothed_;
@@ -288,8 +288,8 @@ class Trainer {
   std::optional<Monitor> monitor_;
   // True if the last loss and weights were finite. Each change to non-finite is logged once.
   bool finite_ = true;
-  double passes_loss_ = 0;      // sum over all passes of this iteration but the last
-  bool losses_judged_ = false;  // the device judges the losses and makes the update depend on them
+  double passes_loss_ = 0;       // sum over all passes of this iteration but the last
+  bool losses_watched_ = false;  // the device judges the losses and makes the update depend on them
   bool finite_gradients_ = true;     // result of the last update, if watched
   bool skipped_ = false;             // the last update was skipped
   bool scale_exhausted_ = false;     // the warning that no loss scale helps was logged

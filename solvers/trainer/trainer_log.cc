@@ -16,7 +16,7 @@ double SecondsSince(std::chrono::steady_clock::time_point begun) {
 
 }  // namespace
 
-bool Trainer::DisplayNow() const {
+bool Trainer::ShouldDisplay() const {
   return spec_.param.display() > 0 && iter_ % spec_.param.display() == 0;
 }
 
@@ -34,9 +34,9 @@ void Trainer::LogIteration() {
 
 // Reports the last iteration to the log and the callbacks, and checks its loss and weights.
 void Trainer::Report(double loss, Clock::time_point begun) {
-  const std::optional<int> lost = update_->LostParam();
+  const std::optional<int> lost = update_->NonFiniteParam();
   if (options_.stop_at_nonfinite && !std::isfinite(loss) && !skipped_) StopAtLoss(iter_ - 1);
-  StopAtLostWeights();
+  StopAtNonFiniteWeights();
   const bool finite = std::isfinite(loss) && !lost;
   if (finite_ && !finite) {
     LOG(WARNING) << "Iteration " << iter_ - 1 << ": "
@@ -85,23 +85,24 @@ bool Trainer::StopsBeforeUpdate() const {
 // Returns true if the host reads the loss before the update. If the device decides alone, only the
 // learning rate can require this. Otherwise, several ranks first agree on the mean of their losses.
 // Meanwhile their GPUs run backward, and the upload of the next batch has started.
-bool Trainer::LossGoesFirst() const {
-  return RateNeedsLoss(spec_.param) || (!DecidesAlone() && (DisplayNow() || StopsBeforeUpdate()));
+bool Trainer::ReadsLossFirst() const {
+  return RateNeedsLoss(spec_.param) ||
+         (!DeviceDecides() && (ShouldDisplay() || StopsBeforeUpdate()));
 }
 
 // All ranks get here together, because the loss is the mean over all ranks.
 void Trainer::StopAtLoss(int64_t iteration) {
-  StepBack(train_net_.get());
+  RewindOnePass(train_net_.get());
   NonFinite found = FindNonFinite(train_net_.get());
-  if (ranks() > 1) found = FirstOf(found, options_.world);
-  StopAtNonFinite(iteration, "the loss is not finite; " + TextOf(found, *train_net_));
+  if (ranks() > 1) found = FirstOverRanks(found, options_.world);
+  StopAtNonFinite(iteration, "the loss is not finite; " + Describe(found, *train_net_));
 }
 
 // Checks only the updates that the device has finished.
-void Trainer::StopAtLostWeights() {
-  if (!options_.stop_at_nonfinite || !update_->LostParam()) return;
+void Trainer::StopAtNonFiniteWeights() {
+  if (!options_.stop_at_nonfinite || !update_->NonFiniteParam()) return;
   StopAtNonFinite(iter_ - 1,
-                  "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
+                  "after the update " + Describe(FindNonFiniteWeights(*train_net_), *train_net_));
 }
 
 void Trainer::StopAtNonFinite(int64_t iteration, const std::string& what) {

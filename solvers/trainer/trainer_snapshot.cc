@@ -10,7 +10,7 @@ namespace {
 
 // Throws FileError if a layer has no weights in the file. Such a layer would restart from its
 // filler's values, inside a net that has already converged.
-void CheckWhole(const WeightsReport& report, const std::string& weights) {
+void CheckComplete(const WeightsReport& report, const std::string& weights) {
   if (report.missing.empty()) return;
   std::string layers;
   for (const std::string& name : report.missing) {
@@ -31,10 +31,11 @@ RunState Trainer::MakeRunState() {
   if (testing_) {
     state = *testing_;
   } else {
-    for (size_t i = 0; i < test_nets_.size(); ++i) SaveNet(TestPrefix(i), *test_nets_[i], &state);
+    for (size_t i = 0; i < test_nets_.size(); ++i)
+      SaveNetState(TestPrefix(i), *test_nets_[i], &state);
   }
-  SaveNet("", *train_net_, &state);
-  if (options_.world != nullptr) GatherCarried(&options_.world->control(), &state);
+  SaveNetState("", *train_net_, &state);
+  if (options_.world != nullptr) GatherCarriedState(&options_.world->control(), &state);
   state.set_seed(seed_);
   state.set_samples_seen(samples_seen_);
   state.set_run_id(run_id_);
@@ -45,10 +46,10 @@ RunState Trainer::MakeRunState() {
 }
 
 void Trainer::Snapshot() {
-  // StopAtLostWeights sees only the updates that the device has finished, so this waits for the
-  // last one. The copy below would wait for it anyway.
+  // StopAtNonFiniteWeights sees only the updates that the device has finished, so this waits for
+  // the last one. The copy below would wait for it anyway.
   options_.plan.device->Synchronize();
-  StopAtLostWeights();
+  StopAtNonFiniteWeights();
   snapshot_iter_ = iter_;
   result_.snapshot_taken = true;
   RunState run = MakeRunState();  // collective
@@ -103,28 +104,28 @@ bool Trainer::SnapshotWritten(bool wait) {
 
 // Returns true if rank 0 can save the last complete iteration without the other ranks. Rank 0 does
 // not know the states that other ranks' layers carry, so with several ranks no layer may carry one.
-bool Trainer::CanRescue() const {
+bool Trainer::CanSaveAfterFailure() const {
   if (rank() != 0 || stage_ == Stage::kUpdate) return false;
   if (iter_ == first_iter_ || !WritesSnapshots(spec_.param)) return false;
   RunState carried;
-  for (const auto& [prefix, net] : AllNets()) SaveNet(prefix, *net, &carried);
+  for (const auto& [prefix, net] : AllNets()) SaveNetState(prefix, *net, &carried);
   return options_.world == nullptr || carried.layer_size() == 0;
 }
 
 // Saves the last complete iteration before the training ends with `failure`. If a snapshot has
 // failed, writes the current state instead; the disk may have room again, because the temporary
 // files of the failed snapshot are gone.
-void Trainer::Rescue(const Error& failure) {
+void Trainer::SaveAfterFailure(const Error& failure) {
   const ExitCode code = failure.code();
   if (code != ExitCode::kFile && code != ExitCode::kConfig && code != ExitCode::kPeer) return;
-  if (!CanRescue()) return;
+  if (!CanSaveAfterFailure()) return;
   try {
     try {
       WaitForSnapshot();
     } catch (const Error& e) {
       LOG(WARNING) << e.what();
     }
-    if (stage_ == Stage::kPass) ReturnTo(begun_at_, train_net_.get());
+    if (stage_ == Stage::kPass) SetPosition(start_position_, train_net_.get());
     stage_ = Stage::kWhole;
     if (snapshot_iter_ != iter_) {
       LOG(WARNING) << "The training ends with an error; first a snapshot of its last whole "
@@ -147,7 +148,7 @@ int64_t Trainer::SamplesSeen(const SolverSnapshot& snapshot) const {
 
 void Trainer::Resume(const SolverSnapshot& snapshot) {
   LOG(INFO) << "Restoring previous solver status from " << options_.resume;
-  CheckWhole(LoadWeights(snapshot.learned_net), snapshot.learned_net);
+  CheckComplete(LoadWeights(snapshot.learned_net), snapshot.learned_net);
   update_->ImportHistory(snapshot.history, options_.resume);
   policy_->set_state(
       {static_cast<int>(snapshot.current_step), snapshot.minimum_loss, snapshot.iter_last_event});
@@ -161,7 +162,7 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   if (monitor_) monitor_->Restore(run);
   if (run.has_iter()) {
     for (const auto& [prefix, net] : AllNets()) {
-      WarnOfChangedData(prefix, run, *net);
+      WarnIfDataChanged(prefix, run, *net);
       RestorePositions(prefix, run, net);
     }
   } else {
@@ -170,9 +171,9 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
     SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
   }
   for (const auto& [prefix, net] : AllNets()) {
-    RestoreCarried(prefix, run, *net);
+    RestoreCarriedState(prefix, run, *net);
     const std::string& type = options_.restart_type;
-    if (!type.empty() && SeekSources(type, net, 0)) ForgetCarried(*net);
+    if (!type.empty() && SeekSources(type, net, 0)) ResetCarriedState(*net);
   }
 }
 

@@ -30,7 +30,7 @@ uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
 LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& options) {
   if (options.loss_scaling) return *options.loss_scaling;
   const std::optional<LossScaling> file = LossScalingOf(spec.train.net, spec.train.places);
-  return file ? *file : DefaultLossScaling(StorageAskedFor(spec.train.net, options.net.stored));
+  return file ? *file : DefaultLossScaling(RequestedStorage(spec.train.net, options.net.stored));
 }
 
 // Returns rank 0's seed on every rank.
@@ -41,7 +41,7 @@ uint64_t Agreed(uint64_t seed, const World* world) {
 
 }  // namespace
 
-std::vector<std::string> StartWeights(const SolverParameter& solver) {
+std::vector<std::string> WeightFilesOf(const SolverParameter& solver) {
   std::vector<std::string> files;
   for (const std::string& entry : solver.weights()) {
     std::istringstream list(entry);
@@ -69,7 +69,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   mistakes.Try([&] { precision_ = ReadPrecisionRule(spec_.param, spec_.places); });
   mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
   mistakes.ThrowIfAny();
-  one_by_one_ = UpdatesOneByOne();
+  per_parameter_ = UpdatesPerParameter();
   if (rank() == 0 && WritesSnapshots(spec_.param)) {
     CheckWritable(spec_.param.snapshot_prefix());
     RemoveLeftovers(spec_.param.snapshot_prefix());
@@ -87,7 +87,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   for (const auto& net : test_nets_) test_sources.push_back(FindSource(*net));
   run_id_ = resumed && resumed->run_state.has_run_id()
                 ? resumed->run_state.run_id()
-                : RunIdOf(spec_, WeightsToStartFrom(), seed_, SamplesPerIteration());
+                : RunIdOf(spec_, InitialWeights(), seed_, SamplesPerIteration());
   TrainingDone done;
   if (resumed) done = {resumed->iter, SamplesSeen(*resumed)};
   schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources, done);
@@ -112,11 +112,11 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   if (resumed) {
     Resume(*resumed);
   } else {
-    for (const std::string& file : WeightsToStartFrom()) LoadWeights(file);
+    for (const std::string& file : InitialWeights()) LoadWeights(file);
   }
   if (options_.world == nullptr) return;
   if (options_.before_sharing) options_.before_sharing(this);
-  ShareStart();
+  BroadcastStart();
 }
 
 std::vector<std::pair<std::string, Net*>> Trainer::AllNets() const {
@@ -126,8 +126,8 @@ std::vector<std::pair<std::string, Net*>> Trainer::AllNets() const {
   return nets;
 }
 
-std::vector<std::string> Trainer::WeightsToStartFrom() const {
-  return options_.weights.empty() ? StartWeights(spec_.param) : options_.weights;
+std::vector<std::string> Trainer::InitialWeights() const {
+  return options_.weights.empty() ? WeightFilesOf(spec_.param) : options_.weights;
 }
 
 Trainer::~Trainer() = default;
@@ -146,7 +146,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.backward = train;
   plan.accumulate = spec_.param.iter_size() > 1 || plan.keep_all;
   plan.keep_all |= spec.debug_info;
-  plan.gradients_consumed = train && options_.world == nullptr && one_by_one_;
+  plan.gradients_consumed = train && options_.world == nullptr && per_parameter_;
   if (!train) plan.saving = {};
   plan.history_slots = HistorySlots(spec_.param);
   plan.sync_statistics &= train && options_.world != nullptr;
@@ -165,20 +165,21 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
 std::unique_ptr<Net> Trainer::MakeLastTestNet(size_t test) {
   const int64_t rows = schedule_.last_rows[test];
   if (rows == 0) return nullptr;
-  std::unique_ptr<Net> net = ForLastRows(rows, spec_.places.At("test_interval"),
-                                         [&] { return MakeNet(spec_.tests[test], false, rows); });
+  std::unique_ptr<Net> net = WithLastRowsContext(rows, spec_.places.At("test_interval"), [&] {
+    return MakeNet(spec_.tests[test], false, rows);
+  });
   net->pass().rank = 0;
   net->pass().ranks = 1;
   return net;
 }
 
 // Copies rank 0's weights and history to all ranks. Collective.
-void Trainer::ShareStart() {
+void Trainer::BroadcastStart() {
   // Other ranks may still allocate memory for their nets, and no device should wait for them in a
   // broadcast.
   options_.world->control().Barrier();
   Communicator& bulk = options_.world->bulk();
-  bulk.Follow(-1);
+  bulk.ExchangeAfterCompute(-1);
   for (const Tensor& tensor : SharedState()) bulk.Broadcast(tensor.raw, tensor.bytes(), 0);
 }
 

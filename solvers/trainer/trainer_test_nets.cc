@@ -12,9 +12,9 @@ void Trainer::TestAll() {
   for (size_t i = 0; i < test_nets_.size(); ++i) {
     if (schedule_.whole_test[i]) {
       SeekSources("", test_nets_[i].get(), 0);
-      ForgetCarried(*test_nets_[i]);
+      ResetCarriedState(*test_nets_[i]);
     }
-    SaveNet(TestPrefix(i), *test_nets_[i], &before);
+    SaveNetState(TestPrefix(i), *test_nets_[i], &before);
   }
   if (monitor_) monitor_->Save(&before);
   testing_ = before;
@@ -54,14 +54,14 @@ void Trainer::TestAll() {
     if (options_.on_test) options_.on_test(test);
     result_.tests.push_back(std::move(test));
   }
-  if (!stop_ && monitor_) JudgeTests();
+  if (!stop_ && monitor_) RecordTests();
   if (!stop_) testing_.reset();
 }
 
 // A snapshot of the best state holds the state before the tests, so a run that resumes from it
 // repeats them.
-void Trainer::JudgeTests() {
-  if (monitor_->Judge(result_.tests, iter_)) {
+void Trainer::RecordTests() {
+  if (monitor_->Record(result_.tests, iter_)) {
     if (options_.on_best) options_.on_best({iter_, *monitor_->best()});
     if (options_.snapshot_best && snapshot_iter_ != iter_) Snapshot();
   }

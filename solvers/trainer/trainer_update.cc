@@ -6,7 +6,7 @@
 
 namespace doppio {
 
-double Trainer::RateNow() {
+double Trainer::CurrentRate() {
   const double policy = policy_->Rate(iter_, static_cast<float>(smoothed_.value()));
   if (iter_ >= options_.warmup) return policy * options_.rate_scale;
   const double part = static_cast<double>(iter_ + 1) / static_cast<double>(options_.warmup);
@@ -18,23 +18,23 @@ double Trainer::ForwardBackward() {
   return MeanLoss();
 }
 
-// Runs forward and backward for all passes of an iteration. With `judge_losses`, the device checks
+// Runs forward and backward for all passes of an iteration. With `watch_losses`, the device checks
 // the losses and makes the update depend on them.
-void Trainer::RunPasses(bool judge_losses) {
-  TakePosition(*train_net_, &begun_at_);
+void Trainer::RunPasses(bool watch_losses) {
+  GetPosition(*train_net_, &start_position_);
   stage_ = Stage::kPass;
-  if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
+  if (!RateNeedsLoss(spec_.param)) rate_ = CurrentRate();
   train_net_->SetLossScale(scaler_.scale());
   // The reducers sum the gradients over ranks, but the loss is a mean over ranks.
   update_->set_loss_scale(static_cast<double>(scaler_.scale()) * ranks());
   GradientSink* sink = nullptr;
-  const bool updates = one_by_one_ && exchange_ == nullptr;
+  const bool updates = per_parameter_ && exchange_ == nullptr;
   if (updates) {
     update_->Begin(rate_, iter_);
     sink = &*update_;
   }
   passes_loss_ = 0;
-  losses_judged_ = judge_losses;
+  losses_watched_ = watch_losses;
   for (int pass = 0; pass < schedule_.iter_size; ++pass) {
     const bool last = pass + 1 == schedule_.iter_size;
     // Gradients are exchanged once per iteration, in the last pass.
@@ -42,7 +42,7 @@ void Trainer::RunPasses(bool judge_losses) {
     Trace(options_.trace, TraceOf::kBoth, "forward", "forward",
           [&] { train_net_->StartForward(); });
     if (StopsBeforeBackward() && !std::isfinite(train_net_->Loss())) StopAtLoss(iter_);
-    if (judge_losses) {
+    if (watch_losses) {
       std::vector<Tensor> losses;
       for (const LossTerm& term : train_net_->plan().losses) losses.push_back(term.value);
       update_->WatchLosses(losses, pass == 0);
@@ -88,19 +88,19 @@ void Trainer::ApplyUpdate() {
 
 // On a device that decides by itself, launches the update without waiting for the decision.
 void Trainer::StartUpdate() {
-  if (RateNeedsLoss(spec_.param)) rate_ = RateNow();
-  if (one_by_one_) stage_ = Stage::kUpdate;
+  if (RateNeedsLoss(spec_.param)) rate_ = CurrentRate();
+  if (per_parameter_) stage_ = Stage::kUpdate;
   if (exchange_ != nullptr) {
-    if (one_by_one_) update_->Begin(rate_, iter_);
+    if (per_parameter_) update_->Begin(rate_, iter_);
     Trace(options_.trace, TraceOf::kHost, "ranks", "end of exchange",
-          [&] { exchange_->Finish(one_by_one_ ? &*update_ : nullptr); });
+          [&] { exchange_->Finish(per_parameter_ ? &*update_ : nullptr); });
   }
   stage_ = Stage::kUpdate;
   Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] { RunUpdate(); });
 }
 
 void Trainer::RunUpdate() {
-  if (one_by_one_) return update_->Finish();
+  if (per_parameter_) return update_->Finish();
   if (!update_->decides()) {
     finite_gradients_ = !scaler_.dynamic() || update_->GradientsFinite();
     if (!finite_gradients_ && scaler_.skips()) return;
@@ -109,19 +109,19 @@ void Trainer::RunUpdate() {
   UpdateCondition condition;
   condition.watches_gradients = scaler_.dynamic();
   condition.needs_gradients = scaler_.skips();
-  condition.needs_losses = losses_judged_;
-  losses_judged_ = false;
+  condition.needs_losses = losses_watched_;
+  losses_watched_ = false;
   update_->RunDecided(rate_, iter_, schedule_.iter_size, condition);
 }
 
 // Reads the device's decision if anything depends on it, and counts the iteration.
 void Trainer::EndUpdate() {
-  const bool display = DisplayNow();
+  const bool display = ShouldDisplay();
   if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
   // Only the loss scale and the log line depend on the decision.
   if (update_->decides() && (scaler_.dynamic() || display))
-    finite_gradients_ = update_->TakeVerdict();
-  if (scaler_.dynamic()) JudgeGradients(finite_gradients_);
+    finite_gradients_ = update_->ReadDecision();
+  if (scaler_.dynamic()) UpdateLossScale(finite_gradients_);
   if (display && !skipped_ && update_->clip_scale() != 1) {
     LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
               << " > " << spec_.param.clip_gradients() << ") by scale factor "
@@ -133,26 +133,26 @@ void Trainer::EndUpdate() {
 }
 
 // Returns true if the device decides on the update by itself, without other ranks.
-bool Trainer::DecidesAlone() const { return options_.world == nullptr && update_->decides(); }
+bool Trainer::DeviceDecides() const { return options_.world == nullptr && update_->decides(); }
 
 // Returns true if each parameter is updated as soon as its gradient is complete: during backward
 // for a single rank, or while other gradients are still being summed over ranks. The gradients of a
 // single rank then share memory, so none may be needed later.
-bool Trainer::UpdatesOneByOne() const {
+bool Trainer::UpdatesPerParameter() const {
   const bool kept = options_.plan.keep_all || spec_.train.net.debug_info();
   return ConsumesGradients(spec_.param, *options_.plan.device) && !scaler_.dynamic() &&
          (options_.world != nullptr || !kept);
 }
 
 void Trainer::ApplyGradients() {
-  if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
+  if (!RateNeedsLoss(spec_.param)) rate_ = CurrentRate();
   ApplyUpdate();
 }
 
 // Records whether the update was skipped, and adapts the loss scale.
-void Trainer::JudgeGradients(bool finite) {
+void Trainer::UpdateLossScale(bool finite) {
   const float scale = scaler_.scale();
-  skipped_ = !scaler_.Judge(finite);
+  skipped_ = !scaler_.Update(finite);
   if (skipped_) {
     LOG(INFO) << "Iteration " << iter_ << ": gradients are not finite at loss scale "
               << LossScaleText(scale) << "; update skipped, scale now "

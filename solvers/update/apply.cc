@@ -85,12 +85,12 @@ class CpuUpdatePass : public UpdatePass {
     return SumGradients([](const auto* g, int64_t n) { return AllFinite(g, n) ? 0.0 : 1.0; }) == 0;
   }
 
-  std::optional<size_t> FirstLost() const override {
+  std::optional<size_t> FirstNonFinite() const override {
     const size_t first = *std::min_element(lost_.begin(), lost_.end());
     return first == kNone ? std::nullopt : std::optional<size_t>(first);
   }
 
-  void Run(const UpdateNumbers& numbers, size_t first, size_t last) override {
+  void Run(const UpdateInputs& numbers, size_t first, size_t last) override {
     if (first == last) return;
     const int64_t begin = a_.slices[first].begin, end = a_.slices[last - 1].end;
     VisitRule(rule_, [&](auto rule) {
@@ -145,7 +145,7 @@ class CpuUpdatePass : public UpdatePass {
   // Computes the norms of each piece of a slice. For a rule with a trust ratio, also adds the
   // gradients to the history.
   template <class Rule, class T>
-  void Measure(const UpdateNumbers& n, int64_t arena_begin, int64_t arena_end) {
+  void Measure(const UpdateInputs& n, int64_t arena_begin, int64_t arena_end) {
     const T* values = static_cast<const T*>(a_.values);
     ForChunks(arena_begin, arena_end, [&](size_t chunk, int64_t begin, int64_t end) {
       ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
@@ -165,7 +165,7 @@ class CpuUpdatePass : public UpdatePass {
   // Adds the gradients of one piece to the history. Returns the sum of the squares of the update
   // directions.
   template <class Rule, class T>
-  double TakePiece(const UpdateNumbers& n, const UpdateSlice& slice, int64_t from, int64_t to) {
+  double TakePiece(const UpdateInputs& n, const UpdateSlice& slice, int64_t from, int64_t to) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     const T decay = static_cast<T>(n.decay * slice.decay_mult);
     const T* values = static_cast<const T*>(a_.values);
@@ -184,7 +184,7 @@ class CpuUpdatePass : public UpdatePass {
 
   // Computes the rates of slices [first, last), including their multipliers.
   template <class Rule>
-  void SetRates(const UpdateNumbers& n, size_t first, size_t last) {
+  void SetRates(const UpdateInputs& n, size_t first, size_t last) {
     const LocalRate local = Rule::kTrustRatio ? TrustRatio() : n.local;
     for (size_t i = first; i < last; ++i) {
       const double lr_mult = a_.slices[i].lr_mult;
@@ -202,7 +202,7 @@ class CpuUpdatePass : public UpdatePass {
   }
 
   template <class Rule, class T>
-  void RunWithin(const UpdateNumbers& n, int64_t arena_begin, int64_t arena_end) {
+  void RunWithin(const UpdateInputs& n, int64_t arena_begin, int64_t arena_end) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     T* values = static_cast<T*>(a_.values);
     T* h0 = static_cast<T*>(a_.history[0]);

@@ -21,7 +21,7 @@ class CudaUpdatePass : public UpdatePass {
         a_(std::move(arenas)),
         rule_(rule),
         gate_(device, sizeof(Gate)),
-        verdict_(device->MakeDownload(sizeof(Gate))),
+        decision_(device->MakeDownload(sizeof(Gate))),
         lost_(device, sizeof(int)) {
     *Lost() = kNone;
     std::vector<Chunk> chunks;
@@ -49,7 +49,7 @@ class CudaUpdatePass : public UpdatePass {
       if (losses_room_.bytes() < room) losses_room_ = Buffer(device_, room);
       DispatchFloat(loss.dtype, [&](auto type) {
         CountNotFinite(GpuOf(device_), loss.data<decltype(type)>(), count, first,
-                       &TheGate()->losses, losses_room_.data());
+                       &DeviceGate()->losses, losses_room_.data());
       });
       first = false;
     }
@@ -62,23 +62,23 @@ class CudaUpdatePass : public UpdatePass {
     } else if (count_ > 0 && condition.watches_gradients) {
       SumGradients(OneIfNotFinite());
     }
-    DecideUpdate(GpuOf(device_), condition, sum, TheGate());
-    verdict_->Start(0, gate_.data(), sizeof(Gate));
+    DecideUpdate(GpuOf(device_), condition, sum, DeviceGate());
+    decision_->Start(0, gate_.data(), sizeof(Gate));
     clips_ = condition.clip >= 0;
   }
 
-  UpdateVerdict Verdict() override {
+  UpdateDecision ReadDecision() override {
     Gate gate;
-    std::memcpy(&gate, verdict_->Wait(), sizeof gate);
+    std::memcpy(&gate, decision_->Wait(), sizeof gate);
     return {clips_ ? gate.sum : 0, gate.gradients_finite != 0};
   }
 
-  std::optional<size_t> FirstLost() const override {
+  std::optional<size_t> FirstNonFinite() const override {
     const int first = *Lost();
     return first == kNone ? std::nullopt : std::optional<size_t>(first);
   }
 
-  void Run(const UpdateNumbers& numbers, size_t first, size_t last) override {
+  void Run(const UpdateInputs& numbers, size_t first, size_t last) override {
     if (first_row_[last] == first_row_[first]) return;
     VisitRule(rule_, [&](auto rule) {
       DispatchFloat(a_.dtype, [&](auto type) {
@@ -93,7 +93,7 @@ class CudaUpdatePass : public UpdatePass {
   // Volatile, because kernels write this memory while the host reads it without synchronisation.
   volatile int* Lost() const { return static_cast<volatile int*>(lost_.data()); }
 
-  Gate* TheGate() const { return static_cast<Gate*>(gate_.data()); }
+  Gate* DeviceGate() const { return static_cast<Gate*>(gate_.data()); }
 
   // Writes the sum of f over all gradients to total_.
   template <class F>
@@ -117,12 +117,12 @@ class CudaUpdatePass : public UpdatePass {
   const Chunk* Rows() const { return static_cast<const Chunk*>(chunks_.data()); }
 
   template <class Rule, class T>
-  void Update(const UpdateNumbers& n, size_t first, size_t last) {
+  void Update(const UpdateInputs& n, size_t first, size_t last) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
-    const Arenas<T> arenas = {static_cast<T*>(a_.values),      static_cast<T*>(a_.grads),
-                              static_cast<T*>(a_.history[0]),  static_cast<T*>(a_.history[1]),
-                              static_cast<int*>(lost_.data()), n.keep_steps,
-                              n.decided ? TheGate() : nullptr};
+    const Arenas<T> arenas = {static_cast<T*>(a_.values),        static_cast<T*>(a_.grads),
+                              static_cast<T*>(a_.history[0]),    static_cast<T*>(a_.history[1]),
+                              static_cast<int*>(lost_.data()),   n.keep_steps,
+                              n.decided ? DeviceGate() : nullptr};
     const Gpu& gpu = GpuOf(device_);
     const int64_t begin = first_row_[first], count = first_row_[last] - begin;
     const double* rates = nullptr;
@@ -167,8 +167,8 @@ class CudaUpdatePass : public UpdatePass {
   int64_t most_rows_ = 0;                     // largest number of chunks in a slice
   Buffer slice_rows_, norms_, rates_, room_;  // by slice, by chunk, by slice; then scratch memory
   const Buffer gate_;
-  const std::unique_ptr<Download> verdict_;  // copies gate_ to the host
-  bool clips_ = false;                       // the last Decide clips
+  const std::unique_ptr<Download> decision_;  // copies gate_ to the host
+  bool clips_ = false;                        // the last Decide clips
   Buffer losses_room_;
   PinnedBuffer lost_;
 };

@@ -37,7 +37,7 @@ struct UpdateArenas {
 };
 
 // Per-iteration inputs of an update.
-struct UpdateNumbers {
+struct UpdateInputs {
   double rate = 0;   // includes RateFactor
   double decay = 0;  // weight_decay
   double scale = 1;  // factor on the gradients
@@ -68,7 +68,7 @@ struct UpdateCondition {
 };
 
 // Outcome of a decision, copied from the device to the host.
-struct UpdateVerdict {
+struct UpdateDecision {
   double sum_squares = 0;        // over all gradients, if `clip` is set
   bool gradients_finite = true;  // valid if the gradients were watched
 };
@@ -84,10 +84,10 @@ class UpdatePass {
   // Returns the first slice in which a Run has left a non-finite value. Does not wait for the
   // device: the result covers the runs that the device has finished, such as all runs before the
   // last loss was read.
-  virtual std::optional<size_t> FirstLost() const = 0;
+  virtual std::optional<size_t> FirstNonFinite() const = 0;
   // Updates slices [first, last). The result for an element does not depend on other slices.
   // Without local rates it does not depend on any other element.
-  virtual void Run(const UpdateNumbers& numbers, size_t first, size_t last) = 0;
+  virtual void Run(const UpdateInputs& numbers, size_t first, size_t last) = 0;
 
   // The methods below may be called only for asynchronous devices. They do not wait for the device,
   // except for Verdict.
@@ -98,7 +98,7 @@ class UpdatePass {
   // Decides about the next Run from the gradients that the device has at this point of its stream.
   virtual void Decide(const UpdateCondition& /*condition*/) {}
   // Blocks until the last Decide has finished, and returns its outcome.
-  virtual UpdateVerdict Verdict() { return {}; }
+  virtual UpdateDecision ReadDecision() { return {}; }
 };
 
 // Makes the update pass of a device, once per run. `rule` is an index into Rules.

@@ -9,7 +9,7 @@
 
 namespace doppio {
 
-std::string Listed(const std::vector<std::string>& names, const std::string& last) {
+std::string JoinList(const std::vector<std::string>& names, const std::string& last) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i)
     text += (i == 0 ? "" : i + 1 == names.size() ? last : ", ") + names[i];
@@ -27,13 +27,13 @@ float FieldCheck::Number(const char* field) const {
       param_, SolverParameter::descriptor()->FindFieldByName(field));
 }
 
-void FieldCheck::Above0(const char* field) {
+void FieldCheck::Positive(const char* field) {
   const float value = Number(field);
   if (value > 0) return;
   Add(field, std::string(field) + " is " + NumberText(value) + "; it must be above 0");
 }
 
-void FieldCheck::InZeroOne(const char* field) {
+void FieldCheck::InUnitInterval(const char* field) {
   const float value = Number(field);
   if (value >= 0 && value < 1) return;
   Add(field,
@@ -45,7 +45,7 @@ void FieldCheck::OneOf(const char* field, const std::vector<std::string>& known)
       param_, SolverParameter::descriptor()->FindFieldByName(field));
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   Add(field, std::string("unknown ") + field + " '" + name + "'" + DidYouMean(name, known) +
-                 "; known: " + Listed(known));
+                 "; known: " + JoinList(known));
 }
 
 }  // namespace doppio

@@ -11,7 +11,7 @@
 namespace doppio {
 
 // Returns the names with ", " between them, and with `last` before the last one.
-std::string Listed(const std::vector<std::string>& names, const std::string& last = ", ");
+std::string JoinList(const std::vector<std::string>& names, const std::string& last = ", ");
 // Formats a number as messages show it.
 std::string NumberText(double value);
 
@@ -27,8 +27,8 @@ class FieldCheck {
   void Add(const char* field, const std::string& mistake) {
     errors_->Add(places_.At(field), mistake);
   }
-  void Above0(const char* field);     // a float
-  void InZeroOne(const char* field);  // a float; must be at least 0 and below 1
+  void Positive(const char* field);        // a float
+  void InUnitInterval(const char* field);  // a float; must be at least 0 and below 1
   void OneOf(const char* field, const std::vector<std::string>& known);  // a string
 
  private:

@@ -11,8 +11,8 @@ namespace {
 constexpr float kStart = 65536;
 
 // Below FLT_MIN, dividing the gradients by the scale would not restore them.
-bool MayBeFixed(float scale) { return scale >= FLT_MIN && scale <= kMostLossScale; }
-bool MayBeDynamic(float scale) { return scale >= 1 && scale <= kMostLossScale; }
+bool MayBeFixed(float scale) { return scale >= FLT_MIN && scale <= kMaxLossScale; }
+bool MayBeDynamic(float scale) { return scale >= 1 && scale <= kMaxLossScale; }
 
 }  // namespace
 
@@ -55,7 +55,7 @@ std::string LossScaleText(float scale) {
   return text;
 }
 
-bool LossScaler::Judge(bool finite) {
+bool LossScaler::Update(bool finite) {
   if (finite && ++since_change_ < scaling_.patience) return true;
   since_change_ = 0;
   if (finite) {

@@ -15,7 +15,7 @@
 
 namespace doppio {
 
-constexpr float kMostLossScale = 1 << 24;
+constexpr float kMaxLossScale = 1 << 24;
 
 // The options of loss scaling.
 struct LossScaling {
@@ -24,7 +24,7 @@ struct LossScaling {
   bool dynamic = false;
   float scale = 1;  // initial value
   int patience = 2000;
-  float least = 1, most = kMostLossScale;  // bounds of a dynamic scale
+  float least = 1, most = kMaxLossScale;  // bounds of a dynamic scale
 
   // Returns true if the loss is not scaled.
   bool off() const { return !dynamic && scale == 1; }
@@ -64,7 +64,7 @@ class LossScaler {
   // Adapts the scale after an iteration. `finite` states if all gradients of the iteration are
   // finite. Returns true if its update must run. At the smallest scale the update always runs,
   // because the scale cannot be the cause. Requires dynamic().
-  bool Judge(bool finite);
+  bool Update(bool finite);
 
   // Saves the scaler's state in a snapshot. Does nothing unless dynamic.
   void Save(RunState* state) const;

@@ -134,11 +134,11 @@ const LrPolicyRow* FindRow(const SolverParameter& param, const FieldPlaces& plac
     if (param.lr_policy() == row.name) return &row;
   }
   if (!param.has_lr_policy()) {
-    throw UserError(places.At(), "lr_policy is missing; give one of " + Listed(LrPolicyNames()));
+    throw UserError(places.At(), "lr_policy is missing; give one of " + JoinList(LrPolicyNames()));
   }
   throw UserError(places.At("lr_policy"), "unknown lr_policy '" + param.lr_policy() + "'" +
                                               DidYouMean(param.lr_policy(), LrPolicyNames()) +
-                                              "; known: " + Listed(LrPolicyNames()));
+                                              "; known: " + JoinList(LrPolicyNames()));
 }
 
 void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPolicyRow& row,

@@ -18,9 +18,9 @@ void CheckMomentumPolicy(const SolverParameter& param, FieldCheck* check) {
   check->OneOf("weight_decay_policy", {"fixed", "poly"});
   const bool poly = param.momentum_policy() == "poly";
   if (poly || (param.momentum_policy() == "opt" && param.has_max_momentum()))
-    check->InZeroOne("max_momentum");
-  if (poly) check->Above0("momentum_power");
-  if (param.weight_decay_policy() == "poly") check->Above0("weight_decay_power");
+    check->InUnitInterval("max_momentum");
+  if (poly) check->Positive("momentum_power");
+  if (param.weight_decay_policy() == "poly") check->Positive("weight_decay_power");
 }
 
 double MomentumAt(const SolverParameter& param, int64_t iteration, int64_t max_iter, double rate) {

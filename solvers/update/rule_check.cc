@@ -18,8 +18,8 @@ void CheckLocalRate(const SolverParameter& param, FieldCheck* check) {
                "each parameter by its norms; keep one of them");
   }
   check->OneOf("larc_policy", {"scale", "clip"});
-  if (param.larc()) check->Above0("larc_eta");
-  if (param.local_lr_auto()) check->Above0("local_gw_ratio");
+  if (param.larc()) check->Positive("larc_eta");
+  if (param.local_lr_auto()) check->Positive("local_gw_ratio");
 }
 
 // Adds a mistake if a solver uses `field` with a rule that does not support it. `supports(rule)`
@@ -31,7 +31,7 @@ void CheckSupport(bool used, const char* field, const Supports& supports, FieldC
   ForEachRule([&](auto rule) {
     if (supports(rule)) rules.push_back(decltype(rule)::kName);
   });
-  check->Add(field, std::string(field) + " works with " + Listed(rules, " and ") + ", not with " +
+  check->Add(field, std::string(field) + " works with " + JoinList(rules, " and ") + ", not with " +
                         Rule::kName);
 }
 
@@ -41,12 +41,12 @@ void CheckFields(const SolverParameter& param, FieldCheck* check) {
     check->Add("momentum", std::string(Rule::kName) + " has no momentum, but momentum is " +
                                NumberText(param.momentum()) + "; remove it or set it to 0");
   }
-  if (Rule::kRmsDecay) check->InZeroOne("rms_decay");
-  if (Rule::kMomentum2) check->InZeroOne("momentum");
-  if (Rule::kMomentum2) check->InZeroOne("momentum2");
+  if (Rule::kRmsDecay) check->InUnitInterval("rms_decay");
+  if (Rule::kMomentum2) check->InUnitInterval("momentum");
+  if (Rule::kMomentum2) check->InUnitInterval("momentum2");
   // With delta 0, elements whose gradients are always 0 would become 0/0, e.g. the padding of
   // blocked layouts.
-  if (Rule::kDelta) check->Above0("delta");
+  if (Rule::kDelta) check->Positive("delta");
   check->OneOf("regularization_type", {"L1", "L2"});
   const auto momentum_policy = [](auto rule) { return decltype(rule)::kMomentumPolicy; };
   const auto local_rate = [](auto rule) { return decltype(rule)::kLocalRate; };
@@ -68,7 +68,7 @@ size_t FindRule(const SolverParameter& param, const FieldPlaces& places) {
   const auto it = std::find(names.begin(), names.end(), param.type());
   if (it != names.end()) return static_cast<size_t>(it - names.begin());
   throw UserError(places.At("type"), "unknown solver type '" + param.type() + "'" +
-                                         DidYouMean(param.type(), names) + " (" + Listed(names) +
+                                         DidYouMean(param.type(), names) + " (" + JoinList(names) +
                                          ")");
 }
 

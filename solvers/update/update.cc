@@ -79,7 +79,7 @@ std::vector<UpdateSlice> Update::MakeSlices() {
   return slices;
 }
 
-void Update::SetNumbers(double rate, int64_t iteration, double scale) {
+void Update::SetInputs(double rate, int64_t iteration, double scale) {
   numbers_.scale = scale / loss_scale_;
   numbers_.decided = false;
   numbers_.decay = WeightDecayAt(param_, iteration, max_iter_);
@@ -104,7 +104,7 @@ void Update::Run(double rate, int64_t iteration, int iter_size) {
     SetNorm(sum_squares_ ? *sum_squares_ : pass_->SumSquares());
     sum_squares_.reset();
   }
-  SetNumbers(rate, iteration, clip_scale_ / iter_size);
+  SetInputs(rate, iteration, clip_scale_ / iter_size);
   pass_->Run(numbers_, 0, order_.size());
 }
 
@@ -117,9 +117,9 @@ void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCon
   DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
   gradient_norm_ = 0;
   clip_scale_ = 1;
-  SetNumbers(rate, iteration, 1.0 / iter_size);
-  undecided_ = clip_ >= 0 || condition.watches_gradients;
-  if (undecided_ || condition.needs_losses) {
+  SetInputs(rate, iteration, 1.0 / iter_size);
+  decision_pending_ = clip_ >= 0 || condition.watches_gradients;
+  if (decision_pending_ || condition.needs_losses) {
     condition.clip = clip_;
     condition.loss_scale = loss_scale_;
     condition.iter_size = iter_size;
@@ -129,10 +129,10 @@ void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCon
   pass_->Run(numbers_, 0, order_.size());
 }
 
-bool Update::TakeVerdict() {
-  if (!undecided_) return true;
-  undecided_ = false;
-  const UpdateVerdict verdict = pass_->Verdict();
+bool Update::ReadDecision() {
+  if (!decision_pending_) return true;
+  decision_pending_ = false;
+  const UpdateDecision verdict = pass_->ReadDecision();
   if (clip_ >= 0) SetNorm(verdict.sum_squares);
   return verdict.gradients_finite;
 }
@@ -148,7 +148,7 @@ bool Update::GradientsFinite() {
 
 void Update::Begin(double rate, int64_t iteration) {
   DOPPIO_CHECK(clip_ < 0, "clipping needs all gradients at once");
-  SetNumbers(rate, iteration, 1);
+  SetInputs(rate, iteration, 1);
 }
 
 void Update::Ready(int param) {
@@ -163,8 +163,8 @@ void Update::Finish() {
   for (const auto& range : without_gradient_) pass_->Run(numbers_, range.first, range.second);
 }
 
-std::optional<int> Update::LostParam() const {
-  const std::optional<size_t> slice = pass_->FirstLost();
+std::optional<int> Update::NonFiniteParam() const {
+  const std::optional<size_t> slice = pass_->FirstNonFinite();
   return slice ? std::optional(order_[*slice]) : std::nullopt;
 }
 

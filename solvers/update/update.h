@@ -54,7 +54,7 @@ class Update : public GradientSink {
   // Blocks until the device has decided on the last RunDecided, and sets gradient_norm and
   // clip_scale. Returns true if all gradients are finite or were not watched. Does not wait for the
   // update.
-  bool TakeVerdict();
+  bool ReadDecision();
   // Checks if `losses` are finite. Must be called before each backward of an iteration, with
   // `first` set for the first one. Does not wait for the device.
   void WatchLosses(const std::vector<Tensor>& losses, bool first) {
@@ -81,7 +81,7 @@ class Update : public GradientSink {
   double weight_decay() const { return numbers_.decay; }
   // Returns a parameter of the store in which an update has left non-finite values, or nullopt. The
   // layer's outputs may still be finite, because ReLU hides NaN where oneDNN computes it.
-  std::optional<int> LostParam() const;
+  std::optional<int> NonFiniteParam() const;
   // One arena per slot, laid out like the parameters' values().
   std::vector<Tensor> history_arenas() const;
 
@@ -94,7 +94,7 @@ class Update : public GradientSink {
 
  private:
   std::vector<UpdateSlice> MakeSlices();  // also fills order_, slice_of_ and without_gradient_
-  void SetNumbers(double rate, int64_t iteration, double scale);
+  void SetInputs(double rate, int64_t iteration, double scale);
   void SetNorm(double sum_squares);
   Tensor HistoryOf(const Param& param, size_t slot) const;
 
@@ -103,11 +103,11 @@ class Update : public GradientSink {
   ParamStore* params_;
   size_t rule_ = 0;  // index in Rules
   RunTrace* trace_ = nullptr;
-  UpdateNumbers numbers_;
+  UpdateInputs numbers_;
   double clip_ = -1;
   double loss_scale_ = 1;
   // RunDecided was the last update, and the host has not yet read its outcome.
-  bool undecided_ = false;
+  bool decision_pending_ = false;
   std::optional<double> sum_squares_;  // sum over the gradients in the store, for the next Run
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot

@@ -70,7 +70,7 @@ __device__ bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Ch
 template <class Rule, class T>
 __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, UpdateScalars<T> s,
                              double base_rate, double base_decay, const double* rates) {
-  if (!Obey(a.gate, &s)) return;
+  if (!ApplyGate(a.gate, &s)) return;
   for (int64_t row = blockIdx.x; row < count; row += gridDim.x) {
     const Chunk c = chunks[row];
     const T rate = RateOfChunk<T>(c, base_rate, rates);

@@ -18,7 +18,7 @@ struct UpdateScalars {
 
 // Converts the inputs of an update to the type of the parameters.
 template <class T>
-UpdateScalars<T> ScalarsOf(const UpdateNumbers& numbers) {
+UpdateScalars<T> ScalarsOf(const UpdateInputs& numbers) {
   UpdateScalars<T> s;
   s.rule.momentum = static_cast<T>(numbers.rule.momentum);
   s.rule.momentum2 = static_cast<T>(numbers.rule.momentum2);

@@ -51,7 +51,7 @@ struct Gate {
 // Returns false if the gate forbids the update. Writes the scale that the GPU decided on to `s`. A
 // null `gate` allows the update with the scale in `s`.
 template <class T>
-DOPPIO_HD bool Obey(const Gate* gate, UpdateScalars<T>* s) {
+DOPPIO_HD bool ApplyGate(const Gate* gate, UpdateScalars<T>* s) {
   if (gate == nullptr) return true;
   s->scale = static_cast<T>(gate->scale);
   return gate->open != 0;

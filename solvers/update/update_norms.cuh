@@ -16,7 +16,7 @@ template <class Rule, class T>
 DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& scalars, const Chunk& c,
                         double base_decay, int64_t i) {
   UpdateScalars<T> s = scalars;
-  if (!Obey(a.gate, &s)) return {0, 0};
+  if (!ApplyGate(a.gate, &s)) return {0, 0};
   const Square square;
   const T w = a.values[i], g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
   if constexpr (Rule::kTrustRatio) {

@@ -301,7 +301,7 @@ TEST(Decode, TakesAnotherLimitOfPixels) {
   const std::string message = MessageOf([&] { DecodeFile(six); });
   SetMostImagePixels(6);
   EXPECT_EQ(DecodeFile(six).bytes.size(), 6u);
-  SetMostImagePixels(kMostImagePixels);
+  SetMostImagePixels(kMaxImagePixels);
   EXPECT_EQ(message, "4: it is 3x2, more than the limit of 5 pixels; --max_pixels=N raises it");
 }
 

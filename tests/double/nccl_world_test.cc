@@ -107,8 +107,8 @@ TEST_F(NcclWorld, SumsInsideNodesAndAcrossThem) {
                [&](void* memory) { ends.get()->Broadcast(memory, 800, root); });
       EXPECT_EQ(data, std::vector<int64_t>(100, root));
     }
-    ends.get()->Follow(0);
-    ends.get()->NoteBucket(0);
+    ends.get()->ExchangeAfterCompute(0);
+    ends.get()->SetBucket(0);
     ends.get()->Barrier();
   });
   ExpectAborted(0);

@@ -31,7 +31,7 @@ std::string Text(const std::string& path, int batch = 2, const std::string& name
 // Runs `passes` passes over the samples (0, 1), (2, 3), ... with labels 10, 11, ...
 void RunPasses(MemoryNet* net, int passes) {
   static const std::vector<float> images = {0, 1, 2, 3, 4, 5, 6, 7}, labels = {10, 11, 12, 13};
-  FindMemorySource(net->net(), "d").Give(images.data(), labels.data(), 4);
+  FindMemorySource(net->net(), "d").SetSamples(images.data(), labels.data(), 4);
   for (int pass = 0; pass < passes; ++pass) (*net)->Forward();
 }
 

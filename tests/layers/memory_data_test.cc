@@ -24,7 +24,7 @@ TEST(MemoryData, GivesBatchesThatRunOnOverTheEnd) {
     MemoryNet net(kLayer, 0, 1, dtype);
     EXPECT_EQ(net->Blob("x").shape, (Shape{2, 1, 1, 2}));
     EXPECT_EQ(net->Blob("y").shape, Shape{2});
-    FindMemorySource(net.net(), "d").Give(kImages.data(), kLabels.data(), 3);
+    FindMemorySource(net.net(), "d").SetSamples(kImages.data(), kLabels.data(), 3);
     net->Forward();
     EXPECT_THAT(net.Values("x"), ElementsAre(10, 11, 20, 21));
     EXPECT_THAT(net.Values("y"), ElementsAre(1, 2));
@@ -40,11 +40,11 @@ TEST(MemoryData, BeginsNewSamplesAtTheFirstAndTheOldOnesWhereASnapshotWas) {
   MemoryNet net(kLayer);
   net->kernel(0)->Seek(1);
   MemorySource& source = FindMemorySource(net.net(), "d");
-  source.Give(kImages.data(), kLabels.data(), 3);
+  source.SetSamples(kImages.data(), kLabels.data(), 3);
   net->Forward();
   EXPECT_THAT(net.Values("y"), ElementsAre(2, 3));
   const std::vector<float> images = {5, 6}, labels = {7};
-  source.Give(images.data(), labels.data(), 1);
+  source.SetSamples(images.data(), labels.data(), 1);
   net->Forward();
   EXPECT_THAT(net.Values("x"), ElementsAre(5, 6, 5, 6));
   EXPECT_EQ(net->kernel(0)->position(), 2);
@@ -52,7 +52,7 @@ TEST(MemoryData, BeginsNewSamplesAtTheFirstAndTheOldOnesWhereASnapshotWas) {
 
 TEST(MemoryData, GivesEachRankItsShare) {
   MemoryNet net(kLayer, 1, 2);
-  FindMemorySource(net.net(), "d").Give(kImages.data(), kLabels.data(), 3);
+  FindMemorySource(net.net(), "d").SetSamples(kImages.data(), kLabels.data(), 3);
   net->Forward();
   EXPECT_THAT(net.Values("y"), ElementsAre(3, 1));
   net->Forward();
@@ -63,7 +63,7 @@ TEST(MemoryData, GivesEachRankItsShare) {
 TEST(MemoryData, ComesToAGpu) {
   if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   MemoryNet net(kLayer, 0, 1, DType::kFloat32, TestGpu());
-  FindMemorySource(net.net(), "d").Give(kImages.data(), kLabels.data(), 3);
+  FindMemorySource(net.net(), "d").SetSamples(kImages.data(), kLabels.data(), 3);
   net->Forward();
   EXPECT_THAT(net.Values("x"), ElementsAre(10, 11, 20, 21));
   MemoryNet random(kLayer, 0, 1, DType::kFloat32, TestGpu(), DataMode::kSynthetic);
@@ -105,9 +105,10 @@ TEST(MemoryData, SaysWhatIsMissing) {
               testing::AllOf(HasSubstr("'d'"), HasSubstr("gets its samples from a program"),
                              HasSubstr("--synthetic")));
   EXPECT_THAT(ThrownBy([&] { FindMemorySource(net.net(), "e"); }), HasSubstr("no layer 'e'"));
-  EXPECT_THAT(
-      ThrownBy([&] { FindMemorySource(net.net(), "d").Give(kImages.data(), kLabels.data(), 0); }),
-      HasSubstr("at least one"));
+  EXPECT_THAT(ThrownBy([&] {
+                FindMemorySource(net.net(), "d").SetSamples(kImages.data(), kLabels.data(), 0);
+              }),
+              HasSubstr("at least one"));
   EXPECT_THAT(ThrownBy([] {
                 MemoryNet(
                     "layer { name: 'd' type: 'MemoryData' top: 'x' top: 'y'\n"

@@ -312,7 +312,7 @@ TEST(Recurrent, GoesOnFromAStateThatItIsGiven) {
     const double second = c.net->Forward();
     c.state()->SetState(between);
     EXPECT_EQ(c.net->Forward(), second);
-    ForgetState(c.state());
+    ResetState(c.state());
     EXPECT_NE(c.net->Forward(), second);
     EXPECT_EQ(c.Read(0), between[0].data);
   }

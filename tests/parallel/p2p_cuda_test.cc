@@ -76,8 +76,8 @@ TEST_P(Links, EndAllWaitsWhenARankLeaves) {
   EXPECT_EQ(told, 6);
 }
 
-// An exchange sums what the computing thread had requested before Follow(), however long that takes
-// the device.
+// An exchange sums what the computing thread had requested before ExchangeAfterCompute(), however
+// long that takes the device.
 TEST_P(Links, FollowTheComputing) {
   OnLinkedRanks(2, GetParam(), [](World& world, Device* device) {
     constexpr int64_t kBytes = int64_t{32} << 20;
@@ -87,8 +87,8 @@ TEST_P(Links, FollowTheComputing) {
       for (int i = 0; i < 6; ++i) device->Zero(memory.data(), kBytes);
       device->CopyFromHost(memory.data(), ones.data(), 64);
       for (int i = 0; i < 6; ++i) device->Zero(static_cast<char*>(memory.data()) + 64, kBytes - 64);
-      world.bulk().Follow(bucket);
-      world.bulk().NoteBucket(bucket);
+      world.bulk().ExchangeAfterCompute(bucket);
+      world.bulk().SetBucket(bucket);
       world.bulk().AllReduce(memory.data(), 32, DType::kFloat32);
       std::vector<float> sums(32);
       device->CopyToHost(sums.data(), memory.data(), 128);

@@ -102,7 +102,7 @@ class Devices {
     if (!SomeWaitLocked()) return;
     EXPECT_EQ(set_ups_, 0) << "an exchange waits within a set-up";
   }
-  bool Settled(int rank) {
+  bool ExchangesComplete(int rank) {
     std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& other : started_) {
       if (other.size() < started_[static_cast<size_t>(rank)].size()) return false;
@@ -137,7 +137,7 @@ class End : public Communicator {
   void Broadcast(void*, int64_t, int) override {}
   void Barrier() override {}
   void StartAllReduce(void*, int64_t count, DType) override { devices_->Start(rank_, count); }
-  bool Settled() override { return devices_->Settled(rank_); }
+  bool ExchangesComplete() override { return devices_->ExchangesComplete(rank_); }
   bool WaitsOnDevice() const override { return true; }
   void Abort(const std::string&) override {}
 

@@ -18,7 +18,7 @@ class Alone : public Communicator {
   void AllReduce(void*, int64_t, DType) override {}
   void Broadcast(void*, int64_t, int) override {}
   void Barrier() override {}
-  void Follow(int64_t bucket) override { begun = bucket; }
+  void ExchangeAfterCompute(int64_t bucket) override { begun = bucket; }
   void Abort(const std::string&) override {}
   int64_t begun = -1;
 };
@@ -47,19 +47,19 @@ TEST(Reducer, ReportsAtWhichGradientsAnExchangeBegins) {
   }
 }
 
-// A link whose exchanges progress by themselves: each is complete after enough calls of Settled().
-// From exchange number `fails_at` on, they fail.
+// A link whose exchanges progress by themselves: each is complete after enough calls of
+// ExchangesComplete(). From exchange number `fails_at` on, they fail.
 class OnItsOwnTime : public Alone {
  public:
   void StartAllReduce(void*, int64_t count, DType) override {
     started.push_back(count);
     asked_ = 0;
   }
-  bool Settled() override {
+  bool ExchangesComplete() override {
     if (static_cast<int>(started.size()) >= fails_at) throw PeerError("rank 1 is lost");
     return ++asked_ > 50;
   }
-  void Lead() override { ++led; }
+  void ComputeAfterExchange() override { ++led; }
 
   std::vector<int64_t> started;  // counts of elements
   int led = 0, fails_at = 1000;

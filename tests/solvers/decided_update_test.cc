@@ -73,7 +73,7 @@ TEST_F(DecidedUpdate, HasTheBitsOfOneThatTheHostDecided) {
       EXPECT_TRUE(host.update.GradientsFinite());
       host.update.Run(0.1, i, 3);
       device.update.RunDecided(0.1, i, 3, {true, true, false});
-      EXPECT_TRUE(device.update.TakeVerdict());
+      EXPECT_TRUE(device.update.ReadDecision());
       EXPECT_EQ(device.update.gradient_norm(), host.update.gradient_norm()) << solver;
       EXPECT_EQ(device.update.clip_scale(), host.update.clip_scale()) << solver;
       EXPECT_EQ(device.All(), host.All()) << solver;
@@ -88,13 +88,13 @@ TEST_F(DecidedUpdate, DoesNotHappenWhereGradientsAreNotFinite) {
     for (double value : {std::nan(""), HUGE_VAL}) {
       c.SetGradient(value);
       c.update.RunDecided(0.1, 0, 1, {true, true, false});
-      EXPECT_FALSE(c.update.TakeVerdict());
+      EXPECT_FALSE(c.update.ReadDecision());
       EXPECT_EQ(c.All(), before) << solver;
-      EXPECT_EQ(c.update.LostParam(), std::nullopt);
+      EXPECT_EQ(c.update.NonFiniteParam(), std::nullopt);
     }
     c.SetGradient(0);
     c.update.RunDecided(0.1, 0, 1, {true, true, false});
-    EXPECT_TRUE(c.update.TakeVerdict());
+    EXPECT_TRUE(c.update.ReadDecision());
     EXPECT_NE(c.All(), before) << solver;
   }
 }
@@ -105,9 +105,9 @@ TEST_F(DecidedUpdate, HappensWhereGradientsAreOnlyWatched) {
     Case c(solver);
     c.SetGradient(std::nan(""));
     c.update.RunDecided(0.1, 0, 1, {true, false, false});
-    EXPECT_FALSE(c.update.TakeVerdict());
+    EXPECT_FALSE(c.update.ReadDecision());
     c.device()->Synchronize();  // waits for the update
-    EXPECT_EQ(c.update.LostParam(), 0) << solver;
+    EXPECT_EQ(c.update.NonFiniteParam(), 0) << solver;
   }
 }
 
@@ -131,7 +131,7 @@ TEST_F(DecidedUpdate, DoesNotHappenWhereALossIsNotFinite) {
       watch(second ? 1 : NAN, true);
       watch(second ? NAN : 1, false);
       c.update.RunDecided(0.1, 0, 2, {false, false, true});
-      c.update.TakeVerdict();
+      c.update.ReadDecision();
       EXPECT_EQ(c.All(), before);
       watch(1, true);
       c.update.RunDecided(0.1, 0, 2, {false, false, true});

@@ -23,39 +23,39 @@ TEST(LossScaler, IsOffUnlessAskedFor) {
 
 TEST(LossScaler, HalvesAndSkipsOnAnOverflow) {
   LossScaler scaler(Small());
-  EXPECT_FALSE(scaler.Judge(false));
+  EXPECT_FALSE(scaler.Update(false));
   EXPECT_EQ(scaler.scale(), 4);
-  EXPECT_FALSE(scaler.Judge(false));
+  EXPECT_FALSE(scaler.Update(false));
   EXPECT_EQ(scaler.scale(), 2);
   EXPECT_EQ(scaler.skipped(), 2);
-  EXPECT_TRUE(scaler.Judge(true));
+  EXPECT_TRUE(scaler.Update(true));
   EXPECT_EQ(scaler.scale(), 2);
 }
 
 TEST(LossScaler, DoublesAfterItsPatienceInARow) {
   LossScaler scaler(Small());
-  EXPECT_TRUE(scaler.Judge(true));
-  EXPECT_TRUE(scaler.Judge(true));
+  EXPECT_TRUE(scaler.Update(true));
+  EXPECT_TRUE(scaler.Update(true));
   EXPECT_EQ(scaler.scale(), 8);
-  EXPECT_FALSE(scaler.Judge(false));  // resets the count
-  EXPECT_TRUE(scaler.Judge(true));
-  EXPECT_TRUE(scaler.Judge(true));
+  EXPECT_FALSE(scaler.Update(false));  // resets the count
+  EXPECT_TRUE(scaler.Update(true));
+  EXPECT_TRUE(scaler.Update(true));
   EXPECT_EQ(scaler.scale(), 4);
-  EXPECT_TRUE(scaler.Judge(true));
+  EXPECT_TRUE(scaler.Update(true));
   EXPECT_EQ(scaler.scale(), 8);
-  EXPECT_TRUE(scaler.Judge(true));
+  EXPECT_TRUE(scaler.Update(true));
   EXPECT_EQ(scaler.scale(), 8);
 }
 
 TEST(LossScaler, StaysWithinItsLimits) {
   LossScaler scaler(Small());
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(scaler.Judge(true));
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(scaler.Update(true));
   EXPECT_EQ(scaler.scale(), 16);
   for (float scale : {8, 4, 2, 1}) {
-    EXPECT_FALSE(scaler.Judge(false));
+    EXPECT_FALSE(scaler.Update(false));
     EXPECT_EQ(scaler.scale(), scale);
   }
-  EXPECT_TRUE(scaler.Judge(false)) << "no smaller scale can help";
+  EXPECT_TRUE(scaler.Update(false)) << "no smaller scale can help";
   EXPECT_EQ(scaler.scale(), 1);
   EXPECT_EQ(scaler.skipped(), 4);
 }
@@ -64,35 +64,35 @@ TEST(LossScaler, MeetsItsLimitsFromAnyNumber) {
   LossScaling scaling = Small();
   scaling.scale = 5;
   LossScaler scaler(scaling);
-  for (int i = 0; i < 6; ++i) scaler.Judge(true);
+  for (int i = 0; i < 6; ++i) scaler.Update(true);
   EXPECT_EQ(scaler.scale(), 16);
   scaling.scale = 1.5;
   LossScaler low(scaling);
-  EXPECT_FALSE(low.Judge(false));
+  EXPECT_FALSE(low.Update(false));
   EXPECT_EQ(low.scale(), 1);
 }
 
 TEST(LossScaler, StartsAsThePaperDoes) {
   LossScaler scaler(DynamicLossScaling());
   EXPECT_EQ(scaler.scale(), 65536);
-  for (int i = 0; i < 1999; ++i) scaler.Judge(true);
+  for (int i = 0; i < 1999; ++i) scaler.Update(true);
   EXPECT_EQ(scaler.scale(), 65536);
-  scaler.Judge(true);
+  scaler.Update(true);
   EXPECT_EQ(scaler.scale(), 131072);
 }
 
 TEST(LossScaler, GoesOnFromItsState) {
   LossScaler scaler(Small());
-  scaler.Judge(false);
-  scaler.Judge(true);
-  scaler.Judge(true);
+  scaler.Update(false);
+  scaler.Update(true);
+  scaler.Update(true);
   RunState state;
   scaler.Save(&state);
   LossScaler resumed(Small());
   resumed.Restore(state);
   EXPECT_EQ(resumed.scale(), 4);
   EXPECT_EQ(resumed.skipped(), 1);
-  resumed.Judge(true);
+  resumed.Update(true);
   EXPECT_EQ(resumed.scale(), 8);
 }
 

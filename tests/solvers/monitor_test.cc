@@ -35,10 +35,10 @@ TEST(MetricRule, IsReadFromText) {
 
 TEST(Monitor, TakesTheFirstOfEqualScores) {
   Monitor monitor({{true, "accuracy"}, 0, 0});
-  EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
-  EXPECT_FALSE(monitor.Judge(Tests(0.5), 10));
-  EXPECT_TRUE(monitor.Judge(Tests(0.6), 20));
-  EXPECT_FALSE(monitor.Judge(Tests(0.1), 30));
+  EXPECT_TRUE(monitor.Record(Tests(0.5), 0));
+  EXPECT_FALSE(monitor.Record(Tests(0.5), 10));
+  EXPECT_TRUE(monitor.Record(Tests(0.6), 20));
+  EXPECT_FALSE(monitor.Record(Tests(0.1), 30));
   EXPECT_EQ(monitor.best(), 0.6);
   EXPECT_EQ(monitor.best_iteration(), 20);
   EXPECT_FALSE(monitor.Exhausted());
@@ -46,42 +46,42 @@ TEST(Monitor, TakesTheFirstOfEqualScores) {
 
 TEST(Monitor, MinimisesToo) {
   Monitor monitor({{false, "accuracy"}, 0, 0});
-  EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
-  EXPECT_FALSE(monitor.Judge(Tests(0.6), 10));
-  EXPECT_TRUE(monitor.Judge(Tests(0.4), 20));
+  EXPECT_TRUE(monitor.Record(Tests(0.5), 0));
+  EXPECT_FALSE(monitor.Record(Tests(0.6), 10));
+  EXPECT_TRUE(monitor.Record(Tests(0.4), 20));
 }
 
 TEST(Monitor, LosesPatienceAfterSoManyRoundsInARow) {
   Monitor monitor({{true, "accuracy"}, 2, 0});
-  monitor.Judge(Tests(0.5), 0);
-  monitor.Judge(Tests(0.4), 10);
+  monitor.Record(Tests(0.5), 0);
+  monitor.Record(Tests(0.4), 10);
   EXPECT_FALSE(monitor.Exhausted());
-  monitor.Judge(Tests(0.6), 20);
-  monitor.Judge(Tests(0.6), 30);
+  monitor.Record(Tests(0.6), 20);
+  monitor.Record(Tests(0.6), 30);
   EXPECT_FALSE(monitor.Exhausted());
-  monitor.Judge(Tests(0.3), 40);
+  monitor.Record(Tests(0.3), 40);
   EXPECT_TRUE(monitor.Exhausted());
 }
 
 TEST(Monitor, TakesLessThanDeltaForTheBestButForNoGain) {
   Monitor monitor({{true, "accuracy"}, 2, 0.125});
-  EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
-  EXPECT_TRUE(monitor.Judge(Tests(0.5625), 10));
-  EXPECT_TRUE(monitor.Judge(Tests(0.65625), 20));  // above the last gain by more than delta
-  EXPECT_TRUE(monitor.Judge(Tests(0.703125), 30));
+  EXPECT_TRUE(monitor.Record(Tests(0.5), 0));
+  EXPECT_TRUE(monitor.Record(Tests(0.5625), 10));
+  EXPECT_TRUE(monitor.Record(Tests(0.65625), 20));  // above the last gain by more than delta
+  EXPECT_TRUE(monitor.Record(Tests(0.703125), 30));
   EXPECT_FALSE(monitor.Exhausted());
-  EXPECT_TRUE(monitor.Judge(Tests(0.78125), 40));
+  EXPECT_TRUE(monitor.Record(Tests(0.78125), 40));
   EXPECT_TRUE(monitor.Exhausted());
   EXPECT_EQ(monitor.best_iteration(), 40);
 }
 
 TEST(Monitor, CountsNoNumberAsNoScore) {
   Monitor monitor({{true, "accuracy"}, 2, 0});
-  EXPECT_FALSE(monitor.Judge(Tests(std::nan("")), 0));
+  EXPECT_FALSE(monitor.Record(Tests(std::nan("")), 0));
   EXPECT_FALSE(monitor.best().has_value());
-  EXPECT_TRUE(monitor.Judge(Tests(-5), 10));
-  EXPECT_FALSE(monitor.Judge(Tests(std::nan("")), 20));
-  EXPECT_FALSE(monitor.Judge(Tests(std::nan("")), 30));
+  EXPECT_TRUE(monitor.Record(Tests(-5), 10));
+  EXPECT_FALSE(monitor.Record(Tests(std::nan("")), 20));
+  EXPECT_FALSE(monitor.Record(Tests(std::nan("")), 30));
   EXPECT_TRUE(monitor.Exhausted());
 }
 
@@ -106,15 +106,15 @@ TEST(Monitor, NamesWhatThereIsInsteadOfAnUnknownOutput) {
 
 TEST(Monitor, GoesOnFromASnapshotAsIfNothingHadBeen) {
   Monitor before({{true, "accuracy"}, 2, 0});
-  before.Judge(Tests(0.5), 0);
-  before.Judge(Tests(0.4), 10);
+  before.Record(Tests(0.5), 0);
+  before.Record(Tests(0.4), 10);
   RunState state;
   before.Save(&state);
   Monitor after({{true, "accuracy"}, 2, 0});
   after.Restore(state);
   EXPECT_EQ(after.best(), 0.5);
   EXPECT_EQ(after.best_iteration(), 0);
-  after.Judge(Tests(0.5), 20);
+  after.Record(Tests(0.5), 20);
   EXPECT_TRUE(after.Exhausted());
 
   Monitor other({{false, "accuracy"}, 2, 0});

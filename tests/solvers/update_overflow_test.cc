@@ -96,18 +96,18 @@ TEST_P(UpdateOverflow, NamesTheFirstParameterThatIsLost) {
       Update update = MakeUpdate("type: 'Adam' momentum: 0.9", &c.store());
       update.Run(0.1, 0, 1);
       c.store().device()->Synchronize();
-      EXPECT_EQ(update.LostParam(), std::nullopt);
+      EXPECT_EQ(update.NonFiniteParam(), std::nullopt);
       c.SetGradient(0, element, gradient);
       update.Run(0.1, 1, 1);
       c.store().device()->Synchronize();
-      EXPECT_EQ(update.LostParam(), 0) << gradient << " at " << element;
+      EXPECT_EQ(update.NonFiniteParam(), 0) << gradient << " at " << element;
       // The arena is in backward's order, so parameter 2 comes first. A later run must not clear
       // it.
       c.SetGradient(2, element, gradient);
       c.SetGradient(0, element, 0);
       update.Run(0.1, 2, 1);
       c.store().device()->Synchronize();
-      EXPECT_EQ(update.LostParam(), 2);
+      EXPECT_EQ(update.NonFiniteParam(), 2);
     }
   }
 }

@@ -215,10 +215,10 @@ TEST(Update, NamesTheParameterThatIsNoLongerFinite) {
     ParamStoreCase c({{Shape{3}, 1}, {Shape{70000}, 1}});
     Update update = MakeUpdate("", &c.store());
     update.Run(0.1, 0, 1);
-    EXPECT_EQ(update.LostParam(), std::nullopt);
+    EXPECT_EQ(update.NonFiniteParam(), std::nullopt);
     c.SetGradient(1, gradient);
     update.Run(0.1, 1, 1);
-    EXPECT_EQ(update.LostParam(), 1);
+    EXPECT_EQ(update.NonFiniteParam(), 1);
   }
 }
 

@@ -27,7 +27,7 @@ struct LayerCase::Run {
   // the loss of the last pass.
   double Forward(int passes) {
     double loss = 0;
-    if (CarriesState* carrying = StateOf(net->kernel(1))) ForgetState(carrying);
+    if (CarriesState* carrying = StateOf(net->kernel(1))) ResetState(carrying);
     net->pass().step = 0;
     for (int i = 0; i < passes; ++i) loss = net->Forward();
     return loss;

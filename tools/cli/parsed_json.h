@@ -9,7 +9,7 @@
 
 namespace doppio {
 
-// Returns true if the brackets of `json` are nested more than kMostDepth deep. Parsing such text is
+// Returns true if the brackets of `json` are nested more than kMaxDepth deep. Parsing such text is
 // safe, but copying or printing the value is recursive and overflows the stack.
 inline bool IsTooDeep(std::string_view json) {
   int depth = 0;
@@ -22,7 +22,7 @@ inline bool IsTooDeep(std::string_view json) {
       continue;
     }
     depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > kMostDepth) return true;
+    if (depth > kMaxDepth) return true;
   }
   return false;
 }

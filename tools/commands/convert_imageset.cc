@@ -21,7 +21,7 @@ ExitCode RunConvert(const CommandLine& line, bool* began) {
   }
   const ConversionOptions options = ConversionFromFlags(line.flags);
   const ListedImages images = ReadListedImages(line.files[1], line.files[0]);
-  const RemovedOnSignals removed({DatabaseWriter::FolderUntilFinish(line.files[2])});
+  const RemovedOnSignals removed({DatabaseWriter::UnfinishedFolder(line.files[2])});
   DatabaseWriter writer(DatabaseBackend(line.flags), line.files[2]);
   *began = true;
   const ConversionResult result = ConvertImages(images, options, &writer);

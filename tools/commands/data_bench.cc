@@ -168,7 +168,7 @@ double MeasureAll(const Flags& flags, const Source& source,
   options.seed = 1;
   Pipeline pipeline(
       OpenAugmented(std::make_unique<Resized>(flags, source), transform, TRAIN, Changes()),
-      BehindAugmented(transform), TRAIN, options);
+      WithoutAugmentedTransforms(transform), TRAIN, options);
   std::vector<float> to(static_cast<size_t>(options.batch * pipeline.data_shape().count()));
   const auto next = [&](int64_t) { pipeline.Write(pipeline.Next(), 0, options.batch, to.data()); };
   for (int i = 0; i <= options.prefetch; ++i) next(i);  // skips prefetched batches
@@ -193,7 +193,8 @@ ExitCode DataBench(const CommandLine& line, bool* began) {
   const TransformationParameter transform = TransformOfFlag(line.flags);
   const OpenedData data = OpenData(line, line.files[0]);
   *began = true;
-  const Augment augment(BehindAugmented(transform), TRAIN, Random(1, Stream("data bench")));
+  const Augment augment(WithoutAugmentedTransforms(transform), TRAIN,
+                        Random(1, Stream("data bench")));
   const std::vector<Step> steps = MeasureSteps(line.flags, *data.source, transform, augment);
   const int threads = ThreadsOr(line.flags.data_threads);
   const double all = MeasureAll(line.flags, *data.source, transform, threads);

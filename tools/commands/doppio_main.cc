@@ -52,7 +52,7 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
   // error.
   signal(SIGXFSZ, SIG_IGN);
   if (!google::IsGoogleLoggingInitialized()) InitLog("doppio");
-  SettleThreads();
+  ClampNumThreads();
   PinComputeThreads();
   bool began = false;
   ExitCode code = ExitCode::kDone;

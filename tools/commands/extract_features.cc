@@ -31,7 +31,7 @@ struct Arguments {
 
 int64_t PositiveNumber(const std::string& text, const std::string& what) {
   constexpr int64_t kMost = 999'999'999;
-  const int64_t number = WholeNumber(text).value_or(0);
+  const int64_t number = ParseWholeNumber(text).value_or(0);
   if (number >= 1 && number <= kMost) return number;
   throw UsageError(what + " wants a number from 1 on, got '" + text + "'");
 }
@@ -115,7 +115,7 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
   for (const std::string& blob : arguments.blobs) FindRows(graph, blob, batch);
   std::vector<std::string> unfinished;
   for (const std::string& path : arguments.databases) {
-    unfinished.push_back(DatabaseWriter::FolderUntilFinish(path));
+    unfinished.push_back(DatabaseWriter::UnfinishedFolder(path));
   }
   const RemovedOnSignals removed(std::move(unfinished));
   std::vector<std::unique_ptr<DatabaseWriter>> databases;

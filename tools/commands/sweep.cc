@@ -37,7 +37,7 @@ std::string WithoutRanges(const std::string& gpus) {
     const std::string first = part.substr(0, dash),
                       last = dash == std::string::npos ? "" : part.substr(dash + 1);
     constexpr int64_t kMost = 9999;
-    const std::optional<int64_t> from = WholeNumber(first), to = WholeNumber(last);
+    const std::optional<int64_t> from = ParseWholeNumber(first), to = ParseWholeNumber(last);
     if (!from || !to || *from > kMost || *to > kMost) {
       list += (list.empty() ? "" : ",") + part;
       continue;
@@ -169,7 +169,7 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   const std::string& text = line.files[1];
   SweepRunOptions options;
   options.program = SweepProgram(line.flags);
-  options.only = WholeNumber(text).value_or(-1);
+  options.only = ParseWholeNumber(text).value_or(-1);
   if (*options.only < 0 || *options.only >= s.trials) {
     throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " +
                      std::to_string(s.trials - 1));

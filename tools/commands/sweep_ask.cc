@@ -20,7 +20,7 @@ namespace {
 
 // Parses the number of a trial that has begun and not ended. Throws UsageError for other text.
 int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
-  const int64_t number = WholeNumber(text).value_or(-1);
+  const int64_t number = ParseWholeNumber(text).value_or(-1);
   if (number < 0 || number >= static_cast<int64_t>(journal.trials().size())) {
     throw UsageError("'" + text + "' is not the number of a trial that was asked for");
   }

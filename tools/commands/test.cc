@@ -33,7 +33,7 @@ std::optional<int64_t> BatchesAskedFor(const CommandLine& line, int64_t of_solve
 // in Caffe.
 bool RunsWhole(const Net& net) {
   const SourceSize source = FindSource(net);
-  return source.known() && source.MistakeInLastRows().empty();
+  return source.known() && source.PartialBatchMistake().empty();
 }
 
 SourceSize WholeSource(const Net& net) {
@@ -41,7 +41,7 @@ SourceSize WholeSource(const Net& net) {
   if (!source.known()) {
     throw UsageError("the test data has no end or does not tell its size: say --iterations=N");
   }
-  const std::string mistake = source.MistakeInLastRows();
+  const std::string mistake = source.PartialBatchMistake();
   if (!mistake.empty()) throw UsageError("the test net " + mistake + "; or say --iterations=N");
   return source;
 }
@@ -146,7 +146,7 @@ void CheckFinite(const Net& net, const TestScores& scores) {
               "these results are not finite: " + names + "; " +
                   (weights.node < 0
                        ? "all weights are finite"
-                       : TextOf(weights, net) + ": test an earlier snapshot of this training"));
+                       : Describe(weights, net) + ": test an earlier snapshot of this training"));
 }
 
 ExitCode RunTestCommand(const CommandLine& line, bool* began) {
@@ -167,7 +167,7 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
     run.rows = source.batch;
     run.last_rows = source.last_rows();
     if (run.last_rows > 0) {
-      last = ForLastRows(run.last_rows, {}, [&] {
+      last = WithLastRowsContext(run.last_rows, {}, [&] {
         return std::make_unique<Net>(NetFromFlags(line, TEST, data, run.last_rows).graph, options,
                                      &params);
       });

@@ -219,7 +219,7 @@ class Training {
   }
 
   void TellUser(const std::string& text) const {
-    if (!text.empty()) Tell(progress_ != nullptr, text);
+    if (!text.empty()) PrintNotice(progress_ != nullptr, text);
   }
 
   // Runs the first rank of this process.

@@ -156,7 +156,7 @@ Result UpgradeNetBinary(const std::string& content, const std::string& path) {
   Result result;
   NetParameter net;
   if (!net.ParseFromString(content) || (net.layer_size() == 0 && net.layers_size() == 0)) {
-    const std::string found = WhatItIs(content);
+    const std::string found = DescribeContent(content);
     throw FileError("'" + path + "' is neither a text file nor a binary net, as a .caffemodel is" +
                     (found.empty() ? "" : ": " + found));
   }

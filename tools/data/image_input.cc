@@ -133,7 +133,7 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
   const std::string second = x == std::string::npos ? first : text.substr(x + 1);
   const auto number = [&](const std::string& part) {
     constexpr int64_t kMost = 99'999;
-    const int64_t value = WholeNumber(part).value_or(0);
+    const int64_t value = ParseWholeNumber(part).value_or(0);
     if (value >= 1 && value <= kMost) return static_cast<int>(value);
     throw UsageError(std::string("--") + flag + " wants SIZE or HEIGHTxWIDTH, got '" + text + "'");
   };

@@ -32,7 +32,7 @@ void PutRecords(const Source& source, const ConversionOptions& options, int key_
 std::vector<std::string> Unfinished(const std::vector<RecordConversion>& conversions) {
   std::vector<std::string> folders;
   for (const RecordConversion& conversion : conversions) {
-    folders.push_back(DatabaseWriter::FolderUntilFinish(conversion.database));
+    folders.push_back(DatabaseWriter::UnfinishedFolder(conversion.database));
   }
   return folders;
 }

@@ -30,8 +30,8 @@ double NumberIn(const nlohmann::json& output, const char* name) {
 }
 
 // Turns the program's result into messages, or throws if the model differs from the net.
-OnnxVerification Judge(const nlohmann::json& result, const Graph& graph, const OnnxContent& content,
-                       double tolerance) {
+OnnxVerification CompareResults(const nlohmann::json& result, const Graph& graph,
+                                const OnnxContent& content, double tolerance) {
   const std::string runtime = result.value("runtime", "Python");
   if (result.contains("refused")) {
     const std::string text =
@@ -92,7 +92,7 @@ OnnxVerification VerifyOnnx(const Graph& graph, ParamStore* params, const OnnxCo
             {}};
   }
   if (code != 0 || !FileExists(path)) return {options.python + " has failed to run the model", {}};
-  return Judge(nlohmann::json::parse(ReadFile(path)), graph, content, options.tolerance);
+  return CompareResults(nlohmann::json::parse(ReadFile(path)), graph, content, options.tolerance);
 }
 
 }  // namespace doppio

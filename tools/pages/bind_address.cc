@@ -16,7 +16,7 @@ BindAddress ParseBindAddress(const std::string& flag, const std::string& text) {
   if (colon == std::string::npos) throw mistake;
   BindAddress address;
   address.host = text.substr(0, colon);
-  const std::optional<int64_t> port = WholeNumber(text.substr(colon + 1));
+  const std::optional<int64_t> port = ParseWholeNumber(text.substr(colon + 1));
   if (!port || *port > UINT16_MAX) throw mistake;
   address.port = static_cast<uint16_t>(*port);
   if (address.host == "localhost") address.host = "127.0.0.1";

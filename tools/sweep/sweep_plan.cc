@@ -38,7 +38,7 @@ int64_t PruneAfter(const Flags& flags, const std::string& method) {
   if (flags.prune.empty()) return -1;
   const std::string head = "median:after=";
   const std::optional<int64_t> after =
-      WholeNumber(flags.prune.substr(std::min(flags.prune.size(), head.size())));
+      ParseWholeNumber(flags.prune.substr(std::min(flags.prune.size(), head.size())));
   if (flags.prune.compare(0, head.size(), head) != 0 || !after) {
     throw UsageError("--prune wants median:after=N, such as median:after=1000, got '" +
                      flags.prune + "'");

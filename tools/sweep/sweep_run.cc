@@ -37,7 +37,7 @@ constexpr double kLeaveSeconds = 10;
 // A signal that arrives while a program starts may be lost, so it is sent repeatedly.
 constexpr double kStopAgainSeconds = 1;
 
-void Say(const std::string& text) { Tell(isatty(STDERR_FILENO) != 0, text); }
+void Say(const std::string& text) { PrintNotice(isatty(STDERR_FILENO) != 0, text); }
 
 // Returns true if `code` is the exit code of a training that was asked to stop: after a snapshot,
 // or immediately if it had not begun its first iteration.
@@ -169,12 +169,12 @@ class Runner {
     for (size_t slot = 0; slot < jobs_.size(); ++slot) {
       Running& running = jobs_[slot];
       if (!running.busy) continue;
-      if (!running.pruned) Judge(after, &running);
+      if (!running.pruned) PruneIfWorse(after, &running);
       if (running.pruned) workers_.Stop(static_cast<int>(slot));
     }
   }
 
-  void Judge(int64_t after, Running* running) {
+  void PruneIfWorse(int64_t after, Running* running) {
     const ScoreSeries own = SeriesOf(running->job.trial);
     if (own.empty() || own.back().first < after) return;
     std::vector<ScoreSeries> others;

@@ -49,7 +49,7 @@ bool ReadNumber(const std::string& text, double* value) {
 
 bool ReadCount(const std::string& text, int64_t* value) {
   constexpr int64_t kMost = 999'999'999;
-  *value = WholeNumber(text).value_or(0);
+  *value = ParseWholeNumber(text).value_or(0);
   return *value > 0 && *value <= kMost;
 }
 

@@ -24,7 +24,7 @@ std::string BatchText(const Trainer& trainer, int64_t batch) {
 }
 
 std::string PrecisionText(Trainer* trainer) {
-  const DType stored = StoredAs(trainer->train_net().graph());
+  const DType stored = StorageOf(trainer->train_net().graph());
   const std::string computed = Name(trainer->params().dtype());
   if (Is16Bit(stored)) return computed + " with activations in " + Name(stored);
   const Device& device = *trainer->params().device();
@@ -137,8 +137,9 @@ std::vector<std::string> DescribeSaving(const Net& net) {
   std::vector<std::string> lines;
   if (saved.segments > 1) {
     lines.push_back("recompute: " + std::to_string(saved.segments) + " segments, " + instead +
-                    ", " + std::to_string(saved.layers_again) + " layers run forward again, +" +
-                    Fixed(100 * saved.work_again, 0) + " % multiply-adds of forward");
+                    ", " + std::to_string(saved.layers_recomputed) +
+                    " layers run forward again, +" + Fixed(100 * saved.work_recomputed, 0) +
+                    " % multiply-adds of forward");
   }
   if (saved.offloaded > 0) {
     lines.push_back("offload: " + instead + ", " + std::to_string(saved.offloaded) + " values, " +

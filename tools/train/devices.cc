@@ -24,7 +24,7 @@ struct Wish {
 
 int Number(const std::string& text, const std::string& gpu, const char* what) {
   constexpr int kMost = 999'999;
-  const std::optional<int64_t> number = WholeNumber(text);
+  const std::optional<int64_t> number = ParseWholeNumber(text);
   if (!number || *number > kMost) {
     throw UsageError("--gpu=" + gpu + ": '" + text + "' is not the number of " + what +
                      "; use 0, 0,1, all or free:2");

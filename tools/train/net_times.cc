@@ -45,7 +45,7 @@ nlohmann::json ToJson(const Net& net, const Timing& timing, int iterations) {
   out["peak_memory_bytes"] = net.params().device()->peak_bytes();
   out["activation_bytes"] = net.plan().memory.activations;
   out["activation_bytes_plain"] = net.plan().saved.plain_activations;
-  out["forward_again"] = net.plan().saved.work_again;
+  out["forward_again"] = net.plan().saved.work_recomputed;
   out["host_bytes"] = net.plan().saved.host_bytes;
   out["process_peak_bytes"] = ProcessPeakBytes();
   out["reorders"] = net.plan().reorders;

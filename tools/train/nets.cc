@@ -19,7 +19,7 @@ int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t lea
                   int64_t off, int64_t automatic) {
   if (value == "off") return off;
   if (value == "auto") return automatic;
-  const std::optional<int64_t> number = WholeNumber(value);
+  const std::optional<int64_t> number = ParseWholeNumber(value);
   if (!number || *number < least || *number > most) {
     throw UsageError("--" + flag + " wants off, auto" + (flag == "recompute" ? ", light" : "") +
                      " or a number from " + std::to_string(least) + " to " + std::to_string(most) +

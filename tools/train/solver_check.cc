@@ -37,7 +37,8 @@ void CheckFiles(const SolverSpec& spec) {
   ErrorCollector mistakes;
   if (WritesSnapshots(spec.param))
     mistakes.Try([&] { CheckWritable(spec.param.snapshot_prefix()); });
-  for (const std::string& file : StartWeights(spec.param)) mistakes.Try([&] { ReadWeights(file); });
+  for (const std::string& file : WeightFilesOf(spec.param))
+    mistakes.Try([&] { ReadWeights(file); });
   mistakes.ThrowIfAny();
 }
 

@@ -112,7 +112,7 @@ void PrintText(const TrainingEnd& end) {
 
 }  // namespace
 
-void Tell(bool terminal, const std::string& text) {
+void PrintNotice(bool terminal, const std::string& text) {
   if (terminal) std::cerr << text << '\n';  // log lines at this level are not shown on a terminal
   LOG(INFO) << text;
 }
@@ -128,8 +128,9 @@ void Print(const CommandLine& line, const TrainingEnd& end, bool terminal) {
   std::cout.flush();
   const std::string stopped =
       "stopped by a signal at iteration " + std::to_string(result.iteration);
-  Tell(terminal, stopped + (result.state_file.empty() ? ", without a snapshot"
-                                                      : "; to go on: " + end.resume_command));
+  PrintNotice(terminal,
+              stopped + (result.state_file.empty() ? ", without a snapshot"
+                                                   : "; to go on: " + end.resume_command));
 }
 
 ExitCode CodeOf(const CommandLine& line, const TrainResult& result) {

@@ -29,12 +29,12 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state,
                           const std::string& run_dir);
 
 // Prints the result on standard output, as text or, with --json, as JSON. After a stop by a signal,
-// also prints the command to resume, through Tell().
+// also prints the command to resume, through PrintNotice().
 void Print(const CommandLine& line, const TrainingEnd& end, bool terminal);
 
 // Logs `text`. If `terminal` is true, log lines are not shown, so also writes `text` to standard
 // error.
-void Tell(bool terminal, const std::string& text);
+void PrintNotice(bool terminal, const std::string& text);
 
 // Returns the exit code for a result. The code is the same on all ranks.
 ExitCode CodeOf(const CommandLine& line, const TrainResult& result);

@@ -35,7 +35,7 @@ TrainedNet TrainedNetIn(const std::string& folder) {
   CheckExists(trained.model);
   const SolverSpec solver = LoadSolver(SolverIn(folder), Overrides(), 0, {});
   const std::string prefix = solver.param.snapshot_prefix();
-  const std::optional<std::string> newest = NewestWholeSnapshot(prefix);
+  const std::optional<std::string> newest = NewestCompleteSnapshot(prefix);
   if (!newest) {
     throw FileError("'" + folder + "' has no trained weights yet (" + prefix +
                     "_iter_*); train first: doppio train " + ShellQuoted(folder));

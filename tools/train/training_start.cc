@@ -16,7 +16,7 @@ std::string SnapshotFromFlags(const Flags& flags, const SolverParameter& solver)
   if (flags.resume.empty()) return flags.snapshot;
   if (flags.resume != "auto") return flags.resume;
   const LastRun last = LastRunOf(solver.snapshot_prefix());
-  std::optional<std::string> newest = NewestWholeSnapshot(solver.snapshot_prefix(), last.id);
+  std::optional<std::string> newest = NewestCompleteSnapshot(solver.snapshot_prefix(), last.id);
   // The last run ended before its first snapshot, so resume from the snapshot it started from.
   if (!newest && FileExists(last.resumed)) newest = last.resumed;
   if (newest) {
@@ -35,7 +35,7 @@ int64_t BadRecordsFromFlag(const Flags& flags) {
   if (flags.on_bad_record == "stop") return 0;
   std::optional<int64_t> count;
   if (flags.on_bad_record.rfind(kSkip, 0) == 0)
-    count = WholeNumber(flags.on_bad_record.substr(sizeof kSkip - 1));
+    count = ParseWholeNumber(flags.on_bad_record.substr(sizeof kSkip - 1));
   if (count && *count >= 1 && *count <= kMost) return *count;
   throw UsageError("--on_bad_record wants stop or skip:N, such as skip:10, got '" +
                    flags.on_bad_record + "'");

@@ -172,9 +172,9 @@ class Builder {
   // overflow.
   static void CheckSizes(const LayerSpec& spec, const LayerShape& shape) {
     const auto check = [&](const Shape& of, const std::string& what) {
-      if (CheckedProduct(of.dims(), kMostPlanned)) return;
+      if (CheckedProduct(of.dims(), kMaxPlanned)) return;
       throw spec.Mistake("", what + " of shape " + of.ToString() + " has more than the limit of " +
-                                 std::to_string(kMostPlanned) + " elements");
+                                 std::to_string(kMaxPlanned) + " elements");
     };
     for (size_t i = 0; i < shape.tops.size(); ++i) check(shape.tops[i], "top " + std::to_string(i));
     for (size_t i = 0; i < shape.params.size(); ++i)

@@ -101,8 +101,8 @@ struct LayerShape {
 // layers must not overflow.
 template <class Factors>
 int64_t Macs(const Factors& factors) {
-  constexpr int64_t kMost = int64_t{1} << 53;
-  return CheckedProduct(factors, kMost).value_or(kMost);
+  constexpr int64_t kMax = int64_t{1} << 53;
+  return CheckedProduct(factors, kMax).value_or(kMax);
 }
 inline int64_t Macs(std::initializer_list<int64_t> factors) {
   return Macs<std::initializer_list<int64_t>>(factors);
@@ -172,7 +172,7 @@ struct LayerType {
     return *this;
   }
   // The field of LayerParameter in which Intel Caffe's `relu` adds a ReLU behind the layer.
-  LayerType& TakesRelu(std::string field) {
+  LayerType& AcceptsRelu(std::string field) {
     relu_field = std::move(field);
     return *this;
   }
@@ -192,8 +192,8 @@ struct LayerType {
     return *this;
   }
   // A pixel of a top has the coordinates of the same pixel of the bottoms.
-  LayerType& KeepsPlaces() {
-    keeps_places = true;
+  LayerType& KeepsCoordinates() {
+    keeps_coordinates = true;
     return *this;
   }
 
@@ -205,7 +205,7 @@ struct LayerType {
   std::vector<std::string> further_fields, batch_fields, param_names;
   std::string relu_field;
   CountFunction sure_params = nullptr;
-  bool row_by_row = false, keeps_places = false;
+  bool row_by_row = false, keeps_coordinates = false;
   CountFunction mixed_axis = nullptr;
 };
 using LayerTypes = Registry<LayerType>;

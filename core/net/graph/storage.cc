@@ -16,7 +16,7 @@ DType TypeOf(Number::Type type) {
   }
 }
 
-DType WantedBy(const NetSpec& net, const LayerSpec& layer) {
+DType RequestedBy(const NetSpec& net, const LayerSpec& layer) {
   const DType asked = net.options.stored.value_or(TypeOf(net.forward_type));
   if (!layer.param.has_forward_type()) return asked;
   const DType own = TypeOf(layer.param.forward_type());
@@ -48,7 +48,7 @@ bool Activations(const Graph& graph, const Node& node) {
 void ChooseStorage(Graph* graph) {
   for (size_t n = 0; n < graph->nodes.size(); ++n) {
     const Node& node = graph->nodes[n];
-    const DType wanted = WantedBy(graph->spec, graph->layer(static_cast<int>(n)));
+    const DType wanted = RequestedBy(graph->spec, graph->layer(static_cast<int>(n)));
     for (int top : node.tops) {
       Edge& edge = graph->edges[top];
       if (node.shape.view != View::kNone) {
@@ -60,7 +60,7 @@ void ChooseStorage(Graph* graph) {
   }
 }
 
-DType StorageAskedFor(const NetParameter& net, std::optional<DType> asked) {
+DType RequestedStorage(const NetParameter& net, std::optional<DType> asked) {
   if (asked) return *asked;
   DType narrowest = TypeOf(net.default_forward_type());
   for (const LayerParameter& layer : net.layer()) {
@@ -70,7 +70,7 @@ DType StorageAskedFor(const NetParameter& net, std::optional<DType> asked) {
   return narrowest;
 }
 
-DType StoredAs(const Graph& graph) {
+DType StorageOf(const Graph& graph) {
   const auto narrow = std::find_if(graph.edges.begin(), graph.edges.end(),
                                    [](const Edge& edge) { return Is16Bit(edge.stored); });
   return narrow == graph.edges.end() ? DType::kFloat32 : narrow->stored;

@@ -20,10 +20,10 @@ void ChooseStorage(Graph* graph);
 // Returns the type with the narrowest range among those that a net's file and the run request:
 // kFloat16 if a layer may use it, else kBFloat16 if a layer may use it, else kFloat32. `asked` is
 // the run's type.
-DType StorageAskedFor(const NetParameter& net, std::optional<DType> asked);
+DType RequestedStorage(const NetParameter& net, std::optional<DType> asked);
 
 // Returns the 16-bit type of the graph's edges, or kFloat32 if no edge has one.
-DType StoredAs(const Graph& graph);
+DType StorageOf(const Graph& graph);
 
 }  // namespace doppio
 

@@ -107,11 +107,11 @@ void ConnectRows(const VaryingRows& rows, const std::vector<Kernel*>& kernels) {
   for (size_t n = 0; n < kernels.size(); ++n) {
     if (rows.counted_by[n] < 0) continue;
     auto* reader = dynamic_cast<RowReader*>(InnermostKernel(kernels[n]));
-    auto* maker =
-        dynamic_cast<RowMaker*>(InnermostKernel(kernels[static_cast<size_t>(rows.counted_by[n])]));
+    auto* maker = dynamic_cast<RowCountSource*>(
+        InnermostKernel(kernels[static_cast<size_t>(rows.counted_by[n])]));
     DOPPIO_CHECK(reader != nullptr && maker != nullptr,
                  "a kernel that neither counts rows nor says their number");
-    reader->FollowRows(maker->rows());
+    reader->SetValidRows(maker->rows());
   }
 }
 

@@ -31,9 +31,9 @@ struct VaryingRows {
 VaryingRows FindVaryingRows(const Graph& graph);
 
 // Interface of kernels that decide how many rows are valid.
-class RowMaker {
+class RowCountSource {
  public:
-  virtual ~RowMaker() = default;
+  virtual ~RowCountSource() = default;
   // Points to the number of valid rows in the last Forward. The address does not change during the
   // kernel's life.
   virtual const int64_t* rows() const = 0;
@@ -56,12 +56,12 @@ class RowReader {
  public:
   virtual ~RowReader() = default;
   // Sets the address of the number of valid rows, which must outlive this object.
-  void FollowRows(const int64_t* rows) { rows_ = rows; }
+  void SetValidRows(const int64_t* rows) { rows_ = rows; }
 
  protected:
   bool rows_vary() const { return rows_ != nullptr; }
   // Returns how many of `rows` rows are valid in this pass.
-  int64_t RowsThatCount(int64_t rows) const { return rows_vary() ? *rows_ : rows; }
+  int64_t ValidRows(int64_t rows) const { return rows_vary() ? *rows_ : rows; }
 
  private:
   const int64_t* rows_ = nullptr;

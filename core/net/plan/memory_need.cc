@@ -36,7 +36,7 @@ int64_t Nearby(int64_t batch) { return std::max<int64_t>(1, batch / 16); }
 
 std::optional<int64_t> MemoryNeed::LargestBatch(int64_t free) const {
   if (batch < 1 || !at_batch) return std::nullopt;
-  constexpr int kMostPlans = 20;
+  constexpr int kMaxPlans = 20;
   const int64_t fixed = total() - activations - scratch;
   struct Batch {
     int64_t rows, bytes;
@@ -44,7 +44,7 @@ std::optional<int64_t> MemoryNeed::LargestBatch(int64_t free) const {
   try {
     Batch fits{1, fixed + at_batch(1)}, refused{batch, total()};
     if (batch == 1 || fits.bytes > free) return 0;
-    for (int i = 1; i < kMostPlans && refused.rows - fits.rows > Nearby(fits.rows); ++i) {
+    for (int i = 1; i < kMaxPlans && refused.rows - fits.rows > Nearby(fits.rows); ++i) {
       // Memory is nearly linear in the rows, so odd steps try an interpolated batch. Even steps try
       // the batch just above the largest that fits, which ends the search.
       const double share =

@@ -108,10 +108,10 @@ struct ConstantGradient {
 struct MemorySaved {
   int64_t plain_activations = 0;  // bytes that activations would take without MemorySaving
   int segments = 1;
-  int layers_again = 0;    // layers whose forward runs twice
-  double work_again = 0;   // their share of forward's multiply-adds
-  int64_t host_bytes = 0;  // bytes of the values offloaded to host memory
-  int offloaded = 0;       // number of offloaded blocks
+  int layers_recomputed = 0;   // layers whose forward runs twice
+  double work_recomputed = 0;  // their share of forward's multiply-adds
+  int64_t host_bytes = 0;      // bytes of the values offloaded to host memory
+  int offloaded = 0;           // number of offloaded blocks
 };
 
 // The result of planning: bound kernels, steps and memory. Owns all buffers except those of the

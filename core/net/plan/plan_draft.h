@@ -27,7 +27,7 @@ struct Group {
   std::vector<int> backward_readers;  // items that read it in backward: its maker or its readers
   bool pinned = false;                // must keep its value to the end of the iteration
   bool persistent = false;            // must keep its value in later iterations, too
-  bool made_again = false;            // not kept for backward, but computed a second time
+  bool recomputed = false;            // not kept for backward, but computed a second time
   float loss_weight = 0;
   // Readers' gradients replace the loss weight instead of being added.
   bool implicit_weight = false;
@@ -69,7 +69,7 @@ struct Item {
   // Set by MakeSchedule.
   int segment = 0;
   bool again = false;  // forward runs a second time, within backward
-  int again_time = -1, backward_time = -1;
+  int recompute_time = -1, backward_time = -1;
 
   // Set by PlaceMemory: blocks, -1 if absent. A top gradient of -2 is the constant gradient of the
   // top's group.
@@ -100,7 +100,7 @@ struct Item {
 
 // One entry of the schedule: forward, a repeated forward, or backward of an item.
 struct Event {
-  enum Kind { kForward, kAgain, kBackward };
+  enum Kind { kForward, kRecompute, kBackward };
   Kind kind = kForward;
   int item = 0;
 };

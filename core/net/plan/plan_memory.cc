@@ -91,17 +91,18 @@ class MemoryPlanner {
   // recomputation if it is dropped in between.
   std::vector<Span> LivesOf(const Group& g, std::vector<int>* uses) {
     const Item& maker = item(g.item);
-    Span first{g.persistent ? 0 : g.item, g.item}, second{maker.again_time, maker.again_time};
+    Span first{g.persistent ? 0 : g.item, g.item},
+        second{maker.recompute_time, maker.recompute_time};
     uses->push_back(g.item);
-    if (maker.again) uses->push_back(maker.again_time);
+    if (maker.again) uses->push_back(maker.recompute_time);
     auto read = [&](Span* life, int time) {
       life->last = std::max(life->last, time);
       uses->push_back(time);
     };
-    Span* later = g.made_again ? &second : &first;
+    Span* later = g.recomputed ? &second : &first;
     for (int reader : g.readers) {
       read(&first, reader);
-      if (item(reader).again) read(later, item(reader).again_time);
+      if (item(reader).again) read(later, item(reader).recompute_time);
     }
     for (int reader : g.backward_readers) read(later, item(reader).backward_time);
     if (g.pinned) first.last = draft_.end();
@@ -268,8 +269,8 @@ class MemoryPlanner {
     std::vector<int>& uses = draft_.uses[it.saved] = {t};
     std::vector<Span> lives = {{t, t}};
     if (it.again) {
-      lives.push_back({it.again_time, it.again_time});
-      uses.push_back(it.again_time);
+      lives.push_back({it.recompute_time, it.recompute_time});
+      uses.push_back(it.recompute_time);
     }
     if (it.backward) {
       lives.back().last = it.backward_time;

@@ -12,7 +12,7 @@ namespace {
 constexpr int kItemsToCopy = 3;
 // Shortest hole, in items, that is worth an offload: at the turn from forward to backward, shorter
 // holes save nothing.
-constexpr int kLeastHole = 2 * kItemsToCopy;
+constexpr int kMinHole = 2 * kItemsToCopy;
 
 // Returns the longest time that a block is alive but not used, minus the time for the copies.
 std::optional<Offload> IdleTime(const Lifetime& block, std::vector<int> uses) {
@@ -28,7 +28,7 @@ std::optional<Offload> IdleTime(const Lifetime& block, std::vector<int> uses) {
     idle.hole_begin = idle.last_use + kItemsToCopy + 1;
     idle.hole_end = idle.next_use - kItemsToCopy - 1;
     const int length = idle.hole_end - idle.hole_begin + 1;
-    if (lost || length < kLeastHole) continue;
+    if (lost || length < kMinHole) continue;
     if (!best || length > best->hole_end - best->hole_begin + 1) best = idle;
   }
   return best;

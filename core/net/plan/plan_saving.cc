@@ -29,7 +29,7 @@ Draft BestPlaced(const Draft& draft, const Plan& plan, Draft plain) {
   const int most = static_cast<int>(draft.items.size());
   for (int segments = 2; segments <= most; segments += std::max(1, segments / 4)) {
     const Draft tried = Placed(draft, segments, plan);
-    trials.push_back({segments, tried.memory.activations, tried.saved.work_again});
+    trials.push_back({segments, tried.memory.activations, tried.saved.work_recomputed});
     least = std::min(least, tried.memory.activations);
   }
   const Trial* best = nullptr;

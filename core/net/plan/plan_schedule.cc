@@ -19,10 +19,10 @@ class Scheduler {
     FindBackwardReaders();
     if (segments > 1) {
       CutInto(segments);
-      ChooseAgain();
+      ChooseRecomputed();
     }
     LayTime();
-    CountAgain();
+    CountRecomputed();
   }
 
  private:
@@ -135,7 +135,7 @@ class Scheduler {
 
   // Walks from the last item to the first, so that the needs of readers are known. Keeps a result
   // if a later segment needs it; otherwise recomputes its item if the item's own segment needs it.
-  void ChooseAgain() {
+  void ChooseRecomputed() {
     learned_.assign(graph_.params.size(), false);
     for (const Unit& unit : draft_.units) {
       for (size_t i = 0; i < unit.params.size(); ++i) {
@@ -157,7 +157,7 @@ class Scheduler {
         if (here && !later) dropped.push_back(g);
       }
       it.again = !dropped.empty();
-      for (int g : dropped) group(g).made_again = true;
+      for (int g : dropped) group(g).recomputed = true;
     }
   }
 
@@ -171,23 +171,24 @@ class Scheduler {
       int begin = end - 1;
       while (begin > 0 && item(begin - 1).segment == item(begin).segment) --begin;
       for (int t = begin; t < end; ++t) {
-        if (item(t).again) item(t).again_time = add(Event::kAgain, t);
+        if (item(t).again) item(t).recompute_time = add(Event::kRecompute, t);
       }
       for (int t = end; t-- > begin;) item(t).backward_time = add(Event::kBackward, t);
       end = begin;
     }
   }
 
-  void CountAgain() {
+  void CountRecomputed() {
     int64_t all = 0, again = 0;
     for (const Item& it : draft_.items) {
       all += Macs(it);
       if (!it.again) continue;
       again += Macs(it);
       if (!it.reorder)
-        draft_.saved.layers_again += static_cast<int>(draft_.UnitOf(it).nodes.size());
+        draft_.saved.layers_recomputed += static_cast<int>(draft_.UnitOf(it).nodes.size());
     }
-    if (all > 0) draft_.saved.work_again = static_cast<double>(again) / static_cast<double>(all);
+    if (all > 0)
+      draft_.saved.work_recomputed = static_cast<double>(again) / static_cast<double>(all);
   }
 
   const Plan& plan_;

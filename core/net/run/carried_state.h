@@ -30,7 +30,7 @@ inline CarriesState* StateOf(Kernel* kernel) {
 }
 
 // Sets the state to zeros, as in a new net.
-inline void ForgetState(CarriesState* carrying) {
+inline void ResetState(CarriesState* carrying) {
   std::vector<PlainBlob> blobs = carrying->State();
   for (PlainBlob& blob : blobs) std::fill(blob.data.begin(), blob.data.end(), 0.f);
   carrying->SetState(blobs);

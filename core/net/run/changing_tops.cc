@@ -37,17 +37,16 @@ ChangesTops* ChangerOf(Kernel* kernel) {
   return kernel == nullptr ? nullptr : dynamic_cast<ChangesTops*>(InnermostKernel(kernel));
 }
 
-void OfferLayers(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done,
-                 NetSpec* spec) {
+void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done, NetSpec* spec) {
   DOPPIO_CHECK(kernels.size() == spec->layers.size(), "offers to another net");
   for (size_t n = 0; n < kernels.size(); ++n) {
     ChangesTops* changer = ChangerOf(kernels[n].get());
     if (changer != nullptr)
-      spec->layers[n].before = changer->Offer(static_cast<int>(n) <= last_done);
+      spec->layers[n].before = changer->NextForm(static_cast<int>(n) <= last_done);
   }
 }
 
-void WithdrawOffers(NetSpec* spec) {
+void ClearForms(NetSpec* spec) {
   for (LayerSpec& layer : spec->layers) layer.before.reset();
 }
 
@@ -56,7 +55,7 @@ GraphShapes::GraphShapes(const Graph& graph) {
   for (const Edge& edge : graph.edges) edges_.push_back(edge.shape);
 }
 
-void GraphShapes::PutBack(Graph* graph) const {
+void GraphShapes::Restore(Graph* graph) const {
   for (size_t n = 0; n < nodes_.size(); ++n) graph->nodes[n].shape = nodes_[n];
   for (size_t e = 0; e < edges_.size(); ++e) graph->edges[e].shape = edges_[e];
 }

@@ -3,7 +3,7 @@
 // continues the pass (Net::StartForward).
 //
 // Such a layer keeps its results itself, outside the plan's memory. If Pass::again is set, its
-// kernel, and also a new kernel made after Offer(true), copies these results to its tops and
+// kernel, and also a new kernel made after NextForm(true), copies these results to its tops and
 // computes nothing.
 #ifndef DOPPIO_CORE_NET_RUN_CHANGING_TOPS_H_
 #define DOPPIO_CORE_NET_RUN_CHANGING_TOPS_H_
@@ -25,7 +25,7 @@ class ChangesTops {
   // Returns a form (LayerShape::form) with which `infer` and the next kernel of this layer continue
   // from this kernel's state. If `done` is true, this kernel has run in this pass, and its tops
   // keep the shapes that its forward set; otherwise `infer` asks the layer for the shapes.
-  virtual std::any Offer(bool done) = 0;
+  virtual std::any NextForm(bool done) = 0;
 };
 
 // Returns the interface of a kernel, or null if the kernel does not change shapes.
@@ -33,16 +33,16 @@ ChangesTops* ChangerOf(Kernel* kernel);
 
 // Stores the offers of all such layers of a plan in LayerSpec::before. Nodes up to `last_done` have
 // run in this pass. `spec` describes the same net.
-void OfferLayers(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done, NetSpec* spec);
+void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done, NetSpec* spec);
 // Clears all offers.
-void WithdrawOffers(NetSpec* spec);
+void ClearForms(NetSpec* spec);
 
 // The parts of a graph that InferAgain changes, saved so that they can be restored.
 class GraphShapes {
  public:
   explicit GraphShapes(const Graph& graph);
   // Restores the saved shapes in `graph`.
-  void PutBack(Graph* graph) const;
+  void Restore(Graph* graph) const;
 
  private:
   std::vector<LayerShape> nodes_;

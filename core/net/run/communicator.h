@@ -34,30 +34,30 @@ class Communicator {
   virtual void Barrier() = 0;
 
   // For a device that computes asynchronously: enqueues an AllReduce and may return before the sums
-  // are ready. The sums are ready before any work that the device gets after the next Lead(). This
-  // call, Settled() or the next collective call throws if the exchange fails. On other devices,
-  // equals AllReduce.
+  // are ready. The sums are ready before any work that the device gets after the next
+  // ComputeAfterExchange(). This call, ExchangesComplete() or the next collective call throws if
+  // the exchange fails. On other devices, equals AllReduce.
   virtual void StartAllReduce(void* data, int64_t count, DType dtype) {
     AllReduce(data, count, dtype);
   }
   // Returns true if all started exchanges are complete. Throws, and stops the exchange on the
-  // device, if it has failed. The caller of StartAllReduce must therefore call Settled until it
-  // returns true.
-  virtual bool Settled() { return true; }
+  // device, if it has failed. The caller of StartAllReduce must therefore call ExchangesComplete
+  // until it returns true.
+  virtual bool ExchangesComplete() { return true; }
   // Makes all later work of the device wait for the sums that have been started. Called by the
-  // computing thread after StartAllReduce has returned; may run concurrently with Settled on the
-  // exchanging thread.
-  virtual void Lead() {}
+  // computing thread after StartAllReduce has returned; may run concurrently with ExchangesComplete
+  // on the exchanging thread.
+  virtual void ComputeAfterExchange() {}
   // Returns true if the device itself waits, within the work that StartAllReduce enqueues, until
   // all ranks have started theirs.
   virtual bool WaitsOnDevice() const { return false; }
 
   // Sets the bucket of gradients that the next calls exchange; -1 means none. Messages about lost
   // ranks name the bucket.
-  virtual void NoteBucket(int64_t /*bucket*/) {}
+  virtual void SetBucket(int64_t /*bucket*/) {}
   // Called by the computing thread if the device computes asynchronously: the exchange of this
   // bucket waits for all work that the device has got so far. Does nothing on the host.
-  virtual void Follow(int64_t /*bucket*/) {}
+  virtual void ExchangeAfterCompute(int64_t /*bucket*/) {}
 
   // Reports that this rank cannot continue. All current and future calls of the other ranks throw
   // PeerError with `why`. Thread-safe.

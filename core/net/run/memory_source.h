@@ -1,6 +1,6 @@
 // Lets a program pass its samples to a net. The kernels of MemoryData layers implement this
 // interface.
-//   FindMemorySource(net, "data").Give(images.data(), labels.data(), count);
+//   FindMemorySource(net, "data").SetSamples(images.data(), labels.data(), count);
 #ifndef DOPPIO_CORE_NET_RUN_MEMORY_SOURCE_H_
 #define DOPPIO_CORE_NET_RUN_MEMORY_SOURCE_H_
 
@@ -17,11 +17,11 @@ class MemorySource {
   virtual ~MemorySource() = default;
   // Makes the net read these samples, in this order, in an endless loop. `data` has channels x
   // height x width numbers per sample, `labels` one number per sample. Does not copy: both arrays
-  // must stay valid and unchanged until the next call of Give, or as long as the net exists.
+  // must stay valid and unchanged until the next call of SetSamples, or as long as the net exists.
   // `samples` is at least 1; batches continue from the last sample with the first. The first
   // samples given start where a snapshot stopped, later ones at sample 0. All ranks must get the
   // same samples; each rank reads its share.
-  virtual void Give(const float* data, const float* labels, int64_t samples) = 0;
+  virtual void SetSamples(const float* data, const float* labels, int64_t samples) = 0;
 };
 
 // Returns the source of the MemoryData layer with this name. Throws UserError if no MemoryData

@@ -72,13 +72,13 @@ void Net::Connect() {
 }
 
 void Net::StartForward() {
-  last_again_ = -1;
-  for (int changer = RunForward(); changer >= 0; changer = RunForward()) Follow(changer);
-  last_again_ = -1;
-  if (before_ != nullptr) {
+  last_repeated_ = -1;
+  for (int changer = RunForward(); changer >= 0; changer = RunForward()) Replan(changer);
+  last_repeated_ = -1;
+  if (previous_plan_ != nullptr) {
     params_->device()->Synchronize();
-    before_.reset();
-    memory_before_.reset();
+    previous_plan_.reset();
+    previous_memory_.reset();
   }
   ++pass_.step;
   losses_.Start(read_scale_);
@@ -90,12 +90,12 @@ void Net::StageNext() {
     const int64_t begun = MonotonicNs();
     const double waited = kernel->wait_seconds();
     kernel->Stage(pass_);
-    if (Traced(trace_)) ShowWait(begun, kernel->wait_seconds() - waited);
+    if (Traced(trace_)) TraceWait(begun, kernel->wait_seconds() - waited);
   }
 }
 
 // Records the time that a source waited for a batch. Sources wait before they do anything else.
-void Net::ShowWait(int64_t begun_ns, double seconds) {
+void Net::TraceWait(int64_t begun_ns, double seconds) {
   if (seconds <= 0) return;
   trace_->Add({"data wait", "data", RunTrace::kTraining, begun_ns,
                begun_ns + static_cast<int64_t>(1e9 * seconds)});
@@ -114,7 +114,7 @@ int Net::RunForward() {
   for (const PlanStep& step : plan_->forward) {
     RunTraced(step, false);
     if (ChangedBy(step)) return step.node;
-    if (graph_.spec.debug_info && !RunsAgain(step)) LogMagnitudes(step, false);
+    if (graph_.spec.debug_info && !Repeats(step)) LogMagnitudes(step, false);
   }
   return -1;
 }
@@ -133,33 +133,34 @@ bool Net::ChangedBy(const PlanStep& step) const {
 // Continues the pass after node `changer` has changed the shapes of its tops: makes another plan
 // and runs the previous layers again in it. The cost is one forward up to this layer; in return,
 // the new plan need not resemble the old one.
-void Net::Follow(int changer) {
-  CheckThatItCanFollow(changer);
+void Net::Replan(int changer) {
+  CheckCanReplan(changer);
   const GraphShapes shapes(graph_);
   std::unique_ptr<Plan> plan;
   try {
-    OfferLayers(plan_->kernels, changer, &graph_.spec);
+    StoreForms(plan_->kernels, changer, &graph_.spec);
     InferAgain(changer, &graph_);
     plan = MakePlan(graph_, options_, params_);
-    WithdrawOffers(&graph_.spec);
+    ClearForms(&graph_.spec);
   } catch (...) {
-    WithdrawOffers(&graph_.spec);
-    shapes.PutBack(&graph_);
+    ClearForms(&graph_.spec);
+    shapes.Restore(&graph_);
     throw;
   }
   params_->device()->Synchronize();
   plan_.swap(plan);
-  before_ = std::move(plan);
-  for (Buffer* buffer : {&before_->arena, &before_->scratch, &before_->constants})
+  previous_plan_ = std::move(plan);
+  for (Buffer* buffer :
+       {&previous_plan_->arena, &previous_plan_->scratch, &previous_plan_->constants})
     memory_->push_back(std::move(*buffer));
-  memory_before_ = std::move(memory_);
+  previous_memory_ = std::move(memory_);
   memory_ = std::make_shared<Memory>();
-  last_again_ = changer;
+  last_repeated_ = changer;
   Connect();
-  GoOnFrom(*before_);
+  ContinueFrom(*previous_plan_);
 }
 
-void Net::CheckThatItCanFollow(int changer) const {
+void Net::CheckCanReplan(int changer) const {
   for (int n = 0; n < changer; ++n) {
     const bool source = graph_.nodes[n].bottoms.empty();
     const std::string mistake =
@@ -178,11 +179,11 @@ void Net::CheckThatItCanFollow(int changer) const {
 }
 
 // Copies the state that running forward again does not restore.
-void Net::GoOnFrom(const Plan& before) {
+void Net::ContinueFrom(const Plan& before) {
   const float scale = loss_scale_;
   loss_scale_ = 1;
   SetLossScale(scale);
-  if (starts_of_user_) StartFromUser();
+  if (user_gradients_) StartFromUserGradients();
   for (size_t i = 0; i < plan_->losses.size(); ++i) {
     const Tensor &from = before.losses[i].gradient, &to = plan_->losses[i].gradient;
     if (from && to && from.bytes() == to.bytes()) ops_.Copy(from, to);
@@ -198,13 +199,13 @@ void Net::GoOnFrom(const Plan& before) {
 }
 
 void Net::CopyTops(int node) {
-  const std::vector<Tensor>& from = before_->tensors[node].tops;
+  const std::vector<Tensor>& from = previous_plan_->tensors[node].tops;
   const std::vector<Tensor>& to = plan_->tensors[node].tops;
   for (size_t i = 0; i < to.size(); ++i) ops_.Copy(from[i], to[i]);
 }
 
-void Net::StartFromUser() {
-  starts_of_user_ = true;
+void Net::StartFromUserGradients() {
+  user_gradients_ = true;
   for (const ConstantGradient& start : plan_->constant_gradients)
     params_->device()->Zero(start.gradient.raw, start.gradient.bytes());
 }
@@ -281,7 +282,7 @@ void Net::Run(const PlanStep& step, bool accumulate) {
         break;
     }
     Kernel& layer = *plan_->kernels[step.node];
-    if (RunsAgain(step)) return RunLayerAgain(step.node);
+    if (Repeats(step)) return RepeatLayer(step.node);
     if (!step.backward) {
       pass_.again = step.again;
       layer.Forward(pass_);
@@ -297,13 +298,13 @@ void Net::Run(const PlanStep& step, bool accumulate) {
   }
 }
 
-bool Net::RunsAgain(const PlanStep& step) const {
-  return !step.backward && step.node <= last_again_;
+bool Net::Repeats(const PlanStep& step) const {
+  return !step.backward && step.node <= last_repeated_;
 }
 
 // Runs a layer of a repeated pass in the new plan, without side effects: sources are copied, and
 // sinks are skipped.
-void Net::RunLayerAgain(int node) {
+void Net::RepeatLayer(int node) {
   const Node& layer = graph_.nodes[node];
   if (layer.tops.empty()) return;
   if (layer.bottoms.empty() && changers_[node] == nullptr) return CopyTops(node);
@@ -333,9 +334,9 @@ void Net::RunTraced(const PlanStep& step, bool accumulate) {
   if (!Traced(trace_)) return Run(step, accumulate);
   const Kernel* source = step.kind == StepKind::kLayer ? kernel(step.node) : nullptr;
   const double waited = source == nullptr ? 0 : source->wait_seconds();
-  const RunTrace::Begun begun = trace_->Begin(TraceOf::kDevice);
+  const RunTrace::Started begun = trace_->Begin(TraceOf::kDevice);
   Run(step, accumulate);
-  if (source != nullptr) ShowWait(begun.at, source->wait_seconds() - waited);
+  if (source != nullptr) TraceWait(begun.at, source->wait_seconds() - waited);
   trace_->End(begun, step.backward ? RunTrace::kBackward : RunTrace::kForward, NameOf(step),
               {{RunTrace::kLayer, step.node}});
 }

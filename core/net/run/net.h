@@ -93,7 +93,7 @@ class Net {
 
   // For a net without a loss: makes backward start from the values that the user writes to the
   // gradients of the outputs. Sets these gradients to zero.
-  void StartFromUser();
+  void StartFromUserGradients();
 
   // For the `time` command: runs one step of plan().forward or plan().backward. Throws UserError if
   // the step changes a shape.
@@ -110,16 +110,16 @@ class Net {
   void Connect();
   int RunForward();
   void BeginSums(bool fresh) const;
-  void Follow(int changer);
-  void CheckThatItCanFollow(int changer) const;
-  void GoOnFrom(const Plan& before);
+  void Replan(int changer);
+  void CheckCanReplan(int changer) const;
+  void ContinueFrom(const Plan& before);
   void CopyTops(int node);
-  bool RunsAgain(const PlanStep& step) const;
+  bool Repeats(const PlanStep& step) const;
   bool ChangedBy(const PlanStep& step) const;
   void Run(const PlanStep& step, bool accumulate);
-  void RunLayerAgain(int node);
+  void RepeatLayer(int node);
   void RunTraced(const PlanStep& step, bool accumulate);
-  void ShowWait(int64_t begun_ns, double seconds);
+  void TraceWait(int64_t begun_ns, double seconds);
   void LogMagnitudes(const PlanStep& step, bool backward) const;
 
   Graph graph_;
@@ -138,15 +138,15 @@ class Net {
 
   PlanOptions options_;                       // for the next plan
   std::vector<const ChangesTops*> changers_;  // per node, usually null; empty if all are null
-  bool starts_of_user_ = false;
+  bool user_gradients_ = false;
   using Memory = std::vector<Buffer>;
   // Empty while plan_ owns the buffers.
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   // While a forward pass continues after a change of shapes: the plan in which the pass began, its
   // buffers, and the last node that ran in that plan.
-  std::shared_ptr<Memory> memory_before_;
-  std::unique_ptr<Plan> before_;
-  int last_again_ = -1;
+  std::shared_ptr<Memory> previous_memory_;
+  std::unique_ptr<Plan> previous_plan_;
+  int last_repeated_ = -1;
   // True if a pass of this plan has run step by step, without a StepRunner.
   bool forward_by_steps_ = false, backward_by_steps_ = false;
 };

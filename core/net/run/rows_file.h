@@ -29,7 +29,7 @@ class RowsFile {
  private:
   RowsFile(const std::string& path, const std::string& owner);
 
-  const std::string path_, owner_, aside_;
+  const std::string path_, owner_, atomic_file_;
   Hdf5BlobWriter writer_;
   bool failed_ = false;
 };

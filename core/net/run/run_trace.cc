@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kMostSpans = 400'000;  // about 100 MB in memory and in the file
+constexpr size_t kMaxSpans = 400'000;  // about 100 MB in memory and in the file
 
 }  // namespace
 
@@ -14,7 +14,7 @@ std::vector<std::string> RunTrace::TrackNames() {
 }
 
 RunTrace::RunTrace(Device* device)
-    : device_(device), stream_(device->asynchronous()), timeline_(kMostSpans) {}
+    : device_(device), stream_(device->asynchronous()), timeline_(kMaxSpans) {}
 
 void RunTrace::Start() {
   clock_ = MakeDeviceClock(device_);
@@ -22,40 +22,40 @@ void RunTrace::Start() {
   on_ = true;
 }
 
-RunTrace::Begun RunTrace::Begin(TraceOf of) {
-  Begun begun{of, MonotonicNs(), -1};
+RunTrace::Started RunTrace::Begin(TraceOf of) {
+  Started begun{of, MonotonicNs(), -1};
   if (stream_ && of != TraceOf::kHost) begun.mark = Mark();
   return begun;
 }
 
-void RunTrace::End(const Begun& begun, const char* category, std::string name,
+void RunTrace::End(const Started& begun, const char* category, std::string name,
                    std::vector<std::pair<const char*, int64_t>> numbers) {
   const bool device = stream_ && (begun.of == TraceOf::kDevice || begun.of == TraceOf::kBoth);
-  if (device) Keep({{name, category, kStream, 0, 0, numbers}, begun.mark, Mark(), -1});
+  if (device) Record({{name, category, kStream, 0, 0, numbers}, begun.mark, Mark(), -1});
   if (device && begun.of == TraceOf::kDevice) return;
-  Keep({{std::move(name), category, kTraining, begun.at, MonotonicNs(), std::move(numbers)},
-        -1,
-        -1,
-        begun.of == TraceOf::kWait ? begun.mark : -1});
+  Record({{std::move(name), category, kTraining, begun.at, MonotonicNs(), std::move(numbers)},
+          -1,
+          -1,
+          begun.of == TraceOf::kWait ? begun.mark : -1});
 }
 
-void RunTrace::Add(TimelineSpan span, int mark) { Keep({std::move(span), -1, -1, mark}); }
+void RunTrace::Add(TimelineSpan span, int mark) { Record({std::move(span), -1, -1, mark}); }
 
-void RunTrace::Keep(Unsettled unsettled) {
+void RunTrace::Record(PendingSpan unsettled) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (unsettled_.size() < kMostSpans) {
-    unsettled_.push_back(std::move(unsettled));
+  if (pending_.size() < kMaxSpans) {
+    pending_.push_back(std::move(unsettled));
   } else {
     ++dropped_;
   }
 }
 
-void RunTrace::Settle() {
+void RunTrace::CollectDeviceTimes() {
   if (!on()) return;
   const std::vector<int64_t> reached = clock_->Read();
   const auto at = [&](int mark) { return reached[mark]; };
   std::lock_guard<std::mutex> lock(mutex_);
-  for (Unsettled& each : unsettled_) {
+  for (PendingSpan& each : pending_) {
     TimelineSpan& span = each.span;
     if (each.begin >= 0) span.begin = at(each.begin);
     if (each.end >= 0) span.end = at(each.end);
@@ -63,7 +63,7 @@ void RunTrace::Settle() {
       span.begin = std::min(span.end, std::max(span.begin, at(each.not_before)));
     timeline_.Add(std::move(span));
   }
-  unsettled_.clear();
+  pending_.clear();
 }
 
 int64_t RunTrace::dropped() const {

@@ -55,16 +55,16 @@ class RunTrace {
   bool on() const { return on_.load(std::memory_order_relaxed); }
   // Waits for the device and reads the times of its work. Called by the training thread after each
   // iteration.
-  void Settle();
+  void CollectDeviceTimes();
 
   // Begin starts a piece of work, and End records it under its final name. See Trace().
-  struct Begun {
+  struct Started {
     TraceOf of;
     int64_t at = 0;  // host time in ns
     int mark = -1;   // mark in the device's stream, or -1
   };
-  Begun Begin(TraceOf of);
-  void End(const Begun& begun, const char* category, std::string name,
+  Started Begin(TraceOf of);
+  void End(const Started& begun, const char* category, std::string name,
            std::vector<std::pair<const char*, int64_t>> numbers = {});
   // Marks the current end of the work enqueued on the device.
   int Mark() { return clock_->Mark(); }
@@ -77,12 +77,12 @@ class RunTrace {
   int64_t dropped() const;  // spans not recorded because the limit was reached
 
  private:
-  struct Unsettled {
+  struct PendingSpan {
     TimelineSpan span;
     int begin = -1, end = -1;  // marks
     int not_before = -1;
   };
-  void Keep(Unsettled unsettled);
+  void Record(PendingSpan unsettled);
 
   Device* const device_;
   const bool stream_;  // the device computes asynchronously
@@ -90,7 +90,7 @@ class RunTrace {
   std::atomic<bool> on_{false};
   Timeline timeline_;
   mutable std::mutex mutex_;
-  std::vector<Unsettled> unsettled_;  // spans of this iteration; mutex_ guards it and dropped_
+  std::vector<PendingSpan> pending_;  // spans of this iteration; mutex_ guards it and dropped_
   int64_t dropped_ = 0;
 };
 
@@ -102,7 +102,7 @@ template <class F>
 void Trace(RunTrace* trace, TraceOf of, const char* category, std::string_view name, const F& work,
            int64_t number = -1) {
   if (!Traced(trace)) return work();
-  const RunTrace::Begun begun = trace->Begin(of);
+  const RunTrace::Started begun = trace->Begin(of);
   work();
   trace->End(begun, category, std::string(name) + (number < 0 ? "" : " " + std::to_string(number)));
 }

@@ -179,9 +179,9 @@ class Walker {
 
   bool AddParams(const PathStep& step, Message* message, int index, bool sweeping) {
     if (step.field->message_type() != ParamSpec::descriptor()) return false;
-    constexpr int kMostParams = 16;
+    constexpr int kMaxParams = 16;
     const int limit =
-        sweeping ? SureParams(static_cast<const LayerParameter&>(*message)) : kMostParams;
+        sweeping ? SureParams(static_cast<const LayerParameter&>(*message)) : kMaxParams;
     if (index >= limit) return false;
     auto* layer = static_cast<LayerParameter*>(message);
     while (layer->param_size() <= index) layer->add_param();

@@ -131,7 +131,7 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
   // Editors on Windows may insert a byte order mark.
   const std::string content = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? text.substr(3) : text;
   if (KindOfContent(content) != ContentKind::kText) {
-    const std::string what = WhatItIs(content);
+    const std::string what = DescribeContent(content);
     throw UserError(SourceLoc{file, 0, 0},
                     what.empty() ? "this is no text; a net or a solver as text is wanted here, and "
                                    "weights belong to --weights or --snapshot"

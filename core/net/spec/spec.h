@@ -44,8 +44,8 @@ struct LayerSpec {
   FieldPlaces places;  // places of the fields of `param`
   // The net's options, except that options.phase is the layer's own phase if it has one.
   NetOptions options;
-  // The value that this layer's kernel in an earlier plan passes to `infer` (ChangesTops::Offer in
-  // core/net/run/changing_tops.h). Usually empty.
+  // The value that this layer's kernel in an earlier plan passes to `infer` (ChangesTops::NextForm
+  // in core/net/run/changing_tops.h). Usually empty.
   std::any before;
 
   const std::string& name() const { return param.name(); }

@@ -40,7 +40,7 @@ bool Closes(const Token& token) {
   return token.text == "}" || token.text == ">" || token.text == "]";
 }
 
-constexpr size_t kMostMistakes = 1000;
+constexpr size_t kMaxMistakes = 1000;
 
 // A recursive descent over the tokens. Each function leaves the position after the text that it has
 // handled, right or wrong. The recursion depth is limited by the nesting of the message types, none
@@ -68,7 +68,7 @@ class Checker {
   // a search for similar names.
   void Add(const Token& token, const std::string& message) {
     mistakes_->Add(PlaceOf(token, file_), message);
-    if (mistakes_->errors().size() < kMostMistakes) return;
+    if (mistakes_->errors().size() < kMaxMistakes) return;
     mistakes_->Add(PlaceOf(token, file_), "the rest of the file is not looked at: there are " +
                                               std::to_string(mistakes_->errors().size()) +
                                               " mistakes");

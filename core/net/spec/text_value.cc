@@ -15,7 +15,7 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::io::Tokenizer;
 
-constexpr int kMostNames = 12;  // names of an enum listed in a message
+constexpr int kMaxNames = 12;  // names of an enum listed in a message
 
 template <class T>
 uint64_t Max() {
@@ -104,9 +104,9 @@ std::string WrongEnum(const FieldDescriptor& field, bool negative, const Token& 
   std::string list;
   for (int i = 0; i < type.value_count(); ++i) {
     names.push_back(type.value(i)->name());
-    if (i < kMostNames) list += (i == 0 ? "" : ", ") + names.back();
+    if (i < kMaxNames) list += (i == 0 ? "" : ", ") + names.back();
   }
-  if (type.value_count() > kMostNames) list += ", ...";
+  if (type.value_count() > kMaxNames) list += ", ...";
   const std::string wrong = "'" + std::string(negative ? "-" : "") + token.text +
                             "' is not a value of " + field.name() + " (" + list + ")";
   const std::string fork =

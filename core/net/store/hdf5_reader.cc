@@ -25,7 +25,7 @@ std::string FileOf(hid_t object) {
   return name;
 }
 
-constexpr size_t kMostTextBytes = 1 << 20;  // more than any path needs
+constexpr size_t kMaxTextBytes = 1 << 20;  // more than any path needs
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Hdf5BlobReader::Hdf5BlobReader(const std::string& path, const std::string& kind)
                nullptr);  // stops the library from printing errors; this is set per thread
   CheckExists(path);
   if (!IsHdf5(path)) {
-    const std::string found = WhatItIs(ReadHead(path, kKindBytes));
+    const std::string found = DescribeContent(ReadHead(path, kKindBytes));
     Fail(found.empty() ? "it is not an HDF5 file" : found);
   }
   RefusePipe(path, "an HDF5 file");
@@ -80,7 +80,7 @@ Shape Hdf5BlobReader::ShapeOf(int64_t dataset, const std::string& name) const {
 void Hdf5BlobReader::TakeElements(int64_t count, const std::string& name) {
   elements_read_ += count;
   const int64_t bytes = FileBytes(path_);
-  if (elements_read_ <= std::max(kHdf5AlwaysAllocated, kMostDeflated * bytes)) return;
+  if (elements_read_ <= std::max(kHdf5AlwaysAllocated, kMaxDeflated * bytes)) return;
   Fail("its data sets up to '" + name + "' state " + std::to_string(elements_read_) +
        " elements, but it has only " + std::to_string(bytes) +
        " bytes; has one of them many names?");
@@ -95,7 +95,7 @@ PlainBlob Hdf5BlobReader::Blob(const std::string& name) {
   }
   PlainBlob blob;
   blob.shape = ShapeOf(data.get(), name);
-  if (FileOf(data.get()) == FileOf(file_) && !Hdf5LiesElsewhere(data.get()))
+  if (FileOf(data.get()) == FileOf(file_) && !Hdf5IsExternal(data.get()))
     TakeElements(blob.shape.count(), name);
   blob.data.resize(blob.shape.count());
   if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, blob.data.data()) < 0) {
@@ -119,7 +119,7 @@ std::string Hdf5BlobReader::Text(const std::string& name) const {
   const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.ok()) Fail("it has no data set '" + name + "'");
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
-  if (H5Tget_class(type.get()) != H5T_STRING || H5Tget_size(type.get()) > kMostTextBytes ||
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Tget_size(type.get()) > kMaxTextBytes ||
       ShapeOf(data.get(), name).count() != 1) {
     Fail("its data set '" + name + "' is not a text");
   }
@@ -149,7 +149,7 @@ std::string Hdf5BlobReader::RootBytes(const std::string& name) const {
     const Hdf5Handle attribute(H5Aopen(file_, part_name.c_str(), H5P_DEFAULT), H5Aclose);
     const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
     const hssize_t count = H5Sget_simple_extent_npoints(space.get());
-    if (count < 0 || count > kMostRecordBytes) Fail("its attribute '" + part_name + "' is damaged");
+    if (count < 0 || count > kMaxRecordBytes) Fail("its attribute '" + part_name + "' is damaged");
     std::string bytes(count, '\0');
     if (H5Aread(attribute.get(), H5T_NATIVE_UINT8, &bytes[0]) < 0) {
       Fail("its attribute '" + part_name + "' is damaged");

@@ -108,10 +108,10 @@ void Hdf5BlobWriter::Text(const std::string& name, const std::string& text) {
 }
 
 void Hdf5BlobWriter::RootBytes(const std::string& name, const std::string& bytes) {
-  constexpr size_t kMost = 60000;  // below the 64 KB that an attribute shares with its header
+  constexpr size_t kMax = 60000;  // below the 64 KB that an attribute shares with its header
   size_t first = 0;
   for (int part = 0; part == 0 || first < bytes.size(); ++part) {
-    const hsize_t size = std::min(kMost, bytes.size() - first);
+    const hsize_t size = std::min(kMax, bytes.size() - first);
     const Hdf5Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
     const Hdf5Handle attribute(H5Acreate2(file_, NameOfPart(name, part).c_str(), H5T_STD_U8LE,
                                           space.get(), H5P_DEFAULT, H5P_DEFAULT),

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/file_aside.h"
+#include "core/base/atomic_file.h"
 #include "core/base/log.h"
 #include "core/base/whole_number.h"
 #include "core/net/store/solver_state.h"
@@ -52,7 +52,7 @@ int64_t IterOf(const std::string& name, const std::string& base) {
   const std::string tail = ".solverstate";
   if (end < head.size() + tail.size() + 1 || name.compare(0, head.size(), head) != 0) return -1;
   if (name.compare(end - tail.size(), tail.size(), tail) != 0) return -1;
-  return WholeNumber(name.substr(head.size(), end - tail.size() - head.size())).value_or(-1);
+  return ParseWholeNumber(name.substr(head.size(), end - tail.size() - head.size())).value_or(-1);
 }
 
 // Returns the states with a prefix, newest first.
@@ -71,7 +71,7 @@ std::vector<std::string> StatesOf(const std::string& prefix) {
 }
 
 // Renames the state last, because weights without a state are not a snapshot.
-void RenameBoth(const SnapshotNames& names, FileAside* model, FileAside* state) {
+void RenameBoth(const SnapshotNames& names, AtomicFile* model, AtomicFile* state) {
   model->Sync();
   state->Sync();
   model->Rename();
@@ -109,9 +109,9 @@ void CheckWritable(const std::string& prefix) {
 }
 
 void WriteSnapshot(const SnapshotContents& c) {
-  FileAside model(c.names.model), state(c.names.state);
+  AtomicFile model(c.names.model), state(c.names.state);
   const ContentSum sum =
-      WriteWeightsAside(model.temporary(), EndsWith(c.names.model, ".h5"), *c.graph, c.weights);
+      WriteTemporaryWeights(model.temporary(), EndsWith(c.names.model, ".h5"), *c.graph, c.weights);
   SolverSnapshot solver = c.solver;
   solver.learned_net = c.names.model;
   solver.run_state.set_iter(solver.iter);
@@ -139,8 +139,8 @@ SolverSnapshot ReadSnapshot(const std::string& path) {
   return snapshot;
 }
 
-std::optional<std::string> NewestWholeSnapshot(const std::string& prefix,
-                                               std::optional<uint64_t> run_id) {
+std::optional<std::string> NewestCompleteSnapshot(const std::string& prefix,
+                                                  std::optional<uint64_t> run_id) {
   for (const std::string& state : StatesOf(prefix)) {
     try {
       if (run_id && ReadSolverState(state).run_state.run_id() != *run_id) {

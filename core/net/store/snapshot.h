@@ -62,8 +62,8 @@ SolverSnapshot ReadSnapshot(const std::string& path);
 
 // Returns the state with the highest iteration that ReadSnapshot accepts, and logs the states that
 // it skips. If `run_id` is set, considers only snapshots of that run.
-std::optional<std::string> NewestWholeSnapshot(const std::string& prefix,
-                                               std::optional<uint64_t> run_id = std::nullopt);
+std::optional<std::string> NewestCompleteSnapshot(const std::string& prefix,
+                                                  std::optional<uint64_t> run_id = std::nullopt);
 
 }  // namespace doppio
 

@@ -146,17 +146,17 @@ SolverSnapshot ReadHdf5(const std::string& path) {
 // Checks counts that are used to compute learning rates and to index samples, so that damaged
 // counts cannot be used.
 void CheckStateCounts(const std::string& path, const SolverSnapshot& snapshot) {
-  constexpr int64_t kMostIterations = std::numeric_limits<int32_t>::max();  // Caffe's limit
-  constexpr int64_t kMostSamples = int64_t{1} << 48;
+  constexpr int64_t kMaxIterations = std::numeric_limits<int32_t>::max();  // Caffe's limit
+  constexpr int64_t kMaxSamples = int64_t{1} << 48;
   const auto check = [&path](const std::string& name, int64_t count, int64_t most) {
     if (count >= 0 && count <= most) return;
     throw FileError("'" + path + "' is damaged: its " + name + " is " + std::to_string(count));
   };
-  check("iteration", snapshot.iter, kMostIterations);
-  check("current_step", snapshot.current_step, kMostIterations);
-  check("iter_last_event", snapshot.iter_last_event, kMostIterations);
+  check("iteration", snapshot.iter, kMaxIterations);
+  check("current_step", snapshot.current_step, kMaxIterations);
+  check("iter_last_event", snapshot.iter_last_event, kMaxIterations);
   for (const RunState::DataPosition& data : snapshot.run_state.data()) {
-    check("next_sample of '" + data.layer() + "'", data.next_sample(), kMostSamples);
+    check("next_sample of '" + data.layer() + "'", data.next_sample(), kMaxSamples);
   }
 }
 

@@ -76,7 +76,7 @@ class Copier {
   }
 
  private:
-  bool OwnedElsewhere(int node, size_t blob) const {
+  bool OwnedByOtherLayer(int node, size_t blob) const {
     const GraphParam& param = graph_.params[graph_.nodes[node].params[blob]];
     return param.node != node || param.index != static_cast<int>(blob);
   }
@@ -104,7 +104,7 @@ class Copier {
     const Node& node = graph_.nodes[index];
     const LayerSpec& spec = graph_.layer(index);
     size_t least = node.params.size();
-    while (file_.hdf5 && least > 0 && OwnedElsewhere(index, least - 1)) --least;
+    while (file_.hdf5 && least > 0 && OwnedByOtherLayer(index, least - 1)) --least;
     if (end - begin < least || end - begin > node.params.size()) {
       errors_.Add(spec.Mistake("", "it has " + std::to_string(node.params.size()) +
                                        " parameter blobs, but " + Called(layer, spec) + " in '" +
@@ -114,13 +114,13 @@ class Copier {
     }
     for (size_t i = 0; i < end - begin; ++i) {
       const PlainBlob& blob = layer.blobs[begin + i];
-      if (file_.hdf5 && blob.shape == Shape{0} && OwnedElsewhere(index, i)) continue;
+      if (file_.hdf5 && blob.shape == Shape{0} && OwnedByOtherLayer(index, i)) continue;
       if (!Fits(blob.shape, node.param_shapes[i])) {
         errors_.Add(spec.Mistake("", "its parameter blob " + std::to_string(i) + " is " +
                                          node.param_shapes[i].ToString() + ", but in '" +
                                          file_.path + "' it is " + blob.shape.ToString() +
                                          (i == 0 ? HintOf(index, blob.shape) : Hint())));
-      } else if (!OwnedElsewhere(index, i) || !OwnerInFile(node.params[i])) {
+      } else if (!OwnedByOtherLayer(index, i) || !OwnerInFile(node.params[i])) {
         moves_.push_back({&blob, node.params[i]});
       }
     }

@@ -67,8 +67,8 @@ WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& p
 // Writes the parameters and the preprocessing of `graph` to a file that the caller renames when it
 // is complete. BVLC Caffe can read the file and ignores the preprocessing. Returns the file's size
 // and checksum.
-ContentSum WriteWeightsAside(const std::string& temporary, bool hdf5, const Graph& graph,
-                             const WeightTensors& weights);
+ContentSum WriteTemporaryWeights(const std::string& temporary, bool hdf5, const Graph& graph,
+                                 const WeightTensors& weights);
 // Writes a weight file atomically.
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
                   const WeightTensors& weights);

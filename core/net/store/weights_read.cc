@@ -86,8 +86,8 @@ void ReadText(const std::string& path, WeightsFile* file) {
   ReadNet(&in, file);
 }
 
-constexpr size_t kMaxBlobs = 1000;    // per layer
-constexpr int kMostGroups = 20'000;  // per file
+constexpr size_t kMaxBlobs = 1000;  // per layer
+constexpr int kMaxGroups = 20'000;  // per file
 
 // Converts "12" to 12. Returns kMaxBlobs for names that are not numbers.
 size_t BlobIndex(const std::string& name) {
@@ -101,18 +101,17 @@ size_t BlobIndex(const std::string& name) {
 // Reads groups as layers. "block/conv" is in the group "block", which may be a layer, too.
 class GroupReader {
  public:
-  GroupReader(Hdf5BlobReader* in, std::vector<LayerBlobs>* layers)
-      : in_(in), layers_(layers) {}
+  GroupReader(Hdf5BlobReader* in, std::vector<LayerBlobs>* layers) : in_(in), layers_(layers) {}
 
   // Reads a group and the groups in it. Limits depth and number, because a link may lead to an
   // enclosing group, and several links may lead to the same group.
   void Read(const std::string& name, int depth) {
-    if (depth > kMostDepth) {
-      in_->Fail("its groups lie more than " + std::to_string(kMostDepth) +
-               " deep in each other; does one contain itself?");
+    if (depth > kMaxDepth) {
+      in_->Fail("its groups lie more than " + std::to_string(kMaxDepth) +
+                " deep in each other; does one contain itself?");
     }
-    if (++groups_ > kMostGroups) {
-      in_->Fail("it has more than " + std::to_string(kMostGroups) + " groups");
+    if (++groups_ > kMaxGroups) {
+      in_->Fail("it has more than " + std::to_string(kMaxGroups) + " groups");
     }
     const std::string group = "/data/" + name;
     LayerBlobs layer;

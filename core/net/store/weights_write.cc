@@ -103,8 +103,8 @@ WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& p
   return weights;
 }
 
-ContentSum WriteWeightsAside(const std::string& temporary, bool hdf5, const Graph& graph,
-                             const WeightTensors& weights) {
+ContentSum WriteTemporaryWeights(const std::string& temporary, bool hdf5, const Graph& graph,
+                                 const WeightTensors& weights) {
   const Source from{graph, weights};
   return hdf5 ? WriteHdf5(from, temporary) : WriteBinary(from, temporary);
 }
@@ -112,7 +112,7 @@ ContentSum WriteWeightsAside(const std::string& temporary, bool hdf5, const Grap
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
                   const WeightTensors& weights) {
   WriteFileAtomically(path, [&](const std::string& temporary) {
-    WriteWeightsAside(temporary, hdf5, graph, weights);
+    WriteTemporaryWeights(temporary, hdf5, graph, weights);
   });
 }
 

@@ -61,7 +61,7 @@ WireReader::WireReader(const std::string& path, const std::string& kind, Content
     : path_(path), kind_(kind) {
   CheckExists(path);
   const std::string head = ReadHead(path, kKindBytes);
-  const std::string found = WhatItIs(head);
+  const std::string found = DescribeContent(head);
   if (!found.empty() && KindOfContent(head) != expected) Fail(found);
   const bool pipe = IsPipe(path);
   if (pipe) {
@@ -203,9 +203,9 @@ PlainBlob WireReader::Blob() {
   // Files older than `shape` have four axes. If a blob has both forms, the old one wins, as in
   // Caffe.
   if (has_legacy) blob.shape = legacy;
-  if (blob.shape.rank() > kMostAxes) {
+  if (blob.shape.rank() > kMaxAxes) {
     Fail("a blob has " + std::to_string(blob.shape.rank()) + " axes, more than the limit of " +
-         std::to_string(kMostAxes));
+         std::to_string(kMaxAxes));
   }
   const int64_t count = CheckedProduct(blob.shape.dims()).value_or(-1);
   if (!wide.empty()) blob.data.assign(wide.begin(), wide.end());

@@ -30,8 +30,8 @@ TEST(CheckedProduct, RefusesProductsThatWrapAround) {
 }
 
 TEST(CheckedProduct, RefusesMoreThanTheLimit) {
-  EXPECT_EQ(CheckedProduct({kMostElements}), kMostElements);
-  EXPECT_EQ(CheckedProduct({kMostElements + 1}), std::nullopt);
+  EXPECT_EQ(CheckedProduct({kMaxElements}), kMaxElements);
+  EXPECT_EQ(CheckedProduct({kMaxElements + 1}), std::nullopt);
   EXPECT_EQ(CheckedProduct({10, 10}, 100), 100);
   EXPECT_EQ(CheckedProduct({10, 11}, 100), std::nullopt);
 }

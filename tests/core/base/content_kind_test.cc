@@ -74,11 +74,11 @@ TEST(CheckIsText, SaysWhatTheFileIsAndWhatReadsIt) {
   EXPECT_EQ(mistake(Bytes({1, 0})), "'x' is a binary file, but a list of images is needed");
 }
 
-TEST(WhatItIs, IsEmptyForTextAndWhatIsNotRecognised) {
-  EXPECT_EQ(WhatItIs("\x1f\x8b"),
+TEST(DescribeContent, IsEmptyForTextAndWhatIsNotRecognised) {
+  EXPECT_EQ(DescribeContent("\x1f\x8b"),
             "it is a gzip file; unpack it (gunzip, or tar xf for an archive)");
-  EXPECT_EQ(WhatItIs("text"), "");
-  EXPECT_EQ(WhatItIs(Bytes({1, 0})), "");
+  EXPECT_EQ(DescribeContent("text"), "");
+  EXPECT_EQ(DescribeContent(Bytes({1, 0})), "");
 }
 
 }  // namespace

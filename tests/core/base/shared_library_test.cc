@@ -42,10 +42,10 @@ TEST(SharedLibrary, FindsFunctionsAndNamesThoseItLacks) {
   const SharedLibrary c("the C library", "libc.so.6");
   EXPECT_EQ(c.path(), "libc.so.6");
   int (*absolute)(int) = nullptr;
-  c.SetTo(&absolute, "abs");
+  c.SetRequired(&absolute, "abs");
   EXPECT_EQ(absolute(-3), 3);
   int (*nothing)(int) = absolute;
-  c.SetIfThere(&nothing, "cuNothingCreate");
+  c.SetOptional(&nothing, "cuNothingCreate");
   EXPECT_EQ(nothing, nullptr);
   ExpectParts(MessageOf([&] { c.Find("cuNothingCreate"); }),
               {"the C library", "libc.so.6", "has no function cuNothingCreate", "version"});

@@ -5,13 +5,13 @@
 namespace doppio {
 namespace {
 
-TEST(WholeNumber, ReadsDigitsAndNothingElse) {
-  EXPECT_EQ(WholeNumber("0"), 0);
-  EXPECT_EQ(WholeNumber("042"), 42);
-  EXPECT_EQ(WholeNumber("999999999999999999"), 999'999'999'999'999'999);
+TEST(ParseWholeNumber, ReadsDigitsAndNothingElse) {
+  EXPECT_EQ(ParseWholeNumber("0"), 0);
+  EXPECT_EQ(ParseWholeNumber("042"), 42);
+  EXPECT_EQ(ParseWholeNumber("999999999999999999"), 999'999'999'999'999'999);
   for (const char* text :
        {"", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "1000000000000000000"}) {
-    EXPECT_FALSE(WholeNumber(text)) << text;
+    EXPECT_FALSE(ParseWholeNumber(text)) << text;
   }
 }
 

@@ -227,7 +227,7 @@ Updated<T> RunUpdate(Device* device, size_t rule, bool l1) {
   arenas.slices = Slices();
   const std::unique_ptr<UpdatePass> pass =
       (*UpdatePasses::Get().Find(device->kind()))(device, arenas, rule);
-  UpdateNumbers numbers;
+  UpdateInputs numbers;
   numbers.rate = 0.1;
   numbers.decay = 0.01;
   numbers.scale = 0.5;

@@ -32,11 +32,11 @@ TEST(AlgorithmCache, RemembersForTheNextProcess) {
   const std::string file = NewFile("next");
   AlgorithmCache first(file);
   EXPECT_FALSE(first.Find("a"));
-  first.Keep("a", {{3, 1}});
-  first.Keep("b \"quoted\"", {{0, 2}});
-  first.Keep("a", {{4, 1}});
-  first.Keep("one", {{int64_t{1} << 40}});
-  first.Keep("many", {{7, 1, -2, 3, 0}});
+  first.Store("a", {{3, 1}});
+  first.Store("b \"quoted\"", {{0, 2}});
+  first.Store("a", {{4, 1}});
+  first.Store("one", {{int64_t{1} << 40}});
+  first.Store("many", {{7, 1, -2, 3, 0}});
   AlgorithmCache second(file);
   for (AlgorithmCache* cache : {&first, &second}) {
     ExpectChoice(cache, "a", {4, 1});
@@ -52,8 +52,8 @@ TEST(AlgorithmCache, KeepsWhatOthersWroteMeanwhile) {
   AlgorithmCache one(file), other(file);
   EXPECT_FALSE(one.Find("a"));
   EXPECT_FALSE(other.Find("a"));
-  one.Keep("a", {{1, 0}});
-  other.Keep("b", {{2, 0}});
+  one.Store("a", {{1, 0}});
+  other.Store("b", {{2, 0}});
   AlgorithmCache last(file);
   ExpectChoice(&last, "a", {1, 0});
   ExpectChoice(&last, "b", {2, 0});
@@ -71,7 +71,7 @@ TEST(AlgorithmCache, IgnoresAFileThatMakesNoSense) {
     WriteFileAtomically(file, content);
     AlgorithmCache cache(file);
     EXPECT_FALSE(cache.Find("a")) << content;
-    cache.Keep("b", {{1, 2}});
+    cache.Store("b", {{1, 2}});
     AlgorithmCache next(file);
     ExpectChoice(&next, "b", {1, 2});
   }
@@ -84,7 +84,7 @@ TEST(AlgorithmCache, WorksWithoutAFile) {
   for (const std::string& file : {std::string(), folder, std::string("/dev/null/choices.json")}) {
     AlgorithmCache cache(file);
     EXPECT_FALSE(cache.Find("a"));
-    cache.Keep("a", {{5, 0}});
+    cache.Store("a", {{5, 0}});
     ExpectChoice(&cache, "a", {5, 0});
   }
 }
@@ -92,8 +92,8 @@ TEST(AlgorithmCache, WorksWithoutAFile) {
 TEST(AlgorithmCache, RemembersHowFarARaceHasCome) {
   const std::string file = NewFile("cut_short");
   AlgorithmCache first(file);
-  first.Keep("cut short", {{4}, 3});
-  first.Keep("whole", {{5}});
+  first.Store("cut short", {{4}, 3});
+  first.Store("whole", {{5}});
   AlgorithmCache second(file);
   const auto found = second.Find("cut short");
   ASSERT_TRUE(found);
@@ -103,8 +103,8 @@ TEST(AlgorithmCache, RemembersHowFarARaceHasCome) {
   ExpectChoice(&second, "whole", {5});
   // Another process completes the file before this cache stores its next choice.
   AlgorithmCache other(file);
-  other.Keep("cut short", {{6}});
-  second.Keep("else", {{7}});
+  other.Store("cut short", {{6}});
+  second.Store("else", {{7}});
   AlgorithmCache last(file);
   for (AlgorithmCache* cache : {&second, &last}) ExpectChoice(cache, "cut short", {6});
 }
@@ -119,19 +119,19 @@ TEST(AlgorithmCache, ReadsWhatEarlierVersionsWrote) {
 
 TEST(AlgorithmCache, GoesOnWithARaceOnceInAProcess) {
   const std::string file = NewFile("goes_on");
-  AlgorithmCache(file).Keep("a", {{4}, 3});
+  AlgorithmCache(file).Store("a", {{4}, 3});
   AlgorithmCache cache(file);
   int measured = 0;
-  const auto go_on = [&](const std::optional<KeptChoice>& so_far) -> std::optional<KeptChoice> {
+  const auto go_on = [&](const std::optional<CachedChoice>& so_far) -> std::optional<CachedChoice> {
     ++measured;
     EXPECT_TRUE(so_far && so_far->compared == 3);
-    return KeptChoice{{5}, 6};
+    return CachedChoice{{5}, 6};
   };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.FindOrMeasure("a", go_on)->compared, 6);
   EXPECT_EQ(measured, 1);
-  const auto finish = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+  const auto finish = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
     ++measured;
-    return KeptChoice{{6}};
+    return CachedChoice{{6}};
   };
   AlgorithmCache next(file);
   EXPECT_TRUE(next.FindOrMeasure("a", finish)->complete());
@@ -143,12 +143,12 @@ TEST(AlgorithmCache, GoesOnWithARaceOnceInAProcess) {
 TEST(AlgorithmCache, LetsOneOfSeveralThreadsMeasure) {
   AlgorithmCache cache("");
   std::atomic<int> measured(0), right(0);
-  const auto inner = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+  const auto inner = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
     ++measured;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return KeptChoice{{7}};
+    return CachedChoice{{7}};
   };
-  const auto outer = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+  const auto outer = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
     ++measured;
     return cache.FindOrMeasure("inner", inner);
   };
@@ -167,12 +167,14 @@ TEST(AlgorithmCache, LetsOneOfSeveralThreadsMeasure) {
 
 TEST(AlgorithmCache, LetsTheNextThreadMeasureAfterAFailure) {
   AlgorithmCache cache("");
-  const auto fail = [](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+  const auto fail = [](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
     throw std::runtime_error("no memory");
   };
-  const auto nothing = [](const std::optional<KeptChoice>&) { return std::optional<KeptChoice>(); };
-  const auto succeed = [](const std::optional<KeptChoice>&) {
-    return std::optional<KeptChoice>({{1}});
+  const auto nothing = [](const std::optional<CachedChoice>&) {
+    return std::optional<CachedChoice>();
+  };
+  const auto succeed = [](const std::optional<CachedChoice>&) {
+    return std::optional<CachedChoice>({{1}});
   };
   EXPECT_THROW(cache.FindOrMeasure("a", fail), std::runtime_error);
   EXPECT_FALSE(cache.FindOrMeasure("a", nothing));

@@ -29,7 +29,7 @@ class CudnnGraphs : public testing::Test {
  protected:
   void SetUp() override {
     try {
-      properties_ = std::make_unique<CudnnThing>(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+      properties_ = std::make_unique<CudnnBackendDescriptor>(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
       properties_->Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, sizeof(kGpu) - 1,
                        kGpu);
       properties_->Finish("being told of a GPU");
@@ -41,7 +41,7 @@ class CudnnGraphs : public testing::Test {
 
   CudnnTarget target() const { return {nullptr, properties_.get()}; }
 
-  std::unique_ptr<CudnnThing> properties_;
+  std::unique_ptr<CudnnBackendDescriptor> properties_;
 };
 
 CudnnConvolutionCase Case(std::vector<int64_t> x, std::vector<int64_t> w, std::vector<int64_t> y,
@@ -81,13 +81,13 @@ TEST_F(CudnnGraphs, ArePlannedInAllDirectionsAndFromWhatWasChosen) {
     for (const NamedCase& c : Cases(type)) {
       SCOPED_TRACE(std::string(c.name) + " in " + Name(type));
       for (const CudnnGraph& graph : GraphsOf(target(), c.conv)) {
-        const CudnnAdvice advice(graph, {512 * kMiB, false});
-        const auto plans = advice.Best(2);
+        const CudnnHeuristics heuristics(graph, {512 * kMiB, false});
+        const auto plans = heuristics.Best(2);
         ASSERT_EQ(plans.size(), 2u);
         EXPECT_NE(plans[0]->choice(), plans[1]->choice());
         for (const auto& plan : plans) {
           EXPECT_LE(plan->workspace_bytes(), 512 * kMiB);
-          const auto again = advice.Chosen(plan->choice());
+          const auto again = heuristics.PlanFor(plan->choice());
           ASSERT_NE(again, nullptr);
           EXPECT_EQ(again->choice(), plan->choice());
           EXPECT_EQ(again->workspace_bytes(), plan->workspace_bytes());
@@ -100,11 +100,11 @@ TEST_F(CudnnGraphs, ArePlannedInAllDirectionsAndFromWhatWasChosen) {
 TEST_F(CudnnGraphs, KeepToTheWorkspace) {
   const CudnnConvolutionCase first = Cases(DType::kBFloat16)[0].conv;
   const CudnnGraph graph = CudnnGraph::Forward(target(), first, {});
-  const auto large = CudnnAdvice(graph, {512 * kMiB, false}).Best(1);
+  const auto large = CudnnHeuristics(graph, {512 * kMiB, false}).Best(1);
   ASSERT_EQ(large.size(), 1u);
   ASSERT_GT(large[0]->workspace_bytes(), kMiB);
-  const CudnnAdvice small(graph, {kMiB, false});
-  EXPECT_EQ(small.Chosen(large[0]->choice()), nullptr);
+  const CudnnHeuristics small(graph, {kMiB, false});
+  EXPECT_EQ(small.PlanFor(large[0]->choice()), nullptr);
   const auto plans = small.Best(8);
   EXPECT_FALSE(plans.empty());
   for (const auto& plan : plans) EXPECT_LE(plan->workspace_bytes(), kMiB);
@@ -112,29 +112,29 @@ TEST_F(CudnnGraphs, KeepToTheWorkspace) {
 
 TEST_F(CudnnGraphs, AreContentWithOnePlanWherePatienceIsOver) {
   const CudnnGraph graph = CudnnGraph::Forward(target(), Cases(DType::kBFloat16)[1].conv, {});
-  const CudnnAdvice advice(graph, {512 * kMiB, false});
-  const auto plans = advice.Best(4, CudnnAdvice::Patience::zero());
+  const CudnnHeuristics heuristics(graph, {512 * kMiB, false});
+  const auto plans = heuristics.Best(4, CudnnHeuristics::Patience::zero());
   ASSERT_EQ(plans.size(), 1u);
-  EXPECT_EQ(plans[0]->choice(), advice.Best(4)[0]->choice());
+  EXPECT_EQ(plans[0]->choice(), heuristics.Best(4)[0]->choice());
 }
 
 TEST_F(CudnnGraphs, MayBeAskedForTheSameBitsEveryTime) {
   for (const NamedCase& c : Cases(DType::kFloat16)) {
     SCOPED_TRACE(c.name);
     for (const CudnnGraph& graph : GraphsOf(target(), c.conv)) {
-      const CudnnAdvice advice(graph, {512 * kMiB, true});
-      const auto plans = advice.Best(1);
+      const CudnnHeuristics heuristics(graph, {512 * kMiB, true});
+      const auto plans = heuristics.Best(1);
       ASSERT_EQ(plans.size(), 1u);
-      EXPECT_NE(advice.Chosen(plans[0]->choice()), nullptr);
+      EXPECT_NE(heuristics.PlanFor(plans[0]->choice()), nullptr);
     }
   }
 }
 
 TEST_F(CudnnGraphs, IgnoreAChoiceThatMakesNoSense) {
   const CudnnGraph graph = CudnnGraph::Forward(target(), Cases(DType::kBFloat16)[1].conv, {});
-  const CudnnAdvice advice(graph, {512 * kMiB, false});
+  const CudnnHeuristics heuristics(graph, {512 * kMiB, false});
   for (const AlgorithmChoice& choice : {AlgorithmChoice{}, {1, 2}, {-1}, {100000}, {0, 9999, 1}}) {
-    EXPECT_EQ(advice.Chosen(choice), nullptr);
+    EXPECT_EQ(heuristics.PlanFor(choice), nullptr);
   }
 }
 
@@ -145,7 +145,7 @@ TEST_F(CudnnGraphs, TakeATailAndGradientsInSinglePrecision) {
     for (const NamedCase& c : Cases(type)) {
       SCOPED_TRACE(c.name);
       for (int parts = 0; parts < 8; ++parts) {
-        const CudnnTail tail{(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0};
+        const CudnnEpilogue tail{(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0};
         EXPECT_NO_THROW(CudnnGraph::Forward(target(), c.conv, tail));
       }
       EXPECT_NO_THROW(CudnnGraph::BackwardFilter(target(), c.conv, DType::kFloat32));
@@ -161,13 +161,13 @@ int EnginesFor(const CudnnGraph& graph) {
   graph.operations().Get(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64, 1, &all);
   int takers = 0;
   for (int64_t number = 0; number < all; ++number) {
-    CudnnThing engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    engine.SetThing(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.operations());
+    CudnnBackendDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    engine.SetDescriptor(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.operations());
     engine.SetOne(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, number);
-    engine.SetThing(CUDNN_ATTR_ENGINE_DEVICEPROP, *graph.target().properties);
+    engine.SetDescriptor(CUDNN_ATTR_ENGINE_DEVICEPROP, *graph.target().properties);
     if (!engine.Complete()) continue;
-    CudnnThing configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    configuration.SetThing(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    CudnnBackendDescriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    configuration.SetDescriptor(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
     const cudnnStatus_t status = Cudnn().cudnnBackendFinalize(configuration.get());
     takers += status == CUDNN_STATUS_SUCCESS ||
               status == CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING;
@@ -180,7 +180,7 @@ TEST_F(CudnnGraphs, AreTakenByEnginesWithATailAndWithGradientsInSinglePrecision)
     for (const NamedCase& c : Cases(type)) {
       SCOPED_TRACE(std::string(c.name) + " in " + Name(type));
       for (int parts = 1; parts < 8; ++parts) {
-        const CudnnTail tail{(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0};
+        const CudnnEpilogue tail{(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0};
         EXPECT_GT(EnginesFor(CudnnGraph::Forward(target(), c.conv, tail)), 0) << "tail " << parts;
       }
       EXPECT_GT(EnginesFor(CudnnGraph::BackwardFilter(target(), c.conv, DType::kFloat32)), 0);

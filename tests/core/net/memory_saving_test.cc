@@ -187,7 +187,7 @@ void ExpectSame(const std::string& text, const Wanted& wanted = {}) {
         EXPECT_EQ(saved.saved.plain_activations, plain.memory.activations);
         if (name == "as many as best" && wanted.less_by_recompute) {
           EXPECT_LT(saved.memory.activations, plain.memory.activations);
-          EXPECT_GT(saved.saved.layers_again, 0);
+          EXPECT_GT(saved.saved.layers_recomputed, 0);
         }
         if (saving.segments == 1 && wanted.less_by_offload) {
           EXPECT_LT(saved.memory.activations, plain.memory.activations);
@@ -372,8 +372,8 @@ TEST(MemorySaving, NeedsAboutTheRootOfADeepNet) {
   EXPECT_GE(plain.memory.activations, 64 * value);
   EXPECT_LE(saved.memory.activations, 24 * value);
   // Recomputation repeats forward at most once, for all but the last segment.
-  EXPECT_GT(saved.saved.work_again, 0.5);
-  EXPECT_LT(saved.saved.work_again, 1);
+  EXPECT_GT(saved.saved.work_recomputed, 0.5);
+  EXPECT_LT(saved.saved.work_recomputed, 1);
 }
 
 TEST(MemorySaving, DropsNothingOfTheLastSegment) {
@@ -381,7 +381,7 @@ TEST(MemorySaving, DropsNothingOfTheLastSegment) {
   // pairs, and the classifier.
   const Outcome saved = PlanOf(Deep(32), Segments(2));
   EXPECT_EQ(saved.saved.segments, 2);
-  EXPECT_NEAR(saved.saved.work_again, 0.5, 0.06);
+  EXPECT_NEAR(saved.saved.work_recomputed, 0.5, 0.06);
 }
 
 TEST(MemorySaving, OffloadsNoMoreThanTheGivenMemoryAsksFor) {
@@ -423,7 +423,7 @@ TEST(MemorySaving, LeavesSmallValuesWhereTheyAre) {
 
 TEST(MemorySaving, SaysWhereComputingAgainSavesNothing) {
   const Outcome saved = PlanOf(kSavingInput + Classifier("x"), Segments(0));
-  EXPECT_EQ(saved.saved.layers_again, 0);
+  EXPECT_EQ(saved.saved.layers_recomputed, 0);
   ASSERT_EQ(saved.notes.size(), 1u);
   EXPECT_NE(saved.notes[0].find("would save no memory"), std::string::npos);
 }

@@ -35,7 +35,7 @@ Tensor Near(const Tensor& far) { return Tensor(far, Near(far.raw)); }
 // A device with memory that the host cannot address.
 class FarDevice : public Device {
  public:
-  ~FarDevice() override { DropAttached(); }
+  ~FarDevice() override { DestroyAttached(); }
   std::string kind() const override { return kFarKind; }
   std::string name() const override { return "far device"; }
   bool host_memory() const override { return false; }

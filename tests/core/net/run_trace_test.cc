@@ -26,7 +26,7 @@ std::vector<TimelineSpan> OneOfEach(RunTrace* trace) {
   Trace(
       trace, TraceOf::kBoth, "c", "both", [&] { ++done; }, 7);
   Trace(trace, TraceOf::kWait, "c", "wait", [&] { ++done; });
-  trace->Settle();
+  trace->CollectDeviceTimes();
   EXPECT_EQ(done, 4);
   return trace->Take();
 }
@@ -42,7 +42,7 @@ TEST(RunTrace, KeepsNothingWhileItIsOff) {
   Trace(&trace, TraceOf::kBoth, "c", "stopped", [&] { ++done; });
   EXPECT_EQ(done, 3);
   trace.Start();
-  trace.Settle();
+  trace.CollectDeviceTimes();
   EXPECT_TRUE(trace.Take().empty());
 }
 
@@ -76,7 +76,7 @@ TEST(RunTrace, BeginsWhenTheDeviceHasComeToAMark) {
   trace.Add({"late", "c", RunTrace::kExchange, after + 5, after + 9}, mark);
   trace.Add({"over", "c", RunTrace::kExchange, before - 9, before - 5}, mark);
   trace.Add({"free", "c", RunTrace::kExchange, before - 9, before - 5});
-  trace.Settle();
+  trace.CollectDeviceTimes();
   const std::vector<TimelineSpan> spans = trace.Take();
   ASSERT_EQ(spans.size(), 4U);
   EXPECT_TRUE(spans[0].begin >= before && spans[0].begin <= after);
@@ -112,7 +112,7 @@ TEST(RunTrace, ShowsEveryLayerOfANetAndChangesNoNumber) {
       if (traced) trace.Start();
       losses.push_back(net.Forward());
       net.Backward(false);
-      if (traced) trace.Settle();
+      if (traced) trace.CollectDeviceTimes();
       trace.Stop();
     }
     EXPECT_GT(losses[0], 0);

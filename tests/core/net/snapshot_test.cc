@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/base/file.h"
-#include "core/base/file_aside.h"
+#include "core/base/atomic_file.h"
 #include "core/net/store/hdf5_blobs.h"
 #include "core/net/store/weights.h"
 #include "tests/core/net/tiny_net.h"
@@ -260,18 +260,18 @@ TEST(Snapshot, AFailedWriteLeavesTheEarlierSnapshotOfItsIteration) {
   EXPECT_EQ(ReadSnapshot(state).iter, 5);
 }
 
-TEST(NewestWholeSnapshot, TakesTheHighestIterationByNumber) {
+TEST(NewestCompleteSnapshot, TakesTheHighestIterationByNumber) {
   const std::string prefix = Folder() + "run";
-  EXPECT_FALSE(NewestWholeSnapshot(prefix).has_value());
+  EXPECT_FALSE(NewestCompleteSnapshot(prefix).has_value());
   Write(prefix, 900);
   Write(prefix, 1000);
   Write(prefix, 20, true);
   Write(prefix + "_other", 5000);
   WriteFileAtomically(prefix + "_iter_7000.solverstate.tmp.123", "left by a dead process");
-  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_1000.solverstate");
+  EXPECT_EQ(NewestCompleteSnapshot(prefix), prefix + "_iter_1000.solverstate");
 }
 
-TEST(NewestWholeSnapshot, TakesThoseOfOneRun) {
+TEST(NewestCompleteSnapshot, TakesThoseOfOneRun) {
   const std::string prefix = Folder() + "run";
   const TinyNet tiny = OneLayer();
   for (const auto& [iter, run] : std::map<int64_t, uint64_t>{{10, 1}, {20, 2}, {30, 1}}) {
@@ -279,28 +279,28 @@ TEST(NewestWholeSnapshot, TakesThoseOfOneRun) {
     snapshot.run_state.set_run_id(run);
     WriteFiles(NamesOfSnapshot(prefix, iter, false), tiny, snapshot);
   }
-  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_30.solverstate");
-  EXPECT_EQ(NewestWholeSnapshot(prefix, 2), prefix + "_iter_20.solverstate");
-  EXPECT_FALSE(NewestWholeSnapshot(prefix, 3).has_value());
+  EXPECT_EQ(NewestCompleteSnapshot(prefix), prefix + "_iter_30.solverstate");
+  EXPECT_EQ(NewestCompleteSnapshot(prefix, 2), prefix + "_iter_20.solverstate");
+  EXPECT_FALSE(NewestCompleteSnapshot(prefix, 3).has_value());
 }
 
-TEST(NewestWholeSnapshot, PassesOverWhatADyingProcessLeaves) {
+TEST(NewestCompleteSnapshot, PassesOverWhatADyingProcessLeaves) {
   const std::string prefix = Folder() + "run";
   Write(prefix, 10);
   Write(prefix, 20);
   // The process is killed after it has written the model of iteration 30.
   WriteFileAtomically(prefix + "_iter_30.caffemodel", ReadFile(prefix + "_iter_20.caffemodel"));
-  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_20.solverstate");
+  EXPECT_EQ(NewestCompleteSnapshot(prefix), prefix + "_iter_20.solverstate");
   // A second run is killed between writing the model and the state of iteration 20.
   WriteFileAtomically(prefix + "_iter_20.caffemodel",
                       ReadFile(prefix + "_iter_10.caffemodel") + "x");
-  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_10.solverstate");
+  EXPECT_EQ(NewestCompleteSnapshot(prefix), prefix + "_iter_10.solverstate");
   // A copy of the file was cut short.
   const std::string state = ReadFile(prefix + "_iter_10.solverstate");
   WriteFileAtomically(prefix + "_iter_40.solverstate", state.substr(0, state.size() / 2));
-  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_10.solverstate");
+  EXPECT_EQ(NewestCompleteSnapshot(prefix), prefix + "_iter_10.solverstate");
   unlink((prefix + "_iter_10.caffemodel").c_str());
-  EXPECT_FALSE(NewestWholeSnapshot(prefix).has_value());
+  EXPECT_FALSE(NewestCompleteSnapshot(prefix).has_value());
 }
 
 TEST(CheckWritable, NamesTheFolder) {
@@ -348,7 +348,7 @@ TEST(SharedFiles, StatesOfOtherCaffesLoad) {
     for (const PlainBlob& blob : snapshot.history) history.push_back(blob.shape.count());
     EXPECT_EQ(params, history);
   }
-  EXPECT_EQ(NewestWholeSnapshot(models + "lenet_v1_with_state/lenet"),
+  EXPECT_EQ(NewestCompleteSnapshot(models + "lenet_v1_with_state/lenet"),
             models + "lenet_v1_with_state/lenet_iter_10000.solverstate");
 }
 

@@ -48,7 +48,7 @@ TEST(Storage, KeepsLossesLabelsAndScoresExact) {
   for (const char* blob : {"x", "y", "labels", "loss", "accuracy"}) {
     EXPECT_EQ(Stored(graph, blob), DType::kFloat32) << blob;
   }
-  EXPECT_EQ(StoredAs(graph), DType::kBFloat16);
+  EXPECT_EQ(StorageOf(graph), DType::kBFloat16);
 }
 
 TEST(Storage, KeepsLabelsExactThatOnlyTakeAShapeFromActivations) {
@@ -71,7 +71,7 @@ TEST(Storage, IsWhatTheFileSaysUnlessTheRunAsksForAnother) {
   EXPECT_EQ(Stored(graph(file, std::nullopt), "b"), DType::kFloat32);
   EXPECT_EQ(Stored(graph(file, DType::kBFloat16), "a"), DType::kBFloat16);
   EXPECT_EQ(Stored(graph(file, DType::kBFloat16), "b"), DType::kFloat32);
-  EXPECT_EQ(StoredAs(graph(file, DType::kFloat32)), DType::kFloat32);
+  EXPECT_EQ(StorageOf(graph(file, DType::kFloat32)), DType::kFloat32);
   const std::string layer = NetText("forward_type: FLOAT16");
   EXPECT_EQ(Stored(graph(layer, std::nullopt), "a"), DType::kFloat32);
   EXPECT_EQ(Stored(graph(layer, std::nullopt), "b"), DType::kFloat16);
@@ -83,7 +83,7 @@ TEST(Storage, AskedForIsTheNarrowestRange) {
   const auto asked = [](const std::string& text, std::optional<DType> run) {
     NetParameter net;
     ParseText(text, "net.prototxt", &net);
-    return StorageAskedFor(net, run);
+    return RequestedStorage(net, run);
   };
   EXPECT_EQ(asked("name: 'n'", std::nullopt), DType::kFloat32);
   EXPECT_EQ(asked("layer { forward_type: BFLOAT16 }", std::nullopt), DType::kBFloat16);

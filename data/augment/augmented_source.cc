@@ -17,13 +17,13 @@ namespace {
 
 using Boxes = Transform::Boxes;
 
-class ChangedSource : public Source {
+class TransformedSource : public Source {
  public:
-  ChangedSource(std::unique_ptr<Source> records, const TransformationParameter& transform,
-                const Random& random)
+  TransformedSource(std::unique_ptr<Source> records, const TransformationParameter& transform,
+                    const Random& random)
       : records_(std::move(records)),
         parameter_(transform),
-        transforms_(AskedTransforms(transform)),
+        transforms_(RequestedTransforms(transform)),
         random_(random) {}
 
   int64_t size() const override { return records_->size(); }
@@ -40,11 +40,11 @@ class ChangedSource : public Source {
 };
 
 // For layers Data and ImageData.
-class AugmentedSource : public ChangedSource {
+class AugmentedSource : public TransformedSource {
  public:
   AugmentedSource(std::unique_ptr<Source> records, const TransformationParameter& transform,
                   Phase phase, const Random& random)
-      : ChangedSource(std::move(records), transform, random), training_(phase == TRAIN) {}
+      : TransformedSource(std::move(records), transform, random), training_(phase == TRAIN) {}
 
   void ReadSample(int64_t index, uint64_t sample, Record* record) const override {
     records_->ReadSample(index, sample, record);
@@ -54,7 +54,7 @@ class AugmentedSource : public ChangedSource {
       Draws draws(random_, sample * Transform::kStreams + transform->stream);
       transform->apply({parameter_, training_, &draws, &image});
     }
-    GiveImage(image, record);
+    SetImage(image, record);
   }
 
  private:
@@ -62,11 +62,11 @@ class AugmentedSource : public ChangedSource {
 };
 
 // For SSD's images with boxes (layer AnnotatedData): cuts a random window as well.
-class AnnotatedSource : public ChangedSource {
+class AnnotatedSource : public TransformedSource {
  public:
   AnnotatedSource(std::unique_ptr<Source> records, const AnnotatedDataParameter& parameter,
                   const TransformationParameter& transform, const Random& random)
-      : ChangedSource(std::move(records), transform, random),
+      : TransformedSource(std::move(records), transform, random),
         samplers_(parameter.batch_sampler()) {}
 
   void ReadSample(int64_t index, uint64_t sample, Record* record) const override {
@@ -85,7 +85,7 @@ class AnnotatedSource : public ChangedSource {
     apply(Boxes::kBeforeWindow);
     CutWindow(&draws, &image, &record->objects);
     apply(Boxes::kAfterWindow);
-    GiveImage(image, record);
+    SetImage(image, record);
   }
 
  private:
@@ -113,7 +113,7 @@ std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
                                       const TransformationParameter& transform, Phase phase,
                                       const Random& random) {
   CheckAugmented(transform);
-  const std::vector<const Transform*> asked = AskedTransforms(transform);
+  const std::vector<const Transform*> asked = RequestedTransforms(transform);
   const bool changes = std::any_of(asked.begin(), asked.end(), [phase](const Transform* t) {
     return phase == TRAIN || t->in_test;
   });
@@ -122,10 +122,10 @@ std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
 }
 
 void CheckAugmented(const TransformationParameter& transform) {
-  for (const Transform* asked : AskedTransforms(transform)) asked->check(transform);
+  for (const Transform* asked : RequestedTransforms(transform)) asked->check(transform);
 }
 
-TransformationParameter BehindAugmented(TransformationParameter transform) {
+TransformationParameter WithoutAugmentedTransforms(TransformationParameter transform) {
   for (const Transform& applied : Transforms()) applied.Clear(&transform);
   return transform;
 }
@@ -141,12 +141,12 @@ std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
 void CheckAnnotated(const AnnotatedDataParameter& parameter,
                     const TransformationParameter& transform) {
   CheckSamplers(parameter.batch_sampler());
-  for (const Transform* asked : AskedTransforms(transform)) {
+  for (const Transform* asked : RequestedTransforms(transform)) {
     if (asked->boxes != Boxes::kNever) asked->check(transform);
   }
 }
 
-TransformationParameter BehindAnnotated(TransformationParameter transform) {
+TransformationParameter WithoutAnnotatedTransforms(TransformationParameter transform) {
   for (const Transform& applied : Transforms()) {
     if (applied.boxes != Boxes::kNever) applied.Clear(&transform);
   }

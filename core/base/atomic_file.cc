@@ -1,4 +1,4 @@
-#include "core/base/file_aside.h"
+#include "core/base/atomic_file.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -67,11 +67,11 @@ void RemoveAbandoned(const std::string& start) {
   }
 }
 
-FileAside::FileAside(const std::string& path) : path_(path), temporary_(TemporaryName(path)) {
+AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_(TemporaryName(path)) {
   CheckFolderOf(path);
 }
 
-FileAside::~FileAside() {
+AtomicFile::~AtomicFile() {
   if (renamed_) return;
   // A writer that failed may keep the file open (the HDF5 library does). Truncating the file frees
   // its disk space in any case.
@@ -79,12 +79,12 @@ FileAside::~FileAside() {
   unlink(temporary_.c_str());
 }
 
-void FileAside::Sync() {
+void AtomicFile::Sync() {
   SyncPath(temporary_, O_RDWR);
   synced_ = true;
 }
 
-void FileAside::Rename() {
+void AtomicFile::Rename() {
   if (!synced_) Sync();
   if (rename(temporary_.c_str(), path_.c_str()) != 0) Fail(path_, errno);
   renamed_ = true;

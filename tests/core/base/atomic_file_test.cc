@@ -1,4 +1,4 @@
-#include "core/base/file_aside.h"
+#include "core/base/atomic_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -38,9 +38,9 @@ void MakeOld(const std::string& path) {
   EXPECT_EQ(utime(path.c_str(), &times), 0);
 }
 
-TEST(FileAside, AppearsWhenItIsRenamed) {
+TEST(AtomicFile, AppearsWhenItIsRenamed) {
   const std::string path = Folder() + "out";
-  FileAside file(path);
+  AtomicFile file(path);
   WriteFileAtomically(file.temporary(), "new");
   file.Sync();
   EXPECT_FALSE(FileExists(path));
@@ -49,17 +49,17 @@ TEST(FileAside, AppearsWhenItIsRenamed) {
   EXPECT_FALSE(FileExists(file.temporary()));
 }
 
-TEST(FileAside, LeavesNothingUnlessItIsRenamed) {
+TEST(AtomicFile, LeavesNothingUnlessItIsRenamed) {
   const std::string folder = Folder();
   {
-    const FileAside file(folder + "out");
+    const AtomicFile file(folder + "out");
     WriteFileAtomically(file.temporary(), "half");
   }
   EXPECT_TRUE(Glob(folder + "*").empty());
-  EXPECT_THROW(FileAside(folder + "missing/out"), FileError);
+  EXPECT_THROW(AtomicFile(folder + "missing/out"), FileError);
 }
 
-TEST(FileAside, NamesTheHostTheBootAndTheProcess) {
+TEST(AtomicFile, NamesTheHostTheBootAndTheProcess) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   const std::string name = TemporaryName("out");

@@ -2,25 +2,25 @@
 // FILE.tmp.HOST-BOOT.PID, and renames it once its content is on the disk. Readers see either the
 // old file or the new one.
 //
-//   FileAside file("out.bin");
+//   AtomicFile file("out.bin");
 //   Write(file.temporary());
 //   file.Rename();
-#ifndef DOPPIO_CORE_BASE_FILE_ASIDE_H_
-#define DOPPIO_CORE_BASE_FILE_ASIDE_H_
+#ifndef DOPPIO_CORE_BASE_ATOMIC_FILE_H_
+#define DOPPIO_CORE_BASE_ATOMIC_FILE_H_
 
 #include <string>
 
 namespace doppio {
 
 // Owns the temporary file of one write. Not thread-safe.
-class FileAside {
+class AtomicFile {
  public:
   // Does not create the file. Throws FileError if the folder of `path` does not exist.
-  explicit FileAside(const std::string& path);
+  explicit AtomicFile(const std::string& path);
   // Removes the temporary file unless it has been renamed.
-  ~FileAside();
-  FileAside(const FileAside&) = delete;
-  FileAside& operator=(const FileAside&) = delete;
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
 
   const std::string& temporary() const { return temporary_; }
 
@@ -45,4 +45,4 @@ void RemoveAbandoned(const std::string& start);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_FILE_ASIDE_H_
+#endif  // DOPPIO_CORE_BASE_ATOMIC_FILE_H_

@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/math/cudnn_choices.h"
+#include "core/math/cudnn_candidates.h"
+
+namespace doppio {
+namespace {
+
+// Returns the measured time in ms, multiplied by the candidate's weight. Throws DeviceError if the
+// candidate does not run.
+float MsOf(const CudnnCandidate& candidate, CudnnGraphStep* step, CudnnTimer* timer) {
+  std::vector<CudnnPlan::Place> places;
+  for (CudnnRole role : candidate.roles) places.push_back({role, timer->at(role)});
+  const float ms = timer->Ms([&] {
+    step->Run(places, timer->workspace(), "a measurement");
+    if (candidate.after) candidate.after(*timer);
+  });
+  step->ForgetAddresses();
+  return candidate.weight * ms;
+}
+
+class Comparison {
+ public:
+  Comparison(Device* device, const std::vector<CudnnTimer::Memory>& memory,
+             const std::vector<CudnnCandidate>& candidates)
+      : device_(device), memory_(memory), candidates_(candidates) {}
+
+  ChosenCandidate First() const {
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      if (auto step = candidates_[i].find()) return {step, i};
+    }
+    return {};
+  }
+
+  ChosenCandidate At(const AlgorithmChoice& choice) const {
+    if (choice.size() != 1 || choice[0] < 0) return {};
+    const auto index = static_cast<size_t>(choice[0]);
+    return index < candidates_.size() ? ChosenCandidate{candidates_[index].find(), index}
+                                      : ChosenCandidate{};
+  }
+
+  // Returns a result without a step if there are fewer than two candidates to compare, or not
+  // enough memory to measure.
+  ChosenCandidate Fastest() const try {
+    std::vector<ChosenCandidate> found;
+    int64_t most = 0;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      auto step = candidates_[i].find();
+      if (step == nullptr) continue;
+      most = std::max(most, step->workspace_bytes());
+      found.push_back({std::move(step), i});
+    }
+    if (found.size() < 2) return {};
+    CudnnTimer timer(device_, memory_, most);
+    ChosenCandidate best;
+    float least_ms = 0;
+    for (const ChosenCandidate& one : found) {
+      try {
+        const float ms = MsOf(candidates_[one.index], one.step.get(), &timer);
+        if (best.step != nullptr && ms >= least_ms) continue;
+        best = one;
+        least_ms = ms;
+      } catch (const DeviceError&) {
+        // This candidate does not run; try the others.
+      }
+    }
+    return best;
+  } catch (const DeviceError&) {
+    return {};
+  }
+
+ private:
+  Device* const device_;
+  const std::vector<CudnnTimer::Memory>& memory_;
+  const std::vector<CudnnCandidate>& candidates_;
+};
+
+}  // namespace
+
+ChosenCandidate ChooseCandidate(Device* device, const std::string& key,
+                                const std::vector<CudnnTimer::Memory>& memory,
+                                const std::vector<CudnnCandidate>& candidates) {
+  const Comparison comparison(device, memory, candidates);
+  if (!MeasuresCudnn(*device)) return comparison.First();
+  ChosenCandidate chosen;
+  const auto measure = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
+    chosen = comparison.Fastest();
+    if (chosen.step == nullptr) return std::nullopt;
+    return CachedChoice{{static_cast<int64_t>(chosen.index)}};
+  };
+  const std::optional<CachedChoice> kept =
+      CudnnChoices(*device).FindOrMeasure(CudnnChoiceKey(device, key), measure);
+  if (chosen.step == nullptr && kept) chosen = comparison.At(kept->choice);
+  return chosen.step != nullptr ? chosen : comparison.First();
+}
+
+}  // namespace doppio
