@@ -76,11 +76,13 @@ const std::vector<Known>& KnownKinds() {
   static const auto* kinds = new std::vector<Known>{
       {Kind::kUtf16, &IsUtf16, "text in UTF-16", "save it as UTF-8"},
       {Kind::kHdf5, [](Content c) { return Has(c, 0, "\x89HDF\r\n\x1a\n"); }, "an HDF5 file",
-       "layer HDF5Data wants a text file that lists such files, and --weights takes those of nets"},
+       "layer HDF5Data needs a text file that lists HDF5 files, and --weights reads HDF5 files of "
+       "nets"},
       {Kind::kLmdb, [](Content c) { return Has(c, 16, "\xde\xc0\xef\xbe"); },
        "the file of an LMDB database", "layer Data reads its folder with backend: LMDB"},
       {Kind::kIdx, &IsIdx, "an IDX file (MNIST's format)",
-       "layer Data reads it with backend: IDX, and 'doppio data convert' makes a database of it"},
+       "layer Data reads it with backend: IDX, and 'doppio data convert' converts it to a "
+       "database"},
       {Kind::kTar, [](Content c) { return Has(c, 257, "ustar"); }, "a tar archive",
        "unpack it (tar xf)"},
       {Kind::kGzip, [](Content c) { return Has(c, 0, "\x1f\x8b"); }, "a gzip file",
@@ -95,10 +97,10 @@ const std::vector<Known>& KnownKinds() {
        [](Content c) { return Has(c, 0, "\xff\xd8\xff") || Has(c, 0, "\x89PNG\r\n\x1a\n"); },
        "an image", ""},
       {Kind::kNet, &IsNet, "a binary net or its weights (.caffemodel)",
-       "weights belong to --weights"},
+       "pass weights with --weights"},
       {Kind::kSolverState, &IsSolverState, "a solver state (.solverstate)",
-       "it belongs to --snapshot or --resume"},
-      {Kind::kMean, &IsMean, "a mean image (.binaryproto)", "it belongs to mean_file"},
+       "pass it with --snapshot or --resume"},
+      {Kind::kMean, &IsMean, "a mean image (.binaryproto)", "name it in mean_file"},
   };
   return *kinds;
 }

@@ -60,7 +60,7 @@ void RethrowWithContext(const Error& error, const SourceLoc& at, const std::stri
 Error AsError(const std::exception& failure) {
   if (const auto* error = dynamic_cast<const Error*>(&failure)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr)
-    return MemoryError("the host is out of memory; a smaller --batch needs less");
+    return MemoryError("the host is out of memory; use a smaller --batch");
   return Error(ExitCode::kBug, std::string("internal error: ") + failure.what());
 }
 

@@ -141,7 +141,7 @@ void CheckFolderOf(const std::string& path) {
   const std::string folder = DirName(path);
   if (folder.empty() || FileExists(folder)) return;
   throw FileError("cannot write '" + path + "': there is no folder '" + folder +
-                  "'; make it (mkdir -p)");
+                  "'; create it (mkdir -p)");
 }
 
 std::string WhyNotWritable(const std::string& path) {

@@ -50,7 +50,7 @@ void* SharedLibrary::Find(const char* function) const {
   void* address = FindOptional(function);
   if (address == nullptr) {
     throw DeviceError(name_ + " (" + path_ + ") has no function " + function +
-                      "; it is another version than this program was built for");
+                      "; this program was built for another version");
   }
   return address;
 }

@@ -40,7 +40,7 @@ std::string FoundDriver() {
 
 DOPPIO_REGISTER(Libraries, "CUDA runtime", {Version(CUDART_VERSION), &FoundDriver});
 
-constexpr const char* kOrCpu = ", or leave --gpu out to use the CPU";
+constexpr const char* kOrCpu = ", or omit --gpu to use the CPU";
 
 // For each major version of CUDA, the first driver that runs programs of all its minor versions
 // (CUDA's release notes, "CUDA Toolkit and Minimum Required Driver Version for CUDA Minor Version
@@ -64,18 +64,17 @@ std::string InstalledDriver() {
   if (driver == 0) {
     throw DeviceError(
         "no NVIDIA driver was found on this machine; install one that supports CUDA " + needed +
-        " (in a container: start it with access to the GPUs, as docker run --gpus all does)" +
-        kOrCpu);
+        " (to use a container, start it with GPU access: docker run --gpus all)" + kOrCpu);
   }
   throw DeviceError(WhyDriverTooOld(driver, RuntimeVersion(), InstalledDriver()) + kOrCpu);
 }
 
 [[noreturn]] void ThrowNoGpu() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  throw DeviceError("the NVIDIA driver shows no GPU" +
+  throw DeviceError("the NVIDIA driver reports no GPU" +
                     (visible != nullptr ? "; CUDA_VISIBLE_DEVICES is '" + std::string(visible) +
-                                              "', which hides all that it does not name"
-                                        : std::string("; see whether nvidia-smi lists one")) +
+                                              "', which hides all GPUs that it does not list"
+                                        : std::string("; check whether nvidia-smi lists a GPU")) +
                     kOrCpu);
 }
 
@@ -144,7 +143,7 @@ std::string WhyNoCode(int major, int minor, const std::vector<int>& archs) {
   }
   return "it has compute capability " + Capability(major, minor) +
          ", and this program was compiled for " + compiled +
-         "; build it again with DOPPIO_CUDA_ARCHS=" + std::to_string(capability / 10);
+         "; rebuild it with DOPPIO_CUDA_ARCHS=" + std::to_string(capability / 10);
 }
 
 std::vector<DeviceInfo> ListGpus() {
@@ -162,8 +161,7 @@ DeviceInfo UsableGpu(int index) {
     if (gpu.index == index) throw DeviceError("GPU " + name + " cannot be used: " + gpu.unusable);
     existing += (existing.empty() ? "" : ", ") + name;
   }
-  throw DeviceError("there is no GPU " + std::to_string(index) + "; this machine shows " +
-                    existing);
+  throw DeviceError("there is no GPU " + std::to_string(index) + "; this machine has " + existing);
 }
 
 }  // namespace doppio

@@ -41,7 +41,7 @@ std::string CudnnChoiceKey(Device* device, const std::string& what) {
 std::string WhyNoCudnn(const Device& device, const std::string& direction) {
   return "cuDNN has no " + direction + " algorithm for it within " +
          std::to_string(device.workspace_bytes() >> 20) + " MiB of workspace" +
-         (device.deterministic() ? " that gives the same bits every time" : "");
+         (device.deterministic() ? " that is deterministic" : "");
 }
 
 }  // namespace doppio

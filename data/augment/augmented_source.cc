@@ -72,7 +72,7 @@ class AnnotatedSource : public TransformedSource {
   void ReadSample(int64_t index, uint64_t sample, Record* record) const override {
     records_->Read(index, record);
     if (!record->annotated) {
-      throw FileError("it is a Datum without boxes; layer Data reads such ones");
+      throw FileError("it is a Datum without boxes; layer Data reads such records");
     }
     Draws draws(random_, sample);
     Image image = ImageOfRecord(*record, parameter_);

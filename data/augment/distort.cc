@@ -56,7 +56,7 @@ void CheckRange(const char* what, float lower, float upper) {
   if (lower >= 0 && lower <= upper) return;
   throw UserError({}, std::string("distort_param: ") + what + "_lower " + std::to_string(lower) +
                           " and " + what + "_upper " + std::to_string(upper) +
-                          " must not be negative, and in this order");
+                          " must be at least 0 and in this order");
 }
 
 }  // namespace
@@ -65,13 +65,13 @@ void CheckDistortion(const DistortionParameter& p) {
   CheckRange("contrast", p.contrast_lower(), p.contrast_upper());
   CheckRange("saturation", p.saturation_lower(), p.saturation_upper());
   if (p.brightness_delta() < 0 || p.hue_delta() < 0) {
-    throw UserError({}, "distort_param: brightness_delta and hue_delta must not be negative");
+    throw UserError({}, "distort_param: brightness_delta and hue_delta must be at least 0");
   }
 }
 
 void Distort(const DistortionParameter& parameter, Draws* draws, Image* image) {
   if (image->shape.channels != 3) {
-    throw FileError("distort_param is for images of 3 channels, it has " +
+    throw FileError("distort_param needs images with 3 channels, but this one has " +
                     std::to_string(image->shape.channels) + "; set force_color: true");
   }
   cv::Mat pixels(image->shape.height, image->shape.width, CV_8UC3, image->bytes.data());

@@ -68,7 +68,9 @@ void SaltAndPepper(const SaltPepperParameter& p, Draws* draws, cv::Mat* image) {
 
 void ConvertColour(int conversion, cv::Mat* image) {
   if (image->channels() != 3) {
-    throw FileError("noise_param: another colour space is for images of 3 channels, it has 1");
+    throw FileError(
+        "noise_param: conversion to another colour space needs images with 3 channels, but this "
+        "one has 1");
   }
   cv::cvtColor(*image, *image, conversion);
 }

@@ -34,7 +34,7 @@ void CheckSides(const std::string& what, uint32_t lower, uint32_t upper) {
     throw UserError({}, what + " must be positive, and in this order");
   }
   if (upper > kLongestDrawnSide) {
-    throw UserError({}, "transform_param: images of such a size cannot be made");
+    throw UserError({}, "transform_param: images of this size cannot be created");
   }
 }
 

@@ -29,7 +29,7 @@ ExactSides KeepProportions(const ResizeParameter& resize, const ImageShape& imag
 cv::Size Whole(const ExactSides& sides, const ImageShape& image) {
   if (sides.height > kLongestSide || sides.width > kLongestSide) {
     throw FileError("resize_param would make its " + std::to_string(image.height) + "x" +
-                    std::to_string(image.width) + " pixels too long a strip");
+                    std::to_string(image.width) + " pixels too long and narrow");
   }
   return {static_cast<int>(sides.width), static_cast<int>(sides.height)};
 }
@@ -59,7 +59,7 @@ void CheckResize(const ResizeParameter& resize) {
     throw UserError({}, "resize_param needs height and width");
   }
   if (resize.height() > kLongestSide || resize.width() > kLongestSide) {
-    throw UserError({}, "resize_param: images of such a size cannot be made");
+    throw UserError({}, "resize_param: images of this size cannot be created");
   }
   if (!(resize.prob() >= 0 && resize.prob() <= 1)) {
     throw UserError({}, "resize_param: prob must be from 0 to 1");

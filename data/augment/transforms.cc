@@ -21,7 +21,7 @@ using Parameter = TransformationParameter;
 void CheckProbability(const char* field, float prob) {
   if (prob >= 0 && prob <= 1) return;
   throw UserError({},
-                  std::string(field) + ": prob must be from 0 to 1, it is " + std::to_string(prob));
+                  std::string(field) + ": prob must be from 0 to 1, got " + std::to_string(prob));
 }
 
 cv::Scalar FillOf(const TransformArgs& c) { return MeanFill(c.parameter, c.image->shape.channels); }
@@ -52,11 +52,11 @@ void CheckCrop(const Parameter& t) {
   const cv::Size size = CropSize(t);
   if (size.height < 1 || size.width < 1 || size.height > kMax || size.width > kMax) {
     throw UserError({}, field +
-                            "resize_param needs height and width, what crops are resized to, or "
-                            "transform_param a crop_size");
+                            "set height and width in resize_param, to which crops are resized, or "
+                            "crop_size in transform_param");
   }
   if (p.resize_param().resize_mode() != ResizeParameter::WARP) {
-    throw UserError({}, field + "resize_param: only resize_mode: WARP is known here");
+    throw UserError({}, field + "resize_param: only resize_mode: WARP is supported here");
   }
 }
 
@@ -96,7 +96,7 @@ void CheckShift(const Parameter& t) {
        {std::pair("width", p.width()), std::pair("height", p.height())}) {
     if (share >= 0 && share <= 1) continue;
     throw UserError({}, std::string("shift_param: ") + field +
-                            " is a share of the image's, from 0 to 1, it is " +
+                            " must be a fraction of the image's, from 0 to 1, got " +
                             std::to_string(share));
   }
 }

@@ -73,7 +73,7 @@ ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
   }
   const size_t head = std::min(bytes, kKindBytes);
   const std::string found = DescribeContent({reinterpret_cast<const char*>(file), head});
-  throw FileError("it is no " + read + " image" + (found.empty() ? "" : ": " + found));
+  throw FileError("it is not a " + read + " image" + (found.empty() ? "" : ": " + found));
 }
 
 void MakeGray(Image* image) {

@@ -16,10 +16,10 @@ void BadRecords::Skip(int64_t index, const std::string& name, const Error& reaso
   if (count >= max_) {
     RethrowWithContext(
         reason, {},
-        "one bad record more than may be left out (" + std::to_string(max_) + "): " + name);
+        "one bad record more than may be skipped (" + std::to_string(max_) + "): " + name);
   }
   skipped_.insert(index);
-  LOG(WARNING) << "bad record " << count + 1 << " (of at most " << max_ << ") is left out: " << name
+  LOG(WARNING) << "bad record " << count + 1 << " (of at most " << max_ << ") is skipped: " << name
                << ": " << reason.message();
 }
 

@@ -201,7 +201,7 @@ void Pipeline::LabelObjects(const ImageShape& image, uint64_t sample, Record* re
   const auto room = static_cast<size_t>(options_.max_boxes);
   if (objects.size() > room) {
     throw FileError("it has " + std::to_string(objects.size()) + " boxes, but there is room for " +
-                    std::to_string(room) + "; set max_boxes of annotated_data_param to more");
+                    std::to_string(room) + "; increase max_boxes in annotated_data_param");
   }
   const ImageShape sample_shape = augment_.OutputShape(image);
   const float across = options_.box_columns > 0 ? static_cast<float>(sample_shape.width) /

@@ -53,7 +53,7 @@ class CifarSource : public Source {
         const std::string found = DescribeContent(files_.back().content);
         throw FileError("'" + path + "' is not a whole CIFAR binary file: " +
                         (found.empty() ? "its " + std::to_string(bytes) +
-                                             " bytes are no multiple of 3073 (CIFAR-10) or 3074 "
+                                             " bytes are not a multiple of 3073 (CIFAR-10) or 3074 "
                                              "(CIFAR-100)"
                                        : found));
       }

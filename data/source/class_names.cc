@@ -9,7 +9,7 @@ namespace doppio {
 
 std::vector<std::string> ReadLabels(const std::string& path) {
   const std::string content = ReadFile(path);
-  CheckIsText(path, content, "a text of class names, one a line,");
+  CheckIsText(path, content, "a text file of class names, one per line,");
   std::istringstream text(content);
   std::vector<std::string> names;
   for (std::string line; std::getline(text, line);) {

@@ -90,7 +90,7 @@ void DatabaseWriter::TakeSettings(const std::string& settings) {
   std::error_code error;
   std::filesystem::create_directory(staging_folder_, error);
   if (error)
-    throw FileError("cannot make the folder '" + staging_folder_ + "': " + error.message());
+    throw FileError("cannot create the folder '" + staging_folder_ + "': " + error.message());
   lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw FileError("cannot write '" + file + "': " + std::strerror(errno));
   if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
@@ -105,8 +105,8 @@ void DatabaseWriter::TakeSettings(const std::string& settings) {
   } else if (ReadFile(file) != settings) {
     throw FileError(
         "'" + staging_folder_ +
-        "' holds a database that was begun from other images or with other flags (see '" + file +
-        "'); repeat that command, or remove '" + staging_folder_ + "' to begin anew");
+        "' holds a database that was started from other images or with other flags (see '" + file +
+        "'); repeat that command, or remove '" + staging_folder_ + "' to start again");
   }
 }
 

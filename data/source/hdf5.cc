@@ -109,7 +109,7 @@ Hdf5Rows::Loaded Hdf5Rows::ReadTurn(int64_t turn) const {
     const int64_t wanted = listed.rows * row_shapes_[i].count();
     if (static_cast<int64_t>(loaded.tops.back().size()) == wanted) continue;
     throw FileError("data set '" + tops_[i] + "' of '" + listed.path +
-                    "' has another size than at the start");
+                    "' has changed its size since the start");
   }
   return loaded;
 }

@@ -36,7 +36,7 @@ Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(-1) {
   if (file_ >= 0) return;
   const std::string found = DescribeContent(ReadHead(path, kKindBytes));
   throw FileError("cannot open '" + path + "' as an HDF5 file: " +
-                  (found.empty() ? "it is damaged or of another kind" : found));
+                  (found.empty() ? "it is damaged or in another format" : found));
 }
 
 Hdf5File::~Hdf5File() { H5Fclose(file_); }
@@ -66,8 +66,9 @@ std::vector<float> Hdf5File::Read(const std::string& dataset) const {
   std::vector<float> values(static_cast<size_t>(ShapeOf(dataset).count()));
   const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
-    throw FileError("cannot read data set '" + dataset + "' of '" + path_ +
-                    "': the file is damaged, or packed by a filter this build does not have");
+    throw FileError(
+        "cannot read data set '" + dataset + "' of '" + path_ +
+        "': the file is damaged, or compressed with a filter that this build does not have");
   }
   return values;
 }

@@ -51,7 +51,7 @@ ImageLine ParseLine(std::string text, const SourceLoc& at) {
 
 std::vector<ImageLine> ReadImageLines(const std::string& list) {
   const std::string text = ReadFile(list);
-  CheckIsText(list, text, "a list of images, a line 'path label' for each,");
+  CheckIsText(list, text, "a list of images, one 'path label' line per image,");
   std::vector<ImageLine> lines;
   SourceLoc at{list, 0, 0};
   for (size_t begin = 0; begin < text.size();) {

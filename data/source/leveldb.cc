@@ -68,7 +68,7 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
     // for ever. Leak the database instead.
     static_cast<void>(database->db.release());
     throw FileError("cannot open LevelDB database '" + path +
-                    "': it is damaged: a block of it is larger than the memory");
+                    "': it is damaged: one of its blocks is larger than the memory");
   }
   if (database->keys.empty()) throw FileError("LevelDB database '" + path + "' is empty");
   return database;

@@ -27,7 +27,7 @@ std::string DataFileOf(const std::string& path) {
   const std::string file = folder ? path + "/data.mdb" : path;
   RefusePipe(file, "an LMDB database");
   if (FileBytes(file) == 0) {
-    throw FileError("'" + file + "' is not an LMDB file: it has no bytes at all");
+    throw FileError("'" + file + "' is not an LMDB file: it is empty");
   }
   return file;
 }

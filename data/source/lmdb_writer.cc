@@ -80,7 +80,7 @@ class LmdbFormat : public DatabaseFormat {
       if (result == MDB_BAD_VALSIZE) {
         mdb_txn_abort(transaction);
         throw FileError("key '" + records[i].first + "' is longer than the " +
-                        std::to_string(mdb_env_get_maxkeysize(env_)) + " bytes that LMDB takes");
+                        std::to_string(mdb_env_get_maxkeysize(env_)) + " bytes that LMDB allows");
       }
     }
     if (result == 0) return mdb_txn_commit(transaction);

@@ -46,7 +46,7 @@ class Words {
   }
 
   [[noreturn]] void Fail(const char* wanted) const {
-    throw FileError(at_, "'" + word_ + "' stands where " + wanted + " should be");
+    throw FileError(at_, "'" + word_ + "' is where " + wanted + " should be");
   }
 
  private:
@@ -78,7 +78,7 @@ void ReadWindow(Words* words, int image, float foreground, float background, Win
   if (overlap >= foreground) {
     if (window.label == 0) {
       throw FileError(at, "a window of class 0 overlaps an object by " + std::to_string(overlap) +
-                              "; class 0 is background, objects count from 1");
+                              "; class 0 is background, objects have classes from 1");
     }
     file->objects.push_back(window);
   } else if (overlap < background) {
@@ -92,8 +92,8 @@ void ReadWindow(Words* words, int image, float foreground, float background, Win
 WindowFile ReadWindowFile(const std::string& path, float foreground, float background) {
   WindowFile file;
   for (Words words(path); !words.end();) {
-    if (words.Next("'#', the begin of an image,") != std::string("#")) {
-      words.Fail("'#', the begin of an image,");
+    if (words.Next("'#', the start of an image,") != std::string("#")) {
+      words.Fail("'#', the start of an image,");
     }
     words.Int("the number of an image", 0);
     file.paths.push_back(words.Next("the path of an image"));

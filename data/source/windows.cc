@@ -27,7 +27,7 @@ WindowShape ShapeOf(const WindowDataParameter& parameter,
   WindowShape shape;
   shape.size = static_cast<int>(transform.crop_size());
   shape.context_pad = static_cast<int>(parameter.context_pad());
-  if (shape.size < 1) Mistake("transform_param needs a crop_size, the size that windows get");
+  if (shape.size < 1) Mistake("transform_param needs a crop_size, to which windows are resized");
   if (shape.size <= 2 * shape.context_pad) {
     Mistake("context_pad " + std::to_string(shape.context_pad) +
             " on each side leaves nothing of "
@@ -35,7 +35,7 @@ WindowShape ShapeOf(const WindowDataParameter& parameter,
             std::to_string(shape.size));
   }
   if (parameter.crop_mode() != "warp" && parameter.crop_mode() != "square") {
-    Mistake("crop_mode is '" + parameter.crop_mode() + "'; it can be 'warp' or 'square'");
+    Mistake("crop_mode is '" + parameter.crop_mode() + "'; it must be 'warp' or 'square'");
   }
   shape.square = parameter.crop_mode() == "square";
   return shape;
@@ -48,7 +48,7 @@ void CheckTransform(const TransformationParameter& transform) {
   }
   if (transform.force_color() || transform.force_gray()) {
     Mistake(
-        "transform_param: the window file says how many channels there are; remove "
+        "transform_param: the window file states the number of channels; remove "
         "force_color and force_gray");
   }
 }
@@ -64,7 +64,8 @@ class WindowSource : public Source {
         random_(random) {
     CheckTransform(transform);
     if (!(parameter.fg_fraction() >= 0 && parameter.fg_fraction() <= 1)) {
-      Mistake("fg_fraction is " + std::to_string(parameter.fg_fraction()) + ", not from 0 to 1");
+      Mistake("fg_fraction is " + std::to_string(parameter.fg_fraction()) +
+              "; it must be from 0 to 1");
     }
     objects_in_a_million_ = std::llround(parameter.fg_fraction() * kMillion);
     file_ = ReadWindowFile(parameter.source(), parameter.fg_threshold(), parameter.bg_threshold());

@@ -100,7 +100,8 @@ class NarrowSteps {
       }
       candidates.push_back(std::move(way));
     }
-    const ChosenCandidate way = ChooseCandidate(device_, Key("way backward-filter"), memory, ways);
+    const ChosenCandidate way =
+        ChooseCandidate(device_, Key("way backward-filter"), memory, candidates);
     filter = way.step;
     filter_gradient = types[way.index];
   }

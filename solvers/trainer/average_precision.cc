@@ -82,10 +82,10 @@ std::vector<std::string> DetectionOutputs(const Net& net, const SourceLoc& at) {
     blobs.push_back(output.blob);
     if (shape.rank() > 0 && shape[shape.rank() - 1] == static_cast<int64_t>(kWidth)) continue;
     throw UserError(at,
-                    "with eval_type: \"detection\" all outputs of a test net are to be tops of "
-                    "DetectionEvaluate; '" +
+                    "with eval_type: \"detection\", all outputs of a test net must be tops of "
+                    "DetectionEvaluate, but '" +
                         output.blob + "' is " + shape.ToString() +
-                        " (a layer Silence takes what is no result)");
+                        " (consume a top that is no result with a Silence layer)");
   }
   return blobs;
 }

@@ -47,7 +47,7 @@ std::string EmptyStatisticsHint(const TestScores& scores, const Net& net) {
   return "scores of test net #" + std::to_string(scores.net) +
          " are not finite. The likely reason: before the first training iteration, the running "
          "statistics of BatchNorm are empty (layers " +
-         names + "). test_initialization: false leaves this test out";
+         names + "). test_initialization: false skips this test";
 }
 
 }  // namespace doppio

@@ -17,7 +17,7 @@ MetricRule ParseMetricRule(const std::string& flag, const std::string& text) {
   const std::string kind = text.substr(0, 4);
   if ((kind != "max:" && kind != "min:") || text.size() == kind.size()) {
     throw UsageError("--" + flag +
-                     " wants max:NAME or min:NAME with the name of a test's output, such as "
+                     " must be max:NAME or min:NAME with the name of a test's output, such as "
                      "max:accuracy, got '" +
                      text + "'");
   }
@@ -31,8 +31,8 @@ void Monitor::CheckKnown(const std::vector<std::string>& outputs) const {
   std::string list = JoinList(names);
   const std::string meant = DidYouMean(rule_.metric.metric, names);
   if (!list.empty()) list = (meant.empty() ? "; there are: " : " There are: ") + list;
-  throw UserError({}, "no test net puts out '" + rule_.metric.metric +
-                          "', which is to be monitored" + meant + list);
+  throw UserError({}, "no test net has an output '" + rule_.metric.metric +
+                          "', which the monitor needs" + meant + list);
 }
 
 bool Monitor::Record(const std::vector<TestScores>& tests, int64_t iteration) {

@@ -76,7 +76,7 @@ NonFinite FirstOverRanks(const NonFinite& own, const World* world) {
 }
 
 std::string Describe(const NonFinite& found, const Net& net) {
-  if (found.node < 0) return "no layer's numbers show where it began";
+  if (found.node < 0) return "no layer shows where it began";
   const Graph& graph = net.graph();
   const LayerSpec& layer = graph.layer(found.node);
   const std::string at = layer.At().ToString();

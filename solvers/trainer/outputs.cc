@@ -40,8 +40,8 @@ void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs) {
   }
   if (outputs.size() > kMaxLines) {
     LOG(INFO) << "    (" << outputs.size() - kMaxLines
-              << " more numbers, not shown; a Silence layer on '" << outputs.back().blob
-              << "' keeps them out of here)";
+              << " more values, not shown; a Silence layer on '" << outputs.back().blob
+              << "' removes them from the log)";
   }
 }
 

@@ -43,7 +43,7 @@ void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>
   throw PeerError(
       "after iteration " + std::to_string(iteration) + " the weights or the history of rank(s) " +
       JoinList(ranks) +
-      " are not those of rank 0; start again from a snapshot before (--check_replicas)");
+      " differ from those of rank 0; resume from an earlier snapshot (--check_replicas)");
 }
 
 }  // namespace doppio

@@ -117,7 +117,7 @@ void WarnIfDataChanged(const std::string& prefix, const RunState& state, const N
       return;
     LOG(WARNING) << "the data of layer '" << layer << "' have " << kernel->source_size()
                  << " records, but had " << saved->records()
-                 << " when the snapshot was written: the resumed run goes on at sample "
+                 << " when the snapshot was written: the resumed run continues at sample "
                  << saved->next_sample() << " of other data";
   });
 }

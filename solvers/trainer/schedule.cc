@@ -62,7 +62,8 @@ std::string SourceSize::PartialBatchMistake() const {
   if (last_rows() == 0 || other_batch == 0) return "";
   return "has data layers with batches of " + std::to_string(batch) + " and of " +
          std::to_string(other_batch) + " rows, so the last batch of a pass over " +
-         std::to_string(samples) + " samples cannot be cut short; give all the same batch_size";
+         std::to_string(samples) +
+         " samples cannot be cut short; give all of them the same batch_size";
 }
 
 SourceSize FindSource(const Net& net) {
@@ -85,7 +86,7 @@ SourceSize FindSource(const Net& net) {
 void CheckEnd(const SolverSpec& solver) {
   if (solver.param.has_max_iter() || solver.param.max_epoch() > 0) return;
   throw UserError(solver.places.At(),
-                  "max_iter is missing; give the iterations to train for (or max_epoch)");
+                  "max_iter is missing; set the number of iterations to train (or max_epoch)");
 }
 
 bool WritesSnapshots(const SolverParameter& solver) {

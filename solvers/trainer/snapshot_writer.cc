@@ -73,7 +73,7 @@ SnapshotWriter::~SnapshotWriter() {
   try {
     Wait();
   } catch (const std::exception& e) {
-    LOG(ERROR) << "the last snapshot is lost: " << e.what();
+    LOG(ERROR) << "the last snapshot could not be written: " << e.what();
   }
 }
 

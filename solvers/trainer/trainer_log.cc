@@ -44,7 +44,7 @@ void Trainer::Report(double loss, Clock::time_point begun) {
                          ? "the weights of layer '" + params_.param(*lost).layer +
                                "' are no longer finite"
                          : "the loss is " + std::to_string(loss) +
-                               (skipped_ ? "" : "; the weights are likely lost from here on"))
+                               (skipped_ ? "" : "; the weights are probably unusable from here on"))
                  << ". A lower base_lr or clip_gradients often helps.";
   }
   finite_ = finite;
@@ -110,7 +110,7 @@ void Trainer::StopAtNonFinite(int64_t iteration, const std::string& what) {
   throw Error(ExitCode::kNonFinite,
               "iteration " + std::to_string(iteration) + ": " + what +
                   ". A lower base_lr or clip_gradients often helps. " +
-                  (last_state_.empty() ? "There is no snapshot to go on from"
+                  (last_state_.empty() ? "There is no snapshot to resume from"
                                        : "The last good snapshot is " + last_state_));
 }
 

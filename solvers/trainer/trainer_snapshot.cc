@@ -128,14 +128,14 @@ void Trainer::SaveAfterFailure(const Error& failure) {
     if (stage_ == Stage::kPass) SetPosition(start_position_, train_net_.get());
     stage_ = Stage::kWhole;
     if (snapshot_iter_ != iter_) {
-      LOG(WARNING) << "The training ends with an error; first a snapshot of its last whole "
-                      "iteration, "
-                   << iter_;
+      LOG(WARNING)
+          << "Training ends with an error; saving a snapshot of its last complete iteration, "
+          << iter_;
       Snapshot();
       WaitForSnapshot();
     }
   } catch (const Error& e) {
-    LOG(WARNING) << "The last whole iteration, " << iter_ << ", cannot be saved: " << e.what();
+    LOG(WARNING) << "The last complete iteration, " << iter_ << ", cannot be saved: " << e.what();
   }
 }
 
@@ -166,7 +166,7 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
       RestorePositions(prefix, run, net);
     }
   } else {
-    LOG(INFO) << options_.resume << " does not say where its data stood; going on after "
+    LOG(INFO) << options_.resume << " does not record the positions in the data; continuing after "
               << iter_ * schedule_.iter_size << " batches";
     SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
   }

@@ -68,7 +68,7 @@ void Trainer::RecordTests() {
   if (!monitor_->Exhausted() || iter_ >= schedule_.max_iter) return;
   const MonitorRule& rule = monitor_->rule();
   LOG(INFO) << "Iteration " << iter_ << ": " << rule.patience
-            << " tests in a row without a gain in " << rule.metric.metric << ", the best is "
+            << " consecutive tests without a gain in " << rule.metric.metric << ", the best is "
             << monitor_->best().value_or(std::nan("")) << " of iteration "
             << monitor_->best_iteration();
   result_.stopped_early = true;

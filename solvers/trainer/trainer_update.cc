@@ -160,9 +160,9 @@ void Trainer::UpdateLossScale(bool finite) {
   } else if (!finite && !scale_exhausted_) {
     scale_exhausted_ = true;
     LOG(WARNING) << "Iteration " << iter_
-                 << ": gradients are not finite at the smallest loss scale, "
-                 << LossScaleText(scale) << ", either, so the scale is not the reason; "
-                 << "from here on such updates are not skipped";
+                 << ": gradients are not finite even at the smallest loss scale, "
+                 << LossScaleText(scale) << ", so the scale is not the cause; "
+                 << "from now on, such updates are not skipped";
   }
 }
 

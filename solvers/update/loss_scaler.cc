@@ -29,7 +29,7 @@ std::optional<LossScaling> ParseLossScaling(const std::string& flag, const std::
   const float scale = std::strtof(value.c_str(), &end);
   if (value.empty() || *end != '\0' || !MayBeFixed(scale)) {
     throw UsageError("--" + flag +
-                     " wants auto, dynamic or a number above 0 and at most 16777216, got '" +
+                     " must be auto, dynamic or a number above 0 and at most 16777216, got '" +
                      value + "'");
   }
   return LossScaling{false, scale};

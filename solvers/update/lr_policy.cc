@@ -146,14 +146,15 @@ void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPol
   // With multifixed, all rates are in stagelr.
   const bool has_own_rates = row.rate == MultiFixed && !Ramps(p);
   if (!p.has_base_lr() && !has_own_rates)
-    errors->Add(places.At(), "base_lr is missing; give the learning rate to start with");
+    errors->Add(places.At(), "base_lr is missing; set the initial learning rate");
   for (const char* field : row.needs) {
     if (!IsSet(p, field)) {
       errors->Add(places.At("lr_policy"), std::string("lr_policy '") + row.name + "' needs " +
                                               field + ", which is not set");
     } else if (field == std::string("stepsize") && p.stepsize() <= 0) {
-      errors->Add(places.At("stepsize"), "stepsize is " + std::to_string(p.stepsize()) +
-                                             "; give the iterations between two steps, at least 1");
+      errors->Add(places.At("stepsize"),
+                  "stepsize is " + std::to_string(p.stepsize()) +
+                      "; give the number of iterations between two steps, at least 1");
     }
   }
 }
@@ -182,12 +183,12 @@ void CheckRamp(const SolverParameter& p, const FieldPlaces& places, ErrorCollect
         {"min_lr", p.min_lr()}}) {
     if (!(value >= 0))
       errors->Add(places.At(field),
-                  std::string(field) + " is at least 0, got " + NumberText(value));
+                  std::string(field) + " must be at least 0, got " + NumberText(value));
   }
   if (p.rampup_interval() > 0 && p.warmup_iter() > 0) {
     errors->Add(places.At("warmup_iter"),
                 "has rampup_interval (NVCaffe, quadratic) and warmup_iter (Intel Caffe, linear), "
-                "which both say how the rate starts; keep one of them");
+                "which both set how the rate starts; keep one of them");
   }
   if (p.has_base_lr() && p.has_min_lr() && p.min_lr() > p.base_lr()) {
     errors->Add(places.At("min_lr"), "min_lr " + NumberText(p.min_lr()) + " is above base_lr " +
@@ -222,11 +223,11 @@ LrPolicy::LrPolicy(const SolverParameter& param, const FieldPlaces& places, int6
     if (param.plateau_winsize(i) >= 1) continue;
     errors.Add(places.At("plateau_winsize", i),
                "plateau_winsize is " + std::to_string(param.plateau_winsize(i)) +
-                   "; give the iterations without a new minimum of the loss, at least 1");
+                   "; give the number of iterations without a new minimum of the loss, at least 1");
   }
   if (row_->rate == OneCycle && max_iter > 0 && param.stepsize() >= max_iter) {
     errors.Add(places.At("stepsize"), "stepsize is " + std::to_string(param.stepsize()) +
-                                          ", but the rate is to fall again before max_iter, " +
+                                          ", but the rate must fall again before max_iter, " +
                                           std::to_string(max_iter));
   }
   errors.ThrowIfAny();

@@ -193,10 +193,11 @@ void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::strin
   const std::vector<int>& learnable = params_->learnable();
   const size_t wanted = history_.size() * learnable.size();
   if (blobs.size() != wanted) {
-    throw FileError(
-        file + " holds " + std::to_string(blobs.size()) + " history blobs, but " + param_.type() +
-        " keeps " + std::to_string(wanted) + " for the " + std::to_string(learnable.size()) +
-        " parameters of this net; go on with the net and the solver type it was written with");
+    throw FileError(file + " holds " + std::to_string(blobs.size()) + " history blobs, but " +
+                    param_.type() + " keeps " + std::to_string(wanted) + " for the " +
+                    std::to_string(learnable.size()) +
+                    " parameters of this net; resume with the net and the solver type that it was "
+                    "written with");
   }
   // Checks all blobs before it writes any. Only the sizes must match, because old files store the
   // same elements in other shapes.

@@ -320,14 +320,14 @@ TEST_F(AnnotatedTest, SaysWhatIsWrong) {
   EXPECT_THAT(mistake("distort_param { contrast_lower: 2 contrast_upper: 1 }"),
               HasSubstr("contrast_lower 2.000000 and contrast_upper 1.000000"));
   EXPECT_THAT(mistake("distort_param { hue_delta: -1 }"),
-              HasSubstr("hue_delta must not be negative"));
+              HasSubstr("hue_delta must be at least 0"));
   EXPECT_THAT(mistake("", "batch_sampler { sampler { min_scale: 0.5 max_scale: 0.4 } }"),
               HasSubstr("min_scale 0.500000, max_scale 0.400000"));
   EXPECT_THAT(mistake("", "batch_sampler { sampler { min_aspect_ratio: 0 } }"),
               HasSubstr("min_aspect_ratio 0.000000"));
   Record record;
   EXPECT_EQ(MessageOf([&] { Open(RawDatum(1, 1, 1, {5}, 9), "")->Read(0, &record); }),
-            "4: it is a Datum without boxes; layer Data reads such ones");
+            "4: it is a Datum without boxes; layer Data reads such records");
   const std::string three = std::string(kTwoObjects) + kTwoObjects;
   EXPECT_THAT(MessageOf([&] { Labels(Annotated(1, 1, three), ""); }),
               HasSubstr("it has 4 boxes, but there is room for 2; set max_boxes"));

@@ -379,13 +379,16 @@ TEST(Augmented, ExplainsMistakes) {
   EXPECT_THAT(mistake("rotation_param { max_degrees: 200 }"), HasSubstr("from 0 to 180"));
   EXPECT_THAT(mistake("rotation_param { max_degrees: 20 prob: 2 }"),
               HasSubstr("rotation_param: prob must be from 0 to 1"));
-  EXPECT_THAT(mistake("shift_param { width: 3 }"),
-              HasSubstr("shift_param: width is a share of the image's, from 0 to 1, it is 3"));
-  EXPECT_THAT(mistake("shift_param { height: -0.1 }"), HasSubstr("shift_param: height is a share"));
+  EXPECT_THAT(
+      mistake("shift_param { width: 3 }"),
+      HasSubstr("shift_param: width must be a fraction of the image's, from 0 to 1, got 3"));
+  EXPECT_THAT(mistake("shift_param { height: -0.1 }"),
+              HasSubstr("shift_param: height must be a fraction"));
   EXPECT_THAT(mistake("shift_param { prob: -1 }"),
               HasSubstr("shift_param: prob must be from 0 to 1"));
   EXPECT_THAT(mistake("cutout_param { }"), HasSubstr("cutout_param needs a size"));
-  EXPECT_THAT(mistake("random_aspect_ratio_param { }"), HasSubstr("needs height and width"));
+  EXPECT_THAT(mistake("random_aspect_ratio_param { }"),
+              HasSubstr("set height and width in resize_param"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { min_area_ratio: 0.9 max_area_ratio: 0.1 }"),
               HasSubstr("in this order"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { aspect_ratio_change: 0 } crop_size: 3"),
@@ -407,7 +410,7 @@ TEST(Augmented, ExplainsMistakes) {
   EXPECT_THAT(mistake("random_resize_param { min_size: 3 max_size: 3 } img_rand_resize_lower: 3"),
               HasSubstr("set only one of"));
   EXPECT_THAT(MessageOf([] { Sample(*Augmented("distort_param { hue_prob: 1 }"), 0); }),
-              HasSubstr("distort_param is for images of 3 channels, it has 1"));
+              HasSubstr("distort_param needs images with 3 channels, but this one has 1"));
 }
 
 }  // namespace

@@ -276,7 +276,7 @@ TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
   WriteFile(ScratchPath("a.png"), "no image");
   EXPECT_THAT(Mistake(layer),
               HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" +
-                        ScratchPath("list.txt") + ":1): it is no JPEG, PNG, BMP or PNM image"));
+                        ScratchPath("list.txt") + ":1): it is not a JPEG, PNG, BMP or PNM image"));
 }
 
 // Returns a layer with one 2 x 2 image and two windows: an object and background.

@@ -76,7 +76,7 @@ TEST_P(DatabaseWriterTest, SaysThatTheFolderIsMissing) {
   const std::string path = Path() + "/nowhere/db";
   EXPECT_EQ(MessageOf([&] { DatabaseWriter(GetParam(), path); }),
             "4: cannot write '" + path + "': there is no folder '" + Path() +
-                "/nowhere/'; make it (mkdir -p)");
+                "/nowhere/'; create it (mkdir -p)");
 }
 
 // The writer writes a thousand records at once.
@@ -96,7 +96,7 @@ TEST_P(DatabaseWriterTest, GoesOnBehindWhatWasWrittenBefore) {
   EXPECT_FALSE(FileExists(Path()));
   EXPECT_THAT(
       MessageOf([&] { DatabaseWriter(GetParam(), Path(), "blue"); }),
-      HasSubstr("4: '" + Path() + ".tmp' holds a database that was begun from other images"));
+      HasSubstr("4: '" + Path() + ".tmp' holds a database that was started from other images"));
   DatabaseWriter writer(GetParam(), Path(), "red");
   EXPECT_EQ(writer.found().records, kWritten);
   EXPECT_EQ(writer.found().last_key, "10999");
@@ -150,7 +150,7 @@ TEST(LmdbWriter, SaysThatAKeyIsTooLong) {
   DatabaseWriter writer("LMDB", path);
   writer.Put(std::string(512, 'k'), "value");
   EXPECT_EQ(MessageOf([&] { writer.Finish(); }),
-            "4: key '" + std::string(512, 'k') + "' is longer than the 511 bytes that LMDB takes");
+            "4: key '" + std::string(512, 'k') + "' is longer than the 511 bytes that LMDB allows");
 }
 
 }  // namespace

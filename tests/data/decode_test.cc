@@ -202,7 +202,7 @@ TEST(Decode, ResizesBilinearly) {
 }
 
 TEST(Decode, SaysThatAFileIsNoImageOrOneOfAnotherFormat) {
-  EXPECT_EQ(MessageOf([] { DecodeFile("<html>"); }), "4: it is no JPEG, PNG, BMP or PNM image");
+  EXPECT_EQ(MessageOf([] { DecodeFile("<html>"); }), "4: it is not a JPEG, PNG, BMP or PNM image");
   EXPECT_EQ(MessageOf([] { DecodeFile(""); }), "4: the image is empty");
   EXPECT_EQ(MessageOf([] { DecodeFile("GIF89a..."); }),
             "4: it is a GIF image; convert it to JPEG, PNG, BMP or PNM");

@@ -139,11 +139,11 @@ TEST(Hdf5Rows, SaysWhichFileIsMissingOrOfAnotherKind) {
   EXPECT_EQ(OpenError(WriteList("gone.h5")), "4: no HDF5 file 'gone.h5': there is no such file");
   EXPECT_THAT(OpenError(WriteList("\x89HDF\r\n\x1a\n")),
               testing::HasSubstr("list.txt' is an HDF5 file, but a list of HDF5 files is needed; "
-                                 "layer HDF5Data wants a text file that lists such files"));
+                                 "layer HDF5Data needs a text file that lists HDF5 files"));
   WriteFile(ScratchPath("x.h5"), "no hdf5");
   EXPECT_EQ(OpenError(WriteList(ScratchPath("x.h5"))),
             "4: cannot open '" + ScratchPath("x.h5") +
-                "' as an HDF5 file: it is damaged or of another kind");
+                "' as an HDF5 file: it is damaged or in another format");
 }
 
 TEST(Hdf5Rows, SaysWhichDataSetIsMissingAndWhatThereIs) {
@@ -197,7 +197,7 @@ TEST(Hdf5Rows, NoticesAFileThatHasBecomeShorter) {
   Hdf5Rows rows(WriteList(a), {"d"}, Options(1));
   WriteHdf5("a.h5", {{"d", {1, 1}, {0}, H5T_IEEE_F32LE}});
   EXPECT_EQ(MessageOf([&] { NextRows(&rows, 1); }),
-            "4: data set 'd' of '" + a + "' has another size than at the start");
+            "4: data set 'd' of '" + a + "' has changed its size since the start");
 }
 
 TEST(Hdf5Rows, SaysThatShapesDiffer) {

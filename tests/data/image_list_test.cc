@@ -101,9 +101,9 @@ TEST_F(ImageListTest, SaysThatTheListIsMissingOrEmpty) {
 TEST_F(ImageListTest, SaysWhatAFileOfAnotherKindIs) {
   EXPECT_EQ(MessageOf([&] { Open(Idx({1}, {7})); }),
             "4: '" + list_ +
-                "' is an IDX file (MNIST's format), but a list of images, a line 'path label' for "
-                "each, is needed; layer Data reads it with backend: IDX, and 'doppio data convert' "
-                "makes a database of it");
+                "' is an IDX file (MNIST's format), but a list of images, one 'path label' line "
+                "per image, is needed; layer Data reads it with backend: IDX, and 'doppio data "
+                "convert' converts it to a database");
 }
 
 TEST_F(ImageListTest, SaysThatAnImageIsMissing) {

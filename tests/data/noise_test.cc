@@ -52,8 +52,9 @@ TEST(AddNoise, ChangesColourSpaces) {
   EXPECT_THAT(Pixel({255, 0, 0}, "convert_to_hsv: true"), ElementsAre(120, 255, 255));
   EXPECT_THAT(Pixel({255, 255, 255}, "convert_to_lab: true"), ElementsAre(255, 128, 128));
   EXPECT_THAT(Pixel({0, 0, 0}, "convert_to_lab: true"), ElementsAre(0, 128, 128));
-  EXPECT_THAT(MessageOf([] { Gray({5}, "convert_to_hsv: true"); }),
-              HasSubstr("4: noise_param: another colour space is for images of 3 channels"));
+  EXPECT_THAT(
+      MessageOf([] { Gray({5}, "convert_to_hsv: true"); }),
+      HasSubstr("4: noise_param: conversion to another colour space needs images with 3 channels"));
 }
 
 TEST(AddNoise, SpreadsHistograms) {

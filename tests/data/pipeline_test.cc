@@ -224,7 +224,7 @@ TEST(Pipeline, LeavesOutNoMoreBadRecordsThanAllowed) {
   const auto pipeline = Make(std::make_unique<Numbers>(20, std::set<int64_t>{6, 7, 11}), options);
   EXPECT_THAT(Labels(pipeline.get(), 2), ElementsAre(0, 1, 2, 3, 4, 5, 8, 8, 8, 9));
   EXPECT_EQ(MessageOf([&] { pipeline->Next(); }),
-            "4: one bad record more than may be left out (2): number 11: it is bad");
+            "4: one bad record more than may be skipped (2): number 11: it is bad");
 }
 
 TEST(Pipeline, LeavesOutNoSourceAsAWhole) {
@@ -233,7 +233,7 @@ TEST(Pipeline, LeavesOutNoSourceAsAWhole) {
   EXPECT_EQ(MessageOf([&] {
               Make(std::make_unique<Numbers>(2, std::set<int64_t>{0, 1}), options);
             }),
-            "4: one bad record more than may be left out (1): number 1: it is bad");
+            "4: one bad record more than may be skipped (1): number 1: it is bad");
 }
 
 TEST(Pipeline, EndsWhileThreadsAreAtWork) {
@@ -305,7 +305,7 @@ TEST(Pipeline, DecodesRecordsOfADatabase) {
   EXPECT_THAT(NextData(Make(open(), Options(2))), ElementsAre(3, 2, 1, 6, 5, 4));
   EXPECT_EQ(Make(open(), Options(2), "force_gray: true")->data_shape(), (ImageShape{1, 1, 1}));
   EXPECT_EQ(MessageOf([&] { Make(open(), Options(3))->Next(); }),
-            "4: record 'c' of '" + path + "': it is no JPEG, PNG, BMP or PNM image");
+            "4: record 'c' of '" + path + "': it is not a JPEG, PNG, BMP or PNM image");
   EXPECT_THAT(MessageOf([&] { Make(open(), Options(1), "crop_size: 2"); }),
               HasSubstr("record 'a' of '" + path + "': the crop 2x2 is larger than the image 1x1"));
 }

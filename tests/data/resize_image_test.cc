@@ -145,12 +145,12 @@ TEST(ResizeAs, ExplainsMistakes) {
   };
   EXPECT_EQ(mistake("height: 3 width: 4 pad_value: [1, 2, 3]"), "");
   EXPECT_EQ(mistake("height: 3"), "3: resize_param needs height and width");
-  EXPECT_THAT(mistake("height: 3 width: 70000"), HasSubstr("3: resize_param: images of such a"));
+  EXPECT_THAT(mistake("height: 3 width: 70000"), HasSubstr("3: resize_param: images of this size"));
   EXPECT_THAT(mistake("height: 3 width: 4 prob: 2"), HasSubstr("prob must be from 0 to 1"));
   EXPECT_THAT(mistake("height: 3 width: 4 pad_value: [1, 2]"), HasSubstr("give one pad_value"));
   EXPECT_THAT(
       MessageOf([] { SizeOf(1, 1000, "height: 100 width: 1 resize_mode: FIT_SMALL_SIZE"); }),
-      HasSubstr("4: resize_param would make its 1x1000 pixels too long a strip"));
+      HasSubstr("4: resize_param would make its 1x1000 pixels too long and narrow"));
 }
 
 }  // namespace

@@ -42,21 +42,20 @@ TEST(WindowFile, DistinguishesObjectsFromBackground) {
 
 TEST(WindowFile, SaysWhereItIsWrong) {
   EXPECT_EQ(Mistake("# 0\na.jpg\n3\n20\n30\n1\n2 much 0 1 2 3\n"),
-            ":7: 'much' stands where the overlap of a window should be");
+            ":7: 'much' is where the overlap of a window should be");
   EXPECT_EQ(Mistake("# 0\na.jpg\n3\n20\n30\n2\n2 1 0 1 2 3\n"),
             ":8: the file ends where the class of a window should be");
   EXPECT_EQ(Mistake("# 0\na.jpg\n3\n20\n30\n0\n2 1 0 1 2 3\n"),
-            ":7: '2' stands where '#', the begin of an image, should be");
+            ":7: '2' is where '#', the start of an image, should be");
   EXPECT_EQ(Mistake("# 0 a.jpg 4 20 30 0"),
-            ":1: '4' stands where 1 or 3, the channels of an image, should be");
+            ":1: '4' is where 1 or 3, the channels of an image, should be");
   EXPECT_EQ(Mistake("# 0 a.jpg 3 20 30 0\n# 1 b.jpg 1 20 30 0"),
             ":2: an image of 1 channels, but the first one has 3");
   EXPECT_EQ(Mistake("# 0 a.jpg 3 20 30 1 1 1 3 0 2 0"),
             ":1: the window's corners are x1 y1 x2 y2, with x2 and y2 not less than x1 and y1");
-  EXPECT_EQ(
-      Mistake("# 0 a.jpg 3 20 30 1 0 0.5 1 0 2 0"),
-      ":1: a window of class 0 overlaps an object by 0.500000; class 0 is background, objects "
-      "count from 1");
+  EXPECT_EQ(Mistake("# 0 a.jpg 3 20 30 1 0 0.5 1 0 2 0"),
+            ":1: a window of class 0 overlaps an object by 0.500000; class 0 is background, "
+            "objects have classes from 1");
   EXPECT_EQ(Mistake("\n"), "' is empty");
 }
 
@@ -235,11 +234,11 @@ TEST_F(WindowsTest, SaysWhatIsWrong) {
   const auto mistake = [&](const std::string& param, const std::string& transform) {
     return MessageOf([&] { Open(param, transform); });
   };
-  EXPECT_EQ(mistake("", ""), "3: transform_param needs a crop_size, the size that windows get");
+  EXPECT_EQ(mistake("", ""), "3: transform_param needs a crop_size, to which windows are resized");
   EXPECT_EQ(mistake("context_pad: 2", "crop_size: 4"),
             "3: context_pad 2 on each side leaves nothing of crop_size 4");
   EXPECT_EQ(mistake("crop_mode: 'round'", "crop_size: 4"),
-            "3: crop_mode is 'round'; it can be 'warp' or 'square'");
+            "3: crop_mode is 'round'; it must be 'warp' or 'square'");
   EXPECT_THAT(mistake("fg_fraction: 1.5", "crop_size: 4"), HasSubstr("fg_fraction is 1.5"));
   EXPECT_THAT(mistake("", "crop_size: 4 crop_h: 3"), HasSubstr("set crop_size instead of crop_h"));
   EXPECT_THAT(mistake("", "crop_size: 4 force_gray: true"), HasSubstr("remove force_color"));

@@ -231,7 +231,7 @@ TEST(Convolution, ExplainsMistakes) {
   Convolve("kernel_size: 1 num_output: 1")
       .RandomBottom({1, 1, 2, 2})
       .Tops(2)
-      .ExpectMistake({"one top for each bottom"});
+      .ExpectMistake({"one top per bottom"});
 }
 
 }  // namespace

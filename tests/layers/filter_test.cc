@@ -171,7 +171,7 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
   const std::string rest = "layer { name: 's' type: 'Silence' bottom: 'fx' bottom: 'ft' }\n";
   EXPECT_EQ(MistakeIn(filter + rest), "accepted");
   ExpectMistake(filter + "layer { name: 's' type: 'Silence' bottom: 'fx' }\n",
-                "blob 'ft' has another number of rows in each pass (layer 'f'");
+                "blob 'ft' has a number of rows that varies from pass to pass (layer 'f'");
   ExpectMistake(filter + rest + "layer { name: 'b' type: 'BatchNorm' bottom: 'fx' top: 'b' }\n",
                 "which BatchNorm cannot take");
   ExpectMistake(filter + rest +
@@ -188,7 +188,7 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
                 "Scale cannot take along axis 0");
   ExpectMistake(filter + rest +
                     "layer { name: 'l' type: 'EuclideanLoss' bottom: 'fx' bottom: 't' top: 'l' }\n",
-                "bottom 't' has not the same rows");
+                "bottom 't' does not have the same rows");
   ExpectMistake(
       filter + "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'ft' top: 'l' }\n",
       "labels then cannot be soft");
@@ -203,7 +203,7 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
                     "loss_param { weight_by_label_freqs: true class_weighting: 1 "
                     "class_weighting: 1 class_weighting: 2 } }\n",
                 "the layer then cannot weigh its classes");
-  ExpectMistake(classes + "top: 'p' }\n", "the layer can then have one top only");
+  ExpectMistake(classes + "top: 'p' }\n", "the layer can then have only one top");
   ExpectMistake(filter +
                     "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'ft' top: 'l' "
                     "softmax_param { axis: 0 } }\n",

@@ -80,7 +80,7 @@ TEST(MemoryData, IsRandomWhereSyntheticDataIsAskedFor) {
   EXPECT_NE(values[0], values[1]);
   EXPECT_THAT(net.Values("y"), ElementsAre(0, 1));
   EXPECT_THAT(ThrownBy([&] { FindMemorySource(net.net(), "d"); }),
-              HasSubstr("layer 'd': takes no samples from a program"));
+              HasSubstr("layer 'd': does not take samples from a program"));
 }
 
 TEST(MemoryData, GivesRanksTheRowsOfOneBigRandomBatch) {

@@ -358,10 +358,10 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
                     net.forward()
             self.assertEqual((2, 3), tuple(net.blobs["some"].shape))
         net = self.net(DATA + layer("empties", ["data"], "Empties", "1"))
-        with self.assertRaisesRegex(doppio.ConfigError, "top 'empties' has become 0x3: a blob has at least one number"):
+        with self.assertRaisesRegex(doppio.ConfigError, "top 'empties' has become 0x3, but a blob must have at least one value"):
             net.forward()
         net = self.net(DATA + layer("some", ["data"], "Wider", "1"))
-        with self.assertRaisesRegex(doppio.ConfigError, "another shape in its forward, which only a forward of the whole net follows"):
+        with self.assertRaisesRegex(doppio.ConfigError, "the shape of a top in its forward, which only a forward of the whole net supports"):
             net.forward(start="some")
 
     def test_mistakes_have_the_traceback_and_the_place(self):
@@ -409,8 +409,7 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
         text = (DATA + IP % "data" + layer("some", ["ip"], "Some", "2") +
                 'layer { name: "loss" type: "Reduction" bottom: "some" top: "loss" loss_weight: 1 }')
         log = self.train(text, "--cpu_replicas=2", fails=3)
-        self.assertRegex(log.stderr, r"cannot be followed because layer 'ip' \(.*\) before it would have to run again, on this one of "
-                                     "several replicas alone")
+        self.assertRegex(log.stderr, r"which is not possible because layer 'ip' \(.*\) before it would have to run again on only one of several replicas")
 
     def test_replicas_have_their_own(self):
         text = (layer("rank", [], "Rank") + IP % "rank" +

@@ -50,7 +50,7 @@ ROWS = [
     Bad("unknown_effect", {}, TRAIN + ("--sigint_effect=halt",), USAGE, "--sigint_effect", "snapshot_stop", "'halt'"),
     Bad("gpu_that_is_not_there", {}, TRAIN + ("--gpu=99",), DEVICE, "99"),
     Bad("gpu_not_a_number", {}, TRAIN + ("--gpu=first",), USAGE, "--gpu", "'first'"),
-    Bad("loss_scale_no_number", {}, TRAIN + ("--loss_scale=dynamik",), USAGE, "--loss_scale wants auto, dynamic",
+    Bad("loss_scale_no_number", {}, TRAIN + ("--loss_scale=dynamik",), USAGE, "--loss_scale must be auto, dynamic",
         "'dynamik'"),
     Bad("loss_scale_zero", {}, TRAIN + ("--loss_scale=0",), USAGE, "--loss_scale", "above 0", "'0'"),
     Bad("loss_scale_of_the_net", net('name: "tiny"', 'name: "tiny"\nglobal_grad_scale: -8'), TRAIN, CONFIG,

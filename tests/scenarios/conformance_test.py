@@ -57,7 +57,7 @@ def missing_in(case):
     solvers = {word.split("=", 1)[1] for words in runs for word in words if re.match("--?solver=", word)}
     check = subprocess.run([scenario.DOPPIO, "check", *sorted(solvers)], cwd=folder, capture_output=True, text=True,
                            env=environment())
-    found = {"layer " + name for name in re.findall(r"type '(\w+)' of Caffe is not in this version", check.stdout)}
+    found = {"layer " + name for name in re.findall(r"type '(\w+)' of Caffe is not supported by this version", check.stdout)}
     return ", ".join(sorted(found))
 
 

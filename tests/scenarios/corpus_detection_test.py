@@ -161,7 +161,7 @@ class CorpusDetectionTest(detection_test.Detection):
         narrow = self.widths("convolution_param", conv1=16, conv2=32, conv3=48, conv4=48, conv5=32, **{"rpn_conv/3x3": 64})
         narrow += self.widths("inner_product_param", fc6=64, fc7=64)
         self.write("python.prototxt", 'layer { name: "p" type: "Python" top: "x" }')
-        if "type 'Python' of Caffe is not in this version" in self.doppio("check", "python.prototxt").stdout:
+        if "type 'Python' of Caffe is not supported by this version" in self.doppio("check", "python.prototxt").stdout:
             self.skipTest("this program is built without Python")
         # The file expects pre-trained weights; these fillers replace them.
         fillers = ["--set=net.layer[type=%s].%s.weight_filler.type=xavier" % kind

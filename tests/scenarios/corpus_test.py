@@ -31,20 +31,20 @@ MISSING = [
 # says so.
 NAMED = [
     r"unknown (type|field|value) .*: it comes from ",
-    r"type '\w+' of Caffe is not in this version of Doppio",
+    r"type '\w+' of Caffe is not supported by this version of Doppio",
     r"\w+ of (NVCaffe|Intel Caffe) is not supported; ",
 ]
 # Files that BVLC Caffe rejects as well, or cannot train for one iteration: repository, message.
 WRONG = [
     # The data layers belong to stages that DIGITS selects, and DIGITS fills in their sources.
-    ("gheinrich+DIGITS", r"bottom '(data|label)' is made by no layer above"),
+    ("gheinrich+DIGITS", r"bottom '(data|label)' is not produced by any layer above"),
     ("gheinrich+DIGITS", r"data_param: backend (LMDB|LEVELDB) needs a source"),
     ("lukeyeager+DIGITS", r"data_param: backend LEVELDB needs a source"),
     # Netscope only draws nets.
     ("cwlacewe+netscope", r"batch_size must be at least 1"),
     ("cwlacewe+netscope", r"SoftmaxWithLoss takes 2 bottom\(s\), got 1"),
     ("cwlacewe+netscope", r"2 input\(s\) want 2 input_shape, got 1"),
-    ("AlfredXiangWu+face_verification_experiment", r"layer 'accuracy': bottom 'label' is made by no layer above"),
+    ("AlfredXiangWu+face_verification_experiment", r"layer 'accuracy': bottom 'label' is not produced by any layer above"),
     ("BVLC+caffe", r"the solver names no net to train: set net or train_net"),  # older than that field
     ("BVLC+caffe", r"lr_policy is missing; "),
     ("BVLC+caffe", r"there are 1 test_iter for 0 test nets"),

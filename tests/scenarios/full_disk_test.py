@@ -55,7 +55,7 @@ class SnapshotTest(own_mounts.MountCase):
             again = self.train("--resume=auto")
             self.assertEqual(0, again.returncode, again.stderr)
             self.assertEqual(whole > 0, "going on from" in again.stderr, again.stderr)
-            self.assertNotIn("passed over", again.stderr)
+            self.assertNotIn("is skipped: ", again.stderr)
             self.assertEqual(3, len(self.files("solverstate" + suffix)))
             self.unmount()
         print("%d sizes of a full disk" % failed)
@@ -97,7 +97,7 @@ class SnapshotTest(own_mounts.MountCase):
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)
         self.assertEqual(4, process.returncode, log)
-        self.assertRegex(log, r"error: cannot write '\S+': there is no folder 'disk/snap/'; make it \(mkdir -p\)\n$")
+        self.assertRegex(log, r"error: cannot write '\S+': there is no folder 'disk/snap/'; create it \(mkdir -p\)\n$")
         self.assertEqual([], os.listdir(self.path("disk")))
 
 

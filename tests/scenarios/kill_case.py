@@ -65,7 +65,7 @@ class KillCase(scenario.Scenario):
             self.assertEqual(before, int(started.group(1)), log)
         else:
             self.assertNotIn("starting anew", log)
-        self.assertNotIn("passed over", log)
+        self.assertNotIn("is skipped: ", log)
         self.assertNotIn("error: ", re.sub(self.LOSSES, "", log) if self.LOSSES else log)
         self.assertGreaterEqual(self.newest(), before)
         # The two files of a snapshot, and the trial file that a start writes before it removes old

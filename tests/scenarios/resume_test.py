@@ -229,8 +229,8 @@ class ResumeTest(scenario.Scenario):
         self.write("parts/run_iter_150.caffemodel", model[:-7])
         self.write("parts/run_iter_170.solverstate", self.read("parts/run_iter_100.solverstate")[:50])
         log = self.run_in("parts", "--resume")["log"]
-        self.assertIn("run_iter_170.solverstate is passed over", log)
-        self.assertIn("run_iter_150.solverstate is passed over", log)
+        self.assertIn("run_iter_170.solverstate is skipped", log)
+        self.assertIn("run_iter_150.solverstate is skipped", log)
         self.assertIn("going on from run_iter_100.solverstate", log)
         self.same_file("run_iter_200.caffemodel")
 

@@ -295,7 +295,7 @@ class RunFolderTest(scenario.Scenario):
     def test_mistakes_in_flags_are_explained(self):
         for flags, message in ((["--keep_best"], "--keep_best needs to know what is better; add --monitor"),
                                (["--early_stop=patience:3"], "--early_stop needs to know what is better"),
-                               (["--monitor=accuracy"], "--monitor wants max:NAME or min:NAME"),
+                               (["--monitor=accuracy"], "--monitor must be max:NAME or min:NAME"),
                                (["--monitor=max:acuracy"], "did you mean 'accuracy'?"),
                                (["--monitor=max:accuracy", "--early_stop=patience:x"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--early_stop=patience:99999999999999999999"], "--early_stop wants patience:N"),

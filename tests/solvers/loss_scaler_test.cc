@@ -132,7 +132,7 @@ TEST(ParseLossScaling, TakesWordsAndNumbers) {
       ADD_FAILURE() << bad;
     } catch (const UsageError& e) {
       EXPECT_EQ(std::string(e.what()),
-                "--loss_scale wants auto, dynamic or a number above 0 and at most 16777216, "
+                "--loss_scale must be auto, dynamic or a number above 0 and at most 16777216, "
                 "got '" +
                     bad + "'");
     }

@@ -191,8 +191,8 @@ TEST(LossScaling, GivesUpAtTheSmallestScale) {
     const TrainResult result = c.Make(With(Dynamic(2 * least, 2000, least)))->Solve();
     EXPECT_EQ(result.updates_skipped, 1);
     EXPECT_EQ(log.Count("update skipped"), 1);
-    EXPECT_EQ(log.Count("Iteration 1: gradients are not finite at the smallest loss scale, "
-                        "8.50705917e+37, either"),
+    EXPECT_EQ(log.Count("Iteration 1: gradients are not finite even at the smallest loss scale, "
+                        "8.50705917e+37, so"),
               1);
     EXPECT_EQ(log.Count("at the smallest loss scale"), 1);
     EXPECT_EQ(log.Count("Iteration 1: the weights of layer 'ip' are no longer finite"), 1);

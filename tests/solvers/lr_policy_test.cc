@@ -215,9 +215,9 @@ TEST(LrPolicy, RefusesFieldsThatContradict) {
             std::string::npos);
   EXPECT_NE(PolicyMistake(fixed + "min_lr: 0.2").find("min_lr 0.2 is above base_lr 0.1"),
             std::string::npos);
-  EXPECT_NE(
-      PolicyMistake(fixed + "warmup_start_lr: -1").find("warmup_start_lr is at least 0, got -1"),
-      std::string::npos);
+  EXPECT_NE(PolicyMistake(fixed + "warmup_start_lr: -1")
+                .find("warmup_start_lr must be at least 0, got -1"),
+            std::string::npos);
   const std::string stages = "lr_policy: 'multifixed' stagelr: 1 stagelr: 2 stageiter: 5 ";
   EXPECT_NE(PolicyMistake(stages).find("there are 1 stageiter for 2 stagelr"), std::string::npos);
   EXPECT_NE(PolicyMistake(stages + "stageiter: 5").find("stageiter 5 does not come after 5"),
@@ -226,7 +226,7 @@ TEST(LrPolicy, RefusesFieldsThatContradict) {
                 .find("plateau_winsize is 0; give"),
             std::string::npos);
   EXPECT_NE(PolicyMistake("base_lr: 1 lr_policy: 'onecycle' gamma: 0.1 stepsize: 10")
-                .find("stepsize is 10, but the rate is to fall again before max_iter, 10"),
+                .find("stepsize is 10, but the rate must fall again before max_iter, 10"),
             std::string::npos);
 }
 

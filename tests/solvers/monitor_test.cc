@@ -28,7 +28,7 @@ TEST(MetricRule, IsReadFromText) {
   EXPECT_EQ(ParseMetricRule("monitor", "min:loss").metric, "loss");
   EXPECT_EQ(ParseMetricRule("monitor", "min:loss").ToString(), "min:loss");
   EXPECT_EQ(ErrorOf("accuracy"),
-            "--monitor wants max:NAME or min:NAME with the name of a test's output, such as "
+            "--monitor must be max:NAME or min:NAME with the name of a test's output, such as "
             "max:accuracy, got 'accuracy'");
   EXPECT_NE(ErrorOf("max:"), "no error");
 }
@@ -92,15 +92,16 @@ TEST(Monitor, NamesWhatThereIsInsteadOfAnUnknownOutput) {
     FAIL();
   } catch (const UserError& e) {
     EXPECT_STREQ(e.what(),
-                 "no test net puts out 'acuracy', which is to be monitored; did you mean "
+                 "no test net has an output 'acuracy', which the monitor needs; did you mean "
                  "'accuracy'? There are: accuracy, loss");
   }
   try {
     Monitor({{true, "mAP"}, 0, 0}).CheckKnown({"loss", "accuracy"});
     FAIL();
   } catch (const UserError& e) {
-    EXPECT_STREQ(e.what(),
-                 "no test net puts out 'mAP', which is to be monitored; there are: accuracy, loss");
+    EXPECT_STREQ(
+        e.what(),
+        "no test net has an output 'mAP', which the monitor needs; there are: accuracy, loss");
   }
 }
 

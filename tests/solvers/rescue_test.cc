@@ -85,7 +85,7 @@ TEST(Rescue, SaysThatItCannotSaveEither) {
   ASSERT_EQ(mkdir(c.State(3).c_str(), 0777), 0);
   const LogLines log;
   EXPECT_NE(FailureOf(c.Make().get()).find("cannot write '" + c.State(3)), std::string::npos);
-  EXPECT_EQ(log.Count("The last whole iteration, 3, cannot be saved: cannot write"), 1);
+  EXPECT_EQ(log.Count("The last complete iteration, 3, cannot be saved: cannot write"), 1);
 }
 
 TEST(Rescue, WritesNothingBeforeTheFirstIterationOrUnasked) {
@@ -111,9 +111,9 @@ TEST(BadRecords, AreLeftOutCountedAndNamed) {
   const TrainResult result = c.Make(options)->Solve();
   EXPECT_EQ(result.iteration, 20);
   EXPECT_EQ(result.bad_records, 2);
-  EXPECT_GE(log.Count("is left out: image '" + images.Path(9)), 1);
+  EXPECT_GE(log.Count("is skipped: image '" + images.Path(9)), 1);
   options.net.bad_records = 1;
-  EXPECT_NE(FailureOf(c.Make(options).get()).find("one bad record more than may be left out (1)"),
+  EXPECT_NE(FailureOf(c.Make(options).get()).find("one bad record more than may be skipped (1)"),
             std::string::npos);
 }
 

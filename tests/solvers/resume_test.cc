@@ -211,7 +211,7 @@ TEST(Resume, ReportsDataThatHaveChanged) {
   const LogLines log;
   c.Make(options);
   EXPECT_EQ(log.Count("the data of layer 'data' have 60 records, but had 50 when the snapshot was "
-                      "written: the resumed run goes on at sample 40 of other data"),
+                      "written: the resumed run continues at sample 40 of other data"),
             1);
 }
 

@@ -316,10 +316,10 @@ TEST(Trainer, HintsAtEmptyStatisticsWhereTheFirstTestIsNotFinite) {
   EXPECT_EQ(result.iteration, 30);
   EXPECT_TRUE(std::isfinite(result.tests.at(0).scores.at(0).value));
   EXPECT_EQ(
-      log.Count("Iteration 0: scores of test net #0 are not finite. The likely reason: before "
-                "the first training iteration, the running statistics of BatchNorm are empty "
-                "(layers 'bn1', 'bn2', 'bn3' and 17 more). test_initialization: false leaves "
-                "this test out"),
+      log.Count(
+          "Iteration 0: scores of test net #0 are not finite. The likely reason: before "
+          "the first training iteration, the running statistics of BatchNorm are empty "
+          "(layers 'bn1', 'bn2', 'bn3' and 17 more). test_initialization: false skips this test"),
       1);
   // A net with finite scores gets no hint, and neither does a run without this test.
   TrainerCase shallow(BatchNormNet(2), solver);

@@ -179,7 +179,7 @@ class MistakeTest(TinyCase):
                              (("momentum=inf",), "momentum is inf; give a finite number"),
                              (("lr_policy=inv", "gamma=-0.1", "power=0.75"), "the learning rate of iteration 19 is not finite with "
                               "lr_policy 'inv'; change gamma, power or max_iter"),
-                             (("max_iter=-1",), "max_iter is at least 0, got -1")):
+                             (("max_iter=-1",), "max_iter must be at least 0, got -1")):
             sets = ["--set=" + value for value in values]
             for args in (("check", "solver.prototxt"), ("train", "--solver=solver.prototxt")):
                 r = self.run_tool(*args, *sets)

@@ -69,8 +69,8 @@ class ConvertTest(DataCase):
         shutil.copytree(self.path("db.tmp"), self.path("other.tmp"))
 
         error = self.fail_with(4, *command, "--shuffle")
-        self.assertIn("'db.tmp' holds a database that was begun from other images or with other flags", error)
-        self.assertIn("remove 'db.tmp' to begin anew", error)
+        self.assertIn("'db.tmp' holds a database that was started from other images or with other flags", error)
+        self.assertIn("remove 'db.tmp' to start again", error)
 
         # A missing image does not lose the records that are already written.
         os.remove(self.path("i/2050.png"))
@@ -191,7 +191,7 @@ class BinaryFilesTest(DataCase):
                       self.fail_with(4, "data", "convert", "x-labels-idx1-ubyte", "new"))
         self.write("a.npy", b"\x93NUMPY\x01\x00v\x00")
         for words in ("convert", "a.npy", "new"), ("verify", "a.npy"), ("split", "a.npy"):
-            self.assertEqual("error: 'a.npy' is a NumPy file, but a list of images, a line 'path label' for each, is "
+            self.assertEqual("error: 'a.npy' is a NumPy file, but a list of images, one 'path label' line per image, is "
                              "needed\n", self.fail_with(4, "data", *words))
         self.assertIn("'x-images-idx3-ubyte' is an IDX file (MNIST's format), but a list of images",
                       self.fail_with(4, "data", "split", "x-images-idx3-ubyte"))
@@ -528,7 +528,7 @@ class RandomChangesTest(DataCase):
         error = self.fail_with(3, "summary", *self.net("rotation_param { max_degrees: 200 }"))
         self.assertIn("net.prototxt:3:13: error: layer 'd': rotation_param: max_degrees must be from 0 to 180", error)
         error = self.fail_with(3, "summary", *self.net("shift_param { height: 2 }"))
-        self.assertIn("net.prototxt:3:13: error: layer 'd': shift_param: height is a share of the image's, from 0 to 1", error)
+        self.assertIn("net.prototxt:3:13: error: layer 'd': shift_param: height must be a fraction of the image's, from 0 to 1", error)
         error = self.fail_with(3, "summary", *self.net("pad: 4"))
         self.assertIn("transform_param: pad is not implemented", error)
 

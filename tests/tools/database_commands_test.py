@@ -103,7 +103,7 @@ class ConvertTest(tool_case.ToolCase):
 
     def test_says_which_folder_is_missing(self):
         self.write("list.txt", "a.png 3\n")
-        self.assertEqual("error: cannot write 'none/db': there is no folder 'none/'; make it (mkdir -p)\n",
+        self.assertEqual("error: cannot write 'none/db': there is no folder 'none/'; create it (mkdir -p)\n",
                          self.fail_with(4, "convert_imageset", "images/", "list.txt", "none/db"))
 
     def test_leaves_bad_images_out_when_asked_to(self):

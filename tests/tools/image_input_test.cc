@@ -99,7 +99,7 @@ TEST(ReadLabels, SaysThatAFileIsNoText) {
   const std::string path = ScratchPath("no_labels");
   WriteFile(path, std::string("\x80\x02}q", 4));
   EXPECT_THAT(MessageOf([&] { ReadLabels(path); }),
-              testing::HasSubstr("no_labels' is a Python pickle, but a text of class names"));
+              testing::HasSubstr("no_labels' is a Python pickle, but a text file of class names"));
 }
 
 TEST(ReadLabels, IsALabelALine) {

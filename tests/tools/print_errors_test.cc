@@ -96,8 +96,8 @@ TEST(PrintErrors, CountsSeveralMistakesAndPutsNotesBehindTheSource) {
 }
 
 TEST(PrintErrors, DoesNotTakeAnOptionForAFile) {
-  EXPECT_EQ(Failure(UserError({"--set base_lr=x", 0, 0}, "base_lr wants a number, got x")),
-            "--set base_lr=x: error: base_lr wants a number, got x\n1 error. Nothing was run.\n");
+  EXPECT_EQ(Failure(UserError({"--set base_lr=x", 0, 0}, "base_lr must be a number, got x")),
+            "--set base_lr=x: error: base_lr must be a number, got x\n1 error. Nothing was run.\n");
 }
 
 TEST(PrintErrors, SaysNothingWasRunOnlyBeforeTheStart) {

@@ -22,9 +22,9 @@ THREAD_SANITIZER = "TSAN_OPTIONS" in os.environ
 class MemoryTest(TinyCase):
     # 10^12 rows need more memory than any machine has, but less than the address space.
     HUGE_NET = TINY_NET.replace("dim: 4", "dim: 1000000000000")
-    REFUSAL = (r"train net tiny does not fit into the memory of CPU .*: it needs [\d.]+ GiB \(weights .*activations [\d.]+ GiB.*\), "
+    REFUSAL = (r"train net tiny does not fit in the memory of CPU .*: it needs [\d.]+ GiB \(weights .*activations [\d.]+ GiB.*\), "
                r"[\d.]+ GiB more than the [\d.]+ [GM]iB that are free; the largest batch that fits is about \d+, "
-               r"and this one is 1000000000000\. What may help: --batch=\d+.*--recompute")
+               r"and this one is 1000000000000\. Possible remedies: --batch=\d+.*--recompute")
 
     def test_what_does_not_fit_is_refused(self):
         self.write("net.prototxt", self.HUGE_NET)
@@ -275,7 +275,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.write_images(bad=[9])
         log = self.fail_with(4, "train", "--solver=solver.prototxt", "--run_dir=run")
         self.assertIn("9.pgm", log)
-        self.assertIn("first a snapshot of its last whole iteration, 4", log)
+        self.assertIn("saving a snapshot of its last complete iteration, 4", log)
         self.assertIn("--resume=tiny_iter_4.solverstate", json.loads(self.read("run/exit.json"))["resume_command"])
         self.write_images()
         self.assertIn("iteration 20,", self.succeed("train", "--solver=solver.prototxt", "--resume=tiny_iter_4.solverstate"))
@@ -286,10 +286,10 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertIn("left out 2 bad records, which the log names\n", r.stdout)
         for bad in ("0.pgm", "9.pgm"):
-            self.assertRegex(r.stderr, r"bad record [12] \(of at most 2\) is left out: image '%s'" % bad)
+            self.assertRegex(r.stderr, r"bad record [12] \(of at most 2\) is skipped: image '%s'" % bad)
         self.assertEqual(2, json.loads(self.succeed("train", "--solver=solver.prototxt", "--on_bad_record=skip:2", "--json"))["bad_records"])
         log = self.fail_with(4, "train", "--solver=solver.prototxt", "--on_bad_record=skip:1")
-        self.assertIn("one bad record more than may be left out (1): image '9.pgm'", log)
+        self.assertIn("one bad record more than may be skipped (1): image '9.pgm'", log)
         for wrong in ("skip", "skip:0", "skip:x", "go"):
             log = self.fail_with(2, "train", "--solver=solver.prototxt", "--on_bad_record=" + wrong)
             self.assertIn("--on_bad_record wants stop or skip:N, such as skip:10, got '%s'" % wrong, log)
@@ -299,7 +299,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         for flags, said in ((("--set=snapshot_prefix=/proc/tiny",), "cannot write snapshots '/proc/tiny_iter_*': folder '/proc/' is not "
                              "writable ("),
                             (("--trace=/proc/t.json",), "cannot write the timeline '/proc/t.json': folder '/proc/' is not writable ("),
-                            (("--run_dir=/proc/run",), "cannot make the folder '/proc/run': ")):
+                            (("--run_dir=/proc/run",), "cannot create the folder '/proc/run': ")):
             log = self.fail_with(4, "train", "--solver=solver.prototxt", *flags)
             self.assertIn("error: " + said, log)
             self.assertNotIn("] Iteration", log)

@@ -173,7 +173,7 @@ layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { n
             f.write(bytes([8, 1, 16, 1, 24, 1, 32, 1]))
         r = self.upgrade("upgrade", "mean.binaryproto", "out")
         self.assertEqual((4, "error: 'mean.binaryproto' is neither a text file nor a binary net, as a .caffemodel is: it is a "
-                             "mean image (.binaryproto); it belongs to mean_file\n"),
+                             "mean image (.binaryproto); name it in mean_file\n"),
                          (r.returncode, r.stderr))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
         self.assertEqual(4, self.upgrade("upgrade", "nowhere", "out").returncode)

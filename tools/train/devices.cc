@@ -48,7 +48,7 @@ Wish Parse(const std::string& gpu) {
   return wish;
 }
 
-const DeviceBackend& Backend() { return LinkedDeviceBackend("leave --gpu out to use the CPU"); }
+const DeviceBackend& Backend() { return LinkedDeviceBackend("omit --gpu to use the CPU"); }
 
 bool NamesSeveral(const Wish& wish) { return wish.all || wish.free > 1 || wish.indices.size() > 1; }
 

@@ -143,7 +143,7 @@ struct Gaussian {
 struct PositiveUnitball {
   static void Check(const FillerParameter& filler, const Shape& shape) {
     CheckNotSparse(filler);
-    if (shape.rank() < 1) Mistake(filler, "needs a blob of at least one axis");
+    if (shape.rank() < 1) Mistake(filler, "needs a blob with at least one axis");
   }
   template <class T>
   static void Run(const Filling& f, T* out) {

@@ -102,7 +102,7 @@ class Builder {
       errors_.Add(spec.Mistake("propagate_down",
                                "propagate_down is given " + std::to_string(flags) + " times for " +
                                    std::to_string(spec.param.bottom_size()) +
-                                   " bottoms; give it once for each, or not at all"));
+                                   " bottoms; set it once per bottom, or not at all"));
     }
     return complete;
   }
@@ -114,13 +114,13 @@ class Builder {
         if (top != name) continue;
         const std::string who = later == static_cast<size_t>(index) ? "this layer itself"
                                                                     : "layer '" + spec.name() + "'";
-        return "bottom '" + name + "' is made by no layer above, only by " + who + " (line " +
-               std::to_string(spec.At().line) + "); move that layer up";
+        return "bottom '" + name + "' is not produced by any layer above, only by " + who +
+               " (line " + std::to_string(spec.At().line) + "); move that layer up";
       }
     }
     std::vector<std::string> names;
     for (const auto& blob : current_) names.push_back(blob.first);
-    std::string text = "bottom '" + name + "' is made by no layer above";
+    std::string text = "bottom '" + name + "' is not produced by any layer above";
     const std::string nearest = Nearest(name, names);
     if (nearest.empty()) return text;
     const int producer = graph_.edges[current_.at(nearest)].producer;
@@ -137,7 +137,7 @@ class Builder {
 
   static std::string UnknownType(const std::string& type) {
     if (type == "Python")  // registered only in programs with an interpreter
-      return "type '" + type + "' of Caffe is not in this version of Doppio";
+      return "type '" + type + "' of Caffe is not supported by this version of Doppio";
     const std::string fork = ForkHint("LayerParameter", "type=" + type);
     return "unknown type '" + type + "'" +
            (fork.empty() ? DidYouMean(type, LayerTypes::Get().Names()) : ": " + fork);
@@ -162,9 +162,9 @@ class Builder {
     CheckCount(spec, "bottom", bottoms, type.min_bottoms, type.max_bottoms);
     CheckCount(spec, "top", tops, type.auto_top ? 0 : type.min_tops, type.max_tops);
     if (type.same_count && bottoms != tops) {
-      throw spec.Mistake("top", spec.type() +
-                                    " makes one top for each bottom: " + std::to_string(bottoms) +
-                                    " bottoms, " + std::to_string(tops) + " tops");
+      throw spec.Mistake("top", spec.type() + " produces one top per bottom, but it has " +
+                                    std::to_string(bottoms) + " bottoms, " + std::to_string(tops) +
+                                    " tops");
     }
   }
 
@@ -212,9 +212,9 @@ class Builder {
                               : graph_.edges[current_[edge.name]].producer;
         errors_.Add(spec.Mistake(
             "top",
-            "top '" + edge.name + "' is already made by layer '" + graph_.layer(other).name() +
+            "top '" + edge.name + "' is already produced by layer '" + graph_.layer(other).name() +
                 "' (line " + std::to_string(graph_.layer(other).At().line) +
-                "); choose another name, or name it as bottom too to work in place",
+                "); choose another name, or list it as a bottom too to work in place",
             i));
       }
       const int id = static_cast<int>(graph_.edges.size());

@@ -23,7 +23,7 @@ class Finder {
       throw graph_.layer(top.producer)
           .Mistake("top",
                    Describe(edge) +
-                       " and can therefore not be an output of the net; end it in a layer Silence",
+                       ", so it cannot be an output of the net; consume it with a Silence layer",
                    top.top);
     }
     return std::move(found_);
@@ -33,7 +33,8 @@ class Finder {
   int Of(int edge) const { return found_.of_edge[static_cast<size_t>(edge)]; }
   std::string Describe(int edge) const {
     return "blob '" + graph_.edges[static_cast<size_t>(edge)].name +
-           "' has another number of rows in each pass (" + graph_.Describe(Of(edge)) + ")";
+           "' has a number of rows that varies from pass to pass (" + graph_.Describe(Of(edge)) +
+           ")";
   }
 
   void Visit(int n) {
@@ -79,7 +80,7 @@ class Finder {
       if (Of(node.bottoms[i]) == maker) continue;
       throw spec.Mistake("bottom",
                          what + ", bottom '" + spec.param.bottom(static_cast<int>(i)) +
-                             "' has not the same rows; lead it through the same Filter",
+                             "' does not have the same rows; pass it through the same Filter",
                          static_cast<int>(i));
     }
     if (counter == nullptr) return;
@@ -91,7 +92,7 @@ class Finder {
       counter->check(spec, bottoms, what);
     }
     if (node.tops.size() > 1) {
-      throw spec.Mistake("top", what + "; the layer can then have one top only", 1);
+      throw spec.Mistake("top", what + "; the layer can then have only one top", 1);
     }
   }
 

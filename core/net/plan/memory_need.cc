@@ -64,7 +64,7 @@ std::optional<int64_t> MemoryNeed::LargestBatch(int64_t free) const {
 
 void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
   if (free < 0 || total() <= free) return;
-  std::string message = net + " does not fit into the memory of " + device.name() + ": it needs " +
+  std::string message = net + " does not fit in the memory of " + device.name() + ": it needs " +
                         Bytes(total()) + " (" + Parts(*this) + "), " + Bytes(total() - free) +
                         " more than the " + Bytes(free) + " that are free";
   std::vector<std::string> remedies;
@@ -84,7 +84,7 @@ void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
     remedies.push_back("--precision=bf16");
   }
   remedies.push_back("ending other programs that use this memory");
-  throw MemoryShortage(message + ". What may help: " + Alternatives(remedies), *this);
+  throw MemoryShortage(message + ". Possible remedies: " + Alternatives(remedies), *this);
 }
 
 }  // namespace doppio

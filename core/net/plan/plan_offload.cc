@@ -74,12 +74,11 @@ void ChooseOffloads(Draft* draft) {
   const int64_t limit = saving.activation_bytes > 0 ? saving.activation_bytes : least + least / 20;
   if (draft->memory.activations <= limit) return;
   if (least > limit) {
-    throw UsageError("activations need " + std::to_string(least >> 20) +
-                     " MiB even when all that can waits in host memory, more than the " +
-                     std::to_string(limit >> 20) +
-                     " MiB they were given; give them more, make batch_size smaller and iter_size "
-                     "larger by the same "
-                     "factor, or let backward compute them again (--recompute) as well");
+    throw UsageError(
+        "activations need " + std::to_string(least >> 20) +
+        " MiB even with all possible offloading, more than the " + std::to_string(limit >> 20) +
+        " MiB that --offload allows; allow more, reduce batch_size and increase iter_size by the "
+        "same factor, or also recompute activations in backward (--recompute)");
   }
   while (few < enough) {
     const size_t middle = (few + enough) / 2;

@@ -54,17 +54,17 @@ void PlanMemory(const Plan& plan, Draft* draft) {
     if (saving.segments > 1) placed = Placed(*draft, saving.segments, plan);
     if (saving.segments == 0) placed = BestPlaced(*draft, plan, std::move(placed));
     if (saving.segments != 1 && placed.saved.segments == 1) {
-      placed.notes.push_back("computing activations again would save no memory, so all are kept");
+      placed.notes.push_back("recomputing activations would save no memory, so all are kept");
     }
     if (saving.activation_bytes >= 0) ChooseOffloads(&placed);
     if (saving.activation_bytes == 0 && placed.saved.offloaded == 0) {
       placed.notes.push_back(
-          "no activation is large and idle for long, so none waits in host memory");
+          "no activation is large and unused for long, so none is offloaded to host memory");
     }
   }
   if (options.keep_all && (saving.segments != 1 || saving.activation_bytes >= 0)) {
     placed.notes.push_back(
-        "debug_info keeps every blob, so nothing is computed again or waits in host memory");
+        "debug_info keeps every blob, so nothing is recomputed or offloaded to host memory");
   }
   placed.saved.plain_activations = plain;
   *draft = std::move(placed);

@@ -16,7 +16,7 @@ void CheckParams(int n, int changer, const LayerShape& shape, const Graph& graph
                                                params[i].ToString() + " and would have to be " +
                                                now.ToString() +
                                                " for the shapes that the forward of " +
-                                               graph.Describe(changer) + " has brought");
+                                               graph.Describe(changer) + " has produced");
   }
 }
 
@@ -25,10 +25,10 @@ void CheckNotEmpty(const Shape& shape, int n, int top, const Graph& graph) {
   const LayerSpec& spec = graph.layer(n);
   const std::string name =
       top < spec.param.top_size() ? spec.param.top(top) : std::string("(automatic)");
-  throw spec.Mistake(
-      "top",
-      "top '" + name + "' has become " + shape.ToString() + ": a blob has at least one number",
-      top);
+  throw spec.Mistake("top",
+                     "top '" + name + "' has become " + shape.ToString() +
+                         ", but a blob must have at least one value",
+                     top);
 }
 
 }  // namespace

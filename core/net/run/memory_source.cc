@@ -10,10 +10,10 @@ MemorySource& FindMemorySource(const Net& net, const std::string& layer) {
     const LayerSpec& spec = net.graph().layer(node);
     if (spec.name() != layer) continue;
     auto* const source = dynamic_cast<MemorySource*>(InnermostKernel(net.kernel(node)));
-    if (source == nullptr) throw spec.Mistake("type", "takes no samples from a program");
+    if (source == nullptr) throw spec.Mistake("type", "does not take samples from a program");
     return *source;
   }
-  throw UserError({}, "the net has no layer '" + layer + "' to give samples to");
+  throw UserError({}, "the net has no layer '" + layer + "' that takes samples from a program");
 }
 
 }  // namespace doppio

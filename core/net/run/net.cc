@@ -164,16 +164,16 @@ void Net::CheckCanReplan(int changer) const {
   for (int n = 0; n < changer; ++n) {
     const bool source = graph_.nodes[n].bottoms.empty();
     const std::string mistake =
-        "has given a top another shape in its forward, which cannot be followed because " +
+        "changed the shape of a top in its forward, which is not possible because " +
         graph_.Describe(n) + " before it ";
     if (StateOf(kernel(n)) != nullptr)
       throw graph_.layer(changer).Mistake("top", mistake + "carries a state from pass to pass");
     if (kernel(n) != nullptr && dynamic_cast<MemorySource*>(InnermostKernel(kernel(n))) != nullptr)
-      throw graph_.layer(changer).Mistake("top", mistake + "has its samples from a program");
+      throw graph_.layer(changer).Mistake("top", mistake + "gets its samples from a program");
     const bool computes = !source && kernel(n) != nullptr && ChangerOf(kernel(n)) == nullptr;
     if (pass_.ranks > 1 && computes) {
       throw graph_.layer(changer).Mistake(
-          "top", mistake + "would have to run again, on this one of several replicas alone");
+          "top", mistake + "would have to run again on only one of several replicas");
     }
   }
 }
@@ -254,9 +254,9 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
 void Net::RunStep(const PlanStep& step, bool accumulate) {
   Run(step, accumulate);
   if (!ChangedBy(step)) return;
-  throw graph_.layer(step.node).Mistake("top",
-                                        "has given a top another shape in its forward, which only "
-                                        "a forward of the whole net follows");
+  throw graph_.layer(step.node).Mistake(
+      "top",
+      "changed the shape of a top in its forward, which only a forward of the whole net supports");
 }
 
 void Net::Run(const PlanStep& step, bool accumulate) {

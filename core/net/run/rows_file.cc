@@ -38,7 +38,7 @@ std::shared_ptr<RowsFile> RowsFile::At(const std::string& path, const std::strin
   }
   if (file->owner_ != owner) {
     throw UserError({}, "'" + path + "' is written by " + file->owner_ +
-                            " already; give each layer, and each phase, a file of its own");
+                            " already; give each layer and each phase its own file");
   }
   return file;
 }

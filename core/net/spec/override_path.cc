@@ -41,7 +41,7 @@ const FieldDescriptor& FindField(const Descriptor& type, const std::string& name
   const std::string fork = ForkHint(type.name(), name);
   if (!fork.empty()) throw UserError(at, text + ": " + fork);
   if (type.name() == "SolverParameter" && NetParameter::descriptor()->FindFieldByName(name)) {
-    throw UserError(at, text + "; for that of the net write net." + name);
+    throw UserError(at, text + "; for the net's field, write net." + name);
   }
   std::vector<std::string> names;
   for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
@@ -205,7 +205,7 @@ std::vector<PathStep> ParsePath(const std::string& path, const Descriptor& root,
     const size_t bracket = parts[i].find('[');
     const std::string name = parts[i].substr(0, bracket);
     if (bracket != std::string::npos) {
-      if (parts[i].back() != ']') throw UserError(at, "'" + parts[i] + "' lacks its ']'");
+      if (parts[i].back() != ']') throw UserError(at, "'" + parts[i] + "' has no closing ']'");
       step.selects = true;
       step.selector = parts[i].substr(bracket + 1, parts[i].size() - bracket - 2);
     }

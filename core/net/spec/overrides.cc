@@ -116,7 +116,7 @@ std::shared_ptr<Override> ParseSet(const std::string& text) {
   ParsePathOf(Trim(text.substr(0, append ? equal - 1 : equal)), change.get());
   const PathStep& last = change->steps.back();
   if (append && (!last.field->is_repeated() || last.selects)) {
-    throw UserError(change->at, "'" + last.field->name() + "' holds one value: use = and not +=");
+    throw UserError(change->at, "'" + last.field->name() + "' has one value: use = instead of +=");
   }
   change->value = ParseValue(last, Trim(text.substr(equal + 1)), change->at);
   return change;
@@ -201,12 +201,12 @@ void Overrides::CheckAllUsed() const {
   for (const auto& change : list_) {
     if (change->uses > 0) continue;
     if (!change->tried) {
-      mistakes.Add(change->at, change->in_net ? "no net is read by this command"
-                                              : "no solver is read by this command; paths into "
+      mistakes.Add(change->at, change->in_net ? "this command reads no net"
+                                              : "this command reads no solver; paths into "
                                                 "the net start with net.");
     } else {
-      mistakes.Add(change->at,
-                   change->missing.empty() ? "no layer has what it changes" : change->missing);
+      mistakes.Add(change->at, change->missing.empty() ? "no layer has a field that it changes"
+                                                       : change->missing);
     }
   }
   mistakes.ThrowIfAny();

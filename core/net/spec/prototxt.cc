@@ -133,9 +133,10 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
   if (KindOfContent(content) != ContentKind::kText) {
     const std::string what = DescribeContent(content);
     throw UserError(SourceLoc{file, 0, 0},
-                    what.empty() ? "this is no text; a net or a solver as text is wanted here, and "
-                                   "weights belong to --weights or --snapshot"
-                                 : "a net or a solver as text is wanted here, but " + what);
+                    what.empty()
+                        ? "this is not text; a net or solver in text format is needed here; "
+                          "pass weights with --weights or --snapshot"
+                        : "a net or solver in text format is needed here, but " + what);
   }
   // Also for the content of a pipe.
   CheckBytes("'" + file + "'", static_cast<int64_t>(content.size()));
@@ -154,7 +155,7 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
   parser.WriteLocationsTo(&places.file_->tree);
   const bool parsed = parser.ParseFromString(content, message);
   mistakes.ThrowIfAny();
-  DOPPIO_CHECK(parsed, "protobuf refuses " + file + " and does not say why");
+  DOPPIO_CHECK(parsed, "protobuf rejects " + file + " without a reason");
   return places;
 }
 

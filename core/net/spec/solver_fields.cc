@@ -80,8 +80,8 @@ void CheckSolverFields(const SolverParameter& solver, const FieldPlaces& places,
                        ErrorCollector* mistakes) {
   const auto at_least = [&](const char* field, int64_t value, int64_t least) {
     if (value >= least) return;
-    mistakes->Add(places.At(field), std::string(field) + " is at least " + std::to_string(least) +
-                                        ", got " + std::to_string(value));
+    mistakes->Add(places.At(field), std::string(field) + " must be at least " +
+                                        std::to_string(least) + ", got " + std::to_string(value));
   };
   CheckFinite(solver, places, mistakes);
   at_least("iter_size", solver.iter_size(), 1);
@@ -97,7 +97,7 @@ void CheckSolverFields(const SolverParameter& solver, const FieldPlaces& places,
   const auto one_of = [&](const char* field, bool has_field, const char* other, bool has_other) {
     if (!has_field || !has_other) return;
     mistakes->Add(places.At(other), std::string("has ") + other + " and " + field +
-                                        ", which say the same thing; keep one of them");
+                                        ", which have the same meaning; keep one of them");
   };
   one_of("max_iter", solver.max_iter() > 0, "max_epoch", solver.max_epoch() > 0);
   one_of("test_interval", solver.test_interval() > 0, "test_epoch", solver.test_epoch() > 0);

@@ -144,7 +144,7 @@ int CountTests(const SolverSpec& spec) {
   if (given > 0 && (given < named || (given > named && !common))) {
     throw UserError(spec.places.At("test_iter", std::max(0, given - 1)),
                     "there are " + std::to_string(given) + " test_iter for " +
-                        std::to_string(named) + " test nets; give one each, or none");
+                        std::to_string(named) + " test nets; give one for each, or none");
   }
   return given > 0 ? given : named;
 }
@@ -155,12 +155,12 @@ void CheckTestFields(const SolverSpec& spec, size_t tests) {
   if (states > 0 && tests > 0 && states != static_cast<int>(tests)) {
     throw UserError(spec.places.At("test_state"), "there are " + std::to_string(states) +
                                                       " test_state for " + std::to_string(tests) +
-                                                      " tests; give one each, or none");
+                                                      " tests; give one for each, or none");
   }
   for (int i = 0; i < param.test_iter_size(); ++i) {
     if (param.test_iter(i) < 0) {
       throw UserError(spec.places.At("test_iter", i),
-                      "test_iter is at least 0, got " + std::to_string(param.test_iter(i)));
+                      "test_iter must be at least 0, got " + std::to_string(param.test_iter(i)));
     }
   }
   if (tests > 0 && param.test_interval() <= 0 && param.test_epoch() <= 0) {
@@ -168,7 +168,7 @@ void CheckTestFields(const SolverSpec& spec, size_t tests) {
                         : param.test_net_size() > 0 ? "test_net"
                                                     : "test_net_param";
     throw UserError(spec.places.At(field),
-                    "there is a net to test but not when: set test_interval or test_epoch");
+                    "there is a test net but no test schedule: set test_interval or test_epoch");
   }
 }
 

@@ -116,7 +116,7 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
     layer.options = spec.options;
     if (layer.param.has_phase()) layer.options.phase = layer.param.phase();
     if (layer.param.include_size() > 0 && layer.param.exclude_size() > 0) {
-      mistakes.Add(layer.Mistake("exclude", "has include and exclude; use one of the two"));
+      mistakes.Add(layer.Mistake("exclude", "has include and exclude; use only one of them"));
     } else if (Included(layer.param, state)) {
       mistakes.Try([&] {
         for (LayerSpec& part : SplitLayer(std::move(layer))) spec.layers.push_back(std::move(part));

@@ -192,7 +192,7 @@ class Splitter {
     }
     if (conv.bottom_size() != 2) {
       throw first().Mistake("convolution_param.fusion_type",
-                            "SUM_FUSION adds bottom 1 to what is made of bottom 0, but there are " +
+                            "SUM_FUSION adds bottom 1 to the result for bottom 0, but there are " +
                                 std::to_string(conv.bottom_size()) + " bottoms; give two");
     }
     LayerParameter* sum = Add("Eltwise", "_sum", "convolution_param.fusion_type");

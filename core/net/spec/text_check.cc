@@ -69,7 +69,7 @@ class Checker {
   void Add(const Token& token, const std::string& message) {
     mistakes_->Add(PlaceOf(token, file_), message);
     if (mistakes_->errors().size() < kMaxMistakes) return;
-    mistakes_->Add(PlaceOf(token, file_), "the rest of the file is not looked at: there are " +
+    mistakes_->Add(PlaceOf(token, file_), "the rest of the file is not checked: there are " +
                                               std::to_string(mistakes_->errors().size()) +
                                               " mistakes");
     mistakes_->ThrowIfAny();
@@ -108,7 +108,7 @@ class Checker {
   bool Close(const Descriptor& type, const Token* opening) {
     const Token& closing = tokens_[at_++];
     if (opening == nullptr) {
-      Add(closing, "this '" + closing.text + "' closes nothing: it is one too many");
+      Add(closing, "this '" + closing.text + "' closes nothing; remove it");
       return false;
     }
     const std::string wanted = opening->text == "<" ? ">" : "}";

@@ -40,7 +40,7 @@ std::string ClearerMessage(const std::string& message) {
   if (Contains(message, "end of string")) return "the string is not closed";
   if (Contains(message, "non ascii")) {
     return "a character that is not plain ASCII (a typographic quote?); only strings and comments "
-           "may have them";
+           "may contain it";
   }
   std::string words = message;
   if (!words.empty() && words.back() == '.') words.pop_back();

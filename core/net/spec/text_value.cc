@@ -54,7 +54,7 @@ std::string WrongInteger(const FieldDescriptor& field, bool negative, const Toke
   const uint64_t largest = Largest(field);
   uint64_t value;
   if (Tokenizer::ParseInteger(token.text, negative ? largest + 1 : largest, &value)) return "";
-  return field.name() + " is at " + (negative ? "least -" : "most ") +
+  return field.name() + " must be at " + (negative ? "least -" : "most ") +
          std::to_string(negative ? largest + 1 : largest) + Got(token, negative);
 }
 
@@ -63,7 +63,7 @@ std::string WrongNumber(const FieldDescriptor& field, bool negative, const Token
   const std::string& text = token.text;
   if (token.type == Tokenizer::TYPE_INTEGER) {
     const bool decimal = text.size() == 1 || text[0] != '0';
-    return decimal ? "" : field.name() + " wants a decimal number" + Got(token, negative);
+    return decimal ? "" : field.name() + " must be a decimal number" + Got(token, negative);
   }
   if (token.type == Tokenizer::TYPE_IDENTIFIER) {
     std::string lower = text;
@@ -120,21 +120,21 @@ std::string Wants(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT32:
     case FieldDescriptor::CPPTYPE_UINT64:
-      return field.name() + " wants a non-negative integer";
+      return field.name() + " must be a non-negative integer";
     case FieldDescriptor::CPPTYPE_INT32:
     case FieldDescriptor::CPPTYPE_INT64:
-      return field.name() + " wants an integer";
+      return field.name() + " must be an integer";
     case FieldDescriptor::CPPTYPE_FLOAT:
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return field.name() + " wants a number";
+      return field.name() + " must be a number";
     case FieldDescriptor::CPPTYPE_BOOL:
-      return field.name() + " wants true or false";
+      return field.name() + " must be true or false";
     case FieldDescriptor::CPPTYPE_STRING:
-      return field.name() + " wants a string in quotes";
+      return field.name() + " must be a string in quotes";
     case FieldDescriptor::CPPTYPE_ENUM:
-      return field.name() + " wants a name";
+      return field.name() + " must be a name";
     default:
-      return field.name() + " wants a message";
+      return field.name() + " must be a message";
   }
 }
 

@@ -10,11 +10,11 @@
 
 namespace doppio {
 
-// Returns what the field requires: "stride wants an integer".
+// Returns what the field requires: "stride must be an integer".
 std::string Wants(const google::protobuf::FieldDescriptor& field);
 
 // Returns why `token` (after a '-' if `negative`) is not a value of the scalar field `field`:
-// "stride wants an integer, got 1.5". Returns "" if protobuf accepts the token.
+// "stride must be an integer, got 1.5". Returns "" if protobuf accepts the token.
 std::string WrongValue(const google::protobuf::FieldDescriptor& field, bool negative,
                        const Token& token);
 

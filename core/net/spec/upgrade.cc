@@ -166,7 +166,7 @@ LayerParameter InputLayer(const NetParameter& net, const FieldPlaces& places,
   const int inputs = net.input_size();
   const auto count = [&](const char* field, int got, int wanted) {
     if (got == wanted) return true;
-    mistakes->Add(places.At(field), std::to_string(inputs) + " input(s) want " +
+    mistakes->Add(places.At(field), std::to_string(inputs) + " input(s) need " +
                                         std::to_string(wanted) + " " + field + ", got " +
                                         std::to_string(got));
     return false;

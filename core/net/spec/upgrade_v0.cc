@@ -204,7 +204,7 @@ void UpgradeV0Layer(const V1LayerParameter& old, const FieldPlaces& at, const Re
           {places.At(name),
            where + "'" + name + "' has no effect on a layer of type '" + type->name + "'"});
     } else if (!MoveField(v0, places, *field, path, to)) {
-      mistakes->Add(places.At(name), where + name + " is at least 0");
+      mistakes->Add(places.At(name), where + name + " must be at least 0");
     }
   }
   to.layer->set_type(type->type);

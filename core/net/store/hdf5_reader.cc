@@ -83,7 +83,7 @@ void Hdf5BlobReader::TakeElements(int64_t count, const std::string& name) {
   if (elements_read_ <= std::max(kHdf5AlwaysAllocated, kMaxDeflated * bytes)) return;
   Fail("its data sets up to '" + name + "' state " + std::to_string(elements_read_) +
        " elements, but it has only " + std::to_string(bytes) +
-       " bytes; has one of them many names?");
+       " bytes; one of them may have several names");
 }
 
 PlainBlob Hdf5BlobReader::Blob(const std::string& name) {
@@ -110,7 +110,7 @@ int64_t Hdf5BlobReader::Int(const std::string& name) const {
   if (!data.ok()) Fail("it has no data set '" + name + "'");
   if (ShapeOf(data.get(), name).count() != 1 ||
       H5Dread(data.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0) {
-    Fail("its data set '" + name + "' is not one number");
+    Fail("its data set '" + name + "' is not a single number");
   }
   return value;
 }
@@ -121,7 +121,7 @@ std::string Hdf5BlobReader::Text(const std::string& name) const {
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
   if (H5Tget_class(type.get()) != H5T_STRING || H5Tget_size(type.get()) > kMaxTextBytes ||
       ShapeOf(data.get(), name).count() != 1) {
-    Fail("its data set '" + name + "' is not a text");
+    Fail("its data set '" + name + "' is not a string");
   }
   std::string text;
   if (H5Tis_variable_str(type.get()) > 0) {  // written by Python

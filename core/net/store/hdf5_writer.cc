@@ -34,8 +34,9 @@ Hdf5BlobWriter::~Hdf5BlobWriter() {
 }
 
 void Hdf5BlobWriter::Fail() const {
-  throw FileError("cannot write '" + path_ +
-                  "' as HDF5; is the folder there, writable and not full?");
+  throw FileError(
+      "cannot write '" + path_ +
+      "' as HDF5; check that the folder exists and is writable and that its disk is not full");
 }
 
 void Hdf5BlobWriter::Group(const std::string& name) {

@@ -99,12 +99,12 @@ void CheckWritable(const std::string& prefix) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) {
     throw FileError(start + "there is no folder '" + folder +
-                    "'; make it (mkdir -p) or set another snapshot_prefix");
+                    "'; create it (mkdir -p) or set another snapshot_prefix");
   }
   const std::string reason = WhyNotWritable(NamesOfSnapshot(prefix, 0, false).state);
   if (!reason.empty()) {
     throw FileError(start + "folder '" + folder + "' is not writable (" + reason +
-                    "); change its rights or set another snapshot_prefix");
+                    "); change its permissions or set another snapshot_prefix");
   }
 }
 
@@ -132,7 +132,8 @@ SolverSnapshot ReadSnapshot(const std::string& path) {
     const std::string beside = DirName(path) + BaseName(model);
     if (beside == model || !FileExists(beside) || !Matches(snapshot.run_state, beside)) {
       throw FileError("'" + model + "' is not the weights file that '" + path +
-                      "' was written with; restore it, or start anew from it with --weights");
+                      "' was written with; restore the original, or start a new training from this "
+                      "one with --weights");
     }
     snapshot.learned_net = beside;
   }
@@ -152,7 +153,7 @@ std::optional<std::string> NewestCompleteSnapshot(const std::string& prefix,
       if (!snapshot.run_state.has_model_crc()) ReadWeights(snapshot.learned_net);
       return state;
     } catch (const FileError& e) {
-      LOG(WARNING) << "Snapshot " << state << " is passed over: " << e.what();
+      LOG(WARNING) << "Snapshot " << state << " is skipped: " << e.what();
     }
   }
   return std::nullopt;

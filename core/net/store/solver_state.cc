@@ -13,7 +13,7 @@ namespace {
 // Attributes of the HDF5 format, so that its data sets are exactly Caffe's.
 constexpr char kRunState[] = "run_state", kCrc[] = "crc";
 
-constexpr char kDamaged[] = "it is damaged: its checksum does not fit its content";
+constexpr char kDamaged[] = "it is damaged: its checksum does not match its content";
 
 constexpr int64_t kCrcFieldBytes = 6;  // a tag of two bytes and the checksum
 

@@ -131,7 +131,8 @@ class Copier {
   }
 
   static std::string Hint() {
-    return "; make the layer fit the file, or give it another name to train it from its fillers";
+    return "; change the layer to match the file, or give it another name to train it from its "
+           "fillers";
   }
 
   // Returns a hint for an InnerProduct whose weights were trained with another input size, else the
@@ -144,7 +145,7 @@ class Copier {
     const int inputs = spec.param.inner_product_param().transpose() ? 0 : 1;
     if (there[1 - inputs] != here[1 - inputs]) return Hint();
     const Edge& bottom = graph_.edges[node.bottoms[0]];
-    return "; an InnerProduct ties the size of the net's input: bottom '" + bottom.name +
+    return "; an InnerProduct fixes the size of the net's input: bottom '" + bottom.name +
            "' of shape " + bottom.shape.ToString() + " gives it " + std::to_string(here[inputs]) +
            " values, the weights are for " + std::to_string(there[inputs]) +
            "; give the net the input size that it was trained with";

@@ -107,8 +107,8 @@ class GroupReader {
   // enclosing group, and several links may lead to the same group.
   void Read(const std::string& name, int depth) {
     if (depth > kMaxDepth) {
-      in_->Fail("its groups lie more than " + std::to_string(kMaxDepth) +
-                " deep in each other; does one contain itself?");
+      in_->Fail("its groups are nested more than " + std::to_string(kMaxDepth) +
+                " levels deep; one of them may contain itself");
     }
     if (++groups_ > kMaxGroups) {
       in_->Fail("it has more than " + std::to_string(kMaxGroups) + " groups");

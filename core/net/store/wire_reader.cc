@@ -73,7 +73,7 @@ WireReader::WireReader(const std::string& path, const std::string& kind, Content
   if (bytes == 0) Fail("it is empty");
   if (bytes >= INT_MAX) {
     Fail("it has " + std::to_string(bytes) +
-         " bytes, and protobuf reads less than 2 GiB; use the HDF5 form (snapshot_format: HDF5)");
+         " bytes, and protobuf reads less than 2 GiB; use HDF5 (snapshot_format: HDF5)");
   }
   if (pipe) {
     stream_ = std::make_unique<io::ArrayInputStream>(content_.data(), static_cast<int>(bytes));
@@ -98,7 +98,7 @@ void WireReader::Fail(const std::string& what) const {
 int WireReader::Next() {
   if (in_->BytesUntilLimit() == 0) return 0;
   tag_ = in_->ReadTag();
-  if (Lite::GetTagFieldNumber(tag_) == 0) Fail("it is damaged or of another kind");
+  if (Lite::GetTagFieldNumber(tag_) == 0) Fail("it is damaged or in another format");
   return Lite::GetTagFieldNumber(tag_);
 }
 
@@ -106,7 +106,7 @@ int WireReader::Length() {
   uint32_t length = 0;
   if (Lite::GetTagWireType(tag_) != Lite::WIRETYPE_LENGTH_DELIMITED ||
       !in_->ReadVarint32(&length)) {
-    Fail("it is damaged or of another kind");
+    Fail("it is damaged or in another format");
   }
   if (length > static_cast<uint32_t>(in_->BytesUntilLimit())) {
     Fail("it ends too early; it may have been cut off while it was copied");
@@ -123,7 +123,7 @@ std::string WireReader::String() {
 uint64_t WireReader::Varint() {
   uint64_t value = 0;
   if (Lite::GetTagWireType(tag_) != Lite::WIRETYPE_VARINT || !in_->ReadVarint64(&value)) {
-    Fail("it is damaged or of another kind");
+    Fail("it is damaged or in another format");
   }
   return value;
 }
@@ -131,7 +131,7 @@ uint64_t WireReader::Varint() {
 void WireReader::Skip(io::CodedOutputStream* copy) {
   const bool good =
       copy == nullptr ? Lite::SkipField(in_.get(), tag_) : Lite::SkipField(in_.get(), tag_, copy);
-  if (!good) Fail("it is damaged or of another kind");
+  if (!good) Fail("it is damaged or in another format");
 }
 
 void WireReader::CopyTo(std::string* bytes) {
@@ -152,9 +152,9 @@ template <class T>
 void WireReader::Numbers(std::vector<T>* values) {
   const bool packed = Lite::GetTagWireType(tag_) == Lite::WIRETYPE_LENGTH_DELIMITED;
   const auto one = sizeof(T) == 4 ? Lite::WIRETYPE_FIXED32 : Lite::WIRETYPE_FIXED64;
-  if (!packed && Lite::GetTagWireType(tag_) != one) Fail("it is damaged or of another kind");
+  if (!packed && Lite::GetTagWireType(tag_) != one) Fail("it is damaged or in another format");
   const int bytes = packed ? Length() : static_cast<int>(sizeof(T));
-  if (bytes % static_cast<int>(sizeof(T)) != 0) Fail("it is damaged or of another kind");
+  if (bytes % static_cast<int>(sizeof(T)) != 0) Fail("it is damaged or in another format");
   const size_t have = values->size();
   values->resize(have + static_cast<size_t>(bytes) / sizeof(T));
   if (!in_->ReadRaw(values->data() + have, bytes)) Fail("it cannot be read to its end");
@@ -162,7 +162,7 @@ void WireReader::Numbers(std::vector<T>* values) {
 
 void WireReader::BlobShapeDims(Shape* shape) {
   BlobShape message;
-  if (!message.ParseFromString(String())) Fail("it is damaged or of another kind");
+  if (!message.ParseFromString(String())) Fail("it is damaged or in another format");
   for (int64_t dim : message.dim()) shape->push_back(dim);
 }
 

@@ -96,10 +96,9 @@ void WireWriter::Raw(const std::string& bytes) {
 void WireWriter::CheckRoom(int64_t bytes) const {
   constexpr int64_t kTagBytes = 16;  // more than the size of a tag and a length
   if (out_->ByteCount() + bytes + kTagBytes < INT_MAX) return;
-  throw FileError(
-      "cannot write '" + path_ +
-      "': a protobuf file holds less than 2 GiB; write HDF5 (in a solver snapshot_format: HDF5, "
-      "elsewhere a name that ends with .h5)");
+  throw FileError("cannot write '" + path_ +
+                  "': a protobuf file must be smaller than 2 GiB; write HDF5 (in a solver, set "
+                  "snapshot_format: HDF5; elsewhere, choose a name that ends in .h5)");
 }
 
 void WireWriter::MessageHead(int number, int64_t bytes) {

@@ -69,7 +69,7 @@ TEST(CheckIsText, SaysWhatTheFileIsAndWhatReadsIt) {
   };
   EXPECT_EQ(mistake(Bytes({0, 0, 8, 3})),
             "'x' is an IDX file (MNIST's format), but a list of images is needed; layer Data reads "
-            "it with backend: IDX, and 'doppio data convert' makes a database of it");
+            "it with backend: IDX, and 'doppio data convert' converts it to a database");
   EXPECT_EQ(mistake("\x93NUMPY"), "'x' is a NumPy file, but a list of images is needed");
   EXPECT_EQ(mistake(Bytes({1, 0})), "'x' is a binary file, but a list of images is needed");
 }

@@ -57,7 +57,7 @@ TEST(ErrorCollector, ThrowsAllMistakesInTheOrderOfTheFile) {
 TEST(AsError, DistinguishesMissingMemoryFromDefects) {
   EXPECT_EQ(AsError(std::bad_alloc()).code(), ExitCode::kMemory);
   EXPECT_STREQ(AsError(std::bad_alloc()).what(),
-               "the host is out of memory; a smaller --batch needs less");
+               "the host is out of memory; use a smaller --batch");
   EXPECT_EQ(AsError(std::length_error("vector")).code(), ExitCode::kBug);
   EXPECT_STREQ(AsError(std::length_error("vector")).what(), "internal error: vector");
   const ErrorList list({UserError({"a", 1, 2}, "one"), UserError({"a", 3, 4}, "two")});

@@ -60,7 +60,7 @@ TEST_F(FileTest, SaysWhichFileAndWhy) {
   } catch (const FileError& e) {
     EXPECT_EQ(std::string(e.what()), "cannot write '" + Path("no") +
                                          "/such/file': there is no folder '" + Path("no") +
-                                         "/such/'; make it (mkdir -p)");
+                                         "/such/'; create it (mkdir -p)");
   }
 }
 

@@ -37,7 +37,7 @@ TEST(CudaBackend, SaysWhatToDoWhereThereIsNoGpu) {
   if (FirstGpu(&why) != nullptr) GTEST_SKIP() << "this machine has a GPU";
   for (const std::string& message :
        {MessageOf([] { Backend().list(); }), MessageOf([] { Backend().make(0); })}) {
-    ExpectParts(message, {"driver", "leave --gpu out to use the CPU"});
+    ExpectParts(message, {"driver", "omit --gpu to use the CPU"});
     EXPECT_EQ(message, why);
   }
 }
@@ -46,7 +46,7 @@ TEST(CudaBackend, NamesTheGpusThatExistWhenAskedForAnother) {
   std::string why;
   if (FirstGpu(&why) == nullptr) GTEST_SKIP() << why;
   ExpectParts(MessageOf([] { Backend().make(1000); }),
-              {"there is no GPU 1000; this machine shows 0 (", Backend().list()[0].name});
+              {"there is no GPU 1000; this machine has 0 (", Backend().list()[0].name});
   EXPECT_NE(MessageOf([] { Backend().make(-1); }).find("there is no GPU -1"), std::string::npos);
 }
 
@@ -110,7 +110,7 @@ TEST(CudaDevice, SaysHowMuchMemoryIsLeft) {
     FAIL() << "a GPU with a PiB";
   } catch (const MemoryError& e) {
     ExpectParts(e.message(),
-                {device->name(), "has no 1073741824 MiB left", "are free", "batch_size"});
+                {device->name(), "cannot allocate 1073741824 MiB", "are free", "batch_size"});
   }
   device->Free(device->Allocate(1 << 20));  // the device still works
 }

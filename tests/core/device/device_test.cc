@@ -86,7 +86,7 @@ TEST(DeviceBackend, IsMissingWithAnExplanation) {
     FAIL() << "there is a backend";
   } catch (const DeviceError& e) {
     EXPECT_EQ(e.message(),
-              "this build of Doppio has no GPU support, because no CUDA was found when it was "
+              "this build of Doppio has no GPU support, because CUDA was not found when it was "
               "built; use the CPU");
   }
 }

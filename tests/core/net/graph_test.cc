@@ -123,11 +123,14 @@ TEST(Graph, ReportsAllMistakesOfANetWithTheirPlaces) {
                                       "layer { name: 'c' type: 'Relu6' bottom: 'b' top: 'c' }\n" +
                                       "layer { name: 'd' type: 'ReLU' bottom: 'x' top: 'b' }\n");
   EXPECT_NE(text.find("net.prototxt:4:"), std::string::npos) << text;
-  EXPECT_NE(text.find("bottom 'cnov1' is made by no layer above; did you mean 'conv1' (line 3)?"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(
+          "bottom 'cnov1' is not produced by any layer above; did you mean 'conv1' (line 3)?"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("unknown type 'Relu6'; did you mean 'ReLU6'?"), std::string::npos) << text;
-  EXPECT_NE(text.find("top 'b' is already made by layer 'b' (line 4)"), std::string::npos) << text;
+  EXPECT_NE(text.find("top 'b' is already produced by layer 'b' (line 4)"), std::string::npos)
+      << text;
 }
 
 TEST(Graph, RefusesBlobsOfTooManyElements) {

@@ -150,7 +150,7 @@ TEST(MemoryNeed, NamesALargestBatchThatFits) {
     const std::string message = Plan(NetOf(kBatch), free).refusal.value();
     const int64_t named = NamedBatch(message);
     ASSERT_GT(named, 0) << message;
-    EXPECT_NE(message.find("What may help: --batch=" + std::to_string(named) + " "),
+    EXPECT_NE(message.find("Possible remedies: --batch=" + std::to_string(named) + " "),
               std::string::npos)
         << message;
     EXPECT_FALSE(Plan(NetOf(named), free).refusal) << message;
@@ -205,11 +205,11 @@ TEST(MemoryNeed, SaysEverythingInOneMessage) {
   } catch (const MemoryShortage& e) {
     // 25 MiB are independent of the batch, and each row takes 10 MiB.
     EXPECT_EQ(e.message(),
-              "train net tiny does not fit into the memory of small device: it needs 105.0 MiB "
+              "train net tiny does not fit in the memory of small device: it needs 105.0 MiB "
               "(weights 10.0 MiB, gradients "
               "5.0 MiB, history 10.0 MiB, activations 80.0 MiB), 60.0 MiB more than the 45.0 MiB "
               "that are free; the largest "
-              "batch that fits is about 2, and this one is 8. What may help: --batch=2 (and a "
+              "batch that fits is about 2, and this one is 8. Possible remedies: --batch=2 (and a "
               "larger iter_size to make up for "
               "it), --recompute or ending other programs that use this memory");
     EXPECT_EQ(e.use().total(), 105 << 20);

@@ -405,9 +405,9 @@ TEST(MemorySaving, SaysWhenTheGivenMemoryIsTooSmall) {
     PlanOf(Deep(32), saving);
     FAIL() << "accepted";
   } catch (const UsageError& e) {
-    EXPECT_NE(std::string(e.message())
-                  .find("even when all that can waits in host memory, more than the 0 MiB"),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(e.message()).find("even with all possible offloading, more than the 0 MiB"),
+        std::string::npos)
         << e.message();
   }
 }
@@ -418,7 +418,7 @@ TEST(MemorySaving, LeavesSmallValuesWhereTheyAre) {
   const Outcome saved = PlanOf(Deep(32), saving);
   EXPECT_EQ(saved.saved.host_bytes, 0);
   ASSERT_EQ(saved.notes.size(), 1u);
-  EXPECT_NE(saved.notes[0].find("no activation is large and idle"), std::string::npos);
+  EXPECT_NE(saved.notes[0].find("no activation is large and unused"), std::string::npos);
 }
 
 TEST(MemorySaving, SaysWhereComputingAgainSavesNothing) {

@@ -179,7 +179,7 @@ TEST(Overrides, NameTheNearestOfUnknownNames) {
       Mistake({"base_lrr=1"}),
       "--set base_lrr=1: unknown field 'base_lrr' in SolverParameter; did you mean 'base_lr'?");
   EXPECT_EQ(Mistake({"layer[a].name=b"}),
-            "--set layer[a].name=b: unknown field 'layer' in SolverParameter; for that of the net "
+            "--set layer[a].name=b: unknown field 'layer' in SolverParameter; for the net's field, "
             "write net.layer");
   EXPECT_EQ(Mistake({"net.layer[conv2].name=b"}),
             "--set net.layer[conv2].name=b: no layer is 'conv2'; did you mean 'conv1'?");
@@ -187,11 +187,11 @@ TEST(Overrides, NameTheNearestOfUnknownNames) {
 }
 
 TEST(Overrides, SayWhatAFieldWants) {
-  EXPECT_EQ(Mistake({"max_iter=ten"}), "--set max_iter=ten: max_iter wants an integer, got ten");
+  EXPECT_EQ(Mistake({"max_iter=ten"}), "--set max_iter=ten: max_iter must be an integer, got ten");
   EXPECT_THAT(Mistake({"solver_mode=GPUU"}), HasSubstr("did you mean 'GPU'?"));
   EXPECT_THAT(Mistake({"base_lr="}), HasSubstr("'base_lr' has no value"));
   EXPECT_THAT(Mistake({"base_lr=1 momentum: 2"}), HasSubstr("expected one value"));
-  EXPECT_THAT(Mistake({"base_lr=[1,2]"}), HasSubstr("base_lr wants a number, got a list"));
+  EXPECT_THAT(Mistake({"base_lr=[1,2]"}), HasSubstr("base_lr must be a number, got a list"));
 }
 
 TEST(Overrides, RefusePathsThatLeadNowhere) {
@@ -201,11 +201,11 @@ TEST(Overrides, RefusePathsThatLeadNowhere) {
   EXPECT_THAT(Mistake({"base_lr[0]=1"}), HasSubstr("'base_lr' is not repeated"));
   EXPECT_THAT(Mistake({"stepvalue[0]=1"}), HasSubstr("can only be set as a whole"));
   EXPECT_THAT(Mistake({"net.layer[conv1.name=a"}), HasSubstr("expected path=value"));
-  EXPECT_THAT(Mistake({"base_lr+=1"}), HasSubstr("use = and not +="));
+  EXPECT_THAT(Mistake({"base_lr+=1"}), HasSubstr("use = instead of +="));
   EXPECT_THAT(Mistake({}, {"net.layer[conv1]"}), HasSubstr("only a whole field can be unset"));
   EXPECT_THAT(Mistake({"net.layer[type=LRN].name=a"}), HasSubstr("no layer[type=LRN]"));
   EXPECT_THAT(Mistake({"net.layer[*].lrn_param.alpha=1"}),
-              HasSubstr("no layer has what it changes"));
+              HasSubstr("no layer has a field that it changes"));
 }
 
 TEST(Overrides, ReportThatNoFileTookThem) {
@@ -214,7 +214,7 @@ TEST(Overrides, ReportThatNoFileTookThem) {
     overrides.CheckAllUsed();
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no solver is read by this command"));
+    EXPECT_THAT(error.what(), HasSubstr("this command reads no solver"));
   }
 }
 

@@ -64,7 +64,7 @@ TEST(ParseText, GivesUpAfterAThousandMistakes) {
   const std::vector<std::string> mistakes = NetMistakes(text);
   ASSERT_EQ(mistakes.size(), 1001u);
   EXPECT_EQ(mistakes.back(),
-            "f:1000:1: the rest of the file is not looked at: there are 1000 mistakes");
+            "f:1000:1: the rest of the file is not checked: there are 1000 mistakes");
 }
 
 TEST(ParseText, SkipsBracketsHoweverDeepTheyAre) {
@@ -103,35 +103,35 @@ TEST(ParseText, ReportsAllMistakesInOnePass) {
               ElementsAre("f:1:9: unknown field 'nam' in LayerParameter; did you mean 'name'?",
                           "f:2:31: 'MAXX' is not a value of pool (MAX, AVE, STOCHASTIC); did you "
                           "mean 'MAX'?",
-                          "f:2:44: stride wants a non-negative integer, got 1.5",
-                          "f:2:53: pad wants a non-negative integer, got -1",
-                          "f:3:15: type wants a string in quotes, got Pooling",
-                          "f:3:28: top wants a string in quotes, got 5",
-                          "f:3:46: propagate_down wants true or false, got yes",
-                          "f:4:22: loss_weight wants a number, got \"1\"",
-                          "f:4:39: loss_weight wants a decimal number, got 0x10"));
+                          "f:2:44: stride must be a non-negative integer, got 1.5",
+                          "f:2:53: pad must be a non-negative integer, got -1",
+                          "f:3:15: type must be a string in quotes, got Pooling",
+                          "f:3:28: top must be a string in quotes, got 5",
+                          "f:3:46: propagate_down must be true or false, got yes",
+                          "f:4:22: loss_weight must be a number, got \"1\"",
+                          "f:4:39: loss_weight must be a decimal number, got 0x10"));
 }
 
 TEST(ParseText, SaysOnceThatAFileIsNoText) {
   const std::string binary("\x0a\x03net\x92\x03\x00\x01 layer {", 17);
-  EXPECT_THAT(
-      NetMistakes(binary),
-      ElementsAre("f: this is no text; a net or a solver as text is wanted here, and weights "
-                  "belong to --weights or --snapshot"));
+  EXPECT_THAT(NetMistakes(binary),
+              ElementsAre("f: this is not text; a net or solver in text format is needed here; "
+                          "pass weights with --weights or --snapshot"));
 }
 
 TEST(ParseText, SaysWhatABinaryFileIs) {
-  EXPECT_THAT(NetMistakes("\n\x03net\xa2\x06\x04"),
-              ElementsAre("f: a net or a solver as text is wanted here, but it is a binary net or "
-                          "its weights (.caffemodel); weights belong to --weights"));
+  EXPECT_THAT(
+      NetMistakes("\n\x03net\xa2\x06\x04"),
+      ElementsAre("f: a net or solver in text format is needed here, but it is a binary net or "
+                  "its weights (.caffemodel); pass weights with --weights"));
 }
 
 TEST(ParseText, NamesALetterThatIsNoAsciiOnce) {
   const std::string ascii =
       "a character that is not plain ASCII (a typographic quote?); only strings and comments may "
-      "have them";
+      "contain it";
   EXPECT_THAT(NetMistakes("name: \xe2\x80\x9cnet\xe2\x80\x9d force_backward: true"),
-              ElementsAre("f:1:7: " + ascii, "f:1:10: name wants a string in quotes, got net",
+              ElementsAre("f:1:7: " + ascii, "f:1:10: name must be a string in quotes, got net",
                           "f:1:13: " + ascii));
 }
 
@@ -147,9 +147,9 @@ TEST(Tokenize, TakesNoLongerForManyComplaints) {
 
 TEST(ParseText, ChecksTheRangeOfIntegers) {
   EXPECT_THAT(Mistakes<SolverParameter>("max_iter: 2147483648 random_seed: -9223372036854775808"),
-              ElementsAre("f:1:11: max_iter is at most 2147483647, got 2147483648"));
+              ElementsAre("f:1:11: max_iter must be at most 2147483647, got 2147483648"));
   EXPECT_THAT(Mistakes<SolverParameter>("display: -2147483649"),
-              ElementsAre("f:1:10: display is at least -2147483648, got -2147483649"));
+              ElementsAre("f:1:10: display must be at least -2147483648, got -2147483649"));
 }
 
 TEST(ParseText, RefusesASingularFieldGivenTwice) {
@@ -172,11 +172,11 @@ TEST(ParseText, FindsWhereABraceIsMissing) {
 
 TEST(ParseText, FindsABraceTooMany) {
   EXPECT_THAT(NetMistakes("layer {\n}\n}\n"),
-              ElementsAre("f:3:1: this '}' closes nothing: it is one too many"));
+              ElementsAre("f:3:1: this '}' closes nothing; remove it"));
   EXPECT_THAT(NetMistakes("layer {\n name: \"a\" }\n top: \"t\"\n}\n"),
               ElementsAre("f:3:2: unknown field 'top' in NetParameter; LayerParameter, closed at "
                           "line 2, has one",
-                          "f:4:1: this '}' closes nothing: it is one too many"));
+                          "f:4:1: this '}' closes nothing; remove it"));
   EXPECT_THAT(NetMistakes("layer < name: \"a\" }"),
               ElementsAre("f:1:19: expected '>' to close the '<' of line 1, got '}'"));
 }
@@ -196,8 +196,8 @@ TEST(ParseText, FindsMissingColonsAndValues) {
 TEST(ParseText, DistinguishesMessagesFromValues) {
   EXPECT_THAT(NetMistakes("layer { pooling_param: 3 top { } name: [\"a\"] include: [{} {}] }"),
               ElementsAre("f:1:24: 'pooling_param' is a message: expected '{', got '3'",
-                          "f:1:30: top wants a string in quotes, got a message",
-                          "f:1:40: name wants a string in quotes, got a list",
+                          "f:1:30: top must be a string in quotes, got a message",
+                          "f:1:40: name must be a string in quotes, got a list",
                           "f:1:59: expected ',' or ']' in the list of line 1, got '{'"));
 }
 

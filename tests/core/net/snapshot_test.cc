@@ -223,7 +223,7 @@ TEST(Snapshot, NoticesChangedValuesOfAnHdf5State) {
   ASSERT_NE(at, std::string::npos);
   content[at] = static_cast<char>(content[at] ^ 1);
   WriteBytes(path, content);
-  ExpectContains(FileErrorOf([&] { ReadSnapshot(path); }), "its checksum does not fit");
+  ExpectContains(FileErrorOf([&] { ReadSnapshot(path); }), "its checksum does not match");
 }
 
 TEST(Snapshot, StatesWithoutAChecksumLoad) {

@@ -131,7 +131,7 @@ TEST_F(LoadSolverTest, DoesNotTestANetThatHasDataForTrainingOnly) {
 TEST_F(LoadSolverTest, MatchesTestItersWithTestNets) {
   EXPECT_EQ(Mistake("train_net: 'a.prototxt' test_interval: 1\ntest_net: 'b.prototxt'\n"
                     "test_iter: 1\ntest_iter: 2"),
-            "s.prototxt:4:1: there are 2 test_iter for 1 test nets; give one each, or none");
+            "s.prototxt:4:1: there are 2 test_iter for 1 test nets; give one for each, or none");
   EXPECT_THAT(Mistake("net: 'net.prototxt' test_interval: 1 test_net: ['a.prototxt', "
                       "'b.prototxt'] test_iter: 1"),
               HasSubstr("there are 1 test_iter for 2 test nets"));
@@ -139,12 +139,13 @@ TEST_F(LoadSolverTest, MatchesTestItersWithTestNets) {
                       "test_state {}"),
               HasSubstr("there are 2 test_state for 1 tests"));
   EXPECT_THAT(Mistake("net: 'net.prototxt' test_interval: 1 test_iter: -1"),
-              HasSubstr("test_iter is at least 0, got -1"));
+              HasSubstr("test_iter must be at least 0, got -1"));
 }
 
 TEST_F(LoadSolverTest, WantsToKnowWhenToTest) {
-  EXPECT_EQ(Mistake("net: 'net.prototxt'\ntest_iter: 1"),
-            "s.prototxt:2:1: there is a net to test but not when: set test_interval or test_epoch");
+  EXPECT_EQ(
+      Mistake("net: 'net.prototxt'\ntest_iter: 1"),
+      "s.prototxt:2:1: there is a test net but no test schedule: set test_interval or test_epoch");
 }
 
 TEST_F(LoadSolverTest, MergesStatesOfNetSolverAndFlags) {
@@ -178,12 +179,12 @@ TEST_F(LoadSolverTest, CompletesTheSnapshotPrefix) {
 
 TEST_F(LoadSolverTest, ChecksCountsAndFieldsThatExcludeEachOther) {
   EXPECT_EQ(Mistake("net: 'b.prototxt'\niter_size: 0\naverage_loss: 0\nmax_iter: -1"),
-            "s.prototxt:2:1: iter_size is at least 1, got 0\n"
-            "s.prototxt:3:1: average_loss is at least 1, got 0\n"
-            "s.prototxt:4:1: max_iter is at least 0, got -1");
-  EXPECT_EQ(Mistake("net: 'b.prototxt' max_iter: 1\nmax_epoch: 1"),
-            "s.prototxt:2:1: has max_epoch and max_iter, which say the same thing; keep one of "
-            "them");
+            "s.prototxt:2:1: iter_size must be at least 1, got 0\n"
+            "s.prototxt:3:1: average_loss must be at least 1, got 0\n"
+            "s.prototxt:4:1: max_iter must be at least 0, got -1");
+  EXPECT_EQ(
+      Mistake("net: 'b.prototxt' max_iter: 1\nmax_epoch: 1"),
+      "s.prototxt:2:1: has max_epoch and max_iter, which have the same meaning; keep one of them");
 }
 
 TEST_F(LoadSolverTest, ReportsTheMistakesOfAllFilesOnce) {

@@ -66,7 +66,7 @@ TEST(NetSpec, ComparesLevelsAndAbsentStages) {
 
 TEST(NetSpec, RefusesIncludeWithExclude) {
   EXPECT_EQ(Mistake("layer {\n name: 'a'\n include { phase: TEST }\n exclude { phase: TRAIN }\n}"),
-            "f:4:2: layer 'a': has include and exclude; use one of the two");
+            "f:4:2: layer 'a': has include and exclude; use only one of them");
 }
 
 TEST(NetSpec, GivesALayerItsOwnPhase) {

@@ -285,7 +285,7 @@ TEST(UpgradeNet, SaysWhatAV0LayerCannotTake) {
       ElementsAre("f:2:2: layer 'a': 'include' has no effect beside a layer in the V0 format",
                   "f:1:46: layer 'a': 'scale' has no effect on a layer of type 'hdf5_data'"));
   EXPECT_EQ(UpgradeMistake("layers { layer { name: 'a' type: 'images' new_height: -1 } }"),
-            "f:1:43: layer 'a': new_height is at least 0");
+            "f:1:43: layer 'a': new_height must be at least 0");
 }
 
 TEST(UpgradeNet, RefusesBothFormats) {
@@ -354,7 +354,7 @@ TEST(UpgradeNet, MakesASpecWhoseMistakesPointAtTheOldFile) {
     MakeNetSpec(result.net, result.places, NetState(), NetOptions());
     FAIL() << "no mistake";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "f:4:2: layer 'a': has include and exclude; use one of the two");
+    EXPECT_STREQ(error.what(), "f:4:2: layer 'a': has include and exclude; use only one of them");
   }
 }
 

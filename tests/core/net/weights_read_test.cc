@@ -47,8 +47,8 @@ TEST(ReadWeights, RefusesHdf5GroupsThatContainThemselves) {
   const std::string path = LinkedGroups("cycle.caffemodel.h5", true);
   EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
             "'" + path +
-                "' is not a .caffemodel.h5: its groups lie more than 100 deep in each other; does "
-                "one contain itself?");
+                "' is not a .caffemodel.h5: its groups are nested more than 100 levels deep; one "
+                "of them may contain itself");
 }
 
 TEST(ReadWeights, RefusesHdf5GroupsOfTooManyNames) {
@@ -108,7 +108,7 @@ TEST(ReadWeights, RefusesADataSetOfManyNames) {
   EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
             "'" + path + "' is not a .caffemodel.h5: its data sets up to '/data/ip3/0' state " +
                 "20971520 elements, but it has only " + bytes +
-                " bytes; has one of them many names?");
+                " bytes; one of them may have several names");
 }
 
 TEST(ReadWeights, RefusesABlobOfMoreAxesThanCaffeHas) {
@@ -262,8 +262,8 @@ TEST(ReadWeights, SaysWhatAFileOfAnotherKindIs) {
   ExpectContains(mistake("a.solverstate",
                          "\x08\x02\x12\x0c"
                          "a.caffemodel"),
-                 "a.solverstate' is not a .caffemodel: it is a solver state (.solverstate); it "
-                 "belongs to --snapshot or --resume");
+                 "a.solverstate' is not a .caffemodel: it is a solver state (.solverstate); pass "
+                 "it with --snapshot or --resume");
   ExpectContains(mistake("images", std::string("\0\0\x08\x03", 4)),
                  "images' is not a .caffemodel: it is an IDX file (MNIST's format)");
   ExpectContains(mistake("packed.h5", "\x1f\x8b"),

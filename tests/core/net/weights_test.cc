@@ -182,7 +182,7 @@ TEST(CopyWeights, SaysThatInnerProductTiesTheInputSize) {
     const std::string text = copy(old);
     ExpectContains(text, "layer 'fc6': its parameter blob 0 is 2x27, but in '");
     ExpectContains(text,
-                   "an InnerProduct ties the size of the net's input: bottom 'pool5' of shape "
+                   "an InnerProduct fixes the size of the net's input: bottom 'pool5' of shape "
                    "1x3x3x3 gives it 27 values, the weights are for 12; give the net the input "
                    "size that it was trained with");
   }
