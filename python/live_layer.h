@@ -77,7 +77,7 @@ class LayerHandover {
   const bool done_;
 };
 
-// The layer's form. A kernel also offers it to the next plan (ChangesTops::NextForm).
+// The layer's form. A kernel also passes it to the next plan (ChangesTops::NextForm).
 struct PythonForm {
   PythonSettings settings;
   std::shared_ptr<LayerHandover> handover;

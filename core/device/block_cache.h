@@ -21,7 +21,7 @@ class BlockCache {
     if (it != free_.end()) {
       memory = it->second;
       free_.erase(it);
-      kept_ -= size;
+      cached_bytes_ -= size;
     } else {
       memory = make();
       sizes_[memory] = size;
@@ -37,7 +37,7 @@ class BlockCache {
     const int64_t size = sizes_.find(memory)->second;
     in_use_ -= size;
     free_.emplace(size, memory);
-    kept_ += size;
+    cached_bytes_ += size;
   }
 
   // Removes the kept blocks and calls free(memory) for each. Returns false if there were none.
@@ -50,7 +50,7 @@ class BlockCache {
       free(block.second);
     }
     free_.clear();
-    kept_ = 0;
+    cached_bytes_ = 0;
     return any;
   }
 
@@ -59,9 +59,9 @@ class BlockCache {
     return in_use_;
   }
   // Returns the bytes of the blocks that the cache keeps for reuse.
-  int64_t kept_bytes() const {
+  int64_t cached_bytes() const {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
-    return kept_;
+    return cached_bytes_;
   }
   // Returns the highest number of bytes that were ever in use.
   int64_t peak_bytes() const {
@@ -73,7 +73,7 @@ class BlockCache {
   mutable std::recursive_mutex mutex_;
   std::multimap<int64_t, void*> free_;
   std::map<void*, int64_t> sizes_;
-  int64_t in_use_ = 0, kept_ = 0, peak_ = 0;
+  int64_t in_use_ = 0, cached_bytes_ = 0, peak_ = 0;
 };
 
 }  // namespace doppio

@@ -158,7 +158,7 @@ class CudaDevice : public GpuDevice {
     MakeCurrent();
     size_t free = 0, total = 0;
     Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", name_);
-    return static_cast<int64_t>(free) + blocks_.kept_bytes();
+    return static_cast<int64_t>(free) + blocks_.cached_bytes();
   }
 
   Gpu gpu() override { return {stream()}; }

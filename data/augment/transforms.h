@@ -34,7 +34,7 @@ struct Transform {
   // Throws UserError if the transform's fields are invalid.
   using Check = void (*)(const TransformationParameter& parameter);
   // Throws FileError if the image cannot be changed.
-  using Apply = void (*)(const TransformArgs& changing);
+  using Apply = void (*)(const TransformArgs& args);
   // Sets the height and width that images get, or 0 if they depend on the image or are random.
   using Declare = void (*)(const TransformationParameter& parameter, ImageShape* image);
 

@@ -34,7 +34,7 @@ struct MonitorRule {
   double delta = 0;
 };
 
-// Judges rounds of tests in order.
+// Records rounds of tests in order.
 class Monitor {
  public:
   explicit Monitor(MonitorRule rule) : rule_(std::move(rule)) {}

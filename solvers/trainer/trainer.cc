@@ -90,8 +90,8 @@ void Trainer::Step() {
     if (stop_) return;
   }
   const Clock::time_point begun = Clock::now();
-  const bool judged = StopsBeforeUpdate() && DeviceDecides();
-  RunPasses(judged);
+  const bool watched = StopsBeforeUpdate() && DeviceDecides();
+  RunPasses(watched);
   if (options_.before_update) options_.before_update();
   // If nothing needs the loss before the update, the host waits neither for the device nor for the
   // losses of other ranks.
@@ -108,7 +108,7 @@ void Trainer::Step() {
   }
   StartUpdate();
   if (!told_first) loss = MeanLoss();
-  if (judged && !std::isfinite(loss)) StopAtLoss(iter_);  // the device has skipped the update
+  if (watched && !std::isfinite(loss)) StopAtLoss(iter_);  // the device has skipped the update
   const bool shows = ShouldDisplay() && !told_first;
   if (shows) {
     AddLoss(&loss);

@@ -107,7 +107,7 @@ struct TrainerOptions {
   std::function<void(const Progress&)> on_iteration;
   std::function<void(const TestScores&)> on_test;  // called after each test net
 
-  // Judges each round of tests and ends the training when the rule's patience runs out.
+  // Records each round of tests and ends the training when the rule's patience runs out.
   std::optional<MonitorRule> monitor;
   bool snapshot_best = false;  // writes a snapshot of each state that the monitor finds best
   // If true, a non-finite loss or weight throws Error (kNonFinite) before the next snapshot; the
@@ -289,7 +289,7 @@ class Trainer {
   // True if the last loss and weights were finite. Each change to non-finite is logged once.
   bool finite_ = true;
   double passes_loss_ = 0;       // sum over all passes of this iteration but the last
-  bool losses_watched_ = false;  // the device judges the losses and makes the update depend on them
+  bool losses_watched_ = false;  // the device checks the losses and makes the update depend on them
   bool finite_gradients_ = true;     // result of the last update, if watched
   bool skipped_ = false;             // the last update was skipped
   bool scale_exhausted_ = false;     // the warning that no loss scale helps was logged

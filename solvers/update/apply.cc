@@ -90,16 +90,16 @@ class CpuUpdatePass : public UpdatePass {
     return first == kNone ? std::nullopt : std::optional<size_t>(first);
   }
 
-  void Run(const UpdateInputs& numbers, size_t first, size_t last) override {
+  void Run(const UpdateInputs& inputs, size_t first, size_t last) override {
     if (first == last) return;
     const int64_t begin = a_.slices[first].begin, end = a_.slices[last - 1].end;
     VisitRule(rule_, [&](auto rule) {
       DispatchFloat(a_.dtype, [&](auto type) {
         using Rule = decltype(rule);
         using T = decltype(type);
-        if (Rule::kTrustRatio || numbers.local.on) Measure<Rule, T>(numbers, begin, end);
-        SetRates<Rule>(numbers, first, last);
-        RunWithin<Rule, T>(numbers, begin, end);
+        if (Rule::kTrustRatio || inputs.local.on) Measure<Rule, T>(inputs, begin, end);
+        SetRates<Rule>(inputs, first, last);
+        RunWithin<Rule, T>(inputs, begin, end);
       });
     });
   }

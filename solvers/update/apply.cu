@@ -78,11 +78,11 @@ class CudaUpdatePass : public UpdatePass {
     return first == kNone ? std::nullopt : std::optional<size_t>(first);
   }
 
-  void Run(const UpdateInputs& numbers, size_t first, size_t last) override {
+  void Run(const UpdateInputs& inputs, size_t first, size_t last) override {
     if (first_row_[last] == first_row_[first]) return;
     VisitRule(rule_, [&](auto rule) {
       DispatchFloat(a_.dtype, [&](auto type) {
-        Update<decltype(rule), decltype(type)>(numbers, first, last);
+        Update<decltype(rule), decltype(type)>(inputs, first, last);
       });
     });
   }

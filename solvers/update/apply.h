@@ -87,7 +87,7 @@ class UpdatePass {
   virtual std::optional<size_t> FirstNonFinite() const = 0;
   // Updates slices [first, last). The result for an element does not depend on other slices.
   // Without local rates it does not depend on any other element.
-  virtual void Run(const UpdateInputs& numbers, size_t first, size_t last) = 0;
+  virtual void Run(const UpdateInputs& inputs, size_t first, size_t last) = 0;
 
   // The methods below may be called only for asynchronous devices. They do not wait for the device,
   // except for Verdict.

@@ -39,11 +39,11 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
     : param_(param), max_iter_(max_iter), params_(params), clip_(param.clip_gradients()) {
   CheckRule(param, places);
   rule_ = FindRule(param, places);
-  numbers_.l1 = param.regularization_type() == "L1";
-  numbers_.keep_steps = param.snapshot_diff();
-  numbers_.rule.momentum2 = param.momentum2();
-  numbers_.rule.delta = param.delta();
-  numbers_.rule.rms_decay = param.rms_decay();
+  inputs_.l1 = param.regularization_type() == "L1";
+  inputs_.keep_steps = param.snapshot_diff();
+  inputs_.rule.momentum2 = param.momentum2();
+  inputs_.rule.delta = param.delta();
+  inputs_.rule.rms_decay = param.rms_decay();
 
   UpdateArenas arenas;
   arenas.dtype = params->dtype();
@@ -80,16 +80,16 @@ std::vector<UpdateSlice> Update::MakeSlices() {
 }
 
 void Update::SetInputs(double rate, int64_t iteration, double scale) {
-  numbers_.scale = scale / loss_scale_;
-  numbers_.decided = false;
-  numbers_.decay = WeightDecayAt(param_, iteration, max_iter_);
-  RuleScalars<double>& rule = numbers_.rule;
+  inputs_.scale = scale / loss_scale_;
+  inputs_.decided = false;
+  inputs_.decay = WeightDecayAt(param_, iteration, max_iter_);
+  RuleScalars<double>& rule = inputs_.rule;
   rule.momentum = MomentumAt(param_, iteration, max_iter_, rate);
-  numbers_.local = LocalRateFor(param_, rule.momentum, numbers_.decay);
+  inputs_.local = LocalRateFor(param_, rule.momentum, inputs_.decay);
   VisitRule(rule_, [&](auto r) {
     using Rule = decltype(r);
     if (Rule::kWarmupMomentum) rule.momentum *= WarmupMomentumFactor(param_, iteration);
-    numbers_.rate = rate * Rule::RateFactor(rule, iteration + 1);
+    inputs_.rate = rate * Rule::RateFactor(rule, iteration + 1);
   });
   const double t = static_cast<double>(iteration + 1);
   rule.unbias = 1 / (1 - std::pow(rule.momentum, t));
@@ -105,7 +105,7 @@ void Update::Run(double rate, int64_t iteration, int iter_size) {
     sum_squares_.reset();
   }
   SetInputs(rate, iteration, clip_scale_ / iter_size);
-  pass_->Run(numbers_, 0, order_.size());
+  pass_->Run(inputs_, 0, order_.size());
 }
 
 void Update::SetNorm(double sum_squares) {
@@ -124,17 +124,17 @@ void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCon
     condition.loss_scale = loss_scale_;
     condition.iter_size = iter_size;
     pass_->Decide(condition);
-    numbers_.decided = true;
+    inputs_.decided = true;
   }
-  pass_->Run(numbers_, 0, order_.size());
+  pass_->Run(inputs_, 0, order_.size());
 }
 
 bool Update::ReadDecision() {
   if (!decision_pending_) return true;
   decision_pending_ = false;
-  const UpdateDecision verdict = pass_->ReadDecision();
-  if (clip_ >= 0) SetNorm(verdict.sum_squares);
-  return verdict.gradients_finite;
+  const UpdateDecision decision = pass_->ReadDecision();
+  if (clip_ >= 0) SetNorm(decision.sum_squares);
+  return decision.gradients_finite;
 }
 
 bool Update::GradientsFinite() {
@@ -153,14 +153,14 @@ void Update::Begin(double rate, int64_t iteration) {
 
 void Update::Ready(int param) {
   const size_t slice = slice_of_[param];
-  const auto run = [&] { pass_->Run(numbers_, slice, slice + 1); };
+  const auto run = [&] { pass_->Run(inputs_, slice, slice + 1); };
   if (!Traced(trace_)) return run();
   const Param& shown = params_->param(param);
   Trace(trace_, TraceOf::kDevice, "update", "update of " + shown.layer, run, shown.index);
 }
 
 void Update::Finish() {
-  for (const auto& range : without_gradient_) pass_->Run(numbers_, range.first, range.second);
+  for (const auto& range : without_gradient_) pass_->Run(inputs_, range.first, range.second);
 }
 
 std::optional<int> Update::NonFiniteParam() const {

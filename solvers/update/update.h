@@ -77,8 +77,8 @@ class Update : public GradientSink {
   // Factor on the gradients in the last Run, due to clip_gradients; 1 if they were not clipped.
   double clip_scale() const { return clip_scale_; }
   // Momentum and weight decay of the last Run or Begin, as their policies gave them.
-  double momentum() const { return numbers_.rule.momentum; }
-  double weight_decay() const { return numbers_.decay; }
+  double momentum() const { return inputs_.rule.momentum; }
+  double weight_decay() const { return inputs_.decay; }
   // Returns a parameter of the store in which an update has left non-finite values, or nullopt. The
   // layer's outputs may still be finite, because ReLU hides NaN where oneDNN computes it.
   std::optional<int> NonFiniteParam() const;
@@ -103,7 +103,7 @@ class Update : public GradientSink {
   ParamStore* params_;
   size_t rule_ = 0;  // index in Rules
   RunTrace* trace_ = nullptr;
-  UpdateInputs numbers_;
+  UpdateInputs inputs_;
   double clip_ = -1;
   double loss_scale_ = 1;
   // RunDecided was the last update, and the host has not yet read its outcome.

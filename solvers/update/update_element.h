@@ -18,16 +18,16 @@ struct UpdateScalars {
 
 // Converts the inputs of an update to the type of the parameters.
 template <class T>
-UpdateScalars<T> ScalarsOf(const UpdateInputs& numbers) {
+UpdateScalars<T> ScalarsOf(const UpdateInputs& inputs) {
   UpdateScalars<T> s;
-  s.rule.momentum = static_cast<T>(numbers.rule.momentum);
-  s.rule.momentum2 = static_cast<T>(numbers.rule.momentum2);
-  s.rule.delta = static_cast<T>(numbers.rule.delta);
-  s.rule.rms_decay = static_cast<T>(numbers.rule.rms_decay);
-  s.rule.unbias = static_cast<T>(numbers.rule.unbias);
-  s.rule.unbias2 = static_cast<T>(numbers.rule.unbias2);
-  s.scale = static_cast<T>(numbers.scale);
-  s.l1 = numbers.l1;
+  s.rule.momentum = static_cast<T>(inputs.rule.momentum);
+  s.rule.momentum2 = static_cast<T>(inputs.rule.momentum2);
+  s.rule.delta = static_cast<T>(inputs.rule.delta);
+  s.rule.rms_decay = static_cast<T>(inputs.rule.rms_decay);
+  s.rule.unbias = static_cast<T>(inputs.rule.unbias);
+  s.rule.unbias2 = static_cast<T>(inputs.rule.unbias2);
+  s.scale = static_cast<T>(inputs.scale);
+  s.l1 = inputs.l1;
   return s;
 }
 

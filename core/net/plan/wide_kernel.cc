@@ -18,34 +18,34 @@ int64_t AlignedBytes(int64_t bytes) {
 class Pair {
  public:
   Pair(Device* device, const TensorSpec& stored, const TensorSpec& seen, int64_t offset)
-      : stored_(stored, nullptr), seen_(seen, nullptr), offset_(offset) {
+      : stored_(stored, nullptr), widened_(seen, nullptr), offset_(offset) {
     if (stored.dtype == seen.dtype) return;
     widen_ = OpsOf(device).Convert(stored, seen);
     round_ = OpsOf(device).Convert(seen, stored);
   }
 
-  int64_t scratch_bytes() const { return widen_ == nullptr ? 0 : AlignedBytes(seen_.bytes()); }
+  int64_t scratch_bytes() const { return widen_ == nullptr ? 0 : AlignedBytes(widened_.bytes()); }
 
   // Returns the tensor to which the inner kernel is bound.
   Tensor Bind(const Tensor& stored, void* scratch) {
     stored_ = stored;
     if (widen_ == nullptr || !stored) {
-      seen_.raw = stored.raw;
+      widened_.raw = stored.raw;
     } else {
-      seen_.raw = static_cast<char*>(scratch) + offset_;
+      widened_.raw = static_cast<char*>(scratch) + offset_;
     }
-    return seen_;
+    return widened_;
   }
 
   void Widen() const {
-    if (widen_ != nullptr && stored_) widen_->Run(stored_.raw, seen_.raw);
+    if (widen_ != nullptr && stored_) widen_->Run(stored_.raw, widened_.raw);
   }
   void Round() const {
-    if (round_ != nullptr && stored_) round_->Run(seen_.raw, stored_.raw);
+    if (round_ != nullptr && stored_) round_->Run(widened_.raw, stored_.raw);
   }
 
  private:
-  Tensor stored_, seen_;
+  Tensor stored_, widened_;
   int64_t offset_;
   std::unique_ptr<Converter> widen_, round_;
 };

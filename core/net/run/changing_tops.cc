@@ -38,7 +38,7 @@ ChangesTops* ChangerOf(Kernel* kernel) {
 }
 
 void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done, NetSpec* spec) {
-  DOPPIO_CHECK(kernels.size() == spec->layers.size(), "offers to another net");
+  DOPPIO_CHECK(kernels.size() == spec->layers.size(), "forms for another net");
   for (size_t n = 0; n < kernels.size(); ++n) {
     ChangesTops* changer = ChangerOf(kernels[n].get());
     if (changer != nullptr)

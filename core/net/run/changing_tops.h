@@ -31,10 +31,10 @@ class ChangesTops {
 // Returns the interface of a kernel, or null if the kernel does not change shapes.
 ChangesTops* ChangerOf(Kernel* kernel);
 
-// Stores the offers of all such layers of a plan in LayerSpec::before. Nodes up to `last_done` have
-// run in this pass. `spec` describes the same net.
+// Stores the next forms of all such layers of a plan in LayerSpec::before. Nodes up to `last_done`
+// have run in this pass. `spec` describes the same net.
 void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done, NetSpec* spec);
-// Clears all offers.
+// Clears all stored forms.
 void ClearForms(NetSpec* spec);
 
 // The parts of a graph that InferAgain changes, saved so that they can be restored.
@@ -50,7 +50,7 @@ class GraphShapes {
 };
 
 // Infers shapes again for node `changer` and for all layers that depend on changed shapes. A layer
-// with an offer gets the offer as its form. Throws UserError if a layer cannot use the new shapes,
+// with a stored form gets that form. Throws UserError if a layer cannot use the new shapes,
 // or if a parameter's shape would change.
 void InferAgain(int changer, Graph* graph);
 

@@ -41,10 +41,10 @@ void RunTrace::End(const Started& begun, const char* category, std::string name,
 
 void RunTrace::Add(TimelineSpan span, int mark) { Record({std::move(span), -1, -1, mark}); }
 
-void RunTrace::Record(PendingSpan unsettled) {
+void RunTrace::Record(PendingSpan span) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (pending_.size() < kMaxSpans) {
-    pending_.push_back(std::move(unsettled));
+    pending_.push_back(std::move(span));
   } else {
     ++dropped_;
   }

@@ -82,7 +82,7 @@ class RunTrace {
     int begin = -1, end = -1;  // marks
     int not_before = -1;
   };
-  void Record(PendingSpan unsettled);
+  void Record(PendingSpan span);
 
   Device* const device_;
   const bool stream_;  // the device computes asynchronously

@@ -53,7 +53,7 @@ std::string FailureOf(Trainer* trainer) {
   return "";
 }
 
-TEST(Rescue, SavesTheLastWholeIterationWhenARecordIsBad) {
+TEST(SaveAfterFailure, SavesTheLastWholeIterationWhenARecordIsBad) {
   const Images images;
   for (const std::string more : {"", "iter_size: 2"}) {
     TrainerCase c(images.Net(), kShortTraining);
@@ -70,7 +70,7 @@ TEST(Rescue, SavesTheLastWholeIterationWhenARecordIsBad) {
   }
 }
 
-TEST(Rescue, TriesASnapshotOnceMoreThatHasFailed) {
+TEST(SaveAfterFailure, TriesASnapshotOnceMoreThatHasFailed) {
   TrainerCase c(SquareNet(), "base_lr: 0.1 lr_policy: 'fixed' max_iter: 9 snapshot: 3");
   ASSERT_EQ(mkdir(c.State(3).c_str(), 0777), 0);
   EXPECT_NE(FailureOf(c.Make().get()).find("cannot write '" + c.State(3)), std::string::npos);
@@ -80,7 +80,7 @@ TEST(Rescue, TriesASnapshotOnceMoreThatHasFailed) {
   EXPECT_FALSE(FileExists(c.Model(3)));
 }
 
-TEST(Rescue, SaysThatItCannotSaveEither) {
+TEST(SaveAfterFailure, SaysThatItCannotSaveEither) {
   TrainerCase c(SquareNet(), "base_lr: 0.1 lr_policy: 'fixed' max_iter: 3");
   ASSERT_EQ(mkdir(c.State(3).c_str(), 0777), 0);
   const LogLines log;
@@ -88,7 +88,7 @@ TEST(Rescue, SaysThatItCannotSaveEither) {
   EXPECT_EQ(log.Count("The last complete iteration, 3, cannot be saved: cannot write"), 1);
 }
 
-TEST(Rescue, WritesNothingBeforeTheFirstIterationOrUnasked) {
+TEST(SaveAfterFailure, WritesNothingBeforeTheFirstIterationOrUnasked) {
   const Images images;
   images.Damage(3);
   TrainerCase c(images.Net(), std::string(kShortTraining) + " snapshot_after_train: false");
