@@ -13,13 +13,13 @@ namespace doppio {
 
 // Returns the product of `extents`, or 1 if `extents` is empty. Returns nullopt if an extent is
 // negative (or unsigned and above INT64_MAX), or if the product of any leading extents exceeds
-// `most`. {2^40, 2^40, 0} is therefore rejected although its full product is 0.
+// `limit`. {2^40, 2^40, 0} is therefore rejected although its full product is 0.
 template <class Extents>
-std::optional<int64_t> CheckedProduct(const Extents& extents, int64_t most = kMaxElements) {
+std::optional<int64_t> CheckedProduct(const Extents& extents, int64_t limit = kMaxElements) {
   int64_t product = 1;
   for (const auto stated : extents) {
     const auto extent = static_cast<int64_t>(stated);
-    if (extent < 0 || __builtin_mul_overflow(product, extent, &product) || product > most) {
+    if (extent < 0 || __builtin_mul_overflow(product, extent, &product) || product > limit) {
       return std::nullopt;
     }
   }
@@ -27,8 +27,8 @@ std::optional<int64_t> CheckedProduct(const Extents& extents, int64_t most = kMa
 }
 
 inline std::optional<int64_t> CheckedProduct(std::initializer_list<int64_t> extents,
-                                             int64_t most = kMaxElements) {
-  return CheckedProduct<std::initializer_list<int64_t>>(extents, most);
+                                             int64_t limit = kMaxElements) {
+  return CheckedProduct<std::initializer_list<int64_t>>(extents, limit);
 }
 
 }  // namespace doppio

@@ -19,17 +19,18 @@ namespace {
 thread_local int quiet = 0;
 
 // The lowest severity that standard error shows.
-google::LogSeverity least_shown = google::GLOG_INFO;
+google::LogSeverity stderr_min_severity = google::GLOG_INFO;
 
 // Writes the same lines as glog's own log files. Unlike glog, it filters lines by thread
 // (QuietLog).
 class FileSink : public google::LogSink {
  public:
-  FileSink(std::FILE* file, const google::LogSeverity* least) : file_(file), least_(least) {}
+  FileSink(std::FILE* file, const google::LogSeverity* min_severity)
+      : file_(file), min_severity_(min_severity) {}
 
   void send(google::LogSeverity severity, const char* /*path*/, const char* file, int line,
             const google::LogMessageTime& time, const char* message, size_t length) override {
-    if ((quiet > 0 && severity < google::GLOG_ERROR) || severity < *least_) return;
+    if ((quiet > 0 && severity < google::GLOG_ERROR) || severity < *min_severity_) return;
     // glog's own text for sinks starts with the year, which parsers of Caffe's logs reject.
     char prefix[64];
     std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ",
@@ -44,7 +45,7 @@ class FileSink : public google::LogSink {
 
  private:
   std::FILE* file_;
-  const google::LogSeverity* least_;
+  const google::LogSeverity* min_severity_;
 };
 
 constexpr google::LogSeverity kAll = google::GLOG_INFO;
@@ -58,7 +59,7 @@ void InitLog(const char* program) {
   google::InitGoogleLogging(program);
   for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity)
     google::SetLogDestination(severity, "");
-  static FileSink sink(stderr, &least_shown);
+  static FileSink sink(stderr, &stderr_min_severity);
   google::AddLogSink(&sink);
 }
 
@@ -68,7 +69,7 @@ void KeepLogFlags() {
   FLAGS_stderrthreshold = google::NUM_SEVERITIES;
 }
 
-void ShowOnlyWarnings() { least_shown = google::GLOG_WARNING; }
+void ShowOnlyWarnings() { stderr_min_severity = google::GLOG_WARNING; }
 
 class LogFile::Sink {
  public:

@@ -18,13 +18,13 @@ std::string Lower(std::string text) {
   return text;
 }
 
-int Least(const std::vector<int>& numbers) {
+int Smallest(const std::vector<int>& numbers) {
   return *std::min_element(numbers.begin(), numbers.end());
 }
 
 }  // namespace
 
-int EditDistance(const std::string& a, const std::string& b, int most) {
+int EditDistance(const std::string& a, const std::string& b, int limit) {
   const std::string x = Lower(a), y = Lower(b);
   // row[j] is the distance between the first i characters of x and the first j characters of y.
   // Computing a row needs the two previous rows.
@@ -41,7 +41,7 @@ int EditDistance(const std::string& a, const std::string& b, int most) {
       if (swapped) row[j] = std::min(row[j], last_but_one[j - 2] + 1);
     }
     // All later distances are at least the smallest distance in these two rows.
-    if (std::min(Least(last), Least(row)) > most) return most + 1;
+    if (std::min(Smallest(last), Smallest(row)) > limit) return limit + 1;
   }
   return row[y.size()];
 }

@@ -9,10 +9,10 @@
 namespace doppio {
 
 // Returns the smallest number of insertions, deletions, substitutions and swaps of neighbours that
-// turn `a` into `b`, ignoring case. If this number exceeds `most`, returns some number above
-// `most`.
+// turn `a` into `b`, ignoring case. If this number exceeds `limit`, returns some number above
+// `limit`.
 int EditDistance(const std::string& a, const std::string& b,
-                 int most = std::numeric_limits<int>::max());
+                 int limit = std::numeric_limits<int>::max());
 
 // Returns the candidates closest to `name`, in their original order: all candidates at the smallest
 // distance, provided this distance is at most max(1, length of `name` / 3) edits. Returns none for

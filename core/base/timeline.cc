@@ -88,7 +88,7 @@ int64_t MonotonicNs() {
 
 void Timeline::Add(TimelineSpan span) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (spans_.size() >= max_) {
+  if (spans_.size() >= max_spans_) {
     ++dropped_;
     return;
   }

@@ -24,17 +24,17 @@ struct TimelineSpan {
   std::vector<std::pair<const char*, int64_t>> numbers = {};  // displayed with the span
 };
 
-// Stores at most `most` spans. Thread-safe.
+// Stores at most `max_spans` spans. Thread-safe.
 class Timeline {
  public:
-  explicit Timeline(size_t most) : max_(most) {}
+  explicit Timeline(size_t max_spans) : max_spans_(max_spans) {}
   void Add(TimelineSpan span);
   // Returns the spans added since the last call and removes them.
   std::vector<TimelineSpan> Take();
   int64_t dropped() const;  // number of spans rejected because the timeline was full
 
  private:
-  const size_t max_;
+  const size_t max_spans_;
   mutable std::mutex mutex_;
   std::vector<TimelineSpan> spans_;  // guarded by mutex_
   int64_t dropped_ = 0;              // guarded by mutex_

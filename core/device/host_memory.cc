@@ -10,7 +10,7 @@ namespace {
 
 using OptionalBytes = std::optional<int64_t>;
 
-OptionalBytes Least(OptionalBytes a, OptionalBytes b) {
+OptionalBytes Smallest(OptionalBytes a, OptionalBytes b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
 }
@@ -57,7 +57,7 @@ OptionalBytes LeftInGroup(const std::string& folder, const GroupFiles& files) {
 OptionalBytes LeftInGroups(std::string path, const GroupFiles& files) {
   OptionalBytes left;
   while (true) {
-    left = Least(left, LeftInGroup(files.folder + path, files));
+    left = Smallest(left, LeftInGroup(files.folder + path, files));
     if (path.empty()) return left;
     path.erase(path.find_last_of('/'));
   }
@@ -76,11 +76,11 @@ OptionalBytes LeftInAllGroups(const std::string& root) {
     std::string path = line.substr(second + 1);
     if (path.empty() || path[0] != '/' || path == "/") path = "";
     if (controllers == ",,") {
-      left =
-          Least(left, LeftInGroups(path, {top, "memory.max", "memory.current", "inactive_file"}));
+      left = Smallest(left,
+                      LeftInGroups(path, {top, "memory.max", "memory.current", "inactive_file"}));
     } else if (controllers.find(",memory,") != std::string::npos) {
-      left = Least(left, LeftInGroups(path, {top + "/memory", "memory.limit_in_bytes",
-                                             "memory.usage_in_bytes", "total_inactive_file"}));
+      left = Smallest(left, LeftInGroups(path, {top + "/memory", "memory.limit_in_bytes",
+                                                "memory.usage_in_bytes", "total_inactive_file"}));
     }
   }
   return left;
@@ -91,7 +91,7 @@ OptionalBytes LeftInAllGroups(const std::string& root) {
 int64_t FreeHostBytes(const std::string& root) {
   OptionalBytes available = ReadEntry(root + "/proc/meminfo", "MemAvailable:");
   if (available) *available *= 1024;
-  return Least(available, LeftInAllGroups(root)).value_or(-1);
+  return Smallest(available, LeftInAllGroups(root)).value_or(-1);
 }
 
 }  // namespace doppio

@@ -70,16 +70,17 @@ class CudnnHeuristics {
   struct Plans {
     std::vector<std::unique_ptr<CudnnPlan>> plans;
     int64_t examined = 0;  // engine configurations examined or skipped
-    // True if `patience` ended before `most` plans were found or all configurations were examined.
+    // True if `patience` ended before `max_plans` plans were found or all configurations were
+    // examined.
     bool cut_short = false;
   };
-  // Returns the first `most` plans that can be created, in the order of cuDNN's heuristics, without
-  // the first `skipped` engine configurations. Creating some plans compiles code. After `patience`,
-  // returns the plans created so far, but at least one if there is any.
-  Plans Best(size_t most, Patience patience, int64_t skipped) const;
-  std::vector<std::unique_ptr<CudnnPlan>> Best(size_t most,
+  // Returns the first `max_plans` plans that can be created, in the order of cuDNN's heuristics,
+  // without the first `skipped` engine configurations. Creating some plans compiles code. After
+  // `patience`, returns the plans created so far, but at least one if there is any.
+  Plans Best(size_t max_plans, Patience patience, int64_t skipped) const;
+  std::vector<std::unique_ptr<CudnnPlan>> Best(size_t max_plans,
                                                Patience patience = Patience::max()) const {
-    return Best(most, patience, 0).plans;
+    return Best(max_plans, patience, 0).plans;
   }
   // Returns the plan for `choice`, or null if cuDNN cannot create it or if it exceeds the limits.
   std::unique_ptr<CudnnPlan> PlanFor(const AlgorithmChoice& choice) const;

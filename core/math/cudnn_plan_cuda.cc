@@ -80,14 +80,14 @@ void CudnnPlan::Run(const std::vector<Place>& places, void* workspace, const cha
   CheckCudnn(Cudnn().cudnnBackendExecute(target_.handle, plan_.get(), found->pack.get()), doing);
 }
 
-CudnnHeuristics::Plans CudnnHeuristics::Best(size_t most, Patience patience,
+CudnnHeuristics::Plans CudnnHeuristics::Best(size_t max_plans, Patience patience,
                                              int64_t skipped) const {
   const auto begun = std::chrono::steady_clock::now();
   Plans best;
   std::vector<std::unique_ptr<CudnnPlan>>& plans = best.plans;
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (CudnnBackendDescriptor& configuration : Configurations(mode)) {
-      if (plans.size() == most) return best;
+      if (plans.size() == max_plans) return best;
       if (best.examined < skipped) {
         ++best.examined;
         continue;

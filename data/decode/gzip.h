@@ -11,8 +11,8 @@
 namespace doppio {
 
 // Returns the contents of the file, decompressed if it is a gzip file. Throws FileError if the file
-// is missing, is damaged gzip data, or decompresses to more than `most` bytes.
-std::string ReadMaybeGzip(const std::string& path, int64_t most = kMaxUnpackedBytes);
+// is missing, is damaged gzip data, or decompresses to more than `max_bytes` bytes.
+std::string ReadMaybeGzip(const std::string& path, int64_t max_bytes = kMaxUnpackedBytes);
 
 }  // namespace doppio
 

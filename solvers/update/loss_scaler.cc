@@ -59,11 +59,11 @@ bool LossScaler::Update(bool finite) {
   if (finite && ++since_change_ < scaling_.patience) return true;
   since_change_ = 0;
   if (finite) {
-    scale_ = std::min(2 * scale_, scaling_.most);
+    scale_ = std::min(2 * scale_, scaling_.max_scale);
     return true;
   }
-  if (scale_ <= scaling_.least) return true;
-  scale_ = std::max(scale_ / 2, scaling_.least);
+  if (scale_ <= scaling_.min_scale) return true;
+  scale_ = std::max(scale_ / 2, scaling_.min_scale);
   ++skipped_;
   return false;
 }
@@ -77,7 +77,8 @@ void LossScaler::Save(RunState* state) const {
 
 void LossScaler::Restore(const RunState& state) {
   if (!dynamic() || !state.has_loss_scale()) return;
-  if (state.loss_scale() >= scaling_.least) scale_ = std::min(state.loss_scale(), scaling_.most);
+  if (state.loss_scale() >= scaling_.min_scale)
+    scale_ = std::min(state.loss_scale(), scaling_.max_scale);
   since_change_ = state.steps_since_overflow();
   skipped_ = state.updates_skipped();
 }

@@ -24,7 +24,7 @@ struct LossScaling {
   bool dynamic = false;
   float scale = 1;  // initial value
   int patience = 2000;
-  float least = 1, most = kMaxLossScale;  // bounds of a dynamic scale
+  float min_scale = 1, max_scale = kMaxLossScale;  // bounds of a dynamic scale
 
   // Returns true if the loss is not scaled.
   bool off() const { return !dynamic && scale == 1; }
@@ -60,7 +60,7 @@ class LossScaler {
   int64_t skipped() const { return skipped_; }
 
   // Returns true if an update with non-finite gradients must be skipped.
-  bool skips() const { return dynamic() && scale_ > scaling_.least; }
+  bool skips() const { return dynamic() && scale_ > scaling_.min_scale; }
   // Adapts the scale after an iteration. `finite` states if all gradients of the iteration are
   // finite. Returns true if its update must run. At the smallest scale the update always runs,
   // because the scale cannot be the cause. Requires dynamic().

@@ -10,7 +10,7 @@ LossScaling Small() {
   scaling.dynamic = true;
   scaling.scale = 8;
   scaling.patience = 3;
-  scaling.most = 16;
+  scaling.max_scale = 16;
   return scaling;
 }
 

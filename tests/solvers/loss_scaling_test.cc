@@ -43,8 +43,8 @@ LossScaling Dynamic(float scale, int patience = 2000, float least = 1) {
   LossScaling scaling = Fixed(scale);
   scaling.dynamic = true;
   scaling.patience = patience;
-  scaling.least = least;
-  scaling.most = std::ldexp(1.0f, 127);
+  scaling.min_scale = least;
+  scaling.max_scale = std::ldexp(1.0f, 127);
   return scaling;
 }
 

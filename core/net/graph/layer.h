@@ -124,17 +124,17 @@ struct LayerType {
   LayerType() = default;
   explicit LayerType(InferFunction infer) : infer(infer) {}
 
-  // The number of bottoms and tops. kAny as `most` means no upper limit.
+  // The number of bottoms and tops. kAny as `max` means no upper limit.
   LayerType& Bottoms(int count) { return Bottoms(count, count); }
-  LayerType& Bottoms(int least, int most) {
-    min_bottoms = least;
-    max_bottoms = most;
+  LayerType& Bottoms(int min, int max) {
+    min_bottoms = min;
+    max_bottoms = max;
     return *this;
   }
   LayerType& Tops(int count) { return Tops(count, count); }
-  LayerType& Tops(int least, int most) {
-    min_tops = least;
-    max_tops = most;
+  LayerType& Tops(int min, int max) {
+    min_tops = min;
+    max_tops = max;
     return *this;
   }
   // The layer has as many tops as bottoms.

@@ -31,7 +31,7 @@ struct MemorySaving {
   // idle for longest are kept in host memory between forward and backward. 0 offloads as few blocks
   // as bring about the least memory; a negative value offloads none.
   int64_t activation_bytes = -1;
-  int64_t least_offloaded = 1 << 20;  // bytes; smaller blocks are never offloaded
+  int64_t min_offloaded_bytes = 1 << 20;  // smaller blocks are never offloaded
 };
 
 // The options of a plan.

@@ -50,7 +50,7 @@ void ChooseOffloads(Draft* draft) {
   std::vector<Offload> candidates;
   for (size_t b = 0; b < draft->blocks.size(); ++b) {
     const Lifetime& block = draft->blocks[b];
-    if (block.bytes < saving.least_offloaded) continue;
+    if (block.bytes < saving.min_offloaded_bytes) continue;
     std::optional<Offload> idle = IdleTime(block, draft->uses[b]);
     if (!idle) continue;
     idle->block = static_cast<int>(b);

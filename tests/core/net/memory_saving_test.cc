@@ -143,7 +143,7 @@ MemorySaving Offloading(int segments = 1) {
   MemorySaving saving;
   saving.segments = segments;
   saving.activation_bytes = 0;
-  saving.least_offloaded = 0;
+  saving.min_offloaded_bytes = 0;
   return saving;
 }
 
@@ -414,7 +414,7 @@ TEST(MemorySaving, SaysWhenTheGivenMemoryIsTooSmall) {
 
 TEST(MemorySaving, LeavesSmallValuesWhereTheyAre) {
   MemorySaving saving = Offloading();
-  saving.least_offloaded = MemorySaving().least_offloaded;
+  saving.min_offloaded_bytes = MemorySaving().min_offloaded_bytes;
   const Outcome saved = PlanOf(Deep(32), saving);
   EXPECT_EQ(saved.saved.host_bytes, 0);
   ASSERT_EQ(saved.notes.size(), 1u);
