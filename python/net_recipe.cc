@@ -62,9 +62,9 @@ std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Sha
   for (LayerSpec& layer : spec.layers) {
     if (!shapes.empty() && layer.type() == "Input") GiveShapes(shapes, &layer.param);
   }
-  if (before != nullptr) OfferLayers(before->plan().kernels, -1, &spec);
+  if (before != nullptr) StoreForms(before->plan().kernels, -1, &spec);
   Graph graph = MakeGraph(std::move(spec));
-  WithdrawOffers(&graph.spec);
+  ClearForms(&graph.spec);
   const bool at_outputs = BeginAtOutputs(&graph);
   PlanOptions plan;
   plan.device = device_.get();
@@ -74,7 +74,7 @@ std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Sha
   made->device = device_;
   made->params = params_;
   made->net = std::make_unique<Net>(std::move(graph), plan, params_.get());
-  if (at_outputs) made->net->StartFromUser();
+  if (at_outputs) made->net->StartFromUserGradients();
   return made;
 }
 

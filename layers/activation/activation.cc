@@ -64,7 +64,8 @@ struct Activation {
   };
 
   static bool Register() {
-    LayerTypes::Get().Add(Op::kType, LayerType(&Infer).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
+    LayerTypes::Get().Add(Op::kType,
+                          LayerType(&Infer).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
     return KernelTypes::Get().Add(ReferenceKernel<Cpu>(Op::kType));
   }
 };

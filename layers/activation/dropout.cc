@@ -180,10 +180,10 @@ class SpatialDropout : public FormKernel<DropoutForm> {
 };
 
 DOPPIO_REGISTER_LAYER("Dropout",
-                      LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
+                      LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Dropout>("Dropout"));
 DOPPIO_REGISTER_LAYER(kSpatialDropout,
-                      LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
+                      LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<SpatialDropout>(kSpatialDropout));
 
 }  // namespace

@@ -202,7 +202,7 @@ class Eltwise : public Kernel {
 
 DOPPIO_REGISTER_LAYER(
     "Eltwise",
-    LayerType(&InferEltwise).Bottoms(2, kMostEltwiseBottoms).Tops(1).KeepsPlaces().RowByRow());
+    LayerType(&InferEltwise).Bottoms(2, kMostEltwiseBottoms).Tops(1).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Eltwise>("Eltwise"));
 DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});
 DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCpu, "fused", 0, &MakeForFloat<Eltwise>});

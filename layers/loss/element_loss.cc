@@ -39,7 +39,7 @@ struct ElementLoss {
 
     void Forward(const Pass& pass) override {
       const T *x = t_.bottoms[0].data<T>(), *t = t_.bottoms[1].data<T>();
-      const int64_t rows = RowsThatCount(all_rows_), count = Count(rows);
+      const int64_t rows = ValidRows(all_rows_), count = Count(rows);
       double valid = static_cast<double>(count);
       if (ignored_.any) {
         valid = sum_([&](int64_t begin, int64_t end) {
@@ -63,7 +63,7 @@ struct ElementLoss {
     void Backward(const Pass&, const std::vector<bool>&) override {
       const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]);
       const T *x = t_.bottoms[0].data<T>(), *t = t_.bottoms[1].data<T>();
-      const int64_t count = Count(RowsThatCount(all_rows_));
+      const int64_t count = Count(ValidRows(all_rows_));
       for (size_t side = 0; side < 2; ++side) {
         if (!t_.bottom_grads[side]) continue;
         const T scale = static_cast<T>((side == 0 ? weight : -weight) / divisor_);

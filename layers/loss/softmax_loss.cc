@@ -176,7 +176,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
   void Forward(const Pass& pass) override {
     // A row has several samples if there are several axes before that of the classes.
     const int64_t outer =
-        rows_vary() ? shape_.outer / all_rows_ * RowsThatCount(all_rows_) : shape_.outer;
+        rows_vary() ? shape_.outer / all_rows_ * ValidRows(all_rows_) : shape_.outer;
     const int64_t valid = labels_.Read(at_, t_.bottoms[1].data<T>(), outer, shape_.inner, label_);
     std::fill(label_ + outer * shape_.inner, label_ + shape_.outer * shape_.inner, kIgnoredLabel);
     SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);

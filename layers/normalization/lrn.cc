@@ -117,7 +117,7 @@ class LrnKernel : public Kernel {
   const Shape shape_;
 };
 
-DOPPIO_REGISTER_LAYER("LRN", LayerType(&InferLrn).Bottoms(1).Tops(1).KeepsPlaces().RowByRow());
+DOPPIO_REGISTER_LAYER("LRN", LayerType(&InferLrn).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<LrnKernel>("LRN"));
 
 }  // namespace

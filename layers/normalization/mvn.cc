@@ -84,7 +84,7 @@ class Mvn : public FormKernel<MvnForm> {
   const double eps_;
 };
 
-DOPPIO_REGISTER_LAYER("MVN", LayerType(&InferMvn).Bottoms(1).Tops(1).KeepsPlaces());
+DOPPIO_REGISTER_LAYER("MVN", LayerType(&InferMvn).Bottoms(1).Tops(1).KeepsCoordinates());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Mvn>("MVN"));
 
 }  // namespace

@@ -23,8 +23,8 @@ class SilenceKernel : public Kernel {
   bool same_every_pass() const override { return true; }
 };
 
-DOPPIO_REGISTER_LAYER("Silence",
-                      LayerType(&InferSilence).Bottoms(1, kAny).Tops(0).KeepsPlaces().RowByRow());
+DOPPIO_REGISTER_LAYER(
+    "Silence", LayerType(&InferSilence).Bottoms(1, kAny).Tops(0).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCpu, "reference", 0, &MakeKernel<SilenceKernel>});
 DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<SilenceKernel>("Silence", nullptr));
 

@@ -79,7 +79,7 @@ void Reducer::Send(size_t bucket) {
   buckets_[bucket].sent = true;
   if (copy_) copy_->Narrow(bucket);
   if (Traced(trace_)) buckets_[bucket].mark = trace_->Mark();
-  bulk_->Follow(static_cast<int64_t>(bucket));
+  bulk_->ExchangeAfterCompute(static_cast<int64_t>(bucket));
   Ask({Job::kBucket, bucket});
 }
 
@@ -92,10 +92,10 @@ void Reducer::Await(const F& done) {
 }
 
 void Reducer::AllReduce(void* data, int64_t count, DType dtype) {
-  bulk_->Follow(-1);
+  bulk_->ExchangeAfterCompute(-1);
   Ask({Job::kSum, 0, data, count, dtype});
   Await([&] { return (holds_ ? settled_ : started_) == asked_; });
-  bulk_->Lead();
+  bulk_->ComputeAfterExchange();
 }
 
 // Net calls this twice before the first sum if it restarts a forward for other shapes. Sums of the

@@ -35,7 +35,7 @@ constexpr Variables kLaunchers[] = {
 std::optional<int> NumberIn(const Environment& get, const char* name) {
   const char* text = name == nullptr ? nullptr : get(name);
   if (text == nullptr || *text == 0) return std::nullopt;
-  const std::optional<int64_t> value = WholeNumber(text);
+  const std::optional<int64_t> value = ParseWholeNumber(text);
   if (!value || *value > 10'000'000) {
     throw UsageError(std::string("the environment has ") + name + "=" + text +
                      ", which is not a rank or a number of ranks");
