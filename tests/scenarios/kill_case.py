@@ -64,7 +64,7 @@ class KillCase(scenario.Scenario):
         if started:
             self.assertEqual(before, int(started.group(1)), log)
         else:
-            self.assertNotIn("starting anew", log)
+            self.assertNotIn("starting a new training", log)
         self.assertNotIn("is skipped: ", log)
         self.assertNotIn("error: ", re.sub(self.LOSSES, "", log) if self.LOSSES else log)
         self.assertGreaterEqual(self.newest(), before)

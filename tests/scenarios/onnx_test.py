@@ -417,7 +417,7 @@ class FilesTest(Case):
 
     def test_other_names_and_flags_are_usage_errors(self):
         self.assertIn("should end with .onnx", self.export("net.pb", code=2))
-        self.assertIn("--fold_bn is for .onnx", self.export("net.npz", "--fold_bn", code=2))
+        self.assertIn("--fold_bn applies only to .onnx files", self.export("net.npz", "--fold_bn", code=2))
 
 
 # A stand-in for ONNX Runtime: returns the net's outputs, changed as FAKE_RUNTIME says.
@@ -520,8 +520,8 @@ class VerifyTest(Case):
             return False
 
     def test_a_tolerance_is_a_number(self):
-        self.assertIn("--tolerance wants a number from 0 on", self.verify("", "--tolerance=-1", code=2))
-        self.assertIn("--verify is for .onnx", self.export("net.npz", "--verify", code=2))
+        self.assertIn("--tolerance wants 0 or more, got -1", self.verify("", "--tolerance=-1", code=2))
+        self.assertIn("--verify applies only to .onnx files", self.export("net.npz", "--verify", code=2))
 
 
 @unittest.skipIf(NO_RUNTIME, NO_RUNTIME)

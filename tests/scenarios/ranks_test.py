@@ -145,7 +145,7 @@ class GpuReplicasTest(mpi_case.RanksCase):
     def test_other_commands_use_one_gpu(self):
         r = self.doppio("time", "--model=net.prototxt", "--gpu=0,1")
         self.assertEqual(5, r.returncode)
-        self.assertIn("--gpu=0,1: it names 2 GPUs; this command uses one", r.stderr)
+        self.assertIn("--gpu=0,1 names 2 GPUs, but this command uses only one", r.stderr)
 
     @unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
     def test_processes_take_one_gpu_each(self):

@@ -316,7 +316,7 @@ class SweepTest(scenario.Scenario):
         self.check_refused("the sweep itself gives --resume", "--param=base_lr=1,2", "--", "--resume=auto")
         self.check_refused("the sweep itself gives --solver", "--param=base_lr=1,2", "--", "--solver=other.prototxt")
         self.check_refused("no test net makes 'score'; its outputs are accuracy, loss", "--param=base_lr=1,2", "--metric=max:score", code=3)
-        self.check_refused("come behind --", "--param=base_lr=1,2", "--batch=8")
+        self.check_refused("put flags of train after --", "--param=base_lr=1,2", "--batch=8")
         self.check_refused("do not wait for each other", "--param=base_lr=1,2", "--method=halving", "--emit=slurm", "--time=1:00")
         self.assertIn("cannot open", self.sweep("ls", "nothing", code=4).stderr)
         self.assertIn("'sweep' wants", self.sweep("walk", code=2).stderr)

@@ -178,7 +178,7 @@ class AloneTest(TraceTest):
     def test_iterations_that_never_come(self):
         self.write("t.json", "an older one")
         r = self.train("--trace=t.json", "--trace_iterations=40-50", "--json")
-        self.assertIn("--trace_iterations=40-50: the training has only iterations 0 to 29; nothing will be traced", r.stderr)
+        self.assertIn("--trace_iterations=40-50: the training runs only iterations 0 to 29; nothing will be traced", r.stderr)
         self.assertIn("timeline: nothing was traced", r.stderr)
         self.assertEqual({"file": "t.json", "iterations": 0}, json.loads(r.stdout)["timeline"])
         self.assertEqual(b"an older one", self.read("t.json"))
@@ -190,7 +190,7 @@ class AloneTest(TraceTest):
         r = self.train("--trace=t.json", "--trace_iterations=7-3", code=2)
         self.assertIn("--trace_iterations=7-3: the first iteration comes after the last", r.stderr)
         r = self.train("--trace_iterations=3-7", code=2)
-        self.assertIn("--trace_iterations is of --trace=FILE, which is not given", r.stderr)
+        self.assertIn("--trace_iterations needs --trace=FILE", r.stderr)
 
     def test_a_file_that_cannot_be_written_is_found_at_the_start(self):
         os.mkdir(self.path("folder"))
@@ -218,7 +218,7 @@ class AloneTest(TraceTest):
 class RanksTraceTest(TraceTest):
     def check_two(self, r, name="t.json"):
         self.assertEqual(0, r.returncode, r.stderr)
-        self.assertRegex(r.stderr, r"timeline: \S*t\.json \(11 iterations; exchange [\d.]+ ms an iteration, exposed [\d.]+ ms, hidden \d+ %\)")
+        self.assertRegex(r.stderr, r"timeline: \S*t\.json \(11 iterations; exchange [\d.]+ ms per iteration, exposed [\d.]+ ms, hidden \d+ %\)")
         said = json.loads(r.stdout)["timeline"]
         self.assertEqual((11, 10, 0), (said["iterations"], said["first"], said["spans_left_out"]))
         ranks = self.load(name)

@@ -151,11 +151,11 @@ class MistakeTest(TinyCase):
         self.assertEqual(3, r.returncode, r.stdout)
         self.assertIn("did you mean 'fixed'?", r.stdout)
 
-    UNUSUAL = {"base_lr=-0.01": "base_lr is -0.01: updates follow the gradient upwards, and the loss grows",
+    UNUSUAL = {"base_lr=-0.01": "base_lr is -0.01: updates follow the gradient uphill, and the loss grows",
                "base_lr=0": "base_lr is 0: nothing is learned",
                "momentum=1": "momentum is 1: the sum of past updates never decays",
-               "momentum=-0.5": "momentum is -0.5: each update works against the one before",
-               "weight_decay=-0.1": "weight_decay is -0.1: weights are driven away from 0",
+               "momentum=-0.5": "momentum is -0.5: each update opposes the previous one",
+               "weight_decay=-0.1": "weight_decay is -0.1: weights grow away from 0",
                "gamma=-0.5": "gamma is -0.5: learning rates become negative or grow",
                "clip_gradients=0": "clip_gradients is 0: all gradients become 0"}
 

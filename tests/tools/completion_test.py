@@ -13,8 +13,10 @@ class CompletionTest(tool_case.ToolCase):
         self.write("completion", self.succeed("completion", shell))
 
     def test_wants_a_shell(self):
-        self.assertEqual("error: 'completion' needs one word: bash, zsh or fish\n", self.fail_with(2, "completion"))
-        self.assertEqual("error: 'completion' needs one word: bash, zsh or fish\n", self.fail_with(2, "completion", "tcsh"))
+        self.assertEqual("error: 'completion' wants bash|zsh|fish\ntry: doppio completion --help\n",
+                         self.fail_with(2, "completion"))
+        self.assertEqual("error: 'completion' knows bash, zsh and fish, not 'tcsh'\n",
+                         self.fail_with(2, "completion", "tcsh"))
 
 
 class BashTest(CompletionTest):

@@ -186,7 +186,7 @@ class BinaryFilesTest(DataCase):
     def test_says_what_a_file_of_a_wrong_kind_is(self):
         self.succeed("data", "convert", "x-images-idx3-ubyte", "db")
         error = self.fail_with(4, "data", "convert", "db/data.mdb", "new")
-        self.assertIn("'db/data.mdb' is a database already (LMDB)", error)
+        self.assertIn("'db/data.mdb' is already a database (LMDB)", error)
         self.assertIn("'x-labels-idx1-ubyte' holds labels; name the IDX file of their images",
                       self.fail_with(4, "data", "convert", "x-labels-idx1-ubyte", "new"))
         self.write("a.npy", b"\x93NUMPY\x01\x00v\x00")
@@ -212,7 +212,7 @@ class PipeTest(DataCase):
         self.folder_of_classes()
         self.write("list.txt", "pets/cat/a.PNG 0\npets/dog/big/c.png 1\n")
         r = self.shell('"$0" data verify <(cat list.txt)')
-        self.assertEqual((0, "2 images, all whole\n"), (r.returncode, r.stdout), r.stderr)
+        self.assertEqual((0, "2 images, none damaged\n"), (r.returncode, r.stdout), r.stderr)
         r = self.shell('cat list.txt | "$0" data convert /dev/stdin db')
         self.assertEqual((0, "db written, 2 images\n"), (r.returncode, r.stdout), r.stderr)
 
@@ -303,9 +303,9 @@ class VerifyTest(DataCase):
     def test_finds_all_damage_in_lists_and_databases(self):
         self.folder_of_classes()
         self.write("list.txt", "pets/cat/a.PNG 0\npets/cat/b.png 0\npets/dog/big/c.png 1\n")
-        self.assertEqual("3 images, all whole\n", self.succeed("data", "verify", "list.txt"))
+        self.assertEqual("3 images, none damaged\n", self.succeed("data", "verify", "list.txt"))
         self.succeed("data", "convert", "--encoded", "list.txt", "db")
-        self.assertEqual("3 images, all whole\n", self.succeed("data", "verify", "db"))
+        self.assertEqual("3 images, none damaged\n", self.succeed("data", "verify", "db"))
         whole = self.read("pets/cat/b.png")
         content = self.read("db/data.mdb")
         self.assertEqual(1, content.count(whole))
@@ -381,10 +381,10 @@ class SplitTest(DataCase):
 
         def error(code, *flags):
             return self.fail_with(code, "data", "split", "all.txt", *flags)
-        self.assertIn("--fractions wants numbers above 0, at most 1, got 'x'", error(2, "--fractions=x"))
-        self.assertIn("together at most 1, got '0.9,0.2'", error(2, "--fractions=0.9,0.2"))
+        self.assertIn("--fractions wants numbers greater than 0 and at most 1, got 'x'", error(2, "--fractions=x"))
+        self.assertIn("whose sum is at most 1, got '0.9,0.2'", error(2, "--fractions=0.9,0.2"))
         self.assertIn("--names wants a name for each of 2 parts, got 'a'", error(2, "--names=a"))
-        self.assertIn("part 'val' has no image; 2 are too few", error(2, "--fractions=0.9,0.1"))
+        self.assertIn("part 'val' is empty: 2 images are too few", error(2, "--fractions=0.9,0.1"))
         self.assertIn("'all.txt' exists already", error(4, "--fractions=1", "--names=all"))
         self.assertEqual(["all.txt"], os.listdir(self.folder))
 
@@ -420,7 +420,7 @@ class PreviewTest(DataCase):
         self.assertEqual([[20, 0, 0], [20, 0, 0]], [self.pixels(image) for image in self.images(page)])
         self.succeed("data", "preview", "db", "--count=1", "--rgb")  # exchanges blue and red
         self.assertEqual([0, 0, 20], self.pixels(self.images(self.read("preview.html").decode())[0]))
-        self.assertIn("--count wants a number from 1 on", self.fail_with(2, "data", "preview", "db", "--count=0"))
+        self.assertIn("--count wants 1 or more, got 0", self.fail_with(2, "data", "preview", "db", "--count=0"))
 
     def test_shows_images_that_browsers_do_not_know(self):
         self.write("p/red.ppm", b"P6 2 1 255\n" + bytes([50, 0, 0, 50, 0, 0]))
@@ -466,7 +466,7 @@ class GetTest(DataCase):
                       "into a folder and run: doppio get fashion_mnist --from=FOLDER", error)
         self.assertIn("t10k-labels-idx1-ubyte.gz", error)
         error = self.fail_with(4, "get", "mnist", PATH=self.path("nowhere"))
-        self.assertIn("curl, which downloads files, is not installed (apt-get install curl)", error)
+        self.assertIn("cannot download files because curl is not installed (apt-get install curl)", error)
         # The answer is not the file but, for example, the login page of a hotel's network.
         error = self.fail_with(4, "get", "mnist", "data", PATH=self.curl(
             'while [ "$1" != --output ]; do shift; done; echo "<html>" >"$2"\n'))
@@ -482,7 +482,7 @@ class GetTest(DataCase):
 
     def test_refuses_wrong_names(self):
         self.assertIn("not 'mnits'; did you mean 'mnist'?", self.fail_with(2, "get", "mnits"))
-        self.assertIn("'get' wants mnist, fashion_mnist or cifar10", self.fail_with(2, "get"))
+        self.assertIn("'get' wants mnist|fashion_mnist|cifar10 [FOLDER]", self.fail_with(2, "get"))
 
     @unittest.skipUnless(os.path.isdir(os.environ.get("DOPPIO_SHARED", "") + "/data/mnist"),
                          "DOPPIO_SHARED has no data/mnist")

@@ -138,7 +138,7 @@ class ConvertTest(tool_case.ToolCase):
         self.assertIn("--backend wants leveldb or lmdb, got 'hdf5'", error("--backend=hdf5"))
         self.assertIn("--encode_type wants jpg, jpeg or png, got 'gif'", error("--encode_type=gif"))
         self.assertIn("--resize_width and --resize_height want two positive numbers", error("--resize_width=3"))
-        self.assertIn("needs a folder, a list", self.fail_with(2, "convert_imageset", "images/"))
+        self.assertIn("'convert_imageset' wants ROOTFOLDER/ LISTFILE DB_NAME", self.fail_with(2, "convert_imageset", "images/"))
 
     def test_trains_from_what_it_makes(self):
         self.succeed("convert_imageset", "images/", "list.txt", "db")
@@ -185,7 +185,7 @@ class MnistDataTest(tool_case.ToolCase):
         self.assertEqual(["db"], os.listdir(self.path("examples")))
 
     def test_says_what_it_needs(self):
-        self.assertIn("needs a file of images, a file of labels", self.fail_with(2, "convert_mnist_data", "data/images"))
+        self.assertIn("wants IMAGE_FILE LABEL_FILE DB_NAME", self.fail_with(2, "convert_mnist_data", "data/images"))
 
 
 class MnistSiameseDataTest(tool_case.ToolCase):
@@ -229,7 +229,7 @@ class MnistSiameseDataTest(tool_case.ToolCase):
         self.assertNotEqual(first, self.pairs("c", "--seed=2"))
 
     def test_says_what_it_needs(self):
-        self.assertIn("'convert_mnist_siamese_data' needs a file of images, a file of labels",
+        self.assertIn("'convert_mnist_siamese_data' wants IMAGE_FILE LABEL_FILE DB_NAME",
                       self.fail_with(2, "convert_mnist_siamese_data", "images", "labels"))
 
 
@@ -279,7 +279,7 @@ class CifarDataTest(tool_case.ToolCase):
         self.assertEqual([], os.listdir(self.path("out")))
 
     def test_says_what_it_needs(self):
-        self.assertIn("needs a folder of CIFAR-10's binary files", self.fail_with(2, "convert_cifar_data", "in"))
+        self.assertIn("wants INPUT_FOLDER OUTPUT_FOLDER DB_TYPE", self.fail_with(2, "convert_cifar_data", "in"))
         self.assertIn("the kind of database wants leveldb or lmdb", self.fail_with(2, "convert_cifar_data", "in", "out", "x"))
 
 
@@ -309,12 +309,12 @@ class MeanTest(tool_case.ToolCase):
         self.write("list.txt", "i/a.png 0\ni/c.png 0\n")
         self.succeed("convert_imageset", "./", "list.txt", "db")
         error = self.fail_with(4, "compute_image_mean", "db", "mean.binaryproto")
-        self.assertIn("record '00000001_i/c.png' of 'db': it is 3x2x2, but those before are 3x1x2", error)
+        self.assertIn("record '00000001_i/c.png' of 'db': the image is 3x2x2, but the images before it are 3x1x2", error)
         self.assertFalse(os.path.exists(self.path("mean.binaryproto")))
 
     def test_says_what_is_missing(self):
         self.assertIn("no LMDB database at 'db'", self.fail_with(4, "compute_image_mean", "db"))
-        self.assertIn("needs a database", self.fail_with(2, "compute_image_mean"))
+        self.assertIn("'compute_image_mean' wants INPUT_DB [OUTPUT_FILE]", self.fail_with(2, "compute_image_mean"))
 
 
 class FeaturesTest(tool_case.ToolCase):
@@ -345,10 +345,10 @@ class FeaturesTest(tool_case.ToolCase):
     def test_says_what_does_not_fit(self):
         self.assertIn("no blob 'iq'; did you mean 'ip'?", self.fail_with(2, *self.extract("iq", "db", "1", "lmdb")))
         self.assertIn("2 blobs for 1 databases", self.fail_with(2, *self.extract("x,ip", "db", "1", "lmdb")))
-        self.assertIn("number of batches wants a number from 1 on, got 'some'",
+        self.assertIn("number of batches must be at least 1, got 'some'",
                       self.fail_with(2, *self.extract("x", "db", "some", "lmdb")))
         self.assertIn("the kind of database wants leveldb or lmdb", self.fail_with(2, *self.extract("x", "db", "1", "h5")))
-        self.assertIn("blob 'total' is scalar, not a row for each of the 2 samples",
+        self.assertIn("blob 'total' is scalar, which has no row for each of the 2 samples",
                       self.fail_with(2, *self.extract("total", "db", "1", "lmdb")))
         self.assertIn("may be CPU or GPU, got 'TPU'", self.fail_with(2, *self.extract("x", "db", "1", "lmdb", "TPU")))
         self.assertEqual(["net.prototxt", "weights.prototxt"], sorted(os.listdir(self.folder)))

@@ -23,7 +23,7 @@ DOPPIO_REGISTER(Commands, "cook",
                  "",
                  &Nothing});
 DOPPIO_REGISTER(Commands, "bake",
-                {"bakes", {"time", "model", "iterations"}, {}, "FILES...", "", &Nothing});
+                {"bakes", {"time", "model", "iterations"}, {}, "[FILES...]", "", &Nothing});
 DOPPIO_REGISTER(Commands, "sift",
                 {"sifts", {"data_threads", "times"}, {}, "", "", &Nothing, {"winnow", "riddle"}});
 
@@ -95,9 +95,8 @@ TEST_F(GivenFlags, OfForksAreTakenWithAWarning) {
   EXPECT_TRUE(line.files.empty());
   ASSERT_EQ(line.warnings.size(), 3u);
   EXPECT_EQ(line.warnings[0],
-            "--param_server is a flag of Intel Caffe and has no effect; ranks are those of mpirun "
-            "or srun, and "
-            "every iteration is one update of all of them");
+            "--param_server is a flag of Intel Caffe and has no effect; mpirun or srun starts the "
+            "ranks, and all ranks take part in every update");
   EXPECT_NE(line.warnings[1].find("--comm_threads is a flag of Intel Caffe"), std::string::npos)
       << line.warnings[1];
   EXPECT_NE(line.warnings[2].find("--phase=TEST"), std::string::npos) << line.warnings[2];
@@ -253,7 +252,7 @@ TEST_F(GivenFlags, MissingOnesAreNamed) {
 
 TEST_F(GivenFlags, AFileWithoutAFlagIsAskedFor) {
   EXPECT_EQ(Complaint({"cook", "net/s.prototxt"}),
-            "'cook' does not know what to do with 'net/s.prototxt'; did you mean "
+            "'cook' takes no arguments, got 'net/s.prototxt'; did you mean "
             "--solver=net/s.prototxt?\n"
             "try: doppio cook --help");
 }

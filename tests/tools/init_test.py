@@ -301,7 +301,7 @@ class BadDataTest(InitCase):
         self.write("texts/a/notes.txt", "x")
         self.assertIn("of a class has no image files", self.fail_with(4, "init", "texts"))
         self.assertIn("cannot read 'lose'", self.fail_with(4, "init", "lose"))
-        self.assertIn("'init' wants images", self.fail_with(2, "init"))
+        self.assertIn("'init' wants FOLDER|LIST|DB [INTO]", self.fail_with(2, "init"))
 
     def test_one_class_and_few_images(self):
         self.bars("one", 5, classes=("vertical",))
@@ -362,7 +362,7 @@ class FolderForSolverTest(InitCase):
 
     def test_a_folder_without_a_solver(self):
         self.bars("shapes", 1)
-        self.assertIn("folder 'shapes' has no solver.prototxt; 'doppio init shapes' makes one, if it holds images",
+        self.assertIn("folder 'shapes' has no solver.prototxt; 'doppio init shapes' creates one from a folder of images",
                       self.fail_with(4, "train", "shapes"))
 
 

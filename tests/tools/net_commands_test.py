@@ -100,7 +100,7 @@ class ClassifyTest(tool_case.ToolCase):
         self.write("labels.txt", "blue\nred\n")
         self.assertIn("'labels.txt' has 2 labels, but blob 'prob' has 3 values",
                       self.fail_with(4, "classify", *self.flags, "photos"))
-        self.assertIn("'classify' needs --model, --weights and images", self.fail_with(2, "classify", *self.flags))
+        self.assertIn("'classify' wants [TRAINED] IMAGE|FOLDER...", self.fail_with(2, "classify", *self.flags))
         self.assertIn("--resize wants SIZE or HEIGHTxWIDTH",
                       self.fail_with(2, "classify", *self.flags[:2], "--resize=big", "photos"))
         self.assertIn("smaller than the net's input", self.fail_with(2, "classify", *self.flags[:2], "--resize=1", "photos"))
@@ -154,11 +154,11 @@ class DrawTest(tool_case.ToolCase):
         self.assertIn("program dot, which makes pdf files, is not installed", error)
 
     def test_says_what_is_wrong(self):
-        self.assertIn("'net.docx' names no format: it may end with .dot, .html, .svg",
+        self.assertIn("'net.docx' has no known ending; use .dot, .html, .svg",
                       self.fail_with(2, "draw", "net.prototxt", "net.docx"))
         self.assertIn("--rankdir wants TB, BT, LR or RL, got 'up'",
                       self.fail_with(2, "draw", "net.prototxt", "--rankdir=up"))
-        self.assertIn("'draw' needs a net", self.fail_with(2, "draw"))
+        self.assertIn("'draw' wants NET [FILE]", self.fail_with(2, "draw"))
         self.assertIn("nowhere.prototxt", self.fail_with(4, "draw", "nowhere.prototxt"))
 
 
@@ -181,7 +181,7 @@ class WeightsTest(tool_case.ToolCase):
 
     def test_says_that_a_net_has_no_weights(self):
         self.write("net.prototxt", 'layer { name: "x" type: "ReLU" }')
-        self.assertEqual("net.prototxt holds no weights\n", self.succeed("weights", "ls", "net.prototxt"))
+        self.assertEqual("net.prototxt contains no weights\n", self.succeed("weights", "ls", "net.prototxt"))
 
     def test_counts_nan(self):
         self.write("a.prototxt", 'layer { name: "x" blobs { shape { dim: 2 } data: [nan, 2] } }')
@@ -195,7 +195,7 @@ class WeightsTest(tool_case.ToolCase):
         self.assertEqual(" layer  blob  shape  difference  relative\n"
                          " ip        0  3x12            0         0\n"
                          " ip        1  3             0.5       inf\n"
-                         "1 of 2 blobs differ by more than 0, or are in one file only or of another shape\n", r.stdout)
+                         "1 of 2 blobs differ by more than 0, have different shapes or exist in one file only\n", r.stdout)
         self.succeed("weights", "diff", "a.prototxt", "a.prototxt")
         out = self.succeed("weights", "diff", "b.prototxt", "a.prototxt", "--tolerance=0.5", "--json")
         out = json.loads(out)

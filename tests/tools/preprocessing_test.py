@@ -108,8 +108,8 @@ class PreprocessingTest(tool_case.ToolCase):
     def test_what_old_weights_lack_is_assumed_with_a_message(self):
         right, log = self.classify(self.train_elsewhere())
         self.assertEqual(0.0, right)
-        self.assertEqual("The weights do not tell how images are prepared; assumed: BGR, no mean, scale 1. Name the net that "
-                         "was trained, --like=TRAIN_VAL.prototxt, or say --rgb, --mean, --scale, --resize.", log[0])
+        self.assertEqual("The weights do not record the preprocessing of the images; assumed: BGR, no mean, scale 1. Give the "
+                         "net that was trained as --like=TRAIN_VAL.prototxt, or set --rgb, --mean, --scale and --resize.", log[0])
         right, log = self.classify("old.caffemodel", "--rgb", "--mean=120", "--scale=0.01", "--resize=32")
         self.assertEqual((1.0, ["Preprocessing: " + TOLD]), (right, log))
 
@@ -125,7 +125,7 @@ class PreprocessingTest(tool_case.ToolCase):
         self.write("net.prototxt", NET.replace("backend: CIFAR", "backend: LMDB"))
         right, log = self.classify(weights, "--like=net.prototxt")
         self.assertEqual(0.0, right)
-        self.assertEqual("The order of the channels of the training images is not known; assumed: BGR. --rgb is for red first.",
+        self.assertEqual("The channel order of the training images is unknown; assumed: BGR. Set --rgb for red first.",
                          log[-1])
         self.assertEqual(1.0, self.classify(weights, "--like=net.prototxt", "--rgb")[0])
 
@@ -143,7 +143,7 @@ class PreprocessingTest(tool_case.ToolCase):
         flags = "classify", "--model=deploy.prototxt", "--weights=" + self.train_elsewhere(), "photos"
         self.assertIn("no layer of 'deploy.prototxt' reads images", self.fail_with(2, *flags, "--like=deploy.prototxt"))
         self.write("net.prototxt", NET.replace("mean_value: 120", 'mean_file: "/gone/mean.binaryproto"'))
-        self.assertIn("the mean file '/gone/mean.binaryproto' of 'net.prototxt' does not exist; name it",
+        self.assertIn("the mean file '/gone/mean.binaryproto' of 'net.prototxt' does not exist; give the file",
                       self.fail_with(4, *flags, "--like=net.prototxt"))
         self.assertEqual(1.0, self.classify("old.caffemodel", "--like=net.prototxt", "--mean=120")[0])
         self.write("list.txt", "photos/0_0.png 0\n")

@@ -110,9 +110,9 @@ class ReportTest(PageCase):
 
     def test_says_what_is_no_run(self):
         os.mkdir(self.path("empty"))
-        self.assertIn("'empty' is no run folder and holds none", self.fail_with(4, "report", "empty"))
+        self.assertIn("'empty' is not a run folder and contains none", self.fail_with(4, "report", "empty"))
         self.assertIn("nowhere", self.fail_with(4, "report", "nowhere"))
-        self.assertIn("needs run folders", self.fail_with(2, "report"))
+        self.assertIn("'report' wants RUN...", self.fail_with(2, "report"))
         self.assertFalse(os.path.exists(self.path("report.html")))
 
 
@@ -145,7 +145,7 @@ class DrawPageTest(PageCase):
         self.write("net.prototxt", 'layer { name: "x" type: "Unheard" bottom: "a" top: "b" }')
         self.succeed("draw", "net.prototxt", "net.html")
         _, data = self.page("net.html")
-        self.assertIn("shapes are not known: ", data["note"])
+        self.assertIn("shapes are unknown: ", data["note"])
         self.assertEqual(["x", "a", "b"], [node["name"] for node in data["nodes"]])
 
 

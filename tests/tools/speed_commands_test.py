@@ -90,8 +90,8 @@ class ScaleTest(TinyCase):
         self.write_times()
         r = self.run_tool("scale", "--times=times.json", *self.LINKS)
         self.assertEqual(0, r.returncode, r.stderr)
-        self.assertIn("two on paper, batch 10 a rank: iteration 100.00 ms = forward 20.00 + backward 70.00 + update 10.00\n"
-                      "7.6 MiB of gradients, 32 bits a value on the links, buckets of 16.0 MiB or more\n"
+        self.assertIn("two on paper, batch 10 per rank: iteration 100.00 ms = forward 20.00 + backward 70.00 + update 10.00\n"
+                      "7.6 MiB of gradients, 32 bits per value on the links, buckets of 16.0 MiB or more\n"
                       "hierarchical: 1.0 us, 10.00 GB/s inside nodes of 2 ranks, 10.0 us, 1.00 GB/s across\n", r.stdout)
         self.assertRegex(r.stdout, r"(?m)^ +ranks +images/s +speed-up +efficiency % +communication ms +exposed ms +bound by$")
         self.assertRegex(r.stdout, r"(?m)^ +1024 ")
@@ -119,7 +119,7 @@ class ScaleTest(TinyCase):
                 (("--times=times.json", "--ranks_per_node=0"), 2, "--ranks_per_node wants 1 to 100000, got 0"),
                 (("--times=times.json", "--max_ranks=0"), 2, "--max_ranks wants 1 to 1048576, got 0"),
                 (("--times=times.json", "--bucket_mb=-1"), 2, "--bucket_mb wants 0"),
-                (("--times=times.json", "--batch=3"), 2, "--times has its own net and batch; leave out --batch"),
+                (("--times=times.json", "--batch=3"), 2, "--times already determines the net and the batch; leave out --batch"),
                 (("--times=nowhere.json",), 4, "nowhere.json"),
                 (("--times=solver.prototxt",), 4, "solver.prototxt: error: this is not JSON")]:
             self.write_tiny()

@@ -91,14 +91,14 @@ class SubmitTest(TinyCase):
         for solver, warned in (("solver.prototxt", False), ("nothere.prototxt", True)):
             r = self.run_tool("submit", "slurm", "--time=1:00", "--", "train", "--solver=" + solver)
             self.assertEqual(0, r.returncode, r.stderr)
-            self.assertEqual(warned, "there is no '%s' here, and the job starts in this folder" % solver in r.stderr)
+            self.assertEqual(warned, "'%s' does not exist in this folder, in which the job starts" % solver in r.stderr)
 
     def test_refuses_what_would_fail_on_the_cluster(self):
         training = ("--", "train", "--solver=s")
         for arguments, text in [
                 (("slurm", *training), "'submit' needs --time"),
                 (("--time=1:00", *training), "'submit' knows slurm, pbs and lsf, not 'train'"),
-                (("--time=1:00",), "'submit' needs slurm, pbs or lsf"),
+                (("--time=1:00",), "'submit' wants slurm|pbs|lsf -- train FLAGS"),
                 (("slrm", "--time=1:00", *training), "not 'slrm'; did you mean 'slurm'?"),
                 (("slurm", "--time=2 days", *training), "--time wants HH:MM:SS, such as 24:00:00, got '2 days'"),
                 (("slurm", "--time=0:01", *training), "--warn_seconds=120 is not less than --time=0:01"),
@@ -111,15 +111,15 @@ class SubmitTest(TinyCase):
                 (("slurm", "--time=1:00", "--queue=a b", *training), "--queue wants letters, digits and"),
                 (("slurm", "--time=1:00", "--account=a;b", *training), "--account wants letters, digits and"),
                 (("slurm", "--time=1:00", "--job_name=", *training), "--job_name must not be empty"),
-                (("slurm", "--time=1:00"), "behind -- comes the training"),
-                (("slurm", "--time=1:00", "--", "test", "--model=m", "--weights=w"), "behind -- comes the training"),
-                (("slurm", "--time=1:00", "train", "--solver=s"), "the training's own flags come behind --"),
+                (("slurm", "--time=1:00"), "the command after -- must be a training"),
+                (("slurm", "--time=1:00", "--", "test", "--model=m", "--weights=w"), "the command after -- must be a training"),
+                (("slurm", "--time=1:00", "train", "--solver=s"), "put the flags of the training after --"),
                 (("slurm", "--time=1:00", "--", "train"), "'train' needs --solver"),
                 (("slurm", "--time=1:00", *training, "--bach=3"), "unknown flag '--bach'; did you mean '--batch'?"),
                 (("slurm", "--time=1:00", *training, "--iterations=3"), "--iterations has no effect on 'train'"),
                 (("slurm", "--time=1:00", *training, "--snapshot=x"), "leave out --snapshot"),
                 (("slurm", "--time=1:00", *training, "--resume=s_iter_5.solverstate"),
-                 "a job that is queued again would go back to --resume=s_iter_5.solverstate each time"),
+                 "a job that is requeued would go back to --resume=s_iter_5.solverstate each time"),
                 (("slurm", "--time=1:00", *training, "--stop_exit_code=0"), "--stop_exit_code wants 1 to 125, got 0")]:
             r = self.run_tool("submit", *arguments)
             self.assertEqual((2, ""), (r.returncode, r.stdout), arguments)

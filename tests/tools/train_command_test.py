@@ -219,7 +219,7 @@ class TrainTest(TinyCase):
         self.write_tiny(TINY_SOLVER + "solver_mode: GPU\n")
         r = self.run_tool("train", "--solver=solver.prototxt")
         self.assertEqual(0, r.returncode, r.stderr)
-        self.assertIn("running on the CPU", r.stderr)
+        self.assertIn("training on the CPU", r.stderr)
 
     def test_resume_auto_goes_on_from_the_newest_snapshot(self):
         self.write_tiny()
@@ -246,7 +246,7 @@ class TrainTest(TinyCase):
         self.write_tiny(TINY_SOLVER + "snapshot: 5\n")
         log = self.run_tool("train", "--solver=solver.prototxt", "--trace=t.json").stderr
         self.assertNotIn("an earlier run", log)
-        said = "9 files of an earlier run are written over: tiny_iter_5.caffemodel to t.json; --no_overwrite refuses that"
+        said = "9 files of an earlier run will be overwritten: tiny_iter_5.caffemodel to t.json; set another snapshot_prefix"
         for args in ((), ("--dry_run",)):
             r = self.run_tool("train", "--solver=solver.prototxt", "--trace=t.json", *args)
             self.assertEqual(0, r.returncode, r.stderr)
@@ -254,7 +254,7 @@ class TrainTest(TinyCase):
         # A resumed training overwrites only later snapshots.
         r = self.run_tool("train", "--solver=solver.prototxt", "--snapshot=tiny_iter_15.solverstate", "--no_overwrite")
         self.assertEqual(4, r.returncode, r.stderr)
-        self.assertIn("error: --no_overwrite: 2 files of an earlier run would be written over: tiny_iter_20.caffemodel and "
+        self.assertIn("error: --no_overwrite: 2 files of an earlier run would be overwritten: tiny_iter_20.caffemodel and "
                       "tiny_iter_20.solverstate; set another snapshot_prefix, or move them away\n", r.stderr)
         self.succeed("train", "--solver=solver.prototxt", "--no_overwrite", "--set=snapshot_prefix=other")
         self.succeed("train", "--solver=solver.prototxt", "--resume", "--no_overwrite", "--set=max_iter=25")
@@ -284,7 +284,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.write_images(bad=[0, 9])
         r = self.run_tool("train", "--solver=solver.prototxt", "--on_bad_record=skip:2")
         self.assertEqual(0, r.returncode, r.stderr)
-        self.assertIn("left out 2 bad records, which the log names\n", r.stdout)
+        self.assertIn("left out 2 bad records, listed in the log\n", r.stdout)
         for bad in ("0.pgm", "9.pgm"):
             self.assertRegex(r.stderr, r"bad record [12] \(of at most 2\) is skipped: image '%s'" % bad)
         self.assertEqual(2, json.loads(self.succeed("train", "--solver=solver.prototxt", "--on_bad_record=skip:2", "--json"))["bad_records"])
@@ -359,7 +359,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.assertIn("Snapshot tiny_iter_20.solverstate is of an earlier run", r.stderr)
         self.assertIn("going on from tiny_iter_10.solverstate", r.stderr)
         # A run that was killed before its first snapshot starts from the beginning, or again from where it was resumed.
-        for flags, said in ((("--set=base_lr=0.02",), "no snapshot tiny_iter_*, starting anew"),
+        for flags, said in ((("--set=base_lr=0.02",), "no snapshot tiny_iter_*, starting a new training"),
                             (("--resume=tiny_iter_12.solverstate",), "going on from tiny_iter_12.solverstate")):
             process = subprocess.Popen([DOPPIO, "train", "--solver=solver.prototxt", "--set=max_iter=2000000000", "--set=snapshot=0",
                                         *flags], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -131,7 +131,7 @@ layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { n
                 f.write(field(1, b"n") + field(2, layer + more))
             r = self.upgrade("upgrade", name + ".caffemodel", "new.caffemodel")
             self.assertEqual((0, "new.caffemodel written, upgraded from the V1 format\n"), (r.returncode, r.stdout), r.stderr)
-            self.assertEqual(1 if more else 0, r.stderr.count("field V1LayerParameter 127 is none of BVLC Caffe's"), r.stderr)
+            self.assertEqual(1 if more else 0, r.stderr.count("field V1LayerParameter 127 is not a field of BVLC Caffe"), r.stderr)
             self.assertIn(b"InnerProduct", self.read("new.caffemodel", "rb"))
             results = []
             for weights in (name, "new"):
@@ -158,7 +158,7 @@ layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { n
         r = self.upgrade("upgrade", "nv.caffemodel", "new.caffemodel")
         self.assertEqual((0, "new.caffemodel written, upgraded from NVCaffe's form of weights and layers that forks fuse\n"),
                          (r.returncode, r.stdout), r.stderr)
-        self.assertIn("field LayerParameter 145 is none of BVLC Caffe's, and is left out", r.stderr)
+        self.assertIn("field LayerParameter 145 is not a field of BVLC Caffe and is left out", r.stderr)
         new = self.read("new.caffemodel", "rb")
         for values in ((1, 2, -0.5, 4, 5, 6), (1, 2), (3, 4), (1,), (5, 6), (7, 8)):
             self.assertIn(field(5, struct.pack("<%df" % len(values), *values)), new)
@@ -172,14 +172,14 @@ layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { n
         with open(os.path.join(self.folder, "mean.binaryproto"), "wb") as f:
             f.write(bytes([8, 1, 16, 1, 24, 1, 32, 1]))
         r = self.upgrade("upgrade", "mean.binaryproto", "out")
-        self.assertEqual((4, "error: 'mean.binaryproto' is neither a text file nor a binary net, as a .caffemodel is: it is a "
+        self.assertEqual((4, "error: 'mean.binaryproto' is neither a text file nor a binary net such as a .caffemodel: it is a "
                              "mean image (.binaryproto); name it in mean_file\n"),
                          (r.returncode, r.stderr))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
         self.assertEqual(4, self.upgrade("upgrade", "nowhere", "out").returncode)
         r = self.upgrade("upgrade", "mean.binaryproto")
         self.assertEqual(2, r.returncode)
-        self.assertIn("needs two files", r.stderr)
+        self.assertIn("'upgrade' wants IN OUT", r.stderr)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ namespace doppio {
 struct Verb {
   std::string name;
   std::string summary;             // one line
-  std::string files;               // the verb's arguments in the usage line
-  size_t least_files, most_files;  // limits on the number of arguments
+  std::string files;               // the usage line's arguments; see tools/cli/arguments.h
   std::vector<std::string> flags;  // the flags that affect the verb
   std::string example;
   // Runs the verb. `line.command_name` is the full name, such as "data convert", and `line.files`
@@ -30,7 +29,7 @@ struct Command {
   std::string summary;                // one line
   std::vector<std::string> flags;     // accepted flags, in the order of the help page
   std::vector<std::string> required;  // "solver", or "model|solver" if one of the two is enough
-  std::string files;  // the arguments in the usage line; "" if the command takes none
+  std::string files;                  // the usage line's arguments; see tools/cli/arguments.h
   std::string example;
   // Runs the command. `line.command` is this command. Sets `*began` to true when the actual work
   // begins. If the command throws before that, the error message says that nothing was run.

@@ -3,9 +3,9 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
-#include <set>
 #include <sstream>
 
 #include <build_facts.h>
@@ -16,26 +16,21 @@
 #include "tools/cli/command.h"
 #include "tools/cli/fork_flags.h"
 #include "tools/train/training_folder.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
 
 // The flags that the parser itself handles, for all commands.
-const std::set<std::string>& OwnFlags() {
-  static const auto* names =
-      new std::set<std::string>{"flagfile", "fromenv", "tryfromenv", "help", "h", "version"};
-  return *names;
-}
+constexpr std::array<const char*, 6> kOwnFlags = {"flagfile", "fromenv", "tryfromenv",
+                                                  "help",     "h",       "version"};
 
 // Returns true for flags of glog, which command lines written for Caffe may contain.
 bool IsLogFlag(const std::string& name) {
   gflags::CommandLineFlagInfo info;
   if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) return false;
   return EndsWith(info.filename, "logging.cc") || EndsWith(info.filename, "vlog_is_on.cc");
-}
-
-bool Contains(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
 }
 
 // Returns the name of the command that `word` names now or in Caffe; "" if there is none.
@@ -48,15 +43,17 @@ std::string CommandNameOf(const std::string& word) {
 
 bool IsCommand(const std::string& word) { return !CommandNameOf(word).empty(); }
 
-bool IsCommandFlag(const std::string& name) {
-  for (const std::string& command : Commands::Get().Names()) {
-    if (Contains(Commands::Get().Find(command)->flags, name)) return true;
+// Returns the commands that accept a flag.
+std::vector<std::string> OwnersOf(const std::string& flag) {
+  std::vector<std::string> owners;
+  for (const std::string& name : Commands::Get().Names()) {
+    if (Contains(Commands::Get().Find(name)->flags, flag)) owners.push_back(name);
   }
-  return false;
+  return owners;
 }
 
 bool IsKnown(const std::string& name) {
-  return OwnFlags().count(name) > 0 || IsCommandFlag(name) || IsLogFlag(name);
+  return Contains(kOwnFlags, name) || !OwnersOf(name).empty() || IsLogFlag(name);
 }
 
 // Returns the type of a flag of glog, as gflags names it: "bool", "int32", "string".
@@ -78,11 +75,6 @@ bool IsFlag(const std::string& word) {
 // Returns true for flags whose value may be omitted: --resume means --resume=auto.
 bool HasOptionalValue(const std::string& name) {
   return name == "resume" || name == "recompute" || name == "offload";
-}
-
-std::string Upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
 }
 
 class Parser {
@@ -168,12 +160,8 @@ class Parser {
       unknown_.push_back(name);
       return false;
     }
-    if (has_value) {
-      Take({name, word.substr(equals + 1), shown});
-      return false;
-    }
-    if (IsBool(name)) {
-      Take({name, "true", shown});
+    if (has_value || IsBool(name)) {
+      Take({name, has_value ? word.substr(equals + 1) : "true", shown});
       return false;
     }
     if (HasOptionalValue(name)) {
@@ -205,7 +193,8 @@ class Parser {
 
   // Reads one flag per line. Skips blank lines and lines that start with '#'.
   void ReadFlagFile(const std::string& path) {
-    if (++files_open_ > 16) throw UsageError("--flagfile=" + path + ": the files name each other");
+    if (++files_open_ > 16)
+      throw UsageError("--flagfile=" + path + ": flag files are nested more than 16 deep");
     std::istringstream lines(ReadFile(path));
     std::vector<std::string> words;
     for (std::string text; std::getline(lines, text);) {
@@ -224,12 +213,8 @@ class Parser {
     if (value == nullptr && must_exist) {
       throw UsageError("--fromenv=" + flag + ": " + variable + " is not set in the environment");
     }
-    if (value == nullptr) return;
-    if (IsKnown(flag)) {
-      Take({flag, value, variable});
-    } else {
-      unknown_.push_back(flag);
-    }
+    if (value != nullptr && IsKnown(flag)) Take({flag, value, variable});
+    if (value != nullptr && !IsKnown(flag)) unknown_.push_back(flag);
   }
 
   void ThrowUnknownFlags() {
@@ -271,14 +256,14 @@ class Parser {
   void Apply(const Assignment& a) {
     if (!Contains(line_.command->flags, a.flag) && !IsLogFlag(a.flag)) {
       line_.warnings.push_back(a.from + " has no effect on '" + line_.command_name +
-                               "': it is a flag of " + OwnersOf(a.flag));
+                               "': it is a flag of '" + Join(OwnersOf(a.flag), "', '") + "'");
       return;
     }
     if (a.flag == "engine" && IsForkEngine(a.value)) {
-      line_.warnings.push_back(
-          a.from + "=" + a.value +
-          " is Intel Caffe's and has no effect; the fastest kernels are taken by themselves, "
-          "--engine=reference takes the plain ones");
+      line_.warnings.push_back(a.from + "=" + a.value +
+                               " is a value of Intel Caffe and has no effect; Doppio uses the "
+                               "fastest kernels by default "
+                               "and the plain ones with --engine=reference");
       return;
     }
     if (const FlagEntry* flag = FindFlag(a.flag)) {
@@ -290,15 +275,6 @@ class Parser {
 
   [[noreturn]] void ThrowWrong(const Assignment& a, const std::string& wanted) const {
     throw UsageError(a.from + " wants " + wanted + ", got '" + a.value + "'" + HelpHint());
-  }
-
-  static std::string OwnersOf(const std::string& flag) {
-    std::string owners;
-    for (const std::string& name : Commands::Get().Names()) {
-      if (!Contains(Commands::Get().Find(name)->flags, flag)) continue;
-      owners += (owners.empty() ? "'" : ", '") + name + "'";
-    }
-    return owners;
   }
 
   void ReadEnvironment() {
@@ -328,27 +304,32 @@ class Parser {
   }
 
   void CheckFiles() const {
-    if (!line_.command->files.empty() || line_.files.empty()) return;
+    const Command& command = *line_.command;
+    if (!command.files.empty()) {
+      if (command.verbs.empty())
+        CheckArguments(line_.command_name, command.files, line_.files.size());
+      return;
+    }
+    if (line_.files.empty()) return;
     const std::string& first = line_.files[0];
     // The argument in "doppio train solver.prototxt" is most likely the value of --solver.
-    const bool file = !line_.command->required.empty() && EndsWith(first, ".prototxt");
-    throw UsageError("'" + line_.command_name + "' does not know what to do with '" + first + "'" +
-                     (file
-                          ? "; did you mean --" + SplitAlternatives(line_.command->required[0])[0] +
-                                "=" + first + "?"
-                          : "") +
-                     HelpHint());
+    const bool file = !command.required.empty() && EndsWith(first, ".prototxt");
+    throw UsageError(
+        "'" + line_.command_name + "' takes no arguments, got '" + first + "'" +
+        (file ? "; did you mean --" + SplitAlternatives(command.required[0])[0] + "=" + first + "?"
+              : "") +
+        HelpHint());
   }
 
   void CheckRequired() const {
     for (const std::string& alternatives : line_.command->required) {
-      std::string names;
-      bool found = false;
-      for (const std::string& name : SplitAlternatives(alternatives)) {
-        found = found || (line_.Given(name) && !FindFlag(name)->text(line_.flags).empty());
-        names += (names.empty() ? "--" : " or --") + name;
-      }
-      if (!found) throw UsageError("'" + line_.command_name + "' needs " + names + HelpHint());
+      const std::vector<std::string> names = SplitAlternatives(alternatives);
+      const bool found = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return line_.Given(name) && !FindFlag(name)->text(line_.flags).empty();
+      });
+      if (found) continue;
+      throw UsageError("'" + line_.command_name + "' needs --" + Join(names, " or --") +
+                       HelpHint());
     }
   }
 

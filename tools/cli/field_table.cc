@@ -13,6 +13,7 @@
 #include "proto/solver.pb.h"
 #include "tools/cli/field_notes.h"
 #include "tools/train/lint.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -35,11 +36,10 @@ std::string TypeText(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return field.message_type()->name();
     case FieldDescriptor::CPPTYPE_ENUM: {
-      std::string names;
-      for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-        names += (i == 0 ? "" : ", ") + field.enum_type()->value(i)->name();
-      }
-      return names;
+      std::vector<std::string> names;
+      for (int i = 0; i < field.enum_type()->value_count(); ++i)
+        names.push_back(field.enum_type()->value(i)->name());
+      return Join(names, ", ");
     }
     default:
       return "integer";
@@ -68,11 +68,8 @@ std::string NoteOf(const FieldDescriptor& field) {
 // "relu_param" both become "relu".
 std::string BareName(std::string name) {
   if (EndsWith(name, "_param")) name.resize(name.size() - 6);
-  std::string bare;
-  for (char c : name) {
-    if (c != '_') bare += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return bare;
+  name.erase(std::remove(name.begin(), name.end(), '_'), name.end());
+  return Lower(name);
 }
 
 std::string CountText(int least, int most) {
@@ -114,8 +111,7 @@ std::vector<const Descriptor*> MessagesOfFiles() {
       const FieldDescriptor& field = *messages[i]->field(k);
       const Descriptor* nested = field.message_type();
       if (nested == nullptr || IsUndocumented(*nested) || HasNoEffectHere(field)) continue;
-      if (std::find(messages.begin(), messages.end(), nested) == messages.end())
-        messages.push_back(nested);
+      if (!Contains(messages, nested)) messages.push_back(nested);
     }
   }
   return messages;
@@ -135,8 +131,7 @@ std::vector<const FieldDescriptor*> ParametersOf(const std::string& layer_type) 
   for (int i = 0; i < layer.field_count(); ++i) {
     const FieldDescriptor* field = layer.field(i);
     if (!EndsWith(field->name(), "_param")) continue;
-    const bool named = type != nullptr && std::count(type->further_fields.begin(),
-                                                     type->further_fields.end(), field->name()) > 0;
+    const bool named = type != nullptr && Contains(type->further_fields, field->name());
     if (named || (BareName(field->name()) == BareName(layer_type) && !HasNoEffectHere(*field)))
       fields.push_back(field);
   }

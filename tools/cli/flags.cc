@@ -67,11 +67,7 @@ std::string ValueText(double value) {
   return text;
 }
 
-std::string ValueText(const std::vector<std::string>& values) {
-  std::string text;
-  for (const std::string& value : values) text += (text.empty() ? "" : ",") + value;
-  return text;
-}
+std::string ValueText(const std::vector<std::string>& values) { return Join(values, ","); }
 
 template <class T>
 constexpr const char* Wanted() {
@@ -89,6 +85,8 @@ constexpr FlagEntry kFlags[] = {
    [](const std::string& text, Flags* flags) { return ReadValue(text, &flags->name); }, \
    [](const Flags& flags) { return ValueText(flags.name); }},
 #include "tools/cli/flag_table.inc"
+#include "tools/cli/word_list.h"
+#include "tools/cli/text_table.h"
 #undef FLAG
 };
 
@@ -107,6 +105,17 @@ void CheckValue(const char* flag, const std::string& value, const std::vector<st
     list += (list.empty() ? "" : name == known.back() ? " or " : ", ") + name;
   }
   throw UsageError(std::string("--") + flag + " wants " + list + ", got '" + value + "'");
+}
+
+int64_t AtLeast(const char* flag, int64_t value, int64_t least) {
+  if (value >= least) return value;
+  throw UsageError(std::string("--") + flag + " wants " + std::to_string(least) + " or more, got " +
+                   std::to_string(value));
+}
+
+double NotNegative(const char* flag, double value) {
+  if (value >= 0) return value;
+  throw UsageError(std::string("--") + flag + " wants 0 or more, got " + Significant(value));
 }
 
 int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most) {

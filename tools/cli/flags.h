@@ -44,6 +44,13 @@ void CheckValue(const char* flag, const std::string& value, const std::vector<st
 // 100, got 1".
 int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most);
 
+// Returns `value` if it is at least `least`. Otherwise throws UsageError, such as "--top wants 1 or
+// more, got 0".
+int64_t AtLeast(const char* flag, int64_t value, int64_t least);
+
+// Returns `value` if it is 0 or more. Otherwise, and for NaN, throws UsageError.
+double NotNegative(const char* flag, double value);
+
 // Splits `text` at commas and drops empty parts: "a,b" -> {"a", "b"}.
 std::vector<std::string> SplitList(const std::string& text);
 

@@ -4,25 +4,25 @@ namespace doppio {
 namespace {
 
 constexpr const char* kRanks =
-    "ranks are those of mpirun or srun, and every iteration is one update of all of them";
+    "mpirun or srun starts the ranks, and all ranks take part in every update";
 constexpr const char* kDetection =
-    "the solver's fields eval_type, ap_version and show_per_class_result say it";
+    "set eval_type, ap_version and show_per_class_result in the solver instead";
 
 constexpr ForkFlag kForkFlags[] = {
     {"ap_version", "NVCaffe", true, kDetection},
-    {"bvlc", "IBM Caffe", false, "gradients are reduced while backward goes on"},
+    {"bvlc", "IBM Caffe", false, "Doppio always reduces gradients during backward"},
     {"comm_threads", "Intel Caffe", true, kRanks},
     {"ddl", "IBM Caffe", true, kRanks},
     {"detection", "Intel Caffe", false, kDetection},
-    {"forward_only", "Intel Caffe", false, "--phase=TEST times forward alone"},
+    {"forward_only", "Intel Caffe", false, "use --phase=TEST to time forward only"},
     {"listen_address", "Intel Caffe", true, kRanks},
-    {"lms", "IBM Caffe", true, "--offload lets activations wait in host memory"},
-    {"lms_frac", "IBM Caffe", true, "--offload lets activations wait in host memory"},
+    {"lms", "IBM Caffe", true, "use --offload to keep activations in host memory"},
+    {"lms_frac", "IBM Caffe", true, "use --offload to keep activations in host memory"},
     {"n_group", "Intel Caffe", true, kRanks},
     {"n_server", "Intel Caffe", true, kRanks},
     {"param_server", "Intel Caffe", true, kRanks},
     {"show_per_class_result", "NVCaffe", false, kDetection},
-    {"threshold", "IBM Caffe", true, "gradients are reduced in buckets"},
+    {"threshold", "IBM Caffe", true, "use --bucket_mb to set the size of a reduction"},
 };
 
 }  // namespace

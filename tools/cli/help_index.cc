@@ -12,6 +12,7 @@
 #include "tools/cli/field_table.h"
 #include "tools/cli/flag_text.h"
 #include "tools/cli/help_topics.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -20,8 +21,7 @@ namespace {
 std::string KeyOf(const std::string& text) {
   std::string key;
   for (char c : text) {
-    const auto letter = static_cast<unsigned char>(c);
-    if (c != '-' && c != '_' && c != ' ') key += static_cast<char>(std::tolower(letter));
+    if (c != '-' && c != '_' && c != ' ') key += Lower(c);
   }
   return key;
 }
@@ -38,7 +38,7 @@ std::vector<std::string> KeysOfWords(const std::string& text) {
     const bool begins = i > 0 && std::isupper(letter) != 0 &&
                         std::islower(static_cast<unsigned char>(text[i - 1])) != 0;
     if ((std::isalnum(letter) == 0 || begins) && !keys.back().empty()) keys.emplace_back();
-    if (std::isalnum(letter) != 0) keys.back() += static_cast<char>(std::tolower(letter));
+    if (std::isalnum(letter) != 0) keys.back() += Lower(text[i]);
   }
   if (keys.back().empty()) keys.pop_back();
   return keys;
@@ -101,9 +101,7 @@ void AddLayers(std::vector<HelpEntry>* entries) {
 std::vector<std::string> OwnersOfFlag(const std::string& flag) {
   std::vector<std::string> owners;
   const auto add = [&](const std::string& owner, const std::vector<std::string>& flags) {
-    const bool takes = std::find(flags.begin(), flags.end(), flag) != flags.end();
-    if (takes && std::find(owners.begin(), owners.end(), owner) == owners.end())
-      owners.push_back(owner);
+    if (Contains(flags, flag) && !Contains(owners, owner)) owners.push_back(owner);
   };
   std::vector<std::string> names = {"train", "test", "time"};
   const std::vector<std::string> all = Commands::Get().Names();

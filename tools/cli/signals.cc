@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 namespace {
@@ -30,12 +31,10 @@ void Handle(int signal) {
 }  // namespace
 
 Request ParseEffect(const std::string& flag, const std::string& value) {
+  CheckValue(flag.c_str(), value, {"stop", "snapshot", "snapshot_stop", "none"});
   if (value == "none") return Request::kNone;
   if (value == "snapshot") return Request::kSnapshot;
-  if (value == "stop") return Request::kStop;
-  if (value == "snapshot_stop") return Request::kSnapshotStop;
-  throw UsageError("--" + flag + " wants stop, snapshot, snapshot_stop or none, got '" + value +
-                   "'");
+  return value == "stop" ? Request::kStop : Request::kSnapshotStop;
 }
 
 pid_t AnnouncingLauncher() {

@@ -106,17 +106,10 @@ std::string Rate(double per_second) {
 std::string Duration(double seconds) {
   if (seconds < 1) return Fixed(seconds * 1e3, 0) + " ms";
   const int64_t s = static_cast<int64_t>(std::llround(seconds));
-  char text[64];
-  if (s < 60) {
-    std::snprintf(text, sizeof(text), "%d s", static_cast<int>(s));
-  } else if (s < 3600) {
-    std::snprintf(text, sizeof(text), "%d m %02d s", static_cast<int>(s / 60),
-                  static_cast<int>(s % 60));
-  } else {
-    std::snprintf(text, sizeof(text), "%lld h %02d m", static_cast<long long>(s / 3600),
-                  static_cast<int>(s / 60 % 60));
-  }
-  return text;
+  if (s < 60) return std::to_string(s) + " s";
+  const int64_t large = s < 3600 ? s / 60 : s / 3600, small = s < 3600 ? s % 60 : s / 60 % 60;
+  return std::to_string(large) + (s < 3600 ? " m " : " h ") + (small < 10 ? "0" : "") +
+         std::to_string(small) + (s < 3600 ? " s" : " m");
 }
 
 }  // namespace doppio

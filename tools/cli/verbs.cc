@@ -1,16 +1,12 @@
 #include "tools/cli/verbs.h"
 
-#include <algorithm>
-
 #include "core/base/log.h"
 #include "core/base/nearest.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
-
-bool Contains(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
 
 std::vector<std::string> FlagsOfAll(const std::vector<Verb>& verbs) {
   std::vector<std::string> flags;
@@ -23,25 +19,28 @@ std::vector<std::string> FlagsOfAll(const std::vector<Verb>& verbs) {
 }
 
 std::string Usage(const std::vector<Verb>& verbs) {
-  std::string usage;
-  for (const Verb& verb : verbs) {
-    usage +=
-        (usage.empty() ? "" : " | ") + verb.name + (verb.files.empty() ? "" : " ") + verb.files;
-  }
-  return usage;
+  std::vector<std::string> usages;
+  for (const Verb& verb : verbs)
+    usages.push_back(verb.name + (verb.files.empty() ? "" : " ") + verb.files);
+  return Join(usages, " | ");
 }
 
 const Verb& VerbOf(const CommandLine& line) {
   const std::string name = line.files.empty() ? "" : line.files[0];
   if (const Verb* verb = FindVerb(*line.command, name)) return *verb;
-  std::vector<std::string> names;
-  for (const Verb& verb : line.command->verbs) names.push_back(verb.name);
+  const std::vector<std::string> names = VerbNames(*line.command);
   throw UsageError("'" + line.command_name + "' wants " + line.command->files +
                    (name.empty() ? "" : "; there is no '" + name + "'" + DidYouMean(name, names)) +
                    "\ntry: doppio " + line.command_name + " --help");
 }
 
 }  // namespace
+
+std::vector<std::string> VerbNames(const Command& command) {
+  std::vector<std::string> names;
+  for (const Verb& verb : command.verbs) names.push_back(verb.name);
+  return names;
+}
 
 const Verb* FindVerb(const Command& command, const std::string& name) {
   for (const Verb& verb : command.verbs) {
@@ -55,11 +54,7 @@ ExitCode RunVerb(const CommandLine& line, bool* began) {
   CommandLine of_verb = line;
   of_verb.command_name += " " + verb.name;
   of_verb.files.erase(of_verb.files.begin());
-  if (of_verb.files.size() < verb.least_files || of_verb.files.size() > verb.most_files) {
-    throw UsageError("'" + of_verb.command_name + "' wants " +
-                     (verb.files.empty() ? "no files" : verb.files) + "\ntry: doppio " +
-                     of_verb.command_name + " --help");
-  }
+  CheckArguments(of_verb.command_name, verb.files, of_verb.files.size());
   for (const std::string& flag : line.given) {
     // A flag that the command lacks belongs to another command, and the parser has already warned
     // about it, or to glog.

@@ -19,6 +19,8 @@ Command CommandOfVerbs(const std::string& summary, std::vector<Verb> verbs,
                        const std::string& example,
                        ExitCode (*run)(const CommandLine&, bool*) = &RunVerb);
 
+std::vector<std::string> VerbNames(const Command& command);
+
 // Returns the verb of this name, or null if the command has none.
 const Verb* FindVerb(const Command& command, const std::string& name);
 

@@ -122,16 +122,11 @@ void CheckSolver(const Flags& flags, const std::string& file, const Overrides& o
 void PrintText(const Findings& findings) {
   PrintErrors(findings.errors, std::cout);
   for (const Warning& w : findings.warnings) PrintFinding(w.at, "warning", w.message, std::cout);
-  std::cout << findings.file << ": ";
-  if (findings.errors.empty()) {
-    std::cout << "no errors";
-  } else {
-    std::cout << findings.errors.size() << (findings.errors.size() == 1 ? " error" : " errors");
-  }
-  if (!findings.warnings.empty()) {
-    std::cout << ", " << findings.warnings.size()
-              << (findings.warnings.size() == 1 ? " warning" : " warnings");
-  }
+  const auto count = [](size_t number, const std::string& thing) {
+    return (number == 0 ? "no" : std::to_string(number)) + " " + thing + (number == 1 ? "" : "s");
+  };
+  std::cout << findings.file << ": " << count(findings.errors.size(), "error");
+  if (!findings.warnings.empty()) std::cout << ", " << count(findings.warnings.size(), "warning");
   if (findings.errors.empty()) {
     for (const std::string& note : findings.notes) std::cout << "; " << note;
   }
@@ -164,8 +159,7 @@ void PrintJson(const std::vector<Findings>& all) {
 
 ExitCode RunCheck(const CommandLine& line, bool*) {
   const bool json = line.flags.json || line.flags.format == "json";
-  if (!json && line.flags.format != "text")
-    throw UsageError("--format wants text or json, got '" + line.flags.format + "'");
+  if (!json) CheckValue("format", line.flags.format, {"text", "json"});
   std::vector<std::string> files = line.files;
   for (const std::string& file : {line.flags.solver, line.flags.model}) {
     if (!file.empty()) files.push_back(file);
@@ -197,11 +191,10 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
 }
 
 DOPPIO_REGISTER(Commands, "check",
-                {"finds everything that is wrong with nets and solvers, without running them",
-                 {"solver", "model", "no_files", "format", "json", "level", "stage", "batch",
-                  "max_pixels", "set", "unset"},
+                {"reports all errors in nets and solvers without running them",
+                 Words("solver model no_files format json level stage batch max_pixels set unset"),
                  {},
-                 "FILES...",
+                 "[FILES...]",
                  "doppio check --no_files models/*/*.prototxt",
                  &RunCheck});
 

@@ -20,6 +20,8 @@
 #include "tools/train/preparation.h"
 #include "tools/cli/text_table.h"
 #include "tools/train/training_folder.h"
+#include "tools/cli/json_text.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -36,26 +38,20 @@ struct Job {
 
 Job JobOf(const CommandLine& line) {
   const std::vector<std::string>& files = line.files;
-  if (line.Given("model") && line.Given("weights") && !files.empty()) {
-    return {line.flags.model,  line.flags.weights, line.flags.mean,
-            line.flags.labels, FindImages(files),  false};
-  }
-  const bool in_folder = files.size() > 1 && IsTrainingFolder(files[0]);
-  if (in_folder && !line.Given("model") && !line.Given("weights")) {
-    const TrainedNet trained = TrainedNetIn(files[0]);
-    LOG(INFO) << "Weights: " << trained.weights;
-    return {trained.model,
-            trained.weights,
-            line.flags.mean,
-            line.flags.labels,
-            FindImages({files.begin() + 1, files.end()}),
+  const Flags& flags = line.flags;
+  if (line.Given("model") && line.Given("weights"))
+    return {flags.model, flags.weights, flags.mean, flags.labels, FindImages(files), false};
+  const bool no_flags = !line.Given("model") && !line.Given("weights");
+  if (no_flags && files.size() > 1 && IsTrainingFolder(files[0])) {
+    const auto [model, weights] = TrainedNetIn(files[0]);
+    LOG(INFO) << "Weights: " << weights;
+    return {model, weights, flags.mean, flags.labels, FindImages({files.begin() + 1, files.end()}),
             false};
   }
-  const bool as_caffe = files.size() == 5 && !line.Given("model") && !line.Given("weights");
-  if (as_caffe) return {files[0], files[1], files[2], files[3], {files[4]}, true};
+  if (no_flags && files.size() == 5)
+    return {files[0], files[1], files[2], files[3], {files[4]}, true};
   throw UsageError(
-      "'classify' needs --model, --weights and images, or a folder that 'doppio init' has made and "
-      "images\n"
+      "'classify' needs images and either --model and --weights or a folder made by 'doppio init'\n"
       "try: doppio classify --help");
 }
 
@@ -91,14 +87,14 @@ std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
   for (LayerSpec& layer : net->layers) {
     if (layer.type() != "Input") continue;
     if (found != nullptr || layer.param.top_size() != 1) {
-      throw layer.Mistake("", "is a further input of the net; classify has only images to give");
+      throw layer.Mistake("",
+                          "is a second input of the net; classify supports nets with one input");
     }
     found = &layer;
   }
   if (found == nullptr) {
     throw UserError(net->at,
-                    "the net has no Input layer: classify wants a deploy net, without data "
-                    "layers");
+                    "the net has no Input layer; classify needs a deploy net, without data layers");
   }
   InputParameter* input = found->param.mutable_input_param();
   BlobShape* dims = input->shape_size() > 0 ? input->mutable_shape(0) : input->add_shape();
@@ -118,16 +114,14 @@ std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
 
 std::string OutputOf(const Flags& flags, const Graph& graph) {
   std::vector<std::string> names;
-  for (const int edge : graph.outputs) names.push_back(graph.edges[static_cast<size_t>(edge)].name);
+  for (const int edge : graph.outputs) names.push_back(graph.edges[edge].name);
   if (!flags.blob.empty()) {
     if (graph.FindEdge(flags.blob) >= 0) return flags.blob;
     throw UsageError("the net has no blob '" + flags.blob + "'" + DidYouMean(flags.blob, names));
   }
   if (names.size() == 1) return names[0];
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  throw UsageError("the net has " + std::to_string(names.size()) + " outputs (" + list +
-                   "); name one with --blob");
+  throw UsageError("the net has " + std::to_string(names.size()) + " outputs (" +
+                   Join(names, ", ") + "); name one with --blob");
 }
 
 struct Class {
@@ -154,8 +148,7 @@ class Classifier {
         params_(device_.get(), DType::kFloat32, 1) {
     const int64_t images = static_cast<int64_t>(job.images.size());
     batch_ = flags_.batch > 0 ? flags_.batch : std::min(images, kBatch);
-    const NetSource source =
-        LoadNet(job.model, OverridesOf(line), TEST, flags_.level, SplitList(flags_.stage));
+    const NetSource source = LoadFlaggedNet(line, job.model, TEST);
     LogWarnings(source.warnings);
     NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
                                OptionsFromFlags(flags_, TEST, DataMode::kOpen));
@@ -165,7 +158,7 @@ class Classifier {
 
     Graph graph = MakeGraph(std::move(spec));
     output_ = OutputOf(flags_, graph);
-    FindClasses(graph.edges[static_cast<size_t>(graph.FindEdge(output_))].shape);
+    FindClasses(graph.edges[graph.FindEdge(output_)].shape);
     PlanOptions plan = PlanFromFlags(flags_, device_.get());
     plan.keep_all = true;
     net_ = std::make_unique<Net>(std::move(graph), plan, &params_);
@@ -182,9 +175,9 @@ class Classifier {
   std::vector<Answer> Run(ErrorCollector* mistakes) {
     InOrder(
         static_cast<int64_t>(job_.images.size()), ThreadsOr(flags_.data_threads),
-        [&](int64_t i) { return Read(job_.images[static_cast<size_t>(i)]); },
+        [&](int64_t i) { return Read(job_.images[i]); },
         [&](int64_t i, const ReadImage& image) {
-          const std::string& path = job_.images[static_cast<size_t>(i)];
+          const std::string& path = job_.images[i];
           if (!image.mistake.empty())
             return mistakes->Add(FileError("image '" + path + "': " + image.mistake));
           std::copy(image.values.begin(), image.values.end(),
@@ -203,7 +196,7 @@ class Classifier {
   void FindClasses(const Shape& shape) {
     if (shape.rank() == 0 || shape[0] != batch_) {
       throw UsageError("blob '" + output_ + "' is " + shape.ToString() +
-                       ", not a row for each of " + std::to_string(batch_) + " images");
+                       ", which has no row for each of the " + std::to_string(batch_) + " images");
     }
     classes_ = static_cast<int>(shape.count(1));
     if (job_.labels.empty()) return;
@@ -239,15 +232,14 @@ class Classifier {
     net_->Forward();
     const PlainBlob result = ReadTensor(net_->Blob(output_), device_.get());
     if (result.shape.count() != batch_ * classes_) {
-      throw UsageError("blob '" + output_ + "' has become " + result.shape.ToString() +
-                       ", not a row for each of the " + std::to_string(batch_) + " images");
+      throw UsageError("blob '" + output_ + "' changed its shape to " + result.shape.ToString() +
+                       ", which has no row for each of the " + std::to_string(batch_) + " images");
     }
     for (size_t row = 0; row < waiting_.size(); ++row) {
       const float* values = result.data.data() + row * static_cast<size_t>(classes_);
       Answer answer{waiting_[row], {}};
       for (const int number : TopClasses(values, classes_, flags_.top)) {
-        answer.classes.push_back(
-            {number, labels_.empty() ? "" : labels_[static_cast<size_t>(number)], values[number]});
+        answer.classes.push_back({number, labels_.empty() ? "" : labels_[number], values[number]});
       }
       answers_.push_back(std::move(answer));
     }
@@ -304,13 +296,11 @@ void PrintJson(const Classifier& classifier, const std::vector<Answer>& answers)
     }
     out["images"].push_back({{"file", answer.image}, {"classes", classes}});
   }
-  // A label file need not be UTF-8.
-  std::cout << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  std::cout << JsonText(out) << '\n';
 }
 
 ExitCode RunClassify(const CommandLine& line, bool* began) {
-  if (line.flags.top < 1)
-    throw UsageError("--top wants 1 or more, got " + std::to_string(line.flags.top));
+  AtLeast("top", line.flags.top, 1);
   const Job job = JobOf(line);
   Classifier classifier(line, job);
   *began = true;
@@ -327,19 +317,18 @@ ExitCode RunClassify(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "classify",
-                {"shows what a trained net takes images for",
-                 {"model",  "weights", "like",      "labels",       "rgb",           "channel_swap",
-                  "mean",   "scale",   "resize",    "center_crop",  "top",           "blob",
-                  "batch",  "gpu",     "precision", "workspace_mb", "deterministic", "cuda_graph",
-                  "level",  "stage",   "set",       "unset",        "data_threads",  "max_pixels",
-                  "engine", "json"},
-                 {},
-                 "[TRAINED] IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
-                 "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/\n"
-                 "  doppio classify photos_doppio cat.jpg",
-                 &RunClassify,
-                 {"classification", "classification.bin"}});
+DOPPIO_REGISTER(
+    Commands, "classify",
+    {"classifies images with a trained net",
+     Words("model weights like labels rgb channel_swap mean scale resize center_crop top "
+           "blob batch gpu precision workspace_mb deterministic cuda_graph level stage set "
+           "unset data_threads max_pixels engine json"),
+     {},
+     "[TRAINED] IMAGE|FOLDER... (or as in Caffe: NET WEIGHTS MEAN LABELS IMAGE)",
+     "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/\n"
+     "  doppio classify photos_doppio cat.jpg",
+     &RunClassify,
+     {"classification", "classification.bin"}});
 
 }  // namespace
 }  // namespace doppio

@@ -8,20 +8,18 @@
 #include "tools/cli/command.h"
 #include "tools/cli/flag_text.h"
 #include "tools/cli/help_topics.h"
+#include "tools/cli/verbs.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
+std::string Joined(const std::vector<std::string>& words) { return Join(words, " "); }
 
 // Returns the spelling that changes a flag from its default: "noNAME" for a switch that is on.
 std::string Typed(const FlagText& flag) { return (flag.on_by_default ? "no" : "") + flag.name; }
 
-std::vector<std::string> VerbsOf(const Command& command) {
+std::vector<std::string> VerbNames(const Command& command) {
   std::vector<std::string> names;
   for (const Verb& verb : command.verbs) names.push_back(verb.name);
   return names;
@@ -45,7 +43,7 @@ std::vector<std::string> WordsOfHelp() {
 std::vector<std::string> WordsOf(const std::string& name) {
   const Command& command = *Commands::Get().Find(name);
   if (name == "help") return WordsOfHelp();
-  std::vector<std::string> words = VerbsOf(command);
+  std::vector<std::string> words = VerbNames(command);
   if (name == "man") {
     words = Commands::Get().Names();
     words.push_back("topics");
@@ -124,7 +122,7 @@ void PrintBash(std::ostream& out) {
     out << "  elif [[ $command == " << name << " && ${COMP_WORDS[COMP_CWORD-1]} == " << name
         << " ]]; then\n"
         << "    COMPREPLY=($(compgen -W '" << Joined(words) << "' -- \"$current\"))\n";
-    const std::vector<std::string> verbs = VerbsOf(*Commands::Get().Find(name));
+    const std::vector<std::string> verbs = VerbNames(*Commands::Get().Find(name));
     if (verbs.empty()) continue;
     out << "  elif [[ $command == help && ${COMP_WORDS[COMP_CWORD-1]} == " << name << " ]]; then\n"
         << "    COMPREPLY=($(compgen -W '" << Joined(verbs) << "' -- \"$current\"))\n";
@@ -138,13 +136,9 @@ void PrintBash(std::ostream& out) {
 std::string ZshText(const std::string& text) {
   std::string out;
   for (char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else if (c == '[' || c == ']' || c == ':' || c == '\\') {
-      out += std::string("\\") + c;
-    } else {
-      out += c;
-    }
+    if (c == '\'') out += "'\\'";
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
   }
   return out;
 }
@@ -241,7 +235,7 @@ void PrintFish(std::ostream& out) {
     out << "complete -c doppio -n __fish_use_subcommand -f -a " << name << " -d '"
         << FishText(command.summary) << "'\n";
     const std::string seen = "__fish_seen_subcommand_from " + name;
-    const std::vector<std::string> verbs = VerbsOf(command);
+    const std::vector<std::string> verbs = VerbNames(command);
     for (const Verb& verb : command.verbs)
       PrintFishFlags(seen + "; and __fish_seen_subcommand_from " + verb.name, verb.flags, out);
     if (verbs.empty()) PrintFishFlags(seen, command.flags, out);
@@ -254,7 +248,7 @@ void PrintFish(std::ostream& out) {
 }
 
 ExitCode RunCompletion(const CommandLine& line, bool*) {
-  const std::string shell = line.files.size() == 1 ? line.files[0] : "";
+  const std::string& shell = line.files[0];
   if (shell == "bash") {
     PrintBash(std::cout);
   } else if (shell == "zsh") {
@@ -262,13 +256,13 @@ ExitCode RunCompletion(const CommandLine& line, bool*) {
   } else if (shell == "fish") {
     PrintFish(std::cout);
   } else {
-    throw UsageError("'completion' needs one word: bash, zsh or fish");
+    throw UsageError("'completion' knows bash, zsh and fish, not '" + shell + "'");
   }
   return ExitCode::kDone;
 }
 
 DOPPIO_REGISTER(Commands, "completion",
-                {"prints a script with which a shell completes commands and flags",
+                {"prints a script that lets a shell complete commands and flags",
                  {},
                  {},
                  "bash|zsh|fish",

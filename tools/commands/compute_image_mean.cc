@@ -48,8 +48,8 @@ void AddRecord(const Record& record, Sum* sum) {
     sum->planes.assign(static_cast<size_t>(pixels.shape.count()), 0);
   }
   if (pixels.shape != sum->shape) {
-    throw FileError("it is " + pixels.shape.ToString() + ", but those before are " +
-                    sum->shape.ToString() + "; a mean needs images of one size");
+    throw FileError("the image is " + pixels.shape.ToString() + ", but the images before it are " +
+                    sum->shape.ToString() + "; the mean is only defined for images of one size");
   }
   if (pixels.bytes != nullptr) {
     AddPixels(pixels.bytes, pixels, &sum->planes);
@@ -85,9 +85,10 @@ MeanImage MeanOf(const Flags& flags, const Source& source) {
             if (i == 0) {
               all = sum;
             } else if (sum.shape != all.shape) {
-              throw FileError(source.Name(i * kChunkRecords) + ": it is " + sum.shape.ToString() +
-                              ", but those before are " + all.shape.ToString() +
-                              "; a mean needs images of one size");
+              throw FileError(source.Name(i * kChunkRecords) + ": the image is " +
+                              sum.shape.ToString() + ", but the images before it are " +
+                              all.shape.ToString() +
+                              "; the mean is only defined for images of one size");
             } else {
               for (size_t j = 0; j < all.planes.size(); ++j) all.planes[j] += sum.planes[j];
             }
@@ -125,24 +126,12 @@ ExitCode DataMean(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-namespace {
-
-ExitCode RunMean(const CommandLine& line, bool* began) {
-  if (line.files.empty() || line.files.size() > 2) {
-    throw UsageError(
-        "'compute_image_mean' needs a database and perhaps the file to write\n"
-        "try: doppio compute_image_mean --help");
-  }
-  return DataMean(line, began);
-}
-
 DOPPIO_REGISTER(Commands, "compute_image_mean",
                 {"computes the mean of a database's images, for mean_file and mean_value",
                  {"backend", "data_threads", "max_pixels", "json"},
                  {},
                  "INPUT_DB [OUTPUT_FILE]",
                  "doppio compute_image_mean --backend=lmdb train_lmdb mean.binaryproto",
-                 &RunMean});
+                 &DataMean});
 
-}  // namespace
 }  // namespace doppio

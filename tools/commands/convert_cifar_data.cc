@@ -21,11 +21,11 @@ void CheckBatches(const std::string& folder) {
   for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                            "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}) {
     const std::string path = folder + "/" + name;
-    if (!FileExists(path)) missing.Add(FileError("there is no '" + path + "'"));
+    if (!FileExists(path)) missing.Add(FileError("'" + path + "' does not exist"));
   }
   if (!missing.empty()) {
     missing.Add(
-        FileError("CIFAR-10's binary version has six such files; 'doppio get cifar10' "
+        FileError("the binary version of CIFAR-10 has six such files; 'doppio get cifar10' "
                   "downloads them"));
   }
   missing.ThrowIfAny();
@@ -39,12 +39,6 @@ std::unique_ptr<Source> OpenPart(const std::string& folder, Phase phase) {
 }
 
 ExitCode RunConvertCifar(const CommandLine& line, bool* began) {
-  if (line.files.size() != 3) {
-    throw UsageError(
-        "'convert_cifar_data' needs a folder of CIFAR-10's binary files, a folder to write to and "
-        "lmdb or leveldb\n"
-        "try: doppio convert_cifar_data --help");
-  }
   const std::string &input = line.files[0], &type = line.files[2];
   const std::string backend = DatabaseBackend(type, "the kind of database");
   CheckBatches(input);
@@ -68,7 +62,7 @@ ExitCode RunConvertCifar(const CommandLine& line, bool* began) {
 }
 
 DOPPIO_REGISTER(Commands, "convert_cifar_data",
-                {"makes databases of CIFAR-10's binary files, to train and to test",
+                {"converts CIFAR-10's binary files to a training and a test database",
                  {"json"},
                  {},
                  "INPUT_FOLDER OUTPUT_FOLDER DB_TYPE",

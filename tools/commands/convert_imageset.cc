@@ -14,11 +14,6 @@ namespace doppio {
 namespace {
 
 ExitCode RunConvert(const CommandLine& line, bool* began) {
-  if (line.files.size() != 3) {
-    throw UsageError(
-        "'convert_imageset' needs a folder, a list of images and the database to make\n"
-        "try: doppio convert_imageset --help");
-  }
   const ConversionOptions options = ConversionFromFlags(line.flags);
   const ListedImages images = ReadListedImages(line.files[1], line.files[0]);
   const RemovedOnSignals removed({DatabaseWriter::UnfinishedFolder(line.files[2])});
@@ -39,10 +34,9 @@ ExitCode RunConvert(const CommandLine& line, bool* began) {
 }
 
 DOPPIO_REGISTER(Commands, "convert_imageset",
-                {"makes a database of image files",
-                 {"backend", "gray", "shuffle", "seed", "resize_width", "resize_height",
-                  "check_size", "encoded", "encode_type", "skip_bad", "data_threads", "max_pixels",
-                  "json"},
+                {"converts image files to a database",
+                 Words("backend gray shuffle seed resize_width resize_height check_size encoded "
+                       "encode_type skip_bad data_threads max_pixels json"),
                  {},
                  "ROOTFOLDER/ LISTFILE DB_NAME",
                  "doppio convert_imageset --resize_height=256 --resize_width=256 --shuffle images/ "

@@ -17,13 +17,6 @@ namespace {
 
 // Opens the data that the line names: the file of images, then the file of labels.
 std::unique_ptr<Source> OpenImages(const CommandLine& line) {
-  if (line.files.size() != 3) {
-    const std::string& name = line.command_name;
-    throw UsageError("'" + name +
-                     "' needs a file of images, a file of labels and the database to make\ntry: "
-                     "doppio " +
-                     name + " --help");
-  }
   DataParameter parameter;
   parameter.set_backend(DataParameter::IDX);
   parameter.set_source(line.files[0]);
@@ -59,7 +52,7 @@ ExitCode RunConvertMnistSiamese(const CommandLine& line, bool* began) {
 }
 
 DOPPIO_REGISTER(Commands, "convert_mnist_data",
-                {"makes a database of MNIST's files, or others in their format",
+                {"converts MNIST's files, or other files in their format, to a database",
                  {"backend", "json"},
                  {},
                  "IMAGE_FILE LABEL_FILE DB_NAME",
@@ -68,7 +61,7 @@ DOPPIO_REGISTER(Commands, "convert_mnist_data",
                  &RunConvertMnist});
 
 DOPPIO_REGISTER(Commands, "convert_mnist_siamese_data",
-                {"makes a LevelDB of pairs of MNIST's images, drawn at random, for siamese nets",
+                {"makes a LevelDB database of random pairs of MNIST images, for siamese nets",
                  {"backend", "seed", "json"},
                  {},
                  "IMAGE_FILE LABEL_FILE DB_NAME",

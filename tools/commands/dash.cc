@@ -22,8 +22,8 @@ std::string TokenFromFlags(const Flags& flags, const BindAddress& address) {
     if (!address.loopback) {
       throw UsageError(
           "--bind=" + flags.bind +
-          " can be reached from other machines, without encryption; set --token " +
-          "(better DOPPIO_TOKEN) to say that you want that, or use ssh -L and 127.0.0.1");
+          " lets other machines connect without encryption; use ssh -L and 127.0.0.1, or set "
+          "DOPPIO_TOKEN (or --token) to confirm");
     }
     return RandomToken();
   }
@@ -50,7 +50,7 @@ ExitCode RunDash(const CommandLine& line, bool* began) {
     std::cout << "from another machine: ssh -L " << port << ':' << host << ':' << port << ' '
               << HostName() << "   and open the same address there\n";
   }
-  std::cout << "Ctrl-C ends it" << std::endl;
+  std::cout << "Press Ctrl-C to stop." << std::endl;
   SignalHandler signals({{SIGINT, Request::kStop}, {SIGTERM, Request::kStop}});
   server.Run([&](const HttpRequest& request) { return dash.Answer(request); },
              [&] { return signals.Poll() != Request::kNone; });
@@ -58,7 +58,7 @@ ExitCode RunDash(const CommandLine& line, bool* began) {
 }
 
 DOPPIO_REGISTER(Commands, "dash",
-                {"serves runs as a web page that follows them, on this machine or through ssh",
+                {"serves a web page that shows the progress of runs, here or through ssh",
                  {"runs", "bind", "token"},
                  {},
                  "",

@@ -2,67 +2,50 @@
 #include "tools/cli/command.h"
 #include "tools/commands/data_verbs.h"
 #include "tools/cli/verbs.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
 
 const std::vector<Verb>& DataVerbs() {
   static const auto* verbs = new std::vector<Verb>{
-      {"bench",
-       "measures how fast data can be read, decoded and cut",
-       "DATA",
-       1,
-       1,
-       {"backend", "root_folder", "transform", "resize_width", "resize_height", "batch", "seconds",
-        "data_threads", "max_pixels", "json"},
-       "doppio data bench train_lmdb",
-       &DataBench},
-      {"convert",
-       "makes a database of a list or a folder of images, or of MNIST's or CIFAR's files",
+      {"bench", "measures how fast data can be read, decoded and cropped", "DATA",
+       Words("backend root_folder transform resize_width resize_height batch seconds "
+             "data_threads max_pixels json"),
+       "doppio data bench train_lmdb", &DataBench},
+      {"convert", "converts a list or folder of images, or MNIST's or CIFAR's files, to a database",
        "LIST|FOLDER|FILE DB",
-       2,
-       2,
-       {"backend", "root_folder", "gray", "shuffle", "seed", "resize_width", "resize_height",
-        "check_size", "encoded", "encode_type", "skip_bad", "data_threads", "max_pixels", "json"},
+       Words("backend root_folder gray shuffle seed resize_width resize_height check_size "
+             "encoded encode_type skip_bad data_threads max_pixels json"),
        "doppio data convert --resize_height=256 --resize_width=256 --shuffle photos train_lmdb",
        &DataConvert},
       {"mean",
        "computes the mean of a database's images, for mean_file and mean_value",
        "DB [FILE]",
-       1,
-       2,
        {"backend", "data_threads", "max_pixels", "json"},
        "doppio data mean train_lmdb mean.binaryproto",
        &DataMean},
       {"preview",
        "writes a page with some of the images and their labels",
        "DATA [PAGE]",
-       1,
-       2,
        {"backend", "root_folder", "count", "rgb", "max_pixels", "json"},
        "doppio data preview train_lmdb preview.html",
        &DataPreview},
       {"split",
-       "splits a list or a folder of images into parts, such as train and test",
+       "splits a list or folder of images into parts, such as train and test",
        "LIST|FOLDER [INTO]",
-       1,
-       2,
        {"fractions", "names", "seed", "json"},
        "doppio data split photos lists --fractions=0.9,0.1 --names=train,test",
        &DataSplit},
       {"stat",
-       "counts images, sizes and classes, and measures the channels",
+       "counts images, sizes and classes, and computes the mean of each channel",
        "DATA",
-       1,
-       1,
        {"backend", "root_folder", "data_threads", "max_pixels", "json"},
        "doppio data stat train_lmdb",
        &DataStat},
       {"verify",
-       "reads every entry and names the damaged ones",
+       "reads every record and lists the damaged ones",
        "DATA",
-       1,
-       1,
        {"backend", "root_folder", "data_threads", "max_pixels", "json"},
        "doppio data verify train_lmdb",
        &DataVerify},
@@ -71,7 +54,8 @@ const std::vector<Verb>& DataVerbs() {
 }
 
 DOPPIO_REGISTER(Commands, "data",
-                CommandOfVerbs("makes, splits, checks, shows and measures data sets", DataVerbs(),
+                CommandOfVerbs("converts, splits, checks, shows and measures data sets",
+                               DataVerbs(),
                                "doppio data convert --resize_height=256 --resize_width=256 "
                                "--shuffle photos train_lmdb"));
 

@@ -87,7 +87,7 @@ class Held : public Source {
   explicit Held(const std::vector<Record>& records) : records_(records) {}
   int64_t size() const override { return static_cast<int64_t>(records_.size()); }
   void Read(int64_t index, Record* record) const override {
-    const Record& held = records_[static_cast<size_t>(index)];
+    const Record& held = records_[index];
     record->pixels = held.pixels;
     record->encoded = held.encoded;
     record->encoded_bytes = held.encoded_bytes;
@@ -185,7 +185,8 @@ TransformationParameter TransformOfFlag(const Flags& flags) {
 
 ExitCode DataBench(const CommandLine& line, bool* began) {
   if (!(line.flags.seconds > 0)) {
-    throw UsageError("--seconds wants a number above 0, got " + Significant(line.flags.seconds));
+    throw UsageError("--seconds wants a number greater than 0, got " +
+                     Significant(line.flags.seconds));
   }
   if ((line.flags.resize_height > 0) != (line.flags.resize_width > 0)) {
     throw UsageError("give both --resize_height and --resize_width, or neither");

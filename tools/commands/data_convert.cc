@@ -28,7 +28,8 @@ void PrintResult(const Flags& flags, const std::string& database, const Conversi
   }
   std::cout << database << " written, " << Thousands(result.records) << " images";
   if (!classes.empty()) std::cout << " of " << classes.size() << " classes";
-  if (result.found > 0) std::cout << ", " << Thousands(result.found) << " of them were there";
+  if (result.found > 0)
+    std::cout << ", " << Thousands(result.found) << " of them from the earlier run";
   if (result.left_out > 0) std::cout << ", " << Thousands(result.left_out) << " left out";
   std::cout << '\n';
 }
@@ -70,9 +71,9 @@ ExitCode DataConvert(const CommandLine& line, bool* began) {
   const std::string& data = line.files[0];
   const std::string kind = DataKindOf(data);
   if (kind == "LMDB" || kind == "LEVELDB") {
-    throw FileError("'" + data + "' is a database already (" + kind +
-                    "); 'data convert' makes one of a list or a folder of images, or of MNIST's or "
-                    "CIFAR's files");
+    throw FileError("'" + data + "' is already a database (" + kind +
+                    "); 'data convert' converts a list or folder of images, or MNIST's or CIFAR's "
+                    "files");
   }
   if (kind == "IDX" || kind == "CIFAR") {
     ConvertBinaryFiles(line, kind, options, backend, began);

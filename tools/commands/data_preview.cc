@@ -14,6 +14,7 @@
 #include "tools/pages/html_text.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -69,7 +70,7 @@ Image ImageOf(const Pixels& pixels, bool rgb) {
     const int from = rgb && channels == 3 ? 2 - c : c;
     for (int64_t i = 0; i < plane; ++i) {
       const int64_t at = pixels.interleaved ? i * shape.channels + from : from * plane + i;
-      image.bytes[static_cast<size_t>(i * channels + c)] = byte(at);
+      image.bytes[i * channels + c] = byte(at);
     }
   }
   return image;
@@ -86,9 +87,9 @@ std::string DataUrl(const Image& image) {
 
 std::string Labels(const std::vector<float>& labels, const std::vector<std::string>& classes) {
   if (const std::optional<int> label = WholeLabel(labels)) return ClassName(classes, *label);
-  std::string text;
-  for (const float label : labels) text += (text.empty() ? "" : " ") + Significant(label);
-  return text;
+  std::vector<std::string> texts;
+  for (const float label : labels) texts.push_back(Significant(label));
+  return Join(texts, " ");
 }
 
 std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
@@ -125,9 +126,7 @@ std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
 }  // namespace
 
 ExitCode DataPreview(const CommandLine& line, bool* began) {
-  if (line.flags.count < 1) {
-    throw UsageError("--count wants a number from 1 on, got " + std::to_string(line.flags.count));
-  }
+  AtLeast("count", line.flags.count, 1);
   const std::string path = line.files.size() == 2 ? line.files[1] : "preview.html";
   const OpenedData data = OpenData(line, line.files[0]);
   *began = true;

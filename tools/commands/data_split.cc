@@ -11,6 +11,7 @@
 #include "tools/data/list_split.h"
 #include "tools/data/listed_images.h"
 #include "tools/cli/text_table.h"
+#include "tools/train/nets.h"
 
 namespace doppio {
 namespace {
@@ -22,14 +23,15 @@ std::vector<double> FractionsOfFlag(const Flags& flags) {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
     if (*end != '\0' || !(value > 0 && value <= 1)) {
-      throw UsageError("--fractions wants numbers above 0, at most 1, got '" + text + "'");
+      throw UsageError("--fractions wants numbers greater than 0 and at most 1, got '" + text +
+                       "'");
     }
     fractions.push_back(value);
     sum += value;
   }
   constexpr double kRounding = 1e-6;
   if (fractions.empty() || sum > 1 + kRounding) {
-    throw UsageError("--fractions wants shares of together at most 1, got '" + flags.fractions +
+    throw UsageError("--fractions wants numbers whose sum is at most 1, got '" + flags.fractions +
                      "'");
   }
   return fractions;
@@ -57,24 +59,23 @@ ExitCode DataSplit(const CommandLine& line, bool* began) {
   for (const std::string& name : names) {
     paths.push_back(folder + name + ".txt");
     if (FileExists(paths.back())) {
-      throw FileError("'" + paths.back() + "' exists already; remove it, or choose other --names");
+      throw FileError("'" + paths.back() + "' already exists; remove it, or choose other --names");
     }
   }
   *began = true;
   std::vector<std::string> texts(names.size());
   std::vector<int64_t> counts(names.size());
-  const std::vector<int> parts = PartOfEach(
-      images.lines, fractions, line.flags.seed >= 0 ? static_cast<uint64_t>(line.flags.seed) : 1);
+  const std::vector<int> parts = PartOfEach(images.lines, fractions, SeedFromFlags(line.flags));
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] < 0) continue;
-    texts[static_cast<size_t>(parts[i])] += TextOf(images.lines[i]);
-    ++counts[static_cast<size_t>(parts[i])];
+    texts[parts[i]] += TextOf(images.lines[i]);
+    ++counts[parts[i]];
   }
   nlohmann::json out = nlohmann::json::array();
   for (size_t i = 0; i < names.size(); ++i) {
     if (counts[i] == 0) {
-      throw UsageError("part '" + names[i] + "' has no image; " +
-                       std::to_string(images.lines.size()) + " are too few for such fractions");
+      throw UsageError("part '" + names[i] + "' is empty: " + std::to_string(images.lines.size()) +
+                       " images are too few for --fractions");
     }
   }
   std::error_code ignored;  // writing to the folder reports the error

@@ -41,7 +41,7 @@ void PrintText(const ImageStats& stats, const OpenedData& data) {
   }
   sizes.Print(std::cout);
   if (sorted.size() > kShownSizes) {
-    std::cout << "and " << sorted.size() - kShownSizes << " sizes more\n";
+    std::cout << "and " << sorted.size() - kShownSizes << " more sizes\n";
   }
   if (stats.has_classes()) {
     std::cout << '\n';
@@ -82,7 +82,7 @@ void PrintJson(const ImageStats& stats, const OpenedData& data) {
     for (const auto& [label, count] : stats.classes) {
       nlohmann::json row = {{"label", label}, {"images", count}};
       if (label >= 0 && label < static_cast<int64_t>(data.classes.size())) {
-        row["name"] = data.classes[static_cast<size_t>(label)];
+        row["name"] = data.classes[label];
       }
       out["classes"].push_back(row);
     }

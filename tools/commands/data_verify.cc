@@ -55,7 +55,7 @@ ExitCode DataVerify(const CommandLine& line, bool* began) {
         if (checked.mistake.empty() && labels == 0) labels = checked.labels;
         if (checked.mistake.empty() && checked.labels != labels) {
           checked.mistake = "it has " + std::to_string(checked.labels) +
-                            " labels, but those before have " + std::to_string(labels);
+                            " labels, but the records before it have " + std::to_string(labels);
         }
         if (checked.mistake.empty()) return;
         ++bad;
@@ -73,7 +73,7 @@ ExitCode DataVerify(const CommandLine& line, bool* began) {
               << '\n';
   } else {
     std::cout << Thousands(source.size()) << " images, "
-              << (bad == 0 ? "all whole" : Thousands(bad) + " damaged") << '\n';
+              << (bad == 0 ? "none damaged" : Thousands(bad) + " damaged") << '\n';
   }
   return bad == 0 ? ExitCode::kDone : ExitCode::kFile;
 }

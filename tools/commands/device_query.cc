@@ -16,6 +16,7 @@
 #include "tools/cluster/gpu_readings.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -139,9 +140,7 @@ ExitCode RunDeviceQuery(const CommandLine& line, bool*) {
     const std::vector<std::string> wanted = SplitList(line.flags.gpu);
     std::vector<DeviceInfo> kept;
     for (const DeviceInfo& gpu : gpus.devices) {
-      if (std::find(wanted.begin(), wanted.end(), std::to_string(gpu.index)) != wanted.end()) {
-        kept.push_back(gpu);
-      }
+      if (Contains(wanted, std::to_string(gpu.index))) kept.push_back(gpu);
     }
     if (kept.size() != wanted.size()) {
       throw DeviceError("--gpu=" + line.flags.gpu + ": " +

@@ -14,33 +14,22 @@
 #include "tools/pages/net_drawing.h"
 #include "tools/pages/net_page.h"
 #include "tools/train/nets.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
 
-const std::vector<std::string>& Pictures() {
-  static const auto* formats =
-      new std::vector<std::string>{"svg", "png", "pdf", "eps", "ps", "jpg", "jpeg", "gif", "webp"};
-  return *formats;
-}
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-// Returns the format for a file name: "dot", "html", or one of Pictures().
+// Returns the format for a file name: "dot", "html", or a format of graphviz such as "svg".
 std::string FormatOf(const std::string& path) {
   const std::string name = path.substr(DirName(path).size());
   const size_t point = name.rfind('.');
   const std::string extension = point == std::string::npos ? "" : Lower(name.substr(point + 1));
   if (extension == "dot" || extension == "gv") return "dot";
   if (extension == "html" || extension == "htm") return "html";
-  const auto& known = Pictures();
-  if (std::find(known.begin(), known.end(), extension) != known.end()) return extension;
-  std::string list;
-  for (const std::string& format : known) list += ", ." + format;
-  throw UsageError("'" + path + "' names no format: it may end with .dot, .html" + list);
+  const std::vector<std::string> pictures = Words("svg png pdf eps ps jpg jpeg gif webp");
+  if (Contains(pictures, extension)) return extension;
+  throw UsageError("'" + path + "' has no known ending; use .dot, .html, ." +
+                   Join(pictures, ", ."));
 }
 
 // Caffe's default is to draw all layers, regardless of their phase.
@@ -52,11 +41,6 @@ struct Drawn {
   NetDrawing drawing;
 };
 
-NetSource Load(const CommandLine& line, Phase phase) {
-  return LoadNet(line.files[0], OverridesOf(line), phase, line.flags.level,
-                 SplitList(line.flags.stage));
-}
-
 NetSpec SpecOf(const Flags& flags, const NetSource& source, Phase phase) {
   return MakeNetSpec(source.net, source.places, source.state,
                      OptionsFromFlags(flags, phase, DataMode::kAssume));
@@ -65,7 +49,7 @@ NetSpec SpecOf(const Flags& flags, const NetSource& source, Phase phase) {
 Drawn Draw(const CommandLine& line) {
   const Phase phase = AllPhases(line.flags) ? TRAIN : PhaseFromFlags(line.flags, TRAIN);
   Drawn drawn;
-  drawn.source = Load(line, phase);
+  drawn.source = LoadFlaggedNet(line, line.files[0], phase);
   const NetSource& source = drawn.source;
   LogWarnings(source.warnings);
   if (AllPhases(line.flags)) {
@@ -88,10 +72,11 @@ std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
   for (const Phase phase : {TRAIN, TEST}) {
     if (!AllPhases(line.flags) && phase != PhaseFromFlags(line.flags, TRAIN)) continue;
     try {
-      graphs.push_back(MakeGraph(SpecOf(line.flags, Load(line, phase), phase)));
+      graphs.push_back(
+          MakeGraph(SpecOf(line.flags, LoadFlaggedNet(line, line.files[0], phase), phase)));
     } catch (const Error& error) {
       const std::string why = error.what();
-      note = "shapes are not known: " + why.substr(0, why.find('\n'));
+      note = "shapes are unknown: " + why.substr(0, why.find('\n'));
     }
   }
   // A net for one phase usually fails in the other phase, so one valid phase is enough.
@@ -100,9 +85,6 @@ std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
 }
 
 ExitCode RunDraw(const CommandLine& line, bool* began) {
-  if (line.files.empty() || line.files.size() > 2) {
-    throw UsageError("'draw' needs a net and perhaps a file to write\ntry: doppio draw --help");
-  }
   CheckValue("rankdir", line.flags.rankdir, {"TB", "BT", "LR", "RL"});
   const bool to_file = line.files.size() == 2;
   std::string format = to_file ? FormatOf(line.files[1]) : "dot";
@@ -129,7 +111,7 @@ ExitCode RunDraw(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "draw",
     {"draws a net: as DOT text, as an HTML page, or as an SVG, PNG or PDF file by graphviz",
-     {"rankdir", "format", "phase", "level", "stage", "set", "unset"},
+     Words("rankdir format phase level stage set unset"),
      {},
      "NET [FILE]",
      "doppio draw models/lenet/train_val.prototxt lenet.svg",

@@ -24,6 +24,7 @@
 #include "tools/onnx/write_onnx.h"
 #include "tools/cli/text_table.h"
 #include "tools/export/waiting_room.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -44,14 +45,9 @@ class LoadedNet {
       const WeightsReport report = CopyWeights(file, graph_, param_index_, &params_);
       if (file.preprocessing) graph_.preprocessing = file.preprocessing;
       LOG(INFO) << "Weights of " << report.copied.size() << " layers read from " << weight_files[i];
-      const auto still = [&](const std::string& layer) {
-        const auto& names = report.missing;
-        return std::find(names.begin(), names.end(), layer) != names.end();
-      };
       if (i == 0) missing = report.missing;
-      missing.erase(std::remove_if(missing.begin(), missing.end(),
-                                   [&](const std::string& layer) { return !still(layer); }),
-                    missing.end());
+      const auto found = [&](const std::string& layer) { return !Contains(report.missing, layer); };
+      missing.erase(std::remove_if(missing.begin(), missing.end(), found), missing.end());
     }
     RefuseMissing(missing);
     weights_ = WeightsOf(param_index_, params_, false);
@@ -71,11 +67,10 @@ class LoadedNet {
       const LayerSpec& layer = graph_.layer(static_cast<int>(i));
       const auto& params = graph_.nodes[i].params;
       const bool owner = std::any_of(params.begin(), params.end(), [&](int param) {
-        return graph_.params[static_cast<size_t>(param)].node == static_cast<int>(i);
+        return graph_.params[param].node == static_cast<int>(i);
       });
-      if (owner && std::find(missing.begin(), missing.end(), layer.name()) != missing.end()) {
+      if (owner && Contains(missing, layer.name()))
         mistakes.Add(layer.Mistake("", "the files of --weights have no values for it"));
-      }
     }
     mistakes.ThrowIfAny();
   }
@@ -97,8 +92,7 @@ bool HasInputLayer(const NetSpec& spec) {
 // Loads the net in phase TEST. If `batch` is 0, the batch size is that of the Input layers, or 1 if
 // there are none.
 NetSpec SpecFor(const CommandLine& line, int64_t batch) {
-  const NetSource source = LoadNet(line.flags.model, OverridesOf(line), TEST, line.flags.level,
-                                   SplitList(line.flags.stage));
+  const NetSource source = LoadFlaggedNet(line, line.flags.model, TEST);
   if (batch == line.flags.batch) LogWarnings(source.warnings);
   NetOptions options = OptionsFromFlags(line.flags, TEST, DataMode::kAssume);
   options.batch = batch;
@@ -170,16 +164,13 @@ void AddNotes(const std::string& blob, const Preprocessing& images,
     add("resize", size(images.resize_height(), images.resize_width()));
   }
   if (images.height() > 0) add("crop", size(images.height(), images.width()));
-  std::string means;
-  for (const float mean : images.mean()) means += (means.empty() ? "" : ",") + Exact(mean);
-  if (!means.empty()) add("mean_value", means);
+  std::vector<std::string> means;
+  for (const float mean : images.mean()) means.push_back(Exact(mean));
+  if (!means.empty()) add("mean_value", Join(means, ","));
   if (images.has_mean_file()) add("mean_file", images.mean_file());
   add("scale", Exact(images.scale()));
   add("pixels", "from 0 to 255, less the mean, times the scale");
-  std::string classes;
-  for (const std::string& name : images.class_name()) {
-    classes += (classes.empty() ? "" : "\n") + name;
-  }
+  const std::string classes = Join(images.class_name(), "\n");
   if (!classes.empty()) (*notes)["classes"] = classes;
 }
 
@@ -203,22 +194,14 @@ std::map<std::string, std::string> NotesOn(const Graph& graph) {
   return notes;
 }
 
-// Returns the tolerance of --verify.
-double VerifyTolerance(const CommandLine& line) {
-  const double tolerance = line.Given("tolerance") ? line.flags.tolerance : 1e-4;
-  if (!(tolerance >= 0)) {
-    throw UsageError("--tolerance wants a number from 0 on, got " + Significant(tolerance));
-  }
-  return tolerance;
-}
-
 void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
   const auto graph_for = [&](int64_t batch) {
     NetSpec spec = SpecFor(line, batch);
     ReplaceLosses(&spec);
     return MakeGraph(std::move(spec));
   };
-  const double tolerance = VerifyTolerance(line);
+  const double tolerance =
+      NotNegative("tolerance", line.Given("tolerance") ? line.flags.tolerance : 1e-4);
   LoadedNet net(graph_for(line.flags.batch), SplitList(line.flags.weights));
   std::vector<bool> batch(net.graph().edges.size());
   Graph other;  // the same net with a batch size that does not occur in the file
@@ -265,9 +248,6 @@ void ExportWeights(const CommandLine& line, const std::string& out, bool* began)
 }
 
 ExitCode RunExport(const CommandLine& line, bool* began) {
-  if (line.files.size() != 1) {
-    throw UsageError("'export' needs one file to write\ntry: doppio export --help");
-  }
   const std::string& out = line.files[0];
   const auto is = [&](const char* suffix) { return EndsWith(out, suffix); };
   if (!is(".onnx") && !is(".safetensors") && !is(".npz") && !is(".caffemodel") && !is(".h5")) {
@@ -279,7 +259,8 @@ ExitCode RunExport(const CommandLine& line, bool* began) {
   }
   for (const char* flag : {"dynamic_batch", "fold_bn", "external_data", "verify", "tolerance"}) {
     if (line.Given(flag) && (flag != std::string("verify") || line.flags.verify))
-      throw UsageError(std::string("--") + flag + " is for .onnx, '" + out + "' is none");
+      throw UsageError(std::string("--") + flag + " applies only to .onnx files, not to '" + out +
+                       "'");
   }
   ExportWeights(line, out, began);
   return ExitCode::kDone;
@@ -287,11 +268,11 @@ ExitCode RunExport(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(
     Commands, "export",
-    {"writes a trained net as ONNX, or its weights as safetensors, NumPy or Caffe's files",
-     {"model", "weights", "dynamic_batch", "fold_bn", "external_data", "verify", "tolerance",
-      "python", "batch", "level", "stage", "set", "unset"},
+    {"exports a trained net as ONNX, or its weights as safetensors, NumPy or Caffe files",
+     Words("model weights dynamic_batch fold_bn external_data verify tolerance python "
+           "batch level stage set unset"),
      {"model", "weights"},
-     "OUT.onnx | OUT.safetensors | OUT.npz | OUT.caffemodel | OUT.h5",
+     "OUT.onnx|OUT.safetensors|OUT.npz|OUT.caffemodel|OUT.h5",
      "doppio export --model=deploy.prototxt --weights=net.caffemodel net.onnx",
      &RunExport});
 

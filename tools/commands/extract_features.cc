@@ -33,16 +33,11 @@ int64_t PositiveNumber(const std::string& text, const std::string& what) {
   constexpr int64_t kMost = 999'999'999;
   const int64_t number = ParseWholeNumber(text).value_or(0);
   if (number >= 1 && number <= kMost) return number;
-  throw UsageError(what + " wants a number from 1 on, got '" + text + "'");
+  throw UsageError(what + " must be at least 1, got '" + text + "'");
 }
 
 Arguments ArgumentsOf(const CommandLine& line) {
   const std::vector<std::string>& words = line.files;
-  if (words.size() < 6 || words.size() > 8) {
-    throw UsageError(
-        "'extract_features' needs WEIGHTS NET BLOBS DATABASES BATCHES BACKEND [CPU|GPU [N]]\n"
-        "try: doppio extract_features --help");
-  }
   Arguments arguments;
   arguments.weights = words[0];
   arguments.net = words[1];
@@ -51,14 +46,14 @@ Arguments ArgumentsOf(const CommandLine& line) {
   if (arguments.blobs.empty() || arguments.blobs.size() != arguments.databases.size()) {
     throw UsageError(std::to_string(arguments.blobs.size()) + " blobs for " +
                      std::to_string(arguments.databases.size()) +
-                     " databases; each blob has one of its own");
+                     " databases; give one database for each blob");
   }
   arguments.batches = PositiveNumber(words[4], "the number of batches");
   arguments.backend = DatabaseBackend(words[5], "the kind of database");
   arguments.gpu = line.flags.gpu;
   if (words.size() > 6) {
     if (words[6] != "CPU" && words[6] != "GPU") {
-      throw UsageError("behind the kind of database there may be CPU or GPU, got '" + words[6] +
+      throw UsageError("after the kind of database, only CPU or GPU may follow, got '" + words[6] +
                        "'");
     }
     if (words[6] == "GPU") arguments.gpu = words.size() > 7 ? words[7] : "0";
@@ -74,10 +69,11 @@ const Edge& FindRows(const Graph& graph, const std::string& blob, int64_t rows) 
     for (const Edge& edge : graph.edges) names.push_back(edge.name);
     throw UsageError("the net has no blob '" + blob + "'" + DidYouMean(blob, names));
   }
-  const Edge& edge = graph.edges[static_cast<size_t>(found)];
+  const Edge& edge = graph.edges[found];
   if (edge.shape.rank() == 0 || edge.shape[0] != rows) {
     throw UsageError("blob '" + blob + "' is " + edge.shape.ToString() +
-                     ", not a row for each of the " + std::to_string(rows) + " samples of a batch");
+                     ", which has no row for each of the " + std::to_string(rows) +
+                     " samples of a batch");
   }
   return edge;
 }
@@ -106,8 +102,7 @@ void PutRows(const PlainBlob& blob, int64_t first_row, DatabaseWriter* database)
 ExitCode RunExtract(const CommandLine& line, bool* began) {
   const Arguments arguments = ArgumentsOf(line);
   const std::unique_ptr<Device> device = OpenDevice(line.flags, arguments.gpu);
-  const NetSource source = LoadNet(arguments.net, OverridesOf(line), TEST, line.flags.level,
-                                   SplitList(line.flags.stage));
+  const NetSource source = LoadFlaggedNet(line, arguments.net, TEST);
   LogWarnings(source.warnings);
   Graph graph = MakeGraph(MakeNetSpec(source.net, source.places, source.state,
                                       OptionsFromFlags(line.flags, TEST, DataMode::kOpen)));
@@ -148,9 +143,9 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(
     Commands, "extract_features",
-    {"writes blobs of a net, sample by sample, to databases",
-     {"gpu", "precision", "workspace_mb", "deterministic", "cuda_graph", "level", "stage", "batch",
-      "set", "unset", "data_threads", "max_pixels", "seed", "engine"},
+    {"writes blobs of a net to databases, one record per sample",
+     Words("gpu precision workspace_mb deterministic cuda_graph level stage batch set "
+           "unset data_threads max_pixels seed engine"),
      {},
      "WEIGHTS NET BLOB[,BLOB] DB[,DB] BATCHES BACKEND [CPU|GPU [N]]",
      "doppio extract_features net.caffemodel train_val.prototxt fc7,prob fc7_db,prob_db 10 lmdb",

@@ -100,10 +100,8 @@ void Download(const DataSet& set, const PublishedFile& file, const std::string& 
       RunProgram({"curl", "--fail", "--location", "--silent", "--show-error", "--retry", "2",
                   "--connect-timeout", "20", "--output", to, url});
   if (!code) {
-    throw FileError(
-        "the program curl, which downloads files, is not installed (apt-get install "
-        "curl)" +
-        OfflineAdvice(set));
+    throw FileError("cannot download files because curl is not installed (apt-get install curl)" +
+                    OfflineAdvice(set));
   }
   if (*code != 0) {
     throw FileError("cannot download " + url + " (curl ended with code " + std::to_string(*code) +
@@ -125,7 +123,7 @@ void Fetch(const Flags& flags, const DataSet& set, const PublishedFile& file,
     Download(set, file, aside);
   } else {
     const std::string given = flags.from + "/" + file.name;
-    if (!FileExists(given)) throw FileError("there is no '" + given + "'" + OfflineAdvice(set));
+    if (!FileExists(given)) throw FileError("'" + given + "' does not exist" + OfflineAdvice(set));
     const std::string wrong = WrongIn(file, given);
     if (!wrong.empty()) throw FileError(wrong);
     WriteFileAtomically(aside, ReadFile(given));
@@ -140,17 +138,11 @@ void Unpack(const PublishedFile& file, const std::string& folder) {
   const std::optional<int> code =
       RunProgram({"tar", "--extract", "--gzip", "--file=" + folder + file.name,
                   "--directory=" + folder, "--no-same-owner"});
-  if (!code)
-    throw FileError("the program tar, which unpacks '" + file.name + "', is not installed");
+  if (!code) throw FileError("cannot unpack '" + file.name + "' because tar is not installed");
   if (*code != 0) throw FileError("tar cannot unpack '" + folder + file.name + "'");
 }
 
 ExitCode RunGet(const CommandLine& line, bool* began) {
-  if (line.files.empty() || line.files.size() > 2) {
-    throw UsageError(
-        "'get' wants mnist, fashion_mnist or cifar10, and perhaps a folder to write to\n"
-        "try: doppio get --help");
-  }
   const DataSet& set = DataSetCalled(line.files[0]);
   std::string folder = line.files.size() == 2 ? line.files[1] : set.name;
   if (!EndsWith(folder, "/")) folder += "/";
@@ -185,7 +177,7 @@ ExitCode RunGet(const CommandLine& line, bool* began) {
 }
 
 DOPPIO_REGISTER(Commands, "get",
-                {"downloads MNIST, Fashion-MNIST or CIFAR-10, and checks it",
+                {"downloads and verifies MNIST, Fashion-MNIST or CIFAR-10",
                  {"from", "json"},
                  {},
                  "mnist|fashion_mnist|cifar10 [FOLDER]",

@@ -13,6 +13,7 @@
 #include "tools/cli/help_topics.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -20,29 +21,28 @@ namespace {
 constexpr size_t kWidth = 100;
 
 const std::vector<ExitCodeHelp> kExitCodes = {
-    {static_cast<int>(ExitCode::kDone), "the work asked for is done"},
+    {static_cast<int>(ExitCode::kDone), "success"},
     {static_cast<int>(ExitCode::kBug), "a defect of Doppio"},
-    {static_cast<int>(ExitCode::kUsage), "unknown command or flag, a flag is missing"},
-    {static_cast<int>(ExitCode::kConfig), "mistakes in a net, a solver or --set"},
+    {static_cast<int>(ExitCode::kUsage), "unknown command or flag, or a missing flag"},
+    {static_cast<int>(ExitCode::kConfig), "errors in a net, a solver or --set"},
     {static_cast<int>(ExitCode::kFile),
      "a file is missing, unreadable, damaged or cannot be written"},
-    {static_cast<int>(ExitCode::kDevice), "the device asked for is missing or unusable"},
+    {static_cast<int>(ExitCode::kDevice), "the requested device is missing or unusable"},
     {static_cast<int>(ExitCode::kMemory), "out of memory"},
-    {static_cast<int>(ExitCode::kNonFinite), "the loss is not a number any more"},
+    {static_cast<int>(ExitCode::kNonFinite), "the loss or a weight is not finite"},
     {static_cast<int>(ExitCode::kPeer), "another rank is lost"},
-    {static_cast<int>(ExitCode::kDifference), "a comparison is over its tolerance"},
+    {static_cast<int>(ExitCode::kDifference), "a comparison exceeds its tolerance"},
     {static_cast<int>(ExitCode::kStopped),
-     "stopped by a signal, after a snapshot: run again to go on"},
+     "stopped by a signal after a snapshot; the run can be resumed"},
     {130, "a second SIGINT, before the snapshot was written"},
     {143, "a second SIGTERM, before the snapshot was written"},
 };
 
 // Breaks text into lines of at most kWidth columns and indents all lines but the first.
 std::string Wrap(const std::string& text, size_t indent) {
-  std::istringstream words(text);
   std::string out;
   size_t column = indent;
-  for (std::string word; words >> word;) {
+  for (const std::string& word : Words(text)) {
     if (column > indent && column + 1 + word.size() > kWidth) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
@@ -82,7 +82,7 @@ void PrintExitCodesHint(std::ostream& out) {
 
 void PrintCommands(std::ostream& out) {
   out << "Doppio trains the networks that Caffe's prototxt files describe.\n\n"
-         "usage: doppio COMMAND [flags]        (flags may also stand before the "
+         "usage: doppio COMMAND [flags]        (flags may also precede the "
          "command)\n\nCommands:\n";
   const std::vector<std::string> names = Commands::Get().Names();
   size_t longest = 0;
@@ -91,14 +91,16 @@ void PrintCommands(std::ostream& out) {
     out << "  " << std::left << std::setw(static_cast<int>(longest) + 2) << name << std::right
         << Commands::Get().Find(name)->summary << '\n';
   }
-  out << "\nEvery flag can also be given in the environment: DOPPIO_SOLVER for --solver. Called "
-         "through a\n"
-         "link with the name of a command, the program is that command. Results go to standard "
-         "output,\n"
-         "log lines to standard error.\n";
+  out << "\nFlags can also be set in the environment, such as DOPPIO_SOLVER for --solver. A link "
+         "to "
+         "the program\n"
+         "that has the name of a command runs this command. Results go to standard output, log "
+         "lines to\n"
+         "standard error.\n";
   out << "\nExample:\n  doppio train --solver=models/lenet/solver.prototxt\n"
          "\ndoppio help COMMAND shows the flags of a command, doppio help Convolution the fields "
-         "of a layer,\ndoppio help WORD what flags, fields and topics there are on a word, such as "
+         "of a layer,\nand doppio help WORD the flags, fields and topics that match a word, such "
+         "as "
          "warmup or resume.\n";
   PrintExitCodesHint(out);
 }
@@ -174,9 +176,8 @@ void PrintCommand(const std::string& name, const Command& command, std::ostream&
 // Shortens text to at most `columns` terminal columns, at a word boundary.
 std::string CutTo(size_t columns, const std::string& text) {
   if (DisplayWidth(text) <= columns) return text;
-  std::istringstream words(text);
   std::string cut;
-  for (std::string word; words >> word;) {
+  for (const std::string& word : Words(text)) {
     if (DisplayWidth(cut + " " + word + " ...") > columns) break;
     cut += (cut.empty() ? "" : " ") + word;
   }
@@ -206,7 +207,7 @@ void PrintFound(std::vector<HelpEntry> entries, std::ostream& out) {
 }
 
 void PrintTopics(std::ostream& out) {
-  out << "doppio help also finds these by many other words.\n\n";
+  out << "doppio help finds these topics by many other words, too.\n\n";
   TextTable table({" topic", "answer", "more"});
   for (const HelpTopic& topic : HelpTopics())
     table.Add({" " + topic.name, topic.answer, topic.where});
@@ -214,10 +215,9 @@ void PrintTopics(std::ostream& out) {
 }
 
 [[noreturn]] void ThrowNothingFound(const std::string& words) {
-  std::string nearest;
-  for (const std::string& name : NearestInHelp(words))
-    nearest += (nearest.empty() ? "; did you mean '" : "' or '") + name;
-  throw UsageError("help has nothing on '" + words + "'" + (nearest.empty() ? "" : nearest + "'?") +
+  const std::string nearest = Join(NearestInHelp(words), "' or '");
+  throw UsageError("help has nothing on '" + words + "'" +
+                   (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
                    "\ntry: doppio help topics");
 }
 
@@ -251,8 +251,7 @@ void PrintHelpOn(const std::string& words, std::ostream& out) {
 }
 
 ExitCode RunHelp(const CommandLine& line, bool*) {
-  std::string words;
-  for (const std::string& word : line.files) words += (words.empty() ? "" : " ") + word;
+  const std::string words = Join(line.files, " ");
   if (words.empty()) {
     PrintCommands(std::cout);
   } else {
@@ -262,10 +261,10 @@ ExitCode RunHelp(const CommandLine& line, bool*) {
 }
 
 DOPPIO_REGISTER(Commands, "help",
-                {"shows the page of a command, verb, layer or message, or what there is on a word",
+                {"shows the page of a command, verb, layer or message, or searches for a word",
                  {},
                  {},
-                 "[COMMAND [VERB]|LAYER|MESSAGE|WORD|topics|exit-codes]",
+                 "[COMMAND [VERB]|LAYER|MESSAGE|WORD...|topics|exit-codes]",
                  "doppio help train\n  doppio help warmup",
                  &RunHelp});
 

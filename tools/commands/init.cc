@@ -16,6 +16,8 @@
 #include "tools/data/in_order.h"
 #include "tools/data/list_split.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
+#include "tools/train/nets.h"
 
 namespace doppio {
 namespace {
@@ -59,7 +61,7 @@ std::string FolderToMake(const CommandLine& line) {
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   std::error_code failed;
   if (FileExists(folder) && !fs::is_empty(folder, failed)) {
-    throw FileError("'" + folder + "' exists already; remove it, or name another folder");
+    throw FileError("'" + folder + "' already exists; remove it, or name another folder");
   }
   const fs::path inside = WholePath(folder).lexically_relative(WholePath(data));
   if (FileExists(data + "/.") && *inside.begin() != "..") {
@@ -75,22 +77,15 @@ InitSource SourceOf(const FoundPart& part, const std::string& list) {
   return {list, "", part.images.root};
 }
 
-std::string TextOfAll(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
-}
-
 // The functions below format the lines of the summary: a keyword and its text.
 using SummaryLines = std::vector<std::pair<std::string, std::string>>;
 
 std::string ClassesText(const InitData& data) {
   constexpr size_t kShown = 10;
-  std::string text;
-  for (size_t i = 0; i < std::min(kShown, data.class_sizes.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + data.ClassCalled(i) + " " + Thousands(data.class_sizes[i]);
-  }
-  return text + (data.class_sizes.size() > kShown ? ", ..." : "");
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(kShown, data.class_sizes.size()); ++i)
+    texts.push_back(data.ClassCalled(i) + " " + Thousands(data.class_sizes[i]));
+  return Join(texts, ", ") + (data.class_sizes.size() > kShown ? ", ..." : "");
 }
 
 std::string SizesText(const ImageFacts& facts) {
@@ -111,9 +106,9 @@ std::string InputText(const InitPlan& plan) {
 }
 
 std::string MeansText(const ImageFacts& facts) {
-  std::string text;
-  for (const double mean : facts.means) text += (text.empty() ? "" : ", ") + Fixed(mean, 2);
-  return text;
+  std::vector<std::string> means;
+  for (const double mean : facts.means) means.push_back(Fixed(mean, 2));
+  return Join(means, ", ");
 }
 
 SummaryLines Summarize(const InitData& data, const InitPlan& plan, const std::string& folder) {
@@ -185,7 +180,7 @@ void WriteProject(const std::string& folder, const InitData& data, const InitTex
     write(name, list);
   }
   if (!data.class_names.empty()) WriteClasses(data.class_names, folder + "/labels.txt");
-  if (!data.left_out.empty()) write("left_out.txt", TextOfAll(data.left_out));
+  if (!data.left_out.empty()) write("left_out.txt", Join(data.left_out, "\n") + "\n");
   write("train_val.prototxt", texts.train_val);
   write("deploy.prototxt", texts.deploy);
   write("README.md", page);
@@ -230,18 +225,13 @@ void PrintResult(const SummaryLines& lines, const std::string& folder,
 }
 
 ExitCode RunInit(const CommandLine& line, bool* began) {
-  if (line.files.empty() || line.files.size() > 2) {
-    throw UsageError(
-        "'init' wants images (a folder, a list or a database), and perhaps a folder to make\n"
-        "try: doppio init --help");
-  }
   const InitWishes wishes = InitWishesFromFlags(line.flags);
   const double test_share = TestShare(line);
   const std::string folder = FolderToMake(line);
   InitProject project;
   project.name = NameOfData(line.files[0]);
   project.folder = WholePath(folder).string();
-  project.seed = line.flags.seed >= 0 ? static_cast<uint64_t>(line.flags.seed) : 1;
+  project.seed = SeedFromFlags(line.flags);
   const InitData data =
       ReadInitData(FindData(line.files[0], line.flags.val_data, line.flags.root_folder), test_share,
                    project.seed, ThreadsOr(line.flags.data_threads));
@@ -262,9 +252,8 @@ ExitCode RunInit(const CommandLine& line, bool* began) {
 }
 
 DOPPIO_REGISTER(Commands, "init",
-                {"makes all that a classifier of your images needs: net, solver, lists",
-                 {"net", "size", "epochs", "batch", "val", "val_data", "root_folder", "seed",
-                  "data_threads", "json"},
+                {"creates a net, a solver and lists for a classifier of your images",
+                 Words("net size epochs batch val val_data root_folder seed data_threads json"),
                  {},
                  "FOLDER|LIST|DB [INTO]",
                  "doppio init photos && doppio train photos_doppio",

@@ -12,6 +12,7 @@
 #include "tools/cli/flags.h"
 #include "tools/commands/help.h"
 #include "tools/cli/help_topics.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -22,13 +23,8 @@ constexpr const char* kTopics = "doppio-topics";
 std::string Roff(const std::string& text) {
   std::string out;
   for (char c : text) {
-    if (c == '\\') {
-      out += "\\e";
-    } else if (c == '-') {
-      out += "\\-";
-    } else {
-      out += c;
-    }
+    if (c == '\\' || c == '-') out += '\\';
+    out += c == '\\' ? 'e' : c;
   }
   // A dot or quote at the start of a line begins a troff request.
   if (!out.empty() && (out[0] == '.' || out[0] == '\'')) out.insert(0, "\\&");
@@ -39,9 +35,7 @@ std::string Bold(const std::string& text) { return "\\fB" + Roff(text) + "\\fR";
 std::string Italic(const std::string& text) { return "\\fI" + Roff(text) + "\\fR"; }
 
 void Head(const std::string& page, const std::string& summary, std::ostream& out) {
-  std::string title;
-  for (char c : page) title += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  out << ".TH " << Roff(title) << " 1 \"\" \"doppio " << Version() << "\" \"Doppio\"\n"
+  out << ".TH " << Roff(Upper(page)) << " 1 \"\" \"doppio " << Version() << "\" \"Doppio\"\n"
       << ".SH NAME\n"
       << Roff(page) << " \\- " << Roff(summary) << '\n';
 }
@@ -60,10 +54,12 @@ void PrintOverview(std::ostream& out) {
     out << ".TP\n.BR doppio\\-" << Roff(name) << " (1)\n"
         << Roff(Commands::Get().Find(name)->summary) << '\n';
   }
-  out << ".SH ENVIRONMENT\n.TP\n.BI DOPPIO_ FLAG\nAny flag of the command, as "
-      << Bold("DOPPIO_SOLVER") << " for " << Bold("--solver") << ". The command line wins.\n"
-      << ".TP\n.B OMP_NUM_THREADS\nThreads that compute; without it all cores that the process may "
-         "use.\n";
+  out << ".SH ENVIRONMENT\n.TP\n.BI DOPPIO_ FLAG\nAny flag of the command, such as "
+      << Bold("DOPPIO_SOLVER") << " for " << Bold("--solver")
+      << ". The command line takes precedence.\n"
+      << ".TP\n.B OMP_NUM_THREADS\nThe number of compute threads. The default is all cores that "
+         "the "
+         "process may use.\n";
   ExitStatus(out);
   out << ".SH EXAMPLE\n.nf\n"
       << Roff("doppio train --solver=models/lenet/solver.prototxt")
@@ -110,7 +106,7 @@ void PrintPage(const std::string& name, const Command& command, std::ostream& ou
     out << ".SH OPTIONS\n";
     WriteFlags(command.flags, out);
   }
-  out << ".SH EXIT STATUS\n0 if the work asked for is done; all codes are in\n.BR doppio (1).\n"
+  out << ".SH EXIT STATUS\n0 on success; all codes are listed in\n.BR doppio (1).\n"
          ".SH EXAMPLE\n";
   Example(command.example, out);
   out << ".SH SEE ALSO\n.BR doppio (1),\n.BR doppio\\-topics (1)\n";

@@ -13,6 +13,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/field_notes.h"
 #include "tools/cli/field_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -23,7 +24,7 @@ using google::protobuf::FieldDescriptor;
 std::vector<std::string> TypesOfLayers() {
   std::vector<std::string> types = LayerTypes::Get().Names();
   // Adds the type in builds without Python, so that the page does not depend on the build.
-  if (std::count(types.begin(), types.end(), "Python") == 0) types.push_back("Python");
+  if (!Contains(types, "Python")) types.push_back("Python");
   std::sort(types.begin(), types.end());
   return types;
 }
@@ -40,9 +41,7 @@ std::string Code(const std::string& text) { return text.empty() ? "" : "`" + tex
 std::string LinkTo(const std::string& text, const std::string& heading) {
   std::string address;
   for (char c : heading) {
-    const auto letter = static_cast<unsigned char>(c);
-    if (std::isalnum(letter) || c == '_' || c == '-')
-      address += static_cast<char>(std::tolower(letter));
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-') address += Lower(c);
   }
   return "[" + text + "](#" + address + ")";
 }
@@ -136,13 +135,11 @@ class Page {
              LinkTo(full, full == "NetParameter" ? "Net" : "Fields-of-every-layer");
     }
     // A field without effect needs no table.
-    if (EndsWith(row.meaning, "without effect") &&
-        std::find(nested_.begin(), nested_.end(), message) == nested_.end())
-      return row.type;
-    if (field.containing_type()->name() != "LayerParameter" || !EndsWith(field.name(), "_param")) {
-      if (std::find(nested_.begin(), nested_.end(), message) == nested_.end())
-        nested_.push_back(message);
-    }
+    const bool known = Contains(nested_, message);
+    if (EndsWith(row.meaning, "without effect") && !known) return row.type;
+    const bool of_layer =
+        field.containing_type()->name() == "LayerParameter" && EndsWith(field.name(), "_param");
+    if (!of_layer && !known) nested_.push_back(message);
     return row.type.substr(0, row.type.size() - full.size()) + LinkTo(full, full);
   }
 

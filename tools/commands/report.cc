@@ -26,8 +26,8 @@ std::vector<FoundRun> RunsOf(const std::vector<std::string>& paths) {
     const std::vector<FoundRun> inside = FindRuns(path);
     if (inside.empty()) {
       throw FileError("'" + path +
-                      "' is no run folder and holds none: there is no run.json (train writes one "
-                      "with --run_dir)");
+                      "' is not a run folder and contains none: there is no run.json (train writes "
+                      "one with --run_dir)");
     }
     runs.insert(runs.end(), inside.begin(), inside.end());
   }
@@ -35,9 +35,6 @@ std::vector<FoundRun> RunsOf(const std::vector<std::string>& paths) {
 }
 
 ExitCode RunReport(const CommandLine& line, bool* began) {
-  if (line.files.empty()) {
-    throw UsageError("'report' needs run folders, or a folder of them\ntry: doppio report --help");
-  }
   const std::vector<FoundRun> runs = RunsOf(line.files);
   std::map<std::string, int> uses;
   for (const FoundRun& run : runs) ++uses[run.name];
@@ -69,7 +66,7 @@ ExitCode RunReport(const CommandLine& line, bool* began) {
 }
 
 DOPPIO_REGISTER(Commands, "report",
-                {"shows runs as one HTML file of charts, which works without a network",
+                {"writes charts of runs to one HTML file, which needs no network",
                  {"out", "title", "json"},
                  {},
                  "RUN...",

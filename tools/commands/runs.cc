@@ -15,6 +15,7 @@
 #include "tools/runs/metrics.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -133,9 +134,9 @@ ExitCode List(const Flags& flags, const std::string& folder) {
 }
 
 std::string CommandText(const RunRecord& run) {
-  std::string text;
-  for (const std::string& word : run.argv) text += (text.empty() ? "" : " ") + ShellQuoted(word);
-  return text;
+  std::vector<std::string> words;
+  for (const std::string& word : run.argv) words.push_back(ShellQuoted(word));
+  return Join(words, " ");
 }
 
 constexpr size_t kMostLayers = 10;
@@ -216,11 +217,12 @@ ExitCode Show(const Flags& flags, const std::string& name) {
                      ", lr " + NumberText(last.lr) + ", " + Fixed(100 * last.data_wait, 1) +
                      " % of the time waiting for data");
   }
-  std::string scores;
+  std::vector<std::string> scores;
   for (const auto& [score, value] : LastScores(run))
-    scores += (scores.empty() ? "" : ", ") + score + " " + NumberText(value);
+    scores.push_back(score + " " + NumberText(value));
   if (!run.tests.empty())
-    line("last test", "iteration " + std::to_string(run.tests.back().iter) + ": " + scores);
+    line("last test",
+         "iteration " + std::to_string(run.tests.back().iter) + ": " + Join(scores, ", "));
   if (run.best) line("best", BestText(run));
   if (run.exit) {
     line("end", run.exit->reason + ", code " + std::to_string(run.exit->code));
@@ -279,8 +281,7 @@ ExitCode Compare(const Flags& flags, const std::string& name_a, const std::strin
   std::vector<std::string> names;
   for (const RunRecord* run : {&a, &b}) {
     for (const auto& score : LastScores(*run)) {
-      if (std::find(names.begin(), names.end(), score.first) == names.end())
-        names.push_back(score.first);
+      if (!Contains(names, score.first)) names.push_back(score.first);
     }
   }
   const auto score = [](const RunRecord& run, const std::string& name) {
@@ -300,28 +301,22 @@ ExitCode Compare(const Flags& flags, const std::string& name_a, const std::strin
 const std::vector<Verb>& RunsVerbs() {
   static const auto* verbs = new std::vector<Verb>{
       {"ls",
-       "lists the runs of a folder, with trials of sweeps",
+       "lists the runs in a folder, including trials of sweeps",
        "[FOLDER]",
-       0,
-       1,
        {"json"},
        "doppio runs ls",
        [](const CommandLine& line, bool*) {
          return List(line.flags, line.files.empty() ? RunsFolder() : line.files[0]);
        }},
       {"show",
-       "shows how a run was started, how far it is and how it ended",
+       "shows how a run was started, its progress and how it ended",
        "RUN",
-       1,
-       1,
        {"json"},
        "doppio runs show 2026-11-20_1812_lenet",
        [](const CommandLine& line, bool*) { return Show(line.flags, line.files[0]); }},
       {"compare",
        "shows the settings in which two runs differ, and their scores",
        "RUN RUN",
-       2,
-       2,
        {"json"},
        "doppio runs compare 2026-11-20_1812_lenet 2026-11-20_1840_lenet",
        [](const CommandLine& line, bool*) {
@@ -336,10 +331,10 @@ ExitCode RunRuns(const CommandLine& line, bool* began) {
   return RunVerb(line, began);
 }
 
-DOPPIO_REGISTER(Commands, "runs",
-                CommandOfVerbs("lists the folders that train --run_dir keeps, shows one, or "
-                               "compares two",
-                               RunsVerbs(), "doppio runs ls", &RunRuns));
+DOPPIO_REGISTER(
+    Commands, "runs",
+    CommandOfVerbs("lists the run folders of train --run_dir, shows one, or compares two",
+                   RunsVerbs(), "doppio runs ls", &RunRuns));
 
 }  // namespace
 }  // namespace doppio

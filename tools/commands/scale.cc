@@ -41,10 +41,7 @@ ScalingOptions ScalingFromFlags(const CommandLine& line) {
     if (line.flags.topology == name) options.cluster.topology = topology;
   }
   CheckValue("topology", line.flags.topology, names);
-  if (line.flags.max_ranks < 1 || line.flags.max_ranks > kMostRanks) {
-    throw UsageError("--max_ranks wants 1 to " + std::to_string(kMostRanks) + ", got " +
-                     std::to_string(line.flags.max_ranks));
-  }
+  InRange("max_ranks", line.flags.max_ranks, 1, kMostRanks);
   options.cluster.inside = ParseLink("inside", line.flags.inside);
   options.cluster.across = ParseLink("across", line.flags.across);
   options.cluster.ranks_per_node = RanksPerNode(line, 4);
@@ -57,10 +54,12 @@ ScalingOptions ScalingFromFlags(const CommandLine& line) {
 nlohmann::json ReadTimes(const CommandLine& line) {
   for (const char* flag : {"model", "solver", "batch"}) {
     if (!line.Given(flag)) continue;
-    throw UsageError(std::string("--times has its own net and batch; leave out --") + flag);
+    throw UsageError(std::string("--times already determines the net and the batch; leave out --") +
+                     flag);
   }
   const nlohmann::json times = ParsedJson(ReadFile(line.flags.times));
-  if (times.is_discarded()) throw FileError(SourceLoc{line.flags.times}, "this is not JSON");
+  if (times.is_discarded())
+    throw FileError(SourceLoc{line.flags.times}, "the file is not valid JSON");
   return times;
 }
 
@@ -72,10 +71,10 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
   const bool one_node = hosts == 1;
   if (line.Given(one_node ? "inside" : "across")) return;
   if (!one_node && hosts < world.size()) {
-    throw UsageError("of " + std::to_string(world.size()) + " ranks on " + std::to_string(hosts) +
-                     " machines nobody can tell whether they wait for " +
-                     "the link inside or across; start one rank a machine, or all on one, or give "
-                     "--inside and --across");
+    throw UsageError("with " + std::to_string(world.size()) + " ranks on " + std::to_string(hosts) +
+                     " machines, the links inside and between machines cannot be measured apart; "
+                     "start one rank per machine, start all ranks on one machine, or give --inside "
+                     "and --across");
   }
   LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts
             << " machine(s).";
@@ -88,14 +87,14 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
 // Times an iteration. Returns the times of rank 0 if there are several ranks.
 nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster,
                        bool* began) {
-  if (line.flags.iterations < 1) throw UsageError("--iterations must be at least 1");
+  AtLeast("iterations", line.flags.iterations, 1);
   nlohmann::json times;
   RunReplicas(line.flags, replicas, [&](World* world, Device* device) {
     const bool lead = world == nullptr || world->rank() == replicas.first_rank;
     const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
     NetTimer timer(line.flags, NetFromFlags(line, TRAIN, data).graph, device);
     if (timer.net().plan().backward.empty())
-      throw UsageError("this net has no loss to learn from, so nothing is exchanged");
+      throw UsageError("the net has no loss, so training would exchange no gradients");
     if (lead) {
       *began = true;
       LOG(INFO) << "Timing " << line.flags.iterations << " iterations of one rank.";
@@ -127,7 +126,7 @@ int64_t GradientBytes(const RankTimes& times) {
 std::string LinkText(const std::string& flag, const Link& link) {
   std::string text = Fixed(link.latency_us, 1) + " us, " + Fixed(link.gbytes_per_s, 2) + " GB/s";
   if (link.held_up_ms_per_gbyte > 0)
-    text += ", computing held up " + Fixed(link.held_up_ms_per_gbyte, 0) + " ms by a GB";
+    text += ", delays computation by " + Fixed(link.held_up_ms_per_gbyte, 0) + " ms per GB";
   for (const LinkPreset& preset : LinkPresets()) {
     const bool same =
         preset.link.latency_us == link.latency_us && preset.link.gbytes_per_s == link.gbytes_per_s;
@@ -141,16 +140,16 @@ void PrintText(const Flags& flags, const nlohmann::json& one, const RankTimes& t
   double backward_ms = 0;
   for (const BackwardPiece& piece : times.backward) backward_ms += piece.ms;
   std::cout << one.at("net").get<std::string>() << " on " << one.at("device").get<std::string>()
-            << ", batch " << Thousands(times.batch) << " a rank: iteration "
+            << ", batch " << Thousands(times.batch) << " per rank: iteration "
             << Fixed(points[0].iteration_ms, 2) << " ms = forward " << Fixed(times.forward_ms, 2)
             << " + backward " << Fixed(backward_ms, 2) << " + update " << Fixed(times.update_ms, 2)
             << '\n'
             << Bytes(GradientBytes(times)) << " of gradients, " << options.reduce_bits
-            << " bits a value on the links, buckets of " << Bytes(options.bucket_bytes)
+            << " bits per value on the links, buckets of " << Bytes(options.bucket_bytes)
             << " or more\n"
             << flags.topology << ": ";
   if (options.cluster.ranks_per_node == 1) {
-    std::cout << "one rank a node, ";
+    std::cout << "one rank per node, ";
   } else {
     std::cout << LinkText(flags.inside, options.cluster.inside) << " inside nodes of "
               << options.cluster.ranks_per_node << " ranks, ";
@@ -231,20 +230,12 @@ ExitCode RunScale(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(
     Commands, "scale",
-    {"predicts how fast many ranks train, from one rank's times",
-     {"model",         "solver",          "times",
-      "inside",        "across",          "ranks_per_node",
-      "topology",      "bucket_mb",       "reduce_precision",
-      "max_ranks",     "iterations",      "warmup",
-      "synthetic",     "batch",           "weights",
-      "gpu",           "cpu_replicas",    "comm",
-      "stall_timeout", "silence_timeout", "precision",
-      "workspace_mb",  "deterministic",   "cuda_graph",
-      "level",         "stage",           "set",
-      "unset",         "data_threads",    "max_pixels",
-      "seed",          "engine",          "fusion",
-      "recompute",     "offload",         "mpi_library",
-      "json"},
+    {"predicts the speed of training on many ranks from the times of one rank",
+     Words("model solver times inside across ranks_per_node topology bucket_mb "
+           "reduce_precision max_ranks iterations warmup synthetic batch weights gpu "
+           "cpu_replicas comm stall_timeout silence_timeout precision workspace_mb "
+           "deterministic cuda_graph level stage set unset data_threads max_pixels seed "
+           "engine fusion recompute offload mpi_library json"),
      {"model|solver|times"},
      "",
      "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",

@@ -42,13 +42,13 @@ std::string AddCommand(const CommandLine& line, const std::string& program, JobO
   words.insert(words.end(), line.files.begin() + 1, line.files.end());
   const CommandLine train = ParseCommandLine(words);
   if (train.command_name != "train" || train.help || train.version) {
-    throw UsageError(std::string("behind -- comes the training, as in\n  ") + kExample);
+    throw UsageError(std::string("the command after -- must be a training, as in\n  ") + kExample);
   }
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
   if (train.Given("snapshot")) {
     throw UsageError(
-        "a job that is queued again goes on from its newest snapshot; leave out --snapshot, or "
-        "give --resume");
+        "a job that is requeued resumes from its newest snapshot; leave out --snapshot, or give "
+        "--resume");
   }
   if (options->gpus_per_node > 0 && !train.Given("gpu")) {
     throw UsageError(
@@ -57,9 +57,9 @@ std::string AddCommand(const CommandLine& line, const std::string& program, JobO
   }
   if (train.Given("resume") && train.flags.resume != "auto") {
     throw UsageError(
-        "a job that is queued again would go back to --resume=" + train.flags.resume +
-        " each time; leave it out, so that each start goes on from the newest snapshot of "
-        "snapshot_prefix, and move newer ones than this away");
+        "a job that is requeued would go back to --resume=" + train.flags.resume +
+        " each time; leave it out, so that each start resumes from the newest snapshot of "
+        "snapshot_prefix, and move away all snapshots newer than this one");
   }
   if (!train.Given("resume")) words.push_back("--resume=auto");
   words[0] = program.empty() ? OwnPath() : program;
@@ -72,16 +72,14 @@ std::string AddCommand(const CommandLine& line, const std::string& program, JobO
 ExitCode RunSubmit(const CommandLine& line, bool*) {
   // A flag of train before the "--" would be lost.
   if (!line.warnings.empty()) {
-    throw UsageError(line.warnings[0] + "; the training's own flags come behind --, as in\n  " +
+    throw UsageError(line.warnings[0] + "; put the flags of the training after --, as in\n  " +
                      kExample);
   }
-  if (line.files.empty())
-    throw UsageError(std::string("'submit' needs slurm, pbs or lsf, as in\n  ") + kExample);
   JobOptions options = JobFromFlags(line);
   const std::string solver = AddCommand(line, line.flags.program, &options);
   // Only a warning, because the script may be for another machine.
   if (!FileExists(solver))
-    LOG(WARNING) << "there is no '" << solver << "' here, and the job starts in this folder"
+    LOG(WARNING) << "'" << solver << "' does not exist in this folder, in which the job starts"
                  << DidYouMeanPath(solver);
   std::cout << JobScript(options);
   return ExitCode::kDone;
@@ -89,8 +87,8 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
 
 DOPPIO_REGISTER(Commands, "submit",
                 {"prints a job script that trains under SLURM, PBS or LSF",
-                 {"nodes", "ranks_per_node", "gpus_per_node", "cpus_per_rank", "time",
-                  "warn_seconds", "queue", "account", "job_name", "program"},
+                 Words("nodes ranks_per_node gpus_per_node cpus_per_rank time warn_seconds queue "
+                       "account job_name program"),
                  {"time"},
                  "slurm|pbs|lsf -- train FLAGS",
                  kExample,

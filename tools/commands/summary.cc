@@ -11,6 +11,7 @@
 #include "tools/train/nets.h"
 #include "tools/train/reserved_device.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -34,22 +35,21 @@ std::string PerImage(const Shape& shape) {
 }
 
 Row MakeRow(const Graph& graph, int index) {
-  const Node& node = graph.nodes[static_cast<size_t>(index)];
+  const Node& node = graph.nodes[index];
   const LayerSpec& layer = graph.layer(index);
   Row row;
   row.name = layer.name();
   row.type = layer.type() + LayerDetail(layer.param);
   std::vector<std::string> from;
-  for (int bottom : node.bottoms) from.push_back(graph.edges[static_cast<size_t>(bottom)].name);
+  for (int bottom : node.bottoms) from.push_back(graph.edges[bottom].name);
   if (from.empty()) {
     for (const std::string& top : layer.param.top()) from.push_back("→ " + top);
   }
   row.from = Join(from, ", ");
   bool in_place = false;
   for (size_t i = 0; i < node.tops.size(); ++i) {
-    const Edge& top = graph.edges[static_cast<size_t>(node.tops[i])];
-    const bool same = i < node.bottoms.size() &&
-                      graph.edges[static_cast<size_t>(node.bottoms[i])].name == top.name;
+    const Edge& top = graph.edges[node.tops[i]];
+    const bool same = i < node.bottoms.size() && graph.edges[node.bottoms[i]].name == top.name;
     in_place = in_place || same;
     if (!same && node.shape.view == View::kNone) {
       row.activations += top.shape.count() * ElementBytes(DType::kFloat32);
@@ -61,7 +61,7 @@ Row MakeRow(const Graph& graph, int index) {
   }
   if (in_place) row.output += " (in place)";
   for (int param : node.params) {
-    const GraphParam& p = graph.params[static_cast<size_t>(param)];
+    const GraphParam& p = graph.params[param];
     if (p.node == index) {
       row.params += p.shape.count();
     } else {
@@ -125,7 +125,7 @@ void PrintText(const std::vector<Row>& rows, const Memory& memory, int64_t batch
   table.Print(std::cout);
   std::cout << "memory at batch " << batch << ": ";
   if (!memory.unknown.empty()) {
-    std::cout << "not known, because the net cannot run here: " << memory.unknown << '\n';
+    std::cout << "unknown, because the net cannot run here: " << memory.unknown << '\n';
   } else {
     const MemoryUse& use = memory.use;
     std::cout << Bytes(use.activations) << " activations" << (train ? " and their gradients" : "")
@@ -193,8 +193,7 @@ ExitCode RunSummary(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "summary",
                 {"shows the layers of a net: shapes, parameters, multiply-adds, memory",
-                 {"model", "solver", "phase", "batch", "max_pixels", "level", "stage", "set",
-                  "unset", "json"},
+                 Words("model solver phase batch max_pixels level stage set unset json"),
                  {"model|solver"},
                  "",
                  "doppio summary --model=models/lenet/train_val.prototxt",

@@ -19,6 +19,7 @@
 #include "tools/commands/sweep_verbs.h"
 #include "tools/sweep/sweep_workers.h"
 #include "tools/cli/verbs.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -31,7 +32,7 @@ constexpr double kPatienceSeconds = 120;
 // Expands ranges: "0-3,6" -> "0,1,2,3,6". Other parts remain unchanged and are checked by
 // ChooseGpus.
 std::string WithoutRanges(const std::string& gpus) {
-  std::string list;
+  std::vector<std::string> list;
   for (const std::string& part : SplitList(gpus)) {
     const size_t dash = part.find('-');
     const std::string first = part.substr(0, dash),
@@ -39,14 +40,13 @@ std::string WithoutRanges(const std::string& gpus) {
     constexpr int64_t kMost = 9999;
     const std::optional<int64_t> from = ParseWholeNumber(first), to = ParseWholeNumber(last);
     if (!from || !to || *from > kMost || *to > kMost) {
-      list += (list.empty() ? "" : ",") + part;
+      list.push_back(part);
       continue;
     }
     if (*from > *to) throw UsageError("--gpus=" + gpus + ": " + part + " counts backwards");
-    for (int64_t gpu = *from; gpu <= *to; ++gpu)
-      list += (list.empty() ? "" : ",") + std::to_string(gpu);
+    for (int64_t gpu = *from; gpu <= *to; ++gpu) list.push_back(std::to_string(gpu));
   }
-  return list;
+  return Join(list, ",");
 }
 
 // Returns the slots that trials run in. `*claim` keeps other processes from claiming the same idle
@@ -108,7 +108,7 @@ void CheckEmit(const CommandLine& line) {
   JobOptionsFromFlags(line.flags, *FindBatchSystem(line.flags.emit));
   if (!line.flags.gpus.empty() && line.Given("gpus") && line.flags.gpus != "all") {
     throw UsageError(
-        "the batch system says which GPUs a task gets; with --emit use --gpus=all and "
+        "the batch system assigns the GPUs of a task; with --emit, use --gpus=all and "
         "--gpus_per_trial=N");
   }
 }
@@ -120,7 +120,7 @@ std::string Create(const CommandLine& line) {
     CheckEmit(line);
     if (settings.method == "halving" || settings.method == "ask" || settings.prune_after >= 0) {
       throw UsageError(
-          "tasks of an array job do not wait for each other: --emit goes with a grid or random "
+          "the tasks of an array job do not wait for each other; use --emit with a grid or random "
           "trials, without --prune");
     }
   }
@@ -131,7 +131,7 @@ std::string Create(const CommandLine& line) {
 
 ExitCode Run(const CommandLine& line, bool* began) {
   if (line.flags.method == "ask")
-    throw UsageError("trials of --method=ask come from 'sweep ask'; use 'sweep new'");
+    throw UsageError("with --method=ask, 'sweep ask' starts the trials; use 'sweep new'");
   if (line.flags.emit.empty())
     CheckGpus("--gpus=" + line.flags.gpus, ChooseGpus(WithoutRanges(line.flags.gpus)));
   const std::string folder = Create(line);
@@ -154,7 +154,8 @@ ExitCode Resume(const CommandLine& line, bool* began) {
   SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
   if (s.method == "ask")
-    throw UsageError("trials of this sweep are asked for, and run by who asks");
+    throw UsageError(
+        "this sweep uses --method=ask, so the program that calls 'sweep ask' runs the trials");
   const std::string gpus = line.Given("gpus") ? line.flags.gpus : line.Given("jobs") ? "" : s.gpus;
   const int each = line.Given("gpus_per_trial") ? line.flags.gpus_per_trial : s.gpus_per_trial;
   const int jobs = line.Given("jobs") ? line.flags.jobs : s.jobs;
@@ -182,72 +183,60 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   options.slots = Slots(gpus, s.gpus_per_trial, 1, &claim);
   *began = true;
   if (!RunTrials(options, &journal)) return ExitCode::kStopped;
-  const SweepTrial& trial = journal.trials()[static_cast<size_t>(*options.only)];
+  const SweepTrial& trial = journal.trials()[*options.only];
   if (trial.state != SweepTrial::kFailed) return ExitCode::kDone;
   std::cerr << "error: " << TrialName(trial.number) << " failed: " << trial.error << '\n';
   return kNoneWorked;
 }
 
 const std::vector<Verb>& SweepVerbs() {
-  const std::vector<std::string> settings = {
-      "solver", "param", "method", "trials", "metric",         "prune", "eta",      "min_iter",
-      "seed",   "set",   "unset",  "gpus",   "gpus_per_trial", "jobs",  "sweep_dir"};
+  const std::vector<std::string> settings = Words(
+      "solver param method trials metric prune eta min_iter seed set unset gpus "
+      "gpus_per_trial jobs sweep_dir");
   std::vector<std::string> run = settings;
-  run.insert(run.end(), {"emit", "time", "warn_seconds", "cpus_per_rank", "queue", "account",
-                         "job_name", "program", "csv", "json"});
+  run.insert(run.end(),
+             Words("emit time warn_seconds cpus_per_rank queue account job_name program csv json"));
   static const auto* verbs = new std::vector<Verb>{
-      {"run", "makes a sweep and runs its trials, or prints an array job that does",
-       "[-- FLAGS OF TRAIN]", 0, SIZE_MAX, run,
+      {"run", "creates a sweep and runs its trials, or prints an array job that does",
+       "[-- FLAGS OF TRAIN]", run,
        "doppio sweep run --solver=solver.prototxt --param=base_lr=log:1e-4..1e-1 --trials=12 "
        "--jobs=2",
        &Run},
       {"resume",
        "runs the trials that have not ended",
        "FOLDER",
-       1,
-       1,
        {"gpus", "gpus_per_trial", "jobs", "program", "csv", "json"},
        "doppio sweep resume runs/sweep-0001",
        &Resume},
       {"ls",
        "lists the trials of a sweep, or all sweeps",
        "[FOLDER]",
-       0,
-       1,
        {"csv", "json"},
        "doppio sweep ls runs/sweep-0001",
        &SweepLs},
       {"best",
-       "prints the command that trains as the best trial did",
+       "prints the command that repeats the best trial",
        "FOLDER",
-       1,
-       1,
        {"json"},
        "doppio sweep best runs/sweep-0001",
        &SweepBest},
-      {"new", "makes a sweep whose trials another program asks for", "[-- FLAGS OF TRAIN]", 0,
-       SIZE_MAX, settings, "doppio sweep new --solver=solver.prototxt --method=ask", &New},
+      {"new", "creates a sweep whose trials another program runs", "[-- FLAGS OF TRAIN]", settings,
+       "doppio sweep new --solver=solver.prototxt --method=ask", &New},
       {"ask",
-       "begins the next trial and prints its command, as JSON",
+       "starts the next trial and prints its command as JSON",
        "FOLDER",
-       1,
-       1,
        {"set", "program"},
        "doppio sweep ask runs/sweep-0001 --set=base_lr=0.03",
        &SweepAsk},
       {"tell",
-       "says how a trial that was asked for has ended",
+       "records the result of a trial that 'sweep ask' started",
        "FOLDER TRIAL [SCORE]",
-       2,
-       3,
        {},
        "doppio sweep tell runs/sweep-0001 0 0.97",
        &SweepTell},
       {"trial",
        "runs one trial to its end, as a task of an array job",
        "FOLDER TRIAL",
-       2,
-       2,
        {"program"},
        "doppio sweep trial runs/sweep-0001 3",
        &OneTrial},
@@ -258,23 +247,21 @@ const std::vector<Verb>& SweepVerbs() {
 // Throws UsageError for flags that would change settings, because the journal determines them.
 void CheckUnchanged(const CommandLine& line) {
   for (const std::string& flag : line.given) {
-    const std::vector<std::string>& kept = FindVerb(*line.command, "resume")->flags;
-    if (std::find(kept.begin(), kept.end(), flag) != kept.end()) continue;
-    throw UsageError("a sweep goes on as it was begun, so --" + flag +
-                     " cannot be changed; --gpus, --gpus_per_trial and --jobs can");
+    if (Contains(FindVerb(*line.command, "resume")->flags, flag)) continue;
+    throw UsageError("--" + flag +
+                     " cannot change when a sweep resumes; only --gpus, --gpus_per_trial and "
+                     "--jobs can");
   }
 }
 
 ExitCode RunSweep(const CommandLine& line, bool* began) {
-  if (!line.warnings.empty())
-    throw UsageError(line.warnings[0] + "; flags of train for all trials come behind --");
+  if (!line.warnings.empty()) throw UsageError(line.warnings[0] + "; put flags of train after --");
   if (!line.files.empty() && line.files[0] == "resume") CheckUnchanged(line);
   return RunVerb(line, began);
 }
 
 DOPPIO_REGISTER(Commands, "sweep",
-                CommandOfVerbs("trains with many values of some settings, and says which are the "
-                               "best",
+                CommandOfVerbs("trains with many values of some settings and finds the best ones",
                                SweepVerbs(),
                                "doppio sweep run --solver=solver.prototxt "
                                "--param=base_lr=log:1e-4..1e-1 --trials=12 --jobs=2",

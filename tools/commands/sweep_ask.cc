@@ -22,10 +22,10 @@ namespace {
 int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
   const int64_t number = ParseWholeNumber(text).value_or(-1);
   if (number < 0 || number >= static_cast<int64_t>(journal.trials().size())) {
-    throw UsageError("'" + text + "' is not the number of a trial that was asked for");
+    throw UsageError("'" + text + "' is not the number of a trial that 'sweep ask' started");
   }
-  if (journal.trials()[static_cast<size_t>(number)].state != SweepTrial::kRunning) {
-    throw UsageError("trial " + text + " is not one that has begun and not ended");
+  if (journal.trials()[number].state != SweepTrial::kRunning) {
+    throw UsageError("trial " + text + " has already ended, or never started");
   }
   return number;
 }
@@ -41,12 +41,13 @@ std::string SweepProgram(const Flags& flags) {
 ExitCode SweepAsk(const CommandLine& line, bool*) {
   SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
-  if (!s.rungs.empty()) throw UsageError("halving must see all trials; it runs them itself");
+  if (!s.rungs.empty())
+    throw UsageError("the method halving runs all trials itself; use 'sweep resume'");
   if ((s.method == "ask") == line.flags.set.empty()) {
     throw UsageError(
         line.flags.set.empty()
-            ? "this sweep has no values of its own; give --set=NAME=VALUE"
-            : "this sweep has its own values; leave out --set, or make one with --method=ask");
+            ? "this sweep chooses no values; give --set=NAME=VALUE"
+            : "this sweep chooses the values; leave out --set, or create one with --method=ask");
   }
   ParseOverrides(line.flags.set);
   std::vector<std::string> sets = line.flags.set;
@@ -55,7 +56,7 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
     const SweepJournal::Hold hold(&journal);
     const auto begun = [&](int64_t trial) {
       return trial < static_cast<int64_t>(journal.trials().size()) &&
-             journal.trials()[static_cast<size_t>(trial)].state != SweepTrial::kWaiting;
+             journal.trials()[trial].state != SweepTrial::kWaiting;
     };
     while (begun(number)) ++number;
     if (s.method != "ask") {
@@ -63,7 +64,7 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
         std::cout << "null\n";
         return ExitCode::kDone;
       }
-      sets = PlannedSets(s)[static_cast<size_t>(number)];
+      sets = PlannedSets(s)[number];
     }
     journal.Begin(number, 0, sets);
   }
@@ -91,9 +92,9 @@ ExitCode SweepTell(const CommandLine& line, bool*) {
     if (!failed && (text.empty() || *rest != 0))
       throw UsageError("'" + text + "' is neither a score nor 'failed'");
     end.state = failed || !std::isfinite(end.score) ? SweepTrial::kFailed : SweepTrial::kDone;
-    end.error = failed                     ? "told that it failed"
+    end.error = failed                     ? "reported as failed"
                 : std::isfinite(end.score) ? ""
-                                           : "its score is not a number";
+                                           : "its score is not finite";
   }
   journal.Add(end);
   std::cout << JsonText({{"trial", number},

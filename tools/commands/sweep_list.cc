@@ -28,8 +28,7 @@ void ListSweeps(const Flags& flags, const std::string& folder) {
     const int64_t best = BestTrial(metric, journal.trials());
     all.push_back(SweepJson(journal, rows, best));
     table.Add({journal.folder(), journal.settings().method, SweepSummary(journal.settings(), rows),
-               metric.ToString(),
-               best < 0 ? "–" : Significant(journal.trials()[static_cast<size_t>(best)].score()),
+               metric.ToString(), best < 0 ? "–" : Significant(journal.trials()[best].score()),
                best < 0 ? "" : TrialName(best)});
   };
   for (const std::string& path : Glob(folder + "/*/sweep.jsonl")) damaged.Try([&] { add(path); });
@@ -65,7 +64,7 @@ void ShowSweep(const Flags& flags, const SweepJournal& journal) {
 }
 
 std::string BestCommand(const SweepJournal& journal, int64_t trial) {
-  const std::vector<std::string>& sets = journal.trials()[static_cast<size_t>(trial)].sets;
+  const std::vector<std::string>& sets = journal.trials()[trial].sets;
   return ShellCommand(TrainCommand("doppio", journal.settings(), sets));
 }
 
@@ -83,7 +82,7 @@ ExitCode SweepBest(const CommandLine& line, bool*) {
   const MetricRule metric = MetricOfSweep(journal);
   const int64_t number = BestTrial(metric, journal.trials());
   if (number < 0) throw FileError("no trial of " + journal.folder() + " has a score yet");
-  const SweepTrial& best = journal.trials()[static_cast<size_t>(number)];
+  const SweepTrial& best = journal.trials()[number];
   if (line.flags.json) {
     std::cout << JsonText({{"trial", number},
                            {"score", best.score()},

@@ -17,6 +17,7 @@
 #include "tools/train/nets.h"
 #include "tools/train/preparation.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -39,10 +40,10 @@ bool RunsWhole(const Net& net) {
 SourceSize WholeSource(const Net& net) {
   const SourceSize source = FindSource(net);
   if (!source.known()) {
-    throw UsageError("the test data has no end or does not tell its size: say --iterations=N");
+    throw UsageError("the size of the test data is unknown or unlimited; give --iterations=N");
   }
   const std::string mistake = source.PartialBatchMistake();
-  if (!mistake.empty()) throw UsageError("the test net " + mistake + "; or say --iterations=N");
+  if (!mistake.empty()) throw UsageError("the test net " + mistake + "; or give --iterations=N");
   return source;
 }
 
@@ -77,7 +78,7 @@ std::string SamplesText(const TestRun& run) {
   const Graph& graph = run.net->graph();
   const bool images = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     return node.bottoms.empty() && !node.tops.empty() &&
-           graph.edges[static_cast<size_t>(node.tops[0])].shape.rank() == 4;
+           graph.edges[node.tops[0]].shape.rank() == 4;
   });
   const int64_t run_through = SamplesOf(run), all = FindSource(*run.net).samples;
   const std::string things = images ? " images" : " samples", count = Thousands(run_through);
@@ -131,11 +132,11 @@ void WarnOfOtherImages(const Graph& graph, const std::optional<Preprocessing>& i
 // Returns the names of the outputs whose means are not finite, "accuracy, loss", or "" if all are
 // finite.
 std::string NonFiniteMeans(const TestScores& scores) {
-  std::string names;
+  std::vector<std::string> names;
   for (const OutputValue& output : scores.scores) {
-    if (!std::isfinite(output.value)) names += (names.empty() ? "" : ", ") + output.blob;
+    if (!std::isfinite(output.value)) names.push_back(output.blob);
   }
-  return names.empty() && !std::isfinite(scores.loss) ? "the weighted loss" : names;
+  return names.empty() && !std::isfinite(scores.loss) ? "the weighted loss" : Join(names, ", ");
 }
 
 void CheckFinite(const Net& net, const TestScores& scores) {
@@ -192,10 +193,9 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "test",
     {"scores weights on test data",
-     {"model",        "solver",        "weights",    "iterations",   "gpu",        "precision",
-      "workspace_mb", "deterministic", "cuda_graph", "level",        "stage",      "batch",
-      "set",          "unset",         "synthetic",  "data_threads", "max_pixels", "seed",
-      "engine",       "fusion",        "json"},
+     Words("model solver weights iterations gpu precision workspace_mb deterministic "
+           "cuda_graph level stage batch set unset synthetic data_threads max_pixels seed "
+           "engine fusion json"),
      {"model|solver", "weights"},
      "",
      "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel",

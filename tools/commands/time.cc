@@ -60,7 +60,7 @@ void PrintText(const Net& net, const Timing& timing) {
 }
 
 ExitCode RunTime(const CommandLine& line, bool* began) {
-  if (line.flags.iterations < 1) throw UsageError("--iterations must be at least 1");
+  AtLeast("iterations", line.flags.iterations, 1);
   const std::unique_ptr<Device> device = OpenDevice(line.flags, line.flags.gpu);
   const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
   NetTimer timer(line.flags, NetFromFlags(line, PhaseFromFlags(line.flags, TRAIN), data).graph,
@@ -88,17 +88,15 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(
-    Commands, "time",
-    {"times a net: whole iterations and each layer",
-     {"model",   "solver",    "iterations", "warmup",       "phase",         "synthetic",  "batch",
-      "weights", "gpu",       "precision",  "workspace_mb", "deterministic", "cuda_graph", "level",
-      "stage",   "set",       "unset",      "data_threads", "max_pixels",    "seed",       "engine",
-      "fusion",  "recompute", "offload",    "startup",      "json"},
-     {"model|solver"},
-     "",
-     "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",
-     &RunTime});
+DOPPIO_REGISTER(Commands, "time",
+                {"measures the time of whole iterations and of each layer of a net",
+                 Words("model solver iterations warmup phase synthetic batch weights gpu precision "
+                       "workspace_mb deterministic cuda_graph level stage set unset data_threads "
+                       "max_pixels seed engine fusion recompute offload startup json"),
+                 {"model|solver"},
+                 "",
+                 "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",
+                 &RunTime});
 
 }  // namespace
 }  // namespace doppio

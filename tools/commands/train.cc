@@ -37,18 +37,15 @@
 #include "tools/train/trace.h"
 #include "tools/train/training_start.h"
 #include "tools/train/training_end.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
 
 // Returns the terminal for the progress line, or nothing if the progress is logged.
 std::optional<Terminal> ProgressTerminal(const Flags& flags) {
-  if (flags.log_format != "auto" && flags.log_format != "caffe") {
-    throw UsageError("--log_format wants auto or caffe, got '" + flags.log_format + "'");
-  }
-  if (flags.progress != "auto" && flags.progress != "on" && flags.progress != "off") {
-    throw UsageError("--progress wants auto, on or off, got '" + flags.progress + "'");
-  }
+  CheckValue("log_format", flags.log_format, {"auto", "caffe"});
+  CheckValue("progress", flags.progress, {"auto", "on", "off"});
   if (flags.log_format == "caffe" || flags.progress == "off") return std::nullopt;
   const std::optional<Terminal> terminal = FindTerminal();
   return terminal || flags.progress == "auto" ? terminal : Terminal();
@@ -66,7 +63,7 @@ void LogAllWarnings(const Flags& flags, const SolverSpec& solver) {
   LogWarnings(WarningsOf(solver));
   if (flags.gpu.empty() && solver.param.has_solver_mode() &&
       solver.param.solver_mode() == SolverParameter::GPU) {
-    LOG(WARNING) << "note: solver_mode: GPU, but no --gpu given: running on the CPU";
+    LOG(WARNING) << "the solver sets solver_mode: GPU, but --gpu is not given: training on the CPU";
   }
 }
 
@@ -155,7 +152,7 @@ class Training {
     terminal_ = ProgressTerminal(flags_);
     request_ = TraceFromFlags(flags_);
     OpenReplicas();
-    solver_ = LoadSolver(flags_.solver, OverridesOf(line_), flags_.level, SplitList(flags_.stage));
+    solver_ = LoadFlaggedSolver(line_);
     if (Locks()) CheckFree(solver_.param.snapshot_prefix(), flags_.take_over);
     resume_ = AgreedSnapshot(flags_, world_, solver_.param);
     if (world_ != nullptr) CheckSameTraining(flags_, &world_->control(), solver_, resume_);
@@ -315,69 +312,21 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   }
 }
 
-DOPPIO_REGISTER(Commands, "train",
-                {"trains a net as a solver says",
-                 {"solver",
-                  "snapshot",
-                  "resume",
-                  "weights",
-                  "gpu",
-                  "cpu_replicas",
-                  "comm",
-                  "hierarchical",
-                  "mpi_library",
-                  "stall_timeout",
-                  "silence_timeout",
-                  "bucket_mb",
-                  "reduce_precision",
-                  "batch_mode",
-                  "scale_lr",
-                  "lr_warmup",
-                  "check_replicas",
-                  "sync_bn",
-                  "precision",
-                  "loss_scale",
-                  "workspace_mb",
-                  "deterministic",
-                  "cuda_graph",
-                  "set",
-                  "unset",
-                  "dry_run",
-                  "synthetic",
-                  "batch",
-                  "level",
-                  "stage",
-                  "seed",
-                  "data_threads",
-                  "max_pixels",
-                  "engine",
-                  "fusion",
-                  "recompute",
-                  "offload",
-                  "sigint_effect",
-                  "sighup_effect",
-                  "sigterm_effect",
-                  "sigusr1_effect",
-                  "sigusr2_effect",
-                  "stop_exit_code",
-                  "run_dir",
-                  "no_overwrite",
-                  "take_over",
-                  "monitor",
-                  "keep_best",
-                  "keep_last",
-                  "early_stop",
-                  "on_nan",
-                  "on_bad_record",
-                  "log_format",
-                  "progress",
-                  "trace",
-                  "trace_iterations",
-                  "json"},
-                 {"solver"},
-                 "",
-                 "doppio train --solver=models/lenet/solver.prototxt --set base_lr=0.02",
-                 &RunTrain});
+DOPPIO_REGISTER(
+    Commands, "train",
+    {"trains a net with the settings of a solver",
+     Words("solver snapshot resume weights gpu cpu_replicas comm hierarchical mpi_library "
+           "stall_timeout silence_timeout bucket_mb reduce_precision batch_mode scale_lr "
+           "lr_warmup check_replicas sync_bn precision loss_scale workspace_mb "
+           "deterministic cuda_graph set unset dry_run synthetic batch level stage seed "
+           "data_threads max_pixels engine fusion recompute offload sigint_effect "
+           "sighup_effect sigterm_effect sigusr1_effect sigusr2_effect stop_exit_code "
+           "run_dir no_overwrite take_over monitor keep_best keep_last early_stop on_nan "
+           "on_bad_record log_format progress trace trace_iterations json"),
+     {"solver"},
+     "",
+     "doppio train --solver=models/lenet/solver.prototxt --set base_lr=0.02",
+     &RunTrain});
 
 }  // namespace
 }  // namespace doppio

@@ -17,6 +17,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/file_kind.h"
 #include "tools/train/lint.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -151,13 +152,13 @@ bool HasScale(const LayerParameter& layer) {
 
 Result UpgradeNetBinary(const std::string& content, const std::string& path) {
   if (content.size() >= INT_MAX) {
-    throw FileError("'" + path + "' has 2 GiB or more, which protobuf does not read");
+    throw FileError("'" + path + "' has 2 GiB or more, which protobuf cannot read");
   }
   Result result;
   NetParameter net;
   if (!net.ParseFromString(content) || (net.layer_size() == 0 && net.layers_size() == 0)) {
     const std::string found = DescribeContent(content);
-    throw FileError("'" + path + "' is neither a text file nor a binary net, as a .caffemodel is" +
+    throw FileError("'" + path + "' is neither a text file nor a binary net such as a .caffemodel" +
                     (found.empty() ? "" : ": " + found));
   }
   std::set<std::string> unknown;
@@ -173,18 +174,13 @@ Result UpgradeNetBinary(const std::string& content, const std::string& path) {
   AddNet(&net, &places, &result);
   for (const std::string& field : unknown) {
     result.warnings.push_back(
-        {places.At(), "field " + field + " is none of BVLC Caffe's, and is left out"});
+        {places.At(), "field " + field + " is not a field of BVLC Caffe and is left out"});
   }
   result.content = net.SerializeAsString();
   return result;
 }
 
 ExitCode RunUpgrade(const CommandLine& line, bool* began) {
-  if (line.files.size() != 2) {
-    throw UsageError(
-        "'upgrade' needs two files, the old one and the one to write\n"
-        "try: doppio upgrade --help");
-  }
   const std::string &in = line.files[0], &out = line.files[1];
   if (IsHdf5(in)) throw FileError("'" + in + "' is HDF5, which has no old format");
   const std::string content = ReadFile(in);
@@ -199,14 +195,12 @@ ExitCode RunUpgrade(const CommandLine& line, bool* began) {
   }
   LogWarnings(result.warnings);
   WriteFileAtomically(out, result.content);
-  std::string from;
-  for (const std::string& one : result.from) from += (from.empty() ? "" : " and ") + one;
-  std::cout << out << " written, upgraded from " << from << '\n';
+  std::cout << out << " written, upgraded from " << Join(result.from, " and ") << '\n';
   return ExitCode::kDone;
 }
 
 DOPPIO_REGISTER(Commands, "upgrade",
-                {"writes a net, weights or a solver in the current format, without their comments",
+                {"converts a net, weights or a solver to the current format; comments are lost",
                  {},
                  {},
                  "IN OUT",

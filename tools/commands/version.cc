@@ -20,6 +20,7 @@
 #include "tools/commands/help.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -37,11 +38,6 @@ struct FoundLibrary {
   std::string missing;            // why the library cannot be opened
 };
 
-std::string LowerCase(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 std::vector<FoundLibrary> FindLibraries() {
   std::vector<FoundLibrary> all;
   for (const std::string& name : Libraries::Get().Names()) {
@@ -53,7 +49,7 @@ std::vector<FoundLibrary> FindLibraries() {
     all.push_back(found);
   }
   std::sort(all.begin(), all.end(), [](const FoundLibrary& a, const FoundLibrary& b) {
-    return LowerCase(a.name) < LowerCase(b.name);
+    return Lower(a.name) < Lower(b.name);
   });
   return all;
 }
@@ -98,9 +94,7 @@ void PrintAsText(std::ostream& out) {
       << "        " << build.compiler << ", " << build.instructions << '\n';
 
   const CpuInfo cpu = ReadCpuInfo();
-  std::string features;
-  for (const std::string& feature : cpu.features)
-    features += (features.empty() ? "" : ", ") + feature;
+  const std::string features = Join(cpu.features, ", ");
   out << "CPU     " << cpu.model << '\n'
       << "        " << (features.empty() ? "no vector features known" : features) << '\n'
       << "        oneDNN uses " << DnnlIsa() << '\n';
@@ -132,7 +126,7 @@ ExitCode RunVersion(const CommandLine& line, bool*) {
 }
 
 DOPPIO_REGISTER(Commands, "version",
-                {"shows version, commit, build, libraries, and what the CPU and the GPUs offer",
+                {"shows the version, commit, build, libraries, CPU and GPUs",
                  {"json"},
                  {},
                  "",

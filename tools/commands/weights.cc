@@ -48,7 +48,7 @@ void ListAsText(const WeightsFile& file) {
                    stats.nans == 0 ? "–" : Thousands(stats.nans)});
       });
   if (total.blobs == 0) {
-    std::cout << file.path << " holds no weights\n";
+    std::cout << file.path << " contains no weights\n";
     return;
   }
   table.Add({"total", "", std::to_string(total.blobs), "", Thousands(total.values), "", "", "", "",
@@ -105,7 +105,8 @@ void DiffAsText(const Flags& flags, const Differences& found) {
     std::cout << "no blob differs by more than " << Significant(flags.tolerance) << '\n';
   } else {
     std::cout << found.over << " of " << found.blobs.size() << " blobs differ by more than "
-              << Significant(flags.tolerance) << ", or are in one file only or of another shape\n";
+              << Significant(flags.tolerance)
+              << ", have different shapes or exist in one file only\n";
   }
 }
 
@@ -130,10 +131,7 @@ void DiffAsJson(const Flags& flags, const Differences& found) {
 }
 
 ExitCode Diff(const CommandLine& line, bool* began) {
-  if (!(line.flags.tolerance >= 0)) {
-    throw UsageError("--tolerance wants a number from 0 on, got " +
-                     Significant(line.flags.tolerance));
-  }
+  NotNegative("tolerance", line.flags.tolerance);
   const std::string &a = line.files[0], &b = line.files[1];
   const WeightsFile of_a = ReadWeights(a), of_b = ReadWeights(b);
   *began = true;
@@ -158,16 +156,12 @@ const std::vector<Verb>& WeightsVerbs() {
       {"ls",
        "lists the blobs of each layer: shape, least and largest value, mean, norm",
        "FILE",
-       1,
-       1,
        {"json"},
        "doppio weights ls lenet_iter_10000.caffemodel",
        &List},
       {"diff",
        "compares two files blob by blob",
        "FILE FILE",
-       2,
-       2,
        {"tolerance", "json"},
        "doppio weights diff lenet_iter_5000.caffemodel lenet_iter_10000.caffemodel",
        &Diff},
@@ -176,7 +170,7 @@ const std::vector<Verb>& WeightsVerbs() {
 }
 
 DOPPIO_REGISTER(Commands, "weights",
-                CommandOfVerbs("lists the numbers in a file of weights, or compares two files",
+                CommandOfVerbs("summarizes the values in a file of weights, or compares two files",
                                WeightsVerbs(),
                                "doppio weights diff lenet_iter_5000.caffemodel "
                                "lenet_iter_10000.caffemodel"));

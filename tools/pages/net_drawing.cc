@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tools/train/layer_detail.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

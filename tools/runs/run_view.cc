@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "tools/train/layer_detail.h"
 #include "tools/train/layer_times.h"
 #include "tools/runs/series.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

@@ -1,8 +1,8 @@
 #include "tools/train/cpu_info.h"
+#include "tools/cli/word_list.h"
 
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <utility>
 
 namespace doppio {
@@ -27,12 +27,10 @@ constexpr std::pair<const char*, const char*> kFeatures[] = {
 };
 
 std::vector<std::string> FeaturesAmong(const std::string& flags) {
-  std::istringstream words(flags);
-  std::set<std::string> set;
-  for (std::string word; words >> word;) set.insert(word);
+  const std::vector<std::string> words = Words(flags);
   std::vector<std::string> features;
   for (const auto& [flag, name] : kFeatures) {
-    if (set.count(flag) != 0) features.emplace_back(name);
+    if (Contains(words, flag)) features.emplace_back(name);
   }
   return features;
 }

@@ -1,4 +1,5 @@
 #include "tools/train/deploy_net.h"
+#include "tools/cli/word_list.h"
 
 #include <algorithm>
 #include <string>
@@ -14,10 +15,8 @@ std::string TypeInside(const LayerSpec& layer) {
 }
 
 bool HasBlob(const NetSpec& net, const std::string& name) {
-  return std::any_of(net.layers.begin(), net.layers.end(), [&](const LayerSpec& layer) {
-    const auto& tops = layer.param.top();
-    return std::find(tops.begin(), tops.end(), name) != tops.end();
-  });
+  return std::any_of(net.layers.begin(), net.layers.end(),
+                     [&](const LayerSpec& layer) { return Contains(layer.param.top(), name); });
 }
 
 }  // namespace

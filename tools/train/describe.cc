@@ -31,12 +31,26 @@ std::string PrecisionText(Trainer* trainer) {
   if (!device.listed()) return computed;
   if (device.math() == MathMode::kTf32) return computed + " with products in tf32";
   return computed +
-         " with products in full single precision (faster on a GPU: --precision=tf32, or bf16)";
+         " with products in full single precision (--precision=tf32 or bf16 is faster on a GPU)";
 }
 
 // Returns the shape, and the storage type if it is a 16-bit type.
 std::string OutputText(const Edge& edge) {
   return edge.shape.ToString() + (Is16Bit(edge.stored) ? std::string(" ") + Name(edge.stored) : "");
+}
+
+void DescribeTestNet(size_t i, const Net& test, const Schedule& schedule,
+                     std::vector<std::string>* lines) {
+  std::string line = "test net #" + std::to_string(i) + " " + NameOf(test.graph()) + ": batch " +
+                     Thousands(BatchOf(test.graph())) + ", " +
+                     std::to_string(schedule.test_iter[i]) + " batches";
+  const int64_t last_rows = schedule.last_rows[i];
+  if (last_rows > 0) line += ", the last one of " + Thousands(last_rows) + ",";
+  if (schedule.test_interval > 0)
+    line += " every " + Thousands(schedule.test_interval) + " iterations";
+  lines->push_back(line);
+  lines->push_back("  memory: " + Bytes(test.plan().memory.activations) + " activations, " +
+                   Bytes(test.plan().memory.scratch) + " workspace");
 }
 
 }  // namespace
@@ -53,8 +67,7 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
       values == Bytes(train.params) ? "" : values + " of values; the rest is padding");
   add("gradients", train.param_grads, "");
   add("history", train.history, "of " + rule);
-  if (train.exchange > 0)
-    add("exchange", train.exchange, "16-bit gradients on their way to other ranks");
+  if (train.exchange > 0) add("exchange", train.exchange, "16-bit gradients sent to other ranks");
   add("activations", train.activations,
       "and their gradients; " + Bytes(train.unshared) + " if none shared memory");
   const std::string library = device.algorithm_library();
@@ -86,11 +99,9 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
   for (const auto* nets : {&trainer->test_nets(), &trainer->last_test_nets()}) {
     for (const auto& test : *nets) test_bytes += test == nullptr ? 0 : test->plan().memory.now();
   }
-  for (const std::string& line :
-       DescribeMemory(net.plan().memory, test_bytes, trainer->update().rule(),
-                      *trainer->params().device(), free)) {
-    lines.push_back(line);
-  }
+  const std::vector<std::string> memory = DescribeMemory(
+      net.plan().memory, test_bytes, trainer->update().rule(), *trainer->params().device(), free);
+  lines.insert(lines.end(), memory.begin(), memory.end());
   for (const std::string& line : DescribeSaving(net)) lines.push_back("  " + line);
   const LossScaler& scaler = trainer->loss_scaler();
   if (!scaler.scaling().off()) {
@@ -110,19 +121,8 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
             Fixed(samples / static_cast<double>(source.samples), 1) + " epochs in all)";
   }
   lines.push_back(plan);
-  for (size_t i = 0; i < trainer->test_nets().size(); ++i) {
-    const Net& test = *trainer->test_nets()[i];
-    std::string line = "test net #" + std::to_string(i) + " " + NameOf(test.graph()) + ": batch " +
-                       Thousands(BatchOf(test.graph())) + ", " +
-                       std::to_string(schedule.test_iter[i]) + " batches";
-    const int64_t last_rows = schedule.last_rows[i];
-    if (last_rows > 0) line += ", the last one of " + Thousands(last_rows) + ",";
-    if (schedule.test_interval > 0)
-      line += " every " + Thousands(schedule.test_interval) + " iterations";
-    lines.push_back(line);
-    lines.push_back("  memory: " + Bytes(test.plan().memory.activations) + " activations, " +
-                    Bytes(test.plan().memory.scratch) + " workspace");
-  }
+  for (size_t i = 0; i < trainer->test_nets().size(); ++i)
+    DescribeTestNet(i, *trainer->test_nets()[i], schedule, &lines);
   if (schedule.snapshot > 0) {
     lines.push_back("snapshots every " + Thousands(schedule.snapshot) +
                     " iterations: " + trainer->param().snapshot_prefix() + "_iter_N");
@@ -160,10 +160,9 @@ void PrintKernels(const Net& net, std::ostream& out) {
   for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
     const Node& node = net.graph().nodes[i];
     const LayerSpec& layer = net.graph().layer(static_cast<int>(i));
-    table.Add(
-        {layer.name(), layer.type(), KernelName(net, i),
-         node.tops.empty() ? "" : OutputText(net.graph().edges[static_cast<size_t>(node.tops[0])]),
-         net.plan().declined[i]});
+    table.Add({layer.name(), layer.type(), KernelName(net, i),
+               node.tops.empty() ? "" : OutputText(net.graph().edges[node.tops[0]]),
+               net.plan().declined[i]});
   }
   table.Print(out);
 }

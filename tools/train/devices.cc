@@ -9,6 +9,7 @@
 #include "core/base/whole_number.h"
 #include "tools/cli/flags.h"
 #include "tools/cluster/free_gpus.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -49,8 +50,6 @@ Wish Parse(const std::string& gpu) {
 }
 
 const DeviceBackend& Backend() { return LinkedDeviceBackend("omit --gpu to use the CPU"); }
-
-bool NamesSeveral(const Wish& wish) { return wish.all || wish.free > 1 || wish.indices.size() > 1; }
 
 // Returns all GPUs that this program can use. Throws DeviceError if there are none.
 std::vector<DeviceInfo> UsableGpus() {
@@ -93,16 +92,12 @@ struct Claim {
   std::shared_ptr<void> held;
 };
 
-void SetUp(const Flags& flags, Device* gpu) {
-  gpu->set_math(flags.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
-  gpu->set_workspace_bytes(int64_t{flags.workspace_mb} << 20);
-  gpu->set_deterministic(flags.deterministic);
-  gpu->set_records(flags.cuda_graph);
-}
-
 std::unique_ptr<Device> OpenGpu(const Flags& flags, int index) {
   std::unique_ptr<Device> device = Backend().make(index);
-  SetUp(flags, device.get());
+  device->set_math(flags.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
+  device->set_workspace_bytes(int64_t{flags.workspace_mb} << 20);
+  device->set_deterministic(flags.deterministic);
+  device->set_records(flags.cuda_graph);
   return device;
 }
 
@@ -113,8 +108,8 @@ void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
   LOG(WARNING) << "--gpu=" << gpu << " names " << gpus << " GPUs, but " << launch.launcher
                << " has started " << processes
                << " process(es) on this machine, and each process uses one GPU: "
-               << gpus - processes << " of them stay idle. Start " << gpus
-               << " processes a machine to use them";
+               << gpus - processes << " of them stay idle. To use them, start " << gpus
+               << " processes per machine";
 }
 
 }  // namespace
@@ -122,17 +117,19 @@ void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
 std::optional<DType> StoredFromFlags(const Flags& flags) {
   const std::string& name = flags.precision;
   if (name.empty()) return std::nullopt;
-  if (name == "fp32" || name == "tf32") return DType::kFloat32;
+  CheckValue("precision", name, {"fp32", "tf32", "bf16", "fp16"});
   if (name == "bf16") return DType::kBFloat16;
-  if (name == "fp16") return DType::kFloat16;
-  throw UsageError("--precision wants fp32, tf32, bf16 or fp16, got '" + name + "'");
+  return name == "fp16" ? DType::kFloat16 : DType::kFloat32;
 }
 
 // CUDA reads the variable when it is initialised. A process with one GPU keeps CUDA's default: no
 // other thread of the process waits for that GPU, and loading all kernels of cuDNN and NCCL takes
 // time and memory.
 void LoadKernelsAtOnceForSeveral(const std::string& gpu) {
-  if (!gpu.empty() && NamesSeveral(Parse(gpu))) setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  if (gpu.empty()) return;
+  const Wish wish = Parse(gpu);
+  if (wish.all || wish.free > 1 || wish.indices.size() > 1)
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }
 
 ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
@@ -140,8 +137,7 @@ ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
   const Wish wish = Parse(gpu);
   if (launch.size > 1 && wish.free > 1) {
     throw UsageError("--gpu=" + gpu + ": each process of " + launch.launcher +
-                     " uses one GPU; give free:1, and start as many "
-                     "processes as GPUs are wanted");
+                     " uses one GPU; give free:1 and start one process for each GPU");
   }
   try {
     ChosenGpus chosen = Choose(wish);
@@ -159,15 +155,12 @@ ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
 void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
   if (chosen.indices.empty()) return;
   try {
-    std::vector<int> usable;
-    std::string names;
-    for (const DeviceInfo& info : UsableGpus()) {
-      usable.push_back(info.index);
-      names += (names.empty() ? "" : ", ") + std::to_string(info.index);
-    }
+    std::vector<std::string> usable;
+    for (const DeviceInfo& info : UsableGpus()) usable.push_back(std::to_string(info.index));
     for (const int index : chosen.indices) {
-      if (std::find(usable.begin(), usable.end(), index) != usable.end()) continue;
-      throw DeviceError("GPU " + std::to_string(index) + " cannot be used; usable are " + names);
+      const std::string name = std::to_string(index);
+      if (Contains(usable, name)) continue;
+      throw DeviceError("GPU " + name + " cannot be used; usable GPUs are " + Join(usable, ", "));
     }
   } catch (const DeviceError& e) {
     RethrowWithContext(e, SourceLoc(), gpu);
@@ -177,9 +170,9 @@ void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
 std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::string& gpu,
                                                  const ChosenGpus& chosen) {
   StoredFromFlags(flags);
-  if (flags.workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");
+  AtLeast("workspace_mb", flags.workspace_mb, 0);
   if (chosen.indices.empty() && flags.precision == "tf32") {
-    throw UsageError("--precision=tf32 is for GPUs; the CPU has fp32, bf16 and fp16");
+    throw UsageError("--precision=tf32 needs a GPU; the CPU supports fp32, bf16 and fp16");
   }
   std::vector<std::unique_ptr<Device>> devices;
   try {
@@ -197,8 +190,8 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::
 std::unique_ptr<Device> OpenDevice(const Flags& flags, const std::string& gpu) {
   const ChosenGpus chosen = ChooseGpus(gpu);
   if (chosen.indices.size() > 1) {
-    throw DeviceError("--gpu=" + gpu + ": it names " + std::to_string(chosen.indices.size()) +
-                      " GPUs; this command uses one");
+    throw DeviceError("--gpu=" + gpu + " names " + std::to_string(chosen.indices.size()) +
+                      " GPUs, but this command uses only one");
   }
   return std::move(OpenDevices(flags, gpu, chosen)[0]);
 }

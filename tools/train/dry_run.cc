@@ -55,7 +55,7 @@ void DryRun(const Flags& flags, const SolverSpec& solver, const TrainerOptions& 
     throw;
   }
   const std::string ranks = RanksText(flags, *trainer, replicas, options);
-  if (!ranks.empty()) std::cout << ranks << "; of each of them:\n";
+  if (!ranks.empty()) std::cout << ranks << "; each of them:\n";
   PrintDryRun(flags, trainer.get(), replicas.count, free);
   CheckFits(trainer.get(), free);
 }

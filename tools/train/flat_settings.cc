@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "proto/net.pb.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -50,10 +51,10 @@ void AddFlat(const Message& message, const std::string& prefix, FlatSettings* se
       }
       continue;
     }
-    std::string list;
+    std::vector<std::string> list;
     for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
       if (!nested) {
-        list += (i == 0 ? "" : ",") + ValueText(message, field, i);
+        list.push_back(ValueText(message, field, i));
         continue;
       }
       const Message& element = reflection->GetRepeatedMessage(message, field, i);
@@ -63,7 +64,7 @@ void AddFlat(const Message& message, const std::string& prefix, FlatSettings* se
                   ".",
               settings);
     }
-    if (!nested) (*settings)[path] = "[" + list + "]";
+    if (!nested) (*settings)[path] = "[" + Join(list, ",") + "]";
   }
 }
 

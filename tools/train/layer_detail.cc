@@ -1,4 +1,5 @@
 #include "tools/train/layer_detail.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -17,12 +18,6 @@ std::string Window(uint32_t h, uint32_t w) {
 }
 
 }  // namespace
-
-std::string Join(const std::vector<std::string>& parts, const std::string& separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
-}
 
 std::string LayerDetail(const LayerParameter& layer) {
   if (layer.has_convolution_param()) {

@@ -3,14 +3,10 @@
 #define DOPPIO_TOOLS_TRAIN_LAYER_DETAIL_H_
 
 #include <string>
-#include <vector>
 
 #include "proto/net.pb.h"
 
 namespace doppio {
-
-// Joins `parts` with `separator`: {"a", "b"}, ", " -> "a, b".
-std::string Join(const std::vector<std::string>& parts, const std::string& separator);
 
 // Returns the text to print after the layer's type: " 5×5/2, 2 groups" for a convolution, " MAX
 // 3×3/2" for a pooling layer, "" for all other layers.

@@ -48,7 +48,7 @@ LayerTimes::LayerTimes(const Net& net) {
     const LayerSpec& spec = graph.layer(static_cast<int>(i));
     Layer layer{spec.name(), spec.type(), 0, OwnBytes(net.plan().tensors[i]), {}, {}};
     for (const int param : graph.nodes[i].params) {
-      const GraphParam& p = graph.params[static_cast<size_t>(param)];
+      const GraphParam& p = graph.params[param];
       if (p.node == static_cast<int>(i)) layer.params += p.shape.count();
     }
     layers_.push_back(std::move(layer));
@@ -71,7 +71,7 @@ void LayerTimes::Add(const std::vector<TimelineSpan>& spans) {
   for (const TimelineSpan& span : spans) {
     const int64_t index = LayerOf(span);
     if (index < 0) continue;
-    Layer& layer = layers_[static_cast<size_t>(index)];
+    Layer& layer = layers_[index];
     auto& ns =
         span.category == std::string(RunTrace::kBackward) ? layer.backward_ns : layer.forward_ns;
     ns.back() += static_cast<double>(span.end - span.begin);

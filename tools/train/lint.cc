@@ -158,7 +158,7 @@ std::optional<Warning> IgnoredNumberType(const Message& message, const FieldDesc
       return std::nullopt;
     return Warning{
         places.At(name),
-        what + "has no effect: gradients are stored as values are, as " + forward + " says"};
+        what + "has no effect: gradients have the type of their values, set by " + forward};
   }
   if (value(field) == Number::FLOAT) return std::nullopt;
   return Warning{places.At(name), what + "has no effect: everything is computed in FLOAT"};
@@ -193,7 +193,7 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
       warnings->push_back({places.At(field->name()),
                            "'" + field->name() + "' of " + message.GetDescriptor()->name() +
                                " has no effect in a layer of the current format, as in Caffe; "
-                               "transform_param has a field of this name"});
+                               "set the field of this name in transform_param"});
     } else if (field->message_type() != nullptr) {
       const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
       for (int i = 0; i < count; ++i) {
@@ -237,16 +237,16 @@ std::vector<Warning> LooseEnds(const Graph& graph) {
   if (!has_loss) return {};
   std::vector<Warning> warnings;
   for (int output : graph.outputs) {
-    const Edge& edge = graph.edges[static_cast<size_t>(output)];
-    const Node& producer = graph.nodes[static_cast<size_t>(edge.producer)];
+    const Edge& edge = graph.edges[output];
+    const Node& producer = graph.nodes[edge.producer];
     // Losses and scores are outputs to be displayed, so they are not loose ends.
     if (edge.loss_weight != 0 || (!producer.shape.has_backward && !producer.bottoms.empty()))
       continue;
     const LayerSpec& layer = graph.layer(edge.producer);
     warnings.push_back(
         {layer.At("top", edge.top), "blob '" + edge.name + "' of layer '" + layer.name() +
-                                        "' is read by no layer, so it is an output of the net; a "
-                                        "Silence layer would hide it"});
+                                        "' is read by no layer, so it is an output of the net; add "
+                                        "a Silence layer to hide it"});
   }
   return warnings;
 }

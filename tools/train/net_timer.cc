@@ -186,7 +186,7 @@ void NetTimer::TimeLayers(int iterations, Timing* timing) {
       const double begin = NowMs();
       net_->RunStep(step);
       device_->Synchronize();
-      timing->layers[static_cast<size_t>(step.node)].*field += (NowMs() - begin) / iterations;
+      timing->layers[step.node].*field += (NowMs() - begin) / iterations;
     }
   };
   for (int i = 0; i < iterations; ++i) {
@@ -196,8 +196,7 @@ void NetTimer::TimeLayers(int iterations, Timing* timing) {
   }
   for (const PlanStep& step : net_->plan().backward) {
     for (const int param : step.ready) {
-      timing->layers[static_cast<size_t>(step.node)].gradients.push_back(
-          params_.params()[static_cast<size_t>(param)].shape.count());
+      timing->layers[step.node].gradients.push_back(params_.params()[param].shape.count());
     }
   }
 }
@@ -206,7 +205,7 @@ double NetTimer::ComputeWhile(const Timing& alone, const std::function<bool()>& 
   double ms = 0;
   const auto run = [&](const std::vector<PlanStep>& steps, double LayerTime::*field) {
     std::vector<int> steps_of(alone.layers.size());
-    for (const PlanStep& step : steps) ++steps_of[static_cast<size_t>(step.node)];
+    for (const PlanStep& step : steps) ++steps_of[step.node];
     for (const PlanStep& step : steps) {
       if (!going()) return;
       const size_t node = static_cast<size_t>(step.node);

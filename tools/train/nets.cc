@@ -8,8 +8,8 @@
 #include "core/net/store/weights.h"
 #include "tools/train/devices.h"
 #include "tools/cli/flags.h"
-#include "tools/train/layer_detail.h"
 #include "tools/train/lint.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -46,41 +46,43 @@ MemorySaving SavingFromFlags(const Flags& flags) {
 
 Phase PhaseFromFlags(const Flags& flags, Phase otherwise) {
   if (flags.phase.empty()) return otherwise;
-  std::string upper;
-  for (char c : flags.phase)
-    upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  Phase phase;
-  if (!Phase_Parse(upper, &phase)) {
-    throw UsageError("--phase wants TRAIN or TEST, got '" + flags.phase + "'");
-  }
-  return phase;
+  const std::string phase = Upper(flags.phase);
+  CheckValue("phase", phase, {"TRAIN", "TEST"});
+  return phase == "TRAIN" ? TRAIN : TEST;
 }
 
 Overrides OverridesOf(const CommandLine& line) {
   return ParseOverrides(line.flags.set, line.flags.unset);
 }
 
+NetSource LoadFlaggedNet(const CommandLine& line, const std::string& path, Phase phase) {
+  return LoadNet(path, OverridesOf(line), phase, line.flags.level, SplitList(line.flags.stage));
+}
+
+SolverSpec LoadFlaggedSolver(const CommandLine& line) {
+  return LoadSolver(line.flags.solver, OverridesOf(line), line.flags.level,
+                    SplitList(line.flags.stage));
+}
+
+uint64_t SeedFromFlags(const Flags& flags) {
+  return flags.seed >= 0 ? static_cast<uint64_t>(flags.seed) : 1;
+}
+
 NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data) {
-  if (flags.batch < 0 || flags.batch > INT32_MAX) {
-    throw UsageError("--batch wants a number of images, got " + std::to_string(flags.batch));
-  }
-  if (flags.data_threads < 0) {
-    throw UsageError("--data_threads wants 0 or more, got " + std::to_string(flags.data_threads));
-  }
   NetOptions options;
   options.phase = phase;
   options.data = data;
-  options.batch = flags.batch;
-  options.data_threads = flags.data_threads;
+  options.batch = InRange("batch", flags.batch, 0, INT32_MAX);
+  options.data_threads = static_cast<int>(AtLeast("data_threads", flags.data_threads, 0));
   options.stored = StoredFromFlags(flags);
-  options.seed = flags.seed >= 0 ? static_cast<uint64_t>(flags.seed) : 1;
+  options.seed = SeedFromFlags(flags);
   return options;
 }
 
 void CheckEngine(const Flags& flags, const std::string& device) {
   if (flags.engine.empty()) return;
   const std::vector<std::string> engines = KernelTypes::Get().Engines(device);
-  if (std::find(engines.begin(), engines.end(), flags.engine) != engines.end()) return;
+  if (Contains(engines, flags.engine)) return;
   throw UsageError("--engine: no kernel for this device (" + device + ") has the engine '" +
                    flags.engine + "'; its engines are " + Join(engines, ", "));
 }
@@ -104,21 +106,18 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int
   auto understand = [&](const NetSource& source) {
     return MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
   };
-  const std::vector<std::string> stages = SplitList(line.flags.stage);
   if (line.Given("model")) {
-    const NetSource source =
-        LoadNet(line.flags.model, OverridesOf(line), phase, line.flags.level, stages);
+    const NetSource source = LoadFlaggedNet(line, line.flags.model, phase);
     LogWarnings(source.warnings);
     return {understand(source), 0};
   }
-  const SolverSpec solver =
-      LoadSolver(line.flags.solver, OverridesOf(line), line.flags.level, stages);
+  const SolverSpec solver = LoadFlaggedSolver(line);
   LogWarnings(solver.warnings);
   if (phase == TRAIN) return {understand(solver.train), 0};
   if (solver.tests.empty()) {
-    throw UserError(SourceLoc{line.flags.solver},
-                    "the solver names no net to test: add test_iter and test_interval, "
-                    "or use --model");
+    throw UserError(
+        SourceLoc{line.flags.solver},
+        "the solver names no net to test: add test_iter and test_interval, or use --model");
   }
   return {understand(solver.tests[0]), solver.tests[0].iterations};
 }

@@ -18,6 +18,12 @@ namespace doppio {
 Phase PhaseFromFlags(const Flags& flags, Phase otherwise);
 // Returns the overrides of --set and --unset.
 Overrides OverridesOf(const CommandLine& line);
+// Loads the net in `path`, or the solver of --solver, with --set, --unset, --level and --stage
+// applied. Throws UserError.
+NetSource LoadFlaggedNet(const CommandLine& line, const std::string& path, Phase phase);
+SolverSpec LoadFlaggedSolver(const CommandLine& line);
+// Returns --seed, or 1 if it is negative.
+uint64_t SeedFromFlags(const Flags& flags);
 // Returns options from --batch, --data_threads, --seed and --precision. Throws UsageError.
 NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data);
 

@@ -49,10 +49,8 @@ std::vector<std::string> OldSnapshots(const SolverParameter& solver, const Sched
 
 std::string OldFilesText(const std::vector<std::string>& files) {
   if (files.empty()) return "";
-  return Count(files.size()) + " of an earlier run " + (files.size() == 1 ? "is" : "are") +
-         " written over: " + Range(files) +
-         "; --no_overwrite refuses that, another snapshot_prefix "
-         "keeps them";
+  return Count(files.size()) + " of an earlier run will be overwritten: " + Range(files) +
+         "; set another snapshot_prefix to keep them, or --no_overwrite to refuse";
 }
 
 std::vector<std::string> OldFiles(const Flags& flags, const Trainer& trainer) {
@@ -62,7 +60,7 @@ std::vector<std::string> OldFiles(const Flags& flags, const Trainer& trainer) {
   if (request && FileExists(request->file)) files.push_back(request->file);
   if (!flags.no_overwrite || files.empty()) return files;
   throw FileError("--no_overwrite: " + Count(files.size()) +
-                  " of an earlier run would be written over: " + Range(files) +
+                  " of an earlier run would be overwritten: " + Range(files) +
                   "; set another snapshot_prefix, or move them away");
 }
 

@@ -19,7 +19,7 @@ namespace doppio {
 std::vector<std::string> OldSnapshots(const SolverParameter& solver, const Schedule& schedule,
                                       int64_t from);
 
-// Returns a message such as "4 files of an earlier run are written over: a_iter_5.caffemodel to
+// Returns a message such as "4 files of an earlier run will be overwritten: a_iter_5.caffemodel to
 // a_iter_10.solverstate; ...", or "" if `files` is empty.
 std::string OldFilesText(const std::vector<std::string>& files);
 

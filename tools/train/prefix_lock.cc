@@ -166,7 +166,7 @@ void PrefixLock::CheckHeld() const {
   // If the file or its folder is gone, writing the snapshot reports the error.
   if (IsCurrent(prefix_, file_) || !FileExists(LockPathOf(prefix_))) return;
   throw FileError(Writer(prefix_) + " has taken over the snapshots '" + prefix_ +
-                  "_iter_*', so this training ends without writing any more");
+                  "_iter_*'; this training ends without writing more snapshots");
 }
 
 }  // namespace doppio

@@ -12,15 +12,10 @@
 #include "data/augment/mean_file.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
-
-std::string Join(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
-  return text;
-}
 
 std::string SizeText(uint32_t height, uint32_t width) {
   return std::to_string(height) + "x" + std::to_string(width);
@@ -164,16 +159,16 @@ class Preparation {
 
   void Log() const {
     if (!told() && !assumed_.empty()) {
-      LOG(WARNING) << "The weights do not tell how images are prepared; assumed: "
-                   << Join(assumed_, ", ") << ". Name the net that was trained, "
-                   << "--like=TRAIN_VAL.prototxt, or say --rgb, --mean, --scale, --resize.";
+      LOG(WARNING) << "The weights do not record the preprocessing of the images; assumed: "
+                   << Join(assumed_, ", ") << ". Give the net that was trained as "
+                   << "--like=TRAIN_VAL.prototxt, or set --rgb, --mean, --scale and --resize.";
     }
     const std::string difference = told() ? DifferenceText(used_, known_) : "";
     LOG(INFO) << "Preprocessing" << (told() ? " from " + from_ : "") << ": " << ToText(used_)
               << (difference.empty() ? "" : " (" + difference + ")");
     if (told() && !assumed_.empty()) {
-      LOG(WARNING) << "The order of the channels of the training images is not known; assumed: "
-                   << Join(assumed_, ", ") << ". --rgb is for red first.";
+      LOG(WARNING) << "The channel order of the training images is unknown; assumed: "
+                   << Join(assumed_, ", ") << ". Set --rgb for red first.";
     }
   }
 
@@ -252,7 +247,7 @@ Preprocessing PreprocessingLike(const Flags& flags, const std::string& path, boo
   if (images->has_mean_file() && images->mean_size() == 0) TakeMeanBeside(path, &*images);
   if (images->has_mean_file() && images->mean_size() == 0 && !mean_given) {
     throw FileError("the mean file '" + images->mean_file() + "' of '" + path +
-                    "' does not exist; name it, or the mean's values, with --mean");
+                    "' does not exist; give the file or the values with --mean");
   }
   return *images;
 }

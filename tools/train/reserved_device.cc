@@ -23,8 +23,8 @@ class ReservedDevice : public Device {
     void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
-      throw MemoryError("the system does not even reserve " + std::to_string(bytes >> 20) +
-                        " MiB of addresses");
+      throw MemoryError("the system cannot reserve " + std::to_string(bytes >> 20) +
+                        " MiB of address space");
     }
     blocks_[memory] = bytes;
     in_use_ += bytes;

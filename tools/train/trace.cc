@@ -12,22 +12,12 @@
 #include "parallel/watch/watch.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
+#include "core/base/whole_number.h"
 
 namespace doppio {
 namespace {
 
 constexpr int64_t kFirstTraced = 10, kLastTraced = 20;  // iterations after the start
-
-[[noreturn]] void WrongIterations(const std::string& value) {
-  throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" + value + "'");
-}
-
-// Parses the whole of `text`, which must consist of digits.
-int64_t ParseIteration(const std::string& value, const std::string& text) {
-  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
-    WrongIterations(value);
-  return std::stoll(text);
-}
 
 // Does not touch the file: an older timeline must remain until the new one is complete.
 void CheckWritableFile(const std::string& file) {
@@ -55,21 +45,20 @@ std::string Iterations(int64_t count) {
 
 std::optional<TraceRequest> TraceFromFlags(const Flags& flags) {
   if (flags.trace.empty()) {
-    if (!flags.trace_iterations.empty())
-      throw UsageError("--trace_iterations is of --trace=FILE, which is not given");
+    if (!flags.trace_iterations.empty()) throw UsageError("--trace_iterations needs --trace=FILE");
     return std::nullopt;
   }
   TraceRequest request{flags.trace, std::nullopt};
   if (flags.trace_iterations.empty()) return request;
   const std::string& value = flags.trace_iterations;
   const size_t dash = value.find('-');
-  if (dash == std::string::npos) WrongIterations(value);
-  const int64_t first = ParseIteration(value, value.substr(0, dash));
-  const int64_t last = ParseIteration(value, value.substr(dash + 1));
-  if (first > last) {
+  const std::optional<int64_t> first = WholeNumber(value.substr(0, dash));
+  const std::optional<int64_t> last = WholeNumber(value.substr(dash + 1));
+  if (dash == std::string::npos || !first || !last)
+    throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" + value + "'");
+  if (*first > *last)
     throw UsageError("--trace_iterations=" + value + ": the first iteration comes after the last");
-  }
-  request.iterations = {first, last};
+  request.iterations = {*first, *last};
   return request;
 }
 
@@ -108,7 +97,7 @@ void TrainingTrace::Plan(Trainer* trainer) {
   window_ = WindowOf(*request_, start, max_iter);
   if (window_.first <= window_.second || !request_->iterations) return;
   LOG(WARNING) << "--trace_iterations=" << request_->iterations->first << "-"
-               << request_->iterations->second << ": the training has only iterations " << start
+               << request_->iterations->second << ": the training runs only iterations " << start
                << " to " << max_iter - 1 << "; nothing will be traced";
 }
 
@@ -198,7 +187,7 @@ void TrainingTrace::Write() {
                       mean * static_cast<double>(overlap.both), mean * static_cast<double>(waited),
                       static_cast<double>(trace_.dropped())};
   std::vector<double> errors(static_cast<size_t>(ranks()));
-  errors[static_cast<size_t>(rank())] = static_cast<double>(clock_error_ns_);
+  errors[rank()] = static_cast<double>(clock_error_ns_);
 
   TimelineProcess process;
   process.rank = rank();
@@ -241,16 +230,17 @@ void TrainingTrace::End() {
 }
 
 std::string TrainingTrace::Text() const {
-  if (begun_ == 0) return "timeline: nothing was traced: none of the iterations to show was run";
+  if (begun_ == 0)
+    return "timeline: nothing was traced, because none of the iterations to trace was run";
   if (!failure_.empty()) return "timeline: " + failure_;
   std::string text = "timeline: " + request_->file + " (" + Iterations(begun_);
   if (world_ != nullptr) {
     const double hidden = exchange_ms_ > 0 ? 1 - exposed_ms_ / exchange_ms_ : 1;
-    text += "; exchange " + Fixed(exchange_ms_, 2) + " ms an iteration, exposed " +
+    text += "; exchange " + Fixed(exchange_ms_, 2) + " ms per iteration, exposed " +
             Fixed(exposed_ms_, 2) + " ms, hidden " + Fixed(100 * hidden, 0) + " %";
   }
   if (dropped_ > 0)
-    text += "; " + std::to_string(dropped_) + " spans did not fit, trace fewer iterations";
+    text += "; " + std::to_string(dropped_) + " spans did not fit; trace fewer iterations";
   return text + ")";
 }
 

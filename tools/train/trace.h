@@ -50,7 +50,7 @@ class TrainingTrace {
   // it is not written yet.
   void End();
 
-  // Returns a summary, such as "timeline: FILE (11 iterations; exchange 12.3 ms an iteration,
+  // Returns a summary, such as "timeline: FILE (11 iterations; exchange 12.3 ms per iteration,
   // exposed 1.2 ms, hidden 90 %)". Call it on rank 0, with a request and after End().
   std::string Text() const;
   // Returns the same summary as JSON, under the same conditions.

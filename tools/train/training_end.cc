@@ -11,6 +11,7 @@
 #include "tools/cluster/job_script.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 
@@ -21,10 +22,8 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state,
     const std::string& word = line.words[i];
     std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
     std::replace(name.begin(), std::find(name.begin(), name.end(), '='), '-', '_');
-    bool start = false;
-    for (const char* flag : {"snapshot", "weights", "resume", "run_dir"}) {
-      start = start || (word[0] == '-' && name.substr(0, name.find('=')) == flag);
-    }
+    const bool start = word[0] == '-' && Contains(Words("snapshot weights resume run_dir"),
+                                                  name.substr(0, name.find('=')));
     if (!start) {
       command += " " + ShellQuoted(word);
     } else if (name.find('=') == std::string::npos && i + 1 < line.words.size() &&
@@ -98,7 +97,7 @@ void PrintText(const TrainingEnd& end) {
   }
   if (result.bad_records > 0)
     text << "left out " << result.bad_records
-         << (result.bad_records == 1 ? " bad record" : " bad records") << ", which the log names\n";
+         << (result.bad_records == 1 ? " bad record" : " bad records") << ", listed in the log\n";
   if (end.gpu && !Text(*end.gpu).empty()) text << Text(*end.gpu) << '\n';
   if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
   if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';

@@ -26,7 +26,7 @@ bool IsTrainingFolder(const std::string& path) {
 std::string SolverIn(const std::string& folder) {
   if (IsTrainingFolder(folder)) return PathIn(folder, kSolverName);
   throw FileError("folder '" + folder + "' has no solver.prototxt; 'doppio init " +
-                  ShellQuoted(folder) + "' makes one, if it holds images");
+                  ShellQuoted(folder) + "' creates one from a folder of images");
 }
 
 TrainedNet TrainedNetIn(const std::string& folder) {

@@ -23,7 +23,7 @@ std::string SnapshotFromFlags(const Flags& flags, const SolverParameter& solver)
     LOG(INFO) << "--resume=auto: going on from " << *newest;
   } else {
     LOG(INFO) << "--resume=auto: no snapshot " << solver.snapshot_prefix()
-              << "_iter_*, starting anew";
+              << "_iter_*, starting a new training";
   }
   return newest.value_or("");
 }
@@ -45,17 +45,15 @@ int64_t BadRecordsFromFlag(const Flags& flags) {
 
 void CheckStartFlags(const Flags& flags) {
   if (!flags.resume.empty() && !flags.snapshot.empty()) {
-    throw UsageError(
-        "--resume and --snapshot both name the snapshot to go on from; give one of them");
+    throw UsageError("--resume and --snapshot both name a snapshot; give one of them");
   }
   // With --resume=auto, the weights are for the first start, when there is no snapshot.
   const bool snapshot =
       !flags.snapshot.empty() || (!flags.resume.empty() && flags.resume != "auto");
   if (snapshot && !flags.weights.empty()) {
     throw UsageError(
-        "a snapshot holds all weights, so --snapshot and --weights exclude each other: --snapshot "
-        "to "
-        "go on with a training, --weights to start a new one from trained weights");
+        "--snapshot and --weights exclude each other, because a snapshot contains all weights; "
+        "use --snapshot to resume a training, --weights to start a new one from trained weights");
   }
   InRange("stop_exit_code", flags.stop_exit_code, 0, 255);  // the range of an exit status
 }
