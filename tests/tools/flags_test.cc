@@ -109,8 +109,8 @@ TEST_F(GivenFlags, NameEnginesOfForks) {
     ASSERT_EQ(line.warnings.size(), 1u);
     EXPECT_EQ(line.warnings[0],
               std::string("--engine=") + name +
-                  " is Intel Caffe's and has no effect; the fastest kernels are taken "
-                  "by themselves, --engine=reference takes the plain ones");
+                  " is a value of Intel Caffe and has no effect; Doppio uses the fastest kernels "
+                  "by default and the plain ones with --engine=reference");
   }
 }
 

@@ -122,8 +122,8 @@ TEST(IgnoredFields, KnowWhatBecomesOfNumberTypes) {
       warnings[1].message,
       "'forward_type: DOUBLE' has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16");
   EXPECT_EQ(warnings[2].message,
-            "'backward_type: FLOAT' has no effect: gradients are stored as values are, as "
-            "forward_type says");
+            "'backward_type: FLOAT' has no effect: gradients have the type of their values, set by "
+            "forward_type");
 }
 
 TEST(IgnoredFields, AreTransformsThatMovedAway) {
@@ -133,7 +133,7 @@ TEST(IgnoredFields, AreTransformsThatMovedAway) {
   EXPECT_EQ(warnings[0].at.ToString(), "net.prototxt:3:3");
   EXPECT_EQ(warnings[0].message,
             "'scale' of DataParameter has no effect in a layer of the current format, as in Caffe; "
-            "transform_param has a field of this name");
+            "set the field of this name in transform_param");
   EXPECT_TRUE(Ignored("layer { name: 'd' type: 'Data' transform_param { scale: 0.5 } }").empty());
   EXPECT_TRUE(
       Ignored("layer { name: 'd' type: 'WindowData' window_data_param { scale: 0.5 } }").empty());

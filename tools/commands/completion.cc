@@ -19,12 +19,6 @@ std::string Joined(const std::vector<std::string>& words) { return Join(words, "
 // Returns the spelling that changes a flag from its default: "noNAME" for a switch that is on.
 std::string Typed(const FlagText& flag) { return (flag.on_by_default ? "no" : "") + flag.name; }
 
-std::vector<std::string> VerbNames(const Command& command) {
-  std::vector<std::string> names;
-  for (const Verb& verb : command.verbs) names.push_back(verb.name);
-  return names;
-}
-
 // Returns the words that `help` accepts: commands, layer types, topics and special pages.
 std::vector<std::string> WordsOfHelp() {
   std::vector<std::string> words = Commands::Get().Names();

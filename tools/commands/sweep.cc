@@ -190,15 +190,14 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
 }
 
 const std::vector<Verb>& SweepVerbs() {
-  const std::vector<std::string> settings = Words(
-      "solver param method trials metric prune eta min_iter seed set unset gpus "
-      "gpus_per_trial jobs sweep_dir");
-  std::vector<std::string> run = settings;
-  run.insert(run.end(),
-             Words("emit time warn_seconds cpus_per_rank queue account job_name program csv json"));
+  const std::string settings =
+      "solver param method trials metric prune eta min_iter "
+      "seed set unset gpus gpus_per_trial jobs sweep_dir";
+  const std::string job =
+      " emit time warn_seconds cpus_per_rank queue account job_name program csv json";
   static const auto* verbs = new std::vector<Verb>{
       {"run", "creates a sweep and runs its trials, or prints an array job that does",
-       "[-- FLAGS OF TRAIN]", run,
+       "[-- FLAGS OF TRAIN]", Words(settings + job),
        "doppio sweep run --solver=solver.prototxt --param=base_lr=log:1e-4..1e-1 --trials=12 "
        "--jobs=2",
        &Run},
@@ -220,8 +219,8 @@ const std::vector<Verb>& SweepVerbs() {
        {"json"},
        "doppio sweep best runs/sweep-0001",
        &SweepBest},
-      {"new", "creates a sweep whose trials another program runs", "[-- FLAGS OF TRAIN]", settings,
-       "doppio sweep new --solver=solver.prototxt --method=ask", &New},
+      {"new", "creates a sweep whose trials another program runs", "[-- FLAGS OF TRAIN]",
+       Words(settings), "doppio sweep new --solver=solver.prototxt --method=ask", &New},
       {"ask",
        "starts the next trial and prints its command as JSON",
        "FOLDER",
