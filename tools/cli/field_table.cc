@@ -4,7 +4,6 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 
 #include "core/base/file.h"

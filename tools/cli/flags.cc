@@ -12,6 +12,8 @@
 #include <type_traits>
 
 #include "core/base/error.h"
+#include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -85,8 +87,6 @@ constexpr FlagEntry kFlags[] = {
    [](const std::string& text, Flags* flags) { return ReadValue(text, &flags->name); }, \
    [](const Flags& flags) { return ValueText(flags.name); }},
 #include "tools/cli/flag_table.inc"
-#include "tools/cli/word_list.h"
-#include "tools/cli/text_table.h"
 #undef FLAG
 };
 

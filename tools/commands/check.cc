@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/base/file.h"
 #include "core/net/spec/solver_spec.h"
@@ -17,6 +16,7 @@
 #include "tools/train/nets.h"
 #include "tools/cli/print_errors.h"
 #include "tools/train/solver_check.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

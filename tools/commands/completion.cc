@@ -60,6 +60,18 @@ std::vector<std::string> TypedFlags(const std::vector<std::string>& names) {
   return flags;
 }
 
+// Prints a case for each flag that accepts one of several words.
+void PrintBashChoices(std::ostream& out) {
+  for (const std::string& name : Commands::Get().Names()) {
+    for (const std::string& flag : Commands::Get().Find(name)->flags) {
+      const std::vector<std::string> choices = Choices(DescribeFlag(flag));
+      if (choices.empty()) continue;
+      out << "    " << name << "--" << flag << ") COMPREPLY=($(compgen -W '" << Joined(choices)
+          << "' -- \"$current\")); return ;;\n";
+    }
+  }
+}
+
 void PrintBash(std::ostream& out) {
   out << "# Completion of doppio in bash; without a list of its own, bash completes names of "
          "files.\n"
@@ -83,14 +95,7 @@ void PrintBash(std::ostream& out) {
          "  fi\n"
          "  COMPREPLY=()\n"
          "  case $command$flag in\n";
-  for (const std::string& name : Commands::Get().Names()) {
-    for (const std::string& flag : Commands::Get().Find(name)->flags) {
-      const std::vector<std::string> choices = Choices(DescribeFlag(flag));
-      if (choices.empty()) continue;
-      out << "    " << name << "--" << flag << ") COMPREPLY=($(compgen -W '" << Joined(choices)
-          << "' -- \"$current\")); return ;;\n";
-    }
-  }
+  PrintBashChoices(out);
   out << "  esac\n"
          "  if [[ -z $command ]]; then\n"
          "    COMPREPLY=($(compgen -W '"

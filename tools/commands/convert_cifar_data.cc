@@ -6,7 +6,6 @@
 #include "proto/data.pb.h"
 #include "tools/cli/command.h"
 #include "tools/data/databases.h"
-#include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/data/record_conversion.h"
 #include "tools/cli/text_table.h"

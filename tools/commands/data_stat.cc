@@ -6,7 +6,6 @@
 
 #include "tools/data/data_opened.h"
 #include "tools/commands/data_verbs.h"
-#include "tools/cli/flags.h"
 #include "tools/data/image_stats.h"
 #include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"

@@ -8,7 +8,6 @@
 #include "tools/data/count_progress.h"
 #include "tools/data/data_opened.h"
 #include "tools/commands/data_verbs.h"
-#include "tools/cli/flags.h"
 #include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"

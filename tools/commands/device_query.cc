@@ -1,5 +1,4 @@
 // `device_query`: shows the devices that this machine and this build can compute with.
-#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 

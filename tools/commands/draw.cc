@@ -1,6 +1,4 @@
 // `draw`: draws a net as an image by graphviz, as DOT text, or as an HTML page.
-#include <algorithm>
-#include <cctype>
 #include <iostream>
 
 #include "core/base/file.h"

@@ -18,6 +18,7 @@
 #include "tools/train/nets.h"
 #include "tools/cli/removed_on_signals.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

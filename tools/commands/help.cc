@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include "core/net/graph/layer.h"
 #include "tools/cli/command.h"

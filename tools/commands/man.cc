@@ -1,5 +1,4 @@
 // `man`: writes manual pages, one for each command, an overview, and one for the topics of `help`.
-#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -9,7 +8,6 @@
 #include "core/base/version.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flag_text.h"
-#include "tools/cli/flags.h"
 #include "tools/commands/help.h"
 #include "tools/cli/help_topics.h"
 #include "tools/cli/word_list.h"

@@ -6,7 +6,6 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "tools/cli/command.h"
-#include "tools/cli/flags.h"
 #include "tools/runs/metrics.h"
 #include "tools/runs/run_view.h"
 #include "tools/pages/web_page.h"

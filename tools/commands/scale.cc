@@ -23,6 +23,7 @@
 #include "tools/cli/parsed_json.h"
 #include "tools/cluster/replicas.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

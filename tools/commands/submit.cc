@@ -10,6 +10,7 @@
 #include "tools/cli/flags.h"
 #include "tools/cluster/job_flags.h"
 #include "tools/cli/own_path.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

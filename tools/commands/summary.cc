@@ -5,7 +5,6 @@
 #include "core/base/bytes.h"
 #include "core/net/plan/plan.h"
 #include "tools/cli/command.h"
-#include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/train/layer_detail.h"
 #include "tools/train/nets.h"

@@ -12,7 +12,6 @@
 #include "solvers/trainer/test_pass.h"
 #include "tools/cli/command.h"
 #include "tools/train/devices.h"
-#include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/train/nets.h"
 #include "tools/train/preparation.h"

@@ -12,6 +12,7 @@
 #include "tools/train/net_times.h"
 #include "tools/train/nets.h"
 #include "tools/cli/text_table.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

@@ -4,7 +4,6 @@
 #include <google/protobuf/stubs/common.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,7 +15,6 @@
 #include "tools/cluster/accelerators.h"
 #include "tools/cli/command.h"
 #include "tools/train/cpu_info.h"
-#include "tools/cli/flags.h"
 #include "tools/commands/help.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"

@@ -1,6 +1,5 @@
 #include "tools/train/devices.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 

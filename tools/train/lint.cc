@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <map>
 #include <set>
 
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "data/augment/transforms.h"
+#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {
@@ -32,84 +34,38 @@ std::string ForkOf(const FieldDescriptor& field) {
 
 // Returns true for fork fields that a layer, source or solver uses, or rejects if it cannot.
 bool HasEffect(const FieldDescriptor& field) {
-  static const auto* names = new std::set<std::string>{
-      "BatchNormParameter.bias_filler",
-      "BatchNormParameter.bias_term",
-      "BatchNormParameter.filler",
-      "BatchNormParameter.relu",
-      "BatchNormParameter.scale_bias",
-      "BatchNormParameter.scale_filler",
-      "BatchNormParameter.stats_batch_size",
-      "BatchNormParameter.use_weight_bias",
-      "ConvolutionParameter.fusion_type",
-      "ConvolutionParameter.negative_slope",
-      "ConvolutionParameter.relu",
-      "DataParameter.shuffle",
-      "DataParameter.threads",
-      "DropoutParameter.random_seed",
-      "DropoutParameter.sample_weights_test",
-      "DropoutParameter.scale_train",
-      "ELUParameter.lambda",
-      "FillerParameter.scale",
-      "ImageDataParameter.threads",
-      "InnerProductParameter.negative_slope",
-      "InnerProductParameter.relu",
-      "LayerParameter.annotated_data_param",
-      "LayerParameter.box_annotator_ohem_param",
-      "LayerParameter.detection_evaluate_param",
-      "LayerParameter.detection_output_param",
-      "LayerParameter.multibox_loss_param",
-      "LayerParameter.norm_param",
-      "LayerParameter.permute_param",
-      "LayerParameter.prior_box_param",
-      "LayerParameter.psroi_pooling_param",
-      "LayerParameter.reorg_param",
-      "LayerParameter.roi_pooling_param",
-      "LayerParameter.shuffle_channel_param",
-      "LayerParameter.smooth_l1_loss_param",
-      "LayerParameter.spatial_dropout_param",
-      "LayerParameter.bn_param",
-      "LayerParameter.interp_param",
-      "LayerParameter.upsample_param",
-      "LossParameter.class_weighting",
-      "LossParameter.label_smoothing",
-      "LossParameter.pre_fixed_normalizer",
-      "LossParameter.weight_by_label_freqs",
-      "NetParameter.global_grad_scale",
-      "NetParameter.global_grad_scale_adaptive",
-      "PoolingParameter.avg_include_pad",
-      "PoolingParameter.axis",
-      "PoolingParameter.ceil_mode",
-      "PoolingParameter.kernel_size_3d",
-      "PoolingParameter.pad_3d",
-      "PoolingParameter.stride_3d",
-      "PoolingParameter.torch_pooling",
-      "ReshapeParameter.pixelshuffler",
-      "SolverParameter.ap_version",
-      "SolverParameter.eval_type",
-      "SolverParameter.show_per_class_result",
-      "SolverParameter.larc",
-      "SolverParameter.larc_eta",
-      "SolverParameter.larc_policy",
-      "SolverParameter.local_gw_ratio",
-      "SolverParameter.local_lr_auto",
-      "SolverParameter.max_momentum",
-      "SolverParameter.min_lr",
-      "SolverParameter.momentum_policy",
-      "SolverParameter.momentum_power",
-      "SolverParameter.plateau_winsize",
-      "SolverParameter.rampup_interval",
-      "SolverParameter.rampup_lr",
-      "SolverParameter.stageiter",
-      "SolverParameter.stagelr",
-      "SolverParameter.warmup_iter",
-      "SolverParameter.warmup_start_lr",
-      "SolverParameter.weight_decay_policy",
-      "SolverParameter.weight_decay_power",
+  static const auto* fields = new std::map<std::string, std::string>{
+      {"BatchNormParameter",
+       "bias_filler bias_term filler relu scale_bias scale_filler stats_batch_size "
+       "use_weight_bias"},
+      {"ConvolutionParameter", "fusion_type negative_slope relu"},
+      {"DataParameter", "shuffle threads"},
+      {"DropoutParameter", "random_seed sample_weights_test scale_train"},
+      {"ELUParameter", "lambda"},
+      {"FillerParameter", "scale"},
+      {"ImageDataParameter", "threads"},
+      {"InnerProductParameter", "negative_slope relu"},
+      {"LayerParameter",
+       "annotated_data_param box_annotator_ohem_param detection_evaluate_param "
+       "detection_output_param multibox_loss_param norm_param permute_param prior_box_param "
+       "psroi_pooling_param reorg_param roi_pooling_param shuffle_channel_param "
+       "smooth_l1_loss_param spatial_dropout_param bn_param interp_param upsample_param"},
+      {"LossParameter",
+       "class_weighting label_smoothing pre_fixed_normalizer weight_by_label_freqs"},
+      {"NetParameter", "global_grad_scale global_grad_scale_adaptive"},
+      {"PoolingParameter",
+       "avg_include_pad axis ceil_mode kernel_size_3d pad_3d stride_3d torch_pooling"},
+      {"ReshapeParameter", "pixelshuffler"},
+      {"SolverParameter",
+       "ap_version eval_type show_per_class_result larc larc_eta larc_policy local_gw_ratio "
+       "local_lr_auto max_momentum min_lr momentum_policy momentum_power plateau_winsize "
+       "rampup_interval rampup_lr stageiter stagelr warmup_iter warmup_start_lr "
+       "weight_decay_policy weight_decay_power"},
   };
   const std::string& message = field.containing_type()->name();
   if (message == "TransformationParameter") return HasTransformField(field.name());
-  return names->count(message + "." + field.name()) > 0;
+  const auto found = fields->find(message);
+  return found != fields->end() && Contains(Words(found->second), field.name());
 }
 
 // Fields without effect inside messages that have one: Doppio returns detection results as blobs

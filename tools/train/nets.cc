@@ -1,8 +1,5 @@
 #include "tools/train/nets.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include "core/base/whole_number.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/weights.h"

@@ -9,7 +9,6 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "tools/cluster/job_script.h"
-#include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/word_list.h"
 

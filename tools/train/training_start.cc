@@ -7,6 +7,7 @@
 #include "parallel/reduce/texts.h"
 #include "tools/train/nets.h"
 #include "tools/train/prefix_lock.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 namespace {
