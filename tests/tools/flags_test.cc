@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
 #include "tools/train/nets.h"
 
@@ -255,6 +256,32 @@ TEST_F(GivenFlags, AFileWithoutAFlagIsAskedFor) {
             "'cook' takes no arguments, got 'net/s.prototxt'; did you mean "
             "--solver=net/s.prototxt?\n"
             "try: doppio cook --help");
+}
+
+TEST(Arguments, AreCountedAgainstTheUsageLine) {
+  const auto fits = [](const std::string& usage, size_t count) {
+    try {
+      CheckArguments("tell", usage, count);
+      return true;
+    } catch (const UsageError& e) {
+      EXPECT_EQ(std::string(e.what()), "'tell' wants " + (usage.empty() ? "no arguments" : usage) +
+                                           "\ntry: doppio tell --help");
+      return false;
+    }
+  };
+  const auto counts = [&](const std::string& usage) {
+    std::string text;
+    for (size_t count = 0; count < 6; ++count) text += fits(usage, count) ? '1' : '0';
+    return text;
+  };
+  EXPECT_EQ(counts(""), "100000");
+  EXPECT_EQ(counts("A|B C [D]"), "001100");
+  EXPECT_EQ(counts("A [B|C [D]]"), "011100");
+  EXPECT_EQ(counts("RUN..."), "011111");
+  EXPECT_EQ(counts("[DIR] FILE..."), "011111");
+  EXPECT_EQ(counts("[FILES...]"), "111111");
+  EXPECT_EQ(counts("[-- FLAGS]"), "111111");
+  EXPECT_EQ(counts("A -- B C"), "011111");
 }
 
 TEST_F(GivenFlags, UnknownCommandsAreAnsweredWithTheNearest) {

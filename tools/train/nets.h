@@ -10,6 +10,7 @@
 #include "core/net/graph/graph.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/overrides.h"
+#include "core/net/spec/solver_spec.h"
 #include "tools/cli/command.h"
 
 namespace doppio {
