@@ -10,7 +10,7 @@ def _log(told, given):
     """Logs one line on where the preprocessing comes from."""
     if told is None:
         if not given:
-            _doppio.log("Classifier: the weights contain no preprocessing; the net reads pixel values unchanged")
+            _doppio.log("Classifier: the weights do not record the preprocessing of the images; pixels are used unchanged")
         return
     values = {"image_dims": "%dx%d" % (told.resize_height, told.resize_width) if told.resize_height else "the net's input",
               "mean": ",".join("%.4g" % m for m in told.mean) or "none", "scale": "%.6g" % told.scale,

@@ -103,6 +103,14 @@ std::string Rate(double per_second) {
   return per_second >= 100 ? Fixed(per_second, 0) : Significant(per_second, 3);
 }
 
+std::string LocalTime(std::time_t time) {
+  std::tm local{};
+  localtime_r(&time, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return text;
+}
+
 std::string Duration(double seconds) {
   if (seconds < 1) return Fixed(seconds * 1e3, 0) + " ms";
   const int64_t s = static_cast<int64_t>(std::llround(seconds));

@@ -4,6 +4,7 @@
 #define DOPPIO_TOOLS_CLI_TEXT_TABLE_H_
 
 #include <cstdint>
+#include <ctime>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ std::string Fixed(double value, int digits);
 std::string Significant(double value, int digits = 6);
 // Formats a rate per second: 32787.4 -> "32787", 12.345 -> "12.3", NaN -> "–".
 std::string Rate(double per_second);
+// Formats a point in time in the local time zone: "2026-11-20 18:12:05".
+std::string LocalTime(std::time_t time);
 // Formats a number of seconds: 47163 -> "13 h 06 m".
 std::string Duration(double seconds);
 

@@ -34,15 +34,6 @@ double LastLoss(const RunRecord& run) {
 
 std::string NumberText(double value) { return std::isnan(value) ? "–" : Significant(value); }
 
-std::string TimeText(double seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm local{};
-  localtime_r(&time, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
-}
-
 std::string BestText(const RunRecord& run) {
   if (!run.best) return "–";
   return run.best->metric + " " + Significant(run.best->value) + " @ " +
@@ -210,7 +201,8 @@ ExitCode Show(const Flags& flags, const std::string& name) {
   line("from", run.parent);
   const std::string rate =
       std::isfinite(run.images_per_s) ? ", " + Rate(run.images_per_s) + " images/s" : "";
-  line("started", TimeText(run.started) + ", trained for " + Duration(run.Seconds()) + rate);
+  line("started", LocalTime(static_cast<std::time_t>(run.started)) + ", trained for " +
+                      Duration(run.Seconds()) + rate);
   if (!run.train.empty()) {
     const TrainPoint& last = run.train.back();
     line("last", "iteration " + std::to_string(last.iter) + ": loss " + NumberText(last.loss) +

@@ -19,6 +19,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "parallel/watch/watch.h"
+#include "tools/cli/text_table.h"
 
 namespace doppio {
 namespace {
@@ -95,15 +96,6 @@ bool Rewrite(int file, const std::string& text) {
   return ftruncate(file, static_cast<off_t>(text.size())) == 0 && fsync(file) == 0;
 }
 
-std::string Now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
-}
-
 std::string RecordOf(uint64_t run, const std::string& resumed) {
   char id[20];
   std::snprintf(id, sizeof id, "%016" PRIx64, run);
@@ -111,7 +103,7 @@ std::string RecordOf(uint64_t run, const std::string& resumed) {
               {"resumed", resumed},
               {"host", HostName()},
               {"process", std::to_string(getpid())},
-              {"since", Now()}}
+              {"since", LocalTime(std::time(nullptr))}}
              .dump() +
          "\n";
 }

@@ -52,8 +52,8 @@ std::optional<TraceRequest> TraceFromFlags(const Flags& flags) {
   if (flags.trace_iterations.empty()) return request;
   const std::string& value = flags.trace_iterations;
   const size_t dash = value.find('-');
-  const std::optional<int64_t> first = WholeNumber(value.substr(0, dash));
-  const std::optional<int64_t> last = WholeNumber(value.substr(dash + 1));
+  const std::optional<int64_t> first = ParseWholeNumber(value.substr(0, dash));
+  const std::optional<int64_t> last = ParseWholeNumber(value.substr(dash + 1));
   if (dash == std::string::npos || !first || !last)
     throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" + value + "'");
   if (*first > *last)
