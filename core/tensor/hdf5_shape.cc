@@ -24,7 +24,7 @@ bool Hdf5IsExternal(hid_t dataset) {
 Shape Hdf5ShapeOf(hid_t dataset, const std::string& what) {
   const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(space.get());
-  std::vector<hsize_t> dims(static_cast<size_t>(rank < 0 ? 0 : rank));
+  std::vector<hsize_t> dims(rank < 0 ? 0 : rank);
   H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
   const auto elements = CheckedProduct(dims);
   if (!elements) {

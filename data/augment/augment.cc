@@ -226,7 +226,7 @@ void Augment::TakeAll(const T* from, const ImageShape& image, uint64_t sample,
   if (std::is_same<T, float>::value) {
     to->finished = true;
     to->mirrored = false;
-    to->floats.resize(static_cast<size_t>(cut.shape.count()));
+    to->floats.resize(cut.shape.count());
   }
   const int64_t plane = int64_t{image.height} * image.width;
   for (int c = 0; c < cut.shape.channels; ++c) {

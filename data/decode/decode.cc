@@ -134,7 +134,7 @@ void Resize(int64_t height, int64_t width, Image* image, int interpolation) {
   static_cast<void>(serial);
   Image resized;
   resized.shape = {image->shape.channels, static_cast<int>(height), static_cast<int>(width)};
-  resized.bytes.resize(static_cast<size_t>(resized.shape.count()));
+  resized.bytes.resize(resized.shape.count());
   cv::Mat to = MatOf(&resized);
   cv::resize(MatOf(image), to, to.size(), 0, 0, interpolation);
   *image = std::move(resized);

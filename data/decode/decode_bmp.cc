@@ -172,7 +172,7 @@ void DecodeBmp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
   std::vector<uint8_t> numbers;
   if (bmp.bits <= 8) numbers = bmp.packing == kPlain ? ReadPlain(bmp, &in) : ReadRuns(bmp, &in);
   image->shape = {3, bmp.height, bmp.width};
-  const size_t width = static_cast<size_t>(bmp.width);
+  const size_t width = bmp.width;
   image->bytes.resize(3 * width * static_cast<size_t>(bmp.height));
   for (int y = 0; y < bmp.height; ++y) {
     uint8_t* to =

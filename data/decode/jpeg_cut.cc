@@ -25,7 +25,7 @@ class CutWriter {
     s_.columns.SetColumns(reader_->width(), image_.width, cut_.left, cut_.shape.width);
     s_.rows.SetRows(reader_->height(), image_.height, cut_.top, cut_.shape.height);
     for (std::vector<int16_t>& row : s_.across) row.resize(values);
-    s_.result.resize(static_cast<size_t>(cut_.shape.width));
+    s_.result.resize(cut_.shape.width);
     auto* const result = reinterpret_cast<Pixel*>(s_.result.data());
     Start({s_.rows.first.front(), s_.rows.second.back() + 1, s_.columns.first.front(),
            s_.columns.second.back() + 1});

@@ -13,7 +13,7 @@ namespace {
 
 void TakePlanes(const Pixels& planes, Image* image) {
   image->shape = planes.shape;
-  image->bytes.resize(static_cast<size_t>(planes.shape.count()));
+  image->bytes.resize(planes.shape.count());
   const int64_t plane = int64_t{planes.shape.height} * planes.shape.width;
   for (int c = 0; c < planes.shape.channels; ++c) {
     for (int64_t i = 0; i < plane; ++i) {
@@ -35,7 +35,7 @@ cv::Mat MatOf(Image* image) {
 Image ImageOf(const cv::Mat& pixels) {
   Image image;
   image.shape = {pixels.channels(), pixels.rows, pixels.cols};
-  image.bytes.resize(static_cast<size_t>(image.shape.count()));
+  image.bytes.resize(image.shape.count());
   pixels.copyTo(MatOf(&image));
   return image;
 }

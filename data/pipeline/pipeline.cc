@@ -76,7 +76,7 @@ void Pipeline::Start() {
   // One slot more than `prefetch`, for the batch that the caller holds.
   slots_.resize(static_cast<size_t>(options_.prefetch) + 1);
   for (Slot& slot : slots_) {
-    slot.batch.samples.resize(static_cast<size_t>(options_.batch));
+    slot.batch.samples.resize(options_.batch);
     slot.batch.labels.resize(static_cast<size_t>(options_.batch) *
                              static_cast<size_t>(label_count_));
     slot.chunks_left = chunks_;

@@ -63,7 +63,7 @@ Shape Hdf5File::ShapeOf(const std::string& dataset) const {
 }
 
 std::vector<float> Hdf5File::Read(const std::string& dataset) const {
-  std::vector<float> values(static_cast<size_t>(ShapeOf(dataset).count()));
+  std::vector<float> values(ShapeOf(dataset).count());
   const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
     throw FileError(

@@ -97,7 +97,7 @@ class WindowSource : public Source {
     }
     const bool mirrored = mirror_ && random_.Below(2, static_cast<uint64_t>(sample), 1) == 1;
     const ImageShape shape = {file_.channels, shape_.size, shape_.size};
-    record->float_storage.assign(static_cast<size_t>(shape.count()), 0);
+    record->float_storage.assign(shape.count(), 0);
     const WindowCrop crop = CropOf(window, image.shape.height, image.shape.width, shape_, mirrored);
     if (crop.width > 0) Write(crop, mirrored, &image, record->float_storage.data());
     record->pixels = {shape, nullptr, record->float_storage.data(), false};
@@ -135,7 +135,7 @@ class WindowSource : public Source {
     const int size = shape_.size;
     const ImageShape shape = {file_.channels, size, size};
     const int64_t plane = int64_t{size} * size;
-    mean_.assign(static_cast<size_t>(shape.count()), 0);
+    mean_.assign(shape.count(), 0);
     const int values = transform.mean_value_size();
     if (transform.has_mean_file() && values > 0) {
       Mistake("transform_param: set only one of mean_file and mean_value");

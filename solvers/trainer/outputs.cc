@@ -11,7 +11,7 @@ constexpr size_t kMaxLines = 1000;
 
 template <class T>
 void Append(const NetOutput& output, Device* device, std::vector<OutputValue>* values) {
-  std::vector<T> host(static_cast<size_t>(output.value.count()));
+  std::vector<T> host(output.value.count());
   device->CopyToHost(host.data(), output.value.raw, static_cast<int64_t>(host.size() * sizeof(T)));
   for (T value : host)
     values->push_back({output.blob, output.loss_weight, static_cast<double>(value)});

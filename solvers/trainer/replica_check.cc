@@ -17,7 +17,7 @@ uint32_t Checksum(Device* device, const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) {
     for (int64_t begin = 0; begin < tensor.bytes(); begin += kPiece) {
       const int64_t count = std::min(kPiece, tensor.bytes() - begin);
-      piece.resize(static_cast<size_t>(count));
+      piece.resize(count);
       device->CopyToHost(piece.data(), static_cast<const char*>(tensor.raw) + begin, count);
       sum = Crc32c(piece.data(), piece.size(), sum);
     }

@@ -105,7 +105,7 @@ class CpuUpdatePass : public UpdatePass {
   }
 
  private:
-  static constexpr size_t kNone = static_cast<size_t>(-1);
+  static constexpr size_t kNone = -1;
 
   template <class T>
   const T* Gradient(const UpdateSlice& slice, int64_t element) const {

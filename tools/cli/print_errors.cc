@@ -64,7 +64,7 @@ size_t WordLength(const std::string& line, size_t begin) {
 void PrintSource(const SourceLoc& at, std::ostream& out) {
   if (at.line <= 0 || at.column <= 0) return;
   const std::string line = WithoutTabs(SourceLine(at.file, at.line));
-  const size_t begin = static_cast<size_t>(at.column - 1);
+  const size_t begin = at.column - 1;
   if (begin >= line.size() || line.size() > kLongestQuoted) return;
   const std::string number = std::to_string(at.line);
   const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
@@ -110,8 +110,7 @@ std::string CountErrors(const std::vector<Error>& errors) {
     // The place may also be an option: "--set base_lr=x".
     if (e.at().known() && e.at().file.compare(0, 2, "--") != 0) files.insert(e.at().file);
   }
-  std::string count =
-      std::to_string(errors.size()) + (errors.size() == 1 ? " error" : " errors");
+  std::string count = std::to_string(errors.size()) + (errors.size() == 1 ? " error" : " errors");
   if (files.empty()) return count;
   return count + " in " +
          (files.size() == 1 ? *files.begin() : std::to_string(files.size()) + " files");

@@ -77,7 +77,7 @@ std::string ProgressText(const Progress& progress, double images_per_second,
   parts.push_back("data wait " + Fixed(100 * data_wait_share, 0) + " %");
   const std::string watched = ShortText(gpu, terminal.utf8);
   if (!watched.empty()) parts.push_back(watched);
-  const size_t width = static_cast<size_t>(std::max(20, terminal.columns - 1));
+  const size_t width = std::max(20, terminal.columns - 1);
   // The bar's width does not depend on the iteration, so that the line does not jump.
   const int bar = terminal.columns < 70 ? 0 : terminal.columns < 110 ? 12 : 30;
   std::string text = bar > 0 ? Bar(share, bar, terminal.utf8) : "";

@@ -154,7 +154,7 @@ class Classifier {
                                OptionsFromFlags(flags_, TEST, DataMode::kOpen));
     ImageShape input;
     input_ = SetBatch(&spec, batch_, &input);
-    values_.resize(static_cast<size_t>(batch_ * input.count()));
+    values_.resize(batch_ * input.count());
 
     Graph graph = MakeGraph(std::move(spec));
     output_ = OutputOf(flags_, graph);

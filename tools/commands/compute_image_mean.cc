@@ -45,7 +45,7 @@ void AddRecord(const Record& record, Sum* sum) {
   const Pixels pixels = record.encoded != nullptr ? image.pixels() : record.pixels;
   if (sum->planes.empty()) {
     sum->shape = pixels.shape;
-    sum->planes.assign(static_cast<size_t>(pixels.shape.count()), 0);
+    sum->planes.assign(pixels.shape.count(), 0);
   }
   if (pixels.shape != sum->shape) {
     throw FileError("the image is " + pixels.shape.ToString() + ", but the images before it are " +

@@ -148,7 +148,7 @@ std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
   for (size_t i = 0; i < records.size(); ++i) cut(static_cast<int64_t>(i));
   steps.push_back({"augment", "crop, planes", Rate(flags.seconds, CoreSeconds, cut)});
   const ImageShape shape = augment.OutputShape(pixels[0].shape);
-  std::vector<float> batch(static_cast<size_t>(shape.count()));
+  std::vector<float> batch(shape.count());
   steps.push_back({"assemble", "mirror, mean, scale, into the batch",
                    Rate(flags.seconds, CoreSeconds, [&](int64_t i) {
                      if (augment.OutputShape(pixels[at(i)].shape) == shape) {
@@ -169,7 +169,7 @@ double MeasureAll(const Flags& flags, const Source& source,
   Pipeline pipeline(
       OpenAugmented(std::make_unique<Resized>(flags, source), transform, TRAIN, Changes()),
       WithoutAugmentedTransforms(transform), TRAIN, options);
-  std::vector<float> to(static_cast<size_t>(options.batch * pipeline.data_shape().count()));
+  std::vector<float> to(options.batch * pipeline.data_shape().count());
   const auto next = [&](int64_t) { pipeline.Write(pipeline.Next(), 0, options.batch, to.data()); };
   for (int i = 0; i <= options.prefetch; ++i) next(i);  // skips prefetched batches
   return options.batch * Rate(flags.seconds, Seconds, next);

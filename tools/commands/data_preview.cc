@@ -63,7 +63,7 @@ Image ImageOf(const Pixels& pixels, bool rgb) {
   const int channels = shape.channels == 3 ? 3 : 1;
   Image image;
   image.shape = {channels, shape.height, shape.width};
-  image.bytes.resize(static_cast<size_t>(image.shape.count()));
+  image.bytes.resize(image.shape.count());
   const ToBytes byte(pixels);
   const int64_t plane = int64_t{shape.height} * shape.width;
   for (int c = 0; c < channels; ++c) {

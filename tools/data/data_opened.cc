@@ -28,7 +28,7 @@ OpenedData OpenData(const CommandLine& line, const std::string& path) {
 
 std::string ClassName(const std::vector<std::string>& classes, int64_t label) {
   const bool named = label >= 0 && label < static_cast<int64_t>(classes.size());
-  return std::to_string(label) + (named ? " " + classes[static_cast<size_t>(label)] : "");
+  return std::to_string(label) + (named ? " " + classes[label] : "");
 }
 
 }  // namespace doppio

@@ -132,7 +132,7 @@ FoundPart OpenPart(const std::string& path, Phase phase, const std::string& root
 void NumberAs(const FoundPart& train, FoundPart* test) {
   const std::vector<std::string>& known = train.images.classes;
   for (ImageLine& line : test->images.lines) {
-    const std::string& name = test->images.classes[static_cast<size_t>(line.labels[0])];
+    const std::string& name = test->images.classes[line.labels[0]];
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end()) {
       throw FileError("'" + test->images.root + name + "' is a class for tests, but '" +

@@ -30,7 +30,7 @@ std::vector<ImageLine> InOrderOfRecords(std::vector<ImageLine> lines,
   if (!options.shuffle) return lines;
   std::vector<ImageLine> shuffled;
   for (const int64_t i : OrderOfRecords(static_cast<int64_t>(lines.size()), options)) {
-    shuffled.push_back(lines[static_cast<size_t>(i)]);
+    shuffled.push_back(lines[i]);
   }
   return shuffled;
 }
@@ -77,9 +77,7 @@ class Conversion {
   }
 
  private:
-  const ImageLine& LineOf(int64_t record) const {
-    return images_.lines[static_cast<size_t>(record)];
-  }
+  const ImageLine& LineOf(int64_t record) const { return images_.lines[record]; }
 
   Converted Convert(int64_t i) const {
     const ImageLine& line = LineOf(i);
@@ -193,7 +191,7 @@ ConversionOptions ConversionFromFlags(const Flags& flags) {
 }
 
 std::vector<int64_t> OrderOfRecords(int64_t count, const ConversionOptions& options) {
-  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::vector<int64_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   if (!options.shuffle) return order;
   const Random random(options.seed, Stream("convert_imageset", "", 0));

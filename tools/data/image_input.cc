@@ -41,7 +41,7 @@ void KeepMiddle(int height, int width, Image* image) {
   const int top = (from.height - to.height) / 2, left = (from.width - to.width) / 2;
   const int64_t from_row = int64_t{from.width} * from.channels;
   const int64_t to_row = int64_t{to.width} * to.channels;
-  std::vector<uint8_t> part(static_cast<size_t>(to.count()));
+  std::vector<uint8_t> part(to.count());
   for (int y = 0; y < to.height; ++y) {
     const uint8_t* row = image->bytes.data() + (top + y) * from_row + int64_t{left} * from.channels;
     std::copy(row, row + to_row, part.data() + y * to_row);
@@ -103,7 +103,7 @@ std::vector<float> ImageInput::Read(const std::string& file) const {
   if (options_.rgb && image.shape.channels == 3) SwapRedAndBlue(&image);
   CutPixels cut;
   augment_.Apply(image.pixels(), 0, &cut);
-  std::vector<float> values(static_cast<size_t>(options_.input.count()));
+  std::vector<float> values(options_.input.count());
   augment_.Finish(cut, options_.input, values.data());
   return values;
 }
@@ -168,12 +168,12 @@ std::vector<int> TopClasses(const float* values, int count, int top) {
   const auto rank = [values](int i) {
     return std::isnan(values[i]) ? -std::numeric_limits<float>::infinity() : values[i];
   };
-  std::vector<int> classes(static_cast<size_t>(count));
+  std::vector<int> classes(count);
   std::iota(classes.begin(), classes.end(), 0);
   const int shown = std::min(top, count);
   std::partial_sort(classes.begin(), classes.begin() + shown, classes.end(),
                     [&](int a, int b) { return rank(a) != rank(b) ? rank(a) > rank(b) : a < b; });
-  classes.resize(static_cast<size_t>(shown));
+  classes.resize(shown);
   return classes;
 }
 

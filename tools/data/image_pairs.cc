@@ -21,7 +21,7 @@ class ImagePairs : public Source {
     for (const int side : {0, 1}) {
       images_.Read(Drawn(index, side), &image);
       record->byte_storage.append(reinterpret_cast<const char*>(image.pixels.bytes),
-                                  static_cast<size_t>(image.pixels.shape.count()));
+                                  image.pixels.shape.count());
       labels[side] = image.labels.at(0);
     }
     ImageShape shape = image.pixels.shape;

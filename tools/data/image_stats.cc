@@ -50,7 +50,7 @@ void AddChannels(const T* from, const Pixels& pixels, std::vector<ChannelSums>* 
       of_image.sum += value;
       of_image.squares += value * value;
     }
-    (*sums)[static_cast<size_t>(c)].Add(of_image);
+    (*sums)[c].Add(of_image);
   }
 }
 

@@ -31,7 +31,7 @@ std::vector<int> PartOfEach(const std::vector<ImageLine>& lines,
       sum += fractions[part];
       const int64_t end = std::min<int64_t>(count, std::llround(sum * static_cast<double>(count)));
       for (; at < end; ++at) {
-        parts[members[static_cast<size_t>(order.At(at))]] = static_cast<int>(part);
+        parts[members[order.At(at)]] = static_cast<int>(part);
       }
     }
   }

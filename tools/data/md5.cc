@@ -14,7 +14,7 @@ constexpr int kSteps = 64;
 std::array<uint32_t, kSteps> Sines() {
   std::array<uint32_t, kSteps> sines;
   for (int i = 0; i < kSteps; ++i) {
-    sines[static_cast<size_t>(i)] = static_cast<uint32_t>(std::abs(std::sin(i + 1.0)) * 0x1p32);
+    sines[i] = static_cast<uint32_t>(std::abs(std::sin(i + 1.0)) * 0x1p32);
   }
   return sines;
 }
@@ -53,7 +53,7 @@ void AddBlock(const uint8_t* block, State* state) {
         mixed = c ^ (b | ~d);
         word = 7 * i % 16;
     }
-    const uint32_t sum = a + mixed + Word(block + 4 * word) + sines[static_cast<size_t>(i)];
+    const uint32_t sum = a + mixed + Word(block + 4 * word) + sines[i];
     a = d;
     d = c;
     c = b;

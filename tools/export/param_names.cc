@@ -29,18 +29,18 @@ std::vector<float> Multiplied(const float* values, int64_t count, double factor)
 }  // namespace
 
 std::string ParamName(const Graph& graph, int param) {
-  const GraphParam& p = graph.params[static_cast<size_t>(param)];
+  const GraphParam& p = graph.params[param];
   const LayerSpec& owner = graph.layer(p.node);
-  const Names names = NamesOf(owner, graph.nodes[static_cast<size_t>(p.node)].params.size());
-  return owner.name() + "." + names[static_cast<size_t>(p.index)];
+  const Names names = NamesOf(owner, graph.nodes[p.node].params.size());
+  return owner.name() + "." + names[p.index];
 }
 
 double BatchNormFactor(const Graph& graph, const Node& node, const WeightTensors& weights) {
   DOPPIO_CHECK(
       node.params.size() > kBatchNormFactor && graph.params.size() == weights.values.size(),
       "a BatchNorm has three blobs");
-  const double weight = static_cast<double>(
-      weights.values[static_cast<size_t>(node.params[kBatchNormFactor])].data<float>()[0]);
+  const double weight =
+      static_cast<double>(weights.values[node.params[kBatchNormFactor]].data<float>()[0]);
   return weight == 0 ? 0 : 1 / weight;
 }
 
@@ -49,7 +49,7 @@ std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& wei
   std::set<std::string> taken;
   for (size_t i = 0; i < graph.params.size(); ++i) {
     const GraphParam& param = graph.params[i];
-    const Node& node = graph.nodes[static_cast<size_t>(param.node)];
+    const Node& node = graph.nodes[param.node];
     const bool sums = graph.layer(param.node).type() == "BatchNorm";
     if (sums && param.index == kBatchNormFactor) continue;
     NamedArray array;

@@ -128,13 +128,13 @@ void SplitOff(double share, uint64_t seed, InitData* data) {
 
 std::vector<int64_t> CountLabels(const std::vector<ImageLine>& lines, size_t classes) {
   std::vector<int64_t> counts(classes);
-  for (const ImageLine& line : lines) ++counts[static_cast<size_t>(line.labels[0])];
+  for (const ImageLine& line : lines) ++counts[line.labels[0]];
   return counts;
 }
 
 std::vector<int64_t> CountLabels(const ImageStats& stats, size_t classes) {
   std::vector<int64_t> counts(classes);
-  for (const auto& [label, count] : stats.classes) counts[static_cast<size_t>(label)] = count;
+  for (const auto& [label, count] : stats.classes) counts[label] = count;
   return counts;
 }
 

@@ -96,7 +96,7 @@ void AddBn(const OnnxLayer& layer) {
 void AddScaleOrBias(const OnnxLayer& layer) {
   const ScaleBiasForm& form = layer.Form<ScaleBiasForm>();
   if (layer.bottoms() == 1 && form.axis == 1 && form.end == 2) {
-    const size_t channels = static_cast<size_t>(layer.bottom()[1]);
+    const size_t channels = layer.bottom()[1];
     const std::vector<double> ones(channels, 1), zeros(channels, 0);
     if (layer.Absorb(form.has_scale() ? layer.wide_param(form.scale_param) : ones,
                      form.has_bias() ? layer.wide_param(form.bias_param) : zeros,

@@ -16,7 +16,7 @@ std::string AddSum(const OnnxLayer& layer, const EltwiseParameter& p) {
   if (p.coeff_size() == 2 && p.coeff(0) == 1 && p.coeff(1) == -1) return layer.Add("Sub", terms);
   for (int i = 0; i < p.coeff_size(); ++i) {
     if (p.coeff(i) == 1) continue;
-    std::string& term = terms[static_cast<size_t>(i)];
+    std::string& term = terms[i];
     term = layer.Add("Mul", {term, layer.Scalar(static_cast<double>(p.coeff(i)))});
   }
   return layer.Add(terms.size() == 2 ? "Add" : "Sum", terms);
@@ -59,7 +59,7 @@ void AddSlice(const OnnxLayer& layer) {
   for (int i = 0; i < layer.tops(); ++i) extents.push_back(layer.top(i)[axis]);
   const std::vector<std::string> parts = layer.AddSeveral(
       "Split", {layer.in(), layer.Integers(extents)}, {{"axis", int64_t{axis}}}, layer.tops());
-  for (int i = 0; i < layer.tops(); ++i) layer.SetTop(parts[static_cast<size_t>(i)], i);
+  for (int i = 0; i < layer.tops(); ++i) layer.SetTop(parts[i], i);
 }
 
 void AddBatchReindex(const OnnxLayer& layer) {

@@ -67,9 +67,9 @@ void AddShuffleChannel(const OnnxLayer& layer) {
 }
 
 void AddTile(const OnnxLayer& layer) {
-  std::vector<int64_t> repeats(static_cast<size_t>(layer.bottom().rank()), 1);
+  std::vector<int64_t> repeats(layer.bottom().rank(), 1);
   const TileForm& form = layer.Form<TileForm>();
-  repeats[static_cast<size_t>(form.axis)] = form.tiles;
+  repeats[form.axis] = form.tiles;
   layer.SetTop(layer.Add("Tile", {layer.in(), layer.Integers(repeats)}));
 }
 

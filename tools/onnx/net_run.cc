@@ -35,7 +35,7 @@ NetSpec RunnableNet(const Graph& graph) {
       continue;
     }
     for (const int top : graph.nodes[i].tops) {
-      const Edge& edge = graph.edges[static_cast<size_t>(top)];
+      const Edge& edge = graph.edges[top];
       for (const char* type : {"Input", "Split"}) {
         LayerSpec part = layer;
         part.param.Clear();
@@ -58,12 +58,12 @@ NetSpec RunnableNet(const Graph& graph) {
 
 // Returns the values for which the layers that read an edge, also through others, are defined.
 OnnxRange RangeOf(const Graph& graph, int edge) {
-  for (const Use& use : graph.edges[static_cast<size_t>(edge)].uses) {
+  for (const Use& use : graph.edges[edge].uses) {
     const LayerParameter& layer = graph.layer(use.node).param;
-    const Node& node = graph.nodes[static_cast<size_t>(use.node)];
+    const Node& node = graph.nodes[use.node];
     const OnnxMapping* mapping = FindOnnxMapping(layer.type());
     if (mapping->range != nullptr) {
-      const Shape& first = graph.edges[static_cast<size_t>(node.bottoms[0])].shape;
+      const Shape& first = graph.edges[node.bottoms[0]].shape;
       const OnnxRange range = mapping->range(layer, use.bottom, first);
       if (range.below > 0) return range;
     }
@@ -79,7 +79,7 @@ OnnxRange RangeOf(const Graph& graph, int edge) {
 std::vector<float> RandomValues(const Shape& shape, const std::string& name,
                                 const OnnxRange& range) {
   const Random random(1, Stream("verify", name));
-  std::vector<float> values(static_cast<size_t>(shape.count()));
+  std::vector<float> values(shape.count());
   for (size_t i = 0; i < values.size(); ++i) {
     const double unit = random.Uniform(0, i);
     double value = 2 * unit - 1;
@@ -105,7 +105,7 @@ NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxConten
   Net net(MakeGraph(RunnableNet(graph)), plan, params);
   NetRun run;
   for (size_t i = 0; i < content.inputs.size(); ++i) {
-    const Edge& edge = graph.edges[static_cast<size_t>(content.inputs[i])];
+    const Edge& edge = graph.edges[content.inputs[i]];
     const std::string given = kGiven + edge.name;
     std::vector<float> values =
         RandomValues(edge.shape, edge.name, RangeOf(net.graph(), net.graph().FindEdge(given)));
@@ -115,7 +115,7 @@ NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxConten
   }
   net.Forward();
   for (size_t i = 0; i < content.outputs.size(); ++i) {
-    const Edge& edge = graph.edges[static_cast<size_t>(content.outputs[i])];
+    const Edge& edge = graph.edges[content.outputs[i]];
     PlainBlob blob = ReadTensor(net.Blob(edge.name), plan.device);
     run.outputs.push_back({content.graph.output(static_cast<int>(i)).name(), blob.shape, nullptr,
                            std::move(blob.data)});

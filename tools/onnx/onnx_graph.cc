@@ -123,27 +123,27 @@ std::string OnnxGraph::AddWeight(int param) {
   if (!name.empty()) return name;
   OnnxConstant constant;
   constant.name = ParamName(net_, param);
-  constant.shape = net_.params[static_cast<size_t>(param)].shape;
-  constant.elsewhere = weights_.values[static_cast<size_t>(param)].data<float>();
+  constant.shape = net_.params[param].shape;
+  constant.elsewhere = weights_.values[param].data<float>();
   name = Add(std::move(constant));
   return name;
 }
 
 void OnnxGraph::AddInput(int edge) {
   inputs_.push_back(edge);
-  Tie(edge, net_.edges[static_cast<size_t>(edge)].name);
+  Tie(edge, net_.edges[edge].name);
 }
 
 void OnnxGraph::Tie(int edge, const std::string& value) {
-  const int layer = net_.edges[static_cast<size_t>(edge)].producer;
+  const int layer = net_.edges[edge].producer;
   const bool passed_on = std::find(values_.begin(), values_.end(), value) != values_.end();
-  values_[static_cast<size_t>(edge)] = value;
+  values_[edge] = value;
   if (passed_on) tied_by_[value].insert(layer);
 }
 
 const std::string& OnnxGraph::ValueOf(int edge) const {
-  DOPPIO_CHECK(IsTied(edge), net_.edges[static_cast<size_t>(edge)].name);
-  return values_[static_cast<size_t>(edge)];
+  DOPPIO_CHECK(IsTied(edge), net_.edges[edge].name);
+  return values_[edge];
 }
 
 bool OnnxGraph::IsInput(int edge) const {
@@ -187,8 +187,7 @@ void OnnxGraph::ScaleProduct(onnx::NodeProto* node, const std::vector<double>& f
   std::vector<float> scaled(weights.data(), weights.data() + weights.shape.count());
   for (size_t i = 0; i < scaled.size(); ++i) {
     const int64_t channel = ChannelOf(*node, weights.shape, channels, static_cast<int64_t>(i));
-    scaled[i] =
-        static_cast<float>(static_cast<double>(scaled[i]) * factor[static_cast<size_t>(channel)]);
+    scaled[i] = static_cast<float>(static_cast<double>(scaled[i]) * factor[channel]);
   }
   std::vector<float> bias;
   for (size_t c = 0; c < factor.size(); ++c) {
@@ -231,10 +230,10 @@ bool OnnxGraph::Absorb(int edge, const std::vector<double>& factor,
 std::map<std::string, std::string> OnnxGraph::BlobNames(const std::vector<int>& outputs) {
   std::map<std::string, std::string> names;
   std::set<std::string> used;
-  for (const int input : inputs_) used.insert(net_.edges[static_cast<size_t>(input)].name);
+  for (const int input : inputs_) used.insert(net_.edges[input].name);
   const auto name_after = [&](int edge) {
-    const std::string& value = values_[static_cast<size_t>(edge)];
-    const std::string& blob = net_.edges[static_cast<size_t>(edge)].name;
+    const std::string& value = values_[edge];
+    const std::string& blob = net_.edges[edge].name;
     if (producers_.count(value) == 0 || names.count(value) > 0) return;
     if (net_.FindEdge(blob) == edge && used.insert(blob).second) names[value] = blob;
   };
@@ -247,7 +246,7 @@ std::map<std::string, std::string> OnnxGraph::BlobNames(const std::vector<int>& 
 
 void OnnxGraph::AddEnd(int edge, const std::string& name, bool batch,
                        onnx::ValueInfoProto* end) const {
-  const Shape& shape = net_.edges[static_cast<size_t>(edge)].shape;
+  const Shape& shape = net_.edges[edge].shape;
   SetFloats(name, end);
   auto* tensor = end->mutable_type()->mutable_tensor_type();
   tensor->mutable_shape();  // a scalar has a shape without extents
@@ -273,27 +272,26 @@ OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector
   std::set<std::string> used;
   for (const int output : outputs) {
     // A constant, an input, or a value that already is another output needs a node that copies it.
-    const std::string& blob = net_.edges[static_cast<size_t>(output)].name;
+    const std::string& blob = net_.edges[output].name;
     std::string value = renamed(ValueOf(output));
     if (value != blob || IsInput(output)) {
-      const int layer = net_.edges[static_cast<size_t>(output)].producer;
+      const int layer = net_.edges[output].producer;
       const std::string copy = Add(layer, "Identity", {value}, {}, 1)[0];
-      const bool free = std::none_of(inputs_.begin(), inputs_.end(), [&](int input) {
-        return net_.edges[static_cast<size_t>(input)].name == blob;
-      });
+      const bool free = std::none_of(inputs_.begin(), inputs_.end(),
+                                     [&](int input) { return net_.edges[input].name == blob; });
       value = free ? blob : copy;
       *nodes_.back().mutable_output(0) = value;
     }
-    AddEnd(output, value, batch[static_cast<size_t>(output)], content.graph.add_output());
+    AddEnd(output, value, batch[output], content.graph.add_output());
   }
   for (const onnx::NodeProto& node : nodes_) {
     CollectReads(node, &used);
     *content.graph.add_node() = node;
   }
   for (const int input : inputs_) {
-    const std::string& blob = net_.edges[static_cast<size_t>(input)].name;
+    const std::string& blob = net_.edges[input].name;
     if (used.count(blob) > 0) {
-      AddEnd(input, blob, batch[static_cast<size_t>(input)], content.graph.add_input());
+      AddEnd(input, blob, batch[input], content.graph.add_input());
       content.inputs.push_back(input);
     }
   }

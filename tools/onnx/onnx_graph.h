@@ -73,7 +73,7 @@ class OnnxGraph {
 
   // Declares that `edge` has the value `value`.
   void Tie(int edge, const std::string& value);
-  bool IsTied(int edge) const { return !values_[static_cast<size_t>(edge)].empty(); }
+  bool IsTied(int edge) const { return !values_[edge].empty(); }
   // Returns the value of `edge`, which must be tied.
   const std::string& ValueOf(int edge) const;
   bool IsInput(int edge) const;

@@ -14,8 +14,7 @@ std::vector<Shape> OnnxLayer::bottom_shapes() const {
 }
 
 std::vector<float> OnnxLayer::param(int i) const {
-  const Tensor& value =
-      graph_->weights().values[static_cast<size_t>(node().params[static_cast<size_t>(i)])];
+  const Tensor& value = graph_->weights().values[node().params[i]];
   return std::vector<float>(value.data<float>(), value.data<float>() + value.count());
 }
 
@@ -25,14 +24,14 @@ std::vector<double> OnnxLayer::wide_param(int i) const {
 }
 
 std::string OnnxLayer::weight(int i) const {
-  const int param = node().params[static_cast<size_t>(i)];
-  const Shape& owners = graph_->net().params[static_cast<size_t>(param)].shape;
+  const int param = node().params[i];
+  const Shape& owners = graph_->net().params[param].shape;
   return owners == param_shape(i) ? graph_->AddWeight(param) : weight(i, param_shape(i));
 }
 
 std::string OnnxLayer::weight(int i, const Shape& shape) const {
   OnnxConstant constant;
-  constant.name = ParamName(graph_->net(), node().params[static_cast<size_t>(i)]);
+  constant.name = ParamName(graph_->net(), node().params[i]);
   constant.shape = shape;
   constant.floats = param(i);
   return graph_->Add(std::move(constant));
@@ -44,7 +43,7 @@ std::string OnnxLayer::turned_weight(int i) const {
   std::vector<float> turned(stored.size());
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {
-      turned[static_cast<size_t>(c * rows + r)] = stored[static_cast<size_t>(r * columns + c)];
+      turned[c * rows + r] = stored[r * columns + c];
     }
   }
   return Floats({columns, rows}, std::move(turned));
@@ -110,7 +109,7 @@ std::vector<int> OutputsOf(const OnnxGraph& graph, const std::vector<bool>& comp
     const int edge = static_cast<int>(i);
     if (!graph.IsTied(edge) || graph.IsInput(edge)) continue;
     const bool wanted = std::none_of(edges[i].uses.begin(), edges[i].uses.end(), [&](Use use) {
-      const size_t node = static_cast<size_t>(use.node);
+      const size_t node = use.node;
       return computes[node] || silences[node];
     });
     if (wanted) outputs.push_back(edge);

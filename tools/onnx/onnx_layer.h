@@ -28,7 +28,7 @@ class OnnxLayer {
 
   const OnnxOptions& options;
   const LayerSpec& spec() const { return graph_->net().layer(index_); }
-  const Node& node() const { return graph_->net().nodes[static_cast<size_t>(index_)]; }
+  const Node& node() const { return graph_->net().nodes[index_]; }
 
   // Returns the form that the layer's `infer` has made (LayerShape::form).
   template <class T>
@@ -38,15 +38,15 @@ class OnnxLayer {
 
   int bottoms() const { return static_cast<int>(node().bottoms.size()); }
   int tops() const { return static_cast<int>(node().tops.size()); }
-  int bottom_edge(int i = 0) const { return node().bottoms[static_cast<size_t>(i)]; }
+  int bottom_edge(int i = 0) const { return node().bottoms[i]; }
   const Shape& bottom(int i = 0) const { return ShapeOf(bottom_edge(i)); }
-  const Shape& top(int i = 0) const { return ShapeOf(node().tops[static_cast<size_t>(i)]); }
+  const Shape& top(int i = 0) const { return ShapeOf(node().tops[i]); }
   std::vector<Shape> bottom_shapes() const;
   // Returns the name of bottom i's value.
   const std::string& in(int i = 0) const { return graph_->ValueOf(bottom_edge(i)); }
 
   int params() const { return static_cast<int>(node().params.size()); }
-  const Shape& param_shape(int i) const { return node().param_shapes[static_cast<size_t>(i)]; }
+  const Shape& param_shape(int i) const { return node().param_shapes[i]; }
   // Returns a copy of parameter i, in single or in double precision.
   std::vector<float> param(int i) const;
   std::vector<double> wide_param(int i) const;
@@ -84,19 +84,15 @@ class OnnxLayer {
   std::string Widen(const std::string& value, int axis, int rank, const Shape& whole) const;
 
   // Makes `value` the value of top i.
-  void SetTop(const std::string& value, int i = 0) const {
-    graph_->Tie(node().tops[static_cast<size_t>(i)], value);
-  }
+  void SetTop(const std::string& value, int i = 0) const { graph_->Tie(node().tops[i], value); }
   // Makes top i an input of the graph.
-  void SetInput(int i) const { graph_->AddInput(node().tops[static_cast<size_t>(i)]); }
+  void SetInput(int i) const { graph_->AddInput(node().tops[i]); }
   // See OnnxGraph::Absorb(). If it returns true, the top has been tied to the bottom's value.
   bool Absorb(const std::vector<double>& factor, const std::vector<double>& shift,
               bool into_products) const;
 
  private:
-  const Shape& ShapeOf(int edge) const {
-    return graph_->net().edges[static_cast<size_t>(edge)].shape;
-  }
+  const Shape& ShapeOf(int edge) const { return graph_->net().edges[edge].shape; }
 
   OnnxGraph* graph_;
   int index_;

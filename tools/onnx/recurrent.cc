@@ -57,10 +57,8 @@ void AddRecurrent(const OnnxLayer& layer) {
   std::vector<std::string> inputs;
   for (int i = 0; i < form.states; ++i) {
     const int given = static_cast<int>(form.first_state) + i;
-    inputs.push_back(
-        form.exposed
-            ? layer.Reshape(layer.in(given), layer.bottom(given), state)
-            : layer.Floats(state, std::vector<float>(static_cast<size_t>(form.state_size()))));
+    inputs.push_back(form.exposed ? layer.Reshape(layer.in(given), layer.bottom(given), state)
+                                  : layer.Floats(state, std::vector<float>(form.state_size())));
   }
   inputs.push_back(InputPart(layer, form));
   inputs.push_back(layer.Add("Unsqueeze", {layer.in(1), layer.Integers({2})}));
@@ -79,7 +77,7 @@ void AddRecurrent(const OnnxLayer& layer) {
   }
   layer.SetTop(top);
   for (int i = 0; form.exposed && i < form.states; ++i)
-    layer.SetTop(layer.Reshape(out[static_cast<size_t>(i)], state, layer.top(1 + i)), 1 + i);
+    layer.SetTop(layer.Reshape(out[i], state, layer.top(1 + i)), 1 + i);
 }
 
 // Bottom 1 says whether a sequence continues.

@@ -43,7 +43,7 @@ OnnxVerification CompareResults(const nlohmann::json& result, const Graph& graph
   const nlohmann::json& outputs = result.at("outputs");
   for (size_t i = 0; i < outputs.size(); ++i) {
     const nlohmann::json& output = outputs[i];
-    const Shape& shape = graph.edges[static_cast<size_t>(content.outputs[i])].shape;
+    const Shape& shape = graph.edges[content.outputs[i]].shape;
     const std::string name = output.at("name").get<std::string>();
     const double difference = NumberIn(output, "difference"), largest = NumberIn(output, "largest");
     if (!(difference <= tolerance * std::max(1.0, largest))) {

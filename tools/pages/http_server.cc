@@ -115,7 +115,7 @@ class Connection {
     const ssize_t got = recv(socket_, bytes, sizeof bytes, 0);
     if (got < 0) return errno == EAGAIN || errno == EINTR;
     if (got == 0) return false;
-    input_.append(bytes, static_cast<size_t>(got));
+    input_.append(bytes, got);
     const size_t end = input_.find("\r\n\r\n");
     if (end == std::string::npos) return input_.size() <= kMostRequestBytes;
     output_ = ToText(Answer(input_.substr(0, end + 2), handler));

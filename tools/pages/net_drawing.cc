@@ -148,8 +148,7 @@ std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& 
     if (node.layer < 0) {
       out << " shape=ellipse]\n";
     } else {
-      out << " fillcolor=\"" << Color(LayerKind(layers[static_cast<size_t>(node.layer)]))
-          << "\"]\n";
+      out << " fillcolor=\"" << Color(LayerKind(layers[node.layer])) << "\"]\n";
     }
     // Each edge is written after the later one of its two nodes.
     for (const NetDrawing::Edge& edge : drawing.edges) {

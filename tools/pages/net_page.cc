@@ -30,11 +30,11 @@ bool Same(const LayerParameter& a, const LayerParameter& b) {
 void AddKnown(const Graph& graph, size_t index, json* row) {
   const Node& node = graph.nodes[index];
   for (size_t i = 0; i < node.tops.size() && i < (*row)["outputs"].size(); ++i) {
-    (*row)["outputs"][i]["shape"] = graph.edges[static_cast<size_t>(node.tops[i])].shape.dims();
+    (*row)["outputs"][i]["shape"] = graph.edges[node.tops[i]].shape.dims();
   }
   int64_t count = 0;
   for (const int param : node.params) {
-    const GraphParam& p = graph.params[static_cast<size_t>(param)];
+    const GraphParam& p = graph.params[param];
     (*row)["params"].push_back(p.shape.dims());
     if (p.node == static_cast<int>(index)) count += p.shape.count();
   }
@@ -83,20 +83,18 @@ std::string MakeNetPage(const NetDrawing& drawing, const std::vector<LayerParame
     json row = {
         {"name", node.lines[0]}, {"lines", node.lines}, {"kind", "blob"}, {"layer", nullptr}};
     if (node.layer >= 0) {
-      const LayerParameter& layer = layers[static_cast<size_t>(node.layer)];
+      const LayerParameter& layer = layers[node.layer];
       row["kind"] = LayerKind(layer);
       row["layer"] = LayerRow(layer, graphs);
     }
     data["nodes"].push_back(std::move(row));
   }
   for (const NetDrawing::Edge& edge : drawing.edges) {
-    const std::string blob =
-        edge.blob.empty() ? drawing.nodes[static_cast<size_t>(edge.to)].lines[0] : edge.blob;
-    data["edges"].push_back(
-        {{"from", edge.from},
-         {"to", edge.to},
-         {"blob", blob},
-         {"shape", ShapeOn(data["nodes"][static_cast<size_t>(edge.from)], blob)}});
+    const std::string blob = edge.blob.empty() ? drawing.nodes[edge.to].lines[0] : edge.blob;
+    data["edges"].push_back({{"from", edge.from},
+                             {"to", edge.to},
+                             {"blob", blob},
+                             {"shape", ShapeOn(data["nodes"][edge.from], blob)}});
   }
   return MakePage(title, {"elements.js", "numbers.js", "theme.js", "net.js"}, data);
 }

@@ -67,7 +67,7 @@ class Scanner {
  private:
   bool Took(const char* end, std::errc error) {
     if (error != std::errc()) return false;
-    text_.remove_prefix(static_cast<size_t>(end - text_.data()));
+    text_.remove_prefix(end - text_.data());
     return true;
   }
 

@@ -212,7 +212,7 @@ void SweepJournal::Read() {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw FileError("cannot read " + PathOf(folder_) + Reason());
     if (count == 0) break;
-    text.append(part, static_cast<size_t>(count));
+    text.append(part, count);
   }
   size_t begin = 0;
   for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -234,7 +234,7 @@ SweepTrial* SweepJournal::TrialAt(int64_t number) {
     trials_.emplace_back();
     trials_.back().number = static_cast<int64_t>(trials_.size()) - 1;
   }
-  return &trials_[static_cast<size_t>(number)];
+  return &trials_[number];
 }
 
 void SweepJournal::Apply(const std::string& line) {
@@ -259,7 +259,7 @@ void SweepJournal::Apply(const std::string& line) {
   trial->state = StateFrom(j.at("state").get<std::string>());
   trial->iter = WholeFrom(j, "iter", INT64_MIN, INT64_MAX);
   const nlohmann::json& score = j.at("score");
-  trial->scores.resize(static_cast<size_t>(trial->rung));
+  trial->scores.resize(trial->rung);
   trial->scores.push_back(score.is_null() ? std::numeric_limits<double>::quiet_NaN()
                                           : score.get<double>());
   trial->seconds += j.at("seconds").get<double>();

@@ -13,20 +13,17 @@ constexpr size_t kFewestOthers = 3;
 
 const SweepTrial& At(const std::vector<SweepTrial>& trials, int64_t number) {
   static const SweepTrial waiting;
-  return number < static_cast<int64_t>(trials.size()) ? trials[static_cast<size_t>(number)]
-                                                      : waiting;
+  return number < static_cast<int64_t>(trials.size()) ? trials[number] : waiting;
 }
 
 double ScoreIn(const SweepTrial& trial, int rung) {
-  return static_cast<size_t>(rung) < trial.scores.size() ? trial.scores[static_cast<size_t>(rung)]
-                                                         : std::nan("");
+  return static_cast<size_t>(rung) < trial.scores.size() ? trial.scores[rung] : std::nan("");
 }
 
 // Returns the members that advance to the next rung.
 std::vector<int64_t> Survivors(const MetricRule& metric, const std::vector<SweepTrial>& trials,
                                std::vector<int64_t> members, int rung, int64_t eta) {
-  const size_t places =
-      static_cast<size_t>(std::max<int64_t>(1, static_cast<int64_t>(members.size()) / eta));
+  const size_t places = std::max<int64_t>(1, static_cast<int64_t>(members.size()) / eta);
   const auto failed = [&](int64_t number) {
     const SweepTrial& trial = At(trials, number);
     return trial.rung == rung && trial.state == SweepTrial::kFailed;
@@ -66,7 +63,7 @@ std::vector<int64_t> HalvingRungs(int64_t trials, int64_t max_iter, int64_t min_
 
 std::vector<SweepJob> JobsToDo(const SweepSettings& settings, const MetricRule& metric,
                                const std::vector<SweepTrial>& trials) {
-  std::vector<int64_t> members(static_cast<size_t>(settings.trials));
+  std::vector<int64_t> members(settings.trials);
   std::iota(members.begin(), members.end(), 0);
   const int rungs = std::max<int>(1, static_cast<int>(settings.rungs.size()));
   for (int rung = 0; rung < rungs; ++rung) {

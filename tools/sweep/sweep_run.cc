@@ -111,17 +111,17 @@ class Runner {
   }
 
   void Begin(const SweepJob& job, int slot) {
-    const std::vector<std::string>& sets = planned_[static_cast<size_t>(job.trial)];
+    const std::vector<std::string>& sets = planned_[job.trial];
     WaitUntilLeft(journal_->folder(), job.trial, metric_);
     journal_->Begin(job.trial, job.rung, sets);
-    Running& running = jobs_[static_cast<size_t>(slot)];
+    Running& running = jobs_[slot];
     running = Running();
     running.busy = true;
     running.job = job;
     running.begin = Clock::now();
     const std::string log = TrialLog(journal_->folder(), job.trial);
     running.log_begin = std::max<int64_t>(0, FileBytes(log));
-    const std::string& gpus = options_.slots[static_cast<size_t>(slot)].gpus;
+    const std::string& gpus = options_.slots[slot].gpus;
     const std::vector<std::string> words =
         TrialCommand(options_.program, journal_->settings(), journal_->folder(), job, sets, gpus);
     workers_.Start(slot, {words, journal_->settings().cwd, log});
@@ -131,7 +131,7 @@ class Runner {
   }
 
   void End(int slot, int code) {
-    Running& running = jobs_[static_cast<size_t>(slot)];
+    Running& running = jobs_[slot];
     running.busy = false;
     const SweepJob job = running.job;
     const bool stopped = WasStopped(code);
@@ -183,7 +183,7 @@ class Runner {
       others.push_back(SeriesOf(trial.number));
     }
     const int64_t at = PrunedAt(metric_, after, own, others);
-    if (at >= 0) running->pruned = own[static_cast<size_t>(at)];
+    if (at >= 0) running->pruned = own[at];
   }
 
   // Returns the scores of a trial. Caches those of trials that have ended.
@@ -197,8 +197,7 @@ class Runner {
     } catch (const FileError&) {
       return {};
     }
-    if (journal_->trials()[static_cast<size_t>(trial)].state > SweepTrial::kRunning)
-      series_[trial] = series;
+    if (journal_->trials()[trial].state > SweepTrial::kRunning) series_[trial] = series;
     return series;
   }
 

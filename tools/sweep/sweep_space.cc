@@ -119,7 +119,7 @@ int64_t SweepParam::count() const {
 }
 
 std::string SweepParam::ValueAt(int64_t index) const {
-  if (kind == kList) return values[static_cast<size_t>(index)];
+  if (kind == kList) return values[index];
   if (kind == kInt) return std::to_string(static_cast<int64_t>(first) + index * step);
   return ValueWithin(*this, static_cast<double>(index) / static_cast<double>(points - 1));
 }

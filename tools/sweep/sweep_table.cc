@@ -73,7 +73,7 @@ std::vector<SweepRow> RowsOf(const SweepJournal& journal, const MetricRule& metr
   std::vector<SweepRow> rows;
   for (const int64_t number : Ranking(metric, journal.trials())) {
     SweepRow row;
-    row.trial = journal.trials()[static_cast<size_t>(number)];
+    row.trial = journal.trials()[number];
     if (row.trial.state == SweepTrial::kWaiting) continue;
     row.state = StateText(journal.settings(), row.trial);
     row.score = row.trial.score();

@@ -62,8 +62,7 @@ std::vector<std::string> TrialCommand(const std::string& program, const SweepSet
   std::vector<std::string> words = TrainCommand(program, settings, sets);
   const std::string own = TrialFolder(folder, job.trial);
   if (!settings.rungs.empty()) {
-    words.push_back("--set=max_iter=" +
-                    std::to_string(settings.rungs[static_cast<size_t>(job.rung)]));
+    words.push_back("--set=max_iter=" + std::to_string(settings.rungs[job.rung]));
     // The next rung resumes from this snapshot.
     words.push_back("--set=snapshot_after_train=true");
   }

@@ -48,7 +48,7 @@ cpu_set_t SetOf(const std::vector<int>& cores) {
 }  // namespace
 
 std::vector<WorkerSlot> CpuSlots(const std::vector<int>& cores, int children) {
-  std::vector<WorkerSlot> slots(static_cast<size_t>(children));
+  std::vector<WorkerSlot> slots(children);
   const size_t count = cores.size(), all = slots.size();
   for (size_t i = 0; i < all && all <= count; ++i) {
     slots[i].cores.assign(cores.begin() + static_cast<int64_t>(count * i / all),
@@ -95,7 +95,7 @@ bool Workers::Idle() const {
 }
 
 void Workers::Start(int slot, const WorkerCommand& command) {
-  const WorkerSlot& share = slots_[static_cast<size_t>(slot)];
+  const WorkerSlot& share = slots_[slot];
   const int log = open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) throw FileError("cannot write " + command.log + " (" + std::strerror(errno) + ")");
   // Allocates all memory before the fork: another thread may hold the allocator's locks at that
@@ -133,7 +133,7 @@ void Workers::Start(int slot, const WorkerCommand& command) {
     _exit(kCannotRun);
   }
   close(log);
-  children_[static_cast<size_t>(slot)] = child;
+  children_[slot] = child;
 }
 
 std::vector<Workers::Ended> Workers::Poll() {
@@ -150,7 +150,7 @@ std::vector<Workers::Ended> Workers::Poll() {
 }
 
 void Workers::Stop(int slot) {
-  const pid_t child = children_[static_cast<size_t>(slot)];
+  const pid_t child = children_[slot];
   if (child != 0) kill(child, SIGUSR1);
 }
 

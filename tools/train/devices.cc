@@ -102,7 +102,7 @@ std::unique_ptr<Device> OpenGpu(const Flags& flags, int index) {
 
 // Only rank 0 warns, about its own machine, because the machines of a job are usually alike.
 void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
-  const size_t processes = static_cast<size_t>(launch.local_size);
+  const size_t processes = launch.local_size;
   if (launch.rank != 0 || !launch.local_size_known || processes >= gpus) return;
   LOG(WARNING) << "--gpu=" << gpu << " names " << gpus << " GPUs, but " << launch.launcher
                << " has started " << processes

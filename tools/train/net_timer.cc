@@ -208,7 +208,7 @@ double NetTimer::ComputeWhile(const Timing& alone, const std::function<bool()>& 
     for (const PlanStep& step : steps) ++steps_of[step.node];
     for (const PlanStep& step : steps) {
       if (!going()) return;
-      const size_t node = static_cast<size_t>(step.node);
+      const size_t node = step.node;
       net_->RunStep(step);
       device_->Synchronize();
       ms += alone.layers[node].*field / steps_of[node];

@@ -38,14 +38,12 @@ class ReservedDevice : public Device {
     blocks_.erase(it);
   }
   void CopyFromHost(void* to, const void* from, int64_t bytes) override {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
+    std::memcpy(to, from, bytes);
   }
   void CopyToHost(void* to, const void* from, int64_t bytes) override {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
+    std::memcpy(to, from, bytes);
   }
-  void Zero(void* memory, int64_t bytes) override {
-    std::memset(memory, 0, static_cast<size_t>(bytes));
-  }
+  void Zero(void* memory, int64_t bytes) override { std::memset(memory, 0, bytes); }
   void Synchronize() override {}
   int64_t bytes_in_use() const override { return in_use_; }
   int64_t peak_bytes() const override { return peak_; }

@@ -162,7 +162,7 @@ std::string TrainingTrace::GatherOn0(const std::string& own, int rank) const {
   int64_t bytes = static_cast<int64_t>(own.size());
   world_->control().Broadcast(&bytes, sizeof bytes, rank);
   std::string text = own;
-  text.resize(static_cast<size_t>(bytes));
+  text.resize(bytes);
   world_->control().Broadcast(text.data(), bytes, rank);
   return text;
 }
@@ -186,7 +186,7 @@ void TrainingTrace::Write() {
   double numbers[] = {mean * static_cast<double>(overlap.all),
                       mean * static_cast<double>(overlap.both), mean * static_cast<double>(waited),
                       static_cast<double>(trace_.dropped())};
-  std::vector<double> errors(static_cast<size_t>(ranks()));
+  std::vector<double> errors(ranks());
   errors[rank()] = static_cast<double>(clock_error_ns_);
 
   TimelineProcess process;

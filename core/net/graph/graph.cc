@@ -108,7 +108,7 @@ class Builder {
   }
 
   std::string Unknown(const std::string& name, int index) const {
-    for (size_t later = static_cast<size_t>(index); later < graph_.spec.layers.size(); ++later) {
+    for (size_t later = index; later < graph_.spec.layers.size(); ++later) {
       const LayerSpec& spec = graph_.spec.layers[later];
       for (const std::string& top : spec.param.top()) {
         if (top != name) continue;

@@ -19,7 +19,7 @@ class Finder {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) Visit(static_cast<int>(n));
     for (int edge : graph_.outputs) {
       if (Of(edge) < 0) continue;
-      const Edge& top = graph_.edges[static_cast<size_t>(edge)];
+      const Edge& top = graph_.edges[edge];
       throw graph_.layer(top.producer)
           .Mistake("top",
                    Describe(edge) +
@@ -30,15 +30,15 @@ class Finder {
   }
 
  private:
-  int Of(int edge) const { return found_.of_edge[static_cast<size_t>(edge)]; }
+  int Of(int edge) const { return found_.of_edge[edge]; }
   std::string Describe(int edge) const {
-    return "blob '" + graph_.edges[static_cast<size_t>(edge)].name +
+    return "blob '" + graph_.edges[edge].name +
            "' has a number of rows that varies from pass to pass (" + graph_.Describe(Of(edge)) +
            ")";
   }
 
   void Visit(int n) {
-    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    const Node& node = graph_.nodes[n];
     const LayerSpec& spec = graph_.layer(n);
     int maker = -1;
     size_t first = 0;
@@ -50,14 +50,14 @@ class Finder {
       const int varying = node.bottoms[first];
       Check(node, spec, maker, Describe(varying), static_cast<int>(first));
       if (RowCounters::Get().Find(spec.type()) != nullptr) {
-        found_.counted_by[static_cast<size_t>(n)] = maker;
+        found_.counted_by[n] = maker;
         return;
       }
     }
     if (spec.type() == kMaker) maker = n;
     for (int top : node.tops) {
-      found_.of_edge[static_cast<size_t>(top)] = maker;
-      if (maker >= 0 && graph_.edges[static_cast<size_t>(top)].loss_weight != 0) {
+      found_.of_edge[top] = maker;
+      if (maker >= 0 && graph_.edges[top].loss_weight != 0) {
         throw spec.Mistake("loss_weight", Describe(top) + "; it cannot be a loss");
       }
     }
@@ -71,7 +71,7 @@ class Finder {
       throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take", bottom);
     }
     const auto axis = counter != nullptr ? counter->axis : type.mixed_axis;
-    const int rank = std::max(1, graph_.edges[static_cast<size_t>(node.bottoms[0])].shape.rank());
+    const int rank = std::max(1, graph_.edges[node.bottoms[0]].shape.rank());
     if (axis != nullptr && (axis(spec.param) + rank) % rank == 0) {
       throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take along axis 0",
                          bottom);
@@ -87,7 +87,7 @@ class Finder {
     if (counter->check != nullptr) {
       std::vector<Shape> bottoms;
       for (int edge : node.bottoms) {
-        bottoms.push_back(graph_.edges[static_cast<size_t>(edge)].shape);
+        bottoms.push_back(graph_.edges[edge].shape);
       }
       counter->check(spec, bottoms, what);
     }
@@ -108,8 +108,7 @@ void ConnectRows(const VaryingRows& rows, const std::vector<Kernel*>& kernels) {
   for (size_t n = 0; n < kernels.size(); ++n) {
     if (rows.counted_by[n] < 0) continue;
     auto* reader = dynamic_cast<RowReader*>(InnermostKernel(kernels[n]));
-    auto* maker = dynamic_cast<RowCountSource*>(
-        InnermostKernel(kernels[static_cast<size_t>(rows.counted_by[n])]));
+    auto* maker = dynamic_cast<RowCountSource*>(InnermostKernel(kernels[rows.counted_by[n]]));
     DOPPIO_CHECK(reader != nullptr && maker != nullptr,
                  "a kernel that neither counts rows nor says their number");
     reader->SetValidRows(maker->rows());

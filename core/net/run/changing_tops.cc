@@ -66,7 +66,7 @@ void InferAgain(int changer, Graph* graph) {
     if (before.has_value()) graph->nodes[n].shape.form = before;
   }
   std::vector<bool> changed(graph->edges.size(), false);
-  for (size_t n = static_cast<size_t>(changer); n < graph->nodes.size(); ++n) {
+  for (size_t n = changer; n < graph->nodes.size(); ++n) {
     Node& node = graph->nodes[n];
     bool reads = static_cast<int>(n) == changer;
     std::vector<Shape> bottoms;

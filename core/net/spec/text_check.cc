@@ -247,7 +247,7 @@ class Checker {
     }
   }
 
-  static constexpr size_t kStay = static_cast<size_t>(-1);
+  static constexpr size_t kStay = -1;
 
   const std::vector<Token> tokens_;
   const std::string file_;
