@@ -32,7 +32,7 @@ void Remove(const std::string& path) {
 void CheckAbsent(const std::string& path) {
   CheckFolderOf(path);
   if (!FileExists(path)) return;
-  throw FileError("'" + path + "' exists already; remove it, or choose another name");
+  throw FileError("'" + path + "' already exists; remove it, or choose another name");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ Box BoxCode::Encode(const Box& prior, const Box& variance, const Box& box) const
 Box BoxCode::Decode(const Box& prior, const Box& variance, const Box& code) const {
   const Box size = {Width(prior), Height(prior), Width(prior), Height(prior)};
   const Box from = CenterSize(prior);
-  Box box;
+  Box box = {};
   for (size_t i = 0; i < 4; ++i) {
     const double step = variance_in_target ? code[i] : variance[i] * code[i];
     switch (type) {

@@ -22,7 +22,7 @@ def main(arguments):
     try:
         shutil.copytree(folder(), to)
     except FileExistsError:
-        print("%s exists already and was not changed" % to, file=sys.stderr)
+        print("%s already exists and was not changed" % to, file=sys.stderr)
         return 4
     print(to)
     return 0

@@ -330,7 +330,7 @@ TEST_F(AnnotatedTest, SaysWhatIsWrong) {
             "4: it is a Datum without boxes; layer Data reads such records");
   const std::string three = std::string(kTwoObjects) + kTwoObjects;
   EXPECT_THAT(MessageOf([&] { Labels(Annotated(1, 1, three), ""); }),
-              HasSubstr("it has 4 boxes, but there is room for 2; set max_boxes"));
+              HasSubstr("it has 4 boxes, but there is room for 2; increase max_boxes in annotated_data_param"));
 }
 
 }  // namespace

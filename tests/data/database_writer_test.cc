@@ -68,7 +68,7 @@ TEST_P(DatabaseWriterTest, LeavesNothingWhenItIsGivenUp) {
 TEST_P(DatabaseWriterTest, RefusesWhatExists) {
   WriteFile(Path(), "mine");
   EXPECT_EQ(MessageOf([&] { DatabaseWriter(GetParam(), Path()); }),
-            "4: '" + Path() + "' exists already; remove it, or choose another name");
+            "4: '" + Path() + "' already exists; remove it, or choose another name");
   EXPECT_EQ(ReadFile(Path()), "mine");
 }
 

@@ -19,7 +19,7 @@ class ExtendingTest(unittest.TestCase):
 
     def test_names_folders_and_files_that_are_there(self):
         """Skips the files of the example, which do not exist in the tree."""
-        for path in re.findall(r"`((?:core|data|layers|solvers|proto)/[\w/]+\.\w+)`", read("docs/extending.md")):
+        for path in re.findall(r"`((?:core|data|layers|parallel|solvers|proto)/[\w/]+\.\w+)`", read("docs/extending.md")):
             if "softsign" not in path:
                 self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
 

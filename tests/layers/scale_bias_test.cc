@@ -138,7 +138,7 @@ TEST(ScaleAndBias, AgreeForManyChannelsAndForLongOnes) {
 TEST(ScaleAndBias, ExplainMistakes) {
   LayerCase("type: 'Scale' scale_param { axis: 2 }")
       .Bottom({1, 2}, {1, 2})
-      .ExpectMistake({"axis 2", "shape 1x2"});
+      .ExpectMistake({"axis 2", "shape is 1x2"});
   LayerCase("type: 'Scale' scale_param { num_axes: 2 }")
       .Bottom({1, 2}, {1, 2})
       .ExpectMistake({"num_axes 2 from axis 1", "-1 means all"});

@@ -137,7 +137,7 @@ TEST(Replicas, AreNamedWhereTheyDiffer) {
     });
     FAIL() << "they differ";
   } catch (const PeerError& e) {
-    EXPECT_NE(e.message().find("after iteration 8 the weights or the history of rank(s) 2 are not"),
+    EXPECT_NE(e.message().find("after iteration 8 the weights or the history of rank(s) 2 differ"),
               std::string::npos)
         << e.message();
   }

@@ -147,7 +147,7 @@ class ModelsTest(case.Case):
         self.assertTrue(os.path.exists(self.path("models/lenet/demo_solver.prototxt")))
         done = self.copy()
         self.assertEqual(4, done.returncode)
-        self.assertIn("exists already", done.stderr)
+        self.assertIn("already exists", done.stderr)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class IoTest(case.Case):
         np.testing.assert_allclose(transformer.deprocess("data", found), image, rtol=1e-5, atol=1e-6)
         with self.assertRaisesRegex(ValueError, "2 channels, the input 3"):
             transformer.set_mean("data", [1, 2])
-        with self.assertRaisesRegex(KeyError, "the net has no input 'dat'"):
+        with self.assertRaisesRegex(KeyError, "'dat' is no input of the transformer"):
             transformer.preprocess("dat", image)
 
     def test_oversample_cuts_corners_and_centre(self):

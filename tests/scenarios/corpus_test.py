@@ -43,7 +43,7 @@ WRONG = [
     # Netscope only draws nets.
     ("cwlacewe+netscope", r"batch_size must be at least 1"),
     ("cwlacewe+netscope", r"SoftmaxWithLoss takes 2 bottom\(s\), got 1"),
-    ("cwlacewe+netscope", r"2 input\(s\) want 2 input_shape, got 1"),
+    ("cwlacewe+netscope", r"2 input\(s\) need 2 input_shape, got 1"),
     ("AlfredXiangWu+face_verification_experiment", r"layer 'accuracy': bottom 'label' is not produced by any layer above"),
     ("BVLC+caffe", r"the solver names no net to train: set net or train_net"),  # older than that field
     ("BVLC+caffe", r"lr_policy is missing; "),

@@ -244,7 +244,7 @@ class SweepTest(scenario.Scenario):
         self.assertEqual("failed", json.loads(self.sweep("tell", folder, "2", "failed").stdout)["state"])
         best = json.loads(self.sweep("best", folder, "--json").stdout)
         self.assertEqual((1, 2.5, {"base_lr": "0.02"}), (best["trial"], best["score"], best["values"]))
-        self.assertIn("not ended", self.sweep("tell", folder, "0", "1", code=2).stderr)
+        self.assertIn("has already ended", self.sweep("tell", folder, "0", "1", code=2).stderr)
 
     def test_a_score_may_be_negative(self):
         self.fill(max_iter=10, interval=5)

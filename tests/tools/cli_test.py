@@ -106,7 +106,7 @@ class MistakeTest(TinyCase):
             f.write(b"\x0a\x03net\0" + bytes(range(1, 250)) * 4000)
         r = self.run_tool("check", "net.caffemodel")
         self.assertEqual(3, r.returncode)
-        self.assertIn("net.caffemodel: error: this is no text", r.stdout)
+        self.assertIn("net.caffemodel: error: this is not text", r.stdout)
 
     def test_train_says_that_nothing_was_run(self):
         self.write("solver.prototxt", TINY_SOLVER)

@@ -179,7 +179,7 @@ class BinaryFilesTest(DataCase):
 
     def test_keeps_the_old_database_when_it_fails(self):
         self.write("db/data.mdb", "old")
-        self.assertIn("'db' exists already", self.fail_with(4, "data", "convert", "x-images-idx3-ubyte", "db"))
+        self.assertIn("'db' already exists", self.fail_with(4, "data", "convert", "x-images-idx3-ubyte", "db"))
         self.assertEqual(b"old", self.read("db/data.mdb"))
         self.assertEqual(["db", "x-images-idx3-ubyte", "x-labels-idx1-ubyte"], sorted(os.listdir(self.folder)))
 
@@ -385,7 +385,7 @@ class SplitTest(DataCase):
         self.assertIn("whose sum is at most 1, got '0.9,0.2'", error(2, "--fractions=0.9,0.2"))
         self.assertIn("--names wants a name for each of 2 parts, got 'a'", error(2, "--names=a"))
         self.assertIn("part 'val' is empty: 2 images are too few", error(2, "--fractions=0.9,0.1"))
-        self.assertIn("'all.txt' exists already", error(4, "--fractions=1", "--names=all"))
+        self.assertIn("'all.txt' already exists", error(4, "--fractions=1", "--names=all"))
         self.assertEqual(["all.txt"], os.listdir(self.folder))
 
 
@@ -450,7 +450,7 @@ class GetTest(DataCase):
                       "900150983cd24fb0d6963f7d28e17f72, not f68b3c2dcbeaaa9fbdd348bbdeb94873", error)
         self.assertEqual([], os.listdir(self.path("mnist")))
         error = self.fail_with(4, "get", "cifar10", "--from=here")
-        self.assertIn("there is no 'here/cifar-10-binary.tar.gz'; without a network, put these files into a folder", error)
+        self.assertIn("'here/cifar-10-binary.tar.gz' does not exist; without a network, put these files into a folder", error)
         self.assertIn("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", error)
 
     def curl(self, script):

@@ -129,7 +129,7 @@ class ConvertTest(tool_case.ToolCase):
     def test_refuses_a_database_that_exists(self):
         self.write("db/mine", "x")
         error = self.fail_with(4, "convert_imageset", "images/", "list.txt", "db")
-        self.assertIn("'db' exists already", error)
+        self.assertIn("'db' already exists", error)
         self.assertEqual(["mine"], os.listdir(self.path("db")))
 
     def test_refuses_wrong_flags(self):
@@ -177,7 +177,7 @@ class MnistDataTest(tool_case.ToolCase):
     def test_keeps_the_old_database_when_it_is_refused(self):
         self.write("examples/db/data.mdb", "old")
         words = ("convert_mnist_data", "data/images", "data/labels", "examples/db")
-        self.assertIn("'examples/db' exists already", self.fail_with(4, *words))
+        self.assertIn("'examples/db' already exists", self.fail_with(4, *words))
         self.write("data/labels", bytes([0, 0, 8, 1, 0, 0, 0, 1, 0]))
         self.assertIn("'data/labels' has 1 labels, but 'data/images' has 2 images",
                       self.fail_with(4, *words[:-1], "examples/new"))
@@ -265,7 +265,7 @@ class CifarDataTest(tool_case.ToolCase):
         self.write("out/cifar10_test_lmdb/data.mdb", "old")
         r = self.convert("lmdb")
         self.assertEqual(4, r.returncode)
-        self.assertIn("'out/cifar10_test_lmdb' exists already", r.stderr)
+        self.assertIn("'out/cifar10_test_lmdb' already exists", r.stderr)
         self.assertEqual(["cifar10_test_lmdb"], os.listdir(self.path("out")))
         self.assertEqual(b"old", self.read("out/cifar10_test_lmdb/data.mdb"))
 
@@ -274,7 +274,7 @@ class CifarDataTest(tool_case.ToolCase):
         os.remove(self.path("in/test_batch.bin"))
         r = self.convert("lmdb")
         self.assertEqual(4, r.returncode)
-        self.assertIn("error: there is no 'in/data_batch_3.bin'\nerror: there is no 'in/test_batch.bin'\n", r.stderr)
+        self.assertIn("error: 'in/data_batch_3.bin' does not exist\nerror: 'in/test_batch.bin' does not exist\n", r.stderr)
         self.assertIn("doppio get cifar10", r.stderr)
         self.assertEqual([], os.listdir(self.path("out")))
 
@@ -350,7 +350,7 @@ class FeaturesTest(tool_case.ToolCase):
         self.assertIn("the kind of database wants leveldb or lmdb", self.fail_with(2, *self.extract("x", "db", "1", "h5")))
         self.assertIn("blob 'total' is scalar, which has no row for each of the 2 samples",
                       self.fail_with(2, *self.extract("total", "db", "1", "lmdb")))
-        self.assertIn("may be CPU or GPU, got 'TPU'", self.fail_with(2, *self.extract("x", "db", "1", "lmdb", "TPU")))
+        self.assertIn("only CPU or GPU may follow, got 'TPU'", self.fail_with(2, *self.extract("x", "db", "1", "lmdb", "TPU")))
         self.assertEqual(["net.prototxt", "weights.prototxt"], sorted(os.listdir(self.folder)))
 
 

@@ -218,7 +218,7 @@ TEST_F(GivenFlags, WithoutAValueAreNotThere) {
 
 TEST_F(GivenFlags, ReportAWrongValueAndWhatIsWanted) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--iterations=many"}),
-            "--iterations must be an integer, got 'many'\ntry: doppio cook --help");
+            "--iterations wants an integer, got 'many'\ntry: doppio cook --help");
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--gpu"}),
             "--gpu needs a value\ntry: doppio cook --help");
 }
@@ -232,11 +232,11 @@ TEST_F(GivenFlags, NumbersHaveTheSpellingsOfGflags) {
   EXPECT_EQ(iterations("010"), 10);
   for (const char* wrong : {"", "3.5", "7 ", "2147483648"}) {
     EXPECT_EQ(Complaint({"cook", "--solver=s", std::string("--iterations=") + wrong}),
-              "--iterations must be an integer, got '" + std::string(wrong) +
+              "--iterations wants an integer, got '" + std::string(wrong) +
                   "'\ntry: doppio cook --help");
   }
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--json=maybe"}),
-            "--json must be true or false, got 'maybe'\ntry: doppio cook --help");
+            "--json wants true or false, got 'maybe'\ntry: doppio cook --help");
 }
 
 TEST_F(GivenFlags, OfTwoLinesAreApart) {
@@ -307,7 +307,7 @@ TEST_F(GivenFlags, ComeFromTheEnvironmentWhenNotGiven) {
   EXPECT_EQ(line.flags.gpu, "1");
   EXPECT_EQ(line.flags.solver, "e");
   setenv("DOPPIO_ITERATIONS", "few", 1);
-  EXPECT_EQ(Complaint({"cook"}).substr(0, 46), "DOPPIO_ITERATIONS must be an integer, got 'few'\n");
+  EXPECT_EQ(Complaint({"cook"}).substr(0, 46), "DOPPIO_ITERATIONS wants an integer, got 'few'\n");
   for (const char* name : {"DOPPIO_GPU", "DOPPIO_SOLVER", "DOPPIO_ITERATIONS"}) unsetenv(name);
 }
 

@@ -338,7 +338,7 @@ class BadDataTest(InitCase):
     def test_keeps_folders_that_are_there(self):
         self.bars("shapes", 5)
         self.write("shapes_doppio/mine.txt", "mine")
-        self.assertIn("'shapes_doppio' exists already; remove it, or name another folder",
+        self.assertIn("'shapes_doppio' already exists; remove it, or name another folder",
                       self.fail_with(4, "init", "shapes"))
         self.assertEqual(["mine.txt"], os.listdir(self.path("shapes_doppio")))
         self.assertIn("'shapes/made' would be among the images", self.fail_with(2, "init", "shapes", "shapes/made"))

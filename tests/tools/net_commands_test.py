@@ -219,7 +219,7 @@ class WeightsTest(tool_case.ToolCase):
         self.assertIn("'weights' wants ls FILE | diff FILE FILE; there is no 'a.prototxt'",
                       self.fail_with(2, "weights", "a.prototxt"))
         self.assertIn("'weights diff' wants FILE FILE", self.fail_with(2, "weights", "diff", "a.prototxt"))
-        self.assertIn("--tolerance wants a number from 0 on",
+        self.assertIn("--tolerance wants 0 or more",
                       self.fail_with(2, "weights", "diff", "a.prototxt", "a.prototxt", "--tolerance=-1"))
         self.assertIn("nowhere.caffemodel", self.fail_with(4, "weights", "ls", "nowhere.caffemodel"))
 

@@ -61,7 +61,7 @@ class ReferenceTest(tool_case.ToolCase):
             cells = line.split(" | ")
             if not re.match(r"\| `[A-Z]\w*`$", cells[0]):
                 continue
-            has = layers[cells[0][3:-1]]
+            has = layers.get(cells[0][3:-1], set())
             inside = {row[0].strip("`") for message in has for row in rows(page, message)}
             said = set(re.findall(r"`(\w+_param)`", cells[3])) - inside
             self.assertLessEqual(said, has, cells[0])

@@ -121,7 +121,7 @@ class ScaleTest(TinyCase):
                 (("--times=times.json", "--bucket_mb=-1"), 2, "--bucket_mb wants 0"),
                 (("--times=times.json", "--batch=3"), 2, "--times already determines the net and the batch; leave out --batch"),
                 (("--times=nowhere.json",), 4, "nowhere.json"),
-                (("--times=solver.prototxt",), 4, "solver.prototxt: error: this is not JSON")]:
+                (("--times=solver.prototxt",), 4, "solver.prototxt: error: the file is not valid JSON")]:
             self.write_tiny()
             r = self.run_tool("scale", *arguments)
             self.assertEqual(code, r.returncode, arguments)

@@ -13,11 +13,11 @@
 #include "core/base/library_version.h"
 #include "core/base/nearest.h"
 #include "proto/solver.pb.h"
+#include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
 #include "tools/cli/fork_flags.h"
-#include "tools/train/training_folder.h"
-#include "tools/cli/arguments.h"
 #include "tools/cli/word_list.h"
+#include "tools/train/training_folder.h"
 
 namespace doppio {
 namespace {
@@ -63,7 +63,8 @@ std::string LogFlagType(const std::string& name) {
 
 bool IsBool(const std::string& name) {
   if (const FlagEntry* flag = FindFlag(name)) return flag->is_switch;
-  return name == "h" || (IsLogFlag(name) && LogFlagType(name) == "bool");
+  return name == "h" || name == "help" || name == "version" ||
+         (IsLogFlag(name) && LogFlagType(name) == "bool");
 }
 
 // "-0.5" is a value: no flag begins with a digit or a dot.

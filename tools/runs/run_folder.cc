@@ -65,7 +65,7 @@ std::string FileName(const std::string& name) {
 void MakeFolders(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) throw FileError("cannot make the folder '" + path + "': " + error.message());
+  if (error) throw FileError("cannot create the folder '" + path + "': " + error.message());
 }
 
 // Creates RUNS/2026-11-20_1812_lenet, or the first free name with the suffix -2, -3, ... mkdir() is
@@ -82,7 +82,7 @@ std::string MakeOwnFolder(const std::string& net) {
     const std::string candidate = path + (copy == 1 ? "" : "-" + std::to_string(copy));
     if (mkdir(candidate.c_str(), 0777) == 0) return candidate;
     if (errno != EEXIST)
-      throw FileError("cannot make the folder '" + candidate + "': " + std::strerror(errno));
+      throw FileError("cannot create the folder '" + candidate + "': " + std::strerror(errno));
   }
 }
 

@@ -263,7 +263,7 @@ std::string MakeSweepFolder(const std::string& wanted) {
   const auto make = [](const std::string& path) {
     if (mkdir(path.c_str(), 0777) == 0) return true;
     if (errno == EEXIST) return false;
-    throw FileError("cannot make the folder " + path + " (" + std::strerror(errno) + ")");
+    throw FileError("cannot create the folder " + path + " (" + std::strerror(errno) + ")");
   };
   std::string folder = wanted;
   if (wanted.empty()) {

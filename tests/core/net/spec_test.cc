@@ -99,9 +99,9 @@ TEST(NetSpec, MakesAnInputLayerOfInputShape) {
 }
 
 TEST(NetSpec, CountsTheShapesOfInputs) {
-  EXPECT_EQ(Mistake("input: 'x'\ninput_dim: 1"), "f:2:1: 1 input(s) want 4 input_dim, got 1");
+  EXPECT_EQ(Mistake("input: 'x'\ninput_dim: 1"), "f:2:1: 1 input(s) need 4 input_dim, got 1");
   EXPECT_EQ(Mistake("input: 'x' input: 'y'\ninput_shape { dim: 1 }"),
-            "f:2:1: 2 input(s) want 2 input_shape, got 1");
+            "f:2:1: 2 input(s) need 2 input_shape, got 1");
   EXPECT_THAT(Mistake("input: 'x'"), testing::StartsWith("f:1:1: input 'x' has no shape"));
 }
 
