@@ -1,7 +1,7 @@
 // Blobs with a number of valid rows that varies from pass to pass. Filter keeps some rows of its
 // bottoms, depending on the data. Shapes and memory are planned before the data is known, so the
 // tops of Filter have room for all rows. The valid rows come first. The remaining rows repeat one
-// of them, so that layers that treat each row independently (the table in varying_rows.cc) need no
+// of them, so that layers that treat each row independently (see LayerType::RowByRow) need no
 // special case. Losses ignore the remaining rows: they register as RowCounters, read the number of
 // valid rows, and give the remaining rows no gradient. The graph rejects all other layers that read
 // such a blob.
