@@ -1,5 +1,6 @@
 // Suppressions for ThreadSanitizer: libraries that are not compiled with it. It does not see how
 // these libraries synchronise their threads and would report false data races.
+// NOLINTBEGIN(bugprone-reserved-identifier): ThreadSanitizer calls the function by this name.
 extern "C" const char* __tsan_default_suppressions();
 
 extern "C" const char* __tsan_default_suppressions() {
@@ -16,3 +17,4 @@ extern "C" const char* __tsan_default_suppressions() {
          // OpenCV's own threads.
          "race:libopencv_\n";
 }
+// NOLINTEND(bugprone-reserved-identifier)

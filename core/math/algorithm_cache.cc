@@ -56,7 +56,7 @@ std::optional<CachedChoice> AlgorithmCache::FindOrMeasure(const std::string& key
                                                           const Measure& measure) {
   std::unique_lock<std::mutex> lock(mutex_);
   measurement_done_.wait(lock, [&] { return measuring_.count(key) == 0; });
-  const std::optional<CachedChoice> so_far = Lookup(key);
+  std::optional<CachedChoice> so_far = Lookup(key);
   if (so_far && (so_far->complete() || measured_.count(key) != 0)) return so_far;
   measuring_.insert(key);
   lock.unlock();
