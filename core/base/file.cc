@@ -13,8 +13,8 @@
 #include <mutex>
 #include <optional>
 
-#include "core/base/error.h"
 #include "core/base/atomic_file.h"
+#include "core/base/error.h"
 #include "core/base/nearest_path.h"
 
 namespace doppio {
@@ -145,7 +145,10 @@ void CheckFolderOf(const std::string& path) {
 }
 
 std::string WhyNotWritable(const std::string& path) {
-  const std::string temporary = TemporaryName(path + ".trial");
+  const std::string trial = path + ".trial";
+  // Removes the files of processes that were killed here. Otherwise each of them would leave one.
+  RemoveAbandoned(trial);
+  const std::string temporary = TemporaryName(trial);
   std::string reason;
   {
     Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));

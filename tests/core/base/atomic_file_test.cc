@@ -90,5 +90,13 @@ TEST(RemoveAbandoned, LeavesTheFilesOfOtherHostsAndBootsForADay) {
   for (const std::string& path : elsewhere) EXPECT_FALSE(FileExists(path)) << path;
 }
 
+TEST(WhyNotWritable, RemovesTheTrialFilesOfDeadProcesses) {
+  const std::string path = Folder() + "run";
+  const std::string dead = EndingIn(TemporaryName(path + ".trial"), DeadProcess());
+  WriteFileAtomically(dead, "x");
+  EXPECT_EQ(WhyNotWritable(path), "");
+  EXPECT_TRUE(Glob(path + "*").empty());
+}
+
 }  // namespace
 }  // namespace doppio
