@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <sstream>
 #include <type_traits>
 
 #include "core/base/error.h"
+#include "core/base/split_at.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 
@@ -125,12 +125,7 @@ int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most) {
 }
 
 std::vector<std::string> SplitList(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
+  return SplitAt(text, ',');
 }
 
 }  // namespace doppio
