@@ -39,7 +39,7 @@ class TensorOps {
 // Returns the operations of `device`, which live as long as it.
 const TensorOps& OpsOf(Device* device);
 
-// What OpsOf calls for each kind of device, keyed by Device::kind().
+// The operations of each kind of device, for OpsOf; keyed by Device::kind().
 using TensorOpsOfKinds = Registry<const TensorOps& (*)(Device* device)>;
 
 }  // namespace doppio

@@ -129,7 +129,7 @@ void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Ima
 void Resize(int64_t height, int64_t width, Image* image, int interpolation) {
   if (image->shape.height == height && image->shape.width == width) return;
   CheckPixels(height, width, "it would be resized to");
-  // There are many decode threads already, so OpenCV must not start its own in each.
+  // OpenCV must not start threads of its own in each of the decode threads.
   static const bool serial = (cv::setNumThreads(0), true);
   static_cast<void>(serial);
   Image resized;

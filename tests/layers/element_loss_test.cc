@@ -161,7 +161,7 @@ TEST(SigmoidCrossEntropyLoss, IgnoresTargetsOnEveryDevice) {
 TEST(ElementLosses, HaveKernelsForGpus) {
   for (const char* type : {"EuclideanLoss", "L1Loss", "SigmoidCrossEntropyLoss"}) {
     LayerCase c("type: '" + std::string(type) + "'");
-    // There are enough values that several blocks of threads share the sum.
+    // The number of values makes several blocks of threads share the sum.
     c.RandomBottom({3, 5700}).RandomBottom({3, 5700}, 0, 1).AsLoss().ExpectBackendsAgree();
     EXPECT_NE(c.GpuEngine(), "host");
     EXPECT_TRUE(c.NarrowOnGpu());

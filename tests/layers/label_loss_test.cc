@@ -73,7 +73,7 @@ TEST(LabelLosses, AgreeWithDifferencesAndInEveryLayout) {
 TEST(LabelLosses, HaveKernelsForGpus) {
   for (const char* type : {"HingeLoss", "MultinomialLogisticLoss"}) {
     LayerCase c("type: '" + std::string(type) + "'");
-    // There are enough scores that several blocks of threads share the sum.
+    // The number of scores makes several blocks of threads share the sum.
     c.RandomBottom({3, 5700}, 0.1, 1).LabelBottom({3}, 5700).AsLoss().ExpectBackendsAgree();
     EXPECT_NE(c.GpuEngine(), "host");
   }

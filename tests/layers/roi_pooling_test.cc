@@ -27,7 +27,7 @@ TEST(RoiPooling, TakesTheLargestOfEachBin) {
 }
 
 TEST(RoiPooling, SharesPixelsBetweenBins) {
-  // Of 3 pixels, bin 0 covers pixels 0 and 1, and bin 1 covers pixels 1 and 2.
+  // With 3 pixels, bin 0 covers pixels 0 and 1, and bin 1 covers pixels 1 and 2.
   Max(kTwoByTwo)
       .Bottom({1, 1, 4, 4}, {0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
       .Bottom({1, 5}, {0, 0, 0, 2, 2})

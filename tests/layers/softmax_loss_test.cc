@@ -149,7 +149,7 @@ TEST(SoftmaxWithLoss, HasAKernelForGpus) {
   c.RandomBottom({3, 70}, -5, 5).LabelBottom({3}, 70).AsLoss().ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");
   EXPECT_TRUE(c.NarrowOnGpu());
-  // There are enough labels that several blocks of threads share the sum.
+  // The number of labels makes several blocks of threads share the sum.
   SoftmaxLossCase("loss_param { ignore_label: 1 }")
       .RandomBottom({2, 3, 8500}, -5, 5)
       .LabelBottom({2, 8500}, 3)

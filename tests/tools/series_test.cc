@@ -51,7 +51,7 @@ TEST(Thin, KeepsAPlaceWhereNothingIsFinite) {
     series.Add(i, i >= 500 ? kNoNumber : i == 100 ? std::numeric_limits<double>::infinity() : 1);
   const Series thin = Thin(series, 40);
   EXPECT_TRUE(std::isnan(thin.y.back()));
-  // There are no points between 499 and the end, so nothing is drawn.
+  // The series has no points between 499 and the end, so nothing is drawn.
   EXPECT_GT(std::count_if(thin.y.begin(), thin.y.end(), [](double y) { return std::isnan(y); }), 5);
   for (size_t i = 0; i < thin.x.size(); ++i) {
     if (thin.x[i] >= 450) break;
