@@ -66,6 +66,8 @@ class PhasesTest(mpi_case.MpiCase):
         ranks = mpi_case.ranks_of(process)
         receivers = {"no ranks": [process.pid], "mpirun": [process.pid], "one rank": ranks[-1:], "all ranks": ranks}[target]
         for pid in receivers:
+            if pid != receivers[0]:
+                time.sleep(0.02)  # the first signal stops all ranks; the others get theirs while they leave
             try:
                 os.kill(pid, sent)
             except ProcessLookupError:

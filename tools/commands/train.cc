@@ -145,8 +145,12 @@ class Training {
   Training(const CommandLine& line, ProcessWorld* world, bool* began)
       : line_(line), flags_(line.flags), world_(world), began_(began) {}
 
-  // Creates `*records` on the way, so that `failures` can record later failures.
-  ExitCode Run(std::unique_ptr<RunRecords>* records, FailureRecord* failures) {
+  // Creates `*records` on the way, so that `failures` can record later failures, and `*signals`
+  // when the training begins. The caller keeps `*signals` until the ranks have separated: a
+  // launcher may send a signal to one rank after another, and the first one stops all ranks.
+  ExitCode Run(std::unique_ptr<RunRecords>* records, FailureRecord* failures,
+               std::unique_ptr<SignalHandler>* signals) {
+    signals_ = signals;
     CheckStartFlags(flags_);
     effects_ = SignalEffects(flags_);
     terminal_ = ProgressTerminal(flags_);
@@ -198,7 +202,7 @@ class Training {
   // Trains with all ranks of this process.
   ExitCode TrainAll() {
     records_->AddCallbacks(&options_);
-    options_.poll = [this] { return signals_ == nullptr ? Request::kNone : signals_->Poll(); };
+    options_.poll = [this] { return *signals_ == nullptr ? Request::kNone : (*signals_)->Poll(); };
     options_.before_snapshot = [this] {
       if (lock_) lock_->CheckHeld();
     };
@@ -244,7 +248,7 @@ class Training {
     *began_ = true;
     // Installed only now: while files are read and nets are built, a signal ends the process at
     // once.
-    signals_ = std::make_unique<SignalHandler>(effects_, AnnouncingLauncher());
+    *signals_ = std::make_unique<SignalHandler>(effects_, AnnouncingLauncher());
     watch_ = WatchGpu(*device);
     const int64_t first = trainer.iteration();
     result_ = trainer.Solve();
@@ -292,7 +296,7 @@ class Training {
   TrainerOptions options_;
   std::unique_ptr<ProgressLine> progress_;
   std::unique_ptr<GpuWatch> watch_;
-  std::unique_ptr<SignalHandler> signals_;
+  std::unique_ptr<SignalHandler>* signals_ = nullptr;  // the caller's; see Run
   TrainResult result_;
   std::string summed_, exchanged_, traced_;
   nlohmann::json timeline_;
@@ -302,9 +306,10 @@ class Training {
 ExitCode RunTrain(const CommandLine& line, bool* began) {
   std::unique_ptr<RunRecords> records;
   FailureRecord failures;
+  std::unique_ptr<SignalHandler> signals;
   try {
     return RunJoined(line.flags, !line.flags.dry_run, began, [&](ProcessWorld* world) {
-      return Training(line, world, began).Run(&records, &failures);
+      return Training(line, world, began).Run(&records, &failures, &signals);
     });
   } catch (const std::exception& e) {
     if (records != nullptr) records->Fail(e);
