@@ -107,9 +107,9 @@ TEST(PsRoiPooling, TakesTheMeanOfAChannelForEachBin) {
   // channel.
   Values dx(64, 0);
   for (int at : {0, 1, 4, 5}) dx[static_cast<size_t>(at)] = 0.25;
-  for (int at : {2, 3, 6, 7}) dx[static_cast<size_t>(16 + at)] = 0.5;
-  for (int at : {8, 9, 12, 13}) dx[static_cast<size_t>(32 + at)] = 0.75;
-  for (int at : {10, 11, 14, 15}) dx[static_cast<size_t>(48 + at)] = 1;
+  for (int at : {2, 3, 6, 7}) dx[16 + at] = 0.5;
+  for (int at : {8, 9, 12, 13}) dx[32 + at] = 0.75;
+  for (int at : {10, 11, 14, 15}) dx[48 + at] = 1;
   c.ExpectTop({1, 1, 2, 2}, {2.5, 104.5, 210.5, 312.5})
       .ExpectBottomGradient({1, 2, 3, 4}, dx)
       .ExpectBackendsAgree();
