@@ -1,15 +1,11 @@
-// Tests the layers Data, ImageData, WindowData, AnnotatedData and HDF5Data in a net.
-#include <hdf5.h>
-
+// Tests the layer Data in a net.
 #include <cstdio>
 
-#include "proto/detection.pb.h"
 #include "tests/data/data_net.h"
 
 namespace doppio {
 namespace {
 
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -251,154 +247,6 @@ TEST(DataLayer, SaysWhereTheMistakeIs) {
       HasSubstr("2 tops for labels, but each record has 1"));
 }
 
-std::string TwoLabels(const std::string& tops, const std::string& more = "") {
-  WriteFile(ScratchPath("a.png"), Png(1, 1, 3, {1, 2, 3}));
-  WriteFile(ScratchPath("list.txt"), ScratchPath("a.png") + " 4 0.5\n");
-  return "type: 'ImageData' " + tops + " image_data_param { source: '" + ScratchPath("list.txt") +
-         "' batch_size: 2 " + more + " } ";
-}
-
-TEST(ImageDataLayer, DeliversSeveralLabelsInOneTopOrOneEach) {
-  DataNet one(TwoLabels("top: 'd' top: 'l'"));
-  one->Forward();
-  EXPECT_THAT(one.Values("d"), ElementsAre(3, 2, 1, 3, 2, 1));
-  EXPECT_EQ(one.ShapeOf("l"), (Shape{2, 2}));
-  EXPECT_THAT(one.Values("l"), ElementsAre(4, 0.5, 4, 0.5));
-  DataNet each(TwoLabels("top: 'd' top: 'a' top: 'b'"));
-  each->Forward();
-  EXPECT_EQ(each.ShapeOf("b"), Shape{2});
-  EXPECT_THAT(each.Values("a"), ElementsAre(4, 4));
-  EXPECT_THAT(each.Values("b"), ElementsAre(0.5, 0.5));
-}
-
-TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
-  const std::string layer = TwoLabels("top: 'd' top: 'l'");
-  WriteFile(ScratchPath("a.png"), "no image");
-  EXPECT_THAT(Mistake(layer),
-              HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" +
-                        ScratchPath("list.txt") + ":1): it is not a JPEG, PNG, BMP or PNM image"));
-}
-
-// Returns a layer with one 2 x 2 image and two windows: an object and background.
-std::string TwoWindows(const std::string& more = "") {
-  WriteFile(ScratchPath("a.png"), Png(2, 2, 3, {3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10}));
-  WriteFile(ScratchPath("windows.txt"),
-            "# 0 " + ScratchPath("a.png") + " 3 2 2 2\n5 0.9 0 0 0 0\n5 0.1 1 1 1 1\n");
-  return "type: 'WindowData' top: 'x' top: 'y' window_data_param { source: '" +
-         ScratchPath("windows.txt") + "' batch_size: 4 " + more +
-         " } transform_param { crop_size: 1 mirror: true mean_value: 1 } ";
-}
-
-TEST(WindowDataLayer, DeliversWindowsAndTheirClasses) {
-  for (bool on_gpu : {false, true}) {
-    if (on_gpu && TestGpu() == nullptr) continue;
-    DataNet net(TwoWindows(), DataMode::kOpen, TRAIN, DType::kFloat32,
-                on_gpu ? TestGpu() : MakeCpuDevice());
-    EXPECT_EQ(net.ShapeOf("x"), (Shape{4, 3, 1, 1}));
-    EXPECT_EQ(net.ShapeOf("y"), Shape{4});
-    EXPECT_EQ(net.kernel()->source_size(), 0);
-    net->Forward();
-    EXPECT_THAT(net.Values("x"), ElementsAre(9, 10, 11, 9, 10, 11, 9, 10, 11, 0, 1, 2));
-    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 5));
-    EXPECT_EQ(net.kernel()->position(), 4);
-  }
-}
-
-// Returns a layer with two 2 x 2 images; the second one has one object more.
-std::string TwoAnnotated(const std::string& more = "") {
-  const std::string path = ScratchPath("annotated");
-  KeysAndValues records;
-  for (int i = 0; i < 2; ++i) {
-    AnnotatedDatum annotated;
-    annotated.mutable_datum()->ParseFromString(RawDatum(1, 2, 2, {i, i, i, i}, 0));
-    for (int group = 0; group <= i; ++group) {
-      annotated.add_annotation_group()->set_group_label(10 * i + group);
-      NormalizedBBox* box =
-          annotated.mutable_annotation_group(group)->add_annotation()->mutable_bbox();
-      for (auto set : {&NormalizedBBox::set_xmin, &NormalizedBBox::set_ymin}) (box->*set)(0);
-      for (auto set : {&NormalizedBBox::set_xmax, &NormalizedBBox::set_ymax}) (box->*set)(0.5f);
-    }
-    records.push_back({std::to_string(i), annotated.SerializeAsString()});
-  }
-  WriteLmdb(path, records);
-  return "type: 'AnnotatedData' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
-         "' batch_size: 2 } annotated_data_param { " + more + " } ";
-}
-
-TEST(AnnotatedDataLayer, DeliversBoxesInOrderAndThenRowsThatAreNone) {
-  for (bool on_gpu : {false, true}) {
-    if (on_gpu && TestGpu() == nullptr) continue;
-    DataNet net(TwoAnnotated("max_boxes: 2"), DataMode::kOpen, TRAIN, DType::kFloat32,
-                on_gpu ? TestGpu() : MakeCpuDevice());
-    EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
-    EXPECT_EQ(net.ShapeOf("y"), (Shape{1, 1, 4, 8}));
-    EXPECT_EQ(net.kernel()->source_size(), 2);
-    net->Forward();
-    EXPECT_THAT(net.Values("x"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
-    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 0, 0, 0.5, 0.5, 0,   //
-                                             1, 10, 0, 0, 0, 0.5, 0.5, 0,  //
-                                             1, 11, 0, 0, 0, 0.5, 0.5, 0,  //
-                                             -1, -1, -1, -1, -1, -1, -1, -1));
-  }
-}
-
-TEST(AnnotatedDataLayer, SaysWhatIsWrong) {
-  EXPECT_THAT(Mistake(TwoAnnotated("max_boxes: 0")), HasSubstr("max_boxes must be at least 1"));
-  EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { resize_param { height: 1 } }"),
-              HasSubstr("layer 'input': resize_param needs height and width"));
-  EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { cutout_param { size: 1 } }"),
-              HasSubstr("cutout_param is for layers Data and ImageData"));
-}
-
-TEST(WindowDataLayer, SaysWhatIsWrong) {
-  EXPECT_THAT(Mistake(TwoWindows("crop_mode: 'none'")), HasSubstr("layer 'input': crop_mode is"));
-  EXPECT_THAT(Mistake("type: 'WindowData' top: 'x' transform_param { crop_size: 3 }"),
-              HasSubstr("batch_size must be at least 1"));
-  EXPECT_THAT(Mistake("type: 'WindowData' top: 'x' window_data_param { batch_size: 1 }"),
-              HasSubstr("window_data_param needs a source"));
-}
-
-std::string FourRows() {
-  const std::string path = ScratchPath("a.h5");
-  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
-  for (const char* name : {"d", "l"}) {
-    const hsize_t shape[] = {4, 2};
-    const hid_t space = H5Screate_simple(name[0] == 'd' ? 2 : 1, shape, nullptr);
-    const hid_t data =
-        H5Dcreate2(file, name, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    H5Dclose(data);
-    H5Sclose(space);
-  }
-  H5Fclose(file);
-  WriteFile(ScratchPath("list.txt"), path);
-  return "type: 'HDF5Data' top: 'd' top: 'l' hdf5_data_param { source: '" +
-         ScratchPath("list.txt") + "' batch_size: 3 } ";
-}
-
-TEST(Hdf5DataLayer, DeliversTheDataSetsNamedLikeItsTops) {
-  DataNet net(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat64);
-  EXPECT_EQ(net.ShapeOf("d"), (Shape{3, 2}));
-  EXPECT_EQ(net.ShapeOf("l"), Shape{3});
-  EXPECT_EQ(net.kernel()->source_size(), 4);
-  net->Forward();
-  EXPECT_THAT(net.Values("d"), ElementsAre(1, 2, 3, 4, 5, 6));
-  net->Forward();
-  EXPECT_THAT(net.Values("l"), ElementsAre(4, 1, 2));
-  EXPECT_EQ(net.kernel()->position(), 6);
-}
-
-TEST(Hdf5DataLayer, SaysWhatIsWrong) {
-  EXPECT_THAT(Mistake(FourRows() + "transform_param { scale: 2 }"),
-              HasSubstr("HDF5Data does not transform its data"));
-  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd'"), HasSubstr("batch_size must be at least 1"));
-  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd' hdf5_data_param { batch_size: 1 }"),
-              HasSubstr("needs a source"));
-  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd' hdf5_data_param { source: 'none' batch_size: 1 }"),
-              HasSubstr("layer 'input': cannot read 'none'"));
-}
-
 TEST(DataLayer, HasTheShapeThatItsImagesAreResizedTo) {
   for (DataMode mode : {DataMode::kOpen, DataMode::kAssume, DataMode::kSynthetic}) {
     const auto digits = [&](const std::string& transform) {
@@ -449,30 +297,6 @@ TEST(DataLayer, TakesTheSettingsOfIntelsFiles) {
   EXPECT_EQ(net.ShapeOf("d"), (Shape{20, 1, 24, 24}));
   net->Forward();
   EXPECT_THAT(net.Values("d"), testing::Contains(testing::Gt(100)));
-}
-
-TEST(AnnotatedDataLayer, ScalesBoxesOfCoveredSizes) {
-  DataNet net(TwoAnnotated("max_boxes: 2") +
-              "transform_param { resize_param { height: 2 width: 2 resize_mode: FIT_SMALL_SIZE "
-              "height_scale: 1 width_scale: 2 } }");
-  net->Forward();
-  // Samples have 2 x 2 pixels.
-  const auto rows = net.Values("y");
-  EXPECT_THAT(std::vector<double>(rows.begin(), rows.begin() + 8),
-              ElementsAre(0, 0, 0, 0, 0, 0.5, 1, 0));
-}
-
-TEST(Hdf5DataLayer, NeedsNoHostWithoutItsSource) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
-  DataNet cpu(FourRows(), DataMode::kSynthetic);
-  DataNet gpu(FourRows(), DataMode::kSynthetic, TRAIN, DType::kFloat32, TestGpu());
-  DataNet open(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
-  EXPECT_EQ(gpu->plan().kernel_types[0]->engine, "cuda");
-  EXPECT_EQ(open->plan().kernel_types[0]->engine, "host");
-  cpu->Forward();
-  gpu->Forward();
-  EXPECT_EQ(gpu.Values("d"), cpu.Values("d"));
-  EXPECT_EQ(gpu.Values("l"), cpu.Values("l"));
 }
 
 }  // namespace
