@@ -8,82 +8,22 @@ import os
 import re
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios/runs"))
+from run_case import NET, SOLVER, RunCase  # noqa: E402
 import junit  # noqa: E402
-import scenario  # noqa: E402
 
 try:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 except ImportError:
     EventAccumulator = None
 
-NET = """name: "tiny"
-layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN } transform_param { scale: 0.01 }
-  data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true } }
-layer { name: "test data" type: "Data" top: "data" top: "label" include { phase: TEST } transform_param { scale: 0.01 }
-  data_param { backend: DIGITS size: 20 batch_size: 5 } }
-layer { name: "pool" type: "Pooling" bottom: "data" top: "pool" pooling_param { pool: AVE kernel_size: 7 stride: 7 } }
-layer { name: "drop" type: "Dropout" bottom: "pool" top: "pool" dropout_param { dropout_ratio: 0.2 } }
-layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
-  inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
-layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
-layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" include { phase: TEST } }
-"""
-# Most digits have enough ink for a finite logarithm; some do not.
-LOG_NET = NET.replace("kernel_size: 7 stride: 7", "kernel_size: 28").replace("size: 40 batch_size: 4", "size: 400 batch_size: 1").replace(
-    'layer { name: "drop"', 'layer { name: "log" type: "Log" bottom: "pool" top: "log" log_param { shift: -0.2 } }\n'
-    'layer { name: "drop"').replace('bottom: "pool" top: "ip"', 'bottom: "log" top: "ip"')
-SOLVER = """net: "net.prototxt"
-type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
-random_seed: 5
-display: 10
-max_iter: 60
-test_iter: 4 test_interval: 20
-snapshot: 20
-snapshot_prefix: "snap/tiny"
-"""
 
-
-class RunFolderTest(scenario.Scenario):
-    def setUp(self):
-        super().setUp()
-        os.mkdir(self.path("snap"))
-        self.write("net.prototxt", NET)
-        self.write("solver.prototxt", SOLVER)
-
-    def json(self, name):
-        return json.loads(self.read(name))
-
-    def lines(self, run="run"):
-        return [json.loads(line) for line in self.read(run + "/metrics.jsonl").splitlines()]
-
-    def snapshots(self):
-        return sorted(int(re.search(r"iter_(\d+)", f).group(1)) for f in os.listdir(self.path("snap"))
-                      if f.endswith(".solverstate"))
-
-    def runs(self, *args, code=0):
-        run = self.doppio("runs", *args)
-        self.assertEqual(code, run.returncode, run.stderr)
-        return run.stdout
-
-    def begin(self, *args, **streams):
-        """Starts an endless training. Returns its process once it has written some lines."""
-        process = self.start("train", "--solver=solver.prototxt", "--set=max_iter=1000000000", *args, **streams)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        end = time.monotonic() + 60
-        while not (os.path.exists(self.path("run/metrics.jsonl")) and self.read("run/metrics.jsonl").count(b"snapshot") >= 2):
-            self.assertIsNone(process.poll())
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
-        return process
-
+class RunFolderTest(RunCase):
     def test_holds_what_was_run_and_how_it_went(self):
         self.train("--run_dir=run", "--set=base_lr=0.02")
         run = self.json("run/run.json")
@@ -252,85 +192,6 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual("failed", self.json("run/run.json")["status"])
         self.assertIn("did you mean 'pool'", run.stderr)
 
-    def test_keeps_the_last_and_the_best(self):
-        self.train("--run_dir=run", "--set=max_iter=200", "--set=base_lr=0.5", "--keep_last=2", "--keep_best", "--monitor=max:accuracy")
-        scores = [(p["iter"], p["scores"]["accuracy"]) for p in self.lines() if p.get("phase") == "test"]
-        best = max(scores, key=lambda s: s[1])  # the first one of equal scores
-        self.assertEqual(sorted({180, 200, best[0]}), self.snapshots())
-        end = self.json("run/exit.json")
-        self.assertEqual({"metric": "accuracy", "value": best[1], "iter": best[0]}, end["best"])
-        self.assertEqual(self.read("snap/tiny_iter_%d.caffemodel" % best[0]), self.read("run/best.caffemodel"))
-        self.assertEqual(self.read("snap/tiny_iter_200.solverstate"), self.read("run/last.solverstate"))
-
-    def test_a_best_state_between_snapshots_is_kept(self):
-        self.train("--run_dir=run", "--set=snapshot=0", "--keep_best", "--monitor=min:loss", "--keep_last=1", "--set=max_iter=50")
-        best = self.json("run/exit.json")["best"]["iter"]
-        self.assertEqual(0, best % 20)
-        self.assertEqual([best, 50], self.snapshots())
-
-    def test_stops_early_and_goes_on_as_if_never_stopped(self):
-        flags = ["--monitor=max:accuracy", "--early_stop=patience:3,delta:0.5"]
-        result = json.loads(self.train("--run_dir=run", "--set=max_iter=1000", "--json", *flags).stdout)
-        self.assertEqual("run", result["run_dir"])
-        self.assertTrue(result["stopped_early"])
-        self.assertFalse(result["stopped"])
-        stop = result["iteration"]
-        self.assertEqual(self.json("run/exit.json")["reason"], "stopped early")
-        scores = [p["scores"]["accuracy"] for p in self.lines() if p.get("phase") == "test"]
-        self.assertEqual(20 * (len(scores) - 1), stop)
-        gain, since = scores[0], 0
-        for i, score in enumerate(scores[1:], 1):
-            since = 0 if score > gain + 0.5 else since + 1
-            gain = score if since == 0 else gain
-            self.assertEqual(since == 3, i == len(scores) - 1)
-        # A run in two parts continues to count.
-        self.folder = self.path("again")
-        os.makedirs(self.path("snap"))
-        self.write("net.prototxt", NET)
-        self.write("solver.prototxt", SOLVER)
-        self.train("--set=max_iter=%d" % (stop - 20), *flags)
-        result = json.loads(self.train("--set=max_iter=1000", "--resume", "--json", *flags).stdout)
-        self.assertEqual((stop, True), (result["iteration"], result["stopped_early"]))
-
-    def test_mistakes_in_flags_are_explained(self):
-        for flags, message in ((["--keep_best"], "--keep_best needs to know what is better; add --monitor"),
-                               (["--early_stop=patience:3"], "--early_stop needs to know what is better"),
-                               (["--monitor=accuracy"], "--monitor must be max:NAME or min:NAME"),
-                               (["--monitor=max:acuracy"], "did you mean 'accuracy'?"),
-                               (["--monitor=max:accuracy", "--early_stop=patience:x"], "--early_stop wants patience:N"),
-                               (["--monitor=max:accuracy", "--early_stop=patience:99999999999999999999"], "--early_stop wants patience:N"),
-                               (["--monitor=max:accuracy", "--early_stop=delta:1"], "--early_stop wants patience:N"),
-                               (["--monitor=max:accuracy", "--unset=test_interval", "--unset=test_iter"], "this solver makes none"),
-                               (["--on_nan=warn"], "--on_nan wants stop or go, got 'warn'"),
-                               (["--keep_last=-1"], "--keep_last wants a number of snapshots, got -1")):
-            run = self.doppio("train", "--solver=solver.prototxt", *flags)
-            self.assertIn(run.returncode, (2, 3), flags)
-            self.assertIn(message, run.stderr)
-
-    def test_a_loss_that_is_no_number_ends_with_its_layer(self):
-        self.write("net.prototxt", LOG_NET)
-        run = self.train("--run_dir=run", "--set=max_iter=2000", "--set=snapshot=1", "--keep_last=1", code=7)
-        found = re.search(r"error: iteration (\d+): the loss is not finite; layer 'log' \(Log, net.prototxt:\d+:\d+\) "
-                          r"is the first whose output 'log' is not finite", run.stderr)
-        self.assertTrue(found, run.stderr)
-        at = int(found.group(1))
-        self.assertGreater(at, 0)
-        self.assertEqual([at], self.snapshots())
-        self.assertIn("The last good snapshot is snap/tiny_iter_%d.solverstate" % at, run.stderr)
-        end = self.json("run/exit.json")
-        self.assertEqual((7, "failed", at), (end["code"], end["reason"], end["iter"]))
-        self.assertEqual("nonfinite", self.lines()[-1]["event"])
-        # With --on_nan=go the run continues, as in Caffe, and the metrics name the values that are
-        # not finite.
-        self.train("--run_dir=on", "--on_nan=go", "--set=max_iter=%d" % (at + 20))
-        lost = [p for p in self.lines("on") if p.get("phase") == "train" and p["iter"] > at]
-        self.assertTrue(lost and all(p["loss"] is None and "loss" in p["nonfinite"] for p in lost), lost)
-
-    def test_weights_that_are_no_numbers_end_with_their_layer(self):
-        run = self.train("--set=base_lr=1e38", "--set=momentum=0", "--set=weight_decay=1e30", code=7)
-        self.assertRegex(run.stderr, r"error: iteration \d+: .*layer 'ip' \(InnerProduct, net.prototxt:\d+:\d+\) is the first whose "
-                                     r"(weights are|output 'ip' is) not finite")
-
     def test_replicas_write_once(self):
         self.train("--run_dir=run", "--cpu_replicas=2", "--keep_last=1", "--keep_best", "--monitor=max:accuracy")
         lines = self.lines()
@@ -338,12 +199,6 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual(1, len(glob.glob(self.path("run/tb/*"))))
         self.assertEqual("finished", self.json("run/run.json")["status"])
         self.assertEqual(["data", "pool", "drop", "ip", "loss"], [r["layer"] for r in self.json("run/layers.json")])
-
-    def test_replicas_end_together_at_what_is_no_number(self):
-        self.write("net.prototxt", LOG_NET)
-        run = self.train("--cpu_replicas=2", "--set=max_iter=2000", code=7)
-        self.assertEqual(1, run.stderr.count("error: iteration "), run.stderr)
-        self.assertIn("the loss is not finite; layer 'log' (Log, ", run.stderr)
 
     def test_compare_shows_what_differs(self):
         self.train("--run_dir=a")
@@ -361,83 +216,6 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual((4, "error: cannot read the folder 'runs': No such file or directory; train --run_dir=auto makes it\n"),
                          (none.returncode, none.stderr))
         self.assertEqual(2, self.doppio("runs", "compare", "a").returncode)
-
-    def check_layers(self, first, last, passes=1):
-        """Checks that layers.json has the medians of the times that t.json has for the iterations
-        `first` to `last`."""
-        spans = [e for e in json.loads(self.read("t.json"))["traceEvents"] if e["ph"] == "X"]
-        iterations = [s for s in spans if s["cat"] == "iteration" and first <= int(s["name"].split()[1]) <= last]
-        self.assertEqual(last - first + 1, len(iterations))
-        for index, layer in enumerate(self.json("run/layers.json")):
-            for kind in "forward", "backward":
-                of_layer = [s for s in spans if s["cat"] == kind and s.get("args") == {"layer": index}]
-                within = [[s["dur"] for s in of_layer if i["ts"] <= s["ts"] < i["ts"] + i["dur"]] for i in iterations]
-                self.assertAlmostEqual(statistics.median(sum(w) for w in within), 1e3 * layer[kind + "_ms"], places=2)
-                if layer["layer"] == "ip":
-                    self.assertEqual([passes] * len(iterations), [len(w) for w in within])
-
-    def test_layers_with_their_times(self):
-        self.train("--run_dir=run", "--trace=t.json", "--trace_iterations=2-4")
-        layers = self.json("run/layers.json")
-        self.assertEqual([("data", "Data"), ("pool", "Pooling"), ("drop", "Dropout"), ("ip", "InnerProduct"), ("loss", "SoftmaxWithLoss")],
-                         [(r["layer"], r["type"]) for r in layers])
-        self.assertEqual([0, 0, 0, 16 * 10 + 10, 0], [r["params"] for r in layers])
-        # Four images with their labels; 4x4 means of each; an in-place layer; ten scores of each; a
-        # loss.
-        self.assertEqual([4 * 4 * (28 * 28 + 1), 4 * 4 * 16, 0, 4 * 4 * 10, 4], [r["bytes"] for r in layers])
-        self.assertTrue(all(layers[i]["forward_ms"] > 0 for i in (0, 1, 3, 4)), layers)
-        self.assertEqual([0, 0], [r["backward_ms"] for r in layers[:2]])
-        self.assertTrue(all(r["backward_ms"] > 0 for r in layers[3:]), layers)
-        self.check_layers(2, 4)
-        self.assertEqual([], [f for f in os.listdir(self.path("run")) if "tmp" in f])
-        self.assertEqual(layers, json.loads(self.runs("show", "run", "--json"))["layers"])
-        total = sum(r["forward_ms"] + r["backward_ms"] for r in layers)
-        ip = layers[3]
-        self.assertRegex(self.runs("show", "run"), r"(?m)^ ip +InnerProduct +%.3f +%.3f +%.1f$" % (
-            ip["forward_ms"], ip["backward_ms"], 100 * (ip["forward_ms"] + ip["backward_ms"]) / total))
-
-    def test_layers_of_a_timeline_of_other_iterations(self):
-        for first, last in (0, 2), (0, 9), (3, 3), (4, 8), (9, 12):
-            self.train("--run_dir=run", "--trace=t.json", "--trace_iterations=%d-%d" % (first, last), "--set=max_iter=13")
-            spans = json.loads(self.read("t.json"))["traceEvents"]
-            self.assertEqual(["iteration %d" % i for i in range(first, last + 1)], [s["name"] for s in spans if s.get("cat") == "iteration"])
-            self.assertEqual(last - first + 1, len([s for s in spans if s.get("cat") == "forward" and s["name"].startswith("ip")]))
-            if (first, last) == (0, 9):
-                self.check_layers(2, 4)
-            self.assertGreater(self.json("run/layers.json")[3]["forward_ms"], 0)
-            shutil.rmtree(self.path("run"))
-
-    def test_layers_of_a_short_training_and_of_several_passes(self):
-        for max_iter, first, last in (1, 0, 0), (2, 1, 1), (4, 2, 3), (8, 2, 4):
-            self.train("--run_dir=run", "--trace=t.json", "--trace_iterations=0-9", "--set=max_iter=%d" % max_iter, "--set=iter_size=3")
-            self.check_layers(first, last, passes=3)
-            shutil.rmtree(self.path("run"))
-
-    def test_layers_of_a_resumed_run_are_timed_again(self):
-        self.train("--run_dir=run", "--set=max_iter=40")
-        self.write("run/layers.json", "[{}, 7, ")
-        self.assertEqual([], json.loads(self.runs("show", "run", "--json"))["layers"])
-        self.train("--run_dir=run", "--resume=auto", "--trace=t.json", "--trace_iterations=42-44")
-        self.check_layers(42, 44)
-        layers = self.read("run/layers.json")
-        self.train("--run_dir=run", "--resume=auto")  # the training is already complete
-        self.assertEqual(layers, self.read("run/layers.json"))
-
-    def test_layers_that_cannot_be_written_do_not_end_the_run(self):
-        os.makedirs(self.path("run/layers.json"))
-        self.assertIn("layers.json", self.train("--run_dir=run").stderr)
-        self.assertEqual("finished", json.loads(self.runs("show", "run", "--json"))["status"])
-
-    def test_layers_on_a_gpu_that_records(self):
-        def run(*args):
-            r = self.doppio("train", "--solver=solver.prototxt", "--gpu=0", *args)
-            if r.returncode == 5:
-                self.skipTest(r.stderr)
-            self.assertEqual(0, r.returncode, r.stderr)
-            return self.read("snap/tiny_iter_60.caffemodel")
-        self.assertEqual(run(), run("--run_dir=run"))
-        layers = {r["layer"]: r for r in self.json("run/layers.json")}
-        self.assertTrue(all(layers[n]["forward_ms"] > 0 and layers[n]["backward_ms"] > 0 for n in ("ip", "loss")), layers)
 
     def test_of_two_that_start_at_once_one_has_the_folder(self):
         self.train("--run_dir=other", "--set=max_iter=1")  # reads all files once, so that they are cached
