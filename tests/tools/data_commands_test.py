@@ -1,206 +1,17 @@
 #!/usr/bin/env python3
-"""Tests `doppio data`: databases of lists and folders, resumed conversions, statistics, damaged
-images, and splits."""
+"""Tests `doppio data`: statistics, damaged images, splits, pages and speed."""
 import base64
 import json
 import os
 import re
-import shutil
-import signal
 import struct
 import subprocess
 import sys
-import time
-import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tool_case  # noqa: E402
+from data_case import DataCase  # noqa: E402
 from tool_case import png  # noqa: E402
-
-
-class DataCase(tool_case.ToolCase):
-    def folder_of_classes(self):
-        """Writes two cat images of one row of pixels each, and a dog in a deeper folder."""
-        self.write("pets/cat/b.png", png([[(0, 0, 10), (0, 0, 30)]]))
-        self.write("pets/cat/a.PNG", png([[(0, 0, 20), (0, 0, 20)]]))
-        self.write("pets/cat/notes.txt", "not an image")
-        self.write("pets/dog/big/c.png", png([[(0, 200, 0), (0, 200, 0)]]))
-
-    def json(self, *args):
-        return json.loads(self.succeed("data", *args, "--json"))
-
-    def stat(self, path):
-        return self.json("stat", path)
-
-
-class ConvertTest(DataCase):
-    def test_makes_a_database_of_a_folder_for_each_class(self):
-        self.folder_of_classes()
-        out = self.succeed("data", "convert", "pets", "db")
-        self.assertEqual("db written, 3 images of 2 classes\n", out)
-        self.assertEqual(b"cat\ndog\n", self.read("db/labels.txt"))
-        content = self.read("db/data.mdb")
-        for key in b"00000000_cat/a.PNG", b"00000001_cat/b.png", b"00000002_dog/big/c.png":
-            self.assertIn(key, content)
-        self.assertEqual(["db", "pets"], sorted(os.listdir(self.folder)))
-
-    def test_makes_the_records_of_convert_imageset(self):
-        self.folder_of_classes()
-        self.write("list.txt", "cat/b.png 4\ndog/big/c.png 1\n")
-        self.succeed("convert_imageset", "pets/", "list.txt", "old")
-        for backend in "lmdb", "leveldb":
-            self.succeed("data", "convert", "--root_folder=pets/", "--backend=" + backend, "list.txt", backend)
-            self.assertEqual(self.stat("old")["checksum"], self.stat(backend)["checksum"])
-
-    def test_goes_on_after_it_was_killed(self):
-        os.mkdir(self.path("i"))
-        for i in range(2100):
-            if i != 2050:
-                self.write("i/%04d.png" % i, png([[i % 256, i // 256]]))
-        os.mkfifo(self.path("i/2050.png"))  # a pipe without a writer blocks the command
-        self.write("list.txt", "".join("%04d.png %d\n" % (i, i % 7) for i in range(2100)))
-        command = ["data", "convert", "--gray", "--root_folder=i/", "list.txt", "db"]
-        p = subprocess.Popen([tool_case.DOPPIO, *command], cwd=self.folder, stderr=subprocess.DEVNULL)
-        self.wait_for_records("db.tmp/database", 2000)
-        p.send_signal(signal.SIGKILL)
-        p.communicate()
-        self.assertEqual(-signal.SIGKILL, p.returncode)
-        self.assertFalse(os.path.exists(self.path("db")))
-        shutil.copytree(self.path("db.tmp"), self.path("other.tmp"))
-
-        error = self.fail_with(4, *command, "--shuffle")
-        self.assertIn("'db.tmp' holds a database that was started from other images or with other flags", error)
-        self.assertIn("remove 'db.tmp' to start again", error)
-
-        # A missing image does not lose the records that are already written.
-        os.remove(self.path("i/2050.png"))
-        error = self.fail_with(4, *command)
-        self.assertIn("list.txt:2051: error: image 'i/2050.png': cannot read", error)
-        self.assertIn("the first 2000 records are kept", error)
-        out = json.loads(self.succeed(*command[:-1], "other", "--skip_bad", "--json"))
-        self.assertEqual([2099, 2000, 1], [out["records"], out["found"], out["left_out"]])
-
-        self.write("i/2050.png", png([[2050 % 256, 2050 // 256]]))
-        out = json.loads(self.succeed(*command, "--json"))
-        self.assertEqual([2100, 2000, 0], [out["records"], out["found"], out["left_out"]])
-        self.assertFalse(os.path.exists(self.path("db.tmp")))
-        self.succeed(*command[:-1], "undisturbed")
-        self.assertEqual(self.stat("undisturbed"), self.stat("db"))
-        for i in 0, 1999, 2000, 2099:
-            self.assertIn(b"%08d_%04d.png" % (i, i), self.read("db/data.mdb"))
-
-    def test_logs_progress_by_time(self):
-        self.write("a.png", png([[1]]))
-        self.write("list.txt", "a.png 0\n" * 3000)
-        r = self.run_tool("data", "convert", "--gray", "list.txt", "db")
-        self.assertEqual(0, r.returncode, r.stderr)
-        self.assertIn("Processed 3000 files.", r.stderr)
-        self.assertLess(r.stderr.count("Processed"), 3)
-
-    def wait_for_records(self, database, records):
-        for _ in range(600):
-            r = self.run_tool("data", "stat", database, "--json")
-            if r.returncode == 0 and json.loads(r.stdout)["images"] >= records:
-                return
-            time.sleep(0.1)
-        self.fail("%s has not got %d records" % (database, records))
-
-    def test_names_the_file_and_its_line(self):
-        self.folder_of_classes()
-        self.write("pets/cat/b.png", self.read("pets/cat/b.png")[:50])
-        self.write("list.txt", "pets/cat/a.PNG 0\npets/cat/b.png 0\n")
-        self.assertIn("list.txt:2: error: image 'pets/cat/b.png': corrupt PNG image",
-                      self.fail_with(4, "data", "convert", "list.txt", "db"))
-        self.assertIn("image 'pets/cat/b.png': corrupt PNG image", self.fail_with(4, "data", "convert", "pets", "db"))
-        self.assertEqual(["list.txt", "pets"], sorted(os.listdir(self.folder)))
-        r = self.run_tool("data", "convert", "--skip_bad", "pets", "db")
-        self.assertEqual((0, "db written, 2 images of 2 classes, 1 left out\n"), (r.returncode, r.stdout))
-        self.assertIn("cat/b.png", r.stderr)
-
-    def test_reads_bitmaps_and_portable_maps(self):
-        self.write("set/a/1.bmp", b"BM" + struct.pack("<8xIIiiHH24x", 54, 40, 1, 1, 1, 24) + bytes([30, 20, 10, 0]))
-        self.write("set/a/2.PPM", b"P6 1 1 255\n" + bytes([10, 20, 30]))
-        self.write("set/a/3.png", png([[(10, 20, 30)]]))
-        for i, flags in enumerate(([], ["--encoded"], ["--encoded", "--resize_height=2", "--resize_width=2"])):
-            self.succeed("data", "convert", "set", "db%d" % i, *flags)
-            channels = self.stat("db%d" % i)["channels"]
-            self.assertEqual([30, 20, 10], [c["mean"] for c in channels])
-            self.assertEqual([0, 0, 0], [c["deviation"] for c in channels])
-
-    def test_refuses_what_is_no_set_of_images(self):
-        os.makedirs(self.path("empty/cat"))
-        self.assertIn("folder 'empty/cat' of a class has no image files",
-                      self.fail_with(4, "data", "convert", "empty", "db"))
-        self.assertIn("'empty/cat' has no folders", self.fail_with(4, "data", "convert", "empty/cat", "db"))
-        self.assertIn("--root_folder is for lists",
-                      self.fail_with(2, "data", "convert", "--root_folder=x/", "empty", "db"))
-
-
-class BinaryFilesTest(DataCase):
-    """Tests files of MNIST and CIFAR, and files of a wrong kind."""
-
-    def setUp(self):
-        super().setUp()
-        self.write("x-images-idx3-ubyte", bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 2, 3, 8]))
-        self.write("x-labels-idx1-ubyte", bytes([0, 0, 8, 1, 0, 0, 0, 2, 0, 7]))
-
-    def test_converts_idx_files(self):
-        self.assertEqual("db written, 2 images\n", self.succeed("data", "convert", "x-images-idx3-ubyte", "db"))
-        for backend in "lmdb", "leveldb":
-            self.succeed("data", "convert", "--backend=" + backend, "x-images-idx3-ubyte", backend)
-            self.assertEqual(self.stat("x-images-idx3-ubyte")["checksum"], self.stat(backend)["checksum"])
-        # A Datum: channels 1, height 1, width 2, data, label.
-        content = self.read("db/data.mdb")
-        self.assertIn(b"00000000\x08\x01\x10\x01\x18\x02\x22\x02\x01\x02\x28\x00", content)
-        self.assertIn(b"00000001\x08\x01\x10\x01\x18\x02\x22\x02\x03\x08\x28\x07", content)
-
-    def test_converts_cifar_files(self):
-        self.write("c/data_batch_1.bin", bytes([3]) + bytes(3072) + bytes([4]) + bytes(3072))
-        self.write("c/data_batch_2.bin", bytes([5]) + bytes(3072))
-        self.write("c/test_batch.bin", bytes([6]) + bytes(3072))
-        self.assertEqual("db written, 3 images\n", self.succeed("data", "convert", "c", "db"))
-        self.assertEqual("test written, 1 images\n", self.succeed("data", "convert", "c/test_batch.bin", "test"))
-        self.assertEqual(self.stat("c")["checksum"], self.stat("db")["checksum"])
-        self.assertIn(b"00002", self.read("db/data.mdb"))
-        self.assertIn(b"\x08\x03\x10\x20\x18\x20\x22\x80\x18" + bytes(3072) + b"\x28\x05", self.read("db/data.mdb"))
-
-    def test_shuffles_by_the_seed(self):
-        self.write("y-images-idx3-ubyte", bytes([0, 0, 8, 3, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1]) + bytes(range(40)))
-        self.write("y-labels-idx1-ubyte", bytes([0, 0, 8, 1, 0, 0, 0, 40]) + bytes(range(40)))
-        for name, seed in ("a", 1), ("b", 1), ("c", 2):
-            self.succeed("data", "convert", "--shuffle", "--seed=%d" % seed, "y-images-idx3-ubyte", name)
-        sums = [self.stat(name)["checksum"] for name in ("a", "b", "c", "y-images-idx3-ubyte")]
-        self.assertEqual(sums[0], sums[1])
-        self.assertEqual(3, len(set(sums)))
-
-    def test_refuses_flags_for_image_files(self):
-        self.assertIn("--gray is for image files, but 'x-images-idx3-ubyte' holds IDX data",
-                      self.fail_with(2, "data", "convert", "--gray", "x-images-idx3-ubyte", "db"))
-
-    def test_keeps_the_old_database_when_it_fails(self):
-        self.write("db/data.mdb", "old")
-        self.assertIn("'db' already exists", self.fail_with(4, "data", "convert", "x-images-idx3-ubyte", "db"))
-        self.assertEqual(b"old", self.read("db/data.mdb"))
-        self.assertEqual(["db", "x-images-idx3-ubyte", "x-labels-idx1-ubyte"], sorted(os.listdir(self.folder)))
-
-    def test_says_what_a_file_of_a_wrong_kind_is(self):
-        self.succeed("data", "convert", "x-images-idx3-ubyte", "db")
-        error = self.fail_with(4, "data", "convert", "db/data.mdb", "new")
-        self.assertIn("'db/data.mdb' is already a database (LMDB)", error)
-        self.assertIn("'x-labels-idx1-ubyte' holds labels; name the IDX file of their images",
-                      self.fail_with(4, "data", "convert", "x-labels-idx1-ubyte", "new"))
-        self.write("a.npy", b"\x93NUMPY\x01\x00v\x00")
-        for words in ("convert", "a.npy", "new"), ("verify", "a.npy"), ("split", "a.npy"):
-            self.assertEqual("error: 'a.npy' is a NumPy file, but a list of images, one 'path label' line per image, is "
-                             "needed\n", self.fail_with(4, "data", *words))
-        self.assertIn("'x-images-idx3-ubyte' is an IDX file (MNIST's format), but a list of images",
-                      self.fail_with(4, "data", "split", "x-images-idx3-ubyte"))
-        self.assertIn("'db' holds LMDB data and has no folders", self.fail_with(4, "data", "split", "db"))
-
-    def test_shows_no_control_characters(self):
-        self.write("list.txt", b"\x1b[31mred.png\x07 one\n")
-        self.assertIn(r"list.txt:1: error: no label after '\x1b[31mred.png\x07 one'",
-                      self.fail_with(4, "data", "verify", "list.txt"))
 
 
 class PipeTest(DataCase):
@@ -285,7 +96,6 @@ class StatTest(DataCase):
         self.folder_of_classes()
         self.write("pets/cat/b.png", b"nothing")
         self.assertIn("image 'pets/cat/b.png': ", self.fail_with(4, "data", "stat", "pets"))
-
 
     def test_refuses_images_of_more_pixels_than_the_limit(self):
         self.write("set/a/1.bmp", b"BM" + struct.pack("<8xIIiiHHII16x", 54, 40, 30000, 30000, 1, 8, 1, 0) + bytes(1024))
@@ -438,99 +248,6 @@ class PreviewTest(DataCase):
             self.assertEqual([shown], re.findall(r"<figcaption>([^<]*)<", page))
             self.assertEqual(label == "-3", "classes" in self.stat("list.txt"))
             self.assertEqual(label != "-3", "1 images with 1 labels" in self.succeed("data", "stat", "list.txt"))
-
-
-class GetTest(DataCase):
-    """Tests `get` without a published file, which would be 10 MB."""
-
-    def test_refuses_files_that_are_not_the_published_ones(self):
-        self.write("here/train-images-idx3-ubyte.gz", b"abc")
-        error = self.fail_with(4, "get", "mnist", "--from=here")
-        self.assertIn("'here/train-images-idx3-ubyte.gz' is not the published file: its MD5 is "
-                      "900150983cd24fb0d6963f7d28e17f72, not f68b3c2dcbeaaa9fbdd348bbdeb94873", error)
-        self.assertEqual([], os.listdir(self.path("mnist")))
-        error = self.fail_with(4, "get", "cifar10", "--from=here")
-        self.assertIn("'here/cifar-10-binary.tar.gz' does not exist; without a network, put these files into a folder", error)
-        self.assertIn("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", error)
-
-    def curl(self, script):
-        """Returns a folder of programs that has only this curl."""
-        self.write("bin/curl", "#!/bin/sh\n" + script)
-        os.chmod(self.path("bin/curl"), 0o755)
-        return self.path("bin")
-
-    def test_says_what_to_do_without_a_network(self):
-        error = self.fail_with(4, "get", "fashion_mnist", "data", PATH=self.curl("exit 6\n"))
-        self.assertIn("cannot download https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/"
-                      "fashion/train-images-idx3-ubyte.gz (curl ended with code 6); without a network, put these files "
-                      "into a folder and run: doppio get fashion_mnist --from=FOLDER", error)
-        self.assertIn("t10k-labels-idx1-ubyte.gz", error)
-        error = self.fail_with(4, "get", "mnist", PATH=self.path("nowhere"))
-        self.assertIn("cannot download files because curl is not installed (apt-get install curl)", error)
-        # The answer is not the file but, for example, the login page of a hotel's network.
-        error = self.fail_with(4, "get", "mnist", "data", PATH=self.curl(
-            'while [ "$1" != --output ]; do shift; done; echo "<html>" >"$2"\n'))
-        self.assertIn("is not the published file", error)
-        self.assertIn("it came from https://storage.googleapis.com/cvdf-datasets/mnist/train-images", error)
-        self.assertEqual([], os.listdir(self.path("data")))
-
-    def test_knows_how_curl_ended_under_a_parent_that_ignores_children(self):
-        r = subprocess.run([tool_case.DOPPIO, "get", "mnist"], cwd=self.folder, capture_output=True, text=True, timeout=120,
-                           env={**os.environ, "PATH": self.curl("exit 6\n")},
-                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-        self.assertIn("curl ended with code 6", r.stderr)
-
-    def test_refuses_wrong_names(self):
-        self.assertIn("not 'mnits'; did you mean 'mnist'?", self.fail_with(2, "get", "mnits"))
-        self.assertIn("'get' wants mnist|fashion_mnist|cifar10 [FOLDER]", self.fail_with(2, "get"))
-
-    @unittest.skipUnless(os.path.isdir(os.environ.get("DOPPIO_SHARED", "") + "/data/mnist"),
-                         "DOPPIO_SHARED has no data/mnist")
-    def test_takes_mnist_however_it_is_packed(self):
-        out = json.loads(self.succeed("get", "mnist", "--from=" + os.environ["DOPPIO_SHARED"] + "/data/mnist", "--json"))
-        self.assertEqual([60000, 10000], [part["images"] for part in out])
-        self.assertEqual(4, len(os.listdir(self.path("mnist"))))
-        self.succeed("get", "mnist", PATH=self.path("nowhere"))  # all files are present
-
-
-class RandomChangesTest(DataCase):
-    """Tests the random changes of transform_param in nets; tests/data/augmented_test.cc tests the
-    changes themselves."""
-
-    def net(self, transform, phase="TRAIN"):
-        self.folder_of_classes()
-        self.write("list.txt", "pets/cat/a.PNG 0\npets/cat/b.png 0\n")
-        self.write("net.prototxt", """layer { name: "d" type: "ImageData" top: "x" top: "y"
-            image_data_param { source: "list.txt" batch_size: 2 }
-            transform_param { %s } }
-            layer { name: "s" type: "Silence" bottom: "x" bottom: "y" }""" % transform)
-        return ["--model=net.prototxt", "--phase=" + phase]
-
-    def test_give_images_their_size(self):
-        for phase in "TRAIN", "TEST":
-            flags = self.net("random_aspect_ratio_param { resize_param { height: 5 width: 6 } } "
-                             "rotation_param { max_degrees: 9 } cutout_param { size: 2 } shift_param { width: 0.2 } "
-                             "distort_param { brightness_prob: 1 brightness_delta: 9 }", phase)
-            out = json.loads(self.succeed("summary", *flags, "--json"))
-            self.assertEqual([2, 3, 5, 6], out["layers"][0]["output"])
-
-    def test_are_drawn_in_training_only(self):
-        flags = self.net("cutout_param { size: 100 } mean_value: 9", "TEST")
-        self.write("none.prototxt", 'name: "none"')
-        net = self.read("net.prototxt").decode().replace('"Silence" bottom: "x" bottom: "y"', '"Reduction" bottom: "x" top: "sum"')
-        self.write("net.prototxt", net)
-        out = json.loads(self.succeed("test", flags[0], "--weights=none.prototxt", "--iterations=1", "--json"))
-        # Blue is 20 20 10 30, all else 0: 80 - 12 * 9. If everything were cut out, the sum would be
-        # 0.
-        self.assertEqual({"sum": -28.0}, {o["name"]: o["value"] for o in out["outputs"] if o["name"] == "sum"})
-
-    def test_explain_mistakes_at_their_place(self):
-        error = self.fail_with(3, "summary", *self.net("rotation_param { max_degrees: 200 }"))
-        self.assertIn("net.prototxt:3:13: error: layer 'd': rotation_param: max_degrees must be from 0 to 180", error)
-        error = self.fail_with(3, "summary", *self.net("shift_param { height: 2 }"))
-        self.assertIn("net.prototxt:3:13: error: layer 'd': shift_param: height must be a fraction of the image's, from 0 to 1", error)
-        error = self.fail_with(3, "summary", *self.net("pad: 4"))
-        self.assertIn("transform_param: pad is not implemented", error)
 
 
 class BenchTest(DataCase):
