@@ -7,7 +7,7 @@
 #include <set>
 
 #include "layers/activation/activation_ops.h"
-#include "tests/layers/logarithms.h"
+#include "tests/layers/common/logarithms.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

@@ -5,7 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/net/store/hdf5_blobs.h"
-#include "tests/layers/memory_net.h"
+#include "tests/layers/source/memory_net.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {

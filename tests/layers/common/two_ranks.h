@@ -1,6 +1,6 @@
 // A fake communicator of two ranks, for tests of layers that all-reduce a number.
-#ifndef DOPPIO_TESTS_LAYERS_TWO_RANKS_H_
-#define DOPPIO_TESTS_LAYERS_TWO_RANKS_H_
+#ifndef DOPPIO_TESTS_LAYERS_COMMON_TWO_RANKS_H_
+#define DOPPIO_TESTS_LAYERS_COMMON_TWO_RANKS_H_
 
 #include <string>
 
@@ -25,4 +25,4 @@ class OneOfTwo : public Communicator {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TESTS_LAYERS_TWO_RANKS_H_
+#endif  // DOPPIO_TESTS_LAYERS_COMMON_TWO_RANKS_H_

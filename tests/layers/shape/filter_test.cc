@@ -2,7 +2,7 @@
 
 #include "layers/shape/filter_rows.h"
 #include "layers/loss/loss_normalizer.h"
-#include "tests/layers/two_ranks.h"
+#include "tests/layers/common/two_ranks.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 

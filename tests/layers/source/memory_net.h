@@ -1,7 +1,7 @@
 // A net in the TEST phase on the CPU or a GPU, run as one rank of several, for tests of layers that
 // take samples from a program or write files.
-#ifndef DOPPIO_TESTS_LAYERS_MEMORY_NET_H_
-#define DOPPIO_TESTS_LAYERS_MEMORY_NET_H_
+#ifndef DOPPIO_TESTS_LAYERS_SOURCE_MEMORY_NET_H_
+#define DOPPIO_TESTS_LAYERS_SOURCE_MEMORY_NET_H_
 
 #include <memory>
 #include <string>
@@ -64,4 +64,4 @@ std::string ThrownBy(F&& f) {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TESTS_LAYERS_MEMORY_NET_H_
+#endif  // DOPPIO_TESTS_LAYERS_SOURCE_MEMORY_NET_H_

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tests/layers/logarithms.h"
+#include "tests/layers/common/logarithms.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

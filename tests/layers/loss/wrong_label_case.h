@@ -1,7 +1,7 @@
 // Tests what a loss on a GPU does with a label that is not a class: it returns NaN at once, the
 // next pass throws an error that names the label, and the pass after that succeeds.
-#ifndef DOPPIO_TESTS_LAYERS_WRONG_LABEL_CASE_H_
-#define DOPPIO_TESTS_LAYERS_WRONG_LABEL_CASE_H_
+#ifndef DOPPIO_TESTS_LAYERS_LOSS_WRONG_LABEL_CASE_H_
+#define DOPPIO_TESTS_LAYERS_LOSS_WRONG_LABEL_CASE_H_
 
 #include <gtest/gtest.h>
 
@@ -54,4 +54,4 @@ inline void ExpectGpuNamesWrongLabel(const std::string& layer, double loss) {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TESTS_LAYERS_WRONG_LABEL_CASE_H_
+#endif  // DOPPIO_TESTS_LAYERS_LOSS_WRONG_LABEL_CASE_H_

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tests/layers/two_ranks.h"
+#include "tests/layers/common/two_ranks.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 

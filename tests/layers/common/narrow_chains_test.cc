@@ -1,7 +1,7 @@
 // Convolutions and inner products with fused tails on a GPU, with activations in 16 bits. A fused
 // chain must compute what the separate layers compute, except that it does not round between them.
 // The layers' own tests check the separate layers.
-#include "tests/layers/fusion_case.h"
+#include "tests/layers/common/fusion_case.h"
 
 namespace doppio {
 namespace {

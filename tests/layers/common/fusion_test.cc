@@ -1,4 +1,4 @@
-#include "tests/layers/fusion_case.h"
+#include "tests/layers/common/fusion_case.h"
 
 namespace doppio {
 namespace {

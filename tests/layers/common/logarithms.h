@@ -1,6 +1,6 @@
 // Logarithms that make expected losses whole numbers or short fractions.
-#ifndef DOPPIO_TESTS_LAYERS_LOGARITHMS_H_
-#define DOPPIO_TESTS_LAYERS_LOGARITHMS_H_
+#ifndef DOPPIO_TESTS_LAYERS_COMMON_LOGARITHMS_H_
+#define DOPPIO_TESTS_LAYERS_COMMON_LOGARITHMS_H_
 
 #include <cmath>
 
@@ -10,4 +10,4 @@ inline const double kLn2 = std::log(2.0), kLn3 = std::log(3.0), kLn10 = std::log
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TESTS_LAYERS_LOGARITHMS_H_
+#endif  // DOPPIO_TESTS_LAYERS_COMMON_LOGARITHMS_H_

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/layers/memory_net.h"
+#include "tests/layers/source/memory_net.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {

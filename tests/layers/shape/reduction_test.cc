@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "layers/shape/reduction_form.h"
-#include "tests/layers/two_ranks.h"
+#include "tests/layers/common/two_ranks.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "proto/net.pb.h"
-#include "tests/layers/logarithms.h"
-#include "tests/layers/wrong_label_case.h"
+#include "tests/layers/common/logarithms.h"
+#include "tests/layers/loss/wrong_label_case.h"
 
 namespace doppio {
 namespace {

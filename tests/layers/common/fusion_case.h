@@ -1,7 +1,7 @@
 // Runs a net with and without fusion and compares the results: fused layers must compute the same
 // tops bit for bit as separate ones, and the same gradients up to rounding.
-#ifndef DOPPIO_TESTS_LAYERS_FUSION_CASE_H_
-#define DOPPIO_TESTS_LAYERS_FUSION_CASE_H_
+#ifndef DOPPIO_TESTS_LAYERS_COMMON_FUSION_CASE_H_
+#define DOPPIO_TESTS_LAYERS_COMMON_FUSION_CASE_H_
 
 #include <gtest/gtest.h>
 
@@ -248,4 +248,4 @@ inline void ExpectSame(const NetCase& c, const std::vector<std::string>& chains)
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TESTS_LAYERS_FUSION_CASE_H_
+#endif  // DOPPIO_TESTS_LAYERS_COMMON_FUSION_CASE_H_

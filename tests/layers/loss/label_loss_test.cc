@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "tests/layers/logarithms.h"
-#include "tests/layers/wrong_label_case.h"
+#include "tests/layers/common/logarithms.h"
+#include "tests/layers/loss/wrong_label_case.h"
 
 namespace doppio {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "layers/elementwise/beta_share.h"
-#include "tests/layers/wrong_label_case.h"
+#include "tests/layers/loss/wrong_label_case.h"
 
 namespace doppio {
 namespace {
