@@ -6,7 +6,7 @@ import sys
 
 import tool_case
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../docs"))
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/docs"))
 import links_test  # noqa: E402
 
 # Chosen before the search was written: a question and what the first result must contain.

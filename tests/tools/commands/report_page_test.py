@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scenarios"))
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/tools/commands"))
 import tool_case  # noqa: E402
 from made_run import MadeRun  # noqa: E402
 

@@ -6,7 +6,7 @@ import re
 import struct
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/tools/commands"))
 import tool_case  # noqa: E402
 from tool_case import DOPPIO  # noqa: E402
 from tiny_case import TINY_SOLVER, TinyCase  # noqa: E402

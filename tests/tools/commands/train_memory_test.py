@@ -5,7 +5,7 @@ import re
 import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/tools/commands"))
 import tool_case  # noqa: E402
 from tiny_case import TINY_NET, TINY_SOLVER, TinyCase  # noqa: E402
 

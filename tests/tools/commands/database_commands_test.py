@@ -8,7 +8,7 @@ import signal
 import struct
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/tools/commands"))
 import tool_case  # noqa: E402
 from tool_case import png  # noqa: E402
 

@@ -1,5 +1,5 @@
-// Tests files of arrays byte by byte where other programs read them. tests/scenarios/onnx_test.py
-// reads whole files with NumPy.
+// Tests files of arrays byte by byte where other programs read them.
+// tests/scenarios/export/export_files_test.py reads whole files with NumPy.
 #include "tools/export/array_files.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Tests the ONNX graph that `export` makes of nets with hand-made weights, and the file's contents.
-// onnx_opencv_test.cc and, with ONNX Runtime, tests/scenarios/onnx_test.py test that other programs
-// compute the same.
+// onnx_opencv_test.cc and, with ONNX Runtime, tests/scenarios/export/onnx_test.py test that other
+// programs compute the same.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/tools/commands"))
 import tool_case  # noqa: E402
 from data_case import DataCase  # noqa: E402
 from tool_case import png  # noqa: E402
