@@ -104,6 +104,46 @@ namespace channel_sums {
 constexpr int64_t kLanes = 16;
 constexpr int64_t kMaxParts = 16;
 constexpr int64_t kSegment = 4096;  // positions summed in T before their sum is added to a double
+
+// Adds the terms of the positions [begin, end) of one channel, whose element at position i is
+// `base` + i, to its two sums. Each lane sums other positions.
+template <class T, class F, class... Value>
+void SumPositions(int64_t base, int64_t begin, int64_t end, const F& f, double* sum_a,
+                  double* sum_b, Value... values) {
+  T a[kLanes] = {}, b[kLanes] = {};
+  const F local = f;
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) {
+#pragma omp simd
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      local(a[lane], b[lane], base + i + lane, values...);
+  }
+  for (; i < end; ++i) local(a[i % kLanes], b[i % kLanes], base + i, values...);
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    *sum_a += a[lane];
+    *sum_b += b[lane];
+  }
+}
+
+// Adds the terms of the positions [begin, end) of neighbouring channels to their sums, one lane
+// for each of `lanes` channels. Position i begins at element `base` + i * `stride`; `factors` point
+// to those of the first channel.
+template <class T, class F, class Lanes, class... Factor>
+void SumRows(Lanes lanes, int64_t stride, int64_t base, int64_t begin, int64_t end, const F& f,
+             double* sum_a, double* sum_b, const Factor*... factors) {
+  T a[kLanes] = {}, b[kLanes] = {};
+  const F local = f;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t row = base + i * stride;
+#pragma omp simd
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      local(a[lane], b[lane], row + lane, factors[lane]...);
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    sum_a[lane] += a[lane];
+    sum_b[lane] += b[lane];
+  }
+}
 }  // namespace channel_sums
 
 // Returns the size of the scratch memory that SumPerChannel needs, in bytes.
@@ -135,37 +175,11 @@ const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
     const int64_t c = block * v.block + first_lane;
     double* const sum_a = sums + part * 2 * v.padded() + c;
     double* const sum_b = sum_a + v.padded();
-    T a[kLanes] = {}, b[kLanes] = {};
-    const F local = f;
-    if (v.block == 1) {  // each lane sums different positions of one channel
-      auto run = [&](Factor... values) {
-        int64_t i = begin;
-        for (; i + kLanes <= end; i += kLanes) {
-#pragma omp simd
-          for (int64_t lane = 0; lane < kLanes; ++lane)
-            local(a[lane], b[lane], base + i + lane, values...);
-        }
-        for (; i < end; ++i) local(a[i % kLanes], b[i % kLanes], base + i, values...);
-      };
-      run(factors[c]...);
-      for (int64_t lane = 0; lane < kLanes; ++lane) {
-        *sum_a += a[lane];
-        *sum_b += b[lane];
-      }
-      return;
-    }
+    if (v.block == 1)
+      return channel_sums::SumPositions<T>(base, begin, end, f, sum_a, sum_b, factors[c]...);
     const int64_t count = std::min(kLanes, v.block - first_lane);
     auto rows = [&](auto lanes) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t row = base + i * v.block;
-#pragma omp simd
-        for (int64_t lane = 0; lane < lanes; ++lane)
-          local(a[lane], b[lane], row + lane, factors[c + lane]...);
-      }
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        sum_a[lane] += a[lane];
-        sum_b[lane] += b[lane];
-      }
+      channel_sums::SumRows<T>(lanes, v.block, base, begin, end, f, sum_a, sum_b, (factors + c)...);
     };
     if (count == kLanes) return rows(std::integral_constant<int64_t, kLanes>());
     if (count == 8) return rows(std::integral_constant<int64_t, 8>());

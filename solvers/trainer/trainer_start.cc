@@ -33,6 +33,14 @@ LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& opti
   return file ? *file : DefaultLossScaling(RequestedStorage(spec.train.net, options.net.stored));
 }
 
+std::vector<std::string> OutputsOf(const std::vector<std::unique_ptr<Net>>& nets) {
+  std::vector<std::string> outputs;
+  for (const auto& net : nets) {
+    for (const NetOutput& output : net->outputs()) outputs.push_back(output.blob);
+  }
+  return outputs;
+}
+
 // Returns rank 0's seed on every rank.
 uint64_t Agreed(uint64_t seed, const World* world) {
   if (world != nullptr) world->control().Broadcast(&seed, sizeof seed, 0);
@@ -96,11 +104,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   update_.emplace(spec_.param, spec_.places, &params_, schedule_.max_iter);
   if (options_.monitor) {
     monitor_.emplace(*options_.monitor);
-    std::vector<std::string> outputs;
-    for (const auto& net : test_nets_) {
-      for (const NetOutput& output : net->outputs()) outputs.push_back(output.blob);
-    }
-    monitor_->CheckKnown(outputs);
+    monitor_->CheckKnown(OutputsOf(test_nets_));
   }
   update_->set_trace(options_.trace);
   if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "data/augment/random_changes.h"
+#include "tests/data/gray_image.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {
@@ -12,16 +13,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Image Gray(int height, int width, const std::vector<uint8_t>& bytes) {
-  Image image;
-  image.shape = {1, height, width};
-  image.bytes = bytes;
-  return image;
-}
-
 // Returns an image with the pixels 1, 2, 3, ...
 Image Counting(int height, int width) {
-  Image image = Gray(height, width, {});
+  Image image = GrayImage(height, width, {});
   for (int i = 1; i <= height * width; ++i) image.bytes.push_back(static_cast<uint8_t>(i));
   return image;
 }
@@ -55,7 +49,7 @@ TEST(Sizes, AreLimitedAsThoseOfFilesAre) {
 }
 
 TEST(ResizeAs, WarpsToTheSizeAsked) {
-  Image image = Gray(2, 4, {0, 20, 40, 60, 20, 40, 60, 80});
+  Image image = GrayImage(2, 4, {0, 20, 40, 60, 20, 40, 60, 80});
   const Box frame = Resized("height: 1 width: 2 interp_mode: AREA", &image);
   EXPECT_EQ(image.shape.ToString(), "1x1x2");
   EXPECT_THAT(image.bytes, ElementsAre(20, 60));  // means of 2x2
@@ -118,7 +112,7 @@ TEST(ResizeAs, DrawsWhetherAndHow) {
   int resized = 0;
   std::set<std::vector<uint8_t>> kinds;
   for (uint64_t sample = 0; sample < 400; ++sample) {
-    Image image = Gray(1, 3, {0, 30, 240});
+    Image image = GrayImage(1, 3, {0, 30, 240});
     Resized("height: 1 width: 2 prob: 0.25 interp_mode: [NEAREST, AREA]", &image, sample);
     if (image.shape.width == 3) continue;
     ++resized;

@@ -1,177 +1,18 @@
 #!/usr/bin/env python3
-"""Tests the layer type Python, in nets created from Python and in the command."""
+"""Tests the layer type Python in nets created from Python."""
 import gc
 import os
-import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import case  # noqa: E402
+import case  # noqa: E402, F401 (adds folders to sys.path)
 import junit  # noqa: E402
 import doppio  # noqa: E402
 import numpy as np  # noqa: E402
-
-LAYERS = '''import caffe
-import numpy as np
-
-class EuclideanLoss(caffe.Layer):
-    def setup(self, bottom, top):
-        if len(bottom) != 2:
-            raise ValueError("two bottoms wanted")
-    def reshape(self, bottom, top):
-        self.difference = np.zeros_like(bottom[0].data)
-        top[0].reshape(1)
-    def forward(self, bottom, top):
-        self.difference[...] = bottom[0].data - bottom[1].data
-        top[0].data[...] = np.sum(self.difference ** 2) / bottom[0].num / 2
-    def backward(self, top, propagate_down, bottom):
-        for i, sign in enumerate((1, -1)):
-            if propagate_down[i]:
-                bottom[i].diff[...] = sign * top[0].diff * self.difference / bottom[i].num
-
-class Times(caffe.Layer):
-    setups = 0
-    def setup(self, bottom, top):
-        Times.setups += 1
-        self.factor = float(self.param_str)
-    def reshape(self, bottom, top):
-        top[0].reshape(*bottom[0].shape)
-    def forward(self, bottom, top):
-        top[0].data[...] = self.factor * bottom[0].data
-    def backward(self, top, propagate_down, bottom):
-        bottom[0].diff[...] = self.factor * top[0].diff
-
-class Learned(caffe.Layer):
-    def setup(self, bottom, top):
-        self.blobs.add_blob(2)
-        self.blobs[0].data[...] = [3, 4]
-    def reshape(self, bottom, top):
-        top[0].reshape(2)
-    def forward(self, bottom, top):
-        top[0].data[...] = self.blobs[0].data
-    def backward(self, top, propagate_down, bottom):
-        self.blobs[0].diff[...] += top[0].diff
-
-class Rank(caffe.Layer):
-    def setup(self, bottom, top):
-        pass
-    def reshape(self, bottom, top):
-        top[0].reshape(2, 3)
-    def forward(self, bottom, top):
-        print("forward of rank %d of %d" % (caffe.solver_rank(), caffe.solver_count()))
-        top[0].data[...] = 1
-
-class Shapeless(caffe.Layer):
-    def reshape(self, bottom, top):
-        pass
-    def forward(self, bottom, top):
-        pass
-
-class Fails(Times):
-    def forward(self, bottom, top):
-        raise RuntimeError("nothing works here")
-
-class Interrupted(Times):
-    def forward(self, bottom, top):
-        raise KeyboardInterrupt()
-
-class Negative(Times):
-    def reshape(self, bottom, top):
-        top[0].reshape(-1, 3)
-
-class Keeps(Times):
-    def forward(self, bottom, top):
-        Keeps.kept = bottom[0]
-        top[0].data[...] = 2
-
-class Images(caffe.Layer):
-    """Another image in each forward, as RoIDataLayer of py-faster-rcnn; with param_str "reshape" as the layers of FCN."""
-    sizes = [(4, 6), (7, 5), (4, 6), (3, 9)]
-    def setup(self, bottom, top):
-        self.count = 0
-        top[0].reshape(1, 2, 4, 4)
-    def next(self, top):
-        height, width = self.sizes[self.count % len(self.sizes)]
-        top[0].reshape(1, 2, height, width)
-        self.count += 1
-    def reshape(self, bottom, top):
-        if self.param_str == "reshape":
-            self.next(top)
-    def forward(self, bottom, top):
-        if self.param_str != "reshape":
-            self.next(top)
-        top[0].data[...] = np.arange(top[0].count).reshape(top[0].shape) % 11 / 10
-
-class Batches(caffe.Layer):
-    def setup(self, bottom, top):
-        self.count = 0
-        top[0].reshape(1, 3)
-        top[1].reshape(1, 2)
-    def reshape(self, bottom, top):
-        pass
-    def forward(self, bottom, top):
-        rows = (2, 3, 1, 2)[self.count]
-        self.count += 1
-        top[0].reshape(rows, 3)
-        top[1].reshape(rows, 2)
-        top[0].data[...] = 0
-        top[1].data[...] = 1
-
-class Some(caffe.Layer):
-    """The first rows of its bottom: as many as param_str says for each forward, or, after "fixed", always."""
-    def setup(self, bottom, top):
-        self.rows = [int(n) for n in self.param_str.replace("fixed", "").split()]
-        self.fixed = "fixed" in self.param_str
-        self.forwards = 0
-        self.shape(bottom, top, self.rows[0] if self.fixed else 1)
-    def shape(self, bottom, top, rows):
-        top[0].reshape(rows, *list(bottom[0].shape)[1:])
-    def reshape(self, bottom, top):
-        pass
-    def forward(self, bottom, top):
-        if not self.fixed:
-            self.shape(bottom, top, self.rows[self.forwards % len(self.rows)])
-        self.forwards += 1
-        top[0].data[...] = bottom[0].data[:top[0].num]
-    def backward(self, top, propagate_down, bottom):
-        bottom[0].diff[:top[0].num] = top[0].diff
-
-class Wider(Times):
-    def forward(self, bottom, top):
-        top[0].reshape(2, 5)
-
-class Empties(Times):
-    def forward(self, bottom, top):
-        top[0].reshape(0, 3)
-'''
-LAYER = """layer { name: "%s" type: "Python" %s top: "%s"
-  python_param { module: "layers" layer: "%s" param_str: "%s" %s } %s }
-"""
+from layer_case import DATA, IP, LayerCase, layer  # noqa: E402
 
 
-def layer(name, bottoms, of, param_str="", more="", fields=""):
-    return LAYER % (name, " ".join('bottom: "%s"' % b for b in bottoms), name, of, param_str, more, fields)
-
-
-DATA = 'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }\n'
-IP = """layer { name: "ip" type: "InnerProduct" bottom: "%s" top: "ip"
-  inner_product_param { num_output: 2 weight_filler { type: "constant" value: 0.5 } } }
-"""
-SOLVER = 'net: "net.prototxt" base_lr: 0.1 lr_policy: "fixed" max_iter: 3 display: 1 random_seed: 1 snapshot_after_train: false\n'
-
-
-class LayerTest(case.Case):
-    def setUp(self):
-        super().setUp()
-        self.write("layers.py", LAYERS)
-        sys.path.insert(0, self.folder)
-        self.addCleanup(sys.path.remove, self.folder)
-        self.addCleanup(lambda: sys.modules.pop("layers", None))
-
-    def net(self, text, phase=doppio.TEST):
-        return doppio.Net(self.write("net.prototxt", text), phase)
-
+class LayerTest(LayerCase):
     def test_computes_forward_and_is_set_up_once(self):
         net = self.net(DATA + layer("times", ["data"], "Times", "2.5"))
         np.testing.assert_array_equal(net.forward(data=[[1, 2, 3], [4, 5, 6]])["times"], [[2.5, 5, 7.5], [10, 12.5, 15]])
@@ -378,71 +219,6 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
                 ('layer { name: "x" type: "Python" bottom: "data" top: "x" }', "needs python_param")):
             with self.assertRaisesRegex(doppio.ConfigError, message):
                 self.net(DATA + text)
-
-    def test_trains_in_the_command(self):
-        log = self.train(DATA + IP % "data" + 'layer { name: "target" type: "DummyData" top: "target" '
-                         'dummy_data_param { shape { dim: 2 dim: 2 } data_filler { value: 1 } } }\n' +
-                         layer("loss", ["ip", "target"], "EuclideanLoss", fields="loss_weight: 1"))
-        # The inputs are zeros, so only the bias learns: its error shrinks by a tenth with each step.
-        shown = [float(x) for x in re.findall(r"Train net output #0: loss = (\S+)", log.stderr)]
-        np.testing.assert_allclose(shown, [1, 0.81, 0.6561], rtol=1e-4)
-
-    # Also with recomputation and with replicas, each of which makes a new plan for a new batch size.
-    def test_trains_with_batches_of_any_size(self):
-        text = (layer("batch", [], "Batches").replace('top: "batch"', 'top: "batch" top: "target"') + IP % "batch" +
-                'layer { name: "relu" type: "ReLU" bottom: "ip" top: "relu" relu_param { negative_slope: 1 } }\n'
-                'layer { name: "loss" type: "EuclideanLoss" bottom: "relu" bottom: "target" top: "loss" }')
-        for flags in ([], ["--recompute=2"], ["--cpu_replicas=2"]):
-            log = self.train(text, *flags)
-            shown = [float(x) for x in re.findall(r"Train net output #0: loss = (\S+)", log.stderr)]
-            np.testing.assert_allclose(shown, [1, 0.81, 0.6561], rtol=1e-4)
-
-    def test_tests_with_outputs_of_any_size(self):
-        text = (layer("image", [], "Images", fields="include { phase: TEST }") + DATA + IP % "data" +
-                'layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }')
-        log = self.train(text, solver=SOLVER + "test_iter: 4 test_interval: 3")
-        # A test prints as many numbers as the output had when the test began: the first test those of the planned shape
-        # (2 x 4 x 4), the second one those of the first test's last image (2 x 3 x 9).
-        self.assertEqual(2 * 4 * 4 + 2 * 3 * 9, len(re.findall(r"Test net output #\d+: image = ", log.stderr)), log.stderr)
-
-    def test_replicas_cannot_run_layers_again(self):
-        text = (DATA + IP % "data" + layer("some", ["ip"], "Some", "2") +
-                'layer { name: "loss" type: "Reduction" bottom: "some" top: "loss" loss_weight: 1 }')
-        log = self.train(text, "--cpu_replicas=2", fails=3)
-        self.assertRegex(log.stderr, r"which is not possible because layer 'ip' \(.*\) before it would have to run again on only one of several replicas")
-
-    def test_replicas_have_their_own(self):
-        text = (layer("rank", [], "Rank") + IP % "rank" +
-                'layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }')
-        log = self.train(text, "--cpu_replicas=2")
-        # Forward runs for three iterations and once more for the loss after them.
-        for rank in (0, 1):
-            self.assertEqual(4, log.stdout.count("forward of rank %d of 2" % rank), log.stdout)
-
-    def test_replicas_may_share_one(self):
-        shared = LAYERS.replace("class Rank(caffe.Layer):\n    def setup(self, bottom, top):\n        pass",
-                                "class Rank(caffe.Layer):\n    def setup(self, bottom, top):\n        print('setup')")
-        self.write("layers.py", shared)
-        text = (layer("rank", [], "Rank", more="share_in_parallel: true") + IP % "rank" +
-                'layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }')
-        log = self.train(text, "--cpu_replicas=2")
-        self.assertEqual(1, log.stdout.count("setup"), log.stdout)
-        self.assertEqual(4, log.stdout.count("forward of rank 1 of 2"), log.stdout)
-
-    def test_the_command_shows_the_traceback(self):
-        log = self.train(DATA + layer("fails", ["data"], "Fails", "2"), fails=3)
-        self.assertRegex(log.stderr, r"(?s)net\.prototxt:3:.*layers\.Fails\.forward failed.*RuntimeError: nothing works here")
-
-    def train(self, net, *flags, fails=0, solver=SOLVER):
-        if not os.path.exists(case.program()):
-            self.skipTest("no program beside the test; name one in DOPPIO")
-        self.write("net.prototxt", net)
-        self.write("solver.prototxt", solver)
-        done = subprocess.run([case.program(), "train", "--solver=solver.prototxt", "--log_format=caffe", *flags], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
-                              env=dict(os.environ, GLOG_minloglevel="0"), timeout=100)
-        self.assertEqual(fails, done.returncode, done.stderr)
-        return done
 
 
 if __name__ == "__main__":

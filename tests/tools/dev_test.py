@@ -25,9 +25,11 @@ class DevTest(unittest.TestCase):
         for script in SCRIPTS:
             os.makedirs(os.path.dirname(os.path.join(self.tree, script)), exist_ok=True)
             shutil.copy(script, os.path.join(self.tree, script))
-        for folder in ("core/net/graph", "layers/loss", "tests/core/net", "tests/layers", "models"):
+        for folder in ("core/net/graph", "layers/loss", "tests/layers/loss", "models"):
             os.makedirs(os.path.join(self.tree, folder))
-        self.program("tree/tests/layers/softmax_test.cc", "TEST(Softmax, GivesProbabilities) {\n")
+        for package in ("core/net", "layers"):
+            self.program("tree/tests/%s/BUILD" % package, "")
+        self.program("tree/tests/layers/activation/softmax_test.cc", "TEST(Softmax, GivesProbabilities) {\n")
         for path, text in (("bin/bazel", BAZEL), ("bin/clang-format", CALLED), ("tree/tools/setup", CALLED),
                            ("tree/tools/check", CALLED), ("tree/tools/tidy", TIDY)):
             self.program(path, text)
@@ -61,14 +63,14 @@ class DevTest(unittest.TestCase):
 
     def test_runs_the_tests_of_a_folder(self):
         for folder, pattern in (("layers", "//tests/layers/..."), ("layers/loss/", "//tests/layers/..."),
-                                ("core/net/graph", "//tests/core/net/..."), ("tests/core", "//tests/core/..."),
-                                ("tests", "//tests/...")):
+                                ("tests/layers/loss", "//tests/layers/..."), ("core/net/graph", "//tests/core/net/..."),
+                                ("tests/core", "//tests/core/..."), ("tests", "//tests/...")):
             _, calls = self.dev("test", folder)
             self.assertEqual(["setup", "bazel test --config=ci " + pattern], calls)
 
     def test_runs_the_tests_of_a_layer(self):
         _, calls = self.dev("test", "Softmax", "--config=asan")
-        self.assertIn("set(tests/layers/softmax_test.cc)", calls[1])
+        self.assertIn("set(tests/layers/activation/softmax_test.cc)", calls[1])
         self.assertEqual("bazel test --config=ci --config=asan --test_filter=Softmax.*:*/Softmax.* "
                          "//tests/layers:loss_test //tests/layers:fusion_test", calls[2])
 

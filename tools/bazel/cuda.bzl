@@ -25,6 +25,38 @@ def _flags(ctx):
             host.append(flag)
     return flags + ["-Xcompiler=" + ",".join(host)]
 
+def _compile(ctx, source, compilation, host_compiler):
+    """Registers the compilation of one .cu file, and returns its object and its PTX."""
+    place = "_objs/%s/%s" % (ctx.label.name, source.basename[:-3])
+    object, inputs, read, unused, ptx = [
+        ctx.actions.declare_file(place + suffix)
+        for suffix in [".o", ".inputs", ".d", ".unused", ".ptx"]
+    ]
+    headers = depset([f for f in ctx.files.srcs if f.extension != "cu"], transitive = [compilation.headers])
+    ctx.actions.write(inputs, ctx.actions.args().add_all(headers).set_param_file_format("multiline"))
+    args = ctx.actions.args()
+    args.add_all([inputs, read, unused, ptx, NVCC, "-c", source, "-o", object, "-ccbin", host_compiler])
+    args.add_all(_flags(ctx) + _gencode() + ctx.attr.copts)
+    args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
+
+    # Symbol names contain a hash of this path; by default it is the sandbox's, which differs in each build.
+    args.add_all(["-Xcudafe", "--orig_src_path_name=" + source.path, "-frandom-seed=" + source.path])
+    args.add_all(compilation.defines, before_each = "-D")
+    args.add_all(compilation.quote_includes, before_each = "-I")
+    args.add_all(compilation.includes, before_each = "-I")
+    args.add_all(compilation.system_includes, before_each = "-isystem")
+    ctx.actions.run(
+        executable = ctx.executable._compile,
+        arguments = [args],
+        inputs = depset([source, inputs, ctx.file._version], transitive = [headers]),
+        outputs = [object, read, unused, ptx],
+        unused_inputs_list = unused,
+        env = {"PATH": "/usr/bin:/bin"},
+        mnemonic = "CudaCompile",
+        progress_message = "Compiling %s with nvcc" % source.short_path,
+    )
+    return object, ptx
+
 def _impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
     merged = cc_common.merge_cc_infos(
@@ -37,34 +69,7 @@ def _impl(ctx):
 
     objects, assembly = [], []
     for source in [f for f in ctx.files.srcs if f.extension == "cu"]:
-        place = "_objs/%s/%s" % (ctx.label.name, source.basename[:-3])
-        object, inputs, read, unused, ptx = [
-            ctx.actions.declare_file(place + suffix)
-            for suffix in [".o", ".inputs", ".d", ".unused", ".ptx"]
-        ]
-        headers = depset([f for f in ctx.files.srcs if f.extension != "cu"], transitive = [compilation.headers])
-        ctx.actions.write(inputs, ctx.actions.args().add_all(headers).set_param_file_format("multiline"))
-        args = ctx.actions.args()
-        args.add_all([inputs, read, unused, ptx, NVCC, "-c", source, "-o", object, "-ccbin", toolchain.compiler_executable])
-        args.add_all(_flags(ctx) + _gencode() + ctx.attr.copts)
-        args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
-
-        # Symbol names contain a hash of this path; by default it is the sandbox's, which differs in each build.
-        args.add_all(["-Xcudafe", "--orig_src_path_name=" + source.path, "-frandom-seed=" + source.path])
-        args.add_all(compilation.defines, before_each = "-D")
-        args.add_all(compilation.quote_includes, before_each = "-I")
-        args.add_all(compilation.includes, before_each = "-I")
-        args.add_all(compilation.system_includes, before_each = "-isystem")
-        ctx.actions.run(
-            executable = ctx.executable._compile,
-            arguments = [args],
-            inputs = depset([source, inputs, ctx.file._version], transitive = [headers]),
-            outputs = [object, read, unused, ptx],
-            unused_inputs_list = unused,
-            env = {"PATH": "/usr/bin:/bin"},
-            mnemonic = "CudaCompile",
-            progress_message = "Compiling %s with nvcc" % source.short_path,
-        )
+        object, ptx = _compile(ctx, source, compilation, toolchain.compiler_executable)
         objects.append(object)
         assembly.append(ptx)
 

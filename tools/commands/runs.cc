@@ -162,26 +162,25 @@ std::string HeartbeatAge(const RunRecord& run) {
          " ago";
 }
 
-ExitCode Show(const Flags& flags, const std::string& name) {
-  const RunRecord run = FindRun(name);
-  if (flags.json) {
-    json out = SummaryJson(run);
-    out.update({{"argv", run.argv},
-                {"cwd", run.cwd},
-                {"user", run.user},
-                {"version", run.version},
-                {"solver", run.solver},
-                {"gpus", run.gpus},
-                {"seed", run.seed},
-                {"pid", run.pid},
-                {"parent", run.parent},
-                {"job", run.job},
-                {"heartbeat", run.heartbeat},
-                {"exit", ExitJson(run)},
-                {"layers", ReadLayerTimes(run.folder)}});
-    std::cout << JsonText(out) << '\n';
-    return ExitCode::kDone;
-  }
+json DetailsJson(const RunRecord& run) {
+  json details = SummaryJson(run);
+  details.update({{"argv", run.argv},
+                  {"cwd", run.cwd},
+                  {"user", run.user},
+                  {"version", run.version},
+                  {"solver", run.solver},
+                  {"gpus", run.gpus},
+                  {"seed", run.seed},
+                  {"pid", run.pid},
+                  {"parent", run.parent},
+                  {"job", run.job},
+                  {"heartbeat", run.heartbeat},
+                  {"exit", ExitJson(run)},
+                  {"layers", ReadLayerTimes(run.folder)}});
+  return details;
+}
+
+void PrintDetails(const RunRecord& run) {
   const auto line = [](const std::string& title, const std::string& text) {
     if (!text.empty()) std::cout << title << std::string(12 - title.size(), ' ') << text << '\n';
   };
@@ -222,6 +221,15 @@ ExitCode Show(const Flags& flags, const std::string& name) {
     line("to go on", run.exit->resume_command);
   }
   PrintLayers(ReadLayerTimes(run.folder));
+}
+
+ExitCode Show(const Flags& flags, const std::string& name) {
+  const RunRecord run = FindRun(name);
+  if (flags.json) {
+    std::cout << JsonText(DetailsJson(run)) << '\n';
+  } else {
+    PrintDetails(run);
+  }
   return ExitCode::kDone;
 }
 

@@ -16,6 +16,26 @@
 
 namespace doppio {
 
+namespace in_order {
+
+// Ends the workers of InOrder and waits for them.
+struct Join {
+  std::vector<std::thread>* workers;
+  std::mutex* mutex;
+  std::condition_variable* taken;
+  bool* stop;
+  ~Join() {
+    {
+      std::lock_guard<std::mutex> lock(*mutex);
+      *stop = true;
+    }
+    taken->notify_all();
+    for (std::thread& worker : *workers) worker.join();
+  }
+};
+
+}  // namespace in_order
+
 // Calls `make(i)` for all i in [0, n) in `threads` worker threads, and `take(i, result)` for i = 0,
 // 1, ... in the calling thread. Blocks until all results are taken. At most 4 * `threads` results
 // wait at a time. If make(i) throws, InOrder rethrows the exception in place of take(i, ...). After
@@ -55,20 +75,7 @@ void InOrder(int64_t n, int threads, const Make& make, const Take& take) {
     }
   };
   std::vector<std::thread> workers;
-  struct Join {
-    std::vector<std::thread>* workers;
-    std::mutex* mutex;
-    std::condition_variable* taken;
-    bool* stop;
-    ~Join() {
-      {
-        std::lock_guard<std::mutex> lock(*mutex);
-        *stop = true;
-      }
-      taken->notify_all();
-      for (std::thread& worker : *workers) worker.join();
-    }
-  } join{&workers, &mutex, &taken, &stop};
+  const in_order::Join join{&workers, &mutex, &taken, &stop};
   for (int t = 0; t < threads; ++t) workers.emplace_back(work);
 
   for (int64_t i = 0; i < n; ++i) {

@@ -166,10 +166,8 @@ void CheckHalving(const SolverSpec& solver) {
   }
 }
 
-}  // namespace
-
-SweepSettings SettingsFromFlags(const CommandLine& line) {
-  if (line.flags.solver.empty()) throw UsageError("a sweep needs --solver");
+// Returns the settings that are values of flags. SettingsFromFlags sets the others.
+SweepSettings ReadFlags(const CommandLine& line) {
   SweepSettings s;
   s.solver = line.flags.solver;
   s.cwd = CurrentFolder();
@@ -180,8 +178,7 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   s.params = line.flags.param;
   s.draws = InRange("trials", line.flags.trials, 0, kMostTrials);
   s.seed = line.flags.seed >= 0 ? static_cast<uint64_t>(line.flags.seed) : 1;
-  const MetricRule metric = ParseMetricRule("metric", line.flags.metric);
-  s.metric = metric.ToString();
+  s.metric = ParseMetricRule("metric", line.flags.metric).ToString();
   s.eta = InRange("eta", line.flags.eta, 2, 100);
   s.prune_after = PruneAfter(line.flags, s.method);
   s.gpus = line.flags.gpus;
@@ -203,8 +200,48 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
     throw UsageError("a grid has as many trials as it has points; leave out --trials");
   if (line.Given("min_iter") && s.method != "halving")
     throw UsageError("--min_iter is for --method=halving");
-  const int64_t min_iter = InRange("min_iter", line.flags.min_iter, 0, INT32_MAX);
+  return s;
+}
 
+// What a sweep needs to know about its trials' solvers.
+struct TrialSolvers {
+  bool seeded = false;  // some trial has a seed of its own
+  int64_t max_iter = 0, test_interval = 0;
+};
+
+// Checks the solver of each of the first trials.
+TrialSolvers CheckTrials(const SweepSettings& s, const std::vector<SweepParam>& params,
+                         const std::vector<SweepPoint>& points, const CommandLine& train) {
+  TrialSolvers trials;
+  for (size_t i = 0; i < std::max<size_t>(1, std::min(points.size(), kCheckedTrials)); ++i) {
+    std::vector<std::string> sets = train.flags.set;
+    for (size_t p = 0; p < params.size(); ++p) sets.push_back(params[p].name + "=" + points[i][p]);
+    const SolverSpec solver = LoadSolver(s.solver, ParseOverrides(sets, train.flags.unset),
+                                         train.flags.level, SplitList(train.flags.stage));
+    CheckMetric(solver, "metric", ParseMetricRule("metric", s.metric));
+    CheckTraining(train, solver);
+    if (s.method == "halving") {
+      CheckHalving(solver);
+      if (i > 0 && (trials.max_iter != solver.param.max_iter() ||
+                    trials.test_interval != solver.param.test_interval())) {
+        throw UsageError(
+            "halving itself says how long a trial runs: neither max_iter nor test_interval can be "
+            "a --param");
+      }
+    }
+    trials.max_iter = solver.param.max_iter();
+    trials.test_interval = solver.param.test_interval();
+    trials.seeded = trials.seeded || solver.param.random_seed() >= 0;
+  }
+  return trials;
+}
+
+}  // namespace
+
+SweepSettings SettingsFromFlags(const CommandLine& line) {
+  if (line.flags.solver.empty()) throw UsageError("a sweep needs --solver");
+  SweepSettings s = ReadFlags(line);
+  const int64_t min_iter = InRange("min_iter", line.flags.min_iter, 0, INT32_MAX);
   const std::vector<SweepParam> params = ParamsOf(s.params);
   const std::vector<SweepPoint> points = PointsOf(s, params);
   s.trials = static_cast<int64_t>(points.size());
@@ -218,33 +255,13 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   CheckTrainFlags(train, s.train);
   CheckEngine(train.flags, s.gpus.empty() ? DeviceKind::kCpu : DeviceKind::kCuda);
 
-  bool seeded = train.Given("seed");
-  int64_t max_iter = 0, test_interval = 0;
-  for (size_t i = 0; i < std::max<size_t>(1, std::min(points.size(), kCheckedTrials)); ++i) {
-    std::vector<std::string> sets = train.flags.set;
-    for (size_t p = 0; p < params.size(); ++p) sets.push_back(params[p].name + "=" + points[i][p]);
-    const SolverSpec solver = LoadSolver(s.solver, ParseOverrides(sets, train.flags.unset),
-                                         train.flags.level, SplitList(train.flags.stage));
-    CheckMetric(solver, "metric", metric);
-    CheckTraining(train, solver);
-    if (s.method == "halving") {
-      CheckHalving(solver);
-      if (i > 0 &&
-          (max_iter != solver.param.max_iter() || test_interval != solver.param.test_interval())) {
-        throw UsageError(
-            "halving itself says how long a trial runs: neither max_iter nor test_interval can be "
-            "a --param");
-      }
-    }
-    max_iter = solver.param.max_iter();
-    test_interval = solver.param.test_interval();
-    seeded = seeded || solver.param.random_seed() >= 0;
-  }
+  const TrialSolvers trials = CheckTrials(s, params, points, train);
   // Without a seed each start of a trial would draw another one, and the sweep would not be
   // reproducible.
-  if (!seeded) s.train.push_back("--set=random_seed=" + std::to_string(s.seed));
+  if (!train.Given("seed") && !trials.seeded)
+    s.train.push_back("--set=random_seed=" + std::to_string(s.seed));
   if (s.method == "halving")
-    s.rungs = HalvingRungs(s.trials, max_iter, min_iter, s.eta, test_interval);
+    s.rungs = HalvingRungs(s.trials, trials.max_iter, min_iter, s.eta, trials.test_interval);
   return s;
 }
 

@@ -76,6 +76,16 @@ struct TinyNet {
   }
 };
 
+// Returns a net whose layers have the shapes of TwoLayers() in weight_files.h.
+inline TinyNet TwoLayerNet(DType type = DType::kFloat32) {
+  TinyNet net;
+  net.Layer("conv", "Convolution", {{2, 3, 1, 1}, {2}});
+  net.Layer("ip", "InnerProduct", {{3, 4}, {3}});
+  net.Allocate(type);
+  net.Place();
+  return net;
+}
+
 }  // namespace doppio
 
 #endif  // DOPPIO_TESTS_CORE_NET_TINY_NET_H_

@@ -1,0 +1,69 @@
+// Tests the layer AnnotatedData in a net.
+#include "proto/detection.pb.h"
+#include "tests/data/data_net.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Returns a layer with two 2 x 2 images; the second one has one object more.
+std::string TwoAnnotated(const std::string& more = "") {
+  const std::string path = ScratchPath("annotated");
+  KeysAndValues records;
+  for (int i = 0; i < 2; ++i) {
+    AnnotatedDatum annotated;
+    annotated.mutable_datum()->ParseFromString(RawDatum(1, 2, 2, {i, i, i, i}, 0));
+    for (int group = 0; group <= i; ++group) {
+      annotated.add_annotation_group()->set_group_label(10 * i + group);
+      NormalizedBBox* box =
+          annotated.mutable_annotation_group(group)->add_annotation()->mutable_bbox();
+      for (auto set : {&NormalizedBBox::set_xmin, &NormalizedBBox::set_ymin}) (box->*set)(0);
+      for (auto set : {&NormalizedBBox::set_xmax, &NormalizedBBox::set_ymax}) (box->*set)(0.5f);
+    }
+    records.push_back({std::to_string(i), annotated.SerializeAsString()});
+  }
+  WriteLmdb(path, records);
+  return "type: 'AnnotatedData' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
+         "' batch_size: 2 } annotated_data_param { " + more + " } ";
+}
+
+TEST(AnnotatedDataLayer, DeliversBoxesInOrderAndThenRowsThatAreNone) {
+  for (bool on_gpu : {false, true}) {
+    if (on_gpu && TestGpu() == nullptr) continue;
+    DataNet net(TwoAnnotated("max_boxes: 2"), DataMode::kOpen, TRAIN, DType::kFloat32,
+                on_gpu ? TestGpu() : MakeCpuDevice());
+    EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
+    EXPECT_EQ(net.ShapeOf("y"), (Shape{1, 1, 4, 8}));
+    EXPECT_EQ(net.kernel()->source_size(), 2);
+    net->Forward();
+    EXPECT_THAT(net.Values("x"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 0, 0, 0.5, 0.5, 0,   //
+                                             1, 10, 0, 0, 0, 0.5, 0.5, 0,  //
+                                             1, 11, 0, 0, 0, 0.5, 0.5, 0,  //
+                                             -1, -1, -1, -1, -1, -1, -1, -1));
+  }
+}
+
+TEST(AnnotatedDataLayer, SaysWhatIsWrong) {
+  EXPECT_THAT(Mistake(TwoAnnotated("max_boxes: 0")), HasSubstr("max_boxes must be at least 1"));
+  EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { resize_param { height: 1 } }"),
+              HasSubstr("layer 'input': resize_param needs height and width"));
+  EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { cutout_param { size: 1 } }"),
+              HasSubstr("cutout_param is for layers Data and ImageData"));
+}
+
+TEST(AnnotatedDataLayer, ScalesBoxesOfCoveredSizes) {
+  DataNet net(TwoAnnotated("max_boxes: 2") +
+              "transform_param { resize_param { height: 2 width: 2 resize_mode: FIT_SMALL_SIZE "
+              "height_scale: 1 width_scale: 2 } }");
+  net->Forward();
+  // Samples have 2 x 2 pixels.
+  const auto rows = net.Values("y");
+  EXPECT_THAT(std::vector<double>(rows.begin(), rows.begin() + 8),
+              ElementsAre(0, 0, 0, 0, 0, 0.5, 1, 0));
+}
+
+}  // namespace
+}  // namespace doppio

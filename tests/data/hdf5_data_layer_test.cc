@@ -1,0 +1,67 @@
+// Tests the layer HDF5Data in a net.
+#include <hdf5.h>
+
+#include "tests/data/data_net.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string FourRows() {
+  const std::string path = ScratchPath("a.h5");
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (const char* name : {"d", "l"}) {
+    const hsize_t shape[] = {4, 2};
+    const hid_t space = H5Screate_simple(name[0] == 'd' ? 2 : 1, shape, nullptr);
+    const hid_t data =
+        H5Dcreate2(file, name, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(data);
+    H5Sclose(space);
+  }
+  H5Fclose(file);
+  WriteFile(ScratchPath("list.txt"), path);
+  return "type: 'HDF5Data' top: 'd' top: 'l' hdf5_data_param { source: '" +
+         ScratchPath("list.txt") + "' batch_size: 3 } ";
+}
+
+TEST(Hdf5DataLayer, DeliversTheDataSetsNamedLikeItsTops) {
+  DataNet net(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat64);
+  EXPECT_EQ(net.ShapeOf("d"), (Shape{3, 2}));
+  EXPECT_EQ(net.ShapeOf("l"), Shape{3});
+  EXPECT_EQ(net.kernel()->source_size(), 4);
+  net->Forward();
+  EXPECT_THAT(net.Values("d"), ElementsAre(1, 2, 3, 4, 5, 6));
+  net->Forward();
+  EXPECT_THAT(net.Values("l"), ElementsAre(4, 1, 2));
+  EXPECT_EQ(net.kernel()->position(), 6);
+}
+
+TEST(Hdf5DataLayer, SaysWhatIsWrong) {
+  EXPECT_THAT(Mistake(FourRows() + "transform_param { scale: 2 }"),
+              HasSubstr("HDF5Data does not transform its data"));
+  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd'"), HasSubstr("batch_size must be at least 1"));
+  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd' hdf5_data_param { batch_size: 1 }"),
+              HasSubstr("needs a source"));
+  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd' hdf5_data_param { source: 'none' batch_size: 1 }"),
+              HasSubstr("layer 'input': cannot read 'none'"));
+}
+
+TEST(Hdf5DataLayer, NeedsNoHostWithoutItsSource) {
+  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+  DataNet cpu(FourRows(), DataMode::kSynthetic);
+  DataNet gpu(FourRows(), DataMode::kSynthetic, TRAIN, DType::kFloat32, TestGpu());
+  DataNet open(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
+  EXPECT_EQ(gpu->plan().kernel_types[0]->engine, "cuda");
+  EXPECT_EQ(open->plan().kernel_types[0]->engine, "host");
+  cpu->Forward();
+  gpu->Forward();
+  EXPECT_EQ(gpu.Values("d"), cpu.Values("d"));
+  EXPECT_EQ(gpu.Values("l"), cpu.Values("l"));
+}
+
+}  // namespace
+}  // namespace doppio

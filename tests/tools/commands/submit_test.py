@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Tests the job scripts of `doppio submit` with stand-ins for the batch systems."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/tools/commands"))
+import tool_case  # noqa: E402
+from tool_case import DOPPIO  # noqa: E402
+from tiny_case import TINY_SOLVER, TinyCase  # noqa: E402
+
+
+class SubmitTest(TinyCase):
+    TRAINING = ("--", "train", "--solver=my solver.prototxt", "--set=base_lr=0.1", "--gpu=all")
+
+    def setUp(self):
+        super().setUp()
+        self.write("my solver.prototxt", TINY_SOLVER)
+        self.write("s", TINY_SOLVER)
+
+    def script(self, system, *flags, training=TRAINING):
+        r = self.run_tool("submit", system, "--time=01:30:00", "--program=doppio", *flags, *training)
+        self.assertEqual((0, ""), (r.returncode, r.stderr))
+        return r.stdout
+
+    def run_script(self, script, code):
+        """Runs the script with stand-ins for the batch system's programs, which record their arguments; ranks exit with
+        `code`. jsrun sends the calling shell SIGUSR1, which LSF sends to the whole job."""
+        for name, end in (("srun", code), ("mpirun", code), ("jsrun", code), ("scontrol", 0), ("qsub", 0)):
+            signal_shell = "kill -USR1 $PPID\n" if name == "jsrun" else ""
+            self.write(name, '#!/bin/bash\necho %s "$@" >>calls\n%sexit %d\n' % (name, signal_shell, end))
+            os.chmod(os.path.join(self.folder, name), 0o755)
+        self.write("calls", "")
+        self.write("job", script)
+        done = subprocess.run(["bash", "job"], cwd=self.folder, capture_output=True, text=True, timeout=60,
+                              env={"PATH": self.folder + ":" + os.environ["PATH"], "SLURM_JOB_ID": "77", "PBS_NODEFILE": "nodes",
+                                   "PBS_O_WORKDIR": self.folder, "LS_SUBCWD": self.folder})
+        self.assertEqual("", done.stderr)
+        with open(os.path.join(self.folder, "calls"), encoding="utf-8") as f:
+            return done.returncode, f.read().splitlines()
+
+    def test_scripts_are_sound_bash(self):
+        for system in ("slurm", "pbs", "lsf"):
+            for flags in ((), ("--nodes=2", "--gpus_per_node=4", "--cpus_per_rank=8", "--queue=gpu", "--account=a1")):
+                self.write("job", self.script(system, *flags))
+                for checker in (["bash", "-n"], ["shellcheck"]):
+                    if shutil.which(checker[0]) is None:
+                        continue
+                    r = subprocess.run(checker + [os.path.join(self.folder, "job")], capture_output=True, text=True, timeout=60)
+                    self.assertEqual((0, ""), (r.returncode, r.stdout + r.stderr))
+
+    def test_slurm_runs_the_ranks_and_queues_again_what_was_stopped(self):
+        script = self.script("slurm", "--nodes=2", "--gpus_per_node=4")
+        rank = "doppio train --solver=my solver.prototxt --set=base_lr=0.1 --gpu=all --resume=auto"
+        ran = "srun --mpi=pmix --kill-on-bad-exit=0 --wait=120 " + rank
+        self.assertEqual((75, [ran, "scontrol requeue 77"]), self.run_script(script, 75))
+        self.assertEqual((0, [ran]), self.run_script(script, 0))
+        self.assertEqual((8, [ran]), self.run_script(script, 8))
+        for line in ("--nodes=2", "--ntasks-per-node=4", "--gpus-per-node=4", "--time=01:30:00", "--signal=USR1@120", "--requeue"):
+            self.assertIn("\n#SBATCH %s\n" % line, script)
+
+    def test_pbs_runs_the_ranks_and_queues_again_what_was_stopped(self):
+        script = self.script("pbs", "--nodes=2", "--ranks_per_node=3")
+        ran = ("mpirun -n 6 --hostfile nodes --map-by ppr:3:node doppio train --solver=my solver.prototxt --set=base_lr=0.1 "
+               "--gpu=all --resume=auto")
+        self.assertEqual((75, [ran, "qsub -v DOPPIO_JOB_RUNS=2 job"]), self.run_script(script, 75))
+        self.assertEqual((0, [ran]), self.run_script(script, 0))
+        self.assertIn(" --signal=USR1 5280 ", script)
+
+    def test_lsf_hands_the_code_over_though_it_is_sent_the_warning(self):
+        script = self.script("lsf", "--nodes=2", "--gpus_per_node=6", "--warn_seconds=150")
+        ran = ("jsrun --nrs=2 --rs_per_host=1 --tasks_per_rs=6 --cpu_per_rs=ALL_CPUS --gpu_per_rs=6 doppio train "
+               "--solver=my solver.prototxt --set=base_lr=0.1 --gpu=all --resume=auto")
+        self.assertEqual((75, [ran]), self.run_script(script, 75))
+        for line in ("-W 01:30", "-wa USR1", "-wt 3", '-Q "75"'):
+            self.assertIn("\n#BSUB %s\n" % line, script)
+
+    def test_obeys_what_the_training_says_itself(self):
+        training = ("--", "train", "--solver=s", "--resume", "--stop_exit_code=99")
+        script = self.script("slurm", training=training)
+        self.assertIn("doppio train --solver=s --resume --stop_exit_code=99\n", script)
+        self.assertIn('[ "$code" -eq 99 ]', script)
+
+    def test_names_this_program_unless_another_is_given(self):
+        r = self.run_tool("submit", "slurm", "--time=1:00", *self.TRAINING)
+        self.assertIn(" %s train " % os.path.realpath(DOPPIO), r.stdout)
+
+    def test_warns_of_a_solver_that_is_not_here(self):
+        self.write_tiny()
+        for solver, warned in (("solver.prototxt", False), ("nothere.prototxt", True)):
+            r = self.run_tool("submit", "slurm", "--time=1:00", "--", "train", "--solver=" + solver)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertEqual(warned, "'%s' does not exist in this folder, in which the job starts" % solver in r.stderr)
+
+    def test_refuses_what_would_fail_on_the_cluster(self):
+        training = ("--", "train", "--solver=s")
+        for arguments, text in [
+                (("slurm", *training), "'submit' needs --time"),
+                (("--time=1:00", *training), "'submit' knows slurm, pbs and lsf, not 'train'"),
+                (("--time=1:00",), "'submit' wants slurm|pbs|lsf -- train FLAGS"),
+                (("slrm", "--time=1:00", *training), "not 'slrm'; did you mean 'slurm'?"),
+                (("slurm", "--time=2 days", *training), "--time wants HH:MM:SS, such as 24:00:00, got '2 days'"),
+                (("slurm", "--time=0:01", *training), "--warn_seconds=120 is not less than --time=0:01"),
+                (("slurm", "--time=1:00", "--warn_seconds=0", *training), "--warn_seconds wants 1 to 65535, got 0"),
+                (("slurm", "--time=1:00", "--nodes=0", *training), "--nodes wants 1 to 100000, got 0"),
+                (("slurm", "--time=1:00", "--gpus_per_node=-1", *training), "--gpus_per_node wants 0 to 1000, got -1"),
+                (("slurm", "--time=1:00", "--gpus_per_node=2", *training), "give it --gpu, such as --gpu=all"),
+                (("slurm", "--time=1:00", "--cpus_per_rank=-1", *training), "--cpus_per_rank wants 0 to 100000, got -1"),
+                (("slurm", "--time=1:00", "--ranks_per_node=0", *training), "--ranks_per_node wants 1 to 100000, got 0"),
+                (("slurm", "--time=1:00", "--queue=a b", *training), "--queue wants letters, digits and"),
+                (("slurm", "--time=1:00", "--account=a;b", *training), "--account wants letters, digits and"),
+                (("slurm", "--time=1:00", "--job_name=", *training), "--job_name must not be empty"),
+                (("slurm", "--time=1:00"), "the command after -- must be a training"),
+                (("slurm", "--time=1:00", "--", "test", "--model=m", "--weights=w"), "the command after -- must be a training"),
+                (("slurm", "--time=1:00", "train", "--solver=s"), "put the flags of the training after --"),
+                (("slurm", "--time=1:00", "--", "train"), "'train' needs --solver"),
+                (("slurm", "--time=1:00", *training, "--bach=3"), "unknown flag '--bach'; did you mean '--batch'?"),
+                (("slurm", "--time=1:00", *training, "--iterations=3"), "--iterations has no effect on 'train'"),
+                (("slurm", "--time=1:00", *training, "--snapshot=x"), "leave out --snapshot"),
+                (("slurm", "--time=1:00", *training, "--resume=s_iter_5.solverstate"),
+                 "a job that is requeued would go back to --resume=s_iter_5.solverstate each time"),
+                (("slurm", "--time=1:00", *training, "--stop_exit_code=0"), "--stop_exit_code wants 1 to 125, got 0")]:
+            r = self.run_tool("submit", *arguments)
+            self.assertEqual((2, ""), (r.returncode, r.stdout), arguments)
+            self.assertIn(text, r.stderr)
+
+
+if __name__ == "__main__":
+    tool_case.main()

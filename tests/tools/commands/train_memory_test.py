@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Tests that `doppio train` states the memory that a training needs, and refuses what does not fit."""
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/tools/commands"))
+import tool_case  # noqa: E402
+from tiny_case import TINY_NET, TINY_SOLVER, TinyCase  # noqa: E402
+
+THREAD_SANITIZER = "TSAN_OPTIONS" in os.environ
+
+
+class MemoryTest(TinyCase):
+    # 10^12 rows need more memory than any machine has, but less than the address space.
+    HUGE_NET = TINY_NET.replace("dim: 4", "dim: 1000000000000")
+    REFUSAL = (r"train net tiny does not fit in the memory of CPU .*: it needs [\d.]+ GiB \(weights .*activations [\d.]+ GiB.*\), "
+               r"[\d.]+ GiB more than the [\d.]+ [GM]iB that are free; the largest batch that fits is about \d+, "
+               r"and this one is 1000000000000\. Possible remedies: --batch=\d+.*--recompute")
+
+    def test_what_does_not_fit_is_refused(self):
+        self.write("net.prototxt", self.HUGE_NET)
+        self.write("solver.prototxt", TINY_SOLVER)
+        r = self.run_tool("train", "--solver=solver.prototxt")
+        self.assertEqual((6, ""), (r.returncode, r.stdout), r.stderr)
+        self.assertRegex(r.stderr, r"(?m)^error: " + self.REFUSAL)
+
+    @unittest.skipIf(THREAD_SANITIZER, "ThreadSanitizer leaves too few addresses to reserve the memory")
+    def test_a_dry_run_shows_where_the_memory_would_go_first(self):
+        self.write("net.prototxt", self.HUGE_NET)
+        self.write("solver.prototxt", TINY_SOLVER)
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertEqual(6, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"(?m)^error: " + self.REFUSAL)
+        self.assertRegex(r.stdout, r"(?m)^ +activations +\d+\.\d GiB  and their gradients; \d+\.\d GiB if none shared memory$")
+        self.assertRegex(r.stdout, r"(?m)^ +total +\d+\.\d GiB  of .* that were free$")
+        self.assertEqual([], [f for f in os.listdir(self.folder) if not f.endswith(".prototxt")])
+
+    def test_the_table_adds_up(self):
+        # Computed by hand: weights 2x3 and a bias of 2 are 8 floats. Each is aligned to 64 floats, and a CPU with wide
+        # vectors may pad the weights further.
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"(?m)^ +memory +on CPU ")
+        rows = dict(re.findall(r"(?m)^ +(weights|gradients|history|activations|scratch|total) +([\d.]+ K?i?B)\b", r.stdout))
+        sizes = {row: float(size.split()[0]) * (1024 if "KiB" in size else 1) for row, size in rows.items()}
+        self.assertEqual(6, len(sizes), r.stdout)
+        self.assertGreaterEqual(sizes["weights"], 2 * 64 * 4)
+        self.assertEqual((rows["weights"], rows["weights"]), (rows["gradients"], rows["history"]))
+        self.assertRegex(r.stdout, r"(?m)^ +weights +%s  32 B of values; the rest is padding$" % re.escape(rows["weights"]))
+        self.assertRegex(r.stdout, r"(?m)^ +history +%s  of SGD$" % re.escape(rows["weights"]))
+        total = sizes.pop("total")
+        self.assertAlmostEqual(total, sum(sizes.values()), delta=len(rows) * 0.05 * 1024, msg="rounded to 0.1 KiB")
+        log = self.run_tool("train", "--solver=solver.prototxt").stderr
+        self.assertRegex(log, r"(?m)\] +weights +%s  32 B of values" % re.escape(rows["weights"]))
+
+
+if __name__ == "__main__":
+    tool_case.main()
