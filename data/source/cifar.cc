@@ -108,7 +108,14 @@ class CifarSource : public Source {
   int64_t label_bytes_ = 0;
 };
 
-DOPPIO_REGISTER(Sources, "CIFAR", {&OpenAs<CifarSource>});
+DeclaredFacts DeclareCifar() {
+  DeclaredFacts declared;
+  declared.facts.image = {3, 32, 32};
+  declared.facts.channels = Preprocessing::RGB;
+  return declared;
+}
+
+DOPPIO_REGISTER(Sources, "CIFAR", {&OpenAs<CifarSource>, true, &DeclareCifar});
 
 }  // namespace
 }  // namespace doppio

@@ -247,7 +247,13 @@ class DigitsSource : public Source {
   const Random random_;
 };
 
-DOPPIO_REGISTER(Sources, "DIGITS", {&OpenAs<DigitsSource>, false});
+DeclaredFacts DeclareDigits() {
+  DeclaredFacts declared;
+  declared.facts.image = {1, kSide, kSide};
+  return declared;
+}
+
+DOPPIO_REGISTER(Sources, "DIGITS", {&OpenAs<DigitsSource>, false, &DeclareDigits});
 
 }  // namespace
 }  // namespace doppio

@@ -136,7 +136,15 @@ class IdxSource : public Source {
   ImageShape shape_;
 };
 
-DOPPIO_REGISTER(Sources, "IDX", {&OpenAs<IdxSource>});
+// The usual images are MNIST's.
+DeclaredFacts DeclareIdx() {
+  DeclaredFacts declared;
+  declared.facts.image = {1, 28, 28};
+  declared.sure = false;
+  return declared;
+}
+
+DOPPIO_REGISTER(Sources, "IDX", {&OpenAs<IdxSource>, true, &DeclareIdx});
 
 }  // namespace
 }  // namespace doppio

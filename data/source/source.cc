@@ -1,6 +1,7 @@
 #include "data/source/source.h"
 
 #include "data/decode/decode.h"
+#include "data/source/database_facts.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -41,6 +42,17 @@ std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase) 
     throw UserError({}, "data_param: backend " + backend + " needs a source");
   }
   return type->open(parameter, phase);
+}
+
+DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
+                              const TransformationParameter& transform) {
+  const SourceType* type = Sources::Get().Find(DataParameter::DB_Name(parameter.backend()));
+  if (type != nullptr && type->declare != nullptr) return type->declare();
+  DeclaredFacts declared;
+  declared.sure = transform.mean_value_size() > 1;
+  declared.facts.image.channels = declared.sure ? transform.mean_value_size() : 3;
+  declared.facts.channels = ChannelsOfDatabaseName(parameter.source());
+  return declared;
 }
 
 SourceFacts FactsOf(const Source& source) {

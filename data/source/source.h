@@ -68,13 +68,21 @@ class Source {
 // last image agree. Throws FileError if the first record cannot be read.
 SourceFacts FactsOf(const Source& source);
 
+// The facts about a source that is missing or not opened.
+struct DeclaredFacts {
+  SourceFacts facts;
+  bool sure = true;  // false if the images can have another shape than `facts.image`
+};
+
 struct SourceType {
   // Opens the source that `parameter` names, for a net of the given phase. Throws FileError,
   // UserError.
   std::unique_ptr<Source> (*open)(const DataParameter& parameter, Phase phase);
   bool needs_source = true;  // data_param must set `source`
+  // Returns the facts that hold for every source of the type, or usually. Null if there are none.
+  DeclaredFacts (*declare)() = nullptr;
 };
-// The types by backend name, such as "LMDB" or "IDX".
+// The types by backend name, such as "LMDB" or "IDX", which is a value of DataParameter::DB.
 using Sources = Registry<SourceType>;
 
 // SourceType::open of the class T.
@@ -85,6 +93,10 @@ std::unique_ptr<Source> OpenAs(const DataParameter& parameter, Phase phase) {
 
 // Opens the source of data_param's backend. Throws FileError, UserError.
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
+// Returns the facts about the source of data_param's backend without opening it: the type's, or
+// those of a database of images with a channel for each mean_value, by default colour images.
+DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
+                              const TransformationParameter& transform);
 // Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,
 // UserError.
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);

@@ -12,7 +12,7 @@
 //                 returns dx = dy * dy/dx. GCC vectorises a product with a selected factor, but
 //                 not a branch around the product;
 //   kHasGradient  false if the layer has no backward;
-//   kOnnx         the ONNX operators that compute it, for docs/export.md; null if it cannot be
+//   kOnnx         the ONNX operators that compute it, for docs/reference.md; null if it cannot be
 //                 exported;
 //   Onnx(x)       returns y as an expression of ONNX operators on x; see OnnxValue in
 //                 tools/onnx/activations.cc. Without it, kOnnx names the one operator.

@@ -10,7 +10,6 @@
 
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
-#include "data/source/database_facts.h"
 #include "data/source/declared_shape.h"
 #include "data/pipeline/pipeline.h"
 #include "data/augment/preprocessing.h"
@@ -157,40 +156,34 @@ struct DeclaredSample {
   SourceFacts facts;
   // True if the fields give the shape.
   bool known = false;
-  // False if the fields leave the shape open. The shape is then the usual one: the extents of MNIST
-  // for IDX files, and colour images for databases and windows.
+  // False if the fields leave the shape open. The shape is then the usual one of such a source.
   bool sure = false;
 };
 
-DeclaredSample Declared(const LayerSpec& spec) {
-  const TransformationParameter transform = TransformOf(spec);
-  const ImageDataParameter& list = spec.param.image_data_param();
-  const DataParameter& data = spec.param.data_param();
-  DeclaredSample declared;
-  declared.sure = true;
-  SourceFacts& facts = declared.facts;
-  ImageShape& image = facts.image;
+DeclaredFacts DeclaredFactsOfLayer(const LayerSpec& spec) {
+  if (!IsImageList(spec) && !IsWindows(spec))
+    return DeclaredFactsOf(spec.param.data_param(), TransformOf(spec));
+  DeclaredFacts declared;
+  declared.facts.channels = Preprocessing::BGR;
   if (IsImageList(spec)) {
-    image = {list.is_color() ? 3 : 1, static_cast<int>(list.new_height()),
-             static_cast<int>(list.new_width())};
-    facts.channels = Preprocessing::BGR;
-  } else if (IsWindows(spec)) {
-    image.channels = 3;
-    facts.channels = Preprocessing::BGR;
-    declared.sure = false;  // the window file gives the number of channels
-  } else if (data.backend() == DataParameter::CIFAR) {
-    image = {3, 32, 32};
-    facts.channels = Preprocessing::RGB;
-  } else if (data.backend() == DataParameter::DIGITS || data.backend() == DataParameter::IDX) {
-    image = {1, 28, 28};
-    declared.sure = data.backend() == DataParameter::DIGITS;
+    const ImageDataParameter& list = spec.param.image_data_param();
+    declared.facts.image = {list.is_color() ? 3 : 1, static_cast<int>(list.new_height()),
+                            static_cast<int>(list.new_width())};
   } else {
-    image.channels = transform.mean_value_size() > 1 ? transform.mean_value_size() : 3;
-    facts.channels = ChannelsOfDatabaseName(data.source());
-    declared.sure = transform.mean_value_size() > 1;
+    declared.facts.image.channels = 3;
+    declared.sure = false;  // the window file gives the number of channels
   }
-  if (image.channels == 1) facts.channels = Preprocessing::GRAY;
-  declared.sample.image = DeclaredShape(transform, image);
+  return declared;
+}
+
+DeclaredSample Declared(const LayerSpec& spec) {
+  const DeclaredFacts of_layer = DeclaredFactsOfLayer(spec);
+  DeclaredSample declared;
+  declared.facts = of_layer.facts;
+  declared.sure = of_layer.sure;
+  const ImageShape& image = declared.facts.image;
+  if (image.channels == 1) declared.facts.channels = Preprocessing::GRAY;
+  declared.sample.image = DeclaredShape(TransformOf(spec), image);
   declared.sample.labels = std::max(1, spec.param.top_size() - 1);
   declared.known = declared.sample.image.count() > 0;
   return declared;

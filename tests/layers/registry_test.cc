@@ -92,7 +92,7 @@ TEST(LayerRegistry, NamesFieldsOfTheSchema) {
 
 // Returns the types in the first cells of the table under "## Layers", where they are in backticks.
 std::vector<std::string> TypesInTheManual() {
-  std::ifstream manual("docs/prototxt.md");
+  std::ifstream manual("docs/reference.md");
   EXPECT_TRUE(manual.good());
   std::vector<std::string> types;
   bool in_section = false;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "solvers/update/rules.h"
 #include "tests/solvers/trainer_case.h"
 
 namespace doppio {
@@ -54,13 +55,22 @@ void ExpectSameBytes(const Tensor& a, const Tensor& b, const std::string& what) 
   EXPECT_EQ(std::memcmp(a.raw, b.raw, static_cast<size_t>(a.bytes())), 0) << what;
 }
 
+// Returns the fields of a solver for each rule, and for variants of rules.
+std::vector<std::string> RulesAndVariants() {
+  std::vector<std::string> solvers = {"type: 'Adam' momentum: 0.9 regularization_type: 'L1'",
+                                      "momentum: 0.9 larc: true larc_policy: 'clip'",
+                                      "momentum: 0.9 local_lr_auto: true"};
+  ForEachRule([&](auto rule) {
+    using Rule = decltype(rule);
+    solvers.push_back(
+        std::string("type: '") + Rule::kName + "'" + (Rule::kMomentum ? " momentum: 0.9" : "") +
+        (Rule::kRmsDecay ? " rms_decay: 0.9" : "") + (Rule::kDelta ? " delta: 1e-3" : ""));
+  });
+  return solvers;
+}
+
 TEST(EarlyUpdate, GivesTheNumbersOfAnUpdateAtTheEnd) {
-  for (const std::string rule :
-       {"type: 'SGD' momentum: 0.9", "type: 'Nesterov' momentum: 0.9", "type: 'AdaGrad'",
-        "type: 'RMSProp' rms_decay: 0.9", "type: 'AdaDelta' momentum: 0.9 delta: 1e-3",
-        "type: 'Adam' momentum: 0.9 regularization_type: 'L1'", "type: 'SAG' momentum: 0.9",
-        "type: 'AdamW' momentum: 0.9", "type: 'LAMB' momentum: 0.9",
-        "momentum: 0.9 larc: true larc_policy: 'clip'", "momentum: 0.9 local_lr_auto: true"}) {
+  for (const std::string& rule : RulesAndVariants()) {
     TrainerCase c(MixedNet(), rule + kSolver);
     const auto early = Trained(&c, "snapshot_diff: false");
     const auto late = Trained(&c, "snapshot_diff: true");

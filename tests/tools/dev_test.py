@@ -96,10 +96,21 @@ class DevTest(unittest.TestCase):
     def test_checks_the_changed_files_then_everything(self):
         self.assertEqual(["tidy", "check --config=cpu"], self.dev("check", "--config=cpu")[1])
 
+    def test_writes_only_the_programs_part_of_the_reference(self):
+        page = os.path.join(self.tree, "docs/reference.md")
+        os.mkdir(os.path.dirname(page))
+        with open(page, "w", encoding="utf-8") as f:
+            f.write("# Reference\n\n| `By hand` |\n\n# Reference of fields\n\nold\n")
+        self.program("tree/bazel-bin/tools/doppio", "#!/bin/sh\nprintf '# Reference of %ss\\n\\nnew\\n' field\n")
+        _, calls = self.dev("reference", "--config=cpu")
+        self.assertEqual(["setup", "bazel build --config=ci --config=cpu //tools:doppio"], calls)
+        with open(page, encoding="utf-8") as f:
+            self.assertEqual("# Reference\n\n| `By hand` |\n\n# Reference of fields\n\nnew\n", f.read())
+
     def test_shows_its_commands(self):
         for args in (["--help"], []):
             out, _ = self.dev(*args)
-            for command in ("build", "test WHAT", "format", "check"):
+            for command in ("build", "test WHAT", "format", "reference", "check"):
                 self.assertIn("tools/dev " + command, out)
             self.assertNotIn("#", out)
 

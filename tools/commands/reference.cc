@@ -1,5 +1,5 @@
-// `reference`: prints all layers and all fields of nets and solvers as Markdown. Its output is
-// docs/reference.md.
+// `reference`: prints all layers and all fields of nets and solvers as Markdown. Its output is the
+// second part of docs/reference.md.
 #include <algorithm>
 #include <cctype>
 #include <iostream>
@@ -14,6 +14,7 @@
 #include "tools/cli/field_notes.h"
 #include "tools/cli/field_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
 namespace {
@@ -55,15 +56,16 @@ class Page {
     out_ << "# Reference of fields\n\n"
             "Every field of layers, nets and solvers: its type, default and meaning. `doppio "
             "reference` "
-            "prints this page\nfrom the program's own tables, and a test compares them; `doppio "
+            "prints this text\nfrom the program's own tables, and a test compares them; `doppio "
             "help "
             "Convolution` shows one layer.\n[prototxt.md](prototxt.md), [data.md](data.md) and "
             "[solvers.md](solvers.md) describe how fields work together.\n\n"
             "Names of forks in parentheses say where a field comes from. \"Without effect\" means "
             "that it is read, and warned about "
             "if it has\nanother value than its default.\n\n"
-            "* [Layers](#layers) · [Fields of every layer](#fields-of-every-layer) · [Parameters "
-            "of layers](#parameters-of-layers)\n"
+            "* [Index of layers](#index-of-layers) · [Fields of every "
+            "layer](#fields-of-every-layer) "
+            "· [Parameters of layers](#parameters-of-layers)\n"
             "* [Net](#net) · [Solver](#solver) · [Messages inside of "
             "others](#messages-inside-of-others)\n";
     PrintLayers();
@@ -80,17 +82,18 @@ class Page {
 
  private:
   void PrintLayers() {
-    out_ << "\n## Layers\n\nLayers with fields of their own; [prototxt.md](prototxt.md#layers) "
-            "describes "
-            "all layers.\n\n| layer | bottoms → tops | parameters |\n|---|---|---|\n";
+    out_ << "\n## Index of layers\n\nThe messages with a layer's own fields, and the ONNX "
+            "operators that `doppio export` writes for the layer.\n\n"
+            "| layer | bottoms → tops | parameters | ONNX |\n|---|---|---|---|\n";
     for (const std::string& type : TypesOfLayers()) {
       std::string parameters;
       for (const FieldDescriptor* field : ParametersOf(type)) {
         parameters += (parameters.empty() ? "" : ", ") + LinkTo(Code(field->name()), field->name());
         types_[field->name()].push_back(type);
       }
-      if (parameters.empty()) continue;
-      out_ << "| " << Code(type) << " | " << ArityOf(type) << " | " << parameters << " |\n";
+      const OnnxMapping* onnx = FindOnnxMapping(type);
+      out_ << "| " << Code(type) << " | " << ArityOf(type) << " | " << parameters << " | "
+           << (onnx == nullptr ? "" : Cell(onnx->words)) << " |\n";
     }
   }
 

@@ -1,6 +1,6 @@
-// Conversion of layers to ONNX: one function per layer type, in a registry that docs/export.md is
-// checked against. Shapes are taken from Doppio's own inference, so everything that depends on them
-// is written as constants.
+// Conversion of layers to ONNX: one function per layer type, in a registry that docs/reference.md
+// shows. Shapes are taken from Doppio's own inference, so everything that depends on them is
+// written as constants.
 #ifndef DOPPIO_TOOLS_ONNX_ONNX_LAYER_H_
 #define DOPPIO_TOOLS_ONNX_ONNX_LAYER_H_
 
@@ -114,7 +114,7 @@ struct OnnxRange {
 };
 
 struct OnnxMapping {
-  std::string words;  // the ONNX operators it becomes, for docs/export.md
+  std::string words;  // the ONNX operators it becomes, for docs/reference.md
   // Adds the layer to the graph; null if it is left out. Throws UserError if ONNX has no
   // equivalent.
   void (*add)(const OnnxLayer& layer) = nullptr;
