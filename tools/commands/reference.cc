@@ -91,9 +91,9 @@ class Page {
         parameters += (parameters.empty() ? "" : ", ") + LinkTo(Code(field->name()), field->name());
         types_[field->name()].push_back(type);
       }
-      const OnnxMapping* onnx = FindOnnxMapping(type);
+      const OnnxMapping* mapping = FindOnnxMapping(type);
       out_ << "| " << Code(type) << " | " << ArityOf(type) << " | " << parameters << " | "
-           << (onnx == nullptr ? "" : Cell(onnx->words)) << " |\n";
+           << (mapping == nullptr ? "" : Cell(mapping->words)) << " |\n";
     }
   }
 
