@@ -40,6 +40,11 @@ Blocking BlockingFrom(const std::string& bytes) {
   return blocking;
 }
 
+dnnl::memory::data_type TypeOf(DType type) {
+  if (type == DType::kBFloat16) return dnnl::memory::data_type::bf16;
+  return type == DType::kFloat16 ? dnnl::memory::data_type::f16 : dnnl::memory::data_type::f32;
+}
+
 }  // namespace
 
 dnnl::engine& DnnlEngine() {
@@ -67,24 +72,28 @@ dnnl::memory::dims DnnlDims(const Shape& shape) {
   return shape.rank() == 0 ? dnnl::memory::dims{1} : dnnl::memory::dims(shape.dims());
 }
 
-dnnl::memory::desc PlainDesc(const Shape& shape) {
+dnnl::memory::desc PlainDesc(const Shape& shape, DType type) {
   const dnnl::memory::dims dims = DnnlDims(shape);
   dnnl::memory::dims strides(dims.size(), 1);
   for (size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
-  return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, strides);
+  return dnnl::memory::desc(dims, TypeOf(type), strides);
 }
 
-dnnl::memory::desc AnyDesc(const Shape& shape) {
-  return dnnl::memory::desc(DnnlDims(shape), dnnl::memory::data_type::f32,
-                            dnnl::memory::format_tag::any);
+dnnl::memory::desc AnyDesc(const Shape& shape, DType type) {
+  return dnnl::memory::desc(DnnlDims(shape), TypeOf(type), dnnl::memory::format_tag::any);
 }
 
 dnnl::memory::desc DescOf(const TensorSpec& spec) {
-  if (spec.layout.plain()) return PlainDesc(spec.shape);
-  return DescOf(BlockingFrom(spec.layout.descriptor()));
+  if (spec.layout.plain()) return PlainDesc(spec.shape, spec.dtype);
+  return DescOf(BlockingFrom(spec.layout.descriptor()), TypeOf(spec.dtype));
 }
 
-Layout LayoutOf(const dnnl::memory::desc& desc) {
+dnnl::memory::desc WithType(const dnnl::memory::desc& desc, DType type) {
+  return DescOf(BlockingOf(desc), TypeOf(type));
+}
+
+Layout LayoutOf(const dnnl::memory::desc& given) {
+  const dnnl::memory::desc desc = WithType(given, DType::kFloat32);
   if (desc == PlainDesc(Shape(DimsOf(desc)))) return Layout();
   const Blocking blocking = BlockingOf(desc);
   return Layout(BytesOf(blocking), static_cast<int64_t>(desc.get_size() / sizeof(float)),

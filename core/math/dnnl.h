@@ -22,13 +22,16 @@ dnnl::primitive_attr DnnlAttr(MathMode math = MathMode::kFloat32);
 
 // Returns the extents of `shape`; {1} for a scalar, which oneDNN does not support.
 dnnl::memory::dims DnnlDims(const Shape& shape);
-// Returns the dense row-major float32 descriptor of `shape`.
-dnnl::memory::desc PlainDesc(const Shape& shape);
-// Returns a float32 descriptor that lets the primitive choose its preferred layout.
-dnnl::memory::desc AnyDesc(const Shape& shape);
+// Returns the dense row-major descriptor of `shape`.
+dnnl::memory::desc PlainDesc(const Shape& shape, DType type = DType::kFloat32);
+// Returns a descriptor that lets the primitive choose its preferred layout.
+dnnl::memory::desc AnyDesc(const Shape& shape, DType type = DType::kFloat32);
 // Returns the descriptor of a plain or opaque `spec`. For an opaque layout, the extents come from
-// the layout's descriptor, not from the shape.
+// the layout's descriptor, not from the shape. A float64 tensor gets a float32 descriptor, which
+// describes the same layout, because oneDNN has no double precision.
 dnnl::memory::desc DescOf(const TensorSpec& spec);
+// Returns the layout of `desc` for elements of another type.
+dnnl::memory::desc WithType(const dnnl::memory::desc& desc, DType type);
 // Returns the layout of `desc`; plain if `desc` is dense and row-major.
 Layout LayoutOf(const dnnl::memory::desc& desc);
 
@@ -39,7 +42,7 @@ dnnl::memory MemoryAt(const dnnl::memory::desc& desc, void* raw);
 // Runs a primitive and waits until it has finished. Throws an internal error if oneDNN fails.
 void Execute(const dnnl::primitive& primitive, const std::unordered_map<int, dnnl::memory>& args);
 
-// Copies between two layouts of the same extents. Create it once and run it often.
+// Copies between two layouts or types of the same extents. Create it once and run it often.
 class Reorder {
  public:
   Reorder() = default;

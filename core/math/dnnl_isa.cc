@@ -9,6 +9,14 @@
 namespace doppio {
 namespace {
 
+// Returns true if oneDNN may use the instructions of `set`. An instruction set is a set of feature
+// bits, so a newer one contains the bits of those that it extends.
+bool Uses(dnnl::cpu_isa set) {
+  DnnlEngine();  // applies the limits on the instruction set
+  const auto bits = static_cast<unsigned>(set);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+}
+
 std::string DnnlVersion() {
   const dnnl_version_t* v = dnnl_version();
   return DottedVersion(v->major, v->minor, v->patch);
@@ -31,16 +39,19 @@ std::string DnnlIsa() {
                                                        {Isa::avx, "AVX"},
                                                        {Isa::sse41, "SSE4.1"}};
   DnnlEngine();  // applies the limits on the instruction set
-  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-  if (const char* name = NameOfNewIsa(isa)) return name;
-  // The values are sets of feature bits. An unknown newer instruction set contains the bits of
-  // those that it extends.
-  const auto found = static_cast<unsigned>(isa);
+  if (const char* name = NameOfNewIsa(dnnl::get_effective_cpu_isa())) return name;
   for (const auto& [isa, name] : kNames) {
-    const auto bits = static_cast<unsigned>(isa);
-    if ((found & bits) == bits) return name;
+    if (Uses(isa)) return name;
   }
   return "x86-64";
+}
+
+std::string WhyNoDnnlProducts(DType type) {
+  if (type == DType::kFloat32) return "";
+  if (type == DType::kFloat64) return "oneDNN trains in float32 only";
+  if (type == DType::kBFloat16 ? Uses(dnnl::cpu_isa::avx512_core_bf16) : MultipliesHalf(&Uses))
+    return "";
+  return std::string("oneDNN has no products of ") + Name(type) + " on this CPU";
 }
 
 }  // namespace doppio

@@ -1,14 +1,21 @@
-// Reports the instruction set that oneDNN's kernels use on this CPU.
+// Reports the instruction set that oneDNN's kernels use on this CPU, and the types for which it has
+// products.
 #ifndef DOPPIO_CORE_MATH_DNNL_ISA_H_
 #define DOPPIO_CORE_MATH_DNNL_ISA_H_
 
 #include <string>
+
+#include "core/tensor/dtype.h"
 
 namespace doppio {
 
 // Returns, for example, "AVX-512 AMX". Takes into account limits from oneDNN's environment
 // variables (ONEDNN_MAX_CPU_ISA).
 std::string DnnlIsa();
+
+// Returns why oneDNN does not multiply factors of this type on this CPU, or "" if it does: products
+// of a 16-bit type need instructions of their own (AVX-512 BF16, AVX-512 FP16, AMX).
+std::string WhyNoDnnlProducts(DType type);
 
 }  // namespace doppio
 

@@ -14,7 +14,7 @@ inline dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc) { return desc.d
 
 inline Blocking BlockingOf(const dnnl::memory::desc& desc) {
   const dnnl_memory_desc_t& from = desc.data;
-  DOPPIO_CHECK(from.format_kind == dnnl_blocked && from.data_type == dnnl_f32 && from.offset0 == 0,
+  DOPPIO_CHECK(from.format_kind == dnnl_blocked && from.offset0 == 0,
                "a layout that is not blocked");
   const dnnl_blocking_desc_t& blocking = from.format_desc.blocking;
   const int n = from.ndims, inner = blocking.inner_nblks;
@@ -25,11 +25,11 @@ inline Blocking BlockingOf(const dnnl::memory::desc& desc) {
           {blocking.inner_idxs, blocking.inner_idxs + inner}};
 }
 
-inline dnnl::memory::desc DescOf(const Blocking& blocking) {
+inline dnnl::memory::desc DescOf(const Blocking& blocking, dnnl::memory::data_type type) {
   dnnl_memory_desc_t raw;
   std::memset(static_cast<void*>(&raw), 0, sizeof raw);
   raw.ndims = blocking.rank();
-  raw.data_type = dnnl_f32;
+  raw.data_type = dnnl::memory::convert_to_c(type);
   raw.format_kind = dnnl_blocked;
   std::copy(blocking.dims.begin(), blocking.dims.end(), raw.dims);
   std::copy(blocking.padded_dims.begin(), blocking.padded_dims.end(), raw.padded_dims);
@@ -80,6 +80,8 @@ inline void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float 
 }
 
 inline const char* NameOfNewIsa(dnnl::cpu_isa) { return nullptr; }
+
+inline bool MultipliesHalf(bool (*)(dnnl::cpu_isa)) { return false; }
 
 inline void DisableUndescribedAmx() {}
 

@@ -18,7 +18,6 @@ inline dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc) { return desc.g
 
 inline Blocking BlockingOf(const dnnl::memory::desc& desc) {
   DOPPIO_CHECK(desc.get_format_kind() == dnnl::memory::format_kind::blocked &&
-                   desc.get_data_type() == dnnl::memory::data_type::f32 &&
                    desc.get_submemory_offset() == 0,
                "a layout that is not blocked");
   return {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(),
@@ -35,9 +34,9 @@ inline dnnl::memory::desc OrZero(const dnnl::memory::desc& made) {
 
 // The public API creates blocked descriptors only from format tags. A tag determines the order of
 // the axes and the inner blocks.
-inline dnnl::memory::desc FromTag(const dnnl::memory::dims& dims, int tag) {
-  return OrZero(dnnl::memory::desc(dims, dnnl::memory::data_type::f32,
-                                   static_cast<dnnl::memory::format_tag>(tag),
+inline dnnl::memory::desc FromTag(const dnnl::memory::dims& dims, dnnl::memory::data_type type,
+                                  int tag) {
+  return OrZero(dnnl::memory::desc(dims, type, static_cast<dnnl::memory::format_tag>(tag),
                                    /*allow_empty=*/true));
 }
 
@@ -54,7 +53,8 @@ inline const std::vector<NamedBlocks>& AllNamedBlocks() {
     for (int rank = 1; rank <= 6; ++rank) {
       for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
         const dnnl::memory::desc desc =
-            FromTag(dnnl::memory::dims(static_cast<size_t>(rank), 1), tag);
+            FromTag(dnnl::memory::dims(static_cast<size_t>(rank), 1), dnnl::memory::data_type::f32,
+                    tag);
         if (desc.is_zero() || desc.get_inner_nblks() == 0) continue;
         found.push_back({tag, rank, desc.get_inner_blks(), desc.get_inner_idxs()});
       }
@@ -83,11 +83,11 @@ inline bool SamePlaces(const Blocking& a, const Blocking& b) {
 
 }  // namespace dnnl_internal
 
-inline dnnl::memory::desc DescOf(const Blocking& wanted) {
+inline dnnl::memory::desc DescOf(const Blocking& wanted, dnnl::memory::data_type type) {
   if (wanted.inner_blocks.empty()) {
     if (wanted.padded_dims != wanted.dims) return dnnl::memory::desc();
-    return dnnl_internal::OrZero(dnnl::memory::desc(wanted.dims, dnnl::memory::data_type::f32,
-                                                    wanted.strides, /*allow_empty=*/true));
+    return dnnl_internal::OrZero(
+        dnnl::memory::desc(wanted.dims, type, wanted.strides, /*allow_empty=*/true));
   }
   dnnl::memory::desc close;
   for (const dnnl_internal::NamedBlocks& named : dnnl_internal::AllNamedBlocks()) {
@@ -95,7 +95,7 @@ inline dnnl::memory::desc DescOf(const Blocking& wanted) {
         named.axes != wanted.inner_axes) {
       continue;
     }
-    const dnnl::memory::desc desc = dnnl_internal::FromTag(wanted.dims, named.tag);
+    const dnnl::memory::desc desc = dnnl_internal::FromTag(wanted.dims, type, named.tag);
     if (desc.is_zero() || !dnnl_internal::SamePlaces(BlockingOf(desc), wanted)) continue;
     // oneDNN, and therefore Layout, distinguishes descriptors even by strides that do not matter.
     if (desc.get_strides() == wanted.strides) return desc;
@@ -152,6 +152,10 @@ inline const char* NameOfNewIsa(dnnl::cpu_isa isa) {
     default:
       return nullptr;
   }
+}
+
+inline bool MultipliesHalf(bool (*uses)(dnnl::cpu_isa)) {
+  return uses(dnnl::cpu_isa::avx512_core_fp16);
 }
 
 namespace dnnl_internal {

@@ -11,7 +11,7 @@ namespace doppio {
 // Returns the CPU engine. oneDNN objects are immutable, so threads can share them.
 dnnl::engine& DnnlEngine();
 
-// A float32 layout in oneDNN's "blocked" format. An element's offset is the sum over the axes of
+// A layout in oneDNN's "blocked" format. An element's offset is the sum over the axes of
 // (index / block size of the axis) * stride, plus its offset within the inner blocks. The last
 // inner block is the innermost. A dense row-major layout has no inner blocks.
 struct Blocking {
@@ -29,11 +29,12 @@ struct Blocking {
 
 // Returns the extents of `desc`.
 dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc);
-// Returns the layout of `desc`, which must be blocked, float32 and without an offset.
+// Returns the layout of `desc`, which must be blocked and without an offset.
 Blocking BlockingOf(const dnnl::memory::desc& desc);
 // The inverse of BlockingOf. Returns an empty descriptor (is_zero()) if this version of oneDNN
 // cannot express the layout.
-dnnl::memory::desc DescOf(const Blocking& blocking);
+dnnl::memory::desc DescOf(const Blocking& blocking,
+                          dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
 // Returns the primitive descriptor for `args`, the arguments of oneDNN 3's constructor between the
 // engine and the attributes. Throws dnnl::error if there is no implementation.
@@ -70,6 +71,10 @@ void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float alpha, 
 
 // Returns the name of an instruction set that oneDNN 2.6 does not know; null for the others.
 const char* NameOfNewIsa(dnnl::cpu_isa isa);
+
+// Returns true if this version computes products of float16 with the instruction sets for which
+// `uses` returns true.
+bool MultipliesHalf(bool (*uses)(dnnl::cpu_isa));
 
 // Keeps oneDNN from using AMX if CPUID does not describe the tiles. Call it before oneDNN is used.
 // Does nothing with oneDNN 2, which assumes fixed tile sizes.

@@ -2,6 +2,7 @@
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/activation/activation_ops.h"
+#include "layers/common/stored_kernel.h"
 
 namespace doppio {
 namespace {
@@ -41,7 +42,8 @@ struct Activation {
       ParallelFor(t_.tops[0].stored(), kActivationGrain,
                   [x, y, op = op_](int64_t begin, int64_t end) {
 #pragma omp simd
-                    for (int64_t i = begin; i < end; ++i) y[i] = op.Forward(x[i]);
+                    for (int64_t i = begin; i < end; ++i)
+                      y[i] = static_cast<T>(op.Forward(Widen(x[i])));
                   });
     }
 
@@ -55,7 +57,8 @@ struct Activation {
       ParallelFor(t_.bottom_grads[0].stored(), kActivationGrain,
                   [v, dy, dx, op = op_](int64_t begin, int64_t end) {
 #pragma omp simd
-                    for (int64_t i = begin; i < end; ++i) dx[i] = op.Gradient(v[i], dy[i]);
+                    for (int64_t i = begin; i < end; ++i)
+                      dx[i] = static_cast<T>(op.Gradient(Widen(v[i]), Widen(dy[i])));
                   });
     }
 
@@ -66,7 +69,7 @@ struct Activation {
   static bool Register() {
     LayerTypes::Get().Add(Op::kType,
                           LayerType(&Infer).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
-    return KernelTypes::Get().Add(ReferenceKernel<Cpu>(Op::kType));
+    return KernelTypes::Get().Add(StoredKernelType<Cpu>(Op::kType));
   }
 };
 

@@ -53,7 +53,8 @@ constexpr double kReorderSlowness = 0.5;
 
 // Returns the layout N x C x spatial with `block` channels innermost ("nChw16c"), and the channels
 // padded to whole blocks. Returns an empty descriptor if oneDNN has no such layout.
-inline dnnl::memory::desc ChannelBlocked(const Shape& shape, int64_t block) {
+inline dnnl::memory::desc ChannelBlocked(const Shape& shape, int64_t block,
+                                         DType type = DType::kFloat32) {
   Blocking blocking = BlockingOf(PlainDesc(shape));
   blocking.padded_dims[1] = (shape[1] + block - 1) / block * block;
   blocking.AddInner(block, 1);
@@ -62,7 +63,8 @@ inline dnnl::memory::desc ChannelBlocked(const Shape& shape, int64_t block) {
     blocking.strides[i] = stride;
     stride *= i == 1 ? blocking.padded_dims[1] / block : blocking.dims[i];
   }
-  return DescOf(blocking);
+  const dnnl::memory::desc desc = DescOf(blocking);
+  return desc.is_zero() ? desc : WithType(desc, type);
 }
 
 // Assigns 64-byte aligned pieces of one block of memory before the block exists. Take returns the

@@ -17,14 +17,18 @@ struct ConvChoice {
   dnnl::convolution_forward::primitive_desc forward;  // includes the tail of a chain
   dnnl::convolution_backward_data::primitive_desc backward_data;
   dnnl::convolution_backward_weights::primitive_desc backward_weights;
+  // The float32 layout in which the layer keeps its weights.
+  dnnl::memory::desc kept;
   // The cost classes of the three primitives (see Slowness), plus kReorderSlowness per reorder.
   double slowness = 0;
 };
 
 class ConvChooser {
  public:
-  ConvChooser(const KernelArgs& args, const ConvGeometry& g)
-      : args_(args), g_(g), stride_(g.stride), dilation_(g.dilation), pad_(g.pad) {
+  // Bottoms and tops have type `type`, and so have the factors of all products. Sums, biases and
+  // the gradients of parameters are in single precision.
+  ConvChooser(const KernelArgs& args, const ConvGeometry& g, DType type)
+      : args_(args), g_(g), type_(type), stride_(g.stride), dilation_(g.dilation), pad_(g.pad) {
     for (int64_t& d : dilation_) --d;  // oneDNN counts the gaps: 0 is dense
     src_ = {g.batch, g.in_channels};
     dst_ = {g.batch, g.out_channels};
@@ -49,10 +53,6 @@ class ConvChooser {
 
   bool backward_data() const { return data_; }
   bool backward_params() const { return params_; }
-  // Returns the layout in which another layer or net has placed the weights; empty if this layer
-  // decides.
-  const dnnl::memory::desc& placed() const { return placed_; }
-
   // Returns the fastest primitives. Returns null if oneDNN has none, or if those with the chain's
   // tail are slower than those without.
   std::unique_ptr<ConvChoice> Best() const {
@@ -74,15 +74,13 @@ class ConvChooser {
  private:
   // Returns the fastest primitives without a chain's tail, or null if oneDNN has none.
   std::unique_ptr<ConvChoice> BestAlone() const {
-    const dnnl::memory::desc any_src = AnyDesc(Shape(src_)), any_dst = AnyDesc(Shape(dst_));
-    const dnnl::memory::desc plain_src = PlainDesc(Shape(src_)), plain_dst = PlainDesc(Shape(dst_));
+    const dnnl::memory::desc any_src = Any(src_), any_dst = Any(dst_);
     std::unique_ptr<ConvChoice> best;
     auto offer = [&](const dnnl::memory::desc& src, const dnnl::memory::desc& dst) {
       if (best != nullptr && best->slowness == 0) return;
       for (bool placed : {true, false}) {
-        if (placed && placed_.is_zero()) continue;
-        std::unique_ptr<ConvChoice> choice =
-            Try(src, dst, placed ? placed_ : AnyDesc(Shape(weights_)));
+        if (placed && (placed_.is_zero() || type_ != DType::kFloat32)) continue;
+        std::unique_ptr<ConvChoice> choice = Try(src, dst, placed ? placed_ : Any(weights_));
         if (choice != nullptr && (best == nullptr || choice->slowness < best->slowness)) {
           best = std::move(choice);
         }
@@ -91,15 +89,20 @@ class ConvChooser {
     // A batch of several axes has no blocked layout of the bottom's own rank.
     if (g_.axis == 1) {
       offer(any_src, any_dst);
-      const dnnl::memory::desc bottom = DescOf(args_.bottoms[0]);
-      offer(bottom, any_dst);
+      offer(Bottom(), any_dst);
       for (int64_t block : {16, 8}) {
-        offer(ChannelBlocked(Shape(src_), block), ChannelBlocked(Shape(dst_), block));
+        offer(ChannelBlocked(Shape(src_), block, type_), ChannelBlocked(Shape(dst_), block, type_));
       }
     }
-    offer(plain_src, plain_dst);
+    offer(PlainDesc(Shape(src_), type_), PlainDesc(Shape(dst_), type_));
     return best;
   }
+
+  dnnl::memory::desc Any(const dnnl::memory::dims& dims) const {
+    return AnyDesc(Shape(dims), type_);
+  }
+  // Returns the bottom in its own layout.
+  dnnl::memory::desc Bottom() const { return WithType(DescOf(args_.bottoms[0]), type_); }
 
   dnnl::convolution_forward::primitive_desc Forward(const dnnl::memory::desc& src,
                                                     const dnnl::memory::desc& weights,
@@ -127,22 +130,24 @@ class ConvChooser {
       choice->slowness = Slowness(choice->forward.impl_info_str());
       // Gradients have the layouts of their values.
       const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
-      if (g_.axis == 1 && x != DescOf(args_.bottoms[0])) choice->slowness += kReorderSlowness;
-      if (!placed_.is_zero() && placed_ != choice->forward.weights_desc()) {
-        choice->slowness += kReorderSlowness;
-      }
+      if (g_.axis == 1 && x != Bottom()) choice->slowness += kReorderSlowness;
+      const dnnl::memory::desc own =
+          WithType(choice->forward.weights_desc(), DType::kFloat32);
+      choice->kept = placed_.is_zero() ? own : placed_;
+      if (choice->kept != own) choice->slowness += kReorderSlowness;
       if (data_) {
         choice->backward_data = Fastest([&] {
           return DescribeBackward<dnnl::convolution_backward_data>(
               DnnlAttr(args_.math), choice->forward, dnnl::algorithm::convolution_direct, x,
-              AnyDesc(Shape(weights_)), y, stride_, dilation_, pad_, pad_);
+              Any(weights_), y, stride_, dilation_, pad_, pad_);
         });
         choice->slowness += Slowness(choice->backward_data.impl_info_str());
       }
       if (params_) {
-        const dnnl::memory::desc kept =
-            placed_.is_zero() ? choice->forward.weights_desc() : placed_;
-        choice->backward_weights = BackwardWeights(*choice, x, y, kept);
+        choice->backward_weights = BackwardWeights(*choice, x, y);
+        // With 16-bit factors, the primitives read rounded copies of the weights in any case.
+        if (placed_.is_zero() && type_ != DType::kFloat32)
+          choice->kept = choice->backward_weights.diff_weights_desc();
         choice->slowness += Slowness(choice->backward_weights.impl_info_str());
       }
     } catch (const dnnl::error&) {
@@ -151,11 +156,10 @@ class ConvChooser {
     return choice;
   }
 
-  // Returns a primitive that writes layout `kept`, the parameter's own, unless another layout is
-  // faster.
+  // Returns a primitive that writes the layout in which the weights are kept, unless another layout
+  // is faster.
   dnnl::convolution_backward_weights::primitive_desc BackwardWeights(
-      const ConvChoice& choice, const dnnl::memory::desc& x, const dnnl::memory::desc& y,
-      const dnnl::memory::desc& kept) const {
+      const ConvChoice& choice, const dnnl::memory::desc& x, const dnnl::memory::desc& y) const {
     auto make = [&](const dnnl::memory::desc& weights) {
       return Fastest([&] {
         return DescribeBackward<dnnl::convolution_backward_weights>(
@@ -164,9 +168,9 @@ class ConvChooser {
       });
     };
     auto any = make(AnyDesc(Shape(weights_)));
-    if (any.diff_weights_desc() == kept) return any;
+    if (any.diff_weights_desc() == choice.kept) return any;
     try {
-      auto own = make(kept);
+      auto own = make(choice.kept);
       if (Slowness(own.impl_info_str()) <= Slowness(any.impl_info_str())) return own;
     } catch (const dnnl::error&) {
       // oneDNN does not write the parameter's own layout.
@@ -176,6 +180,7 @@ class ConvChooser {
 
   const KernelArgs& args_;
   const ConvGeometry& g_;
+  const DType type_;
   dnnl::memory::dims stride_, dilation_, pad_, src_, dst_, weights_;
   dnnl::memory::desc placed_;
   bool data_ = false, params_ = false;

@@ -2,12 +2,17 @@
 // layers, images stay in blocks of channels; only the first convolution of a net reads its few
 // channels from plain layout. ReLU and the sum of a chain's tail are part of the forward primitive.
 //
+// If the bottom and the top are stored in 16 bits and the CPU multiplies this type, so are the
+// factors of all products: the kernel rounds the weights before each pass. Sums, and the gradients
+// of the parameters, are in single precision.
+//
 // A Deconvolution runs the primitives of the convolution from its top to its bottom in the opposite
 // direction. They do not compute its bias, which takes a separate pass.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "core/math/dnnl_isa.h"
 #include "core/net/plan/fusion.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/convolution/convolution_choice.h"
@@ -20,16 +25,18 @@ using dnnl::memory;
 // The arguments and geometry of the convolution whose primitives a layer runs. For a Deconvolution,
 // this is the convolution from its top to its bottom.
 struct DnnlProblem {
-  explicit DnnlProblem(const KernelArgs& from) : args(from), g(from.Form<ConvGeometry>()) {
+  explicit DnnlProblem(const KernelArgs& from)
+      : args(from), g(from.Form<ConvGeometry>()), type(from.tops[0]) {
     if (!g.transposed) return;
     g.bias = false;
-    args.bottoms = {{from.top_shapes[0], from.dtype, Layout()}};
+    args.bottoms = {{from.top_shapes[0], type, Layout()}};
     args.bottom_gradient = {true};
     args.backward = true;
     if (!from.backward) args.param_gradient = {false};
   }
   KernelArgs args;
   ConvGeometry g;
+  DType type;  // of the bottoms, the tops and the factors of products
 };
 
 // Describes the channels of the side that the windows slide over. Returns false if
@@ -41,13 +48,17 @@ bool SeeInputChannels(const ConvGeometry& g, const memory::desc& src, ChannelBlo
 }
 
 std::string ConvolutionDnnlDeclines(const KernelArgs& args) {
-  if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
   const DnnlProblem problem(args);
+  const std::string why = WhyNoDnnlProducts(problem.type);
+  if (!why.empty()) return why;
+  for (DType top : args.tops) {
+    if (top != problem.type) return "its tops are stored in different types";
+  }
   const ConvGeometry& g = problem.g;
   if (g.spatial_rank() < 1 || g.spatial_rank() > 3) return "oneDNN has 1 to 3 spatial axes";
   if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
   ChannelBlocks channels;
-  const std::unique_ptr<ConvChoice> choice = ConvChooser(problem.args, g).Best();
+  const std::unique_ptr<ConvChoice> choice = ConvChooser(problem.args, g, problem.type).Best();
   if (choice != nullptr &&
       (!g.transposed || SeeInputChannels(g, choice->forward.src_desc(), &channels))) {
     return "";
@@ -66,10 +77,11 @@ class DnnlConvolution : public Kernel {
   explicit DnnlConvolution(const KernelArgs& from)
       : problem_(from),
         g_(problem_.g),
+        type_(problem_.type),
         own_bias_(g_.transposed && from.param_shapes.size() > 1),
         tail_(from.chain) {
     const KernelArgs& args = problem_.args;
-    const ConvChooser chooser(args, g_);
+    const ConvChooser chooser(args, g_, type_);
     const std::unique_ptr<ConvChoice> choice = chooser.Best();
     DOPPIO_CHECK(choice != nullptr, "a convolution that was declined");
     src_ = choice->forward.src_desc();
@@ -79,8 +91,8 @@ class DnnlConvolution : public Kernel {
       needs_.tops.assign(from.bottoms.size(), LayoutOf(g_.transposed ? src_ : dst_));
       if (tail_.sum) needs_.bottoms[1] = LayoutOf(dst_);
     }
-    const memory::desc weights = choice->forward.weights_desc();
-    const memory::desc kept = chooser.placed().is_zero() ? weights : chooser.placed();
+    const memory::desc weights = choice->forward.weights_desc(), kept = choice->kept;
+    needs_.types.assign(from.bottoms.size(), type_);
     needs_.params.push_back(LayoutOf(kept));
     if (g_.bias || own_bias_) needs_.params.emplace_back();
 
@@ -131,15 +143,20 @@ class DnnlConvolution : public Kernel {
     }
     data_weights_.Prepare();
     for (const DnnlArgs& args : data_.args) Execute(data_.primitive, args);
-    for (const Tensor& top : t_.tops) AddBias(top.data<float>());
+    if (!own_bias_) return;
+    DispatchStored(type_, [&](auto zero) {
+      for (const Tensor& top : t_.tops) AddBias(top.data<decltype(zero)>());
+    });
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    tail_.MaskGradient<float>(t_);
-    tail_.PassGradient<float>(t_);
+    DispatchStored(type_, [&](auto zero) {
+      tail_.MaskGradient<decltype(zero)>(t_);
+      tail_.PassGradient<decltype(zero)>(t_);
+      if (own_bias_ && t_.param_grads[1]) BackwardBias<decltype(zero)>(add[1]);
+    });
     if (params_.primitive && (t_.param_grads[0] || (g_.bias && t_.param_grads[1])))
       BackwardParams(add);
-    if (own_bias_ && t_.param_grads[1]) BackwardBias(add[1]);
     const Step& step = g_.transposed ? forward_ : data_;
     if (!step.primitive) return;
     (g_.transposed ? forward_weights_ : data_weights_).Prepare();
@@ -205,21 +222,27 @@ class DnnlConvolution : public Kernel {
     }
   }
 
-  void AddBias(float* top) const {
-    if (!own_bias_) return;
+  template <class T>
+  void AddBias(T* top) const {
     const float* bias =
         PadChannels(top_channels_, t_.params[1].data<float>(), static_cast<float*>(t_.scratch));
     ForEachElement(
-        top_channels_, [top](int64_t i, float of_channel) { top[i] += of_channel; }, bias);
+        top_channels_,
+        [top](int64_t i, float of_channel) {
+          top[i] = static_cast<T>(static_cast<float>(top[i]) + of_channel);
+        },
+        bias);
   }
 
+  template <class T>
   void BackwardBias(bool add) const {
     bool written = false;
     for (const Tensor& gradient : t_.top_grads) {
       if (!gradient) continue;
-      const float* dy = gradient.data<float>();
+      const T* dy = gradient.data<T>();
       const double* sums = SumPerChannel<float>(
-          top_channels_, t_.scratch, [dy](float& sum, float&, int64_t i) { sum += dy[i]; });
+          top_channels_, t_.scratch,
+          [dy](float& sum, float&, int64_t i) { sum += static_cast<float>(dy[i]); });
       StoreSums<float>(top_channels_, sums, add || written, t_.param_grads[1]);
       written = true;
     }
@@ -229,6 +252,7 @@ class DnnlConvolution : public Kernel {
 
   const DnnlProblem problem_;
   const ConvGeometry& g_;
+  const DType type_;
   const bool own_bias_;  // a Deconvolution's bias, which no primitive computes
   const ChainTail tail_;
   memory::desc src_, dst_;
@@ -241,7 +265,7 @@ class DnnlConvolution : public Kernel {
 bool RegisterConvolutionDnnl() {
   auto add = [](const std::string& layers) {
     KernelTypes::Get().Add({layers, DeviceKind::kCpu, "onednn", 10, &MakeKernel<DnnlConvolution>,
-                            &ConvolutionDnnlDeclines});
+                            &ConvolutionDnnlDeclines, /*narrow=*/true});
   };
   for (const std::string name : kConvolutionTypes) {
     add(name);

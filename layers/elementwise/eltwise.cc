@@ -3,6 +3,7 @@
 #include "core/base/threads.h"
 #include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
+#include "layers/common/stored_kernel.h"
 #include "layers/elementwise/eltwise_form.h"
 
 namespace doppio {
@@ -64,9 +65,11 @@ std::optional<LayerShape> InferWithRelu(const std::vector<ChainLink>& chain) {
 // All bottoms and the top have one layout: that of the first bottom that is not plain.
 template <class T>
 class Eltwise : public Kernel {
+  using Wide = ComputeType<T>;
+
  public:
   explicit Eltwise(const KernelArgs& args) : op_(args.Form<EltwiseForm>().op), tail_(args.chain) {
-    for (float c : args.Form<EltwiseForm>().coefficients) coefficients_.push_back(T(c));
+    for (float c : args.Form<EltwiseForm>().coefficients) coefficients_.push_back(Wide(c));
     Layout layout;
     for (const TensorSpec& bottom : args.bottoms) {
       if (layout.plain()) layout = bottom.layout;
@@ -113,55 +116,63 @@ class Eltwise : public Kernel {
   void ForwardChunk(int64_t begin, int64_t n) {
     const T* first = in_[0] + begin;
     T* y = t_.tops[0].data<T>() + begin;
-    T result[kChunk];
+    Wide result[kChunk];
     if (op_ == EltwiseOp::kMax) {
       Max(begin, n, result);
     } else if (op_ == EltwiseOp::kSum) {
       const T* second = in_[1] + begin;
-      const T c0 = coefficients_[0], c1 = coefficients_[1];
-      for (int64_t i = 0; i < n; ++i) result[i] = c0 * first[i] + c1 * second[i];
+      const Wide c0 = coefficients_[0], c1 = coefficients_[1];
+      for (int64_t i = 0; i < n; ++i) result[i] = c0 * Widen(first[i]) + c1 * Widen(second[i]);
       for (size_t k = 2; k < in_.size(); ++k) {
         const T* x = in_[k] + begin;
-        const T c = coefficients_[k];
-        for (int64_t i = 0; i < n; ++i) result[i] += c * x[i];
+        const Wide c = coefficients_[k];
+        for (int64_t i = 0; i < n; ++i) result[i] += c * Widen(x[i]);
       }
     } else {
-      std::copy(first, first + n, result);
+      WidenAll(first, n, result);
       for (size_t k = 1; k < in_.size(); ++k) MultiplyBy(in_[k] + begin, n, result);
     }
-    if (!tail_.relu) {
-      std::copy(result, result + n, y);
-      return;
-    }
+    if (!tail_.relu) return RoundAll(result, n, y);
     const Relu relu = *tail_.relu;
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] = relu.Forward(result[i]);
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(relu.Forward(result[i]));
+  }
+
+  static void WidenAll(const T* from, int64_t n, Wide* to) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = Widen(from[i]);
+  }
+  static void RoundAll(const Wide* from, int64_t n, T* to) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(from[i]);
   }
 
   // Resolves ties like Caffe: of the first two bottoms the second wins, and a later bottom must be
   // larger to win.
-  void Max(int64_t begin, int64_t n, T* result) {
+  void Max(int64_t begin, int64_t n, Wide* result) {
     const T* a = in_[0] + begin;
     const T* b = in_[1] + begin;
     EltwiseWinner winners[kChunk];
     for (int64_t i = 0; i < n; ++i) {
-      winners[i] = a[i] > b[i] ? 0 : 1;
-      result[i] = a[i] > b[i] ? a[i] : b[i];
+      const Wide of_a = Widen(a[i]), of_b = Widen(b[i]);
+      winners[i] = of_a > of_b ? 0 : 1;
+      result[i] = of_a > of_b ? of_a : of_b;
     }
     for (size_t k = 2; k < in_.size(); ++k) {
       const T* x = in_[k] + begin;
       for (int64_t i = 0; i < n; ++i) {
-        if (!(x[i] > result[i])) continue;
+        const Wide of_x = Widen(x[i]);
+        if (!(of_x > result[i])) continue;
         winners[i] = static_cast<EltwiseWinner>(k);
-        result[i] = x[i];
+        result[i] = of_x;
       }
     }
     if (needs_.saved_bytes > 0)
       std::copy(winners, winners + n, static_cast<EltwiseWinner*>(t_.saved) + begin);
   }
 
-  static void MultiplyBy(const T* x, int64_t n, T* result) {
-    for (int64_t i = 0; i < n; ++i) result[i] *= x[i];
+  static void MultiplyBy(const T* x, int64_t n, Wide* result) {
+    for (int64_t i = 0; i < n; ++i) result[i] *= Widen(x[i]);
   }
 
   void BackwardChunk(size_t bottom, int64_t begin, int64_t n) {
@@ -172,30 +183,31 @@ class Eltwise : public Kernel {
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) dx[i] = winner[i] == bottom ? dy[i] : T(0);
     } else if (op_ == EltwiseOp::kSum) {
-      const T c = coefficients_[bottom];
-      if (c == T(1)) {
+      const Wide c = coefficients_[bottom];
+      if (c == Wide(1)) {
         if (dx != dy) std::copy(dy, dy + n, dx);
         return;
       }
 #pragma omp simd
-      for (int64_t i = 0; i < n; ++i) dx[i] = c * dy[i];
+      for (int64_t i = 0; i < n; ++i) dx[i] = static_cast<T>(c * Widen(dy[i]));
     } else if (op_ == EltwiseOp::kProduct) {
-      T others[kChunk];
-      std::copy(dy, dy + n, others);
+      Wide others[kChunk];
+      WidenAll(dy, n, others);
       for (size_t k = 0; k < in_.size(); ++k) {
         if (k != bottom) MultiplyBy(in_[k] + begin, n, others);
       }
-      std::copy(others, others + n, dx);
+      RoundAll(others, n, dx);
     } else {
       const T* x = in_[bottom] + begin;
       const T* y = t_.tops[0].data<T>() + begin;
 #pragma omp simd
-      for (int64_t i = 0; i < n; ++i) dx[i] = y[i] / x[i] * dy[i];
+      for (int64_t i = 0; i < n; ++i)
+        dx[i] = static_cast<T>(Widen(y[i]) / Widen(x[i]) * Widen(dy[i]));
     }
   }
 
   const EltwiseOp op_;
-  std::vector<T> coefficients_;
+  std::vector<Wide> coefficients_;
   const ChainTail tail_;
   std::vector<const T*> in_;
 };
@@ -203,9 +215,9 @@ class Eltwise : public Kernel {
 DOPPIO_REGISTER_LAYER(
     "Eltwise",
     LayerType(&InferEltwise).Bottoms(2, kMostEltwiseBottoms).Tops(1).KeepsCoordinates().RowByRow());
-DOPPIO_REGISTER_KERNEL(ReferenceKernel<Eltwise>("Eltwise"));
+DOPPIO_REGISTER_KERNEL(StoredKernelType<Eltwise>("Eltwise"));
 DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});
-DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCpu, "fused", 0, &MakeForFloat<Eltwise>});
+DOPPIO_REGISTER_KERNEL(StoredKernelType<Eltwise>("Eltwise+ReLU", "fused"));
 
 }  // namespace
 }  // namespace doppio

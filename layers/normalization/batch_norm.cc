@@ -6,6 +6,7 @@
 // in any layout, and moves less memory than a primitive that keeps its bottom. Hence BatchNorm has
 // no oneDNN kernel.
 #include "core/net/graph/layer.h"
+#include "layers/common/stored_kernel.h"
 #include "layers/normalization/batch_norm_stats.h"
 
 namespace doppio {
@@ -56,6 +57,8 @@ LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& botto
 
 template <class T>
 class BatchNorm : public Kernel {
+  using Wide = ComputeType<T>;
+
  public:
   explicit BatchNorm(const KernelArgs& args) : stats_(args), channels_(stats_.channels()) {
     needs_.bottoms = needs_.tops = {stats_.layout()};
@@ -66,8 +69,8 @@ class BatchNorm : public Kernel {
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    scale_ = static_cast<T*>(t_.saved);
-    first_ = reinterpret_cast<T*>(static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_));
+    scale_ = static_cast<Wide*>(t_.saved);
+    first_ = reinterpret_cast<Wide*>(static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_));
     second_ = first_ + channels_.padded();
   }
 
@@ -76,8 +79,11 @@ class BatchNorm : public Kernel {
     T* y = t_.tops[0].data<T>();
     stats_.Take(pass, x, t_.params, t_.scratch, second_, first_, scale_);
     ForEachElement(
-        channels_, [=](int64_t i, T mean, T scale) { y[i] = (x[i] - mean) * scale; }, first_,
-        scale_);
+        channels_,
+        [=](int64_t i, Wide mean, Wide scale) {
+          y[i] = static_cast<T>((Widen(x[i]) - mean) * scale);
+        },
+        first_, scale_);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
@@ -86,30 +92,32 @@ class BatchNorm : public Kernel {
     T* dx = t_.bottom_grads[0].data<T>();
     if (stats_.global()) {
       ForEachElement(
-          channels_, [=](int64_t i, T scale) { dx[i] = dy[i] * scale; }, scale_);
+          channels_,
+          [=](int64_t i, Wide scale) { dx[i] = static_cast<T>(Widen(dy[i]) * scale); }, scale_);
       return;
     }
     // The batch's mean and variance also depend on x, so remove the components of dy along 1 and
     // along y.
     const T* y = t_.tops[0].data<T>();
-    const double* sums = SumPerChannel<T>(channels_, t_.scratch, [=](T& sum, T& dot, int64_t i) {
-      sum += dy[i];
-      dot += dy[i] * y[i];
-    });
+    const double* sums =
+        SumPerChannel<Wide>(channels_, t_.scratch, [=](Wide& sum, Wide& dot, int64_t i) {
+          sum += Widen(dy[i]);
+          dot += Widen(dy[i]) * Widen(y[i]);
+        });
     stats_.Average(pass, sums, first_, second_);
     ForEachElement(
         channels_,
-        [=](int64_t i, T along_one, T along_y, T scale) {
-          dx[i] = (dy[i] - along_one - along_y * y[i]) * scale;
+        [=](int64_t i, Wide along_one, Wide along_y, Wide scale) {
+          dx[i] = static_cast<T>((Widen(dy[i]) - along_one - along_y * Widen(y[i])) * scale);
         },
         first_, second_, scale_);
   }
 
  private:
-  const BatchNormStats<T> stats_;
+  const BatchNormStats<Wide> stats_;
   const ChannelBlocks channels_;
-  T* scale_ = nullptr;  // 1 / standard deviation, per channel
-  T *first_ = nullptr, *second_ = nullptr;
+  Wide* scale_ = nullptr;  // 1 / standard deviation, per channel
+  Wide *first_ = nullptr, *second_ = nullptr;
 };
 
 DOPPIO_REGISTER_LAYER("BatchNorm", LayerType(&InferBatchNorm)
@@ -118,7 +126,7 @@ DOPPIO_REGISTER_LAYER("BatchNorm", LayerType(&InferBatchNorm)
                                        .KeepsCoordinates()
                                        .AcceptsRelu("batch_norm_param")
                                        .Params({"running_mean", "running_var", "factor"}));
-DOPPIO_REGISTER_KERNEL(ReferenceKernel<BatchNorm>("BatchNorm"));
+DOPPIO_REGISTER_KERNEL(StoredKernelType<BatchNorm>("BatchNorm"));
 
 }  // namespace
 }  // namespace doppio

@@ -6,6 +6,7 @@
 // for ReLU. After a sum, whose other summand backward does not read, the sign comes from y.
 #include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
+#include "layers/common/stored_kernel.h"
 #include "layers/elementwise/scale_bias_form.h"
 #include "layers/normalization/batch_norm_stats.h"
 
@@ -34,6 +35,8 @@ std::optional<LayerShape> InferBatchNormChain(const std::vector<ChainLink>& chai
 
 template <class T>
 class BatchNormChain : public Kernel {
+  using Wide = ComputeType<T>;
+
  public:
   explicit BatchNormChain(const KernelArgs& args)
       : stats_(args),
@@ -42,9 +45,9 @@ class BatchNormChain : public Kernel {
         has_scale_(args.Form<BatchNormForm>().has_scale),
         has_bias_(args.Form<BatchNormForm>().has_bias) {
     const size_t padded = channels_.padded();
-    factor_room_.assign(padded, T(1));
+    factor_room_.assign(padded, Wide(1));
     // Adding -0 changes no number.
-    bias_room_.assign(padded, T(-0.0));
+    bias_room_.assign(padded, Wide(-0.0));
     needs_.bottoms.assign(args.bottoms.size(), stats_.layout());
     needs_.tops = {stats_.layout()};
     needs_.saved_bytes = 2 * stats_.per_channel_bytes();  // mean_, scale_
@@ -54,9 +57,10 @@ class BatchNormChain : public Kernel {
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    mean_ = static_cast<T*>(t_.saved);
+    mean_ = static_cast<Wide*>(t_.saved);
     scale_ = mean_ + channels_.padded();
-    along_one_ = reinterpret_cast<T*>(static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_));
+    along_one_ =
+        reinterpret_cast<Wide*>(static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_));
     along_x_ = along_one_ + channels_.padded();
     slope_ = along_x_ + channels_.padded();
     x_ = t_.bottoms[0].data<T>();
@@ -67,28 +71,33 @@ class BatchNormChain : public Kernel {
     stats_.Take(pass, x_, t_.params, t_.scratch, along_one_, mean_, scale_);
     const T* other = tail_.sum ? t_.bottoms[1].data<T>() : nullptr;
     if (tail_.sum && tail_.relu) {
-      Write([other, relu = *tail_.relu](T z, int64_t i) { return relu.Forward(z + other[i]); });
+      Write([other, relu = *tail_.relu](Wide z, int64_t i) {
+        return relu.Forward(z + Widen(other[i]));
+      });
     } else if (tail_.sum) {
-      Write([other](T z, int64_t i) { return z + other[i]; });
+      Write([other](Wide z, int64_t i) { return z + Widen(other[i]); });
     } else if (tail_.relu) {
-      Write([relu = *tail_.relu](T z, int64_t) { return relu.Forward(z); });
+      Write([relu = *tail_.relu](Wide z, int64_t) { return relu.Forward(z); });
     } else {
-      Write([](T z, int64_t) { return z; });
+      Write([](Wide z, int64_t) { return z; });
     }
   }
 
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
     T* dy = t_.top_grads[0].data<T>();
-    auto plain = [dy](T, int64_t i) { return dy[i]; };
+    auto plain = [dy](Wide, int64_t i) { return Widen(dy[i]); };
     if (!tail_.relu) {
       Backward(pass, plain, plain, add);
     } else if (tail_.sum) {
-      auto mask = [dy, y = y_, relu = *tail_.relu](T, int64_t i) {
-        return dy[i] = relu.Gradient(y[i], dy[i]);
+      auto mask = [dy, y = y_, relu = *tail_.relu](Wide, int64_t i) {
+        dy[i] = static_cast<T>(relu.Gradient(Widen(y[i]), Widen(dy[i])));
+        return Widen(dy[i]);
       };
       Backward(pass, mask, plain, add);
     } else {
-      auto masked = [dy, relu = *tail_.relu](T z, int64_t i) { return relu.Gradient(z, dy[i]); };
+      auto masked = [dy, relu = *tail_.relu](Wide z, int64_t i) {
+        return relu.Gradient(z, Widen(dy[i]));
+      };
       Backward(pass, masked, masked, add);
     }
   }
@@ -100,8 +109,8 @@ class BatchNormChain : public Kernel {
   void Write(const Finish& finish) {
     ForEachElement(
         channels_,
-        [x = x_, y = y_, finish](int64_t i, T mean, T scale, T factor, T bias) {
-          y[i] = finish((x[i] - mean) * scale * factor + bias, i);
+        [x = x_, y = y_, finish](int64_t i, Wide mean, Wide scale, Wide factor, Wide bias) {
+          y[i] = static_cast<T>(finish((Widen(x[i]) - mean) * scale * factor + bias, i));
         },
         mean_, scale_, Factor(), Bias());
   }
@@ -114,12 +123,12 @@ class BatchNormChain : public Kernel {
     const Tensor factor_grad = has_scale_ ? t_.param_grads[kScaleParam] : Tensor();
     const Tensor bias_grad = has_bias_ ? t_.param_grads[kBiasParam] : Tensor();
     T* dx = t_.bottom_grads[0].data<T>();
-    std::fill(along_one_, along_one_ + 2 * channels_.padded(), T(0));
+    std::fill(along_one_, along_one_ + 2 * channels_.padded(), Wide(0));
     if (factor_grad || bias_grad || (dx != nullptr && !stats_.global())) {
       const double* sums = Sum(first);
-      if (factor_grad) StoreSums<T>(channels_, sums, add[kScaleParam], factor_grad);
+      if (factor_grad) StoreSums<Wide>(channels_, sums, add[kScaleParam], factor_grad);
       if (bias_grad) {
-        StoreSums<T>(channels_, sums + channels_.padded(), add[kBiasParam], bias_grad);
+        StoreSums<Wide>(channels_, sums + channels_.padded(), add[kBiasParam], bias_grad);
       }
       // The batch's mean and variance depend on x; the running ones do not.
       if (!stats_.global()) stats_.Average(pass, sums, along_x_, along_one_);
@@ -128,14 +137,15 @@ class BatchNormChain : public Kernel {
     }
     tail_.template PassGradient<T>(t_);
     if (dx == nullptr) return;
-    const T* factor = Factor();
+    const Wide* factor = Factor();
     for (int64_t c = 0; c < channels_.padded(); ++c) slope_[c] = scale_[c] * factor[c];
     ForEachElement(
         channels_,
-        [x = x_, dx, then](int64_t i, T mean, T scale, T factor, T bias, T along_one, T along_x,
-                           T slope) {
-          const T normal = (x[i] - mean) * scale;
-          dx[i] = (then(normal * factor + bias, i) - along_one - along_x * normal) * slope;
+        [x = x_, dx, then](int64_t i, Wide mean, Wide scale, Wide factor, Wide bias, Wide along_one,
+                           Wide along_x, Wide slope) {
+          const Wide normal = (Widen(x[i]) - mean) * scale;
+          const Wide dz = then(normal * factor + bias, i);
+          dx[i] = static_cast<T>((dz - along_one - along_x * normal) * slope);
         },
         mean_, scale_, factor, Bias(), along_one_, along_x_, slope_);
   }
@@ -143,41 +153,42 @@ class BatchNormChain : public Kernel {
   // Returns the sums per channel of the gradient times the normalised value, and of the gradient.
   template <class Gradient>
   const double* Sum(const Gradient& gradient) {
-    return SumPerChannel<T>(
+    return SumPerChannel<Wide>(
         channels_, t_.scratch,
-        [x = x_, gradient](T& dot, T& sum, int64_t i, T mean, T scale, T factor, T bias) {
-          const T normal = (x[i] - mean) * scale;
-          const T dz = gradient(normal * factor + bias, i);
+        [x = x_, gradient](Wide& dot, Wide& sum, int64_t i, Wide mean, Wide scale, Wide factor,
+                           Wide bias) {
+          const Wide normal = (Widen(x[i]) - mean) * scale;
+          const Wide dz = gradient(normal * factor + bias, i);
           dot += normal * dz;
           sum += dz;
         },
         mean_, scale_, Factor(), Bias());
   }
 
-  const T* Factor() {
+  const Wide* Factor() {
     if (!has_scale_) return factor_room_.data();
-    return PadChannels(channels_, t_.params[kScaleParam].data<T>(), factor_room_.data());
+    return PadChannels(channels_, t_.params[kScaleParam].data<Wide>(), factor_room_.data());
   }
-  const T* Bias() {
+  const Wide* Bias() {
     if (!has_bias_) return bias_room_.data();
-    return PadChannels(channels_, t_.params[kBiasParam].data<T>(), bias_room_.data());
+    return PadChannels(channels_, t_.params[kBiasParam].data<Wide>(), bias_room_.data());
   }
 
-  const BatchNormStats<T> stats_;
+  const BatchNormStats<Wide> stats_;
   const ChannelBlocks channels_;
   const ChainTail tail_;
   const bool has_scale_, has_bias_;
-  std::vector<T> factor_room_, bias_room_;  // padded parameters of Scale; 1 and -0 if it has none
+  std::vector<Wide> factor_room_, bias_room_;  // padded parameters of Scale; 1 and -0 if it has none
   const T* x_ = nullptr;
   T* y_ = nullptr;
-  T *mean_ = nullptr, *scale_ = nullptr;
-  T *along_one_ = nullptr, *along_x_ = nullptr, *slope_ = nullptr;
+  Wide *mean_ = nullptr, *scale_ = nullptr;
+  Wide *along_one_ = nullptr, *along_x_ = nullptr, *slope_ = nullptr;
 };
 
 [[maybe_unused]] const bool batch_norm_chain_registered = [] {
   for (const char* chain : kBatchNormChains) {
     FusionTypes::Get().Add(chain, {&InferBatchNormChain});
-    KernelTypes::Get().Add({chain, DeviceKind::kCpu, "fused", 0, &MakeForFloat<BatchNormChain>});
+    KernelTypes::Get().Add(StoredKernelType<BatchNormChain>(chain, "fused"));
   }
   return true;
 }();

@@ -14,6 +14,7 @@
 
 namespace doppio {
 
+// Computes in T; the bottom may be stored in a narrower type.
 template <class T>
 class BatchNormStats {
  public:
@@ -39,7 +40,8 @@ class BatchNormStats {
   // for padding. Unless pass.again is set or the running statistics normalise, also updates
   // `state`, the layer's parameters. `sums` has ChannelSumsBytes(channels()) bytes and `pivot`
   // per_channel_bytes(), both for use as scratch memory.
-  void Take(const Pass& pass, const T* x, const std::vector<Tensor>& state, void* sums, T* pivot,
+  template <class Stored>
+  void Take(const Pass& pass, const Stored* x, const std::vector<Tensor>& state, void* sums, T* pivot,
             T* mean, T* scale) const {
     std::fill(mean, mean + channels_.padded(), T(0));
     std::fill(scale, scale + channels_.padded(), T(0));
@@ -90,19 +92,21 @@ class BatchNormStats {
   // Computes the batch's mean and scale from the sums of x and x^2 relative to a pivot, in one
   // pass. The pivot is the mean of the first sample (of each rank), which is close enough to the
   // mean that nothing cancels. Returns the sums.
-  const double* TakeBatch(const Pass& pass, const T* x, void* room, T* pivot, T* mean,
+  template <class Stored>
+  const double* TakeBatch(const Pass& pass, const Stored* x, void* room, T* pivot, T* mean,
                           T* scale) const {
     ChannelBlocks sample = channels_;
     sample.outer = 1;
     const double* sums = OverRanks(
-        pass, SumPerChannel<T>(sample, room, [=](T& sum, T&, int64_t i) { sum += x[i]; }));
+        pass, SumPerChannel<T>(sample, room,
+                               [=](T& sum, T&, int64_t i) { sum += static_cast<T>(x[i]); }));
     for (int64_t c = 0; c < channels_.padded(); ++c) {
       pivot[c] = static_cast<T>(sums[c] / Positions(pass, sample));
     }
     sums = SumPerChannel<T>(
         channels_, room,
         [=](T& sum, T& square, int64_t i, T near_mean) {
-          const T d = x[i] - near_mean;
+          const T d = static_cast<T>(x[i]) - near_mean;
           sum += d;
           square += d * d;
         },

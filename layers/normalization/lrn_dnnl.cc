@@ -1,5 +1,6 @@
 // Local response normalisation by oneDNN, if it has more than plain loops: beta 0.75, sizes that
 // its code generator supports, and channels in blocks.
+#include "core/math/dnnl_isa.h"
 #include "layers/normalization/lrn_ops.h"
 #include "layers/normalization/window_dnnl.h"
 
@@ -28,7 +29,8 @@ std::unique_ptr<Choice> Best(const KernelArgs& args) {
 }
 
 std::string LrnDnnlDeclines(const KernelArgs& args) {
-  if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
+  const std::string why = WhyNoDnnlProducts(args.tops[0]);
+  if (!why.empty()) return why;
   if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
   const std::unique_ptr<Choice> best = Best(args);
   if (best == nullptr || SlownessOf(*best, args) >= 100)
@@ -42,7 +44,8 @@ std::unique_ptr<Kernel> MakeLrn(const KernelArgs& args) {
   return std::make_unique<WindowKernel<Choice>>(args, *choice);
 }
 
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeLrn, &LrnDnnlDeclines});
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeLrn, &LrnDnnlDeclines,
+                        /*narrow=*/true});
 
 }  // namespace
 }  // namespace doppio

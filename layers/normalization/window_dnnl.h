@@ -23,12 +23,17 @@ struct WindowChoice {
   typename Backward::primitive_desc backward;  // empty if backward is not needed
 };
 
+// Returns the bottom in its own layout, in the type of the top.
+inline dnnl::memory::desc BottomDesc(const KernelArgs& args) {
+  return WithType(DescOf(args.bottoms[0]), args.tops[0]);
+}
+
 // Returns the cost of a choice: the cost classes of its primitives (see Slowness), plus
 // kReorderSlowness if the bottom must be reordered.
 template <class Choice>
 double SlownessOf(const Choice& choice, const KernelArgs& args) {
   double slowness = Slowness(choice.forward.impl_info_str());
-  if (choice.forward.src_desc() != DescOf(args.bottoms[0])) slowness += kReorderSlowness;
+  if (choice.forward.src_desc() != BottomDesc(args)) slowness += kReorderSlowness;
   if (args.backward) slowness += Slowness(choice.backward.impl_info_str());
   return slowness;
 }
@@ -40,8 +45,10 @@ std::unique_ptr<Choice> FastestLayout(const KernelArgs& args, const Make& make) 
   const Shape& shape = args.bottoms[0].shape;
   std::unique_ptr<Choice> best;
   double least = 0;
-  for (const dnnl::memory::desc& src : {DescOf(args.bottoms[0]), ChannelBlocked(shape, 16),
-                                        ChannelBlocked(shape, 8), PlainDesc(shape)}) {
+  const DType type = args.tops[0];
+  for (const dnnl::memory::desc& src :
+       {BottomDesc(args), ChannelBlocked(shape, 16, type), ChannelBlocked(shape, 8, type),
+        PlainDesc(shape, type)}) {
     if (best != nullptr && least == 0) break;
     try {
       Choice choice = make(src);
@@ -67,6 +74,7 @@ class WindowKernel : public Kernel {
         forward_scratch_(choice.forward.scratchpad_desc()) {
     needs_.bottoms = {LayoutOf(src_)};
     needs_.tops = {LayoutOf(dst_)};
+    needs_.types = {args.tops[0]};
     needs_.scratch_bytes = static_cast<int64_t>(forward_scratch_.get_size());
     if (!args.backward) return;
     backward_ = typename Choice::Backward(choice.backward);

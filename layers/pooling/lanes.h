@@ -8,6 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/tensor/dtype.h"
+
 // GCC warns that the ABI of wide vectors depends on the machine. The functions that return them are
 // always inlined, so no call depends on the ABI.
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -52,6 +54,42 @@ template <class To, int kLanes, class V>
   } else {
     using Target = Lanes<To, kLanes>;
     return __builtin_convertvector(lanes, Target);
+  }
+}
+
+// Loads kLanes contiguous elements in the type in which kernels compute.
+template <int kLanes, class T>
+[[gnu::always_inline]] inline Lanes<ComputeType<T>, kLanes> LoadWide(const T* from) {
+  if constexpr (std::is_same_v<T, ComputeType<T>>) {
+    return LoadLanes<kLanes>(from);
+  } else if constexpr (kLanes == 1) {
+    return static_cast<float>(*from);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    const auto upper = ConvertLanes<uint32_t, kLanes>(LoadLanes<kLanes>(&from->bits)) << 16;
+    return reinterpret_cast<Lanes<float, kLanes>>(upper);
+  } else {
+    Lanes<float, kLanes> wide;
+    for (int lane = 0; lane < kLanes; ++lane) wide[lane] = static_cast<float>(from[lane]);
+    return wide;
+  }
+}
+
+// Rounds all lanes to T, like T's conversion from float, and stores them contiguously.
+template <int kLanes, class T>
+[[gnu::always_inline]] inline void StoreRounded(T* to,
+                                                const Lanes<ComputeType<T>, kLanes>& lanes) {
+  if constexpr (std::is_same_v<T, ComputeType<T>>) {
+    StoreLanes(to, lanes);
+  } else if constexpr (kLanes == 1) {
+    *to = static_cast<T>(lanes);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    using Bits = Lanes<uint32_t, kLanes>;
+    const Bits bits = reinterpret_cast<Bits>(lanes), upper = bits >> 16;
+    const Bits rounded = (bits + 0x7fffu + (upper & 1u)) >> 16;
+    const Bits stored = (bits & 0x7fffffffu) > 0x7f800000u ? upper | 0x40u : rounded;  // NaN
+    StoreLanes(&to->bits, ConvertLanes<uint16_t, kLanes>(stored));
+  } else {
+    for (int lane = 0; lane < kLanes; ++lane) to[lane] = static_cast<T>(lanes[lane]);
   }
 }
 

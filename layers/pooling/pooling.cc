@@ -1,12 +1,15 @@
 // Pooling: the maximum or the average of each window. Of equal elements, MAX takes the first. A
 // second top of MAX holds the index of the chosen element in its plane. STOCHASTIC is in
 // plain_pooling.h.
+#include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/common/host_loops.h"
+#include "layers/common/stored_kernel.h"
 #include "layers/pooling/lanes.h"
 #include "layers/pooling/plain_pooling_kernel.h"
 #include "layers/pooling/pooling_form.h"
@@ -32,9 +35,12 @@ LayerShape InferPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms
 }
 
 // MAX and AVE, in any layout that ChannelBlocks can describe (channel_blocks.h). Processes up to 16
-// neighbouring channels at a time.
+// neighbouring channels at a time. Backward collects the gradient of each element of the bottom
+// from the windows over it, so it rounds the sum only once.
 template <class T>
 class PoolingKernel : public Kernel {
+  using Wide = ComputeType<T>;
+
  public:
   explicit PoolingKernel(const KernelArgs& args) : g_(args.Form<PoolingForm>().g) {
     // Indices refer to a plain plane.
@@ -47,10 +53,17 @@ class PoolingKernel : public Kernel {
     needs_.bottoms = {layout};
     needs_.tops.assign(args.top_shapes.size(),
                        WithSpatial(bottom.shape, layout, args.top_shapes[0]));
-    if (g_.max && args.backward) {
+    if (!args.backward) return;
+    if (g_.max) {
       needs_.saved_bytes =
           channels_.outer * channels_.padded() * g_.h.output * g_.w.output * g_.place_bytes();
+    } else {
+      for (int64_t i = 0; i < g_.h.output; ++i) {
+        for (int64_t j = 0; j < g_.w.output; ++j) shares_.push_back(Wide(1) / Divisor(i, j));
+      }
     }
+    for (int64_t w = 0; w < g_.w.input; ++w)
+      over_column_.push_back({g_.w.FirstOver(w), g_.w.EndOver(w)});
   }
 
   void Forward(const Pass&) override {
@@ -66,10 +79,13 @@ class PoolingKernel : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    if (!t_.bottom_grads[0]) return;
+    const Tensor& gradient = t_.bottom_grads[0];
+    if (!gradient) return;
+    if (!t_.top_grads[0]) {
+      std::memset(gradient.raw, 0, gradient.bytes());
+      return;
+    }
     ForEachPlane([this](auto lanes, int64_t in, int64_t out) {
-      Clear<lanes>(in);
-      if (!t_.top_grads[0]) return;
       if (!g_.max) {
         SpreadAverage<lanes>(in, out);
       } else if (g_.place_bytes() == 1) {
@@ -126,25 +142,47 @@ class PoolingKernel : public Kernel {
     }
   }
 
+  // Writes the gradient of every element of a plane: the sum of add(k, window, offset in the top)
+  // over the windows that cover the element. k is as in ForPlaces, and `window` is i * width + j.
+  template <int kLanes, class F>
+  void SumOverWindows(int64_t in, int64_t out, const F& add) const {
+    T* dx = t_.bottom_grads[0].data<T>() + in;
+    for (int64_t h = 0; h < g_.h.input; ++h) {
+      const int64_t first = g_.h.FirstOver(h), end = g_.h.EndOver(h);
+      for (int64_t w = 0; w < g_.w.input; ++w, dx += channels_.block) {
+        const Range columns = over_column_[w];
+        Lanes<Wide, kLanes> sum{};
+        for (int64_t i = first; i < end; ++i) {
+          for (int64_t j = columns.begin; j < columns.end; ++j) {
+            const int64_t window = i * g_.w.output + j;
+            sum += add(static_cast<int32_t>(PlaceOf(i, j, h, w)), window,
+                       out + window * channels_.block);
+          }
+        }
+        StoreRounded<kLanes>(dx, sum);
+      }
+    }
+  }
+
   template <int kLanes, class Index>
   void TakeLargest(int64_t in, int64_t out) const {
-    using Numbers = Lanes<T, kLanes>;
-    using Places = Lanes<IntegerLike<T>, kLanes>;
+    using Numbers = Lanes<Wide, kLanes>;
+    using Places = Lanes<IntegerLike<Wide>, kLanes>;
     const T* x = t_.bottoms[0].data<T>();
     T* y = t_.tops[0].data<T>();
     Index* saved = static_cast<Index*>(t_.saved);
     T* indices = t_.tops.size() > 1 ? t_.tops[1].data<T>() : nullptr;
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
       const int64_t h = g_.h.Begin(i), w = g_.w.Begin(j);
-      Numbers best = LoadLanes<kLanes>(x + in + (h * g_.w.input + w) * channels_.block);
+      Numbers best = LoadWide<kLanes>(x + in + (h * g_.w.input + w) * channels_.block);
       Places where = Places{} + static_cast<int32_t>(PlaceOf(i, j, h, w));
       ForPlaces(in, i, j, [&](int32_t k, int64_t from) {
-        const Numbers here = LoadLanes<kLanes>(x + from);
+        const Numbers here = LoadWide<kLanes>(x + from);
         const auto larger = here > best;
         best = larger ? here : best;
         where = larger ? Places{} + k : where;
       });
-      StoreLanes(y + at, best);
+      StoreRounded<kLanes>(y + at, best);
       if (saved != nullptr) StoreLanes(saved + at, ConvertLanes<Index, kLanes>(where));
       if constexpr (kLanes == 1) {
         if (indices != nullptr) indices[at] = static_cast<T>(ElementAt(i, j, where));
@@ -154,21 +192,12 @@ class PoolingKernel : public Kernel {
 
   template <int kLanes, class Index>
   void ReturnToLargest(int64_t in, int64_t out) const {
-    using Integer = IntegerLike<T>;
     const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
     const Index* saved = static_cast<const Index*>(t_.saved);
-    ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
-      if constexpr (kLanes == 1) {
-        dx[in + ElementAt(i, j, saved[at]) * channels_.block] += dy[at];
-      } else {
-        const Lanes<T, kLanes> gradient = LoadLanes<kLanes>(dy + at);
-        const auto chosen = ConvertLanes<Integer, kLanes>(LoadLanes<kLanes>(saved + at));
-        ForPlaces(in, i, j, [&](int32_t k, int64_t to) {
-          const Lanes<T, kLanes> share = chosen == k ? gradient : Lanes<T, kLanes>{};
-          StoreLanes(dx + to, LoadLanes<kLanes>(dx + to) + share);
-        });
-      }
+    SumOverWindows<kLanes>(in, out, [=](int32_t k, int64_t, int64_t at) {
+      const auto chosen =
+          ConvertLanes<IntegerLike<Wide>, kLanes>(LoadLanes<kLanes>(saved + at));
+      return chosen == k ? LoadWide<kLanes>(dy + at) : Lanes<Wide, kLanes>{};
     });
   }
 
@@ -177,37 +206,22 @@ class PoolingKernel : public Kernel {
     const T* x = t_.bottoms[0].data<T>();
     T* y = t_.tops[0].data<T>();
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
-      Lanes<T, kLanes> sum{};
-      ForPlaces(in, i, j, [&](int32_t, int64_t from) { sum += LoadLanes<kLanes>(x + from); });
-      const Lanes<T, kLanes> mean = sum / Divisor(i, j);
-      StoreLanes(y + at, mean);
+      Lanes<Wide, kLanes> sum{};
+      ForPlaces(in, i, j, [&](int32_t, int64_t from) { sum += LoadWide<kLanes>(x + from); });
+      StoreRounded<kLanes>(y + at, sum / Divisor(i, j));
     });
   }
 
   template <int kLanes>
   void SpreadAverage(int64_t in, int64_t out) const {
     const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
-    ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
-      const Lanes<T, kLanes> share = LoadLanes<kLanes>(dy + at) / Divisor(i, j);
-      ForPlaces(in, i, j, [&](int32_t, int64_t to) {
-        const Lanes<T, kLanes> sum = LoadLanes<kLanes>(dx + to) + share;
-        StoreLanes(dx + to, sum);
-      });
+    SumOverWindows<kLanes>(in, out, [this, dy](int32_t, int64_t window, int64_t at) {
+      return LoadWide<kLanes>(dy + at) * shares_[window];
     });
   }
 
-  // Zeroes the plane's gradient.
-  template <int kLanes>
-  void Clear(int64_t in) const {
-    T* dx = t_.bottom_grads[0].data<T>() + in;
-    for (int64_t i = 0; i < g_.h.input * g_.w.input; ++i) {
-      StoreLanes(dx + i * channels_.block, Lanes<T, kLanes>{});
-    }
-  }
-
-  T Divisor(int64_t i, int64_t j) const {
-    return static_cast<T>(MeanDivisor(g_.count_padding, g_.h, g_.w, i, j));
+  Wide Divisor(int64_t i, int64_t j) const {
+    return static_cast<Wide>(MeanDivisor(g_.count_padding, g_.h, g_.w, i, j));
   }
 
   // PlaceOf returns the position in window (i, j) of element (h, w) of the input. ElementAt is its
@@ -220,8 +234,14 @@ class PoolingKernel : public Kernel {
            g_.w.pad + place % g_.w.kernel;
   }
 
+  struct Range {
+    int64_t begin, end;
+  };
+
   const PoolingGeometry g_;
   ChannelBlocks channels_;
+  std::vector<Range> over_column_;  // the columns of windows over each column of the input
+  std::vector<Wide> shares_;        // of AVE: 1 / divisor of each window
 };
 
 template <class T>
@@ -233,11 +253,18 @@ class StochasticPooling : public PlainPoolingKernel<T, HostLoops> {
 
 std::unique_ptr<Kernel> MakePooling(const KernelArgs& args) {
   return args.Form<PoolingForm>().stochastic ? MakeForFloat<StochasticPooling>(args)
-                                             : MakeForFloat<PoolingKernel>(args);
+                                             : MakeForStored<PoolingKernel>(args);
+}
+
+std::string PoolingDeclines(const KernelArgs& args) {
+  if (!Is16Bit(args.tops[0])) return "";
+  if (args.Form<PoolingForm>().stochastic) return "STOCHASTIC computes in single precision";
+  return args.tops.size() > 1 ? "its second top holds indices in single precision" : "";
 }
 
 DOPPIO_REGISTER_LAYER("Pooling", LayerType(&InferPooling).Bottoms(1).Tops(1, 2).RowByRow());
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakePooling});
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakePooling,
+                        &PoolingDeclines, /*narrow=*/true});
 
 }  // namespace
 }  // namespace doppio

@@ -1,10 +1,10 @@
-// Concat and Slice of float32 in the layouts of oneDNN's convolutions, so that blocked data need no
-// reorder.
+// Concat and Slice in the layouts of oneDNN's convolutions, so that blocked data need no reorder.
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "core/math/dnnl.h"
+#include "layers/common/stored_kernel.h"
 #include "layers/shape/join.h"
 
 namespace doppio {
@@ -43,9 +43,9 @@ bool JoinFormatFits(const JoinFormat& format, const JoinForm& form) {
   return true;
 }
 
-// Returns the float32 join in the layout that most elements of `bottoms` already have, or in the
+// Returns the join of elements of `type` in the layout that most elements of `bottoms` already have, or in the
 // plain layout if no other one fits. `bottoms` are the parts (Concat), or the whole alone (Slice).
-Join ChooseJoin(const JoinForm& form, const std::vector<TensorSpec>& bottoms) {
+Join ChooseJoin(const JoinForm& form, DType type, const std::vector<TensorSpec>& bottoms) {
   auto elements_in = [&](const JoinFormat* format) {
     int64_t n = 0;
     for (const TensorSpec& bottom : bottoms) {
@@ -54,7 +54,7 @@ Join ChooseJoin(const JoinForm& form, const std::vector<TensorSpec>& bottoms) {
     }
     return n;
   };
-  Join best = MakePlainJoin(form, DType::kFloat32);
+  Join best = MakePlainJoin(form, type);
   int64_t most = elements_in(nullptr);
   for (const JoinFormat& format : JoinFormats()) {
     if (!JoinFormatFits(format, form)) continue;
@@ -64,7 +64,7 @@ Join ChooseJoin(const JoinForm& form, const std::vector<TensorSpec>& bottoms) {
     std::vector<int> order(format.rank);
     std::iota(order.begin(), order.end(), 0);
     if (format.channels_last) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-    best = MakeJoin(form, DType::kFloat32, order, format.block);
+    best = MakeJoin(form, type, order, format.block);
     best.whole = JoinLayoutIn(format, form.whole);
     for (size_t p = 0; p < form.parts.size(); ++p) {
       best.parts[p] = JoinLayoutIn(format, form.parts[p]);
@@ -73,17 +73,31 @@ Join ChooseJoin(const JoinForm& form, const std::vector<TensorSpec>& bottoms) {
   return best;
 }
 
+class DnnlJoin : public JoinKernel {
+ public:
+  explicit DnnlJoin(const KernelArgs& args)
+      : JoinKernel(args, ChooseJoin(args.Form<JoinForm>(), args.tops[0], args.bottoms)) {}
+};
+
 std::unique_ptr<Kernel> MakeJoinDnnl(const KernelArgs& args) {
-  return std::make_unique<JoinKernel>(args, ChooseJoin(args.Form<JoinForm>(), args.bottoms));
+  return std::make_unique<StoredKernel<DnnlJoin>>(args);
 }
 
 std::string JoinDnnlDeclines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : "oneDNN's layouts are of float32";
+  if (args.tops[0] == DType::kFloat64) return "oneDNN's layouts are not of float64";
+  for (DType top : args.tops) {
+    if (top != args.tops[0]) return "its tops are stored in different types";
+  }
+  return "";
 }
 
-DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "onednn", 10, &MakeJoinDnnl,
-                        &JoinDnnlDeclines});
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "onednn", 10, &MakeJoinDnnl, &JoinDnnlDeclines});
+[[maybe_unused]] const bool join_dnnl_registered = [] {
+  for (const char* type : {"Concat", "Slice"}) {
+    KernelTypes::Get().Add({type, DeviceKind::kCpu, "onednn", 10, &MakeJoinDnnl, &JoinDnnlDeclines,
+                            /*narrow=*/true});
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace doppio

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/base/bytes.h"
+#include "core/math/dnnl_isa.h"
 #include "core/net/graph/storage.h"
 #include "tools/train/nets.h"
 #include "tools/cli/text_table.h"
@@ -26,8 +27,12 @@ std::string BatchText(const Trainer& trainer, int64_t batch) {
 std::string PrecisionText(Trainer* trainer) {
   const DType stored = StorageOf(trainer->train_net().graph());
   const std::string computed = Name(trainer->params().dtype());
-  if (Is16Bit(stored)) return computed + " with activations in " + Name(stored);
   const Device& device = *trainer->params().device();
+  if (Is16Bit(stored)) {
+    const std::string text = computed + " with activations in " + Name(stored);
+    const std::string why = device.host_memory() ? WhyNoDnnlProducts(stored) : "";
+    return why.empty() ? text : text + " (" + why + ": less memory, but more time than fp32)";
+  }
   if (!device.listed()) return computed;
   if (device.math() == MathMode::kTf32) return computed + " with products in tf32";
   return computed +

@@ -206,8 +206,8 @@ struct KernelType {
   // Returns why the kernel cannot compute this layer ("oneDNN has no float64"), or "" if it can.
   // Null if the kernel never declines.
   std::string (*declines)(const KernelArgs& args) = nullptr;
-  // The kernel reads and writes bottoms and tops in their 16-bit types. All other kernels compute
-  // in single precision, and core/net/plan/wide_kernel.h converts for them.
+  // The kernel reads and writes bottoms and tops in their 16-bit types, unless it declines them. All
+  // other kernels compute in single precision, and core/net/plan/wide_kernel.h converts for them.
   bool narrow = false;
 };
 

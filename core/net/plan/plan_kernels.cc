@@ -211,15 +211,21 @@ class Chooser {
       return MakeWideKernel(args, unit.shape, std::move(kernel));
     };
     std::string declined;
+    const auto takes = [&](const KernelType& type, const KernelArgs& seen) {
+      std::string why = type.declines == nullptr ? "" : type.declines(seen);
+      if (rows_.counted_by[n] >= 0 && type.engine != kReference) why = "the number of rows varies";
+      if (why.empty()) return true;
+      declined += (declined.empty() ? "" : "; ") + type.engine + ": " + why;
+      return false;
+    };
     for (const KernelType* type : KernelsFor(unit, args.device->kind())) {
-      const KernelArgs& seen = type->narrow ? args : wide;
-      std::string why = type->declines == nullptr ? "" : type->declines(seen);
-      if (rows_.counted_by[n] >= 0 && type->engine != kReference) why = "the number of rows varies";
-      if (!why.empty()) {
-        declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
-        continue;
+      const KernelArgs* seen = type->narrow ? &args : &wide;
+      if (!takes(*type, *seen)) {
+        // A kernel that declines 16-bit tensors may still compute on widened copies.
+        if (!narrow || seen == &wide || !takes(*type, wide)) continue;
+        seen = &wide;
       }
-      plan_.kernels[n] = fit(seen, type->make(seen));
+      plan_.kernels[n] = fit(*seen, type->make(*seen));
       plan_.kernel_types[n] = type;
       plan_.declined[n] = declined;
       return true;
