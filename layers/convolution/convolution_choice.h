@@ -57,21 +57,79 @@ class ConvChooser {
   // tail are slower than those without.
   std::unique_ptr<ConvChoice> Best() const {
     std::unique_ptr<ConvChoice> best = BestAlone();
-    if (best == nullptr || args_.chain == nullptr) return best;
-    try {
-      const auto& alone = best->forward;
-      const auto with_tail =
-          Forward(alone.src_desc(), alone.weights_desc(), alone.dst_desc(),
-                  DnnlTailAttr(args_.math, ChainTail(args_.chain), alone.dst_desc()));
-      if (Slowness(with_tail.impl_info_str()) > Slowness(alone.impl_info_str())) return nullptr;
-      best->forward = with_tail;
-    } catch (const dnnl::error&) {
-      return nullptr;
-    }
+    if (best != nullptr && args_.chain != nullptr && !AddTail(best.get())) return nullptr;
+    if (best != nullptr && UsesWinograd()) ReplaceByWinograd(best.get());
     return best;
   }
 
  private:
+  // Adds the chain's tail to the forward primitive. Returns false if this makes it slower.
+  bool AddTail(ConvChoice* choice) const {
+    try {
+      const auto& alone = choice->forward;
+      const auto with_tail =
+          Forward(kDirect, alone.src_desc(), alone.weights_desc(), alone.dst_desc(),
+                  DnnlTailAttr(args_.math, ChainTail(args_.chain), alone.dst_desc()));
+      if (Slowness(with_tail.impl_info_str()) > Slowness(alone.impl_info_str())) return false;
+      choice->forward = with_tail;
+      return true;
+    } catch (const dnnl::error&) {
+      return false;
+    }
+  }
+
+  // Returns true if Winograd's minimal filtering should compute this convolution: Lavin and Gray,
+  // "Fast Algorithms for Convolutional Neural Networks", CVPR 2016. kAuto decides by the shape and
+  // not by the clock, so that a resumed training computes the same bits: the transforms of the
+  // weights pay from 32 tiles of 4x4 outputs on.
+  bool UsesWinograd() const {
+    const bool fits = type_ == DType::kFloat32 && args_.math == MathMode::kFloat32 &&
+                      g_.group == 1 && g_.kernel == std::vector<int64_t>{3, 3} &&
+                      g_.stride == std::vector<int64_t>{1, 1} &&
+                      g_.dilation == std::vector<int64_t>{1, 1};
+    if (!fits || args_.winograd == Winograd::kOff) return false;
+    const int64_t tiles = g_.batch * ((g_.output[0] + 3) / 4) * ((g_.output[1] + 3) / 4);
+    return args_.winograd == Winograd::kOn || tiles >= 32;
+  }
+
+  // Replaces each primitive for which oneDNN has Winograd's filtering in the same layouts. (oneDNN
+  // 2.6 has it for AVX-512 and whole blocks of channels.)
+  void ReplaceByWinograd(ConvChoice* choice) const {
+    const auto replace = [](const auto& make, auto* primitive) {
+      try {
+        *primitive = make();
+      } catch (const dnnl::error&) {
+        // The direct primitive stays.
+      }
+    };
+    const dnnl::algorithm winograd = dnnl::algorithm::convolution_winograd;
+    const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
+    const dnnl::memory::desc w = choice->forward.weights_desc();
+    if (data_) {
+      replace(
+          [&] {
+            return BackwardData(winograd, *choice, x, choice->backward_data.weights_desc(), y);
+          },
+          &choice->backward_data);
+    }
+    if (params_) {
+      replace(
+          [&] {
+            return BackwardWeights(winograd, *choice, x,
+                                   choice->backward_weights.diff_weights_desc(), y);
+          },
+          &choice->backward_weights);
+    }
+    replace(
+        [&] {
+          return Forward(winograd, x, w, y,
+                         args_.chain == nullptr
+                             ? DnnlAttr(args_.math)
+                             : DnnlTailAttr(args_.math, ChainTail(args_.chain), y));
+        },
+        &choice->forward);
+  }
+
   // Returns the fastest primitives without a chain's tail, or null if oneDNN has none.
   std::unique_ptr<ConvChoice> BestAlone() const {
     const dnnl::memory::desc any_src = Any(src_), any_dst = Any(dst_);
@@ -104,7 +162,8 @@ class ConvChooser {
   // Returns the bottom in its own layout.
   dnnl::memory::desc Bottom() const { return WithType(DescOf(args_.bottoms[0]), type_); }
 
-  dnnl::convolution_forward::primitive_desc Forward(const dnnl::memory::desc& src,
+  dnnl::convolution_forward::primitive_desc Forward(dnnl::algorithm algorithm,
+                                                    const dnnl::memory::desc& src,
                                                     const dnnl::memory::desc& weights,
                                                     const dnnl::memory::desc& dst,
                                                     const dnnl::primitive_attr& attr) const {
@@ -112,7 +171,26 @@ class ConvChooser {
         args_.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
     return Fastest([&] {
       return DescribeForward<dnnl::convolution_forward>(
-          attr, kind, dnnl::algorithm::convolution_direct, src, weights, BiasDesc(), dst, stride_,
+          attr, kind, algorithm, src, weights, BiasDesc(), dst, stride_, dilation_, pad_, pad_);
+    });
+  }
+
+  dnnl::convolution_backward_data::primitive_desc BackwardData(
+      dnnl::algorithm algorithm, const ConvChoice& choice, const dnnl::memory::desc& x,
+      const dnnl::memory::desc& weights, const dnnl::memory::desc& y) const {
+    return Fastest([&] {
+      return DescribeBackward<dnnl::convolution_backward_data>(
+          DnnlAttr(args_.math), choice.forward, algorithm, x, weights, y, stride_, dilation_, pad_,
+          pad_);
+    });
+  }
+
+  dnnl::convolution_backward_weights::primitive_desc BackwardWeights(
+      dnnl::algorithm algorithm, const ConvChoice& choice, const dnnl::memory::desc& x,
+      const dnnl::memory::desc& weights, const dnnl::memory::desc& y) const {
+    return Fastest([&] {
+      return DescribeBackward<dnnl::convolution_backward_weights>(
+          DnnlAttr(args_.math), choice.forward, algorithm, x, weights, BiasDesc(), y, stride_,
           dilation_, pad_, pad_);
     });
   }
@@ -126,7 +204,7 @@ class ConvChooser {
                                   const dnnl::memory::desc& weights) const {
     auto choice = std::make_unique<ConvChoice>();
     try {
-      choice->forward = Forward(src, weights, dst, DnnlAttr(args_.math));
+      choice->forward = Forward(kDirect, src, weights, dst, DnnlAttr(args_.math));
       choice->slowness = Slowness(choice->forward.impl_info_str());
       // Gradients have the layouts of their values.
       const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
@@ -136,15 +214,11 @@ class ConvChooser {
       choice->kept = placed_.is_zero() ? own : placed_;
       if (choice->kept != own) choice->slowness += kReorderSlowness;
       if (data_) {
-        choice->backward_data = Fastest([&] {
-          return DescribeBackward<dnnl::convolution_backward_data>(
-              DnnlAttr(args_.math), choice->forward, dnnl::algorithm::convolution_direct, x,
-              Any(weights_), y, stride_, dilation_, pad_, pad_);
-        });
+        choice->backward_data = BackwardData(kDirect, *choice, x, Any(weights_), y);
         choice->slowness += Slowness(choice->backward_data.impl_info_str());
       }
       if (params_) {
-        choice->backward_weights = BackwardWeights(*choice, x, y);
+        choice->backward_weights = DirectBackwardWeights(*choice, x, y);
         // With 16-bit factors, the primitives read rounded copies of the weights in any case.
         if (placed_.is_zero() && type_ != DType::kFloat32)
           choice->kept = choice->backward_weights.diff_weights_desc();
@@ -158,25 +232,20 @@ class ConvChooser {
 
   // Returns a primitive that writes the layout in which the weights are kept, unless another layout
   // is faster.
-  dnnl::convolution_backward_weights::primitive_desc BackwardWeights(
+  dnnl::convolution_backward_weights::primitive_desc DirectBackwardWeights(
       const ConvChoice& choice, const dnnl::memory::desc& x, const dnnl::memory::desc& y) const {
-    auto make = [&](const dnnl::memory::desc& weights) {
-      return Fastest([&] {
-        return DescribeBackward<dnnl::convolution_backward_weights>(
-            DnnlAttr(args_.math), choice.forward, dnnl::algorithm::convolution_direct, x, weights,
-            BiasDesc(), y, stride_, dilation_, pad_, pad_);
-      });
-    };
-    auto any = make(AnyDesc(Shape(weights_)));
+    auto any = BackwardWeights(kDirect, choice, x, AnyDesc(Shape(weights_)), y);
     if (any.diff_weights_desc() == choice.kept) return any;
     try {
-      auto own = make(choice.kept);
+      auto own = BackwardWeights(kDirect, choice, x, choice.kept, y);
       if (Slowness(own.impl_info_str()) <= Slowness(any.impl_info_str())) return own;
     } catch (const dnnl::error&) {
       // oneDNN does not write the parameter's own layout.
     }
     return any;
   }
+
+  static constexpr dnnl::algorithm kDirect = dnnl::algorithm::convolution_direct;
 
   const KernelArgs& args_;
   const ConvGeometry& g_;

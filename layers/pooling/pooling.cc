@@ -1,9 +1,9 @@
 // Pooling: the maximum or the average of each window. Of equal elements, MAX takes the first. A
 // second top of MAX holds the index of the chosen element in its plane. STOCHASTIC is in
 // plain_pooling.h.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
-#include <vector>
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
@@ -35,8 +35,8 @@ LayerShape InferPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms
 }
 
 // MAX and AVE, in any layout that ChannelBlocks can describe (channel_blocks.h). Processes up to 16
-// neighbouring channels at a time. Backward collects the gradient of each element of the bottom
-// from the windows over it, so it rounds the sum only once.
+// neighbouring channels at a time. Backward sums the gradients of the rows that the current row of
+// windows covers in scratch memory, so it writes and rounds each gradient once.
 template <class T>
 class PoolingKernel : public Kernel {
   using Wide = ComputeType<T>;
@@ -57,13 +57,8 @@ class PoolingKernel : public Kernel {
     if (g_.max) {
       needs_.saved_bytes =
           channels_.outer * channels_.padded() * g_.h.output * g_.w.output * g_.place_bytes();
-    } else {
-      for (int64_t i = 0; i < g_.h.output; ++i) {
-        for (int64_t j = 0; j < g_.w.output; ++j) shares_.push_back(Wide(1) / Divisor(i, j));
-      }
     }
-    for (int64_t w = 0; w < g_.w.input; ++w)
-      over_column_.push_back({g_.w.FirstOver(w), g_.w.EndOver(w)});
+    needs_.scratch_bytes = NumThreads() * RowsElements() * kBytesOf<Wide>;
   }
 
   void Forward(const Pass&) override {
@@ -142,26 +137,42 @@ class PoolingKernel : public Kernel {
     }
   }
 
-  // Writes the gradient of every element of a plane: the sum of add(k, window, offset in the top)
-  // over the windows that cover the element. k is as in ForPlaces, and `window` is i * width + j.
+  // The sums of gradients of the rows that one row of windows may cover, for up to 16 lanes. Row h
+  // of the bottom is row h % (number of rows).
+  int64_t Rows() const { return std::min(g_.h.kernel, g_.h.input); }
+  int64_t RowsElements() const { return Rows() * g_.w.input * 16; }
+  template <int kLanes>
+  Wide* Row(Wide* rows, int64_t h) const {
+    return rows + h % Rows() * g_.w.input * kLanes;
+  }
+
+  // Writes the gradient of a plane. For every window, add(rows, i, j, offset in the top) adds the
+  // window's gradient to the rows.
   template <int kLanes, class F>
   void SumOverWindows(int64_t in, int64_t out, const F& add) const {
-    T* dx = t_.bottom_grads[0].data<T>() + in;
-    for (int64_t h = 0; h < g_.h.input; ++h) {
-      const int64_t first = g_.h.FirstOver(h), end = g_.h.EndOver(h);
-      for (int64_t w = 0; w < g_.w.input; ++w, dx += channels_.block) {
-        const Range columns = over_column_[w];
-        Lanes<Wide, kLanes> sum{};
-        for (int64_t i = first; i < end; ++i) {
-          for (int64_t j = columns.begin; j < columns.end; ++j) {
-            const int64_t window = i * g_.w.output + j;
-            sum += add(static_cast<int32_t>(PlaceOf(i, j, h, w)), window,
-                       out + window * channels_.block);
-          }
+    Wide* const rows = static_cast<Wide*>(t_.scratch) + omp_get_thread_num() * RowsElements();
+    T* const dx = t_.bottom_grads[0].data<T>() + in;
+    int64_t written = 0, cleared = 0;  // numbers of rows
+    const auto write_until = [&](int64_t end) {
+      for (; written < end; ++written) {
+        const Wide* row = Row<kLanes>(rows, written);
+        T* to = dx + written * g_.w.input * channels_.block;
+        for (int64_t w = 0; w < g_.w.input; ++w) {
+          const auto sum = LoadLanes<kLanes>(row + w * kLanes);
+          StoreRounded<kLanes>(to + w * channels_.block,
+                               written < cleared ? sum : Lanes<Wide, kLanes>{});
         }
-        StoreRounded<kLanes>(dx, sum);
       }
+    };
+    for (int64_t i = 0; i < g_.h.output; ++i) {
+      write_until(std::min(g_.h.Begin(i), g_.h.input));
+      for (cleared = std::max(cleared, written); cleared < g_.h.End(i); ++cleared) {
+        Wide* row = Row<kLanes>(rows, cleared);
+        std::fill(row, row + g_.w.input * kLanes, Wide(0));
+      }
+      for (int64_t j = 0; j < g_.w.output; ++j, out += channels_.block) add(rows, i, j, out);
     }
+    write_until(g_.h.input);
   }
 
   template <int kLanes, class Index>
@@ -194,11 +205,35 @@ class PoolingKernel : public Kernel {
   void ReturnToLargest(int64_t in, int64_t out) const {
     const T* dy = t_.top_grads[0].data<T>();
     const Index* saved = static_cast<const Index*>(t_.saved);
-    SumOverWindows<kLanes>(in, out, [=](int32_t k, int64_t, int64_t at) {
-      const auto chosen =
-          ConvertLanes<IntegerLike<Wide>, kLanes>(LoadLanes<kLanes>(saved + at));
-      return chosen == k ? LoadWide<kLanes>(dy + at) : Lanes<Wide, kLanes>{};
+    SumOverWindows<kLanes>(in, out, [=](Wide* rows, int64_t i, int64_t j, int64_t at) {
+      const auto gradient = LoadWide<kLanes>(dy + at);
+      if constexpr (kLanes == 1) {
+        const int64_t element = ElementAt(i, j, saved[at]);
+        Row<1>(rows, element / g_.w.input)[element % g_.w.input] += gradient;
+      } else {
+        const auto chosen = ConvertLanes<IntegerLike<Wide>, kLanes>(LoadLanes<kLanes>(saved + at));
+        AddToWindow<kLanes>(rows, i, j, [=](int32_t k) {
+          return chosen == k ? gradient : Lanes<Wide, kLanes>{};
+        });
+      }
     });
+  }
+
+  // Adds share(k) to the sums of every element of window (i, j) that is inside the input; k is as
+  // in ForPlaces.
+  template <int kLanes, class F>
+  [[gnu::always_inline]] void AddToWindow(Wide* rows, int64_t i, int64_t j, const F& share) const {
+    const int64_t w0 = g_.w.Begin(j), w1 = g_.w.End(j);
+    for (int64_t h = g_.h.Begin(i); h < g_.h.End(i); ++h) {
+      Wide* row = Row<kLanes>(rows, h);
+      const int32_t k = static_cast<int32_t>(PlaceOf(i, j, h, 0));
+      for (int64_t w = w0; w < w1; ++w) {
+        Wide* to = row + w * kLanes;
+        const Lanes<Wide, kLanes> sum =
+            LoadLanes<kLanes>(to) + share(k + static_cast<int32_t>(w));
+        StoreLanes(to, sum);
+      }
+    }
   }
 
   template <int kLanes>
@@ -215,8 +250,9 @@ class PoolingKernel : public Kernel {
   template <int kLanes>
   void SpreadAverage(int64_t in, int64_t out) const {
     const T* dy = t_.top_grads[0].data<T>();
-    SumOverWindows<kLanes>(in, out, [this, dy](int32_t, int64_t window, int64_t at) {
-      return LoadWide<kLanes>(dy + at) * shares_[window];
+    SumOverWindows<kLanes>(in, out, [this, dy](Wide* rows, int64_t i, int64_t j, int64_t at) {
+      const Lanes<Wide, kLanes> share = LoadWide<kLanes>(dy + at) / Divisor(i, j);
+      AddToWindow<kLanes>(rows, i, j, [share](int32_t) { return share; });
     });
   }
 
@@ -234,14 +270,8 @@ class PoolingKernel : public Kernel {
            g_.w.pad + place % g_.w.kernel;
   }
 
-  struct Range {
-    int64_t begin, end;
-  };
-
   const PoolingGeometry g_;
   ChannelBlocks channels_;
-  std::vector<Range> over_column_;  // the columns of windows over each column of the input
-  std::vector<Wide> shares_;        // of AVE: 1 / divisor of each window
 };
 
 template <class T>

@@ -24,14 +24,6 @@ struct BasicPoolingAxis {
     const Int begin = i * stride - pad, end = begin + kernel, last = input + pad;
     return (end < last ? end : last) - begin;
   }
-  // The windows that cover element `x` of the input are [FirstOver(x), EndOver(x)).
-  DOPPIO_HD Int FirstOver(Int x) const {
-    return x + pad < kernel ? 0 : (x + pad - kernel) / stride + 1;
-  }
-  DOPPIO_HD Int EndOver(Int x) const {
-    const Int end = (x + pad) / stride + 1;
-    return end < output ? end : output;
-  }
   // Returns how far the last window extends beyond the input.
   Int overhang() const { return (output - 1) * stride - pad + kernel - input; }
 };

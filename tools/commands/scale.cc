@@ -236,7 +236,7 @@ DOPPIO_REGISTER(
            "reduce_precision max_ranks iterations warmup synthetic batch weights gpu "
            "cpu_replicas comm stall_timeout silence_timeout precision workspace_mb "
            "deterministic cuda_graph level stage set unset data_threads max_pixels seed "
-           "engine fusion recompute offload mpi_library json"),
+           "engine fusion winograd recompute offload mpi_library json"),
      {"model|solver|times"},
      "",
      "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",

@@ -194,7 +194,7 @@ DOPPIO_REGISTER(
     {"scores weights on test data",
      Words("model solver weights iterations gpu precision workspace_mb deterministic "
            "cuda_graph level stage batch set unset synthetic data_threads max_pixels seed "
-           "engine fusion json"),
+           "engine fusion winograd json"),
      {"model|solver", "weights"},
      "",
      "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel",

@@ -93,7 +93,7 @@ DOPPIO_REGISTER(Commands, "time",
                 {"measures the time of whole iterations and of each layer of a net",
                  Words("model solver iterations warmup phase synthetic batch weights gpu precision "
                        "workspace_mb deterministic cuda_graph level stage set unset data_threads "
-                       "max_pixels seed engine fusion recompute offload startup json"),
+                       "max_pixels seed engine fusion winograd recompute offload startup json"),
                  {"model|solver"},
                  "",
                  "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",

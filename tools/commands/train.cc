@@ -324,7 +324,7 @@ DOPPIO_REGISTER(
            "stall_timeout silence_timeout bucket_mb reduce_precision batch_mode scale_lr "
            "lr_warmup check_replicas sync_bn precision loss_scale workspace_mb "
            "deterministic cuda_graph set unset dry_run synthetic batch level stage seed "
-           "data_threads max_pixels engine fusion recompute offload sigint_effect "
+           "data_threads max_pixels engine fusion winograd recompute offload sigint_effect "
            "sighup_effect sigterm_effect sigusr1_effect sigusr2_effect stop_exit_code "
            "run_dir no_overwrite take_over monitor keep_best keep_last early_stop on_nan "
            "on_bad_record log_format progress trace trace_iterations json"),

@@ -84,12 +84,19 @@ void CheckEngine(const Flags& flags, const std::string& device) {
                    flags.engine + "'; its engines are " + Join(engines, ", "));
 }
 
+Winograd WinogradFromFlags(const Flags& flags) {
+  CheckValue("winograd", flags.winograd, {"auto", "on", "off"});
+  if (flags.winograd == "auto") return Winograd::kAuto;
+  return flags.winograd == "on" ? Winograd::kOn : Winograd::kOff;
+}
+
 PlanOptions PlanFromFlags(const Flags& flags, Device* device) {
   PlanOptions options;
   options.device = device;
   CheckEngine(flags, device->kind());
   options.engine = flags.engine;
   options.fusion = flags.fusion;
+  options.winograd = WinogradFromFlags(flags);
   options.saving = SavingFromFlags(flags);
   return options;
 }

@@ -73,6 +73,10 @@ struct ChainLink {
   }
 };
 
+// Whether convolutions use Winograd's minimal filtering, which multiplies less and rounds more:
+// where it is faster (kAuto), where it is possible (kOn) or nowhere.
+enum class Winograd { kAuto, kOn, kOff };
+
 // The arguments of a kernel's constructor. For a chain (core/net/plan/fusion.h), layer, type and at
 // are those of the head; the other members describe the whole chain.
 struct KernelArgs {
@@ -93,6 +97,7 @@ struct KernelArgs {
   const std::vector<ChainLink>* chain = nullptr;  // null if the layer is not part of a chain
   DType dtype = DType::kFloat32;                  // type of the parameters and of the arithmetic
   MathMode math = MathMode::kFloat32;             // required precision of products
+  Winograd winograd = Winograd::kAuto;            // of convolutions on the CPU
   Device* device = nullptr;
   std::vector<TensorSpec> bottoms;  // with the type and layout in which each is stored
   std::vector<DType> tops;          // types in which the tops are stored

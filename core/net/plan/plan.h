@@ -49,6 +49,7 @@ struct PlanOptions {
   bool gradients_consumed = false;
   // Layers may be computed together if the results are the same (core/net/plan/fusion.h).
   bool fusion = true;
+  Winograd winograd = Winograd::kAuto;
   MemorySaving saving;
   // Copies of the learnable parameters that a solver will allocate on the device after its nets.
   int history_slots = 0;

@@ -138,6 +138,7 @@ class Chooser {
     args.dtype = draft_.options.dtype;
     args.device = draft_.options.device;
     args.math = args.device->math();
+    args.winograd = draft_.options.winograd;
     args.backward = draft_.options.backward && unit.backward;
     args.bottom_gradient = unit.bottom_gradient;
     args.sync_statistics = draft_.options.sync_statistics;
