@@ -92,6 +92,11 @@ LayerCase& LayerCase::NarrowTolerance(double halves) {
   return *this;
 }
 
+LayerCase& LayerCase::Use(Winograd winograd) {
+  winograd_ = winograd;
+  return *this;
+}
+
 LayerCase& LayerCase::NoGradient() {
   no_gradient_ = true;
   return *this;
@@ -174,6 +179,7 @@ std::unique_ptr<LayerCase::Run> LayerCase::Build(const Mode& mode) {
   options.device = run->device.get();
   options.dtype = mode.dtype;
   options.engine = mode.engine;
+  options.winograd = winograd_;
   options.backward = mode.backward;
   options.keep_all = mode.keep_all;
   options.accumulate = mode.accumulate;

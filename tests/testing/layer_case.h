@@ -67,6 +67,8 @@ class LayerCase {
   // Sets the tolerance for results with 16-bit activations, in halves of a unit in the last place
   // of the largest result. The default is 4. Must be called before ExpectBackendsAgree.
   LayerCase& NarrowTolerance(double halves);
+  // Sets the option for convolutions of all later nets. The default is Winograd::kAuto.
+  LayerCase& Use(Winograd winograd);
   // Checks that building the net or its first pass fails with a message that has a source location
   // and contains all of `parts`.
   LayerCase& ExpectMistake(const std::vector<std::string>& parts);
@@ -75,6 +77,8 @@ class LayerCase {
   std::vector<double> Top(int top = 0);
   // Returns the gradient of a bottom for the probe's loss, computed by the reference kernel.
   std::vector<double> BottomGradient(int bottom = 0);
+  // Returns the values of a top, computed by the fastest kernel in float.
+  std::vector<double> FastTop(int top = 0);
   // Returns the engine whose kernel computes the layer in float, or "view" if the layer has no
   // kernel.
   std::string Engine();
@@ -138,6 +142,7 @@ class LayerCase {
   Phase phase_ = TRAIN;
   int tops_ = 1, read_ = 1 << 30, passes_ = 1;
   double narrow_tolerance_ = 4;
+  Winograd winograd_ = Winograd::kAuto;
 };
 
 // Parses `text`, filters it by phase and builds its graph. For tests of graphs and plans.

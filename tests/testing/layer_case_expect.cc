@@ -267,6 +267,13 @@ std::vector<double> LayerCase::Top(int top) {
   return Compute(Mode()).tops[static_cast<size_t>(top)];
 }
 
+std::vector<double> LayerCase::FastTop(int top) {
+  Mode mode;
+  mode.dtype = DType::kFloat32;
+  mode.engine = "";
+  return Compute(mode).tops[static_cast<size_t>(top)];
+}
+
 std::vector<double> LayerCase::BottomGradient(int bottom) {
   Mode mode;
   mode.backward = true;
