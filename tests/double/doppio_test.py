@@ -64,6 +64,15 @@ class DoppioTest(scenario.Scenario):
     def test_one_gpu_trains_like_the_cpu(self):
         self.assert_same_run(self.losses(self.train()), self.losses(self.train("--gpu=0")))
 
+    def test_the_first_log_line_names_the_precision(self):
+        for flags, precision in (([], "float32 with products in full single precision (--precision=tf32 or bf16 is faster on a GPU)"),
+                                 (["--precision=tf32"], "float32 with products in tf32"),
+                                 (["--precision=bf16"], "float32 with activations in bfloat16")):
+            with self.subTest(flags=flags):
+                run = self.train("--gpu=0", "--set", "max_iter=1", *flags)
+                first = next(line for line in (run.stderr + run.stdout).splitlines() if "train net" in line)
+                self.assertIn(", %s, on " % precision, first)
+
     def test_replicas_are_one_big_batch(self):
         whole = self.losses(self.train("--gpu=0"))
         for comm in ("nccl", "p2p", "threads"):
