@@ -28,7 +28,8 @@ struct CachedChoice {
 
   AlgorithmChoice choice;
   // Number of candidates compared, in order; kAll after a complete race. A race that was cut short
-  // continues with the next candidate in another process.
+  // continues with the next candidate in another process, and a preliminary choice between
+  // candidates whose own races were cut short (cudnn_candidates.h) is made again.
   int64_t compared = kAll;
 
   bool complete() const { return compared == kAll; }

@@ -32,9 +32,11 @@ struct ChosenCandidate {
   size_t index = 0;
 };
 
-// Returns the fastest of `candidates` and stores the choice (cudnn_choices.h). If nothing is
-// measured, returns the first candidate that has a plan. `key` names the computation; `memory` must
-// contain every role that the candidates use.
+// Returns the fastest of `candidates` and stores the choice (cudnn_choices.h). While a candidate's
+// plan is not settled, the choice is preliminary: the next process compares all candidates again,
+// each with the fastest plan known then. If nothing is measured, returns the first candidate that
+// has a plan. `key` names the computation; `memory` must contain every role that the candidates
+// use.
 ChosenCandidate ChooseCandidate(Device* device, const std::string& key,
                                 const std::vector<CudnnTimer::Memory>& memory,
                                 const std::vector<CudnnCandidate>& candidates);

@@ -23,6 +23,11 @@ float MsOf(const CudnnCandidate& candidate, CudnnGraphStep* step, CudnnTimer* ti
 
 class Comparison {
  public:
+  struct Result {
+    ChosenCandidate best;
+    bool settled = true;  // false: a later process may find a faster plan for a candidate
+  };
+
   Comparison(Device* device, const std::vector<CudnnTimer::Memory>& memory,
              const std::vector<CudnnCandidate>& candidates)
       : device_(device), memory_(memory), candidates_(candidates) {}
@@ -43,30 +48,31 @@ class Comparison {
 
   // Returns a result without a step if there are fewer than two candidates to compare, or not
   // enough memory to measure.
-  ChosenCandidate Fastest() const try {
+  Result Fastest() const try {
+    Result result;
     std::vector<ChosenCandidate> found;
     int64_t most = 0;
     for (size_t i = 0; i < candidates_.size(); ++i) {
       auto step = candidates_[i].find();
       if (step == nullptr) continue;
       most = std::max(most, step->workspace_bytes());
+      result.settled &= step->settled();
       found.push_back({std::move(step), i});
     }
     if (found.size() < 2) return {};
     CudnnTimer timer(device_, memory_, most);
-    ChosenCandidate best;
     float least_ms = 0;
     for (const ChosenCandidate& one : found) {
       try {
         const float ms = MsOf(candidates_[one.index], one.step.get(), &timer);
-        if (best.step != nullptr && ms >= least_ms) continue;
-        best = one;
+        if (result.best.step != nullptr && ms >= least_ms) continue;
+        result.best = one;
         least_ms = ms;
       } catch (const DeviceError&) {
         // This candidate does not run; try the others.
       }
     }
-    return best;
+    return result;
   } catch (const DeviceError&) {
     return {};
   }
@@ -86,9 +92,12 @@ ChosenCandidate ChooseCandidate(Device* device, const std::string& key,
   if (!MeasuresCudnn(*device)) return comparison.First();
   ChosenCandidate chosen;
   const auto measure = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
-    chosen = comparison.Fastest();
+    const Comparison::Result result = comparison.Fastest();
+    chosen = result.best;
     if (chosen.step == nullptr) return std::nullopt;
-    return CachedChoice{{static_cast<int64_t>(chosen.index)}};
+    // Unless settled, the next process compares all candidates again.
+    return CachedChoice{{static_cast<int64_t>(chosen.index)},
+                        result.settled ? CachedChoice::kAll : 1};
   };
   const std::optional<CachedChoice> kept =
       CudnnChoices(*device).FindOrMeasure(CudnnChoiceKey(device, key), measure);

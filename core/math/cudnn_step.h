@@ -4,6 +4,7 @@
 #ifndef DOPPIO_CORE_MATH_CUDNN_STEP_H_
 #define DOPPIO_CORE_MATH_CUDNN_STEP_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,13 +23,21 @@ class CudnnGraphStep {
   using Memory = CudnnTimer::Memory;
   using Describe = std::function<CudnnGraph(const CudnnTarget& target)>;
 
+  // Time limit for creating the plans to compare. Nets have dozens of convolutions, and the best
+  // plans come first. Later processes compare the remaining plans.
+  static constexpr std::chrono::seconds kPatience{3};
+
   // Returns the step for the computation that `key` names. The device shares ownership, so the same
   // key returns the same step as long as the device exists. Returns null if cuDNN has no plan
   // within the device's limits.
   static std::shared_ptr<CudnnGraphStep> Find(Device* device, const std::string& key,
                                               const Describe& describe,
-                                              const std::vector<Memory>& memory);
+                                              const std::vector<Memory>& memory,
+                                              CudnnHeuristics::Patience patience = kPatience);
 
+  // Returns true if later processes use the same plan: all plans have been compared, or nothing is
+  // measured.
+  bool settled() const { return settled_; }
   int64_t workspace_bytes() const { return plan_->workspace_bytes(); }
   void Run(const std::vector<CudnnPlan::Place>& places, void* workspace, const char* doing) {
     plan_->Run(places, workspace, doing);
@@ -37,14 +46,17 @@ class CudnnGraphStep {
   void ForgetAddresses() { plan_->ForgetAddresses(); }
 
  private:
-  explicit CudnnGraphStep(CudnnGraph graph) : graph_(std::move(graph)) {}
+  CudnnGraphStep(CudnnGraph graph, CudnnHeuristics::Patience patience)
+      : graph_(std::move(graph)), patience_(patience) {}
   void Choose(Device* device, const std::string& key, const std::vector<Memory>& memory);
   std::optional<CachedChoice> Race(Device* device, const CudnnHeuristics& heuristics,
                                    const std::vector<Memory>& memory,
                                    const std::optional<CachedChoice>& so_far);
 
   const CudnnGraph graph_;
+  const CudnnHeuristics::Patience patience_;
   std::unique_ptr<CudnnPlan> plan_;
+  bool settled_ = false;
 };
 
 }  // namespace doppio

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 
@@ -12,9 +11,6 @@ namespace doppio {
 namespace {
 
 constexpr size_t kMeasured = 8;  // number of plans to compare
-// Time limit for creating the plans. Nets have dozens of convolutions, and the best ones come
-// first. Later processes compare the remaining plans.
-constexpr std::chrono::seconds kPatience(3);
 
 struct KnownSteps {
   explicit KnownSteps(Device*) {}
@@ -52,7 +48,8 @@ std::unique_ptr<CudnnPlan> Fastest(Device* device, std::vector<std::unique_ptr<C
 
 std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::string& key,
                                                      const Describe& describe,
-                                                     const std::vector<Memory>& memory) {
+                                                     const std::vector<Memory>& memory,
+                                                     CudnnHeuristics::Patience patience) {
   // The handle must be attached to the device before KnownSteps, because plans must not outlive the
   // handle with which they were created, and the device destroys attached objects in reverse order.
   const CudnnTarget target{CudnnHandle(device), nullptr};
@@ -60,7 +57,7 @@ std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::
   const std::string full_key = CudnnChoiceKey(device, key);
   const auto found = known.find(full_key);
   if (found != known.end()) return found->second;
-  std::shared_ptr<CudnnGraphStep> step(new CudnnGraphStep(describe(target)));
+  std::shared_ptr<CudnnGraphStep> step(new CudnnGraphStep(describe(target), patience));
   step->Choose(device, full_key, memory);
   if (step->plan_ == nullptr) step = nullptr;
   return known[full_key] = step;
@@ -74,17 +71,18 @@ void CudnnGraphStep::Choose(Device* device, const std::string& key,
   const auto race = [&](const std::optional<CachedChoice>& so_far) {
     return Race(device, heuristics, memory, so_far);
   };
-  const std::optional<CachedChoice> kept =
+  std::optional<CachedChoice> kept =
       measures ? choices.FindOrMeasure(key, race) : choices.Find(key);
   if (plan_ == nullptr && kept) plan_ = heuristics.PlanFor(kept->choice);
-  if (plan_ != nullptr) return;
-  if (kept && measures) {
+  if (plan_ == nullptr && kept && measures) {
     // The stored choice is invalid, or this GPU has not enough memory for its plan.
-    if (const auto anew = race(std::nullopt)) choices.Store(key, *anew);
-  } else if (!measures) {
+    kept = race(std::nullopt);
+    if (kept) choices.Store(key, *kept);
+  } else if (plan_ == nullptr && !measures) {
     std::vector<std::unique_ptr<CudnnPlan>> plans = heuristics.Best(1);
     if (!plans.empty()) plan_ = std::move(plans[0]);
   }
+  settled_ = !measures || (kept && kept->complete());
 }
 
 // Sets plan_. Returns nullopt if the plans could not be compared.
@@ -94,7 +92,7 @@ std::optional<CachedChoice> CudnnGraphStep::Race(Device* device, const CudnnHeur
   std::unique_ptr<CudnnPlan> champion;
   if (so_far) champion = heuristics.PlanFor(so_far->choice);
   CudnnHeuristics::Plans next =
-      heuristics.Best(kMeasured, kPatience, champion != nullptr ? so_far->compared : 0);
+      heuristics.Best(kMeasured, patience_, champion != nullptr ? so_far->compared : 0);
   if (champion != nullptr) next.plans.insert(next.plans.begin(), std::move(champion));
   plan_ = Fastest(device, &next.plans, memory);
   if (plan_ == nullptr) {

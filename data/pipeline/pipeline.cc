@@ -10,15 +10,6 @@
 namespace doppio {
 namespace {
 
-// Chooses the number of threads from this rank's cores. A GPU consumes thousands of images per
-// second, and a core decodes a few hundred. Raw records cost little more than copies, so a few
-// threads are fast enough for a GPU.
-int ChooseThreads(bool encoded) {
-  const int cores = RankCores();
-  constexpr int kMax = 64;
-  return encoded ? std::clamp(cores / 2, 1, kMax) : std::clamp(cores / 4, 1, 4);
-}
-
 int64_t DrawSkip(uint32_t rand_skip, const Random& random) {
   return rand_skip == 0 ? 0 : random.Below(rand_skip, 0, 0);
 }
@@ -30,6 +21,13 @@ SampleOrder MakeOrder(const Source& source, const PipelineOptions& options) {
 }
 
 }  // namespace
+
+// A GPU consumes thousands of images per second, and a core decodes a few hundred. Raw records cost
+// little more than copies, so a few threads are fast enough for a GPU.
+int ChooseThreads(int cores, bool encoded) {
+  constexpr int kMax = 64;
+  return encoded ? std::clamp(cores / 2, 1, kMax) : std::clamp(cores / 4, 1, 4);
+}
 
 Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter& transform,
                    Phase phase, const PipelineOptions& options)
@@ -49,7 +47,8 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
   });
   label_count_ = static_cast<int>(scratch.record.labels.size());
   if (options_.threads <= 0) {
-    options_.threads = ChooseThreads(scratch.record.encoded != nullptr || source_->decodes());
+    const bool encoded = scratch.record.encoded != nullptr || source_->decodes();
+    options_.threads = ChooseThreads(RankCores(), encoded);
   }
   options_.prefetch = std::max(1, options_.prefetch);
   // At least two small chunks per thread, so that no thread is idle at the end of a batch.

@@ -30,7 +30,7 @@ struct PipelineOptions {
   uint64_t seed = 0;
   uint64_t stream = 0;  // Stream("data", layer name), so that two layers of a net draw differently
   uint32_t rand_skip = 0;  // maximum number of samples to leave out at the start
-  int threads = 0;         // 0: chosen from the cost of a record and the number of cores
+  int threads = 0;         // 0: ChooseThreads for the rank's cores
   int prefetch = 4;        // number of whole batches prepared in advance
   // If positive, the labels of a sample are its objects: max_boxes rows of kBoxLabels numbers.
   int max_boxes = 0;
@@ -56,6 +56,10 @@ struct Batch {
   std::vector<CutPixels> samples;  // input of Pipeline::Write
   std::vector<float> labels;       // batch x label_count()
 };
+
+// Returns the number of threads that prepare samples for a rank with `cores` cores: half of the
+// cores for records that must be decoded, fewer for raw records.
+int ChooseThreads(int cores, bool encoded);
 
 class Pipeline {
  public:

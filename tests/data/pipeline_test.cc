@@ -4,8 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "core/base/threads.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {
@@ -308,6 +310,17 @@ TEST(Pipeline, DecodesRecordsOfADatabase) {
             "4: record 'c' of '" + path + "': it is not a JPEG, PNG, BMP or PNM image");
   EXPECT_THAT(MessageOf([&] { Make(open(), Options(1), "crop_size: 2"); }),
               HasSubstr("record 'a' of '" + path + "': the crop 2x2 is larger than the image 1x1"));
+}
+
+TEST(Pipeline, ChoosesThreadsFromTheCoresAndTheCostOfARecord) {
+  for (const auto& [cores, decoding, copying] :
+       {std::tuple(1, 1, 1), std::tuple(2, 1, 1), std::tuple(8, 4, 2), std::tuple(15, 7, 3),
+        std::tuple(64, 32, 4), std::tuple(200, 64, 4)}) {
+    EXPECT_EQ(ChooseThreads(cores, true), decoding) << cores;
+    EXPECT_EQ(ChooseThreads(cores, false), copying) << cores;
+  }
+  EXPECT_EQ(Make(std::make_unique<Numbers>(5), Options(3, 0))->threads(),
+            ChooseThreads(RankCores(), false));
 }
 
 }  // namespace

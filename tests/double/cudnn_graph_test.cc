@@ -2,6 +2,7 @@
 // stricter.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
 #include <tuple>
 
@@ -234,6 +235,19 @@ TEST_F(CudnnGraph, FailsTheExecutionThatIsToFail) {
     EXPECT_TRUE(status == CUDNN_STATUS_EXECUTION_FAILED || status == CUDNN_STATUS_SUCCESS);
   }
   EXPECT_EQ(failed, 1);
+}
+
+TEST_F(CudnnGraph, MayTakeLongToCompileAPlan) {
+  Begin();
+  Settings settings = TheSettings();
+  settings.slow_plans = 20;
+  Use(settings);
+  const Key graph = Plain();
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(MakePlan(graph, handle_, kCompiled).Made());
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(20));
+  settings.slow_plans = 0;
+  Use(settings);
 }
 
 TEST_F(CudnnGraph, WantsOnePointerForEachTensorOfTheGraph) {

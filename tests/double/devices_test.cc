@@ -70,5 +70,27 @@ TEST(Devices, MeasureTimeBetweenEvents) {
   });
 }
 
+TEST(Devices, MayMeasureBytesInsteadOfTime) {
+  const auto by_bytes = [](Settings* s) { s->clock = "bytes"; };
+  InAnyOrder(
+      [] {
+        const DeviceInts ints(1000);
+        const cudaStream_t stream = NewStream();
+        cudaEvent_t start = nullptr, end = nullptr;
+        cudaEventCreate(&start);
+        cudaEventCreate(&end);
+        Enqueue(stream, Kernel("before", {ints.Writes()}, [] {}));
+        cudaEventRecord(start, stream);
+        for (int i = 0; i < 3; ++i) Enqueue(stream, Kernel("timed", {ints.Reads()}, [] {}));
+        cudaEventRecord(end, stream);
+        Enqueue(stream, Kernel("after", {ints.Writes()}, [] {}));
+        EXPECT_EQ(cudaEventSynchronize(end), cudaSuccess);
+        float ms = -1;
+        EXPECT_EQ(cudaEventElapsedTime(&ms, start, end), cudaSuccess);
+        EXPECT_FLOAT_EQ(ms, 0.012f);
+      },
+      by_bytes);
+}
+
 }  // namespace
 }  // namespace doppio::gpu_double

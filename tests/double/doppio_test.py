@@ -64,6 +64,15 @@ class DoppioTest(scenario.Scenario):
     def test_one_gpu_trains_like_the_cpu(self):
         self.assert_same_run(self.losses(self.train()), self.losses(self.train("--gpu=0")))
 
+    def test_the_first_log_line_names_the_precision(self):
+        for flags, precision in (([], "float32 with products in full single precision (--precision=tf32 or bf16 is faster on a GPU)"),
+                                 (["--precision=tf32"], "float32 with products in tf32"),
+                                 (["--precision=bf16"], "float32 with activations in bfloat16")):
+            with self.subTest(flags=flags):
+                run = self.train("--gpu=0", "--set", "max_iter=1", *flags)
+                first = next(line for line in (run.stderr + run.stdout).splitlines() if "train net" in line)
+                self.assertIn(", %s, on " % precision, first)
+
     def test_replicas_are_one_big_batch(self):
         whole = self.losses(self.train("--gpu=0"))
         for comm in ("nccl", "p2p", "threads"):
@@ -91,12 +100,13 @@ class DoppioTest(scenario.Scenario):
                 self.assertEqual(plain, self.weights())
 
     def test_other_orders_of_the_machine_keep_the_bits(self):
-        self.train("--gpu=0,1", "--deterministic")
+        self.train("--gpu=0,1", "--deterministic", DOPPIO_DOUBLE="seed=1 refuse=0")
         plain = self.weights()
         for settings in ("seed=2 order=late", "seed=3 order=early", "seed=4 slow_device=1", "seed=5"):
             with self.subTest(settings=settings):
+                os.remove(self.path("run_iter_60.caffemodel"))
                 self.train("--gpu=0,1", "--deterministic", DOPPIO_DOUBLE=settings + " refuse=0")
-        self.assertTrue(plain)
+                self.assertEqual(plain, self.weights())
 
     def test_a_killed_run_goes_on_with_the_same_bits(self):
         for gpus in ("0", "0,1"):

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/base/error.h"
+#include "tests/double/machine/counters.h"
 #include "tests/double/machine/settings.h"
 #include "tests/double/machine/streams.h"
 #include "tests/double/nccl/functions.h"
@@ -122,6 +124,27 @@ TEST_F(NcclWorld, TrainsOneBigBatch) {
   for (int ranks : {2, 4, 8}) {
     EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks)), kTolerance)
         << ranks << " ranks";
+  }
+  ExpectAborted(0);
+}
+
+// The GPUs sum the shared statistics, without further copies to the host.
+TEST_F(NcclWorld, TrainsOneBigBatchWithSharedStatistics) {
+  ReplicasCase c(NormChains(), SolverText(10));
+  int made = 0;
+  c.On([&made] { return GpuNumber(made++ % 8); }, "nccl");
+  TrainerOptions shared;
+  shared.plan.sync_statistics = true;
+  const Trained alone = c.Alone(kTotal);
+  for (int ranks : {2, 4}) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks");
+    const int64_t begun = gpu_double::ReadCounters().downloads;
+    const Trained apart = c.Together(ranks, kTotal / ranks);
+    const int64_t between = gpu_double::ReadCounters().downloads;
+    const Trained together = c.Together(ranks, kTotal / ranks, {}, shared);
+    EXPECT_EQ(gpu_double::ReadCounters().downloads - between, between - begun);
+    EXPECT_LE(LargestDifference(alone, together), 2 * kTolerance);
+    EXPECT_GT(LargestDifference(alone, apart), 100 * kTolerance);
   }
   ExpectAborted(0);
 }

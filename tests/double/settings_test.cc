@@ -27,7 +27,8 @@ TEST(Settings, KeepDefaultsOfWhatIsNotNamed) {
 TEST(Settings, ReadEveryName) {
   const Settings s = ParseSettings(
       "seed=7 devices=2 order=late peers=pairs memory=64 capability=100 fail_malloc=3\t"
-      "fail_launch=4 lose_device=5 slow_device=-1 refuse=0 nccl_fail=sum cudnn_fail=6 plant=x=y\n");
+      "fail_launch=4 lose_device=5 slow_device=-1 refuse=0 nccl_fail=sum cudnn_fail=6 plant=x=y\n"
+      "slow_plans=8 clock=bytes");
   EXPECT_EQ(s.seed, 7u);
   EXPECT_EQ(s.devices, 2);
   EXPECT_EQ(s.order, "late");
@@ -41,6 +42,8 @@ TEST(Settings, ReadEveryName) {
   EXPECT_FALSE(s.refuse);
   EXPECT_EQ(s.nccl_fail, "sum");
   EXPECT_EQ(s.cudnn_fail, 6);
+  EXPECT_EQ(s.slow_plans, 8);
+  EXPECT_EQ(s.clock, "bytes");
   EXPECT_EQ(s.plant, "x=y");
 }
 
@@ -48,7 +51,7 @@ TEST(Settings, RefuseWhatTheyDoNotKnow) {
   for (const char* text :
        {"sed=1", "seed", "seed=", "=1", "seed=-1", "seed=1x", "seed=0x1", "seed= 1", "devices=17",
         "order=soon", "peers=", "refuse=2", "slow_device=-2", "memory=0", "nccl_fail=yes",
-        "seed=1 seed=2", "seed=99999999999999999999", "capability=--9"}) {
+        "clock=fast", "seed=1 seed=2", "seed=99999999999999999999", "capability=--9"}) {
     EXPECT_EXIT(ParseSettings(text), ::testing::ExitedWithCode(kFaultStatus),
                 "double: settings: DOPPIO_DOUBLE")
         << text;

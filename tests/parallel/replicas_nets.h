@@ -87,6 +87,28 @@ inline std::string Norm() {
          Product("ip", "bn2", 10) + Loss("ip");
 }
 
+// Returns a convolution without a bias, which a BatchNorm would cancel.
+inline std::string NormedConv(const std::string& name, const std::string& bottom, int stride) {
+  return "layer { name: '" + name + "' type: 'Convolution' bottom: '" + bottom + "' top: '" + name +
+         "' convolution_param { num_output: 4 bias_term: false kernel_size: 3 pad: 1 stride: " +
+         std::to_string(stride) + " weight_filler { type: 'xavier' } } }\n";
+}
+// Returns the fused chains of a residual block, and a BatchNorm alone.
+inline std::string NormChains() {
+  const auto norm = [](const std::string& blob) {
+    return "layer { name: 'bn_" + blob + "' type: 'BatchNorm' bottom: '" + blob + "' top: '" +
+           blob + "' }\n" + "layer { name: 'scale_" + blob + "' type: 'Scale' bottom: '" + blob +
+           "' top: '" + blob + "' scale_param { bias_term: true } }\n";
+  };
+  return "name: 'chains'\n" + kData + NormedConv("a", "data", 3) + norm("a") +
+         InPlace("TanH", "a") + NormedConv("b", "a", 1) + norm("b") +
+         InPlace("ReLU", "b", "relu_param { negative_slope: 0.9 }") + NormedConv("c", "b", 1) +
+         norm("c") + "layer { name: 'sum' type: 'Eltwise' bottom: 'c' bottom: 'a' top: 'sum' }\n" +
+         InPlace("ReLU", "sum", "relu_param { negative_slope: 0.9 }") + Pool("sum", "AVE") +
+         "layer { name: 'bn' type: 'BatchNorm' bottom: 'pool_sum' top: 'bn' }\n" +
+         Product("ip", "bn", 10) + Loss("ip");
+}
+
 inline std::string SharedWeights() {
   const std::string shared = "param { name: 'w' } param { name: 'b' }";
   return "name: 'shared'\n" + kData + Product("in", "data", 40) + InPlace("TanH", "in") +

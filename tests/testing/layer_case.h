@@ -82,8 +82,8 @@ class LayerCase {
   // Returns the engine whose kernel computes the layer in float, or "view" if the layer has no
   // kernel.
   std::string Engine();
-  // Returns the engine on the test GPU, or "" without a GPU.
-  std::string GpuEngine();
+  // Returns the engine on the test GPU for activations of this type, or "" without a GPU.
+  std::string GpuEngine(DType stored = DType::kFloat32);
   // Returns true if the GPU's kernel reads and writes 16-bit tensors itself (KernelType::narrow),
   // or without a GPU.
   bool NarrowOnGpu();
@@ -131,8 +131,7 @@ class LayerCase {
   void Compare(const Mode& mode, const Result& want, double tolerance);
   void ExpectGpuAgrees(const Result& want, double tolerance);
   void ExpectNarrowAgrees();
-  std::string EngineOn(bool gpu);
-  std::unique_ptr<Run> BuildNarrowOnGpu();
+  std::unique_ptr<Run> BuildFastest(bool gpu, DType stored);
 
   std::string layer_;
   std::vector<Input> inputs_;

@@ -282,41 +282,39 @@ std::vector<double> LayerCase::BottomGradient(int bottom) {
                                                         : std::vector<double>();
 }
 
-std::string LayerCase::GpuEngine() { return TestGpu() == nullptr ? "" : EngineOn(true); }
-std::string LayerCase::Engine() { return EngineOn(false); }
-
-std::unique_ptr<LayerCase::Run> LayerCase::BuildNarrowOnGpu() {
+std::unique_ptr<LayerCase::Run> LayerCase::BuildFastest(bool gpu, DType stored) {
   Mode mode;
-  mode.gpu = true;
+  mode.gpu = gpu;
   mode.dtype = DType::kFloat32;
   mode.engine = "";
-  mode.stored = DType::kBFloat16;
-  mode.channels_last = HasImages();
+  mode.stored = stored;
+  mode.channels_last = gpu && Is16Bit(stored) && HasImages();
   mode.backward = !no_gradient_;
   return Build(mode);
 }
 
+std::string LayerCase::Engine() {
+  const KernelType* type = BuildFastest(false, DType::kFloat32)->net->plan().kernel_types[1];
+  return type == nullptr ? "view" : type->engine;
+}
+
+std::string LayerCase::GpuEngine(DType stored) {
+  if (TestGpu() == nullptr) return "";
+  const KernelType* type = BuildFastest(true, stored)->net->plan().kernel_types[1];
+  return type == nullptr ? "view" : type->engine;
+}
+
 bool LayerCase::NarrowOnGpu() {
   if (TestGpu() == nullptr) return true;
-  const std::unique_ptr<Run> run = BuildNarrowOnGpu();
+  const std::unique_ptr<Run> run = BuildFastest(true, DType::kBFloat16);
   const Plan& plan = run->net->plan();
   return plan.kernels[1] != nullptr && plan.kernels[1]->inner() == nullptr &&
          plan.kernel_types[1]->narrow;
 }
 
 int LayerCase::GpuConversions() {
-  return TestGpu() == nullptr ? 0 : BuildNarrowOnGpu()->net->plan().reorders;
-}
-
-std::string LayerCase::EngineOn(bool gpu) {
-  Mode mode;
-  mode.gpu = gpu;
-  mode.dtype = DType::kFloat32;
-  mode.engine = "";
-  mode.backward = !no_gradient_;
-  const std::unique_ptr<Run> run = Build(mode);
-  const KernelType* type = run->net->plan().kernel_types[1];
-  return type == nullptr ? "view" : type->engine;
+  if (TestGpu() == nullptr) return 0;
+  return BuildFastest(true, DType::kBFloat16)->net->plan().reorders;
 }
 
 }  // namespace doppio

@@ -98,6 +98,13 @@ class GpuCheckTest(unittest.TestCase):
         self.assertIn("ended after 1 s", self.table())
         self.assertIn("1 failed", output)
 
+    def test_a_step_that_was_ended_is_repeated_after_the_missing_ones(self):
+        self.check("--only=device", "--step-seconds=1", code=1, PLAY_SECONDS="60")
+        output = self.check("--only=device,links")
+        self.assertLess(output.index("step      links"), output.index("step      device"))
+        self.assertNotIn("ended after", self.table())
+        self.assertNotIn("step      ", self.check("--only=device,links"))
+
     def test_failed_tests_are_named(self):
         self.check("--only=device", code=1, PLAY_FAILURE="1")
         self.assertIn("failed: Pooling.Agrees", self.table())

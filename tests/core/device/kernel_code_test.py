@@ -25,6 +25,8 @@ REGISTERS, MOST_REGISTERS = 64, 128
 LARGE = 0.1
 # Names of the kernels that move packs of 16 bytes.
 PACKED = re.compile(r"elementwise4Body|UpdateChunks")
+# Names of the kernels that sum gradients, one for each of four types.
+SUMS = re.compile(r"tensor_ops_cu_\w+?3SumI")
 
 Kernel = collections.namedtuple("Kernel", "name registers spilled wide")
 
@@ -105,6 +107,10 @@ class KernelCodeTest(unittest.TestCase):
             packed = [k for k in kernels if PACKED.search(k.name)]
             self.assertGreater(len(packed), 50, generation)
             self.assertEqual([], [k.name for k in packed if not k.wide], generation)
+
+    def test_sums_of_gradients_load_two_packs_and_store_one(self):
+        for generation, kernels in self.each():
+            self.assertEqual([3] * 4, [k.wide for k in kernels if SUMS.search(k.name)], generation)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 // and at others.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "core/math/tensor_ops.h"
@@ -130,6 +131,63 @@ TEST_F(TensorOpsOnAGpu, ConvertBetweenStoredTypes) {
     ops_->Convert(to, from)->Run(to.raw, from.raw);
     narrow.Expect(Y);
   });
+}
+
+template <class From, class To>
+std::vector<To> Converted(Device* device, DType from_type, DType to_type,
+                          const std::vector<From>& values) {
+  const Shape shape{static_cast<int64_t>(values.size())};
+  const TensorSpec from{shape, from_type, Layout()}, to{shape, to_type, Layout()};
+  const Buffer source(device, from.bytes()), target(device, to.bytes());
+  device->CopyFromHost(source.data(), values.data(), from.bytes());
+  OpsOf(device).Convert(from, to)->Run(source.data(), target.data());
+  std::vector<To> converted(values.size());
+  device->CopyToHost(converted.data(), target.data(), to.bytes());
+  return converted;
+}
+
+// Returns all numbers of a 16-bit type.
+template <class T>
+std::vector<T> AllNumbers() {
+  std::vector<T> numbers(1 << 16);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i].bits = static_cast<uint16_t>(i);
+  return numbers;
+}
+
+// GPUs convert by instructions of their own (core/tensor/half.h); half_test.cc checks the host's
+// conversions. A NaN may have any bits.
+template <class T>
+void ExpectConvertsLikeTheHost(Device* device, DType type) {
+  const std::vector<T> numbers = AllNumbers<T>();
+  const std::vector<float> wide = Converted<T, float>(device, type, DType::kFloat32, numbers);
+  // All numbers, the middles between neighbours, and the next floats on both sides of each middle.
+  std::vector<float> floats = {65519.0f, 65520.0f, 1e30f, 1e-40f, HUGE_VALF, NAN};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = static_cast<float>(numbers[i]);
+    if (std::isnan(number)) {
+      ASSERT_TRUE(std::isnan(wide[i])) << "pattern " << i;
+    } else {
+      ASSERT_EQ(half_bits::BitsOf(wide[i]), half_bits::BitsOf(number)) << "pattern " << i;
+    }
+    T next;
+    next.bits = static_cast<uint16_t>(i + 1);
+    const float middle = number / 2 + static_cast<float>(next) / 2;
+    floats.insert(floats.end(), {number, middle, std::nextafter(middle, -HUGE_VALF),
+                                 std::nextafter(middle, HUGE_VALF)});
+  }
+  const std::vector<T> narrow = Converted<float, T>(device, DType::kFloat32, type, floats);
+  for (size_t i = 0; i < floats.size(); ++i) {
+    if (std::isnan(floats[i])) {
+      ASSERT_TRUE(std::isnan(static_cast<float>(narrow[i]))) << i;
+    } else {
+      ASSERT_EQ(narrow[i].bits, T(floats[i]).bits) << floats[i];
+    }
+  }
+}
+
+TEST_F(TensorOpsOnAGpu, RoundAndWidenAllNumbersLikeTheHost) {
+  ExpectConvertsLikeTheHost<Half>(device_.get(), DType::kFloat16);
+  ExpectConvertsLikeTheHost<BFloat16>(device_.get(), DType::kBFloat16);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "tests/double/cudnn/backend_plan.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #include "tests/double/cudnn/common.h"
 #include "tests/double/machine/settings.h"
@@ -91,6 +94,11 @@ int64_t WorkspaceOf(const Descriptor& configuration) {
   return kind.workspace(GraphOf(engine), Complete(kind, ChoicesOf(configuration)));
 }
 
+bool Compiles(const BackendEngine& engine) {
+  return std::count(engine.behavior.begin(), engine.behavior.end(),
+                    CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) > 0;
+}
+
 std::shared_ptr<const BackendPlan> MakePlan(const Descriptor& descriptor) {
   const Descriptor& configuration = *descriptor.Referred(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
   const Descriptor& engine = *configuration.Referred(CUDNN_ATTR_ENGINECFG_ENGINE);
@@ -111,6 +119,9 @@ std::shared_ptr<const BackendPlan> MakePlan(const Descriptor& descriptor) {
       Refuse(status, "engine " + std::to_string(plan.engine) + " does not compute " +
                          plan.graph->signature + " in this process");
     }
+  }
+  if (Compiles(EngineOf(engine))) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(TheSettings().slow_plans));
   }
   plan.workspace_bytes = WorkspaceOf(configuration);
   if (Planted("graph-workspace-small")) plan.workspace_bytes += kConcealed;

@@ -1,6 +1,7 @@
 // Runs queued work: one piece at a time, chosen at random among the pieces that can run.
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
@@ -13,6 +14,7 @@ namespace {
 thread_local bool t_running = false;
 
 int64_t Nanoseconds() {
+  if (TheSettings().clock == "bytes") return TheMachine().bytes;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -175,7 +177,8 @@ void ForgetLostDevices(std::vector<Access>* accesses) {
   accesses->erase(std::remove_if(accesses->begin(), accesses->end(), lost), accesses->end());
 }
 
-void Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& before) {
+// Returns the number of bytes accessed.
+int64_t Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& before) {
   const Task& task = piece.task();
   const NodeState& state = piece.state();
   // Opens memory before the check, so that the check can open the blocks.
@@ -198,6 +201,8 @@ void Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& be
                         " bytes) before its copy was done: " + who);
   }
   if (task.work.counter != nullptr) Count(task.work.counter);
+  return std::accumulate(accesses.begin(), accesses.end(), int64_t{0},
+                         [](int64_t sum, const Access& access) { return sum + access.bytes; });
 }
 
 void Finish(const Piece& piece, Lane* lane, Clock before) {
@@ -268,8 +273,9 @@ bool RunOne(Lock& lock) {
   if (!skip) {
     const std::string who = task.work.what + " on " + piece.stream->Name();
     lock.unlock();
-    Run(piece, who, lane, before);
+    const int64_t bytes = Run(piece, who, lane, before);
     lock.lock();
+    machine.bytes += bytes;
   }
   machine.busy = false;
   ++machine.pieces;

@@ -162,6 +162,7 @@ struct Machine {
   std::shared_ptr<const Clock> host = std::make_shared<Clock>();
   bool busy = false;     // a thread is running a piece of work
   int64_t pieces = 0;    // pieces of work that have run
+  int64_t bytes = 0;     // bytes that this work has accessed, for clock=bytes
   int64_t kernels = 0;   // kernels that have run, for fail_launch
   int64_t enqueued = 0;  // pieces of work enqueued, for lose_device
   int made = 0;          // number of streams created

@@ -86,6 +86,8 @@ Settings ParseSettings(const std::string& text) {
       {"nccl_fail", OneOf({"join", "sum", "old"}, &s.nccl_fail)},
       {"cudnn_fail",
        Number(0, std::numeric_limits<int>::max(), [&](int64_t n) { s.cudnn_fail = n; })},
+      {"slow_plans", Number(0, 60'000, [&](int64_t n) { s.slow_plans = n; })},
+      {"clock", OneOf({"real", "bytes"}, &s.clock)},
       {"counters", [&](const std::string&, const std::string& value) { s.counters = value; }},
       {"plant", [&](const std::string&, const std::string& value) { s.plant = value; }},
   };

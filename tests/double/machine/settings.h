@@ -40,6 +40,9 @@ struct Settings {
   std::string nccl_fail;
   // cudnn_fail=N: execution number N of an engine fails at run time.
   int cudnn_fail = 0;
+  int64_t slow_plans = 0;  // slow_plans=MS: a plan of an engine that compiles takes MS ms to make
+  // clock=: real, or bytes (between two events, 1 ns passes per byte that work accesses).
+  std::string clock = "real";
   std::string counters;  // counters=FILE: the journal of the process (journal.h)
   std::string plant;     // plant=NAME: a planted mistake (Planted)
 };

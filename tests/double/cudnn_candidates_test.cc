@@ -1,0 +1,160 @@
+// Tests the choice between several ways to compute one convolution with cuDNN
+// (core/math/cudnn_candidates.h). The double's clock counts bytes, so that the fastest way is
+// known. Each choice is made in a process of its own, like the choices of successive runs of
+// Doppio, which share a file.
+#include "core/math/cudnn_candidates.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/device/device_cuda.h"
+#include "tests/double/machine/settings.h"
+
+namespace doppio {
+namespace {
+
+// The plain graph accesses kBytes. The fused graph also accesses the bias.
+constexpr int64_t kBytes = 3 * 1152, kBiasBytes = 32;
+
+CudnnConvolutionCase Convolution() {
+  return {{2, 8, 6, 6}, {8, 8, 3, 3}, {2, 8, 6, 6}, {{1, 1}, {1, 1}, {1, 1}, 1}, DType::kBFloat16};
+}
+
+// One way to compute the convolution.
+struct Way {
+  int64_t bytes_after = 0;  // bytes that the work after the graph writes
+  float weight = 1;
+  bool fused = false;      // bias and ReLU are part of the graph; its engines compile
+  bool has_plan = true;    // false: cuDNN has no plan for it
+  bool runs_after = true;  // false: the work after the graph cannot be launched
+};
+
+std::vector<CudnnTimer::Memory> Memory() {
+  return {{CudnnRole::kBottom, 1152},
+          {CudnnRole::kWeights, 1152},
+          {CudnnRole::kTop, 1152},
+          {CudnnRole::kBias, kBiasBytes},
+          {CudnnRole::kOther, 2 * kBytes}};
+}
+
+CudnnCandidate CandidateOf(Device* device, const Way& way) {
+  CudnnCandidate candidate;
+  candidate.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
+  if (way.fused) candidate.roles.push_back(CudnnRole::kBias);
+  candidate.weight = way.weight;
+  candidate.find = [=]() -> std::shared_ptr<CudnnGraphStep> {
+    if (!way.has_plan) return nullptr;
+    const auto describe = [&](const CudnnTarget& target) {
+      return CudnnGraph::Forward(target, Convolution(), {way.fused, false, way.fused});
+    };
+    std::vector<CudnnTimer::Memory> memory = Memory();
+    memory.resize(candidate.roles.size());
+    const std::chrono::milliseconds patience(gpu_double::TheSettings().slow_plans > 0 ? 1 : 60'000);
+    return CudnnGraphStep::Find(device, way.fused ? "fused" : "plain", describe, memory, patience);
+  };
+  candidate.after = [=](const CudnnTimer& at) {
+    if (!way.runs_after) throw DeviceError("it cannot be launched");
+    if (way.bytes_after == 0) return;
+    Cuda(cudaMemsetAsync(at.at(CudnnRole::kOther), 0, static_cast<size_t>(way.bytes_after),
+                         CudaStream(device)),
+         "clearing memory");
+  };
+  return candidate;
+}
+
+class CudnnCandidates : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/candidatesXXXXXX";
+    ASSERT_NE(mkdtemp(&folder_[0]), nullptr);
+    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+    unsetenv("DOPPIO_CUDNN_MEASURE");
+    gpu_double::Settings settings = gpu_double::TheSettings();
+    settings.refuse = false;
+    settings.clock = "bytes";
+    gpu_double::Use(settings);
+  }
+  static void SetSlowPlans(int ms) {
+    gpu_double::Settings settings = gpu_double::TheSettings();
+    settings.slow_plans = ms;
+    gpu_double::Use(settings);
+  }
+  std::string Stored() const { return ReadFile(folder_ + "/doppio/cudnn_algorithms.json"); }
+
+  // Prints what is chosen, and ends the process.
+  [[noreturn]] static void ChooseAndExit(const std::vector<Way>& ways, bool deterministic) {
+    {
+      const std::unique_ptr<Device> device = FindDeviceBackend()->make(0);
+      device->set_deterministic(deterministic);
+      std::vector<CudnnCandidate> candidates;
+      for (const Way& way : ways) candidates.push_back(CandidateOf(device.get(), way));
+      const ChosenCandidate chosen = ChooseCandidate(device.get(), "way", Memory(), candidates);
+      std::cerr << (chosen.step == nullptr ? "none" : "way " + std::to_string(chosen.index));
+      if (chosen.step != nullptr) std::cerr << (chosen.step->settled() ? ", settled" : ", not yet");
+      std::cerr << "\n";
+    }
+    std::exit(0);
+  }
+
+  std::string folder_;
+};
+
+#define EXPECT_CHOICE(chosen, ...) \
+  EXPECT_EXIT(ChooseAndExit({__VA_ARGS__}, false), testing::ExitedWithCode(0), chosen)
+
+TEST_F(CudnnCandidates, AreComparedWithTheWorkThatFollows) {
+  EXPECT_CHOICE("way 1, settled", Way{kBytes}, Way{kBytes / 2}, Way{2 * kBytes});
+}
+
+TEST_F(CudnnCandidates, AreWeighted) { EXPECT_CHOICE("way 1", Way{0, 1.1f}, Way{kBytes / 20}); }
+TEST_F(CudnnCandidates, AreChosenInSpiteOfAWeightThatIsSmallerThanTheGain) {
+  EXPECT_CHOICE("way 0", Way{0, 1.1f}, Way{kBytes / 5});
+}
+
+TEST_F(CudnnCandidates, AreLeftOutIfTheyDoNotRun) {
+  Way broken;
+  broken.runs_after = false;
+  EXPECT_CHOICE("way 2", broken, Way{kBytes}, Way{kBytes / 2});
+}
+
+TEST_F(CudnnCandidates, AreLeftOutWithoutAPlan) {
+  Way unplanned;
+  unplanned.has_plan = false;
+  EXPECT_CHOICE("way 1", unplanned, Way{kBytes});
+  EXPECT_CHOICE("none", unplanned, unplanned);
+}
+
+TEST_F(CudnnCandidates, AreNotMeasuredOnADeterministicDevice) {
+  EXPECT_EXIT(ChooseAndExit({Way{kBytes}, Way{}}, true), testing::ExitedWithCode(0),
+              "way 0, settled");
+}
+
+TEST_F(CudnnCandidates, AreMeasuredOnce) {
+  EXPECT_CHOICE("way 1", Way{kBytes}, Way{});
+  EXPECT_CHOICE("way 1", Way{}, Way{kBytes});
+}
+
+// In a process with slow plans, patience ends with the first plan whose engine compiles.
+TEST_F(CudnnCandidates, AreComparedAgainUntilAllTheirPlansAre) {
+  Way fused;
+  fused.fused = true;
+  SetSlowPlans(2);
+  EXPECT_CHOICE("way 1", fused, Way{0});
+  EXPECT_CHOICE("way 0, not yet", fused, Way{2 * kBytes});
+  EXPECT_NE(Stored().find("compared"), std::string::npos) << Stored();
+  SetSlowPlans(0);
+  EXPECT_CHOICE("way 1, settled", fused, Way{0});
+  EXPECT_EQ(Stored().find("compared"), std::string::npos) << Stored();
+  EXPECT_CHOICE("way 1, settled", fused, Way{2 * kBytes});
+}
+
+}  // namespace
+}  // namespace doppio
