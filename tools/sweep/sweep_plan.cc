@@ -216,7 +216,9 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   words.insert(words.end(), s.train.begin(), s.train.end());
   const CommandLine train = ParseCommandLine(words);
   CheckTrainFlags(train, s.train);
-  CheckEngine(train.flags, s.gpus.empty() ? DeviceKind::kCpu : DeviceKind::kCuda);
+  std::vector<std::string> kinds = {DeviceKind::kCpu};
+  if (!s.gpus.empty()) kinds = DeviceBackends::Get().Names();
+  for (const std::string& kind : kinds) CheckEngine(train.flags, kind);
 
   bool seeded = train.Given("seed");
   int64_t max_iter = 0, test_interval = 0;
