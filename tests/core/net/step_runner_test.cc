@@ -148,7 +148,7 @@ class FreshPasses : public SumsInStream {
 TEST(StepRunner, SaysWhichPassesSetThingsUp) {
   for (const bool records : {true, false}) {
     CountedPasses passes(records, NetWith(kDropout));
-    if (!passes.possible()) GTEST_SKIP() << "built without CUDA";
+    if (!passes.possible()) GTEST_SKIP() << kNoTestGpu;
     Watcher exchange(&passes, true);
     FreshPasses fresh;
     passes.WatchSums(&fresh);
