@@ -57,7 +57,7 @@ std::string ConvolutionDnnlDeclines(const KernelArgs& args) {
 }
 
 std::optional<LayerShape> InferConvolutionDnnl(const std::vector<ChainLink>& chain) {
-  if (chain.front().spec->param.bottom_size() != 1) return std::nullopt;
+  if (chain.front().bottoms != 1) return std::nullopt;
   return InferTail(chain);
 }
 

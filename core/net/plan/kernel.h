@@ -21,8 +21,6 @@
 
 namespace doppio {
 
-struct LayerShape;  // core/net/graph/layer.h
-struct LayerSpec;   // core/net/spec/spec.h
 class Communicator;
 class SumsInStream;  // core/net/run/communicator.h
 
@@ -63,9 +61,9 @@ struct Pass {
 struct ChainLink {
   std::string type;
   const std::any* form = nullptr;  // LayerShape::form of this layer alone
-  int input = 0;  // the bottom that the previous link computes; meaningless in the head
-  const LayerSpec* spec = nullptr;
-  const LayerShape* shape = nullptr;  // the LayerShape of this layer alone
+  int input = 0;            // the bottom that the previous link computes; meaningless in the head
+  int bottoms = 0;          // the number of bottoms of this layer alone
+  std::vector<Shape> tops;  // the shapes of the tops of this layer alone
 
   template <class T>
   const T& Form() const {
