@@ -240,8 +240,10 @@ class DnnlConvolution : public Kernel {
 
 bool RegisterConvolutionDnnl() {
   auto add = [](const std::string& layers) {
-    KernelTypes::Get().Add({layers, DeviceKind::kCpu, "onednn", 10, &MakeKernel<DnnlConvolution>,
-                            &ConvolutionDnnlDeclines});
+    KernelTypes::Get().Add(KernelType(layers, &MakeKernel<DnnlConvolution>)
+                               .Engine("onednn")
+                               .Rank(10)
+                               .Declines(&ConvolutionDnnlDeclines));
   };
   for (const std::string name : kConvolutionTypes) {
     add(name);

@@ -205,7 +205,7 @@ DOPPIO_REGISTER_LAYER(
     LayerType(&InferEltwise).Bottoms(2, kMostEltwiseBottoms).Tops(1).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Eltwise>("Eltwise"));
 DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});
-DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCpu, "fused", 0, &MakeForFloat<Eltwise>});
+DOPPIO_REGISTER_KERNEL(KernelType("Eltwise+ReLU", &MakeForFloat<Eltwise>).Engine("fused"));
 
 }  // namespace
 }  // namespace doppio

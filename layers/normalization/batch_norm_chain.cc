@@ -177,7 +177,7 @@ class BatchNormChain : public Kernel {
 [[maybe_unused]] const bool batch_norm_chain_registered = [] {
   for (const char* chain : kBatchNormChains) {
     FusionTypes::Get().Add(chain, {&InferBatchNormChain});
-    KernelTypes::Get().Add({chain, DeviceKind::kCpu, "fused", 0, &MakeForFloat<BatchNormChain>});
+    KernelTypes::Get().Add(KernelType(chain, &MakeForFloat<BatchNormChain>).Engine("fused"));
   }
   return true;
 }();

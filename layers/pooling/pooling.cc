@@ -237,7 +237,7 @@ std::unique_ptr<Kernel> MakePooling(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_LAYER("Pooling", LayerType(&InferPooling).Bottoms(1).Tops(1, 2).RowByRow());
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakePooling});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("Pooling", &MakePooling));
 
 }  // namespace
 }  // namespace doppio

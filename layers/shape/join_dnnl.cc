@@ -81,9 +81,10 @@ std::string JoinDnnlDeclines(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : "oneDNN's layouts are of float32";
 }
 
-DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "onednn", 10, &MakeJoinDnnl,
-                        &JoinDnnlDeclines});
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "onednn", 10, &MakeJoinDnnl, &JoinDnnlDeclines});
+DOPPIO_REGISTER_KERNEL(
+    KernelType("Concat", &MakeJoinDnnl).Engine("onednn").Rank(10).Declines(&JoinDnnlDeclines));
+DOPPIO_REGISTER_KERNEL(
+    KernelType("Slice", &MakeJoinDnnl).Engine("onednn").Rank(10).Declines(&JoinDnnlDeclines));
 
 }  // namespace
 }  // namespace doppio
