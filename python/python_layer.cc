@@ -227,7 +227,7 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_LAYER("Python", LayerType(&Infer).Bottoms(0, kAny).Tops(0, kAny));
-DOPPIO_REGISTER_KERNEL({"Python", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("Python", &Make));
 
 PythonKernel* PythonKernelOf(Kernel* kernel) {
   return kernel == nullptr ? nullptr : dynamic_cast<PythonKernel*>(InnermostKernel(kernel));

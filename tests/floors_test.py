@@ -2,7 +2,7 @@
 """Tests the rule for includes: a file may include its own folder or a lower floor (docs/design.md).
 
 Bazel's visibility stops direct dependencies; this also stops includes that slip in through transitive ones, and
-keeps the headers of device libraries in the files that may know them.
+keeps the headers of device libraries, and the names of kinds of devices, in the files that may know them.
 """
 import ast
 import os
@@ -13,13 +13,16 @@ import unittest
 RULES = "tools/bazel/doppio.bzl"  # states the floors
 NEIGHBOURS_MAY_MEET = {1, 2}   # small rooms of one floor that build on each other
 DOORS = {("layers/source/data.cc", "data"), ("layers/source/hdf5_data.cc", "data"), ("python/command.cc", "tools")}
+CUDA_FILES = r".*\.cuh?|.*_cuda\.(cc|h)|core/math/cudnn\..*"
 # Headers of device libraries, and the files that may include them.
 FENCED = {
     r"dnnl\.(h|hpp)": r"core/math/(dnnl_version\.h|blas_cpu\.cc)",
-    r"cuda.*\.h|cudnn.*\.h|cublas.*\.h|nccl\.h": r".*\.cuh?|.*_cuda\.(cc|h)|core/math/cudnn\..*",
+    r"cuda.*\.h|cudnn.*\.h|cublas.*\.h|nccl\.h": CUDA_FILES,
     r"mpi\.h": r"(?!)",  # nowhere, because MPI is opened at run time
     r"gflags/.*": r"tools/cli/command_line\.cc",
 }
+# Comparisons with a kind of device. Code asks a device for its properties instead (core/device/device.h).
+COMPARED_KIND = re.compile(r"\bkind\(\)\s*[=!]=|[=!]=\s*DeviceKind::|DeviceKind::\w+\s*[=!]=|\?\s*DeviceKind::")
 # Chooses between the two versions of oneDNN.
 ONE_DOOR_TO_VERSIONS = "core/math/dnnl_version.h"
 # Files that declare single GPU instructions. nvcc compiles them twice, for the host and for the device, with different code.
@@ -90,6 +93,17 @@ class FloorsTest(unittest.TestCase):
             for header, allowed in FENCED.items():
                 if not quoted and re.fullmatch(header, target) and not re.fullmatch(allowed, path):
                     wrong.append("%s:%d includes <%s>" % (path, number, target))
+        self.assertEqual([], wrong)
+
+    def test_no_code_depends_on_the_kind_of_a_device(self):
+        wrong = []
+        for _, path in sources(self.root):
+            with open(os.path.join(self.root, path), encoding="utf-8") as f:
+                text = f.read()
+            if not path.startswith("core/device/"):
+                wrong += ["%s: %s" % (path, match.group()) for match in COMPARED_KIND.finditer(text)]
+            if "DeviceKind::kCuda" in text and not re.fullmatch(CUDA_FILES, path):
+                wrong.append(path + ": DeviceKind::kCuda")
         self.assertEqual([], wrong)
 
     def test_no_conditional_compilation_by_device(self):

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/host_name.h"
 
 namespace doppio {
 namespace {
@@ -32,12 +33,8 @@ void SyncPath(const std::string& path, int flags) {
 // Returns, for example, "node7-1c8e5a02". A process ID is unique only on one host and until its
 // next boot, so names of temporary files contain both.
 const std::string& HostAndBoot() {
-  static const auto* const text = [] {
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    return new std::string(std::string(host) + "-" +
-                           ReadHead("/proc/sys/kernel/random/boot_id", 8));
-  }();
+  static const auto* const text =
+      new std::string(HostName() + "-" + ReadHead("/proc/sys/kernel/random/boot_id", 8));
   return *text;
 }
 

@@ -1,7 +1,6 @@
 #include "core/base/timeline.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -79,12 +78,6 @@ std::vector<Stretch> Covered(const std::vector<TimelineSpan>& spans) {
 }
 
 }  // namespace
-
-int64_t MonotonicNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 void Timeline::Add(TimelineSpan span) {
   std::lock_guard<std::mutex> lock(mutex_);

@@ -1,6 +1,6 @@
 // Records spans of named work on the tracks of a rank, and writes them as JSON for Perfetto and
-// chrome://tracing (Google, "Trace Event Format"). Times are nanoseconds of the machine's monotonic
-// clock.
+// chrome://tracing (Google, "Trace Event Format"). Times are those of MonotonicNs
+// (core/base/clock.h).
 #ifndef DOPPIO_CORE_BASE_TIMELINE_H_
 #define DOPPIO_CORE_BASE_TIMELINE_H_
 
@@ -12,9 +12,6 @@
 #include <vector>
 
 namespace doppio {
-
-// Returns the current time in nanoseconds.
-int64_t MonotonicNs();
 
 struct TimelineSpan {
   std::string name;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/timeline.h"
+#include "core/base/clock.h"
 
 namespace doppio {
 namespace {

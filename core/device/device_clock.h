@@ -22,7 +22,7 @@ class DeviceClock {
   // Returns the index of the mark: 0 for the first mark after Start or Read, then 1 and so on.
   virtual int Mark() = 0;
   // Blocks until the device has reached the last mark. Returns the time of each mark in ns of
-  // MonotonicNs (core/base/timeline.h) and discards the marks.
+  // MonotonicNs (core/base/clock.h) and discards the marks.
   virtual std::vector<int64_t> Read() = 0;
 };
 

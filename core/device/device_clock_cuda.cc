@@ -2,7 +2,7 @@
 // to each mark.
 #include <cmath>
 
-#include "core/base/timeline.h"
+#include "core/base/clock.h"
 #include "core/device/device_clock.h"
 #include "core/device/device_cuda.h"
 

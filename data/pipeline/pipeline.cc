@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/seconds_since.h"
+#include "core/base/clock.h"
 #include "core/base/threads.h"
 #include "proto/data.pb.h"
 

@@ -55,7 +55,7 @@ class CudaActivation : public Kernel {
 
 template <class... Ops>
 bool RegisterAllActivationCuda(const std::tuple<Ops...>*) {
-  return (KernelTypes::Get().Add(NarrowCudaKernel<CudaActivation<Ops>>(Ops::kType)) && ...);
+  return (KernelTypes::Get().Add(CudaKernel<CudaActivation<Ops>>(Ops::kType).Narrow()) && ...);
 }
 [[maybe_unused]] const bool activation_cuda_registered =
     RegisterAllActivationCuda(static_cast<AllActivations*>(nullptr));

@@ -195,8 +195,8 @@ class CudaDropout : public FormKernel<DropoutForm> {
   const bool channels_last_;
 };
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaDropout>("Dropout"));
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaDropout>(kSpatialDropout));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaDropout>("Dropout").Narrow());
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaDropout>(kSpatialDropout).Narrow());
 
 }  // namespace
 }  // namespace doppio

@@ -75,7 +75,7 @@ class CudaPrelu : public Kernel {
   const Channels channels_;
 };
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaPrelu>("PReLU"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaPrelu>("PReLU").Narrow());
 
 }  // namespace
 }  // namespace doppio

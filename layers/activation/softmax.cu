@@ -86,7 +86,7 @@ class CudaSoftmax : public Kernel {
   const SoftmaxView view_;
 };
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaSoftmax>("Softmax"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaSoftmax>("Softmax").Narrow());
 
 }  // namespace
 }  // namespace doppio

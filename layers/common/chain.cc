@@ -19,19 +19,16 @@ ChainTail::ChainTail(const std::vector<ChainLink>* chain)
 
 std::optional<LayerShape> InferTail(const std::vector<ChainLink>& chain) {
   LayerShape shape;
-  shape.form = chain.front().shape->form;
-  shape.tops = chain.back().shape->tops;
+  shape.form = *chain.front().form;
+  shape.tops = chain.back().tops;
   shape.backward_reads_tops = false;
   for (const ChainLink& link : chain) {
     const bool head = &link == &chain.front();
-    shape.macs += link.shape->macs;
-    shape.params.insert(shape.params.end(), link.shape->params.begin(), link.shape->params.end());
-    if (link.spec->param.top_size() != 1 || link.shape->tops != shape.tops) return std::nullopt;
+    if (link.tops.size() != 1 || link.tops != shape.tops) return std::nullopt;
     if (link.type == "Eltwise" && !head) {
-      if (!link.Form<EltwiseForm>().plain_sum() || link.spec->param.bottom_size() != 2)
-        return std::nullopt;
+      if (!link.Form<EltwiseForm>().plain_sum() || link.bottoms != 2) return std::nullopt;
       shape.passes_gradient = {false, true};
-    } else if (link.spec->param.bottom_size() != 1 && !head) {
+    } else if (link.bottoms != 1 && !head) {
       return std::nullopt;
     }
     if (link.type == "ReLU") {

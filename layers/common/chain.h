@@ -17,6 +17,8 @@
 
 namespace doppio {
 
+struct LayerShape;  // core/net/graph/layer.h
+
 // Returns the first layer of `type` after the head of the chain. Returns null if there is none, or
 // if `chain` is null because the layer is not in a chain.
 const ChainLink* FindLink(const std::vector<ChainLink>* chain, const std::string& type);

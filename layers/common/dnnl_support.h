@@ -158,18 +158,18 @@ class GradientWriter {
   void Bind(void* gradient, void* scratch) {
     gradient_ = static_cast<float*>(gradient);
     direct_ = MemoryAt(made_, gradient);
-    atomic_file_ = MemoryAt(made_, At(scratch, made_offset_));
+    scratch_ = MemoryAt(made_, At(scratch, made_offset_));
     reordered_ = static_cast<float*>(At(scratch, kept_offset_));
   }
   // Returns the memory that the primitive must write.
   const dnnl::memory& Target(bool add) const {
-    return gradient_ == nullptr || add || reorder_ ? atomic_file_ : direct_;
+    return gradient_ == nullptr || add || reorder_ ? scratch_ : direct_;
   }
   // Moves the primitive's result to the gradient, or adds it if `add` is true. Call it after each
   // execution, with the same `add` as Target.
   void Finish(bool add) const {
     if (gradient_ == nullptr || (!add && !reorder_)) return;
-    const float* from = static_cast<const float*>(atomic_file_.get_data_handle());
+    const float* from = static_cast<const float*>(scratch_.get_data_handle());
     if (reorder_) {
       reorder_.Run(from, add ? reordered_ : gradient_);
       from = reordered_;
@@ -187,7 +187,7 @@ class GradientWriter {
   int64_t made_offset_ = 0, kept_offset_ = 0;
   Reorder reorder_;
   float *gradient_ = nullptr, *reordered_ = nullptr;
-  dnnl::memory direct_, atomic_file_;
+  dnnl::memory direct_, scratch_;
 };
 
 }  // namespace doppio

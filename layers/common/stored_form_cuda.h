@@ -28,20 +28,18 @@ inline std::string DeclinesDouble(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }
 
-// Returns the type of kernel K of a layer.
-template <class K>
-KernelType CudaKernel(const std::string& layer,
-                      decltype(KernelType::declines) declines = &DeclinesDouble) {
-  return {layer, DeviceKind::kCuda, "cuda", 10, &MakeKernel<K>, declines};
+// Return the type of a layer's kernel on CUDA devices, with the given factory or of class K. By
+// default, the kernel declines double precision.
+inline KernelType CudaKernel(const std::string& layer, KernelType::MakeFunction make) {
+  return KernelType(layer, make)
+      .On(DeviceKind::kCuda)
+      .Engine("cuda")
+      .Rank(10)
+      .Declines(&DeclinesDouble);
 }
-
-// The same for a kernel that reads and writes 16-bit types (KernelType::narrow).
 template <class K>
-KernelType NarrowCudaKernel(const std::string& layer,
-                            decltype(KernelType::declines) declines = &DeclinesDouble) {
-  KernelType type = CudaKernel<K>(layer, declines);
-  type.narrow = true;
-  return type;
+KernelType CudaKernel(const std::string& layer) {
+  return CudaKernel(layer, &MakeKernel<K>);
 }
 
 }  // namespace doppio

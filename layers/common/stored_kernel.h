@@ -37,9 +37,7 @@ std::unique_ptr<Kernel> MakeForStored(const KernelArgs& args) {
 // Returns the type of a kernel of rank 0 for a layer or chain with one top.
 template <template <class> class K>
 KernelType StoredKernelType(const std::string& layer, const std::string& engine = "reference") {
-  KernelType type{layer, DeviceKind::kCpu, engine, 0, &MakeForStored<K>};
-  type.narrow = true;
-  return type;
+  return KernelType(layer, &MakeForStored<K>).Engine(engine).Narrow();
 }
 
 }  // namespace doppio

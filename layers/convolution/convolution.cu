@@ -124,11 +124,10 @@ std::unique_ptr<Kernel> MakeConvolutionCuda(const KernelArgs& args) {
 
 [[maybe_unused]] const bool convolution_cuda_registered = [] {
   RegisterGpuConvolution(
-      {"", DeviceKind::kCuda, "cuda", 10, &MakeConvolutionCuda, &ConvolutionCudaDeclines, true});
+      CudaKernel("", &MakeConvolutionCuda).Declines(&ConvolutionCudaDeclines).Narrow());
   // If the narrow kernel declines 16-bit activations, this kernel computes on copies in single
   // precision.
-  RegisterGpuConvolution(
-      {"", DeviceKind::kCuda, "cuda", 5, &MakeKernel<CudaConvolution>, &DeclinesSingle});
+  RegisterGpuConvolution(CudaKernel<CudaConvolution>("").Rank(5).Declines(&DeclinesSingle));
   return true;
 }();
 

@@ -149,8 +149,11 @@ std::unique_ptr<Kernel> MakeConvolutionCudnnCuda(const KernelArgs& args) {
 }
 
 [[maybe_unused]] const bool convolution_cudnn_cuda_registered = [] {
-  RegisterGpuConvolution({"", DeviceKind::kCuda, "cudnn", 20, &MakeConvolutionCudnnCuda,
-                          &ConvolutionCudnnCudaDeclines, true});
+  RegisterGpuConvolution(CudaKernel("", &MakeConvolutionCudnnCuda)
+                             .Engine("cudnn")
+                             .Rank(20)
+                             .Declines(&ConvolutionCudnnCudaDeclines)
+                             .Narrow());
   return true;
 }();
 

@@ -68,7 +68,7 @@ std::string ConvolutionDnnlDeclines(const KernelArgs& args) {
 }
 
 std::optional<LayerShape> InferConvolutionDnnl(const std::vector<ChainLink>& chain) {
-  if (chain.front().spec->param.bottom_size() != 1) return std::nullopt;
+  if (chain.front().bottoms != 1) return std::nullopt;
   return InferTail(chain);
 }
 
@@ -264,8 +264,11 @@ class DnnlConvolution : public Kernel {
 
 bool RegisterConvolutionDnnl() {
   auto add = [](const std::string& layers) {
-    KernelTypes::Get().Add({layers, DeviceKind::kCpu, "onednn", 10, &MakeKernel<DnnlConvolution>,
-                            &ConvolutionDnnlDeclines, /*narrow=*/true});
+    KernelTypes::Get().Add(KernelType(layers, &MakeKernel<DnnlConvolution>)
+                               .Engine("onednn")
+                               .Rank(10)
+                               .Declines(&ConvolutionDnnlDeclines)
+                               .Narrow());
   };
   for (const std::string name : kConvolutionTypes) {
     add(name);

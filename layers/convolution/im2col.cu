@@ -60,7 +60,7 @@ std::string Im2colCudaDeclines(const KernelArgs& args) {
   return WhyNotUnfold(args.Form<ConvGeometry>());
 }
 
-DOPPIO_REGISTER_KERNEL(CudaKernel<CudaIm2col>("Im2col", &Im2colCudaDeclines));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaIm2col>("Im2col").Declines(&Im2colCudaDeclines));
 
 }  // namespace
 }  // namespace doppio

@@ -57,7 +57,7 @@ std::optional<LayerShape> InferWithRelu(const std::vector<ChainLink>& chain) {
   std::optional<LayerShape> shape = InferTail(chain);
   if (!shape || !sum.Form<EltwiseForm>().plain_sum()) return std::nullopt;
   shape->backward_reads_bottoms = false;
-  shape->passes_gradient = sum.shape->passes_gradient;
+  shape->passes_gradient.assign(sum.bottoms, true);
   shape->in_place_ok = true;
   return shape;
 }

@@ -219,8 +219,8 @@ class CudaEltwise : public Kernel {
   bool has_backward_ = false;
 };
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaEltwise>("Eltwise"));
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaEltwise>("Eltwise+ReLU"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaEltwise>("Eltwise").Narrow());
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaEltwise>("Eltwise+ReLU").Narrow());
 
 }  // namespace
 }  // namespace doppio

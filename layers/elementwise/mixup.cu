@@ -100,7 +100,7 @@ class CudaMixup : public FormKernel<MixupForm> {
   std::unique_ptr<WrongLabel> wrong_;
 };
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaMixup>("Mixup"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaMixup>("Mixup").Narrow());
 
 }  // namespace
 }  // namespace doppio

@@ -114,8 +114,8 @@ class CudaScaleBias : public FormKernel<ScaleBiasForm> {
   const Channels channels_;
 };
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaScaleBias>("Scale"));
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaScaleBias>("Bias"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaScaleBias>("Scale").Narrow());
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaScaleBias>("Bias").Narrow());
 
 }  // namespace
 }  // namespace doppio

@@ -98,10 +98,10 @@ std::string InnerProductCudaDeclines(const KernelArgs& args) {
   return why.empty() && args.bottoms[0].shape.count() == 0 ? "the bottom is empty" : why;
 }
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaInnerProduct>("InnerProduct",
-                                                          &InnerProductCudaDeclines));
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaInnerProduct>("InnerProduct+ReLU",
-                                                          &InnerProductCudaDeclines));
+DOPPIO_REGISTER_KERNEL(
+    CudaKernel<CudaInnerProduct>("InnerProduct").Declines(&InnerProductCudaDeclines).Narrow());
+DOPPIO_REGISTER_KERNEL(
+    CudaKernel<CudaInnerProduct>("InnerProduct+ReLU").Declines(&InnerProductCudaDeclines).Narrow());
 
 }  // namespace
 }  // namespace doppio

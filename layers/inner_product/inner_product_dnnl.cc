@@ -231,11 +231,16 @@ std::string InnerProductDnnlDeclines(const KernelArgs& args) {
   return "";
 }
 
-DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10,
-                        &MakeKernel<DnnlInnerProduct>, &InnerProductDnnlDeclines});
+KernelType DnnlInnerProductKernel(const std::string& layers) {
+  return KernelType(layers, &MakeKernel<DnnlInnerProduct>)
+      .Engine("onednn")
+      .Rank(10)
+      .Declines(&InnerProductDnnlDeclines);
+}
+
+DOPPIO_REGISTER_KERNEL(DnnlInnerProductKernel("InnerProduct"));
 DOPPIO_REGISTER_FUSION("InnerProduct+ReLU", {&InferTail});
-DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCpu, "onednn", 10,
-                        &MakeKernel<DnnlInnerProduct>, &InnerProductDnnlDeclines});
+DOPPIO_REGISTER_KERNEL(DnnlInnerProductKernel("InnerProduct+ReLU"));
 
 }  // namespace
 }  // namespace doppio

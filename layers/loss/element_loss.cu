@@ -143,8 +143,9 @@ class CudaElementLoss : public Kernel {
 
 [[maybe_unused]] const bool element_loss_cuda_registered = std::apply(
     [](auto... op) {
-      return (KernelTypes::Get().Add(NarrowCudaKernel<CudaElementLoss<decltype(op)>>(op.kType)) &&
-              ...);
+      return (
+          KernelTypes::Get().Add(CudaKernel<CudaElementLoss<decltype(op)>>(op.kType).Narrow()) &&
+          ...);
     },
     AllElementLosses());
 

@@ -13,6 +13,8 @@
 
 namespace doppio {
 
+struct LayerSpec;  // core/net/spec/spec.h
+
 // The values of loss_param.normalization. The sum of the losses is divided by
 //   kFull: the number of positions;
 //   kValid: the number of labels that are not ignored;

@@ -57,8 +57,10 @@ std::string SmoothL1LossCudaDeclines(const KernelArgs& args) {
   return args.tops.size() > 1 ? "it has no second top" : DeclinesDouble(args);
 }
 
-DOPPIO_REGISTER_KERNEL(CudaKernel<CudaSmoothL1>("SmoothL1Loss", &SmoothL1LossCudaDeclines));
-DOPPIO_REGISTER_KERNEL(CudaKernel<CudaSmoothL1>("SmoothL1LossOHEM", &SmoothL1LossCudaDeclines));
+DOPPIO_REGISTER_KERNEL(
+    CudaKernel<CudaSmoothL1>("SmoothL1Loss").Declines(&SmoothL1LossCudaDeclines));
+DOPPIO_REGISTER_KERNEL(
+    CudaKernel<CudaSmoothL1>("SmoothL1LossOHEM").Declines(&SmoothL1LossCudaDeclines));
 
 }  // namespace
 }  // namespace doppio

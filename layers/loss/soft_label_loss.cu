@@ -162,10 +162,15 @@ std::string SoftLabelsDecline(const KernelArgs& args) {
                                                                  : "it is for soft labels";
 }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "soft labels", 9,
-                        &MakeKernel<CudaSoftLabelLoss>, &SoftLabelsDecline});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "soft labels", 9,
-                        &MakeKernel<CudaSoftLabelLoss>, &SoftLabelsDecline});
+KernelType CudaSoftLabelLossKernel(const std::string& layer) {
+  return CudaKernel<CudaSoftLabelLoss>(layer)
+      .Engine("soft labels")
+      .Rank(9)
+      .Declines(&SoftLabelsDecline);
+}
+
+DOPPIO_REGISTER_KERNEL(CudaSoftLabelLossKernel("SoftmaxWithLoss"));
+DOPPIO_REGISTER_KERNEL(CudaSoftLabelLossKernel("SoftmaxWithLossOHEM"));
 
 }  // namespace
 }  // namespace doppio

@@ -295,7 +295,7 @@ std::unique_ptr<Kernel> MakeSoftmaxLoss(const KernelArgs& args) {
                                     .Tops(1, 3)
                                     .AutoTop()
                                     .Reads({"softmax_param", "loss_param"}));
-    KernelTypes::Get().Add({type, DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss});
+    KernelTypes::Get().Add(ReferenceKernel(type, &MakeSoftmaxLoss));
   }
   return true;
 }();

@@ -215,10 +215,10 @@ std::string SoftmaxLossCudaDeclines(const KernelArgs& args) {
   return DeclinesDouble(args);
 }
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaSoftmaxLoss>("SoftmaxWithLoss",
-                                                         &SoftmaxLossCudaDeclines));
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaSoftmaxLoss>("SoftmaxWithLossOHEM",
-                                                         &SoftmaxLossCudaDeclines));
+DOPPIO_REGISTER_KERNEL(
+    CudaKernel<CudaSoftmaxLoss>("SoftmaxWithLoss").Declines(&SoftmaxLossCudaDeclines).Narrow());
+DOPPIO_REGISTER_KERNEL(
+    CudaKernel<CudaSoftmaxLoss>("SoftmaxWithLossOHEM").Declines(&SoftmaxLossCudaDeclines).Narrow());
 
 }  // namespace
 }  // namespace doppio

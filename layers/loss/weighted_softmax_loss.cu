@@ -190,10 +190,15 @@ std::string WeightedSoftmaxDeclines(const KernelArgs& args) {
              : "it is for label_smoothing and class_weighting";
 }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "weighted", 9,
-                        &MakeKernel<CudaWeightedSoftmaxLoss>, &WeightedSoftmaxDeclines});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "weighted", 9,
-                        &MakeKernel<CudaWeightedSoftmaxLoss>, &WeightedSoftmaxDeclines});
+KernelType CudaWeightedSoftmaxLossKernel(const std::string& layer) {
+  return CudaKernel<CudaWeightedSoftmaxLoss>(layer)
+      .Engine("weighted")
+      .Rank(9)
+      .Declines(&WeightedSoftmaxDeclines);
+}
+
+DOPPIO_REGISTER_KERNEL(CudaWeightedSoftmaxLossKernel("SoftmaxWithLoss"));
+DOPPIO_REGISTER_KERNEL(CudaWeightedSoftmaxLossKernel("SoftmaxWithLossOHEM"));
 DOPPIO_REGISTER_KERNEL(CudaKernel<CudaWeightedSoftmaxLoss>("InfogainLoss"));
 
 }  // namespace

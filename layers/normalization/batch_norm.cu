@@ -240,11 +240,11 @@ class CudaBatchNormChain : public CudaNorm {
   const ChainTail tail_;
 };
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaBatchNorm>("BatchNorm"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaBatchNorm>("BatchNorm").Narrow());
 
 [[maybe_unused]] const bool batch_norm_registered = [] {
   for (const char* chain : kBatchNormChains)
-    KernelTypes::Get().Add(NarrowCudaKernel<CudaBatchNormChain>(chain));
+    KernelTypes::Get().Add(CudaKernel<CudaBatchNormChain>(chain).Narrow());
   return true;
 }();
 

@@ -47,8 +47,8 @@ LayerShape InferPart(const LayerSpec& part, const Shape& bottom) {
 LayerShape InferBnChain(const LayerSpec& norm, const LayerSpec& scale, const Shape& bottom) {
   const LayerShape of_norm = InferPart(norm, bottom), of_scale = InferPart(scale, bottom);
   const std::vector<ChainLink> chain = {
-      {norm.type(), &of_norm.form, 0, &norm, &of_norm},
-      {scale.type(), &of_scale.form, 0, &scale, &of_scale},
+      {norm.type(), &of_norm.form, 0, 1, of_norm.tops},
+      {scale.type(), &of_scale.form, 0, 1, of_scale.tops},
   };
   return *FusionTypes::Get().Find(BnForm().inner_type())->infer(chain);
 }

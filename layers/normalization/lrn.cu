@@ -261,7 +261,7 @@ class CudaLrn : public Kernel {
   const LrnOps<float> ops_;
 };
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaLrn>("LRN"));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaLrn>("LRN").Narrow());
 
 }  // namespace
 }  // namespace doppio

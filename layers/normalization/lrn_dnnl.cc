@@ -44,8 +44,8 @@ std::unique_ptr<Kernel> MakeLrn(const KernelArgs& args) {
   return std::make_unique<WindowKernel<Choice>>(args, *choice);
 }
 
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeLrn, &LrnDnnlDeclines,
-                        /*narrow=*/true});
+DOPPIO_REGISTER_KERNEL(
+    KernelType("LRN", &MakeLrn).Engine("onednn").Rank(10).Declines(&LrnDnnlDeclines).Narrow());
 
 }  // namespace
 }  // namespace doppio

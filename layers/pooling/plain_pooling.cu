@@ -32,10 +32,11 @@ std::string StochasticPoolingCudaDeclines(const KernelArgs& args) {
   return args.Form<PoolingForm>().stochastic ? DeclinesDouble(args) : "it is for STOCHASTIC";
 }
 
-DOPPIO_REGISTER_KERNEL({"SPP", DeviceKind::kCuda, "cuda", 10, &MakeSppCuda, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL(CudaKernel("SPP", &MakeSppCuda));
 // A lower rank than the kernel of the other methods, which declines STOCHASTIC.
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 5, &MakeStochasticPoolingCuda,
-                        &StochasticPoolingCudaDeclines});
+DOPPIO_REGISTER_KERNEL(CudaKernel("Pooling", &MakeStochasticPoolingCuda)
+                           .Rank(5)
+                           .Declines(&StochasticPoolingCudaDeclines));
 
 }  // namespace
 }  // namespace doppio

@@ -293,8 +293,8 @@ std::string PoolingDeclines(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_LAYER("Pooling", LayerType(&InferPooling).Bottoms(1).Tops(1, 2).RowByRow());
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakePooling,
-                        &PoolingDeclines, /*narrow=*/true});
+DOPPIO_REGISTER_KERNEL(
+    ReferenceKernel("Pooling", &MakePooling).Declines(&PoolingDeclines).Narrow());
 
 }  // namespace
 }  // namespace doppio

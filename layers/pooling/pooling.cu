@@ -394,7 +394,7 @@ std::string PoolingCudaDeclines(const KernelArgs& args) {
   return args.Form<PoolingForm>().stochastic ? "it has MAX and AVE" : DeclinesDouble(args);
 }
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaPooling>("Pooling", &PoolingCudaDeclines));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaPooling>("Pooling").Declines(&PoolingCudaDeclines).Narrow());
 
 }  // namespace
 }  // namespace doppio

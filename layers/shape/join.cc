@@ -135,13 +135,13 @@ DOPPIO_REGISTER_LAYER("Concat", LayerType(&InferConcat)
                                       return AxisOr(layer.concat_param(),
                                                     layer.concat_param().concat_dim());
                                     }));
-DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("Concat", &MakeJoinKernel));
 DOPPIO_REGISTER_LAYER(
     "Slice",
     LayerType(&InferSlice).Bottoms(1).Tops(1, kAny).RowByRow([](const LayerParameter& layer) {
       return AxisOr(layer.slice_param(), layer.slice_param().slice_dim());
     }));
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("Slice", &MakeJoinKernel));
 
 }  // namespace
 }  // namespace doppio

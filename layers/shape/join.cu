@@ -115,10 +115,10 @@ std::string DeclinesMixture(const KernelArgs& args) {
   return one ? "" : "its tops are stored in different types";
 }
 
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaJoin>("Concat", nullptr));
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<CudaJoin>("Slice", &DeclinesMixture));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaJoin>("Concat").Declines(nullptr).Narrow());
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaJoin>("Slice").Declines(&DeclinesMixture).Narrow());
 // For tops of different types: this kernel computes in single precision.
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 9, &MakeKernel<CudaJoin>});
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaJoin>("Slice").Rank(9).Declines(nullptr));
 
 }  // namespace
 }  // namespace doppio

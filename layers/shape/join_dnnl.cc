@@ -93,8 +93,11 @@ std::string JoinDnnlDeclines(const KernelArgs& args) {
 
 [[maybe_unused]] const bool join_dnnl_registered = [] {
   for (const char* type : {"Concat", "Slice"}) {
-    KernelTypes::Get().Add({type, DeviceKind::kCpu, "onednn", 10, &MakeJoinDnnl, &JoinDnnlDeclines,
-                            /*narrow=*/true});
+    KernelTypes::Get().Add(KernelType(type, &MakeJoinDnnl)
+                               .Engine("onednn")
+                               .Rank(10)
+                               .Declines(&JoinDnnlDeclines)
+                               .Narrow());
   }
   return true;
 }();

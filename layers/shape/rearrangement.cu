@@ -114,7 +114,8 @@ std::string RearrangementCudaDeclines(const KernelArgs& args) {
 
 [[maybe_unused]] const bool rearrangement_cuda_registered = [] {
   for (const char* type : {"Permute", "Crop", "Reorg", "ShuffleChannel"}) {
-    KernelTypes::Get().Add(NarrowCudaKernel<CudaRearrangement>(type, &RearrangementCudaDeclines));
+    KernelTypes::Get().Add(
+        CudaKernel<CudaRearrangement>(type).Declines(&RearrangementCudaDeclines).Narrow());
   }
   return true;
 }();

@@ -25,8 +25,8 @@ class SilenceKernel : public Kernel {
 
 DOPPIO_REGISTER_LAYER(
     "Silence", LayerType(&InferSilence).Bottoms(1, kAny).Tops(0).KeepsCoordinates().RowByRow());
-DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCpu, "reference", 0, &MakeKernel<SilenceKernel>});
-DOPPIO_REGISTER_KERNEL(NarrowCudaKernel<SilenceKernel>("Silence", nullptr));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("Silence", &MakeKernel<SilenceKernel>));
+DOPPIO_REGISTER_KERNEL(CudaKernel<SilenceKernel>("Silence").Declines(nullptr).Narrow());
 
 }  // namespace
 }  // namespace doppio

@@ -287,9 +287,8 @@ std::unique_ptr<Kernel> MakeCuda(const KernelArgs& args) {
 }
 
 bool RegisterImages(const std::string& type, const std::string& param, int most_tops) {
-  KernelTypes::Get().Add(
-      {type, DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesForm, ImagesKernel>});
-  KernelTypes::Get().Add({type, DeviceKind::kCuda, "cuda", 10, &MakeCuda, &DeclinesDouble, true});
+  KernelTypes::Get().Add(ReferenceKernel(type, &MakeSource<ImagesForm, ImagesKernel>));
+  KernelTypes::Get().Add(CudaKernel(type, &MakeCuda).Narrow());
   return LayerTypes::Get().Add(type, LayerType(&InferImages)
                                          .Bottoms(0)
                                          .Tops(1, most_tops)

@@ -75,10 +75,9 @@ class RowsKernel : public Kernel {
 DOPPIO_REGISTER_LAYER(
     "HDF5Data",
     LayerType(&InferRows).Bottoms(0).Tops(1, kAny).BatchFields({"hdf5_data_param.batch_size"}));
-DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<RowsForm, RowsKernel>});
-DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
-                        &DeclinesHostRows<RowsForm>, true});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("HDF5Data", &MakeSource<RowsForm, RowsKernel>));
+DOPPIO_REGISTER_KERNEL(
+    CudaKernel("HDF5Data", &MakeSyntheticThere).Declines(&DeclinesHostRows<RowsForm>).Narrow());
 
 }  // namespace
 }  // namespace doppio

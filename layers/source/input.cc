@@ -195,16 +195,15 @@ class DummyDataKernel : public Kernel {
 
 DOPPIO_REGISTER_LAYER(
     "Input", LayerType(&InferInput).Bottoms(0).Tops(1, kAny).BatchFields({"input_param.shape"}));
-DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCpu, "reference", 0, &MakeKernel<InputKernel>});
-DOPPIO_REGISTER_KERNEL(CudaKernel<InputKernel>("Input", nullptr));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("Input", &MakeKernel<InputKernel>));
+DOPPIO_REGISTER_KERNEL(CudaKernel<InputKernel>("Input").Declines(nullptr));
 DOPPIO_REGISTER_LAYER("DummyData",
                       LayerType(&InferDummyData)
                           .Bottoms(0)
                           .Tops(1, kAny)
                           .BatchFields({"dummy_data_param.shape", "dummy_data_param.num"}));
-DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCpu, "reference", 0,
-                        &MakeKernel<DummyDataKernel>});
-DOPPIO_REGISTER_KERNEL(CudaKernel<DummyDataKernel>("DummyData", nullptr));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("DummyData", &MakeKernel<DummyDataKernel>));
+DOPPIO_REGISTER_KERNEL(CudaKernel<DummyDataKernel>("DummyData").Declines(nullptr));
 
 }  // namespace
 }  // namespace doppio

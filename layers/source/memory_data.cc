@@ -90,10 +90,11 @@ class MemoryDataKernel : public Kernel, public MemorySource {
 DOPPIO_REGISTER_LAYER(
     "MemoryData",
     LayerType(&InferMemoryData).Bottoms(0).Tops(2).BatchFields({"memory_data_param.batch_size"}));
-DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<MemoryDataForm, MemoryDataKernel>});
-DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
-                        &DeclinesHostRows<MemoryDataForm>, true});
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("MemoryData",
+                                       &MakeSource<MemoryDataForm, MemoryDataKernel>));
+DOPPIO_REGISTER_KERNEL(CudaKernel("MemoryData", &MakeSyntheticThere)
+                           .Declines(&DeclinesHostRows<MemoryDataForm>)
+                           .Narrow());
 
 }  // namespace
 }  // namespace doppio

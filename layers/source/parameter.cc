@@ -70,7 +70,7 @@ DOPPIO_REGISTER_LAYER(
       return 1;
     }));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<ParameterKernel>("Parameter"));
-DOPPIO_REGISTER_KERNEL(CudaKernel<CudaParameter>("Parameter", nullptr));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaParameter>("Parameter").Declines(nullptr));
 
 }  // namespace
 }  // namespace doppio

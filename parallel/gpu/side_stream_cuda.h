@@ -66,7 +66,7 @@ class SideStream {
   Device* const device_;
   const cudaStream_t stream_;
   const cudaEvent_t reached_;  // event of Follow
-  const cudaEvent_t led_;      // event of Lead
+  const cudaEvent_t led_;      // event of ComputeAfterExchange
   std::mutex mutex_;
   std::map<int64_t, cudaEvent_t> marks_;  // guarded by mutex_
 };

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/host_name.h"
 #include "core/base/library_version.h"
 #include "core/tensor/half.h"
 #include "parallel/world/launcher.h"

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/seconds_since.h"
+#include "core/base/clock.h"
+#include "core/base/host_name.h"
 #include "core/base/threads.h"
-#include "parallel/watch/watch.h"
 
 namespace doppio {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/seconds_since.h"
+#include "core/base/clock.h"
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
 #include "parallel/reduce/buckets.h"

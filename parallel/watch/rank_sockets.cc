@@ -16,7 +16,7 @@
 #include <optional>
 #include <random>
 
-#include "core/base/seconds_since.h"
+#include "core/base/clock.h"
 #include "core/base/split_at.h"
 #include "parallel/reduce/texts.h"
 

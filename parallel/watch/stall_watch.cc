@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "core/base/seconds_since.h"
+#include "core/base/clock.h"
 #include "core/base/threads.h"
 
 namespace doppio {

@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/host_name.h"
 #include "core/base/threads.h"
 #include "parallel/watch/rank_sockets.h"
 #include "parallel/watch/watch_message.h"
@@ -23,10 +24,6 @@ constexpr double kBeatSeconds = 0.5;
 constexpr double kOversleptSeconds = 5;
 // Time in which rank 0 prints the message and writes the reason into the run folder.
 constexpr double kReportSeconds = 3;
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Sends without blocking. Messages are far smaller than a socket's buffer; if one does not fit, the
 // peer does not read, and the watch notices its silence.
@@ -46,11 +43,6 @@ std::string SecondsText(double seconds) { return std::to_string(static_cast<int>
 
 }  // namespace
 
-std::string HostName() {
-  char name[256] = "";
-  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
-}
-
 struct Watch::Peer {
   Socket socket;
   int rank = 0;
@@ -69,11 +61,11 @@ Watch::Watch(Communicator* control, WatchOptions options)
     peer.socket = std::move(connection.socket);
     peer.rank = connection.rank;
     peer.host = connection.host;
-    peer.heard_at = Now();
+    peer.heard_at = MonotonicSeconds();
     LimitUnacknowledged(peer.socket.get(), SilenceSeconds());
   }
   DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
-  moved_at_ = Now();
+  moved_at_ = MonotonicSeconds();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -101,20 +93,20 @@ void Watch::Fail(ExitCode code, const std::string& why) {
 
 void Watch::Run() {
   UseAllCores();
-  double next_beat = 0, awake_at = Now();
+  double next_beat = 0, awake_at = MonotonicSeconds();
   while (!lost_) {
     std::vector<pollfd> waits = {{wake_[0], POLLIN, 0}};
     for (const auto& peer : peers_)
       waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
-    const double wait = std::max(0.0, next_beat - Now());
+    const double wait = std::max(0.0, next_beat - MonotonicSeconds());
     poll(waits.data(), waits.size(), static_cast<int>(wait * 1e3) + 1);
     // If this process was itself stopped, as batch systems do with all ranks of a preempted job, it
     // has heard from no rank meanwhile.
-    if (Now() - awake_at > kOversleptSeconds) {
-      for (const auto& peer : peers_) peer->heard_at = Now();
-      moved_at_ = Now();
+    if (MonotonicSeconds() - awake_at > kOversleptSeconds) {
+      for (const auto& peer : peers_) peer->heard_at = MonotonicSeconds();
+      moved_at_ = MonotonicSeconds();
     }
-    awake_at = Now();
+    awake_at = MonotonicSeconds();
     char ignored[64];
     while (read(wake_[0], ignored, sizeof ignored) > 0) continue;
 
@@ -131,10 +123,10 @@ void Watch::Run() {
     for (size_t i = 0; i < peers_.size() && !lost_; ++i) {
       if ((waits[i + 1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) Read(peers_[i].get());
     }
-    if (Now() >= next_beat && !lost_) {
+    if (MonotonicSeconds() >= next_beat && !lost_) {
       Beat();
       CheckTimes();
-      next_beat = Now() + kBeatSeconds;
+      next_beat = MonotonicSeconds() + kBeatSeconds;
     }
   }
 }
@@ -151,7 +143,7 @@ void Watch::Read(Peer* peer) {
     }
     return;
   }
-  peer->heard_at = Now();
+  peer->heard_at = MonotonicSeconds();
   peer->messages.Add(bytes, count);
   while (!lost_ && !peer->left) {
     const std::optional<WatchMessage> message = peer->messages.Next();
@@ -166,7 +158,7 @@ void Watch::Handle(Peer* peer, const WatchMessage& message) {
   if (message.kind == WatchMessage::kBeat) {
     WatchSign sign;
     std::memcpy(&sign, text.data(), sizeof sign);
-    if (sign.progress != peer->progress) moved_at_ = Now();
+    if (sign.progress != peer->progress) moved_at_ = MonotonicSeconds();
     peer->progress = sign.progress;
     peer->bucket = sign.bucket;
   } else if (message.kind == WatchMessage::kLost) {
@@ -193,15 +185,15 @@ void Watch::CheckTimes() {
     return;
   }
   for (const auto& peer : peers_) {
-    if (peer->left || Now() - peer->heard_at < SilenceSeconds()) continue;
+    if (peer->left || MonotonicSeconds() - peer->heard_at < SilenceSeconds()) continue;
     LoseSilent(*peer);
     return;
   }
   if (rank_ != 0) return;
-  if (progress_ != own_seen_) moved_at_ = Now();
+  if (progress_ != own_seen_) moved_at_ = MonotonicSeconds();
   own_seen_ = progress_;
   // A silent rank has already been reported before this time.
-  if (Now() - moved_at_ < options_.stall_seconds + 4 * kBeatSeconds) return;
+  if (MonotonicSeconds() - moved_at_ < options_.stall_seconds + 4 * kBeatSeconds) return;
   // The other ranks wait for the rank with the least progress.
   int64_t least = static_cast<int64_t>(own_seen_);
   std::string who = "rank 0 on " + HostName();
@@ -224,10 +216,10 @@ void Watch::SendLoss(ExitCode code, const std::string& message) {
 // Waits for rank 0 to end. If a launcher saw another rank end first, it would kill rank 0 before
 // rank 0 has told the user.
 void Watch::AwaitEndOfRankZero(Peer* rank_0) {
-  const double until = Now() + kReportSeconds;
+  const double until = MonotonicSeconds() + kReportSeconds;
   pollfd wait = {rank_0->socket.get(), POLLIN, 0};
-  while (!rank_0->left && Now() < until) {
-    poll(&wait, 1, static_cast<int>((until - Now()) * 1e3) + 1);
+  while (!rank_0->left && MonotonicSeconds() < until) {
+    poll(&wait, 1, static_cast<int>((until - MonotonicSeconds()) * 1e3) + 1);
     char beats[8192];
     const ssize_t count = recv(wait.fd, beats, sizeof beats, MSG_DONTWAIT);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return;

@@ -89,9 +89,6 @@ class Watch {
   std::thread thread_;
 };
 
-// Returns this machine's name.
-std::string HostName();
-
 }  // namespace doppio
 
 #endif  // DOPPIO_PARALLEL_WATCH_WATCH_H_

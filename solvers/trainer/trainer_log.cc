@@ -1,6 +1,7 @@
 // The trainer's reports on iterations, and its checks that stop at non-finite numbers.
 #include <cmath>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "solvers/trainer/nonfinite.h"
 #include "solvers/trainer/outputs.h"
@@ -8,13 +9,6 @@
 #include "solvers/trainer/trainer.h"
 
 namespace doppio {
-namespace {
-
-double SecondsSince(std::chrono::steady_clock::time_point begun) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-}
-
-}  // namespace
 
 bool Trainer::ShouldDisplay() const {
   return spec_.param.display() > 0 && iter_ % spec_.param.display() == 0;

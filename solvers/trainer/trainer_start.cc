@@ -1,9 +1,9 @@
 // Starts a training run: seed, nets, schedule, history and weights.
 #include <random>
-#include <sstream>
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/base/split_at.h"
 #include "core/net/graph/row_losses.h"
 #include "core/net/graph/storage.h"
 #include "core/net/store/weights.h"
@@ -52,9 +52,7 @@ uint64_t Agreed(uint64_t seed, const World* world) {
 std::vector<std::string> WeightFilesOf(const SolverParameter& solver) {
   std::vector<std::string> files;
   for (const std::string& entry : solver.weights()) {
-    std::istringstream list(entry);
-    for (std::string file; std::getline(list, file, ',');)
-      if (!file.empty()) files.push_back(file);
+    for (std::string& file : SplitAt(entry, ',')) files.push_back(std::move(file));
   }
   return files;
 }

@@ -90,7 +90,7 @@ class UpdatePass {
   virtual void Run(const UpdateInputs& inputs, size_t first, size_t last) = 0;
 
   // The methods below may be called only for asynchronous devices. They do not wait for the device,
-  // except for Verdict.
+  // except for ReadDecision.
 
   // Checks if `losses` are finite, together with the losses of the calls since the last call with
   // `first`. Must be called before backward, which may overwrite the losses.

@@ -1,11 +1,14 @@
-// Checks that every registered layer type has kernels and a row in the manual.
+// Checks that every registered layer type has kernels, and that the manual lists the types.
 #include <gtest/gtest.h>
 
 #include <cctype>
 #include <fstream>
 #include <set>
+#include <sstream>
+#include <tuple>
 
 #include "core/net/graph/layer.h"
+#include "layers/activation/activation_ops.h"
 #include "proto/net.pb.h"
 #include "tests/testing/layer_case.h"
 
@@ -114,6 +117,37 @@ TEST(LayerRegistry, IsTheTableOfTheManual) {
   const std::set<std::string> manual(rows.begin(), rows.end());
   EXPECT_EQ(manual.size(), rows.size()) << "a type has two rows";
   EXPECT_EQ(manual, std::set<std::string>(registered.begin(), registered.end()));
+}
+
+template <class... Ops>
+std::set<std::string> ActivationTypes(std::tuple<Ops...>*) {
+  return {Ops::kType...};
+}
+
+// Returns the types that the manual allows behind a Filter, which are in backticks. The first word
+// of the list stands for all activations.
+std::set<std::string> TypesBehindFilterInTheManual() {
+  std::ifstream manual("docs/prototxt.md");
+  std::string paragraph;
+  for (std::string line; std::getline(manual, line) && (paragraph.empty() || !line.empty());) {
+    if (!paragraph.empty() || line.rfind("Between a Filter and the losses,", 0) == 0)
+      paragraph += line + ' ';
+  }
+  const size_t begin = paragraph.find(": activations, `"), end = paragraph.find(", none of them");
+  EXPECT_LT(begin, end) << paragraph;
+  std::set<std::string> types = ActivationTypes(static_cast<AllActivations*>(nullptr));
+  std::istringstream list(paragraph.substr(begin, end - begin));
+  std::string between, type;
+  while (std::getline(list, between, '`') && std::getline(list, type, '`')) types.insert(type);
+  return types;
+}
+
+TEST(LayerRegistry, HasTheRowByRowLayersOfTheManual) {
+  std::set<std::string> row_by_row;
+  for (const std::string& type : ProductTypes()) {
+    if (LayerTypes::Get().Find(type)->row_by_row) row_by_row.insert(type);
+  }
+  EXPECT_EQ(TypesBehindFilterInTheManual(), row_by_row);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/host_name.h"
 #include "parallel/world/launcher.h"
 #include "parallel/mpi/mpi_search.h"
 #include "parallel/world/process_world.h"

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "core/base/host_name.h"
 #include "parallel/watch/rank_sockets.h"
 #include "parallel/world/threads.h"
 

@@ -84,7 +84,7 @@ class LayerCase {
   std::string Engine();
   // Returns the engine on the test GPU for activations of this type, or "" without a GPU.
   std::string GpuEngine(DType stored = DType::kFloat32);
-  // Returns true if the GPU's kernel reads and writes 16-bit tensors itself (KernelType::narrow),
+  // Returns true if the GPU's kernel reads and writes 16-bit tensors itself (KernelType::Narrow),
   // or without a GPU.
   bool NarrowOnGpu();
   // Returns the number of conversions in a plan for the GPU whose bottoms are in 16 bits, with

@@ -189,14 +189,15 @@ std::unique_ptr<Kernel> MakeSource(const KernelArgs& args) {
 // Registers the layer under the names of both engines, so that a net can be restricted to one
 // engine.
 bool RegisterTestLayer(const std::string& name, const LayerType& type,
-                       decltype(KernelType::make) make) {
+                       KernelType::MakeFunction make) {
   LayerTypes::Get().Add(name, type);
-  return KernelTypes::Get().Add({name, DeviceKind::kCpu, "reference", 0, make, nullptr}) &&
-         KernelTypes::Get().Add({name, DeviceKind::kCpu, "onednn", 1, make, nullptr});
+  return KernelTypes::Get().Add(ReferenceKernel(name, make)) &&
+         KernelTypes::Get().Add(KernelType(name, make).Engine("onednn").Rank(1));
 }
 
-bool RegisterOnGpu(const std::string& name, decltype(KernelType::make) make) {
-  return KernelTypes::Get().Add({name, DeviceKind::kCuda, "cuda", 1, make, nullptr, true});
+bool RegisterOnGpu(const std::string& name, KernelType::MakeFunction make) {
+  return KernelTypes::Get().Add(
+      KernelType(name, make).On(DeviceKind::kCuda).Engine("cuda").Rank(1).Narrow());
 }
 
 const LayerType kSource =

@@ -6,10 +6,10 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/host_name.h"
 #include "core/net/store/solver_state.h"
 #include "parallel/world/agreement.h"
 #include "parallel/world/process_world.h"
-#include "parallel/watch/watch.h"
 #include "solvers/trainer/schedule.h"
 #include "tools/cli/flags.h"
 #include "tools/train/flat_settings.h"

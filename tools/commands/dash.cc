@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "core/base/error.h"
-#include "parallel/watch/watch.h"
+#include "core/base/host_name.h"
 #include "tools/pages/bind_address.h"
 #include "tools/cli/command.h"
 #include "tools/pages/dash_server.h"

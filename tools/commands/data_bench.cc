@@ -3,11 +3,11 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/base/clock.h"
 #include "core/net/spec/prototxt.h"
 #include "data/pipeline/pipeline.h"
 #include "proto/data.pb.h"
@@ -33,10 +33,6 @@ double CoreSeconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // Returns how often per second of `clock` `work(i)` can be called, with i = 0, 1, ... The first
@@ -172,7 +168,7 @@ double MeasureAll(const Flags& flags, const Source& source,
   std::vector<float> to(options.batch * pipeline.data_shape().count());
   const auto next = [&](int64_t) { pipeline.Write(pipeline.Next(), 0, options.batch, to.data()); };
   for (int i = 0; i <= options.prefetch; ++i) next(i);  // skips prefetched batches
-  return options.batch * Rate(flags.seconds, Seconds, next);
+  return options.batch * Rate(flags.seconds, MonotonicSeconds, next);
 }
 
 TransformationParameter TransformOfFlag(const Flags& flags) {

@@ -116,7 +116,7 @@ void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& re
 std::vector<std::string> GpuNames(const Replicas& replicas) {
   std::vector<std::string> names;
   for (const auto& device : replicas.devices) {
-    if (device->kind() != DeviceKind::kCpu) names.push_back(device->name());
+    if (device->listed()) names.push_back(device->name());
   }
   return names;
 }
@@ -182,7 +182,7 @@ class Training {
     replicas_ = ReplicasFromFlags(flags_, world_);
     if (replicas_.process_rank != 0) quiet_.emplace();
     free_ = replicas_.devices[0]->free_bytes();
-    if (flags_.dry_run && replicas_.devices[0]->kind() == DeviceKind::kCpu)
+    if (flags_.dry_run && replicas_.devices[0]->host_memory())
       replicas_.devices[0] = MakeReservedDevice();
   }
 

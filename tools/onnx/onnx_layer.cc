@@ -7,12 +7,6 @@
 
 namespace doppio {
 
-std::vector<Shape> OnnxLayer::bottom_shapes() const {
-  std::vector<Shape> shapes;
-  for (int i = 0; i < bottoms(); ++i) shapes.push_back(bottom(i));
-  return shapes;
-}
-
 std::vector<float> OnnxLayer::param(int i) const {
   const Tensor& value = graph_->weights().values[node().params[i]];
   return std::vector<float>(value.data<float>(), value.data<float>() + value.count());

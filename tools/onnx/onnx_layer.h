@@ -41,7 +41,6 @@ class OnnxLayer {
   int bottom_edge(int i = 0) const { return node().bottoms[i]; }
   const Shape& bottom(int i = 0) const { return ShapeOf(bottom_edge(i)); }
   const Shape& top(int i = 0) const { return ShapeOf(node().tops[i]); }
-  std::vector<Shape> bottom_shapes() const;
   // Returns the name of bottom i's value.
   const std::string& in(int i = 0) const { return graph_->ValueOf(bottom_edge(i)); }
 

@@ -1,18 +1,18 @@
 // Convolutions and matrix products.
 #include "layers/convolution/conv_geometry.h"
+#include "layers/inner_product/inner_product_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
 namespace {
 
 void AddConvolution(const OnnxLayer& layer) {
-  const LayerSpec& spec = layer.spec();
-  const ConvGeometry g = ReadConvGeometry(spec, layer.bottom());
+  const ConvGeometry& g = layer.Form<ConvGeometry>();
   if (g.axis != 1 || g.spatial_rank() == 0) {
-    throw spec.Mistake("convolution_param.axis",
-                       "ONNX convolves along the axes behind axis 1, the bottom is " +
-                           layer.bottom().ToString() + " with channels in axis " +
-                           std::to_string(g.axis));
+    throw layer.spec().Mistake("convolution_param.axis",
+                               "ONNX convolves along the axes behind axis 1, the bottom is " +
+                                   layer.bottom().ToString() + " with channels in axis " +
+                                   std::to_string(g.axis));
   }
   std::vector<int64_t> pads = g.pad;
   pads.insert(pads.end(), g.pad.begin(), g.pad.end());
@@ -29,30 +29,28 @@ void AddConvolution(const OnnxLayer& layer) {
   }
 }
 
-// Adds a product over the axes from `axis` on. MatMul broadcasts over the axes before; unlike Gemm,
-// it cannot transpose the weights, so they are transposed here.
-void AddMatMul(const OnnxLayer& layer, int axis) {
-  const InnerProductParameter& p = layer.spec().param.inner_product_param();
-  Shape rows(
-      std::vector<int64_t>(layer.bottom().dims().begin(), layer.bottom().dims().begin() + axis));
-  rows.push_back(layer.bottom().count(axis));
-  const std::string weights = p.transpose() ? layer.weight(0) : layer.turned_weight(0);
+// Adds a product over the axes from form.axis on. MatMul broadcasts over the axes before; unlike
+// Gemm, it cannot transpose the weights, so they are transposed here.
+void AddMatMul(const OnnxLayer& layer, const InnerProductForm& form) {
+  const std::vector<int64_t>& dims = layer.bottom().dims();
+  Shape rows(std::vector<int64_t>(dims.begin(), dims.begin() + form.axis));
+  rows.push_back(form.inputs);
+  const std::string weights = form.transpose ? layer.weight(0) : layer.turned_weight(0);
   std::string product =
       layer.Add("MatMul", {layer.Reshape(layer.in(), layer.bottom(), rows), weights});
-  if (p.bias_term()) product = layer.Add("Add", {product, layer.weight(1)});
+  if (form.bias) product = layer.Add("Add", {product, layer.weight(1)});
   layer.SetTop(product);
 }
 
 void AddInnerProduct(const OnnxLayer& layer) {
-  const InnerProductParameter& p = layer.spec().param.inner_product_param();
-  const int axis = layer.bottom().canonical_axis(p.axis());
-  if (axis != 1) return AddMatMul(layer, axis);
+  const InnerProductForm& form = layer.Form<InnerProductForm>();
+  if (form.axis != 1) return AddMatMul(layer, form);
   const std::string rows = layer.bottom().rank() == 2
                                ? layer.in()
                                : layer.Add("Flatten", {layer.in()}, {{"axis", int64_t{1}}});
   std::vector<std::string> inputs = {rows, layer.weight(0)};
-  if (p.bias_term()) inputs.push_back(layer.weight(1));
-  layer.SetTop(layer.Add("Gemm", inputs, {{"transB", int64_t{p.transpose() ? 0 : 1}}}));
+  if (form.bias) inputs.push_back(layer.weight(1));
+  layer.SetTop(layer.Add("Gemm", inputs, {{"transB", int64_t{form.transpose ? 0 : 1}}}));
 }
 
 void AddEmbed(const OnnxLayer& layer) {

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "parallel/watch/watch.h"
+#include "core/base/host_name.h"
 #include "proto/event.pb.h"
 
 namespace doppio {

@@ -16,7 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "parallel/watch/watch.h"
+#include "core/base/host_name.h"
 #include "tools/runs/metric_line.h"
 #include "tools/cli/parsed_json.h"
 

@@ -18,8 +18,8 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/host_name.h"
 #include "core/base/version.h"
-#include "parallel/watch/watch.h"
 #include "solvers/trainer/schedule.h"
 #include "tools/runs/metrics.h"
 

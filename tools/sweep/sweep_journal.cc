@@ -21,7 +21,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/seconds_since.h"
+#include "core/base/clock.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/parsed_json.h"
 

@@ -253,7 +253,9 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   words.insert(words.end(), s.train.begin(), s.train.end());
   const CommandLine train = ParseCommandLine(words);
   CheckTrainFlags(train, s.train);
-  CheckEngine(train.flags, s.gpus.empty() ? DeviceKind::kCpu : DeviceKind::kCuda);
+  std::vector<std::string> kinds = {DeviceKind::kCpu};
+  if (!s.gpus.empty()) kinds = DeviceBackends::Get().Names();
+  for (const std::string& kind : kinds) CheckEngine(train.flags, kind);
 
   const TrialSolvers trials = CheckTrials(s, params, points, train);
   // Without a seed each start of a trial would draw another one, and the sweep would not be

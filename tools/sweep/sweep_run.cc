@@ -13,7 +13,7 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/seconds_since.h"
+#include "core/base/clock.h"
 #include "tools/runs/metrics.h"
 #include "tools/cli/signals.h"
 #include "tools/sweep/sweep_method.h"

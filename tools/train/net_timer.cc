@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include "core/base/clock.h"
 #include "solvers/trainer/run_state.h"
 #include "solvers/update/update.h"
 #include "tools/cli/flags.h"
@@ -18,11 +18,7 @@
 namespace doppio {
 namespace {
 
-double NowMs() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+double NowMs() { return 1e3 * MonotonicSeconds(); }
 
 // Returns the seconds since the kernel created this process, which includes loading libraries.
 double SecondsSinceProcessStart() {

@@ -17,8 +17,8 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/host_name.h"
 #include "core/base/log.h"
-#include "parallel/watch/watch.h"
 #include "tools/cli/text_table.h"
 
 namespace doppio {

@@ -7,9 +7,10 @@
 #include <iterator>
 #include <limits>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/host_name.h"
 #include "core/base/log.h"
-#include "parallel/watch/watch.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 #include "core/base/whole_number.h"

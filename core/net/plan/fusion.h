@@ -20,7 +20,7 @@ namespace doppio {
 // A registered chain. Its kernels get as bottoms the head's bottoms, then the other bottoms of each
 // further layer; as tops the tail's tops; as parameters those of all layers, in order.
 struct FusionType {
-  // Returns the chain described as one layer (the plan ignores its `params`), or nullopt if these
+  // Returns the chain described as one layer, without `params` and `macs`, or nullopt if these
   // layers cannot be computed together. Has no side effects.
   std::optional<LayerShape> (*infer)(const std::vector<ChainLink>& chain) = nullptr;
 };

@@ -137,11 +137,7 @@ std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args, const LayerShape&
 }
 
 const KernelType& HostKernelType() {
-  static const KernelType type = [] {
-    KernelType host;
-    host.engine = "host";
-    return host;
-  }();
+  static const KernelType type = KernelType("", nullptr).Engine("host");
   return type;
 }
 

@@ -21,8 +21,6 @@
 
 namespace doppio {
 
-struct LayerShape;  // core/net/graph/layer.h
-struct LayerSpec;   // core/net/spec/spec.h
 class Communicator;
 class SumsInStream;  // core/net/run/communicator.h
 
@@ -63,9 +61,9 @@ struct Pass {
 struct ChainLink {
   std::string type;
   const std::any* form = nullptr;  // LayerShape::form of this layer alone
-  int input = 0;  // the bottom that the previous link computes; meaningless in the head
-  const LayerSpec* spec = nullptr;
-  const LayerShape* shape = nullptr;  // the LayerShape of this layer alone
+  int input = 0;            // the bottom that the previous link computes; meaningless in the head
+  int bottoms = 0;          // the number of bottoms of this layer alone
+  std::vector<Shape> tops;  // the shapes of the tops of this layer alone
 
   template <class T>
   const T& Form() const {
@@ -200,19 +198,50 @@ inline Kernel* InnermostKernel(Kernel* kernel) {
   return kernel;
 }
 
-// One implementation of a layer type on a device.
+// One implementation of a layer type on a device, by default on the CPU with rank 0:
+//   DOPPIO_REGISTER_KERNEL(
+//       KernelType("LRN", &MakeLrn).Engine("onednn").Rank(10).Declines(&LrnDnnlDeclines));
 struct KernelType {
-  std::string layer;                      // "Convolution"
-  std::string device = DeviceKind::kCpu;  // Device::kind()
-  std::string engine;                     // "reference", "onednn", "cuda", "cudnn"
-  int rank = 0;  // the highest rank that does not decline wins; "reference" has 0
   // Constructs the kernel. Called only if the kernel does not decline.
-  std::unique_ptr<Kernel> (*make)(const KernelArgs& args) = nullptr;
+  using MakeFunction = std::unique_ptr<Kernel> (*)(const KernelArgs& args);
   // Returns why the kernel cannot compute this layer ("oneDNN has no float64"), or "" if it can.
-  // Null if the kernel never declines.
-  std::string (*declines)(const KernelArgs& args) = nullptr;
+  using DeclineFunction = std::string (*)(const KernelArgs& args);
+
+  KernelType(std::string layer, MakeFunction make) : layer(std::move(layer)), make(make) {}
+
+  // The kind of device that runs the kernel, from Device::kind().
+  KernelType& On(std::string kind) {
+    device = std::move(kind);
+    return *this;
+  }
+  // The library or method that computes: "reference", "onednn", "cuda", "cudnn".
+  KernelType& Engine(std::string name) {
+    engine = std::move(name);
+    return *this;
+  }
+  // The kernel of the highest rank that does not decline computes the layer. "reference" has 0.
+  KernelType& Rank(int value) {
+    rank = value;
+    return *this;
+  }
+  // Null means that the kernel never declines.
+  KernelType& Declines(DeclineFunction function) {
+    declines = function;
+    return *this;
+  }
   // The kernel reads and writes bottoms and tops in their 16-bit types, unless it declines them. All
   // other kernels compute in single precision, and core/net/plan/wide_kernel.h converts for them.
+  KernelType& Narrow() {
+    narrow = true;
+    return *this;
+  }
+
+  std::string layer;  // "Convolution"
+  std::string device = DeviceKind::kCpu;
+  std::string engine;
+  int rank = 0;
+  MakeFunction make;
+  DeclineFunction declines = nullptr;
   bool narrow = false;
 };
 
@@ -232,7 +261,6 @@ class KernelTypes {
   std::multimap<std::string, KernelType> types_;
 };
 
-// DOPPIO_REGISTER_KERNEL({"ReLU", DeviceKind::kCpu, "reference", 0, &Make});
 #define DOPPIO_REGISTER_KERNEL(...)                                               \
   [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_kernel_, __COUNTER__) = \
       ::doppio::KernelTypes::Get().Add(__VA_ARGS__)
@@ -251,11 +279,14 @@ std::unique_ptr<Kernel> MakeForFloat(const KernelArgs& args) {
   return std::make_unique<K<float>>(args);
 }
 
-// Returns the type of a reference kernel on the CPU:
+// Return the type of a reference kernel on the CPU, with the given factory or of a class template:
 // DOPPIO_REGISTER_KERNEL(ReferenceKernel<K>("X")).
+inline KernelType ReferenceKernel(const std::string& layer, KernelType::MakeFunction make) {
+  return KernelType(layer, make).Engine("reference");
+}
 template <template <class> class K>
 KernelType ReferenceKernel(const std::string& layer) {
-  return {layer, DeviceKind::kCpu, "reference", 0, &MakeForFloat<K>};
+  return ReferenceKernel(layer, &MakeForFloat<K>);
 }
 
 }  // namespace doppio

@@ -49,8 +49,8 @@ std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes) 
     const bool head = unit.type.empty();
     unit.type += (head ? "" : "+") + graph.layer(n).type();
     const int input = head ? -1 : BottomFrom(node, unit.tops[0]);
-    const LayerSpec& spec = graph.layer(n);
-    unit.chain.push_back({spec.type(), &node.shape.form, input, &spec, &node.shape});
+    unit.chain.push_back({graph.layer(n).type(), &node.shape.form, input,
+                          static_cast<int>(node.bottoms.size()), node.shape.tops});
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
       if (static_cast<int>(i) == input) continue;
       unit.bottoms.push_back(node.bottoms[i]);

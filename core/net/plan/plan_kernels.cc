@@ -133,7 +133,7 @@ class Chooser {
     args.seed = head.options.seed;
     args.form = &unit.shape.form;
     args.top_shapes = unit.shape.tops;
-    for (const ParamShape& param : unit.shape.params) args.param_shapes.push_back(param.shape);
+    args.param_shapes = unit.param_shapes;
     args.chain = unit.chain.empty() ? nullptr : &unit.chain;
     args.dtype = draft_.options.dtype;
     args.device = draft_.options.device;

@@ -1,7 +1,7 @@
 // Runs a single-precision kernel in a net that stores activations in 16 bits: converts the bottoms
 // to single precision before the kernel runs, and rounds its tops and gradients afterwards. So
 // every layer runs with 16-bit activations on every device. Kernels that read and write 16 bits
-// themselves (KernelType::narrow) avoid the copies.
+// themselves (KernelType::Narrow) avoid the copies.
 #ifndef DOPPIO_CORE_NET_PLAN_WIDE_KERNEL_H_
 #define DOPPIO_CORE_NET_PLAN_WIDE_KERNEL_H_
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/math/tensor_ops.h"
 #include "core/net/run/carried_state.h"

@@ -46,8 +46,8 @@ std::shared_ptr<RowsFile> RowsFile::At(const std::string& path, const std::strin
 RowsFile::RowsFile(const std::string& path, const std::string& owner)
     : path_(path),
       owner_(owner),
-      atomic_file_(path + ".part." + std::to_string(getpid())),
-      writer_(atomic_file_) {}
+      part_path_(path + ".part." + std::to_string(getpid())),
+      writer_(part_path_) {}
 
 void RowsFile::AddRows(const std::string& name, const Shape& shape, const float* data) {
   try {
@@ -63,8 +63,8 @@ RowsFile::~RowsFile() {
     writer_.Close();
     if (!failed_) {
       WriteFileAtomically(path_, [this](const std::string& temporary) {
-        if (rename(atomic_file_.c_str(), temporary.c_str()) != 0) {
-          throw FileError("cannot rename '" + atomic_file_ + "'");
+        if (rename(part_path_.c_str(), temporary.c_str()) != 0) {
+          throw FileError("cannot rename '" + part_path_ + "'");
         }
       });
     }
@@ -72,7 +72,7 @@ RowsFile::~RowsFile() {
     LOG(ERROR) << e.what();
     failed_ = true;
   }
-  if (failed_) unlink(atomic_file_.c_str());
+  if (failed_) unlink(part_path_.c_str());
 }
 
 }  // namespace doppio

@@ -29,7 +29,7 @@ class RowsFile {
  private:
   RowsFile(const std::string& path, const std::string& owner);
 
-  const std::string path_, owner_, atomic_file_;
+  const std::string path_, owner_, part_path_;
   Hdf5BlobWriter writer_;
   bool failed_ = false;
 };

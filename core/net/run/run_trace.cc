@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/clock.h"
+
 namespace doppio {
 namespace {
 

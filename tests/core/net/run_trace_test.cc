@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "core/base/clock.h"
 #include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 

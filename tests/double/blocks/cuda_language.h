@@ -6,7 +6,6 @@
 // Shared memory is static storage, because one block at a time runs in the process. A kernel calls
 // no function out of line (flatten): the linker might otherwise use the copy of an inline function
 // from a file that was compiled without instrumentation.
-// another file compiled without instrumentation.
 #ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_CUDA_LANGUAGE_H_
 #define DOPPIO_TESTS_DOUBLE_BLOCKS_CUDA_LANGUAGE_H_
 

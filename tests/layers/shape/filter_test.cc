@@ -216,6 +216,25 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
       "which Filter cannot take");
 }
 
+TEST(Filter, IsAcceptedBeforeLayersThatTreatEveryRowByItself) {
+  const auto behind = [](const std::string& layer) {
+    return "layer { name: 'images' type: 'TestInput' top: 'z' input_param { shape { dim: 4 dim: 3 "
+           "dim: 5 dim: 5 } } }\n"
+           "layer { name: 'f' type: 'Filter' bottom: 'z' bottom: 'sel' top: 'fz' }\n"
+           "layer { name: 'l' bottom: 'fz' top: 'y' " +
+           layer +
+           " }\n"
+           "layer { name: 's' type: 'Silence' bottom: 'y' }\n";
+  };
+  const std::string convolution = "convolution_param { num_output: 3 kernel_size: 3 }";
+  for (const char* type : {"'Threshold'", "'Mish'", "'SpatialDropout'"})
+    EXPECT_EQ(MistakeIn(behind("type: " + std::string(type))), "accepted") << type;
+  for (const char* type : {"'Convolution'", "'ConvolutionDepthwise'", "'DepthwiseConvolution'"})
+    EXPECT_EQ(MistakeIn(behind("type: " + std::string(type) + " " + convolution)), "accepted")
+        << type;
+  ExpectMistake(behind("type: 'Deconvolution' " + convolution), "which Deconvolution cannot take");
+}
+
 TEST(Filter, ExplainsMistakes) {
   ExpectMistake(
       "layer { name: 'f' type: 'Filter' bottom: 'x' bottom: 't' bottom: 'sel' top: 'a' }\n",

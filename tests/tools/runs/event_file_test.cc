@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "core/base/file.h"
-#include "parallel/watch/watch.h"
+#include "core/base/host_name.h"
 
 namespace doppio {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
-#include "parallel/watch/watch.h"
+#include "core/base/host_name.h"
 
 namespace doppio {
 namespace {
