@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Times whole training iterations of the model zoo, side by side with another trainer.
+"""Times whole training iterations of the model zoo, side by side with other trainers.
 
-usage: compare.py [--doppio PATH] [--peer 'COMMAND'] [--threads 2] [--runs 5] [--seconds 2] [--quick] [--rates] [NET ...]
+usage: compare.py [--doppio PATH] [--peer 'NAME: COMMAND']... [--precision fp32] [--threads 2] [--runs 5] [--seconds 2]
+                  [--quick] [--rates] [NET ...]
 
 The programs take turns, RUNS times per net, and each runs alone. The medians are printed as the table of
 docs/performance.md. COMMAND is called with `--threads T --runs 1 --seconds S NET` and prints
-`NET BATCH IMAGES_PER_SECOND ...`; without --peer only Doppio is measured. The share is the rate of a net's
-multiply-adds (three times those of forward per iteration) over this machine's convolution rate, which is measured in
-the same run. --quick runs one iteration each, for tests. With --rates the script is such a COMMAND itself, so
---peer 'compare.py --rates --doppio OTHER' compares two builds.
+`NET BATCH IMAGES_PER_SECOND ...`; without --peer only Doppio is measured. The ratio is that to the fastest peer of the
+net. The share is the rate of a net's multiply-adds (three times those of forward per iteration) over this machine's
+rate in a large convolution, which is measured in the same run and precision, without Winograd. --quick runs one
+iteration each, for tests. With --rates the script is such a COMMAND itself, so
+--peer 'other: compare.py --rates --doppio OTHER' compares two builds.
 """
 import argparse
 import json
@@ -35,7 +37,8 @@ def model(net):
 
 
 def time_doppio(opt, path, extra, iterations):
-    command = [opt.doppio, "time", "--model=" + path, "--json", "--iterations=%d" % iterations] + extra
+    command = [opt.doppio, "time", "--model=" + path, "--json", "--iterations=%d" % iterations,
+               "--precision=" + opt.precision] + extra
     return json.loads(run(command, opt.threads))
 
 
@@ -57,7 +60,7 @@ def convolution_rate(opt):
     macs = 16 * 28 * 28 * 256 * 256 * 9
     best = 0
     for _ in range(1 if opt.quick else opt.runs):
-        timing = time_doppio(opt, "tests/bench/conv_rate.prototxt", [], 1 if opt.quick else 20)
+        timing = time_doppio(opt, "tests/bench/conv_rate.prototxt", ["--winograd=off"], 1 if opt.quick else 20)
         layer = next(l for l in timing["layers"] if l["name"] == "conv")
         best = max(best, 2e-6 * macs / layer["forward_ms"])
     return best
@@ -78,7 +81,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nets", nargs="*", default=list(BATCH))
     parser.add_argument("--doppio", default=os.path.join(ROOT, "bazel-bin/tools/doppio"))
-    parser.add_argument("--peer", default="")
+    parser.add_argument("--peer", action="append", default=[])
+    parser.add_argument("--precision", default="fp32")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2)
@@ -88,27 +92,32 @@ def main():
     if opt.rates:
         return print_rates(opt)
     runs = 1 if opt.quick else opt.runs
+    peers = {}
+    for peer in opt.peer:
+        name, _, command = peer.partition(": ")
+        if not command:
+            parser.error("--peer wants 'NAME: COMMAND', got '%s'" % peer)
+        peers[name] = shlex.split(command)
     rate = convolution_rate(opt)
     print("convolution rate: %.0f GFLOP/s with %d threads\n" % (rate, opt.threads))
-    print("| net | batch | Doppio images/s | peer images/s | ratio | share of the convolution rate | peak MiB |")
-    print("|---|---|---|---|---|---|---|")
+    titles = ["net", "batch", "Doppio images/s", *peers, "ratio", "share of the convolution rate", "peak MiB"]
+    print("| " + " | ".join(titles) + " |\n" + "|---" * len(titles) + "|")
     for net in opt.nets:
         iterations = iterations_for(opt, net)
-        ours, theirs, peak = [], [], 0
+        ours, theirs, peak = [], {name: [] for name in peers}, 0
         for _ in range(runs):
             timing = measure(opt, net, iterations)
             ours.append(timing["images_per_second"])
             peak = max(peak, timing["process_peak_bytes"] / 2**20)
-            if opt.peer:
-                words = shlex.split(opt.peer) + ["--threads", str(opt.threads), "--runs", "1",
-                                                 "--seconds", str(opt.seconds), net]
-                theirs.append(float(run(words, opt.threads).split()[2]))
+            for name, command in peers.items():
+                words = ["--threads", str(opt.threads), "--runs", "1", "--seconds", str(opt.seconds), net]
+                theirs[name].append(float(run(command + words, opt.threads).split()[2]))
         speed = statistics.median(ours)
         share = speed * macs_per_image(opt, net) * 6e-9 / rate
-        peer = statistics.median(theirs) if theirs else None
-        print("| %s | %d | %.1f | %s | %s | %.0f %% | %.0f |" % (
-            net, BATCH[net], speed, "%.1f" % peer if peer else "–", "%.2f" % (speed / peer) if peer else "–",
-            100 * share, peak), flush=True)
+        rates = [statistics.median(values) for values in theirs.values()]
+        cells = [net, BATCH[net], "%.1f" % speed, *("%.1f" % value for value in rates),
+                 "%.2f" % (speed / max(rates)) if rates else "–", "%.0f %%" % (100 * share), "%.0f" % peak]
+        print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
 if __name__ == "__main__":
