@@ -92,8 +92,8 @@ class ConvChooser {
     return args_.winograd == Winograd::kOn || tiles >= 32;
   }
 
-  // Replaces each primitive for which oneDNN has Winograd's filtering in the same layouts. (oneDNN
-  // 2.6 has it for AVX-512 and whole blocks of channels.)
+  // Replaces each primitive for which oneDNN has Winograd's filtering with the weights in the layout
+  // of forward. (oneDNN 2.6 has it for AVX-512 and whole blocks of channels.)
   void ReplaceByWinograd(ConvChoice* choice) const {
     const auto replace = [](const auto& make, auto* primitive) {
       try {
@@ -106,19 +106,11 @@ class ConvChooser {
     const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
     const dnnl::memory::desc w = choice->forward.weights_desc();
     if (data_) {
-      replace(
-          [&] {
-            return BackwardData(winograd, *choice, x, choice->backward_data.weights_desc(), y);
-          },
-          &choice->backward_data);
+      replace([&] { return BackwardData(winograd, *choice, x, w, y); }, &choice->backward_data);
     }
     if (params_) {
-      replace(
-          [&] {
-            return BackwardWeights(winograd, *choice, x,
-                                   choice->backward_weights.diff_weights_desc(), y);
-          },
-          &choice->backward_weights);
+      replace([&] { return BackwardWeights(winograd, *choice, x, w, y); },
+              &choice->backward_weights);
     }
     replace(
         [&] {
