@@ -50,7 +50,7 @@ TEST(Winograd, RoundsLittleMoreThanDirectConvolution) {
 }
 
 TEST(Winograd, IsUsedWhereItPays) {
-  // 2 images of 4x4 tiles are 32 tiles; 2 of 4x3 are 24.
+  // An image has 4x4 or 4x3 tiles.
   LayerCase large = Convolution(32, 32, 16, 16), small = Convolution(32, 32, 16, 12);
   const auto top = [](LayerCase c, Winograd winograd) { return c.Use(winograd).FastTop(); };
   EXPECT_EQ(top(large, Winograd::kAuto), top(large, Winograd::kOn));
