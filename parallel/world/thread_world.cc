@@ -87,6 +87,12 @@ class ThreadWorld : public World {
   std::unique_ptr<Communicator> device_;
 };
 
+// Returns true if `e` is the loss of another rank.
+bool IsLoss(const std::exception& e) {
+  const auto* error = dynamic_cast<const Error*>(&e);
+  return error != nullptr && error->code() == ExitCode::kPeer;
+}
+
 // Keeps the first failure that is not the loss of another rank, or else the first loss. A failing
 // rank aborts the exchanges of the other ranks before it reports its failure here, so losses may be
 // reported earlier than their cause.
@@ -94,8 +100,7 @@ class FirstFailure {
  public:
   // Call it in a handler of `e`.
   void Keep(const std::exception& e) {
-    const auto* error = dynamic_cast<const Error*>(&e);
-    const bool lost = error != nullptr && error->code() == ExitCode::kPeer;
+    const bool lost = IsLoss(e);
     std::lock_guard<std::mutex> lock(mutex_);
     if (failure_ && (lost || !lost_)) return;
     failure_ = std::current_exception();
@@ -145,8 +150,11 @@ void RunThreadWorld(int size, const ReducerOptions& options,
       body(world);
     } catch (const std::exception& e) {
       failure.Keep(e);
-      const std::string why =
-          "rank " + std::to_string(numbering.first_rank + rank) + " has failed: " + e.what();
+      // The loss of another rank is reported as it is: this thread may wake before the failing one
+      // has told the other processes.
+      const std::string why = IsLoss(e) ? e.what()
+                                        : "rank " + std::to_string(numbering.first_rank + rank) +
+                                              " has failed: " + e.what();
       world.Abort(why);
       // The first thread may be waiting for other processes.
       if (others != nullptr) others->Abort(why);
