@@ -203,31 +203,61 @@ class Chooser {
     return types;
   }
 
+  // Returns why a kernel cannot compute the unit with these arguments, or "" if it can.
+  std::string WhyNot(const KernelType& type, int head, const KernelArgs& args) const {
+    if (rows_.counted_by[head] >= 0 && type.engine != kReference)
+      return "the number of rows varies";
+    return type.declines == nullptr ? "" : type.declines(args);
+  }
+
+  struct Choice {
+    const KernelType* type = nullptr;  // null if all kernels decline
+    const KernelArgs* args = nullptr;  // `args` or `wide`
+    std::string declined;              // see Plan::declined
+  };
+
+  // Chooses the kernel of a unit. `wide` is Widened(args), or `args` itself if no edge is in 16
+  // bits.
+  Choice Choose(const Unit& unit, const KernelArgs& args, const KernelArgs& wide) const {
+    Choice choice;
+    const auto takes = [&](const KernelType& type, const KernelArgs& seen) {
+      const std::string why = WhyNot(type, unit.head(), seen);
+      if (!why.empty())
+        choice.declined += (choice.declined.empty() ? "" : "; ") + type.engine + ": " + why;
+      return why.empty();
+    };
+    for (const KernelType* type : KernelsFor(unit, args.device->kind())) {
+      if (type->narrow) {
+        if (takes(*type, args)) return {type, &args, choice.declined};
+        // A kernel that declines 16-bit tensors may compute on widened copies, unless a kernel of a
+        // lower rank reads the tensors themselves.
+        if (choice.type == nullptr && &wide != &args && WhyNot(*type, unit.head(), wide).empty()) {
+          choice.type = type;
+          choice.args = &wide;
+        }
+      } else if (choice.type != nullptr) {
+        return choice;
+      } else if (takes(*type, wide)) {
+        return {type, &wide, choice.declined};
+      }
+    }
+    return choice;
+  }
+
   bool MakeKernel(const Unit& unit, const KernelArgs& args) {
     const int n = unit.head();
     const bool narrow = HasNarrowEdges(args);
-    const KernelArgs wide = narrow ? Widened(args) : args;
+    const KernelArgs widened = narrow ? Widened(args) : KernelArgs();
+    const KernelArgs& wide = narrow ? widened : args;
     const auto fit = [&](const KernelArgs& seen, std::unique_ptr<Kernel> kernel) {
-      if (!narrow || &seen == &args || kernel == nullptr) return kernel;
+      if (&seen == &args || kernel == nullptr) return kernel;
       return MakeWideKernel(args, unit.shape, std::move(kernel));
     };
-    std::string declined;
-    const auto takes = [&](const KernelType& type, const KernelArgs& seen) {
-      std::string why = type.declines == nullptr ? "" : type.declines(seen);
-      if (rows_.counted_by[n] >= 0 && type.engine != kReference) why = "the number of rows varies";
-      if (why.empty()) return true;
-      declined += (declined.empty() ? "" : "; ") + type.engine + ": " + why;
-      return false;
-    };
-    for (const KernelType* type : KernelsFor(unit, args.device->kind())) {
-      const KernelArgs* seen = type->narrow ? &args : &wide;
-      if (!takes(*type, *seen)) {
-        // A kernel that declines 16-bit tensors may still compute on widened copies.
-        if (!narrow || seen == &wide || !takes(*type, wide)) continue;
-        seen = &wide;
-      }
-      plan_.kernels[n] = fit(*seen, type->make(*seen));
-      plan_.kernel_types[n] = type;
+    const Choice choice = Choose(unit, args, wide);
+    const std::string& declined = choice.declined;
+    if (choice.type != nullptr) {
+      plan_.kernels[n] = fit(*choice.args, choice.type->make(*choice.args));
+      plan_.kernel_types[n] = choice.type;
       plan_.declined[n] = declined;
       return true;
     }
