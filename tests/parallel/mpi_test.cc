@@ -58,7 +58,8 @@ std::string Digits(const std::string& loss = "") {
 void ExpectOneBigBatch(const std::string& net, const std::string& solver) {
   ReplicasCase c(net, solver);
   if (g_gpu != nullptr) c.On(&TestGpu, "host");
-  const Trained alone = c.Alone(kTotal), together = c.Join(g_world, kTotal / g_world->size(), g_gpu.get());
+  const Trained alone = c.Alone(kTotal),
+                together = c.Join(g_world, kTotal / g_world->size(), g_gpu.get());
   EXPECT_LE(LargestDifference(alone, together), kTolerance);
   // All ranks have the same bits.
   for (const auto& [name, values] : together.weights) {
@@ -70,9 +71,7 @@ void ExpectOneBigBatch(const std::string& net, const std::string& solver) {
 }
 
 TEST(Mpi, RanksAreOneBigBatchOfLeNet) { ExpectOneBigBatch(Digits(), SolverText(20)); }
-TEST(Mpi, RanksAreOneBigBatchOfAResidualNet) {
-  ExpectOneBigBatch(Residual(), SolverText(g_gpu == nullptr ? 20 : 8));
-}
+TEST(Mpi, RanksAreOneBigBatchOfAResidualNet) { ExpectOneBigBatch(Residual(), SolverText(8)); }
 TEST(Mpi, RanksAreOneBigBatchOfASmoothNetForLonger) {
   // Fewer iterations on the double of a GPU, which is slow.
   ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(g_gpu == nullptr ? 100 : 25));

@@ -23,7 +23,9 @@ void ExpectOneBigBatch(const std::string& net, const std::string& solver,
 }
 
 TEST(Replicas, AreOneBigBatchOfLeNet) { ExpectOneBigBatch(LeNet(), SolverText(20)); }
-TEST(Replicas, AreOneBigBatchOfAResidualNet) { ExpectOneBigBatch(Residual(), SolverText(20)); }
+// Winograd's filtering rounds more, so that one gradient takes the other side of a ReLU's kink in
+// 20 iterations.
+TEST(Replicas, AreOneBigBatchOfAResidualNet) { ExpectOneBigBatch(Residual(), SolverText(8)); }
 TEST(Replicas, AreOneBigBatchOfASmoothNetForLonger) {
   ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(100));
 }
