@@ -203,7 +203,7 @@ SweepSettings ReadFlags(const CommandLine& line) {
   return s;
 }
 
-// What a sweep needs to know about its trials' solvers.
+// The properties of the trials' solvers that decide how a sweep runs.
 struct TrialSolvers {
   bool seeded = false;  // some trial has a seed of its own
   int64_t max_iter = 0, test_interval = 0;
