@@ -56,6 +56,7 @@ class ConvChooser {
   // Returns the fastest primitives. Returns null if oneDNN has none, or if those with the chain's
   // tail are slower than those without.
   std::unique_ptr<ConvChoice> Best() const {
+    if (type_ != DType::kFloat32 && params_ && !HasSafeNarrowGradients()) return nullptr;
     std::unique_ptr<ConvChoice> best = BestAlone();
     if (best != nullptr && args_.chain != nullptr && !AddTail(best.get())) return nullptr;
     if (best != nullptr && UsesWinograd()) ReplaceByWinograd(best.get());
@@ -63,6 +64,24 @@ class ConvChooser {
   }
 
  private:
+  // Returns false where oneDNN 2.6 computes wrong 16-bit gradients of weights: it reads scratch
+  // memory that it has not written if an element of the kernel sees only padding, and also in
+  // volumes, where it may write out of bounds as well.
+  bool HasSafeNarrowGradients() const {
+    if (g_.kernel.size() > 2) return false;
+    for (size_t axis = 0; axis < g_.kernel.size(); ++axis) {
+      for (int64_t k = 0; k < g_.kernel[axis]; ++k) {
+        bool sees_input = false;
+        for (int64_t out = 0; out < g_.output[axis] && !sees_input; ++out) {
+          const int64_t in = out * g_.stride[axis] - g_.pad[axis] + k * g_.dilation[axis];
+          sees_input = in >= 0 && in < g_.input[axis];
+        }
+        if (!sees_input) return false;
+      }
+    }
+    return true;
+  }
+
   // Adds the chain's tail to the forward primitive. Returns false if this makes it slower.
   bool AddTail(ConvChoice* choice) const {
     try {
