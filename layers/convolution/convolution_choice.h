@@ -98,10 +98,10 @@ class ConvChooser {
   }
 
   // Returns true if Winograd's minimal filtering should compute this convolution: Lavin and Gray,
-  // "Fast Algorithms for Convolutional Neural Networks", CVPR 2016. kAuto decides by the extents and
-  // not by the clock, so that a resumed training computes the same bits, nor by the batch, so that
-  // replicas compute what one big batch computes: the transforms of the weights pay from 16 tiles of
-  // 4x4 outputs per image on.
+  // "Fast Algorithms for Convolutional Neural Networks", CVPR 2016. kAuto decides by the extents
+  // and not by the clock, so that a resumed training computes the same bits, nor by the batch, so
+  // that replicas compute what one big batch computes: the transforms of the weights pay from 16
+  // tiles of 4x4 outputs per image on.
   bool UsesWinograd() const {
     const bool fits = type_ == DType::kFloat32 && args_.math == MathMode::kFloat32 &&
                       g_.group == 1 && g_.kernel == std::vector<int64_t>{3, 3} &&
@@ -112,8 +112,8 @@ class ConvChooser {
     return args_.winograd == Winograd::kOn || tiles >= 16;
   }
 
-  // Replaces each primitive for which oneDNN has Winograd's filtering with the weights in the layout
-  // of forward. (oneDNN 2.6 has it for AVX-512 and whole blocks of channels.)
+  // Replaces each primitive for which oneDNN has Winograd's filtering with the weights in the
+  // layout of forward. (oneDNN 2.6 has it for AVX-512 and whole blocks of channels.)
   void ReplaceByWinograd(ConvChoice* choice) const {
     const auto replace = [](const auto& make, auto* primitive) {
       try {
@@ -187,13 +187,15 @@ class ConvChooser {
     });
   }
 
-  dnnl::convolution_backward_data::primitive_desc BackwardData(
-      dnnl::algorithm algorithm, const ConvChoice& choice, const dnnl::memory::desc& x,
-      const dnnl::memory::desc& weights, const dnnl::memory::desc& y) const {
+  dnnl::convolution_backward_data::primitive_desc BackwardData(dnnl::algorithm algorithm,
+                                                               const ConvChoice& choice,
+                                                               const dnnl::memory::desc& x,
+                                                               const dnnl::memory::desc& weights,
+                                                               const dnnl::memory::desc& y) const {
     return Fastest([&] {
-      return DescribeBackward<dnnl::convolution_backward_data>(
-          DnnlAttr(args_.math), choice.forward, algorithm, x, weights, y, stride_, dilation_, pad_,
-          pad_);
+      return DescribeBackward<dnnl::convolution_backward_data>(DnnlAttr(args_.math), choice.forward,
+                                                               algorithm, x, weights, y, stride_,
+                                                               dilation_, pad_, pad_);
     });
   }
 
@@ -221,8 +223,7 @@ class ConvChooser {
       // Gradients have the layouts of their values.
       const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
       if (g_.axis == 1 && x != Bottom()) choice->slowness += kReorderSlowness;
-      const dnnl::memory::desc own =
-          WithType(choice->forward.weights_desc(), DType::kFloat32);
+      const dnnl::memory::desc own = WithType(choice->forward.weights_desc(), DType::kFloat32);
       choice->kept = placed_.is_zero() ? own : placed_;
       if (choice->kept != own) choice->slowness += kReorderSlowness;
       if (data_) {

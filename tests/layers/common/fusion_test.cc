@@ -123,8 +123,8 @@ TEST(Fusion, OfNormalisationGivesTheSameNumbersInDoubleAndOnVectors) {
 }
 
 TEST(Fusion, OfNormalisationRunsIn16BitsAndChannelsLast) {
-  const std::vector<Shape> shapes = {{3, 20, 5, 7},  {1, 16, 9, 1}, {3, 19, 4, 3}, {2, 3, 6, 6},
-                                     {40, 24, 3, 2}, {2, 5, 8, 8},  {5, 33}};
+  const std::vector<Shape> shapes = {
+      {1, 16, 9, 1}, {3, 19, 4, 3}, {40, 24, 3, 2}, {2, 5, 8, 8}, {5, 33}};
   const auto expect = [&](const std::string& layers, bool apart_too) {
     for (const Shape& shape : shapes) {
       NetCase c;

@@ -94,12 +94,12 @@ TEST(ScaleAndBias, AgreeWithDifferencesAndInEveryLayout) {
       "", "axis: 0", "num_axes: 2", "num_axes: 0", "axis: 0 num_axes: -1", "axis: -1"};
   for (const std::string& type : types) {
     for (const std::string& axis : axes) {
-      for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 2, 3}}) {
-        LayerCase c(type + " " + axis + " }");
-        c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
-        c.InPlace().ExpectGradient().ExpectBackendsAgree();
-      }
+      const Shape shape = {3, 5, 2, 1};
+      LayerCase c(type + " " + axis + " }");
+      c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
+      c.InPlace().ExpectGradient().ExpectBackendsAgree();
     }
+    LayerCase(type + " }").RandomBottom({1, 2, 3}).ExpectGradient().ExpectBackendsAgree();
     LayerCase(type + " }").RandomBottom({3, 19, 2, 3}).ExpectBackendsAgree();
     LayerCase(type + " }")
         .RandomBottom({3, 5, 2})
