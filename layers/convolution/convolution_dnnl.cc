@@ -49,7 +49,7 @@ bool SeeInputChannels(const ConvGeometry& g, const memory::desc& src, ChannelBlo
 
 std::string ConvolutionDnnlDeclines(const KernelArgs& args) {
   const DnnlProblem problem(args);
-  const std::string why = WhyNoDnnlProducts(problem.type);
+  std::string why = WhyNoDnnlProducts(problem.type);
   if (!why.empty()) return why;
   for (DType top : args.tops) {
     if (top != problem.type) return "its tops are stored in different types";
