@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/base/library_version.h"
-#include "core/device/device_cuda.h"
 #include "core/base/shared_library.h"
+#include "core/device/device_cuda.h"
 
 namespace doppio {
 namespace {

@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/math/cudnn_choices.h"
 #include "core/math/cudnn_candidates.h"
+#include "core/math/cudnn_choices.h"
 
 namespace doppio {
 namespace {

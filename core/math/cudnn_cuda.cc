@@ -2,8 +2,8 @@
 
 #include "core/base/error.h"
 #include "core/base/library_version.h"
-#include "core/device/device_cuda.h"
 #include "core/base/shared_library.h"
+#include "core/device/device_cuda.h"
 
 namespace doppio {
 namespace {

@@ -1,8 +1,8 @@
 #include "data/augment/preprocessing.h"
 
 #include "core/base/file.h"
-#include "data/source/declared_shape.h"
 #include "data/augment/mean_file.h"
+#include "data/source/declared_shape.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

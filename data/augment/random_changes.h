@@ -6,8 +6,8 @@
 #include <opencv2/core.hpp>
 
 #include "data/augment/boxes.h"
-#include "data/decode/decode.h"
 #include "data/augment/draws.h"
+#include "data/decode/decode.h"
 #include "proto/augment.pb.h"
 
 namespace doppio {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "data/decode/mat_image.h"
 #include "data/augment/random_changes.h"
+#include "data/decode/mat_image.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

@@ -3,8 +3,8 @@
 #define DOPPIO_DATA_AUGMENT_RESIZE_IMAGE_H_
 
 #include "data/augment/boxes.h"
-#include "data/decode/decode.h"
 #include "data/augment/draws.h"
+#include "data/decode/decode.h"
 #include "proto/augment.pb.h"
 
 namespace doppio {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "data/augment/augment.h"
-#include "data/decode/jpeg_reader.h"
 #include "data/augment/resize.h"
+#include "data/decode/jpeg_reader.h"
 
 namespace doppio {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/base/threads.h"
 #include "proto/data.pb.h"
 

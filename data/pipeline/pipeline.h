@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "data/augment/augment.h"
-#include "data/pipeline/bad_records.h"
 #include "data/decode/decode.h"
 #include "data/decode/jpeg_cut.h"
+#include "data/pipeline/bad_records.h"
 #include "data/pipeline/order.h"
 #include "data/source/source.h"
 

@@ -7,8 +7,8 @@
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "data/source/hdf5_file.h"
 #include "data/pipeline/order.h"
+#include "data/source/hdf5_file.h"
 
 namespace doppio {
 namespace {

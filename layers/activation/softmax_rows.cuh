@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "core/device/launch.cuh"
-#include "layers/common/divider.h"
 #include "layers/activation/softmax_shape.h"
+#include "layers/common/divider.h"
 
 namespace doppio {
 

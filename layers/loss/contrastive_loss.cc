@@ -4,8 +4,8 @@
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
-#include "layers/loss/loss_shape.h"
 #include "layers/loss/contrastive_loss_ops.h"
+#include "layers/loss/loss_shape.h"
 
 namespace doppio {
 namespace {

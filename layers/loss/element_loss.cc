@@ -2,8 +2,8 @@
 #include "core/net/graph/layer.h"
 #include "core/net/graph/varying_rows.h"
 #include "layers/loss/block_sum.h"
-#include "layers/loss/loss_shape.h"
 #include "layers/loss/element_loss_ops.h"
+#include "layers/loss/loss_shape.h"
 
 namespace doppio {
 namespace {

@@ -3,8 +3,8 @@
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
-#include "layers/loss/loss_shape.h"
 #include "layers/loss/label_loss_ops.h"
+#include "layers/loss/loss_shape.h"
 
 namespace doppio {
 namespace {

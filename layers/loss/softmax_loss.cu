@@ -4,10 +4,10 @@
 // names the label.
 #include <cfloat>
 
+#include "layers/activation/softmax_form.h"
 #include "layers/activation/softmax_rows.cuh"
 #include "layers/common/room.h"
 #include "layers/common/stored_form_cuda.h"
-#include "layers/activation/softmax_form.h"
 #include "layers/loss/softmax_loss_form.h"
 #include "layers/loss/softmax_loss_sum.cuh"
 #include "layers/loss/valid_count_cuda.h"

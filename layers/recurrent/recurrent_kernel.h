@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/net/run/carried_state.h"
+#include "layers/common/room.h"
 #include "layers/recurrent/recurrent_form.h"
 #include "layers/recurrent/recurrent_ops.h"
-#include "layers/common/room.h"
 
 namespace doppio {
 

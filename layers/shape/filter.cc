@@ -1,8 +1,8 @@
 // Filter: copies those rows of all bottoms but the last that the last bottom selects.
 // core/net/graph/varying_rows.h describes the rows of the tops.
 #include "core/net/graph/varying_rows.h"
-#include "layers/shape/filter_rows.h"
 #include "layers/common/row_copies.h"
+#include "layers/shape/filter_rows.h"
 
 namespace doppio {
 namespace {

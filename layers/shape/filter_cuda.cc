@@ -1,9 +1,9 @@
 // Filter on a GPU, in single precision. The host waits for the selector in every pass, because it
 // must know how many rows are taken.
 #include "core/net/graph/varying_rows.h"
-#include "layers/shape/filter_rows.h"
 #include "layers/common/rows_cuda.h"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/shape/filter_rows.h"
 
 namespace doppio {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
-#include "data/source/declared_shape.h"
-#include "data/pipeline/pipeline.h"
 #include "data/augment/preprocessing.h"
+#include "data/pipeline/pipeline.h"
+#include "data/source/declared_shape.h"
 #include "layers/source/images_kernels.h"
 #include "layers/source/source_layer.h"
 

@@ -5,8 +5,8 @@
 #include "core/device/launch.cuh"
 #include "core/device/upload_stream_cuda.h"
 #include "core/math/tensor_ops.h"
-#include "layers/source/batch_upload.h"
 #include "layers/common/divider.h"
+#include "layers/source/batch_upload.h"
 
 namespace doppio {
 namespace {

@@ -7,8 +7,8 @@
 #include <exception>
 #include <optional>
 
-#include "core/base/error.h"
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/base/threads.h"
 #include "parallel/gpu/device_link.h"
 #include "parallel/gpu/nccl_api_cuda.h"

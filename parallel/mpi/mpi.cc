@@ -15,11 +15,11 @@
 #include "core/base/host_name.h"
 #include "core/base/library_version.h"
 #include "core/tensor/half.h"
-#include "parallel/world/launcher.h"
-#include "parallel/reduce/layered.h"
 #include "parallel/mpi/mpi_search.h"
-#include "parallel/world/process_world.h"
 #include "parallel/mpi/rank_identity.h"
+#include "parallel/reduce/layered.h"
+#include "parallel/world/launcher.h"
+#include "parallel/world/process_world.h"
 
 namespace doppio {
 namespace {

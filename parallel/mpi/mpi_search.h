@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "parallel/world/launcher.h"
 #include "parallel/mpi/mpi_api.h"
+#include "parallel/world/launcher.h"
 
 namespace doppio {
 

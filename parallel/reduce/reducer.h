@@ -15,10 +15,10 @@
 
 #include "core/base/queue.h"
 #include "core/net/run/communicator.h"
-#include "core/net/store/params.h"
 #include "core/net/run/run_trace.h"
-#include "parallel/reduce/gradient_copy.h"
+#include "core/net/store/params.h"
 #include "parallel/gpu/pass_gate.h"
+#include "parallel/reduce/gradient_copy.h"
 
 namespace doppio {
 

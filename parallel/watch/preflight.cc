@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "core/base/error.h"
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/math/tensor_ops.h"
 
 namespace doppio {

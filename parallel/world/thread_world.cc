@@ -10,8 +10,8 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/threads.h"
-#include "parallel/reduce/layered.h"
 #include "parallel/gpu/pass_gate.h"
+#include "parallel/reduce/layered.h"
 #include "parallel/watch/stall_watch.h"
 #include "parallel/world/threads.h"
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <numeric>
 
-#include "data/source/hdf5.h"
 #include "data/pipeline/pipeline.h"
+#include "data/source/hdf5.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

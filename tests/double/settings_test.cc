@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/double/machine/counters.h"
-#include "tests/double/machine/journal.h"
 #include "tests/double/machine/fault.h"
+#include "tests/double/machine/journal.h"
 
 namespace doppio::gpu_double {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "core/base/error.h"
 #include "core/base/host_name.h"
-#include "parallel/world/launcher.h"
 #include "parallel/mpi/mpi_search.h"
+#include "parallel/world/launcher.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {

@@ -11,8 +11,8 @@
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 #include "tools/cli/field_notes.h"
-#include "tools/train/lint.h"
 #include "tools/cli/word_list.h"
+#include "tools/train/lint.h"
 
 namespace doppio {
 namespace {

@@ -9,8 +9,8 @@
 #include <ctime>
 #include <iostream>
 
-#include "tools/cluster/gpu_readings.h"
 #include "tools/cli/text_table.h"
+#include "tools/cluster/gpu_readings.h"
 
 namespace doppio {
 namespace {

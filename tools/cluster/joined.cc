@@ -12,9 +12,9 @@
 
 #include "core/base/version.h"
 #include "parallel/watch/rank_sockets.h"
-#include "tools/cluster/end_launcher.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/print_errors.h"
+#include "tools/cluster/end_launcher.h"
 #include "tools/cluster/source_digest.h"
 
 namespace doppio {

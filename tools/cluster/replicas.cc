@@ -9,13 +9,13 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
-#include "parallel/world/launcher.h"
 #include "parallel/watch/preflight.h"
+#include "parallel/world/launcher.h"
 #include "parallel/world/thread_world.h"
-#include "tools/train/devices.h"
 #include "tools/cli/flags.h"
-#include "tools/cluster/joined.h"
 #include "tools/cli/text_table.h"
+#include "tools/cluster/joined.h"
+#include "tools/train/devices.h"
 
 namespace doppio {
 namespace {

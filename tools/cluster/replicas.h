@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/net/run/communicator.h"
-#include "parallel/world/process_world.h"
 #include "parallel/reduce/reducer.h"
+#include "parallel/world/process_world.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/flags.h"
 #include "tools/cluster/links.h"

@@ -12,11 +12,11 @@
 #include "tools/cli/file_kind.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/print_errors.h"
+#include "tools/cli/word_list.h"
 #include "tools/train/lint.h"
 #include "tools/train/nets.h"
-#include "tools/cli/print_errors.h"
 #include "tools/train/solver_check.h"
-#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

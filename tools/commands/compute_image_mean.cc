@@ -3,16 +3,16 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "data/decode/decode.h"
 #include "data/augment/mean_file.h"
+#include "data/decode/decode.h"
 #include "tools/cli/command.h"
-#include "tools/data/count_progress.h"
-#include "tools/commands/data_verbs.h"
-#include "tools/data/databases.h"
 #include "tools/cli/flags.h"
-#include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
+#include "tools/commands/data_verbs.h"
+#include "tools/data/count_progress.h"
+#include "tools/data/databases.h"
+#include "tools/data/in_order.h"
 
 namespace doppio {
 namespace {

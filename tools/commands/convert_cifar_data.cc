@@ -5,10 +5,10 @@
 #include "core/base/file.h"
 #include "proto/data.pb.h"
 #include "tools/cli/command.h"
-#include "tools/data/databases.h"
 #include "tools/cli/json_text.h"
-#include "tools/data/record_conversion.h"
 #include "tools/cli/text_table.h"
+#include "tools/data/databases.h"
+#include "tools/data/record_conversion.h"
 
 namespace doppio {
 namespace {

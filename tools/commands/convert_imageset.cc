@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/command.h"
-#include "tools/data/databases.h"
-#include "tools/data/image_conversion.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/removed_on_signals.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/data/databases.h"
+#include "tools/data/image_conversion.h"
 
 namespace doppio {
 namespace {

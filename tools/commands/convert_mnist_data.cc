@@ -5,12 +5,12 @@
 
 #include "proto/data.pb.h"
 #include "tools/cli/command.h"
-#include "tools/data/databases.h"
 #include "tools/cli/flags.h"
-#include "tools/data/image_pairs.h"
 #include "tools/cli/json_text.h"
-#include "tools/data/record_conversion.h"
 #include "tools/cli/text_table.h"
+#include "tools/data/databases.h"
+#include "tools/data/image_pairs.h"
+#include "tools/data/record_conversion.h"
 
 namespace doppio {
 namespace {

@@ -6,13 +6,13 @@
 
 #include "core/base/error.h"
 #include "core/base/host_name.h"
-#include "tools/pages/bind_address.h"
 #include "tools/cli/command.h"
-#include "tools/pages/dash_server.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/signals.h"
+#include "tools/pages/bind_address.h"
+#include "tools/pages/dash_server.h"
 #include "tools/pages/http_server.h"
 #include "tools/runs/metrics.h"
-#include "tools/cli/signals.h"
 
 namespace doppio {
 namespace {

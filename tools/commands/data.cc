@@ -1,8 +1,8 @@
 // `data`: creates, checks and displays data sets.
 #include "tools/cli/command.h"
-#include "tools/commands/data_verbs.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
+#include "tools/commands/data_verbs.h"
 
 namespace doppio {
 namespace {

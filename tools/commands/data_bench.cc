@@ -11,12 +11,12 @@
 #include "core/net/spec/prototxt.h"
 #include "data/pipeline/pipeline.h"
 #include "proto/data.pb.h"
-#include "tools/data/data_opened.h"
-#include "tools/commands/data_verbs.h"
 #include "tools/cli/flags.h"
-#include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
+#include "tools/commands/data_verbs.h"
+#include "tools/data/data_opened.h"
+#include "tools/data/in_order.h"
 
 namespace doppio {
 namespace {

@@ -3,14 +3,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "tools/commands/data_verbs.h"
-#include "tools/data/databases.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/flags.h"
-#include "tools/data/image_conversion.h"
 #include "tools/cli/json_text.h"
-#include "tools/data/record_conversion.h"
 #include "tools/cli/text_table.h"
+#include "tools/commands/data_verbs.h"
+#include "tools/data/databases.h"
+#include "tools/data/image_conversion.h"
+#include "tools/data/record_conversion.h"
 
 namespace doppio {
 namespace {

@@ -8,13 +8,13 @@
 #include "core/base/file.h"
 #include "data/decode/encode.h"
 #include "data/source/whole_label.h"
-#include "tools/data/data_opened.h"
-#include "tools/commands/data_verbs.h"
 #include "tools/cli/flags.h"
-#include "tools/pages/html_text.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/commands/data_verbs.h"
+#include "tools/data/data_opened.h"
+#include "tools/pages/html_text.h"
 
 namespace doppio {
 namespace {

@@ -5,12 +5,12 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "data/decode/decode.h"
-#include "tools/data/count_progress.h"
-#include "tools/data/data_opened.h"
-#include "tools/commands/data_verbs.h"
-#include "tools/data/in_order.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
+#include "tools/commands/data_verbs.h"
+#include "tools/data/count_progress.h"
+#include "tools/data/data_opened.h"
+#include "tools/data/in_order.h"
 
 namespace doppio {
 namespace {

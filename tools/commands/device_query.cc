@@ -8,14 +8,14 @@
 #include "core/device/nvml.h"
 #include "core/math/dnnl_isa.h"
 #include "parallel/world/process_world.h"
-#include "tools/cluster/accelerators.h"
 #include "tools/cli/command.h"
-#include "tools/train/cpu_info.h"
 #include "tools/cli/flags.h"
-#include "tools/cluster/gpu_readings.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/cluster/accelerators.h"
+#include "tools/cluster/gpu_readings.h"
+#include "tools/train/cpu_info.h"
 
 namespace doppio {
 namespace {

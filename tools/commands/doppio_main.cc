@@ -9,9 +9,9 @@
 #include "data/decode/decode.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/commands/help.h"
 #include "tools/cli/own_path.h"
 #include "tools/cli/print_errors.h"
+#include "tools/commands/help.h"
 
 namespace doppio {
 namespace {

@@ -7,12 +7,12 @@
 #include "core/net/spec/spec.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/word_list.h"
 #include "tools/pages/graphviz.h"
-#include "tools/train/lint.h"
 #include "tools/pages/net_drawing.h"
 #include "tools/pages/net_page.h"
+#include "tools/train/lint.h"
 #include "tools/train/nets.h"
-#include "tools/cli/word_list.h"
 
 namespace doppio {
 namespace {

@@ -12,12 +12,12 @@
 #include "core/base/nearest.h"
 #include "data/decode/gzip.h"
 #include "tools/cli/command.h"
-#include "tools/data/databases.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
-#include "tools/data/md5.h"
 #include "tools/cli/run_program.h"
 #include "tools/cli/text_table.h"
+#include "tools/data/databases.h"
+#include "tools/data/md5.h"
 
 namespace doppio {
 namespace {

@@ -8,9 +8,9 @@
 #include "core/base/version.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flag_text.h"
-#include "tools/commands/help.h"
 #include "tools/cli/help_topics.h"
 #include "tools/cli/word_list.h"
+#include "tools/commands/help.h"
 
 namespace doppio {
 namespace {

@@ -9,13 +9,13 @@
 #include "core/base/error.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cluster/job_script.h"
 #include "tools/cli/json_text.h"
-#include "tools/train/layer_times.h"
-#include "tools/runs/metrics.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
+#include "tools/cluster/job_script.h"
+#include "tools/runs/metrics.h"
+#include "tools/timing/layer_times.h"
 
 namespace doppio {
 namespace {

@@ -8,9 +8,9 @@
 #include "core/base/nearest_path.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cluster/job_flags.h"
 #include "tools/cli/own_path.h"
 #include "tools/cli/word_list.h"
+#include "tools/cluster/job_flags.h"
 
 namespace doppio {
 namespace {

@@ -6,11 +6,11 @@
 #include "core/net/plan/plan.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json_text.h"
-#include "tools/train/layer_detail.h"
-#include "tools/train/nets.h"
-#include "tools/train/reserved_device.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/timing/layer_detail.h"
+#include "tools/train/nets.h"
+#include "tools/train/reserved_device.h"
 
 namespace doppio {
 namespace {

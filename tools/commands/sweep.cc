@@ -7,19 +7,19 @@
 #include "core/base/file.h"
 #include "core/base/whole_number.h"
 #include "tools/cli/command.h"
-#include "tools/train/devices.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/verbs.h"
+#include "tools/cli/word_list.h"
 #include "tools/cluster/job_flags.h"
 #include "tools/cluster/job_script.h"
+#include "tools/commands/sweep_verbs.h"
 #include "tools/sweep/sweep_journal.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_plan.h"
 #include "tools/sweep/sweep_run.h"
 #include "tools/sweep/sweep_trial.h"
-#include "tools/commands/sweep_verbs.h"
 #include "tools/sweep/sweep_workers.h"
-#include "tools/cli/verbs.h"
-#include "tools/cli/word_list.h"
+#include "tools/train/devices.h"
 
 namespace doppio {
 namespace {

@@ -9,11 +9,11 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/own_path.h"
+#include "tools/commands/sweep_verbs.h"
 #include "tools/sweep/sweep_plan.h"
 #include "tools/sweep/sweep_run.h"
 #include "tools/sweep/sweep_table.h"
 #include "tools/sweep/sweep_trial.h"
-#include "tools/commands/sweep_verbs.h"
 
 namespace doppio {
 namespace {

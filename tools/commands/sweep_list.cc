@@ -5,12 +5,12 @@
 #include "core/base/file.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/text_table.h"
+#include "tools/commands/sweep_verbs.h"
 #include "tools/runs/metrics.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_table.h"
 #include "tools/sweep/sweep_trial.h"
-#include "tools/commands/sweep_verbs.h"
-#include "tools/cli/text_table.h"
 
 namespace doppio {
 namespace {

@@ -11,12 +11,12 @@
 #include "solvers/trainer/schedule.h"
 #include "solvers/trainer/test_pass.h"
 #include "tools/cli/command.h"
-#include "tools/train/devices.h"
 #include "tools/cli/json_text.h"
-#include "tools/train/nets.h"
-#include "tools/train/preparation.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/train/devices.h"
+#include "tools/train/nets.h"
+#include "tools/train/preparation.h"
 
 namespace doppio {
 namespace {

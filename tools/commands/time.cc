@@ -4,15 +4,15 @@
 #include "core/base/bytes.h"
 #include "core/base/log.h"
 #include "tools/cli/command.h"
-#include "tools/train/describe.h"
-#include "tools/train/devices.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
-#include "tools/train/net_timer.h"
-#include "tools/train/net_times.h"
-#include "tools/train/nets.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/timing/net_timer.h"
+#include "tools/timing/net_times.h"
+#include "tools/train/describe.h"
+#include "tools/train/devices.h"
+#include "tools/train/nets.h"
 
 namespace doppio {
 namespace {

@@ -10,14 +10,14 @@
 
 #include "core/base/content_kind.h"
 #include "core/base/file.h"
-#include "core/net/store/hdf5_blobs.h"
 #include "core/net/spec/solver_fields.h"
 #include "core/net/spec/split_layer.h"
+#include "core/net/store/hdf5_blobs.h"
 #include "core/net/store/wire_file.h"
 #include "tools/cli/command.h"
 #include "tools/cli/file_kind.h"
-#include "tools/train/lint.h"
 #include "tools/cli/word_list.h"
+#include "tools/train/lint.h"
 
 namespace doppio {
 namespace {

@@ -12,13 +12,13 @@
 #include "core/base/error.h"
 #include "core/base/library_version.h"
 #include "core/math/dnnl_isa.h"
-#include "tools/cluster/accelerators.h"
 #include "tools/cli/command.h"
-#include "tools/train/cpu_info.h"
-#include "tools/commands/help.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/cluster/accelerators.h"
+#include "tools/commands/help.h"
+#include "tools/train/cpu_info.h"
 
 namespace doppio {
 namespace {

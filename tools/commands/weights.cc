@@ -8,10 +8,10 @@
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
-#include "tools/train/preparation.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
 #include "tools/export/weight_stats.h"
+#include "tools/train/preparation.h"
 
 namespace doppio {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "core/base/file.h"
 #include "data/source/class_names.h"
-#include "tools/data/databases.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/flags.h"
+#include "tools/data/databases.h"
 #include "tools/data/listed_images.h"
 
 namespace doppio {

@@ -6,9 +6,9 @@
 #include "core/base/file.h"
 #include "data/source/class_names.h"
 #include "data/source/whole_label.h"
-#include "tools/data/databases.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/text_table.h"
+#include "tools/data/databases.h"
 
 namespace doppio {
 namespace {

@@ -9,8 +9,8 @@
 #include "core/base/log.h"
 #include "core/base/random.h"
 #include "data/pipeline/order.h"
-#include "tools/data/count_progress.h"
 #include "tools/cli/flags.h"
+#include "tools/data/count_progress.h"
 #include "tools/data/in_order.h"
 
 namespace doppio {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "tools/data/count_progress.h"
 #include "tools/cli/removed_on_signals.h"
+#include "tools/data/count_progress.h"
 
 namespace doppio {
 namespace {

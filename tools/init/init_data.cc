@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tools/data/list_split.h"
 #include "tools/cli/text_table.h"
+#include "tools/data/list_split.h"
 
 namespace doppio {
 namespace {

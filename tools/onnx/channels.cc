@@ -3,9 +3,9 @@
 // folded into the convolution or matrix product before.
 #include <cmath>
 
+#include "layers/elementwise/scale_bias_form.h"
 #include "layers/normalization/batch_norm_form.h"
 #include "layers/normalization/bn_form.h"
-#include "layers/elementwise/scale_bias_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

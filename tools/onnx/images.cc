@@ -1,8 +1,8 @@
 // Layers that resize images or that work on regions of them.
 #include <cmath>
 
-#include "layers/shape/interp_kernel.h"
 #include "layers/detection/prior_box_form.h"
+#include "layers/shape/interp_kernel.h"
 #include "layers/shape/upsample_ops.h"
 #include "tools/onnx/onnx_layer.h"
 

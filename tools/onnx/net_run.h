@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/net/store/params.h"
-#include "tools/onnx/onnx_graph.h"
 #include "tools/export/param_names.h"
+#include "tools/onnx/onnx_graph.h"
 
 namespace doppio {
 

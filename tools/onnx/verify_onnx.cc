@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
+#include "tools/cli/run_program.h"
+#include "tools/cli/text_table.h"
 #include "tools/export/array_files.h"
 #include "tools/onnx/net_run.h"
 #include "tools/onnx/runtime_program.h"
-#include "tools/cli/run_program.h"
-#include "tools/cli/text_table.h"
 
 namespace doppio {
 namespace {

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "core/base/error.h"
+#include "tools/pages/web_page.h"
 #include "tools/runs/metrics.h"
 #include "tools/runs/run_view.h"
-#include "tools/pages/web_page.h"
 
 namespace doppio {
 namespace {

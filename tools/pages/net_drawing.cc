@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "tools/train/layer_detail.h"
 #include "tools/cli/word_list.h"
+#include "tools/timing/layer_detail.h"
 
 namespace doppio {
 namespace {

@@ -17,8 +17,8 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/host_name.h"
-#include "tools/runs/metric_line.h"
 #include "tools/cli/parsed_json.h"
+#include "tools/runs/metric_line.h"
 
 namespace doppio {
 namespace {

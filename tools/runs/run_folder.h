@@ -22,8 +22,8 @@
 #include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/command.h"
-#include "tools/train/kept_snapshots.h"
 #include "tools/runs/metric_files.h"
+#include "tools/train/kept_snapshots.h"
 
 namespace doppio {
 

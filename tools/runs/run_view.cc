@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "tools/train/layer_times.h"
-#include "tools/runs/series.h"
 #include "tools/cli/word_list.h"
+#include "tools/runs/series.h"
+#include "tools/timing/layer_times.h"
 
 namespace doppio {
 namespace {

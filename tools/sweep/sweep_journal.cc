@@ -18,10 +18,10 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/clock.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/parsed_json.h"
 

@@ -18,13 +18,13 @@
 #include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/monitor.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/word_list.h"
 #include "tools/runs/metrics.h"
-#include "tools/train/nets.h"
 #include "tools/runs/run_records.h"
-#include "tools/train/solver_check.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_space.h"
-#include "tools/cli/word_list.h"
+#include "tools/train/nets.h"
+#include "tools/train/solver_check.h"
 
 namespace doppio {
 namespace {

@@ -11,16 +11,16 @@
 #include <thread>
 #include <tuple>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/clock.h"
-#include "tools/runs/metrics.h"
 #include "tools/cli/signals.h"
+#include "tools/cli/text_table.h"
+#include "tools/runs/metrics.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_plan.h"
 #include "tools/sweep/sweep_table.h"
 #include "tools/sweep/sweep_trial.h"
-#include "tools/cli/text_table.h"
 #include "tools/train/training_end.h"
 
 namespace doppio {

@@ -8,8 +8,8 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/base/whole_number.h"
-#include "tools/sweep/sweep_journal.h"
 #include "tools/cli/text_table.h"
+#include "tools/sweep/sweep_journal.h"
 
 namespace doppio {
 namespace {

@@ -5,12 +5,12 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "tools/runs/csv_field.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/text_table.h"
+#include "tools/runs/csv_field.h"
 #include "tools/runs/metrics.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_trial.h"
-#include "tools/cli/text_table.h"
 
 namespace doppio {
 namespace {

@@ -6,8 +6,8 @@
 #include "core/base/bytes.h"
 #include "core/math/dnnl_isa.h"
 #include "core/net/graph/storage.h"
-#include "tools/train/nets.h"
 #include "tools/cli/text_table.h"
+#include "tools/train/nets.h"
 
 namespace doppio {
 namespace {

@@ -7,8 +7,8 @@
 #include "core/base/log.h"
 #include "core/base/whole_number.h"
 #include "tools/cli/flags.h"
-#include "tools/cluster/free_gpus.h"
 #include "tools/cli/word_list.h"
+#include "tools/cluster/free_gpus.h"
 
 namespace doppio {
 namespace {

@@ -3,10 +3,10 @@
 #include "core/base/whole_number.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/weights.h"
-#include "tools/train/devices.h"
 #include "tools/cli/flags.h"
-#include "tools/train/lint.h"
 #include "tools/cli/word_list.h"
+#include "tools/train/devices.h"
+#include "tools/train/lint.h"
 
 namespace doppio {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/store/snapshot.h"
-#include "tools/train/trace.h"
+#include "tools/timing/trace.h"
 
 namespace doppio {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "tools/cluster/job_script.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/word_list.h"
+#include "tools/cluster/job_script.h"
 
 namespace doppio {
 

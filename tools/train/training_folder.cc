@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/net/store/snapshot.h"
 #include "core/net/spec/solver_spec.h"
+#include "core/net/store/snapshot.h"
 #include "tools/cluster/job_script.h"
 
 namespace doppio {

@@ -5,9 +5,9 @@
 #include "core/base/whole_number.h"
 #include "core/net/store/snapshot.h"
 #include "parallel/reduce/texts.h"
+#include "tools/cli/flags.h"
 #include "tools/train/nets.h"
 #include "tools/train/prefix_lock.h"
-#include "tools/cli/flags.h"
 
 namespace doppio {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "core/base/checked_product.h"
 #include "core/net/graph/filler.h"
-#include "core/net/spec/fork_names.h"
 #include "core/net/graph/gradient_flow.h"
 #include "core/net/graph/storage.h"
 #include "core/net/graph/varying_rows.h"
+#include "core/net/spec/fork_names.h"
 
 namespace doppio {
 namespace {

@@ -2,11 +2,11 @@
 // layouts.
 #include <algorithm>
 
-#include "core/net/run/changing_tops.h"
+#include "core/net/graph/varying_rows.h"
 #include "core/net/plan/host_kernel.h"
 #include "core/net/plan/plan_draft.h"
-#include "core/net/graph/varying_rows.h"
 #include "core/net/plan/wide_kernel.h"
+#include "core/net/run/changing_tops.h"
 
 namespace doppio {
 namespace {

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "core/net/run/gradient_sink.h"
 #include "core/net/graph/graph.h"
-#include "core/net/run/loss_reader.h"
-#include "core/net/store/params.h"
 #include "core/net/plan/plan.h"
+#include "core/net/run/gradient_sink.h"
+#include "core/net/run/loss_reader.h"
 #include "core/net/run/run_trace.h"
 #include "core/net/run/step_runner.h"
+#include "core/net/store/params.h"
 
 namespace doppio {
 

@@ -8,9 +8,9 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/atomic_file.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/atomic_file.h"
 #include "core/base/log.h"
 #include "core/base/whole_number.h"
 #include "core/net/store/solver_state.h"

@@ -5,10 +5,10 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "core/base/shared_library.h"
 #include "core/device/device_cuda.h"
 #include "core/math/cublas.h"
 #include "core/math/cudnn.h"
-#include "core/base/shared_library.h"
 
 namespace doppio {
 namespace {

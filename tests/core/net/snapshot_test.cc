@@ -7,8 +7,8 @@
 #include <functional>
 #include <map>
 
-#include "core/base/file.h"
 #include "core/base/atomic_file.h"
+#include "core/base/file.h"
 #include "core/net/store/hdf5_blobs.h"
 #include "core/net/store/weights.h"
 #include "tests/core/net/tiny_net.h"

@@ -2,8 +2,8 @@
 #include <chrono>
 
 #include "tests/double/machine/fault.h"
-#include "tests/double/machine/memory.h"
 #include "tests/double/machine/journal.h"
+#include "tests/double/machine/memory.h"
 #include "tests/double/machine/queues.h"
 #include "tests/double/machine/settings.h"
 

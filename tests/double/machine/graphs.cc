@@ -1,8 +1,8 @@
 // Graphs of CUDA's runtime. A graph can only come from a capture. An executable graph shares the
 // plan of its graph, and each launch keeps the plan alive until it is done.
 #include "tests/double/machine/fault.h"
-#include "tests/double/machine/memory.h"
 #include "tests/double/machine/journal.h"
+#include "tests/double/machine/memory.h"
 #include "tests/double/machine/queues.h"
 #include "tests/double/machine/settings.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "layers/shape/filter_rows.h"
 #include "layers/loss/loss_normalizer.h"
+#include "layers/shape/filter_rows.h"
 #include "tests/layers/common/two_ranks.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "data/source/class_names.h"
 #include "data/augment/mean_file.h"
+#include "data/source/class_names.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "core/base/file.h"
-#include "tools/train/deploy_net.h"
 #include "tools/onnx/onnx_layer.h"
 #include "tools/onnx/write_onnx.h"
+#include "tools/train/deploy_net.h"
 
 namespace doppio {
 namespace {

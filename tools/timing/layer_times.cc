@@ -1,4 +1,4 @@
-#include "tools/train/layer_times.h"
+#include "tools/timing/layer_times.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Times a net. First times whole iterations (forward, backward, and an update by SGD with
 // momentum), then, in separate iterations, each layer on its own.
-#ifndef DOPPIO_TOOLS_TRAIN_NET_TIMER_H_
-#define DOPPIO_TOOLS_TRAIN_NET_TIMER_H_
+#ifndef DOPPIO_TOOLS_TIMING_NET_TIMER_H_
+#define DOPPIO_TOOLS_TIMING_NET_TIMER_H_
 
 #include <functional>
 #include <memory>
@@ -73,4 +73,4 @@ double ImagesPerSecond(const Net& net, const Timing& timing);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_TRAIN_NET_TIMER_H_
+#endif  // DOPPIO_TOOLS_TIMING_NET_TIMER_H_

@@ -1,4 +1,4 @@
-#include "tools/train/layer_detail.h"
+#include "tools/timing/layer_detail.h"
 #include "tools/cli/word_list.h"
 
 namespace doppio {

@@ -1,7 +1,7 @@
 // layers.json of a run folder: the time of each layer of the train net in a few early iterations,
 // and the size of its parameters and outputs.
-#ifndef DOPPIO_TOOLS_TRAIN_LAYER_TIMES_H_
-#define DOPPIO_TOOLS_TRAIN_LAYER_TIMES_H_
+#ifndef DOPPIO_TOOLS_TIMING_LAYER_TIMES_H_
+#define DOPPIO_TOOLS_TIMING_LAYER_TIMES_H_
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -52,4 +52,4 @@ nlohmann::json ReadLayerTimes(const std::string& folder);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_TRAIN_LAYER_TIMES_H_
+#endif  // DOPPIO_TOOLS_TIMING_LAYER_TIMES_H_

@@ -1,6 +1,6 @@
 // Short descriptions of layers for tables and drawings.
-#ifndef DOPPIO_TOOLS_TRAIN_LAYER_DETAIL_H_
-#define DOPPIO_TOOLS_TRAIN_LAYER_DETAIL_H_
+#ifndef DOPPIO_TOOLS_TIMING_LAYER_DETAIL_H_
+#define DOPPIO_TOOLS_TIMING_LAYER_DETAIL_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string LayerDetail(const LayerParameter& layer);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_TRAIN_LAYER_DETAIL_H_
+#endif  // DOPPIO_TOOLS_TIMING_LAYER_DETAIL_H_

@@ -1,4 +1,4 @@
-#include "tools/train/net_times.h"
+#include "tools/timing/net_times.h"
 
 #include <gtest/gtest.h>
 

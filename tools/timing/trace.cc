@@ -1,4 +1,4 @@
-#include "tools/train/trace.h"
+#include "tools/timing/trace.h"
 
 #include <sys/stat.h>
 
@@ -11,9 +11,9 @@
 #include "core/base/file.h"
 #include "core/base/host_name.h"
 #include "core/base/log.h"
+#include "core/base/whole_number.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
-#include "core/base/whole_number.h"
 
 namespace doppio {
 namespace {

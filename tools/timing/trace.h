@@ -1,7 +1,7 @@
 // `train --trace`: shows a few iterations of all ranks on one timeline (docs/parallel.md,
 // "Timeline"). For run folders, also measures the time of each layer in a few early iterations.
-#ifndef DOPPIO_TOOLS_TRAIN_TRACE_H_
-#define DOPPIO_TOOLS_TRAIN_TRACE_H_
+#ifndef DOPPIO_TOOLS_TIMING_TRACE_H_
+#define DOPPIO_TOOLS_TIMING_TRACE_H_
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@
 #include "core/net/run/run_trace.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/flags.h"
-#include "tools/train/layer_times.h"
+#include "tools/timing/layer_times.h"
 
 namespace doppio {
 
@@ -91,4 +91,4 @@ class TrainingTrace {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_TRAIN_TRACE_H_
+#endif  // DOPPIO_TOOLS_TIMING_TRACE_H_

@@ -1,12 +1,12 @@
 // The JSON format that `time --json` writes and `scale --times` reads.
-#ifndef DOPPIO_TOOLS_TRAIN_NET_TIMES_H_
-#define DOPPIO_TOOLS_TRAIN_NET_TIMES_H_
+#ifndef DOPPIO_TOOLS_TIMING_NET_TIMES_H_
+#define DOPPIO_TOOLS_TIMING_NET_TIMES_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "parallel/reduce/scaling_model.h"
-#include "tools/train/net_timer.h"
+#include "tools/timing/net_timer.h"
 
 namespace doppio {
 
@@ -21,4 +21,4 @@ RankTimes ToRankTimes(const nlohmann::json& times, const std::string& file);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_TRAIN_NET_TIMES_H_
+#endif  // DOPPIO_TOOLS_TIMING_NET_TIMES_H_

@@ -1,4 +1,4 @@
-#include "tools/train/net_timer.h"
+#include "tools/timing/net_timer.h"
 
 #include <unistd.h>
 
