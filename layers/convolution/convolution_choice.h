@@ -9,6 +9,7 @@
 #include "layers/common/dnnl_support.h"
 #include "layers/common/dnnl_tail.h"
 #include "layers/convolution/conv_geometry.h"
+#include "layers/convolution/winograd_rule.h"
 
 namespace doppio {
 
@@ -97,19 +98,9 @@ class ConvChooser {
     }
   }
 
-  // Returns true if Winograd's minimal filtering should compute this convolution: Lavin and Gray,
-  // "Fast Algorithms for Convolutional Neural Networks", CVPR 2016. kAuto decides by the extents
-  // and not by the clock, so that a resumed training computes the same bits, nor by the batch, so
-  // that replicas compute what one big batch computes: the transforms of the weights pay from 16
-  // tiles of 4x4 outputs per image on.
   bool UsesWinograd() const {
-    const bool fits = type_ == DType::kFloat32 && args_.math == MathMode::kFloat32 &&
-                      g_.group == 1 && g_.kernel == std::vector<int64_t>{3, 3} &&
-                      g_.stride == std::vector<int64_t>{1, 1} &&
-                      g_.dilation == std::vector<int64_t>{1, 1};
-    if (!fits || args_.winograd == Winograd::kOff) return false;
-    const int64_t tiles = ((g_.output[0] + 3) / 4) * ((g_.output[1] + 3) / 4);
-    return args_.winograd == Winograd::kOn || tiles >= 16;
+    return type_ == DType::kFloat32 && args_.math == MathMode::kFloat32 &&
+           WinogradPays(g_, args_.winograd);
   }
 
   // Replaces each primitive for which oneDNN has Winograd's filtering with the weights in the

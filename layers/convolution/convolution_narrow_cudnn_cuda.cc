@@ -2,9 +2,9 @@
 // the forward graph if an engine supports them and is faster than a plain engine followed by one
 // more pass over the top. Likewise, an engine writes a filter's gradient in single precision,
 // unless writing it in 16 bits and widening it in one more pass is faster.
+#include "core/math/cudnn_candidates.h"
 #include "core/math/cudnn_choices.h"
 #include "core/math/cudnn_step.h"
-#include "core/math/cudnn_candidates.h"
 #include "layers/convolution/cudnn_extents_cuda.h"
 #include "layers/convolution/narrow_convolution_cuda.h"
 

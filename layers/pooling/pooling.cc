@@ -9,8 +9,8 @@
 #include "core/net/graph/layer.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/common/host_loops.h"
+#include "layers/common/lanes.h"
 #include "layers/common/stored_kernel.h"
-#include "layers/pooling/lanes.h"
 #include "layers/pooling/plain_pooling_kernel.h"
 #include "layers/pooling/pooling_form.h"
 

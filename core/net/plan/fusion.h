@@ -1,5 +1,5 @@
 // Fusion: one kernel computes several layers together to move less memory, with the same results as
-// the separate layers.
+// the separate layers up to rounding.
 //
 // A chain runs from a head to a tail. Each layer after the head reads the only top of the layer
 // before it, and no other layer reads that top. Chains are registered here by their layer types,

@@ -1,8 +1,8 @@
-// Vectors of neighbouring channels, for loops that compilers do not vectorise by themselves. They
-// are GCC's vector types, which have operators and compile to the vector instructions of the
-// machine. A vector of one lane is a plain number.
-#ifndef DOPPIO_LAYERS_POOLING_LANES_H_
-#define DOPPIO_LAYERS_POOLING_LANES_H_
+// Vectors of numbers, for loops that compilers do not vectorise by themselves. They are GCC's vector
+// types, which have operators and compile to the vector instructions of the machine. A vector of one
+// lane is a plain number.
+#ifndef DOPPIO_LAYERS_COMMON_LANES_H_
+#define DOPPIO_LAYERS_COMMON_LANES_H_
 
 #include <cstdint>
 #include <cstring>
@@ -95,4 +95,4 @@ template <int kLanes, class T>
 
 }  // namespace doppio
 
-#endif  // DOPPIO_LAYERS_POOLING_LANES_H_
+#endif  // DOPPIO_LAYERS_COMMON_LANES_H_
