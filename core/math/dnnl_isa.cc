@@ -54,4 +54,8 @@ std::string WhyNoDnnlProducts(DType type) {
   return std::string("oneDNN has no products of ") + Name(type) + " on this CPU";
 }
 
+bool MultipliesInTiles(DType type) {
+  return type == DType::kBFloat16 && Uses(dnnl::cpu_isa::avx512_core_amx);
+}
+
 }  // namespace doppio

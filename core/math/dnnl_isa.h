@@ -17,6 +17,9 @@ std::string DnnlIsa();
 // of a 16-bit type need instructions of their own (AVX-512 BF16, AVX-512 FP16, AMX).
 std::string WhyNoDnnlProducts(DType type);
 
+// Returns true if the CPU multiplies tiles of this type (AMX), many times as fast as vectors.
+bool MultipliesInTiles(DType type);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_MATH_DNNL_ISA_H_

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "core/math/dnnl_isa.h"
 #include "core/net/plan/kernel.h"
 #include "layers/common/dnnl_support.h"
 #include "layers/common/dnnl_tail.h"
@@ -20,7 +21,7 @@ struct ConvChoice {
   dnnl::convolution_backward_weights::primitive_desc backward_weights;
   // The float32 layout in which the layer keeps its weights.
   dnnl::memory::desc kept;
-  // The cost classes of the three primitives (see Slowness), plus kReorderSlowness per reorder.
+  // The costs of the three primitives (see Cost), plus kReorderSlowness per reorder.
   double slowness = 0;
 };
 
@@ -81,6 +82,13 @@ class ConvChooser {
       }
     }
     return true;
+  }
+
+  // Returns the cost class of an implementation. On a CPU with tiles, an implementation without
+  // them costs more than a reorder to the layout of one that has them.
+  double Cost(const char* implementation) const {
+    const bool tiles = std::string(implementation).find("amx") != std::string::npos;
+    return Slowness(implementation) + (MultipliesInTiles(type_) && !tiles ? 2 : 0);
   }
 
   // Adds the chain's tail to the forward primitive. Returns false if this makes it slower.
@@ -210,7 +218,7 @@ class ConvChooser {
     auto choice = std::make_unique<ConvChoice>();
     try {
       choice->forward = Forward(kDirect, src, weights, dst, DnnlAttr(args_.math));
-      choice->slowness = Slowness(choice->forward.impl_info_str());
+      choice->slowness = Cost(choice->forward.impl_info_str());
       // Gradients have the layouts of their values.
       const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
       if (g_.axis == 1 && x != Bottom()) choice->slowness += kReorderSlowness;
@@ -219,14 +227,14 @@ class ConvChooser {
       if (choice->kept != own) choice->slowness += kReorderSlowness;
       if (data_) {
         choice->backward_data = BackwardData(kDirect, *choice, x, Any(weights_), y);
-        choice->slowness += Slowness(choice->backward_data.impl_info_str());
+        choice->slowness += Cost(choice->backward_data.impl_info_str());
       }
       if (params_) {
         choice->backward_weights = DirectBackwardWeights(*choice, x, y);
         // With 16-bit factors, the primitives read rounded copies of the weights in any case.
         if (placed_.is_zero() && type_ != DType::kFloat32)
           choice->kept = choice->backward_weights.diff_weights_desc();
-        choice->slowness += Slowness(choice->backward_weights.impl_info_str());
+        choice->slowness += Cost(choice->backward_weights.impl_info_str());
       }
     } catch (const dnnl::error&) {
       return nullptr;  // oneDNN has no implementation for these layouts

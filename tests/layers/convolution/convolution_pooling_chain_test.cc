@@ -84,7 +84,7 @@ TEST(ConvolutionPooling, TakesFewAndManyChannels) {
   for (int inputs : {1, 2, 17}) {
     for (int outputs : {1, 8, 25}) {
       NetCase c;
-      c.shape = {kImages + 3, inputs, 8, 8};
+      c.shape = {kImages - 2, inputs, 8, 8};
       c.layers = ConvText(outputs, "kernel_size: 3") + PoolText("c", "y", kHalf);
       ExpectChain(c, "Convolution+Pooling");
     }
@@ -104,7 +104,7 @@ TEST(ConvolutionPooling, KeepsFrozenParameters) {
 TEST(ConvolutionPooling, Stores16Bits) {
   for (DType type : {DType::kBFloat16, DType::kFloat16}) {
     NetCase c;
-    c.shape = {kImages + 1, 3, 10, 10};
+    c.shape = {kImages - 1, 3, 10, 10};
     c.rounded = c.stored = type;
     c.layers = ConvText(6, "kernel_size: 3") + ReluText("c", "c") + PoolText("c", "y", kHalf);
     const double unit = type == DType::kBFloat16 ? 0x1p-8 : 0x1p-11;
@@ -141,34 +141,41 @@ TEST(ConvolutionPooling, LeavesApartWhatItCannotCompute) {
   ExpectChain(c, "");
 }
 
-// The layers of the double precision net, which take central differences, are the reference for
-// separate layers (convolution_test.cc, pooling_test.cc). Here, numbers by hand: the window's
-// largest product is that of its last pixel.
+// Every weight is 1, so an output is the sum of 9 pixels and the bias.
 TEST(ConvolutionPooling, ComputesByHand) {
   NetCase c;
-  c.shape = {1, 1, 4, 4};
+  c.shape = {kImages, 1, 4, 4};
   c.layers =
       "layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { "
-      "num_output: "
-      "1 kernel_size: 3 weight_filler { type: 'constant' value: 1 } bias_filler { type: 'constant' "
-      "value: 0.5 } } }\n" +
+      "num_output: 1 kernel_size: 3 weight_filler { type: 'constant' value: 1 } bias_filler { "
+      "type: "
+      "'constant' value: 0.5 } } }\n" +
       PoolText("c", "y", kHalf);
   const Outcome o = RunOn(MakeCpuDevice().get(), c, true);
   ASSERT_EQ(o.chains, std::vector<std::string>{"Convolution+Pooling"});
+  ASSERT_EQ(o.top.size(), size_t{kImages});
   const Random random(11, Stream("bottom", "", 0));
-  double largest = -1e9;
-  for (int i = 0; i < 2; ++i) {
-    for (int j = 0; j < 2; ++j) {
+  for (int n = 0; n < kImages; ++n) {
+    double largest = -1e9;
+    for (int window = 0; window < 4; ++window) {
       double sum = 0.5;
-      for (int h = i; h < i + 3; ++h) {
-        for (int w = j; w < j + 3; ++w)
-          sum += random.Uniform(0, static_cast<uint64_t>(4 * h + w)) * 3 - 1;
+      for (int i = 0; i < 9; ++i) {
+        const int pixel = 16 * n + 4 * (window / 2 + i / 3) + window % 2 + i % 3;
+        sum += random.Uniform(0, static_cast<uint64_t>(pixel)) * 3 - 1;
       }
       largest = std::max(largest, sum);
     }
+    EXPECT_NEAR(o.top[static_cast<size_t>(n)], largest, 1e-5) << n;
   }
-  ASSERT_EQ(o.top.size(), 1u);
-  EXPECT_NEAR(o.top[0], largest, 1e-5);
+}
+
+TEST(ConvolutionPooling, LeavesApartWhatWouldLeaveLanesEmpty) {
+  NetCase c;
+  c.layers = ConvText(6, "kernel_size: 3") + PoolText("c", "y", kHalf);
+  for (int64_t batch : {int64_t{1}, int64_t{kImages / 2}, int64_t{kImages + 1}}) {
+    c.shape = {batch, 3, 8, 8};
+    ExpectChain(c, "");
+  }
 }
 
 }  // namespace
