@@ -262,8 +262,8 @@ class ConvolutionPooling : public Kernel {
           }
         }
         if (form_.relu) {
-          where = best > 0 ? where : Index{} + kNoElement;
-          best = best < 0 ? Images{} : best;  // NaN passes
+          where = best > Images{} ? where : Index{} + int32_t{kNoElement};
+          best = best < Images{} ? Images{} : best;  // NaN passes
         }
         *to = best;
         if (places == nullptr) continue;

@@ -6,6 +6,7 @@
 #define DOPPIO_LAYERS_CONVOLUTION_IMAGE_LANES_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "layers/common/lanes.h"
 
@@ -98,24 +99,28 @@ void Spread(const Images* dy, Planes of_y, int64_t outputs, int first, int last,
   }
 }
 
-// Returns for each lane t: a[t] + a[t + half] if bit `half` of t is 0, else b[t - half] + b[t].
-template <int half>
-[[gnu::always_inline]] inline Images FoldPair(const Images& a, const Images& b) {
-  Lanes<int32_t, kImages> low, high;
-#pragma GCC unroll 16
-  for (int lane = 0; lane < kImages; ++lane) {
-    const bool odd = (lane & half) != 0;
-    low[lane] = odd ? kImages + lane - half : lane;
-    high[lane] = odd ? kImages + lane : lane + half;
-  }
-  return __builtin_shuffle(a, b, low) + __builtin_shuffle(a, b, high);
+// Exchanges lanes of two vectors. In a lane t whose bit `half` is 0, Low returns a[t] and High
+// a[t + half]; in the others, Low returns b[t - half] and High b[t].
+template <int half, int... t>
+[[gnu::always_inline]] inline Images Low(const Images& a, const Images& b,
+                                         std::integer_sequence<int, t...>) {
+  return __builtin_shufflevector(a, b, ((t & half) != 0 ? kImages + t - half : t)...);
 }
+template <int half, int... t>
+[[gnu::always_inline]] inline Images High(const Images& a, const Images& b,
+                                          std::integer_sequence<int, t...>) {
+  return __builtin_shufflevector(a, b, ((t & half) != 0 ? kImages + t : t + half)...);
+}
+using AllLanes = std::make_integer_sequence<int, kImages>;
 
 // Returns the sum over the lanes of v[t] in lane t.
 template <int half = 1>
 [[gnu::always_inline]] inline Images SumEach(Images (&v)[kImages]) {
 #pragma GCC unroll 16
-  for (int i = 0; i < kImages; i += 2 * half) v[i] = FoldPair<half>(v[i], v[i + half]);
+  for (int i = 0; i < kImages; i += 2 * half) {
+    const Images a = v[i], b = v[i + half];
+    v[i] = Low<half>(a, b, AllLanes()) + High<half>(a, b, AllLanes());
+  }
   if constexpr (2 * half < kImages) return SumEach<2 * half>(v);
   return v[0];
 }
@@ -156,25 +161,16 @@ void Correlate(const Images* x, int64_t row_of_x, const Images* dy, int64_t plan
 }
 
 // Transposes a square of numbers.
+template <int half = 1>
 [[gnu::always_inline]] inline void Transpose(Images (&v)[kImages]) {
-  using Index = Lanes<int32_t, kImages>;
-#pragma GCC unroll 4
-  for (int half = 1; half < kImages; half *= 2) {
-    Index low, high;
 #pragma GCC unroll 16
-    for (int lane = 0; lane < kImages; ++lane) {
-      const bool odd = (lane & half) != 0;
-      low[lane] = odd ? kImages + lane - half : lane;
-      high[lane] = odd ? kImages + lane : lane + half;
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < kImages; ++i) {
-      if ((i & half) != 0) continue;
-      const Images a = v[i], b = v[i + half];
-      v[i] = __builtin_shuffle(a, b, low);
-      v[i + half] = __builtin_shuffle(a, b, high);
-    }
+  for (int i = 0; i < kImages; ++i) {
+    if ((i & half) != 0) continue;
+    const Images a = v[i], b = v[i + half];
+    v[i] = Low<half>(a, b, AllLanes());
+    v[i + half] = High<half>(a, b, AllLanes());
   }
+  if constexpr (2 * half < kImages) Transpose<2 * half>(v);
 }
 
 // Gathers `count` neighbouring elements of `images` images, which begin `step` elements apart, in
