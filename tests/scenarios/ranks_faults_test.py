@@ -48,12 +48,9 @@ class AgreementTest(FaultsCase):
     def test_other_settings_are_refused(self):
         for flag, message in [
                 ("--set=base_lr=0.02", r"rank 1 on \S+: solver base_lr is 0\.02, on rank 0 it is 0\.01\."),
-                ("--set=max_iter=7", r"rank 1 on \S+: solver max_iter is 7, on rank 0 it is 1000000000\."),
                 ("--set=net.layer[data].data_param.batch_size=8",
                  r"net\.layer\[data\]\.data_param\.batch_size is 8, on rank 0 it is 4"),
-                ("--set=net.layer[ip].inner_product_param.num_output=11", r"inner_product_param\.num_output is 11, on rank 0 it is 10"),
                 ("--reduce_precision=bf16", r"rank 1 on \S+: --reduce_precision is bf16, on rank 0 it is fp32\."),
-                ("--bucket_mb=1", r"rank 1 on \S+: --bucket_mb is 1, on rank 0 it is 16\."),
                 ("--check_replicas=5", r"rank 1 on \S+: --check_replicas is 5, on rank 0 it is 1000\.")]:
             with self.subTest(flag):
                 self.check_fails(self.mpirun_each(TRAIN, [*TRAIN, flag]), 2, "error: the ranks would not train the same: .*" + message)
@@ -118,23 +115,21 @@ class SetupTest(FaultsCase):
     code."""
 
     def test_a_rank_with_a_mistake_in_its_flags(self):
-        for rank in range(2):
-            for flag, message in (("--keep_last=-1", "--keep_last wants"), ("--stall_timeout=0", "--stall_timeout wants")):
-                with self.subTest(flag, rank=rank):
-                    commands = [TRAIN, TRAIN]
-                    commands[rank] = [*TRAIN, flag]
-                    self.check_fails(self.mpirun_each(*commands), 2, r"error: (rank 1 on \S+ has failed: )?" + message)
+        for rank, flag, message in ((0, "--keep_last=-1", "--keep_last wants"), (1, "--stall_timeout=0", "--stall_timeout wants")):
+            with self.subTest(flag, rank=rank):
+                commands = [TRAIN, TRAIN]
+                commands[rank] = [*TRAIN, flag]
+                self.check_fails(self.mpirun_each(*commands), 2, r"error: (rank 1 on \S+ has failed: )?" + message)
 
     def test_a_rank_that_lacks_a_file(self):
-        for name, code in (("solver.prototxt", 4), ("net.prototxt", 4)):
-            for rank in range(3):
-                with self.subTest(name, rank=rank):
-                    folders = [self.folder_of_rank(r, {name: None} if r == rank else {}) for r in range(3)]
-                    process = self.mpirun_each(TRAIN, TRAIN, TRAIN, folders=folders)
-                    who = r"rank %d on \S+ has failed: " % rank if rank > 0 else ""
-                    self.check_fails(process, code, "error: " + who + ".*" + name)
-                    for folder in folders:
-                        shutil.rmtree(self.path(folder))
+        for rank, name in ((0, "solver.prototxt"), (2, "solver.prototxt"), (1, "net.prototxt")):
+            with self.subTest(name, rank=rank):
+                folders = [self.folder_of_rank(r, {name: None} if r == rank else {}) for r in range(3)]
+                process = self.mpirun_each(TRAIN, TRAIN, TRAIN, folders=folders)
+                who = r"rank %d on \S+ has failed: " % rank if rank > 0 else ""
+                self.check_fails(process, 4, "error: " + who + ".*" + name)
+                for folder in folders:
+                    shutil.rmtree(self.path(folder))
 
     def test_a_rank_that_lacks_its_data(self):
         mpi_case.write_image_net(self)
