@@ -1,6 +1,6 @@
-// Vectors of numbers, for loops that compilers do not vectorise by themselves. They are GCC's vector
-// types, which have operators and compile to the vector instructions of the machine. A vector of one
-// lane is a plain number.
+// Vectors of numbers, for loops that compilers do not vectorise by themselves. They are GCC's
+// vector types, which have operators and compile to the vector instructions of the machine. A
+// vector of one lane is a plain number.
 #ifndef DOPPIO_LAYERS_COMMON_LANES_H_
 #define DOPPIO_LAYERS_COMMON_LANES_H_
 
@@ -18,6 +18,7 @@ namespace doppio {
 
 template <class T, int kLanes>
 struct LanesOf {
+  // NOLINTNEXTLINE(modernize-use-using): GCC takes the attribute only here.
   typedef T type __attribute__((vector_size(sizeof(T) * kLanes)));
 };
 template <class T>
@@ -76,8 +77,7 @@ template <int kLanes, class T>
 
 // Rounds all lanes to T, like T's conversion from float, and stores them contiguously.
 template <int kLanes, class T>
-[[gnu::always_inline]] inline void StoreRounded(T* to,
-                                                const Lanes<ComputeType<T>, kLanes>& lanes) {
+[[gnu::always_inline]] inline void StoreRounded(T* to, const Lanes<ComputeType<T>, kLanes>& lanes) {
   if constexpr (std::is_same_v<T, ComputeType<T>>) {
     StoreLanes(to, lanes);
   } else if constexpr (kLanes == 1) {

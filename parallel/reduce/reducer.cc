@@ -243,8 +243,8 @@ void Reducer::ArriveForStatistics() {
 }
 
 void Reducer::Finish(GradientSink* next) {
-  for (size_t b = 0; b < buckets_.size(); ++b)
-    DOPPIO_CHECK(buckets_[b].sent, "backward has finished every gradient");
+  for (const Bucket& bucket : buckets_)
+    DOPPIO_CHECK(bucket.sent, "backward has finished every gradient");
   if (gate_ != nullptr) Ask({Job::kRelease});
   double exposed = 0;
   for (size_t b = 0; b < buckets_.size(); ++b) {

@@ -30,7 +30,8 @@ std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
   }
   std::vector<float> sums(count);
   device->CopyToHost(sums.data(), memory.data(), bytes);
-  const float expected = static_cast<float>(bulk->size() * (bulk->size() + 1) / 2);
+  const int sum_of_ranks = bulk->size() * (bulk->size() + 1) / 2;
+  const auto expected = static_cast<float>(sum_of_ranks);
   const auto wrong =
       std::find_if(sums.begin(), sums.end(), [&](float sum) { return sum != expected; });
   if (wrong != sums.end()) {

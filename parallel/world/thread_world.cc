@@ -27,7 +27,8 @@ struct Numbering {
     counts[processes->rank()] = own;
     processes->control().AllReduce(counts.data(), processes->size(), DType::kFloat64);
     places = PlacesByNode({counts.begin(), counts.end()});
-    first_rank = std::accumulate(counts.begin(), counts.begin() + processes->rank(), 0);
+    first_rank =
+        static_cast<int>(std::accumulate(counts.begin(), counts.begin() + processes->rank(), 0.0));
   }
 
   std::vector<RankPlace> places;  // empty if this process is alone

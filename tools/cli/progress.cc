@@ -1,13 +1,13 @@
 #include "tools/cli/progress.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <iostream>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "tools/cli/text_table.h"
 #include "tools/cluster/gpu_readings.h"
@@ -67,7 +67,7 @@ std::string ProgressText(const Progress& progress, double images_per_second,
   parts.push_back(std::to_string(progress.iteration) + "/" + std::to_string(progress.max_iter));
   parts.push_back("loss " + Short(progress.smoothed_loss));
   if (images_per_second > 0) {
-    parts.push_back(Thousands(static_cast<int64_t>(images_per_second + 0.5)) + " img/s");
+    parts.push_back(Thousands(std::llround(images_per_second)) + " img/s");
   }
   if (seconds_per_iteration > 0) {
     const double left = static_cast<double>(progress.max_iter - progress.iteration);

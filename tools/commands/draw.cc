@@ -21,7 +21,7 @@ namespace {
 std::string FormatOf(const std::string& path) {
   const std::string name = path.substr(DirName(path).size());
   const size_t point = name.rfind('.');
-  const std::string extension = point == std::string::npos ? "" : Lower(name.substr(point + 1));
+  std::string extension = point == std::string::npos ? "" : Lower(name.substr(point + 1));
   if (extension == "dot" || extension == "gv") return "dot";
   if (extension == "html" || extension == "htm") return "html";
   const std::vector<std::string> pictures = Words("svg png pdf eps ps jpg jpeg gif webp");

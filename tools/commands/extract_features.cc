@@ -94,8 +94,9 @@ Datum MakeDatum(const Shape& shape, const float* row) {
 void PutRows(const PlainBlob& blob, int64_t first_row, DatabaseWriter* database) {
   const int64_t values = blob.shape.count(1);
   for (int64_t row = 0; row < blob.shape[0]; ++row) {
+    const int64_t index = first_row + row;
     char key[32];
-    std::snprintf(key, sizeof(key), "%010lld", static_cast<long long>(first_row + row));
+    std::snprintf(key, sizeof(key), "%010lld", static_cast<long long>(index));
     database->Put(key, MakeDatum(blob.shape, blob.data.data() + row * values).SerializeAsString());
   }
 }

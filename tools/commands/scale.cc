@@ -58,7 +58,7 @@ nlohmann::json ReadTimes(const CommandLine& line) {
     throw UsageError(std::string("--times already determines the net and the batch; leave out --") +
                      flag);
   }
-  const nlohmann::json times = ParsedJson(ReadFile(line.flags.times));
+  nlohmann::json times = ParsedJson(ReadFile(line.flags.times));
   if (times.is_discarded())
     throw FileError(SourceLoc{line.flags.times}, "the file is not valid JSON");
   return times;

@@ -124,7 +124,7 @@ std::string Create(const CommandLine& line) {
           "trials, without --prune");
     }
   }
-  const std::string folder = MakeSweepFolder(line.flags.sweep_dir);
+  std::string folder = MakeSweepFolder(line.flags.sweep_dir);
   SweepJournal::Create(folder, settings);
   return folder;
 }

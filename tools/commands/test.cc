@@ -49,7 +49,7 @@ SourceSize WholeSource(const Net& net) {
 // Runs the test and logs a line for each batch, as Caffe does.
 TestScores Score(const TestRun& run) {
   LOG(INFO) << "Running for " << run.batches << " iterations.";
-  const TestScores test =
+  TestScores test =
       RunTest(run, nullptr, nullptr, [](int64_t batch, const std::vector<OutputValue>& outputs) {
         for (const OutputValue& output : outputs) {
           LOG(INFO) << "Batch " << batch << ", " << output.blob << " = " << output.value;

@@ -78,7 +78,7 @@ std::string TrainIn(const std::string& folder) {
     }
   }
   for (const char* name : {"/train", "/Train"}) {
-    const std::string path = folder + name;
+    std::string path = folder + name;
     if (FileExists(path + "/.") && HasFolders(path)) return path;
   }
   return "";
@@ -91,7 +91,7 @@ std::string RootOf(const ListedImages& images, const std::string& root_folder) {
   if (!root_folder.empty()) return AbsolutePath(root_folder);
   if (first.path[0] == '/') return "";
   if (FileExists(first.path)) return fs::current_path().string() + "/";
-  const std::string beside = DirName(AbsolutePath(images.list));
+  std::string beside = DirName(AbsolutePath(images.list));
   if (FileExists(beside + first.path)) return beside;
   throw FileError(images.At(first), "there is no image '" + first.path +
                                         "', neither in the working folder nor beside the list; "

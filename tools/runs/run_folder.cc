@@ -79,7 +79,7 @@ std::string MakeOwnFolder(const std::string& net) {
   MakeFolders(RunsFolder());
   const std::string path = RunsFolder() + "/" + time + FileName(net);
   for (int copy = 1;; ++copy) {
-    const std::string candidate = path + (copy == 1 ? "" : "-" + std::to_string(copy));
+    std::string candidate = path + (copy == 1 ? "" : "-" + std::to_string(copy));
     if (mkdir(candidate.c_str(), 0777) == 0) return candidate;
     if (errno != EEXIST)
       throw FileError("cannot create the folder '" + candidate + "': " + std::strerror(errno));

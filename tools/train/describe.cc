@@ -26,7 +26,7 @@ std::string BatchText(const Trainer& trainer, int64_t batch) {
 
 std::string PrecisionText(Trainer* trainer) {
   const DType stored = StorageOf(trainer->train_net().graph());
-  const std::string computed = Name(trainer->params().dtype());
+  std::string computed = Name(trainer->params().dtype());
   const Device& device = *trainer->params().device();
   if (Is16Bit(stored)) {
     const std::string text = computed + " with activations in " + Name(stored);

@@ -32,7 +32,7 @@ std::string FindModel(const std::string& state, const std::string& learned_net) 
   if (learned_net.empty()) {
     throw FileError("'" + state + "' does not name its weights file (learned_net)");
   }
-  const std::string beside = DirName(state) + BaseName(learned_net);
+  std::string beside = DirName(state) + BaseName(learned_net);
   if (FileExists(learned_net)) return learned_net;
   if (FileExists(beside)) return beside;
   throw FileError("the weights of '" + state + "' are missing: there is no '" + learned_net +

@@ -140,11 +140,11 @@ TEST(Onnx, LeavesMixupOut) {
 
 TEST(Onnx, NamesAllLayersThatItHasNot) {
   try {
-    Exported(kInput +
-             "layer { name: 'i' type: 'Im2col' bottom: 'x' top: 'i' convolution_param { "
-             "kernel_size: 1 } }\n"
-             "layer { name: 'j' type: 'Im2col' bottom: 'i' top: 'j' convolution_param { "
-             "kernel_size: 1 } }\n");
+    const Exported net(kInput +
+                       "layer { name: 'i' type: 'Im2col' bottom: 'x' top: 'i' convolution_param { "
+                       "kernel_size: 1 } }\n"
+                       "layer { name: 'j' type: 'Im2col' bottom: 'i' top: 'j' convolution_param { "
+                       "kernel_size: 1 } }\n");
     FAIL() << "nothing was thrown";
   } catch (const ErrorList& e) {
     ASSERT_EQ(e.errors().size(), 2u);
