@@ -98,7 +98,7 @@ class ConvChooser {
       const auto with_tail =
           Forward(kDirect, alone.src_desc(), alone.weights_desc(), alone.dst_desc(),
                   DnnlTailAttr(args_.math, ChainTail(args_.chain), alone.dst_desc()));
-      if (Slowness(with_tail.impl_info_str()) > Slowness(alone.impl_info_str())) return false;
+      if (Cost(with_tail.impl_info_str()) > Cost(alone.impl_info_str())) return false;
       choice->forward = with_tail;
       return true;
     } catch (const dnnl::error&) {
@@ -250,7 +250,7 @@ class ConvChooser {
     if (any.diff_weights_desc() == choice.kept) return any;
     try {
       auto own = BackwardWeights(kDirect, choice, x, choice.kept, y);
-      if (Slowness(own.impl_info_str()) <= Slowness(any.impl_info_str())) return own;
+      if (Cost(own.impl_info_str()) <= Cost(any.impl_info_str())) return own;
     } catch (const dnnl::error&) {
       // oneDNN does not write the parameter's own layout.
     }

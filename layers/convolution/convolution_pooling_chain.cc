@@ -18,6 +18,7 @@
 #include "layers/convolution/plane_convolution.h"
 #include "layers/convolution/winograd_rule.h"
 #include "layers/pooling/pooling_form.h"
+#include "layers/pooling/window_lanes.h"
 
 namespace doppio {
 namespace {
@@ -150,8 +151,8 @@ class ConvolutionPooling : public Kernel {
         bias = g_.bias && t_.param_grads[1];
     if (data) conv_.PackForSpread(t_.params[0].data<float>(), packed_);
     for (const ThreadRoom& room : threads_) {
-      std::fill(room.weights, room.weights + conv_.weights(), 0.0f);
-      std::fill(room.bias, room.bias + conv_.out_channels, 0.0f);
+      if (weights) std::fill(room.weights, room.weights + conv_.weights(), 0.0f);
+      if (bias) std::fill(room.bias, room.bias + conv_.out_channels, 0.0f);
     }
     // The gradient of the bottom sums over all planes of a block.
     const int64_t parts = data ? 1 : PartsOf(conv_.tile);
@@ -247,20 +248,11 @@ class ConvolutionPooling : public Kernel {
     uint8_t* places = Places(block, o);
     Images* to = pooled;
     for (int64_t i = 0; i < pool_.h.output; ++i) {
-      const int64_t top = i * pool_.h.stride - pool_.h.pad, h0 = pool_.h.Begin(i);
       for (int64_t j = 0; j < pool_.w.output; ++j, ++to) {
-        const int64_t left = j * pool_.w.stride - pool_.w.pad, w0 = pool_.w.Begin(j);
-        Images best = y[h0 * conv_.width + w0];
-        Index where = Index{} + static_cast<int32_t>((h0 - top) * pool_.w.kernel + w0 - left);
-        for (int64_t h = h0; h < pool_.h.End(i); ++h) {
-          for (int64_t w = w0; w < pool_.w.End(j); ++w) {
-            const Images here = y[h * conv_.width + w];
-            const auto larger = here > best;
-            best = larger ? here : best;
-            where = larger ? Index{} + static_cast<int32_t>((h - top) * pool_.w.kernel + w - left)
-                           : where;
-          }
-        }
+        Images best;
+        Index where;
+        const auto load = [y](int64_t element) { return y[element]; };
+        TakeLargestOf<kImages, float>(pool_, i, j, load, &best, &where);
         if (form_.relu) {
           where = best > Images{} ? where : Index{} + int32_t{kNoElement};
           best = best < Images{} ? Images{} : best;  // NaN passes
@@ -290,16 +282,11 @@ class ConvolutionPooling : public Kernel {
       const Images* gradient = room.pooled;
       Images* to = room.y + (o - first) * conv_.plane();
       for (int64_t i = 0; i < pool_.h.output; ++i) {
-        const int64_t top = i * pool_.h.stride - pool_.h.pad;
         for (int64_t j = 0; j < pool_.w.output; ++j, ++gradient, places += kImages) {
-          const int64_t left = j * pool_.w.stride - pool_.w.pad;
           const Index chosen = ConvertLanes<int32_t, kImages>(LoadLanes<kImages>(places));
-          for (int64_t h = pool_.h.Begin(i); h < pool_.h.End(i); ++h) {
-            for (int64_t w = pool_.w.Begin(j); w < pool_.w.End(j); ++w) {
-              const auto k = static_cast<int32_t>((h - top) * pool_.w.kernel + w - left);
-              to[h * conv_.width + w] += chosen == k ? *gradient : Images{};
-            }
-          }
+          ForEachPlace(pool_, i, j, [&](int32_t k, int64_t element) {
+            to[element] += chosen == k ? *gradient : Images{};
+          });
         }
       }
     }

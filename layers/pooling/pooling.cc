@@ -13,6 +13,7 @@
 #include "layers/common/stored_kernel.h"
 #include "layers/pooling/plain_pooling_kernel.h"
 #include "layers/pooling/pooling_form.h"
+#include "layers/pooling/window_lanes.h"
 
 namespace doppio {
 namespace {
@@ -124,19 +125,6 @@ class PoolingKernel : public Kernel {
     }
   }
 
-  // Calls f(k, offset in the bottom) for every element of window (i, j) that is inside the input. k
-  // is the element's row-major position in the window, padding included.
-  template <class F>
-  [[gnu::always_inline]] void ForPlaces(int64_t in, int64_t i, int64_t j, const F& f) const {
-    const int64_t top = i * g_.h.stride - g_.h.pad, left = j * g_.w.stride - g_.w.pad;
-    const int64_t w0 = g_.w.Begin(j), w1 = g_.w.End(j);
-    for (int64_t h = g_.h.Begin(i); h < g_.h.End(i); ++h) {
-      const int64_t row = in + h * g_.w.input * channels_.block;
-      const int32_t k = static_cast<int32_t>((h - top) * g_.w.kernel - left);
-      for (int64_t w = w0; w < w1; ++w) f(k + static_cast<int32_t>(w), row + w * channels_.block);
-    }
-  }
-
   // The sums of gradients of the rows that one row of windows may cover, for up to 16 lanes. Row h
   // of the bottom is row h % (number of rows).
   int64_t Rows() const { return std::min(g_.h.kernel, g_.h.input); }
@@ -184,15 +172,12 @@ class PoolingKernel : public Kernel {
     Index* saved = static_cast<Index*>(t_.saved);
     T* indices = t_.tops.size() > 1 ? t_.tops[1].data<T>() : nullptr;
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
-      const int64_t h = g_.h.Begin(i), w = g_.w.Begin(j);
-      Numbers best = LoadWide<kLanes>(x + in + (h * g_.w.input + w) * channels_.block);
-      Places where = Places{} + static_cast<int32_t>(PlaceOf(i, j, h, w));
-      ForPlaces(in, i, j, [&](int32_t k, int64_t from) {
-        const Numbers here = LoadWide<kLanes>(x + from);
-        const auto larger = here > best;
-        best = larger ? here : best;
-        where = larger ? Places{} + k : where;
-      });
+      Numbers best;
+      Places where;
+      const auto load = [=](int64_t element) {
+        return LoadWide<kLanes>(x + in + element * channels_.block);
+      };
+      TakeLargestOf<kLanes, Wide>(g_, i, j, load, &best, &where);
       StoreRounded<kLanes>(y + at, best);
       if (saved != nullptr) StoreLanes(saved + at, ConvertLanes<Index, kLanes>(where));
       if constexpr (kLanes == 1) {
@@ -212,25 +197,23 @@ class PoolingKernel : public Kernel {
         Row<1>(rows, element / g_.w.input)[element % g_.w.input] += gradient;
       } else {
         const auto chosen = ConvertLanes<IntegerLike<Wide>, kLanes>(LoadLanes<kLanes>(saved + at));
-        AddToWindow<kLanes>(rows, i, j, [=](int32_t k) {
-          return chosen == k ? gradient : Lanes<Wide, kLanes>{};
-        });
+        AddToWindow<kLanes>(
+            rows, i, j, [=](int32_t k) { return chosen == k ? gradient : Lanes<Wide, kLanes>{}; });
       }
     });
   }
 
-  // Adds share(k) to the sums of every element of window (i, j) that is inside the input; k is as
-  // in ForPlaces.
+  // Adds share(k) to the sums of every element of window (i, j) that is inside the input; k is the
+  // element's place in the window.
   template <int kLanes, class F>
   [[gnu::always_inline]] void AddToWindow(Wide* rows, int64_t i, int64_t j, const F& share) const {
     const int64_t w0 = g_.w.Begin(j), w1 = g_.w.End(j);
     for (int64_t h = g_.h.Begin(i); h < g_.h.End(i); ++h) {
       Wide* row = Row<kLanes>(rows, h);
-      const int32_t k = static_cast<int32_t>(PlaceOf(i, j, h, 0));
+      const auto k = static_cast<int32_t>(PlaceOf(g_, i, j, h, 0));
       for (int64_t w = w0; w < w1; ++w) {
         Wide* to = row + w * kLanes;
-        const Lanes<Wide, kLanes> sum =
-            LoadLanes<kLanes>(to) + share(k + static_cast<int32_t>(w));
+        const Lanes<Wide, kLanes> sum = LoadLanes<kLanes>(to) + share(k + static_cast<int32_t>(w));
         StoreLanes(to, sum);
       }
     }
@@ -242,7 +225,9 @@ class PoolingKernel : public Kernel {
     T* y = t_.tops[0].data<T>();
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
       Lanes<Wide, kLanes> sum{};
-      ForPlaces(in, i, j, [&](int32_t, int64_t from) { sum += LoadWide<kLanes>(x + from); });
+      ForEachPlace(g_, i, j, [&](int32_t, int64_t element) {
+        sum += LoadWide<kLanes>(x + in + element * channels_.block);
+      });
       StoreRounded<kLanes>(y + at, sum / Divisor(i, j));
     });
   }
@@ -260,11 +245,8 @@ class PoolingKernel : public Kernel {
     return static_cast<Wide>(MeanDivisor(g_.count_padding, g_.h, g_.w, i, j));
   }
 
-  // PlaceOf returns the position in window (i, j) of element (h, w) of the input. ElementAt is its
-  // inverse and returns an index in the plane.
-  int64_t PlaceOf(int64_t i, int64_t j, int64_t h, int64_t w) const {
-    return (h - i * g_.h.stride + g_.h.pad) * g_.w.kernel + (w - j * g_.w.stride + g_.w.pad);
-  }
+  // Returns the index in the plane of the element at `place` of window (i, j), the inverse of
+  // PlaceOf.
   int64_t ElementAt(int64_t i, int64_t j, int64_t place) const {
     return (i * g_.h.stride - g_.h.pad + place / g_.w.kernel) * g_.w.input + j * g_.w.stride -
            g_.w.pad + place % g_.w.kernel;

@@ -18,7 +18,7 @@ UNSHARE = r'''while [ "$1" != -- ]; do shift; done
 shift
 [ "$1" = debootstrap ] && exec "$@"
 system=$5
-cp -r "$system/root/doppio" "$system/etc" "$SEEN/"
+cp -r "$system/srv/doppio" "$system/etc" "$SEEN/"
 shift 7
 echo "$@" >>"$SEEN/inside"
 case "$*" in
@@ -102,7 +102,7 @@ class FreshTest(unittest.TestCase):
         out = self.run_script("trixie", "--keep", "--only=demo")
         place = os.path.join(self.places, os.listdir(self.places)[0])
         self.assertIn("fresh: trixie is kept in %s/root" % place, out)
-        self.assertTrue(os.path.exists(place + "/root/root/doppio/committed"))
+        self.assertTrue(os.path.exists(place + "/root/srv/doppio/committed"))
 
     def test_takes_what_is_committed_unless_told(self):
         self.write("committed", "2")

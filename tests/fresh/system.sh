@@ -72,7 +72,7 @@ apart() { # COMMAND...
 }
 
 # Runs a command inside the system, in FOLDER, with the environment of a new user. If `shared` names a folder, the
-# command finds it, read-only, at /root/shared.
+# command finds it, read-only, at /srv/shared.
 inside() { # FOLDER COMMAND...
   local folder=$1 name proxies=()
   shift
@@ -87,9 +87,9 @@ inside() { # FOLDER COMMAND...
     mount --rbind /sys "$root/sys"
     mount --rbind /dev "$root/dev"
     if [[ -n $shared ]]; then
-      mkdir -p "$root/root/shared"
-      mount --bind "$shared" "$root/root/shared"
-      mount -o remount,bind,ro "$root/root/shared"
+      mkdir -p "$root/srv/shared"
+      mount --bind "$shared" "$root/srv/shared"
+      mount -o remount,bind,ro "$root/srv/shared"
     fi
     exec chroot "$root" env -C "$folder" "$@"' inside "$root" "${shared:-}" "$folder" \
     -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \

@@ -1,13 +1,14 @@
 #include "tools/cli/progress.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <iostream>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "tools/cli/text_table.h"
 #include "tools/cluster/gpu_readings.h"

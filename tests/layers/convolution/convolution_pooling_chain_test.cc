@@ -1,5 +1,6 @@
 // A convolution together with MAX pooling (layers/convolution/convolution_pooling_chain.cc),
 // compared with the separate layers.
+#include "core/base/threads.h"
 #include "layers/convolution/image_lanes.h"
 #include "tests/layers/common/fusion_case.h"
 
@@ -84,7 +85,7 @@ TEST(ConvolutionPooling, TakesFewAndManyChannels) {
   for (int inputs : {1, 2, 17}) {
     for (int outputs : {1, 8, 25}) {
       NetCase c;
-      c.shape = {kImages - 2, inputs, 8, 8};
+      c.shape = {3 * kImages - 2, inputs, 8, 8};
       c.layers = ConvText(outputs, "kernel_size: 3") + PoolText("c", "y", kHalf);
       ExpectChain(c, "Convolution+Pooling");
     }
@@ -110,6 +111,20 @@ TEST(ConvolutionPooling, Stores16Bits) {
     const double unit = type == DType::kBFloat16 ? 0x1p-8 : 0x1p-11;
     ExpectChain(c, "Convolution+ReLU+Pooling", 4 * unit);
   }
+}
+
+// Three blocks of images for two threads: both with and without a gradient of the bottom, for which
+// the blocks are divided in different ways.
+TEST(ConvolutionPooling, DividesBlocksAmongThreads) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(2);
+  NetCase c;
+  c.shape = {3 * kImages, 3, 10, 10};
+  c.layers = ConvText(13, "kernel_size: 3") + PoolText("c", "y", kHalf);
+  ExpectChainInAllPhases(c, "Convolution+Pooling");
+  c.shape = {kImages, 3, 10, 10};
+  ExpectChain(c, "");  // too few for two threads
+  omp_set_num_threads(before);
 }
 
 TEST(ConvolutionPooling, GivesTheSameBitsEveryTime) {
