@@ -92,10 +92,7 @@ int64_t ThreadBytes(const ConvolutionPoolingForm& form, bool backward) {
 std::string ConvolutionPoolingDeclines(const KernelArgs& args) {
   const auto& form = args.Form<ConvolutionPoolingForm>();
   if (args.dtype != DType::kFloat32) return "it computes in single precision";
-  if (WinogradPays(form.conv, args.winograd) && form.conv.in_channels % 16 == 0 &&
-      form.conv.out_channels % 16 == 0) {
-    return "Winograd's filtering multiplies less";
-  }
+  if (WinogradPays(form.conv, args.winograd)) return "Winograd's filtering multiplies less";
   const int64_t blocks = (form.conv.batch + kImages - 1) / kImages;
   if (blocks < NumThreads()) return "the batch is too small for all threads";
   // Empty lanes cost as much as the lanes that oneDNN wastes on few channels.

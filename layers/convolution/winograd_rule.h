@@ -5,20 +5,24 @@
 
 #include "core/net/plan/kernel.h"
 #include "layers/convolution/conv_geometry.h"
+#include "layers/convolution/winograd_tiles.h"
 
 namespace doppio {
 
 // Returns true if Winograd's filtering should compute this convolution in single precision. kAuto
 // decides by the extents and not by the clock, so that a resumed training computes the same bits,
 // nor by the batch, so that replicas compute what one big batch computes: the transforms of the
-// weights pay from 16 tiles of 4x4 outputs per image on.
+// weights pay from 16 tiles per image on, and those of images if vectors of channels are full.
 inline bool WinogradPays(const ConvGeometry& g, Winograd use) {
-  const bool fits = g.group == 1 && g.kernel == std::vector<int64_t>{3, 3} &&
-                    g.stride == std::vector<int64_t>{1, 1} &&
-                    g.dilation == std::vector<int64_t>{1, 1};
+  using Extents = std::vector<int64_t>;
+  const bool fits = (g.kernel == Extents{3, 3} || g.kernel == Extents{5, 5}) &&
+                    g.stride == Extents{1, 1} && g.dilation == Extents{1, 1};
   if (!fits || use == Winograd::kOff) return false;
-  const int64_t tiles = ((g.output[0] + 3) / 4) * ((g.output[1] + 3) / 4);
-  return use == Winograd::kOn || tiles >= 16;
+  const int64_t tile = winograd::TopTile(static_cast<int>(g.kernel[0]));
+  const int64_t tiles = ((g.output[0] + tile - 1) / tile) * ((g.output[1] + tile - 1) / tile);
+  constexpr int64_t kLanes = 16;
+  const bool full = g.in_channels / g.group % kLanes == 0 && g.out_channels / g.group % kLanes == 0;
+  return use == Winograd::kOn || (full && tiles >= 16);
 }
 
 }  // namespace doppio

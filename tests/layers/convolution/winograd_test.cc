@@ -1,5 +1,7 @@
-// Convolutions by Winograd's minimal filtering, where oneDNN has it (2.6 with AVX-512).
+// Convolutions by Winograd's minimal filtering: our own, and oneDNN's where it has it (2.6 with
+// AVX-512).
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -43,23 +45,63 @@ TEST(Winograd, TakesOtherPaddingsAndChannels) {
   Convolution(3, 20, 9, 9).Use(Winograd::kOn).ExpectBackendsAgree();
 }
 
+TEST(Winograd, AgreesForKernelsOf5x5) {
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>{8, 8}, {7, 5}, {6, 11}, {1, 2}})
+    Convolution(16, 32, height, width, "kernel_size: 5 pad: 2")
+        .Use(Winograd::kOn)
+        .ExpectBackendsAgree();
+  for (const char* pad : {"pad: 0", "pad: 5", "pad_h: 1 pad_w: 0"})
+    Convolution(32, 16, 9, 10, std::string("bias_term: false kernel_size: 5 ") + pad)
+        .Use(Winograd::kOn)
+        .ExpectBackendsAgree();
+}
+
+TEST(Winograd, TakesGroupsAndPartlyFilledVectors) {
+  for (const char* kernel : {"kernel_size: 3 pad: 1", "kernel_size: 5 pad: 2"}) {
+    Convolution(32, 64, 9, 7, std::string("group: 2 ") + kernel)
+        .Use(Winograd::kOn)
+        .ExpectBackendsAgree();
+    Convolution(20, 50, 6, 7, kernel).Use(Winograd::kOn).ExpectBackendsAgree();
+  }
+}
+
 TEST(Winograd, RoundsLittleMoreThanDirectConvolution) {
-  const LayerCase c = Convolution(256, 64, 16, 16);
-  EXPECT_LT(ErrorWith(Winograd::kOff, c), 2e-6);
-  EXPECT_LT(ErrorWith(Winograd::kOn, c), 1e-5);
+  const LayerCase small = Convolution(256, 64, 16, 16);
+  EXPECT_LT(ErrorWith(Winograd::kOff, small), 2e-6);
+  EXPECT_LT(ErrorWith(Winograd::kOn, small), 2e-5);
+  const LayerCase large = Convolution(256, 64, 16, 16, "kernel_size: 5 pad: 2");
+  EXPECT_LT(ErrorWith(Winograd::kOff, large), 5e-6);
+  EXPECT_LT(ErrorWith(Winograd::kOn, large), 2e-5);
+}
+
+TEST(Winograd, DoesNotDependOnTheNumberOfThreadsInForward) {
+  LayerCase c = Convolution(16, 16, 20, 20, "kernel_size: 5 pad: 2");
+  const std::vector<double> one = c.FastTop();
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  EXPECT_EQ(c.FastTop(), one);
+  c.Use(Winograd::kOn).ExpectBackendsAgree();
+  omp_set_num_threads(before);
 }
 
 TEST(Winograd, IsUsedWhereItPays) {
-  // An image has 4x4 or 4x3 tiles.
-  LayerCase large = Convolution(32, 32, 16, 16), small = Convolution(32, 32, 16, 12);
   const auto top = [](LayerCase c, Winograd winograd) { return c.Use(winograd).FastTop(); };
-  EXPECT_EQ(top(large, Winograd::kAuto), top(large, Winograd::kOn));
-  EXPECT_EQ(top(small, Winograd::kAuto), top(small, Winograd::kOff));
+  const auto expect = [top](const LayerCase& c, Winograd same, Winograd other) {
+    EXPECT_EQ(top(c, Winograd::kAuto), top(c, same));
+    EXPECT_NE(top(c, Winograd::kAuto), top(c, other));
+  };
+  // An image has 4x4 or 4x3 tiles.
+  expect(Convolution(32, 32, 16, 16), Winograd::kOn, Winograd::kOff);
+  expect(Convolution(32, 32, 16, 12), Winograd::kOff, Winograd::kOn);
+  const std::string five = "kernel_size: 5 pad: 2";
+  expect(Convolution(32, 32, 8, 8, five), Winograd::kOn, Winograd::kOff);
+  expect(Convolution(32, 32, 8, 6, five), Winograd::kOff, Winograd::kOn);
 }
 
 TEST(Winograd, LeavesOtherConvolutionsAsTheyAre) {
-  for (const char* param : {"kernel_size: 3 stride: 2", "kernel_size: 5 pad: 2",
-                            "kernel_size: 3 dilation: 2", "kernel_size: 3 group: 2"}) {
+  for (const char* param :
+       {"kernel_size: 3 stride: 2", "kernel_size: 7 pad: 3", "kernel_size: 3 dilation: 2",
+        "kernel_size: 5 group: 4", "kernel_h: 3 kernel_w: 5"}) {
     LayerCase c = Convolution(32, 32, 16, 16, param);
     const std::vector<double> off = c.Use(Winograd::kOff).FastTop();
     EXPECT_EQ(c.Use(Winograd::kOn).FastTop(), off) << param;

@@ -120,7 +120,7 @@ TEST_F(GivenFlags, NameAnEngineOfTheDevice) {
   const auto plan = [&](const std::string& engine) {
     return PlanFromFlags(Parse({"cook", "--solver=s", "--engine=" + engine}).flags, cpu.get());
   };
-  for (const char* engine : {"", "reference", "onednn", "fused"})
+  for (const char* engine : {"", "reference", "onednn", "fused", "winograd"})
     EXPECT_EQ(plan(engine).engine, engine);
   for (const char* engine : {"cudnn", "onedn"}) {
     try {
@@ -129,7 +129,7 @@ TEST_F(GivenFlags, NameAnEngineOfTheDevice) {
     } catch (const UsageError& e) {
       EXPECT_EQ(e.message(), "--engine: no kernel for this device (CPU) has the engine '" +
                                  std::string(engine) +
-                                 "'; its engines are fused, onednn, reference");
+                                 "'; its engines are fused, onednn, reference, winograd");
     }
   }
 }

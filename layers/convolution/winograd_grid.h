@@ -1,0 +1,124 @@
+// The tiles of a batch of images, and the transforms of all of them (winograd_tiles.h). Images are
+// in blocks of kChannels channels (nChw16c or nChw8c).
+#ifndef DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_GRID_H_
+#define DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_GRID_H_
+
+#include <cstdint>
+
+#include "layers/convolution/winograd_tiles.h"
+
+namespace doppio::winograd {
+
+// Returns the number of vectors that `channels` channels fill.
+inline int64_t VectorsOf(int64_t channels) { return (channels + kChannels - 1) / kChannels; }
+
+// The images of a bottom or top, or of its gradient.
+struct Planes {
+  // Returns the plane of channels that begins with `channel`, of `image`.
+  float* At(int64_t image, int64_t channel) const {
+    return data + (image * vectors + channel / kChannels) * height * width * kChannels;
+  }
+  float* data;
+  int64_t vectors, height, width;  // vectors: channels of an image in vectors
+};
+
+// The tiles of a batch whose kernel has kTaps x kTaps elements.
+template <int kTaps>
+class TileGrid {
+ public:
+  static constexpr int kTop = TopTile(kTaps);
+
+  // For a top of height x width elements. The first window begins `pad_h` rows and `pad_w` columns
+  // before the bottom.
+  TileGrid(int64_t images, int64_t height, int64_t width, int64_t pad_h, int64_t pad_w)
+      : rows_((height + kTop - 1) / kTop),
+        columns_((width + kTop - 1) / kTop),
+        count_(images * rows_ * columns_),
+        pad_h_(pad_h),
+        pad_w_(pad_w) {}
+
+  int64_t count() const { return count_; }
+
+  // Calls f(tile - begin, image, row, column) for the tiles [begin, end): the place of the tile's
+  // first element in the top.
+  template <class F>
+  void ForEach(int64_t begin, int64_t end, const F& f) const {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t in_image = tile % (rows_ * columns_);
+      f(tile - begin, tile / (rows_ * columns_), in_image / columns_ * kTop,
+        in_image % columns_ * kTop);
+    }
+  }
+
+  // Transforms channels [first, first + channels) of bottom tiles to [point][tile][channel].
+  void TransformBottoms(const Planes& x, int64_t first, int64_t channels, int64_t begin,
+                        int64_t end, float* to, int64_t step) const {
+    ForEach(begin, end, [&](int64_t i, int64_t image, int64_t top_row, int64_t top_column) {
+      const int64_t row = top_row - pad_h_, column = top_column - pad_w_;
+      const bool inside =
+          row >= 0 && column >= 0 && row + kTile <= x.height && column + kTile <= x.width;
+      for (int64_t c = 0; c < channels; c += kChannels) {
+        const float* plane = x.At(image, first + c);
+        float* tile = to + i * channels + c;
+        const auto load = [=](int64_t h, int64_t w) {
+          return LoadLanes<kChannels>(plane + ((row + h) * x.width + column + w) * kChannels);
+        };
+        if (inside) {
+          TransformBottomTile(load, tile, step);
+        } else {
+          const auto load_padded = [=](int64_t h, int64_t w) {
+            const bool exists =
+                row + h >= 0 && row + h < x.height && column + w >= 0 && column + w < x.width;
+            return exists ? load(h, w) : Channels{};
+          };
+          TransformBottomTile(load_padded, tile, step);
+        }
+      }
+    });
+  }
+
+  // Transforms channels [first, first + channels) of squares of the top's gradient, as the kernels
+  // of the gradient of the weights, to [point][vector][tile][lane]. `tiles` is the room for tiles.
+  void TransformTopGradients(const Planes& dy, int64_t first, int64_t channels, int64_t begin,
+                             int64_t end, int64_t tiles, float* to, int64_t step) const {
+    ForEach(begin, end, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+      for (int64_t c = 0; c < channels; c += kChannels) {
+        const float* plane = dy.At(image, first + c);
+        const auto load = [=](int64_t h, int64_t w) {
+          const bool exists = row + h < dy.height && column + w < dy.width;
+          const float* element = plane + ((row + h) * dy.width + column + w) * kChannels;
+          return exists ? LoadLanes<kChannels>(element) : Channels{};
+        };
+        TransformFactorTile<kTop>(load, to + c * tiles + i * kChannels, step);
+      }
+    });
+  }
+
+  // Computes channels [first, first + channels) of the top from products [point][vector][tile]
+  // [lane]. finish(result, element, channel) returns the value of the element at address `element`.
+  template <class Finish>
+  void TransformProducts(const float* from, int64_t step, int64_t tiles, int64_t begin, int64_t end,
+                         const Planes& y, int64_t first, int64_t channels,
+                         const Finish& finish) const {
+    ForEach(begin, end, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+      for (int64_t c = 0; c < channels; c += kChannels) {
+        float* plane = y.At(image, first + c);
+        const auto store = [&, plane](int64_t h, int64_t w, const Channels& result) {
+          if (row + h >= y.height || column + w >= y.width) return;
+          float* element = plane + ((row + h) * y.width + column + w) * kChannels;
+          StoreLanes(element, finish(result, element, first + c));
+        };
+        TransformProductTile<kTop>(from + c * tiles + i * kChannels, step, store);
+      }
+    });
+  }
+
+ private:
+  int64_t rows_, columns_;  // tiles of an image
+  int64_t count_;
+  int64_t pad_h_, pad_w_;
+};
+
+}  // namespace doppio::winograd
+
+#endif  // DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_GRID_H_
