@@ -53,21 +53,6 @@ class ConvChooser {
     for (bool wanted : args.param_gradient) params_ = params_ || (args.backward && wanted);
   }
 
-  // Returns true if oneDNN computes the forward pass by Winograd's filtering.
-  bool HasWinograd() const {
-    if (!UsesWinograd()) return false;
-    const std::unique_ptr<ConvChoice> best = BestAlone();
-    if (best == nullptr) return false;
-    try {
-      const auto& direct = best->forward;
-      Forward(dnnl::algorithm::convolution_winograd, direct.src_desc(), direct.weights_desc(),
-              direct.dst_desc(), DnnlAttr(args_.math));
-      return true;
-    } catch (const dnnl::error&) {
-      return false;
-    }
-  }
-
   bool backward_data() const { return data_; }
   bool backward_params() const { return params_; }
   // Returns the fastest primitives. Returns null if oneDNN has none, or if those with the chain's

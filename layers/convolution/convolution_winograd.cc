@@ -15,7 +15,7 @@
 #include "layers/common/chain.h"
 #include "layers/common/dnnl_support.h"
 #include "layers/common/room.h"
-#include "layers/convolution/convolution_choice.h"
+#include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/winograd_grid.h"
 #include "layers/convolution/winograd_products.h"
 #include "layers/convolution/winograd_rule.h"
@@ -75,6 +75,17 @@ bool NeedsParamGradients(const KernelArgs& args) {
          (wanted.empty() || std::find(wanted.begin(), wanted.end(), true) != wanted.end());
 }
 
+// Returns true if oneDNN has Winograd's filtering for these channels that is faster than this
+// kernel: oneDNN 2.6 with AVX-512. Does not depend on the batch (winograd_rule.h).
+bool OneDnnIsFaster([[maybe_unused]] const ConvGeometry& g) {
+#if DNNL_VERSION_MAJOR < 3 && defined(__AVX512F__)
+  return g.kernel[0] == 3 && g.group == 1 && std::max(g.in_channels, g.out_channels) >= 64 &&
+         g.in_channels % kChannels == 0 && g.out_channels % kChannels == 0;
+#else
+  return false;
+#endif
+}
+
 // Returns the number of threads whose sums of `weights` products fit into 128 MiB, at least 1.
 int SummingThreads(int64_t weights) {
   constexpr int64_t kMaxSums = int64_t{1} << 25;
@@ -94,8 +105,9 @@ std::string ConvolutionWinogradDeclines(const KernelArgs& args) {
   // Each thread reads all weights again for every few tiles.
   const WinogradSizes sizes(g);
   if (sizes.in * sizes.out > 256 * 256) return "its transformed weights exceed a cache";
-  if (ConvChooser(args, g, DType::kFloat32).HasWinograd())
-    return "oneDNN has Winograd's filtering for it";
+  if (OneDnnIsFaster(g)) return "oneDNN has Winograd's filtering for it";
+  if (!args.param_placed.empty() && args.param_placed[0] && args.param_layouts[0] != Layout())
+    return "its weights are shared in another layout";
   if (ChannelBlocked(args.bottoms[0].shape, kChannels).is_zero())
     return "oneDNN has no such layout";
   return "";
