@@ -75,15 +75,15 @@ bool NeedsParamGradients(const KernelArgs& args) {
          (wanted.empty() || std::find(wanted.begin(), wanted.end(), true) != wanted.end());
 }
 
-// Returns true if oneDNN has Winograd's filtering for these channels that is faster than this
-// kernel: oneDNN 2.6 with AVX-512. Does not depend on the batch (winograd_rule.h).
-bool OneDnnIsFaster([[maybe_unused]] const ConvGeometry& g) {
-#if DNNL_VERSION_MAJOR < 3 && defined(__AVX512F__)
-  return g.kernel[0] == 3 && g.group == 1 && std::max(g.in_channels, g.out_channels) >= 64 &&
-         g.in_channels % kChannels == 0 && g.out_channels % kChannels == 0;
-#else
-  return false;
-#endif
+// Returns true if this kernel leaves a kernel of 3x3 to oneDNN: always with kAuto, so that small
+// residual nets round as little as direct convolution does; else where oneDNN 2.6 has Winograd's
+// filtering that is faster. Does not depend on the batch (winograd_rule.h).
+bool LeavesToOneDnn(const ConvGeometry& g, Winograd use) {
+  if (g.kernel[0] != 3) return false;
+  constexpr bool kFilters = DNNL_VERSION_MAJOR < 3 && kChannels == 16;
+  const bool whole = g.in_channels % kChannels == 0 && g.out_channels % kChannels == 0;
+  const bool wide = std::max(g.in_channels, g.out_channels) >= 64;
+  return use == Winograd::kAuto || (kFilters && whole && wide && g.group == 1);
 }
 
 // Returns the number of threads whose sums of `weights` products fit into 128 MiB, at least 1.
@@ -105,7 +105,7 @@ std::string ConvolutionWinogradDeclines(const KernelArgs& args) {
   // Each thread reads all weights again for every few tiles.
   const WinogradSizes sizes(g);
   if (sizes.in * sizes.out > 256 * 256) return "its transformed weights exceed a cache";
-  if (OneDnnIsFaster(g)) return "oneDNN has Winograd's filtering for it";
+  if (LeavesToOneDnn(g, args.winograd)) return "oneDNN computes kernels of 3x3";
   if (!args.param_placed.empty() && args.param_placed[0] && args.param_layouts[0] != Layout())
     return "its weights are shared in another layout";
   if (ChannelBlocked(args.bottoms[0].shape, kChannels).is_zero())
