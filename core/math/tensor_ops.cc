@@ -85,7 +85,7 @@ class CpuTensorOps : public TensorOps {
       const T* y = b.data<T>();
       T* z = to.data<T>();
       ParallelFor(to.stored(), kGrain, [=](int64_t begin, int64_t end) {
-#pragma omp simd
+#pragma GCC ivdep
         for (int64_t i = begin; i < end; ++i) {
           z[i] = static_cast<T>(static_cast<Wide>(x[i]) + static_cast<Wide>(y[i]));
         }

@@ -41,7 +41,7 @@ struct Activation {
       // it.
       ParallelFor(t_.tops[0].stored(), kActivationGrain,
                   [x, y, op = op_](int64_t begin, int64_t end) {
-#pragma omp simd
+#pragma GCC ivdep
                     for (int64_t i = begin; i < end; ++i)
                       y[i] = static_cast<T>(op.Forward(Widen(x[i])));
                   });
@@ -56,7 +56,7 @@ struct Activation {
                                                  : dy;
       ParallelFor(t_.bottom_grads[0].stored(), kActivationGrain,
                   [v, dy, dx, op = op_](int64_t begin, int64_t end) {
-#pragma omp simd
+#pragma GCC ivdep
                     for (int64_t i = begin; i < end; ++i)
                       dx[i] = static_cast<T>(op.Gradient(Widen(v[i]), Widen(dy[i])));
                   });

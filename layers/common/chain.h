@@ -34,7 +34,7 @@ struct ChainTail {
     const T* y = t.tops[0].data<T>();
     T* dy = t.top_grads[0].data<T>();
     ParallelFor(t.tops[0].stored(), 8192, [y, dy, op = *relu](int64_t begin, int64_t end) {
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t i = begin; i < end; ++i) {
         using Wide = ComputeType<T>;
         dy[i] = static_cast<T>(op.Gradient(static_cast<Wide>(y[i]), static_cast<Wide>(dy[i])));

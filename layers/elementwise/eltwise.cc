@@ -134,7 +134,7 @@ class Eltwise : public Kernel {
     }
     if (!tail_.relu) return RoundAll(result, n, y);
     const Relu relu = *tail_.relu;
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(relu.Forward(result[i]));
   }
 
@@ -143,7 +143,7 @@ class Eltwise : public Kernel {
     for (int64_t i = 0; i < n; ++i) to[i] = Widen(from[i]);
   }
   static void RoundAll(const Wide* from, int64_t n, T* to) {
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(from[i]);
   }
 
@@ -180,7 +180,7 @@ class Eltwise : public Kernel {
     T* dx = t_.bottom_grads[bottom].data<T>() + begin;
     if (op_ == EltwiseOp::kMax) {
       const EltwiseWinner* winner = static_cast<const EltwiseWinner*>(t_.saved) + begin;
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i) dx[i] = winner[i] == bottom ? dy[i] : T(0);
     } else if (op_ == EltwiseOp::kSum) {
       const Wide c = coefficients_[bottom];
@@ -188,7 +188,7 @@ class Eltwise : public Kernel {
         if (dx != dy) std::copy(dy, dy + n, dx);
         return;
       }
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i) dx[i] = static_cast<T>(c * Widen(dy[i]));
     } else if (op_ == EltwiseOp::kProduct) {
       Wide others[kChunk];
@@ -200,7 +200,7 @@ class Eltwise : public Kernel {
     } else {
       const T* x = in_[bottom] + begin;
       const T* y = t_.tops[0].data<T>() + begin;
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i)
         dx[i] = static_cast<T>(Widen(y[i]) / Widen(x[i]) * Widen(dy[i]));
     }
