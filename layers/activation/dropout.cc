@@ -5,11 +5,12 @@
 // SpatialDropout zeroes whole channels (Tompson et al., "Efficient Object Localization Using
 // Convolutional Networks", CVPR 2015).
 #include <algorithm>
-#include <type_traits>
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/activation/dropout_form.h"
+#include "layers/common/lanes.h"
+#include "layers/common/stored_kernel.h"
 
 namespace doppio {
 namespace {
@@ -54,9 +55,11 @@ LayerShape InferDropout(const LayerSpec& spec, const std::vector<Shape>& bottoms
 // Needs the plain layout, because the random numbers are indexed in row-major order.
 template <class T>
 class Dropout : public FormKernel<DropoutForm> {
+  using Wide = ComputeType<T>;
+
  public:
   explicit Dropout(const KernelArgs& args)
-      : FormKernel(args), scale_(form_.scale<T>()), per_sample_(form_.per_sample()) {
+      : FormKernel(args), scale_(form_.scale<Wide>()), per_sample_(form_.per_sample()) {
     needs_.saved_bytes = form_.samples * BitsPerSample() / 8;
   }
 
@@ -129,27 +132,34 @@ class Dropout : public FormKernel<DropoutForm> {
 
   // Writes `count` elements of a chunk: scaled if their bit is set, else zero. `to` may be `from`.
   void Apply(const Bits* kept, int64_t count, const T* from, T* to) const {
-    const T scale = scale_;
-    auto lanes = [=](int64_t begin, auto n) {
-      const uint32_t bits = kept[begin / kLanes];
-#pragma omp simd
-      for (int64_t lane = 0; lane < n; ++lane) {
-        const T value = from[begin + lane];
-        to[begin + lane] = ((bits >> lane & 1u) != 0 ? value : T(0)) * scale;
-      }
-    };
     const int64_t whole = count / kLanes * kLanes;
-    for (int64_t i = 0; i < whole; i += kLanes) lanes(i, std::integral_constant<int64_t, kLanes>());
-    if (whole < count) lanes(whole, count - whole);
+    for (int64_t i = 0; i < whole; i += kLanes) ApplyLanes(kept[i / kLanes], from + i, to + i);
+    for (int64_t i = whole; i < count; ++i) {
+      const bool keep = (kept[i / kLanes] >> (i % kLanes) & 1u) != 0;
+      to[i] = static_cast<T>(keep ? Widen(from[i]) * scale_ : Wide(0));
+    }
   }
 
-  const T scale_;
+  // Writes kLanes elements.
+  void ApplyLanes(Bits kept, const T* from, T* to) const {
+    using Integer = IntegerLike<Wide>;
+    static constexpr Lanes<Integer, kLanes> kBits = {
+        1 << 0, 1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+        1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+    const auto keep = (kBits & static_cast<Integer>(kept)) != 0;
+    const Lanes<Wide, kLanes> scaled = LoadWide<kLanes>(from) * scale_;
+    StoreRounded<kLanes>(to, keep ? scaled : Lanes<Wide, kLanes>{});
+  }
+
+  const Wide scale_;
   const int64_t per_sample_;
 };
 
 // Draws the same numbers again in backward instead of saving bits: one number per channel is cheap.
 template <class T>
 class SpatialDropout : public FormKernel<DropoutForm> {
+  using Wide = ComputeType<T>;
+
  public:
   using FormKernel::FormKernel;
 
@@ -165,7 +175,7 @@ class SpatialDropout : public FormKernel<DropoutForm> {
   void Run(const Pass& pass, const T* from, T* to) const {
     const uint64_t first_sample = pass.FirstSample(form_.samples);
     const int64_t channels = form_.channels, positions = form_.positions;
-    const T scale = form_.scale<T>();
+    const Wide scale = form_.scale<Wide>();
     ParallelFor(form_.samples * channels, 1 + 8192 / (positions + 1),
                 [=](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
@@ -173,7 +183,7 @@ class SpatialDropout : public FormKernel<DropoutForm> {
                     const uint64_t channel = static_cast<uint64_t>(i % channels);
                     const bool kept = IsKept(form_.random.Bits(sample, channel), form_.ratio);
                     for (int64_t at = i * positions; at < (i + 1) * positions; ++at)
-                      to[at] = kept ? from[at] * scale : T(0);
+                      to[at] = static_cast<T>(kept ? Widen(from[at]) * scale : Wide(0));
                   }
                 });
   }
@@ -181,10 +191,10 @@ class SpatialDropout : public FormKernel<DropoutForm> {
 
 DOPPIO_REGISTER_LAYER("Dropout",
                       LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
-DOPPIO_REGISTER_KERNEL(ReferenceKernel<Dropout>("Dropout"));
+DOPPIO_REGISTER_KERNEL(StoredKernelType<Dropout>("Dropout"));
 DOPPIO_REGISTER_LAYER(kSpatialDropout,
                       LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
-DOPPIO_REGISTER_KERNEL(ReferenceKernel<SpatialDropout>(kSpatialDropout));
+DOPPIO_REGISTER_KERNEL(StoredKernelType<SpatialDropout>(kSpatialDropout));
 
 }  // namespace
 }  // namespace doppio

@@ -84,8 +84,9 @@ class LayerCase {
   std::string Engine();
   // Returns the engine on the test GPU for activations of this type, or "" without a GPU.
   std::string GpuEngine(DType stored = DType::kFloat32);
-  // Returns true if the GPU's kernel reads and writes 16-bit tensors itself (KernelType::Narrow),
-  // or without a GPU.
+  // Return true if the kernel reads and writes bfloat16 itself (KernelType::Narrow). Without a GPU,
+  // NarrowOnGpu returns true.
+  bool NarrowOnCpu();
   bool NarrowOnGpu();
   // Returns the number of conversions in a plan for the GPU whose bottoms are in 16 bits, with
   // images in channels-last layout. Returns 0 without a GPU.
@@ -132,6 +133,7 @@ class LayerCase {
   void ExpectGpuAgrees(const Result& want, double tolerance);
   void ExpectNarrowAgrees();
   std::unique_ptr<Run> BuildFastest(bool gpu, DType stored);
+  bool IsNarrow(bool gpu);
 
   std::string layer_;
   std::vector<Input> inputs_;

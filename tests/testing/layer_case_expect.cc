@@ -304,9 +304,12 @@ std::string LayerCase::GpuEngine(DType stored) {
   return type == nullptr ? "view" : type->engine;
 }
 
-bool LayerCase::NarrowOnGpu() {
-  if (TestGpu() == nullptr) return true;
-  const std::unique_ptr<Run> run = BuildFastest(true, DType::kBFloat16);
+bool LayerCase::NarrowOnCpu() { return IsNarrow(false); }
+
+bool LayerCase::NarrowOnGpu() { return TestGpu() == nullptr || IsNarrow(true); }
+
+bool LayerCase::IsNarrow(bool gpu) {
+  const std::unique_ptr<Run> run = BuildFastest(gpu, DType::kBFloat16);
   const Plan& plan = run->net->plan();
   return plan.kernels[1] != nullptr && plan.kernels[1]->inner() == nullptr &&
          plan.kernel_types[1]->narrow;

@@ -65,6 +65,7 @@ TEST(Dropout, AgreesWithDifferencesAndInEveryLayout) {
     c.InPlace().ExpectGradient().ExpectBackendsAgree();
     const std::string gpu = c.GpuEngine();
     EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnCpu());
     EXPECT_TRUE(c.NarrowOnGpu());
     EXPECT_EQ(c.GpuConversions(), 0);
   }
@@ -138,6 +139,7 @@ TEST(SpatialDropout, AgreesWithDifferencesAndInEveryLayout) {
     c.InPlace().ExpectGradient().ExpectBackendsAgree();
     const std::string gpu = c.GpuEngine();
     EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnCpu());
     EXPECT_TRUE(c.NarrowOnGpu());
   }
 }
