@@ -108,31 +108,31 @@ struct DnnlStep {
   int64_t offset = 0;
 };
 
-// A parameter in the layout that a primitive reads. If the parameter is kept in another layout,
-// Prepare reorders it into scratch memory; call Prepare before each execution.
-class ParamReader {
+// A tensor in the layout and type that a primitive reads. If the tensor is kept in another one,
+// Prepare copies it into scratch memory; call Prepare before each execution.
+class InputReader {
  public:
-  ParamReader() = default;
-  ParamReader(const dnnl::memory::desc& kept, const dnnl::memory::desc& wanted, Carver* scratch)
+  InputReader() = default;
+  InputReader(const dnnl::memory::desc& kept, const dnnl::memory::desc& wanted, Carver* scratch)
       : wanted_(wanted) {
     if (kept == wanted) return;
     reorder_ = Reorder(kept, wanted);
     offset_ = scratch->Take(wanted);
   }
-  void Bind(void* parameter, void* scratch) {
-    parameter_ = parameter;
-    memory_ = MemoryAt(wanted_, reorder_ ? At(scratch, offset_) : parameter);
+  void Bind(void* tensor, void* scratch) {
+    tensor_ = tensor;
+    memory_ = MemoryAt(wanted_, reorder_ ? At(scratch, offset_) : tensor);
   }
   const dnnl::memory& memory() const { return memory_; }
   void Prepare() const {
-    if (reorder_) reorder_.Run(parameter_, memory_.get_data_handle());
+    if (reorder_) reorder_.Run(tensor_, memory_.get_data_handle());
   }
 
  private:
   dnnl::memory::desc wanted_;
   Reorder reorder_;
   int64_t offset_ = 0;
-  void* parameter_ = nullptr;
+  void* tensor_ = nullptr;
   dnnl::memory memory_;
 };
 

@@ -98,7 +98,7 @@ class DnnlConvolution : public Kernel {
 
     Carver forward;
     forward_ = Step(dnnl::convolution_forward(choice->forward), choice->forward, &forward);
-    forward_weights_ = ParamReader(kept, weights, &forward);
+    forward_weights_ = InputReader(kept, weights, &forward);
     needs_.scratch_bytes = forward.bytes();
     if (chooser.backward_params()) {
       Carver scratch;
@@ -113,7 +113,7 @@ class DnnlConvolution : public Kernel {
       Carver scratch;
       const auto& desc = choice->backward_data;
       data_ = Step(dnnl::convolution_backward_data(desc), desc, &scratch);
-      data_weights_ = ParamReader(kept, desc.weights_desc(), &scratch);
+      data_weights_ = InputReader(kept, desc.weights_desc(), &scratch);
       needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
     }
     if (!own_bias_) return;
@@ -258,7 +258,7 @@ class DnnlConvolution : public Kernel {
   memory::desc src_, dst_;
   ChannelBlocks top_channels_;  // blocks of a Deconvolution's top
   Step forward_, params_, data_;
-  ParamReader forward_weights_, data_weights_;
+  InputReader forward_weights_, data_weights_;
   GradientWriter weight_gradient_, bias_gradient_;
 };
 

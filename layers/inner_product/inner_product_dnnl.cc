@@ -1,35 +1,20 @@
-// InnerProduct with oneDNN, always as a product of two matrices, because oneDNN's kernels for that
-// are the fastest.
+// InnerProduct with oneDNN. A bottom in a channel-blocked layout is not reordered; the input axis
+// of the weights has the same order instead.
 //
-// A bottom in a channel-blocked layout is not reordered; the input axis of the weights has the same
-// order instead.
+// If the top is stored in 16 bits and the CPU multiplies this type, so are the factors of all
+// products. Forward rounds the weights, and backward reads the same rounded weights.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "core/math/dnnl_isa.h"
 #include "core/net/plan/fusion.h"
-#include "layers/common/dnnl_support.h"
-#include "layers/common/dnnl_tail.h"
-#include "layers/inner_product/blocked_weights.h"
-#include "layers/inner_product/inner_product_form.h"
+#include "layers/inner_product/inner_product_choice.h"
 
 namespace doppio {
 namespace {
 
 using dnnl::memory;
-
-using ForwardPd = dnnl::inner_product_forward::primitive_desc;
-
-// Returns the description of the forward primitive for these memory layouts.
-ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const memory::desc& weights,
-                      const memory::desc& dst, const ChainTail& tail) {
-  const dnnl::prop_kind kind =
-      args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  const InnerProductForm& form = args.Form<InnerProductForm>();
-  const memory::desc bias = form.bias ? PlainDesc(Shape{form.outputs}) : memory::desc();
-  return DescribeForward<dnnl::inner_product_forward>(DnnlTailAttr(args.math, tail, dst), kind, src,
-                                                      weights, bias, dst);
-}
 
 // A step with its arguments.
 struct Step : DnnlStep {
@@ -40,65 +25,56 @@ struct Step : DnnlStep {
 class DnnlInnerProduct : public Kernel {
  public:
   explicit DnnlInnerProduct(const KernelArgs& args)
-      : f_(args.Form<InnerProductForm>()), tail_(args.chain) {
-    const TensorSpec& bottom = args.bottoms[0];
-    const bool placed = !args.param_placed.empty() && args.param_placed[0];
-    // If the layout of the weights is already fixed, it decides the layout of the bottom, because
-    // the bottom is the smaller of the two and cheaper to reorder.
-    int64_t block = f_.axis == 1 && !f_.transpose ? BlockOf(bottom) : 0;
-    memory::desc kept;
-    if (placed) {
-      kept = DescOf({args.param_shapes[0], DType::kFloat32, args.param_layouts[0]});
-      block = DimsOf(kept).size() > 2 ? ChannelBlockOf(kept) : 0;
-    }
-    const BlockedWeights blocked(bottom.shape, f_.outputs, std::max<int64_t>(1, block));
-    const int64_t inputs = block > 0 ? blocked.padded_inputs() : f_.inputs;
-    src_ = PlainDesc(Shape{f_.rows, inputs});
-    dst_ = PlainDesc(Shape{f_.rows, f_.outputs});
-    needs_.bottoms = {block > 0 ? LayoutOf(ChannelBlocked(bottom.shape, block)) : Layout()};
+      : c_(args),
+        has_bias_(args.Form<InnerProductForm>().bias),
+        tail_(args.chain),
+        shares_weights_(c_.type != DType::kFloat32 && c_.has_data &&
+                        c_.data.weights_desc() == c_.with_tail.weights_desc()) {
+    needs_.bottoms = {c_.bottom};
+    needs_.types = {c_.type};
+    needs_.params = {c_.param};
+    if (has_bias_) needs_.params.emplace_back();
 
-    // The layout in which the weights are kept, as a matrix.
-    const Shape matrix{f_.outputs, inputs};
-    if (f_.transpose) {
-      kept = memory::desc(DnnlDims(matrix), memory::data_type::f32, dnnl::memory::format_tag::ba);
-    } else if (placed) {
-      if (block > 0) kept = blocked.Matrix(kept);
-    } else {
-      kept = ForwardDesc(args, src_, AnyDesc(matrix), dst_, kNoTail).weights_desc();
-      if (block > 0 && blocked.Tensor(kept).is_zero()) kept = PlainDesc(matrix);
+    Carver forward, saved;
+    forward_ = Step(dnnl::inner_product_forward(c_.with_tail), c_.with_tail, &forward);
+    forward_weights_ =
+        RoundedWeights(c_.kept, c_.with_tail.weights_desc(), shares_weights_ ? &saved : &forward);
+    needs_.saved_bytes = saved.bytes();
+    needs_.scratch_bytes = forward.bytes();
+    if (c_.has_params) {
+      Carver scratch;
+      params_ = Step(dnnl::inner_product_backward_weights(c_.params), c_.params, &scratch);
+      x_ = InputReader(c_.src, c_.x, &scratch);
+      dy_ = InputReader(c_.dst, c_.dy, &scratch);
+      weight_gradient_ = GradientWriter(args, 0, c_.kept, c_.params.diff_weights_desc(), &scratch);
+      if (has_bias_) bias_gradient_ = GradientWriter(args, 1, c_.bias, c_.bias, &scratch);
+      needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
     }
-    needs_.params.push_back(f_.transpose ? Layout()
-                                         : LayoutOf(block > 0 ? blocked.Tensor(kept) : kept));
-    if (f_.bias) needs_.params.emplace_back();
-    MakePrimitives(args, kept, AnyDesc(matrix));
+    if (c_.has_data) {
+      Carver scratch;
+      data_ = Step(dnnl::inner_product_backward_data(c_.data), c_.data, &scratch);
+      if (!shares_weights_)
+        data_weights_ = RoundedWeights(c_.kept, c_.data.weights_desc(), &scratch);
+      needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
+    }
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    const memory::desc bias = PlainDesc(Shape{f_.outputs});
-    forward_weights_.Bind(t_.params[0].raw, t_.scratch);
-    forward_.args = {{DNNL_ARG_SRC, MemoryAt(src_, t_.bottoms[0].raw)},
+    forward_weights_.Bind(t_.params[0].raw, shares_weights_ ? t_.saved : t_.scratch);
+    forward_.args = {{DNNL_ARG_SRC, MemoryAt(c_.src, t_.bottoms[0].raw)},
                      {DNNL_ARG_WEIGHTS, forward_weights_.memory()},
-                     {DNNL_ARG_DST, MemoryAt(dst_, t_.tops[0].raw)},
+                     {DNNL_ARG_DST, MemoryAt(c_.dst, t_.tops[0].raw)},
                      {DNNL_ARG_SCRATCHPAD, forward_.ScratchpadAt(t_.scratch)}};
-    if (f_.bias) forward_.args.emplace(DNNL_ARG_BIAS, MemoryAt(bias, t_.params[1].raw));
-    if (params_.primitive) {
-      weight_gradient_.Bind(t_.param_grads[0].raw, t_.scratch);
-      params_.args = {{DNNL_ARG_SRC, MemoryAt(src_, t_.bottoms[0].raw)},
-                      {DNNL_ARG_DIFF_DST, MemoryAt(dst_, t_.top_grads[0].raw)},
-                      {DNNL_ARG_DIFF_WEIGHTS, weight_gradient_.Target(false)},
-                      {DNNL_ARG_SCRATCHPAD, params_.ScratchpadAt(t_.scratch)}};
-      if (f_.bias) {
-        bias_gradient_.Bind(t_.param_grads[1].raw, t_.scratch);
-        params_.args.emplace(DNNL_ARG_DIFF_BIAS, bias_gradient_.Target(false));
-      }
-    }
+    if (has_bias_) forward_.args.emplace(DNNL_ARG_BIAS, MemoryAt(c_.bias, t_.params[1].raw));
+    if (params_.primitive) BindParams();
     if (data_.primitive) {
-      data_weights_.Bind(t_.params[0].raw, t_.scratch);
-      data_.args = {{DNNL_ARG_DIFF_SRC, MemoryAt(src_, t_.bottom_grads[0].raw)},
-                    {DNNL_ARG_WEIGHTS, data_weights_.memory()},
-                    {DNNL_ARG_DIFF_DST, MemoryAt(dst_, t_.top_grads[0].raw)},
-                    {DNNL_ARG_SCRATCHPAD, data_.ScratchpadAt(t_.scratch)}};
+      if (!shares_weights_) data_weights_.Bind(t_.params[0].raw, t_.scratch);
+      data_.args = {
+          {DNNL_ARG_DIFF_SRC, MemoryAt(c_.src, t_.bottom_grads[0].raw)},
+          {DNNL_ARG_WEIGHTS, (shares_weights_ ? forward_weights_ : data_weights_).memory()},
+          {DNNL_ARG_DIFF_DST, MemoryAt(c_.dst, t_.top_grads[0].raw)},
+          {DNNL_ARG_SCRATCHPAD, data_.ScratchpadAt(t_.scratch)}};
     }
   }
 
@@ -108,113 +84,61 @@ class DnnlInnerProduct : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    tail_.MaskGradient<float>(t_);
+    DispatchStored(c_.type, [&](auto zero) { tail_.MaskGradient<decltype(zero)>(t_); });
     if (params_.primitive) {
+      x_.Prepare();
+      dy_.Prepare();
       params_.args[DNNL_ARG_DIFF_WEIGHTS] = weight_gradient_.Target(add[0]);
-      if (f_.bias) params_.args[DNNL_ARG_DIFF_BIAS] = bias_gradient_.Target(add[1]);
+      if (has_bias_) params_.args[DNNL_ARG_DIFF_BIAS] = bias_gradient_.Target(add[1]);
       Execute(params_.primitive, params_.args);
       weight_gradient_.Finish(add[0]);
-      if (f_.bias) bias_gradient_.Finish(add[1]);
+      if (has_bias_) bias_gradient_.Finish(add[1]);
     }
     if (data_.primitive && t_.bottom_grads[0]) {
-      data_weights_.Prepare();
+      if (!shares_weights_) data_weights_.Prepare();
       Execute(data_.primitive, data_.args);
     }
   }
 
  private:
-  // Returns the number of channels per block of the weights; 1 if they are not blocked by channels.
-  static int64_t ChannelBlockOf(const memory::desc& weights) {
-    const Blocking blocking = BlockingOf(weights);
-    int64_t block = 1;
-    for (size_t i = 0; i < blocking.inner_blocks.size(); ++i) {
-      if (blocking.inner_axes[i] == 1) block *= blocking.inner_blocks[i];
-    }
-    return block;
+  void BindParams() {
+    x_.Bind(t_.bottoms[0].raw, t_.scratch);
+    dy_.Bind(t_.top_grads[0].raw, t_.scratch);
+    weight_gradient_.Bind(t_.param_grads[0].raw, t_.scratch);
+    params_.args = {{DNNL_ARG_SRC, x_.memory()},
+                    {DNNL_ARG_DIFF_DST, dy_.memory()},
+                    {DNNL_ARG_DIFF_WEIGHTS, weight_gradient_.Target(false)},
+                    {DNNL_ARG_SCRATCHPAD, params_.ScratchpadAt(t_.scratch)}};
+    if (!has_bias_) return;
+    bias_gradient_.Bind(t_.param_grads[1].raw, t_.scratch);
+    params_.args.emplace(DNNL_ARG_DIFF_BIAS, bias_gradient_.Target(false));
   }
 
-  // Returns `make(kept)`, which reads the weights in the layout in which they are kept, unless
-  // `make(any)` is more than one cost class faster.
-  template <class MakeInnerProductDnnl>
-  static auto Best(const MakeInnerProductDnnl& make, const memory::desc& kept,
-                   const memory::desc& any) {
-    auto free = make(any);
-    try {
-      auto own = make(kept);
-      if (Slowness(own.impl_info_str()) <= Slowness(free.impl_info_str()) + 1) return own;
-    } catch (const dnnl::error&) {
-      // oneDNN has no implementation for `kept`. Its preferred layout costs a reorder.
-    }
-    return free;
-  }
-
-  void MakePrimitives(const KernelArgs& args, const memory::desc& kept, const memory::desc& any) {
-    Carver scratch;
-    const ForwardPd forward =
-        Best([&](const memory::desc& w) { return ForwardDesc(args, src_, w, dst_, kNoTail); }, kept,
-             any);
-    const ForwardPd with_tail = ForwardDesc(args, src_, forward.weights_desc(), dst_, tail_);
-    forward_ = Step(dnnl::inner_product_forward(with_tail), with_tail, &scratch);
-    forward_weights_ = ParamReader(kept, forward.weights_desc(), &scratch);
-    needs_.scratch_bytes = scratch.bytes();
-    if (!args.backward) return;
-
-    bool params = args.param_gradient.empty();
-    for (bool wanted : args.param_gradient) params = params || wanted;
-    const memory::desc bias = f_.bias ? PlainDesc(Shape{f_.outputs}) : memory::desc();
-    if (params) {
-      scratch = Carver();
-      const auto desc = Best(
-          [&](const memory::desc& w) {
-            return DescribeBackward<dnnl::inner_product_backward_weights>(
-                DnnlAttr(args.math), forward, src_, w, bias, dst_);
-          },
-          kept, any);
-      params_ = Step(dnnl::inner_product_backward_weights(desc), desc, &scratch);
-      weight_gradient_ = GradientWriter(args, 0, kept, desc.diff_weights_desc(), &scratch);
-      if (f_.bias) bias_gradient_ = GradientWriter(args, 1, bias, bias, &scratch);
-      needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
-    }
-    if (args.bottom_gradient.empty() || args.bottom_gradient[0]) {
-      scratch = Carver();
-      const auto desc = Best(
-          [&](const memory::desc& w) {
-            return DescribeBackward<dnnl::inner_product_backward_data>(DnnlAttr(args.math), forward,
-                                                                       src_, w, dst_);
-          },
-          kept, any);
-      data_ = Step(dnnl::inner_product_backward_data(desc), desc, &scratch);
-      data_weights_ = ParamReader(kept, desc.weights_desc(), &scratch);
-      needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
-    }
-  }
-
-  const InnerProductForm f_;
+  const InnerProductChoice c_;
+  const bool has_bias_;
   const ChainTail tail_;
-  memory::desc src_, dst_;  // the bottom and the top as matrices, in memory order
+  // True if backward reads the rounded weights of forward.
+  const bool shares_weights_;
   Step forward_, params_, data_;
-  ParamReader forward_weights_, data_weights_;
+  RoundedWeights forward_weights_, data_weights_;
+  InputReader x_, dy_;
   GradientWriter weight_gradient_, bias_gradient_;
 };
 
-// Returns true if the primitive with ReLU is in no slower cost class than the one without.
-bool TakesTail(const KernelArgs& args) {
-  const InnerProductForm& f = args.Form<InnerProductForm>();
-  const auto slowness = [&](const ChainTail& tail) {
-    return Slowness(ForwardDesc(args, PlainDesc(Shape{f.rows, f.inputs}),
-                                AnyDesc(Shape{f.outputs, f.inputs}),
-                                PlainDesc(Shape{f.rows, f.outputs}), tail)
-                        .impl_info_str());
-  };
-  try {
-    return slowness(ChainTail(args.chain)) <= slowness(kNoTail);
-  } catch (const dnnl::error&) {
-    return false;
-  }
+// Returns why rounding the weights costs more time than 16-bit products save, or "".
+std::string WhyNoRoundedWeights(const KernelArgs& args) {
+  // In training, backward reads the rounded weights once more.
+  const int64_t rows = args.Form<InnerProductForm>().rows, least = args.backward ? 8 : 64;
+  if (rows >= least) return "";
+  return "rounding the weights to " + std::string(Name(args.tops[0])) + " pays from " +
+         std::to_string(least) + " rows on, and there are " + std::to_string(rows);
 }
 
 std::string InnerProductDnnlDeclines(const KernelArgs& args) {
-  if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
+  const DType type = args.tops[0];
+  std::string why = WhyNoDnnlProducts(type);
+  if (why.empty() && Is16Bit(type)) why = WhyNoRoundedWeights(args);
+  if (!why.empty()) return why;
   const Shape& bottom = args.bottoms[0].shape;
   if (bottom.count() == 0) return "the bottom is empty";
   if (!args.param_placed.empty() && args.param_placed[0] && !args.param_layouts[0].plain()) {
@@ -227,7 +151,14 @@ std::string InnerProductDnnlDeclines(const KernelArgs& args) {
       return "its weights are kept in the order of another layer that shares them";
     }
   }
-  if (args.chain != nullptr && !TakesTail(args)) return "oneDNN is slower with ReLU than without";
+  try {
+    const InnerProductChoice choice(args);
+    if (choice.has_slow_tail()) return "oneDNN is slower with ReLU than without";
+    if (Is16Bit(type) && choice.slowness() > 1)
+      return std::string("oneDNN has no fast products of ") + Name(type) + " for this layer";
+  } catch (const dnnl::error&) {
+    return "oneDNN has no implementation of this layer";
+  }
   return "";
 }
 
@@ -235,7 +166,8 @@ KernelType DnnlInnerProductKernel(const std::string& layers) {
   return KernelType(layers, &MakeKernel<DnnlInnerProduct>)
       .Engine("onednn")
       .Rank(10)
-      .Declines(&InnerProductDnnlDeclines);
+      .Declines(&InnerProductDnnlDeclines)
+      .Narrow();
 }
 
 DOPPIO_REGISTER_KERNEL(DnnlInnerProductKernel("InnerProduct"));

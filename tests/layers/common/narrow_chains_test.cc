@@ -1,6 +1,6 @@
-// Convolutions and inner products with fused tails on a GPU, with activations in 16 bits. A fused
-// chain must compute what the separate layers compute, except that it does not round between them.
-// The layers' own tests check the separate layers.
+// Convolutions and inner products with fused tails, with activations in 16 bits: on a GPU, and
+// inner products on the CPU. A fused chain must compute what the separate layers compute, except
+// that it does not round between them. The layers' own tests check the separate layers.
 #include "tests/layers/common/fusion_case.h"
 
 namespace doppio {
@@ -21,16 +21,14 @@ std::string Last(const std::string& type, const std::string& more = "", const ch
          " }\n";
 }
 
-void ExpectSameIn16Bits(const std::string& layers, const std::string& chain) {
-  const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
+void ExpectSameIn16Bits(Device* device, const std::string& layers, const std::string& chain) {
   for (const char* type : {"FLOAT16", "BFLOAT16"}) {
-    for (const Shape& shape : {Shape{3, 24, 5, 7}, Shape{2, 24, 4, 1}}) {
+    for (const Shape& shape : {Shape{3, 24, 5, 7}, Shape{9, 24, 4, 1}}) {
       NetCase c;
       c.layers = "default_forward_type: " + std::string(type) + "\n" + layers;
       c.shape = shape;
       SCOPED_TRACE(c.Text());
-      const Outcome together = RunOn(gpu.get(), c, true), apart = RunOn(gpu.get(), c, false);
+      const Outcome together = RunOn(device, c, true), apart = RunOn(device, c, false);
       EXPECT_EQ(together.chains, std::vector<std::string>{chain});
       EXPECT_TRUE(apart.chains.empty());
       // The results differ by one rounding, relative to the largest number.
@@ -42,18 +40,25 @@ void ExpectSameIn16Bits(const std::string& layers, const std::string& chain) {
 }
 
 TEST(NarrowChains, OfConvolutionsRoundOnce) {
-  ExpectSameIn16Bits(kConvolve + Last("ReLU"), "Convolution+ReLU");
-  ExpectSameIn16Bits(kConvolve + Last("ReLU", "relu_param { negative_slope: 0.25 }"),
+  const std::unique_ptr<Device> gpu = TestGpu();
+  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
+  ExpectSameIn16Bits(gpu.get(), kConvolve + Last("ReLU"), "Convolution+ReLU");
+  ExpectSameIn16Bits(gpu.get(), kConvolve + Last("ReLU", "relu_param { negative_slope: 0.25 }"),
                      "Convolution+ReLU");
-  ExpectSameIn16Bits(kConvolve + Last("Eltwise", "bottom: 'other'"), "Convolution+Eltwise");
-  ExpectSameIn16Bits(kConvolve + std::string(kAdd) + Last("ReLU", "", "s"),
+  ExpectSameIn16Bits(gpu.get(), kConvolve + Last("Eltwise", "bottom: 'other'"),
+                     "Convolution+Eltwise");
+  ExpectSameIn16Bits(gpu.get(), kConvolve + std::string(kAdd) + Last("ReLU", "", "s"),
                      "Convolution+Eltwise+ReLU");
 }
 
 TEST(NarrowChains, OfProductsRoundOnce) {
-  ExpectSameIn16Bits(kMultiply + Last("ReLU"), "InnerProduct+ReLU");
-  ExpectSameIn16Bits(kMultiply + Last("ReLU", "relu_param { negative_slope: 0.25 }"),
-                     "InnerProduct+ReLU");
+  const std::unique_ptr<Device> cpu = MakeCpuDevice(), gpu = TestGpu();
+  for (Device* device : {cpu.get(), gpu.get()}) {
+    if (device == nullptr) continue;
+    ExpectSameIn16Bits(device, kMultiply + Last("ReLU"), "InnerProduct+ReLU");
+    ExpectSameIn16Bits(device, kMultiply + Last("ReLU", "relu_param { negative_slope: 0.25 }"),
+                       "InnerProduct+ReLU");
+  }
 }
 
 // The bottoms are in 16 bits. The convolution with axis 2 works on converted copies.

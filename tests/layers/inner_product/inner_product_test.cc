@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/math/dnnl_isa.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
@@ -78,13 +79,46 @@ TEST(InnerProduct, AgreesWithDifferencesAndInEveryLayout) {
   Product("num_output: 1").RandomBottom({1, 1}).ExpectGradient().ExpectBackendsAgree();
 }
 
+// With many rows, oneDNN multiplies 16-bit factors. From 64 rows on, so does the gradient of the
+// weights.
+TEST(InnerProduct, AgreesIn16BitsWithManyRows) {
+  for (const char* param : {"", "bias_term: false", "transpose: true"}) {
+    for (const Shape& shape : {Shape{8, 19, 2, 3}, Shape{9, 16, 3, 2}, Shape{65, 70}}) {
+      for (const int outputs : {1, 17, 80}) {
+        Product("num_output: " + std::to_string(outputs) + " " + param)
+            .RandomBottom(shape)
+            .ExpectBackendsAgree();
+      }
+    }
+  }
+}
+
+TEST(InnerProduct, MultipliesIn16BitsWhereTheCpuDoesAndItPays) {
+  const bool multiplies = WhyNoDnnlProducts(DType::kBFloat16).empty();
+  for (const int rows : {7, 8, 100}) {
+    for (const char* param : {"", "transpose: true"}) {
+      LayerCase c = Product("num_output: 20 " + std::string(param));
+      c.RandomBottom({rows, 40});
+      EXPECT_EQ(c.NarrowOnCpu(), multiplies && rows >= 8) << rows;
+    }
+  }
+  // Without backward, forward alone must save the time for rounding the weights.
+  for (const int rows : {63, 64}) {
+    LayerCase c = Product("num_output: 20");
+    c.RandomBottom({rows, 40}).NoGradient();
+    EXPECT_EQ(c.NarrowOnCpu(), multiplies && rows >= 64) << rows;
+  }
+}
+
 TEST(InnerProduct, MayFreezeEachParameter) {
   for (const char* param : {"param { lr_mult: 0 }", "param { lr_mult: 1 } param { lr_mult: 0 }",
                             "param { lr_mult: 0 } param { lr_mult: 0 }"}) {
-    LayerCase("type: 'InnerProduct' inner_product_param { num_output: 3 } " + std::string(param))
-        .RandomBottom({3, 5})
-        .ExpectGradient()
-        .ExpectBackendsAgree();
+    for (const int rows : {3, 10}) {
+      LayerCase("type: 'InnerProduct' inner_product_param { num_output: 3 } " + std::string(param))
+          .RandomBottom({rows, 5})
+          .ExpectGradient()
+          .ExpectBackendsAgree();
+    }
   }
 }
 
