@@ -108,7 +108,7 @@ struct InnerProductChoice {
     dst = PlainDesc(Shape{f.rows, f.outputs}, type);
     if (block > 0) bottom = LayoutOf(ChannelBlocked(given.shape, block));
 
-    const Shape matrix{f.outputs, inputs};
+    Shape matrix{f.outputs, inputs};
     if (f.transpose) {
       kept = Desc(DnnlDims(matrix), dnnl::memory::data_type::f32, dnnl::memory::format_tag::ba);
     } else if (placed) {
