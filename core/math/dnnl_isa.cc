@@ -54,6 +54,13 @@ std::string WhyNoDnnlProducts(DType type) {
   return std::string("oneDNN has no products of ") + Name(type) + " on this CPU";
 }
 
+std::string WhyShortVectors(int lanes) {
+  const int longest = Uses(dnnl::cpu_isa::avx512_core) ? 16 : Uses(dnnl::cpu_isa::avx) ? 8 : 4;
+  if (lanes >= longest) return "";
+  return "oneDNN's vectors have " + std::to_string(longest) +
+         " floats, and the program is compiled for " + std::to_string(lanes);
+}
+
 bool MultipliesInTiles(DType type) {
   return type == DType::kBFloat16 && Uses(dnnl::cpu_isa::avx512_core_amx);
 }

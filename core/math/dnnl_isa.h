@@ -17,6 +17,11 @@ std::string DnnlIsa();
 // of a 16-bit type need instructions of their own (AVX-512 BF16, AVX-512 FP16, AMX).
 std::string WhyNoDnnlProducts(DType type);
 
+// Returns why kernels with vectors of `lanes` floats are slower than oneDNN's on this CPU, or "" if
+// their vectors are as long: oneDNN generates its code for the CPU that runs it, while the program
+// may be compiled for older ones.
+std::string WhyShortVectors(int lanes);
+
 // Returns true if the CPU multiplies tiles of this type (AMX), many times as fast as vectors.
 bool MultipliesInTiles(DType type);
 

@@ -16,6 +16,17 @@
 
 namespace doppio {
 
+// The floats of a register on the CPUs for which the program is compiled.
+#if defined(__AVX512F__)
+constexpr int kFloatLanes = 16;
+#elif defined(__AVX__)
+constexpr int kFloatLanes = 8;
+#else
+constexpr int kFloatLanes = 4;
+#endif
+// True if there are 32 such registers, else there are 16.
+constexpr bool kManyRegisters = kFloatLanes == 16;
+
 template <class T, int kLanes>
 struct LanesOf {
   // NOLINTNEXTLINE(modernize-use-using): GCC takes the attribute only here.

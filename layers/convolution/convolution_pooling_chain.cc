@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/math/dnnl_isa.h"
 #include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
 #include "layers/common/room.h"
@@ -92,6 +93,7 @@ int64_t ThreadBytes(const ConvolutionPoolingForm& form, bool backward) {
 std::string ConvolutionPoolingDeclines(const KernelArgs& args) {
   const auto& form = args.Form<ConvolutionPoolingForm>();
   if (args.dtype != DType::kFloat32) return "it computes in single precision";
+  if (std::string why = WhyShortVectors(kImages); !why.empty()) return why;
   if (WinogradPays(form.conv, args.winograd)) return "Winograd's filtering multiplies less";
   const int64_t blocks = (form.conv.batch + kImages - 1) / kImages;
   if (blocks < NumThreads()) return "the batch is too small for all threads";

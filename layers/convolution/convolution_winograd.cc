@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/threads.h"
+#include "core/math/dnnl_isa.h"
 #include "layers/common/chain.h"
 #include "layers/common/dnnl_support.h"
 #include "layers/common/room.h"
@@ -37,8 +38,7 @@ Layout WinogradLayout(const Shape& shape) { return LayoutOf(ChannelBlocked(shape
 // two, which would place all points of a tile in the same lines of a cache.
 struct WinogradSizes {
   explicit WinogradSizes(const ConvGeometry& g)
-      : taps(static_cast<int>(g.kernel[0])),
-        in(VectorsOf(g.in_channels / g.group) * kChannels),
+      : in(VectorsOf(g.in_channels / g.group) * kChannels),
         out(VectorsOf(g.out_channels / g.group) * kChannels) {
     constexpr int64_t kCacheBytes = int64_t{1} << 20, kMaxBlocks = 8;
     const int64_t block_bytes = kPoints * (in + out) * winograd::kRows * kBytesOf<float>;
@@ -51,7 +51,6 @@ struct WinogradSizes {
   // The weights of one group.
   int64_t weights() const { return kPoints * weights_step(); }
 
-  int taps;
   int64_t in, out;  // channels of one group, in whole vectors
   int64_t tiles;    // that a thread transforms together
 };
@@ -75,17 +74,6 @@ bool NeedsParamGradients(const KernelArgs& args) {
          (wanted.empty() || std::find(wanted.begin(), wanted.end(), true) != wanted.end());
 }
 
-// Returns true if this kernel leaves a kernel of 3x3 to oneDNN: always with kAuto, so that small
-// residual nets round as little as direct convolution does; else where oneDNN 2.6 has Winograd's
-// filtering that is faster. Does not depend on the batch (winograd_rule.h).
-bool LeavesToOneDnn(const ConvGeometry& g, Winograd use) {
-  if (g.kernel[0] != 3) return false;
-  constexpr bool kFilters = DNNL_VERSION_MAJOR < 3 && kChannels == 16;
-  const bool whole = g.in_channels % kChannels == 0 && g.out_channels % kChannels == 0;
-  const bool wide = std::max(g.in_channels, g.out_channels) >= 64;
-  return use == Winograd::kAuto || (kFilters && whole && wide && g.group == 1);
-}
-
 // Returns the number of threads whose sums of `weights` products fit into 128 MiB, at least 1.
 int SummingThreads(int64_t weights) {
   constexpr int64_t kMaxSums = int64_t{1} << 25;
@@ -96,8 +84,11 @@ std::string ConvolutionWinogradDeclines(const KernelArgs& args) {
   const auto& g = args.Form<ConvGeometry>();
   if (args.dtype != DType::kFloat32 || args.math != MathMode::kFloat32)
     return "it multiplies in single precision";
+  if (std::string why = WhyShortVectors(kFloatLanes); !why.empty()) return why;
   if (g.transposed || g.axis != 1 || args.top_shapes.size() != 1 || !WinogradPays(g, args.winograd))
-    return "Winograd's filtering does not multiply less";
+    return "Winograd's filtering does not pay";
+  // With kernels of 3x3, small residual nets would round more than with direct convolution.
+  if (g.kernel[0] == 3 && args.winograd == Winograd::kAuto) return "oneDNN computes kernels of 3x3";
   const int64_t in = g.in_channels / g.group, out = g.out_channels / g.group;
   if (std::min(in, out) < kChannels ||
       (g.group > 1 && (in % kChannels != 0 || out % kChannels != 0)))
@@ -105,7 +96,6 @@ std::string ConvolutionWinogradDeclines(const KernelArgs& args) {
   // Each thread reads all weights again for every few tiles.
   const WinogradSizes sizes(g);
   if (sizes.in * sizes.out > 256 * 256) return "its transformed weights exceed a cache";
-  if (LeavesToOneDnn(g, args.winograd)) return "oneDNN computes kernels of 3x3";
   if (!args.param_placed.empty() && args.param_placed[0] && args.param_layouts[0] != Layout())
     return "its weights are shared in another layout";
   if (ChannelBlocked(args.bottoms[0].shape, kChannels).is_zero())

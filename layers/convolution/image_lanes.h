@@ -13,19 +13,12 @@
 namespace doppio::image_lanes {
 
 // The number of images that are computed together: the floats of one register.
-#if defined(__AVX512F__)
-constexpr int kImages = 16;
-#elif defined(__AVX__)
-constexpr int kImages = 8;
-#else
-constexpr int kImages = 4;
-#endif
+constexpr int kImages = kFloatLanes;
 // The same element of kImages images. An array of planes is Images[channels][rows][columns].
 using Images = Lanes<float, kImages>;
 
 // Channels and columns of a tile. The accumulators of each tile fit into 24 of AVX-512's 32
 // registers, or into 12 of the 16 of other CPUs, with room for the factors.
-constexpr bool kManyRegisters = kImages == 16;
 constexpr int kOutputs = kManyRegisters ? 4 : 2;  // of Convolve
 constexpr int kColumns = kManyRegisters ? 6 : 5;
 constexpr int kInputs = kManyRegisters ? 2 : 1;  // of Spread

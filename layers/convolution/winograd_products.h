@@ -11,11 +11,7 @@ namespace doppio::winograd {
 // Rows of a product that are computed together. With two vectors per row, the sums, the factors and
 // one element fit into the registers: 32 of AVX-512, 16 of other CPUs. kSumRows divides the number
 // of channels in whole vectors.
-#if defined(__AVX512F__)
-constexpr int kRows = 14, kSumRows = 8;
-#else
-constexpr int kRows = 6, kSumRows = 4;
-#endif
+constexpr int kRows = kManyRegisters ? 14 : 6, kSumRows = kManyRegisters ? 8 : 4;
 
 // Element (row, k) of the left factor is data[row * row_step + k * depth_step].
 struct LeftFactor {

@@ -15,12 +15,9 @@
 
 namespace doppio::winograd {
 
-// The channels that are computed together: the floats of one register.
-#if defined(__AVX512F__)
-constexpr int kChannels = 16;
-#else
-constexpr int kChannels = 8;
-#endif
+// The channels that are computed together: the floats of one register, or of two where registers
+// have four. oneDNN's layouts have such blocks.
+constexpr int kChannels = kFloatLanes < 8 ? 8 : kFloatLanes;
 using Channels = Lanes<float, kChannels>;
 
 constexpr int kTile = 6;                // rows and columns of a tile
@@ -31,15 +28,16 @@ constexpr int TopTile(int taps) { return kTile + 1 - taps; }
 // One-dimensional transforms of a row or column of a tile.
 
 // Transforms six elements of the bottom.
-[[gnu::always_inline]] inline void TransformBottom(Channels (&v)[kTile]) {
-  const Channels even = v[4] - 4 * v[2], odd = v[3] - 4 * v[1];
-  const Channels wide_even = v[4] - v[2], wide_odd = 2 * (v[3] - v[1]);
-  v[0] = 4 * v[0] - 5 * v[2] + v[4];
-  v[5] = 4 * v[1] - 5 * v[3] + v[5];
+[[gnu::always_inline]] inline void TransformBottom(const Channels (&d)[kTile],
+                                                   Channels (&v)[kTile]) {
+  const Channels even = d[4] - 4 * d[2], odd = d[3] - 4 * d[1];
+  const Channels wide_even = d[4] - d[2], wide_odd = 2 * (d[3] - d[1]);
+  v[0] = 4 * d[0] - 5 * d[2] + d[4];
   v[1] = even + odd;
   v[2] = even - odd;
   v[3] = wide_even + wide_odd;
   v[4] = wide_even - wide_odd;
+  v[5] = 4 * d[1] - 5 * d[3] + d[5];
 }
 
 // Transforms kTaps factors: evaluates the polynomial of the factors at all points.
@@ -75,48 +73,46 @@ template <int kOut>
   y[kOut - 1] += m[5];
 }
 
-// Transforms a tile of the bottom. load(row, column) returns an element; the results are stored
+// Transforms a square of kIn x kIn elements to one of kOut x kOut: its columns by `transform`, then
+// the rows of the result. load(row, column) returns an element; store(row, column, value) takes
+// one.
+template <int kIn, int kOut, class Load, class Transform, class Store>
+[[gnu::always_inline]] inline void TransformSquare(const Load& load, const Transform& transform,
+                                                   const Store& store) {
+  Channels t[kOut][kIn];
+#pragma GCC unroll 8
+  for (int j = 0; j < kIn; ++j) {
+    Channels column[kIn], values[kOut];
+#pragma GCC unroll 8
+    for (int i = 0; i < kIn; ++i) column[i] = load(i, j);
+    transform(column, values);
+#pragma GCC unroll 8
+    for (int i = 0; i < kOut; ++i) t[i][j] = values[i];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kOut; ++i) {
+    Channels values[kOut];
+    transform(t[i], values);
+#pragma GCC unroll 8
+    for (int j = 0; j < kOut; ++j) store(i, j, values[j]);
+  }
+}
+
+// Transforms a tile of the bottom, whose elements load(row, column) returns. The results are stored
 // `step` floats apart.
 template <class Load>
 [[gnu::always_inline]] inline void TransformBottomTile(const Load& load, float* to, int64_t step) {
-  Channels t[kTile][kTile];
-#pragma GCC unroll 8
-  for (int j = 0; j < kTile; ++j) {
-    Channels column[kTile];
-#pragma GCC unroll 8
-    for (int i = 0; i < kTile; ++i) column[i] = load(i, j);
-    TransformBottom(column);
-#pragma GCC unroll 8
-    for (int i = 0; i < kTile; ++i) t[i][j] = column[i];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < kTile; ++i) {
-    TransformBottom(t[i]);
-#pragma GCC unroll 8
-    for (int j = 0; j < kTile; ++j) StoreLanes(to + (i * kTile + j) * step, t[i][j]);
-  }
+  TransformSquare<kTile, kTile>(load, TransformBottom, [=](int i, int j, const Channels& value) {
+    StoreLanes(to + (i * kTile + j) * step, value);
+  });
 }
 
 // Transforms a square of kTaps x kTaps factors, like TransformBottomTile.
 template <int kTaps, class Load>
 [[gnu::always_inline]] inline void TransformFactorTile(const Load& load, float* to, int64_t step) {
-  Channels t[kTile][kTaps];
-#pragma GCC unroll 8
-  for (int j = 0; j < kTaps; ++j) {
-    Channels column[kTaps], points[kTile];
-#pragma GCC unroll 8
-    for (int i = 0; i < kTaps; ++i) column[i] = load(i, j);
-    TransformFactors<kTaps>(column, points);
-#pragma GCC unroll 8
-    for (int i = 0; i < kTile; ++i) t[i][j] = points[i];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < kTile; ++i) {
-    Channels points[kTile];
-    TransformFactors<kTaps>(t[i], points);
-#pragma GCC unroll 8
-    for (int j = 0; j < kTile; ++j) StoreLanes(to + (i * kTile + j) * step, points[j]);
-  }
+  TransformSquare<kTaps, kTile>(
+      load, TransformFactors<kTaps>,
+      [=](int i, int j, const Channels& value) { StoreLanes(to + (i * kTile + j) * step, value); });
 }
 
 // Computes kOut x kOut results from the products of a tile, which lie `step` floats apart, and
@@ -124,23 +120,9 @@ template <int kTaps, class Load>
 template <int kOut, class Store>
 [[gnu::always_inline]] inline void TransformProductTile(const float* from, int64_t step,
                                                         const Store& store) {
-  Channels t[kOut][kTile];
-#pragma GCC unroll 8
-  for (int j = 0; j < kTile; ++j) {
-    Channels column[kTile], results[kOut];
-#pragma GCC unroll 8
-    for (int i = 0; i < kTile; ++i) column[i] = LoadLanes<kChannels>(from + (i * kTile + j) * step);
-    TransformProducts<kOut>(column, results);
-#pragma GCC unroll 8
-    for (int i = 0; i < kOut; ++i) t[i][j] = results[i];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < kOut; ++i) {
-    Channels results[kOut];
-    TransformProducts<kOut>(t[i], results);
-#pragma GCC unroll 8
-    for (int j = 0; j < kOut; ++j) store(i, j, results[j]);
-  }
+  TransformSquare<kTile, kOut>(
+      [=](int i, int j) { return LoadLanes<kChannels>(from + (i * kTile + j) * step); },
+      TransformProducts<kOut>, store);
 }
 
 }  // namespace doppio::winograd

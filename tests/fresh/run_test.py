@@ -102,7 +102,7 @@ class FreshTest(unittest.TestCase):
         out = self.run_script("trixie", "--keep", "--only=demo")
         place = os.path.join(self.places, os.listdir(self.places)[0])
         self.assertIn("fresh: trixie is kept in %s/root" % place, out)
-        self.assertTrue(os.path.exists(place + "/root/srv/doppio/committed"))
+        self.assertTrue(os.path.exists(os.path.join(place, "root", "srv", "doppio", "committed")))
 
     def test_takes_what_is_committed_unless_told(self):
         self.write("committed", "2")

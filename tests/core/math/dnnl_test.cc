@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "core/math/dnnl_isa.h"
+
 namespace doppio {
 namespace {
 
@@ -123,6 +125,12 @@ TEST(LayoutOf, DoesNotDependOnHowTheDescriptorWasMade) {
   const dnnl::memory::desc weights = conv.weights_desc();
   EXPECT_TRUE(LayoutOf(DescOf(BlockingOf(weights))) == LayoutOf(weights));
   EXPECT_TRUE(DescOf(BlockingOf(weights)) == weights);
+}
+
+TEST(ShortVectors, AreThoseOfOlderCpus) {
+  EXPECT_EQ(WhyShortVectors(16), "");
+  const std::string why = WhyShortVectors(1);
+  EXPECT_NE(why.find("the program is compiled for 1"), std::string::npos) << why;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/base/threads.h"
 #include "layers/convolution/image_lanes.h"
 #include "tests/layers/common/fusion_case.h"
+#include "tests/layers/common/same_vectors.h"
 
 namespace doppio {
 namespace {

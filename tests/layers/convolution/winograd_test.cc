@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/layers/common/same_vectors.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
