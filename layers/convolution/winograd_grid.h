@@ -85,9 +85,8 @@ class TileGrid {
       for (int64_t c = 0; c < channels; c += kChannels) {
         const float* plane = dy.At(image, first + c);
         const auto load = [=](int64_t h, int64_t w) {
-          const bool exists = row + h < dy.height && column + w < dy.width;
-          const float* element = plane + ((row + h) * dy.width + column + w) * kChannels;
-          return exists ? LoadLanes<kChannels>(element) : Channels{};
+          if (row + h >= dy.height || column + w >= dy.width) return Channels{};
+          return LoadLanes<kChannels>(plane + ((row + h) * dy.width + column + w) * kChannels);
         };
         TransformFactorTile<kTop>(load, to + c * tiles + i * kChannels, step);
       }
