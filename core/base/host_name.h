@@ -5,7 +5,8 @@
 
 namespace doppio {
 
-// Returns this machine's name.
+// Returns this machine's name as gethostname(2) gives it, or "?" if it has none of at most 255
+// bytes. Thread-safe.
 std::string HostName();
 
 }  // namespace doppio

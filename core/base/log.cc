@@ -25,12 +25,13 @@ google::LogSeverity stderr_min_severity = google::GLOG_INFO;
 // (QuietLog).
 class FileSink : public google::LogSink {
  public:
-  FileSink(std::FILE* file, const google::LogSeverity* min_severity)
-      : file_(file), min_severity_(min_severity) {}
+  FileSink(std::FILE* file, const google::LogSeverity* min_severity, bool quiet_threads)
+      : file_(file), min_severity_(min_severity), quiet_threads_(quiet_threads) {}
 
   void send(google::LogSeverity severity, const char* /*path*/, const char* file, int line,
             const google::LogMessageTime& time, const char* message, size_t length) override {
-    if ((quiet > 0 && severity < google::GLOG_ERROR) || severity < *min_severity_) return;
+    if (quiet > 0 && !quiet_threads_ && severity < google::GLOG_ERROR) return;
+    if (severity < *min_severity_) return;
     // glog's own text for sinks starts with the year, which parsers of Caffe's logs reject.
     char prefix[64];
     std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ",
@@ -46,6 +47,7 @@ class FileSink : public google::LogSink {
  private:
   std::FILE* file_;
   const google::LogSeverity* min_severity_;
+  const bool quiet_threads_;
 };
 
 constexpr google::LogSeverity kAll = google::GLOG_INFO;
@@ -59,7 +61,7 @@ void InitLog(const char* program) {
   google::InitGoogleLogging(program);
   for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity)
     google::SetLogDestination(severity, "");
-  static FileSink sink(stderr, &stderr_min_severity);
+  static FileSink sink(stderr, &stderr_min_severity, false);
   google::AddLogSink(&sink);
 }
 
@@ -73,8 +75,8 @@ void ShowOnlyWarnings() { stderr_min_severity = google::GLOG_WARNING; }
 
 class LogFile::Sink {
  public:
-  explicit Sink(const std::string& path)
-      : file_(std::fopen(path.c_str(), "ae")), sink_(file_, &kAll) {
+  Sink(const std::string& path, bool quiet_threads)
+      : file_(std::fopen(path.c_str(), "ae")), sink_(file_, &kAll, quiet_threads) {
     if (file_ == nullptr) throw FileError("cannot write '" + path + "': " + std::strerror(errno));
     google::AddLogSink(&sink_);
   }
@@ -91,7 +93,8 @@ class LogFile::Sink {
   FileSink sink_;
 };
 
-LogFile::LogFile(const std::string& path) : sink_(std::make_unique<Sink>(path)) {}
+LogFile::LogFile(const std::string& path, bool quiet_threads)
+    : sink_(std::make_unique<Sink>(path, quiet_threads)) {}
 LogFile::~LogFile() = default;
 void LogFile::AddError(const std::string& text) {
   LOG_TO_SINK_BUT_NOT_TO_LOGFILE(sink_->get(), ERROR) << text;

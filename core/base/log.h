@@ -26,8 +26,9 @@ void ShowOnlyWarnings();
 class LogFile {
  public:
   // Throws FileError if the file cannot be opened for writing. Lines that a full disk rejects later
-  // are lost without an error.
-  explicit LogFile(const std::string& path);
+  // are lost without an error. If `quiet_threads` is true, the file also gets the lines that a
+  // QuietLog keeps from standard error.
+  explicit LogFile(const std::string& path, bool quiet_threads = false);
   ~LogFile();
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;

@@ -9,6 +9,7 @@
 namespace doppio {
 namespace {
 
+int chosen_threads = 0;              // set by SetNumThreads; 0: OpenMP's number
 thread_local int sharing_ranks = 1;  // number of ranks in the innermost ComputeShare
 
 // The cores that the process was started with.
@@ -61,17 +62,24 @@ bool PinTo(int first) {
 
 }  // namespace
 
+void SetNumThreads(int threads) { chosen_threads = threads; }
+
+bool NumThreadsChosen() { return chosen_threads > 0 || std::getenv("OMP_NUM_THREADS") != nullptr; }
+
 int ClampNumThreads() {
   omp_set_dynamic(0);
-  omp_set_num_threads(std::min(omp_get_max_threads(), omp_get_thread_limit()));
+  // In a ComputeShare, the calling thread has fewer threads than the process.
+  const int threads =
+      chosen_threads > 0 && sharing_ranks == 1 ? chosen_threads : omp_get_max_threads();
+  omp_set_num_threads(std::min(threads, omp_get_thread_limit()));
   return NumThreads();
 }
 
 bool PinComputeThreads() { return MayPin(NumThreads()) && PinTo(0); }
 
 ComputeShare::ComputeShare(int rank, int ranks)
-    : ranks_before_(std::exchange(sharing_ranks, ranks)),
-      threads_before_(ClampNumThreads()),
+    : threads_before_(ClampNumThreads()),
+      ranks_before_(std::exchange(sharing_ranks, ranks)),
       repin_(ranks > 1 && MayPin(threads_before_)) {
   const int first = threads_before_ * rank / ranks, end = threads_before_ * (rank + 1) / ranks;
   omp_set_num_threads(std::max(1, end - first));

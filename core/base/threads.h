@@ -12,9 +12,15 @@
 
 namespace doppio {
 
-// Returns the number of threads in a parallel region: OMP_NUM_THREADS, or else the number of cores
-// that this process may use.
+// Returns the number of threads in a parallel region: that of SetNumThreads, or else
+// OMP_NUM_THREADS, or else the number of cores that this process may use.
 inline int NumThreads() { return omp_get_max_threads(); }
+
+// Sets NumThreads() for all threads that call ClampNumThreads later, in place of OMP_NUM_THREADS.
+// Must be called before other threads start.
+void SetNumThreads(int threads);
+// Returns true if the user chose the number of threads, by SetNumThreads or OMP_NUM_THREADS.
+bool NumThreadsChosen();
 
 // Limits the calling thread's NumThreads() to the threads that OpenMP really provides, which are
 // fewer than OMP_NUM_THREADS if OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set. Otherwise a
@@ -55,8 +61,8 @@ class ComputeShare {
   ComputeShare& operator=(const ComputeShare&) = delete;
 
  private:
-  const int ranks_before_;
   const int threads_before_;
+  const int ranks_before_;
   const bool repin_;
 };
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "core/device/launch.cuh"
@@ -33,18 +34,40 @@ __host__ __device__ void StorePack(const Pack<T, kWidth>& pack, T* to) {
   *reinterpret_cast<Pack<T, kWidth>*>(to) = pack;
 }
 
-// Stores a pack of kPackBytes bytes whose value comes from several branches. A plain assignment
-// would be split into several stores in this case.
+#ifdef __CUDA_ARCH__
+// A pack of 8 or 16 bytes as one value.
+template <class P>
+using PackBits = std::conditional_t<sizeof(P) == sizeof(uint4), uint4, uint2>;
+#endif
+
+// Stores a pack of 8 or 16 bytes whose value comes from several branches. A plain assignment would
+// be split into several stores in this case.
 template <class T, int kWidth>
 __host__ __device__ void StorePackAtOnce(const Pack<T, kWidth>& pack, T* to) {
-  static_assert(sizeof pack == kPackBytes, "one store");
 #ifdef __CUDA_ARCH__
-  uint4 bits;
+  PackBits<Pack<T, kWidth>> bits;
+  static_assert(sizeof bits == sizeof pack, "one store");
   memcpy(&bits, &pack, sizeof bits);
-  __stwb(reinterpret_cast<uint4*>(to), bits);
+  __stwb(reinterpret_cast<decltype(bits)*>(to), bits);
 #else
   StorePack(pack, to);
 #endif
+}
+
+// Loads a pack of 8 or 16 bytes from element i on, or zeros if `from` is null. A plain conditional
+// expression would be a branch, and the loads after it would wait for this one.
+template <int kWidth, class T>
+__host__ __device__ Pack<T, kWidth> LoadPackOrZeros(const T* from, int64_t i) {
+  Pack<T, kWidth> pack = {};
+#ifdef __CUDA_ARCH__
+  PackBits<Pack<T, kWidth>> bits = {};
+  static_assert(sizeof bits == sizeof pack, "one load");
+  if (from != nullptr) bits = *reinterpret_cast<const decltype(bits)*>(from + i);
+  memcpy(&pack, &bits, sizeof pack);
+#else
+  if (from != nullptr) pack = LoadPack<kWidth>(from + i);
+#endif
+  return pack;
 }
 
 // Consecutive elements, widened to float for computing.

@@ -24,6 +24,7 @@ struct CudnnCandidate {
   // Factor on the measured time. Above 1 for a candidate with another drawback, such as additional
   // rounding.
   float weight = 1;
+  bool slow = false;  // expected to be slower than the other candidates
 };
 
 // The plan and the index of the chosen candidate.
@@ -35,8 +36,8 @@ struct ChosenCandidate {
 // Returns the fastest of `candidates` and stores the choice (cudnn_choices.h). While a candidate's
 // plan is not settled, the choice is preliminary: the next process compares all candidates again,
 // each with the fastest plan known then. If nothing is measured, returns the first candidate that
-// has a plan. `key` names the computation; `memory` must contain every role that the candidates
-// use.
+// has a plan, slow ones last. `key` names the computation; `memory` must contain every role that
+// the candidates use.
 ChosenCandidate ChooseCandidate(Device* device, const std::string& key,
                                 const std::vector<CudnnTimer::Memory>& memory,
                                 const std::vector<CudnnCandidate>& candidates);

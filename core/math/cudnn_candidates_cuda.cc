@@ -33,8 +33,11 @@ class Comparison {
       : device_(device), memory_(memory), candidates_(candidates) {}
 
   ChosenCandidate First() const {
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-      if (auto step = candidates_[i].find()) return {step, i};
+    for (const bool slow : {false, true}) {
+      for (size_t i = 0; i < candidates_.size(); ++i) {
+        if (candidates_[i].slow != slow) continue;
+        if (auto step = candidates_[i].find()) return {step, i};
+      }
     }
     return {};
   }

@@ -12,6 +12,13 @@ namespace doppio {
 
 inline dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc) { return desc.dims(); }
 
+inline dnnl::memory::desc ScratchpadOf(const dnnl::memory::desc& desc) {
+  // If the size overflows, for a net that fits in no memory, oneDNN leaves the descriptor
+  // undefined.
+  const bool defined = desc.data.ndims == 1 && desc.data.data_type == dnnl_u8;
+  return defined ? desc : dnnl::memory::desc();
+}
+
 inline Blocking BlockingOf(const dnnl::memory::desc& desc) {
   const dnnl_memory_desc_t& from = desc.data;
   DOPPIO_CHECK(from.format_kind == dnnl_blocked && from.offset0 == 0,

@@ -16,6 +16,8 @@ namespace doppio {
 
 inline dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc) { return desc.get_dims(); }
 
+inline dnnl::memory::desc ScratchpadOf(const dnnl::memory::desc& desc) { return desc; }
+
 inline Blocking BlockingOf(const dnnl::memory::desc& desc) {
   DOPPIO_CHECK(desc.get_format_kind() == dnnl::memory::format_kind::blocked &&
                    desc.get_submemory_offset() == 0,
@@ -52,9 +54,8 @@ inline const std::vector<NamedBlocks>& AllNamedBlocks() {
     std::vector<NamedBlocks> found;
     for (int rank = 1; rank <= 6; ++rank) {
       for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
-        const dnnl::memory::desc desc =
-            FromTag(dnnl::memory::dims(static_cast<size_t>(rank), 1), dnnl::memory::data_type::f32,
-                    tag);
+        const dnnl::memory::desc desc = FromTag(dnnl::memory::dims(static_cast<size_t>(rank), 1),
+                                                dnnl::memory::data_type::f32, tag);
         if (desc.is_zero() || desc.get_inner_nblks() == 0) continue;
         found.push_back({tag, rank, desc.get_inner_blks(), desc.get_inner_idxs()});
       }

@@ -29,6 +29,9 @@ struct Blocking {
 
 // Returns the extents of `desc`.
 dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc);
+// Returns `desc`, the scratchpad_desc() of a primitive, or an empty descriptor if the primitive
+// needs no scratchpad or one whose size overflows.
+dnnl::memory::desc ScratchpadOf(const dnnl::memory::desc& desc);
 // Returns the layout of `desc`, which must be blocked and without an offset.
 Blocking BlockingOf(const dnnl::memory::desc& desc);
 // The inverse of BlockingOf. Returns an empty descriptor (is_zero()) if this version of oneDNN

@@ -35,6 +35,7 @@ struct Way {
   bool fused = false;      // bias and ReLU are part of the graph; its engines compile
   bool has_plan = true;    // false: cuDNN has no plan for it
   bool runs_after = true;  // false: the work after the graph cannot be launched
+  bool slow = false;
 };
 
 std::vector<CudnnTimer::Memory> Memory() {
@@ -50,6 +51,7 @@ CudnnCandidate CandidateOf(Device* device, const Way& way) {
   candidate.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
   if (way.fused) candidate.roles.push_back(CudnnRole::kBias);
   candidate.weight = way.weight;
+  candidate.slow = way.slow;
   candidate.find = [=]() -> std::shared_ptr<CudnnGraphStep> {
     if (!way.has_plan) return nullptr;
     const auto describe = [&](const CudnnTarget& target) {
@@ -135,6 +137,15 @@ TEST_F(CudnnCandidates, AreLeftOutWithoutAPlan) {
 TEST_F(CudnnCandidates, AreNotMeasuredOnADeterministicDevice) {
   EXPECT_EXIT(ChooseAndExit({Way{kBytes}, Way{}}, true), testing::ExitedWithCode(0),
               "way 0, settled");
+}
+
+TEST_F(CudnnCandidates, AreTakenLastIfTheyAreSlowAndNothingIsMeasured) {
+  Way slow, unplanned;
+  slow.slow = true;
+  unplanned.has_plan = false;
+  EXPECT_EXIT(ChooseAndExit({slow, Way{}}, true), testing::ExitedWithCode(0), "way 1, settled");
+  EXPECT_EXIT(ChooseAndExit({slow, unplanned}, true), testing::ExitedWithCode(0), "way 0, settled");
+  EXPECT_CHOICE("way 0", slow, Way{kBytes});
 }
 
 TEST_F(CudnnCandidates, AreMeasuredOnce) {

@@ -7,6 +7,7 @@
 #include "core/base/checked_product.h"
 #include "core/net/graph/filler.h"
 #include "core/net/graph/gradient_flow.h"
+#include "core/net/graph/stand_in.h"
 #include "core/net/graph/storage.h"
 #include "core/net/graph/varying_rows.h"
 #include "core/net/spec/fork_names.h"
@@ -58,6 +59,7 @@ class Builder {
   }
 
   void AddNode(int index) {
+    ReplacePythonLayer(&graph_.spec.layers[index]);
     const LayerSpec& spec = graph_.layer(index);
     Node& node = graph_.nodes[index];
     bool complete = false;

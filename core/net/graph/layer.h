@@ -120,6 +120,7 @@ struct LayerType {
   using InferFunction = LayerShape (*)(const LayerSpec& spec, const std::vector<Shape>& bottoms);
   using DescribeFunction = Preprocessing (*)(const LayerSpec& spec);
   using CountFunction = int (*)(const LayerParameter& layer);
+  using RefuseFunction = std::string (*)(const LayerSpec& spec);
 
   LayerType() = default;
   explicit LayerType(InferFunction infer) : infer(infer) {}
@@ -165,6 +166,17 @@ struct LayerType {
     further_fields = std::move(fields);
     return *this;
   }
+  // The layer stands for these classes of well-known Python modules ("module.Class") if a net has
+  // them as layers of type Python and the module cannot be imported.
+  LayerType& StandsFor(std::vector<std::string> classes) {
+    python_classes = std::move(classes);
+    return *this;
+  }
+  // Of the type Python: `refuse` returns why the module of the layer cannot be imported, or "".
+  LayerType& RefusesModules(RefuseFunction refuse) {
+    refuse_module = refuse;
+    return *this;
+  }
   // The fields that hold the number of rows of the tops, as paths from LayerParameter. A field is
   // an integer, or a shape that begins with the number.
   LayerType& BatchFields(std::vector<std::string> fields) {
@@ -202,7 +214,8 @@ struct LayerType {
   int min_tops = 0, max_tops = kAny;
   bool same_count = false, auto_top = false, scores = false;
   DescribeFunction describe_images = nullptr;
-  std::vector<std::string> further_fields, batch_fields, param_names;
+  std::vector<std::string> further_fields, batch_fields, param_names, python_classes;
+  RefuseFunction refuse_module = nullptr;
   std::string relu_field;
   CountFunction sure_params = nullptr;
   bool row_by_row = false, keeps_coordinates = false;

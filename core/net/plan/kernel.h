@@ -229,8 +229,9 @@ struct KernelType {
     declines = function;
     return *this;
   }
-  // The kernel reads and writes bottoms and tops in their 16-bit types, unless it declines them. All
-  // other kernels compute in single precision, and core/net/plan/wide_kernel.h converts for them.
+  // The kernel reads and writes bottoms and tops in their 16-bit types, unless it declines them.
+  // All other kernels compute in single precision, and core/net/plan/wide_kernel.h converts for
+  // them.
   KernelType& Narrow() {
     narrow = true;
     return *this;

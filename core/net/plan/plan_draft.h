@@ -7,7 +7,6 @@
 #ifndef DOPPIO_CORE_NET_PLAN_PLAN_DRAFT_H_
 #define DOPPIO_CORE_NET_PLAN_PLAN_DRAFT_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,8 +33,7 @@ struct Group {
   int storage = -1;            // block of the value
   int grad_storage = -1;       // block of the gradient; -1 if there is none
   bool constant_grad = false;  // the gradient always equals the loss weight
-  // Maps type and layout to the group with the same numbers.
-  std::map<std::pair<DType, std::string>, int> converted;
+  std::vector<int> converted;  // groups with the same numbers in another type or layout
 };
 
 // The layers that one kernel computes: a single layer, or a chain (core/net/plan/fusion.h).

@@ -76,7 +76,7 @@ class Chooser {
     const Node& node = graph_.nodes[n];
     int source = GroupOf(node.bottoms[0]);
     if (node.shape.view == View::kReshape)
-      source = Convert(source, group(source).spec.dtype, Layout(), n);
+      source = Convert(source, {group(source).spec.shape, group(source).spec.dtype, Layout()}, n);
     for (int top : node.tops) {
       draft_.edge_group[top] = source;
       group(source).loss_weight += edge(top).loss_weight;
@@ -84,28 +84,31 @@ class Chooser {
     }
   }
 
-  // Returns the group that has the numbers of `source` as `dtype` in `layout`. Adds a reorder on
-  // the first request.
-  int Convert(int source, DType dtype, const Layout& layout, int reader) {
-    if (group(source).spec.layout == layout && group(source).spec.dtype == dtype) return source;
-    const std::pair<DType, std::string> key(dtype, layout.descriptor());
-    auto known = group(source).converted.find(key);
-    if (known != group(source).converted.end()) return known->second;
+  // Returns the group that has the numbers of `source` in the type and layout of `wanted`. Adds a
+  // reorder on the first request. If the source is in the plain layout, the reorder reads it in
+  // the shape of `wanted`, because other layouts have axes, and the source may be a view.
+  int Convert(int source, const TensorSpec& wanted, int reader) {
+    TensorSpec from = group(source).spec;
+    if (from.layout == wanted.layout && from.dtype == wanted.dtype) return source;
+    if (from.layout.plain() && !wanted.layout.plain()) from.shape = wanted.shape;
+    const TensorSpec to{from.shape, wanted.dtype, wanted.layout};
+    for (const int known : group(source).converted) {
+      const TensorSpec& spec = group(known).spec;
+      const bool same_axes = to.layout.plain() || spec.shape == to.shape;
+      if (same_axes && spec.dtype == to.dtype && spec.layout == to.layout) return known;
+    }
     Item item;
     item.reorder = true;
     item.node = reader;
     item.bottoms = {source};
-    item.bottom_specs = {group(source).spec};
+    item.bottom_specs = {from};
     item.backward = draft_.options.backward;
     item.bottom_gradient = {true};
-    TensorSpec spec = group(source).spec;
-    spec.dtype = dtype;
-    spec.layout = layout;
-    item.top_specs = {spec};
-    const int made = AddGroup(spec);
+    item.top_specs = {to};
+    const int made = AddGroup(to);
     item.tops = {made};
     AddItem(std::move(item));
-    group(source).converted[key] = made;
+    group(source).converted.push_back(made);
     ++plan_.reorders;
     return made;
   }
@@ -301,8 +304,9 @@ class Chooser {
       const Layout wanted = At(needs.bottoms, i);
       const int made = GroupOf(unit.bottoms[i]);
       const DType dtype = needs.types.empty() ? group(made).spec.dtype : needs.types[i];
-      item.bottoms.push_back(Convert(made, dtype, wanted, n));
-      item.bottom_specs.push_back({edge(unit.bottoms[i]).shape, dtype, wanted});
+      const TensorSpec spec{edge(unit.bottoms[i]).shape, dtype, wanted};
+      item.bottoms.push_back(Convert(made, spec, n));
+      item.bottom_specs.push_back(spec);
     }
     for (size_t i = 0; i < unit.tops.size(); ++i) {
       const Edge& top = edge(unit.tops[i]);
@@ -349,7 +353,8 @@ class Chooser {
   // kept until the iteration ends.
   void ShowOutput(int output) {
     const int made = GroupOf(output);
-    const int shown = Convert(made, draft_.options.dtype, Layout(), edge(output).producer);
+    const TensorSpec plain{edge(output).shape, draft_.options.dtype, Layout()};
+    const int shown = Convert(made, plain, edge(output).producer);
     group(shown).pinned = true;
     draft_.edge_group[output] = shown;
   }

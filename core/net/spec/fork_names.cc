@@ -10,14 +10,12 @@ struct ForkName {
   const char* advice;  // may be empty
 };
 
-constexpr char kSegNet[] = "SegNet's Caffe";
 constexpr char kPspNet[] = "PSPNet's Caffe";
 constexpr char kYolo[] = "MobileNet-YOLO's Caffe";
 constexpr char kJacinto[] = "caffe-jacinto";
 constexpr char kTsn[] = "TSN's Caffe (yjxiong)";
 constexpr char kCompression[] = "a Caffe for network compression";
 constexpr char kDistortion[] = "an SSD fork with other names for distortions";
-constexpr char kSsd[] = "SSD's Caffe";
 constexpr char kNvidia[] = "NVCaffe";
 constexpr char kIntel[] = "Intel Caffe";
 constexpr char kText[] = "a fork for text recognition";
@@ -35,7 +33,6 @@ constexpr char kMargin[] = "a fork for face recognition";
 constexpr char kSpatial[] = "a fork with spatial transformers";
 constexpr char kDeconvNet[] = "DeconvNet's Caffe";
 constexpr char kUnpool[] = "in layer { } Upsample does the same with the mask of a MAX Pooling";
-constexpr char kElu[] = "SELU is an ELU with elu_param { alpha: 1.67326 lambda: 1.0507 }";
 constexpr char kPermute[] = "use Permute with all axes in their new order";
 constexpr char kV1Format[] = "the V1 format, layers { }";
 constexpr char kDropIt[] = "remove it to train without it";
@@ -45,9 +42,6 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "weight_decay", kV1Format, "in layer { } it is param { decay_mult: ... }"},
     {"LayerParameter", "blob_share_mode", kV1Format,
      "in layer { } it is param { share_mode: ... }"},
-    {"LayerParameter", "dense_image_data_param", kSegNet, ""},
-    {"LayerParameter", "seg_accuracy_param", kPspNet, ""},
-    {"ImageDataParameter", "label_type", kPspNet, ""},
     {"TransformationParameter", "scale_factors", kPspNet, ""},
     {"LayerParameter", "yolo*", kYolo, ""},
     {"AnnotatedDataParameter", "yolo*", kYolo, ""},
@@ -101,19 +95,13 @@ constexpr ForkName kForkNames[] = {
     {"V1LayerParameter", "lrn_map_param", "a fork", ""},
     {"V1LayerParameter", "type=COLINEAR_CONVOLUTION", "a fork", ""},
     {"V1LayerParameter", "colinear_convolution_param", "a fork", ""},
-    {"LayerParameter", "type=VideoData", kSsd, ""},
     {"LayerParameter", "type=DetectNetTransformation", kNvidia, ""},
     {"LayerParameter", "type=TRT", kNvidia, "it runs a net of TensorRT"},
     {"LayerParameter", "type=BoxData", kIntel, ""},
-    {"LayerParameter", "type=EvalDetection", kIntel, ""},
     {"LayerParameter", "type=MnActivation", kIntel, ""},
     {"LayerParameter", "type=MnParamGradCompress", kIntel, ""},
-    {"LayerParameter", "type=RegionLoss", kIntel, ""},
     {"LayerParameter", "type=Yolo*", kYolo, ""},
     {"LayerParameter", "type=AssistedExcitation", kYolo, ""},
-    {"LayerParameter", "type=DenseImageData", kSegNet, ""},
-    {"LayerParameter", "type=SegAccuracy", kPspNet, ""},
-    {"LayerParameter", "type=ImageSegData", kDeepLab, ""},
     {"LayerParameter", "type=DenseCRF", kDeepLab, "compute it behind the net, in Python"},
     {"LayerParameter", "dense_crf_param", kDeepLab, "compute it behind the net, in Python"},
     {"LayerParameter", "type=DomainTransform", kDeepLab, ""},
@@ -184,7 +172,6 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "type=MaskResize", kMnc, ""},
     {"LayerParameter", "type=CPMData", "the Caffe of Convolutional Pose Machines", ""},
     {"LayerParameter", "type=SeLuDropout", kSelu, ""},
-    {"LayerParameter", "type=SeLu", kSelu, kElu},
     {"LayerParameter", "type=ImageOutput", "a Caffe for training on accelerators (ICT-CHASE)", ""},
     {"LayerParameter", "type=implicit", "Netscope, a viewer of nets",
      "write the layer of Caffe that is meant"},

@@ -165,4 +165,13 @@ FieldPlaces ParseTextFile(const std::string& path, google::protobuf::Message* me
   return ParseText(ReadFile(path), path, message);
 }
 
+std::string ToPrototxt(const google::protobuf::Message& message, int indent) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  printer.SetInitialIndentLevel(indent);
+  std::string text;
+  DOPPIO_CHECK(printer.PrintToString(message, &text), "protobuf cannot print a message");
+  return text;
+}
+
 }  // namespace doppio

@@ -64,6 +64,9 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
 // Reads and parses a file. If the file cannot be read, throws FileError with the nearest existing
 // name.
 FieldPlaces ParseTextFile(const std::string& path, google::protobuf::Message* message);
+// Returns `message` as text that ParseText reads, each line indented by `indent` levels. Text in
+// UTF-8 stays as it is.
+std::string ToPrototxt(const google::protobuf::Message& message, int indent = 0);
 
 }  // namespace doppio
 

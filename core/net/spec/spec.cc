@@ -106,8 +106,11 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
   spec.at = places.At();
   DOPPIO_CHECK(net.layers_size() == 0, "a net in an old format was not upgraded");
   if (net.input_size() > 0) {
-    spec.layers.push_back(
-        {InputLayer(net, places, &mistakes), FieldPlaces(places.At("input")), spec.options, {}});
+    spec.layers.push_back({InputLayer(net, places, &mistakes),
+                           FieldPlaces(places.At("input")),
+                           spec.options,
+                           {},
+                           ""});
   }
   for (int i = 0; i < net.layer_size(); ++i) {
     LayerSpec layer;

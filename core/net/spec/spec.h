@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/net/spec/prototxt.h"
 #include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
 #include "proto/net.pb.h"
 
 namespace doppio {
@@ -29,6 +30,9 @@ enum class DataMode {
 struct NetOptions {
   Phase phase = TRAIN;
   DataMode data = DataMode::kOpen;
+  // Shape of a sample, channels x height x width, of sources that are missing and whose fields do
+  // not give the shape. Only for DataMode::kAssume; without it, such a source is an error.
+  std::optional<Shape> usual_sample;
   int64_t batch = 0;        // replaces the batch_size of every data layer if > 0
   int shares = 1;           // number of ranks; every batch_size is divided by it, without remainder
   uint64_t seed = 0;        // seed of all random streams
@@ -47,6 +51,9 @@ struct LayerSpec {
   // The value that this layer's kernel in an earlier plan passes to `infer` (ChangesTops::NextForm
   // in core/net/run/changing_tops.h). Usually empty.
   std::any before;
+  // Set if this layer replaces one of type Python (core/net/graph/stand_in.h): what was replaced
+  // and why, for the log.
+  std::string replaced;
 
   const std::string& name() const { return param.name(); }
   const std::string& type() const { return param.type(); }

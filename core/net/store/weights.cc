@@ -1,5 +1,6 @@
 #include "core/net/store/weights.h"
 
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -68,9 +69,10 @@ class Copier {
   }
 
   WeightsReport Copy(const std::vector<int>& param_index, ParamStore* params) {
-    for (const auto& move : moves_) {
-      const int target = param_index[move.second];
-      WriteTensor(move.first->data, params->params()[target].value, params->device());
+    for (const auto& [param, move] : moves_) {
+      const Tensor& value = params->params()[param_index[param]].value;
+      WriteTensor(move.blob->data, value, params->device());
+      if (!move.conflict.first.empty()) report_.conflicts.push_back(move.conflict);
     }
     return std::move(report_);
   }
@@ -81,8 +83,19 @@ class Copier {
     return param.node != node || param.index != static_cast<int>(blob);
   }
 
-  bool OwnerInFile(int param) const {
-    return in_file_.count(graph_.layer(graph_.params[param].node).name()) > 0;
+  // Gives a parameter the values of `blob`, which belongs to parameter `index` of `layer`.
+  void Assign(int param, const PlainBlob& blob, const LayerSpec& layer, size_t index) {
+    const auto [place, added] = moves_.try_emplace(param);
+    Move& move = place->second;
+    // Compares bytes, because a NaN differs from itself.
+    if (!added && std::memcmp(move.blob->data.data(), blob.data.data(),
+                              blob.data.size() * sizeof(float)) != 0) {
+      const int i = static_cast<int>(index);
+      const bool named = i < layer.param.param_size();
+      move.conflict = {named ? layer.param.param(i).name() : "", move.layer, layer.name()};
+    }
+    move.blob = &blob;
+    move.layer = layer.name();
   }
 
   // Returns the Scale layer that gets the blobs after the statistics of an NVCaffe BatchNorm, or
@@ -120,8 +133,8 @@ class Copier {
                                          node.param_shapes[i].ToString() + ", but in '" +
                                          file_.path + "' it is " + blob.shape.ToString() +
                                          (i == 0 ? HintOf(index, blob.shape) : Hint())));
-      } else if (!OwnedByOtherLayer(index, i) || !OwnerInFile(node.params[i])) {
-        moves_.push_back({&blob, node.params[i]});
+      } else {
+        Assign(node.params[i], blob, spec, i);
       }
     }
   }
@@ -155,8 +168,13 @@ class Copier {
   const Graph& graph_;
   std::map<std::string, int> nodes_;
   std::set<std::string> in_file_;
-  // The second element is an index in graph.params.
-  std::vector<std::pair<const PlainBlob*, int>> moves_;
+  // The values of a parameter, and the layer in the file that has them.
+  struct Move {
+    const PlainBlob* blob = nullptr;
+    std::string layer;
+    SharedConflict conflict;  // empty if all layers in the file have the same values
+  };
+  std::map<int, Move> moves_;  // by the index in graph.params
   WeightsReport report_;
   ErrorCollector errors_;
 };
@@ -175,6 +193,12 @@ void LogReport(const WeightsReport& report, const std::string& path) {
   for (const std::string& name : report.ignored) LOG(INFO) << "Ignoring source layer " << name;
   for (const std::string& name : report.missing) {
     LOG(WARNING) << "Layer '" << name << "' is not in " << path << " and keeps its values";
+  }
+  for (const SharedConflict& c : report.conflicts) {
+    LOG(WARNING) << path << " has different values for the "
+                 << (c.parameter.empty() ? "parameter" : "parameter '" + c.parameter + "'")
+                 << " that the layers '" << c.first << "' and '" << c.last
+                 << "' share; it gets those of '" << c.last << "', the last one in the file";
   }
 }
 

@@ -39,16 +39,24 @@ constexpr char kPreprocessingAttribute[] = "preprocessing";
 // are text. Throws FileError if the file is missing, damaged or of another kind.
 WeightsFile ReadWeights(const std::string& path);
 
+// A parameter that two layers of a net share, but for which a weight file has different values.
+struct SharedConflict {
+  std::string parameter;    // its name in the net; may be empty
+  std::string first, last;  // layers; the parameter has the values of `last`
+};
+
 // The layers that CopyWeights has copied, ignored or not found.
 struct WeightsReport {
   std::vector<std::string> copied;   // layers, in the file's order
   std::vector<std::string> ignored;  // layers with blobs that the net does not have
   // Layers with parameters that are not in the file. Their values do not change.
   std::vector<std::string> missing;
+  std::vector<SharedConflict> conflicts;  // at most one for each parameter
 };
 
-// Copies values to parameters that have memory. `param_index` is that of Plan. Throws UserErrors
-// for all blobs that do not fit, and then copies nothing.
+// Copies values to parameters that have memory. `param_index` is that of Plan. As in Caffe, a
+// parameter of several layers gets the values of the layer that is last in the file. Throws
+// UserErrors for all blobs that do not fit, and then copies nothing.
 WeightsReport CopyWeights(const WeightsFile& file, const Graph& graph,
                           const std::vector<int>& param_index, ParamStore* params);
 // Logs lines such as "Ignoring source layer fc8".

@@ -40,6 +40,23 @@ TEST(Threads, StayOnCoresOfTheirOwn) {
   UseAllCores();
 }
 
+TEST(Threads, HaveTheChosenNumberInEveryThread) {
+  const int before = omp_get_max_threads();
+  if (omp_get_thread_limit() < 6) GTEST_SKIP() << "OMP_THREAD_LIMIT is below 6";
+  SetNumThreads(6);
+  EXPECT_TRUE(NumThreadsChosen());
+  std::thread([] { EXPECT_EQ(ClampNumThreads(), 6); }).join();
+  EXPECT_EQ(ClampNumThreads(), 6);
+  {
+    const ComputeShare half(0, 2);
+    EXPECT_EQ(NumThreads(), 3);
+    EXPECT_EQ(ClampNumThreads(), 3);
+  }
+  EXPECT_EQ(NumThreads(), 6);
+  SetNumThreads(0);
+  omp_set_num_threads(before);
+}
+
 TEST(Threads, StartThreadsOnAllCoresAndGoBack) {
   const int cores = ProcessCores();
   if (cores < 2) GTEST_SKIP() << "one core";

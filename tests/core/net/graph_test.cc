@@ -164,12 +164,32 @@ TEST(Graph, NamesTheForkOfALayerItLacks) {
   EXPECT_EQ(mistake("Lstm"),
             "net.prototxt:3:19: layer 'a': unknown type 'Lstm': it comes from caffe-lstm "
             "(junhyukoh); use the layer LSTM with recurrent_param");
-  EXPECT_EQ(
-      mistake("SeLu"),
-      "net.prototxt:3:19: layer 'a': unknown type 'SeLu': it comes from a fork with SELU; SELU is "
-      "an ELU with elu_param { alpha: 1.67326 lambda: 1.0507 }");
+  EXPECT_EQ(mistake("SeLuDropout"),
+            "net.prototxt:3:19: layer 'a': unknown type 'SeLuDropout': it comes from a fork with "
+            "SELU");
   EXPECT_NE(mistake("WarpCTCLoss").find("text recognition"), std::string::npos);
   EXPECT_NE(mistake("Yolov3DetectionOutput").find("MobileNet-YOLO"), std::string::npos);
+}
+
+TEST(Graph, ReplacesWellKnownLayersInPython) {
+  // This program has no Python, so the module cannot be imported.
+  const auto net = [](const std::string& name) {
+    return "layer { name: 'i' type: 'Input' top: 's' top: 'b' top: 'size' input_param {\n"
+           "  shape { dim: [1, 24, 2, 2] } shape { dim: [1, 48, 2, 2] } shape { dim: [1, 3] } } }\n"
+           "layer { name: 'p' type: 'Python' bottom: 's' bottom: 'b' bottom: 'size' top: 'rois'\n"
+           "  python_param { module: 'rpn.proposal_layer' layer: '" +
+           name +
+           "'\n    param_str: \"'feat_stride': 16 \\n'scales': !!python/tuple [4, 8, 16, 32]\" } "
+           "}\n";
+  };
+  const Graph graph = GraphFromText(net("ProposalLayer"), TEST);
+  EXPECT_EQ(graph.layer(1).type(), "Proposal");
+  EXPECT_EQ(graph.layer(1).replaced,
+            "Proposal replaces rpn.proposal_layer.ProposalLayer (this program is built without "
+            "Python)");
+  EXPECT_EQ(graph.edges.back().shape, (Shape{300, 5}));
+  EXPECT_NE(MistakesOf(net("OtherLayer")).find("type 'Python' of Caffe is not supported"),
+            std::string::npos);
 }
 
 TEST(Graph, PointsAtALayerBelowThatMakesTheBottom) {

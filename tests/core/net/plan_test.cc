@@ -140,6 +140,32 @@ TEST(Plan, KeepsTheNumbersOfViewsAndSharedParameters) {
              Classifier("sum"));
 }
 
+// ShuffleNet without a layer for it: the channels are two axes, exchanged by Permute.
+TEST(Plan, KeepsTheNumbersOfChannelsThatPermuteShuffles) {
+  const std::string groups = "reshape_param { shape { dim: 0 dim: 4 dim: 4 dim: 9 dim: 9 } }";
+  ExpectSame(kInput + Conv("c1", "x", 16) + Layer("r1", "Reshape", "c1", "r1", groups) +
+             Layer("p", "Permute", "r1", "p",
+                   "permute_param { order: 0 order: 2 order: 1 order: 3 order: 4 }") +
+             Layer("r2", "Reshape", "p", "r2",
+                   "reshape_param { shape { dim: 0 dim: 16 dim: 9 dim: 9 } }") +
+             Conv("c2", "r2", 16) + Classifier("c2"));
+}
+
+TEST(Plan, KeepsTheNumbersOfConvolutionsThatReadOneBlobInTwoShapes) {
+  const auto shaped = [](const std::string& name, const std::string& dims) {
+    return Layer(name, "Reshape", "product", name, "reshape_param { shape { " + dims + " } }");
+  };
+  ExpectSame(kInput +
+             Layer("product", "InnerProduct", "x", "product",
+                   "inner_product_param { num_output: 256 weight_filler { type: 'xavier' } }") +
+             shaped("tall", "dim: 0 dim: 16 dim: 8 dim: 2") +
+             shaped("wide", "dim: 0 dim: 16 dim: 2 dim: 8") + Conv("c1", "tall", 16) +
+             Conv("c2", "wide", 16) + Layer("f1", "Flatten", "c1", "f1") +
+             Layer("f2", "Flatten", "c2", "f2") +
+             "layer { name: 'sum' type: 'Eltwise' bottom: 'f1' bottom: 'f2' top: 'sum' }\n" +
+             Classifier("sum"));
+}
+
 TEST(Plan, KeepsTheNumbersOfLossesOnTheWay) {
   ExpectSame(kInput + Conv("c1", "x", 4) + Layer("a", "AbsVal", "c1", "a", "loss_weight: 0.01") +
              Conv("c2", "a", 4) + Classifier("c2"));

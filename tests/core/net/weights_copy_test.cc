@@ -171,22 +171,55 @@ TEST(CopyWeights, SaysThatInnerProductTiesTheInputSize) {
   ExpectContains(copy({4, 12}), "give it another name to train it from its fillers");
 }
 
-TEST(CopyWeights, TheOwnerOfASharedParameterDecides) {
-  NetParameter net = TwoLayers();
-  LayerParameter* twin = net.add_layer();
-  twin->set_name("twin");
-  AddBlob(twin->add_blobs(), {3, 4}, 900);
+// A net in which `twin` shares the weights of `ip`.
+TinyNet NetWithATwin() {
   TinyNet tiny;
   tiny.Layer("ip", "InnerProduct", {{3, 4}, {3}});
   tiny.Sharer("twin", {0});
+  tiny.graph.spec.layers[1].param.add_param()->set_name("w");
   tiny.Allocate();
   tiny.Place();
-  CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
+  return tiny;
+}
+
+// The file of TwoLayers(), with weights of `twin` that begin with `start`.
+NetParameter FileWithATwin(float start) {
+  NetParameter net = TwoLayers();
+  LayerParameter* twin = net.add_layer();
+  twin->set_name("twin");
+  AddBlob(twin->add_blobs(), {3, 4}, start);
+  return net;
+}
+
+TEST(CopyWeights, TheLastLayerInTheFileDecidesASharedParameter) {
+  TinyNet tiny = NetWithATwin();
+  NetParameter net = FileWithATwin(900);
+  const auto copy = [&] {
+    return CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
+  };
+  const WeightsReport report = copy();
+  EXPECT_EQ(tiny.Floats(0)[0], 900);
+  ASSERT_EQ(report.conflicts.size(), 1u);
+  testing::internal::CaptureStderr();
+  LogReport(report, "old.caffemodel");
+  ExpectContains(testing::internal::GetCapturedStderr(),
+                 "old.caffemodel has different values for the parameter 'w' that the layers 'ip' "
+                 "and 'twin' share; it gets those of 'twin', the last one in the file");
+  net.mutable_layer()->SwapElements(1, 2);
+  EXPECT_EQ(copy().conflicts.size(), 1u);
   EXPECT_EQ(tiny.Floats(0)[0], 30);
   // If the file lacks the owner, the values of the layer that shares the parameter are used.
-  net.mutable_layer(1)->set_name("gone");
-  CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
+  net.mutable_layer(2)->set_name("gone");
+  EXPECT_TRUE(copy().conflicts.empty());
   EXPECT_EQ(tiny.Floats(0)[0], 900);
+}
+
+TEST(CopyWeights, EqualValuesOfASharedParameterAreNoConflict) {
+  TinyNet tiny = NetWithATwin();
+  EXPECT_TRUE(
+      CopyWeights(ReadWeights(Saved(FileWithATwin(30))), tiny.graph, tiny.index, tiny.store.get())
+          .conflicts.empty());
+  EXPECT_EQ(tiny.Floats(0)[0], 30);
 }
 
 }  // namespace

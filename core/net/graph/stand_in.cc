@@ -1,0 +1,46 @@
+#include "core/net/graph/stand_in.h"
+
+#include <algorithm>
+
+#include "core/net/graph/layer.h"
+
+namespace doppio {
+namespace {
+
+// Returns the name of the type that stands for the class, or "".
+std::string TypeThatStandsFor(const std::string& python_class) {
+  for (const std::string& name : LayerTypes::Get().Names()) {
+    const std::vector<std::string>& classes = LayerTypes::Get().Find(name)->python_classes;
+    if (std::find(classes.begin(), classes.end(), python_class) != classes.end()) return name;
+  }
+  return "";
+}
+
+}  // namespace
+
+void ReplacePythonLayer(LayerSpec* spec) {
+  if (spec->type() != "Python") return;
+  const PythonParameter& param = spec->param.python_param();
+  const std::string python_class = param.module() + "." + param.layer();
+  const std::string type = TypeThatStandsFor(python_class);
+  if (type.empty()) return;
+  const LayerType* python = LayerTypes::Get().Find("Python");
+  std::string reason = "this program is built without Python";
+  if (python != nullptr) {
+    reason = python->refuse_module == nullptr ? "" : python->refuse_module(*spec);
+    if (reason.empty()) return;
+  }
+  spec->replaced = type + " replaces " + python_class + " (" + reason + ")";
+  spec->param.set_type(type);
+}
+
+std::vector<Warning> ReplacedLayers(const NetSpec& spec) {
+  std::vector<Warning> warnings;
+  for (const LayerSpec& layer : spec.layers) {
+    if (layer.replaced.empty()) continue;
+    warnings.push_back({layer.At("type"), "layer '" + layer.name() + "': " + layer.replaced});
+  }
+  return warnings;
+}
+
+}  // namespace doppio
