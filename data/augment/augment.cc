@@ -49,11 +49,6 @@ void RefuseUnknownTransforms(const TransformationParameter& parameter) {
                     "transform_param: bgr2rgb is not implemented, images are blue, green, red; "
                     "remove it, and swap the channels of the records or of the first filters");
   }
-  if (parameter.pad() > 0) {
-    throw UserError({},
-                    "transform_param: pad is not implemented; to move images over a border set "
-                    "shift_param { width: W height: H pad_mode: CONSTANT }, shares of their size");
-  }
 }
 
 void CheckTransforms(const TransformationParameter& parameter) {

@@ -10,6 +10,7 @@
 #include "data/augment/random_changes.h"
 #include "data/augment/random_size.h"
 #include "data/augment/resize_image.h"
+#include "data/decode/decode_formats.h"
 #include "data/decode/mat_image.h"
 #include "proto/data.pb.h"
 
@@ -147,6 +148,26 @@ void CutOut(const TransformArgs& c) {
   }
 }
 
+void CheckPad(const Parameter& t) {
+  constexpr uint32_t kMaxPad = 1 << 14;
+  if (t.pad() <= kMaxPad) return;
+  throw UserError({}, "pad must be at most 16384 pixels, got " + std::to_string(t.pad()));
+}
+
+void Pad(const TransformArgs& c) {
+  const int pad = static_cast<int>(c.parameter.pad());
+  const int64_t height = c.image->shape.height, width = c.image->shape.width;
+  CheckPixels(height + 2 * pad, width + 2 * pad, "it would be padded to");
+  cv::Mat padded;
+  cv::copyMakeBorder(MatOf(c.image), padded, pad, pad, pad, pad, cv::BORDER_CONSTANT);
+  *c.image = ImageOf(padded);
+}
+
+void DeclarePad(const Parameter& t, ImageShape* image) {
+  if (image->height > 0) image->height += 2 * static_cast<int>(t.pad());
+  if (image->width > 0) image->width += 2 * static_cast<int>(t.pad());
+}
+
 const google::protobuf::FieldDescriptor* FieldOf(const std::string& name) {
   const auto* field = Parameter::descriptor()->FindFieldByName(name);
   DOPPIO_CHECK(field != nullptr, name);
@@ -190,13 +211,19 @@ const std::vector<Transform>& Transforms() {
           .WithBoxes(Boxes::kAfterWindow)
           .InTest(),
       Transform({"cutout_param"}, 4, CheckCutout, CutOut),
+      // Intel Caffe pads images just before it crops them.
+      Transform({"pad"}, 9, CheckPad, Pad).InTest().Resizes(DeclarePad),
   };
   return transforms;
 }
 
 std::string Transform::RequestedBy(const TransformationParameter& parameter) const {
-  const auto set = std::find_if(fields.begin(), fields.end(), [&](const std::string& field) {
-    return parameter.GetReflection()->HasField(parameter, FieldOf(field));
+  const auto set = std::find_if(fields.begin(), fields.end(), [&](const std::string& name) {
+    const auto* field = FieldOf(name);
+    if (!parameter.GetReflection()->HasField(parameter, field)) return false;
+    // `pad: 0` asks for nothing.
+    return field->cpp_type() != field->CPPTYPE_UINT32 ||
+           parameter.GetReflection()->GetUInt32(parameter, field) > 0;
   });
   return set == fields.end() ? "" : *set;
 }
@@ -218,8 +245,7 @@ std::vector<const Transform*> RequestedTransforms(const TransformationParameter&
 bool HasTransformField(const std::string& name) {
   static const auto* names = [] {
     // The forks' fields that data/augment/augment.cc uses or refuses.
-    auto* all =
-        new std::set<std::string>{"bgr2rgb", "crop_h", "crop_w", "emit_constraint", "flow", "pad"};
+    auto* all = new std::set<std::string>{"bgr2rgb", "crop_h", "crop_w", "emit_constraint", "flow"};
     for (const Transform& transform : Transforms()) {
       all->insert(transform.fields.begin(), transform.fields.end());
       all->insert(transform.options.begin(), transform.options.end());

@@ -53,7 +53,8 @@ struct Transform {
     return options = std::move(names), std::move(*this);
   }
 
-  // Returns the first field that `parameter` sets of those that ask for the transform; "" if none.
+  // Returns the first field that `parameter` sets, not to 0 pixels, of those that ask for the
+  // transform; "" if none.
   std::string RequestedBy(const TransformationParameter& parameter) const;
   // Removes the fields that ask for the transform.
   void Clear(TransformationParameter* parameter) const;

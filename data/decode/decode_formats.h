@@ -8,8 +8,8 @@
 
 namespace doppio {
 
-// All throw FileError as Decode does. Only DecodeJpeg needs all options; Decode() resizes
-// afterwards.
+// Each decodes the `bytes` bytes at `file` into `image` and throws FileError as Decode does;
+// `image` then holds any value. Only DecodeJpeg needs all options; Decode() resizes afterwards.
 void DecodeJpeg(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
 void DecodeBmp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);

@@ -1,6 +1,6 @@
 // Reads MNIST's own files, compressed or not: images "train-images-idx3-ubyte" and labels
 // "train-labels-idx1-ubyte". The format is two zero bytes, the type (8: unsigned bytes), the rank,
-// big-endian extents, and the values.
+// big-endian extents, and the values. `size` in data_param selects the first or last records.
 #include <algorithm>
 #include <vector>
 
@@ -87,7 +87,7 @@ std::string SiblingWithLabels(const std::string& images) {
 
 class IdxSource : public Source {
  public:
-  IdxSource(const DataParameter& parameter, Phase)
+  IdxSource(const DataParameter& parameter, Phase phase)
       : path_(parameter.source()), images_(ReadIdx(path_)) {
     if (images_.extents.size() == 1 && parameter.labels_size() == 0) {
       throw FileError("'" + path_ + "' holds labels; name the IDX file of their images");
@@ -114,26 +114,44 @@ class IdxSource : public Source {
     }
     shape_ = {static_cast<int>(extents[0]), static_cast<int>(extents[1]),
               static_cast<int>(extents[2])};
+    SelectRecords(parameter, phase);
   }
 
-  int64_t size() const override { return images_.rows(); }
+  int64_t size() const override { return size_; }
 
   void Read(int64_t index, Record* record) const override {
-    record->pixels = {shape_, images_.values() + index * shape_.count(), nullptr, false};
+    const int64_t row = first_ + index;
+    record->pixels = {shape_, images_.values() + row * shape_.count(), nullptr, false};
     record->encoded = nullptr;
     record->labels.clear();
-    for (const IdxFile& labels : labels_) record->labels.push_back(labels.values()[index]);
+    for (const IdxFile& labels : labels_) record->labels.push_back(labels.values()[row]);
   }
 
   std::string Name(int64_t index) const override {
-    return "image " + std::to_string(index) + " of '" + path_ + "'";
+    return "image " + std::to_string(first_ + index) + " of '" + path_ + "'";
   }
 
  private:
+  void SelectRecords(const DataParameter& parameter, Phase phase) {
+    size_ = images_.rows();
+    if (parameter.size() == 0) return;
+    if (parameter.size() > size_) {
+      throw UserError({}, "data_param: size is " + std::to_string(parameter.size()) + ", but '" +
+                              path_ + "' has only " + std::to_string(size_) +
+                              " records; set size to at most this number, or remove it");
+    }
+    const bool last =
+        parameter.has_part() ? parameter.part() == DataParameter::TEST : phase == TEST;
+    first_ = last ? size_ - parameter.size() : 0;
+    size_ = parameter.size();
+  }
+
   const std::string path_;
   const IdxFile images_;
   std::vector<IdxFile> labels_;
   ImageShape shape_;
+  int64_t first_ = 0;  // row of record 0
+  int64_t size_ = 0;   // number of records
 };
 
 // The usual images are MNIST's.

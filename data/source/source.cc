@@ -50,7 +50,9 @@ DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
   if (type != nullptr && type->declare != nullptr) return type->declare();
   DeclaredFacts declared;
   declared.sure = transform.mean_value_size() > 1;
-  declared.facts.image.channels = declared.sure ? transform.mean_value_size() : 3;
+  declared.facts.image.channels = declared.sure            ? transform.mean_value_size()
+                                  : transform.force_gray() ? 1
+                                                           : 3;
   declared.facts.channels = ChannelsOfDatabaseName(parameter.source());
   return declared;
 }

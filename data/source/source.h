@@ -23,6 +23,7 @@ class AnnotatedDataParameter;
 class DataParameter;
 class ImageDataParameter;
 class TransformationParameter;
+class VideoDataParameter;
 class WindowDataParameter;
 
 // The size of a source that draws its records at random without end, such as OpenWindows. Such a
@@ -94,12 +95,25 @@ std::unique_ptr<Source> OpenAs(const DataParameter& parameter, Phase phase) {
 // Opens the source of data_param's backend. Throws FileError, UserError.
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
 // Returns the facts about the source of data_param's backend without opening it: the type's, or
-// those of a database of images with a channel for each mean_value, by default colour images.
+// those of a database of images with a channel for each mean_value, with one if force_gray is set,
+// or else with three.
 DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
                               const TransformationParameter& transform);
 // Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,
 // UserError.
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
+// Opens the text file of "path label_path" lines of layers ImageSegData and DenseImageData. A
+// record has the planes of the image, blue, green and red or one gray, and then one of the labels.
+// Images smaller than `transform`'s crop are extended to the right and to the bottom by mean_value
+// and ignore_label. The labels of a record are the image's height and width, at most those of the
+// crop. Throws FileError, UserError.
+std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
+                                       const TransformationParameter& transform);
+// Opens the video that layer VideoData reads, with the program ffmpeg. Record i is frame
+// i * (skip_frames + 1), blue, green and red, with the label 0. A camera is endless and delivers
+// its next frame whatever the index. Reading in ascending order is fast. Throws FileError,
+// UserError.
+std::unique_ptr<Source> OpenVideo(const VideoDataParameter& parameter);
 // Opens the windows that layer WindowData draws. The source is endless: record i is sample i. It
 // applies transform_param itself. Throws FileError, UserError.
 std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,

@@ -65,6 +65,18 @@ struct Elu : ActivationDefaults<Elu> {
   }
 };
 
+// ELU with the constants of Klambauer et al., "Self-Normalizing Neural Networks", 2017, under the
+// two names that forks give it.
+template <bool kSmall>
+struct Selu : Elu {
+  static constexpr const char* kType = kSmall ? "SeLu" : "SELU";
+  Selu() : Elu(1.6732632423543772f, 1.0507009873554805f) {}
+  template <class Spec>
+  static Selu From(const Spec&) {
+    return Selu();
+  }
+};
+
 struct Sigmoid : ActivationDefaults<Sigmoid> {
   static constexpr const char *kType = "Sigmoid", *kOnnx = "Sigmoid";
   Reads reads() const { return Reads::kTop; }
@@ -376,8 +388,8 @@ struct Threshold : ActivationDefaults<Threshold> {
 };
 
 // All activations; activation.cc and activation.cu register a layer for each.
-using AllActivations = std::tuple<Relu, Elu, Sigmoid, TanH, Swish, AbsVal, Power, Exp, Log, Bnll,
-                                  Clip, Threshold, Relu6, Mish, HardSwish>;
+using AllActivations = std::tuple<Relu, Elu, Selu<false>, Selu<true>, Sigmoid, TanH, Swish, AbsVal,
+                                  Power, Exp, Log, Bnll, Clip, Threshold, Relu6, Mish, HardSwish>;
 
 }  // namespace doppio
 

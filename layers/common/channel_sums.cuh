@@ -38,8 +38,8 @@ namespace channel_loops {
 // The launch over columns. A block sums `width` neighbouring packs of columns over a part of the
 // rows, with `lanes` threads per pack.
 struct SumForm : Matrix {
-  SumForm(const Channels& v, int pack) : Matrix(v, pack) {
-    constexpr int64_t kMostPacks = 32, kLeastRows = 8, kBlocks = 512;
+  explicit SumForm(const Channels& v) : Matrix(v, kColumns) {
+    constexpr int64_t kMostPacks = 32, kLeastRows = 8, kBlocks = kBlocksOfPasses;
     tiles = std::max<int64_t>(1, (packs + kMostPacks - 1) / kMostPacks);
     width = static_cast<int>(std::max<int64_t>(1, (packs + tiles - 1) / tiles));
     lanes = kThreadsPerBlock / width;
@@ -51,72 +51,87 @@ struct SumForm : Matrix {
 
 template <class F, class T, int kInputs>
 struct SumColumns {
-  static constexpr int kWidth = kPackWidth<T>;
-  Places<T, kInputs> places;
+  using To = Places<T, kInputs, kColumns>;
+  To places;
   Channels v;
   F f;
 
-  // Adds rows first, first + step, ... below `end` of the n columns from `column` on to `sums`.
-  // Sums up to kRows rows in single precision before it adds them to the doubles.
+  // Sums rows first, first + step, ... below `end` of the n columns from `column` on. Calls
+  // add(lane, terms) for every lane after at most kFew rows, whose sum is in single precision.
+  template <class Add>
   __host__ __device__ void operator()(const SumForm& form, int64_t column, int n, int64_t first,
-                                      int64_t step, int64_t end, TwoSums (&sums)[kWidth]) const {
-    // With more rows at a time, three 16-bit inputs would not fit into the registers.
-    constexpr int kRows = kInputs == 1 ? 4 : kInputs == 2 ? 2 : 1;
-    decltype(f(int64_t())) of[kWidth];
+                                      int64_t step, int64_t end, const Add& add) const {
+    // Rows that are loaded together, as many as the registers hold.
+    constexpr int kRows = (kInputs == 1 ? 16 : 8) / static_cast<int>(sizeof(T));
+    constexpr int kFew = 2 * kRows;
+    decltype(f(int64_t())) of[kColumns];
     TakeFunctions(v, f, column, n, of);
-    for (int64_t row = first; row < end; row += kRows * step) {
-      typename Places<T, kInputs>::Packs from[kRows];
-      for (int r = 0; r < kRows; ++r) {
-        const int64_t at = row + r * step;
-        places.Load(at * form.columns + column, at < end ? n : 0, from[r]);
+    for (int64_t row = first; row < end; row += kFew * step) {
+      const int64_t stop = row + kFew * step < end ? row + kFew * step : end;
+      int64_t i = row * form.columns + column;
+      const int64_t between = step * form.columns, last = stop * form.columns;
+      TwoTerms few[kColumns] = {};
+      if (places.aligned) {
+        for (; i + (kRows - 1) * between < last; i += kRows * between)
+          AddRows<true, kRows>(of, i, between, n, few);
+        for (; i < last; i += between) AddRows<true, 1>(of, i, between, n, few);
+      } else {
+        for (; i < last; i += between) AddRows<false, 1>(of, i, between, n, few);
       }
-      Pack<T, kWidth> to[kRows];
-      for (int lane = 0; lane < kWidth; ++lane) {
-        TwoTerms few = {};
-        for (int r = 0; r < kRows; ++r) {
-          if (row + r * step >= end) continue;
-          float values[kInputs], out = 0;
-          places.Widen(from[r], lane, values);
-          const TwoTerms terms = of[lane](values, &out);
-          few.first += terms.first;
-          few.second += terms.second;
-          to[r].v[lane] = static_cast<T>(out);
-        }
-        sums[lane].first += few.first;
-        sums[lane].second += few.second;
+      for (int lane = 0; lane < kColumns; ++lane) add(lane, few[lane]);
+    }
+  }
+
+ private:
+  // Adds `count` rows to `few`, whose elements are `between` apart.
+  template <bool kWhole, int count, class Of>
+  __host__ __device__ void AddRows(const Of (&of)[kColumns], int64_t i, int64_t between, int n,
+                                   TwoTerms (&few)[kColumns]) const {
+    typename To::Packs from[count];
+    for (int r = 0; r < count; ++r) places.template Load<kWhole>(i + r * between, n, from[r]);
+    for (int r = 0; r < count; ++r) {
+      Pack<T, kColumns> to;
+      for (int lane = 0; lane < kColumns; ++lane) {
+        float values[kInputs], out = 0;
+        places.Widen(from[r], lane, values);
+        const TwoTerms terms = of[lane](values, &out);
+        few[lane].first += terms.first;
+        few[lane].second += terms.second;
+        to.v[lane] = static_cast<T>(out);
       }
-      for (int r = 0; F::kWrites && r < kRows && places.out != nullptr; ++r) {
-        const int64_t at = row + r * step;
-        if (at < end) places.Store(at * form.columns + column, n, to[r]);
-      }
+      if (F::kWrites && places.out != nullptr)
+        places.template Store<kWhole>(i + r * between, n, to);
     }
   }
 };
 
 // Writes the sums of a block to partial[part * columns + column], always added in the same order.
 template <class Sum>
-__global__ void __launch_bounds__(kThreadsPerBlock, 2)
+__global__ void __launch_bounds__(kThreadsPerBlock, 3)
     RunSumColumns(const Sum sum, const SumForm form, TwoSums* partial) {
-  constexpr int kWidth = Sum::kWidth;
-  alignas(16) __shared__ unsigned char memory[kWidth * kThreadsPerBlock * sizeof(TwoSums)];
+  alignas(16) __shared__ unsigned char memory[kColumns * kThreadsPerBlock * sizeof(TwoSums)];
   auto* const room = reinterpret_cast<TwoSums(*)[kThreadsPerBlock]>(memory);
   const int me = static_cast<int>(threadIdx.x), lane_of_rows = me / form.width;
   const int64_t tile = blockIdx.x % form.tiles, part = blockIdx.x / form.tiles;
-  const int64_t pack = tile * form.width + (me - lane_of_rows * form.width), column = pack * kWidth;
+  const int64_t pack = tile * form.width + (me - lane_of_rows * form.width),
+                column = pack * kColumns;
   const bool active = lane_of_rows < form.lanes && pack < form.packs;
-  const int n = active ? Least(form.columns - column, kWidth) : 0;
+  const int n = active ? Least(form.columns - column, kColumns) : 0;
 
-  TwoSums sums[kWidth] = {};
+  // In registers, the doubles would leave room for fewer threads.
+  for (int lane = 0; lane < kColumns; ++lane) room[lane][me] = {0, 0};
   if (active) {
     sum(form, column, n, form.rows * part / form.parts + lane_of_rows, form.lanes,
-        form.rows * (part + 1) / form.parts, sums);
+        form.rows * (part + 1) / form.parts, [&](int lane, const TwoTerms& terms) {
+          room[lane][me].first += terms.first;
+          room[lane][me].second += terms.second;
+        });
   }
-  for (int lane = 0; lane < kWidth; ++lane) room[lane][me] = sums[lane];
   for (int left = form.lanes; left > 1;) {
     const int half = (left + 1) / 2;
     __syncthreads();
     if (lane_of_rows + half < left) {
-      for (int lane = 0; lane < kWidth; ++lane) {
+      for (int lane = 0; lane < kColumns; ++lane) {
         room[lane][me] = PlusTwoSums()(room[lane][me], room[lane][me + half * form.width]);
       }
     }
@@ -143,7 +158,7 @@ struct RunForm {
         parts(std::max<int64_t>(
             1, std::min(kBlocks / std::max<int64_t>(1, v.channels()), all / kLeast))),
         by_packs(packs, all) {}
-  static constexpr int64_t kBlocks = 1024, kLeast = 1024;
+  static constexpr int64_t kBlocks = kBlocksOfPasses, kLeast = 1024;
 
   int64_t packs, all, parts;  // `packs` per run, `all` per channel
   IndexDivider by_packs;
@@ -152,7 +167,8 @@ struct RunForm {
 template <class F, class T, int kInputs>
 struct SumRuns {
   static constexpr int kWidth = kPackWidth<T>;
-  Places<T, kInputs> places;
+  using To = Places<T, kInputs, kWidth>;
+  To places;
   Channels v;
   F f;
 
@@ -165,25 +181,33 @@ struct SumRuns {
       const int64_t run = form.by_packs(pack), begin = (pack - run * form.packs) * kWidth;
       const int64_t i = (run * v.channels() + c) * v.inner() + begin;
       const int n = Least(v.inner() - begin, kWidth);
-      typename Places<T, kInputs>::Packs from;
-      places.Load(i, n, from);
-      TwoTerms few = {};
-      Pack<T, kWidth> to;
-      for (int lane = 0; lane < kWidth; ++lane) {
-        float values[kInputs], out = 0;
-        places.Widen(from, lane, values);
-        const TwoTerms terms = of(values, &out);
-        if (lane < n) {
-          few.first += terms.first;
-          few.second += terms.second;
-        }
-        to.v[lane] = static_cast<T>(out);
-      }
-      if (F::kWrites && places.out != nullptr) places.Store(i, n, to);
+      const TwoTerms few =
+          places.aligned && n == kWidth ? AddPack<true>(of, i, n) : AddPack<false>(of, i, n);
       sums.first += few.first;
       sums.second += few.second;
     }
     return sums;
+  }
+
+ private:
+  template <bool kWhole, class Of>
+  __host__ __device__ TwoTerms AddPack(const Of& of, int64_t i, int n) const {
+    typename To::Packs from;
+    places.template Load<kWhole>(i, n, from);
+    TwoTerms few = {};
+    Pack<T, kWidth> to;
+    for (int lane = 0; lane < kWidth; ++lane) {
+      float values[kInputs], out = 0;
+      places.Widen(from, lane, values);
+      const TwoTerms terms = of(values, &out);
+      if (kWhole || lane < n) {
+        few.first += terms.first;
+        few.second += terms.second;
+      }
+      to.v[lane] = static_cast<T>(out);
+    }
+    if (F::kWrites && places.out != nullptr) places.template Store<kWhole>(i, n, to);
+    return few;
   }
 };
 
@@ -235,7 +259,7 @@ int64_t SumChannelsBytes(const Channels& v) {
   using namespace channel_loops;
   constexpr int64_t kBytes = sizeof(TwoSums);
   if (InColumns(v)) {
-    const SumForm form(v, kPackWidth<T>);
+    const SumForm form(v);
     return form.parts * form.columns * kBytes;
   }
   return v.channels() * RunForm(v, kPackWidth<T>).parts * kBytes;
@@ -252,13 +276,13 @@ static void SumChannels(const Gpu& gpu, const Channels& v, const char* what, T* 
   constexpr int kInputs = sizeof...(In), kWidth = kPackWidth<T>;
   TwoSums* const partial = static_cast<TwoSums*>(room);
   if (InColumns(v)) {
-    const SumForm form(v, kWidth);
-    const auto places = PlacesOf(form.columns % kWidth == 0, out, in...);
+    const SumForm form(v);
+    const auto places = PlacesOf<kColumns>(form.columns % kColumns == 0, out, in...);
     LaunchSumColumns(gpu, SumColumns<F, T, kInputs>{places, v, f}, form, what, partial);
     FinishSums(gpu, v.channels(), v.inner(), form.parts, partial, what, finish);
   } else {
     const RunForm form(v, kWidth);
-    const auto places = PlacesOf(v.inner() % kWidth == 0, out, in...);
+    const auto places = PlacesOf<kWidth>(v.inner() % kWidth == 0, out, in...);
     LaunchSumRuns(gpu, SumRuns<F, T, kInputs>{places, v, f}, form, what, partial);
     FinishSums(gpu, v.channels(), 1, form.parts, partial, what, finish);
   }

@@ -1,6 +1,6 @@
 // Loops over Channels: one value per element here, two sums per channel in channel_sums.cuh.
 // Elements are stored as float, Half or BFloat16 and computed as float. A thread reads and writes
-// 16 bytes of neighbouring elements at a time. A channel's computation is a function f(c) that
+// packs of neighbouring elements. A channel's computation is a function f(c) that
 // returns the function of the channel's elements, so that the channel's values are read once for
 // many elements.
 //
@@ -20,39 +20,51 @@
 namespace doppio {
 namespace channel_loops {
 
+// Blocks of a pass over a large tensor. A GPU runs a few blocks per multiprocessor at once and
+// idles while the last of them end. This is a multiple of 2, 3 and 4 blocks for each of the 132
+// multiprocessors of an H100 or H200, and several times what smaller GPUs run at once.
+constexpr int64_t kBlocksOfPasses = 132 * 12;
+
 constexpr int64_t kLongRun = 32;
 inline bool InColumns(const Channels& v) { return v.inner() < kLongRun && v.count() > 0; }
 
-// The memory that a loop reads and writes. A pack is read from all inputs before it is written, so
-// that `out` may be any of them.
-template <class T, int kInputs>
+// Columns that a thread processes. With 8 of them, their channels' values would take so many
+// registers that too few threads could run at once to hide the latency of memory.
+constexpr int kColumns = 4;
+
+// The memory that a loop reads and writes, in packs of kWidth elements. A pack is read from all
+// inputs before it is written, so that `out` may be any of them.
+template <class T, int kInputs, int kWidth>
 struct Places {
-  static constexpr int kWidth = kPackWidth<T>;
   using Packs = Pack<T, kWidth>[kInputs];
 
   const T* in[kInputs];  // null: reads zeros
   T* out;                // null: writes nothing
-  bool aligned;          // full packs begin at multiples of 16 bytes
+  bool aligned;          // full packs begin at multiples of their size
 
-  // Loads n elements from index i on, and fills the packs with zeros.
+  // Loads n elements from index i on, and fills the packs with zeros. kWhole: they are full,
+  // aligned packs. Callers branch on that once, outside of their loops: if loads of both kinds
+  // ended in the same registers, the compiler would take each pack apart before it loads the next,
+  // and the thread would wait for memory at each of them.
+  template <bool kWhole>
   __host__ __device__ void Load(int64_t i, int n, Packs& to) const {
     for (int k = 0; k < kInputs; ++k) {
-      if (in[k] != nullptr && aligned && n == kWidth) {
-        to[k] = LoadPack<kWidth>(in[k] + i);
-        continue;
-      }
-      for (int lane = 0; lane < kWidth; ++lane) {
-        to[k].v[lane] = in[k] != nullptr && lane < n ? in[k][i + lane] : static_cast<T>(0.0f);
+      if constexpr (kWhole) {
+        to[k] = LoadPackOrZeros<kWidth>(in[k], i);
+      } else {
+        for (int lane = 0; lane < kWidth; ++lane)
+          to[k].v[lane] = in[k] != nullptr && lane < n ? in[k][i + lane] : static_cast<T>(0.0f);
       }
     }
   }
+  template <bool kWhole>
   __host__ __device__ void Store(int64_t i, int n, const Pack<T, kWidth>& from) const {
-    if (aligned && n == kWidth) {
+    if constexpr (kWhole) {
       StorePackAtOnce(from, out + i);
-      return;
-    }
-    for (int lane = 0; lane < kWidth; ++lane) {
-      if (lane < n) out[i + lane] = from.v[lane];
+    } else {
+      for (int lane = 0; lane < kWidth; ++lane) {
+        if (lane < n) out[i + lane] = from.v[lane];
+      }
     }
   }
   __host__ __device__ static void Widen(const Packs& from, int lane, float (&to)[kInputs]) {
@@ -60,8 +72,8 @@ struct Places {
   }
 };
 
-template <class T, class... In>
-static Places<T, sizeof...(In)> PlacesOf(bool packs_align, T* out, const In*... in) {
+template <int kWidth, class T, class... In>
+static Places<T, sizeof...(In), kWidth> PlacesOf(bool packs_align, T* out, const In*... in) {
   return {{in...}, out, packs_align && PacksAligned(out, in...)};
 }
 
@@ -86,36 +98,47 @@ __host__ __device__ void TakeFunctions(const Channels& v, const F& f, int64_t co
 
 template <class F, class T, int kInputs>
 struct MapColumns {
-  static constexpr int kWidth = kPackWidth<T>;
-  static constexpr int kRows = 2;  // rows read before the first of them is written
-  Places<T, kInputs> places;
+  static constexpr int kRows = 4;  // rows that are read before the first of them is written
+  using To = Places<T, kInputs, kColumns>;
+  To places;
   Channels v;
   F f;
   Matrix matrix;
   int64_t groups;  // threads that share the rows of each pack of columns
 
   __host__ __device__ void operator()(int64_t thread) const {
-    const int64_t group = thread / matrix.packs, column = (thread - group * matrix.packs) * kWidth;
-    const int n = Least(matrix.columns - column, kWidth);
-    decltype(f(int64_t())) of[kWidth];
+    const int64_t group = thread / matrix.packs,
+                  column = (thread - group * matrix.packs) * kColumns;
+    const int n = Least(matrix.columns - column, kColumns);
+    decltype(f(int64_t())) of[kColumns];
     TakeFunctions(v, f, column, n, of);
-    for (int64_t row = group; row < matrix.rows; row += kRows * groups) {
-      typename Places<T, kInputs>::Packs from[kRows];
-      for (int r = 0; r < kRows; ++r) {
-        const int64_t at = row + r * groups;
-        places.Load(at * matrix.columns + column, at < matrix.rows ? n : 0, from[r]);
+    if (places.aligned) {
+      int64_t row = group;
+      for (; row + (kRows - 1) * groups < matrix.rows; row += kRows * groups)
+        Rows<true, kRows>(of, row, column, n);
+      for (; row < matrix.rows; row += groups) Rows<true, 1>(of, row, column, n);
+    } else {
+      for (int64_t row = group; row < matrix.rows; row += groups)
+        Rows<false, 1>(of, row, column, n);
+    }
+  }
+
+ private:
+  // Computes `count` rows, `groups` apart.
+  template <bool kWhole, int count, class Of>
+  __host__ __device__ void Rows(const Of (&of)[kColumns], int64_t row, int64_t column,
+                                int n) const {
+    typename To::Packs from[count];
+    for (int r = 0; r < count; ++r)
+      places.template Load<kWhole>((row + r * groups) * matrix.columns + column, n, from[r]);
+    for (int r = 0; r < count; ++r) {
+      Pack<T, kColumns> to;
+      for (int lane = 0; lane < kColumns; ++lane) {
+        float values[kInputs];
+        places.Widen(from[r], lane, values);
+        to.v[lane] = static_cast<T>(of[lane](values));
       }
-      for (int r = 0; r < kRows; ++r) {
-        const int64_t at = row + r * groups;
-        if (at >= matrix.rows) continue;
-        Pack<T, kWidth> to;
-        for (int lane = 0; lane < kWidth; ++lane) {
-          float values[kInputs];
-          places.Widen(from[r], lane, values);
-          to.v[lane] = static_cast<T>(of[lane](values));
-        }
-        places.Store(at * matrix.columns + column, n, to);
-      }
+      places.template Store<kWhole>((row + r * groups) * matrix.columns + column, n, to);
     }
   }
 };
@@ -123,27 +146,37 @@ struct MapColumns {
 template <class F, class T, int kInputs>
 struct MapRuns {
   static constexpr int kWidth = kPackWidth<T>;
-  Places<T, kInputs> places;
+  using To = Places<T, kInputs, kWidth>;
+  To places;
   Channels v;
   F f;
 
-  // A pack contains elements of at most two runs, because a run is longer than a pack.
   __host__ __device__ void operator()(int64_t index) const {
-    const int64_t i = index * kWidth, run = v.OverInner(i),
-                  c = run - v.OverChannels(run) * v.channels();
+    const int64_t i = index * kWidth;
     const int n = Least(v.count() - i, kWidth);
+    if (places.aligned && n == kWidth)
+      Compute<true>(i, n);
+    else
+      Compute<false>(i, n);
+  }
+
+ private:
+  // A pack contains elements of at most two runs, because a run is longer than a pack.
+  template <bool kWhole>
+  __host__ __device__ void Compute(int64_t i, int n) const {
+    const int64_t run = v.OverInner(i), c = run - v.OverChannels(run) * v.channels();
     const int64_t left = (run + 1) * v.inner() - i;
     const auto of = f(c);
     const auto of_next = left < n ? f(c + 1 == v.channels() ? 0 : c + 1) : of;
-    typename Places<T, kInputs>::Packs from;
-    places.Load(i, n, from);
+    typename To::Packs from;
+    places.template Load<kWhole>(i, n, from);
     Pack<T, kWidth> to;
     for (int lane = 0; lane < kWidth; ++lane) {
       float values[kInputs];
       places.Widen(from, lane, values);
       to.v[lane] = static_cast<T>(lane < left ? of(values) : of_next(values));
     }
-    places.Store(i, n, to);
+    places.template Store<kWhole>(i, n, to);
   }
 };
 
@@ -158,18 +191,17 @@ static void MapChannels(const Gpu& gpu, const Channels& v, const char* what, T* 
   constexpr int kInputs = sizeof...(In), kWidth = kPackWidth<T>;
   if (!InColumns(v)) {
     ForEachIndex(gpu, (v.count() + kWidth - 1) / kWidth, what,
-                 MapRuns<F, T, kInputs>{PlacesOf(true, out, in...), v, f});
+                 MapRuns<F, T, kInputs>{PlacesOf<kWidth>(true, out, in...), v, f});
     return;
   }
-  // Uses up to kThreads threads, about as many as a large GPU runs at once, but gives each at least
-  // kRowsEach rows.
-  constexpr int64_t kThreads = 1 << 17, kRowsEach = 4;
-  const Matrix matrix(v, kWidth);
+  constexpr int64_t kThreads = kBlocksOfPasses * kThreadsPerBlock, kRowsEach = 4;
+  const Matrix matrix(v, kColumns);
   const int64_t groups =
       std::max<int64_t>(1, std::min(kThreads / matrix.packs, matrix.rows / kRowsEach));
-  ForEachIndex(gpu, groups * matrix.packs, what,
-               MapColumns<F, T, kInputs>{PlacesOf(matrix.columns % kWidth == 0, out, in...), v, f,
-                                         matrix, groups});
+  ForEachIndex(
+      gpu, groups * matrix.packs, what,
+      MapColumns<F, T, kInputs>{PlacesOf<kColumns>(matrix.columns % kColumns == 0, out, in...), v,
+                                f, matrix, groups});
 }
 
 }  // namespace doppio

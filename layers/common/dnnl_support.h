@@ -95,7 +95,7 @@ struct DnnlStep {
   template <class Desc>
   DnnlStep(const dnnl::primitive& primitive, const Desc& desc, Carver* scratch)
       : primitive(primitive),
-        scratchpad(desc.scratchpad_desc()),
+        scratchpad(ScratchpadOf(desc.scratchpad_desc())),
         offset(scratch->Take(scratchpad)) {}
 
   // Returns the scratchpad if the scratch memory is at `scratch`.

@@ -75,9 +75,10 @@ Box BoxCode::Decode(const Box& prior, const Box& variance, const Box& code) cons
 }
 
 std::vector<int> SuppressOverlaps(const Box* boxes, const std::vector<int>& order, double threshold,
-                                  double eta) {
+                                  double eta, int64_t most) {
   std::vector<int> kept;
   for (int i : order) {
+    if (static_cast<int64_t>(kept.size()) >= most) break;
     const bool stays = std::all_of(kept.begin(), kept.end(), [&](int better) {
       return Overlap(boxes[i], boxes[better]) <= threshold;
     });

@@ -59,9 +59,10 @@ std::vector<int> HighestScores(const T* scores, int64_t stride, int64_t count, d
 
 // Non-maximum suppression. Returns the indices from `order`, which lists the best box first, of the
 // boxes whose overlap with every better box that is kept is at most `threshold`. If eta < 1, each
-// box that is kept multiplies the threshold by eta while the threshold is above 0.5.
+// box that is kept multiplies the threshold by eta while the threshold is above 0.5. Returns at
+// most `most` indices.
 std::vector<int> SuppressOverlaps(const Box* boxes, const std::vector<int>& order, double threshold,
-                                  double eta);
+                                  double eta, int64_t most = INT64_MAX);
 
 }  // namespace doppio
 

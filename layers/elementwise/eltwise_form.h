@@ -17,8 +17,8 @@ struct EltwiseForm {
 
   // Returns true if the layer adds its bottoms without coefficients other than 1.
   bool plain_sum() const {
-    return op == EltwiseOp::kSum && std::all_of(coefficients.begin(), coefficients.end(),
-                                                [](float c) { return c == 1; });
+    return op == EltwiseOp::kSum &&
+           std::all_of(coefficients.begin(), coefficients.end(), [](float c) { return c == 1; });
   }
 };
 

@@ -92,8 +92,8 @@ class BatchNorm : public Kernel {
     T* dx = t_.bottom_grads[0].data<T>();
     if (stats_.global()) {
       ForEachElement(
-          channels_,
-          [=](int64_t i, Wide scale) { dx[i] = static_cast<T>(Widen(dy[i]) * scale); }, scale_);
+          channels_, [=](int64_t i, Wide scale) { dx[i] = static_cast<T>(Widen(dy[i]) * scale); },
+          scale_);
       return;
     }
     // The batch's mean and variance also depend on x, so remove the components of dy along 1 and

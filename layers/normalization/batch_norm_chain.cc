@@ -178,7 +178,8 @@ class BatchNormChain : public Kernel {
   const ChannelBlocks channels_;
   const ChainTail tail_;
   const bool has_scale_, has_bias_;
-  std::vector<Wide> factor_room_, bias_room_;  // padded parameters of Scale; 1 and -0 if it has none
+  std::vector<Wide> factor_room_,
+      bias_room_;  // padded parameters of Scale; 1 and -0 if it has none
   const T* x_ = nullptr;
   T* y_ = nullptr;
   Wide *mean_ = nullptr, *scale_ = nullptr;

@@ -41,8 +41,8 @@ class BatchNormStats {
   // `state`, the layer's parameters. `sums` has ChannelSumsBytes(channels()) bytes and `pivot`
   // per_channel_bytes(), both for use as scratch memory.
   template <class Stored>
-  void Take(const Pass& pass, const Stored* x, const std::vector<Tensor>& state, void* sums, T* pivot,
-            T* mean, T* scale) const {
+  void Take(const Pass& pass, const Stored* x, const std::vector<Tensor>& state, void* sums,
+            T* pivot, T* mean, T* scale) const {
     std::fill(mean, mean + channels_.padded(), T(0));
     std::fill(scale, scale + channels_.padded(), T(0));
     if (global_) {
@@ -97,9 +97,9 @@ class BatchNormStats {
                           T* scale) const {
     ChannelBlocks sample = channels_;
     sample.outer = 1;
-    const double* sums = OverRanks(
-        pass, SumPerChannel<T>(sample, room,
-                               [=](T& sum, T&, int64_t i) { sum += static_cast<T>(x[i]); }));
+    const double* sums = OverRanks(pass, SumPerChannel<T>(sample, room, [=](T& sum, T&, int64_t i) {
+                                     sum += static_cast<T>(x[i]);
+                                   }));
     for (int64_t c = 0; c < channels_.padded(); ++c) {
       pivot[c] = static_cast<T>(sums[c] / Positions(pass, sample));
     }

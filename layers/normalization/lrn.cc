@@ -65,7 +65,7 @@ class LrnKernel : public Kernel {
     EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
       const int64_t at = Row(n, c, h);
       for (int64_t i = at; i < at + shape_[3]; ++i) {
-        ratio[i] = ops.Ratio(x[i], dy[i], scale[i]);
+        ratio[i] = ops.Ratio(x[i], dy[i], ops.Powers(scale[i]).over_scale);
       }
     });
     EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
@@ -73,7 +73,7 @@ class LrnKernel : public Kernel {
       std::fill(dx + at, dx + at + width, T(0));
       SumWindow(n, c, h, dx + at, [ratio](int64_t i) { return ratio[i]; });
       for (int64_t i = at; i < at + width; ++i) {
-        dx[i] = ops.Gradient(x[i], dy[i], scale[i], dx[i]);
+        dx[i] = ops.Gradient(x[i], dy[i], ops.Power(scale[i]), dx[i]);
       }
     });
   }

@@ -49,7 +49,8 @@ struct Ratios {
   DOPPIO_HD Lanes<kWidth> At(int64_t i) const {
     Lanes<kWidth> value = Lanes<kWidth>::Of(x + i);
     const Lanes<kWidth> d = Lanes<kWidth>::Of(dy + i), by = Lanes<kWidth>::Of(scale + i);
-    for (int k = 0; k < kWidth; ++k) value.v[k] = ops.Ratio(value.v[k], d.v[k], by.v[k]);
+    for (int k = 0; k < kWidth; ++k)
+      value.v[k] = ops.Ratio(value.v[k], d.v[k], ops.Powers(by.v[k]).over_scale);
     return value;
   }
 };
@@ -92,7 +93,8 @@ struct Gradient {
   DOPPIO_HD void Put(int64_t i, Lanes<kWidth> sum) const {
     const Lanes<kWidth> value = Lanes<kWidth>::Of(x + i), d = Lanes<kWidth>::Of(dy + i);
     const Lanes<kWidth> by = Lanes<kWidth>::Of(scale + i);
-    for (int k = 0; k < kWidth; ++k) sum.v[k] = ops.Gradient(value.v[k], d.v[k], by.v[k], sum.v[k]);
+    for (int k = 0; k < kWidth; ++k)
+      sum.v[k] = ops.Gradient(value.v[k], d.v[k], ops.Power(by.v[k]), sum.v[k]);
     sum.Store(dx + i);
   }
 };
@@ -207,8 +209,10 @@ static void LrnGradient(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& 
   }
   MapElements(
       gpu, s.count(), "LRN's gradient", ratio,
-      DOPPIO_BODY(float value, float d, float by) { return ops.Ratio(value, d, by); }, x, dy,
-      scale);
+      DOPPIO_BODY(float value, float d, float by) {
+        return ops.Ratio(value, d, ops.Powers(by).over_scale);
+      },
+      x, dy, scale);
   SumWindows<kPackWidth<T>>(gpu, s, packed && PacksAligned(ratio), StoredRatios{ratio}, gradient);
 }
 

@@ -29,7 +29,7 @@ std::unique_ptr<Choice> Best(const KernelArgs& args) {
 }
 
 std::string LrnDnnlDeclines(const KernelArgs& args) {
-  const std::string why = WhyNoDnnlProducts(args.tops[0]);
+  std::string why = WhyNoDnnlProducts(args.tops[0]);
   if (!why.empty()) return why;
   if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
   const std::unique_ptr<Choice> best = Best(args);

@@ -116,26 +116,29 @@ struct GradientOfNeighbours {
     };
     float sum = 0;
     for (int64_t m = first(c); m <= last(c); ++m) {
-      sum += ops.Ratio(ValueAt(values + m), ValueAt(gradients + m), scale_at(m));
+      sum += ops.Ratio(ValueAt(values + m), ValueAt(gradients + m),
+                       ops.Powers(scale_at(m)).over_scale);
     }
-    Lanes<1>{{ops.Gradient(ValueAt(x + i), ValueAt(dy + i), scale_at(c), sum)}}.Store(dx + i);
+    const float power = ops.Power(scale_at(c));
+    Lanes<1>{{ops.Gradient(ValueAt(x + i), ValueAt(dy + i), power, sum)}}.Store(dx + i);
   }
 
   template <int kWidth>
   struct Pack {
     Neighbourhood<kWidth> values, gradients, squares, ratios;
-    Lanes<kWidth> scales;  // scales of the middle pack
+    Lanes<kWidth> powers;  // powers of the scales of the middle pack
 
-    // Computes the scale and the ratio of lane kLane of the three packs. The ratio is 0 if the
+    // Computes the power and the ratio of lane kLane of the three packs. The ratio is 0 if the
     // lane's channel does not exist.
     template <int kLane>
     DOPPIO_HD void Form(const LrnOps<float>& ops, int64_t half, bool exists) {
       constexpr int kPack = kLane / kWidth, kAt = kLane % kWidth;
-      const float scale = ops.Scale(squares.template SumAround<kLane>(
-          half, std::make_integer_sequence<int, 2 * kReach + 1>()));
-      if constexpr (kPack == 1) scales.v[kAt] = scale;
-      ratios.packs[kPack].v[kAt] =
-          exists ? ops.Ratio(values.packs[kPack].v[kAt], gradients.packs[kPack].v[kAt], scale) : 0;
+      const auto of = ops.Powers(ops.Scale(squares.template SumAround<kLane>(
+          half, std::make_integer_sequence<int, 2 * kReach + 1>())));
+      if constexpr (kPack == 1) powers.v[kAt] = of.power;
+      ratios.packs[kPack].v[kAt] = exists ? ops.Ratio(values.packs[kPack].v[kAt],
+                                                      gradients.packs[kPack].v[kAt], of.over_scale)
+                                          : 0;
     }
     template <int... k>
     DOPPIO_HD void FormAll(const LrnOps<float>& ops, int64_t half, bool before, bool behind,
@@ -168,7 +171,7 @@ struct GradientOfNeighbours {
     Lanes<kWidth> sum = all.ratios.Sum(half, std::make_integer_sequence<int, 2 * kWidth + 1>());
     for (int k = 0; k < kWidth; ++k) {
       sum.v[k] = ops.Gradient(all.values.packs[1].v[k], all.gradients.packs[1].v[k],
-                              all.scales.v[k], sum.v[k]);
+                              all.powers.v[k], sum.v[k]);
     }
     sum.Store(dx + i);
   }

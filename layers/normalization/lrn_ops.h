@@ -37,19 +37,27 @@ struct LrnOps {
 
   // Returns the scale of an element: y = x * Power(Scale(sum of x * x)).
   DOPPIO_HD T Scale(T sum_of_squares) const { return k + alpha * sum_of_squares; }
-  // Returns scale^-beta. Square roots are many times faster than a power and no less accurate, and
-  // nearly all nets have beta 3/4.
-  DOPPIO_HD T Power(T scale) const {
+  // Returns scale^-beta.
+  DOPPIO_HD T Power(T scale) const { return Powers(scale).power; }
+
+  struct ScalePowers {
+    T power, over_scale;  // scale^-beta, scale^(-beta - 1)
+  };
+  // Square roots and products are many times faster than a power and a division and no less
+  // accurate, and nearly all nets have beta 3/4.
+  DOPPIO_HD ScalePowers Powers(T scale) const {
     if (beta == T(0.75)) {
-      const T root = std::sqrt(scale);
-      return T(1) / (root * std::sqrt(root));
+      const T root = std::sqrt(scale), power = T(1) / (root * std::sqrt(root));
+      return {power, power * (power * power * root)};
     }
-    return std::pow(scale, -beta);
+    const T power = std::pow(scale, -beta);
+    return {power, power / scale};
   }
-  // dx = Gradient(x, dy, scale, sum of Ratio over the window).
-  DOPPIO_HD T Ratio(T x, T dy, T scale) const { return dy * x * Power(scale) / scale; }
-  DOPPIO_HD T Gradient(T x, T dy, T scale, T sum_of_ratios) const {
-    return dy * Power(scale) - 2 * alpha * beta * x * sum_of_ratios;
+  // dx = Gradient(x, dy, power, sum of Ratio over the window), where Powers gives power and
+  // over_scale.
+  DOPPIO_HD T Ratio(T x, T dy, T over_scale) const { return dy * x * over_scale; }
+  DOPPIO_HD T Gradient(T x, T dy, T power, T sum_of_ratios) const {
+    return dy * power - 2 * alpha * beta * x * sum_of_ratios;
   }
 };
 

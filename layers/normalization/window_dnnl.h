@@ -46,9 +46,8 @@ std::unique_ptr<Choice> FastestLayout(const KernelArgs& args, const Make& make) 
   std::unique_ptr<Choice> best;
   double least = 0;
   const DType type = args.tops[0];
-  for (const dnnl::memory::desc& src :
-       {BottomDesc(args), ChannelBlocked(shape, 16, type), ChannelBlocked(shape, 8, type),
-        PlainDesc(shape, type)}) {
+  for (const dnnl::memory::desc& src : {BottomDesc(args), ChannelBlocked(shape, 16, type),
+                                        ChannelBlocked(shape, 8, type), PlainDesc(shape, type)}) {
     if (best != nullptr && least == 0) break;
     try {
       Choice choice = make(src);
@@ -71,7 +70,7 @@ class WindowKernel : public Kernel {
       : forward_(choice.forward),
         src_(choice.forward.src_desc()),
         dst_(choice.forward.dst_desc()),
-        forward_scratch_(choice.forward.scratchpad_desc()) {
+        forward_scratch_(ScratchpadOf(choice.forward.scratchpad_desc())) {
     needs_.bottoms = {LayoutOf(src_)};
     needs_.tops = {LayoutOf(dst_)};
     needs_.types = {args.tops[0]};
@@ -80,7 +79,7 @@ class WindowKernel : public Kernel {
     backward_ = typename Choice::Backward(choice.backward);
     workspace_ = choice.forward.workspace_desc();
     needs_.saved_bytes = static_cast<int64_t>(workspace_.get_size());
-    backward_scratch_ = choice.backward.scratchpad_desc();
+    backward_scratch_ = ScratchpadOf(choice.backward.scratchpad_desc());
     needs_.scratch_bytes =
         std::max(needs_.scratch_bytes, static_cast<int64_t>(backward_scratch_.get_size()));
   }

@@ -1,5 +1,5 @@
 // Interp (DeepLab, PSPNet) resizes images bilinearly with aligned corners, either to a given size
-// or by a factor.
+// or by a factor, or to the size of a second bottom.
 #include "core/net/graph/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
@@ -8,16 +8,43 @@
 namespace doppio {
 namespace {
 
-InterpForm ReadInterp(const LayerSpec& spec, const Shape& bottom) {
+// Throws UserError unless `use_blob_size` and a second bottom come together, without another size.
+void CheckInterpSize(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const InterpParameter& p = spec.param.interp_param();
+  if (bottoms.size() == 2 && !p.use_blob_size()) {
+    throw spec.Mistake("bottom",
+                       "Interp reads a second bottom only with interp_param { use_blob_size: true "
+                       "}, which takes its size",
+                       1);
+  }
+  if (!p.use_blob_size()) return;
+  if (bottoms.size() == 1) {
+    throw spec.Mistake("interp_param.use_blob_size",
+                       "use_blob_size takes the size of a second bottom, but there is none");
+  }
+  if (p.has_height() || p.has_width() || p.has_zoom_factor() || p.has_shrink_factor()) {
+    throw spec.Mistake("interp_param.use_blob_size",
+                       "use_blob_size takes the size of the second bottom; remove height, width, "
+                       "zoom_factor and shrink_factor");
+  }
+  if (bottoms[1].rank() != 4) {
+    throw spec.Mistake(
+        "bottom", "use_blob_size needs a bottom with 4 axes, found " + bottoms[1].ToString(), 1);
+  }
+}
+
+InterpForm ReadInterp(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const Shape& bottom = bottoms[0];
   const InterpParameter& p = spec.param.interp_param();
   const std::string path = "interp_param.";
   CheckImages(spec, bottom);
+  CheckInterpSize(spec, bottoms);
   const bool factor = p.has_zoom_factor() || p.has_shrink_factor();
   if (p.has_height() != p.has_width()) {
     throw spec.Mistake(path + (p.has_height() ? "height" : "width"),
                        "height and width are both needed");
   }
-  if (factor == p.has_height()) {
+  if (!p.use_blob_size() && factor == p.has_height()) {
     throw spec.Mistake(factor ? path + "height" : "interp_param",
                        "give height and width, or zoom_factor or shrink_factor" +
                            std::string(factor ? ", not both" : ""));
@@ -51,16 +78,22 @@ InterpForm ReadInterp(const LayerSpec& spec, const Shape& bottom) {
     }
     return ResizedAxis(input, -static_cast<int64_t>(p.pad_beg()), extent, output);
   };
-  return {bottom[0] * bottom[1], axis(bottom[2], p.height()), axis(bottom[3], p.width())};
+  const int64_t height = p.use_blob_size() ? bottoms[1][2] : p.height();
+  const int64_t width = p.use_blob_size() ? bottoms[1][3] : p.width();
+  return {bottom[0] * bottom[1], axis(bottom[2], height), axis(bottom[3], width)};
 }
 
 LayerShape InferInterp(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const InterpForm form = ReadInterp(spec, bottoms[0]);
+  const InterpForm form = ReadInterp(spec, bottoms);
   LayerShape shape;
   shape.form = form;
   shape.tops = {{bottoms[0][0], bottoms[0][1], form.h.output, form.w.output}};
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  if (shape.tops[0] == bottoms[0] && form.h.extent == form.h.input &&
+  if (bottoms.size() == 2) {
+    shape.no_gradient_bottoms = {false, true};
+    shape.no_gradient_bottoms_may_learn = true;
+  }
+  if (bottoms.size() == 1 && shape.tops[0] == bottoms[0] && form.h.extent == form.h.input &&
       form.w.extent == form.w.input) {
     shape.view = View::kSame;
   }
@@ -70,7 +103,7 @@ LayerShape InferInterp(const LayerSpec& spec, const std::vector<Shape>& bottoms)
 template <class T>
 using Interp = InterpKernel<T, HostLoops>;
 
-DOPPIO_REGISTER_LAYER("Interp", LayerType(&InferInterp).Bottoms(1).Tops(1));
+DOPPIO_REGISTER_LAYER("Interp", LayerType(&InferInterp).Bottoms(1, 2).Tops(1));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Interp>("Interp"));
 
 }  // namespace

@@ -43,8 +43,9 @@ bool JoinFormatFits(const JoinFormat& format, const JoinForm& form) {
   return true;
 }
 
-// Returns the join of elements of `type` in the layout that most elements of `bottoms` already have, or in the
-// plain layout if no other one fits. `bottoms` are the parts (Concat), or the whole alone (Slice).
+// Returns the join of elements of `type` in the layout that most elements of `bottoms` already
+// have, or in the plain layout if no other one fits. `bottoms` are the parts (Concat), or the whole
+// alone (Slice).
 Join ChooseJoin(const JoinForm& form, DType type, const std::vector<TensorSpec>& bottoms) {
   auto elements_in = [&](const JoinFormat* format) {
     int64_t n = 0;

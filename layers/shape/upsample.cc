@@ -22,7 +22,8 @@ void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
   };
   const bool size = pair("upsample", p.has_upsample_h(), p.has_upsample_w());
   const bool factors = pair("scale", p.has_scale_h(), p.has_scale_w());
-  if (size + factors + p.has_scale() > 1) {
+  // SegNet's own files give a scale beside the size, and SegNet uses the size.
+  if (factors && (size || p.has_scale())) {
     throw spec.Mistake(size ? path + "upsample_h" : path + "scale",
                        "give one of scale, scale_h and scale_w, upsample_h and upsample_w");
   }

@@ -1,5 +1,5 @@
-// Data, ImageData, WindowData and AnnotatedData: adapters of data/. The only other layer that uses
-// data/ is hdf5_data.cc.
+// Data, ImageData, WindowData, VideoData and AnnotatedData: adapters of data/. The only other
+// layers that use data/ are in hdf5_data.cc and image_pairs.cc.
 //
 // A net may also be built without its data (DataMode), to infer its shapes or to time it on
 // synthetic data. The shape then comes from the layer's fields, and the source is opened only if
@@ -21,6 +21,7 @@ namespace {
 
 bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
 bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
+bool IsVideo(const LayerSpec& spec) { return spec.type() == "VideoData"; }
 bool IsAnnotated(const LayerSpec& spec) { return spec.type() == kAnnotatedData; }
 
 // Returns the name of the message with the layer's fields.
@@ -65,6 +66,8 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
     options.prefetch = static_cast<int>(spec.param.data_param().prefetch());
   }
   if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
+  // Frames are read in ascending order.
+  if (IsVideo(spec)) options.threads = 1;
   options.bad_records = spec.options.bad_records;
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
@@ -96,6 +99,7 @@ std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOption
   if (IsWindows(spec)) {
     return OpenWindows(spec.param.window_data_param(), TransformOf(spec), random);
   }
+  if (IsVideo(spec)) return OpenVideo(spec.param.video_data_param());
   std::unique_ptr<Source> source = IsImageList(spec)
                                        ? OpenImageList(spec.param.image_data_param())
                                        : OpenSource(spec.param.data_param(), spec.phase());
@@ -129,8 +133,9 @@ void CheckTransformsOf(const LayerSpec& spec) {
 // Opens the layer's source and the pipeline that reads it. Throws FileError or UserError.
 std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   const PipelineOptions options = OptionsOf(spec);
+  const std::string field = IsVideo(spec) ? "video_data_param" : ParamOf(spec) + ".source";
   std::unique_ptr<Source> source =
-      AtField(spec, ParamOf(spec) + ".source", [&] { return OpenSourceOf(spec, options); });
+      AtField(spec, field, [&] { return OpenSourceOf(spec, options); });
   return AtField(spec, "transform_param", [&] {
     if (!IsWindows(spec) && !IsAnnotated(spec)) {
       const Random random(options.seed, options.stream ^ Stream("changes"));
@@ -161,7 +166,7 @@ struct DeclaredSample {
 };
 
 DeclaredFacts DeclaredFactsOfLayer(const LayerSpec& spec) {
-  if (!IsImageList(spec) && !IsWindows(spec))
+  if (!IsImageList(spec) && !IsWindows(spec) && !IsVideo(spec))
     return DeclaredFactsOf(spec.param.data_param(), TransformOf(spec));
   DeclaredFacts declared;
   declared.facts.channels = Preprocessing::BGR;
@@ -171,6 +176,7 @@ DeclaredFacts DeclaredFactsOfLayer(const LayerSpec& spec) {
                             static_cast<int>(list.new_width())};
   } else {
     declared.facts.image.channels = 3;
+    if (IsVideo(spec)) return declared;
     declared.sure = false;  // the window file gives the number of channels
   }
   return declared;
@@ -220,6 +226,17 @@ Preprocessing DescribeImagesOf(const LayerSpec& spec) {
   return AtField(spec, "transform_param", [&] { return DescribeImages(TransformOf(spec), facts); });
 }
 
+// Returns a sample of the shape `usual` in place of one from the source that is missing with
+// `error`.
+SampleShape UsualSample(const Shape& usual, const Error& error) {
+  SampleShape sample;
+  sample.image = {static_cast<int>(usual[0]), static_cast<int>(usual[1]),
+                  static_cast<int>(usual[2])};
+  sample.missing = FileError(
+      error.at(), error.message() + "; its samples are assumed to be " + usual.ToString());
+  return sample;
+}
+
 // Returns the shape of a sample. Opens the source if DataMode or an unknown shape requires it.
 SampleShape ShapeOf(const LayerSpec& spec) {
   if (spec.options.data == DataMode::kOpen) return OpenedShape(spec);
@@ -233,6 +250,7 @@ SampleShape ShapeOf(const LayerSpec& spec) {
     if (e.code() != ExitCode::kFile) throw;
     declared.sample.missing = e;
     if (declared.known) return declared.sample;
+    if (spec.options.usual_sample) return UsualSample(*spec.options.usual_sample, e);
     throw FileError(e.at(),
                     e.message() + "; without it, the shape is known only if crop_size is set");
   }
@@ -286,20 +304,25 @@ std::unique_ptr<Kernel> MakeCuda(const KernelArgs& args) {
   return std::make_unique<UploadedImagesKernel>(args);
 }
 
-bool RegisterImages(const std::string& type, const std::string& param, int most_tops) {
+// `param` has the batch size. `more`, if not empty, is another message of the layer.
+bool RegisterImages(const std::string& type, const std::string& param, int most_tops,
+                    const std::string& more = "") {
+  std::vector<std::string> reads = {param, "transform_param"};
+  if (!more.empty()) reads.push_back(more);
   KernelTypes::Get().Add(ReferenceKernel(type, &MakeSource<ImagesForm, ImagesKernel>));
   KernelTypes::Get().Add(CudaKernel(type, &MakeCuda).Narrow());
   return LayerTypes::Get().Add(type, LayerType(&InferImages)
                                          .Bottoms(0)
                                          .Tops(1, most_tops)
                                          .DescribesImages(&DescribeImagesOf)
-                                         .Reads({param, "transform_param"})
+                                         .Reads(reads)
                                          .BatchFields({param + ".batch_size"}));
 }
 [[maybe_unused]] const bool images_registered =
     RegisterImages("Data", "data_param", kAny) &&
     RegisterImages("ImageData", "image_data_param", kAny) &&
     RegisterImages("WindowData", "window_data_param", 2) &&
+    RegisterImages("VideoData", "data_param", 2, "video_data_param") &&
     RegisterImages("AnnotatedData", "data_param", 2);
 
 }  // namespace

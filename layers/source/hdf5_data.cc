@@ -1,4 +1,4 @@
-// HDF5Data: an adapter of data/source/hdf5.h. The only other layers that use data/ are in data.cc.
+// HDF5Data: an adapter of data/source/hdf5.h. Only data.cc and image_pairs.cc use data/ as well.
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
 #include "data/source/hdf5.h"
@@ -23,6 +23,22 @@ std::unique_ptr<Hdf5Rows> OpenRows(const LayerSpec& spec) {
                  [&] { return std::make_unique<Hdf5Rows>(param.source(), tops, options); });
 }
 
+// Returns the shape of a layer whose files are missing with `error`: tops with samples of the shape
+// `usual`, except that a top whose name contains "label" has one number for each sample.
+LayerShape UsualRows(const LayerSpec& spec, const Shape& usual, const Error& error) {
+  const int64_t batch = spec.param.hdf5_data_param().batch_size();
+  std::vector<Shape> tops;
+  for (const std::string& top : spec.param.top()) {
+    const bool label = top.find("label") != std::string::npos;
+    tops.push_back(label ? Shape{batch} : Shape{batch, usual[0], usual[1], usual[2]});
+  }
+  LayerShape shape = ShapeOfSource(spec, std::move(tops));
+  shape.form = RowsForm{nullptr};
+  shape.missing = FileError(
+      error.at(), error.message() + "; its samples are assumed to be " + usual.ToString());
+  return shape;
+}
+
 LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
   const HDF5DataParameter& param = spec.param.hdf5_data_param();
   if (param.batch_size() < 1) {
@@ -34,7 +50,13 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
     throw spec.Mistake("transform_param",
                        "HDF5Data does not transform its data; remove transform_param");
   }
-  const auto opened = std::make_shared<OpenedSource<Hdf5Rows>>([spec] { return OpenRows(spec); });
+  std::shared_ptr<OpenedSource<Hdf5Rows>> opened;
+  try {
+    opened = std::make_shared<OpenedSource<Hdf5Rows>>([spec] { return OpenRows(spec); });
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kFile || !spec.options.usual_sample) throw;
+    return UsualRows(spec, *spec.options.usual_sample, e);
+  }
   std::vector<Shape> tops;
   for (size_t i = 0; i < static_cast<size_t>(spec.param.top_size()); ++i) {
     std::vector<int64_t> dims = opened->source().row_shape(i).dims();

@@ -52,12 +52,26 @@ inline void WriteLabels(bool annotated, const Batch& batch, size_t top, size_t t
   }
 }
 
+// The base of kernels that read a pipeline into tops in host memory.
+class PipelineKernel : public Kernel {
+ public:
+  explicit PipelineKernel(std::unique_ptr<Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
+  int64_t position() const override { return pipeline_->position(); }
+  void Seek(int64_t sample) override { pipeline_->Seek(sample); }
+  int64_t source_size() const override { return pipeline_->size(); }
+  double wait_seconds() const override { return pipeline_->wait_seconds(); }
+  int64_t bad_records() const override { return pipeline_->bad_records(); }
+
+ protected:
+  const std::unique_ptr<Pipeline> pipeline_;
+};
+
 // Reads images into tops in host memory.
 template <class T>
-class ImagesKernel : public Kernel {
+class ImagesKernel : public PipelineKernel {
  public:
   explicit ImagesKernel(const KernelArgs& args)
-      : annotated_(args.type == kAnnotatedData), pipeline_(TakeSource<Pipeline>(args)) {
+      : PipelineKernel(TakeSource<Pipeline>(args)), annotated_(args.type == kAnnotatedData) {
     const std::vector<Shape>& tops = args.top_shapes;
     if (tops.size() > 1) labels_.resize(tops[1].count());
   }
@@ -75,15 +89,9 @@ class ImagesKernel : public Kernel {
       CopyTo<T>(t_.tops[i], labels_.data());
     }
   }
-  int64_t position() const override { return pipeline_->position(); }
-  void Seek(int64_t sample) override { pipeline_->Seek(sample); }
-  int64_t source_size() const override { return pipeline_->size(); }
-  double wait_seconds() const override { return pipeline_->wait_seconds(); }
-  int64_t bad_records() const override { return pipeline_->bad_records(); }
 
  private:
   const bool annotated_;
-  const std::unique_ptr<Pipeline> pipeline_;
   std::vector<float> labels_;  // the values of one label top; all label tops have the same size
 };
 

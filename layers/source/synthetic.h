@@ -1,7 +1,7 @@
-// Synthetic data that replaces a source: values in [-1, 1), the labels 0 and 1 for tops with one
-// value per sample, and two objects per image for the label of AnnotatedData. Kernels write the
-// values once, to tops that persist on their device, so that timings on synthetic data exclude the
-// source.
+// Synthetic data that replaces a source: values in (-1, 1], the labels 0 and 1 for tops with one
+// value per sample, and two objects per image for the label of AnnotatedData. A loss that reads the
+// values as labels of pixels truncates them to 0 or 1, so they exclude -1. Kernels write the values
+// once, to tops that persist on their device, so that timings on synthetic data exclude the source.
 #ifndef DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
 #define DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
 
@@ -31,7 +31,7 @@ class SyntheticTops {
     for (int64_t i = 0; i < shape.count(); ++i) {
       to[i] = labels
                   ? static_cast<T>((first + i) % 2)
-                  : static_cast<T>(2 * random_.Uniform(top, static_cast<uint64_t>(first + i)) - 1);
+                  : static_cast<T>(1 - 2 * random_.Uniform(top, static_cast<uint64_t>(first + i)));
     }
   }
 

@@ -7,9 +7,14 @@ def source(net, train, test, train_batch, test_batch, transform, train_only=(), 
     """Data layers of both phases; `train_only` is the part of the transform that tests do without."""
     for phase, path, batch in (TRAIN, train, train_batch), (TEST, test, test_batch):
         what = dict(dict(train_only) if phase is TRAIN else {}, **transform)
-        order = dict(shuffle=True) if shuffle and phase is TRAIN else {}
-        net.layer(name, "Data", (), ["data", "label"], include=phase, **(dict(transform_param=what) if what else {}),
-                  data_param=dict(source=path, batch_size=batch, backend="=" + kind, **order))
+        one_source(net, phase, path, batch, what, name=name, shuffle=shuffle and phase is TRAIN, kind=kind)
+
+
+def one_source(net, state, path, batch, transform, name="data", shuffle=False, kind="LMDB", **more):
+    """The data layer of one state; `more` are fields of data_param."""
+    order = dict(shuffle=True) if shuffle else {}
+    net.layer(name, "Data", (), ["data", "label"], include=state, **(dict(transform_param=transform) if transform else {}),
+              data_param=dict(source=path, batch_size=batch, backend="=" + kind, **more, **order))
 
 
 def solver(folder, title, *groups, name="solver"):

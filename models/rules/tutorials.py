@@ -1,7 +1,8 @@
 """Programs of tutorials, on MNIST and CIFAR-10."""
 from .files import model, source
 from .net import GLOROT
-from .small import ADAM, KERAS_RATE, epochs_solver, mnist
+from .small import (ADAM, KERAS_RATE, UNIT, epochs_solver, mnist, mnist_with_drawn_test,
+                    mnist_with_validation)
 
 
 def mlp(*widths):
@@ -15,15 +16,43 @@ def mlp(*widths):
     return body
 
 
-def mlps():
-    small, large = "mnist_mlp", "mnist_mlp_batch1"
-    files = model(small, "MNIST_MLP", "A multilayer perceptron, 784-64-32-16-10.", [1, 28, 28], mnist(8), mlp(64, 32, 16, 10))
-    files.update(epochs_solver(small, "SGD of rate 0.1 without momentum, 10 epochs of batches of 8.", 7500, 10,
-                               dict(base_lr=0.1, lr_policy="fixed"), dict(momentum=0.0)))
-    files.update(model(large, "MNIST_MLP_batch1", "A multilayer perceptron, 784-128-256-128-10, for batches of one image.",
-                       [1, 28, 28], mnist(1), mlp(128, 256, 128, 10)))
-    files.update(epochs_solver(large, "Adam of rate 0.001 on single images, 50 times 2000 of them.", 2000, 50, KERAS_RATE,
-                               ADAM))
+def sigmoid_mlp(*widths):
+    """Returns the logarithms of the outputs: their softmax is the outputs divided by their sum."""
+    def body(net, x):
+        net.note("%d linear layers, each with a sigmoid, weights after Glorot and Bengio." % len(widths))
+        for i, width in enumerate(widths, 1):
+            x = net.linear("ip%d" % i, x, width, filler=GLOROT)
+            net.layer("sigmoid%d" % i, "Sigmoid", x, x)
+        net.note("Categorical cross-entropy divides the outputs by their sum, and the softmax of their logarithms is this\n"
+                 "quotient. The shift keeps the logarithm finite.")
+        return net.layer("log", "Log", x, log_param=dict(shift=1e-07))
+    return body
+
+
+def small_mlps():
+    folder, raw = "mnist_mlp", "mnist_mlp_sigmoid"
+    sgd = dict(base_lr=0.1, lr_policy="fixed"), dict(momentum=0.0)
+    files = model(folder, "MNIST_MLP", "A multilayer perceptron, 784-64-32-16-10.", [1, 28, 28], mnist_with_validation(8),
+                  mlp(64, 32, 16, 10))
+    files.update(epochs_solver(folder, "SGD of rate 0.1 without momentum, 10 epochs of 50000 images in batches of 8.", 6250, 10,
+                               *sgd, tests=("1250 batches of 8: all test images, then all images for validation.",
+                                            [(1250, None), (1250, "validation")])))
+    files.update(model(raw, "MNIST_MLP_sigmoid", "A multilayer perceptron of sigmoids, 784-32-32-10, on raw pixels.",
+                       [1, 28, 28], mnist(128, transform=()), sigmoid_mlp(32, 32, 10)))
+    files.update(epochs_solver(raw, "SGD of rate 0.1 without momentum, 10 epochs of batches of 128.", 469, 10, *sgd, display=469))
+    return files
+
+
+def batch1_mlp():
+    folder = "mnist_mlp_batch1"
+    files = model(folder, "MNIST_MLP_batch1", "A multilayer perceptron, 784-128-256-128-10, for batches of one image.",
+                  [1, 28, 28], mnist_with_drawn_test(1), mlp(128, 256, 128, 10))
+    tests = "100 batches of 100: all test images. Then 10 batches of 100: 1000 drawn ones.", [(100, None), (10, "drawn")]
+    files.update(epochs_solver(folder, "Adam of rate 0.001 on single images, 50 times 2000 of them.", 2000, 50, KERAS_RATE,
+                               ADAM, tests=tests))
+    files.update(epochs_solver(folder, "Adam of rate 0.001 on single images, 10 times 2000 of them: the program for 4 GPUs.\n"
+                               "Its batch of one image occupies one GPU, so the other three add nothing to an update.",
+                               2000, 10, KERAS_RATE, ADAM, tests=tests, name="solver_10epochs"))
     return files
 
 
@@ -81,7 +110,7 @@ def cifar10_keras():
 
     def data(net):
         net.note("Input: 3x32x32, R G B, from 0 to 1; training images are moved by up to a tenth, half of them mirrored.")
-        source(net, batches + "data_batch_*.bin", batches + "test_batch.bin", 32, 100, dict(scale=round(1 / 255, 10)),
+        source(net, batches + "data_batch_*.bin", batches + "test_batch.bin", 32, 100, UNIT,
                dict(mirror=True, shift_param=dict(width=0.1, height=0.1)), name="cifar", shuffle=True, kind="CIFAR")
     files = model(folder, "CIFAR10_Keras", "The CIFAR-10 net of Keras' examples (cifar10_cnn.py).", [3, 32, 32], data,
                   keras_cifar10)
@@ -93,4 +122,4 @@ def cifar10_keras():
 
 
 def all_files():
-    return dict(**mlps(), **mnist_cnns(), **cifar10_keras())
+    return dict(**small_mlps(), **batch1_mlp(), **mnist_cnns(), **cifar10_keras())

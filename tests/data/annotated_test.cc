@@ -329,8 +329,10 @@ TEST_F(AnnotatedTest, SaysWhatIsWrong) {
   EXPECT_EQ(MessageOf([&] { Open(RawDatum(1, 1, 1, {5}, 9), "")->Read(0, &record); }),
             "4: it is a Datum without boxes; layer Data reads such records");
   const std::string three = std::string(kTwoObjects) + kTwoObjects;
-  EXPECT_THAT(MessageOf([&] { Labels(Annotated(1, 1, three), ""); }),
-              HasSubstr("it has 4 boxes, but there is room for 2; increase max_boxes in annotated_data_param"));
+  EXPECT_THAT(
+      MessageOf([&] { Labels(Annotated(1, 1, three), ""); }),
+      HasSubstr(
+          "it has 4 boxes, but there is room for 2; increase max_boxes in annotated_data_param"));
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ TEST_F(AugmentTest, RefusesWhatOtherCaffesWouldDoToTheImages) {
               HasSubstr("flow is not implemented"));
   EXPECT_THAT(MessageOf([&] { Make("bgr2rgb: true"); }), HasSubstr("bgr2rgb is not implemented"));
   EXPECT_THAT(MessageOf([&] { Make("pad: 4"); }),
-              HasSubstr("pad is not implemented; to move images over a border set shift_param"));
+              HasSubstr("pad is for layers Data and ImageData"));
 }
 
 TEST_F(AugmentTest, TakesFieldsOfOtherCaffesThatAskForNothing) {

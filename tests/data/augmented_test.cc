@@ -67,6 +67,20 @@ TEST(Transforms, HaveFieldsAndRandomNumbersOfTheirOwn) {
   EXPECT_FALSE(HasTransformField("use_gpu_transform"));
 }
 
+TEST(Augmented, PadsWithZerosInBothPhases) {
+  for (const Phase phase : {TRAIN, TEST}) {
+    ImageShape shape;
+    const auto source = Augmented("pad: 1", phase);
+    EXPECT_THAT(Sample(*source, 0, &shape), ElementsAre(0, 0, 0, 0, 0, 0,          //
+                                                        0, 0, 10, 20, 30, 0,       //
+                                                        0, 40, 50, 60, 70, 0,      //
+                                                        0, 80, 90, 100, 110, 0,    //
+                                                        0, 120, 130, 140, 150, 0,  //
+                                                        0, 0, 0, 0, 0, 0));
+    EXPECT_EQ(shape, (ImageShape{1, 6, 6}));
+  }
+}
+
 TEST(Augmented, IsTheSourceItselfWhereNothingIsAsked) {
   EXPECT_NE(dynamic_cast<TinySource*>(Augmented("mirror: true crop_size: 2").get()), nullptr);
   for (const char* text : {"rotation_param { max_degrees: 10 }", "cutout_param { size: 2 }",

@@ -1,4 +1,5 @@
 // Tests data layers of nets that are built without their data, to infer shapes or to measure time.
+#include "layers/source/synthetic.h"
 #include "tests/data/data_net.h"
 
 namespace doppio {
@@ -48,7 +49,8 @@ TEST(DataWithoutSource, SaysWhatIsWrongWithItsTransforms) {
                          transform + " }",
                      mode);
     };
-    EXPECT_THAT(mistake("Data", "pad: 4"), HasSubstr("layer 'input': transform_param: pad is not"));
+    EXPECT_THAT(mistake("Data", "pad: 20000"), HasSubstr("pad must be at most 16384 pixels"));
+    EXPECT_THAT(mistake("AnnotatedData", "pad: 4"), HasSubstr("pad is for layers Data"));
     EXPECT_THAT(mistake("Data", "resize_param { height: 5 }"), HasSubstr("height and width"));
     EXPECT_THAT(mistake("AnnotatedData", "noise_param { prob: 2 }"), HasSubstr("from 0 to 1"));
     EXPECT_THAT(mistake("AnnotatedData", "rotation_param { }"), HasSubstr("is for layers Data"));
@@ -74,12 +76,24 @@ TEST(DataWithoutSource, IsRandomAndWithLabelsInRange) {
       DataMode::kSynthetic);
   net->Forward();
   const std::vector<double> data = net.Values("d");
-  EXPECT_THAT(data, Each(testing::AllOf(testing::Ge(-1), testing::Lt(1))));
+  EXPECT_THAT(data, Each(testing::AllOf(testing::Gt(-1), testing::Le(1))));
   EXPECT_NE(data[0], data[1]);
   EXPECT_THAT(net.Values("l"), ElementsAre(0, 1, 0));
   net->Forward();
   EXPECT_EQ(net.Values("d"), data);
   EXPECT_EQ(net.kernel()->source_size(), 0);
+}
+
+// -1 is no label, and a loss with a label for each pixel rejects it. With this seed, the random
+// number of element 55715 is exactly 0, the end of the range.
+TEST(DataWithoutSource, HasOnlyValuesThatAreLabelsOfPixels) {
+  KernelArgs args;
+  args.type = "Data";
+  args.seed = 33;
+  std::vector<float> values(60000);
+  SyntheticTops(args).Fill(0, 2, {2, 1, 100, 300}, 0, values.data());
+  EXPECT_THAT(values, Each(testing::AllOf(testing::Gt(-1), testing::Le(1))));
+  EXPECT_EQ(values[55715], 1);
 }
 
 std::string AnnotatedLayer(int max_boxes) {

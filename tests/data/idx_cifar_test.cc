@@ -12,8 +12,9 @@ namespace {
 
 using testing::HasSubstr;
 
-std::unique_ptr<Source> OpenIdx(const std::string& path, const std::string& more = "") {
-  return OpenSource(Parse<DataParameter>("backend: IDX source: '" + path + "' " + more), TRAIN);
+std::unique_ptr<Source> OpenIdx(const std::string& path, const std::string& more = "",
+                                Phase phase = TRAIN) {
+  return OpenSource(Parse<DataParameter>("backend: IDX source: '" + path + "' " + more), phase);
 }
 
 class IdxTest : public testing::Test {
@@ -50,6 +51,38 @@ TEST_F(IdxTest, TakesSeveralLabelFilesByName) {
   Record record;
   source->Read(1, &record);
   EXPECT_EQ(record.labels, (std::vector<float>{9, 2}));
+}
+
+TEST_F(IdxTest, SelectsTheFirstOrLastRecordsBySizeAndPart) {
+  WriteFile(images_, Idx({3, 1, 1}, {10, 20, 30}));
+  WriteFile(labels_, Idx({3}, {1, 2, 3}));
+  // Returns the pixels and labels of all records.
+  auto all = [this](const std::string& more, Phase phase) {
+    const auto source = OpenIdx(images_, more, phase);
+    std::vector<float> values;
+    Record record;
+    for (int64_t i = 0; i < source->size(); ++i) {
+      source->Read(i, &record);
+      values.push_back(record.pixels.bytes[0]);
+      values.push_back(record.labels[0]);
+    }
+    return values;
+  };
+  EXPECT_EQ(all("size: 2", TRAIN), (std::vector<float>{10, 1, 20, 2}));
+  EXPECT_EQ(all("size: 2", TEST), (std::vector<float>{20, 2, 30, 3}));
+  EXPECT_EQ(all("size: 1 part: TEST", TRAIN), (std::vector<float>{30, 3}));
+  EXPECT_EQ(all("size: 1 part: TRAIN", TEST), (std::vector<float>{10, 1}));
+  EXPECT_EQ(all("size: 3", TEST), (std::vector<float>{10, 1, 20, 2, 30, 3}));
+  EXPECT_EQ(all("part: TEST", TRAIN), (std::vector<float>{10, 1, 20, 2, 30, 3}));
+  EXPECT_EQ(OpenIdx(images_, "size: 1", TEST)->Name(0), "image 2 of '" + images_ + "'");
+}
+
+TEST_F(IdxTest, SaysThatSizeIsMoreThanTheFileHas) {
+  WriteFile(images_, two_images_);
+  WriteFile(labels_, Idx({2}, {7, 9}));
+  EXPECT_THAT(MessageOf([&] { OpenIdx(images_, "size: 3"); }),
+              HasSubstr("data_param: size is 3, but '" + images_ +
+                        "' has only 2 records; set size to at most this number, or remove it"));
 }
 
 TEST_F(IdxTest, AsksForLabelsItCannotFindByName) {

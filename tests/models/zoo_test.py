@@ -25,7 +25,8 @@ PUBLISHED = {
     "inception_v3": (23834568, "5.71"), "vgg19": (143667240, "19.63"), "vgg16": (138357544, "15.47"),
     "cifar10_keras": (1250858, None), "mnist_mlp": (784 * 64 + 64 + 64 * 32 + 32 + 32 * 16 + 16 + 16 * 10 + 10, None),
     "mnist_mlp_batch1": (784 * 128 + 128 + 128 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10, None),
-    "lenet5": (61706, None), "mnist_cnn": (16 * 9 + 16 + 32 * 16 * 9 + 32 + 800 * 10 + 10, None),
+    "mnist_mlp_sigmoid": (784 * 32 + 32 + 32 * 32 + 32 + 32 * 10 + 10, None), "lenet5": (61706, None),
+    "mnist_cnn": (16 * 9 + 16 + 32 * 16 * 9 + 32 + 800 * 10 + 10, None),
 }
 PUBLISHED_MILLIONS = {"resnet20": "0.27", "ssd300_vgg16": "26.29", "fcn8s": "134"}
 
@@ -52,7 +53,7 @@ class ZooTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.sizes = {os.path.basename(f): summary(f + "/train_val.prototxt") for f in FOLDERS}
-        cls.check = subprocess.run([DOPPIO, "check", "--no_files", *FILES], stdout=subprocess.PIPE, text=True, timeout=300)
+        cls.check = subprocess.run([DOPPIO, "check", "--nodata", *FILES], stdout=subprocess.PIPE, text=True, timeout=300)
 
     def test_no_file_has_a_mistake(self):
         self.assertEqual(0, self.check.returncode, self.check.stdout)

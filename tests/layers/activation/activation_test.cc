@@ -31,6 +31,18 @@ TEST(ReLU, PassesNaN) {
   LayerCase("type: 'ReLU'").Bottom({2}, {nan, 1}).ExpectTop({2}, {nan, 1});
 }
 
+// At -ln 2, e^x - 1 is -1/2 and the derivative is lambda alpha / 2. The constants are those of
+// Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+TEST(SELU, IsAnEluWithItsConstants) {
+  constexpr double kLambda = 1.0507009873554805, kAlpha = 1.6732632423543772;
+  for (const char* type : {"SELU", "SeLu"}) {
+    LayerCase(std::string("type: '") + type + "'")
+        .Bottom({3}, {-kLn2, 0, 2})
+        .ExpectTop({3}, {-kLambda * kAlpha / 2, 0, 2 * kLambda})
+        .ExpectBottomGradient({2, 0, 3}, {kLambda * kAlpha, 0, 3 * kLambda});
+  }
+}
+
 TEST(ELU, ApproachesMinusAlpha) {
   LayerCase("type: 'ELU'")
       .Bottom({3}, {-kLn2, 0, 1.5})
@@ -220,6 +232,8 @@ const Activation kActivations[] = {
     {"ELU", "", -2, 2, 0},
     {"ELU", "elu_param { alpha: 0.5 lambda: 1.05 }", -2, 2, 0},
     {"ELU", "elu_param { alpha: -0.5 }", -2, 2, 0},
+    {"SELU", "", -2, 2, 0},
+    {"SeLu", "", -2, 2, 0},
     {"Sigmoid", ""},
     {"TanH", ""},
     {"Swish", ""},

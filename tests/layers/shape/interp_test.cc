@@ -35,6 +35,33 @@ TEST(Interp, CutsOffWhatNegativePadsSay) {
       .ExpectBottomGradient({1, 4, 10}, {0, 0, 0, 0, 0, 3, 12, 0, 0, 0, 0, 0});
 }
 
+TEST(Interp, TakesTheSizeOfASecondBottom) {
+  Resize("use_blob_size: true")
+      .Bottom({1, 1, 2, 2}, {0, 4, 8, 16})
+      .RandomBottom({2, 5, 3, 3})
+      .ExpectTop({1, 1, 3, 3}, {0, 2, 4, 4, 7, 10, 8, 12, 16});
+  Resize("use_blob_size: true pad_beg: -1")
+      .RandomBottom({2, 3, 4, 5})
+      .RandomBottom({2, 1, 7, 2})
+      .ExpectTopShape({2, 3, 7, 2})
+      .ExpectBackendsAgree();
+  Resize("use_blob_size: true")
+      .Bottom({1, 1, 1, 2}, {3, 4})
+      .RandomBottom({1, 1, 1, 2})
+      .ExpectTop({1, 1, 1, 2}, {3, 4});
+}
+
+TEST(Interp, ExplainsMistakesAboutASecondBottom) {
+  Resize("use_blob_size: true").RandomBottom({1, 1, 3, 3}).ExpectMistake({"there is none"});
+  const auto mistake = [](const std::string& param, const Shape& second,
+                          const std::vector<std::string>& parts) {
+    Resize(param).RandomBottom({1, 1, 3, 3}).RandomBottom(second).ExpectMistake(parts);
+  };
+  mistake("zoom_factor: 2", {1, 1, 3, 3}, {"only with interp_param { use_blob_size: true }"});
+  mistake("use_blob_size: true height: 3 width: 3", {1, 1, 3, 3}, {"remove height, width"});
+  mistake("use_blob_size: true", {1, 3}, {"needs a bottom with 4 axes, found 1x3"});
+}
+
 TEST(Interp, RepeatsOrTakesASinglePixel) {
   Resize("height: 1 width: 3").Bottom({1, 1, 1, 1}, {5}).ExpectTop({1, 1, 1, 3}, {5, 5, 5});
   Resize("height: 1 width: 1").Bottom({1, 1, 1, 3}, {5, 6, 7}).ExpectTop({1, 1, 1, 1}, {5});

@@ -43,7 +43,8 @@ TEST(Upsample, TakesTheLastOfSeveral) {
 TEST(Upsample, MayHaveATopOfOddSize) {
   for (const char* param :
        {"scale: 2 pad_out_h: true pad_out_w: true",
-        "scale_h: 2 scale_w: 2 pad_out_h: true pad_out_w: true", "upsample_h: 3 upsample_w: 5"}) {
+        "scale_h: 2 scale_w: 2 pad_out_h: true pad_out_w: true", "upsample_h: 3 upsample_w: 5",
+        "scale: 2 upsample_w: 5 upsample_h: 3"}) {
     Enlarge(param)
         .Bottom({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6})
         .Bottom({1, 1, 2, 3}, {0, 2, 4, 10, 12, 14})
@@ -71,6 +72,7 @@ TEST(Upsample, ExplainsMistakes) {
   mistake("scale: 0", {"must be positive, found 0"});
   mistake("scale_h: 2", {"scale_h and scale_w are both needed"});
   mistake("scale: 2 scale_h: 2 scale_w: 2", {"give one of scale"});
+  mistake("scale_h: 2 scale_w: 2 upsample_h: 4 upsample_w: 6", {"give one of scale"});
   mistake("upsample_h: 4 upsample_w: 6", {"for Upsample with a mask"});
   mistake("scale: 2 pad_out_w: true", {"for Upsample with a mask"});
   Enlarge("scale: 2").RandomBottom({1, 2, 3}).ExpectMistake({"4 axes", "found 1x2x3"});

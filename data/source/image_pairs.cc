@@ -1,0 +1,166 @@
+// The source of layers ImageSegData and DenseImageData: pairs of an image and an image of labels.
+#include <algorithm>
+#include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/base/content_kind.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "data/decode/mat_image.h"
+#include "data/pipeline/read_into.h"
+#include "data/source/source.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+struct ImagePair {
+  std::string image, labels;  // paths as in the list
+  int line = 0;               // from 1
+};
+
+std::vector<ImagePair> ReadPairs(const std::string& list) {
+  const std::string text = ReadFile(list);
+  CheckIsText(list, text, "a list of images, one 'path label_path' line per image,");
+  std::vector<ImagePair> pairs;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    ImagePair pair;
+    pair.line = number;
+    std::string more;
+    if (!(words >> pair.image)) continue;
+    if (!(words >> pair.labels) || words >> more) {
+      throw FileError(SourceLoc{list, number, 0},
+                      "each line is the path of an image and that of its image of labels, without "
+                      "spaces in them");
+    }
+    pairs.push_back(pair);
+  }
+  if (pairs.empty()) throw FileError("the image list '" + list + "' is empty");
+  return pairs;
+}
+
+class ImagePairsSource : public Source {
+ public:
+  ImagePairsSource(const ImageDataParameter& parameter, const TransformationParameter& transform)
+      : list_(parameter.source()),
+        root_(parameter.root_folder()),
+        height_(static_cast<int>(parameter.new_height())),
+        width_(static_cast<int>(parameter.new_width())),
+        ignore_label_(static_cast<double>(transform.ignore_label())),
+        fill_(MeanFill(transform, parameter.is_color() ? 3 : 1)) {
+    if ((height_ > 0) != (width_ > 0)) {
+      throw UserError({}, "set both new_height and new_width, or neither");
+    }
+    const bool rectangular = transform.crop_h() > 0;
+    crop_height_ = static_cast<int>(rectangular ? transform.crop_h() : transform.crop_size());
+    crop_width_ = static_cast<int>(rectangular ? transform.crop_w() : transform.crop_size());
+    colour_.set_force_color(parameter.is_color());
+    colour_.set_force_gray(!parameter.is_color());
+    gray_.set_force_gray(true);
+    pairs_ = ReadPairs(list_);
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(pairs_.size()); }
+  bool decodes() const override { return true; }
+
+  std::string Name(int64_t index) const override {
+    const ImagePair& pair = pairs_[index];
+    return "image '" + root_ + pair.image + "' (" + list_ + ":" + std::to_string(pair.line) + ")";
+  }
+
+  void Read(int64_t index, Record* record) const override {
+    const ImagePair& pair = pairs_[index];
+    Image image = Decoded(pair.image, colour_, record);
+    Image labels = Decoded(pair.labels, gray_, record);
+    if (labels.shape.height != image.shape.height || labels.shape.width != image.shape.width) {
+      throw FileError("its image of labels '" + root_ + pair.labels + "' is " + Size(labels.shape) +
+                      " pixels, the image is " + Size(image.shape));
+    }
+    if (height_ > 0) {
+      ResizeTo(cv::INTER_LINEAR, &image);
+      // The mean of two labels is no label.
+      ResizeTo(cv::INTER_NEAREST, &labels);
+    }
+    const int height = image.shape.height, width = image.shape.width;
+    Extend(fill_, &image);
+    Extend(cv::Scalar(ignore_label_), &labels);
+    Join(&image, &labels, record);
+    const auto within = [](int extent, int crop) {
+      return static_cast<float>(crop > 0 ? std::min(extent, crop) : extent);
+    };
+    record->labels = {within(height, crop_height_), within(width, crop_width_)};
+  }
+
+ private:
+  static std::string Size(const ImageShape& shape) {
+    return std::to_string(shape.height) + "x" + std::to_string(shape.width);
+  }
+
+  Image Decoded(const std::string& path, const TransformationParameter& colour,
+                Record* record) const {
+    record->decode = DecodeOptions();
+    record->encoded_bytes = ReadInto(root_ + path, &record->byte_storage);
+    record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
+    return ImageOfRecord(*record, colour);
+  }
+
+  void ResizeTo(int interpolation, Image* image) const {
+    cv::Mat resized;
+    cv::resize(MatOf(image), resized, cv::Size(width_, height_), 0, 0, interpolation);
+    *image = ImageOf(resized);
+  }
+
+  // Extends the image to the right and to the bottom until the crop fits.
+  void Extend(const cv::Scalar& fill, Image* image) const {
+    const int rows = std::max(0, crop_height_ - image->shape.height);
+    const int columns = std::max(0, crop_width_ - image->shape.width);
+    if (rows == 0 && columns == 0) return;
+    cv::Mat extended;
+    cv::copyMakeBorder(MatOf(image), extended, 0, rows, 0, columns, cv::BORDER_CONSTANT, fill);
+    *image = ImageOf(extended);
+  }
+
+  // Makes the record of the planes of both images.
+  static void Join(Image* image, Image* labels, Record* record) {
+    const ImageShape& shape = image->shape;
+    const int64_t plane = int64_t{shape.height} * shape.width;
+    std::string joined(static_cast<size_t>((shape.channels + 1) * plane), '\0');
+    std::vector<cv::Mat> planes;
+    for (int c = 0; c <= shape.channels; ++c) {
+      planes.emplace_back(shape.height, shape.width, CV_8UC1, joined.data() + c * plane);
+    }
+    MatOf(labels).copyTo(planes.back());
+    planes.pop_back();
+    cv::split(MatOf(image), planes);
+    record->byte_storage = std::move(joined);
+    record->encoded = nullptr;
+    record->pixels = {{shape.channels + 1, shape.height, shape.width},
+                      reinterpret_cast<const uint8_t*>(record->byte_storage.data()),
+                      nullptr,
+                      false};
+  }
+
+  const std::string list_, root_;
+  const int height_, width_;
+  const double ignore_label_;
+  const cv::Scalar fill_;
+  int crop_height_ = 0, crop_width_ = 0;
+  TransformationParameter colour_, gray_;
+  std::vector<ImagePair> pairs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
+                                       const TransformationParameter& transform) {
+  if (!parameter.has_source()) throw UserError({}, "needs a source, a list of images");
+  return std::make_unique<ImagePairsSource>(parameter, transform);
+}
+
+}  // namespace doppio

@@ -1,0 +1,134 @@
+#include "layers/detection/anchors.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <regex>
+
+#include "core/base/nearest.h"
+
+namespace doppio {
+namespace {
+
+const std::vector<std::string>& AnchorKeys() {
+  static const auto* keys =
+      new std::vector<std::string>{"feat_stride", "base_size", "ratios", "scales", "num_classes"};
+  return *keys;
+}
+
+constexpr BoxCode kRegionCode = {BoxCodeType::kCenterSize, true};
+constexpr Box kNoVariance = {1, 1, 1, 1};
+
+}  // namespace
+
+Box AnchorGrid::At(int64_t i) const {
+  const int64_t position = i / per_position();
+  const double x = static_cast<double>(position % columns) * stride,
+               y = static_cast<double>(position / columns) * stride;
+  const Box& box = at_origin[i % per_position()];
+  return {box[0] + x, box[1] + y, box[2] + x, box[3] + y};
+}
+
+std::vector<Box> MakeAnchors(double base_size, const std::vector<double>& ratios,
+                             const std::vector<double>& scales) {
+  std::vector<Box> anchors;
+  const double center = (base_size - 1) / 2;
+  for (double ratio : ratios) {
+    // nearbyint rounds halves to the even number, as NumPy does.
+    const double width = std::nearbyint(std::sqrt(base_size * base_size / ratio));
+    const double height = std::nearbyint(width * ratio);
+    for (double scale : scales) {
+      const double x = (width * scale - 1) / 2, y = (height * scale - 1) / 2;
+      anchors.push_back({center - x, center - y, center + x, center + y});
+    }
+  }
+  return anchors;
+}
+
+Box EncodeRegion(const Box& anchor, const Box& object) {
+  return kRegionCode.Encode(Exclusive(anchor), kNoVariance, Exclusive(object));
+}
+
+Box DecodeRegion(const Box& anchor, const Box& code) {
+  return kRegionCode.Decode(Exclusive(anchor), kNoVariance, code);
+}
+
+NearestObject FindNearest(const Box& box, const std::vector<Box>& objects) {
+  NearestObject nearest;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    const double overlap = Overlap(Exclusive(box), Exclusive(objects[i]));
+    if (i != 0 && !(overlap > nearest.overlap)) continue;
+    nearest = {static_cast<int>(i), overlap};
+  }
+  return nearest;
+}
+
+void KeepRandom(int64_t count, const Random& random, uint64_t sample, uint64_t first,
+                std::vector<int>* items) {
+  const int64_t size = static_cast<int64_t>(items->size());
+  if (size <= count) return;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t left = static_cast<uint32_t>(size - i);
+    const int64_t other = i + random.Below(left, sample, first + static_cast<uint64_t>(i));
+    std::swap((*items)[i], (*items)[other]);
+  }
+  items->resize(count);
+}
+
+std::vector<double> ReadParamStr(const LayerSpec& spec, const std::string& key,
+                                 const std::vector<std::string>& known) {
+  const std::string path = "python_param.param_str";
+  const std::string& text = spec.param.python_param().param_str();
+  static const auto* pair =
+      new std::regex(R"re(['"]?(\w+)['"]?\s*:\s*(?:!!\S+\s*)?(\[[^\]]*\]|\([^)]*\)|[^\s,}]+))re");
+  static const auto* number = new std::regex(R"re([^\s,\[\]()]+)re");
+  std::vector<double> values;
+  for (std::sregex_iterator i(text.begin(), text.end(), *pair), end; i != end; ++i) {
+    const std::string name = (*i)[1], list = (*i)[2];
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      throw spec.Mistake(path, "param_str has '" + name + "', which " + spec.type() +
+                                   " does not read" + DidYouMean(name, known));
+    }
+    if (name != key) continue;
+    for (std::sregex_iterator v(list.begin(), list.end(), *number); v != end; ++v) {
+      const std::string word = v->str();
+      char* rest = nullptr;
+      const double value = std::strtod(word.c_str(), &rest);
+      if (*rest != '\0' || !(value > 0) || std::isinf(value))
+        throw spec.Mistake(path, name + " in param_str is " + word + "; give positive numbers");
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
+std::vector<double> ReadAnchorNumbers(const LayerSpec& spec, const std::string& path,
+                                      const std::string& field, const std::string& key,
+                                      std::vector<double> given, std::vector<double> defaults) {
+  const std::vector<double> overriding = ReadParamStr(spec, key, AnchorKeys());
+  if (!overriding.empty()) return overriding;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] > 0) continue;
+    throw spec.Mistake(path + field,
+                       field + " is " + std::to_string(given[i]) + "; give a positive number",
+                       static_cast<int>(i));
+  }
+  return given.empty() ? defaults : given;
+}
+
+void CheckNumbers(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i, int64_t width,
+                  const std::string& what) {
+  if (bottoms[i].rank() >= 1 && bottoms[i].count() == bottoms[i][0] * width) return;
+  throw spec.Mistake("bottom",
+                     "bottom '" + spec.param.bottom(i) + "' is " + bottoms[i].ToString() +
+                         "; each row must have " + std::to_string(width) + " numbers: " + what,
+                     i);
+}
+
+double ReadFraction(const LayerSpec& spec, const std::string& path, const std::string& field,
+                    double value) {
+  if (value > 0 && value <= 1) return value;
+  throw spec.Mistake(path + field, field + " is " + std::to_string(value) +
+                                       "; give a number above 0 and at most 1");
+}
+
+}  // namespace doppio

@@ -1,0 +1,186 @@
+// Faster R-CNN's ProposalTarget samples the regions on which the detector trains.
+//   bottoms: regions R x 5 (image, x1, y1, x2, y2) of one image, objects G x 5 (x1, y1, x2, y2,
+//   class). The objects are candidates, too. A region that repeats the first one is ignored
+//   (Proposal).
+//   tops, one row per sampled region: regions N x 5, labels N, and for each class four targets,
+//   inside weights and outside weights, each N x 4C.
+// The tops have batch_size rows, even if there are fewer samples: the samples then repeat in order.
+#include <algorithm>
+#include <cmath>
+
+#include "core/net/graph/layer.h"
+#include "layers/detection/anchors.h"
+#include "layers/detection/detection_bottoms.h"
+
+namespace doppio {
+namespace {
+
+constexpr char kProposalTargetPath[] = "proposal_target_param.";
+
+struct ProposalTargetForm {
+  int64_t classes = 0, rows = 0, foreground = 0, regions = 0, object_rows = 0;
+  double fg = 0.5, bg_high = 0.5, bg_low = 0;
+  Box mean = {}, deviation = {};
+  Random random = Random(0, 0);
+};
+
+// Reads four numbers from a field; if it is unset, returns `defaults`.
+template <class Field>
+Box ReadProposalBox(const LayerSpec& spec, const char* name, const Field& field, Box defaults) {
+  if (field.size() != 0 && field.size() != 4) {
+    throw spec.Mistake(std::string(kProposalTargetPath) + name,
+                       std::string(name) + " is given " + std::to_string(field.size()) +
+                           " times; give it 4 times, for x, y, width and height");
+  }
+  for (int i = 0; i < field.size(); ++i) defaults[i] = static_cast<double>(field.Get(i));
+  return defaults;
+}
+
+ProposalTargetForm ReadProposalTarget(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const ProposalTargetParameter& p = spec.param.proposal_target_param();
+  const std::string path = kProposalTargetPath;
+  ProposalTargetForm form;
+  const std::vector<double> text = ReadParamStr(spec, "num_classes", {"num_classes"});
+  form.classes = text.empty() ? p.num_classes() : static_cast<int64_t>(text.front());
+  if (form.classes < 2) {
+    throw spec.Mistake(path + "num_classes",
+                       "ProposalTarget needs num_classes, at least 2 with the background");
+  }
+  form.regions = bottoms[0][0];
+  form.object_rows = bottoms[1][0];
+  form.rows = p.batch_size() == 0 ? form.regions + form.object_rows : p.batch_size();
+  const double fraction =
+      ReadFraction(spec, path, "fg_fraction", static_cast<double>(p.fg_fraction()));
+  // Without a limit on the regions, there is none on those of objects.
+  form.foreground =
+      p.batch_size() == 0
+          ? form.rows
+          : static_cast<int64_t>(std::nearbyint(fraction * static_cast<double>(form.rows)));
+  form.fg = ReadFraction(spec, path, "fg_thresh", static_cast<double>(p.fg_thresh()));
+  form.bg_high = static_cast<double>(p.bg_thresh_hi());
+  form.bg_low = static_cast<double>(p.bg_thresh_lo());
+  if (form.bg_high <= form.bg_low)
+    throw spec.Mistake(path + "bg_thresh_hi", "bg_thresh_hi must be above bg_thresh_lo");
+  form.mean = ReadProposalBox(spec, "bbox_mean", p.bbox_mean(), {0, 0, 0, 0});
+  form.deviation = ReadProposalBox(spec, "bbox_std", p.bbox_std(), {0.1, 0.1, 0.2, 0.2});
+  for (double value : form.deviation) {
+    if (!(value > 0)) throw spec.Mistake(path + "bbox_std", "bbox_std must be positive");
+  }
+  form.random = Random(spec.options.seed, Stream("proposal_target", spec.name()));
+  return form;
+}
+
+LayerShape InferProposalTarget(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  CheckNumbers(spec, bottoms, 0, 5, "image, x1, y1, x2, y2 of a region");
+  CheckNumbers(spec, bottoms, 1, 5, "x1, y1, x2, y2, class of an object");
+  if (bottoms[0][0] < 1) throw spec.Mistake("bottom", "there must be at least one region");
+  ProposalTargetForm form = ReadProposalTarget(spec, bottoms);
+  LayerShape shape;
+  shape.tops = {{form.rows, 5}, {form.rows}};
+  shape.tops.resize(5, {form.rows, 4 * form.classes});
+  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.form = std::move(form);
+  return shape;
+}
+
+template <class T>
+class ProposalTarget : public FormKernel<ProposalTargetForm> {
+ public:
+  explicit ProposalTarget(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
+
+  void Forward(const Pass& pass) override {
+    ReadRegionObjects(at_, t_.bottoms[1].data<T>(), form_.object_rows, &objects_, &classes_);
+    for (int label : classes_) {
+      if (label < form_.classes || form_.classes == 2) continue;
+      throw UserError(at_, "an object has class " + std::to_string(label) +
+                               ", but num_classes is " + std::to_string(form_.classes) +
+                               " with the background");
+    }
+    FindCandidates();
+    const uint64_t sample = pass.FirstSample(1);
+    KeepRandom(form_.foreground, form_.random, sample, 0, &positives_);
+    const int64_t left = form_.rows - static_cast<int64_t>(positives_.size());
+    KeepRandom(left, form_.random, sample, static_cast<uint64_t>(form_.rows), &negatives_);
+    Write();
+  }
+
+ private:
+  struct Candidate {
+    Box box;
+    NearestObject nearest;
+  };
+
+  void FindCandidates() {
+    candidates_.clear();
+    positives_.clear();
+    negatives_.clear();
+    const T* first = t_.bottoms[0].data<T>();
+    for (int64_t i = 0; i < form_.regions; ++i) {
+      const T* row = first + 5 * i;
+      if (row[0] != T(0)) {
+        throw WrongInRow(at_, "regions", i, "image", static_cast<double>(row[0]),
+                         "ProposalTarget takes the regions of one image, 0");
+      }
+      if (i == 0 || !std::equal(row, row + 5, first)) candidates_.push_back({ReadBox(row + 1), {}});
+    }
+    for (const Box& object : objects_) candidates_.push_back({object, {}});
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      Candidate& of = candidates_[i];
+      of.nearest = FindNearest(of.box, objects_);
+      const double overlap = of.nearest.overlap;
+      if (of.nearest.object >= 0 && overlap >= form_.fg) {
+        positives_.push_back(static_cast<int>(i));
+      } else if (overlap < form_.bg_high && overlap >= form_.bg_low) {
+        negatives_.push_back(static_cast<int>(i));
+      }
+    }
+  }
+
+  void Write() {
+    const int64_t positives = static_cast<int64_t>(positives_.size());
+    positives_.insert(positives_.end(), negatives_.begin(), negatives_.end());
+    // Without a sample, as when all overlaps are between the thresholds, the first region is one
+    // that no loss of boxes sees.
+    if (positives_.empty()) positives_.push_back(0);
+    for (int top = 2; top < 5; ++top)
+      std::fill_n(t_.tops[top].data<T>(), t_.tops[top].count(), T(0));
+    for (int64_t row = 0; row < form_.rows; ++row) {
+      const int64_t sample = row % static_cast<int64_t>(positives_.size());
+      const Candidate& of = candidates_[positives_[sample]];
+      T* region = t_.tops[0].data<T>() + 5 * row;
+      *region++ = T(0);
+      for (double side : of.box) *region++ = static_cast<T>(side);
+      const bool object = sample < positives;
+      t_.tops[1].data<T>()[row] = static_cast<T>(object ? classes_[of.nearest.object] : 0);
+      if (object) WriteTargets(row, of);
+    }
+  }
+
+  void WriteTargets(int64_t row, const Candidate& of) {
+    const Box targets = EncodeRegion(of.box, objects_[of.nearest.object]);
+    const int64_t slot = std::min<int64_t>(classes_[of.nearest.object], form_.classes - 1);
+    const int64_t at = 4 * (row * form_.classes + slot);
+    for (int64_t side = 0; side < 4; ++side) {
+      t_.tops[2].data<T>()[at + side] =
+          static_cast<T>((targets[side] - form_.mean[side]) / form_.deviation[side]);
+      t_.tops[3].data<T>()[at + side] = t_.tops[4].data<T>()[at + side] = T(1);
+    }
+  }
+
+  const SourceLoc at_;
+  std::vector<Box> objects_;
+  std::vector<int> classes_;  // of objects_
+  std::vector<Candidate> candidates_;
+  std::vector<int> positives_, negatives_;  // indices in candidates_
+};
+
+DOPPIO_REGISTER_LAYER("ProposalTarget",
+                      LayerType(&InferProposalTarget)
+                          .Bottoms(2)
+                          .Tops(5)
+                          .Reads({"python_param"})
+                          .StandsFor({"rpn.proposal_target_layer.ProposalTargetLayer"}));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<ProposalTarget>("ProposalTarget"));
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,115 @@
+// DeepLab's SegAccuracy: how well each position's class is found. The top has the fraction of all
+// positions that is right, the mean over the classes of the fraction of a class's positions that is
+// right, and the mean over the classes of intersection over union (Jaccard index). A class without
+// labels does not count in the second value. As in DeepLab, a class without labels and predictions
+// counts as 1 in the third.
+#include <algorithm>
+
+#include "core/net/graph/layer.h"
+#include "layers/activation/softmax_math.h"
+#include "layers/loss/labels.h"
+#include "layers/loss/softmax_labels.h"
+
+namespace doppio {
+namespace {
+
+constexpr int kClassAxis = 1;
+
+struct SegAccuracyForm {
+  SoftmaxShape shape;
+  LabelReader labels;
+  std::vector<int64_t> ignored;
+  bool reset;
+};
+
+LayerShape InferSegAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const SegAccuracyParameter& param = spec.param.seg_accuracy_param();
+  if (param.top_k() != 1)
+    throw spec.Mistake("seg_accuracy_param.top_k", "SegAccuracy computes only top_k: 1");
+  const SoftmaxShape s = SoftmaxShapeAround(spec, "bottom", kClassAxis, bottoms[0]);
+  CheckSoftmaxLabels(spec, s, bottoms, kClassAxis);
+  LayerShape shape;
+  shape.form = SegAccuracyForm{s,
+                               LabelReader(s.classes),
+                               {param.ignore_label().begin(), param.ignore_label().end()},
+                               param.reset()};
+  shape.tops = {{1, 1, 1, 3}};
+  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  return shape;
+}
+
+template <class T>
+class SegAccuracyKernel : public FormKernel<SegAccuracyForm> {
+ public:
+  explicit SegAccuracyKernel(const KernelArgs& args)
+      : FormKernel(args), at_(args.at), classes_(form_.shape.classes) {
+    counts_.resize(classes_ * classes_);
+  }
+
+  void Forward(const Pass&) override {
+    if (form_.reset) std::fill(counts_.begin(), counts_.end(), 0);
+    const T* labels = t_.bottoms[1].data<T>();
+    for (int64_t i = 0; i < form_.shape.positions(); ++i) {
+      if (Ignores(labels[i])) continue;
+      const int32_t label = form_.labels.Class(labels[i]);
+      if (label == kWrongLabel)
+        form_.labels.Fail(at_, static_cast<double>(labels[i]), i, form_.shape.inner);
+      ++counts_[label * classes_ + Predicted(t_.bottoms[0].data<T>(), i)];
+    }
+    Write(t_.tops[0].data<T>());
+  }
+
+ private:
+  bool Ignores(T label) const {
+    return std::any_of(form_.ignored.begin(), form_.ignored.end(), [&](int64_t ignored) {
+      return std::trunc(label) == static_cast<T>(ignored);
+    });
+  }
+
+  // Returns the class with the highest score, the last of equal ones.
+  int64_t Predicted(const T* scores, int64_t position) const {
+    const int64_t inner = form_.shape.inner;
+    const T* s = scores + position / inner * classes_ * inner + position % inner;
+    int64_t best = 0;
+    for (int64_t c = 1; c < classes_; ++c) {
+      if (s[c * inner] >= s[best * inner]) best = c;
+    }
+    return best;
+  }
+
+  void Write(T* top) const {
+    double right = 0, all = 0, recall = 0, jaccard = 0;
+    int64_t with_labels = 0;
+    for (int64_t c = 0; c < classes_; ++c) {
+      double of_label = 0, predicted = 0;
+      for (int64_t other = 0; other < classes_; ++other) {
+        of_label += static_cast<double>(counts_[c * classes_ + other]);
+        predicted += static_cast<double>(counts_[other * classes_ + c]);
+      }
+      const double hits = static_cast<double>(counts_[c * classes_ + c]);
+      const double in_either = of_label + predicted - hits;
+      right += hits;
+      all += of_label;
+      jaccard += in_either == 0 ? 1 : hits / in_either;
+      if (of_label > 0) {
+        recall += hits / of_label;
+        ++with_labels;
+      }
+    }
+    top[0] = static_cast<T>(all == 0 ? 0 : right / all);
+    top[1] = static_cast<T>(with_labels == 0 ? 0 : recall / static_cast<double>(with_labels));
+    top[2] = static_cast<T>(jaccard / static_cast<double>(classes_));
+  }
+
+  const SourceLoc at_;
+  const int64_t classes_;
+  std::vector<int64_t> counts_;  // [label][predicted class]
+};
+
+DOPPIO_REGISTER_LAYER(
+    "SegAccuracy",
+    LayerType(&InferSegAccuracy).Bottoms(2).Tops(1).Scores().Reads({"seg_accuracy_param"}));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<SegAccuracyKernel>("SegAccuracy"));
+
+}  // namespace
+}  // namespace doppio

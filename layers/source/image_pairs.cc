@@ -1,0 +1,173 @@
+// ImageSegData (DeepLab, PSPNet) and DenseImageData (SegNet): images, and for each pixel a label
+// from a second image, which is cropped and mirrored with the first.
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+#include "core/net/graph/layer.h"
+#include "data/pipeline/pipeline.h"
+#include "data/source/declared_shape.h"
+#include "layers/source/images_kernels.h"
+#include "layers/source/opened_source.h"
+#include "layers/source/source_layer.h"
+
+namespace doppio {
+namespace {
+
+struct PairsForm : SourceForm<Pipeline> {
+  float scale = 1;  // of transform_param; the pipeline multiplies the labels by it, too
+};
+
+bool IsDense(const LayerSpec& spec) { return spec.type() == "DenseImageData"; }
+
+std::string PairsField(const LayerSpec& spec) {
+  return IsDense(spec) ? "dense_image_data_param" : "image_data_param";
+}
+
+const ImageDataParameter& PairsParam(const LayerSpec& spec) {
+  return IsDense(spec) ? spec.param.dense_image_data_param() : spec.param.image_data_param();
+}
+
+TransformationParameter PairsTransform(const LayerSpec& spec) {
+  TransformationParameter transform = PairsParam(spec).transform_param();
+  transform.MergeFrom(spec.param.transform_param());
+  return transform;
+}
+
+// Returns the transformation of records with a plane of labels, from which no mean is subtracted.
+// Throws UserError.
+TransformationParameter TransformOfPairs(const LayerSpec& spec) {
+  TransformationParameter transform = PairsTransform(spec);
+  const int channels = PairsParam(spec).is_color() ? 3 : 1, means = transform.mean_value_size();
+  if (transform.has_mean_file()) {
+    throw UserError({}, "transform_param: " + spec.type() + " takes mean_value, not mean_file");
+  }
+  if (transform.scale() == 0) throw UserError({}, "transform_param: scale must not be 0");
+  if (means > 1 && means != channels) {
+    throw UserError({}, "transform_param has " + std::to_string(means) +
+                            " mean_value, but the image has " + std::to_string(channels) +
+                            (channels == 1 ? " channel" : " channels") +
+                            "; give one, or one per channel");
+  }
+  if (means == 0) return transform;
+  const float first = transform.mean_value(0);
+  while (transform.mean_value_size() < channels) transform.add_mean_value(first);
+  transform.add_mean_value(0);
+  return transform;
+}
+
+std::unique_ptr<Pipeline> OpenPairs(const LayerSpec& spec) {
+  const ImageDataParameter& param = PairsParam(spec);
+  PipelineOptions options;
+  options.batch = static_cast<int>(param.batch_size());
+  options.shuffle = param.shuffle();
+  options.rand_skip = param.rand_skip();
+  options.threads = param.has_threads() ? static_cast<int>(param.threads()) : 0;
+  if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
+  options.bad_records = spec.options.bad_records;
+  options.seed = spec.options.seed;
+  options.stream = Stream("data", spec.name());
+  std::unique_ptr<Source> source = AtField(spec, PairsField(spec) + ".source", [&] {
+    return OpenImagePairs(param, PairsTransform(spec));
+  });
+  return AtField(spec, "transform_param", [&] {
+    return std::make_unique<Pipeline>(std::move(source), TransformOfPairs(spec), spec.phase(),
+                                      options);
+  });
+}
+
+// Returns the shape of a layer whose samples have the shape `image`, with the labels' plane.
+LayerShape ShapeOfPairs(const LayerSpec& spec, const ImageShape& image) {
+  const int64_t batch = PairsParam(spec).batch_size();
+  std::vector<Shape> tops = {{batch, image.channels - 1, image.height, image.width},
+                             {batch, 1, image.height, image.width},
+                             {batch, 1, 1, 2}};
+  tops.resize(static_cast<size_t>(spec.param.top_size()));
+  LayerShape shape = ShapeOfSource(spec, std::move(tops));
+  shape.exact_tops.assign(shape.tops.size(), true);
+  shape.exact_tops[0] = false;
+  return shape;
+}
+
+LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
+  const ImageDataParameter& param = PairsParam(spec);
+  const std::string field = PairsField(spec);
+  if (param.batch_size() < 1)
+    throw spec.Mistake(field + ".batch_size", "batch_size must be at least 1");
+  if (param.label_type() != ImageDataParameter::PIXEL) {
+    throw spec.Mistake(field + ".label_type",
+                       "only label_type: PIXEL is supported; ImageData reads images with labels");
+  }
+  AtField(spec, "transform_param", [&] { CheckTransforms(TransformOfPairs(spec)); });
+  try {
+    const auto opened =
+        std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPairs(spec); });
+    LayerShape shape = ShapeOfPairs(spec, opened->source().data_shape());
+    shape.form = PairsForm{{ReadsSource(spec) ? opened : nullptr}, PairsTransform(spec).scale()};
+    return shape;
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
+    ImageShape image = {param.is_color() ? 4 : 2, static_cast<int>(param.new_height()),
+                        static_cast<int>(param.new_width())};
+    image = DeclaredShape(PairsTransform(spec), image);
+    if (image.count() == 0 && spec.options.usual_sample) {
+      image.height = static_cast<int>((*spec.options.usual_sample)[1]);
+      image.width = static_cast<int>((*spec.options.usual_sample)[2]);
+    }
+    if (image.count() == 0) throw;
+    LayerShape shape = ShapeOfPairs(spec, image);
+    shape.form = PairsForm();
+    shape.missing = e;
+    return shape;
+  }
+}
+
+// Reads pairs into tops in host memory.
+template <class T>
+class PairsKernel : public PipelineKernel {
+ public:
+  explicit PairsKernel(const KernelArgs& args)
+      : PipelineKernel(args.Form<PairsForm>().opened->Take()),
+        scale_(args.Form<PairsForm>().scale),
+        planes_(args.top_shapes[0][0] * pipeline_->data_shape().count()) {}
+
+  void Forward(const Pass& pass) override {
+    pipeline_->Shard(pass.rank, pass.ranks);
+    const Batch& batch = pipeline_->Next();
+    const ImageShape shape = pipeline_->data_shape();
+    const int64_t plane = int64_t{shape.height} * shape.width, values = shape.count() - plane;
+    T* const data = t_.tops[0].template data<T>();
+    T* const labels = t_.tops.size() > 1 ? t_.tops[1].template data<T>() : nullptr;
+    ParallelFor(t_.tops[0].shape[0], 1, [&](int64_t begin, int64_t end) {
+      pipeline_->Write(batch, begin, end, planes_.data() + begin * shape.count());
+      for (int64_t i = begin; i < end; ++i) {
+        const float* from = planes_.data() + i * shape.count();
+        std::copy_n(from, values, data + i * values);
+        for (int64_t j = 0; labels != nullptr && j < plane; ++j)
+          labels[i * plane + j] = static_cast<T>(std::round(from[values + j] / scale_));
+      }
+    });
+    if (t_.tops.size() > 2) CopyTo<T>(t_.tops[2], batch.labels.data());
+  }
+
+ private:
+  const float scale_;
+  std::vector<float> planes_;  // of a batch: those of the images, each followed by its labels
+};
+
+bool RegisterPairs(const std::string& type, const std::string& param, int most_tops) {
+  KernelTypes::Get().Add(ReferenceKernel(type, &MakeSource<PairsForm, PairsKernel>));
+  KernelTypes::Get().Add(
+      CudaKernel(type, &MakeSyntheticThere).Declines(&DeclinesHostRows<PairsForm>).Narrow());
+  return LayerTypes::Get().Add(type, LayerType(&InferPairs)
+                                         .Bottoms(0)
+                                         .Tops(1, most_tops)
+                                         .Reads({param, "transform_param"})
+                                         .BatchFields({param + ".batch_size"}));
+}
+[[maybe_unused]] const bool pairs_registered =
+    RegisterPairs("ImageSegData", "image_data_param", 3) &&
+    RegisterPairs("DenseImageData", "dense_image_data_param", 2);
+
+}  // namespace
+}  // namespace doppio
