@@ -9,17 +9,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
-#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/host_name.h"
 #include "core/base/library_version.h"
 #include "core/tensor/half.h"
 #include "parallel/mpi/mpi_search.h"
-#include "parallel/mpi/rank_identity.h"
-#include "parallel/reduce/layered.h"
 #include "parallel/world/launcher.h"
-#include "parallel/world/process_world.h"
+#include "parallel/world/rank_identity.h"
+#include "parallel/world/team_world.h"
 
 namespace doppio {
 namespace {
@@ -70,7 +68,7 @@ enum class Patience {
   kLong,   // overlaps with compute, so it must not take the core
 };
 
-class MpiEnd : public Communicator {
+class MpiEnd : public Team {
  public:
   MpiEnd(const Session& session, MpiComm world, Patience patience)
       : session_(session),
@@ -83,8 +81,6 @@ class MpiEnd : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void set_watch(Watch* watch) { watch_ = watch; }
-  void SetBucket(int64_t bucket) override { bucket_ = bucket; }
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     ForPieces(data, count, ElementBytes(dtype), [&](void* piece, int n) {
@@ -98,8 +94,6 @@ class MpiEnd : public Communicator {
   void Barrier() override {
     Exchange([&] { return mpi_.StartBarrier(comm_); });
   }
-  // Does not cancel exchanges in flight: their memory must not be used until the process ends.
-  void Abort(const std::string& why) override { own_.Abort(why); }
 
  private:
   // Open MPI sums into a temporary buffer as large as the piece. The C library returns large
@@ -116,17 +110,17 @@ class MpiEnd : public Communicator {
 
   template <class F>
   void Exchange(const F& start) {
-    own_.ThrowIfAborted();
-    if (watch_ != nullptr) watch_->Moved(bucket_);
+    ThrowIfAborted();
+    Moved();
     static thread_local const bool precise =
         prctl(PR_SET_TIMERSLACK, 1000) == 0;  // ns; the default makes pauses 50 us longer
     (void)precise;
     MpiRequest request = start();
     for (int64_t asked = 0; !mpi_.Test(&request); ++asked) {
-      own_.ThrowIfAborted();
+      ThrowIfAborted();
       Pause(asked);
     }
-    if (watch_ != nullptr) watch_->Moved(bucket_);
+    Moved();
   }
 
   void Pause(int64_t asked) const {
@@ -146,131 +140,36 @@ class MpiEnd : public Communicator {
   const MpiComm comm_;
   const int rank_, size_;
   const Patience patience_;
-  int64_t bucket_ = -1;
-  Watch* watch_ = nullptr;
-  Meeting own_{1};  // has this process only; used to abort its waits
 };
 
-// The communicators of a rank in a group of ranks: one for each of its two exchanging threads.
-struct CommunicatorPair {
-  CommunicatorPair(const Session& session, MpiComm comm)
-      : control(session, comm, Patience::kShort), bulk(session, comm, Patience::kLong) {}
-  void set_watch(Watch* watch) {
-    control.set_watch(watch);
-    bulk.set_watch(watch);
-  }
-  MpiEnd control, bulk;
-};
-
-// The grouping of ranks by machine. On the first rank of each machine, `across` connects the
-// machines.
-struct Machines {
-  // Collective. Each machine has `ranks_each` consecutive ranks; if it is 0, ranks that share
-  // memory form a machine.
-  Machines(const Session& session, int ranks_each) {
-    const MpiApi& mpi = session.mpi();
-    const MpiComm world = mpi.World();
-    const int rank = mpi.Rank(world);
-    const MpiComm machine = ranks_each > 0 ? mpi.Split(world, rank / ranks_each, rank)
-                                           : mpi.SplitByMachine(world, rank);
-    inside.emplace(session, machine);
-    RankPlace own;
-    own.inside = inside->control.rank();
-    const MpiComm firsts = mpi.Split(world, own.inside == 0 ? 0 : MpiApi::kNoColor, rank);
-    if (own.inside == 0) {
-      across.emplace(session, firsts);
-      own.node = across->control.rank();
-      mpi.Free(firsts);
-    }
-    mpi.Free(machine);
-    inside->control.Broadcast(&own.node, sizeof own.node, 0);
-    places.resize(mpi.Size(world));
-    mpi.AllGather(&own, sizeof own, places.data(), world);
-    for (const RankPlace& place : places) count = std::max(count, place.node + 1);
-  }
-  void set_watch(Watch* watch) {
-    inside->set_watch(watch);
-    if (across) across->set_watch(watch);
-  }
-
-  std::vector<RankPlace> places;  // indexed by rank
-  int count = 1;                  // number of machines
-  std::optional<CommunicatorPair> inside, across;
-};
-
-class MpiWorld : public ProcessWorld {
+class MpiTransport : public Transport {
  public:
-  MpiWorld(std::unique_ptr<Session> session, const WatchOptions& watch)
-      : session_(std::move(session)), all_(*session_, session_->mpi().World()), bulk_(&all_.bulk) {
-    watch_ = std::make_unique<Watch>(&all_.control, watch);
-    all_.set_watch(watch_.get());
-  }
+  explicit MpiTransport(std::unique_ptr<Session> session)
+      : session_(std::move(session)), mpi_(session_->mpi()), rank_(mpi_.Rank(mpi_.World())) {}
 
-  void Connect(const ProcessExchange& exchange) override {
-    exchange_ = exchange;
-    if (exchange.hierarchical) FindMachines();
-    if (!machines_) {
-      bulk_ = Link(&all_, &device_);
-      return;
-    }
-    Communicator* inside = Link(&*machines_->inside, &device_);
-    Communicator* across = machines_->across ? Link(&*machines_->across, &across_device_) : nullptr;
-    layered_.emplace(all_.control.rank(), machines_->places, inside, across);
-    bulk_ = &*layered_;
+  TeamPair All() override { return PairOf(mpi_.World()); }
+  TeamPair Group(int color) override {
+    const MpiComm part =
+        mpi_.Split(mpi_.World(), color == kNoColor ? MpiApi::kNoColor : color, rank_);
+    return color == kNoColor ? TeamPair() : Owned(part);
   }
-  void Disconnect() override {
-    bulk_ = &all_.bulk;
-    layered_.reset();
-    across_device_.reset();
-    device_.reset();
-  }
-  Communicator& control() const override { return all_.control; }
-  Communicator& bulk() const override { return *bulk_; }
-  std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
-    return std::make_unique<Reducer>(params, &bulk(), exchange_.reducer);
-  }
-  void Fail(ExitCode code, const std::string& why) override { watch_->Fail(code, why); }
-  std::string how_summed() const override { return how_summed_; }
+  TeamPair Machine() override { return Owned(mpi_.SplitByMachine(mpi_.World(), rank_)); }
 
  private:
-  // Groups the ranks by machine. Leaves machines_ empty if two layers would equal one.
-  void FindMachines() {
-    machines_.emplace(*session_, exchange_.ranks_per_machine);
-    machines_->set_watch(watch_.get());
-    if (machines_->count > 1 && machines_->count < size()) {
-      how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) +
-                    " machines first, then between them";
-      return;
-    }
-    how_summed_ =
-        std::string(
-            "gradients are summed over all processes at once, as without --hierarchical: ") +
-        (machines_->count == 1 ? "all processes are on one machine"
-                               : "each process is on a machine of its own");
-    machines_.reset();
+  TeamPair PairOf(MpiComm comm) const {
+    return {std::make_unique<MpiEnd>(*session_, comm, Patience::kShort),
+            std::make_unique<MpiEnd>(*session_, comm, Patience::kLong)};
+  }
+  // Frees `comm`, of which the communicators have copies.
+  TeamPair Owned(MpiComm comm) const {
+    TeamPair pair = PairOf(comm);
+    mpi_.Free(comm);
+    return pair;
   }
 
-  // Returns the communicator that sums over the ranks of `pair`. `device` owns the link between
-  // their devices; it stays null if the ranks compute on the host.
-  Communicator* Link(CommunicatorPair* pair, std::unique_ptr<Communicator>* device) const {
-    if (!exchange_.make_bulk) return &pair->bulk;
-    *device =
-        exchange_.make_bulk({&pair->control, &pair->bulk, std::make_shared<Meeting>(1),
-                             [watch = watch_.get()](int64_t bucket) { watch->Moved(bucket); }});
-    return device->get();
-  }
-
-  // The watch is the first member, so that it ends last: a rank that waits in MPI_Finalize for one
-  // that hangs is watched as well.
-  std::unique_ptr<Watch> watch_;
   const std::unique_ptr<Session> session_;
-  mutable CommunicatorPair all_;
-  ProcessExchange exchange_;
-  std::optional<Machines> machines_;  // set if gradients are summed in two layers
-  std::string how_summed_;
-  std::unique_ptr<Communicator> device_, across_device_;  // null if the ranks compute on the host
-  std::optional<Layered> layered_;
-  Communicator* bulk_;  // one of the communicators above
+  const MpiApi& mpi_;
+  const int rank_;
 };
 
 std::unique_ptr<MpiApi> OpenMpiFor(const ProcessWorldOptions& options) {
@@ -309,7 +208,7 @@ std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) {
   CheckLaunch(session->mpi());
   // Must be the first exchange, because other versions may differ in everything that follows.
   CheckSameOnAllRanks(session->mpi(), options.program);
-  return std::make_unique<MpiWorld>(std::move(session), options.watch);
+  return MakeTeamWorld(std::make_unique<MpiTransport>(std::move(session)), options.watch);
 }
 
 std::string RunningVersion() { return OpenMpiFor(ProcessWorldOptions())->name(); }

@@ -37,11 +37,24 @@ double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
   return ms[times / 2];
 }
 
+SumTimes TimeSums(Communicator* bulk, void* data, int64_t large_bytes) {
+  constexpr int kSmall = 200, kLarge = 15;
+  SumTimes times;
+  times.small_ms = MedianMs(bulk, data, sizeof(float), kSmall);
+  times.large_ms = MedianMs(bulk, data, large_bytes, kLarge);
+  return times;
+}
+
 }  // namespace
+
+SumTimes TimeSums(Communicator& bulk, Device* device, int64_t large_bytes) {
+  const Buffer memory(device, large_bytes);
+  device->Synchronize();  // waits until the memory is zeroed
+  return TimeSums(&bulk, memory.data(), large_bytes);
+}
 
 Link MeasureLink(const World& world, Device* device, Topology topology, bool one_node,
                  int64_t bytes, const Compute& compute) {
-  constexpr int kSmall = 200, kLarge = 15;
   constexpr double kBesideMs = 4000;
   // Sums alternate between several places, because the buckets of a training are not in any cache.
   constexpr int64_t kPlaces = 8;
@@ -49,8 +62,7 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
   const Buffer memory(device, kPlaces * bytes);
   device->Synchronize();  // waits until the memory is zeroed
   Communicator& bulk = world.bulk();
-  const double small_ms = MedianMs(&bulk, memory.data(), sizeof(float), kSmall);
-  const double large_ms = MedianMs(&bulk, memory.data(), bytes, kLarge);
+  const auto [small_ms, large_ms] = TimeSums(&bulk, memory.data(), bytes);
 
   // The cost of the sum for a link on which a message takes 1 us, a byte takes 1 ns, and each byte
   // delays computing by 1 ns.

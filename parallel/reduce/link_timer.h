@@ -11,6 +11,16 @@
 
 namespace doppio {
 
+// The times of sums over all ranks, each a median.
+struct SumTimes {
+  double small_ms = 0;  // of a single value
+  double large_ms = 0;
+};
+
+// Measures the time of sums of one value and of `large_bytes`, which must be a multiple of 4, over
+// the ranks of `bulk`, in `device`'s memory. Collective.
+SumTimes TimeSums(Communicator& bulk, Device* device, int64_t large_bytes);
+
 // Computes while going() returns true. Returns the time in ms that the same work takes alone.
 using Compute = std::function<double(const std::function<bool()>& going)>;
 

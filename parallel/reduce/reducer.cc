@@ -262,9 +262,13 @@ void Reducer::Finish(GradientSink* next) {
   const Clock::time_point begun = Clock::now();
   Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics",
         [&] { AverageStatistics(); });
-  totals_.exposed_seconds += exposed + SecondsSince(begun);
+  const double statistics = SecondsSince(begun);
 
   std::lock_guard<std::mutex> lock(mutex_);
+  busy_seconds_ += statistics;
+  // A wait begins before the exchanging thread starts the exchange and ends after it has noticed
+  // its end. That is not time of the exchange.
+  totals_.exposed_seconds += std::min(exposed + statistics, busy_seconds_ - totals_.busy_seconds);
   totals_.busy_seconds = busy_seconds_;
   done_ = 0;
   announced_ = false;

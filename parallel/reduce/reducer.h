@@ -24,7 +24,7 @@ namespace doppio {
 
 struct ReducerOptions {
   // Minimum size of a bucket; the last one may be smaller. Smaller buckets start earlier, larger
-  // ones need fewer messages.
+  // ones need fewer messages. A world that makes a reducer replaces kAutoBucketBytes.
   int64_t bucket_bytes = int64_t{16} << 20;
   // Type of gradients in the exchange. For a 16-bit type, gradients are rounded.
   DType type = DType::kFloat32;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "parallel/reduce/bucket_size.h"
 #include "parallel/reduce/buckets.h"
 
 namespace doppio {
@@ -35,6 +36,24 @@ std::vector<Message> MessagesOf(const RankTimes& times, int64_t bucket_bytes) {
     first = end;
   }
   return messages;
+}
+
+int64_t ValuesOf(const RankTimes& times) {
+  int64_t sum = 0;
+  for (const BackwardPiece& piece : times.backward) {
+    for (const int64_t values : piece.gradients) sum += values;
+  }
+  return sum;
+}
+
+// Returns the size of buckets for `ranks` ranks that exchange `values` values.
+int64_t BucketBytesOf(const ScalingOptions& options, int ranks, int64_t values) {
+  if (options.bucket_bytes != kAutoBucketBytes) return options.bucket_bytes;
+  const double sent = static_cast<double>(values) * options.reduce_bits / 8;
+  const AllReduceCost cost = CostOfAllReduce(options.cluster, ranks, sent);
+  const double bytes = static_cast<double>(values * kValueBytes);
+  return BestBucketBytes(values * kValueBytes, cost.latency_ms,
+                         (cost.inside_ms + cost.across_ms) / std::max(bytes, 1.0));
 }
 
 // The progress of backward's computing next to the messages. Times are in ms since backward began.
@@ -82,11 +101,9 @@ std::string BoundOf(const ScalingPoint& point) {
 
 std::vector<ScalingPoint> PredictScaling(const RankTimes& times, const ScalingOptions& options,
                                          const std::vector<int>& ranks) {
-  const std::vector<Message> messages = MessagesOf(times, options.bucket_bytes);
+  const int64_t values = ValuesOf(times);
   double backward_ms = 0;
-  int64_t values = 0;
   for (const BackwardPiece& piece : times.backward) backward_ms += piece.ms;
-  for (const Message& message : messages) values += message.values;
   const double alone_ms = times.forward_ms + backward_ms + times.update_ms;
   DOPPIO_CHECK(alone_ms > 0 && times.batch > 0, "an iteration takes time and has a batch");
 
@@ -94,6 +111,8 @@ std::vector<ScalingPoint> PredictScaling(const RankTimes& times, const ScalingOp
   for (const int n : ranks) {
     ScalingPoint point;
     point.ranks = n;
+    point.bucket_bytes = BucketBytesOf(options, n, values);
+    const std::vector<Message> messages = MessagesOf(times, point.bucket_bytes);
     Backward backward(backward_ms);
     std::vector<double> arrived;
     for (const Message& message : messages) {

@@ -33,7 +33,8 @@ struct RankTimes {
 
 struct ScalingOptions {
   Cluster cluster;
-  // As in ReducerOptions. A bucket as large as the net is summed after backward.
+  // As in ReducerOptions; kAutoBucketBytes: the best size for each number of ranks. A bucket as
+  // large as the net is summed after backward.
   int64_t bucket_bytes = int64_t{16} << 20;
   int reduce_bits = 32;  // bits per value on the links; buckets are split as for 32
 };
@@ -41,9 +42,10 @@ struct ScalingOptions {
 struct ScalingPoint {
   int ranks = 1;
   double iteration_ms = 0;
-  double images_per_s = 0;  // total of all ranks
-  double speedup = 1;       // compared with one rank
-  double efficiency = 1;    // speedup / ranks
+  double images_per_s = 0;   // total of all ranks
+  double speedup = 1;        // compared with one rank
+  double efficiency = 1;     // speedup / ranks
+  int64_t bucket_bytes = 0;  // minimum size of a bucket
   AllReduceCost communication;
   // Time by which communication lengthens an iteration.
   double exposed_ms = 0;

@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/net/run/communicator.h"
-#include "parallel/watch/socket.h"
+#include "parallel/tcp/rank_calls.h"
 
 namespace doppio {
 
@@ -20,12 +20,6 @@ namespace doppio {
 class UnreachableRank : public PeerError {
  public:
   using PeerError::PeerError;
-};
-
-struct RankSocket {
-  Socket socket;  // non-blocking
-  int rank = 0;
-  std::string host;
 };
 
 // Collective. On rank 0, returns the connections to all other ranks; on other ranks, the connection

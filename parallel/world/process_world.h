@@ -1,5 +1,5 @@
 // Worlds whose ranks are processes, possibly on several machines. Each transport registers itself
-// by name ("mpi") if it is linked in.
+// by name ("mpi", "tcp") if it is linked in.
 #ifndef DOPPIO_PARALLEL_WORLD_PROCESS_WORLD_H_
 #define DOPPIO_PARALLEL_WORLD_PROCESS_WORLD_H_
 
@@ -11,6 +11,7 @@
 #include "core/net/run/communicator.h"
 #include "parallel/gpu/device_link.h"
 #include "parallel/reduce/reducer.h"
+#include "parallel/tcp/rendezvous.h"
 #include "parallel/watch/watch.h"
 
 namespace doppio {
@@ -19,7 +20,8 @@ struct ProcessWorldOptions {
   // The build of Doppio that this process runs ("doppio 0.1.0, sources 1f3a..."). Ranks with
   // different builds are rejected.
   std::string program;
-  std::string library;  // file of the library that joins the processes; "": search for one
+  std::string library;           // file of the library that joins the processes; "": search for one
+  RendezvousOptions rendezvous;  // of processes that no such library joins
   WatchOptions watch;
 };
 

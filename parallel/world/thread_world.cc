@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/threads.h"
 #include "parallel/gpu/pass_gate.h"
+#include "parallel/reduce/bucket_size.h"
 #include "parallel/reduce/layered.h"
 #include "parallel/watch/stall_watch.h"
 #include "parallel/world/threads.h"
@@ -64,7 +65,9 @@ class ThreadWorld : public World {
   Communicator& control() const override { return *control_; }
   Communicator& bulk() const override { return device_ == nullptr ? *host_ : *device_; }
   std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
-    return std::make_unique<Reducer>(params, &bulk(), options_, gate_);
+    ReducerOptions options = options_;
+    options.bucket_bytes = BucketBytesFor(*this, *params, options.bucket_bytes);
+    return std::make_unique<Reducer>(params, &bulk(), options, gate_);
   }
   void Abort(const std::string& why) const override {
     control_->Abort(why);

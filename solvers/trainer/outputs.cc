@@ -30,13 +30,14 @@ std::vector<OutputValue> ReadOutputs(const Net& net) {
   return values;
 }
 
-void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs) {
+void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs,
+                const std::string& label) {
   for (size_t i = 0; i < outputs.size() && i < kMaxLines; ++i) {
     const auto& [blob, weight, value] = outputs[i];
     std::ostringstream loss;
     if (weight != 0) loss << " (* " << weight << " = " << weight * value << " loss)";
     LOG(INFO) << "    " << kind << " net output #" << i << ": " << blob << " = " << value
-              << loss.str();
+              << loss.str() << label;
   }
   if (outputs.size() > kMaxLines) {
     LOG(INFO) << "    (" << outputs.size() - kMaxLines

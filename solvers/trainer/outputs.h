@@ -20,8 +20,10 @@ struct OutputValue {
 std::vector<OutputValue> ReadOutputs(const Net& net);
 
 // Logs one line per value, such as "    Test net output #0: loss = 0.26 (* 1 = 0.26 loss)": at most
-// 1000 lines, then a note with the number of values left out. `kind` is "Train" or "Test".
-void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs);
+// 1000 lines, then a note with the number of values left out. `kind` is "Train" or "Test". Each
+// line ends with `label`, such as " (rank 0)".
+void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs,
+                const std::string& label = "");
 
 }  // namespace doppio
 

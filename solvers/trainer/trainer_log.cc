@@ -1,5 +1,6 @@
 // The trainer's reports on iterations, and its checks that stop at non-finite numbers.
 #include <cmath>
+#include <sstream>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -18,10 +19,17 @@ void Trainer::LogIteration() {
   const double seconds = SecondsSince(display_time_);
   const double per_second =
       static_cast<double>(iter_ - display_iter_) / (seconds > 0 ? seconds : 1);
+  // The loss is the mean over the ranks, but the outputs are those of this rank's batch.
+  std::ostringstream of_ranks;
+  if (ranks() > 1) {
+    of_ranks << " (mean of " << ranks() << " ranks, "
+             << per_second * static_cast<double>(SamplesPerIteration()) << " images/s in total)";
+  }
   LOG(INFO) << "Iteration " << iter_ << " (" << per_second << " iter/s, " << seconds << "s/"
-            << spec_.param.display() << " iters), loss = " << smoothed_.value();
+            << spec_.param.display() << " iters), loss = " << smoothed_.value() << of_ranks.str();
   shown_outputs_ = ReadOutputs(*train_net_);
-  LogOutputs("Train", shown_outputs_);
+  LogOutputs("Train", shown_outputs_,
+             ranks() > 1 ? " (rank " + std::to_string(options_.world->rank()) + ")" : "");
   display_time_ = Clock::now();
   display_iter_ = iter_;
 }

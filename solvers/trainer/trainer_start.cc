@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/split_at.h"
 #include "core/net/graph/row_losses.h"
+#include "core/net/graph/stand_in.h"
 #include "core/net/graph/storage.h"
 #include "core/net/store/weights.h"
 #include "solvers/trainer/run_id.h"
@@ -153,6 +154,11 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.history_slots = HistorySlots(spec_.param);
   plan.sync_statistics &= train && options_.world != nullptr;
   Graph graph = MakeGraph(std::move(spec));
+  // Replicas log only errors, and a test's net is made again for its last batch.
+  if (batch == options_.net.batch) {
+    for (const Warning& w : ReplacedLayers(graph.spec))
+      LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
+  }
   if (train) WeighRowLosses(ranks(), &graph);
   auto made = std::make_unique<Net>(std::move(graph), plan, &params_);
   made->pass().rank = rank();

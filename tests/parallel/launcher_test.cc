@@ -5,15 +5,19 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "parallel/world/slurm_step.h"
 
 namespace doppio {
 namespace {
 
-Launch Find(const std::map<std::string, std::string>& variables) {
-  return FindLaunch([&](const char* name) -> const char* {
-    const auto found = variables.find(name);
-    return found == variables.end() ? nullptr : found->second.c_str();
-  });
+Launch Find(const std::map<std::string, std::string>& variables,
+            const std::string& launcher = "auto") {
+  return FindLaunch(
+      [&](const char* name) -> const char* {
+        const auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+      },
+      launcher);
 }
 
 TEST(Launcher, IsUnknownWithoutVariables) {
@@ -88,8 +92,70 @@ TEST(Launcher, InsideAJobIsTheInnerOne) {
             2);
 }
 
+TEST(Launcher, ThatNamesRankZeroNeedsNoMpi) {
+  const Launch launch = Find(
+      {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29500"}});
+  EXPECT_EQ(launch.launcher, "a launcher");
+  EXPECT_EQ(launch.address, "node1");
+  EXPECT_EQ(launch.port, 29500);
+  EXPECT_EQ(launch.job, "");
+  EXPECT_FALSE(launch.mpi);
+}
+
+TEST(Launcher, TorchrunKeepsItsPortForItself) {
+  const Launch launch = Find({{"RANK", "1"},
+                              {"WORLD_SIZE", "2"},
+                              {"MASTER_ADDR", "node1"},
+                              {"MASTER_PORT", "29500"},
+                              {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                              {"TORCHELASTIC_RUN_ID", "run7"},
+                              {"TORCHELASTIC_RESTART_COUNT", "0"}});
+  EXPECT_EQ(launch.launcher, "torchrun");
+  EXPECT_EQ(launch.port, 29501);
+  EXPECT_EQ(launch.job, "torchrun run7 restart 0");
+}
+
+TEST(Launcher, SrunMeetsAtTheFirstNodeOfTheStep) {
+  const std::map<std::string, std::string> srun = {{"SLURM_PROCID", "1"},
+                                                   {"SLURM_STEP_NUM_TASKS", "2"},
+                                                   {"SLURM_JOB_ID", "4711"},
+                                                   {"SLURM_STEP_ID", "3"},
+                                                   {"RANK", "0"},
+                                                   {"WORLD_SIZE", "1"},
+                                                   {"SLURM_LAUNCH_NODE_IPADDR", "10.0.0.9"},
+                                                   {"SLURM_STEP_NODELIST", "node[03-07,9],gpu1"}};
+  const Launch launch = Find(srun);
+  EXPECT_TRUE(launch.mpi);
+  EXPECT_EQ(launch.address, "node03");
+  EXPECT_EQ(launch.port, 16044);  // 10000 + (4711 * 31 + 3) % 20000
+  EXPECT_EQ(launch.job, "SLURM job 4711 step 3");
+  EXPECT_FALSE(Find(srun, "slurm").mpi);
+  EXPECT_EQ(Find(srun, "slurm").size, 2);
+  EXPECT_EQ(Find(srun, "env").size, 1);
+  EXPECT_EQ(FirstHost("n1,n2"), "n1");
+  EXPECT_EQ(FirstHost("rack[1-2]node[3-4]"), "rack1node3");
+}
+
+TEST(Launcher, CanBeSelected) {
+  const std::map<std::string, std::string> both = {{"OMPI_COMM_WORLD_RANK", "2"},
+                                                   {"OMPI_COMM_WORLD_SIZE", "3"},
+                                                   {"RANK", "1"},
+                                                   {"WORLD_SIZE", "2"}};
+  EXPECT_EQ(Find(both).size, 3);
+  EXPECT_EQ(Find(both, "mpi").size, 3);
+  EXPECT_EQ(Find(both, "env").size, 2);
+  EXPECT_EQ(Find({{"RANK", "1"}, {"WORLD_SIZE", "2"}}, "mpi").size, 1);
+  EXPECT_THROW(Find({}, "env"), UsageError);
+  EXPECT_THROW(Find(both, "slurm"), UsageError);
+}
+
 TEST(Launcher, ThatContradictsItselfIsAMistake) {
   EXPECT_THROW(Find({{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}}), UsageError);
+  for (const char* port : {"0", "65536", "x"}) {
+    EXPECT_THROW(
+        Find({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node1"}, {"MASTER_PORT", port}}),
+        UsageError);
+  }
   EXPECT_THROW(Find({{"PMI_RANK", "one"}, {"PMI_SIZE", "2"}}), UsageError);
 }
 

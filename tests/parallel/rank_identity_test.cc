@@ -1,4 +1,4 @@
-#include "parallel/mpi/rank_identity.h"
+#include "parallel/world/rank_identity.h"
 
 #include <gtest/gtest.h>
 
@@ -33,9 +33,10 @@ TEST(RankIdentity, SaysWhichRanksHaveWhichLibrary) {
 TEST(RankIdentity, NamesAFewOfManyHosts) {
   std::vector<RankIdentity> ranks = {IdentityOf("first", "doppio 1", "x")};
   for (int i = 1; i <= 11; ++i) ranks.push_back(IdentityOf("n" + std::to_string(i), "old", "x"));
-  EXPECT_EQ(DifferenceAmong(ranks),
-            "the ranks run different builds of Doppio: rank 0 on first: doppio 1; ranks 1-11 on "
-            "n1, n2, n3, n4, n5, n6, n7, n8 and 3 more: old. Install the same build on all machines");
+  EXPECT_EQ(
+      DifferenceAmong(ranks),
+      "the ranks run different builds of Doppio: rank 0 on first: doppio 1; ranks 1-11 on "
+      "n1, n2, n3, n4, n5, n6, n7, n8 and 3 more: old. Install the same build on all machines");
 }
 
 TEST(RankIdentity, CutsTextsThatAreTooLong) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "core/base/error.h"
@@ -105,6 +107,31 @@ TEST(Reducer, FindsALostRankWhileTheDeviceComputes) {
           reducer.Finish(nullptr);
         },
         PeerError);
+  }
+}
+
+// A link that averages statistics slowly and sums gradients at once.
+class SlowStatistics : public Alone {
+ public:
+  void AllReduce(void*, int64_t, DType) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+};
+
+TEST(Reducer, WaitsNoLongerThanItExchanges) {
+  for (const bool statistics : {false, true}) {
+    ParamStoreCase c({{Shape{64}}, {Shape{3}, 0, 1, 1, !statistics, !statistics}}, DType::kFloat32);
+    SlowStatistics link;
+    Reducer reducer(&c.store(), &link, ReducerOptions());
+    for (int pass = 0; pass < 50; ++pass) {
+      if (!statistics) reducer.Ready(1);
+      reducer.Ready(0);
+      reducer.Finish(nullptr);
+      EXPECT_LE(reducer.totals().exposed_seconds, reducer.totals().busy_seconds);
+    }
+    if (statistics) {
+      EXPECT_GE(reducer.totals().exposed_seconds, 0.1);
+    }
   }
 }
 

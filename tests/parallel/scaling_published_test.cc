@@ -1,5 +1,6 @@
 // Compares the model with published scaling results, using their inputs as far as these are known.
-// docs/parallel.md, "How far will it scale", explains the differences and shows these predictions.
+// The nets are counted by hand here. docs/parallel.md shows and explains the predictions for the
+// nets of models/, which tests/docs/scaling_table_test.py checks.
 #include <gtest/gtest.h>
 
 #include "parallel/gpu/links.h"

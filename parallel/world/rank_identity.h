@@ -1,7 +1,7 @@
 // Compares the programs and libraries of all ranks, so that mixed versions are refused before
 // training starts.
-#ifndef DOPPIO_PARALLEL_MPI_RANK_IDENTITY_H_
-#define DOPPIO_PARALLEL_MPI_RANK_IDENTITY_H_
+#ifndef DOPPIO_PARALLEL_WORLD_RANK_IDENTITY_H_
+#define DOPPIO_PARALLEL_WORLD_RANK_IDENTITY_H_
 
 #include <string>
 #include <vector>
@@ -27,4 +27,4 @@ std::string DifferenceAmong(const std::vector<RankIdentity>& ranks);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_PARALLEL_MPI_RANK_IDENTITY_H_
+#endif  // DOPPIO_PARALLEL_WORLD_RANK_IDENTITY_H_

@@ -1,6 +1,6 @@
 // Owns a socket and closes it when destroyed.
-#ifndef DOPPIO_PARALLEL_WATCH_SOCKET_H_
-#define DOPPIO_PARALLEL_WATCH_SOCKET_H_
+#ifndef DOPPIO_PARALLEL_TCP_SOCKET_H_
+#define DOPPIO_PARALLEL_TCP_SOCKET_H_
 
 #include <unistd.h>
 
@@ -28,4 +28,4 @@ class Socket {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_PARALLEL_WATCH_SOCKET_H_
+#endif  // DOPPIO_PARALLEL_TCP_SOCKET_H_

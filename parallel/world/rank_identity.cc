@@ -1,4 +1,4 @@
-#include "parallel/mpi/rank_identity.h"
+#include "parallel/world/rank_identity.h"
 
 #include <algorithm>
 

@@ -1,0 +1,79 @@
+#include "parallel/tcp/meeting_messages.h"
+
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "parallel/reduce/texts.h"
+
+namespace doppio {
+namespace {
+
+constexpr const char* kMagic = "doppio ranks";
+
+std::string BytesOf(const Nonce& nonce) { return std::string(nonce.begin(), nonce.end()); }
+
+// Calls move(position, bytes) as send or recv until all bytes are moved.
+template <class F>
+bool MoveAll(const Socket& socket, int64_t bytes, int event, double seconds, const F& move) {
+  const auto begun = std::chrono::steady_clock::now();
+  for (int64_t moved = 0; moved < bytes;) {
+    const ssize_t count = move(moved, bytes - moved);
+    if (count > 0) {
+      moved += count;
+      continue;
+    }
+    if (count == 0 || (errno != EAGAIN && errno != EINTR)) return false;
+    const double left = seconds - SecondsSince(begun);
+    if (left <= 0) return false;
+    pollfd wait = {socket.get(), static_cast<short>(event), 0};
+    poll(&wait, 1, std::max(1, static_cast<int>(left * 1e3)));
+  }
+  return true;
+}
+
+}  // namespace
+
+Knock NewKnock() {
+  Knock knock = {};
+  PutText(kMagic, knock.magic);
+  knock.version = kMeetingVersion;
+  DOPPIO_CHECK(getrandom(knock.nonce.data(), knock.nonce.size(), 0) ==
+                   static_cast<ssize_t>(knock.nonce.size()),
+               "getrandom");
+  return knock;
+}
+
+bool IsKnock(const Knock& knock) { return GetText(knock.magic) == kMagic; }
+
+Sha256Digest HostProof(const std::string& key, const Nonce& caller, const Nonce& host) {
+  return HmacSha256(key, "rank 0" + BytesOf(caller) + BytesOf(host));
+}
+
+Sha256Digest CallerProof(const std::string& key, const Nonce& caller, const Nonce& host,
+                         const Entry& entry) {
+  const auto* const bytes = reinterpret_cast<const char*>(&entry);
+  const std::string rest(bytes + sizeof entry.proof, bytes + sizeof entry);
+  return HmacSha256(key, "a rank" + BytesOf(caller) + BytesOf(host) + rest);
+}
+
+bool SendAll(const Socket& socket, const void* data, int64_t bytes, double seconds) {
+  const auto* const from = static_cast<const char*>(data);
+  return MoveAll(socket, bytes, POLLOUT, seconds, [&](int64_t at, int64_t count) {
+    return send(socket.get(), from + at, count, MSG_NOSIGNAL);
+  });
+}
+
+bool ReceiveAll(const Socket& socket, void* data, int64_t bytes, double seconds) {
+  auto* const to = static_cast<char*>(data);
+  return MoveAll(socket, bytes, POLLIN, seconds,
+                 [&](int64_t at, int64_t count) { return recv(socket.get(), to + at, count, 0); });
+}
+
+}  // namespace doppio

@@ -1,0 +1,61 @@
+// The messages of a rendezvous, in the order in which they are sent. All machines of a job have the
+// same byte order.
+#ifndef DOPPIO_PARALLEL_TCP_MEETING_MESSAGES_H_
+#define DOPPIO_PARALLEL_TCP_MEETING_MESSAGES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "parallel/tcp/sha256.h"
+#include "parallel/tcp/rank_calls.h"
+#include "parallel/world/rank_identity.h"
+
+namespace doppio {
+
+constexpr int64_t kMeetingVersion = 1;
+using Nonce = Sha256Digest;  // 32 random bytes
+
+// Begins a conversation in both directions. Every version understands it.
+struct Knock {
+  char magic[16];   // "doppio ranks"
+  int64_t version;  // kMeetingVersion
+  Nonce nonce;
+};
+
+// From rank 0, after its Knock.
+struct Challenge {
+  Sha256Digest proof;
+};
+
+// From another rank.
+struct Entry {
+  Sha256Digest proof;  // of the rest
+  int64_t rank, size;
+  RankIdentity identity;
+  RankDoor door;
+};
+
+// From rank 0, before `bytes` bytes of text or of doors.
+struct Verdict {
+  enum Kind : int64_t { kDoors, kMixed, kMissing };
+  int64_t kind, bytes;
+};
+
+// Returns a Knock with a new nonce.
+Knock NewKnock();
+bool IsKnock(const Knock& knock);
+
+// The proofs that rank 0 and another rank know `key`. `caller` and `host` are the nonces of the
+// other rank and of rank 0.
+Sha256Digest HostProof(const std::string& key, const Nonce& caller, const Nonce& host);
+Sha256Digest CallerProof(const std::string& key, const Nonce& caller, const Nonce& host,
+                         const Entry& entry);
+
+// Sends or receives all bytes of a non-blocking socket. Returns false after `seconds`, or if the
+// other side has closed the connection.
+bool SendAll(const Socket& socket, const void* data, int64_t bytes, double seconds);
+bool ReceiveAll(const Socket& socket, void* data, int64_t bytes, double seconds);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_TCP_MEETING_MESSAGES_H_

@@ -1,0 +1,72 @@
+// Connects processes of one run by TCP: a rank listens, other ranks call it. A call presents the
+// token of the listening rank, which only ranks of the run know; all other connections, such as
+// port scans, are dropped.
+#ifndef DOPPIO_PARALLEL_TCP_RANK_CALLS_H_
+#define DOPPIO_PARALLEL_TCP_RANK_CALLS_H_
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parallel/tcp/socket.h"
+
+namespace doppio {
+
+// Where a rank listens. A message, so its layout is fixed.
+struct RankDoor {
+  uint64_t token;
+  int64_t port;  // 0: the rank cannot listen
+  char host[256];
+  char addresses[2048];  // "10.0.0.5,fd00::5,127.0.0.1"
+
+  // Returns "10.0.0.5,fd00::5,127.0.0.1 port 4711", for messages.
+  std::string Where() const;
+};
+
+struct RankSocket {
+  Socket socket;  // non-blocking
+  int rank = 0;
+  std::string host;
+};
+
+// Returns a new non-blocking socket that does not outlive exec.
+Socket NewSocket(int family);
+
+// Returns the address as text, an IPv4 address inside an IPv6 address as IPv4; "" if other machines
+// cannot use it, because it is link-local or neither IPv4 nor IPv6.
+std::string AddressText(const sockaddr* address);
+
+// Returns the addresses of this machine, "10.0.0.5,fd00::5,127.0.0.1", loopback addresses last; or
+// those of the network interface `interface`, if it is not empty: "" if it is unknown or down.
+std::string OwnAddresses(const std::string& interface = "");
+
+// Returns this end's address of a connection as text; "" if it is a loopback address.
+std::string RouteAddress(const Socket& socket);
+
+// Returns a listening socket for IPv6 and IPv4, or for IPv4 only if the machine has no IPv6. Sets
+// `*port`; if it is 0, a free port is taken. The socket is closed if neither works, with errno set.
+Socket Listen(int backlog, int64_t* port);
+
+// Returns a listening socket on a free port, and sets `*door` with a new token.
+Socket OpenDoor(const std::string& host, const std::string& addresses, int backlog, RankDoor* door);
+
+// Starts a connection to a numeric address. The socket is closed if connecting fails at once.
+Socket StartConnecting(const std::string& address, int64_t port);
+// Returns true if a connection that has become writable is established.
+bool Connected(const Socket& socket);
+
+// Calls the rank behind `door` at all its addresses at once, as rank `rank` on `host`. Returns the
+// first connection that answers with the token: the address may also belong to another machine, for
+// example in a container's network. The socket is closed if none answers within `seconds`.
+Socket Call(const RankDoor& door, int rank, const std::string& host, double seconds);
+
+// Returns the calls of the ranks from `first` to `end` - 1, as far as they come within `seconds`.
+std::vector<RankSocket> AnswerCalls(const Socket& listening, uint64_t token, int first, int end,
+                                    double seconds);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_TCP_RANK_CALLS_H_

@@ -1,0 +1,167 @@
+#include "parallel/tcp/rendezvous.h"
+
+#include <netdb.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "parallel/reduce/texts.h"
+#include "parallel/tcp/meeting_host.h"
+#include "parallel/tcp/meeting_messages.h"
+#include "parallel/watch/rank_sockets.h"
+#include "parallel/world/process_world.h"
+
+namespace doppio {
+namespace {
+
+constexpr double kAnswerSeconds = 10;
+constexpr int kConnectMs = 3000;
+constexpr std::chrono::milliseconds kAgain(200);
+
+// Tries each address of a name once. The socket is closed if none answers; `*why` then says why.
+Socket ConnectOnce(const std::string& name, int port, std::string* why) {
+  addrinfo wanted = {};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* all = nullptr;
+  const int failed = getaddrinfo(name.c_str(), std::to_string(port).c_str(), &wanted, &all);
+  if (failed != 0) {
+    *why = gai_strerror(failed);
+    return Socket();
+  }
+  Socket connected;
+  for (const addrinfo* one = all; one != nullptr && !connected.open(); one = one->ai_next) {
+    Socket socket = NewSocket(one->ai_family);
+    if (connect(socket.get(), one->ai_addr, one->ai_addrlen) != 0 && errno != EINPROGRESS) {
+      *why = std::strerror(errno);
+      continue;
+    }
+    pollfd wait = {socket.get(), POLLOUT, 0};
+    if (poll(&wait, 1, kConnectMs) != 1) {
+      *why = "no answer";
+      continue;
+    }
+    int error = 0;
+    socklen_t length = sizeof error;
+    getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0) {
+      *why = std::strerror(error);
+      continue;
+    }
+    connected = std::move(socket);
+  }
+  freeaddrinfo(all);
+  return connected;
+}
+
+// A rank's side of the rendezvous, unless it is rank 0.
+class MeetingCaller {
+ public:
+  MeetingCaller(const RendezvousOptions& options, const std::string& key, const RankIdentity& own)
+      : options_(options),
+        key_(key),
+        own_(own),
+        name_("rank " + std::to_string(options.rank) + " on " + GetText(own.host)),
+        host_("rank 0 at " + options.address + " port " + std::to_string(options.port)) {}
+
+  Roster Run() {
+    Connect();
+    Roster roster;
+    roster.listening = Enter();
+    Verdict verdict;
+    // Rank 0 waits for the last rank.
+    if (!ReceiveAll(socket_, &verdict, sizeof verdict, options_.seconds + kAnswerSeconds)) Lost();
+    if (verdict.bytes < 0 || verdict.bytes > (int64_t{1} << 30)) Lost();
+    std::string text(verdict.bytes, '\0');
+    if (!ReceiveAll(socket_, text.data(), verdict.bytes, kAnswerSeconds)) Lost();
+    if (verdict.kind == Verdict::kMixed) throw MixedRanks(text);
+    if (verdict.kind == Verdict::kMissing) throw UnreachableRank(text);
+    roster.doors.resize(options_.size);
+    if (verdict.kind != Verdict::kDoors || text.size() != roster.doors.size() * sizeof(RankDoor))
+      Lost();
+    std::memcpy(roster.doors.data(), text.data(), text.size());
+    return roster;
+  }
+
+ private:
+  // Rank 0 may start later than this rank.
+  void Connect() {
+    const auto begun = std::chrono::steady_clock::now();
+    std::string why;
+    while (true) {
+      socket_ = ConnectOnce(options_.address, options_.port, &why);
+      if (socket_.open()) return;
+      if (SecondsSince(begun) > options_.seconds) break;
+      std::this_thread::sleep_for(kAgain);
+    }
+    throw PeerError(name_ + " cannot reach " + host_ + " within " +
+                    std::to_string(static_cast<int>(options_.seconds)) + " s: " + why +
+                    "; check MASTER_ADDR and MASTER_PORT, and that no firewall is in between");
+  }
+
+  // Proves itself to rank 0, and says where it listens.
+  Socket Enter() {
+    const Knock own = NewKnock();
+    Knock host;
+    if (!SendAll(socket_, &own, sizeof own, kAnswerSeconds) ||
+        !ReceiveAll(socket_, &host, sizeof host, kAnswerSeconds) || !IsKnock(host)) {
+      throw PeerError(name_ + " gets no answer from " + host_ +
+                      "; another program may listen there: set MASTER_PORT to a free port, the "
+                      "same for all ranks");
+    }
+    if (host.version != kMeetingVersion) {
+      throw UsageError(host_ + " runs a Doppio with another rendezvous (version " +
+                       std::to_string(host.version) + ", here " + std::to_string(kMeetingVersion) +
+                       "). Install the same build on all machines");
+    }
+    Challenge challenge;
+    if (!ReceiveAll(socket_, &challenge, sizeof challenge, kAnswerSeconds)) Lost();
+    Entry entry = {};
+    entry.rank = options_.rank;
+    entry.size = options_.size;
+    entry.identity = own_;
+    const std::string route = RouteAddress(socket_);
+    const bool by_route = options_.interface.empty() && !route.empty();
+    Socket listening =
+        OpenDoor(GetText(own_.host), by_route ? route : OwnAddresses(options_.interface),
+                 options_.size, &entry.door);
+    entry.proof = CallerProof(key_, own.nonce, host.nonce, entry);
+    const bool sent = SendAll(socket_, &entry, sizeof entry, kAnswerSeconds);
+    if (!SameDigest(challenge.proof, HostProof(key_, own.nonce, host.nonce))) {
+      throw UsageError(name_ + " has another secret than " + host_ +
+                       ": the ranks belong to different jobs, or DOPPIO_JOB_SECRET differs "
+                       "between them");
+    }
+    if (!sent) Lost();
+    return listening;
+  }
+
+  [[noreturn]] void Lost() const {
+    throw PeerError(name_ + " has lost the connection to " + host_ +
+                    " before all ranks were joined");
+  }
+
+  const RendezvousOptions& options_;
+  const std::string key_;
+  const RankIdentity own_;
+  const std::string name_, host_;  // for messages
+  Socket socket_;
+};
+
+}  // namespace
+
+Roster MeetRanks(const RendezvousOptions& options, const RankIdentity& own) {
+  if (!options.interface.empty() && OwnAddresses(options.interface).empty()) {
+    throw UsageError("--interface=" + options.interface + ": " + GetText(own.host) +
+                     " has no such network interface with an address; `ip addr` lists them");
+  }
+  const std::string key = options.job + '\n' + options.secret;
+  return options.rank == 0 ? HostMeeting(options, key, own)
+                           : MeetingCaller(options, key, own).Run();
+}
+
+}  // namespace doppio

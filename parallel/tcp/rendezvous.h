@@ -1,0 +1,41 @@
+// The meeting of the processes of a job that no MPI joins: rank 0 listens at a known port, all
+// other ranks connect to it, and each learns where the others listen.
+//
+// Both sides prove by HMAC-SHA-256 of two random numbers that they know the job's secret, which is
+// never sent. The secret keeps other jobs and strangers out; it does not encrypt the exchange.
+#ifndef DOPPIO_PARALLEL_TCP_RENDEZVOUS_H_
+#define DOPPIO_PARALLEL_TCP_RENDEZVOUS_H_
+
+#include <string>
+#include <vector>
+
+#include "parallel/tcp/rank_calls.h"
+#include "parallel/world/rank_identity.h"
+
+namespace doppio {
+
+struct RendezvousOptions {
+  std::string address;  // of rank 0: a name, an IPv4 or an IPv6 address
+  int port = 0;         // at which rank 0 listens
+  int rank = 0, size = 1;
+  std::string secret;     // "": every process that reaches the port may join
+  std::string job;        // the launcher's name of the job: ranks of different jobs do not join
+  std::string interface;  // network interface for the exchange; "": that of the route to rank 0
+  double seconds = 180;   // within which all ranks must come
+};
+
+struct Roster {
+  std::vector<RankDoor> doors;  // of all ranks, by rank
+  Socket listening;             // behind doors[rank]
+};
+
+// Collective. Throws MixedRanks if the ranks differ in program or library, or if two processes have
+// the same rank or different numbers of ranks. Throws UnreachableRank, with the missing ranks, on
+// all ranks that have come if others do not come in time. Throws PeerError if this rank does not
+// reach rank 0. Throws UsageError for another secret, a port that is taken, and an unknown
+// interface.
+Roster MeetRanks(const RendezvousOptions& options, const RankIdentity& own);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_TCP_RENDEZVOUS_H_

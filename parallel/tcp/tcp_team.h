@@ -1,0 +1,26 @@
+// The communicator of a group of processes that are connected by TCP, each with each other.
+//
+// Large sums run around a ring (reduce-scatter, then all-gather), so that each rank sends and
+// receives 2(n-1)/n of the data; small ones run along a binomial tree. The order of the additions
+// is fixed, so equal runs give equal bits.
+#ifndef DOPPIO_PARALLEL_TCP_TCP_TEAM_H_
+#define DOPPIO_PARALLEL_TCP_TCP_TEAM_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parallel/tcp/rank_calls.h"
+#include "parallel/world/team.h"
+
+namespace doppio {
+
+// Collective over the group. Connects this rank, which listens with `listening` behind
+// doors[rank], with all other ranks of the group. `names` has the ranks' numbers in the world, for
+// messages. Throws PeerError.
+std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankDoor>& doors,
+                                  const std::vector<int>& names, const Socket& listening);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_TCP_TCP_TEAM_H_

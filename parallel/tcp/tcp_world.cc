@@ -1,0 +1,106 @@
+// The world of processes that a launcher without MPI has started. They meet at rank 0
+// (rendezvous.h) and exchange host memory by TCP.
+#include <algorithm>
+#include <exception>
+
+#include "core/base/file.h"
+#include "core/base/host_name.h"
+#include "parallel/reduce/texts.h"
+#include "parallel/tcp/rendezvous.h"
+#include "parallel/tcp/tcp_team.h"
+#include "parallel/world/team_world.h"
+
+namespace doppio {
+namespace {
+
+// What a rank tells all others when a group is formed.
+struct GroupEntry {
+  int64_t color;
+  char machine[64];
+  RankDoor control, bulk;
+};
+
+// Processes on one machine share the identifier of its boot.
+std::string MachineName() {
+  try {
+    return ReadFile("/proc/sys/kernel/random/boot_id");
+  } catch (const FileError&) {
+    return HostName();
+  }
+}
+
+class TcpTransport : public Transport {
+ public:
+  TcpTransport(const RendezvousOptions& options, const std::string& program)
+      : host_(HostName()), exceptions_(std::uncaught_exceptions()) {
+    const Roster roster = MeetRanks(options, IdentityOf(host_, program, "TCP"));
+    std::vector<int> ranks(roster.doors.size());
+    for (size_t r = 0; r < ranks.size(); ++r) ranks[r] = static_cast<int>(r);
+    addresses_ = GetText(roster.doors[options.rank].addresses);
+    root_ = MakeTcpTeam(options.rank, roster.doors, ranks, roster.listening);
+  }
+
+  // A rank must not end its connections while others still use theirs. A rank that fails does not
+  // wait.
+  ~TcpTransport() override {
+    if (root_ == nullptr || std::uncaught_exceptions() > exceptions_) return;
+    try {
+      root_->Barrier();
+    } catch (const PeerError&) {
+      // Ignored: the watch reports lost ranks.
+    }
+  }
+
+  TeamPair All() override { return Among(0, false); }
+  TeamPair Group(int color) override { return Among(color, false); }
+  TeamPair Machine() override { return Among(0, true); }
+
+ private:
+  // Forms the groups of ranks with equal colors and, if `by_machine`, on equal machines.
+  TeamPair Among(int color, bool by_machine) {
+    const int rank = root_->rank(), size = root_->size();
+    std::vector<GroupEntry> entries(size);
+    GroupEntry& own = entries[rank];
+    own.color = color;
+    PutText(by_machine ? MachineName() : "", own.machine);
+    const Socket control = OpenDoor(host_, addresses_, size, &own.control);
+    const Socket bulk = OpenDoor(host_, addresses_, size, &own.bulk);
+    for (int r = 0; r < size; ++r) root_->Broadcast(&entries[r], sizeof entries[r], r);
+    if (color == kNoColor) return {};
+    int place = 0;
+    std::vector<int> ranks;
+    std::vector<RankDoor> control_doors, bulk_doors;
+    for (int r = 0; r < size; ++r) {
+      if (entries[r].color != color || GetText(entries[r].machine) != GetText(own.machine))
+        continue;
+      if (r == rank) place = static_cast<int>(ranks.size());
+      ranks.push_back(r);
+      control_doors.push_back(entries[r].control);
+      bulk_doors.push_back(entries[r].bulk);
+    }
+    TeamPair pair;
+    pair.control = MakeTcpTeam(place, control_doors, ranks, control);
+    pair.bulk = MakeTcpTeam(place, bulk_doors, ranks, bulk);
+    return pair;
+  }
+
+  const std::string host_;
+  const int exceptions_;
+  std::string addresses_;  // of this rank, at which the others call it
+  std::unique_ptr<Team> root_;
+};
+
+std::string DescribeTcp(const ProcessWorldOptions& options) {
+  const RendezvousOptions& meeting = options.rendezvous;
+  return "TCP (rank 0 at " + meeting.address + " port " + std::to_string(meeting.port) + ")";
+}
+
+std::unique_ptr<ProcessWorld> MakeTcp(const ProcessWorldOptions& options) {
+  return MakeTeamWorld(std::make_unique<TcpTransport>(options.rendezvous, options.program),
+                       options.watch);
+}
+
+DOPPIO_REGISTER(ProcessWorlds, "tcp", {&DescribeTcp, &MakeTcp});
+
+}  // namespace
+}  // namespace doppio

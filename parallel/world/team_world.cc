@@ -1,0 +1,125 @@
+#include "parallel/world/team_world.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "parallel/reduce/bucket_size.h"
+#include "parallel/reduce/layered.h"
+
+namespace doppio {
+namespace {
+
+// The grouping of ranks by machine. On the first rank of each machine, `across` connects the
+// machines.
+struct Machines {
+  // Collective. Each machine has `ranks_each` consecutive ranks; if it is 0, ranks that share
+  // memory form a machine.
+  Machines(Transport* transport, Communicator* control, int ranks_each) {
+    const int rank = control->rank();
+    inside = ranks_each > 0 ? transport->Group(rank / ranks_each) : transport->Machine();
+    RankPlace own;
+    own.inside = inside.control->rank();
+    across = transport->Group(own.inside == 0 ? 0 : Transport::kNoColor);
+    if (across.control != nullptr) own.node = across.control->rank();
+    inside.control->Broadcast(&own.node, sizeof own.node, 0);
+    places.resize(control->size());
+    places[rank] = own;
+    for (int r = 0; r < control->size(); ++r) control->Broadcast(&places[r], sizeof places[r], r);
+    for (const RankPlace& place : places) count = std::max(count, place.node + 1);
+  }
+  void set_watch(Watch* watch) {
+    inside.set_watch(watch);
+    if (across.control != nullptr) across.set_watch(watch);
+  }
+
+  std::vector<RankPlace> places;  // indexed by rank
+  int count = 1;                  // number of machines
+  TeamPair inside, across;
+};
+
+class TeamWorld : public ProcessWorld {
+ public:
+  TeamWorld(std::unique_ptr<Transport> transport, const WatchOptions& watch)
+      : transport_(std::move(transport)), all_(transport_->All()), bulk_(all_.bulk.get()) {
+    watch_ = std::make_unique<Watch>(all_.control.get(), watch);
+    all_.set_watch(watch_.get());
+  }
+
+  void Connect(const ProcessExchange& exchange) override {
+    exchange_ = exchange;
+    if (exchange.hierarchical) FindMachines();
+    if (!machines_) {
+      bulk_ = Link(all_, &device_);
+      return;
+    }
+    Communicator* inside = Link(machines_->inside, &device_);
+    Communicator* across =
+        machines_->across.control != nullptr ? Link(machines_->across, &across_device_) : nullptr;
+    layered_.emplace(all_.control->rank(), machines_->places, inside, across);
+    bulk_ = &*layered_;
+  }
+  void Disconnect() override {
+    bulk_ = all_.bulk.get();
+    layered_.reset();
+    across_device_.reset();
+    device_.reset();
+  }
+  Communicator& control() const override { return *all_.control; }
+  Communicator& bulk() const override { return *bulk_; }
+  std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
+    ReducerOptions options = exchange_.reducer;
+    options.bucket_bytes = BucketBytesFor(*this, *params, options.bucket_bytes);
+    return std::make_unique<Reducer>(params, &bulk(), options);
+  }
+  void Fail(ExitCode code, const std::string& why) override { watch_->Fail(code, why); }
+  std::string how_summed() const override { return how_summed_; }
+
+ private:
+  // Groups the ranks by machine. Leaves machines_ empty if two layers would equal one.
+  void FindMachines() {
+    machines_.emplace(transport_.get(), all_.control.get(), exchange_.ranks_per_machine);
+    machines_->set_watch(watch_.get());
+    if (machines_->count > 1 && machines_->count < size()) {
+      how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) +
+                    " machines first, then between them";
+      return;
+    }
+    how_summed_ =
+        std::string(
+            "gradients are summed over all processes at once, as without --hierarchical: ") +
+        (machines_->count == 1 ? "all processes are on one machine"
+                               : "each process is on a machine of its own");
+    machines_.reset();
+  }
+
+  // Returns the communicator that sums over the ranks of `pair`. `device` owns the link between
+  // their devices; it stays null if the ranks compute on the host.
+  Communicator* Link(const TeamPair& pair, std::unique_ptr<Communicator>* device) const {
+    if (!exchange_.make_bulk) return pair.bulk.get();
+    *device =
+        exchange_.make_bulk({pair.control.get(), pair.bulk.get(), std::make_shared<Meeting>(1),
+                             [watch = watch_.get()](int64_t bucket) { watch->Moved(bucket); }});
+    return device->get();
+  }
+
+  // The watch is the first member, so that it ends last: a rank whose transport waits for one that
+  // hangs is watched as well.
+  std::unique_ptr<Watch> watch_;
+  const std::unique_ptr<Transport> transport_;
+  const TeamPair all_;
+  ProcessExchange exchange_;
+  std::optional<Machines> machines_;  // set if gradients are summed in two layers
+  std::string how_summed_;
+  std::unique_ptr<Communicator> device_, across_device_;  // null if the ranks compute on the host
+  std::optional<Layered> layered_;
+  Communicator* bulk_;  // one of the communicators above
+};
+
+}  // namespace
+
+std::unique_ptr<ProcessWorld> MakeTeamWorld(std::unique_ptr<Transport> transport,
+                                            const WatchOptions& watch) {
+  return std::make_unique<TeamWorld>(std::move(transport), watch);
+}
+
+}  // namespace doppio

@@ -1,0 +1,178 @@
+#include "parallel/tcp/rendezvous.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include <cstring>
+
+#include "core/base/error.h"
+#include "tests/parallel/tcp_case.h"
+
+namespace doppio {
+namespace {
+
+RankIdentity Program(const std::string& program = "doppio 1") {
+  return IdentityOf("here", program, "TCP");
+}
+
+// Lets `size` ranks meet after change(rank, &options). Returns what each has thrown.
+std::vector<std::string> Meet(int size,
+                              const std::function<void(int rank, RendezvousOptions*)>& change) {
+  const int port = FreePort();
+  return InThreads(size, [&](int rank) {
+    RendezvousOptions options = MeetingOf(port, rank, size);
+    change(rank, &options);
+    MeetRanks(options, Program());
+  });
+}
+
+TEST(Rendezvous, TellsEachRankWhereAllListen) {
+  const int port = FreePort();
+  std::vector<Roster> rosters(3);
+  const std::vector<std::string> thrown = InThreads(
+      3, [&](int rank) { rosters[rank] = MeetRanks(MeetingOf(port, rank, 3), Program()); });
+  EXPECT_EQ(thrown, std::vector<std::string>(3));
+  for (const Roster& roster : rosters) {
+    ASSERT_EQ(roster.doors.size(), 3u);
+    for (int rank = 0; rank < 3; ++rank)
+      EXPECT_EQ(roster.doors[rank].Where(), rosters[rank].doors[rank].Where());
+  }
+}
+
+TEST(Rendezvous, RefusesAnotherSecret) {
+  const auto thrown = Meet(2, [](int rank, RendezvousOptions* options) {
+    options->seconds = 1;
+    if (rank == 1) options->secret = "another";
+  });
+  EXPECT_NE(thrown[0].find("only 1 of 2 ranks have come to rank 0 on here at port "),
+            std::string::npos);
+  EXPECT_NE(thrown[0].find("missing: rank 1. 1 connection(s) had another secret"),
+            std::string::npos)
+      << thrown[0];
+  EXPECT_EQ(thrown[1].compare(0, 53, "rank 1 on here has another secret than rank 0 at 127."), 0)
+      << thrown[1];
+}
+
+TEST(Rendezvous, RefusesAnotherJob) {
+  const auto thrown = Meet(2, [](int rank, RendezvousOptions* options) {
+    options->seconds = 1;
+    options->job = "SLURM job " + std::to_string(rank);
+  });
+  EXPECT_NE(thrown[1].find("the ranks belong to different jobs"), std::string::npos) << thrown[1];
+}
+
+TEST(Rendezvous, NamesRanksThatDoNotComeOnAllOthers) {
+  const int port = FreePort();
+  const auto thrown = InThreads(2, [&](int rank) {
+    RendezvousOptions options = MeetingOf(port, rank, 4);
+    options.seconds = 1;
+    MeetRanks(options, Program());
+  });
+  EXPECT_NE(thrown[0].find("only 2 of 4 ranks"), std::string::npos) << thrown[0];
+  EXPECT_NE(thrown[0].find("within 1 s; missing: rank 2, 3"), std::string::npos) << thrown[0];
+  EXPECT_EQ(thrown[1], thrown[0]);
+}
+
+TEST(Rendezvous, RefusesAnotherNumberOfRanks) {
+  const auto thrown = Meet(2, [](int rank, RendezvousOptions* options) {
+    if (rank == 1) options->size = 3;
+  });
+  EXPECT_EQ(thrown[0],
+            "rank 1 on here was started as one of 3 ranks, and rank 0 as one of 2; set WORLD_SIZE "
+            "alike on all ranks");
+  EXPECT_EQ(thrown[1], thrown[0]);
+}
+
+TEST(Rendezvous, RefusesTwoProcessesWithOneRank) {
+  const auto thrown = Meet(3, [](int rank, RendezvousOptions* options) {
+    if (rank == 2) options->rank = 1;
+  });
+  EXPECT_EQ(thrown[0],
+            "two processes are rank 1, on here and on here; give each process its own RANK");
+  EXPECT_EQ(thrown[1], thrown[0]);
+  EXPECT_EQ(thrown[2], thrown[0]);
+}
+
+TEST(Rendezvous, RefusesDifferentBuilds) {
+  const int port = FreePort();
+  const auto thrown = InThreads(2, [&](int rank) {
+    MeetRanks(MeetingOf(port, rank, 2), Program("doppio " + std::to_string(rank)));
+  });
+  EXPECT_EQ(thrown[0],
+            "the ranks run different builds of Doppio: rank 0 on here: doppio 0; rank 1 on here: "
+            "doppio 1. Install the same build on all machines");
+  EXPECT_EQ(thrown[1], thrown[0]);
+}
+
+TEST(Rendezvous, NamesAPortThatIsTaken) {
+  int64_t port = 0;
+  const Socket taken = Listen(1, &port);
+  RendezvousOptions options = MeetingOf(static_cast<int>(port), 0, 2);
+  try {
+    MeetRanks(options, Program());
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_EQ(e.message(), "rank 0 on here cannot listen at port " + std::to_string(port) +
+                               " for the other ranks: Address already in use; set MASTER_PORT to "
+                               "a free port, the same for all ranks");
+  }
+}
+
+TEST(Rendezvous, NamesARankZeroThatDoesNotListen) {
+  RendezvousOptions options = MeetingOf(FreePort(), 1, 2);
+  options.seconds = 0.3;
+  try {
+    MeetRanks(options, Program());
+    FAIL();
+  } catch (const PeerError& e) {
+    EXPECT_NE(e.message().find("rank 1 on here cannot reach rank 0 at 127.0.0.1 port "),
+              std::string::npos);
+    EXPECT_NE(e.message().find("Connection refused; check MASTER_ADDR and MASTER_PORT"),
+              std::string::npos)
+        << e.message();
+  }
+}
+
+TEST(Rendezvous, NamesAnUnknownInterface) {
+  RendezvousOptions options = MeetingOf(1, 0, 2);
+  options.interface = "no0";
+  try {
+    MeetRanks(options, Program());
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_EQ(e.message(),
+              "--interface=no0: here has no such network interface with an address; `ip addr` "
+              "lists them");
+  }
+}
+
+TEST(Rendezvous, UsesTheAddressesOfTheInterface) {
+  const int port = FreePort();
+  InThreads(2, [&](int rank) {
+    RendezvousOptions options = MeetingOf(port, rank, 2);
+    options.interface = "lo";
+    for (const RankDoor& door : MeetRanks(options, Program()).doors)
+      EXPECT_EQ(door.Where().compare(0, 9, "127.0.0.1"), 0) << door.Where();
+  });
+}
+
+// Strangers that send anything, or nothing, do not keep the ranks from meeting.
+TEST(Rendezvous, IgnoresStrangers) {
+  const int port = FreePort();
+  std::vector<Socket> strangers;
+  const auto thrown = InThreads(2, [&](int rank) {
+    if (rank == 1) {
+      for (int i = 0; i < 3; ++i) {
+        Socket socket = StartConnecting("127.0.0.1", port);
+        const std::string text(i * 50, 'x');
+        send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+        strangers.push_back(std::move(socket));
+      }
+    }
+    MeetRanks(MeetingOf(port, rank, 2), Program());
+  });
+  EXPECT_EQ(thrown, std::vector<std::string>(2));
+}
+
+}  // namespace
+}  // namespace doppio
