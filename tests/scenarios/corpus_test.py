@@ -98,7 +98,7 @@ class CorpusTest(unittest.TestCase):
             of_repository[repository].append(file)
         cls.found = {}
         for repository, files in of_repository.items():
-            run = subprocess.run([os.path.abspath(scenario.DOPPIO), "check", "--no_files", "--json", *files], capture_output=True,
+            run = subprocess.run([os.path.abspath(scenario.DOPPIO), "check", "--nodata", "--json", *files], capture_output=True,
                                  text=True, cwd=os.path.join(folder.name, "prototxt", repository))
             if run.returncode not in (0, 3, 4):
                 raise AssertionError("check ends with %d on %s: %s" % (run.returncode, repository, run.stderr))
@@ -137,6 +137,23 @@ class CorpusTest(unittest.TestCase):
             for error in found["errors"]:
                 if re.search(r"unknown (type|field) '", error["message"]):
                     self.assertTrue(matches(NAMED, error["message"]), path + ": " + error["message"])
+
+    def test_real_weights_fit_their_nets(self):
+        nets = {"cifar10_quick_h5": "cifar10_quick.prototxt", "cifar10_quick_v2_with_state": "cifar10_quick.prototxt",
+                "kaffe_mlp": "mlp.prototxt", "lenet_rmsprop": "lenet.prototxt", "lenet_v1_with_state": "lenet.prototxt",
+                "mtcnn_det1": "det1.prototxt", "mtcnn_det2": "det2.prototxt"}
+        models = os.path.join(CORPUS, "models")
+        self.assertEqual(sorted(nets), sorted(os.listdir(models)))
+        for name, net in nets.items():
+            folder = os.path.join(models, name)
+            weights = [f for f in os.listdir(folder) if re.search(r"\.caffemodel(\.h5)?$", f)]
+            self.assertEqual(1, len(weights), name)
+            with tempfile.TemporaryDirectory() as out:
+                run = subprocess.run([scenario.DOPPIO, "export", "--model", os.path.join(folder, net), "--weights",
+                                      os.path.join(folder, weights[0]), os.path.join(out, "weights.npz")], capture_output=True, text=True)
+            self.assertEqual(0, run.returncode, name + ": " + run.stderr)
+            self.assertRegex(run.stderr, r"Weights of \d+ layers read from", name)
+            self.assertNotIn("keeps its values", run.stderr, name)
 
     def test_prints_the_table_of_forks(self):
         count = collections.Counter((self.nets[path]["fork"], kind) for path, kind in self.kinds.items())

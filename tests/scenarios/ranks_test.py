@@ -61,6 +61,14 @@ class ReplicasTest(mpi_case.RanksCase):
         self.assertRegex(r.stderr, r"gradients: [\d.]+ (KiB|B) reduced per iteration in [\d.]+ ms, of which [\d.]+ ms were waited for")
         self.assertEqual(1, r.stderr.count("Solving tiny"), "only one replica talks")
 
+    def test_the_log_says_whose_numbers_it_shows(self):
+        log = self.train("--cpu_replicas=2", "--set=max_iter=5", "--set=display=2").stderr
+        self.assertRegex(log, r"(?m)Iteration 2 \([^)]*\), loss = [\d.e-]+ \(mean of 2 ranks, [\d.e+]+ images/s in total\)$")
+        self.assertRegex(log, r"(?m)Train net output #0: loss = \S+ \(\* 1 = \S+ loss\) \(rank 0\)$")
+        alone = self.train("--set=max_iter=5", "--set=display=2").stderr
+        self.assertRegex(alone, r"(?m)Iteration 2 \([^)]*\), loss = [\d.e-]+$")
+        self.assertNotIn("rank 0", alone)
+
     def test_gives_the_same_bits_every_time(self):
         self.assertEqual(self.weights("--cpu_replicas=3"), self.weights("--cpu_replicas=3"))
 
@@ -98,12 +106,12 @@ class ReplicasTest(mpi_case.RanksCase):
 
     def test_mistakes_in_flags(self):
         for flag, text in [("--cpu_replicas=0", "--cpu_replicas wants 1 to 1024, got 0"),
-                           ("--comm=smoke", "--comm wants auto, threads, p2p, nccl or mpi, got 'smoke'"),
+                           ("--comm=smoke", "--comm wants auto, threads, p2p, nccl, mpi or tcp, got 'smoke'"),
                            ("--comm=p2p", "--comm=p2p is between GPUs; say which ones by --gpu, such as --gpu=0,1"),
                            ("--gpu=0,one", "--gpu=0,one: 'one' is not the number of a GPU; use 0, 0,1, all or free:2"),
                            ("--gpu=free:many", "'many' is not the number of GPUs"),
                            ("--gpu=free:0", "--gpu=free:0 wants 1 GPU or more"),
-                           ("--bucket_mb=-1", "--bucket_mb wants 0"),
+                           ("--bucket_mb=-1", "--bucket_mb wants auto, or 0"),
                            ("--batch_mode=half", "--batch_mode wants per_device or total, got 'half'"),
                            ("--scale_lr=cubic", "--scale_lr wants none, linear or sqrt, got 'cubic'"),
                            ("--lr_warmup=-1", "--lr_warmup wants a number of iterations"),
@@ -266,6 +274,25 @@ class MpiTest(mpi_case.MpiCase):
         self.check_ends(process, pids, 10)
         self.assertEqual(STOPPED, process.returncode, self.logged())
         self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
+
+    def test_the_run_folder_has_a_log_of_each_rank_and_the_command_to_go_on(self):
+        process, pids = self.begin(2, "--run_dir=run")
+        os.kill(pids[1], signal.SIGTERM)
+        self.check_ends(process, pids, 10)
+        self.assertEqual(STOPPED, process.returncode, self.logged())
+        end = json.loads(self.read("run/exit.json"))
+        self.assertRegex(end["resume_command"], r"^mpirun -n 2 \S+ train .*--run_dir=run --resume=run_iter_\d+\.solverstate$")
+        self.assertRegex(self.logged(), r"to go on: mpirun -n 2 ")
+        # Rank 1 logs what rank 0 does.
+        for name in ("run/log.txt", "run/log_rank_1.txt"):
+            self.assertRegex(self.read(name).decode(), r"(?m)^I\d{4} .*\] Iteration 200 ")
+
+    def test_the_log_of_a_rank_has_its_error(self):
+        mpi_case.write_image_net(self)
+        self.write("list.txt", "good.png 0\nbad.png 1\n")
+        process = self.mpirun(2, "--run_dir=run")
+        self.assertNotEqual(0, process.wait(timeout=60))
+        self.assertRegex(self.read("run/log_rank_1.txt").decode(), r"(?m)^E\d{4} .*bad\.png")
 
     def test_a_mistake_is_printed_once(self):
         # Mistakes in the graph, in the text, and in the flags.

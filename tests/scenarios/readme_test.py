@@ -55,7 +55,7 @@ class CommandsTest(scenario.Scenario):
 
     def named(self, text):
         """Returns the flags in a text; --nocuda_graph counts as cuda_graph."""
-        return {re.sub(r"^no(?!des|_)", "", name) for name in re.findall(r"--(\w+)", text)}
+        return {re.sub(r"^no(?!data|des|_)", "", name) for name in re.findall(r"--(\w+)", text)}
 
     def pages(self):
         names = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(scenario.ROOT, "docs"), followlinks=True)

@@ -15,30 +15,12 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import junit  # noqa: E402
 import scenario  # noqa: E402
+import sweep_case  # noqa: E402
 
-NET = 'name: "tiny"\n' + scenario.TINY_NET + """layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy"
-  include { phase: TEST } }
-"""
-SOLVER = """net: "net.prototxt"
-type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
-max_iter: %d
-test_iter: 10
-test_interval: %d
-snapshot_prefix: "unused"
-"""
 PARAMS = ["--param=base_lr=0.3,0.03,0.003,0.0003", "--param=momentum=0.5,0.9,0.95"]
 
 
-class SweepTest(scenario.Scenario):
-    maxDiff = None
-
-    def fill(self, max_iter=200, interval=50):
-        self.write("net.prototxt", NET)
-        self.write("solver.prototxt", SOLVER % (max_iter, interval))
-
-    def environment(self, **env):
-        return super().environment(OMP_NUM_THREADS="1", **env)
-
+class SweepTest(sweep_case.SweepCase):
     def sweep(self, *args, code=0):
         run = self.doppio("sweep", *args)
         self.assertEqual(code, run.returncode, run.stdout + run.stderr)
@@ -47,17 +29,6 @@ class SweepTest(scenario.Scenario):
     def run_sweep(self, folder, *args, code=0):
         run = self.sweep("run", "--solver=solver.prototxt", "--sweep_dir=" + folder, "--jobs=2", "--json", *args, code=code)
         return json.loads(run.stdout)
-
-    def table(self, result):
-        """Returns the part of the results that depends neither on the time nor on the folder."""
-        return [(t["trial"], t["state"], t["values"], t["score"], t["iter"], t["error"]) for t in result["trials"]]
-
-    def events(self, folder, kind):
-        try:
-            lines = self.read(folder + "/sweep.jsonl").split(b"\n")[:-1]
-        except FileNotFoundError:
-            return []
-        return [e for e in map(json.loads, lines) if e["event"] == kind]
 
     def begin(self, folder, *args, until):
         """Starts a sweep. Returns its process once so many trials have ended and others are

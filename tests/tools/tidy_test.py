@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tools/tidy with stand-ins for Bazel and clang-tidy: which files it checks, with which flags, and what it says."""
+"""Tests tools/tidy with stand-ins for Bazel, clang-tidy and clang-format: which files it checks, with which flags, and what it says."""
 import os
 import shutil
 import subprocess
@@ -35,6 +35,15 @@ if "defect" in open(source).read():
     print("%s/%s:1:1: error: a defect [bugprone-played]" % (os.getcwd(), source))
     sys.exit(1)
 """
+# Is of version 14, or of $FORMATTER. Would change files that contain "unformatted".
+CLANG_FORMAT = """#!/usr/bin/env python3
+import os, sys
+if sys.argv[1] == "--version":
+    print("clang-format version %s.0.6" % os.environ.get("FORMATTER", "14"))
+for source in sys.argv[3:]:
+    if "unformatted" in open(source).read():
+        print("%s:1:1: warning: code should be clang-formatted\\nunformatted\\n^" % source, file=sys.stderr)
+"""
 
 
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
@@ -47,6 +56,7 @@ class TidyTest(unittest.TestCase):
         self.env = dict(os.environ, PATH=self.bin + ":" + os.environ["PATH"], CALLS=self.calls, HOME=scratch.name)
         self.write("../bin/bazel", BAZEL)
         self.write("../bin/clang-tidy", CLANG_TIDY)
+        self.write("../bin/clang-format", CLANG_FORMAT)
         self.write("tools/setup", "#!/bin/sh\n")
         with open("tools/tidy", encoding="utf-8") as f:
             self.write("tools/tidy", f.read())
@@ -118,7 +128,8 @@ class TidyTest(unittest.TestCase):
         self.assertEqual("tidy: no C++ file has changed\n", self.tidy())
 
     def test_uses_the_flags_of_the_build(self):
-        self.assertEqual("tidy: 1 checked, no finding\n", self.tidy("core/a.cc", "--config=double"))
+        self.assertEqual("format: 1 checked, no finding\ntidy: 1 checked, no finding\n",
+                         self.tidy("core/a.cc", "--config=double"))
         self.assertTrue(all("--config=each" in call and "--config=double" in call for call in self.called("bazel")))
         self.assertIn(" -- -std=c++17 -iquote . -iquote /base/out/k8-opt/bin -isystem /base/external/sys/include -DNDEBUG",
                       self.called("clang-tidy")[0])
@@ -132,17 +143,32 @@ class TidyTest(unittest.TestCase):
     def test_shows_findings_and_fails(self):
         self.write("core/b.cc", "int defect;\n")
         out = self.tidy("core/a.cc", "core/b.cc", code=1)
-        self.assertEqual("core/b.cc:1:1: error: a defect [bugprone-played]\ntidy: 2 checked, findings in 1\n", out)
+        self.assertEqual("format: 2 checked, no finding\ncore/b.cc:1:1: error: a defect [bugprone-played]\n"
+                         "tidy: 2 checked, findings in 1\n", out)
+
+    def test_names_files_that_are_not_formatted(self):
+        self.write("core/b.cc", "unformatted\n")
+        self.write("core/a.cu", "unformatted\n")
+        out = self.tidy("core/a.cc", "core/b.cc", "core/a.cu", code=1)
+        self.assertEqual("format: 3 checked, to change with clang-format -i: core/a.cu core/b.cc\n"
+                         "tidy: 2 checked, no finding\n", out)
+
+    def test_leaves_the_format_to_the_version_that_decides(self):
+        self.write("core/b.cc", "unformatted\n")
+        self.env["FORMATTER"] = "19"
+        self.assertIn("format: not checked, because clang-format version 19.0.6 is installed instead of version 14.*\n",
+                      self.tidy("core/b.cc"))
 
     def test_names_what_this_build_does_not_compile(self):
         self.write("core/a_cuda.cc", "int defect;\n")
         self.write("core/a.cu", "int defect;\n")
-        self.assertEqual("tidy: not compiled by this build: core/a_cuda.cc\ntidy: 0 checked, no finding\n",
+        self.assertEqual("format: 2 checked, no finding\ntidy: not compiled by this build: core/a_cuda.cc\n"
+                         "tidy: 0 checked, no finding\n",
                          self.tidy("core/a_cuda.cc", "core/a.cu"))
 
     def test_starts_no_file_after_the_limit(self):
         out = self.tidy("core/a.cc", "core/b.cc", "--seconds=0.000001")
-        self.assertEqual("tidy: left for lack of time: core/a.cc, core/b.cc\ntidy: 0 checked, no finding\n", out)
+        self.assertEqual("format: 2 checked, no finding\ntidy: left for lack of time: core/a.cc, core/b.cc\ntidy: 0 checked, no finding\n", out)
 
 
 if __name__ == "__main__":

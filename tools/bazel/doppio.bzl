@@ -153,7 +153,7 @@ def doppio_fuzz_test(name, src = None, deps = []):
     )
 
 def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "mpirun", **kwargs):
-    """A GoogleTest program that an MPI launcher runs; its own main() joins the ranks.
+    """A GoogleTest program that runs as several ranks; its own main() joins the ranks.
 
     Every rank runs all cases and the first one reports them; a failure on any rank fails
     the test. It is skipped if the launcher is not installed.
@@ -164,7 +164,8 @@ def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "
       srcs: name.cc when left out.
       deps: libraries.
       data: files.
-      launcher: mpirun, or another MPI's launcher, such as mpirun.mpich.
+      launcher: mpirun, another MPI's launcher, such as mpirun.mpich, or env: none, RANK
+        and WORLD_SIZE name the ranks.
       **kwargs: handed to sh_test.
     """
     program = (srcs or [name + ".cc"])[-1].replace(".cc", "_program")

@@ -11,6 +11,13 @@ namespace doppio {
 // names. If the counts are equal, the file name `file` decides.
 bool LooksLikeSolver(const std::string& text, const std::string& file);
 
+// Returns true if `text` is a label map of SSD: its only top-level field is `item`.
+bool LooksLikeLabelMap(const std::string& text, const std::string& file);
+
+// Returns the first word that stands for a number in a template of a net, such as `cls3x` in
+// `num_output: cls3x`, which a script replaces; "" if there is none.
+std::string PlaceholderIn(const std::string& text, const std::string& file);
+
 // Returns the kind of the data at `path`: "LMDB", "LEVELDB", "IDX" or "CIFAR", which are backends
 // of data_param; "list" for a text file; "folder" for a folder with one subfolder per class.
 std::string DataKindOf(const std::string& path);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -118,14 +119,18 @@ double NotNegative(const char* flag, double value) {
   throw UsageError(std::string("--") + flag + " wants 0 or more, got " + Significant(value));
 }
 
+bool ReadNumber(const std::string& text, double* value) {
+  char* end = nullptr;
+  *value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && std::isfinite(*value);
+}
+
 int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return value;
   throw UsageError(std::string("--") + flag + " wants " + std::to_string(least) + " to " +
                    std::to_string(most) + ", got " + std::to_string(value));
 }
 
-std::vector<std::string> SplitList(const std::string& text) {
-  return SplitAt(text, ',');
-}
+std::vector<std::string> SplitList(const std::string& text) { return SplitAt(text, ','); }
 
 }  // namespace doppio

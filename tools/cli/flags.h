@@ -51,6 +51,9 @@ int64_t AtLeast(const char* flag, int64_t value, int64_t least);
 // Returns `value` if it is 0 or more. Otherwise, and for NaN, throws UsageError.
 double NotNegative(const char* flag, double value);
 
+// Reads all of `text` as a finite number. Returns false if it is none.
+bool ReadNumber(const std::string& text, double* value);
+
 // Splits `text` at commas and drops empty parts: "a,b" -> {"a", "b"}.
 std::vector<std::string> SplitList(const std::string& text);
 

@@ -44,7 +44,7 @@ constexpr TopicRow kTopicRows[] = {
      "docs/recipes.md#class-weights"},
     {"CPU threads",
      {"cpu", "threads", "cores", "omp", "OMP_NUM_THREADS", "openmp"},
-     "OMP_NUM_THREADS=8 for layers; --data_threads for data",
+     "--threads=8 for layers; --data_threads for data",
      "docs/performance.md#threads"},
     {"databases",
      {"lmdb", "leveldb", "database", "dataset", "data set", "images", "image folder",

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/base/file.h"
 #include "core/base/printable.h"
@@ -75,6 +77,19 @@ void PrintSource(const SourceLoc& at, std::ostream& out) {
       << std::string(std::max<size_t>(word, 1) - 1, '~') << '\n';
 }
 
+// Returns a message without what differs among mistakes of one kind: quoted names, numbers, and
+// what follows a semicolon (suggestions).
+std::string KindOf(const std::string& message) {
+  std::string kind;
+  bool quoted = false;
+  for (const char c : message) {
+    if (c == ';' && !quoted) break;
+    if (c == '\'') quoted = !quoted;
+    if (!quoted && !std::isdigit(static_cast<unsigned char>(c))) kind += c;
+  }
+  return kind;
+}
+
 }  // namespace
 
 void PrintFinding(const SourceLoc& at, const std::string& kind, const std::string& message,
@@ -89,14 +104,32 @@ void PrintFinding(const SourceLoc& at, const std::string& kind, const std::strin
 }
 
 void PrintErrors(const std::vector<Error>& errors, std::ostream& out) {
-  constexpr size_t kMostShown = 100;
-  const size_t shown = std::min(errors.size(), kMostShown);
-  for (size_t i = 0; i < shown; ++i) {
-    PrintFinding(errors[i].at(), "error", errors[i].message(), out);
+  constexpr size_t kMostShown = 100, kMostOfOneKind = 20;
+  std::map<std::pair<std::string, std::string>, std::vector<const Error*>> kinds;
+  size_t shown = 0, of_other_kinds = 0;
+  for (const Error& error : errors) {
+    std::vector<const Error*>& same = kinds[{error.at().file, KindOf(error.message())}];
+    same.push_back(&error);
+    if (same.size() > kMostOfOneKind) continue;
+    if (shown == kMostShown) {
+      ++of_other_kinds;
+      continue;
+    }
+    PrintFinding(error.at(), "error", error.message(), out);
+    ++shown;
   }
-  if (shown == errors.size()) return;
-  const size_t more = errors.size() - shown;
-  out << more << (more == 1 ? " more error is" : " more errors are") << " not shown.\n";
+  const auto not_shown = [&out](size_t more, const std::string& like) {
+    if (more == 0) return;
+    out << more << (more == 1 ? " more error" : " more errors") << like
+        << (more == 1 ? " is" : " are") << " not shown.\n";
+  };
+  for (const auto& [kind, same] : kinds) {
+    if (same.size() <= kMostOfOneKind) continue;
+    const SourceLoc& at = same[0]->at();
+    not_shown(same.size() - kMostOfOneKind,
+              at.known() ? " of the kind in " + Printable(at.ToString()) : "");
+  }
+  not_shown(of_other_kinds, "");
 }
 
 std::vector<Error> Mistakes(const Error& error) {

@@ -19,7 +19,9 @@ namespace doppio {
 void PrintFinding(const SourceLoc& at, const std::string& kind, const std::string& message,
                   std::ostream& out);
 
-// Prints the first 100 of `errors` and the number of those left out.
+// Prints the first 100 of `errors`, but at most 20 of each kind in each file, and the numbers of
+// those left out. Errors are of one kind if their messages differ only in quoted names, numbers and
+// suggestions.
 void PrintErrors(const std::vector<Error>& errors, std::ostream& out);
 
 // Returns the individual errors of an ErrorList, or `error` itself if it is a single one.

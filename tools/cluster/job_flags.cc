@@ -21,7 +21,8 @@ JobOptions JobOptionsFromFlags(const Flags& flags, BatchSystem system) {
       static_cast<int>(InRange("cpus_per_rank", flags.cpus_per_rank, 0, 100'000));
   options.seconds = SecondsOf(flags.time);
   if (options.seconds < 0) {
-    throw UsageError("--time wants HH:MM:SS, such as 24:00:00, got '" + flags.time + "'");
+    throw UsageError("--time wants HH:MM:SS or D-HH:MM:SS, such as 24:00:00, got '" + flags.time +
+                     "'");
   }
   options.warn_seconds = InRange("warn_seconds", flags.warn_seconds, 1, 65535);
   if (options.warn_seconds >= options.seconds) {

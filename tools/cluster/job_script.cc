@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <sstream>
 
 namespace doppio {
 namespace {
@@ -228,21 +229,33 @@ std::string ShellQuoted(const std::string& word) {
 }
 
 int64_t SecondsOf(const std::string& time) {
-  long long hours = 0, minutes = 0, seconds = 0;
-  int used = 0;
-  const char* text = time.c_str();
-  for (const char c : time) {
-    if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != ':') return -1;
-  }
-  if (std::sscanf(text, "%7lld:%2lld:%2lld%n", &hours, &minutes, &seconds, &used) < 3 ||
-      text[used] != 0) {
-    seconds = 0;
-    used = 0;
-    if (std::sscanf(text, "%7lld:%2lld%n", &hours, &minutes, &used) < 2 || text[used] != 0)
-      return -1;
-  }
-  const int64_t sum = hours * 3600 + minutes * 60 + seconds;
-  return minutes < 60 && seconds < 60 && sum > 0 ? sum : -1;
+  constexpr std::string::size_type kMostDigits = 7;
+  const std::string::size_type dash = time.find('-');
+  std::vector<int64_t> numbers;
+  // Reads the numbers of `text`, which colons separate.
+  const auto read = [&](const std::string& text) {
+    std::istringstream parts(text + ":");
+    for (std::string part; std::getline(parts, part, ':');) {
+      if (part.empty() || part.size() > kMostDigits ||
+          part.find_first_not_of("0123456789") != std::string::npos)
+        return false;
+      numbers.push_back(std::stoll(part));
+    }
+    return true;
+  };
+  const bool has_days = dash != std::string::npos;
+  if (has_days && !read(time.substr(0, dash))) return -1;
+  if (has_days && numbers.size() != 1) return -1;
+  if (!read(has_days ? time.substr(dash + 1) : time)) return -1;
+  if (!has_days) numbers.insert(numbers.begin(), 0);
+  // Days and hours may stand alone; hours without days may not, because SLURM reads one number as
+  // minutes.
+  if (numbers.size() < (has_days ? 2U : 3U) || numbers.size() > 4) return -1;
+  numbers.resize(4);
+  const int64_t days = numbers[0], hours = numbers[1], minutes = numbers[2], seconds = numbers[3];
+  if ((has_days && hours >= 24) || minutes >= 60 || seconds >= 60) return -1;
+  const int64_t sum = ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
+  return sum > 0 ? sum : -1;
 }
 
 }  // namespace doppio

@@ -37,7 +37,8 @@ std::string JobScript(const JobOptions& options);
 // Returns `word` quoted for a shell, or unchanged if it needs no quotes.
 std::string ShellQuoted(const std::string& word);
 
-// Returns "HH:MM:SS" or "HH:MM" in seconds; -1 if `time` has another form or is zero.
+// Returns "HH:MM:SS", "HH:MM", or SLURM's "D-HH", "D-HH:MM" or "D-HH:MM:SS" in seconds; -1 if
+// `time` has another form or is zero.
 int64_t SecondsOf(const std::string& time);
 
 }  // namespace doppio

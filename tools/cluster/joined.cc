@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -72,18 +73,55 @@ std::atomic<int> g_own_failure{0};           // the exit code of this process's 
   _exit(static_cast<int>(error.code()));
 }
 
-const ProcessWorldKind& MpiKind() {
-  const ProcessWorldKind* const kind = ProcessWorlds::Get().Find("mpi");
-  DOPPIO_CHECK(kind != nullptr, "mpi");
+// What joins the processes of a launch.
+enum class Joining { kMpi, kTcp };
+
+const ProcessWorldKind& KindOf(Joining joining) {
+  const char* const name = joining == Joining::kMpi ? "mpi" : "tcp";
+  const ProcessWorldKind* const kind = ProcessWorlds::Get().Find(name);
+  DOPPIO_CHECK(kind != nullptr, name);
   return *kind;
 }
 
-ProcessWorldOptions WorldOptions(const Flags& flags) {
+// Returns the seconds within which all processes must meet without MPI.
+double MeetingSeconds() {
+  const char* const set = std::getenv("DOPPIO_RENDEZVOUS_TIMEOUT");
+  const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
+  return seconds > 0 ? seconds : RendezvousOptions().seconds;
+}
+
+ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch) {
   ProcessWorldOptions options;
   options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
   options.library = flags.mpi_library;
   options.watch = WatchFromFlags(flags);
+  RendezvousOptions& meeting = options.rendezvous;
+  meeting.address = launch.address;
+  meeting.port = launch.port;
+  meeting.rank = launch.rank;
+  meeting.size = launch.size;
+  meeting.job = launch.job;
+  meeting.interface = flags.interface;
+  meeting.seconds = MeetingSeconds();
+  if (const char* secret = std::getenv("DOPPIO_JOB_SECRET")) meeting.secret = secret;
   return options;
+}
+
+std::string DescribeMpi(const Flags& flags, const Launch& launch) {
+  return KindOf(Joining::kMpi).describe(WorldOptions(flags, launch));
+}
+
+// Prefers MPI. Without it, the processes of srun meet by themselves, too.
+Joining JoiningOf(const Flags& flags, const Launch& launch) {
+  if (launch.address.empty() || flags.comm == "mpi") return Joining::kMpi;
+  if (!launch.mpi || flags.comm == "tcp") return Joining::kTcp;
+  if (!flags.mpi_library.empty()) return Joining::kMpi;
+  try {
+    DescribeMpi(flags, launch);
+    return Joining::kMpi;
+  } catch (const UsageError&) {
+    return Joining::kTcp;
+  }
 }
 
 // Ends every process but rank 0, which throws the failure that all of them have.
@@ -96,7 +134,7 @@ ProcessWorldOptions WorldOptions(const Flags& flags) {
 std::unique_ptr<ProcessWorld> JoinProcesses(const Flags& flags, const Launch& launch) {
   JoiningLibrary(flags, launch);
   try {
-    return MpiKind().make(WorldOptions(flags));
+    return KindOf(JoiningOf(flags, launch)).make(WorldOptions(flags, launch));
   } catch (const MixedRanks& e) {
     LeaveToRankZero(launch, e);
   } catch (const UnreachableRank& e) {
@@ -119,18 +157,32 @@ auto LetRankZeroReport(const Launch& launch, const F& f) {
 }  // namespace
 
 Launch LaunchFromFlags(const Flags& flags) {
-  return flags.comm == "threads" ? Launch() : FindLaunch();
+  CheckValue("launcher", flags.launcher, {"auto", "mpi", "slurm", "env"});
+  return flags.comm == "threads" ? Launch() : FindLaunch(flags.launcher);
 }
 
 std::string JoiningLibrary(const Flags& flags, const Launch& launch) {
   const std::string started =
       launch.launcher + " has started " + std::to_string(launch.size) + " processes, but ";
   const char* const alone = ". With --comm=threads each process trains by itself";
-  if (!launch.mpi)
-    throw UsageError(started + "it does not connect them; start them with mpirun or srun" + alone);
-  const ProcessWorldOptions options = WorldOptions(flags);
+  if (flags.comm == "tcp" && launch.address.empty()) {
+    throw UsageError("--comm=tcp: " + started +
+                     "does not say where rank 0 is; set MASTER_ADDR and MASTER_PORT" + alone);
+  }
+  if (flags.comm == "mpi" && !launch.mpi) {
+    throw UsageError("--comm=mpi: " + started +
+                     "they do not belong to MPI; start them with mpirun or srun" + alone);
+  }
+  if (!launch.mpi && launch.address.empty()) {
+    throw UsageError(started +
+                     "it does not connect them; set MASTER_ADDR and MASTER_PORT of rank 0, or "
+                     "start them with mpirun or srun" +
+                     alone);
+  }
+  const Joining joining = JoiningOf(flags, launch);
+  const ProcessWorldOptions options = WorldOptions(flags, launch);
   try {
-    return MpiKind().describe(options);
+    return KindOf(joining).describe(options);
   } catch (const UsageError& e) {
     throw UsageError(started + e.message() + alone);
   }

@@ -9,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "parallel/reduce/bucket_size.h"
 #include "parallel/watch/preflight.h"
 #include "parallel/world/launcher.h"
 #include "parallel/world/thread_world.h"
@@ -107,12 +108,12 @@ void RunProcess(const Flags& flags, const Replicas& replicas,
   exchange.hierarchical = flags.hierarchical;
   world->Connect(exchange);
   if (summed != nullptr) *summed = world->how_summed();
-  const Launch launch = FindLaunch();
+  const Launch launch = LaunchFromFlags(flags);
   // Most launchers bind each process to its own cores. If this one does not, the processes of a
   // machine divide the cores among themselves here.
   const bool shares = launch.local_size > 1 &&
                       ProcessCores() == static_cast<int>(std::thread::hardware_concurrency()) &&
-                      std::getenv("OMP_NUM_THREADS") == nullptr;
+                      !NumThreadsChosen();
   const AmongProcesses processes = {world, shares ? launch.local_rank : 0,
                                     shares ? launch.local_size : 1};
   if (replicas.devices.size() > 1) {
@@ -126,14 +127,22 @@ void RunProcess(const Flags& flags, const Replicas& replicas,
   world->Disconnect();
 }
 
+int64_t BucketBytesFromFlag(const std::string& value) {
+  if (value == "auto") return kAutoBucketBytes;
+  double mb = -1;
+  if (!ReadNumber(value, &mb) || !(mb >= 0 && mb <= 1e6)) {
+    throw UsageError(
+        "--bucket_mb wants auto, or 0 (a message for each parameter) to 1000000, got '" + value +
+        "'");
+  }
+  return static_cast<int64_t>(mb * (1 << 20));
+}
+
 }  // namespace
 
 ReducerOptions BucketsFromFlags(const Flags& flags) {
-  if (!(flags.bucket_mb >= 0 && flags.bucket_mb <= 1e6)) {
-    throw UsageError("--bucket_mb wants 0 (a message for each parameter) to 1000000");
-  }
   ReducerOptions options;
-  options.bucket_bytes = static_cast<int64_t>(flags.bucket_mb * (1 << 20));
+  options.bucket_bytes = BucketBytesFromFlag(flags.bucket_mb);
   CheckValue("reduce_precision", flags.reduce_precision, {"fp32", "bf16", "fp16"});
   if (flags.reduce_precision == "bf16") options.type = DType::kBFloat16;
   if (flags.reduce_precision == "fp16") options.type = DType::kFloat16;
@@ -141,7 +150,7 @@ ReducerOptions BucketsFromFlags(const Flags& flags) {
 }
 
 Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world) {
-  CheckValue("comm", flags.comm, {"auto", "threads", "p2p", "nccl", "mpi"});
+  CheckValue("comm", flags.comm, {"auto", "threads", "p2p", "nccl", "mpi", "tcp"});
   if (flags.gpu.empty() && (flags.comm == "p2p" || flags.comm == "nccl")) {
     throw UsageError("--comm=" + flags.comm +
                      " is between GPUs; say which ones by --gpu, such as --gpu=0,1");

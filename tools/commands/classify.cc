@@ -322,7 +322,7 @@ DOPPIO_REGISTER(
     {"classifies images with a trained net",
      Words("model weights like labels rgb channel_swap mean scale resize center_crop top "
            "blob batch gpu precision workspace_mb deterministic cuda_graph level stage set "
-           "unset data_threads max_pixels engine json"),
+           "unset threads data_threads max_pixels engine json"),
      {},
      "[TRAINED] IMAGE|FOLDER... (or as in Caffe: NET WEIGHTS MEAN LABELS IMAGE)",
      "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/\n"

@@ -20,9 +20,8 @@ std::vector<double> FractionsOfFlag(const Flags& flags) {
   std::vector<double> fractions;
   double sum = 0;
   for (const std::string& text : SplitList(flags.fractions)) {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (*end != '\0' || !(value > 0 && value <= 1)) {
+    double value = 0;
+    if (!ReadNumber(text, &value) || !(value > 0 && value <= 1)) {
       throw UsageError("--fractions wants numbers greater than 0 and at most 1, got '" + text +
                        "'");
     }

@@ -16,6 +16,15 @@
 namespace doppio {
 namespace {
 
+constexpr int kMaxThreads = 4096;  // more than any machine has cores
+
+// Prepares the calling thread for computing with `threads` threads; 0: the number is OpenMP's.
+void StartComputing(int threads) {
+  SetNumThreads(static_cast<int>(InRange("threads", threads, 0, kMaxThreads)));
+  ClampNumThreads();
+  PinComputeThreads();
+}
+
 ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
   const CommandLine line = ParseCommandLine(arguments);
   KeepLogFlags();  // keeps glog from writing log files to /tmp, whatever flags old scripts set
@@ -33,6 +42,7 @@ ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
   }
   for (const std::string& warning : line.warnings) LOG(WARNING) << warning;
   SetMostImagePixels(InRange("max_pixels", line.flags.max_pixels, 1, int64_t{1} << 30));
+  StartComputing(line.flags.threads);
   return line.command->run(line, began);
 }
 
@@ -52,8 +62,6 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
   // error.
   signal(SIGXFSZ, SIG_IGN);
   if (!google::IsGoogleLoggingInitialized()) InitLog("doppio");
-  ClampNumThreads();
-  PinComputeThreads();
   bool began = false;
   ExitCode code = ExitCode::kDone;
   try {

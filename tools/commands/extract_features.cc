@@ -147,7 +147,7 @@ DOPPIO_REGISTER(
     Commands, "extract_features",
     {"writes blobs of a net to databases, one record per sample",
      Words("gpu precision workspace_mb deterministic cuda_graph level stage batch set "
-           "unset data_threads max_pixels seed engine"),
+           "unset threads data_threads max_pixels seed engine"),
      {},
      "WEIGHTS NET BLOB[,BLOB] DB[,DB] BATCHES BACKEND [CPU|GPU [N]]",
      "doppio extract_features net.caffemodel train_val.prototxt fc7,prob fc7_db,prob_db 10 lmdb",

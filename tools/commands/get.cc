@@ -93,7 +93,7 @@ std::string WrongIn(const PublishedFile& file, const std::string& path) {
   return "'" + path + "' is not the published file: its MD5 is " + found + ", not " + file.md5;
 }
 
-void Download(const DataSet& set, const PublishedFile& file, const std::string& to) {
+void FetchFile(const DataSet& set, const PublishedFile& file, const std::string& to) {
   const std::string url = set.url + file.name;
   LOG(INFO) << "Downloading " << url;
   const std::optional<int> code =
@@ -120,7 +120,7 @@ void Fetch(const Flags& flags, const DataSet& set, const PublishedFile& file,
     ~Removed() { unlink(path.c_str()); }
   } removed{aside};
   if (flags.from.empty()) {
-    Download(set, file, aside);
+    FetchFile(set, file, aside);
   } else {
     const std::string given = flags.from + "/" + file.name;
     if (!FileExists(given)) throw FileError("'" + given + "' does not exist" + OfflineAdvice(set));

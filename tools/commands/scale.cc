@@ -1,14 +1,16 @@
 // `scale`: predicts how a net's training scales, from the times of one rank and the speed of the
 // links between ranks.
 #include <algorithm>
+#include <cmath>
 #include <iostream>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "parallel/gpu/links.h"
+#include "parallel/reduce/bucket_size.h"
 #include "parallel/reduce/link_timer.h"
 #include "parallel/reduce/scaling_model.h"
 #include "tools/cli/command.h"
@@ -20,6 +22,7 @@
 #include "tools/cluster/job_flags.h"
 #include "tools/cluster/joined.h"
 #include "tools/cluster/replicas.h"
+#include "tools/pages/scaling_plot.h"
 #include "tools/timing/net_timer.h"
 #include "tools/timing/net_times.h"
 #include "tools/train/devices.h"
@@ -53,10 +56,11 @@ ScalingOptions ScalingFromFlags(const CommandLine& line) {
 }
 
 nlohmann::json ReadTimes(const CommandLine& line) {
-  for (const char* flag : {"model", "solver", "batch"}) {
+  for (const char* flag : {"model", "solver", "batch", "images_per_s"}) {
     if (!line.Given(flag)) continue;
-    throw UsageError(std::string("--times already determines the net and the batch; leave out --") +
-                     flag);
+    throw UsageError(
+        std::string("--times already determines the net, the batch and the times; leave out --") +
+        flag);
   }
   nlohmann::json times = ParsedJson(ReadFile(line.flags.times));
   if (times.is_discarded())
@@ -79,7 +83,9 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
   }
   LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts
             << " machine(s).";
-  const int64_t bytes = std::max<int64_t>(BucketsFromFlags(line.flags).bucket_bytes, 1 << 20);
+  const int64_t given = BucketsFromFlags(line.flags).bucket_bytes;
+  const int64_t bytes =
+      given == kAutoBucketBytes ? ScalingOptions().bucket_bytes : std::max<int64_t>(given, 1 << 20);
   (one_node ? cluster->inside : cluster->across) =
       MeasureLink(world, device, cluster->topology, one_node, bytes, compute);
   if (!one_node && !line.Given("ranks_per_node")) cluster->ranks_per_node = 1;
@@ -115,6 +121,20 @@ nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluste
   return times;
 }
 
+// Returns the times of a rank that trains --images_per_s. The data of the net is not read.
+nlohmann::json TimesFromRate(const CommandLine& line) {
+  const double rate = line.flags.images_per_s;
+  if (!(std::isfinite(rate) && rate > 0))
+    throw UsageError("--images_per_s wants a number above 0, got " + Significant(rate));
+  const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kAssume;
+  return TimesAtRate(NetFromFlags(line, TRAIN, data).graph, rate);
+}
+
+// Returns true if the times of one rank are given, so that nothing is measured.
+bool TimesGiven(const CommandLine& line) {
+  return line.Given("times") || line.Given("images_per_s");
+}
+
 int64_t GradientBytes(const RankTimes& times) {
   int64_t values = 0;
   for (const BackwardPiece& piece : times.backward) {
@@ -138,6 +158,7 @@ std::string LinkText(const std::string& flag, const Link& link) {
 
 void PrintText(const Flags& flags, const nlohmann::json& one, const RankTimes& times,
                const ScalingOptions& options, const std::vector<ScalingPoint>& points) {
+  const bool chosen = options.bucket_bytes == kAutoBucketBytes;
   double backward_ms = 0;
   for (const BackwardPiece& piece : times.backward) backward_ms += piece.ms;
   std::cout << one.at("net").get<std::string>() << " on " << one.at("device").get<std::string>()
@@ -146,8 +167,10 @@ void PrintText(const Flags& flags, const nlohmann::json& one, const RankTimes& t
             << " + backward " << Fixed(backward_ms, 2) << " + update " << Fixed(times.update_ms, 2)
             << '\n'
             << Bytes(GradientBytes(times)) << " of gradients, " << options.reduce_bits
-            << " bits per value on the links, buckets of " << Bytes(options.bucket_bytes)
-            << " or more\n"
+            << " bits per value on the links, "
+            << (chosen ? "buckets chosen for each number of ranks"
+                       : "buckets of " + Bytes(options.bucket_bytes) + " or more")
+            << '\n'
             << flags.topology << ": ";
   if (options.cluster.ranks_per_node == 1) {
     std::cout << "one rank per node, ";
@@ -166,6 +189,8 @@ void PrintText(const Flags& flags, const nlohmann::json& one, const RankTimes& t
   table.Print(std::cout);
 }
 
+double InMb(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
 nlohmann::json ToJson(const Link& link) {
   return {{"latency_us", link.latency_us},
           {"gbytes_per_s", link.gbytes_per_s},
@@ -183,7 +208,9 @@ nlohmann::json ToJson(const Flags& flags, const nlohmann::json& one, const RankT
   out["inside"] = ToJson(options.cluster.inside);
   out["across"] = ToJson(options.cluster.across);
   out["ranks_per_node"] = options.cluster.ranks_per_node;
-  out["bucket_mb"] = flags.bucket_mb;
+  out["bucket_mb"] = options.bucket_bytes == kAutoBucketBytes
+                         ? nlohmann::json("auto")
+                         : nlohmann::json(InMb(options.bucket_bytes));
   out["reduce_precision"] = flags.reduce_precision;
   out["points"] = nlohmann::json::array();
   for (const ScalingPoint& p : points) {
@@ -192,6 +219,7 @@ nlohmann::json ToJson(const Flags& flags, const nlohmann::json& one, const RankT
                              {"images_per_second", p.images_per_s},
                              {"speedup", p.speedup},
                              {"efficiency", p.efficiency},
+                             {"bucket_mb", InMb(p.bucket_bytes)},
                              {"communication_ms", p.communication.total_ms()},
                              {"latency_ms", p.communication.latency_ms},
                              {"inside_ms", p.communication.inside_ms},
@@ -203,19 +231,77 @@ nlohmann::json ToJson(const Flags& flags, const nlohmann::json& one, const RankT
   return out;
 }
 
+// Returns the name of a curve, such as "pcie3 inside nodes of 4 ranks, 10gbe across".
+std::string FabricText(const std::string& inside, const std::string& across, int ranks_per_node) {
+  if (ranks_per_node == 1) return across + " between nodes of one rank";
+  return inside + " inside nodes of " + std::to_string(ranks_per_node) + " ranks, " + across +
+         " across";
+}
+
+// Checks --plot and --fabric. Returns one cluster for each curve, by its name.
+std::vector<std::pair<std::string, Cluster>> FabricsFromFlags(const CommandLine& line,
+                                                              const Cluster& cluster) {
+  const Flags& flags = line.flags;
+  std::vector<std::pair<std::string, Cluster>> fabrics;
+  if (flags.plot.empty()) {
+    if (flags.fabric.empty()) return fabrics;
+    throw UsageError("--fabric is a curve of --plot; add --plot, such as --plot=scaling.svg");
+  }
+  constexpr size_t kEnding = 4;
+  if (flags.plot.size() <= kEnding ||
+      Lower(flags.plot.substr(flags.plot.size() - kEnding)) != ".svg")
+    throw UsageError("--plot wants the name of an SVG file, such as scaling.svg, got '" +
+                     flags.plot + "'");
+  for (const std::string& fabric : flags.fabric) {
+    const size_t plus = fabric.find('+');
+    if (plus == std::string::npos)
+      throw UsageError("--fabric wants INSIDE+ACROSS, such as nvlink3+infiniband_hdr, got '" +
+                       fabric + "'");
+    const std::string inside = fabric.substr(0, plus), across = fabric.substr(plus + 1);
+    Cluster other = cluster;
+    other.inside = ParseLink("fabric", inside);
+    other.across = ParseLink("fabric", across);
+    fabrics.emplace_back(FabricText(inside, across, cluster.ranks_per_node), other);
+  }
+  if (fabrics.empty())
+    fabrics.emplace_back(FabricText(flags.inside, flags.across, cluster.ranks_per_node), cluster);
+  return fabrics;
+}
+
+void WritePlot(const CommandLine& line, const nlohmann::json& one, const RankTimes& times,
+               ScalingOptions options, const std::vector<int>& ranks) {
+  std::vector<ScalingLine> lines;
+  for (const auto& [name, cluster] : FabricsFromFlags(line, options.cluster)) {
+    options.cluster = cluster;
+    lines.push_back({name, PredictScaling(times, options, ranks)});
+  }
+  if (lines.empty()) return;
+  const double alone = PredictScaling(times, options, {1})[0].images_per_s;
+  WriteFileAtomically(
+      line.flags.plot,
+      MakeScalingPlot("Predicted efficiency of " + one.at("net").get<std::string>() + ", batch " +
+                          Thousands(times.batch) + " per rank, " + Rate(alone) +
+                          " images/s on one rank",
+                      lines));
+}
+
 ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world) {
   ScalingOptions options = ScalingFromFlags(line);
-  const bool given = line.Given("times");
+  FabricsFromFlags(line, options.cluster);  // reports mistakes before a measurement
+  const bool given = TimesGiven(line);
   const Replicas replicas = given ? Replicas() : ReplicasFromFlags(line.flags, world);
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
-  const nlohmann::json one =
-      given ? ReadTimes(line) : Measure(line, replicas, &options.cluster, began);
+  const nlohmann::json one = line.Given("times") ? ReadTimes(line)
+                             : line.Given("images_per_s")
+                                 ? TimesFromRate(line)
+                                 : Measure(line, replicas, &options.cluster, began);
   if (quiet) return ExitCode::kDone;
-  const RankTimes times = ToRankTimes(one, given ? line.flags.times : "");
+  const RankTimes times = ToRankTimes(one, line.flags.times);
   std::vector<int> ranks;
   for (int n = 1; n <= line.flags.max_ranks; n *= 2) ranks.push_back(n);
   const std::vector<ScalingPoint> points = PredictScaling(times, options, ranks);
+  WritePlot(line, one, times, options, ranks);
   if (line.flags.json) {
     std::cout << JsonText(ToJson(line.flags, one, times, options, points)) << '\n';
   } else {
@@ -225,18 +311,18 @@ ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world) {
 }
 
 ExitCode RunScale(const CommandLine& line, bool* began) {
-  return RunJoined(line.flags, !line.Given("times"), began,
+  return RunJoined(line.flags, !TimesGiven(line), began,
                    [&](ProcessWorld* world) { return Scale(line, began, world); });
 }
 
 DOPPIO_REGISTER(
     Commands, "scale",
     {"predicts the speed of training on many ranks from the times of one rank",
-     Words("model solver times inside across ranks_per_node topology bucket_mb "
-           "reduce_precision max_ranks iterations warmup synthetic batch weights gpu "
+     Words("model solver times images_per_s inside across ranks_per_node topology bucket_mb "
+           "reduce_precision max_ranks plot fabric iterations warmup synthetic batch weights gpu "
            "cpu_replicas comm stall_timeout silence_timeout precision workspace_mb "
-           "deterministic cuda_graph level stage set unset data_threads max_pixels seed "
-           "engine fusion winograd recompute offload mpi_library json"),
+           "deterministic cuda_graph level stage set unset threads data_threads max_pixels seed "
+           "engine fusion winograd recompute offload launcher interface mpi_library json"),
      {"model|solver|times"},
      "",
      "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",

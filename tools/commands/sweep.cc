@@ -16,6 +16,7 @@
 #include "tools/sweep/sweep_journal.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_plan.h"
+#include "tools/sweep/sweep_queue.h"
 #include "tools/sweep/sweep_run.h"
 #include "tools/sweep/sweep_trial.h"
 #include "tools/sweep/sweep_workers.h"
@@ -64,15 +65,26 @@ std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int j
   return GpuSlots(AllCores(), chosen.indices, gpus_per_trial);
 }
 
-ExitCode Work(const Flags& flags, SweepJournal* journal, const std::string& gpus,
-              int gpus_per_trial, int jobs, bool* began) {
+// Runs the trials that have not ended, where settings.on says. Returns true if all have ended.
+bool RunWhere(const Flags& flags, const SweepSettings& settings, SweepJournal* journal,
+              bool* began) {
+  if (settings.on == "slurm") {
+    const SweepLock lock(journal->folder(), kPatienceSeconds);
+    *began = true;
+    return RunTrialsInQueue(settings.jobs, journal);
+  }
   SweepRunOptions options;
   options.program = SweepProgram(flags);
   std::shared_ptr<void> claim;
-  options.slots = Slots(gpus, gpus_per_trial, jobs, &claim);
+  options.slots = Slots(settings.gpus, settings.gpus_per_trial, settings.jobs, &claim);
   const SweepLock lock(journal->folder(), kPatienceSeconds);
   *began = true;
-  const bool finished = RunTrials(options, journal);
+  return RunTrials(options, journal);
+}
+
+ExitCode Work(const Flags& flags, const SweepSettings& settings, SweepJournal* journal,
+              bool* began) {
+  const bool finished = RunWhere(flags, settings, journal, began);
   ShowSweep(flags, *journal);
   std::cout.flush();
   const int64_t best = BestTrial(MetricOfSweep(*journal), journal->trials());
@@ -94,8 +106,9 @@ ExitCode Work(const Flags& flags, SweepJournal* journal, const std::string& gpus
   return kNoneWorked;
 }
 
-std::string Emit(const Flags& flags, const SweepJournal& journal) {
-  JobOptions job = JobOptionsFromFlags(flags, *FindBatchSystem(flags.emit));
+// Returns an array job for `system` with a task for each trial.
+std::string ArrayJob(const Flags& flags, const std::string& system, const SweepJournal& journal) {
+  JobOptions job = JobOptionsFromFlags(flags, *FindBatchSystem(system));
   const SweepSettings& s = journal.settings();
   job.gpus_per_node = s.gpus.empty() ? 0 : s.gpus_per_trial;
   job.tasks = static_cast<int>(s.trials);
@@ -103,12 +116,20 @@ std::string Emit(const Flags& flags, const SweepJournal& journal) {
   return JobScript(job);
 }
 
-void CheckEmit(const CommandLine& line) {
-  CheckValue("emit", line.flags.emit, {"slurm", "pbs", "lsf"});
-  JobOptionsFromFlags(line.flags, *FindBatchSystem(line.flags.emit));
+// Returns the batch system of --emit or --on, or "" if trials run here.
+std::string BatchSystemOf(const Flags& flags) {
+  if (flags.on == "here") return flags.emit;
+  if (!flags.emit.empty())
+    throw UsageError("--on submits the jobs, and --emit prints them; give one of them");
+  return flags.on;
+}
+
+void CheckJobFlags(const CommandLine& line, const std::string& system) {
+  if (line.flags.on == "here") CheckValue("emit", line.flags.emit, {"slurm", "pbs", "lsf"});
+  JobOptionsFromFlags(line.flags, *FindBatchSystem(system));
   if (!line.flags.gpus.empty() && line.Given("gpus") && line.flags.gpus != "all") {
     throw UsageError(
-        "the batch system assigns the GPUs of a task; with --emit, use --gpus=all and "
+        "the batch system assigns the GPUs of a task; with --emit and --on, use --gpus=all and "
         "--gpus_per_trial=N");
   }
 }
@@ -116,12 +137,13 @@ void CheckEmit(const CommandLine& line) {
 // Creates the folder of a new sweep. Returns its path.
 std::string Create(const CommandLine& line) {
   const SweepSettings settings = SettingsFromFlags(line);
+  const std::string system = BatchSystemOf(line.flags);
+  if (!system.empty()) CheckJobFlags(line, system);
   if (!line.flags.emit.empty()) {
-    CheckEmit(line);
     if (settings.method == "halving" || settings.method == "ask" || settings.prune_after >= 0) {
       throw UsageError(
           "the tasks of an array job do not wait for each other; use --emit with a grid or random "
-          "trials, without --prune");
+          "trials, without --prune, or --on=slurm");
     }
   }
   std::string folder = MakeSweepFolder(line.flags.sweep_dir);
@@ -132,17 +154,20 @@ std::string Create(const CommandLine& line) {
 ExitCode Run(const CommandLine& line, bool* began) {
   if (line.flags.method == "ask")
     throw UsageError("with --method=ask, 'sweep ask' starts the trials; use 'sweep new'");
-  if (line.flags.emit.empty())
+  const std::string system = BatchSystemOf(line.flags);
+  if (system.empty())
     CheckGpus("--gpus=" + line.flags.gpus, ChooseGpus(WithoutRanges(line.flags.gpus)));
   const std::string folder = Create(line);
   SweepJournal journal(folder, true);
   if (!line.flags.emit.empty()) {
-    std::cout << Emit(line.flags, journal);
+    std::cout << ArrayJob(line.flags, system, journal);
     return ExitCode::kDone;
   }
+  if (!system.empty())
+    WriteFileAtomically(JobScriptOf(folder), ArrayJob(line.flags, system, journal));
   const SweepSettings& s = journal.settings();
   std::cerr << "sweep " << folder << ": " << s.trials << " trials\n";
-  return Work(line.flags, &journal, s.gpus, s.gpus_per_trial, s.jobs, began);
+  return Work(line.flags, s, &journal, began);
 }
 
 ExitCode New(const CommandLine& line, bool*) {
@@ -152,15 +177,17 @@ ExitCode New(const CommandLine& line, bool*) {
 
 ExitCode Resume(const CommandLine& line, bool* began) {
   SweepJournal journal(line.files[0], true);
-  const SweepSettings& s = journal.settings();
+  SweepSettings s = journal.settings();
   if (s.method == "ask")
     throw UsageError(
         "this sweep uses --method=ask, so the program that calls 'sweep ask' runs the trials");
-  const std::string gpus = line.Given("gpus") ? line.flags.gpus : line.Given("jobs") ? "" : s.gpus;
-  const int each = line.Given("gpus_per_trial") ? line.flags.gpus_per_trial : s.gpus_per_trial;
-  const int jobs = line.Given("jobs") ? line.flags.jobs : s.jobs;
-  if (each < 1 || jobs < 1) throw UsageError("--gpus_per_trial and --jobs want 1 or more");
-  return Work(line.flags, &journal, gpus, each, jobs, began);
+  if (s.on == "here" && line.Given("jobs")) s.gpus = "";
+  if (line.Given("gpus")) s.gpus = line.flags.gpus;
+  if (line.Given("gpus_per_trial")) s.gpus_per_trial = line.flags.gpus_per_trial;
+  if (line.Given("jobs")) s.jobs = line.flags.jobs;
+  if (s.gpus_per_trial < 1 || s.jobs < 1)
+    throw UsageError("--gpus_per_trial and --jobs want 1 or more");
+  return Work(line.flags, s, &journal, began);
 }
 
 // Runs one planned trial to its end, as a task of an array job.
@@ -194,7 +221,7 @@ const std::vector<Verb>& SweepVerbs() {
       "solver param method trials metric prune eta min_iter "
       "seed set unset gpus gpus_per_trial jobs sweep_dir";
   const std::string job =
-      " emit time warn_seconds cpus_per_rank queue account job_name program csv json";
+      " on emit time warn_seconds cpus_per_rank queue account job_name program csv json";
   static const auto* verbs = new std::vector<Verb>{
       {"run", "creates a sweep and runs its trials, or prints an array job that does",
        "[-- FLAGS OF TRAIN]", Words(settings + job),

@@ -193,7 +193,7 @@ DOPPIO_REGISTER(
     Commands, "test",
     {"scores weights on test data",
      Words("model solver weights iterations gpu precision workspace_mb deterministic "
-           "cuda_graph level stage batch set unset synthetic data_threads max_pixels seed "
+           "cuda_graph level stage batch set unset synthetic threads data_threads max_pixels seed "
            "engine fusion winograd json"),
      {"model|solver", "weights"},
      "",

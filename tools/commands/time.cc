@@ -89,15 +89,16 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "time",
-                {"measures the time of whole iterations and of each layer of a net",
-                 Words("model solver iterations warmup phase synthetic batch weights gpu precision "
-                       "workspace_mb deterministic cuda_graph level stage set unset data_threads "
-                       "max_pixels seed engine fusion winograd recompute offload startup json"),
-                 {"model|solver"},
-                 "",
-                 "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",
-                 &RunTime});
+DOPPIO_REGISTER(
+    Commands, "time",
+    {"measures the time of whole iterations and of each layer of a net",
+     Words("model solver iterations warmup phase synthetic batch weights gpu precision "
+           "workspace_mb deterministic cuda_graph level stage set unset threads data_threads "
+           "max_pixels seed engine fusion winograd recompute offload startup json"),
+     {"model|solver"},
+     "",
+     "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",
+     &RunTime});
 
 }  // namespace
 }  // namespace doppio

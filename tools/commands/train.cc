@@ -122,20 +122,29 @@ std::vector<std::string> GpuNames(const Replicas& replicas) {
 }
 
 // Makes rank 0 record a failure of the run. If rank 0 itself is lost, the ranks that notice record
-// it.
-void RecordFailures(ProcessWorld* world, RunRecords* records, FailureRecord* failures) {
+// it. Returns the log of this process in the run folder; null if the process has rank 0, which the
+// folder itself logs, or if it cannot access the folder.
+std::shared_ptr<LogFile> RecordFailures(ProcessWorld* world, RunRecords* records,
+                                        FailureRecord* failures) {
   const bool writes = world == nullptr || world->rank() == 0;
   std::string folder = records->run_dir();
   if (!folder.empty()) folder = std::filesystem::absolute(folder).string();
   if (world != nullptr) folder = BroadcastText(&world->control(), folder, 0);
-  if (folder.empty()) return;
+  if (folder.empty()) return nullptr;
+  std::shared_ptr<LogFile> log;
+  if (!writes && FileExists(folder + "/run.json")) {
+    log = std::make_shared<LogFile>(folder + "/log_rank_" + std::to_string(world->rank()) + ".txt",
+                                    true);
+  }
   failures->Use([=](const Error& failure) {
     if (writes) {
       records->Fail(failure);
     } else {
+      if (log != nullptr) log->AddError(failure.what());
       RecordLostRun(folder, failure);
     }
   });
+  return log;
 }
 
 // A run of `train` in one process.
@@ -164,10 +173,10 @@ class Training {
     *records = std::make_unique<RunRecords>(line_, solver_, GpuNames(replicas_),
                                             !flags_.dry_run && !quiet_);
     records_ = records->get();
-    RecordFailures(world_, records_, failures);
+    const std::shared_ptr<LogFile> log = RecordFailures(world_, records_, failures);
     LogAllWarnings(flags_, solver_);
     SetOptions();
-    if (!flags_.dry_run) return TrainAll();
+    if (!flags_.dry_run) return TrainAndLog(log.get());
     // The output would be the same on all ranks.
     if (!quiet_)
       DryRun(flags_, solver_, options_, replicas_, free_ < 0 ? free_ : free_ / replicas_.Sharing());
@@ -197,6 +206,16 @@ class Training {
       progress_->Iteration(p, watch_ == nullptr ? GpuReading() : watch_->Latest());
     };
     options_.on_test = [this](const TestScores& scores) { progress_->Test(scores); };
+  }
+
+  // Trains, and adds a failure to `log`, if there is one.
+  ExitCode TrainAndLog(LogFile* log) {
+    try {
+      return TrainAll();
+    } catch (const std::exception& failure) {
+      if (log != nullptr) log->AddError(AsError(failure).what());
+      throw;
+    }
   }
 
   // Trains with all ranks of this process.
@@ -320,11 +339,12 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "train",
     {"trains a net with the settings of a solver",
-     Words("solver snapshot resume weights gpu cpu_replicas comm hierarchical mpi_library "
-           "stall_timeout silence_timeout bucket_mb reduce_precision batch_mode scale_lr "
+     Words("solver snapshot resume weights gpu cpu_replicas comm hierarchical launcher "
+           "interface mpi_library stall_timeout silence_timeout bucket_mb reduce_precision "
+           "batch_mode scale_lr "
            "lr_warmup check_replicas sync_bn precision loss_scale workspace_mb "
            "deterministic cuda_graph set unset dry_run synthetic batch level stage seed "
-           "data_threads max_pixels engine fusion winograd recompute offload sigint_effect "
+           "threads data_threads max_pixels engine fusion winograd recompute offload sigint_effect "
            "sighup_effect sigterm_effect sigusr1_effect sigusr2_effect stop_exit_code "
            "run_dir no_overwrite take_over monitor keep_best keep_last early_stop on_nan "
            "on_bad_record log_format progress trace trace_iterations json"),

@@ -2,7 +2,6 @@
 #include "core/net/spec/upgrade.h"
 
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/text_format.h>
 
 #include <climits>
 #include <iostream>
@@ -10,6 +9,7 @@
 
 #include "core/base/content_kind.h"
 #include "core/base/file.h"
+#include "core/net/spec/prototxt.h"
 #include "core/net/spec/solver_fields.h"
 #include "core/net/spec/split_layer.h"
 #include "core/net/store/hdf5_blobs.h"
@@ -38,7 +38,7 @@ void SplitLayers(NetParameter* net, const FieldPlaces& places, Result* result) {
   for (int i = 0; i < net->layer_size(); ++i) {
     mistakes.Try([&] {
       for (const LayerSpec& part :
-           SplitLayer({net->layer(i), places.Nested(*net, "layer", i), NetOptions(), {}})) {
+           SplitLayer({net->layer(i), places.Nested(*net, "layer", i), NetOptions(), {}, ""})) {
         *split.add_layer() = part.param;
       }
     });
@@ -65,20 +65,12 @@ void AddNet(NetParameter* net, FieldPlaces* places, Result* result) {
   result->from.insert("net inputs without a layer");
 }
 
-std::string ToText(const Message& message) {
-  google::protobuf::TextFormat::Printer printer;
-  printer.SetUseUtf8StringEscaping(true);
-  std::string text;
-  DOPPIO_CHECK(printer.PrintToString(message, &text), "protobuf cannot print a message");
-  return text;
-}
-
 Result UpgradeNetText(const std::string& text, const std::string& path) {
   Result result;
   NetParameter net;
   FieldPlaces places = ParseText(text, path, &net);
   AddNet(&net, &places, &result);
-  result.content = ToText(net);
+  result.content = ToPrototxt(net);
   return result;
 }
 
@@ -93,7 +85,7 @@ Result UpgradeSolverText(const std::string& text, const std::string& path) {
     mistakes.Try([&] { AddNet(net, at, &result); });
   });
   mistakes.ThrowIfAny();
-  result.content = ToText(solver);
+  result.content = ToPrototxt(solver);
   return result;
 }
 

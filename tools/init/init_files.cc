@@ -1,7 +1,5 @@
 #include "tools/init/init_files.h"
 
-#include <google/protobuf/text_format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -13,15 +11,6 @@
 
 namespace doppio {
 namespace {
-
-std::string PrintedMessage(const google::protobuf::Message& message, int indent) {
-  google::protobuf::TextFormat::Printer printer;
-  printer.SetUseUtf8StringEscaping(true);
-  printer.SetInitialIndentLevel(indent);
-  std::string text;
-  DOPPIO_CHECK(printer.PrintToString(message, &text), "protobuf cannot print a message");
-  return text;
-}
 
 TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& plan, Phase phase) {
   const TransformationParameter& published = plan.net.train;
@@ -86,7 +75,7 @@ std::string DataLayerText(const InitSource& from, const ImageFacts& facts, const
   *layer.mutable_transform_param() = TransformFor(facts, plan, phase);
   const auto set = from.backend.empty() ? &SetList : &SetDatabase;
   set(from, facts, plan, phase, &layer);
-  return "layer {\n" + PrintedMessage(layer, 1) + "}\n";
+  return "layer {\n" + ToPrototxt(layer, 1) + "}\n";
 }
 
 // Returns "_photos" for "photos"; all but letters, digits and "-" becomes "_".
@@ -145,8 +134,7 @@ std::string SolverText(const InitProject& project, const ImageFacts& facts, cons
   text += "\n" + RuleText(published) + "\nmax_epoch: " + std::to_string(plan.epochs) +
           "\ndisplay: " + std::to_string(display) +
           "\naverage_loss: " + std::to_string(std::min<int64_t>(display, 20)) +
-          "\nsnapshot_epoch: " + std::to_string(plan.snapshot_epochs) + "\n" +
-          PrintedMessage(names, 0) +
+          "\nsnapshot_epoch: " + std::to_string(plan.snapshot_epochs) + "\n" + ToPrototxt(names) +
           "\n# The same numbers in every run.\nrandom_seed: " + std::to_string(project.seed) + "\n";
   return text;
 }

@@ -64,7 +64,8 @@ nlohmann::json ToJson(const SweepSettings& s) {
           {"prune_after", s.prune_after},
           {"gpus", s.gpus},
           {"gpus_per_trial", s.gpus_per_trial},
-          {"jobs", s.jobs}};
+          {"jobs", s.jobs},
+          {"on", s.on}};
 }
 
 // Serialises settings exactly. Replacing invalid UTF-8 would change the names of files and values.
@@ -123,6 +124,7 @@ SweepSettings SettingsFrom(const nlohmann::json& j) {
   j.at("gpus").get_to(s.gpus);
   s.gpus_per_trial = static_cast<int>(WholeFrom(j, "gpus_per_trial", 1, 1000));
   s.jobs = static_cast<int>(WholeFrom(j, "jobs", 1, 10'000));
+  if (j.contains("on")) j.at("on").get_to(s.on);  // older journals lack it
   return s;
 }
 

@@ -27,7 +27,8 @@ struct SweepSettings {
   std::vector<std::string> train;  // flags of train that all trials share
   std::string gpus;                // "" for the CPU
   int gpus_per_trial = 1;
-  int jobs = 1;  // concurrent trials on the CPU
+  int jobs = 1;             // concurrent trials on the CPU, or jobs in the batch system's queue
+  std::string on = "here";  // where trials run: "here" or "slurm"
 };
 
 struct SweepTrial {

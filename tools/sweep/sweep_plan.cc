@@ -185,7 +185,9 @@ SweepSettings ReadFlags(const CommandLine& line) {
   s.gpus_per_trial =
       static_cast<int>(InRange("gpus_per_trial", line.flags.gpus_per_trial, 1, 1000));
   s.jobs = static_cast<int>(InRange("jobs", line.flags.jobs, 1, 10'000));
-  if (!s.gpus.empty() && line.Given("jobs")) {
+  CheckValue("on", line.flags.on, {"here", "slurm"});
+  s.on = line.flags.on;
+  if (s.on == "here" && !s.gpus.empty() && line.Given("jobs")) {
     throw UsageError(
         "--jobs is for the CPU; on GPUs --gpus and --gpus_per_trial say how many trials run at "
         "once");

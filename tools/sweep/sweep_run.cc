@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -19,6 +18,7 @@
 #include "tools/runs/metrics.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_plan.h"
+#include "tools/sweep/sweep_pruner.h"
 #include "tools/sweep/sweep_table.h"
 #include "tools/sweep/sweep_trial.h"
 #include "tools/train/training_end.h"
@@ -36,8 +36,6 @@ constexpr double kPruneSeconds = 0.5;
 constexpr double kLeaveSeconds = 10;
 // A signal that arrives while a program starts may be lost, so it is sent repeatedly.
 constexpr double kStopAgainSeconds = 1;
-
-void Say(const std::string& text) { PrintNotice(isatty(STDERR_FILENO) != 0, text); }
 
 // Returns true if `code` is the exit code of a training that was asked to stop: after a snapshot,
 // or immediately if it had not begun its first iteration.
@@ -67,7 +65,8 @@ class Runner {
         signals_({{SIGINT, Request::kSnapshotStop},
                   {SIGTERM, Request::kSnapshotStop},
                   {SIGUSR1, Request::kSnapshotStop},
-                  {SIGUSR2, Request::kSnapshotStop}}) {}
+                  {SIGUSR2, Request::kSnapshotStop}}),
+        pruner_(journal) {}
 
   bool Run() {
     std::vector<SweepJob> left;
@@ -127,7 +126,8 @@ class Runner {
     workers_.Start(slot, {words, journal_->settings().cwd, log});
     std::string values;
     for (const std::string& set : sets) values += " " + set;
-    Say(TrialName(job.trial) + " begins" + (gpus.empty() ? "" : " on GPU " + gpus) + ":" + values);
+    PrintSweepNotice(TrialName(job.trial) + " begins" + (gpus.empty() ? "" : " on GPU " + gpus) +
+                     ":" + values);
   }
 
   void End(int slot, int code) {
@@ -137,7 +137,7 @@ class Runner {
     const bool stopped = WasStopped(code);
     if (stopped && !running.pruned) {
       given_up_.insert(job.trial);
-      Say(TrialName(job.trial) + " was stopped");
+      PrintSweepNotice(TrialName(job.trial) + " was stopped");
       return;
     }
     SweepJournal::End end =
@@ -149,56 +149,27 @@ class Runner {
     }
     end.seconds = SecondsSince(running.begin);
     journal_->Add(end);
-    Say(TrialName(job.trial) + " " + Name(end.state) + " at iteration " + std::to_string(end.iter) +
-        (std::isfinite(end.score) ? ", " + metric_.metric + " " + Significant(end.score) : "") +
-        (end.error.empty() ? "" : ": " + end.error));
+    PrintSweepNotice(EndText(metric_.metric, journal_->trials()[job.trial]));
   }
 
   void StopAll() {
     const bool first = !asked_to_stop_;
     if (!first && SecondsSince(*asked_to_stop_) < kStopAgainSeconds) return;
-    if (first) Say("stopping; trials write snapshots first");
+    if (first) PrintSweepNotice("stopping; trials write snapshots first");
     asked_to_stop_ = Clock::now();
     workers_.StopAll();
   }
 
   void Prune() {
-    const int64_t after = journal_->settings().prune_after;
-    if (after < 0 || stopping_ || SecondsSince(pruned_at_) < kPruneSeconds) return;
+    // The process that submits jobs prunes trials that run as jobs.
+    if (options_.only || stopping_ || SecondsSince(pruned_at_) < kPruneSeconds) return;
     pruned_at_ = Clock::now();
     for (size_t slot = 0; slot < jobs_.size(); ++slot) {
       Running& running = jobs_[slot];
       if (!running.busy) continue;
-      if (!running.pruned) PruneIfWorse(after, &running);
+      if (!running.pruned) running.pruned = pruner_.PruneAt(running.job.trial);
       if (running.pruned) workers_.Stop(static_cast<int>(slot));
     }
-  }
-
-  void PruneIfWorse(int64_t after, Running* running) {
-    const ScoreSeries own = SeriesOf(running->job.trial);
-    if (own.empty() || own.back().first < after) return;
-    std::vector<ScoreSeries> others;
-    for (const SweepTrial& trial : journal_->trials()) {
-      if (trial.number == running->job.trial || trial.state == SweepTrial::kWaiting) continue;
-      others.push_back(SeriesOf(trial.number));
-    }
-    const int64_t at = PrunedAt(metric_, after, own, others);
-    if (at >= 0) running->pruned = own[at];
-  }
-
-  // Returns the scores of a trial. Caches those of trials that have ended.
-  ScoreSeries SeriesOf(int64_t trial) {
-    const auto known = series_.find(trial);
-    if (known != series_.end()) return known->second;
-    // The run folder of a trial that has just begun may not exist yet.
-    ScoreSeries series;
-    try {
-      series = ReadProgress(journal_->folder(), trial, metric_).series;
-    } catch (const FileError&) {
-      return {};
-    }
-    if (journal_->trials()[trial].state > SweepTrial::kRunning) series_[trial] = series;
-    return series;
   }
 
   const SweepRunOptions& options_;
@@ -213,10 +184,20 @@ class Runner {
   // Trials that were stopped, by this process or another one. They remain for 'sweep resume'.
   std::set<int64_t> given_up_;
   Clock::time_point pruned_at_;
-  std::map<int64_t, ScoreSeries> series_;
+  Pruner pruner_;
 };
 
 }  // namespace
+
+void PrintSweepNotice(const std::string& text) { PrintNotice(isatty(STDERR_FILENO) != 0, text); }
+
+std::string EndText(const std::string& metric, const SweepTrial& trial) {
+  const double score = trial.score();
+  return TrialName(trial.number) + " " + Name(trial.state) + " at iteration " +
+         std::to_string(trial.iter) +
+         (std::isfinite(score) ? ", " + metric + " " + Significant(score) : "") +
+         (trial.error.empty() ? "" : ": " + trial.error);
+}
 
 std::string TrialLog(const std::string& folder, int64_t trial) {
   return TrialFolder(folder, trial) + ".log";

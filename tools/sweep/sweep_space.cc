@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/base/whole_number.h"
+#include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 #include "tools/sweep/sweep_journal.h"
 
@@ -39,12 +40,6 @@ std::vector<std::string> SplitValues(const std::string& text) {
     }
   }
   return values;
-}
-
-bool ReadNumber(const std::string& text, double* value) {
-  char* end = nullptr;
-  *value = std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == 0 && std::isfinite(*value);
 }
 
 bool ReadCount(const std::string& text, int64_t* value) {

@@ -192,7 +192,7 @@ void NetTimer::TimeLayers(int iterations, Timing* timing) {
   }
   for (const PlanStep& step : net_->plan().backward) {
     for (const int param : step.ready) {
-      timing->layers[step.node].gradients.push_back(params_.params()[param].shape.count());
+      timing->layers[step.node].gradients.push_back(params_.params()[param].value.stored());
     }
   }
 }

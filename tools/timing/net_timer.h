@@ -16,8 +16,8 @@ namespace doppio {
 
 struct LayerTime {
   double forward_ms = 0, backward_ms = 0;
-  // The numbers of values of the parameters whose gradients are complete after this layer's
-  // backward pass.
+  // The numbers of values of the gradients that are complete after this layer's backward pass, as
+  // ranks exchange them: with the padding of their layouts.
   std::vector<int64_t> gradients;
 };
 

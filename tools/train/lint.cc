@@ -45,10 +45,12 @@ bool HasEffect(const FieldDescriptor& field) {
       {"FillerParameter", "scale"},
       {"ImageDataParameter", "threads"},
       {"InnerProductParameter", "negative_slope relu"},
+      {"InterpParameter", "use_blob_size"},
       {"LayerParameter",
        "annotated_data_param box_annotator_ohem_param detection_evaluate_param "
-       "detection_output_param multibox_loss_param norm_param permute_param prior_box_param "
-       "psroi_pooling_param reorg_param roi_pooling_param shuffle_channel_param "
+       "detection_output_param eval_detection_param multibox_loss_param norm_param permute_param "
+       "prior_box_param psroi_pooling_param region_loss_param reorg_param roi_pooling_param "
+       "shuffle_channel_param "
        "smooth_l1_loss_param spatial_dropout_param bn_param interp_param upsample_param"},
       {"LossParameter",
        "class_weighting label_smoothing pre_fixed_normalizer weight_by_label_freqs"},
@@ -72,9 +74,18 @@ bool HasEffect(const FieldDescriptor& field) {
 // and does not write files or open windows, and it compares boxes as they are.
 bool HasNoEffect(const FieldDescriptor& field) {
   static const auto* names = new std::set<std::string>{
-      "DetectionEvaluateParameter.name_size_file", "DetectionEvaluateParameter.resize_param",
-      "DetectionOutputParameter.save_file",        "DetectionOutputParameter.save_output_param",
-      "DetectionOutputParameter.visualize",        "DetectionOutputParameter.visualize_threshold",
+      "DetectionEvaluateParameter.name_size_file",
+      "DetectionEvaluateParameter.resize_param",
+      "DetectionOutputParameter.save_file",
+      "DetectionOutputParameter.save_output_param",
+      "DetectionOutputParameter.visualize",
+      "DetectionOutputParameter.visualize_threshold",
+      "EvalDetectionParameter.constriant",
+      "EvalDetectionParameter.sqrt",
+      "RegionLossParameter.absolute",
+      "RegionLossParameter.jitter",
+      "RegionLossParameter.random",
+      "RegionLossParameter.side",
       "MultiBoxLossParameter.ignore_difficult_gt",
   };
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;

@@ -1,6 +1,7 @@
 #include "tools/train/nets.h"
 
 #include "core/base/whole_number.h"
+#include "core/net/graph/stand_in.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/weights.h"
 #include "tools/cli/flags.h"
@@ -108,7 +109,9 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int
   NetOptions options = OptionsFromFlags(line.flags, phase, data);
   if (batch > 0) options.batch = batch;
   auto understand = [&](const NetSource& source) {
-    return MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
+    Graph graph = MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
+    LogWarnings(ReplacedLayers(graph.spec));
+    return graph;
   };
   if (line.Given("model")) {
     const NetSource source = LoadFlaggedNet(line, line.flags.model, phase);

@@ -61,9 +61,11 @@ std::vector<Warning> WarningsOf(const SolverSpec& spec) {
   return warnings;
 }
 
-Graph AssumedGraph(const Flags& flags, const NetSource& source) {
-  return MakeGraph(MakeNetSpec(source.net, source.places, source.state,
-                               OptionsFromFlags(flags, source.state.phase(), DataMode::kAssume)));
+Graph AssumedGraph(const Flags& flags, const NetSource& source,
+                   const std::optional<Shape>& usual_sample) {
+  NetOptions options = OptionsFromFlags(flags, source.state.phase(), DataMode::kAssume);
+  options.usual_sample = usual_sample;
+  return MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
 }
 
 std::vector<Error> MissingFiles(const Graph& graph) {

@@ -24,8 +24,10 @@ void CheckFiles(const SolverSpec& spec);
 std::vector<Warning> WarningsOf(const SolverSpec& spec);
 
 // Returns the net's graph with all shapes, with the flags applied. A missing source is assumed to
-// have the shape that its layer declares. Throws the errors in layers and shapes.
-Graph AssumedGraph(const Flags& flags, const NetSource& source);
+// have the shape that its layer declares, or else `usual_sample` (NetOptions). Throws the errors in
+// layers and shapes.
+Graph AssumedGraph(const Flags& flags, const NetSource& source,
+                   const std::optional<Shape>& usual_sample = std::nullopt);
 
 // Returns the errors that a training would throw for the missing sources that AssumedGraph
 // tolerates.

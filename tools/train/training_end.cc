@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 
@@ -11,12 +12,23 @@
 #include "tools/cli/json_text.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/job_script.h"
+#include "tools/cluster/joined.h"
 
 namespace doppio {
 
+std::string LauncherText(const Launch& launch) {
+  if (launch.size == 1) return "";
+  return launch.launcher.substr(0, launch.launcher.find(" (")) + " -n " +
+         std::to_string(launch.size) + " ";
+}
+
 std::string ResumeCommand(const CommandLine& line, const std::string& state,
                           const std::string& run_dir) {
-  std::string command = ShellQuoted(line.program);
+  // `launch` gives its ranks the beginning of its own command.
+  const char* const launch = std::getenv("DOPPIO_LAUNCH");
+  std::string command = launch != nullptr
+                            ? launch
+                            : LauncherText(LaunchFromFlags(line.flags)) + ShellQuoted(line.program);
   for (size_t i = 0; i < line.words.size(); ++i) {
     const std::string& word = line.words[i];
     std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));

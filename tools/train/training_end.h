@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/world/launcher.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cluster/gpu_readings.h"
@@ -23,8 +24,13 @@ struct TrainingEnd {
   std::vector<std::string> next;  // suggested next commands; see NextSteps
 };
 
+// Returns the words that start the processes of `launch`, such as "mpirun -n 4 "; "" for one
+// process.
+std::string LauncherText(const Launch& launch);
+
 // Returns the command line `line`, changed to resume from the snapshot `state` and, if `run_dir` is
-// not "", to continue in that run folder.
+// not "", to continue in that run folder. If a launcher has started several processes, the line
+// begins with the launcher's name and the number of processes: "mpirun -n 4 doppio train ...".
 std::string ResumeCommand(const CommandLine& line, const std::string& state,
                           const std::string& run_dir);
 

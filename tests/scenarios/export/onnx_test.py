@@ -72,6 +72,7 @@ CASES = {
     "leaky relu in place": (IMAGE, layer("Power") + layer("ReLU", "relu_param { negative_slope: 0.3 }", "y", "y")),
     "prelu": (IMAGE, layer("PReLU")),
     "prelu of one slope": (IMAGE, layer("PReLU", "prelu_param { channel_shared: true }")),
+    "selu": (IMAGE, layer("SELU")),
     "elu": (IMAGE, layer("ELU", "elu_param { alpha: 1.5 lambda: 1.1 }")),
     "sigmoid": (IMAGE, layer("Sigmoid")),
     "tanh": (IMAGE, layer("TanH")),

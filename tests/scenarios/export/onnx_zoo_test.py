@@ -13,8 +13,8 @@ import junit  # noqa: E402
 import scenario  # noqa: E402
 
 # Nets of models/: those that are small enough for a test, and the others.
-SMALL = ["lenet", "lenet5", "mnist_mlp", "mnist_mlp_batch1", "mnist_cnn", "cifar10_keras", "cifar10_quick", "cifar10_full", "siamese",
-         "autoencoder", "lstm_sequence", "squeezenet", "mobilenet_v2", "resnet18"]
+SMALL = ["lenet", "lenet5", "mnist_mlp", "mnist_mlp_batch1", "mnist_mlp_sigmoid", "mnist_cnn", "cifar10_keras", "cifar10_quick",
+         "cifar10_full", "siamese", "autoencoder", "lstm_sequence", "squeezenet", "mobilenet_v2", "resnet18"]
 LARGE = ["mobilenet_v1", "alexnet", "caffenet", "googlenet", "densenet121", "resnet50", "inception_v3", "resnet101", "resnet152", "vgg16",
          "vgg19", "fcn8s"]
 

@@ -108,6 +108,50 @@ class MistakeTest(TinyCase):
         self.assertEqual(3, r.returncode)
         self.assertIn("net.caffemodel: error: this is not text", r.stdout)
 
+    def test_a_label_map_is_named_as_one(self):
+        self.write("labelmap.prototxt", "item {\n  name: \"none_of_the_above\"\n  label: 0\n  display_name: \"background\"\n}\n"
+                   "item { name: \"person\" label: 1 display_name: \"person\" }\n")
+        r = self.run_tool("check", "labelmap.prototxt")
+        self.assertEqual(3, r.returncode)
+        self.assertIn("labelmap.prototxt: error: this is a label map", r.stdout)
+        self.assertNotIn("unknown field", r.stdout)
+
+    def test_a_template_is_named_as_one(self):
+        self.write("train_template.prototxt", TINY_NET.replace("num_output: ", "num_output: cls1x #"))
+        r = self.run_tool("check", "train_template.prototxt")
+        self.assertEqual(3, r.returncode)
+        self.assertIn("train_template.prototxt: error: this is a template of a net, in which 'cls1x' stands for a number", r.stdout)
+
+    def test_nodata_takes_nets_without_their_data_nets_and_modules(self):
+        source = 'layer { name: "mnist" type: "Data" top: "data" top: "label" data_param { source: "none" backend: %s batch_size: 4 } }\n'
+        ip = ('layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 3 } }\n'
+              'layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }\n')
+        decoder = ('layer { name: "flat" type: "Flatten" bottom: "data" top: "flat" }\n'
+                   'layer { name: "code" type: "InnerProduct" bottom: "data" top: "code" inner_product_param { num_output: 784 } }\n'
+                   'layer { name: "loss" type: "EuclideanLoss" bottom: "code" bottom: "flat" top: "loss" }\n'
+                   'layer { name: "unused" type: "Silence" bottom: "label" }\n')
+        rows = ('layer { name: "in" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { source: "none.txt" batch_size: 4 } }\n')
+        module = 'layer { name: "in" type: "Python" top: "data" python_param { module: "no_such_module" layer: "Rows" } }\n'
+        self.write("solver.prototxt", 'net: "none.prototxt"\nbase_lr: 0.1 lr_policy: "fixed" max_iter: 1 snapshot_prefix: "s"\n')
+        for content, said in (
+                (source % "LMDB" + ip, "no LMDB database at 'none': .*; its samples are assumed to be 3x224x224"),
+                (source % "LEVELDB" + decoder, "its samples are assumed to be 1x28x28"),
+                (rows + ip, "none.txt.*; its samples are assumed to be 3x224x224"),
+                (module, "No module named 'no_such_module'"),
+                (None, "cannot find the net 'none.prototxt'")):
+            name = "solver.prototxt" if content is None else "net.prototxt"
+            if content is not None:
+                self.write("net.prototxt", content)
+            strict = self.run_tool("check", name)
+            self.assertNotEqual(0, strict.returncode, strict.stdout)
+            lenient = self.run_tool("check", "--nodata", name)
+            self.assertEqual(0, lenient.returncode, lenient.stdout)
+            self.assertRegex(lenient.stdout, "(?s)warning: .*" + said)
+        # A mistake stays an error, and so does a missing net that is to be checked.
+        self.write("net.prototxt", source % "LMDB" + ip.replace('bottom: "ip"', 'bottom: "pi"'))
+        self.assertEqual(3, self.run_tool("check", "--nodata", "net.prototxt").returncode)
+        self.assertEqual(4, self.run_tool("check", "--nodata", "none.prototxt").returncode)
+
     def test_train_says_that_nothing_was_run(self):
         self.write("solver.prototxt", TINY_SOLVER)
         self.write("net.prototxt", TINY_NET.replace("num_output", "num_outputs").replace("EuclideanLoss", "Euclidean"))
@@ -208,7 +252,7 @@ class MistakeTest(TinyCase):
             self.assertEqual((4, 4), (check.returncode, train.returncode), check.stdout + train.stderr)
             error = re.search(r"(?m)error: (.*%s.*)$" % re.escape(said), train.stderr).group(1)
             self.assertIn("error: " + error, check.stdout)
-            alone = self.run_tool("check", "--no_files", "solver.prototxt")
+            alone = self.run_tool("check", "--nodata", "solver.prototxt")
             self.assertEqual(0, alone.returncode, alone.stdout)
         # `check` of a net alone does not imply that the net will be trained.
         self.write("net.prototxt", no_mean)

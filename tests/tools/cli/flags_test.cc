@@ -231,9 +231,9 @@ TEST_F(GivenFlags, NumbersHaveTheSpellingsOfGflags) {
   EXPECT_EQ(iterations("0x10"), 16);
   EXPECT_EQ(iterations("010"), 10);
   for (const char* wrong : {"", "3.5", "7 ", "2147483648"}) {
-    EXPECT_EQ(Complaint({"cook", "--solver=s", std::string("--iterations=") + wrong}),
-              "--iterations wants an integer, got '" + std::string(wrong) +
-                  "'\ntry: doppio cook --help");
+    EXPECT_EQ(
+        Complaint({"cook", "--solver=s", std::string("--iterations=") + wrong}),
+        "--iterations wants an integer, got '" + std::string(wrong) + "'\ntry: doppio cook --help");
   }
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--json=maybe"}),
             "--json wants true or false, got 'maybe'\ntry: doppio cook --help");

@@ -62,14 +62,41 @@ TEST(PrintErrors, ShowsTheFirstHundredMistakes) {
     for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
     return count;
   };
-  const std::string all = Failure(ErrorList(std::vector<Error>(100, UserError({}, "no"))));
-  EXPECT_EQ(count_of(all, "error: no\n"), 100);
+  // Returns `count` mistakes of different kinds.
+  const auto mistakes = [](size_t count) {
+    std::vector<Error> errors;
+    for (size_t i = 1; i <= count; ++i) errors.push_back(UserError({}, std::string(i, 'n')));
+    return errors;
+  };
+  const std::string all = Failure(ErrorList(mistakes(100)));
+  EXPECT_EQ(count_of(all, "error: n"), 100);
   EXPECT_EQ(count_of(all, "not shown"), 0);
-  const std::string some = Failure(ErrorList(std::vector<Error>(5000, UserError({}, "no"))));
-  EXPECT_EQ(count_of(some, "error: no\n"), 100);
-  EXPECT_NE(some.find("4900 more errors are not shown.\n5000 errors. Nothing was run.\n"),
+  const std::string some = Failure(ErrorList(mistakes(500)));
+  EXPECT_EQ(count_of(some, "error: n"), 100);
+  EXPECT_NE(some.find("400 more errors are not shown.\n500 errors. Nothing was run.\n"),
             std::string::npos)
       << some;
+}
+
+TEST(PrintErrors, ShowsTwentyMistakesOfOneKindInAFile) {
+  std::vector<Error> errors;
+  for (int i = 0; i < 23; ++i) {
+    const std::string name = "cls" + std::to_string(i);
+    for (const char* file : {"a", "b"}) {
+      if (i < (file[0] == 'a' ? 23 : 20)) {
+        errors.push_back(UserError({file}, "unknown field '" + name + "'; did you mean 'x'?"));
+      }
+    }
+  }
+  errors.push_back(UserError({"a"}, "no"));
+  const std::string text = Failure(ErrorList(errors));
+  EXPECT_NE(text.find("a: error: unknown field 'cls19'"), std::string::npos) << text;
+  EXPECT_EQ(text.find("unknown field 'cls20'"), std::string::npos) << text;
+  EXPECT_NE(text.find("b: error: unknown field 'cls19'"), std::string::npos) << text;
+  EXPECT_NE(text.find("a: error: no\n3 more errors of the kind in a are not shown.\n"
+                      "44 errors in 2 files."),
+            std::string::npos)
+      << text;
 }
 
 TEST(PrintErrors, DoesNotQuoteALineThatFillsTheScreen) {

@@ -206,7 +206,17 @@ TEST(SecondsOf, ReadsHoursAndMinutes) {
   EXPECT_EQ(SecondsOf("1:30"), 5400);
   EXPECT_EQ(SecondsOf("00:00:09"), 9);
   for (const char* wrong : {"", "90", "1:60", "1:00:60", "1:2:3:4", "-1:00", "1: 30", "0:00", "1h",
-                            "1:00:00x", ":30", "1:"}) {
+                            "1:00:00x", ":30", "1:", "12345678:00"}) {
+    EXPECT_EQ(SecondsOf(wrong), -1) << wrong;
+  }
+}
+
+TEST(SecondsOf, ReadsDaysAsSlurmDoes) {
+  EXPECT_EQ(SecondsOf("1-00:00:00"), 86400);
+  EXPECT_EQ(SecondsOf("2-12"), 60 * 3600);
+  EXPECT_EQ(SecondsOf("0-01:30"), 5400);
+  EXPECT_EQ(SecondsOf("1-02:03:04"), 26 * 3600 + 3 * 60 + 4);
+  for (const char* wrong : {"1-", "-12", "1-24", "1-0:60", "1:1-0", "1-2-3", "0-0", "1-2:3:4:5"}) {
     EXPECT_EQ(SecondsOf(wrong), -1) << wrong;
   }
 }

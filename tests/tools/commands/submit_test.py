@@ -100,7 +100,7 @@ class SubmitTest(TinyCase):
                 (("--time=1:00", *training), "'submit' knows slurm, pbs and lsf, not 'train'"),
                 (("--time=1:00",), "'submit' wants slurm|pbs|lsf -- train FLAGS"),
                 (("slrm", "--time=1:00", *training), "not 'slrm'; did you mean 'slurm'?"),
-                (("slurm", "--time=2 days", *training), "--time wants HH:MM:SS, such as 24:00:00, got '2 days'"),
+                (("slurm", "--time=2 days", *training), "--time wants HH:MM:SS or D-HH:MM:SS, such as 24:00:00, got '2 days'"),
                 (("slurm", "--time=0:01", *training), "--warn_seconds=120 is not less than --time=0:01"),
                 (("slurm", "--time=1:00", "--warn_seconds=0", *training), "--warn_seconds wants 1 to 65535, got 0"),
                 (("slurm", "--time=1:00", "--nodes=0", *training), "--nodes wants 1 to 100000, got 0"),

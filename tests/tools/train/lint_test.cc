@@ -41,7 +41,7 @@ TEST(IgnoredFields, AreKnownByTheirDescriptors) {
   // data/augment/transforms.cc says which fields of transform_param are used.
   EXPECT_FALSE(none(*TransformationParameter::descriptor(), "noise_param"));
   EXPECT_FALSE(none(*TransformationParameter::descriptor(), "allow_upscale"));
-  EXPECT_FALSE(none(*TransformationParameter::descriptor(), "pad"));  // refused
+  EXPECT_FALSE(none(*TransformationParameter::descriptor(), "pad"));
   EXPECT_TRUE(none(*TransformationParameter::descriptor(), "use_gpu_transform"));
 }
 

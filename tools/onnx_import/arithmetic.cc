@@ -1,0 +1,181 @@
+// Sums, products and maxima, with NumPy's broadcasting as far as Caffe's layers have it.
+#include <algorithm>
+#include <cmath>
+
+#include "tools/onnx_import/import_node.h"
+
+namespace doppio {
+namespace {
+
+bool IsProduct(const ImportNode& node) { return node.op() == "Mul" || node.op() == "Div"; }
+
+ImportValue Power(const ImportNode& node, const ImportValue& value, double power, double scale,
+                  double shift) {
+  if (power == 1 && scale == 1 && shift == 0) return value;
+  LayerParameter layer = LayerOf("Power");
+  if (power != 1) layer.mutable_power_param()->set_power(static_cast<float>(power));
+  if (scale != 1) layer.mutable_power_param()->set_scale(static_cast<float>(scale));
+  if (shift != 0) layer.mutable_power_param()->set_shift(static_cast<float>(shift));
+  return node.Add(layer, {value});
+}
+
+// The axes [axis, axis + extents.rank()) of a value along which a smaller one varies.
+struct Along {
+  int axis = 0;
+  Shape extents;
+};
+
+// Returns where `small` varies when it is broadcast to `large`. With `batch`, axis 0 is the batch
+// of both if they have as many axes. Throws UserError if these axes are not contiguous and whole,
+// or if `small` is not the smaller one.
+Along FindAlong(const ImportNode& node, const Shape& large, const Shape& small,
+                bool batch = false) {
+  const auto refuse = [&] {
+    node.Refuse("Doppio does not broadcast " + small.ToString() + " to " + large.ToString());
+  };
+  const int missing = large.rank() - small.rank();
+  if (missing < 0) refuse();
+  int begin = 0, end = small.rank();
+  const bool keeps = batch && missing == 0 && small[0] == large[0];
+  while (!keeps && begin < end && small[begin] == 1) ++begin;
+  while (end > begin + keeps && small[end - 1] == 1) --end;
+  Along along;
+  along.axis = missing + begin;
+  for (int axis = begin; axis < end; ++axis) {
+    if (small[axis] != large[missing + axis]) refuse();
+    along.extents.push_back(small[axis]);
+  }
+  return along;
+}
+
+// Adds `constant` to `value`, or multiplies by it, by a layer with weights.
+ImportValue WithWeights(const ImportNode& node, const ImportValue& value,
+                        const OnnxArray& constant) {
+  const Along along = FindAlong(node, value.shape, constant.shape);
+  LayerParameter layer = LayerOf(IsProduct(node) ? "Scale" : "Bias");
+  if (IsProduct(node)) {
+    layer.mutable_scale_param()->set_axis(along.axis);
+    layer.mutable_scale_param()->set_num_axes(along.extents.rank());
+  } else {
+    layer.mutable_bias_param()->set_axis(along.axis);
+    layer.mutable_bias_param()->set_num_axes(along.extents.rank());
+  }
+  AddWeight(along.extents, constant.floats, &layer);
+  return node.Add(layer, {value});
+}
+
+// Makes the bias of a MatMul part of its layer. Returns false if another node reads the product.
+bool AddedToProduct(const ImportNode& node, const ImportValue& value, const OnnxArray& constant,
+                    int input) {
+  LayerParameter* const layer = node.graph()->Producer(value.blob);
+  if (layer->type() != "InnerProduct" || layer->inner_product_param().bias_term() ||
+      !node.IsOnlyReader(input) || constant.shape.rank() == 0 ||
+      constant.count() != layer->inner_product_param().num_output() ||
+      constant.shape.dims().back() != constant.count()) {
+    return false;
+  }
+  layer->mutable_inner_product_param()->set_bias_term(true);
+  AddWeight({constant.count()}, constant.floats, layer);
+  node.SetOut(value);
+  return true;
+}
+
+// Returns the constants as floats, negated for Sub and inverted for Div, if they come second.
+OnnxArray AsSummandOrFactor(const ImportNode& node, OnnxArray constant, bool second) {
+  if (constant.is_integers) {
+    for (const int64_t integer : constant.integers)
+      constant.floats.push_back(static_cast<float>(integer));
+    constant.is_integers = false;
+  }
+  for (float& element : constant.floats) {
+    if (second && node.op() == "Sub") element = -element;
+    if (second && node.op() == "Div") element = 1 / element;
+  }
+  return constant;
+}
+
+// Computes blob op constant or, if input `blob` is the second one, constant op blob.
+void ImportWithConstant(const ImportNode& node, int blob) {
+  ImportValue value = node.Blob(blob);
+  const OnnxArray constant = AsSummandOrFactor(node, node.Constant(1 - blob), blob == 0);
+  if (node.op() == "Add" && AddedToProduct(node, value, constant, blob)) return;
+  if (blob == 1 && node.op() == "Sub") value = Power(node, value, 1, -1, 0);
+  if (blob == 1 && node.op() == "Div") value = Power(node, value, -1, 1, 0);
+  const Along along = FindAlong(node, value.shape, constant.shape);
+  if (constant.count() != 1 || along.extents.rank() > 0)
+    return node.SetOut(WithWeights(node, value, constant));
+  const double number = constant.at(0);
+  node.SetOut(IsProduct(node) ? Power(node, value, 1, number, 0)
+                              : Power(node, value, 1, 1, number));
+}
+
+ImportValue Eltwise(const ImportNode& node, EltwiseParameter::EltwiseOp operation,
+                    const std::vector<ImportValue>& values, float second = 1) {
+  LayerParameter layer = LayerOf("Eltwise");
+  layer.mutable_eltwise_param()->set_operation(operation);
+  if (second != 1) {
+    layer.mutable_eltwise_param()->add_coeff(1);
+    layer.mutable_eltwise_param()->add_coeff(second);
+  }
+  return node.Add(layer, values);
+}
+
+// Computes large op small, where the smaller one varies along some axes of the larger one.
+ImportValue Broadcast(const ImportNode& node, const ImportValue& large, const ImportValue& small) {
+  const Along along = FindAlong(node, large.shape, small.shape, true);
+  if (along.extents.rank() == 0) node.Refuse("Doppio does not broadcast a computed number");
+  LayerParameter layer = LayerOf(IsProduct(node) ? "Scale" : "Bias");
+  if (IsProduct(node)) {
+    layer.mutable_scale_param()->set_axis(along.axis);
+  } else {
+    layer.mutable_bias_param()->set_axis(along.axis);
+  }
+  return node.Add(layer, {large, node.Reshaped(small, along.extents)});
+}
+
+// first op second, both computed.
+void ImportOfTwo(const ImportNode& node) {
+  const bool minus = node.op() == "Sub", divide = node.op() == "Div";
+  ImportValue a = node.Blob(0), b = node.Blob(1);
+  if (divide) b = Power(node, b, -1, 1, 0);
+  if (a.shape == b.shape) {
+    return node.SetOut(Eltwise(node,
+                               IsProduct(node) ? EltwiseParameter::PROD : EltwiseParameter::SUM,
+                               {a, b}, minus ? -1.0f : 1.0f));
+  }
+  if (minus) b = Power(node, b, 1, -1, 0);
+  const bool swapped = a.shape.count() < b.shape.count();
+  node.SetOut(swapped ? Broadcast(node, b, a) : Broadcast(node, a, b));
+}
+
+void ImportArithmetic(const ImportNode& node) {
+  if (node.inputs() != 2) node.Refuse("it has " + std::to_string(node.inputs()) + " inputs");
+  if (node.in(1).is_constant()) return ImportWithConstant(node, 0);
+  if (node.in(0).is_constant()) return ImportWithConstant(node, 1);
+  ImportOfTwo(node);
+}
+[[maybe_unused]] const bool arithmetic_imported =
+    RegisterImports({"Add", "Sub", "Mul", "Div"}, &ImportArithmetic);
+
+// Sum, Max, Min and Mean of any number of values of one shape.
+void ImportJoin(const ImportNode& node) {
+  std::vector<ImportValue> values;
+  for (int i = 0; i < node.inputs(); ++i) values.push_back(node.Blob(i));
+  const bool smallest = node.op() == "Min", largest = smallest || node.op() == "Max";
+  for (ImportValue& value : values) {
+    if (value.shape != values[0].shape) node.Refuse("its inputs have different shapes");
+    if (smallest) value = Power(node, value, 1, -1, 0);
+  }
+  if (values.size() == 1) return node.SetOut(node.in(0));
+  ImportValue joined =
+      Eltwise(node, largest ? EltwiseParameter::MAX : EltwiseParameter::SUM, values);
+  if (smallest) joined = Power(node, joined, 1, -1, 0);
+  if (node.op() == "Mean")
+    joined = Power(node, joined, 1, 1 / static_cast<double>(values.size()), 0);
+  node.SetOut(joined);
+}
+[[maybe_unused]] const bool joins_imported =
+    RegisterImports({"Sum", "Max", "Min", "Mean"}, &ImportJoin);
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,338 @@
+#include "tools/onnx_import/constant_ops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/base/checked_product.h"
+#include "tools/onnx_import/new_shape.h"
+#include "tools/onnx_import/slice_ranges.h"
+
+namespace doppio {
+namespace {
+
+// Folded constants with more elements are refused; shapes and masks have few.
+constexpr int64_t kMostFolded = int64_t{1} << 24;
+
+OnnxArray Empty(const ImportNode& node, const Shape& shape, bool is_integers) {
+  const auto count = CheckedProduct(shape.dims(), kMostFolded);
+  if (!count) node.Refuse("its result would be " + shape.ToString());
+  OnnxArray array;
+  array.shape = shape;
+  array.is_integers = is_integers;
+  if (is_integers) {
+    array.integers.resize(static_cast<size_t>(*count));
+  } else {
+    array.floats.resize(static_cast<size_t>(*count));
+  }
+  return array;
+}
+
+void SetElement(double value, int64_t i, OnnxArray* array) {
+  if (array->is_integers) {
+    array->integers[i] = static_cast<int64_t>(value);
+  } else {
+    array->floats[i] = static_cast<float>(value);
+  }
+}
+
+void CopyElement(const OnnxArray& from, int64_t i, int64_t j, OnnxArray* to) {
+  if (from.is_integers) {
+    to->integers[j] = from.integers[i];
+  } else {
+    to->floats[j] = from.floats[i];
+  }
+}
+
+// Returns the index in an array of shape `small` for element `i` of the broadcast shape `large`.
+int64_t BroadcastIndex(const Shape& small, const Shape& large, int64_t i) {
+  int64_t index = 0, step = 1;
+  for (int axis = large.rank() - 1, at = small.rank() - 1; at >= 0; --axis, --at) {
+    if (small[at] != 1) index += i % large[axis] * step;
+    step *= small[at];
+    i /= large[axis];
+  }
+  return index;
+}
+
+Shape BroadcastShape(const ImportNode& node, const Shape& a, const Shape& b) {
+  Shape shape(std::vector<int64_t>(static_cast<size_t>(std::max(a.rank(), b.rank()))));
+  for (int back = 1; back <= shape.rank(); ++back) {
+    const int64_t of_a = back <= a.rank() ? a[a.rank() - back] : 1;
+    const int64_t of_b = back <= b.rank() ? b[b.rank() - back] : 1;
+    if (of_a != of_b && of_a != 1 && of_b != 1)
+      node.Refuse(a.ToString() + " and " + b.ToString() + " do not fit together");
+    shape[shape.rank() - back] = of_a == 1 ? of_b : of_a;
+  }
+  return shape;
+}
+
+using Binary = std::function<double(double, double)>;
+
+Binary BinaryOf(const ImportNode& node) {
+  const std::string& op = node.op();
+  if (op == "Add") return std::plus<double>();
+  if (op == "Sub") return std::minus<double>();
+  if (op == "Mul") return std::multiplies<double>();
+  if (op == "Div") return std::divides<double>();
+  if (op == "Equal") return std::equal_to<double>();
+  if (op == "Max") return [](double a, double b) { return std::max(a, b); };
+  if (op == "Min") return [](double a, double b) { return std::min(a, b); };
+  return nullptr;
+}
+
+OnnxArray Combined(const ImportNode& node, const Binary& binary) {
+  if (node.inputs() != 2) node.Refuse("it has " + std::to_string(node.inputs()) + " inputs");
+  const OnnxArray &a = node.Constant(0), &b = node.Constant(1);
+  const bool integers = a.is_integers && b.is_integers;
+  if (integers && node.op() == "Div" && std::count(b.integers.begin(), b.integers.end(), 0) > 0)
+    node.Refuse("it divides by 0");
+  OnnxArray result =
+      Empty(node, BroadcastShape(node, a.shape, b.shape), integers || node.op() == "Equal");
+  for (int64_t i = 0; i < result.count(); ++i) {
+    const double value = binary(a.at(BroadcastIndex(a.shape, result.shape, i)),
+                                b.at(BroadcastIndex(b.shape, result.shape, i)));
+    SetElement(value, i, &result);
+  }
+  return result;
+}
+
+OnnxArray Converted(const ImportNode& node) {
+  const OnnxArray& from = node.Constant(0);
+  const int64_t to = node.Int("to", onnx::TensorProto::FLOAT);
+  node.Int("saturate", 1);
+  const bool floats = to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::DOUBLE ||
+                      to == onnx::TensorProto::FLOAT16 || to == onnx::TensorProto::BFLOAT16;
+  OnnxArray result = Empty(node, from.shape, !floats);
+  for (int64_t i = 0; i < from.count(); ++i) SetElement(from.at(i), i, &result);
+  return result;
+}
+
+OnnxArray Rounded(const ImportNode& node) {
+  OnnxArray result = node.Constant(0);
+  for (float& value : result.floats)
+    value = node.op() == "Floor" ? std::floor(value) : std::ceil(value);
+  return result;
+}
+
+OnnxArray Shaped(const ImportNode& node) {
+  OnnxArray result = node.Constant(0);
+  const Shape shape = NewShape(node, result.shape);
+  if (shape.count() != result.count())
+    node.Refuse("it makes " + shape.ToString() + " of " + result.shape.ToString());
+  result.shape = shape;
+  return result;
+}
+
+// Returns the rows `rows` of axis `axis`.
+OnnxArray Selected(const ImportNode& node, const OnnxArray& from, int axis,
+                   const std::vector<int64_t>& rows) {
+  Shape shape = from.shape;
+  shape[axis] = static_cast<int64_t>(rows.size());
+  OnnxArray result = Empty(node, shape, from.is_integers);
+  const int64_t inner = from.shape.count(axis + 1), extent = from.shape[axis];
+  for (int64_t i = 0; i < result.count(); ++i) {
+    int64_t row = rows[i / inner % shape[axis]];
+    if (row < 0) row += extent;
+    if (row < 0 || row >= extent)
+      node.Refuse("there is no element " + std::to_string(row) + " on its axis");
+    CopyElement(from, (i / inner / shape[axis] * extent + row) * inner + i % inner, i, &result);
+  }
+  return result;
+}
+
+OnnxArray Gathered(const ImportNode& node) {
+  const OnnxArray& from = node.Constant(0);
+  const int axis = node.Axis(node.Int("axis", 0), from.shape.rank());
+  const Shape& rows = node.Constant(1).shape;
+  OnnxArray result = Selected(node, from, axis, node.Integers(1));
+  Shape shape;
+  for (int i = 0; i < axis; ++i) shape.push_back(from.shape[i]);
+  for (const int64_t dim : rows.dims()) shape.push_back(dim);
+  for (int i = axis + 1; i < from.shape.rank(); ++i) shape.push_back(from.shape[i]);
+  result.shape = shape;
+  return result;
+}
+
+// Returns the elements of an axis of `extent` elements that a range takes.
+std::vector<int64_t> RowsOf(const SliceRange& range, int64_t extent) {
+  const auto within = [&](int64_t place, int64_t least, int64_t most) {
+    return std::clamp<int64_t>(place < 0 ? place + extent : place, least, most);
+  };
+  std::vector<int64_t> rows;
+  if (range.step > 0) {
+    const int64_t end = within(range.end, 0, extent);
+    for (int64_t row = within(range.start, 0, extent); row < end; row += range.step)
+      rows.push_back(row);
+  } else {
+    // An end below the first element includes it.
+    const int64_t end = range.end < -extent ? -1 : within(range.end, -1, extent - 1);
+    for (int64_t row = within(range.start, -1, extent - 1); row > end; row += range.step)
+      rows.push_back(row);
+  }
+  return rows;
+}
+
+OnnxArray Sliced(const ImportNode& node) {
+  OnnxArray result = node.Constant(0);
+  for (const SliceRange& range : ReadSliceRanges(node, result.shape.rank()))
+    result = Selected(node, result, range.axis, RowsOf(range, result.shape[range.axis]));
+  return result;
+}
+
+OnnxArray Concatenated(const ImportNode& node) {
+  const OnnxArray& first = node.Constant(0);
+  const int axis = node.Axis(node.Int("axis", 0), first.shape.rank());
+  Shape shape = first.shape;
+  for (int i = 1; i < node.inputs(); ++i) {
+    Shape other = node.Constant(i).shape;
+    if (other.rank() != shape.rank() || node.Constant(i).is_integers != first.is_integers)
+      node.Refuse("its constants differ in type or number of axes");
+    shape[axis] += other[axis];
+    other[axis] = first.shape[axis];
+    if (other != first.shape) node.Refuse("its constants differ in other axes than its own");
+  }
+  OnnxArray result = Empty(node, shape, first.is_integers);
+  const int64_t inner = shape.count(axis + 1);
+  int64_t before = 0;
+  for (int i = 0; i < node.inputs(); ++i) {
+    const OnnxArray& part = node.Constant(i);
+    const int64_t row = part.shape[axis] * inner;
+    for (int64_t j = 0; j < part.count(); ++j)
+      CopyElement(part, j, j / row * shape[axis] * inner + before + j % row, &result);
+    before += row;
+  }
+  return result;
+}
+
+OnnxArray Filled(const ImportNode& node) {
+  const onnx::AttributeProto* const value = node.Attribute("value");
+  OnnxArray number;
+  number.floats = {0};
+  if (value != nullptr) number = ReadOnnxArray(value->t(), "");
+  if (number.count() != 1) node.Refuse("its value is not one number");
+  OnnxArray result = Empty(node, Shape(node.Integers(0)), number.is_integers);
+  for (int64_t i = 0; i < result.count(); ++i) CopyElement(number, 0, i, &result);
+  return result;
+}
+
+OnnxArray Expanded(const ImportNode& node) {
+  const OnnxArray& from = node.Constant(0);
+  OnnxArray result =
+      Empty(node, BroadcastShape(node, from.shape, Shape(node.Integers(1))), from.is_integers);
+  for (int64_t i = 0; i < result.count(); ++i)
+    CopyElement(from, BroadcastIndex(from.shape, result.shape, i), i, &result);
+  return result;
+}
+
+OnnxArray Chosen(const ImportNode& node) {
+  const OnnxArray &condition = node.Constant(0), &a = node.Constant(1), &b = node.Constant(2);
+  const Shape shape = BroadcastShape(node, condition.shape, BroadcastShape(node, a.shape, b.shape));
+  OnnxArray result = Empty(node, shape, a.is_integers);
+  for (int64_t i = 0; i < result.count(); ++i) {
+    const bool first = condition.at(BroadcastIndex(condition.shape, shape, i)) != 0;
+    const OnnxArray& from = first ? a : b;
+    SetElement(from.at(BroadcastIndex(from.shape, shape, i)), i, &result);
+  }
+  return result;
+}
+
+OnnxArray Range(const ImportNode& node) {
+  const double start = node.Number(0), limit = node.Number(1), step = node.Number(2);
+  if (step == 0) node.Refuse("its step is 0");
+  const double count = std::max(0.0, std::ceil((limit - start) / step));
+  OnnxArray result =
+      Empty(node, {static_cast<int64_t>(std::min(count, 1e15))}, node.Constant(0).is_integers);
+  for (int64_t i = 0; i < result.count(); ++i)
+    SetElement(start + static_cast<double>(i) * step, i, &result);
+  return result;
+}
+
+OnnxArray Product(const ImportNode& node) {
+  const OnnxArray& from = node.Constant(0);
+  const std::vector<int64_t> axes = node.Has(1) ? node.Integers(1) : node.Ints("axes", {});
+  if (from.shape.rank() > 1 && !axes.empty()) node.Refuse("Doppio multiplies all elements");
+  const bool keep = node.Int("keepdims", 1) != 0;
+  OnnxArray result =
+      Empty(node, Shape(std::vector<int64_t>(keep ? from.shape.rank() : 0, 1)), from.is_integers);
+  double product = 1;
+  for (int64_t i = 0; i < from.count(); ++i) product *= from.at(i);
+  SetElement(product, 0, &result);
+  return result;
+}
+
+using Fold = OnnxArray (*)(const ImportNode& node);
+struct ConstantOp {
+  const char* op;
+  Fold fold;
+};
+constexpr ConstantOp kConstantOps[] = {
+    {"Cast", &Converted},  {"Floor", &Rounded},          {"Ceil", &Rounded},
+    {"Reshape", &Shaped},  {"Squeeze", &Shaped},         {"Unsqueeze", &Shaped},
+    {"Gather", &Gathered}, {"Slice", &Sliced},           {"Concat", &Concatenated},
+    {"Expand", &Expanded}, {"ConstantOfShape", &Filled}, {"Where", &Chosen},
+    {"Range", &Range},     {"ReduceProd", &Product}};
+
+}  // namespace
+
+bool FoldConstants(const ImportNode& node) {
+  for (int i = 0; i < node.inputs(); ++i) {
+    if (node.Has(i) && !node.in(i).is_constant()) return false;
+  }
+  if (node.inputs() == 0) return false;
+  if (const Binary binary = BinaryOf(node)) {
+    node.SetOut(Combined(node, binary));
+    return true;
+  }
+  for (const ConstantOp& constant : kConstantOps) {
+    if (node.op() != constant.op) continue;
+    node.SetOut(constant.fold(node));
+    return true;
+  }
+  return false;
+}
+
+namespace {
+
+void ImportShape(const ImportNode& node) {
+  const Shape& shape = node.in(0).shape;
+  const int64_t rank = shape.rank();
+  const auto within = [&](int64_t axis) {
+    return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  };
+  const int64_t begin = within(node.Int("start", 0)), end = within(node.Int("end", rank));
+  OnnxArray result;
+  result.is_integers = true;
+  for (int64_t axis = begin; axis < end; ++axis)
+    result.integers.push_back(shape[static_cast<int>(axis)]);
+  if (node.op() == "Size") result.integers = {shape.count()};
+  if (node.op() == "Shape") result.shape = {static_cast<int64_t>(result.integers.size())};
+  node.SetOut(result);
+}
+[[maybe_unused]] const bool shape_imported = RegisterImports({"Shape", "Size"}, &ImportShape);
+
+void ImportConstant(const ImportNode& node) {
+  OnnxArray result;
+  if (const onnx::AttributeProto* value = node.Attribute("value")) {
+    result = ReadOnnxArray(value->t(), "");
+  } else if (const onnx::AttributeProto* number = node.Attribute("value_float")) {
+    result.floats = {number->f()};
+  } else if (const onnx::AttributeProto* integer = node.Attribute("value_int")) {
+    result.is_integers = true;
+    result.integers = {integer->i()};
+  } else if (node.HasAttribute("value_ints")) {
+    result.is_integers = true;
+    result.integers = node.Ints("value_ints", {});
+    result.shape = {static_cast<int64_t>(result.integers.size())};
+  } else if (const onnx::AttributeProto* numbers = node.Attribute("value_floats")) {
+    result.floats.assign(numbers->floats().begin(), numbers->floats().end());
+    result.shape = {static_cast<int64_t>(result.floats.size())};
+  } else {
+    node.Refuse("it has no value that Doppio knows");
+  }
+  node.SetOut(result);
+}
+[[maybe_unused]] const bool constant_imported = RegisterImports({"Constant"}, &ImportConstant);
+
+}  // namespace
+}  // namespace doppio

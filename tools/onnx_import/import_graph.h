@@ -1,0 +1,76 @@
+// Builds the layers of a net from the nodes of an ONNX model, one node after the other. A value of
+// the model is a blob of the net or a constant. Shapes are Doppio's own: each new layer is inferred
+// at once, so functions of later nodes know the shapes of their inputs.
+#ifndef DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_GRAPH_H_
+#define DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_GRAPH_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/tensor/shape.h"
+#include "proto/net.pb.h"
+#include "proto/onnx.pb.h"
+#include "tools/onnx_import/onnx_array.h"
+
+namespace doppio {
+
+// A value of the model.
+struct ImportValue {
+  std::string blob;  // "" for a constant
+  Shape shape;
+  OnnxArray constant;  // if `blob` is ""
+  // Zeros that a Pad node adds around the blob's spatial axes, at their starts and then at their
+  // ends. Only values that just convolutions read have them, and the convolutions add them. Empty:
+  // none.
+  std::vector<int64_t> pads;
+
+  bool is_constant() const { return blob.empty(); }
+};
+
+class ImportGraph {
+ public:
+  // Begins a net with the name of the model's graph. `graph` must outlive this object.
+  explicit ImportGraph(const onnx::GraphProto& graph, int opset);
+
+  int opset() const { return opset_; }
+  // Returns the number of nodes and outputs of the model that read `value`.
+  int Readers(const std::string& value) const;
+  // Returns true if these are all convolutions of the value.
+  bool IsOnlyConvolved(const std::string& value) const;
+
+  // Returns the value, or null if no earlier node has computed it.
+  const ImportValue* Find(const std::string& value) const;
+  void Set(const std::string& value, ImportValue content) { values_[value] = std::move(content); }
+
+  // Adds an Input layer for an input of the model.
+  void AddInput(const std::string& value, const Shape& shape);
+  // Adds `layer`, which has a type, parameters, weights and no names, behind the blobs `bottoms`.
+  // Its name is `name` or, if that is taken, `name` with a number. It gets one top for each of
+  // `tops`, which are wishes for names. Returns the tops. Throws UserError if the layer does not
+  // fit.
+  std::vector<ImportValue> Add(LayerParameter layer, const std::string& name,
+                               const std::vector<ImportValue>& bottoms,
+                               const std::vector<std::string>& tops);
+  // Returns the layer that computes `blob`.
+  LayerParameter* Producer(const std::string& blob);
+
+  // Returns the net, with the weights in its layers.
+  const NetParameter& net() const { return net_; }
+
+ private:
+  std::string Unique(const std::string& wish, std::set<std::string>* taken);
+
+  const int opset_;
+  NetParameter net_;
+  std::map<std::string, int> readers_;
+  std::map<std::string, int> convolutions_;  // nodes Conv by input 0
+  std::map<std::string, ImportValue> values_;
+  std::map<std::string, int> producers_;  // layer by blob
+  std::set<std::string> layer_names_, blob_names_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_GRAPH_H_

@@ -1,0 +1,118 @@
+#include "tools/onnx_import/import_onnx.h"
+
+#include <set>
+
+#include "core/base/checked_product.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "tools/onnx_import/constant_ops.h"
+#include "tools/onnx_import/import_graph.h"
+#include "tools/onnx_import/import_node.h"
+
+namespace doppio {
+namespace {
+
+// Opsets that import reads. The operators of older ones have other attributes; later ones may
+// change operators.
+constexpr int kOldestOpset = 7, kNewestOpset = 25;
+
+int OpsetOf(const onnx::ModelProto& model) {
+  for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
+    if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
+    if (opset.version() >= kOldestOpset && opset.version() <= kNewestOpset)
+      return static_cast<int>(opset.version());
+    throw UserError({}, "the model has opset " + std::to_string(opset.version()) +
+                            "; import reads opsets " + std::to_string(kOldestOpset) + " to " +
+                            std::to_string(kNewestOpset));
+  }
+  throw FileError("it names no ONNX opset");
+}
+
+// Returns the shape of an input. Throws UserError if an extent other than the first is open.
+Shape InputShape(const onnx::ValueInfoProto& input) {
+  const onnx::TypeProto::Tensor& tensor = input.type().tensor_type();
+  if (!tensor.has_shape())
+    throw UserError({}, "the model does not say which shape its input '" + input.name() + "' has");
+  Shape shape;
+  for (const onnx::TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
+    const bool open = dim.dim_value() <= 0;
+    if (open && shape.rank() > 0) {
+      throw UserError({}, "axis " + std::to_string(shape.rank()) + " of the input '" +
+                              input.name() + "' has no fixed extent" +
+                              (dim.dim_param().empty() ? "" : ", but '" + dim.dim_param() + "'") +
+                              "; export the model with a fixed size of images");
+    }
+    shape.push_back(open ? 1 : dim.dim_value());
+  }
+  if (!CheckedProduct(shape.dims()))
+    throw UserError({}, "the input '" + input.name() + "' is " + shape.ToString());
+  return shape;
+}
+
+// Adds the layers of one node. Throws UserError.
+void Import(const onnx::NodeProto& proto, ImportGraph* graph) {
+  const ImportNode node(proto, graph);
+  const bool own = proto.domain().empty() || proto.domain() == "ai.onnx";
+  if (!own) node.Refuse("Doppio has no operators of '" + proto.domain() + "'");
+  if (!FoldConstants(node)) {
+    const OnnxImport* const import = OnnxImports::Get().Find(node.op());
+    if (import == nullptr) node.Refuse("Doppio has no layer for this operator");
+    import->import(node);
+  }
+  node.CheckAttributes();
+}
+
+// Adds all nodes. Throws one error for all that Doppio cannot compute. Nodes behind these have no
+// error of their own.
+void ImportNodes(const onnx::GraphProto& from, ImportGraph* graph) {
+  ErrorCollector mistakes;
+  std::set<std::string> lost;  // values behind a mistake
+  for (const onnx::NodeProto& node : from.node()) {
+    bool reaches = false;
+    for (const std::string& input : node.input()) reaches |= lost.count(input) > 0;
+    if (!reaches && mistakes.Try([&] { Import(node, graph); })) continue;
+    lost.insert(node.output().begin(), node.output().end());
+  }
+  mistakes.ThrowIfAny();
+}
+
+}  // namespace
+
+ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder) {
+  const onnx::GraphProto& from = model.graph();
+  if (from.node_size() == 0) throw FileError("it has no graph with nodes");
+  ImportGraph graph(from, OpsetOf(model));
+  for (const onnx::TensorProto& tensor : from.initializer()) {
+    const OnnxArray constant = ReadOnnxArray(tensor, folder);
+    graph.Set(tensor.name(), {"", constant.shape, constant, {}});
+  }
+  for (const onnx::ValueInfoProto& input : from.input()) {
+    if (graph.Find(input.name()) == nullptr) graph.AddInput(input.name(), InputShape(input));
+  }
+  ImportNodes(from, &graph);
+  ImportedNet imported;
+  for (const onnx::ValueInfoProto& output : from.output()) {
+    const ImportValue* const value = graph.Find(output.name());
+    if (value == nullptr || value->is_constant())
+      throw UserError({}, "no layer computes the output '" + output.name() + "' of the model");
+    imported.outputs.push_back(value->blob);
+  }
+  imported.net = graph.net();
+  return imported;
+}
+
+ImportedNet ImportOnnxFile(const std::string& path) {
+  const std::string bytes = ReadFile(path);
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes) || !model.has_graph())
+    throw FileError("'" + path + "' is not an ONNX model");
+  try {
+    return ImportModel(model, DirName(path));
+  } catch (const ErrorList&) {
+    throw;
+  } catch (const FileError& e) {
+    throw FileError("'" + path + "': " + e.message());
+  }
+}
+
+}  // namespace doppio

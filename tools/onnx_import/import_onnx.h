@@ -1,0 +1,29 @@
+// Makes a net with weights of an ONNX model, which `export`, PyTorch, Keras and other programs
+// write. The net computes what the model computes in inference.
+#ifndef DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_ONNX_H_
+#define DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_ONNX_H_
+
+#include <string>
+#include <vector>
+
+#include "proto/net.pb.h"
+#include "proto/onnx.pb.h"
+
+namespace doppio {
+
+struct ImportedNet {
+  NetParameter net;                  // begins with Input layers; the layers hold their weights
+  std::vector<std::string> outputs;  // the blobs of the model's outputs, in its order
+};
+
+// Returns the net of a model. The first extent of an input that the model leaves open becomes 1.
+// External data is read from `folder`. Throws UserError or an ErrorList that names each node that
+// Doppio cannot compute, and FileError for wrong constants.
+ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder);
+// Returns the net of the model in a file. Throws as ImportModel does, and FileError if the file is
+// not an ONNX model.
+ImportedNet ImportOnnxFile(const std::string& path);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_ONNX_H_

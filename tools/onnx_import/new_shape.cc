@@ -1,0 +1,76 @@
+#include "tools/onnx_import/new_shape.h"
+
+#include <algorithm>
+
+namespace doppio {
+namespace {
+
+Shape Reshaped(const ImportNode& node, const Shape& from) {
+  const std::vector<int64_t> dims = node.Has(1) ? node.Integers(1) : node.Ints("shape", {});
+  const bool zero_is_zero = node.Int("allowzero", 0) != 0;
+  Shape to(dims);
+  int open = -1;
+  for (int axis = 0; axis < to.rank(); ++axis) {
+    if (to[axis] == 0 && !zero_is_zero && axis < from.rank()) to[axis] = from[axis];
+    if (to[axis] == -1 && open >= 0) node.Refuse("its shape has several -1");
+    if (to[axis] == -1) open = axis;
+    if (to[axis] < -1) node.Refuse("its shape has the extent " + std::to_string(to[axis]));
+  }
+  if (open >= 0) {
+    to[open] = 1;
+    const int64_t rest = to.count();
+    to[open] = rest == 0 ? 0 : from.count() / rest;
+  }
+  return to;
+}
+
+Shape Flattened(const ImportNode& node, const Shape& from) {
+  int64_t axis = node.Int("axis", 1);
+  if (axis != from.rank()) axis = node.Axis(axis, from.rank());
+  const int end = static_cast<int>(axis);
+  return {from.count(0, end), from.count(end)};
+}
+
+// Returns the axes that Squeeze and Unsqueeze name, ascending, of a value with `rank` axes.
+std::vector<int> NamedAxes(const ImportNode& node, int rank) {
+  std::vector<int> axes;
+  for (const int64_t axis : node.Has(1) ? node.Integers(1) : node.Ints("axes", {}))
+    axes.push_back(node.Axis(axis, rank));
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
+Shape Squeezed(const ImportNode& node, const Shape& from) {
+  const std::vector<int> axes = NamedAxes(node, from.rank());
+  Shape to;
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    const bool named = std::binary_search(axes.begin(), axes.end(), axis);
+    if (named && from[axis] != 1)
+      node.Refuse("axis " + std::to_string(axis) + " of " + from.ToString() + " is not 1");
+    if (!named && !(axes.empty() && from[axis] == 1)) to.push_back(from[axis]);
+  }
+  return to;
+}
+
+Shape Unsqueezed(const ImportNode& node, const Shape& from) {
+  const auto given = node.Has(1) ? node.Integers(1) : node.Ints("axes", {});
+  const int rank = from.rank() + static_cast<int>(given.size());
+  const std::vector<int> axes = NamedAxes(node, rank);
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    node.Refuse("it names an axis twice");
+  Shape to;
+  for (int axis = 0, next = 0; axis < rank; ++axis)
+    to.push_back(std::binary_search(axes.begin(), axes.end(), axis) ? 1 : from[next++]);
+  return to;
+}
+
+}  // namespace
+
+Shape NewShape(const ImportNode& node, const Shape& from) {
+  if (node.op() == "Flatten") return Flattened(node, from);
+  if (node.op() == "Squeeze") return Squeezed(node, from);
+  if (node.op() == "Unsqueeze") return Unsqueezed(node, from);
+  return Reshaped(node, from);
+}
+
+}  // namespace doppio

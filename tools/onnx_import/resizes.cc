@@ -1,0 +1,63 @@
+// Resize and Upsample.
+#include <cmath>
+
+#include "tools/onnx_import/import_node.h"
+
+namespace doppio {
+namespace {
+
+// Returns rows and columns of the result for an input of the shape `from`.
+Shape SizeAfter(const ImportNode& node, const Shape& from) {
+  const bool upsample = node.op() == "Upsample";
+  const int scales = upsample || node.opset() < 11 ? 1 : 2;
+  Shape to = from;
+  if (node.Has(3)) {
+    to = Shape(node.Integers(3));
+  } else {
+    const OnnxArray& factors = node.Constant(scales);
+    if (factors.count() != from.rank()) node.Refuse("it has no factor for each axis");
+    for (int axis = 0; axis < from.rank(); ++axis)
+      to[axis] = static_cast<int64_t>(
+          std::floor(static_cast<double>(from[axis]) * factors.at(axis) + 1e-6));
+  }
+  if (to.rank() != 4 || to[0] != from[0] || to[1] != from[1] || to[2] < 1 || to[3] < 1)
+    node.Refuse("Doppio resizes rows and columns of images, not " + from.ToString() + " to " +
+                to.ToString());
+  return to;
+}
+
+void ImportResize(const ImportNode& node) {
+  const ImportValue& input = node.Blob(0);
+  const std::string mode = node.Text("mode", "nearest");
+  const std::string place =
+      node.Text("coordinate_transformation_mode", node.opset() < 11 ? "asymmetric" : "half_pixel");
+  const std::string nearest = node.Text("nearest_mode", "round_prefer_floor");
+  node.Float("cubic_coeff_a", 0);
+  node.Int("exclude_outside", 0);
+  node.Float("extrapolation_value", 0);
+  const Shape to = SizeAfter(node, input.shape);
+  const int64_t rows = to[2] / input.shape[2], columns = to[3] / input.shape[3];
+  const bool whole = rows * input.shape[2] == to[2] && columns * input.shape[3] == to[3];
+  if (mode == "nearest" && whole && (place != "asymmetric" || nearest == "floor") &&
+      place != "align_corners") {
+    LayerParameter layer = LayerOf("Upsample");
+    layer.mutable_upsample_param()->set_scale_h(static_cast<uint32_t>(rows));
+    layer.mutable_upsample_param()->set_scale_w(static_cast<uint32_t>(columns));
+    return node.SetOut(node.Add(layer, {input}));
+  }
+  if ((mode == "linear" || mode == "bilinear") && place == "align_corners") {
+    LayerParameter layer = LayerOf("Interp");
+    layer.mutable_interp_param()->set_height(static_cast<int>(to[2]));
+    layer.mutable_interp_param()->set_width(static_cast<int>(to[3]));
+    return node.SetOut(node.Add(layer, {input}));
+  }
+  node.Refuse(
+      "Doppio repeats pixels a whole number of times, or resizes linearly with aligned "
+      "corners; this is mode '" +
+      mode + "', coordinates '" + place + "'");
+}
+[[maybe_unused]] const bool resize_imported =
+    RegisterImports({"Resize", "Upsample"}, &ImportResize);
+
+}  // namespace
+}  // namespace doppio
