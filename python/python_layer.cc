@@ -94,6 +94,21 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   return shape;
 }
 
+// Returns why the layer's module cannot be imported, or "". Errors other than missing modules and
+// old syntax are left to `Infer`, which reports them in full.
+std::string WhyNotImported(const LayerSpec& spec) {
+  StartPython();
+  const py::gil_scoped_acquire gil;
+  try {
+    py::module_::import(spec.param.python_param().module().c_str());
+  } catch (const py::error_already_set& e) {
+    if (!e.matches(PyExc_ImportError) && !e.matches(PyExc_SyntaxError)) return "";
+    const std::string text = e.what();
+    return text.substr(0, text.find('\n'));
+  }
+  return "";
+}
+
 class PythonKernel : public Kernel, public ChangesTops {
  public:
   explicit PythonKernel(const KernelArgs& args)
@@ -226,7 +241,8 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   return std::make_unique<PythonKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("Python", LayerType(&Infer).Bottoms(0, kAny).Tops(0, kAny));
+DOPPIO_REGISTER_LAYER(
+    "Python", LayerType(&Infer).Bottoms(0, kAny).Tops(0, kAny).RefusesModules(&WhyNotImported));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("Python", &Make));
 
 PythonKernel* PythonKernelOf(Kernel* kernel) {

@@ -13,6 +13,14 @@ class UndefinedMapException(Exception):
     """There is no map: a layer does not define one, or the blobs have no common ancestor."""
 
 
+class NotConnectedException(UndefinedMapException, RuntimeError):
+    """The blobs have no common ancestor that layers with known maps lead to. Scripts for pycaffe catch RuntimeError."""
+
+
+class CropException(ValueError, AssertionError):
+    """No Crop layer cuts the wanted region. Scripts for pycaffe catch AssertionError."""
+
+
 class AxisMismatchException(Exception):
     """Two maps have different axes or different numbers of axes."""
 
@@ -99,17 +107,17 @@ def coord_map_from_to(top_from, top_to):
     for ancestor, to_from in of_from.items():
         if ancestor in of_to:
             return compose(of_to[ancestor], inverse(to_from))
-    raise UndefinedMapException("the blobs have no common ancestor that layers with known maps lead to")
+    raise NotConnectedException("the blobs have no common ancestor that layers with known maps lead to")
 
 
 def crop(top_from, top_to):
     """Returns a Crop layer that cuts out of `top_from` the region that `top_to` covers."""
     axis, scale, offset = coord_map_from_to(top_from, top_to)
     if not np.all(np.asarray(scale) == 1):
-        raise ValueError("a pixel of the first blob is %s pixels of the second; scale it before the crop" % (scale,))
+        raise CropException("a pixel of the first blob is %s pixels of the second; scale it before the crop" % (scale,))
     if not np.all(np.asarray(offset) <= 0):
-        raise ValueError("the first blob begins inside the second, by %s pixels; pad it before the crop" % (offset,))
+        raise CropException("the first blob begins inside the second, by %s pixels; pad it before the crop" % (offset,))
     if not np.all(np.round(offset) == offset):
-        raise ValueError("the blobs are shifted by part of a pixel: %s" % (offset,))
+        raise CropException("the blobs are shifted by part of a pixel: %s" % (offset,))
     return layers.Crop(top_from, top_to, crop_param=dict(axis=(1 if axis is None else axis) + 1,
                                                          offset=[int(-x) for x in np.atleast_1d(offset)]))

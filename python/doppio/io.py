@@ -156,9 +156,9 @@ class Transformer:
 
 
 def blobproto_to_array(blob, return_diff=False):
-    """Returns the values of a BlobProto, e.g. from a .binaryproto file, in its shape."""
+    """Returns the values of a BlobProto, e.g. from a .binaryproto file, in its shape. A blob without a shape is a scalar."""
     values = np.array(blob.diff if return_diff else blob.data, dtype=np.float32)
-    if blob.HasField("shape"):
+    if blob.HasField("shape") or (values.size == 1 and not any(map(blob.HasField, ("num", "channels", "height", "width")))):
         return values.reshape(tuple(blob.shape.dim))
     return values.reshape(blob.num, blob.channels, blob.height, blob.width)
 

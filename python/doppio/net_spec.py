@@ -80,9 +80,9 @@ class Function:
 
     def __init__(self, layer_type, bottoms, fields):
         self.type_name, self.inputs, self.params = layer_type, bottoms, dict(fields)
-        for bottom in bottoms:
-            if not isinstance(bottom, Top):
-                raise TypeError("a bottom of %s is %r; it must be the top of another layer" % (layer_type, bottom))
+        for i, bottom in enumerate(bottoms):
+            if not isinstance(bottom, Top):  # scripts for pycaffe match this text
+                raise TypeError("%s input %d is not a Top (type is %s)" % (layer_type, i, type(bottom)))
         self.in_place = self.params.pop("in_place", False)
         self.ntop = self.params.pop("ntop", 1)
         if self.in_place and (self.ntop != 1 or len(bottoms) != 1):

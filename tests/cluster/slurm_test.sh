@@ -1,6 +1,7 @@
 #!/bin/bash
 # Tests `doppio submit` with a real SLURM on this machine: a job of two tasks trains, receives USR1 before its time limit, exits with
-# 75, is requeued, resumes from its snapshot, and reaches the same weights as a run without an interruption.
+# 75, is requeued, resumes from its snapshot, and reaches the same weights as a run without an interruption. A sweep runs its trials as
+# jobs and survives a kill of its own process.
 #
 #   tests/cluster/slurm_test.sh [DOPPIO]     # as root, with Debian's slurm-wlm and munge
 #
@@ -124,10 +125,27 @@ job=$(submit parts)
 wait_for 120 grep -q "Iteration 1000 " parts.out
 scancel --signal=USR1 "$job"      # as --signal=USR1@60 does 60 s before the time limit, to the tasks of the step
 wait_for 60 restarted "$job"
-# SLURM lets a requeued job wait for some minutes; this starts it at once.
+# SLURM lets a requeued job wait for some minutes; this starts it at once. slurmd would refuse a job that starts in the
+# second in which its last run was ended.
+wait_for 60 sh -c "sinfo -h -o %T | grep -qx idle"
+sleep 1.1
 wait_for 60 scontrol update job="$job" StartTime=now
 wait_for 300 finished parts "$job"
 grep -q "going on from parts_iter_" parts.out || fail "it did not resume"
+
+# ---- A sweep whose trials are jobs, and whose own process is killed
+cat > sweep.prototxt <<'SOLVER'
+net: "net.prototxt"
+base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" random_seed: 5 max_iter: 200 test_iter: 5 test_interval: 100 snapshot_prefix: "unused"
+SOLVER
+OMP_NUM_THREADS=1 "$doppio" sweep run --solver=sweep.prototxt --sweep_dir=sweep --param=base_lr=0.01,0.001,0.0001 --metric=min:loss \
+    --on=slurm --jobs=2 --time=00:10:00 --warn_seconds=60 --cpus_per_rank=1 >sweep.log 2>&1 &
+sweep=$!
+wait_for 60 test -s sweep/t001.job
+kill -9 $sweep
+OMP_NUM_THREADS=1 "$doppio" sweep resume sweep >>sweep.log 2>&1 || fail "the sweep cannot resume"
+grep -q "3 trials: 3 done" <("$doppio" sweep ls sweep) || fail "not all trials of the sweep are done"
+[ "$(grep -c '"event":"begin"' sweep/sweep.jsonl)" = 3 ] || fail "a trial of the sweep ran twice"
 
 cmp "whole_iter_$iterations.caffemodel" "parts_iter_$iterations.caffemodel" || fail "the resumed run has other weights"
 echo "PASSED: two tasks of srun, stopped by USR1 at iteration $(grep -o 'going on from parts_iter_[0-9]*' parts.out | tr -dc 0-9), requeued, resumed to the same weights"

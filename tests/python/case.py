@@ -5,14 +5,14 @@ import tempfile
 import unittest
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_ROOT = os.path.normpath(os.path.join(_HERE, "..", ".."))
-sys.path[:0] = [os.path.join(_ROOT, "tests", "scenarios"), os.path.join(_ROOT, "python")]
+ROOT = os.path.normpath(os.path.join(_HERE, "..", ".."))
+sys.path[:0] = [os.path.join(ROOT, "tests", "scenarios"), os.path.join(ROOT, "python")]
 os.environ.setdefault("GLOG_minloglevel", "2")
 
 
 def program():
     """Returns the path of the doppio program: $DOPPIO, or tools/doppio, where Bazel puts it."""
-    return os.environ.get("DOPPIO", os.path.join(_ROOT, "tools", "doppio"))
+    return os.environ.get("DOPPIO", os.path.join(ROOT, "tools", "doppio"))
 
 
 class Case(unittest.TestCase):

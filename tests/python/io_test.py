@@ -72,6 +72,8 @@ class IoTest(case.Case):
         np.testing.assert_array_equal(values, doppio.io.blobproto_to_array(doppio.io.array_to_blobproto(values)))
         old = doppio.proto.caffe_pb2.BlobProto(num=1, channels=1, height=1, width=2, data=[4, 5])
         np.testing.assert_array_equal([[[[4, 5]]]], doppio.io.blobproto_to_array(old))
+        scalar = doppio.io.blobproto_to_array(doppio.proto.caffe_pb2.BlobProto(data=[123]))
+        self.assertEqual(((), 123), (scalar.shape, scalar))
         for kind in (np.uint8, np.float32):
             datum = doppio.io.array_to_datum(values.astype(kind), label=7)
             self.assertEqual(7, datum.label)

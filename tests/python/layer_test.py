@@ -220,6 +220,18 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
             with self.assertRaisesRegex(doppio.ConfigError, message):
                 self.net(DATA + text)
 
+    def test_layers_of_faster_rcnn_are_replaced_if_their_module_is_missing(self):
+        text = layer("rois", ["score", "code", "size"], "ProposalLayer", "'feat_stride': 16")
+        text = text.replace('module: "layers"', 'module: "rpn.proposal_layer"')
+        inputs = "".join('layer { name: "%s" type: "Input" top: "%s" input_param { shape { %s } } }\n' %
+                         (name, name, " ".join("dim: %d" % extent for extent in shape))
+                         for name, shape in (("score", [1, 18, 2, 2]), ("code", [1, 36, 2, 2]), ("size", [1, 3])))
+        net = self.net(inputs + text)
+        net.forward(score=np.zeros((1, 18, 2, 2)), code=np.zeros((1, 36, 2, 2)), size=[[600, 800, 1]])
+        self.assertEqual((300, 5), net.blobs["rois"].data.shape)
+        # The anchor of ratio 0.5 and scale 8 is centered on (7.5, 7.5) and clipped to the image.
+        np.testing.assert_array_equal([0, 0, 0, 100, 56], net.blobs["rois"].data[0])
+
 
 if __name__ == "__main__":
     junit.main()

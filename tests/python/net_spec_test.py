@@ -95,12 +95,14 @@ class NetSpecTest(case.Case):
         self.assertEqual((1, 1, 20, 20), tuple(net.blobs["crop"].shape))
         param = n.to_proto().layer[-1].crop_param
         self.assertEqual((2, [3]), (param.axis, list(param.offset)))
-        with self.assertRaisesRegex(ValueError, "scale it before the crop"):
-            coord_map.crop(n.conv, n.data)
-        with self.assertRaisesRegex(ValueError, "begins inside"):
-            coord_map.crop(n.data, n.up)
-        with self.assertRaisesRegex(coord_map.UndefinedMapException, "no common ancestor"):
-            coord_map.coord_map_from_to(n.up, L.Input(shape=dict(dim=[1])))
+        for error in ValueError, AssertionError:
+            with self.assertRaisesRegex(error, "scale it before the crop"):
+                coord_map.crop(n.conv, n.data)
+            with self.assertRaisesRegex(error, "begins inside"):
+                coord_map.crop(n.data, n.up)
+        for error in coord_map.UndefinedMapException, RuntimeError:
+            with self.assertRaisesRegex(error, "no common ancestor"):
+                coord_map.coord_map_from_to(n.up, L.Input(shape=dict(dim=[1])))
 
     def test_draws_pictures(self):
         net = net_of("""name: "a \\"net\\"" input: "data"
@@ -128,7 +130,7 @@ class NetSpecTest(case.Case):
         data = L.Input(shape=dict(dim=[1, 2]))
         with self.assertRaisesRegex(TypeError, "ConvolutionParameter has no field 'kernal_size'"):
             doppio.to_proto(L.Convolution(data, kernal_size=3))
-        with self.assertRaisesRegex(TypeError, "a bottom of ReLU is 'data'"):
+        with self.assertRaisesRegex(TypeError, r"^ReLU input 0 is not a Top \(type is <class .str.>\)$"):
             L.ReLU("data")
         with self.assertRaisesRegex(TypeError, "type Nothing has no field 'x'"):
             doppio.to_proto(L.Nothing(data, x=1))
