@@ -78,7 +78,7 @@ std::string SiblingWithLabels(const std::string& images) {
                             "to 'doppio convert_mnist_data'");
   }
   const std::string gz = ".gz";
-  const std::string path = folder + name;
+  std::string path = folder + name;
   if (FileExists(path)) return path;
   const std::string other =
       EndsWith(path, gz) ? path.substr(0, path.size() - gz.size()) : path + gz;

@@ -22,8 +22,8 @@ constexpr Box kNoVariance = {1, 1, 1, 1};
 
 Box AnchorGrid::At(int64_t i) const {
   const int64_t position = i / per_position();
-  const double x = static_cast<double>(position % columns) * stride,
-               y = static_cast<double>(position / columns) * stride;
+  const int64_t row = position / columns, column = position % columns;
+  const double x = static_cast<double>(column) * stride, y = static_cast<double>(row) * stride;
   const Box& box = at_origin[i % per_position()];
   return {box[0] + x, box[1] + y, box[2] + x, box[3] + y};
 }
@@ -103,8 +103,9 @@ std::vector<double> ReadParamStr(const LayerSpec& spec, const std::string& key,
 
 std::vector<double> ReadAnchorNumbers(const LayerSpec& spec, const std::string& path,
                                       const std::string& field, const std::string& key,
-                                      std::vector<double> given, std::vector<double> defaults) {
-  const std::vector<double> overriding = ReadParamStr(spec, key, AnchorKeys());
+                                      std::vector<double> given,
+                                      const std::vector<double>& defaults) {
+  std::vector<double> overriding = ReadParamStr(spec, key, AnchorKeys());
   if (!overriding.empty()) return overriding;
   for (size_t i = 0; i < given.size(); ++i) {
     if (given[i] > 0) continue;

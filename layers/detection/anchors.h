@@ -100,15 +100,15 @@ void ReadRegionObjects(const SourceLoc& at, const T* from, int64_t rows, std::ve
 // The implementation of ReadAnchors. `given` and `defaults` are lists of positive numbers.
 std::vector<double> ReadAnchorNumbers(const LayerSpec& spec, const std::string& path,
                                       const std::string& field, const std::string& key,
-                                      std::vector<double> given, std::vector<double> defaults);
+                                      std::vector<double> given,
+                                      const std::vector<double>& defaults);
 
 template <class Param>
 AnchorGrid ReadAnchors(const LayerSpec& spec, const std::string& path, const Param& param,
                        int64_t rows, int64_t columns) {
   const auto list = [&](const auto& values, const char* field, const char* key,
-                        std::vector<double> defaults) {
-    return ReadAnchorNumbers(spec, path, field, key, {values.begin(), values.end()},
-                             std::move(defaults));
+                        const std::vector<double>& defaults) {
+    return ReadAnchorNumbers(spec, path, field, key, {values.begin(), values.end()}, defaults);
   };
   const auto one = [&](double value, const char* field) {
     return ReadAnchorNumbers(spec, path, field, field, {value}, {}).front();

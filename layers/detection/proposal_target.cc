@@ -74,12 +74,12 @@ LayerShape InferProposalTarget(const LayerSpec& spec, const std::vector<Shape>& 
   CheckNumbers(spec, bottoms, 0, 5, "image, x1, y1, x2, y2 of a region");
   CheckNumbers(spec, bottoms, 1, 5, "x1, y1, x2, y2, class of an object");
   if (bottoms[0][0] < 1) throw spec.Mistake("bottom", "there must be at least one region");
-  ProposalTargetForm form = ReadProposalTarget(spec, bottoms);
+  const ProposalTargetForm form = ReadProposalTarget(spec, bottoms);
   LayerShape shape;
   shape.tops = {{form.rows, 5}, {form.rows}};
   shape.tops.resize(5, {form.rows, 4 * form.classes});
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.form = std::move(form);
+  shape.form = form;
   return shape;
 }
 

@@ -43,7 +43,10 @@ struct RegionGrid {
     return (image * anchors() + anchor) * (5 + classes) * cells() + cell;
   }
   double ColumnOf(int64_t box) const { return static_cast<double>(box / anchors() % columns); }
-  double RowOf(int64_t box) const { return static_cast<double>(box / anchors() / columns); }
+  double RowOf(int64_t box) const {
+    const int64_t row = box / anchors() / columns;
+    return static_cast<double>(row);
+  }
   double Width() const { return static_cast<double>(columns); }
   double Height() const { return static_cast<double>(rows); }
 

@@ -32,7 +32,8 @@ inline void WriteObjects(const Batch& batch, int64_t images, int64_t count, floa
   for (int64_t row = 0; row < images * boxes; ++row, from += kBoxLabels) {
     if (*from < 0) continue;
     std::copy_n(from, kBoxLabels, to);
-    *to = static_cast<float>(row / boxes);
+    const int64_t image = row / boxes;
+    *to = static_cast<float>(image);
     to += kBoxLabels;
   }
   std::fill(to, end, -1.0f);

@@ -106,7 +106,7 @@ std::string AddressText(const sockaddr* address) {
 std::string OwnAddresses(const std::string& interface) {
   std::string list, loopback;
   ifaddrs* all = nullptr;
-  const std::string none = interface.empty() ? "127.0.0.1" : "";
+  std::string none = interface.empty() ? "127.0.0.1" : "";
   if (getifaddrs(&all) != 0) return none;
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;

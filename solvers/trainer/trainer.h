@@ -149,7 +149,7 @@ class Trainer {
  public:
   // Builds the nets, data sources, parameters and history, loads the snapshot or the weights, and
   // checks that snapshots can be written. Throws the mistakes in the user's files.
-  Trainer(SolverSpec spec, TrainerOptions options);
+  Trainer(SolverSpec spec, const TrainerOptions& options);
   ~Trainer();
 
   // Runs iterations up to max_iter, or until a request or the monitor stops the run, with tests,

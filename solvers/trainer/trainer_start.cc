@@ -58,7 +58,7 @@ std::vector<std::string> WeightFilesOf(const SolverParameter& solver) {
   return files;
 }
 
-Trainer::Trainer(SolverSpec spec, TrainerOptions options)
+Trainer::Trainer(SolverSpec spec, const TrainerOptions& options)
     : Trainer(std::move(spec), options, ReadResumed(options.resume)) {}
 
 Trainer::Trainer(SolverSpec spec, TrainerOptions options,
@@ -203,7 +203,7 @@ WeightsReport Trainer::LoadWeights(const std::string& path) {
   auto copy = [&](const Net& net) {
     return CopyWeights(file, net.graph(), net.plan().param_index, &params_);
   };
-  const WeightsReport report = copy(*train_net_);
+  WeightsReport report = copy(*train_net_);
   LogReport(report, path);
   // Loads the weights of layers that only a test net has.
   for (const auto& net : test_nets_) copy(*net);

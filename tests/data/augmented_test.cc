@@ -132,7 +132,8 @@ TEST(Augmented, MovesImagesWithinItsShare) {
     const std::vector<uint8_t> bytes = Sample(*source, sample);
     for (int y = 0; y < 4; ++y) {
       // Neighbouring columns differ by 10, so a pixel's value reveals the shift.
-      const int moved = 40 * y + 10 - bytes[static_cast<size_t>(4 * y + 1)];
+      const size_t second = 4 * static_cast<size_t>(y) + 1;
+      const int moved = 40 * y + 10 - bytes[second];
       EXPECT_LE(std::abs(moved), 10);
       EXPECT_EQ(moved, 10 - bytes[1]);
     }

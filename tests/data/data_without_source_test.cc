@@ -115,7 +115,8 @@ TEST(DataWithoutSource, HasObjectsThatLossesTake) {
         EXPECT_THAT(std::vector<double>(label, label + 8), Each(-1));
         continue;
       }
-      EXPECT_EQ(label[0], static_cast<double>(3 * row / objects)) << "image";
+      const size_t image = 3 * row / objects;
+      EXPECT_EQ(label[0], static_cast<double>(image)) << "image";
       EXPECT_EQ(label[1], 1) << "class";
       EXPECT_EQ(label[7], 0) << "difficult";
       for (const size_t corner : {3, 4}) {

@@ -73,7 +73,7 @@ std::string TakeSoftmax(const std::string& output, NetParameter* net) {
       computes(2, "Softmax", net->layer(net->layer_size() - 1).bottom(0)))
     last = 2;
   if (last == 0) return output;
-  const std::string scores = net->layer(net->layer_size() - last).bottom(0);
+  std::string scores = net->layer(net->layer_size() - last).bottom(0);
   for (int i = 0; i < last; ++i) net->mutable_layer()->RemoveLast();
   return scores;
 }

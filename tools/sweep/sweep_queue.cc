@@ -208,7 +208,7 @@ std::string SlurmQueue::Submit(const std::string& script, int64_t task, const st
                                const std::string& log) const {
   const Answer answer = Ask({"sbatch", "--parsable", "--array=" + std::to_string(task),
                              "--chdir=" + cwd, "--output=" + log, script});
-  const std::string number = FirstWord(answer.text);
+  std::string number = FirstWord(answer.text);
   const bool whole = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
   if (answer.code == 0 && whole) return number;
   throw FileError("sbatch refused the job (code " + std::to_string(answer.code) +

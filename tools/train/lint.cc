@@ -109,7 +109,7 @@ std::optional<Warning> IgnoredNumberType(const Message& message, const FieldDesc
                                          const FieldPlaces& places) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   const auto value = [&](const FieldDescriptor& f) { return reflection.GetEnumValue(message, &f); };
-  const std::string name = field.name();
+  const std::string& name = field.name();
   const std::string what =
       "'" + name + ": " + Number::Type_Name(static_cast<Number::Type>(value(field))) + "' ";
   if (EndsWith(name, "forward_type")) {

@@ -14,7 +14,7 @@ KernelTypes& KernelTypes::Get() {
   return *types;
 }
 
-bool KernelTypes::Add(KernelType type) {
+bool KernelTypes::Add(const KernelType& type) {
   types_.emplace(type.layer, type);
   return true;
 }

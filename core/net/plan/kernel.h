@@ -252,7 +252,7 @@ class KernelTypes {
   // Returns the registry of the process.
   static KernelTypes& Get();
   // Registers a kernel; always returns true. Not thread-safe.
-  bool Add(KernelType type);
+  bool Add(const KernelType& type);
   // Returns the kernels of a layer type on a device, ordered by falling rank.
   std::vector<const KernelType*> For(const std::string& layer, const std::string& device) const;
   // Returns the engines that have a kernel on a device, in alphabetical order.

@@ -16,7 +16,7 @@ std::string Failure(const Error& error, bool began = false) {
 }
 
 std::string Write(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + "/" + name;
+  std::string path = testing::TempDir() + "/" + name;
   std::ofstream(path) << text;
   return path;
 }
