@@ -108,7 +108,7 @@ class CifarSource : public Source {
   int64_t label_bytes_ = 0;
 };
 
-DeclaredFacts DeclareCifar() {
+DeclaredFacts DeclareCifar(const DataParameter&) {
   DeclaredFacts declared;
   declared.facts.image = {3, 32, 32};
   declared.facts.channels = Preprocessing::RGB;

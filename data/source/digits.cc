@@ -247,7 +247,7 @@ class DigitsSource : public Source {
   const Random random_;
 };
 
-DeclaredFacts DeclareDigits() {
+DeclaredFacts DeclareDigits(const DataParameter&) {
   DeclaredFacts declared;
   declared.facts.image = {1, kSide, kSide};
   return declared;

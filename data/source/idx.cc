@@ -155,7 +155,7 @@ class IdxSource : public Source {
 };
 
 // The usual images are MNIST's.
-DeclaredFacts DeclareIdx() {
+DeclaredFacts DeclareIdx(const DataParameter&) {
   DeclaredFacts declared;
   declared.facts.image = {1, 28, 28};
   declared.sure = false;

@@ -47,7 +47,7 @@ std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase) 
 DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
                               const TransformationParameter& transform) {
   const SourceType* type = Sources::Get().Find(DataParameter::DB_Name(parameter.backend()));
-  if (type != nullptr && type->declare != nullptr) return type->declare();
+  if (type != nullptr && type->declare != nullptr) return type->declare(parameter);
   DeclaredFacts declared;
   declared.sure = transform.mean_value_size() > 1;
   declared.facts.image.channels = declared.sure            ? transform.mean_value_size()

@@ -80,8 +80,9 @@ struct SourceType {
   // UserError.
   std::unique_ptr<Source> (*open)(const DataParameter& parameter, Phase phase);
   bool needs_source = true;  // data_param must set `source`
-  // Returns the facts that hold for every source of the type, or usually. Null if there are none.
-  DeclaredFacts (*declare)() = nullptr;
+  // Returns the facts that hold for every source with these parameters, or usually. Throws
+  // UserError. Null if there are none.
+  DeclaredFacts (*declare)(const DataParameter& parameter) = nullptr;
 };
 // The types by backend name, such as "LMDB" or "IDX", which is a value of DataParameter::DB.
 using Sources = Registry<SourceType>;
@@ -96,7 +97,7 @@ std::unique_ptr<Source> OpenAs(const DataParameter& parameter, Phase phase) {
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
 // Returns the facts about the source of data_param's backend without opening it: the type's, or
 // those of a database of images with a channel for each mean_value, with one if force_gray is set,
-// or else with three.
+// or else with three. Throws UserError.
 DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
                               const TransformationParameter& transform);
 // Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,

@@ -167,7 +167,8 @@ struct DeclaredSample {
 
 DeclaredFacts DeclaredFactsOfLayer(const LayerSpec& spec) {
   if (!IsImageList(spec) && !IsWindows(spec) && !IsVideo(spec))
-    return DeclaredFactsOf(spec.param.data_param(), TransformOf(spec));
+    return AtField(spec, "data_param",
+                   [&] { return DeclaredFactsOf(spec.param.data_param(), TransformOf(spec)); });
   DeclaredFacts declared;
   declared.facts.channels = Preprocessing::BGR;
   if (IsImageList(spec)) {

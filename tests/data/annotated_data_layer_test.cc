@@ -1,4 +1,5 @@
 // Tests the layer AnnotatedData in a net.
+#include "data/source/source.h"
 #include "proto/detection.pb.h"
 #include "tests/data/data_net.h"
 
@@ -44,6 +45,32 @@ TEST(AnnotatedDataLayer, DeliversBoxesInOrderAndThenRowsThatAreNone) {
                                              1, 11, 0, 0, 0, 0.5, 0.5, 0,  //
                                              -1, -1, -1, -1, -1, -1, -1, -1));
   }
+}
+
+TEST(AnnotatedDataLayer, DeliversTheBoxesOfDrawnShapes) {
+  const std::string param = "backend: SHAPES size: 6 seed: 3 part: TEST shapes_size: 48 ";
+  DataNet net("type: 'AnnotatedData' top: 'x' top: 'y' data_param { " + param + "batch_size: 2 } " +
+              "annotated_data_param { max_boxes: 4 }");
+  EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 3, 48, 48}));
+  EXPECT_EQ(net.ShapeOf("y"), (Shape{1, 1, 8, 8}));
+  EXPECT_EQ(net.kernel()->source_size(), 6);
+  net->Forward();
+  const auto source = OpenSource(Parse<DataParameter>(param), TRAIN);
+  std::vector<double> pixels, rows;
+  for (int image : {0, 1}) {
+    Record record;
+    source->Read(image, &record);
+    pixels.insert(pixels.end(), record.pixels.bytes, record.pixels.bytes + 3 * 48 * 48);
+    for (const ObjectBox& object : record.objects) {
+      const Box& box = object.box;
+      for (float value : {static_cast<float>(image), object.label, object.instance, box.xmin,
+                          box.ymin, box.xmax, box.ymax, 0.0f})
+        rows.push_back(value);
+    }
+  }
+  EXPECT_EQ(net.Values("x"), pixels);
+  rows.resize(64, -1);
+  EXPECT_EQ(net.Values("y"), rows);
 }
 
 TEST(AnnotatedDataLayer, SaysWhatIsWrong) {

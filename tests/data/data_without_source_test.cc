@@ -20,6 +20,11 @@ TEST(DataWithoutSource, HasTheShapeThatItsFieldsGive) {
     EXPECT_EQ(data("backend: LMDB", "crop_h: 5 crop_w: 6 mean_value: [1, 2]"), "d 4x2x5x6; l 4; ");
     EXPECT_EQ(data("backend: IDX"), "d 4x1x28x28; l 4; ");
     EXPECT_EQ(data("backend: CIFAR", "crop_size: 28"), "d 4x3x28x28; l 4; ");
+    EXPECT_EQ(data("backend: SHAPES"), "d 4x3x128x128; l 4; ");
+    EXPECT_EQ(data("backend: SHAPES shapes_size: 75"), "d 4x3x75x75; l 4; ");
+    EXPECT_THAT(
+        MessageOf([&] { data("backend: SHAPES shapes_size: 9"); }),
+        HasSubstr("layer 'input': data_param: shapes_size is 9; images have from 32 to 1024"));
     EXPECT_THAT(MessageOf([&] { data("backend: LMDB"); }),
                 HasSubstr("without it, the shape is known only if crop_size is set"));
     EXPECT_EQ(
