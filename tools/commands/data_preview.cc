@@ -1,9 +1,12 @@
-// `data preview`: writes a self-contained HTML page with images and their labels.
+// `data preview`: writes a self-contained HTML page with images, their labels and the boxes of
+// their objects.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "core/base/file.h"
 #include "data/decode/encode.h"
@@ -27,12 +30,13 @@ constexpr const char* kStyle =
 <style>
 body { font: 14px sans-serif; margin: 1.5em; color: #222; background: #fff; }
 main { display: flex; flex-wrap: wrap; gap: 12px; }
-figure { margin: 0; width: 132px; }
+figure { margin: 0; width: 132px; position: relative; }
 img { width: 128px; height: 128px; object-fit: contain; background: #ddd; image-rendering: auto;
       image-orientation: none; }
 img.small { image-rendering: pixelated; }
 figcaption { font-size: 12px; overflow-wrap: anywhere; }
 .bad { color: #a00; }
+b { position: absolute; box-sizing: border-box; border: 1px solid #fff; outline: 1px solid #000; }
 </style></head><body>
 )";
 
@@ -92,6 +96,31 @@ std::string Labels(const std::vector<float>& labels, const std::vector<std::stri
   return Join(texts, " ");
 }
 
+// Returns elements with the boxes of the record's objects, over an image of `shape` that fills a
+// square of 128 pixels along its longer side. Their titles are the classes.
+std::string Boxes(const Record& record, const ImageShape& shape,
+                  const std::vector<std::string>& classes) {
+  constexpr float kSide = 128;
+  const auto height = static_cast<float>(shape.height), width = static_cast<float>(shape.width);
+  const float scale = kSide / std::max(height, width);
+  const float left = (kSide - scale * width) / 2, top = (kSide - scale * height) / 2;
+  std::string elements;
+  for (const ObjectBox& object : record.objects) {
+    const Box& box = object.box;
+    const std::array<std::pair<const char*, float>, 4> style = {{
+        {"left", left + box.xmin * scale * width},
+        {"top", top + box.ymin * scale * height},
+        {"width", box.width() * scale * width},
+        {"height", box.height() * scale * height},
+    }};
+    elements += "<b style=\"";
+    for (const auto& [property, pixels] : style)
+      elements += std::string(property) + ":" + Fixed(pixels, 1) + "px;";
+    elements += "\" title=\"" + HtmlText(Labels({object.label}, classes)) + "\"></b>";
+  }
+  return elements;
+}
+
 std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
   constexpr int kSmall = 64;  // images up to this size in pixels are enlarged
   Record record;
@@ -115,8 +144,8 @@ std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
     const bool small = shape.height <= kSmall && shape.width <= kSmall;
     return std::string("<figure><img") + (small ? " class=\"small\"" : "") + " alt=\"\" title=\"" +
            HtmlText(data.source->Name(index)) + ", " + shape.ToString() + "\" src=\"" + url +
-           "\"><figcaption>" + HtmlText(Labels(record.labels, data.classes)) +
-           "</figcaption></figure>\n";
+           "\">" + Boxes(record, shape, data.classes) + "<figcaption>" +
+           HtmlText(Labels(record.labels, data.classes)) + "</figcaption></figure>\n";
   } catch (const FileError& e) {
     return "<figure><figcaption class=\"bad\">" + HtmlText(data.source->Name(index)) + ": " +
            HtmlText(e.message()) + "</figcaption></figure>\n";

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "core/base/file.h"
-#include "data/source/class_names.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/flags.h"
 #include "tools/data/databases.h"
@@ -17,7 +15,7 @@ OpenedData OpenData(const CommandLine& line, const std::string& path) {
   data.kind = given ? line.flags.backend : DataKindOf(path);
   if (given || (data.kind != "list" && data.kind != "folder")) {
     data.source = OpenDatabase(data.kind, path);
-    if (FileExists(path + "/labels.txt")) data.classes = ReadLabels(path + "/labels.txt");
+    data.classes = data.source->facts().class_names;
     return data;
   }
   ListedImages images = ReadImages(path, line.flags.root_folder);

@@ -14,7 +14,7 @@ namespace doppio {
 struct OpenedData {
   std::unique_ptr<Source> source;
   std::string kind;                  // "LMDB", ..., "list", "folder"
-  std::vector<std::string> classes;  // names by label, from a folder or labels.txt; else empty
+  std::vector<std::string> classes;  // names by label, if the folder or source has them
 };
 
 // Opens `path`, whose kind is the value of --backend or else detected from its content. A list's

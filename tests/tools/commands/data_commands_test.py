@@ -13,6 +13,8 @@ import tool_case  # noqa: E402
 from data_case import DataCase  # noqa: E402
 from tool_case import png  # noqa: E402
 
+SHAPES = ("1 circle", "2 square", "3 triangle", "4 cross", "5 star")
+
 
 class PipeTest(DataCase):
     def shell(self, command):
@@ -231,6 +233,20 @@ class PreviewTest(DataCase):
         self.succeed("data", "preview", "db", "--count=1", "--rgb")  # exchanges blue and red
         self.assertEqual([0, 0, 20], self.pixels(self.images(self.read("preview.html").decode())[0]))
         self.assertIn("--count wants 1 or more, got 0", self.fail_with(2, "data", "preview", "db", "--count=0"))
+
+    def test_shows_images_that_doppio_draws(self):
+        self.succeed("data", "preview", "--backend=shapes", "shapes", "--count=12")
+        page = self.read("preview.html").decode()
+        self.assertIn("<h1>shapes</h1>\n<p>12 of 10 000 images</p>", page)
+        self.assertEqual(12, len(set(self.images(page))))
+        for caption in re.findall(r"<figcaption>([^<]*)<", page):
+            self.assertIn(caption, SHAPES)
+        boxes = re.findall(r'<b style="left:([\d.]+)px;top:([\d.]+)px;width:([\d.]+)px;height:([\d.]+)px;" title="([^"]+)"></b>', page)
+        self.assertGreater(len(boxes), 12)
+        for left, top, width, height, name in boxes:
+            self.assertIn(name, SHAPES)
+            self.assertGreater(max(float(width), float(height)), 0.149 * 128)
+            self.assertLessEqual(max(float(left) + float(width), float(top) + float(height)), 128)
 
     def test_shows_images_that_browsers_do_not_know(self):
         self.write("p/red.ppm", b"P6 2 1 255\n" + bytes([50, 0, 0, 50, 0, 0]))
