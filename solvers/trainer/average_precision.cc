@@ -9,9 +9,12 @@
 namespace doppio {
 namespace {
 
-// Columns of a row: image, class, score or number of objects, right, wrong. An image of -1 marks a
-// row with a number of objects.
-constexpr size_t kWidth = 5;
+// A row of DetectionEvaluate: image, class, score or number of objects, right, wrong. An image of
+// -1 marks a row with a number of objects.
+constexpr int64_t kEvaluatedRow = 5;
+// A row of EvalDetection: the number of objects of each class, then for each box its class, score,
+// right, wrong.
+constexpr int64_t kRegion = 4;
 
 struct Curve {
   std::vector<double> precision, recall;
@@ -75,16 +78,23 @@ std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
                                                "'; 11point, Integral and MaxIntegral are known");
 }
 
-std::vector<std::string> DetectionOutputs(const Net& net, const SourceLoc& at) {
-  std::vector<std::string> blobs;
-  for (const NetOutput& output : net.outputs()) {
-    const Shape& shape = output.value.shape;
-    blobs.push_back(output.blob);
-    if (shape.rank() > 0 && shape[shape.rank() - 1] == static_cast<int64_t>(kWidth)) continue;
+std::vector<DetectionBlob> DetectionOutputs(const Net& net, const SourceLoc& at) {
+  const Graph& graph = net.graph();
+  std::vector<DetectionBlob> blobs;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const Edge& edge = graph.edges[graph.outputs[i]];
+    const LayerSpec& layer = graph.layer(edge.producer);
+    const int64_t row = edge.shape.rank() > 0 ? edge.shape[edge.shape.rank() - 1] : 0;
+    if (layer.type() == "EvalDetection") {
+      blobs.push_back({edge.name, row, layer.param.eval_detection_param().num_class()});
+      continue;
+    }
+    blobs.push_back({edge.name, row, 0});
+    if (row == kEvaluatedRow) continue;
     throw UserError(at,
                     "with eval_type: \"detection\", all outputs of a test net must be tops of "
-                    "DetectionEvaluate, but '" +
-                        output.blob + "' is " + shape.ToString() +
+                    "DetectionEvaluate or EvalDetection, but '" +
+                        edge.name + "' is " + edge.shape.ToString() +
                         " (consume a top that is no result with a Silence layer)");
   }
   return blobs;
@@ -98,15 +108,52 @@ double AveragePrecision(PrecisionRule rule, const std::vector<bool>& found, int6
 }
 
 void DetectionScores::Add(int64_t batch, const std::vector<OutputValue>& outputs) {
-  for (size_t i = 0; i + kWidth <= outputs.size(); i += kWidth) {
-    const auto number = [&](size_t k) { return outputs[i + k].value; };
-    const auto index = std::find(blobs_.begin(), blobs_.end(), outputs[i].blob) - blobs_.begin();
-    const bool count = number(0) == -1;
-    // Skips empty rows and detections of objects that do not count.
-    if (number(1) == -1 || (!count && number(3) == 0 && number(4) == 0)) continue;
-    rows_.push_back({static_cast<double>(index), number(1), count ? 0 : number(2), number(3),
-                     count ? number(2) : -1, static_cast<double>(batch), static_cast<double>(i)});
+  const auto count = static_cast<int64_t>(outputs.size());
+  for (int64_t i = 0; i < count;) {
+    const auto blob = std::find_if(
+        blobs_.begin(), blobs_.end(),
+        [&](const DetectionBlob& candidate) { return candidate.name == outputs[i].blob; });
+    DOPPIO_CHECK(blob != blobs_.end() && i + blob->row <= count, "output " + outputs[i].blob);
+    const Place place = {static_cast<double>(blob - blobs_.begin()), static_cast<double>(batch), i};
+    if (blob->classes > 0) {
+      AddRegions(place, *blob, outputs);
+    } else {
+      AddEvaluated(place, outputs);
+    }
+    i += blob->row;
   }
+}
+
+void DetectionScores::AddEvaluated(const Place& at, const std::vector<OutputValue>& outputs) {
+  const auto number = [&](int64_t k) { return outputs[at.output + k].value; };
+  // A detection of an object that does not count is neither right nor wrong, like an empty row.
+  if (number(1) == -1) return;
+  if (number(0) == -1) {
+    AddObjects(at, number(1), number(2));
+  } else {
+    AddDetection(at, number(1), number(2), number(3), number(4));
+  }
+}
+
+void DetectionScores::AddRegions(const Place& at, const DetectionBlob& blob,
+                                 const std::vector<OutputValue>& outputs) {
+  const auto number = [&](int64_t k) { return outputs[at.output + k].value; };
+  for (int64_t label = 0; label < blob.classes; ++label)
+    AddObjects(at, static_cast<double>(label), number(label));
+  for (int64_t k = blob.classes; k < blob.row; k += kRegion) {
+    const Place place = {at.blob, at.batch, at.output + k};
+    AddDetection(place, number(k), number(k + 1), number(k + 2), number(k + 3));
+  }
+}
+
+void DetectionScores::AddObjects(const Place& at, double label, double objects) {
+  rows_.push_back({at.blob, label, 0, 0, objects, at.batch, static_cast<double>(at.output)});
+}
+
+void DetectionScores::AddDetection(const Place& at, double label, double score, double right,
+                                   double wrong) {
+  if (right == 0 && wrong == 0) return;
+  rows_.push_back({at.blob, label, score, right, -1, at.batch, static_cast<double>(at.output)});
 }
 
 void DetectionScores::Gather(Communicator* ranks) {
@@ -147,7 +194,7 @@ std::vector<DetectionScores::OfBlob> DetectionScores::Compute(PrecisionRule rule
   }
   std::vector<OfBlob> scores;
   for (size_t b = 0; b < blobs_.size(); ++b) {
-    OfBlob of_blob{blobs_[b], {}, 0};
+    OfBlob of_blob{blobs_[b].name, {}, 0};
     for (const auto& [label, of_class] : classes[b]) {
       const double precision = AveragePrecision(rule, of_class.found, of_class.objects);
       of_blob.classes[label] = precision;

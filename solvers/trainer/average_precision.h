@@ -1,7 +1,7 @@
 // Average precision of detections over a whole test, for each class, and the mean over all classes.
-// Computed like SSD's solver from the rows of DetectionEvaluate. Sources: M. Everingham et al.,
-// "The PASCAL Visual Object Classes Challenge", 2010, section 4.2 (11point), and the edition of
-// 2012 (MaxIntegral).
+// Computed like SSD's solver from the rows of DetectionEvaluate or EvalDetection. Sources: M.
+// Everingham et al., "The PASCAL Visual Object Classes Challenge", 2010, section 4.2 (11point), and
+// the edition of 2012 (MaxIntegral).
 #ifndef DOPPIO_SOLVERS_TRAINER_AVERAGE_PRECISION_H_
 #define DOPPIO_SOLVERS_TRAINER_AVERAGE_PRECISION_H_
 
@@ -27,9 +27,16 @@ enum class PrecisionRule { kElevenPoint, kMaxIntegral, kIntegral };
 std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
                                                const FieldPlaces& places);
 
-// Returns the names of the outputs of a test net. Throws UserError at `at` if an output does not
-// have the shape of the rows of DetectionEvaluate.
-std::vector<std::string> DetectionOutputs(const Net& net, const SourceLoc& at);
+// An output of a test net: rows of DetectionEvaluate, or one row of EvalDetection for each image.
+struct DetectionBlob {
+  std::string name;
+  int64_t row = 5;      // numbers in a row
+  int64_t classes = 0;  // of EvalDetection, whose rows begin with so many counts; else 0
+};
+
+// Returns the outputs of a test net. Throws UserError at `at` if an output is neither a top of
+// EvalDetection nor has the shape of the rows of DetectionEvaluate.
+std::vector<DetectionBlob> DetectionOutputs(const Net& net, const SourceLoc& at);
 
 // Returns the average precision of one class. `found` states for each detection, in descending
 // order of score, if it is right. `objects` is the number of objects of the class; without objects,
@@ -44,10 +51,10 @@ double AveragePrecision(PrecisionRule rule, const std::vector<bool>& found, int6
 // Collects the detections of one test.
 class DetectionScores {
  public:
-  // `blobs` are the names of the test net's outputs.
-  explicit DetectionScores(std::vector<std::string> blobs) : blobs_(std::move(blobs)) {}
+  // `blobs` are the test net's outputs.
+  explicit DetectionScores(std::vector<DetectionBlob> blobs) : blobs_(std::move(blobs)) {}
 
-  // Adds the outputs of batch `batch`: rows of DetectionEvaluate, five numbers each.
+  // Adds the outputs of batch `batch`.
   void Add(int64_t batch, const std::vector<OutputValue>& outputs);
   // Gives every rank the rows of all ranks. Collective.
   void Gather(Communicator* ranks);
@@ -67,13 +74,27 @@ class DetectionScores {
   std::vector<OutputValue> Log(PrecisionRule rule, bool each_class) const;
 
  private:
+  // Where numbers come from: the index of their blob, the batch, and the index among its outputs.
+  struct Place {
+    double blob, batch;
+    int64_t output;
+  };
+  // Adds a row of DetectionEvaluate.
+  void AddEvaluated(const Place& at, const std::vector<OutputValue>& outputs);
+  // Adds a row of EvalDetection.
+  void AddRegions(const Place& at, const DetectionBlob& blob,
+                  const std::vector<OutputValue>& outputs);
+  void AddObjects(const Place& at, double label, double objects);
+  // Skips a detection that is neither right nor wrong.
+  void AddDetection(const Place& at, double label, double score, double right, double wrong);
+
   // The number of objects of a class, or one detection, with its position in the test.
   struct Row {
     double blob, label, score, right, objects, batch, place;
   };
   static constexpr int64_t kNumbers = 7;
 
-  const std::vector<std::string> blobs_;
+  const std::vector<DetectionBlob> blobs_;
   std::vector<Row> rows_;
 };
 

@@ -114,7 +114,7 @@ class DetectionTest(Detection):
                                          'include { phase: TEST } }')
         self.write("solver.prototxt", SOLVER % (0.01, 'test_iter: 1 test_interval: 50 eval_type: "detection"'))
         run = scenario.Scenario.train(self, code=3)
-        self.assertIn("all outputs of a test net must be tops of DetectionEvaluate, but 'sum' is", run.stderr)
+        self.assertIn("all outputs of a test net must be tops of DetectionEvaluate or EvalDetection, but 'sum' is", run.stderr)
 
     def test_fast_rcnn_learns(self):
         for pooling in [("ROIPooling", "roi_pooling_param { pooled_h: 4 pooled_w: 4 spatial_scale: 0.25 }"),

@@ -44,7 +44,7 @@ const Values kFirst = {
 const Values kSecond = {-1, 1, 1, -1, -1, -1, 2, 0, -1, -1, 3, 1, 0.7, 1, 0};
 
 TEST(DetectionScores, AreOfAllBatchesTogether) {
-  DetectionScores scores({"eval"});
+  DetectionScores scores({DetectionBlob{"eval"}});
   scores.Add(0, Rows(kFirst));
   scores.Add(1, Rows(kSecond));
   const auto blobs = scores.Compute(PrecisionRule::kIntegral);
@@ -54,6 +54,20 @@ TEST(DetectionScores, AreOfAllBatchesTogether) {
   // detection.
   EXPECT_NEAR(blobs[0].classes.at(1), 2.0 / 3, 1e-12);
   EXPECT_EQ(blobs[0].classes.at(2), 0);
+  EXPECT_NEAR(blobs[0].mean, 1.0 / 3, 1e-12);
+}
+
+// The same objects and detections as above, in rows of EvalDetection: its classes begin at 0.
+TEST(DetectionScores, AreOfRegions) {
+  DetectionScores scores({DetectionBlob{"eval", 2 + 3 * 4, 2}});
+  // Two images, the second one without an object.
+  scores.Add(0, Rows({2, 1, 0, 0.9, 1, 0, 0, 0.5, 0, 1, 0, 0, 0, 0,  //
+                      0, 0, 0, 0,   0, 0, 0, 0,   0, 0, 0, 0, 0, 0}));
+  scores.Add(1, Rows({1, 0, 0, 0.7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  const auto blobs = scores.Compute(PrecisionRule::kIntegral);
+  ASSERT_EQ(blobs.size(), 1u);
+  EXPECT_NEAR(blobs[0].classes.at(0), 2.0 / 3, 1e-12);
+  EXPECT_EQ(blobs[0].classes.at(1), 0);
   EXPECT_NEAR(blobs[0].mean, 1.0 / 3, 1e-12);
 }
 
@@ -72,7 +86,7 @@ class Twin : public Communicator {
 };
 
 TEST(DetectionScores, AreGatheredFromAllRanks) {
-  DetectionScores scores({"eval"}), twice({"eval"});
+  DetectionScores scores({DetectionBlob{"eval"}}), twice({DetectionBlob{"eval"}});
   scores.Add(0, Rows(kFirst));
   twice.Add(0, Rows(kFirst));
   twice.Add(0, Rows(kFirst));
