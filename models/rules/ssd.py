@@ -50,10 +50,10 @@ def maps(net):
     return norm, fc7, conv6, conv7, conv8, conv9
 
 
-def heads(net, classes):
-    sizes, ratios, steps = (30, 60, 111, 162, 213, 264, 315), ([2], [2, 3], [2, 3], [2, 3], [2], [2]), (8, 16, 32, 64, 100, 300)
+def heads(net, tops, classes, sizes, ratios, steps):
+    """Predicts boxes from the maps `tops`: the lists have the least side of each map's boxes and, of sizes, one more."""
     parts = {"loc": [], "conf": [], "priorbox": []}
-    for i, x in enumerate(maps(net)):
+    for i, x in enumerate(tops):
         boxes = 2 + 2 * len(ratios[i])
         net.note("%d boxes at each position of %s." % (boxes, x))
         for kind, outputs in ("loc", 4 * boxes), ("conf", classes * boxes):
@@ -70,6 +70,22 @@ def heads(net, classes):
             for kind, tops in parts.items()]
 
 
+def ssd300_heads(net, classes):
+    return heads(net, maps(net), classes, sizes=(30, 60, 111, 162, 213, 264, 315),
+                 ratios=([2], [2, 3], [2, 3], [2, 3], [2], [2]), steps=(8, 16, 32, 64, 100, 300))
+
+
+def loss(net, loc, conf, priors, classes):
+    net.note("Scores.")
+    net.layer("mbox_loss", "MultiBoxLoss", [loc, conf, priors, "label"], include=TRAIN,
+              propagate_down=[True, True, False, False], loss_param=dict(normalization="=VALID"),
+              multibox_loss_param=dict(loc_loss_type="=SMOOTH_L1", conf_loss_type="=SOFTMAX", loc_weight=1.0,
+                                       num_classes=classes, share_location=True, match_type="=PER_PREDICTION",
+                                       overlap_threshold=0.5, use_prior_for_matching=True, background_label_id=0,
+                                       use_difficult_gt=True, neg_pos_ratio=3.0, neg_overlap=0.5, code_type="=CENTER_SIZE",
+                                       ignore_cross_boundary_bbox=False, mining_type="=MAX_NEGATIVE"))
+
+
 def detections(net, loc, conf, priors, classes):
     x = net.layer("mbox_conf_reshape", "Reshape", conf, reshape_param=dict(shape=dict(dim=[0, -1, classes])))
     x = net.layer("mbox_conf_softmax", "Softmax", x, softmax_param=dict(axis=2))
@@ -80,28 +96,26 @@ def detections(net, loc, conf, priors, classes):
                                                  keep_top_k=200, confidence_threshold=0.01))
 
 
-def all_files(classes=21):
-    title = ("SSD300 on VGG-16 for the 20 classes of PASCAL VOC: Liu et al., arXiv:1512.02325.\n"
-             "Names as in the authors' VGG_VOC0712_SSD_300x300, so its weights load.")
-    net = Net("SSD300_VGG16", title)
-    data(net)
-    loc, conf, priors = heads(net, classes)
-    net.note("Scores.")
-    net.layer("mbox_loss", "MultiBoxLoss", [loc, conf, priors, "label"], include=TRAIN,
-              propagate_down=[True, True, False, False], loss_param=dict(normalization="=VALID"),
-              multibox_loss_param=dict(loc_loss_type="=SMOOTH_L1", conf_loss_type="=SOFTMAX", loc_weight=1.0,
-                                       num_classes=classes, share_location=True, match_type="=PER_PREDICTION",
-                                       overlap_threshold=0.5, use_prior_for_matching=True, background_label_id=0,
-                                       use_difficult_gt=True, neg_pos_ratio=3.0, neg_overlap=0.5, code_type="=CENTER_SIZE",
-                                       ignore_cross_boundary_bbox=False, mining_type="=MAX_NEGATIVE"))
+def evaluation(net, loc, conf, priors, classes):
+    """Compares the detections with the objects, in tests only."""
     net.common = dict(include=TEST)
     found = detections(net, loc, conf, priors, classes)
     net.layer("detection_eval", "DetectionEvaluate", [found, "label"],
               detection_evaluate_param=dict(num_classes=classes, background_label_id=0, overlap_threshold=0.5,
                                             evaluate_difficult_gt=False))
+
+
+def all_files(classes=21):
+    title = ("SSD300 on VGG-16 for the 20 classes of PASCAL VOC: Liu et al., arXiv:1512.02325.\n"
+             "Names as in the authors' VGG_VOC0712_SSD_300x300, so its weights load.")
+    net = Net("SSD300_VGG16", title)
+    data(net)
+    predicted = ssd300_heads(net, classes)
+    loss(net, *predicted, classes)
+    evaluation(net, *predicted, classes)
     deploy = deploy_net("SSD300_VGG16", title + "\nFor use: boxes in the images that a caller puts into `data`.",
                         [3, 300, 300])
-    detections(deploy, *heads(deploy, classes), classes)
+    detections(deploy, *ssd300_heads(deploy, classes), classes)
     return dict(net_files("ssd300_vgg16", net, deploy), **solver(
         "ssd300_vgg16", "SSD300 on PASCAL VOC 2007 and 2012 with the values of the paper: 120000 iterations of 32.\n"
         "It starts from VGG-16 with fewer fc6 and fc7: --weights=VGG_ILSVRC_16_layers_fc_reduced.caffemodel",
