@@ -113,7 +113,7 @@ class ShapeCanvas {
       for (size_t k = 0; k < count; ++k) {
         const auto drawn = static_cast<float>(noise.v[k / 4] >> (k % 4 * 8) & 255);
         const float value = planes_[i + k] + grain * (drawn / 127.5f - 1);
-        bytes[i + k] = static_cast<uint8_t>(std::clamp(value, 0.0f, 255.0f) + 0.5f);
+        bytes[i + k] = static_cast<uint8_t>(std::clamp(value + 0.5f, 0.0f, 255.0f));
       }
     }
   }
