@@ -109,7 +109,7 @@ class LayerHelpTest(tool_case.ToolCase):
     def test_shows_a_message(self):
         page = self.succeed("help", "SolverParameter")
         self.assertTrue(page.startswith("SolverParameter {\n"))
-        self.assertRegex(page, r"(?m)^ +momentum2 +number +0\.999 +Adam: second average")
+        self.assertRegex(page, r"(?m)^ +momentum2 +number +0\.999 +share of the second average")
 
     def test_a_layer_without_fields(self):
         self.assertNotIn("{", self.succeed("help", "AbsVal").split("\n", 1)[1])
