@@ -93,6 +93,15 @@ class SolversPageTest(tool_case.ToolCase):
         self.assertEqual(set(re.split(", | and ", said)), self.names("Rates"))
 
 
+class DataPageTest(tool_case.ToolCase):
+    def test_the_page_names_all_backends(self):
+        """The table at the start of docs/data.md must have each backend of layer Data once."""
+        fields = {row[0]: row[1] for row in rows(self.succeed("reference"), "data_param")}
+        with open(os.path.join(ROOT, "docs/data.md"), encoding="utf-8") as f:
+            cells = re.findall(r"(?m)^\| Data(?:, \w+)* \| ([^|]*) \|", f.read())
+        self.assertEqual(sorted(fields["`backend`"].split(", ")), sorted(", ".join(cells).split(", ")))
+
+
 class LayerHelpTest(tool_case.ToolCase):
     def test_shows_the_fields_of_a_layer(self):
         page = self.succeed("help", "SoftmaxWithLoss")
