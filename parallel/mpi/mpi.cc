@@ -9,12 +9,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <limits>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/host_name.h"
 #include "core/base/library_version.h"
 #include "core/tensor/half.h"
 #include "parallel/mpi/mpi_search.h"
+#include "parallel/reduce/sum_in_order.h"
 #include "parallel/world/launcher.h"
 #include "parallel/world/rank_identity.h"
 #include "parallel/world/team_world.h"
@@ -76,7 +79,11 @@ class MpiEnd : public Team {
         comm_(mpi_.Duplicate(world)),
         rank_(mpi_.Rank(comm_)),
         size_(mpi_.Size(comm_)),
-        patience_(patience) {}
+        patience_(patience),
+        counts_(size_),
+        places_(size_),
+        from_counts_(size_),
+        from_places_(size_) {}
   ~MpiEnd() override { mpi_.Free(comm_); }
 
   int rank() const override { return rank_; }
@@ -85,6 +92,35 @@ class MpiEnd : public Team {
   void AllReduce(void* data, int64_t count, DType dtype) override {
     ForPieces(data, count, ElementBytes(dtype), [&](void* piece, int n) {
       return mpi_.StartAllReduce(piece, n, dtype, session_.SumOf(dtype), comm_);
+    });
+  }
+
+  // Each rank receives its share from all other ranks and adds it here, because Open MPI's
+  // MPI_Ireduce_scatter sums everything at one rank first.
+  void ReduceScatter(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
+    if (cuts.back() > kMostShared) return Team::ReduceScatter(data, cuts, dtype);
+    const int64_t bytes = ElementBytes(dtype), own = cuts[rank_ + 1] - cuts[rank_];
+    ForSharePieces(cuts, [&](int64_t done) {
+      const int64_t mine = std::clamp<int64_t>(own - done, 0, kSharePiece);
+      scratch_.resize(std::max(scratch_.size(), static_cast<size_t>(size_ * mine * bytes)));
+      for (int r = 0; r < size_; ++r) {
+        from_counts_[r] = r == rank_ ? 0 : static_cast<int>(mine);
+        from_places_[r] = static_cast<int>(r * mine);
+      }
+      counts_[rank_] = 0;
+      Exchange([&] {
+        return mpi_.StartAllToAll(data, counts_.data(), places_.data(), scratch_.data(),
+                                  from_counts_.data(), from_places_.data(), dtype, comm_);
+      });
+      char* const share = static_cast<char*>(data) + (cuts[rank_] + done) * bytes;
+      if (mine > 0) AddToShare(share, mine, dtype);
+    });
+  }
+  void AllGather(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
+    if (cuts.back() > kMostShared) return Team::AllGather(data, cuts, dtype);
+    ForSharePieces(cuts, [&](int64_t) {
+      Exchange(
+          [&] { return mpi_.StartAllGather(data, counts_.data(), places_.data(), dtype, comm_); });
     });
   }
   void Broadcast(void* data, int64_t bytes, int root) override {
@@ -96,6 +132,10 @@ class MpiEnd : public Team {
   }
 
  private:
+  static constexpr int64_t kSharePiece = int64_t{1} << 20;  // elements of a share
+  // Elements that MPI can count in exchanges of shares.
+  static constexpr int64_t kMostShared = std::numeric_limits<int>::max();
+
   // Open MPI sums into a temporary buffer as large as the piece. The C library returns large
   // buffers to the system and maps them anew each time, so training with pieces of 16 MiB is 8 %
   // faster than with a whole fc6 at once.
@@ -106,6 +146,38 @@ class MpiEnd : public Team {
       char* piece = static_cast<char*>(data) + begin * element_bytes;
       Exchange([&] { return start(piece, static_cast<int>(std::min(kMost, count - begin))); });
     }
+  }
+
+  // Calls f(done) for one piece of all shares after the other. A piece begins at element `done` of
+  // each share; counts_ and places_ say how many elements of `data` it has, and where.
+  template <class F>
+  void ForSharePieces(const std::vector<int64_t>& cuts, const F& f) {
+    int64_t longest = 0;
+    for (int r = 0; r < size_; ++r) longest = std::max(longest, cuts[r + 1] - cuts[r]);
+    for (int64_t done = 0; done < longest; done += kSharePiece) {
+      for (int r = 0; r < size_; ++r) {
+        const int64_t begin = std::min(cuts[r] + done, cuts[r + 1]);
+        places_[r] = static_cast<int>(begin);
+        counts_[r] = static_cast<int>(std::min(kSharePiece, cuts[r + 1] - begin));
+      }
+      f(done);
+    }
+  }
+
+  // Adds what scratch_ has of all other ranks to `count` elements of this rank.
+  void AddToShare(void* share, int64_t count, DType dtype) {
+    DispatchReal(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      T* const own = static_cast<T*>(share);
+      const T* const received = reinterpret_cast<const T*>(scratch_.data());
+      SumInOrder<T>(
+          size_, 0, count,
+          [&](int r) { return r == rank_ ? static_cast<const T*>(own) : received + r * count; },
+          [&](int64_t i, const ComputeType<T>* sums, int64_t n) {
+            std::transform(sums, sums + n, own + i,
+                           [](ComputeType<T> sum) { return static_cast<T>(sum); });
+          });
+    });
   }
 
   template <class F>
@@ -140,6 +212,9 @@ class MpiEnd : public Team {
   const MpiComm comm_;
   const int rank_, size_;
   const Patience patience_;
+  // MPI reads them during an exchange, also after an abort.
+  std::vector<int> counts_, places_, from_counts_, from_places_;
+  std::vector<char> scratch_;  // pieces of this rank's share from all ranks
 };
 
 class MpiTransport : public Transport {

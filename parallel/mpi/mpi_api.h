@@ -60,6 +60,16 @@ class MpiApi {
   // Elements of 16 bits are exchanged as MPI_UNSIGNED_SHORT.
   virtual MpiRequest StartAllReduce(void* data, int count, DType type, MpiOp op,
                                     MpiComm comm) const = 0;
+  // Sends counts[r] elements, from places[r] of `from` on, to each rank r. `to` receives
+  // to_counts[r] elements of each rank r from to_places[r] on. The four arrays must also stay valid
+  // until Test returns true.
+  virtual MpiRequest StartAllToAll(const void* from, const int* counts, const int* places, void* to,
+                                   const int* to_counts, const int* to_places, DType type,
+                                   MpiComm comm) const = 0;
+  // Copies counts[r] elements, from places[r] of `data` on, from each rank r to all ranks. The two
+  // arrays must also stay valid until Test returns true.
+  virtual MpiRequest StartAllGather(void* data, const int* counts, const int* places, DType type,
+                                    MpiComm comm) const = 0;
   virtual MpiRequest StartBroadcast(void* data, int bytes, int root, MpiComm comm) const = 0;
   virtual MpiRequest StartBarrier(MpiComm comm) const = 0;
   // Advances the exchanges in flight. Returns true once `request` is complete.

@@ -113,6 +113,23 @@ class MpiCalls : public MpiApi {
           "MPI_Iallreduce");
     return To<MpiRequest>(request);
   }
+  MpiRequest StartAllToAll(const void* from, const int* counts, const int* places, void* to,
+                           const int* to_counts, const int* to_places, DType type,
+                           MpiComm comm) const override {
+    Handle request = {};
+    Check(ialltoallv_(from, counts, places, TypeOf(type), to, to_counts, to_places, TypeOf(type),
+                      Of(comm), &request),
+          "MPI_Ialltoallv");
+    return To<MpiRequest>(request);
+  }
+  MpiRequest StartAllGather(void* data, const int* counts, const int* places, DType type,
+                            MpiComm comm) const override {
+    Handle request = {};
+    Check(iallgatherv_(constants_.in_place, 0, TypeOf(type), data, counts, places, TypeOf(type),
+                       Of(comm), &request),
+          "MPI_Iallgatherv");
+    return To<MpiRequest>(request);
+  }
   MpiRequest StartBroadcast(void* data, int bytes, int root, MpiComm comm) const override {
     Handle request = {};
     Check(ibcast_(data, bytes, constants_.byte, root, Of(comm), &request), "MPI_Ibcast");
@@ -180,6 +197,12 @@ class MpiCalls : public MpiApi {
       library_, "MPI_Allgather"};
   const MpiFunction<int(const void*, void*, int, Handle, Handle, Handle, Handle*)> iallreduce_{
       library_, "MPI_Iallreduce"};
+  const MpiFunction<int(const void*, const int*, const int*, Handle, void*, const int*, const int*,
+                        Handle, Handle, Handle*)>
+      ialltoallv_{library_, "MPI_Ialltoallv"};
+  const MpiFunction<int(const void*, int, Handle, void*, const int*, const int*, Handle, Handle,
+                        Handle*)>
+      iallgatherv_{library_, "MPI_Iallgatherv"};
   const MpiFunction<int(void*, int, Handle, int, Handle, Handle*)> ibcast_{library_, "MPI_Ibcast"};
   const MpiFunction<int(Handle, Handle*)> ibarrier_{library_, "MPI_Ibarrier"};
   const MpiFunction<int(Handle*, int*, void*)> test_{library_, "MPI_Test"};

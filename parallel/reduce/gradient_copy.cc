@@ -8,14 +8,25 @@ GradientCopy::GradientCopy(ParamStore* params, DType type, int ranks)
       divisor_(type == DType::kFloat16 ? ranks : 1),
       memory_(params->device(), params->grads().stored() * ElementBytes(type)) {}
 
-void GradientCopy::AddBucket(int64_t begin, int64_t end) {
+Tensor GradientCopy::Gradients(const ArenaRange& range) const {
   const Tensor all = params_->grads();
-  const TensorSpec wide{Shape{end - begin}, all.dtype, Layout()},
-      narrow{wide.shape, type_, Layout()};
+  return Tensor({Shape{range.end - range.begin}, all.dtype, Layout()},
+                static_cast<char*>(all.raw) + range.begin * ElementBytes(all.dtype));
+}
+
+void* GradientCopy::PlaceOf(int64_t element) const {
+  return static_cast<char*>(memory_.data()) + element * ElementBytes(type_);
+}
+
+void GradientCopy::AddBucket(const ArenaRange& bucket, const ArenaRange& needed) {
+  const auto narrowed = [&](const TensorSpec& wide) {
+    return TensorSpec{wide.shape, type_, Layout()};
+  };
   const TensorOps& ops = OpsOf(params_->device());
-  buckets_.push_back({begin,
-                      Tensor(wide, static_cast<char*>(all.raw) + begin * ElementBytes(all.dtype)),
-                      ops.Convert(wide, narrow), ops.Convert(narrow, wide)});
+  Bucket added{bucket.begin, needed.begin, Gradients(bucket), Gradients(needed), nullptr, nullptr};
+  added.narrow = ops.Convert(added.gradients, narrowed(added.gradients));
+  if (needed.begin < needed.end) added.widen = ops.Convert(narrowed(added.needed), added.needed);
+  buckets_.push_back(std::move(added));
 }
 
 void GradientCopy::Narrow(size_t bucket) const {
@@ -26,12 +37,11 @@ void GradientCopy::Narrow(size_t bucket) const {
 
 void GradientCopy::Widen(size_t bucket) const {
   const Bucket& b = buckets_[bucket];
-  b.widen->Run(at(bucket), b.gradients.raw);
-  if (divisor_ != 1) OpsOf(params_->device()).Scale(divisor_, b.gradients);
+  if (b.widen == nullptr) return;
+  b.widen->Run(PlaceOf(b.needed_begin), b.needed.raw);
+  if (divisor_ != 1) OpsOf(params_->device()).Scale(divisor_, b.needed);
 }
 
-void* GradientCopy::at(size_t bucket) const {
-  return static_cast<char*>(memory_.data()) + buckets_[bucket].begin * ElementBytes(type_);
-}
+void* GradientCopy::at(size_t bucket) const { return PlaceOf(buckets_[bucket].begin); }
 
 }  // namespace doppio

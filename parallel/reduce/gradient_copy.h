@@ -13,6 +13,7 @@
 
 #include "core/device/device.h"
 #include "core/math/tensor_ops.h"
+#include "core/net/run/communicator.h"
 #include "core/net/store/params.h"
 
 namespace doppio {
@@ -23,23 +24,27 @@ class GradientCopy {
   // outlive the copy.
   GradientCopy(ParamStore* params, DType type, int ranks);
 
-  // Adds the next bucket: elements [begin, end) of the arena of gradients, which are whole
-  // parameters.
-  void AddBucket(int64_t begin, int64_t end);
+  // Adds the next bucket: elements of the arena of gradients, which are whole parameters. `needed`
+  // is the part of it whose sums this rank uses.
+  void AddBucket(const ArenaRange& bucket, const ArenaRange& needed);
 
   // Narrow and Widen run in order with the device's other work.
   void Narrow(size_t bucket) const;  // converts the bucket's gradients to 16 bits
-  void Widen(size_t bucket) const;   // converts the bucket's sums back
+  void Widen(size_t bucket) const;   // converts the sums of the bucket's needed part back
 
   // Returns the bucket's memory in the copy.
   void* at(size_t bucket) const;
 
  private:
   struct Bucket {
-    int64_t begin = 0;
-    Tensor gradients;
+    int64_t begin = 0, needed_begin = 0;
+    Tensor gradients, needed;
     std::unique_ptr<Converter> narrow, widen;
   };
+
+  Tensor Gradients(const ArenaRange& range) const;
+  // Returns the place in the copy of an element of the arena.
+  void* PlaceOf(int64_t element) const;
 
   ParamStore* const params_;
   const DType type_;

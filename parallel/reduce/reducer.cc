@@ -7,6 +7,7 @@
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
 #include "parallel/reduce/buckets.h"
+#include "parallel/reduce/shares.h"
 
 namespace doppio {
 namespace {
@@ -21,7 +22,7 @@ Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& o
       bulk_(bulk),
       options_(options),
       gate_(bulk->WaitsOnDevice() ? gate : nullptr),
-      queue_(params->params().size() + 2) {
+      queue_(2 * params->params().size() + 2) {
   DOPPIO_CHECK(!params->gradients_share_memory(),
                "a gradient would be overwritten before it is summed");
   if (Is16Bit(options.type) && params->grads().count() > 0)
@@ -61,9 +62,23 @@ void Reducer::MakeBuckets(int64_t bucket_bytes) {
       bucket_of_[order[first]] = buckets_.size();
     }
     bucket.missing = bucket.params.size();
-    if (copy_) copy_->AddBucket(bucket.begin, bucket.end);
+    if (options_.sharding.on) Divide(&bucket);
+    const ArenaRange all{bucket.begin, bucket.end};
+    if (copy_) copy_->AddBucket(all, bucket.cuts.empty() ? all : shares_[bulk_->rank()].back());
     buckets_.push_back(std::move(bucket));
   }
+}
+
+// Divides a bucket among the ranks.
+void Reducer::Divide(Bucket* bucket) {
+  DOPPIO_CHECK(!bulk_->WaitsOnDevice(), "only ranks on the host divide the update");
+  std::vector<int64_t> starts;
+  for (int i : bucket->params) starts.push_back(params_->param(i).grad_offset);
+  bucket->cuts =
+      ShareCuts(bucket->begin, bucket->end, starts, bulk_->size(), options_.sharding.unit);
+  shares_.resize(bulk_->size());
+  for (int r = 0; r < bulk_->size(); ++r)
+    shares_[r].push_back({bucket->begin + bucket->cuts[r], bucket->begin + bucket->cuts[r + 1]});
 }
 
 void Reducer::Ready(int param) {
@@ -183,18 +198,35 @@ void Reducer::Start(const Job& job) {
       gate_->Arrive(bulk_->rank());
       for (size_t bucket : std::exchange(held_, {})) StartBucket(bucket);
       return;
+    case Job::kGather:
+      GatherBucket(job.bucket);
+      return;
   }
 }
 
-void Reducer::StartBucket(size_t bucket) {
+// Counts an exchange of a bucket as under way.
+void Reducer::StartedNow(size_t bucket, bool gather) {
   if (under_way_.empty()) busy_since_ = Clock::now();
-  under_way_.push_back({bucket, MonotonicNs()});
+  under_way_.push_back({bucket, MonotonicNs(), gather});
+  bulk_->SetBucket(static_cast<int64_t>(bucket));
+}
+
+void Reducer::StartBucket(size_t bucket) {
+  StartedNow(bucket, false);
   const Bucket& one = buckets_[bucket];
   const Tensor grads = params_->grads();
   void* at = copy_ ? copy_->at(bucket)
                    : static_cast<char*>(grads.raw) + one.begin * ElementBytes(grads.dtype);
-  bulk_->SetBucket(static_cast<int64_t>(bucket));
+  if (!one.cuts.empty()) return bulk_->ReduceScatter(at, one.cuts, sent_as());
   bulk_->StartAllReduce(at, one.end - one.begin, sent_as());
+}
+
+void Reducer::GatherBucket(size_t bucket) {
+  StartedNow(bucket, true);
+  const Bucket& one = buckets_[bucket];
+  const Tensor values = params_->values();
+  bulk_->AllGather(static_cast<char*>(values.raw) + one.begin * ElementBytes(values.dtype),
+                   one.cuts, values.dtype);
 }
 
 // Returns true if all started exchanges are complete or have failed. Then counts their buckets as
@@ -206,12 +238,14 @@ bool Reducer::Settle() {
   } catch (...) {
     failure = std::current_exception();
   }
+  size_t reduced = 0;
   for (const UnderWay& one : under_way_) {
-    if (Traced(trace_)) ShowReduction(one.bucket, one.begun_ns);
+    if (Traced(trace_)) ShowExchange(one);
+    if (!one.gather) ++reduced;
   }
   std::lock_guard<std::mutex> lock(mutex_);
   if (!under_way_.empty()) busy_seconds_ += SecondsSince(busy_since_);
-  done_ += under_way_.size();
+  done_ += reduced;
   under_way_.clear();
   settled_ = started_;
   if (failure && !failure_) failure_ = failure;
@@ -219,17 +253,19 @@ bool Reducer::Settle() {
   return true;
 }
 
-void Reducer::ShowReduction(size_t bucket, int64_t begun_ns) {
-  const Bucket& done = buckets_[bucket];
+void Reducer::ShowExchange(const UnderWay& done) {
+  const Bucket& bucket = buckets_[done.bucket];
   TimelineSpan span;
-  span.name = "bucket " + std::to_string(bucket) + ": " + params_->param(done.params[0]).layer;
+  span.name = (done.gather ? "weights of bucket " : "bucket ") + std::to_string(done.bucket) +
+              ": " + params_->param(bucket.params[0]).layer;
   span.category = RunTrace::kExchanges;
   span.track = RunTrace::kExchange;
-  span.begin = begun_ns;
+  span.begin = done.begun_ns;
   span.end = MonotonicNs();
-  span.numbers = {{"bucket", static_cast<int64_t>(bucket)},
-                  {"bytes", (done.end - done.begin) * ElementBytes(sent_as())}};
-  trace_->Add(std::move(span), done.mark);
+  const DType type = done.gather ? params_->dtype() : sent_as();
+  span.numbers = {{"bucket", static_cast<int64_t>(done.bucket)},
+                  {"bytes", (bucket.end - bucket.begin) * ElementBytes(type)}};
+  trace_->Add(std::move(span), bucket.mark);
 }
 
 // In a pass that is held back, meets the other ranks before the exchange of statistics: they may
@@ -256,9 +292,9 @@ void Reducer::Finish(GradientSink* next) {
     if (copy_) copy_->Widen(b);
     if (next == nullptr) continue;
     for (int param : buckets_[b].params) next->Ready(param);
+    if (!shares_.empty()) Ask({Job::kGather, b});
   }
-  // Waiting for the last bucket is not enough, because there may be none.
-  Await([&] { return settled_ == asked_; });
+  exposed += AwaitAll(next != nullptr && !shares_.empty());
   const Clock::time_point begun = Clock::now();
   Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics",
         [&] { AverageStatistics(); });
@@ -266,10 +302,7 @@ void Reducer::Finish(GradientSink* next) {
 
   std::lock_guard<std::mutex> lock(mutex_);
   busy_seconds_ += statistics;
-  // A wait begins before the exchanging thread starts the exchange and ends after it has noticed
-  // its end. That is not time of the exchange.
-  totals_.exposed_seconds += std::min(exposed + statistics, busy_seconds_ - totals_.busy_seconds);
-  totals_.busy_seconds = busy_seconds_;
+  CountTimes(exposed + statistics);
   done_ = 0;
   announced_ = false;
   for (Bucket& bucket : buckets_) {
@@ -277,6 +310,37 @@ void Reducer::Finish(GradientSink* next) {
     bucket.missing = bucket.params.size();
     bucket.sent = false;
   }
+}
+
+void Reducer::GatherValues() {
+  DOPPIO_CHECK(options_.sharding.on, "every rank has updated all parameters");
+  for (size_t b = 0; b < buckets_.size(); ++b) Ask({Job::kGather, b});
+  const double exposed = AwaitAll(true);
+  std::lock_guard<std::mutex> lock(mutex_);
+  CountTimes(exposed);
+}
+
+// Blocks until all jobs are complete, and returns the seconds of this wait. Waiting for the last
+// bucket is not enough, because there may be none. `gathers` is true if the last jobs copy values.
+double Reducer::AwaitAll(bool gathers) {
+  const auto wait = [&] { Await([&] { return settled_ == asked_; }); };
+  if (!gathers) {
+    wait();
+    return 0;
+  }
+  const Clock::time_point begun = Clock::now();
+  Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for weights", wait);
+  for (const Bucket& bucket : buckets_)
+    totals_.gathered_bytes += (bucket.end - bucket.begin) * ElementBytes(params_->dtype());
+  return SecondsSince(begun);
+}
+
+// Adds the times since the last call to the totals, under mutex_. A wait begins before the
+// exchanging thread starts the exchange and ends after it has noticed its end. That is not time of
+// the exchange.
+void Reducer::CountTimes(double waited) {
+  totals_.exposed_seconds += std::min(waited, busy_seconds_ - totals_.busy_seconds);
+  totals_.busy_seconds = busy_seconds_;
 }
 
 // Averages the statistics over the ranks. For means, the result is the one of a single big batch;

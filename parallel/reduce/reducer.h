@@ -1,6 +1,9 @@
 // Sums the gradients of all ranks while backward runs. The arena of gradients, which is in the
 // order in which backward completes them, is split into buckets. The reducer's own thread reduces
 // each bucket as soon as its last gradient is complete.
+//
+// If the ranks divide the update, each bucket is divided among them: a reduce-scatter replaces its
+// all-reduce, and an all-gather of its values follows its update.
 #ifndef DOPPIO_PARALLEL_REDUCE_REDUCER_H_
 #define DOPPIO_PARALLEL_REDUCE_REDUCER_H_
 
@@ -28,6 +31,8 @@ struct ReducerOptions {
   int64_t bucket_bytes = int64_t{16} << 20;
   // Type of gradients in the exchange. For a 16-bit type, gradients are rounded.
   DType type = DType::kFloat32;
+  // If it is on, the ranks compute on the host.
+  Sharding sharding;
 };
 
 class Reducer : public GradientExchange, private SumsInStream {
@@ -48,6 +53,8 @@ class Reducer : public GradientExchange, private SumsInStream {
   void Ready(int param) override;
   bool BeginsAt(int param) const override;
   void Finish(GradientSink* next) override;
+  const UpdateShares* shares() const override { return shares_.empty() ? nullptr : &shares_; }
+  void GatherValues() override;
   SumsInStream* sums_in_stream() override { return this; }
   void SetTrace(RunTrace* trace) override { trace_ = trace; }
   Totals totals() const override { return totals_; }
@@ -57,7 +64,8 @@ class Reducer : public GradientExchange, private SumsInStream {
  private:
   struct Bucket {
     std::vector<int> params;     // indices of parameters, in arena order
-    int64_t begin = 0, end = 0;  // elements of the arena of gradients
+    int64_t begin = 0, end = 0;  // elements of the arenas
+    std::vector<int64_t> cuts;   // of the ranks' shares, relative to `begin`; empty: not divided
     size_t missing = 0;          // number of gradients that are not ready yet
     bool sent = false;           // true once passed to the thread
     int mark = -1;               // mark of the trace when the bucket was complete; -1: none
@@ -65,10 +73,11 @@ class Reducer : public GradientExchange, private SumsInStream {
 
   // A request to the exchanging thread. Every rank makes its requests in the same order.
   struct Job {
-    // kSum: for SumsInStream; kRelease: start the held-back buckets.
-    enum Kind { kBucket, kSum, kRelease };
+    // kSum: for SumsInStream; kRelease: start the held-back buckets; kGather: copy the values of
+    // the ranks' shares of a bucket.
+    enum Kind { kBucket, kSum, kRelease, kGather };
     Kind kind = kBucket;
-    size_t bucket = 0;     // for kBucket
+    size_t bucket = 0;     // for kBucket and kGather
     void* data = nullptr;  // for kSum, as are count and dtype
     int64_t count = 0;
     DType dtype = DType::kFloat32;
@@ -76,6 +85,7 @@ class Reducer : public GradientExchange, private SumsInStream {
   };
 
   void MakeBuckets(int64_t bucket_bytes);
+  void Divide(Bucket* bucket);
   void AllReduce(void* data, int64_t count, DType dtype) override;
   void Begin(bool fresh) override;
   void Announce();
@@ -87,10 +97,12 @@ class Reducer : public GradientExchange, private SumsInStream {
   void Learn(int64_t pass);
   void Start(const Job& job);
   void StartBucket(size_t bucket);
+  void GatherBucket(size_t bucket);
   bool Settle();
-  void ShowReduction(size_t bucket, int64_t begun_ns);
   template <class F>
   void Await(const F& done);
+  double AwaitAll(bool gathers);
+  void CountTimes(double waited);
   void ArriveForStatistics();
   void AverageStatistics();
 
@@ -100,6 +112,7 @@ class Reducer : public GradientExchange, private SumsInStream {
   PassGate* const gate_;              // null if nothing is held back
   std::optional<GradientCopy> copy_;  // the 16-bit copy, if used
   std::vector<Bucket> buckets_;
+  UpdateShares shares_;            // empty if every rank updates all parameters
   std::vector<size_t> bucket_of_;  // by parameter of the store
   BoundedQueue<Job> queue_;
   Totals totals_;
@@ -109,12 +122,15 @@ class Reducer : public GradientExchange, private SumsInStream {
   int64_t pass_ = 0;   // number of the pass last announced to the gate
   bool fresh_ = false, announced_ = false;
 
-  // Started buckets that are not known to be complete. Only the exchanging thread uses the members
-  // from here to known_pass_.
+  // Started exchanges of buckets that are not known to be complete. Only the exchanging thread uses
+  // the members from here to known_pass_.
   struct UnderWay {
     size_t bucket;
     int64_t begun_ns;
+    bool gather;  // of its values, not of its gradients
   };
+  void StartedNow(size_t bucket, bool gather);
+  void ShowExchange(const UnderWay& done);
   std::vector<UnderWay> under_way_;
   // Time at which under_way_ last became non-empty.
   std::chrono::steady_clock::time_point busy_since_;
@@ -124,7 +140,7 @@ class Reducer : public GradientExchange, private SumsInStream {
   std::mutex mutex_;
   std::condition_variable done_changed_;
   // mutex_ guards the members from here to failure_.
-  size_t done_ = 0;  // number of buckets completed in this pass
+  size_t done_ = 0;  // number of buckets reduced in this pass
   // Numbers of jobs started (including held-back ones) and completed. Only the thread writes them.
   int64_t started_ = 0, settled_ = 0;
   bool holds_ = false;  // true if the pass is fresh for some rank; only the thread writes it

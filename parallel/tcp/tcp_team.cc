@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/tensor/half.h"
+#include "parallel/reduce/shares.h"
 #include "parallel/reduce/texts.h"
 
 namespace doppio {
@@ -22,7 +23,8 @@ constexpr int64_t kPieceBytes = int64_t{1} << 20;  // what a rank sends in one s
 
 class TcpTeam : public Team {
  public:
-  TcpTeam(int rank, std::vector<RankSocket> peers) : rank_(rank), peers_(std::move(peers)) {
+  TcpTeam(int rank, std::vector<RankSocket> peers)
+      : rank_(rank), peers_(std::move(peers)), even_(peers_.size() + 1) {
     for (const RankSocket& peer : peers_) {
       const int on = 1;
       if (peer.socket.open())
@@ -34,14 +36,26 @@ class TcpTeam : public Team {
   int size() const override { return static_cast<int>(peers_.size()); }
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
-    const int64_t bytes = ElementBytes(dtype);
+    for (int r = 0; r <= size(); ++r) even_[r] = EvenCut(count, size(), r);
     Exchange([&] {
-      if (count * bytes <= kTreeBytes || count < size()) return SumByTree(data, count, dtype);
-      const int64_t piece = size() * (kPieceBytes / bytes);
-      for (int64_t begin = 0; begin < count; begin += piece) {
-        SumByRing(static_cast<char*>(data) + begin * bytes, std::min(piece, count - begin), dtype);
-      }
+      if (ByTree(count, dtype)) return SumByTree(data, count, dtype);
+      ForPieces(data, even_, dtype, [&](const auto& part) {
+        ScatterSums(part, dtype);
+        GatherParts(part);
+      });
     });
+  }
+
+  // If all shares are even, the sums have the bits of AllReduce.
+  void ReduceScatter(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
+    Exchange([&] {
+      if (ByTree(cuts.back(), dtype)) return SumByTree(data, cuts.back(), dtype);
+      ForPieces(data, cuts, dtype, [&](const auto& part) { ScatterSums(part, dtype); });
+    });
+  }
+
+  void AllGather(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
+    Exchange([&] { ForPieces(data, cuts, dtype, [&](const auto& part) { GatherParts(part); }); });
   }
 
   void Broadcast(void* data, int64_t bytes, int root) override {
@@ -100,24 +114,46 @@ class TcpTeam : public Team {
     }
   }
 
-  // Part i travels around the ring from rank i + 1 to rank i, which adds last and so has the sum.
-  // Then the sums travel around the ring once more.
-  void SumByRing(char* data, int64_t count, DType dtype) {
-    const int n = size(), right = (rank_ + 1) % n, left = (rank_ + n - 1) % n;
-    const int64_t bytes = ElementBytes(dtype);
-    const auto part = [&](int peer, int index) {
-      const int i = (index % n + n) % n;
-      const int64_t begin = count * i / n, end = count * (i + 1) / n;
-      return Move{peer, data + begin * bytes, (end - begin) * bytes};
-    };
-    scratch_.resize(std::max(scratch_.size(), static_cast<size_t>((count / n + 1) * bytes)));
-    for (int step = 1; step < n; ++step) {
-      const Move in = part(left, rank_ - step - 1);
-      Transfer(part(right, rank_ - step), {left, scratch_.data(), in.bytes});
-      Add(scratch_.data(), in.data, in.bytes / bytes, dtype);
+  bool ByTree(int64_t count, DType dtype) const {
+    return count * ElementBytes(dtype) <= kTreeBytes || count < size();
+  }
+
+  // Calls f(part) for one piece of all shares after the other. part(peer, i) returns the move to or
+  // from `peer` of the piece of share i modulo size().
+  template <class F>
+  void ForPieces(void* data, const std::vector<int64_t>& cuts, DType dtype, const F& f) {
+    const int64_t bytes = ElementBytes(dtype), most = kPieceBytes / bytes;
+    int64_t longest = 0;
+    for (int r = 0; r < size(); ++r) longest = std::max(longest, cuts[r + 1] - cuts[r]);
+    for (int64_t done = 0; done < longest; done += most) {
+      f([&](int peer, int index) {
+        const int i = (index % size() + size()) % size();
+        const int64_t begin = std::min(cuts[i] + done, cuts[i + 1]);
+        const int64_t end = std::min(begin + most, cuts[i + 1]);
+        return Move{peer, static_cast<char*>(data) + begin * bytes, (end - begin) * bytes};
+      });
     }
-    for (int step = 0; step < n - 1; ++step)
-      Transfer(part(right, rank_ - step), part(left, rank_ - step - 1));
+  }
+
+  int Right() const { return (rank_ + 1) % size(); }
+  int Left() const { return (rank_ + size() - 1) % size(); }
+
+  // Part i travels around the ring from rank i + 1 to rank i, which adds last and so has the sum.
+  template <class Part>
+  void ScatterSums(const Part& part, DType dtype) {
+    scratch_.resize(std::max(scratch_.size(), static_cast<size_t>(kPieceBytes)));
+    for (int step = 1; step < size(); ++step) {
+      const Move in = part(Left(), rank_ - step - 1);
+      Transfer(part(Right(), rank_ - step), {in.peer, scratch_.data(), in.bytes});
+      Add(scratch_.data(), in.data, in.bytes / ElementBytes(dtype), dtype);
+    }
+  }
+
+  // Part i travels around the ring from rank i to rank i - 1.
+  template <class Part>
+  void GatherParts(const Part& part) {
+    for (int step = 0; step < size() - 1; ++step)
+      Transfer(part(Right(), rank_ - step), part(Left(), rank_ - step - 1));
   }
 
   static void Add(const void* from, void* to, int64_t count, DType dtype) {
@@ -167,6 +203,7 @@ class TcpTeam : public Team {
   const int rank_;
   const std::vector<RankSocket> peers_;  // by rank; this rank's own socket is closed
   std::vector<char> scratch_;
+  std::vector<int64_t> even_;  // the even cuts of the current AllReduce
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 // The communicator of a group of processes that are connected by TCP, each with each other.
 //
 // Large sums run around a ring (reduce-scatter, then all-gather), so that each rank sends and
-// receives 2(n-1)/n of the data; small ones run along a binomial tree. The order of the additions
-// is fixed, so equal runs give equal bits.
+// receives 2(n-1)/n of the data; small ones run along a binomial tree. ReduceScatter and AllGather
+// are the two halves of the ring. The order of the additions is fixed, so equal runs give equal
+// bits. It depends on the share that an element belongs to.
 #ifndef DOPPIO_PARALLEL_TCP_TCP_TEAM_H_
 #define DOPPIO_PARALLEL_TCP_TCP_TEAM_H_
 

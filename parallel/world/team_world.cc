@@ -66,8 +66,10 @@ class TeamWorld : public ProcessWorld {
   }
   Communicator& control() const override { return *all_.control; }
   Communicator& bulk() const override { return *bulk_; }
-  std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
+  std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params,
+                                                 const Sharding& sharding) const override {
     ReducerOptions options = exchange_.reducer;
+    options.sharding = sharding;
     options.bucket_bytes = BucketBytesFor(*this, *params, options.bucket_bytes);
     return std::make_unique<Reducer>(params, &bulk(), options);
   }

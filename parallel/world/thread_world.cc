@@ -64,8 +64,10 @@ class ThreadWorld : public World {
         options_(options) {}
   Communicator& control() const override { return *control_; }
   Communicator& bulk() const override { return device_ == nullptr ? *host_ : *device_; }
-  std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
+  std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params,
+                                                 const Sharding& sharding) const override {
     ReducerOptions options = options_;
+    options.sharding = sharding;
     options.bucket_bytes = BucketBytesFor(*this, *params, options.bucket_bytes);
     return std::make_unique<Reducer>(params, &bulk(), options, gate_);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/tensor/half.h"
+#include "parallel/reduce/sum_in_order.h"
 #include "parallel/world/meeting.h"
 
 namespace doppio {
@@ -27,8 +27,9 @@ class ThreadEnd : public Communicator {
     DispatchReal(dtype, [&](auto zero) {
       using T = decltype(zero);
       const int64_t begin = count * rank_ / size(), end = count * (rank_ + 1) / size();
-      constexpr int64_t kBlock = 4096;  // a block stays in the L1 cache while it is summed
-      for (int64_t i = begin; i < end; i += kBlock) SumBlock<T>(i, std::min(kBlock, end - i));
+      Sum<T>(begin, end, [&](int64_t i, const ComputeType<T>* sums, int64_t n) {
+        for (int r = 0; r < size(); ++r) std::transform(sums, sums + n, Of<T>(r) + i, Round<T>);
+      });
     });
     meeting_->Leave();
   }
@@ -38,6 +39,32 @@ class ThreadEnd : public Communicator {
     meeting_->Show(rank_, data);
     Arrive();
     if (rank_ != root && bytes > 0) std::memcpy(data, meeting_->Shown<void>(root), bytes);
+    meeting_->Leave();
+  }
+
+  void ReduceScatter(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
+    if (size() == 1) return;
+    meeting_->Show(rank_, data);
+    Arrive();
+    DispatchReal(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      Sum<T>(cuts[rank_], cuts[rank_ + 1], [&](int64_t i, const ComputeType<T>* sums, int64_t n) {
+        std::transform(sums, sums + n, static_cast<T*>(data) + i, Round<T>);
+      });
+    });
+    meeting_->Leave();
+  }
+
+  void AllGather(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
+    if (size() == 1) return;
+    meeting_->Show(rank_, data);
+    Arrive();
+    const int64_t bytes = ElementBytes(dtype);
+    for (int r = 0; r < size(); ++r) {
+      const int64_t begin = cuts[r] * bytes, count = cuts[r + 1] * bytes - begin;
+      if (r == rank_ || count == 0) continue;
+      std::memcpy(static_cast<char*>(data) + begin, Of<char>(r) + begin, count);
+    }
     meeting_->Leave();
   }
 
@@ -53,19 +80,17 @@ class ThreadEnd : public Communicator {
   }
 
   template <class T>
-  void SumBlock(int64_t begin, int64_t count) {
-    using Sum = ComputeType<T>;
-    Sum sum[4096];
-    const T* first = meeting_->Shown<T>(0) + begin;
-    for (int64_t i = 0; i < count; ++i) sum[i] = static_cast<Sum>(first[i]);
-    for (int r = 1; r < size(); ++r) {
-      const T* from = meeting_->Shown<T>(r) + begin;
-      for (int64_t i = 0; i < count; ++i) sum[i] += static_cast<Sum>(from[i]);
-    }
-    for (int r = 0; r < size(); ++r) {
-      T* to = meeting_->Shown<T>(r) + begin;
-      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(sum[i]);
-    }
+  T* Of(int rank) const {
+    return meeting_->Shown<T>(rank);
+  }
+  template <class T>
+  static T Round(ComputeType<T> sum) {
+    return static_cast<T>(sum);
+  }
+  template <class T, class Write>
+  void Sum(int64_t begin, int64_t end, const Write& write) const {
+    SumInOrder<T>(
+        size(), begin, end, [&](int r) { return Of<T>(r); }, write);
   }
 
   const std::shared_ptr<Meeting> meeting_;

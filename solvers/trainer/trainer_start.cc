@@ -106,7 +106,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
     monitor_->CheckKnown(OutputsOf(test_nets_));
   }
   update_->set_trace(options_.trace);
-  if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);
+  if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_, {});
   if (exchange_ != nullptr && update_->decides())
     train_net_->pass().sums = exchange_->sums_in_stream();
   train_net_->set_trace(options_.trace);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -47,6 +48,42 @@ void ExpectSums(Communicator* end, Device* device, DType dtype, int64_t count) {
   }
 }
 
+// Checks both halves of an all-reduce of cuts.back() elements.
+template <class T>
+void ExpectShares(Communicator* end, Device* device, DType dtype,
+                  const std::vector<int64_t>& cuts) {
+  const int64_t count = cuts.back(), begin = cuts[end->rank()], mine = cuts[end->rank() + 1];
+  std::vector<T> data(count), shared(count, T(0.0f));
+  for (int64_t i = 0; i < count; ++i)
+    data[i] = static_cast<T>(static_cast<float>(i % 5 == 0 ? 0 : NumberOf(end->rank(), i)));
+  OnDevice(device, &data, [&](void* memory) { end->ReduceScatter(memory, cuts, dtype); });
+  for (int64_t i = 0; i < count; i += 5) ASSERT_EQ(static_cast<float>(data[i]), 0) << i;
+  std::copy(data.begin() + begin, data.begin() + mine, shared.begin() + begin);
+  OnDevice(device, &shared, [&](void* memory) { end->AllGather(memory, cuts, dtype); });
+  for (int64_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (int r = 0; r < end->size() && i % 5 != 0; ++r) sum += NumberOf(r, i);
+    ASSERT_EQ(static_cast<float>(shared[i]), static_cast<float>(sum))
+        << Name(dtype) << " element " << i << " of " << count << " on rank " << end->rank();
+  }
+}
+
+// Tests even shares, shares of which only the last or the first one has elements, and unequal ones.
+inline void ExpectDivides(Communicator* end, Device* device, int64_t count) {
+  const int ranks = end->size();
+  std::vector<int64_t> even, last(ranks + 1, 0), first(ranks + 1, count), grows;
+  for (int r = 0; r <= ranks; ++r) even.push_back(count * r / ranks);
+  for (int r = 0; r <= ranks; ++r) grows.push_back(count * r * r / (ranks * ranks));
+  last.back() = count;
+  first.front() = 0;
+  for (const auto& cuts : {even, last, first, grows}) {
+    ExpectShares<float>(end, device, DType::kFloat32, cuts);
+    ExpectShares<double>(end, device, DType::kFloat64, cuts);
+    ExpectShares<Half>(end, device, DType::kFloat16, cuts);
+    ExpectShares<BFloat16>(end, device, DType::kBFloat16, cuts);
+  }
+}
+
 // Tests counts of no elements, of fewer elements than ranks, and of more than any block.
 inline void ExpectCommunicates(Communicator* end, Device* device = nullptr) {
   for (int64_t count : {0, 1, 2, 3, 5, 1000, 100003}) {
@@ -54,6 +91,7 @@ inline void ExpectCommunicates(Communicator* end, Device* device = nullptr) {
     ExpectSums<double>(end, device, DType::kFloat64, count);
     ExpectSums<Half>(end, device, DType::kFloat16, count);
     ExpectSums<BFloat16>(end, device, DType::kBFloat16, count);
+    ExpectDivides(end, device, count);
   }
   for (int root = 0; root < end->size(); ++root) {
     std::vector<int64_t> data(1003, end->rank());

@@ -19,8 +19,8 @@ TEST(GradientCopy, HoldsSumsThatItsTypeDoesNot) {
     std::fill_n(gradients.data<float>(), gradients.stored(), 24576.0f);
     GradientCopy copy(&c.store(), type, 3);
     const int64_t half = gradients.stored() / 2;
-    copy.AddBucket(0, half);
-    copy.AddBucket(half, gradients.stored());
+    copy.AddBucket({0, half}, {0, half});
+    copy.AddBucket({half, gradients.stored()}, {half, gradients.stored()});
     copy.Narrow(1);
     DispatchStored(type, [&](auto zero) {
       using T = decltype(zero);

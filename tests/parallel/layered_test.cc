@@ -101,7 +101,9 @@ class PlayedProcess : public World {
       : control_(std::move(control)), bulk_(std::move(bulk)) {}
   Communicator& control() const override { return *control_; }
   Communicator& bulk() const override { return *bulk_; }
-  std::unique_ptr<GradientExchange> MakeExchange(ParamStore*) const override { return nullptr; }
+  std::unique_ptr<GradientExchange> MakeExchange(ParamStore*, const Sharding&) const override {
+    return nullptr;
+  }
 
  private:
   const std::unique_ptr<Communicator> control_, bulk_;

@@ -184,6 +184,16 @@ TEST_P(MpiInterface, HasItsHandlesAndConstants) {
   EXPECT_TRUE(mpi_->Test(&request));
   EXPECT_EQ(shorts[2], 12);
 
+  // One element, from place 1 to place 0.
+  const int count = 1, zero = 0, one = 1;
+  request = mpi_->StartAllToAll(floats, &count, &one, floats, &count, &zero, DType::kFloat32, comm);
+  EXPECT_TRUE(mpi_->Test(&request));
+  EXPECT_EQ(floats[0], -4);
+  // The stand-in adds the count to the element at the place.
+  request = mpi_->StartAllGather(floats, &count, &one, DType::kFloat32, comm);
+  EXPECT_TRUE(mpi_->Test(&request));
+  EXPECT_EQ(floats[1], -3);
+
   request = mpi_->StartBroadcast(shorts, sizeof shorts, 0, comm);
   EXPECT_TRUE(mpi_->Test(&request));
   request = mpi_->StartBarrier(comm);

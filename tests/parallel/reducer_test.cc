@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "parallel/world/threads.h"
 #include "tests/solvers/param_store_case.h"
 
 namespace doppio {
@@ -132,6 +133,73 @@ TEST(Reducer, WaitsNoLongerThanItExchanges) {
     if (statistics) {
       EXPECT_GE(reducer.totals().exposed_seconds, 0.1);
     }
+  }
+}
+
+// Writes the sums of gradients to this rank's share of the values.
+class CopySums : public GradientSink {
+ public:
+  CopySums(ParamStore* store, const std::vector<ArenaRange>& share)
+      : store_(store), share_(share) {}
+  void Ready(int param) override {
+    const Param& p = store_->param(param);
+    for (const ArenaRange& range : share_) {
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        if (i < p.offset || i >= p.offset + p.value.stored()) continue;
+        store_->values().data<float>()[i] = store_->grads().data<float>()[i];
+      }
+    }
+    ready.push_back(param);
+  }
+  std::vector<int> ready;
+
+ private:
+  ParamStore* const store_;
+  const std::vector<ArenaRange> share_;
+};
+
+TEST(Reducer, DividesBucketsAmongRanksAndCopiesTheirValues) {
+  for (const bool at_once : {false, true}) {
+    const auto ends = MakeThreadTeam(3);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 3; ++rank) {
+      threads.emplace_back([&, rank] {
+        // In the arena: parameter 2 from 0, 1 from 64, 0 from 704. The first bucket has the first
+        // two, 664 elements, and the cuts at 192 and 384. The second bucket has one vector, which
+        // is too small to be divided.
+        ParamStoreCase c({{Shape{20}}, {Shape{600}}, {Shape{5}}}, DType::kFloat32);
+        ReducerOptions options;
+        options.bucket_bytes = 1000;
+        options.sharding.on = true;
+        Reducer reducer(&c.store(), ends[rank].get(), options);
+        ASSERT_NE(reducer.shares(), nullptr);
+        const std::vector<ArenaRange>& share = (*reducer.shares())[rank];
+        const int64_t cuts[] = {0, 192, 384, 664};
+        ASSERT_EQ(share.size(), 2u);
+        EXPECT_EQ(share[0].begin, cuts[rank]);
+        EXPECT_EQ(share[0].end, cuts[rank + 1]);
+        EXPECT_EQ(share[1].end - share[1].begin, rank == 2 ? 20 : 0);
+        CopySums update(&c.store(), share);
+        for (int pass = 0; pass < 2; ++pass) {
+          for (int i = 0; i < 3; ++i) c.SetGradient(i, 1 + i + 10 * rank + 100 * pass);
+          for (int i : {2, 1, 0}) reducer.Ready(i);
+          reducer.Finish(at_once ? nullptr : &update);
+          if (at_once) {
+            for (int i : {2, 1, 0}) update.Ready(i);
+            reducer.GatherValues();
+          }
+          for (int i = 0; i < 3; ++i) {
+            EXPECT_EQ(c.Value(i), 3 * (1 + i) + 30 + 300 * pass);
+            const int64_t last = c.store().param(i).value.stored() - 1;
+            EXPECT_EQ(c.Value(i, last), 3 * (1 + i) + 30 + 300 * pass);
+          }
+        }
+        EXPECT_EQ(update.ready, (std::vector<int>{2, 1, 0, 2, 1, 0}));
+        EXPECT_EQ(reducer.totals().bytes, 2 * 4 * (664 + 20));
+        EXPECT_EQ(reducer.totals().gathered_bytes, reducer.totals().bytes);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "parallel/reduce/shares.h"
 #include "tests/parallel/communicator_case.h"
 #include "tests/parallel/tcp_case.h"
 
@@ -69,6 +70,23 @@ TEST(TcpTeam, GivesTheSameBitsOnAllRanksAndInEachRun) {
     sums.insert(sums.end(), of_ranks.begin(), of_ranks.end());
   }
   for (const auto& sum : sums) EXPECT_EQ(sum, sums[0]);
+}
+
+TEST(TcpTeam, GivesEvenSharesTheBitsOfTheWholeSum) {
+  for (const int64_t count : {1000, 50'000, 1'500'001}) {
+    WithTeams(3, [&](Team* team) {
+      std::vector<float> whole(count);
+      for (int64_t i = 0; i < count; ++i)
+        whole[i] = std::sin(static_cast<float>(i + 7 * team->rank()));
+      std::vector<float> shared = whole;
+      std::vector<int64_t> cuts;
+      for (int r = 0; r <= 3; ++r) cuts.push_back(EvenCut(count, 3, r));
+      team->AllReduce(whole.data(), count, DType::kFloat32);
+      team->ReduceScatter(shared.data(), cuts, DType::kFloat32);
+      team->AllGather(shared.data(), cuts, DType::kFloat32);
+      EXPECT_TRUE(whole == shared) << count;
+    });
+  }
 }
 
 TEST(TcpTeam, NamesARankThatIsGone) {

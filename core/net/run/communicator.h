@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/net/run/gradient_sink.h"
 #include "core/tensor/dtype.h"
@@ -15,9 +16,10 @@ namespace doppio {
 class ParamStore;
 class RunTrace;
 
-// One rank's endpoint. AllReduce, Broadcast and Barrier are collective: every rank makes the same
-// calls in the same order, from one thread at a time. Each call returns when the rank's own data is
-// complete, and throws PeerError if another rank is lost or has aborted.
+// One rank's endpoint. AllReduce, ReduceScatter, AllGather, Broadcast and Barrier are collective:
+// every rank makes the same calls in the same order, from one thread at a time. Each call returns
+// when the rank's own data is complete, and throws PeerError if another rank is lost or has
+// aborted.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -30,6 +32,23 @@ class Communicator {
   virtual void AllReduce(void* data, int64_t count, DType dtype) = 0;
   // Copies root's data to all ranks.
   virtual void Broadcast(void* data, int64_t bytes, int root) = 0;
+
+  // The two halves of an AllReduce of cuts.back() elements. `cuts` is the same on all ranks and has
+  // size() + 1 ascending offsets, the first of which is 0. The share of rank r is the elements
+  // [cuts[r], cuts[r + 1]), and may be empty.
+  //
+  // Sets the elements of this rank's share to their sums over the ranks. All other elements are
+  // undefined afterwards, but an element that is 0 on all ranks stays 0.
+  virtual void ReduceScatter(void* data, const std::vector<int64_t>& cuts, DType dtype) {
+    AllReduce(data, cuts.back(), dtype);
+  }
+  // Copies the share of each rank to all ranks.
+  virtual void AllGather(void* data, const std::vector<int64_t>& cuts, DType dtype) {
+    const int64_t bytes = ElementBytes(dtype);
+    for (int r = 0; r < size(); ++r)
+      Broadcast(static_cast<char*>(data) + cuts[r] * bytes, (cuts[r + 1] - cuts[r]) * bytes, r);
+  }
+
   // Blocks until all ranks have called Barrier.
   virtual void Barrier() = 0;
 
@@ -80,13 +99,41 @@ class SumsInStream {
   virtual void Begin(bool /*fresh*/) {}
 };
 
+// Elements [begin, end) of the arenas of parameters (ParamStore).
+struct ArenaRange {
+  int64_t begin = 0, end = 0;
+};
+// A division of the update among ranks: for each rank, the sorted ranges that it updates. They are
+// disjoint and cover every parameter with a gradient.
+using UpdateShares = std::vector<std::vector<ArenaRange>>;
+
+// How an exchange divides the update among the ranks (ZeRO stage 1: Rajbhandari et al., "ZeRO:
+// Memory Optimizations Toward Training Trillion Parameter Models", 2020).
+struct Sharding {
+  bool on = false;  // false: every rank updates all parameters
+  // Within a parameter, shares meet at multiples of this many elements of the arenas. It must be a
+  // multiple of 64.
+  int64_t unit = 64;
+};
+
 // Sums gradients over the ranks, bucket by bucket, while backward computes the remaining gradients.
+//
+// If the ranks divide the update, each rank gets the sums of its own share only; its other
+// gradients are then undefined. The new values of all shares are copied to all ranks.
 class GradientExchange : public GradientSink {
  public:
   // Called after backward. Blocks until all gradients are sums over the ranks, and averages the
   // statistics that layers update themselves. If `next` is not null, passes each parameter to
-  // `next` as soon as its sum is ready.
+  // `next` as soon as its sum is ready; if the ranks divide the update, Ready must update this
+  // rank's share of the parameter, and Finish also copies the new values.
   virtual void Finish(GradientSink* next) = 0;
+
+  // Returns the division of the update, or null if every rank updates all parameters. The result
+  // lives as long as the exchange.
+  virtual const UpdateShares* shares() const { return nullptr; }
+  // Copies the values of each rank's share to all ranks. Call it after an update that Finish did
+  // not make, if the ranks divide the update. Collective.
+  virtual void GatherValues() {}
 
   // Returns the sums for use during a pass, or null if there are none. The result lives as long as
   // the exchange.
@@ -98,9 +145,10 @@ class GradientExchange : public GradientSink {
 
   // Totals over all calls of Finish.
   struct Totals {
-    int64_t bytes = 0;           // bytes reduced
-    double busy_seconds = 0;     // time spent in reductions
-    double exposed_seconds = 0;  // time that Finish waited for reductions
+    int64_t bytes = 0;           // bytes of gradients reduced
+    int64_t gathered_bytes = 0;  // bytes of values gathered, if the ranks divide the update
+    double busy_seconds = 0;     // time spent in these exchanges
+    double exposed_seconds = 0;  // time that Finish and GatherValues waited for them
   };
   virtual Totals totals() const = 0;
 };
@@ -117,7 +165,9 @@ class World {
   // For data in the memory of the rank's device.
   virtual Communicator& bulk() const = 0;
   // Returns a new exchange for the gradients of `params`, which must outlive the exchange.
-  virtual std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const = 0;
+  // Collective; all ranks must pass the same `sharding`.
+  virtual std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params,
+                                                         const Sharding& sharding) const = 0;
   // Reports that this rank cannot continue. All current and future collective calls of the other
   // ranks throw PeerError with `why`. Thread-safe.
   virtual void Abort(const std::string& why) const {
