@@ -32,7 +32,7 @@ struct ReducerOptions {
   // Type of gradients in the exchange. For a 16-bit type, gradients are rounded.
   DType type = DType::kFloat32;
   // If it is on, the ranks compute on the host.
-  Sharding sharding;
+  Sharding sharding = {};
 };
 
 class Reducer : public GradientExchange, private SumsInStream {

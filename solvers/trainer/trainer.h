@@ -88,6 +88,9 @@ struct TrainerOptions {
   std::optional<uint64_t> seed;  // overrides random_seed and the seed of the resumed run
   // Iterations between checks that all ranks hold the same bits; 0: never.
   int64_t check_replicas = 0;
+  // The ranks divide the update and the history among themselves. Their devices must compute on the
+  // host. Without effect for a single rank.
+  bool shard_update = false;
   // Factor on every learning rate. With `warmup`, the factor rises linearly from 1 to rate_scale
   // over that many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2).
   double rate_scale = 1;
@@ -155,7 +158,7 @@ class Trainer {
   // Runs iterations up to max_iter, or until a request or the monitor stops the run, with tests,
   // snapshots and log lines. All snapshots are on disk when Solve returns. If Solve throws because
   // of a file (data, or a snapshot that cannot be written), a wrong label or a lost rank, rank 0
-  // first tries to write a snapshot of the last complete iteration.
+  // first tries to write a snapshot of the last complete iteration, unless ranks divide the update.
   TrainResult Solve();
 
   // Runs `iterations` iterations as Solve does, regardless of max_iter, or fewer if stopped. All
@@ -164,12 +167,14 @@ class Trainer {
 
   // Access to the trainer's parts, for `time`, `--dry_run` and tests.
   Net& train_net() { return *train_net_; }
+  const Net& train_net() const { return *train_net_; }
   const std::vector<std::unique_ptr<Net>>& test_nets() const { return test_nets_; }
   // For each test net, the net for a partial last batch of a whole pass; null if that batch is
   // full.
   const std::vector<std::unique_ptr<Net>>& last_test_nets() const { return last_test_nets_; }
   ParamStore& params() { return params_; }
   Update& update() { return update_.value(); }
+  const Update& update() const { return update_.value(); }
   const Schedule& schedule() const { return schedule_; }
   const SolverParameter& param() const { return spec_.param; }
   int64_t iteration() const { return iter_; }
@@ -241,6 +246,8 @@ class Trainer {
   bool StopsBeforeUpdate() const;
   bool ReadsLossFirst() const;
   [[noreturn]] void StopAtLoss(int64_t iteration);
+  void FindLostParam();
+  std::optional<int> LostParam() const;
   void StopAtNonFiniteWeights();
   [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& what);
   bool SnapshotWritten(bool wait);
@@ -251,6 +258,10 @@ class Trainer {
   void HandleRequest();
   void Finish();
 
+  // Returns true if the ranks divide the update.
+  bool shards() const { return options_.shard_update && options_.world != nullptr; }
+  void CheckShards() const;
+  void MakeUpdate();
   int rank() const { return options_.world == nullptr ? 0 : options_.world->rank(); }
   int ranks() const { return options_.world == nullptr ? 1 : options_.world->size(); }
   void BroadcastStart();
@@ -288,7 +299,11 @@ class Trainer {
   std::optional<Monitor> monitor_;
   // True if the last loss and weights were finite. Each change to non-finite is logged once.
   bool finite_ = true;
-  double passes_loss_ = 0;       // sum over all passes of this iteration but the last
+  // If ranks divide the update: the first non-finite parameter of all ranks, and that of each rank,
+  // plus 1.
+  std::optional<int> lost_param_;
+  std::vector<double> lost_of_ranks_;
+  double passes_loss_ = 0;  // sum over all passes of this iteration but the last
   bool losses_watched_ = false;  // the device checks the losses and makes the update depend on them
   bool finite_gradients_ = true;     // result of the last update, if watched
   bool skipped_ = false;             // the last update was skipped

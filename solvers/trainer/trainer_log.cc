@@ -36,7 +36,8 @@ void Trainer::LogIteration() {
 
 // Reports the last iteration to the log and the callbacks, and checks its loss and weights.
 void Trainer::Report(double loss, Clock::time_point begun) {
-  const std::optional<int> lost = update_->NonFiniteParam();
+  if (shards()) FindLostParam();
+  const std::optional<int> lost = LostParam();
   if (options_.stop_at_nonfinite && !std::isfinite(loss) && !skipped_) StopAtLoss(iter_ - 1);
   StopAtNonFiniteWeights();
   const bool finite = std::isfinite(loss) && !lost;
@@ -100,9 +101,29 @@ void Trainer::StopAtLoss(int64_t iteration) {
   StopAtNonFinite(iteration, "the loss is not finite; " + Describe(found, *train_net_));
 }
 
+// Makes the ranks agree on the first parameter, in the order of the arenas, in which an update has
+// left non-finite values: a rank sees only the updates of its share. Collective.
+void Trainer::FindLostParam() {
+  lost_of_ranks_.assign(ranks(), 0);
+  if (const std::optional<int> own = update_->NonFiniteParam()) lost_of_ranks_[rank()] = *own + 1;
+  options_.world->control().AllReduce(lost_of_ranks_.data(), ranks(), DType::kFloat64);
+  lost_param_.reset();
+  for (double its : lost_of_ranks_) {
+    const int param = static_cast<int>(its) - 1;
+    if (param < 0) continue;
+    if (!lost_param_ || params_.param(param).offset < params_.param(*lost_param_).offset)
+      lost_param_ = param;
+  }
+}
+
+// Returns a parameter in which an update has left non-finite values, the same on all ranks.
+std::optional<int> Trainer::LostParam() const {
+  return shards() ? lost_param_ : update_->NonFiniteParam();
+}
+
 // Checks only the updates that the device has finished.
 void Trainer::StopAtNonFiniteWeights() {
-  if (!options_.stop_at_nonfinite || !update_->NonFiniteParam()) return;
+  if (!options_.stop_at_nonfinite || !LostParam()) return;
   StopAtNonFinite(iter_ - 1,
                   "after the update " + Describe(FindNonFiniteWeights(*train_net_), *train_net_));
 }

@@ -56,6 +56,8 @@ void Trainer::Snapshot() {
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
   const SnapshotNames names = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5);
   last_state_ = names.state;
+  const WholeHistory history =
+      update_->GatherHistory(shards() ? &options_.world->bulk() : nullptr);  // collective
   if (rank() != 0) return;
   if (options_.before_snapshot) options_.before_snapshot();
   const char* kind = hdf5 ? "HDF5" : "binary proto";
@@ -65,7 +67,7 @@ void Trainer::Snapshot() {
   contents.graph = &train_net_->graph();
   contents.weights =
       WeightsOf(train_net_->plan().param_index, params_, spec_.param.snapshot_diff());
-  contents.history = update_->History();
+  contents.history = history.blobs;
   contents.solver.iter = iter_;
   const LrState& rate = policy_->state();
   contents.solver.current_step = rate.step;
@@ -104,8 +106,9 @@ bool Trainer::SnapshotWritten(bool wait) {
 
 // Returns true if rank 0 can save the last complete iteration without the other ranks. Rank 0 does
 // not know the states that other ranks' layers carry, so with several ranks no layer may carry one.
+// It does not know their shares of the history either.
 bool Trainer::CanSaveAfterFailure() const {
-  if (rank() != 0 || stage_ == Stage::kUpdate) return false;
+  if (rank() != 0 || stage_ == Stage::kUpdate || shards()) return false;
   if (iter_ == first_iter_ || !WritesSnapshots(spec_.param)) return false;
   RunState carried;
   for (const auto& [prefix, net] : AllNets()) SaveNetState(prefix, *net, &carried);

@@ -74,6 +74,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   mistakes.Try([&] { LrPolicy(spec_.param, spec_.places, spec_.param.max_iter()); });
   mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
   mistakes.Try([&] { precision_ = ReadPrecisionRule(spec_.param, spec_.places); });
+  mistakes.Try([&] { CheckShards(); });
   mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
   mistakes.ThrowIfAny();
   per_parameter_ = UpdatesPerParameter();
@@ -100,13 +101,12 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources, done);
   for (size_t i = 0; i < test_nets_.size(); ++i) last_test_nets_.push_back(MakeLastTestNet(i));
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
-  update_.emplace(spec_.param, spec_.places, &params_, schedule_.max_iter);
   if (options_.monitor) {
     monitor_.emplace(*options_.monitor);
     monitor_->CheckKnown(OutputsOf(test_nets_));
   }
+  MakeUpdate();
   update_->set_trace(options_.trace);
-  if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_, {});
   if (exchange_ != nullptr && update_->decides())
     train_net_->pass().sums = exchange_->sums_in_stream();
   train_net_->set_trace(options_.trace);
@@ -120,6 +120,24 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   if (options_.world == nullptr) return;
   if (options_.before_sharing) options_.before_sharing(this);
   BroadcastStart();
+}
+
+// Makes the exchange with other ranks first, because it decides how they divide the update.
+void Trainer::MakeUpdate() {
+  SharedUpdate shared;
+  if (options_.world != nullptr) {
+    const Sharding sharding = {shards(), NeedsNorms(spec_.param) ? kUpdateChunk : Sharding().unit};
+    exchange_ = options_.world->MakeExchange(&params_, sharding);
+    shared = {exchange_->shares(), &options_.world->control()};
+  }
+  update_.emplace(spec_.param, spec_.places, &params_, schedule_.max_iter, shared);
+}
+
+void Trainer::CheckShards() const {
+  if (!shards() || !spec_.param.snapshot_diff()) return;
+  throw UserError(spec_.places.At("snapshot_diff"),
+                  "snapshot_diff does not work with --shard_update, with which each replica knows "
+                  "only the changes of its own share of the weights; remove one of them");
 }
 
 std::vector<std::pair<std::string, Net*>> Trainer::AllNets() const {
@@ -152,6 +170,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.gradients_consumed = train && options_.world == nullptr && per_parameter_;
   if (!train) plan.saving = {};
   plan.history_slots = HistorySlots(spec_.param);
+  if (shards()) plan.history_ranks = ranks();
   plan.sync_statistics &= train && options_.world != nullptr;
   Graph graph = MakeGraph(std::move(spec));
   // Replicas log only errors, and a test's net is made again for its last batch.
@@ -181,7 +200,8 @@ std::unique_ptr<Net> Trainer::MakeLastTestNet(size_t test) {
   return net;
 }
 
-// Copies rank 0's weights and history to all ranks. Collective.
+// Copies rank 0's weights and history to all ranks. If they divide the history, each rank has read
+// its own share from the snapshot. Collective.
 void Trainer::BroadcastStart() {
   // Other ranks may still allocate memory for their nets, and no device should wait for them in a
   // broadcast.
@@ -193,7 +213,8 @@ void Trainer::BroadcastStart() {
 
 // Returns the tensors that must be bitwise identical on all ranks.
 std::vector<Tensor> Trainer::SharedState() const {
-  std::vector<Tensor> state = update_->history_arenas();
+  std::vector<Tensor> state;
+  if (!shards()) state = update_->history_arenas();
   state.push_back(params_.values());
   return state;
 }

@@ -104,7 +104,9 @@ void Trainer::RunUpdate() {
   if (!update_->decides()) {
     finite_gradients_ = !scaler_.dynamic() || update_->GradientsFinite();
     if (!finite_gradients_ && scaler_.skips()) return;
-    return update_->Run(rate_, iter_, schedule_.iter_size);
+    update_->Run(rate_, iter_, schedule_.iter_size);
+    if (shards()) exchange_->GatherValues();
+    return;
   }
   UpdateCondition condition;
   condition.watches_gradients = scaler_.dynamic();
@@ -141,7 +143,7 @@ bool Trainer::DeviceDecides() const { return options_.world == nullptr && update
 bool Trainer::UpdatesPerParameter() const {
   const bool kept = options_.plan.keep_all || spec_.train.net.debug_info();
   return ConsumesGradients(spec_.param, *options_.plan.device) && !scaler_.dynamic() &&
-         (options_.world != nullptr || !kept);
+         !(shards() && NeedsNorms(spec_.param)) && (options_.world != nullptr || !kept);
 }
 
 void Trainer::ApplyGradients() {

@@ -1,6 +1,7 @@
 #include "solvers/update/apply.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/threads.h"
 #include "solvers/update/update_element.h"
@@ -8,9 +9,7 @@
 namespace doppio {
 namespace {
 
-// The chunks do not depend on the number of threads or on the slices of a Run, so sums and vector
-// remainders do not depend on them either.
-constexpr int64_t kChunk = 1 << 15;
+constexpr int64_t kChunk = kUpdateChunk;
 constexpr int64_t kStep = 1 << 10;
 
 template <class T>
@@ -25,8 +24,8 @@ double SumSquaresOf(const T* g, int64_t n) {
 // the other arrays. It is always written, because the compiler would round differently in a loop
 // without it.
 template <class Rule, class T>
-void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
-                 T* steps, int64_t n) {
+void StepRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
+               T* steps, int64_t n) {
   const UpdateScalars<T> s = scalars;  // a copy, so that no store can alias it
 // "omp simd" would give `h` separate memory per lane, and GCC would then vectorise nothing.
 #pragma GCC ivdep
@@ -66,8 +65,7 @@ class CpuUpdatePass : public UpdatePass {
   CpuUpdatePass(Device* device, UpdateArenas arenas, size_t rule)
       : a_(std::move(arenas)),
         rule_(rule),
-        sums_(static_cast<size_t>((a_.size + kChunk - 1) / kChunk)),
-        lost_(sums_.size(), kNone),
+        lost_(static_cast<size_t>((a_.size + kChunk - 1) / kChunk), kNone),
         rates_(a_.slices.size()),
         zeros_(device, kChunk * ElementBytes(a_.dtype)) {
     for (const UpdateSlice& slice : a_.slices) {
@@ -75,6 +73,7 @@ class CpuUpdatePass : public UpdatePass {
       norms_.resize(norms_.size() + Pieces(slice));
     }
     first_piece_.push_back(norms_.size());
+    sums_.resize(norms_.size());
   }
 
   double SumSquares() override {
@@ -118,22 +117,32 @@ class CpuUpdatePass : public UpdatePass {
     return static_cast<T*>(a_.grads) + slice.grad_begin + (element - slice.begin);
   }
 
-  // Returns the sum of f(gradients, n) over all pieces of slices, in a fixed order.
+  // Returns the sum of f(gradients, n) over all pieces of slices, in a fixed order: first within
+  // each chunk, then over the chunks.
   template <class F>
   double SumGradients(const F& f) {
-    return DispatchFloat(a_.dtype, [&](auto type) {
+    if (a_.sum_over_ranks) std::fill(sums_.begin(), sums_.end(), 0);
+    DispatchFloat(a_.dtype, [&](auto type) {
       using T = decltype(type);
-      ForChunks(0, a_.size, [&](size_t chunk, int64_t begin, int64_t end) {
-        double sum = 0;
-        ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
-          if (slice.gradient) sum += f(Gradient<T>(slice, from), to - from);
+      ForChunks(0, a_.size, [&](const Part& part) {
+        ForSlices(part, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
+          if (slice.gradient) sums_[PieceOf(slice, part)] = f(Gradient<T>(slice, from), to - from);
         });
-        sums_[chunk] = sum;
       });
-      double total = 0;
-      for (double sum : sums_) total += sum;
-      return total;
     });
+    if (a_.sum_over_ranks) a_.sum_over_ranks(sums_.data(), static_cast<int64_t>(sums_.size()));
+    double total = 0, of_chunk = 0;
+    int64_t chunk = 0;
+    for (size_t i = 0; i < a_.slices.size(); ++i) {
+      for (size_t piece = first_piece_[i]; piece < first_piece_[i + 1]; ++piece) {
+        const int64_t its =
+            a_.slices[i].begin / kChunk + static_cast<int64_t>(piece - first_piece_[i]);
+        if (its != chunk) total += std::exchange(of_chunk, 0);
+        chunk = its;
+        of_chunk += sums_[piece];
+      }
+    }
+    return total + of_chunk;
   }
 
   // Returns the number of chunks that overlap a slice.
@@ -146,31 +155,42 @@ class CpuUpdatePass : public UpdatePass {
   // gradients to the history.
   template <class Rule, class T>
   void Measure(const UpdateInputs& n, int64_t arena_begin, int64_t arena_end) {
+    if (a_.sum_over_ranks) std::fill(norms_.begin(), norms_.end(), Norms{0, 0});
     const T* values = static_cast<const T*>(a_.values);
-    ForChunks(arena_begin, arena_end, [&](size_t chunk, int64_t begin, int64_t end) {
-      ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
+    ForChunks(arena_begin, arena_end, [&](const Part& part) {
+      ForSlices(part, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
         Norms norms{0, 0};
         norms.values = SumSquaresOf(values + from, to - from);
         if constexpr (Rule::kTrustRatio) {
-          norms.gradients = TakePiece<Rule, T>(n, slice, from, to);
+          norms.gradients = TakePiece<Rule, T>(n, slice, from, to, part.shift);
         } else {
           norms.gradients = SumSquaresOf(Gradient<T>(slice, from), to - from) * n.scale * n.scale;
         }
-        const size_t piece = chunk - static_cast<size_t>(slice.begin / kChunk);
-        norms_[first_piece_[IndexOf(slice)] + piece] = norms;
+        norms_[PieceOf(slice, part)] = norms;
       });
     });
+    if (a_.sum_over_ranks) SumNorms();
+  }
+
+  // Sums the norms of slices with a gradient over the ranks. Each rank has those of all others.
+  void SumNorms() {
+    size_t last = 0;
+    while (last < a_.slices.size() && a_.slices[last].gradient) ++last;
+    static_assert(sizeof(Norms) == 2 * sizeof(double));
+    a_.sum_over_ranks(reinterpret_cast<double*>(norms_.data()),
+                      static_cast<int64_t>(2 * first_piece_[last]));
   }
 
   // Adds the gradients of one piece to the history. Returns the sum of the squares of the update
   // directions.
   template <class Rule, class T>
-  double TakePiece(const UpdateInputs& n, const UpdateSlice& slice, int64_t from, int64_t to) {
+  double TakePiece(const UpdateInputs& n, const UpdateSlice& slice, int64_t from, int64_t to,
+                   int64_t shift) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     const T decay = static_cast<T>(n.decay * slice.decay_mult);
     const T* values = static_cast<const T*>(a_.values);
-    T* h0 = static_cast<T*>(a_.history[0]);
-    T* h1 = static_cast<T*>(a_.history[1]);
+    T* h0 = static_cast<T*>(a_.history[0]) + shift;
+    T* h1 = static_cast<T*>(a_.history[1]) + shift;
     T directions[kStep];
     double sum = 0;
     for (int64_t step = from; step < to; step += kStep) {
@@ -205,10 +225,10 @@ class CpuUpdatePass : public UpdatePass {
   void RunWithin(const UpdateInputs& n, int64_t arena_begin, int64_t arena_end) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     T* values = static_cast<T*>(a_.values);
-    T* h0 = static_cast<T*>(a_.history[0]);
-    T* h1 = static_cast<T*>(a_.history[1]);
-    ForChunks(arena_begin, arena_end, [&](size_t chunk, int64_t begin, int64_t end) {
-      ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
+    ForChunks(arena_begin, arena_end, [&](const Part& part) {
+      T* h0 = static_cast<T*>(a_.history[0]) + part.shift;
+      T* h1 = Rule::kSlots > 1 ? static_cast<T*>(a_.history[1]) + part.shift : nullptr;
+      ForSlices(part, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
         const T rate = static_cast<T>(rates_[IndexOf(slice)]);
         const T decay = static_cast<T>(n.decay * slice.decay_mult);
         // Works in steps small enough to stay in the L1 cache until AllFinite reads the values.
@@ -216,42 +236,61 @@ class CpuUpdatePass : public UpdatePass {
         T steps[kStep];
         for (int64_t step = from; step < to; step += kStep) {
           const int64_t count = std::min(kStep, to - step);
-          UpdateRange<Rule>(s, rate, decay, Gradient<T>(slice, step), values + step, h0 + step,
-                            Rule::kSlots > 1 ? h1 + step : nullptr, steps, count);
+          StepRange<Rule>(s, rate, decay, Gradient<T>(slice, step), values + step, h0 + step,
+                          Rule::kSlots > 1 ? h1 + step : nullptr, steps, count);
           if (n.keep_steps) std::copy(steps, steps + count, GradientPlace<T>(slice, step));
           finite = AllFinite(values + step, count) && finite;
         }
         if (finite) return;
-        lost_[chunk] = std::min(lost_[chunk], IndexOf(slice));
+        lost_[part.chunk] = std::min(lost_[part.chunk], IndexOf(slice));
       });
     });
   }
 
-  // Calls f(chunk, begin, end) for the part of [begin, end) in each chunk, in parallel.
+  // The elements of a chunk that are in one range.
+  struct Part {
+    size_t chunk = 0;
+    int64_t begin = 0, end = 0;
+    int64_t shift = 0;  // of the range
+  };
+
+  // Calls f(part) for each chunk of the parts of [begin, end) in the ranges, in parallel. Ranges
+  // may meet within a chunk, so they follow one another.
   template <class F>
   void ForChunks(int64_t begin, int64_t end, const F& f) {
-    const int64_t base = begin / kChunk, chunks = (end + kChunk - 1) / kChunk - base;
-    ParallelFor(chunks, 1, [&](int64_t first, int64_t last) {
-      for (int64_t chunk = base + first; chunk < base + last; ++chunk) {
-        f(static_cast<size_t>(chunk), std::max(begin, chunk * kChunk),
-          std::min(end, (chunk + 1) * kChunk));
-      }
-    });
+    auto range = std::upper_bound(a_.ranges.begin(), a_.ranges.end(), begin,
+                                  [](int64_t at, const auto& r) { return at < r.end; });
+    for (; range != a_.ranges.end() && range->begin < end; ++range) {
+      const int64_t from = std::max(begin, range->begin), to = std::min(end, range->end);
+      if (from >= to) continue;
+      const int64_t base = from / kChunk, chunks = (to + kChunk - 1) / kChunk - base;
+      ParallelFor(chunks, 1, [&](int64_t first, int64_t last) {
+        for (int64_t chunk = base + first; chunk < base + last; ++chunk) {
+          f(Part{static_cast<size_t>(chunk), std::max(from, chunk * kChunk),
+                 std::min(to, (chunk + 1) * kChunk), range->shift});
+        }
+      });
+    }
   }
 
-  // Calls f(slice, begin, end) for the part of each slice within [begin, end).
+  // Calls f(slice, begin, end) for each slice's elements in `part`.
   template <class F>
-  void ForSlices(int64_t begin, int64_t end, const F& f) {
-    auto slice = std::upper_bound(a_.slices.begin(), a_.slices.end(), begin,
+  void ForSlices(const Part& part, const F& f) {
+    auto slice = std::upper_bound(a_.slices.begin(), a_.slices.end(), part.begin,
                                   [](int64_t at, const UpdateSlice& s) { return at < s.end; });
-    for (; slice != a_.slices.end() && slice->begin < end; ++slice) {
-      f(*slice, std::max(begin, slice->begin), std::min(end, slice->end));
+    for (; slice != a_.slices.end() && slice->begin < part.end; ++slice) {
+      f(*slice, std::max(part.begin, slice->begin), std::min(part.end, slice->end));
     }
+  }
+
+  // Returns the index in norms_ and sums_ of a slice's elements in the chunk of `part`.
+  size_t PieceOf(const UpdateSlice& slice, const Part& part) const {
+    return first_piece_[IndexOf(slice)] + part.chunk - static_cast<size_t>(slice.begin / kChunk);
   }
 
   UpdateArenas a_;
   size_t rule_;
-  std::vector<double> sums_;         // one per chunk
+  std::vector<double> sums_;         // per slice, one entry for each chunk it overlaps
   std::vector<size_t> lost_;         // per chunk, the first slice with a non-finite value
   std::vector<Norms> norms_;         // per slice, one entry for each chunk it overlaps
   std::vector<size_t> first_piece_;  // index in norms_ of each slice; then the size of norms_

@@ -5,6 +5,7 @@
 #define DOPPIO_SOLVERS_UPDATE_APPLY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,20 +21,39 @@ namespace doppio {
 
 // One parameter. All positions are elements of the arenas and include the parameter's padding.
 struct UpdateSlice {
-  int64_t begin = 0, end = 0;  // in the values and history
+  int64_t begin = 0, end = 0;  // in the values
   int64_t grad_begin = 0;      // in the gradients
   float lr_mult = 1, decay_mult = 1;
   bool gradient = true;  // false: the gradient is 0 and has no memory
 };
 
+// Norms and other sums over parameters are formed per chunk of this many elements of the arenas.
+// The chunks do not depend on the number of threads or on the slices of a Run, so sums and vector
+// remainders do not depend on them either.
+constexpr int64_t kUpdateChunk = 1 << 15;
+
+// A part of the values that a pass updates. Element i of the values has its history at element
+// i + shift of each history arena.
+struct UpdateRange {
+  int64_t begin = 0, end = 0;
+  int64_t shift = 0;
+};
+
 // The memory that an update works on; fixed for a run. Slices are sorted and disjoint.
 struct UpdateArenas {
   DType dtype = DType::kFloat32;
-  int64_t size = 0;  // elements of the values and of each history arena
+  int64_t size = 0;  // elements of the values
   void* values = nullptr;
   void* grads = nullptr;
   void* history[kMaxSlots] = {};  // one arena per slot of the rule
   std::vector<UpdateSlice> slices;
+  // What the pass updates, sorted and disjoint. If ranks divide the update, slices with a gradient
+  // come first, and the ranges are this rank's share of them and all other slices. Otherwise there
+  // is one range, with all elements and no shift; only the CPU's pass supports other ranges.
+  std::vector<UpdateRange> ranges;
+  // Replaces each number by its sum over the ranks; empty unless ranks divide the update. All ranks
+  // then call SumSquares, GradientsFinite and, for rules with local rates, Run together.
+  std::function<void(double* numbers, int64_t count)> sum_over_ranks;
 };
 
 // Per-iteration inputs of an update.
@@ -81,12 +101,12 @@ class UpdatePass {
   virtual double SumSquares() = 0;
   // Returns true if all gradients are finite.
   virtual bool GradientsFinite() = 0;
-  // Returns the first slice in which a Run has left a non-finite value. Does not wait for the
-  // device: the result covers the runs that the device has finished, such as all runs before the
-  // last loss was read.
+  // Returns the first slice in which a Run of this rank has left a non-finite value. Does not wait
+  // for the device: the result covers the runs that the device has finished, such as all runs
+  // before the last loss was read.
   virtual std::optional<size_t> FirstNonFinite() const = 0;
-  // Updates slices [first, last). The result for an element does not depend on other slices.
-  // Without local rates it does not depend on any other element.
+  // Updates the pass's ranges of slices [first, last). The result for an element does not depend on
+  // other slices. Without local rates it does not depend on any other element.
   virtual void Run(const UpdateInputs& inputs, size_t first, size_t last) = 0;
 
   // The methods below may be called only for asynchronous devices. They do not wait for the device,

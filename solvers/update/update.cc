@@ -34,8 +34,16 @@ bool ConsumesGradients(const SolverParameter& param, const Device& device) {
          !param.debug_info() && !param.snapshot_diff() && !RateNeedsLoss(param);
 }
 
+bool NeedsNorms(const SolverParameter& param) {
+  bool ratio = false;
+  ForEachRule([&](auto rule) {
+    if (param.type() == decltype(rule)::kName) ratio = decltype(rule)::kTrustRatio;
+  });
+  return ratio || param.clip_gradients() >= 0 || LocalRateFor(param, 0, 0).on;
+}
+
 Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params,
-               int64_t max_iter)
+               int64_t max_iter, const SharedUpdate& shared)
     : param_(param), max_iter_(max_iter), params_(params), clip_(param.clip_gradients()) {
   CheckRule(param, places);
   rule_ = FindRule(param, places);
@@ -51,9 +59,14 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
   arenas.values = params->values().raw;
   arenas.grads = params->grads().raw;
   arenas.slices = MakeSlices();
-  for (int slot = 0; slot < HistorySlots(param); ++slot) {
-    history_.emplace_back(params->device(), arenas.size * ElementBytes(arenas.dtype));
-    arenas.history[slot] = history_.back().data();
+  history_.emplace(params, HistorySlots(param), shared);
+  for (size_t slot = 0; slot < history_->arenas().size(); ++slot)
+    arenas.history[slot] = history_->arenas()[slot].data();
+  arenas.ranges = history_->ranges();
+  if (shared.shares != nullptr) {
+    arenas.sum_over_ranks = [control = shared.control](double* numbers, int64_t count) {
+      control->AllReduce(numbers, count, DType::kFloat64);
+    };
   }
   const std::string kind = params->device()->kind();
   const MakeUpdatePass* make = UpdatePasses::Get().Find(kind);
@@ -170,50 +183,11 @@ std::optional<int> Update::NonFiniteParam() const {
 
 std::vector<Tensor> Update::history_arenas() const {
   std::vector<Tensor> arenas;
-  for (const Buffer& slot : history_) arenas.emplace_back(params_->values(), slot.data());
+  for (const Buffer& slot : history_->arenas()) {
+    const int64_t elements = slot.bytes() / ElementBytes(params_->dtype());
+    arenas.emplace_back(TensorSpec{Shape{elements}, params_->dtype(), Layout()}, slot.data());
+  }
   return arenas;
-}
-
-Tensor Update::HistoryOf(const Param& param, size_t slot) const {
-  char* base = static_cast<char*>(history_[slot].data());
-  return Tensor(param.value, base + param.offset * ElementBytes(params_->dtype()));
-}
-
-std::vector<Tensor> Update::History() const {
-  std::vector<Tensor> history;
-  for (size_t slot = 0; slot < history_.size(); ++slot) {
-    for (int i : params_->learnable()) {
-      history.push_back(HistoryOf(params_->param(i), slot));
-    }
-  }
-  return history;
-}
-
-void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file) {
-  const std::vector<int>& learnable = params_->learnable();
-  const size_t wanted = history_.size() * learnable.size();
-  if (blobs.size() != wanted) {
-    throw FileError(file + " holds " + std::to_string(blobs.size()) + " history blobs, but " +
-                    param_.type() + " keeps " + std::to_string(wanted) + " for the " +
-                    std::to_string(learnable.size()) +
-                    " parameters of this net; resume with the net and the solver type that it was "
-                    "written with");
-  }
-  // Checks all blobs before it writes any. Only the sizes must match, because old files store the
-  // same elements in other shapes.
-  for (const bool write : {false, true}) {
-    for (size_t i = 0; i < blobs.size(); ++i) {
-      const Param& param = params_->param(learnable[i % learnable.size()]);
-      if (write) {
-        WriteTensor(blobs[i].data, HistoryOf(param, i / learnable.size()), params_->device());
-      } else if (static_cast<int64_t>(blobs[i].data.size()) != param.shape.count()) {
-        throw FileError(file + ": history blob " + std::to_string(i) + " has " +
-                        std::to_string(blobs[i].data.size()) + " elements, but parameter " +
-                        std::to_string(param.index) + " of layer '" + param.layer + "' is " +
-                        param.shape.ToString() + "; this is the state of another net");
-      }
-    }
-  }
 }
 
 }  // namespace doppio

@@ -1,6 +1,6 @@
-// Updates all learnable parameters of a run. An Update owns the history of the solver's rule, in
-// arenas laid out like those of the parameters. It runs one pass over the arenas per iteration, or
-// updates parameters one by one during backward.
+// Updates the learnable parameters of a run: all of them or, if ranks divide the update, this
+// rank's share. An Update owns the history of the solver's rule. It runs one pass over the arenas
+// per iteration, or updates parameters one by one during backward.
 #ifndef DOPPIO_SOLVERS_UPDATE_UPDATE_H_
 #define DOPPIO_SOLVERS_UPDATE_UPDATE_H_
 
@@ -15,10 +15,10 @@
 #include "core/net/run/run_trace.h"
 #include "core/net/spec/prototxt.h"
 #include "core/net/store/params.h"
-#include "core/net/store/plain_blob.h"
 #include "proto/solver.pb.h"
 #include "solvers/update/apply.h"
 #include "solvers/update/rule_check.h"
+#include "solvers/update/solver_history.h"
 
 namespace doppio {
 
@@ -27,9 +27,10 @@ class Update : public GradientSink {
  public:
   // Must be constructed after the store's Allocate. `params` must outlive the update. `param` is as
   // LoadSolver returns it. `max_iter` is the effective number of iterations (see Schedule) and
-  // replaces the field of the same name. Throws all mistakes in the fields together.
+  // replaces the field of the same name. If ranks divide the update, they call Run, GradientsFinite
+  // and GatherHistory together. Throws all mistakes in the fields together.
   Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params,
-         int64_t max_iter);
+         int64_t max_iter, const SharedUpdate& shared = {});
   Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params)
       : Update(param, places, params, param.max_iter()) {}
 
@@ -64,7 +65,7 @@ class Update : public GradientSink {
   // Run in parts, with the same results, for gradients of a single pass that backward completes one
   // by one: call Begin, then Net::Backward(false, &update), then Finish for the parameters that
   // have no gradient. This is the only way if the gradients of the store share memory. Does not
-  // support clip_gradients.
+  // support clip_gradients or, if ranks divide the update, other uses of norms (NeedsNorms).
   void Begin(double rate, int64_t iteration);
   void Ready(int param) override;
   void Finish();
@@ -79,24 +80,30 @@ class Update : public GradientSink {
   // Momentum and weight decay of the last Run or Begin, as their policies gave them.
   double momentum() const { return inputs_.rule.momentum; }
   double weight_decay() const { return inputs_.decay; }
-  // Returns a parameter of the store in which an update has left non-finite values, or nullopt. The
-  // layer's outputs may still be finite, because ReLU hides NaN where oneDNN computes it.
+  // Returns a parameter of the store in which an update of this rank has left non-finite values, or
+  // nullopt. The layer's outputs may still be finite, because ReLU hides NaN where oneDNN computes
+  // it.
   std::optional<int> NonFiniteParam() const;
-  // One arena per slot, laid out like the parameters' values().
+  // Returns the arenas of the history, one per slot. If ranks divide the update, an arena holds
+  // this rank's share; otherwise it is laid out like the parameters' values().
   std::vector<Tensor> history_arenas() const;
+  // Returns the bytes of history of the rank that has most.
+  int64_t history_bytes() const { return history_->largest_bytes(); }
 
-  // Returns the history in Caffe's order: the first slot of every learnable parameter, then the
-  // second slot of every one.
-  std::vector<Tensor> History() const;
+  // Returns the history in Caffe's order. Not if ranks divide it.
+  std::vector<Tensor> History() const { return history_->Gather(nullptr).blobs; }
+  // See SolverHistory::Gather.
+  WholeHistory GatherHistory(Communicator* bulk) const { return history_->Gather(bulk); }
   // Replaces the history with `blobs`. Throws FileError naming `file` if the number or the sizes of
   // the blobs do not match the parameters.
-  void ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file);
+  void ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file) {
+    history_->Import(blobs, rule(), file);
+  }
 
  private:
   std::vector<UpdateSlice> MakeSlices();  // also fills order_, slice_of_ and without_gradient_
   void SetInputs(double rate, int64_t iteration, double scale);
   void SetNorm(double sum_squares);
-  Tensor HistoryOf(const Param& param, size_t slot) const;
 
   SolverParameter param_;
   int64_t max_iter_;
@@ -110,7 +117,7 @@ class Update : public GradientSink {
   bool decision_pending_ = false;
   std::optional<double> sum_squares_;  // sum over the gradients in the store, for the next Run
   double gradient_norm_ = 0, clip_scale_ = 1;
-  std::vector<Buffer> history_;  // one per slot
+  std::optional<SolverHistory> history_;
   std::unique_ptr<UpdatePass> pass_;
   std::vector<int> order_;        // of the slices: the learnable parameters by offset
   std::vector<size_t> slice_of_;  // by parameter of the store
@@ -121,6 +128,10 @@ class Update : public GradientSink {
 // update. PlanOptions::gradients_consumed may then be set, and Begin, Ready and Finish used.
 // Returns false for asynchronous devices.
 bool ConsumesGradients(const SolverParameter& param, const Device& device);
+
+// Returns true if an update with this solver needs norms over all elements of a parameter, or over
+// all gradients.
+bool NeedsNorms(const SolverParameter& param);
 
 }  // namespace doppio
 

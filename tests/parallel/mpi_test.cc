@@ -94,6 +94,26 @@ TEST(Mpi, RanksAreOneBigBatchInEveryNormalisation) {
   }
 }
 
+// TCP's order of additions is fixed, and even shares keep it.
+TEST(Mpi, RanksThatDivideTheUpdateTrainAlike) {
+  if (g_gpu != nullptr) GTEST_SKIP() << "ranks on GPUs do not divide the update";
+  const bool exact = !FindLaunch().mpi;
+  for (const char* more : {"", "type: 'Adam' delta: 1e-3", "clip_gradients: 0.5"}) {
+    const ReplicasCase c(SmoothLeNet(), SolverText(10, more));
+    TrainerOptions options;
+    options.check_replicas = 1;
+    const Trained whole = c.Join(g_world, 4, nullptr, options);
+    options.shard_update = true;
+    const Trained shared = c.Join(g_world, 4, nullptr, options);
+    EXPECT_LT(shared.history_bytes, whole.history_bytes);
+    EXPECT_LE(LargestDifference(whole, shared), kTolerance) << more;
+    const bool even = more[0] != 'c' || g_world->size() == 2;
+    if (exact && even) {
+      EXPECT_EQ(whole.weights, shared.weights) << more;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace doppio
 

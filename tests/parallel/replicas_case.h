@@ -21,11 +21,12 @@
 
 namespace doppio {
 
-// The results of a training, equal on all ranks.
+// The results of a training, equal on all ranks except for history_bytes.
 struct Trained {
   std::map<std::string, std::vector<float>> weights;  // keyed by layer and index
   std::vector<TestScores> tests;
   double loss = 0;
+  int64_t history_bytes = 0;   // of this rank
   int64_t gradient_bytes = 0;  // stored size of the gradients of all learning parameters
   GradientExchange::Totals exchanged;
 };
@@ -102,13 +103,17 @@ class ReplicasCase {
   }
 
   // Trains as one rank of a world of processes, on `device` if the world sums a device's memory.
-  Trained Join(const World* world, int64_t batch, Device* device = nullptr) const {
-    if (device != nullptr) return Train(world, device, batch, TrainerOptions());
-    return Train(world, make_device_().get(), batch, TrainerOptions());
+  Trained Join(const World* world, int64_t batch, Device* device = nullptr,
+               const TrainerOptions& options = {}) const {
+    if (device != nullptr) return Train(world, device, batch, options);
+    return Train(world, make_device_().get(), batch, options);
   }
 
   std::string State(int64_t iteration) const {
     return prefix_ + "_iter_" + std::to_string(iteration) + ".solverstate";
+  }
+  std::string Model(int64_t iteration) const {
+    return prefix_ + "_iter_" + std::to_string(iteration) + ".caffemodel";
   }
 
  private:
@@ -126,6 +131,8 @@ class ReplicasCase {
       trained.weights[param.layer + " " + std::to_string(param.index)] =
           ReadTensor(param.value, device).data;
     }
+    for (const Tensor& arena : trainer.update().history_arenas())
+      trained.history_bytes += arena.bytes();
     if (trainer.exchange() != nullptr) trained.exchanged = trainer.exchange()->totals();
     return trained;
   }

@@ -17,7 +17,9 @@ namespace doppio {
 struct MemoryUse {
   int64_t params = 0, param_grads = 0;  // parameters that no earlier net has placed
   int64_t unpadded_params = 0;          // `params` without padding
-  int64_t history = 0;                  // the solver's history, allocated after the nets
+  int64_t history = 0;        // the solver's history, allocated after the nets; if ranks divide it,
+                              // about the share of one rank
+  int64_t whole_history = 0;  // the history of all parameters
   int64_t exchange = 0;     // buffers that carry gradients to other ranks, allocated after the nets
   int64_t activations = 0;  // the arena: values, gradients and saved memory; blocks may share bytes
   int64_t unshared = 0;     // `activations` if no blocks shared bytes

@@ -299,7 +299,10 @@ Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* 
   memory.params = bytes.values;
   memory.unpadded_params = bytes.unpadded;
   memory.param_grads = bytes.grads;
-  memory.history = options.history_slots * params->arena_size() * ElementBytes(params->dtype());
+  const int64_t slot = params->arena_size(), divided = params->gradients_end();
+  memory.whole_history = options.history_slots * slot * ElementBytes(params->dtype());
+  memory.history = options.history_slots * ElementBytes(params->dtype()) *
+                   (slot - divided + (divided + options.history_ranks - 1) / options.history_ranks);
   if (options.backward)
     memory.exchange = options.exchange_bytes * (bytes.grads / ElementBytes(params->dtype()));
   return assembler;

@@ -53,6 +53,8 @@ struct PlanOptions {
   MemorySaving saving;
   // Copies of the learnable parameters that a solver will allocate on the device after its nets.
   int history_slots = 0;
+  // Number of ranks that divide these copies among themselves.
+  int history_ranks = 1;
   // Bytes per gradient element that the exchange with other ranks will allocate on the device.
   int exchange_bytes = 0;
   // Each blob and its gradient keep their own memory to the end of an iteration. Disables fusion.

@@ -115,6 +115,7 @@ void ParamStore::PlaceValues(const std::vector<int>& order) {
   for (int i : order) {
     param(i).offset = arena_size_;
     arena_size_ += AlignedElements(param(i).value.stored());
+    if (param(i).gradient) gradients_end_ = arena_size_;
   }
 }
 

@@ -80,6 +80,8 @@ class ParamStore {
   Tensor values() const { return Arena(values_); }
   Tensor grads() const { return Arena(grads_); }
   int64_t arena_size() const { return arena_size_; }
+  // Returns the element of the arenas at which the parameters with a gradient end.
+  int64_t gradients_end() const { return gradients_end_; }
   // Returns the part of values() that holds the statistics that layers of the training net update
   // themselves (BatchNorm's running mean).
   Tensor statistics() const;
@@ -112,7 +114,7 @@ class ParamStore {
   size_t statistics_end_ = 0;
   Buffer values_, grads_;
   std::vector<Buffer> others_;
-  int64_t arena_size_ = 0, grads_bytes_ = 0;
+  int64_t arena_size_ = 0, grads_bytes_ = 0, gradients_end_ = 0;
   bool gradients_share_memory_ = false;
 };
 

@@ -1,0 +1,163 @@
+#include "solvers/update/solver_history.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kAlignment = 64;  // elements, as in the arenas of parameters
+
+// Returns the first aligned byte of memory from WholeMemory.
+char* AlignedStart(std::vector<char>* memory) {
+  const auto address = reinterpret_cast<uintptr_t>(memory->data());
+  return memory->data() + (kAlignment - address % kAlignment) % kAlignment;
+}
+
+// Memory of a device would be cached for ever, so this memory comes from the C library.
+std::vector<char> ZeroedMemory(int64_t bytes) { return std::vector<char>(bytes + kAlignment); }
+
+}  // namespace
+
+SolverHistory::SolverHistory(ParamStore* params, int slots, const SharedUpdate& shared)
+    : params_(params), shares_(shared.shares), unshared_begin_(params->arena_size()) {
+  int64_t elements = params->arena_size();
+  if (shares_ == nullptr) {
+    ranges_ = {{0, elements, 0}};
+  } else {
+    DOPPIO_CHECK(params->device()->host_memory(), "ranks on the host divide the update");
+    for (int i : params->learnable()) {
+      const Param& p = params->param(i);
+      if (!p.gradient) unshared_begin_ = std::min(unshared_begin_, p.offset);
+    }
+    elements = Place((*shares_)[shared.control->rank()], &ranges_);
+  }
+  for (int slot = 0; slot < slots; ++slot)
+    arenas_.emplace_back(params->device(), elements * element_bytes());
+}
+
+int64_t SolverHistory::Place(const std::vector<ArenaRange>& share,
+                             std::vector<UpdateRange>* ranges) const {
+  int64_t elements = 0;
+  const auto add = [&](int64_t begin, int64_t end) {
+    if (begin == end) return;
+    ranges->push_back({begin, end, elements - begin});
+    elements += (end - begin + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  for (const ArenaRange& range : share) {
+    DOPPIO_CHECK(range.end <= unshared_begin_, "parameters with a gradient come first");
+    add(range.begin, range.end);
+  }
+  add(unshared_begin_, params_->arena_size());
+  return elements;
+}
+
+int64_t SolverHistory::largest_bytes() const {
+  int64_t largest = shares_ == nullptr ? params_->arena_size() : 0;
+  for (int r = 0; shares_ != nullptr && r < static_cast<int>(shares_->size()); ++r) {
+    std::vector<UpdateRange> ranges;
+    largest = std::max(largest, Place((*shares_)[r], &ranges));
+  }
+  return largest * static_cast<int64_t>(arenas_.size()) * element_bytes();
+}
+
+char* SolverHistory::At(size_t slot, int64_t element) const {
+  const auto range = std::upper_bound(ranges_.begin(), ranges_.end(), element,
+                                      [](int64_t at, const auto& r) { return at < r.end; });
+  return static_cast<char*>(arenas_[slot].data()) + (element + range->shift) * element_bytes();
+}
+
+WholeHistory SolverHistory::Gather(Communicator* bulk) const {
+  WholeHistory whole;
+  for (size_t slot = 0; slot < arenas_.size(); ++slot) {
+    char* arena = static_cast<char*>(arenas_[slot].data());
+    if (shares_ != nullptr) {
+      arena = nullptr;
+      if (bulk->rank() == 0) {
+        whole.memory.push_back(ZeroedMemory(params_->arena_size() * element_bytes()));
+        arena = AlignedStart(&whole.memory.back());
+      }
+      GatherSlot(slot, arena, bulk);
+      if (arena == nullptr) continue;
+    }
+    for (int i : params_->learnable()) {
+      const Param& p = params_->param(i);
+      whole.blobs.emplace_back(p.value, arena + p.offset * element_bytes());
+    }
+  }
+  return whole;
+}
+
+// Copies a slot of all ranks to `whole`, which is null on all ranks but 0.
+void SolverHistory::GatherSlot(size_t slot, char* whole, Communicator* bulk) const {
+  constexpr int64_t kPiece = int64_t{1} << 20;  // elements
+  const int64_t bytes = element_bytes();
+  if (whole != nullptr) {
+    for (const UpdateRange& r : ranges_)
+      std::memcpy(whole + r.begin * bytes, At(slot, r.begin), (r.end - r.begin) * bytes);
+  }
+  std::vector<char> passing;  // what neither this rank nor rank 0 needs
+  bulk->SetBucket(-1);
+  for (int rank = 1; rank < bulk->size(); ++rank) {
+    for (const ArenaRange& range : (*shares_)[rank]) {
+      for (int64_t begin = range.begin; begin < range.end; begin += kPiece) {
+        const int64_t piece = std::min(kPiece, range.end - begin) * bytes;
+        char* at = whole == nullptr ? nullptr : whole + begin * bytes;
+        if (bulk->rank() == rank) at = At(slot, begin);
+        if (at == nullptr) passing.resize(kPiece * bytes);
+        bulk->Broadcast(at == nullptr ? passing.data() : at, piece, rank);
+      }
+    }
+  }
+}
+
+void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& rule,
+                               const std::string& file) const {
+  const std::vector<int>& learnable = params_->learnable();
+  const size_t wanted = arenas_.size() * learnable.size();
+  if (blobs.size() != wanted) {
+    throw FileError(file + " holds " + std::to_string(blobs.size()) + " history blobs, but " +
+                    rule + " keeps " + std::to_string(wanted) + " for the " +
+                    std::to_string(learnable.size()) +
+                    " parameters of this net; resume with the net and the solver type that it was "
+                    "written with");
+  }
+  // Only the sizes must match, because old files store the same elements in other shapes.
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    const Param& param = params_->param(learnable[i % learnable.size()]);
+    if (static_cast<int64_t>(blobs[i].data.size()) == param.shape.count()) continue;
+    throw FileError(file + ": history blob " + std::to_string(i) + " has " +
+                    std::to_string(blobs[i].data.size()) + " elements, but parameter " +
+                    std::to_string(param.index) + " of layer '" + param.layer + "' is " +
+                    param.shape.ToString() + "; this is the state of another net");
+  }
+}
+
+void SolverHistory::Import(const std::vector<PlainBlob>& blobs, const std::string& rule,
+                           const std::string& file) {
+  CheckBlobs(blobs, rule, file);  // before any blob is written
+  const std::vector<int>& learnable = params_->learnable();
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    Write(blobs[i], params_->param(learnable[i % learnable.size()]), i / learnable.size());
+  }
+}
+
+// Writes the part of `blob` that is in the ranges.
+void SolverHistory::Write(const PlainBlob& blob, const Param& param, size_t slot) {
+  if (shares_ == nullptr)
+    return WriteTensor(blob.data, Tensor(param.value, At(slot, param.offset)), params_->device());
+  std::vector<char> memory = ZeroedMemory(param.value.bytes());
+  char* const stored = AlignedStart(&memory);
+  WriteTensor(blob.data, Tensor(param.value, stored), params_->device());
+  for (const UpdateRange& range : ranges_) {
+    const int64_t begin = std::max(range.begin, param.offset);
+    const int64_t end = std::min(range.end, param.offset + param.value.stored());
+    if (begin >= end) continue;
+    std::memcpy(At(slot, begin), stored + (begin - param.offset) * element_bytes(),
+                (end - begin) * element_bytes());
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,72 @@
+// The history of a solver's rule (momentum, Adam's moments): one arena per slot of the rule, in the
+// layout of the parameters. If ranks divide the update, a rank's arenas hold its own share only.
+#ifndef DOPPIO_SOLVERS_UPDATE_SOLVER_HISTORY_H_
+#define DOPPIO_SOLVERS_UPDATE_SOLVER_HISTORY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/net/run/communicator.h"
+#include "core/net/store/params.h"
+#include "core/net/store/plain_blob.h"
+#include "solvers/update/apply.h"
+
+namespace doppio {
+
+// A division of the update among ranks, as one rank sees it.
+struct SharedUpdate {
+  const UpdateShares* shares = nullptr;  // null: every rank updates all parameters
+  Communicator* control = nullptr;       // sums small numbers in host memory over the ranks
+};
+
+// The whole history for a snapshot: the blobs and, if ranks divide it, their memory.
+struct WholeHistory {
+  std::vector<std::vector<char>> memory;
+  // In Caffe's order: the first slot of every learnable parameter, then the second slot of every
+  // one. On the device of the parameters.
+  std::vector<Tensor> blobs;
+};
+
+// Not thread-safe. The arguments must outlive it.
+class SolverHistory {
+ public:
+  // Allocates zeroed memory for `slots` slots. Ranks that divide the update compute on the host.
+  SolverHistory(ParamStore* params, int slots, const SharedUpdate& shared);
+
+  // What this rank updates: its share and all parameters without a gradient, or everything.
+  const std::vector<UpdateRange>& ranges() const { return ranges_; }
+  const std::vector<Buffer>& arenas() const { return arenas_; }
+  // Returns the bytes of the rank with the largest share.
+  int64_t largest_bytes() const;
+
+  // Returns the blobs. If the ranks divide the history, the call is collective, copies it to rank 0
+  // through `bulk`, and returns nothing on all other ranks.
+  WholeHistory Gather(Communicator* bulk) const;
+  // Replaces the history, or this rank's share, with `blobs`. Throws FileError naming `file` if the
+  // number or the sizes of the blobs do not match the parameters; `rule` is the name of the rule.
+  void Import(const std::vector<PlainBlob>& blobs, const std::string& rule,
+              const std::string& file);
+
+ private:
+  // Returns the elements of the arenas for `share`; fills `*ranges`.
+  int64_t Place(const std::vector<ArenaRange>& share, std::vector<UpdateRange>* ranges) const;
+  void CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& rule,
+                  const std::string& file) const;
+  void Write(const PlainBlob& blob, const Param& param, size_t slot);
+  void GatherSlot(size_t slot, char* whole, Communicator* bulk) const;
+  // Returns the memory of an element of the values, which must be in a range of this rank.
+  char* At(size_t slot, int64_t element) const;
+  int64_t element_bytes() const { return ElementBytes(params_->dtype()); }
+
+  ParamStore* const params_;
+  const UpdateShares* const shares_;
+  int64_t unshared_begin_ = 0;  // parameters from this element on have no gradient
+  std::vector<UpdateRange> ranges_;
+  std::vector<Buffer> arenas_;  // one per slot
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_SOLVERS_UPDATE_SOLVER_HISTORY_H_
