@@ -22,7 +22,7 @@ Trained ExpectSameBits(const ReplicasCase& c, int ranks, int64_t snapshot,
                        const ReducerOptions& reducer = {}, const TrainerOptions& options = {}) {
   const Trained whole = c.Together(ranks, 4, reducer, options);
   const std::string state = ReadFile(c.State(snapshot)), model = ReadFile(c.Model(snapshot));
-  const Trained shared = c.Together(ranks, 4, reducer, Sharded(options));
+  Trained shared = c.Together(ranks, 4, reducer, Sharded(options));
   EXPECT_EQ(whole.loss, shared.loss);
   for (const auto& [name, values] : whole.weights)
     EXPECT_EQ(values, shared.weights.at(name)) << name;

@@ -51,6 +51,7 @@ class AgreementTest(FaultsCase):
                 ("--set=net.layer[data].data_param.batch_size=8",
                  r"net\.layer\[data\]\.data_param\.batch_size is 8, on rank 0 it is 4"),
                 ("--reduce_precision=bf16", r"rank 1 on \S+: --reduce_precision is bf16, on rank 0 it is fp32\."),
+                ("--shard_update", r"rank 1 on \S+: --shard_update is true, on rank 0 it is false\."),
                 ("--check_replicas=5", r"rank 1 on \S+: --check_replicas is 5, on rank 0 it is 1000\.")]:
             with self.subTest(flag):
                 self.check_fails(self.mpirun_each(TRAIN, [*TRAIN, flag]), 2, "error: the ranks would not train the same: .*" + message)

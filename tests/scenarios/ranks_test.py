@@ -72,6 +72,19 @@ class ReplicasTest(mpi_case.RanksCase):
     def test_gives_the_same_bits_every_time(self):
         self.assertEqual(self.weights("--cpu_replicas=3"), self.weights("--cpu_replicas=3"))
 
+    def test_each_replica_updates_its_share_if_asked(self):
+        size = r"[\d.]+ (?:KiB|B)"
+        r = self.train("--cpu_replicas=2", "--shard_update", "--set=max_iter=3")
+        self.assertRegex(r.stderr, "; each updates a share of the weights, with at most %s of %s of history" % (size, size))
+        self.assertRegex(r.stderr, r"   history +%s +of SGD; a share of %s \(--shard_update\)" % (size, size))
+        self.assertRegex(r.stderr, "gradients: %s reduced and %s of weights gathered per iteration in " % (size, size))
+        r = self.train("--cpu_replicas=2", "--shard_update", "--dry_run")
+        self.assertRegex(r.stdout, "; each updates a share of the weights, with about %s of %s of history" % (size, size))
+        self.assertEqual(self.weights("--cpu_replicas=3"), self.weights("--cpu_replicas=3", "--shard_update"))
+        self.assertNotIn("share of", self.train("--shard_update", "--set=max_iter=3").stderr)
+        self.assertIn("--shard_update works on the CPU only; leave out --gpu or --shard_update",
+                      self.train("--gpu=0", "--shard_update", code=2).stderr)
+
     def test_total_batch_is_divided(self):
         r = self.train("--cpu_replicas=2", "--batch_mode=total", "--set=max_iter=3")
         self.assertIn("2 × batch 2 = 4 samples a pass", r.stderr)

@@ -127,6 +127,16 @@ void RunProcess(const Flags& flags, const Replicas& replicas,
   world->Disconnect();
 }
 
+// Returns "each updates a share of the weights, with at most 2.1 MiB of 8.2 MiB of history". A
+// trainer of --dry_run has no other ranks, so its shares are not known.
+std::string ShardText(const Trainer& trainer) {
+  const bool known = trainer.exchange() != nullptr;
+  const MemoryUse& plan = trainer.train_net().plan().memory;
+  return "each updates a share of the weights, with " + std::string(known ? "at most " : "about ") +
+         Bytes(known ? trainer.update().history_bytes() : plan.history) + " of " +
+         Bytes(plan.whole_history) + " of history";
+}
+
 int64_t BucketBytesFromFlag(const std::string& value) {
   if (value == "auto") return kAutoBucketBytes;
   double mb = -1;
@@ -164,6 +174,8 @@ Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world) {
     throw UsageError(
         "--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
   }
+  if (flags.shard_update && !flags.gpu.empty())
+    throw UsageError("--shard_update works on the CPU only; leave out --gpu or --shard_update");
   WatchFromFlags(flags);
   const Launch launch = LaunchFromFlags(flags);
   if (launch.size > 1) return Processes(flags, launch, world);
@@ -223,6 +235,8 @@ void AddReplicaFlags(const Flags& flags, int ranks, TrainerOptions* options) {
                      std::to_string(flags.check_replicas));
   options->check_replicas = flags.check_replicas;
   options->plan.sync_statistics = flags.sync_bn;
+  options->shard_update = flags.shard_update;
+  if (flags.shard_update) options->plan.history_ranks = ranks;
   const DType sent = BucketsFromFlags(flags).type;
   if (ranks > 1 && Is16Bit(sent))
     options->plan.exchange_bytes = static_cast<int>(ElementBytes(sent));
@@ -241,6 +255,7 @@ std::string RanksText(const Flags& flags, const Trainer& trainer, const Replicas
             " an iteration";
   if (flags.reduce_precision != "fp32")
     text += "; gradients are exchanged in " + flags.reduce_precision;
+  if (flags.shard_update) text += "; " + ShardText(trainer);
   if (options.rate_scale != 1) {
     text += "; learning rate × " + Fixed(options.rate_scale, 2);
     if (options.warmup > 0) text += " after " + Thousands(options.warmup) + " iterations";
@@ -252,8 +267,12 @@ std::string ExchangeText(const Trainer& trainer, int64_t iterations) {
   if (trainer.exchange() == nullptr || iterations == 0) return "";
   const GradientExchange::Totals totals = trainer.exchange()->totals();
   const double n = static_cast<double>(iterations);
-  return "gradients: " + Bytes(totals.bytes / iterations) + " reduced per iteration in " +
-         Fixed(1e3 * totals.busy_seconds / n, 2) + " ms, of which " +
+  const std::string gathered =
+      totals.gathered_bytes == 0
+          ? ""
+          : " and " + Bytes(totals.gathered_bytes / iterations) + " of weights gathered";
+  return "gradients: " + Bytes(totals.bytes / iterations) + " reduced" + gathered +
+         " per iteration in " + Fixed(1e3 * totals.busy_seconds / n, 2) + " ms, of which " +
          Fixed(1e3 * totals.exposed_seconds / n, 2) + " ms were waited for";
 }
 

@@ -53,8 +53,8 @@ void RunReplicas(const Flags& flags, const Replicas& replicas,
 // CPU.
 std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device);
 
-// Sets the options of --batch_mode, --scale_lr, --lr_warmup, --check_replicas, --sync_bn and
-// --reduce_precision for `ranks` ranks. Throws UsageError.
+// Sets the options of --batch_mode, --scale_lr, --lr_warmup, --check_replicas, --sync_bn,
+// --shard_update and --reduce_precision for `ranks` ranks. Throws UsageError.
 void AddReplicaFlags(const Flags& flags, int ranks, TrainerOptions* options);
 
 // Returns, for the log, "2 replicas in threads of this process, ...: 2 × batch 64 = 128 samples a
@@ -63,7 +63,7 @@ std::string RanksText(const Flags& flags, const Trainer& trainer, const Replicas
                       const TrainerOptions& options);
 
 // Returns, for the log, "gradients: 1.6 MiB reduced per iteration in 0.80 ms, of which 0.30 ms were
-// waited for"; "" if no gradients are exchanged.
+// waited for"; "" if no gradients are exchanged. With --shard_update, it also counts weights.
 std::string ExchangeText(const Trainer& trainer, int64_t iterations);
 
 }  // namespace doppio

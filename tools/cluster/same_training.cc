@@ -19,10 +19,11 @@ namespace {
 
 // Flags that determine what a rank computes, or when it exchanges data.
 constexpr const char* kSameFlags[] = {
-    "batch",      "batch_mode",   "bucket_mb", "check_replicas", "comm",
-    "early_stop", "hierarchical", "keep_best", "level",          "loss_scale",
-    "lr_warmup",  "monitor",      "on_nan",    "precision",      "reduce_precision",
-    "scale_lr",   "stage",        "sync_bn",   "synthetic",      "trace_iterations"};
+    "batch",           "batch_mode",   "bucket_mb", "check_replicas", "comm",
+    "early_stop",      "hierarchical", "keep_best", "level",          "loss_scale",
+    "lr_warmup",       "monitor",      "on_nan",    "precision",      "reduce_precision",
+    "scale_lr",        "shard_update", "stage",     "sync_bn",        "synthetic",
+    "trace_iterations"};
 
 // Returns true for fields that name a file or a folder. Their contents are compared by size
 // instead.

@@ -341,7 +341,7 @@ DOPPIO_REGISTER(
     {"trains a net with the settings of a solver",
      Words("solver snapshot resume weights gpu cpu_replicas comm hierarchical launcher "
            "interface mpi_library stall_timeout silence_timeout bucket_mb reduce_precision "
-           "batch_mode scale_lr "
+           "shard_update batch_mode scale_lr "
            "lr_warmup check_replicas sync_bn precision loss_scale workspace_mb "
            "deterministic cuda_graph set unset dry_run synthetic batch level stage seed "
            "threads data_threads max_pixels engine fusion winograd recompute offload sigint_effect "

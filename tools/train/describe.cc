@@ -71,7 +71,11 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
   add("weights", train.params,
       values == Bytes(train.params) ? "" : values + " of values; the rest is padding");
   add("gradients", train.param_grads, "");
-  add("history", train.history, "of " + rule);
+  add("history", train.history,
+      "of " + rule +
+          (train.history == train.whole_history
+               ? ""
+               : "; a share of " + Bytes(train.whole_history) + " (--shard_update)"));
   if (train.exchange > 0) add("exchange", train.exchange, "16-bit gradients sent to other ranks");
   add("activations", train.activations,
       "and their gradients; " + Bytes(train.unshared) + " if none shared memory");
