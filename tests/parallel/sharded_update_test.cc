@@ -143,6 +143,19 @@ TEST(ShardedUpdate, StopsAllRanksAtNonFiniteWeights) {
   EXPECT_NE(messages[0].find("weights are not finite"), std::string::npos) << messages[0];
 }
 
+// Rank 0 saves the last complete iteration if it can do so alone.
+TEST(ShardedUpdate, SavesNothingAfterAFailure) {
+  const ReplicasCase c(LeNet(), SolverText(4, kSnapshot));
+  TrainerOptions options;
+  options.before_iteration = [](int64_t iteration) {
+    if (iteration == 2) throw FileError("record 7 is damaged");
+  };
+  EXPECT_THROW(c.Together(3, 4, {}, Sharded(options)), FileError);
+  EXPECT_FALSE(FileExists(c.State(2)));
+  EXPECT_THROW(c.Together(3, 4, {}, options), FileError);
+  EXPECT_TRUE(FileExists(c.State(2)));
+}
+
 TEST(ShardedUpdate, RefusesDifferencesInSnapshots) {
   const ReplicasCase c(LeNet(), SolverText(2, "snapshot_diff: true"));
   try {
