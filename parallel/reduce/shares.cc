@@ -1,6 +1,7 @@
 #include "parallel/reduce/shares.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace doppio {
 

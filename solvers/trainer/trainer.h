@@ -81,8 +81,8 @@ struct TrainerOptions {
   NetOptions net;
   // Options of the plans of all nets. `saving` and `sync_statistics` apply to the train net only.
   // With `keep_all`, backward can add to the gradients, and they stay valid after the update. The
-  // trainer sets `backward`, `accumulate`, `gradients_consumed` and `history_slots`. The device
-  // must outlive the trainer.
+  // trainer sets `backward`, `accumulate`, `gradients_consumed`, `history_slots` and, if ranks
+  // divide the history, `history_ranks`. The device must outlive the trainer.
   PlanOptions plan;
   const World* world = nullptr;  // not owned; must outlive the trainer; null: a single rank
   std::optional<uint64_t> seed;  // overrides random_seed and the seed of the resumed run
@@ -303,7 +303,7 @@ class Trainer {
   // plus 1.
   std::optional<int> lost_param_;
   std::vector<double> lost_of_ranks_;
-  double passes_loss_ = 0;  // sum over all passes of this iteration but the last
+  double passes_loss_ = 0;       // sum over all passes of this iteration but the last
   bool losses_watched_ = false;  // the device checks the losses and makes the update depend on them
   bool finite_gradients_ = true;     // result of the last update, if watched
   bool skipped_ = false;             // the last update was skipped

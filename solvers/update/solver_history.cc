@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;  // elements, as in the arenas of parameters
 
-// Returns the first aligned byte of memory from WholeMemory.
+// Returns the first aligned byte of memory from ZeroedMemory.
 char* AlignedStart(std::vector<char>* memory) {
   const auto address = reinterpret_cast<uintptr_t>(memory->data());
   return memory->data() + (kAlignment - address % kAlignment) % kAlignment;
