@@ -70,6 +70,8 @@ LayerShape InferAnchorTarget(const LayerSpec& spec, const std::vector<Shape>& bo
   LayerShape shape;
   shape.tops = {{1, 1, a * h, w}, {1, 4 * a, h, w}, {1, 4 * a, h, w}, {1, 4 * a, h, w}};
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms.assign(bottoms.size(), true);  // targets and regions are constants
+  shape.no_gradient_bottoms_may_learn = true;
   shape.form = std::move(form);
   return shape;
 }

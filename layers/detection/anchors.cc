@@ -18,6 +18,18 @@ const std::vector<std::string>& AnchorKeys() {
 constexpr BoxCode kRegionCode = {BoxCodeType::kCenterSize, true};
 constexpr Box kNoVariance = {1, 1, 1, 1};
 
+// Reads four numbers from a field of proposal_target_param. Leaves `box` as it is if the field is
+// not set.
+template <class Field>
+void ReadFourNumbers(const LayerSpec& spec, const std::string& name, const Field& field, Box* box) {
+  if (field.size() != 0 && field.size() != 4) {
+    throw spec.Mistake("proposal_target_param." + name,
+                       name + " is given " + std::to_string(field.size()) +
+                           " times; give it 4 times, for x, y, width and height");
+  }
+  for (int i = 0; i < field.size(); ++i) (*box)[i] = static_cast<double>(field.Get(i));
+}
+
 }  // namespace
 
 Box AnchorGrid::At(int64_t i) const {
@@ -130,6 +142,18 @@ double ReadFraction(const LayerSpec& spec, const std::string& path, const std::s
   if (value > 0 && value <= 1) return value;
   throw spec.Mistake(path + field, field + " is " + std::to_string(value) +
                                        "; give a number above 0 and at most 1");
+}
+
+void ReadTargetScale(const LayerSpec& spec, Box* mean, Box* deviation) {
+  const ProposalTargetParameter& p = spec.param.proposal_target_param();
+  *mean = {0, 0, 0, 0};
+  *deviation = {0.1, 0.1, 0.2, 0.2};
+  ReadFourNumbers(spec, "bbox_mean", p.bbox_mean(), mean);
+  ReadFourNumbers(spec, "bbox_std", p.bbox_std(), deviation);
+  for (double value : *deviation) {
+    if (!(value > 0))
+      throw spec.Mistake("proposal_target_param.bbox_std", "bbox_std must be positive");
+  }
 }
 
 }  // namespace doppio

@@ -76,6 +76,10 @@ void CheckNumbers(const LayerSpec& spec, const std::vector<Shape>& bottoms, int 
 double ReadFraction(const LayerSpec& spec, const std::string& path, const std::string& field,
                     double value);
 
+// Reads by which means and deviations the codes of regions are normalized: bbox_mean and bbox_std
+// of proposal_target_param. Throws UserError.
+void ReadTargetScale(const LayerSpec& spec, Box* mean, Box* deviation);
+
 // Reads the objects from `rows` rows of x1, y1, x2, y2, class. A row whose class is 0 or less is
 // empty. Throws UserError at `at` for a box whose corners are in the wrong order.
 template <class T>

@@ -6,6 +6,7 @@
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/detection/detection_bottoms.h"
+#include "layers/detection/detection_rows.h"
 
 namespace doppio {
 namespace {
@@ -14,46 +15,31 @@ struct DetectionOutputForm {
   DetectionExtents extents;
   int64_t background = 0;  // may be a number that is not a class
   BoxCode code;
-  double threshold = -DBL_MAX, overlap = 0.3, eta = 1;
-  int64_t top_k = -1, keep_top_k = -1;
+  DetectionRule rule;
 
   int64_t foreground() const {
     return extents.classes - (background >= 0 && background < extents.classes ? 1 : 0);
   }
   // Returns the number of rows that the top has for each image.
   int64_t most() const {
-    const int64_t of_class = top_k >= 0 ? std::min(top_k, extents.priors) : extents.priors;
-    const int64_t all = of_class * foreground();
-    return keep_top_k >= 0 ? std::min(keep_top_k, all) : all;
+    const int64_t top_k = rule.top_k, all_of_class = extents.priors;
+    const int64_t all = (top_k >= 0 ? std::min(top_k, all_of_class) : all_of_class) * foreground();
+    return rule.keep_top_k >= 0 ? std::min(rule.keep_top_k, all) : all;
   }
 };
 
 DetectionOutputForm ReadDetectionOutput(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const DetectionOutputParameter& p = spec.param.detection_output_param();
   const std::string path = "detection_output_param";
-  const auto mistake = [&](const std::string& field, const std::string& text) {
-    return spec.Mistake(path + "." + field, text);
-  };
   DetectionOutputForm form;
   form.extents = ReadDetectionExtents(spec, path, p.has_num_classes() ? p.num_classes() : 0,
                                       p.share_location(), bottoms);
   form.background = p.background_label_id();
   form.code = ReadBoxCode(p.code_type(), p.variance_encoded_in_target());
-  if (p.has_confidence_threshold()) form.threshold = static_cast<double>(p.confidence_threshold());
-  form.overlap = static_cast<double>(p.nms_param().nms_threshold());
-  form.eta = static_cast<double>(p.nms_param().eta());
-  if (form.overlap < 0)
-    throw mistake("nms_param.nms_threshold", "nms_threshold must not be negative");
-  if (!(form.eta > 0 && form.eta <= 1))
-    throw mistake("nms_param.eta", "eta must be above 0 and at most 1");
-  if (p.nms_param().has_top_k()) form.top_k = p.nms_param().top_k();
-  form.keep_top_k = p.keep_top_k();
+  form.rule = ReadDetectionRule(spec, -DBL_MAX);
   if (form.most() == 0) {
-    throw mistake(
-        form.keep_top_k == 0 ? "keep_top_k"
-        : form.top_k == 0    ? "nms_param.top_k"
-                             : "num_classes",
-        "this keeps no detections; -1 keeps all, and num_classes includes the background");
+    throw spec.Mistake(path + ".num_classes",
+                       "this keeps no detections; num_classes includes the background");
   }
   return form;
 }
@@ -67,12 +53,6 @@ LayerShape InferDetectionOutput(const LayerSpec& spec, const std::vector<Shape>&
   return shape;
 }
 
-struct Detection {
-  int label;
-  double score;
-  Box box;
-};
-
 template <class T>
 class DetectionOutputKernel : public FormKernel<DetectionOutputForm> {
  public:
@@ -85,17 +65,7 @@ class DetectionOutputKernel : public FormKernel<DetectionOutputForm> {
       for (int64_t i = begin; i < end; ++i) Detect(i);
     });
     const Tensor& top = t_.tops[0];
-    T* to = top.data<T>();
-    T* const end = to + top.count();
-    for (size_t i = 0; i < detections_.size(); ++i) {
-      for (const Detection& found : detections_[i]) {
-        *to++ = static_cast<T>(i);
-        *to++ = static_cast<T>(found.label);
-        *to++ = static_cast<T>(found.score);
-        for (double side : found.box) *to++ = static_cast<T>(side);
-      }
-    }
-    std::fill(to, end, T(-1));
+    WriteDetections(detections_, top.count() / 7, top.data<T>());
   }
 
  private:
@@ -112,24 +82,9 @@ class DetectionOutputKernel : public FormKernel<DetectionOutputForm> {
       if (boxes.empty() || e.location_classes > 1) {
         priors_.Decode(form_.code, codes + 4 * e.location_of(c), 4 * e.location_classes, &boxes);
       }
-      const std::vector<int> best =
-          HighestScores(scores + c, e.classes, e.priors, form_.threshold, form_.top_k);
-      for (int i : SuppressOverlaps(boxes.data(), best, form_.overlap, form_.eta)) {
-        const double score = static_cast<double>(scores[i * e.classes + c]);
-        found.push_back({static_cast<int>(c), score, boxes[i]});
-      }
+      AddDetections(form_.rule, static_cast<int>(c), boxes, scores + c, e.classes, &found);
     }
-    Keep(&found);
-  }
-
-  // Keeps the keep_top_k detections with the highest scores, grouped by class as before.
-  void Keep(std::vector<Detection>* found) const {
-    if (form_.keep_top_k < 0 || static_cast<int64_t>(found->size()) <= form_.keep_top_k) return;
-    const auto better = [](const Detection& a, const Detection& b) { return a.score > b.score; };
-    std::stable_sort(found->begin(), found->end(), better);
-    found->resize(static_cast<size_t>(form_.keep_top_k));
-    const auto before = [](const Detection& a, const Detection& b) { return a.label < b.label; };
-    std::stable_sort(found->begin(), found->end(), before);
+    KeepBest(form_.rule.keep_top_k, &found);
   }
 
   const SourceLoc at_;

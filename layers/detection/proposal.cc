@@ -69,6 +69,8 @@ LayerShape InferProposal(const LayerSpec& spec, const std::vector<Shape>& bottom
   shape.tops = {{form.images * form.rows, 5}};
   if (spec.param.top_size() > 1) shape.tops.push_back({form.images * form.rows, 1});
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms.assign(bottoms.size(), true);  // targets and regions are constants
+  shape.no_gradient_bottoms_may_learn = true;
   shape.form = std::move(form);
   return shape;
 }

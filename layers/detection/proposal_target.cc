@@ -24,18 +24,6 @@ struct ProposalTargetForm {
   Random random = Random(0, 0);
 };
 
-// Reads four numbers from a field; if it is unset, returns `defaults`.
-template <class Field>
-Box ReadProposalBox(const LayerSpec& spec, const char* name, const Field& field, Box defaults) {
-  if (field.size() != 0 && field.size() != 4) {
-    throw spec.Mistake(std::string(kProposalTargetPath) + name,
-                       std::string(name) + " is given " + std::to_string(field.size()) +
-                           " times; give it 4 times, for x, y, width and height");
-  }
-  for (int i = 0; i < field.size(); ++i) defaults[i] = static_cast<double>(field.Get(i));
-  return defaults;
-}
-
 ProposalTargetForm ReadProposalTarget(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ProposalTargetParameter& p = spec.param.proposal_target_param();
   const std::string path = kProposalTargetPath;
@@ -61,11 +49,7 @@ ProposalTargetForm ReadProposalTarget(const LayerSpec& spec, const std::vector<S
   form.bg_low = static_cast<double>(p.bg_thresh_lo());
   if (form.bg_high <= form.bg_low)
     throw spec.Mistake(path + "bg_thresh_hi", "bg_thresh_hi must be above bg_thresh_lo");
-  form.mean = ReadProposalBox(spec, "bbox_mean", p.bbox_mean(), {0, 0, 0, 0});
-  form.deviation = ReadProposalBox(spec, "bbox_std", p.bbox_std(), {0.1, 0.1, 0.2, 0.2});
-  for (double value : form.deviation) {
-    if (!(value > 0)) throw spec.Mistake(path + "bbox_std", "bbox_std must be positive");
-  }
+  ReadTargetScale(spec, &form.mean, &form.deviation);
   form.random = Random(spec.options.seed, Stream("proposal_target", spec.name()));
   return form;
 }
@@ -79,6 +63,8 @@ LayerShape InferProposalTarget(const LayerSpec& spec, const std::vector<Shape>& 
   shape.tops = {{form.rows, 5}, {form.rows}};
   shape.tops.resize(5, {form.rows, 4 * form.classes});
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms.assign(bottoms.size(), true);  // targets and regions are constants
+  shape.no_gradient_bottoms_may_learn = true;
   shape.form = form;
   return shape;
 }

@@ -80,13 +80,14 @@ struct RegionObject {
   int label = 0;
 };
 
-// Returns the grid of a layer whose bottoms are predictions and objects. `path` is the name of its
-// message and a dot, `biases` the anchors' widths and heights in turn. Throws UserError if the
-// shapes do not fit.
+// Returns the grid of a layer whose first bottom is predictions, without the objects. `path` is the
+// name of its message and a dot, `biases` the anchors' widths and heights in turn. Throws UserError
+// if the shape does not fit.
 template <class Biases>
-RegionGrid ReadRegionGrid(const LayerSpec& spec, const std::vector<Shape>& bottoms,
-                          const std::string& path, int64_t classes, const std::string& count_field,
-                          int64_t anchors, const Biases& biases) {
+RegionGrid ReadRegionPredictions(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                                 const std::string& path, int64_t classes,
+                                 const std::string& count_field, int64_t anchors,
+                                 const Biases& biases) {
   CheckImages(spec, bottoms[0]);
   if (classes < 1) throw spec.Mistake(path + "num_class", "num_class must be positive");
   if (anchors < 1) throw spec.Mistake(path + count_field, count_field + " must be positive");
@@ -113,6 +114,17 @@ RegionGrid ReadRegionGrid(const LayerSpec& spec, const std::vector<Shape>& botto
                                      " classes need " + std::to_string(anchors * (5 + classes)) +
                                      " channels");
   }
+  return grid;
+}
+
+// Returns the grid of a layer whose bottoms are predictions and objects, as ReadRegionPredictions
+// does. Throws UserError if the shapes do not fit.
+template <class Biases>
+RegionGrid ReadRegionGrid(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                          const std::string& path, int64_t classes, const std::string& count_field,
+                          int64_t anchors, const Biases& biases) {
+  RegionGrid grid =
+      ReadRegionPredictions(spec, bottoms, path, classes, count_field, anchors, biases);
   const Shape& objects = bottoms[1];
   grid.object_numbers = objects.count();
   grid.ssd_objects = objects.rank() == 4 && objects[3] == 8;

@@ -22,7 +22,7 @@ Image Gradient(int channels, int height, int width) {
   return image;
 }
 
-Image Decoded(const std::string& file) {
+Image DecodedAgain(const std::string& file) {
   Image image;
   Decode(reinterpret_cast<const uint8_t*>(file.data()), file.size(), {}, &image);
   return image;
@@ -37,7 +37,7 @@ TEST(Encode, PngKeepsEveryPixel) {
     const Image image = Gradient(channels, 5, 7);
     const std::string file = Encode(image, ImageFormat::kPng);
     EXPECT_EQ(Format(file), ImageFormat::kPng);
-    const Image back = Decoded(file);
+    const Image back = DecodedAgain(file);
     EXPECT_EQ(back.shape, image.shape);
     EXPECT_EQ(back.bytes, image.bytes);
   }
@@ -51,7 +51,7 @@ TEST(Encode, JpegKeepsColoursAndTheirOrder) {
     }
     const std::string file = Encode(image, ImageFormat::kJpeg);
     EXPECT_EQ(Format(file), ImageFormat::kJpeg);
-    const Image back = Decoded(file);
+    const Image back = DecodedAgain(file);
     ASSERT_EQ(back.shape, image.shape);
     for (size_t i = 0; i < image.bytes.size(); ++i) {
       ASSERT_LE(std::abs(back.bytes[i] - image.bytes[i]), 2) << i;

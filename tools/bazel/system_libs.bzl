@@ -30,6 +30,7 @@ _LIBRARIES = {
         "benchmark/benchmark.h",
         ["-lbenchmark_main", "-lbenchmark", "-lpthread"],
     ),
+    "expat": _library("expat.h", ["-lexpat"], ["-l:libexpat.a"]),
     # The archives of gflags, glog and protobuf cannot be linked into a shared library.
     "gflags": _library("gflags/gflags.h", ["-lgflags"]),
     "glog": _library("glog/logging.h", ["-lglog"]),

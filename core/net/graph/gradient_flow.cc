@@ -28,7 +28,9 @@ std::vector<int> MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
       if (wanted && forbidden[n] < 0 && !MayLearn(node, i)) forbidden[n] = static_cast<int>(i);
       if (graph->spec.force_backward && node.shape.has_backward) wanted = true;
       node.bottom_gradient[i] = wanted && !NeverGetsGradient(node, i);
-      node.backward = node.backward || wanted;
+      // A bottom that counts as a constant does not make the tops learn.
+      const bool constant = NeverGetsGradient(node, i) && MayLearn(node, i);
+      node.backward = node.backward || (wanted && !constant);
     }
     for (size_t i = 0; i < node.params.size(); ++i) {
       const GraphParam& p = graph->params[node.params[i]];

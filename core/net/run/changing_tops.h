@@ -1,6 +1,6 @@
-// Layers whose forward may change the shape of a top: layers written in Python. If a shape changes,
-// the net infers all shapes again from the new one, makes a new plan over the same parameters, and
-// continues the pass (Net::StartForward).
+// Layers whose forward may change the shape of a top: layers written in Python, and RoiData. If a
+// shape changes, the net infers all shapes again from the new one, makes a new plan over the same
+// parameters, and continues the pass (Net::StartForward).
 //
 // Such a layer keeps its results itself, outside the plan's memory. If Pass::again is set, its
 // kernel, and also a new kernel made after NextForm(true), copies these results to its tops and

@@ -192,6 +192,35 @@ TEST(Graph, ReplacesWellKnownLayersInPython) {
             std::string::npos);
 }
 
+TEST(Graph, TakesRegionsAndTheirTargetsAsConstants) {
+  const auto conv = [](const std::string& name, int channels) {
+    return "layer { name: '" + name + "' type: 'Convolution' bottom: 'x' top: '" + name +
+           "' convolution_param { kernel_size: 1 num_output: " + std::to_string(channels) +
+           " } }\n";
+  };
+  const Graph graph = GraphFromText(
+      "layer { name: 'i' type: 'Input' top: 'x' top: 'size' top: 'objects' input_param {\n"
+      "  shape { dim: [1, 2, 3, 3] } shape { dim: [1, 3] } shape { dim: [2, 5] } } }\n" +
+      conv("scores", 18) + conv("codes", 36) +
+      "layer { name: 'p' type: 'Proposal' bottom: 'scores' bottom: 'codes' bottom: 'size'\n"
+      "  top: 'regions' proposal_param { post_nms_topn: 4 } }\n"
+      "layer { name: 't' type: 'ProposalTarget' bottom: 'regions' bottom: 'objects' top: 'rois'\n"
+      "  top: 'labels' top: 'targets' top: 'inside' top: 'outside'\n"
+      "  proposal_target_param { num_classes: 2 batch_size: 4 } }\n"
+      "layer { name: 'pool' type: 'ROIPooling' bottom: 'scores' bottom: 'rois' top: 'pool'\n"
+      "  roi_pooling_param { pooled_h: 1 pooled_w: 1 } }\n"
+      "layer { name: 'ip' type: 'InnerProduct' bottom: 'pool' top: 'ip'\n"
+      "  inner_product_param { num_output: 8 } }\n"
+      "layer { name: 'loss' type: 'SmoothL1Loss' bottom: 'ip' bottom: 'targets'\n"
+      "  bottom: 'inside' bottom: 'outside' top: 'loss' loss_weight: 1 }\n"
+      "layer { name: 'loss2' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'labels' top: 'l2' }\n");
+  std::vector<std::string> learning;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].backward) learning.push_back(graph.layer(static_cast<int>(i)).name());
+  }
+  EXPECT_EQ(learning, (std::vector<std::string>{"scores", "pool", "ip", "loss", "loss2"}));
+}
+
 TEST(Graph, PointsAtALayerBelowThatMakesTheBottom) {
   const std::string text = MistakesOf(kInput + Ip("a", "b") + Ip("b", "x"));
   EXPECT_NE(text.find("only by layer 'b' (line 4); move that layer up"), std::string::npos) << text;

@@ -1,0 +1,339 @@
+// RoiData feeds Faster R-CNN and R-FCN as py-faster-rcnn's data layer does: one image in its own
+// size and the objects in it.
+//   tops: the image 1 x 3 x H x W; im_info 1 x 3 (H, W, scale); gt_boxes N x 5 (x1, y1, x2, y2,
+//   class, in pixels of the scaled image); and, for DetectionEvaluate, labels 1 x 1 x N x 8
+//   (detection_bottoms.h), with difficult objects. An image without objects has one empty row.
+// The shapes of the tops change from image to image, unless all images have one size and max_boxes
+// is set (core/net/run/changing_tops.h).
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "core/base/random.h"
+#include "core/net/graph/layer.h"
+#include "core/net/run/changing_tops.h"
+#include "data/annotation/annotated_files.h"
+#include "data/annotation/roi_feed.h"
+#include "layers/source/source_layer.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kRoiColumns = 5, kLabelColumns = 8;
+
+// Returns true if the layer reads the source of data_param.
+bool ReadsRecords(const LayerSpec& spec) { return spec.param.has_data_param(); }
+
+// Throws UserError for fields that the layer does not read, or that contradict each other.
+void CheckRoiFields(const LayerSpec& spec) {
+  const RoiDataParameter& param = spec.param.roi_data_param();
+  if (ReadsRecords(spec) && param.has_source()) {
+    throw spec.Mistake("roi_data_param", "has a source, and so has data_param; give one of them");
+  }
+  if (param.short_side() < 1 || param.short_side() > 65535)
+    throw spec.Mistake("roi_data_param.short_side", "short_side must be from 1 to 65535");
+  if (param.max_side() < 1 || param.max_side() > 65535)
+    throw spec.Mistake("roi_data_param.max_side", "max_side must be from 1 to 65535");
+  TransformationParameter others = spec.param.transform_param();
+  const int means = others.mean_value_size();
+  if (means > 1 && means != 3) {
+    throw spec.Mistake("transform_param.mean_value",
+                       "mean_value is given " + std::to_string(means) +
+                           " times; give it once, or 3 times for blue, green and red");
+  }
+  others.clear_mean_value();
+  others.clear_scale();
+  others.clear_force_color();
+  if (others.ByteSizeLong() > 0) {
+    throw spec.Mistake("transform_param",
+                       "of transform_param, RoiData reads only mean_value and scale");
+  }
+}
+
+RoiFeedOptions RoiOptions(const LayerSpec& spec) {
+  const RoiDataParameter& param = spec.param.roi_data_param();
+  const TransformationParameter& transform = spec.param.transform_param();
+  const bool train = spec.phase() == TRAIN;
+  RoiFeedOptions options;
+  options.short_side = static_cast<int>(param.short_side());
+  options.max_side = static_cast<int>(param.max_side());
+  options.use_flipped = train && param.use_flipped();
+  options.use_difficult = param.use_difficult();
+  options.shuffle = train && param.shuffle();
+  options.max_boxes = param.max_boxes();
+  options.means.assign(transform.mean_value().begin(), transform.mean_value().end());
+  options.scale = transform.scale();
+  options.seed = spec.options.seed;
+  options.stream = Stream("data", spec.name());
+  options.bad_records = spec.options.bad_records;
+  return options;
+}
+
+// Returns the error for a layer without a source, as nets of py-faster-rcnn have.
+UserError NoRoiSource(const LayerSpec& spec) {
+  return spec.Mistake(
+      "roi_data_param",
+      "RoiData needs roi_data_param { source: ... }, a list of 'image "
+      "annotation.xml' lines or a JSON file of COCO, or data_param with the backend "
+      "of annotated records");
+}
+
+bool HasRoiSource(const LayerSpec& spec) {
+  return ReadsRecords(spec) || spec.param.roi_data_param().has_source();
+}
+
+// Throws UserError or FileError.
+std::unique_ptr<Source> OpenRoiSource(const LayerSpec& spec) {
+  if (!HasRoiSource(spec)) throw NoRoiSource(spec);
+  if (ReadsRecords(spec)) {
+    return AtField(spec, "data_param",
+                   [&] { return OpenSource(spec.param.data_param(), spec.phase()); });
+  }
+  return AtField(spec, "roi_data_param.source", [&] {
+    return OpenAnnotatedFiles(spec.param.roi_data_param(), spec.phase() == TEST);
+  });
+}
+
+// Hands a feed to one kernel.
+class RoiHandover {
+ public:
+  explicit RoiHandover(std::shared_ptr<RoiFeed> feed) : feed_(std::move(feed)) {}
+
+  // Returns the feed, or null after Take.
+  std::shared_ptr<RoiFeed> feed() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return feed_;
+  }
+  // Returns the feed to the first caller and null to all others.
+  std::shared_ptr<RoiFeed> Take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(feed_, nullptr);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<RoiFeed> feed_;
+};
+
+struct RoiForm {
+  std::function<std::shared_ptr<RoiFeed>()> open;  // opens another feed
+  std::shared_ptr<RoiHandover> handover;           // null if the net is built without its data
+  int64_t max_boxes = 0;
+};
+
+// Returns the number of rows for `objects` objects.
+int64_t RoiRows(int64_t max_boxes, size_t objects) {
+  return max_boxes > 0 ? max_boxes : std::max<int64_t>(1, static_cast<int64_t>(objects));
+}
+
+std::vector<Shape> ShapesOfSample(const RoiSample& sample, int64_t max_boxes, int tops) {
+  std::vector<Shape> shapes = {{1, 3, sample.size.height, sample.size.width},
+                               {1, 3},
+                               {RoiRows(max_boxes, sample.boxes.size()), kRoiColumns},
+                               {1, 1, RoiRows(max_boxes, sample.objects.size()), kLabelColumns}};
+  shapes.resize(static_cast<size_t>(tops));
+  return shapes;
+}
+
+// Returns a sample of the size that the fields declare: that of the records, or else the largest.
+RoiSample DeclaredSample(const LayerSpec& spec, const RoiFeedOptions& options) {
+  ImageShape image;
+  if (ReadsRecords(spec)) {
+    image = AtField(spec, "data_param", [&] {
+      return DeclaredFactsOf(spec.param.data_param(), spec.param.transform_param()).facts.image;
+    });
+  }
+  if (image.height == 0) image = {3, options.short_side, options.max_side};
+  RoiSample sample;
+  sample.size = ScaleShortSide(image.height, image.width, options.short_side, options.max_side);
+  return sample;
+}
+
+Preprocessing DescribeRoiImages(const LayerSpec& spec, const SourceFacts& facts) {
+  const RoiFeedOptions options = RoiOptions(spec);
+  Preprocessing record;
+  record.set_channels(facts.channels);
+  record.set_scale(options.scale);
+  record.mutable_mean()->Add(options.means.begin(), options.means.end());
+  record.set_short_side(static_cast<uint32_t>(options.short_side));
+  record.set_max_side(static_cast<uint32_t>(options.max_side));
+  for (const std::string& name : facts.class_names) record.add_class_name(name);
+  return record;
+}
+
+// Returns how images become values. If the source is missing, uses the layer's fields.
+Preprocessing DescribeRoiData(const LayerSpec& spec) {
+  CheckRoiFields(spec);
+  try {
+    if (HasRoiSource(spec)) return DescribeRoiImages(spec, OpenRoiSource(spec)->facts());
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kFile) throw;
+  }
+  SourceFacts facts;
+  facts.channels = Preprocessing::BGR;
+  return DescribeRoiImages(spec, facts);
+}
+
+LayerShape ShapeOfRoiData(const LayerSpec& spec, const RoiSample& sample, RoiForm form) {
+  LayerShape shape =
+      ShapeOfSource(spec, ShapesOfSample(sample, form.max_boxes, spec.param.top_size()));
+  shape.exact_tops.assign(shape.tops.size(), true);
+  shape.exact_tops[0] = false;
+  shape.form = std::move(form);
+  return shape;
+}
+
+// Opens the feed and reads its first image.
+LayerShape OpenedRoiShape(const LayerSpec& spec, const RoiFeedOptions& options, bool reads) {
+  RoiForm form;
+  form.max_boxes = options.max_boxes;
+  form.open = [spec, options] { return std::make_shared<RoiFeed>(OpenRoiSource(spec), options); };
+  const std::shared_ptr<RoiFeed> feed = form.open();
+  if (reads) form.handover = std::make_shared<RoiHandover>(feed);
+  LayerShape shape = ShapeOfRoiData(spec, feed->current(), std::move(form));
+  shape.preprocessing = DescribeRoiImages(spec, feed->source().facts());
+  return shape;
+}
+
+LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
+  CheckRoiFields(spec);
+  const RoiFeedOptions options = RoiOptions(spec);
+  if (spec.before.has_value()) {
+    const RoiForm& form = FormAs<RoiForm>(&spec.before, spec.type());
+    const std::shared_ptr<RoiFeed> feed = form.handover->feed();
+    if (feed != nullptr) {
+      LayerShape shape = ShapeOfRoiData(spec, feed->current(), form);
+      shape.preprocessing = DescribeRoiImages(spec, feed->source().facts());
+      return shape;
+    }
+  }
+  RoiForm without_data;
+  without_data.max_boxes = options.max_boxes;
+  const auto declared = [&](const std::optional<Error>& missing) {
+    LayerShape shape = ShapeOfRoiData(spec, DeclaredSample(spec, options), without_data);
+    shape.missing = missing;
+    return shape;
+  };
+  if (spec.options.data == DataMode::kSynthetic) return declared(std::nullopt);
+  if (!ReadsSource(spec) && !HasRoiSource(spec)) return declared(NoRoiSource(spec));
+  try {
+    return OpenedRoiShape(spec, options, ReadsSource(spec));
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
+    return declared(e);
+  }
+}
+
+template <class T>
+class RoiData : public Kernel, public ChangesTops {
+ public:
+  explicit RoiData(const KernelArgs& args) : form_(args.Form<RoiForm>()) {}
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    feed_ = form_.handover->Take();
+    // Another net built from the same graph has taken the feed.
+    if (feed_ == nullptr) feed_ = form_.open();
+  }
+
+  void Forward(const Pass& pass) override {
+    const RoiSample& sample = pass.again ? feed_->current() : feed_->Next(pass.rank, pass.ranks);
+    const std::vector<Shape> shapes =
+        ShapesOfSample(sample, form_.max_boxes, static_cast<int>(t_.tops.size()));
+    changed_ = false;
+    for (size_t i = 0; i < shapes.size(); ++i) changed_ = changed_ || shapes[i] != t_.tops[i].shape;
+    if (!changed_) Write(sample);
+  }
+
+  bool changed() const override { return changed_; }
+  std::any NextForm(bool) override {
+    RoiForm form = form_;
+    form.handover = std::make_shared<RoiHandover>(feed_);
+    return form;
+  }
+
+  int64_t position() const override { return feed_->position(); }
+  void Seek(int64_t sample) override { feed_->Seek(sample); }
+  int64_t source_size() const override { return feed_->size(); }
+  double wait_seconds() const override { return feed_->wait_seconds(); }
+  int64_t bad_records() const override { return feed_->bad_records(); }
+
+ private:
+  void Write(const RoiSample& sample) {
+    CopyTo<T>(t_.tops[0], sample.data.data());
+    T* info = t_.tops[1].template data<T>();
+    info[0] = static_cast<T>(sample.size.height);
+    info[1] = static_cast<T>(sample.size.width);
+    info[2] = static_cast<T>(sample.size.scale);
+    T* to = t_.tops[2].template data<T>();
+    std::fill_n(to, t_.tops[2].count(), T(0));
+    for (const std::array<float, kRoiColumns>& row : sample.boxes)
+      to = std::copy(row.begin(), row.end(), to);
+    if (t_.tops.size() > 3) WriteLabels(sample);
+  }
+
+  void WriteLabels(const RoiSample& sample) {
+    T* to = t_.tops[3].template data<T>();
+    std::fill_n(to, t_.tops[3].count(), T(-1));
+    for (const ObjectBox& object : sample.objects) {
+      const std::array<float, kLabelColumns> row = {0,
+                                                    object.label,
+                                                    object.instance,
+                                                    object.box.xmin,
+                                                    object.box.ymin,
+                                                    object.box.xmax,
+                                                    object.box.ymax,
+                                                    object.difficult ? 1.0f : 0.0f};
+      to = std::copy(row.begin(), row.end(), to);
+    }
+  }
+
+  const RoiForm form_;
+  std::shared_ptr<RoiFeed> feed_;
+  bool changed_ = false;
+};
+
+// Writes synthetic data: values in (-1, 1], and one object of class 1 in the middle of the image.
+template <class T>
+class SyntheticRoiData : public Kernel {
+ public:
+  explicit SyntheticRoiData(const KernelArgs& args) : values_(args) {}
+
+  void Forward(const Pass& pass) override {
+    if (std::exchange(written_, true)) return;
+    const Shape& image = t_.tops[0].shape;
+    values_.Fill(0, 1, image, pass.rank, t_.tops[0].template data<T>());
+    const T height = static_cast<T>(image[2]), width = static_cast<T>(image[3]);
+    const std::vector<std::vector<T>> rows = {
+        {height, width, T(1)},
+        {width / 4, height / 4, width * 3 / 4 - 1, height * 3 / 4 - 1, T(1)},
+        {T(0), T(1), T(0), T(0.25), T(0.25), T(0.75), T(0.75), T(0)}};
+    for (size_t i = 1; i < t_.tops.size(); ++i) {
+      T* to = t_.tops[i].template data<T>();
+      std::fill_n(to, t_.tops[i].count(), i == 3 ? T(-1) : T(0));
+      std::copy(rows[i - 1].begin(), rows[i - 1].end(), to);
+    }
+  }
+
+ private:
+  const SyntheticTops values_;
+  bool written_ = false;
+};
+
+std::unique_ptr<Kernel> MakeRoiData(const KernelArgs& args) {
+  return args.Form<RoiForm>().handover == nullptr ? MakeForFloat<SyntheticRoiData>(args)
+                                                  : MakeForFloat<RoiData>(args);
+}
+
+DOPPIO_REGISTER_LAYER("RoiData", LayerType(&InferRoiData)
+                                     .Bottoms(0)
+                                     .Tops(3, 4)
+                                     .DescribesImages(&DescribeRoiData)
+                                     .Reads({"roi_data_param", "data_param", "transform_param",
+                                             "python_param"})
+                                     .StandsFor({"roi_data_layer.layer.RoIDataLayer"}));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel("RoiData", &MakeRoiData));
+
+}  // namespace
+}  // namespace doppio
