@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <type_traits>
@@ -64,10 +64,11 @@ std::string ValueText(bool value) { return value ? "true" : "false"; }
 std::string ValueText(int value) { return std::to_string(value); }
 std::string ValueText(int64_t value) { return std::to_string(value); }
 
+// Returns the shortest text that reads as the same number.
 std::string ValueText(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
+  const std::to_chars_result end = std::to_chars(text, text + sizeof text, value);
+  return std::string(text, end.ptr);
 }
 
 std::string ValueText(const std::vector<std::string>& values) { return Join(values, ","); }

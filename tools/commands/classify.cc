@@ -56,23 +56,9 @@ Job JobOf(const CommandLine& line) {
 }
 
 ImageWishes WishesOf(const CommandLine& line, const Job& job) {
-  ImageWishes wishes;
-  wishes.channels = ChannelsFromFlags(line.Given("rgb"), line.flags.rgb, line.flags.channel_swap);
-  wishes.mean = job.mean;
-  if (line.Given("scale")) wishes.scale = static_cast<float>(line.flags.scale);
+  ImageWishes wishes = WishesFromFlags(line, job.mean);
   wishes.resize = line.flags.resize;
   return wishes;
-}
-
-// Returns the known preprocessing. --like takes precedence over the weights, and the weights over
-// the file of the deploy net.
-KnownPreprocessing KnownOf(const Flags& flags, const Job& job,
-                           const std::optional<Preprocessing>& in_weights, const Graph& graph) {
-  if (!flags.like.empty())
-    return {PreprocessingLike(flags, flags.like, !job.mean.empty()), flags.like};
-  if (in_weights) return {*in_weights, "the weights"};
-  if (graph.preprocessing) return {*graph.preprocessing, job.model};
-  return {};
 }
 
 std::string Extent(const BlobShape& shape) {
@@ -163,7 +149,8 @@ class Classifier {
     plan.keep_all = true;
     net_ = std::make_unique<Net>(std::move(graph), plan, &params_);
     const KnownPreprocessing known =
-        KnownOf(flags_, job, LoadWeightFiles(job.weights, net_.get()), net_->graph());
+        KnownFromFlags(flags_, !job.mean.empty(), LoadWeightFiles(job.weights, net_.get()),
+                       net_->graph().preprocessing, job.model);
     ImageInputOptions options = PrepareImages(known, WishesOf(line, job), input);
     options.center_crop = flags_.center_crop;
     reader_ = std::make_unique<ImageInput>(options);

@@ -51,14 +51,13 @@ ExitCode RunReport(const CommandLine& line, bool* began) {
   }
   data["title"] = title;
   const std::string page = MakePage(title, ReportScripts(), data);
-  WriteFileAtomically(line.flags.out, page);
+  const std::string out = line.flags.out.empty() ? "report.html" : line.flags.out;
+  WriteFileAtomically(out, page);
   if (line.flags.json) {
-    std::cout << nlohmann::json{{"file", line.flags.out},
-                                {"runs", runs.size()},
-                                {"bytes", page.size()}}
+    std::cout << nlohmann::json{{"file", out}, {"runs", runs.size()}, {"bytes", page.size()}}
               << '\n';
   } else {
-    std::cout << line.flags.out << ": " << runs.size() << (runs.size() == 1 ? " run, " : " runs, ")
+    std::cout << out << ": " << runs.size() << (runs.size() == 1 ? " run, " : " runs, ")
               << Bytes(static_cast<int64_t>(page.size())) << "; open it in a browser\n";
   }
   return ExitCode::kDone;

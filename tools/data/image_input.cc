@@ -92,17 +92,25 @@ ImageInput::ImageInput(const ImageInputOptions& options)
   }
 }
 
-std::vector<float> ImageInput::Read(const std::string& file) const {
+Image DecodeTo(int channels, const std::string& file) {
   DecodeOptions decode;
-  decode.color =
-      options_.input.channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
+  decode.color = channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
   Image image;
   Decode(reinterpret_cast<const uint8_t*>(file.data()), file.size(), decode, &image);
-  if (options_.center_crop) KeepMiddle(options_.height, options_.width, &image);
-  Resize(options_.height, options_.width, &image);
-  if (options_.rgb && image.shape.channels == 3) SwapRedAndBlue(&image);
+  return image;
+}
+
+std::vector<float> ImageInput::Read(const std::string& file) const {
+  Image image = DecodeTo(options_.input.channels, file);
+  return Convert(&image);
+}
+
+std::vector<float> ImageInput::Convert(Image* image) const {
+  if (options_.center_crop) KeepMiddle(options_.height, options_.width, image);
+  Resize(options_.height, options_.width, image);
+  if (options_.rgb && image->shape.channels == 3) SwapRedAndBlue(image);
   CutPixels cut;
-  augment_.Apply(image.pixels(), 0, &cut);
+  augment_.Apply(image->pixels(), 0, &cut);
   std::vector<float> values(options_.input.count());
   augment_.Finish(cut, options_.input, values.data());
   return values;

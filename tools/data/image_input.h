@@ -29,11 +29,17 @@ class ImageInput {
   // Returns input.count() values, channel by channel, for the image file with the content `file`.
   // Throws FileError if the image is damaged.
   std::vector<float> Read(const std::string& file) const;
+  // Returns the values of a decoded image with the channels of the input. Changes the image.
+  std::vector<float> Convert(Image* image) const;
 
  private:
   ImageInputOptions options_;
   Augment augment_;
 };
+
+// Decodes an image file to `channels` channels: gray, or blue, green, red. Throws FileError if the
+// image is damaged.
+Image DecodeTo(int channels, const std::string& file);
 
 // Returns the values of "104,117,123", or the mean of each channel of a mean file, as Caffe's
 // classification example computes them. Throws FileError if the file's number of channels is not

@@ -186,8 +186,13 @@ std::string ToText(const Preprocessing& images) {
   std::vector<std::string> parts = {ChannelsText(images.channels())};
   const std::string crop = SizeText(images.height(), images.width());
   const std::string resize = SizeText(images.resize_height(), images.resize_width());
-  if (images.resize_height() > 0 && resize != crop) parts.push_back("resized to " + resize);
-  if (images.height() > 0) parts.push_back((parts.size() > 1 ? "crop " : "") + crop);
+  if (images.short_side() > 0) {
+    parts.push_back("short side " + std::to_string(images.short_side()) + ", at most " +
+                    std::to_string(images.max_side()));
+  } else {
+    if (images.resize_height() > 0 && resize != crop) parts.push_back("resized to " + resize);
+    if (images.height() > 0) parts.push_back((parts.size() > 1 ? "crop " : "") + crop);
+  }
   parts.push_back(MeanText(images));
   parts.push_back(ScaleText(images));
   return Join(parts, ", ");
@@ -203,6 +208,10 @@ nlohmann::json ToJson(const Preprocessing& images) {
   if (images.height() > 0) {
     out["height"] = images.height();
     out["width"] = images.width();
+  }
+  if (images.short_side() > 0) {
+    out["short_side"] = images.short_side();
+    out["max_side"] = images.max_side();
   }
   out["mean"] = std::vector<float>(images.mean().begin(), images.mean().end());
   out["scale"] = images.scale();
@@ -267,6 +276,24 @@ std::optional<Preprocessing::Channels> ChannelsFromFlags(bool rgb_given, bool rg
     throw UsageError("--rgb and --channel_swap=" + channel_swap + " contradict each other");
   }
   return swapped;
+}
+
+ImageWishes WishesFromFlags(const CommandLine& line, const std::string& mean) {
+  ImageWishes wishes;
+  wishes.channels = ChannelsFromFlags(line.Given("rgb"), line.flags.rgb, line.flags.channel_swap);
+  wishes.mean = mean;
+  if (line.Given("scale")) wishes.scale = static_cast<float>(line.flags.scale);
+  return wishes;
+}
+
+KnownPreprocessing KnownFromFlags(const Flags& flags, bool mean_given,
+                                  const std::optional<Preprocessing>& in_weights,
+                                  const std::optional<Preprocessing>& in_net,
+                                  const std::string& model) {
+  if (!flags.like.empty()) return {PreprocessingLike(flags, flags.like, mean_given), flags.like};
+  if (in_weights) return {*in_weights, "the weights"};
+  if (in_net) return {*in_net, model};
+  return {};
 }
 
 ImageInputOptions PrepareImages(const KnownPreprocessing& known, const ImageWishes& wishes,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "proto/preprocessing.pb.h"
+#include "tools/cli/command_line.h"
 #include "tools/cli/flags.h"
 #include "tools/data/image_input.h"
 
@@ -47,6 +48,17 @@ struct ImageWishes {
 // UsageError if a value is wrong or the flags contradict each other.
 std::optional<Preprocessing::Channels> ChannelsFromFlags(bool rgb_given, bool rgb,
                                                          const std::string& channel_swap);
+
+// Returns the preprocessing that --rgb, --channel_swap, --mean and --scale ask for. `mean` replaces
+// --mean. Throws UsageError.
+ImageWishes WishesFromFlags(const CommandLine& line, const std::string& mean);
+
+// Returns the known preprocessing of the images of a net whose file is `model`. --like takes
+// precedence over the weights, and the weights over the net's file. Throws UsageError or FileError.
+KnownPreprocessing KnownFromFlags(const Flags& flags, bool mean_given,
+                                  const std::optional<Preprocessing>& in_weights,
+                                  const std::optional<Preprocessing>& in_net,
+                                  const std::string& model);
 
 // Decides how images become the net's input and logs the decision. Values in `wishes` take
 // precedence over `known`. Values that are in neither have Caffe's defaults: BGR, no mean, scale 1.
