@@ -49,13 +49,15 @@ class ObjectFinder {
         images_(std::move(images)),
         net_(line, line.flags.model, std::min(static_cast<int64_t>(images_.size()), kDetectBatch)) {
     const Flags& flags = line.flags;
-    const KnownPreprocessing known =
+    KnownPreprocessing known =
         KnownFromFlags(flags, !flags.mean.empty(), net_.LoadWeights(flags.weights),
                        net_.graph().preprocessing, flags.model);
     ImageWishes wishes = WishesFromFlags(line, flags.mean);
     const ImageShape& input = net_.input();
     wishes.resize = std::to_string(input.height) + "x" + std::to_string(input.width);
     const ImageFit fit = FitOf(known.images);
+    known.images.set_short_side(static_cast<uint32_t>(fit.short_side));
+    known.images.set_max_side(static_cast<uint32_t>(fit.max_side));
     fitter_ = std::make_unique<ImageFitter>(PrepareImages(known, wishes, input), fit);
     labels_ =
         flags.labels.empty()

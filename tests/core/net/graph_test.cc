@@ -190,6 +190,11 @@ TEST(Graph, ReplacesWellKnownLayersInPython) {
   EXPECT_EQ(graph.edges.back().shape, (Shape{300, 5}));
   EXPECT_NE(MistakesOf(net("OtherLayer")).find("type 'Python' of Caffe is not supported"),
             std::string::npos);
+  // Proposal has one or two tops.
+  std::string three_tops = net("ProposalLayer");
+  three_tops.replace(three_tops.find("top: 'rois'"), 11, "top: 'x' top: 'y' top: 'z'");
+  EXPECT_NE(MistakesOf(three_tops).find("type 'Python' of Caffe is not supported"),
+            std::string::npos);
 }
 
 TEST(Graph, TakesRegionsAndTheirTargetsAsConstants) {
