@@ -11,9 +11,14 @@
 namespace doppio {
 namespace {
 
-void TakePlanes(const Pixels& planes, Image* image) {
+// Copies pixels in planes or interleaved.
+void TakePixels(const Pixels& planes, Image* image) {
   image->shape = planes.shape;
   image->bytes.resize(planes.shape.count());
+  if (planes.interleaved) {
+    std::copy_n(planes.bytes, planes.shape.count(), image->bytes.data());
+    return;
+  }
   const int64_t plane = int64_t{planes.shape.height} * planes.shape.width;
   for (int c = 0; c < planes.shape.channels; ++c) {
     for (int64_t i = 0; i < plane; ++i) {
@@ -53,7 +58,7 @@ Image ImageOfRecord(const Record& record, const TransformationParameter& transfo
   if (record.pixels.bytes == nullptr || (channels != 1 && channels != 3)) {
     throw FileError("its pixels must be bytes, of 1 or 3 channels");
   }
-  TakePlanes(record.pixels, &image);
+  TakePixels(record.pixels, &image);
   return image;
 }
 

@@ -42,7 +42,7 @@ std::string VocMistake(const std::string& inside) {
 
 TEST(Voc, ExplainsMistakesWithTheirPlace) {
   EXPECT_THAT(VocMistake("<object><name>x</object>"),
-              HasSubstr("4: a.xml:2:19: the XML is damaged: mismatched tag"));
+              HasSubstr("4: a.xml:2:18: the XML is damaged: mismatched tag"));
   EXPECT_THAT(MessageOf([] { ParseVoc("", "a.xml"); }), HasSubstr("no element found"));
   EXPECT_THAT(MessageOf([] { ParseVoc("<html></html>", "a.xml"); }),
               HasSubstr("a.xml:1:1: the outermost tag is <html>"));
