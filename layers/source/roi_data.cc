@@ -70,13 +70,14 @@ RoiFeedOptions RoiOptions(const LayerSpec& spec) {
   return options;
 }
 
-// Returns the error for a layer without a source, as nets of py-faster-rcnn have.
-UserError NoRoiSource(const LayerSpec& spec) {
-  return spec.Mistake(
-      "roi_data_param",
-      "RoiData needs roi_data_param { source: ... }, a list of 'image "
-      "annotation.xml' lines or a JSON file of COCO, or data_param with the backend "
-      "of annotated records");
+// Returns the error for a layer without a source. Nets of py-faster-rcnn have none, so it counts as
+// a missing file.
+FileError NoRoiSource(const LayerSpec& spec) {
+  return FileError(spec.At("roi_data_param"),
+                   "layer '" + spec.name() +
+                       "': RoiData needs roi_data_param { source: ... }, a list of 'image "
+                       "annotation.xml' lines or a JSON file of COCO, or data_param with the "
+                       "backend of annotated records");
 }
 
 bool HasRoiSource(const LayerSpec& spec) {
@@ -216,7 +217,6 @@ LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
     return shape;
   };
   if (spec.options.data == DataMode::kSynthetic) return declared(std::nullopt);
-  if (!ReadsSource(spec) && !HasRoiSource(spec)) return declared(NoRoiSource(spec));
   try {
     return OpenedRoiShape(spec, options, ReadsSource(spec));
   } catch (const Error& e) {
@@ -326,13 +326,17 @@ std::unique_ptr<Kernel> MakeRoiData(const KernelArgs& args) {
                                                   : MakeForFloat<RoiData>(args);
 }
 
-DOPPIO_REGISTER_LAYER("RoiData", LayerType(&InferRoiData)
-                                     .Bottoms(0)
-                                     .Tops(3, 4)
-                                     .DescribesImages(&DescribeRoiData)
-                                     .Reads({"roi_data_param", "data_param", "transform_param",
-                                             "python_param"})
-                                     .StandsFor({"roi_data_layer.layer.RoIDataLayer"}));
+// Returns false for a layer of Fast R-CNN, whose second top is the regions.
+bool FeedsProposals(const LayerParameter& layer) { return layer.top(1) == "im_info"; }
+
+DOPPIO_REGISTER_LAYER("RoiData",
+                      LayerType(&InferRoiData)
+                          .Bottoms(0)
+                          .Tops(3, 4)
+                          .DescribesImages(&DescribeRoiData)
+                          .Reads({"roi_data_param", "data_param", "transform_param",
+                                  "python_param"})
+                          .StandsFor({"roi_data_layer.layer.RoIDataLayer"}, &FeedsProposals));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("RoiData", &MakeRoiData));
 
 }  // namespace

@@ -112,6 +112,14 @@ TEST(RoiDataLayer, ReplacesTheLayerOfPyFasterRcnn) {
   EXPECT_EQ(graph.spec.layers[0].type(), "RoiData");
   EXPECT_THAT(graph.spec.layers[0].replaced,
               HasSubstr("RoiData replaces roi_data_layer.layer.RoIDataLayer"));
+  // The same class in a net of Fast R-CNN.
+  EXPECT_THAT(MessageOf([] {
+                MakeTestGraph(
+                    "layer { name: 'd' type: 'Python' top: 'data' top: 'rois' top: 'labels' "
+                    "python_param { module: 'roi_data_layer.layer' layer: 'RoIDataLayer' } }",
+                    DataMode::kOpen);
+              }),
+              HasSubstr("type 'Python' of Caffe is not supported"));
 }
 
 TEST(RoiDataLayer, HasAShapeWithoutItsFiles) {

@@ -121,6 +121,7 @@ struct LayerType {
   using DescribeFunction = Preprocessing (*)(const LayerSpec& spec);
   using CountFunction = int (*)(const LayerParameter& layer);
   using RefuseFunction = std::string (*)(const LayerSpec& spec);
+  using StandsFunction = bool (*)(const LayerParameter& layer);
 
   LayerType() = default;
   explicit LayerType(InferFunction infer) : infer(infer) {}
@@ -167,9 +168,12 @@ struct LayerType {
     return *this;
   }
   // The layer stands for these classes of well-known Python modules ("module.Class") if a net has
-  // them as layers of type Python and the module cannot be imported.
-  LayerType& StandsFor(std::vector<std::string> classes) {
+  // them as layers of type Python with as many bottoms and tops as this type takes, and the module
+  // cannot be imported. If `stands` is not null, it returns false for a layer of such a class for
+  // which this type does not stand.
+  LayerType& StandsFor(std::vector<std::string> classes, StandsFunction stands = nullptr) {
     python_classes = std::move(classes);
+    stands_for = stands;
     return *this;
   }
   // Of the type Python: `refuse` returns why the module of the layer cannot be imported, or "".
@@ -215,6 +219,7 @@ struct LayerType {
   bool same_count = false, auto_top = false, scores = false;
   DescribeFunction describe_images = nullptr;
   std::vector<std::string> further_fields, batch_fields, param_names, python_classes;
+  StandsFunction stands_for = nullptr;
   RefuseFunction refuse_module = nullptr;
   std::string relu_field;
   CountFunction sure_params = nullptr;

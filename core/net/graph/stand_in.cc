@@ -16,13 +16,14 @@ std::string TypeThatStandsFor(const std::string& python_class) {
   return "";
 }
 
-// Returns true if the type takes as many bottoms and tops as the layer has.
-bool TakesBlobsOf(const LayerSpec& spec, const LayerType& type) {
+// Returns true if the type stands for the layer, whose class it names.
+bool StandsForLayer(const LayerType& type, const LayerParameter& layer) {
   const auto within = [](int count, int min, int max) {
     return count >= min && (max == kAny || count <= max);
   };
-  return within(spec.param.bottom_size(), type.min_bottoms, type.max_bottoms) &&
-         within(spec.param.top_size(), type.min_tops, type.max_tops);
+  return within(layer.bottom_size(), type.min_bottoms, type.max_bottoms) &&
+         within(layer.top_size(), type.min_tops, type.max_tops) &&
+         (type.stands_for == nullptr || type.stands_for(layer));
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ void ReplacePythonLayer(LayerSpec* spec) {
   const PythonParameter& param = spec->param.python_param();
   const std::string python_class = param.module() + "." + param.layer();
   const std::string type = TypeThatStandsFor(python_class);
-  if (type.empty() || !TakesBlobsOf(*spec, *LayerTypes::Get().Find(type))) return;
+  if (type.empty() || !StandsForLayer(*LayerTypes::Get().Find(type), spec->param)) return;
   const LayerType* python = LayerTypes::Get().Find("Python");
   std::string reason = "this program is built without Python";
   if (python != nullptr) {

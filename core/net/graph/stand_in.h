@@ -11,9 +11,8 @@
 namespace doppio {
 
 // Changes the type of a layer of type Python to the registered type that stands for its class
-// (LayerType::StandsFor), and sets `replaced`. Leaves the layer as it is if no type stands for the
-// class, if the type takes another number of bottoms or tops, or if the program can import the
-// module.
+// (LayerType::StandsFor), and sets `replaced`. Leaves the layer as it is if no type stands for it,
+// or if the program can import the module.
 void ReplacePythonLayer(LayerSpec* spec);
 
 // Returns a warning for each layer in Python that a layer of Doppio replaces. `spec` is that of a
