@@ -173,7 +173,7 @@ std::vector<std::string> WriteCopies(const std::vector<Detected>& images, const 
                                      const std::string& out) {
   std::vector<std::string> files;
   for (const Detected& image : images) files.push_back(image.file);
-  const std::vector<std::string> copies = DrawnPaths(files, out);
+  std::vector<std::string> copies = DrawnPaths(files, out);
   for (size_t i = 0; i < images.size(); ++i)
     WriteWithBoxes(images[i].file, images[i].objects, labels, copies[i]);
   return copies;
