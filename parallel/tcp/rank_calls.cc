@@ -162,7 +162,9 @@ Socket OpenDoor(const std::string& host, const std::string& addresses, int backl
                 RankDoor* door) {
   *door = {};
   door->token = RandomToken();
-  Socket listening = Listen(backlog, &door->port);
+  // A call comes at all addresses at once. If the queue is full, it comes again only after 1 s.
+  constexpr int kMostAddresses = 8;
+  Socket listening = Listen(kMostAddresses * backlog, &door->port);
   PutText(host, door->host);
   PutText(addresses, door->addresses);
   return listening;
