@@ -16,15 +16,18 @@ namespace doppio {
 namespace {
 
 // Ranks connect to lower ranks first, so a rank may have to wait for a chain of others.
-constexpr double kCallSeconds = 60, kAnswerCallsSeconds = 65;
+constexpr double kAnswerLonger = 5;
 constexpr int kPollMs = 100;                       // how soon a wait notices an abort
 constexpr int64_t kTreeBytes = 8192;               // largest sum along the tree
 constexpr int64_t kPieceBytes = int64_t{1} << 20;  // what a rank sends in one step
 
 class TcpTeam : public Team {
  public:
-  TcpTeam(int rank, std::vector<RankSocket> peers)
-      : rank_(rank), peers_(std::move(peers)), even_(peers_.size() + 1) {
+  TcpTeam(int rank, std::vector<RankSocket> peers, double idle_seconds)
+      : rank_(rank),
+        idle_seconds_(idle_seconds),
+        peers_(std::move(peers)),
+        even_(peers_.size() + 1) {
     for (const RankSocket& peer : peers_) {
       const int on = 1;
       if (peer.socket.open())
@@ -169,7 +172,9 @@ class TcpTeam : public Team {
 
   // Sends and receives at once, so that no two ranks wait for each other's full buffers.
   void Transfer(Move out, Move in) {
+    double idle = 0;
     while (true) {
+      const int64_t before = out.bytes + in.bytes;
       Step(&out, [](int fd, char* data, int64_t n) { return send(fd, data, n, MSG_NOSIGNAL); });
       Step(&in, [](int fd, char* data, int64_t n) { return recv(fd, data, n, 0); });
       if (out.bytes == 0 && in.bytes == 0) return;
@@ -177,7 +182,11 @@ class TcpTeam : public Team {
       nfds_t count = 0;
       if (out.bytes > 0) waits[count++] = {peers_[out.peer].socket.get(), POLLOUT, 0};
       if (in.bytes > 0) waits[count++] = {peers_[in.peer].socket.get(), POLLIN, 0};
-      if (poll(waits, count, kPollMs) == 0) ThrowIfAborted();
+      idle = before == out.bytes + in.bytes ? idle + kPollMs * 1e-3 : 0;
+      if (poll(waits, count, kPollMs) != 0) continue;
+      ThrowIfAborted();
+      if (idle_seconds_ > 0 && idle > idle_seconds_ && !watched())
+        ThrowLost(peers_[in.bytes > 0 ? in.peer : out.peer], "no answer");
     }
   }
 
@@ -201,6 +210,7 @@ class TcpTeam : public Team {
   }
 
   const int rank_;
+  const double idle_seconds_;
   const std::vector<RankSocket> peers_;  // by rank; this rank's own socket is closed
   std::vector<char> scratch_;
   std::vector<int64_t> even_;  // the even cuts of the current AllReduce
@@ -209,7 +219,8 @@ class TcpTeam : public Team {
 }  // namespace
 
 std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankDoor>& doors,
-                                  const std::vector<int>& names, const Socket& listening) {
+                                  const std::vector<int>& names, const Socket& listening,
+                                  const TeamTimes& times) {
   const int size = static_cast<int>(doors.size());
   const std::string host = GetText(doors[rank].host);
   const auto name = [&](int r) {
@@ -217,14 +228,14 @@ std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankDoor>& doors,
   };
   std::vector<RankSocket> peers(size);
   for (int r = 0; r < rank; ++r) {
-    peers[r].socket = Call(doors[r], rank, host, kCallSeconds);
+    peers[r].socket = Call(doors[r], rank, host, times.call);
     if (peers[r].socket.open()) continue;
     throw PeerError(name(rank) + " cannot reach " + name(r) + " at " + doors[r].Where() +
                     "; check for a firewall between them, or name another network with "
                     "--interface");
   }
   for (RankSocket& caller :
-       AnswerCalls(listening, doors[rank].token, rank + 1, size, kAnswerCallsSeconds))
+       AnswerCalls(listening, doors[rank].token, rank + 1, size, times.call + kAnswerLonger))
     peers[caller.rank].socket = std::move(caller.socket);
   for (int r = 0; r < size; ++r) {
     peers[r].rank = names[r];
@@ -232,7 +243,7 @@ std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankDoor>& doors,
     if (r != rank && !peers[r].socket.open())
       throw PeerError(name(r) + " has not reached " + name(rank) + " at " + doors[rank].Where());
   }
-  return std::make_unique<TcpTeam>(rank, std::move(peers));
+  return std::make_unique<TcpTeam>(rank, std::move(peers), times.idle);
 }
 
 }  // namespace doppio

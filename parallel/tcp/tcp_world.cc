@@ -1,7 +1,8 @@
-// The world of processes that a launcher without MPI has started. They meet at rank 0
-// (rendezvous.h) and exchange host memory by TCP.
+#include "parallel/tcp/tcp_world.h"
+
 #include <algorithm>
 #include <exception>
+#include <numeric>
 
 #include "core/base/file.h"
 #include "core/base/host_name.h"
@@ -31,13 +32,13 @@ std::string MachineName() {
 
 class TcpTransport : public Transport {
  public:
-  TcpTransport(const RendezvousOptions& options, const std::string& program)
-      : host_(HostName()), exceptions_(std::uncaught_exceptions()) {
-    const Roster roster = MeetRanks(options, IdentityOf(host_, program, "TCP"));
-    std::vector<int> ranks(roster.doors.size());
-    for (size_t r = 0; r < ranks.size(); ++r) ranks[r] = static_cast<int>(r);
-    addresses_ = GetText(roster.doors[options.rank].addresses);
-    root_ = MakeTcpTeam(options.rank, roster.doors, ranks, roster.listening);
+  TcpTransport(int rank, const std::vector<RankDoor>& doors, const Socket& listening,
+               const TeamTimes& times)
+      : host_(HostName()), exceptions_(std::uncaught_exceptions()), times_(times) {
+    std::vector<int> ranks(doors.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    addresses_ = GetText(doors[rank].addresses);
+    root_ = MakeTcpTeam(rank, doors, ranks, listening, times);
   }
 
   // A rank must not end its connections while others still use theirs. A rank that fails does not
@@ -51,6 +52,7 @@ class TcpTransport : public Transport {
     }
   }
 
+  void Abort(const std::string& why) override { root_->Abort(why); }
   TeamPair All() override { return Among(0, false); }
   TeamPair Group(int color) override { return Among(color, false); }
   TeamPair Machine() override { return Among(0, true); }
@@ -79,13 +81,14 @@ class TcpTransport : public Transport {
       bulk_doors.push_back(entries[r].bulk);
     }
     TeamPair pair;
-    pair.control = MakeTcpTeam(place, control_doors, ranks, control);
-    pair.bulk = MakeTcpTeam(place, bulk_doors, ranks, bulk);
+    pair.control = MakeTcpTeam(place, control_doors, ranks, control, times_);
+    pair.bulk = MakeTcpTeam(place, bulk_doors, ranks, bulk, times_);
     return pair;
   }
 
   const std::string host_;
   const int exceptions_;
+  const TeamTimes times_;
   std::string addresses_;  // of this rank, at which the others call it
   std::unique_ptr<Team> root_;
 };
@@ -96,11 +99,22 @@ std::string DescribeTcp(const ProcessWorldOptions& options) {
 }
 
 std::unique_ptr<ProcessWorld> MakeTcp(const ProcessWorldOptions& options) {
-  return MakeTeamWorld(std::make_unique<TcpTransport>(options.rendezvous, options.program),
-                       options.watch);
+  const int rank = options.rendezvous.rank;
+  const Roster roster =
+      MeetRanks(options.rendezvous, IdentityOf(HostName(), options.program, "TCP"));
+  return MakeTeamWorld(
+      std::make_unique<TcpTransport>(rank, roster.doors, roster.listening, TeamTimes()),
+      options.watch);
 }
 
 DOPPIO_REGISTER(ProcessWorlds, "tcp", {&DescribeTcp, &MakeTcp});
 
 }  // namespace
+
+std::unique_ptr<ProcessWorld> MakeTcpWorld(int rank, const std::vector<RankDoor>& doors,
+                                           const Socket& listening, const WatchOptions& watch) {
+  constexpr TeamTimes kTimes = {10, 20};
+  return MakeTeamWorld(std::make_unique<TcpTransport>(rank, doors, listening, kTimes), watch);
+}
+
 }  // namespace doppio

@@ -181,7 +181,8 @@ void Watch::Beat() {
 
 void Watch::CheckTimes() {
   if (getppid() != parent_) {
-    Lose("the launcher of rank " + std::to_string(rank_) + " on " + HostName() + " is gone");
+    Lose({"the launcher of rank " + std::to_string(rank_) + " on " + HostName() + " is gone",
+          ExitCode::kPeer, true, false, true});
     return;
   }
   for (const auto& peer : peers_) {

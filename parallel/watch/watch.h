@@ -34,6 +34,7 @@ struct WatchOptions {
     ExitCode code;             // kPeer, or the code that a rank passed to Fail
     bool first;                // true if this process should print the message
     bool unreachable = false;  // true if the network to the rank may be down
+    bool launcher = false;     // true if this process's launcher is lost, and not a rank
   };
   // Called once, on the watch's own thread. Should end the process.
   std::function<void(const Loss&)> on_lost;
@@ -66,7 +67,7 @@ class Watch {
   void SendLoss(ExitCode code, const std::string& message);
   void AwaitEndOfRankZero(Peer* rank_0);
   void Lose(const WatchOptions::Loss& loss);
-  // Handles the loss of another rank or of the launcher, as detected by this rank.
+  // Handles the loss of another rank, as detected by this rank.
   void Lose(const std::string& message, bool unreachable = false);
   void LoseSilent(const Peer& peer);
   double SilenceSeconds() const;

@@ -48,6 +48,10 @@ class ProcessWorld : public World {
   // Reports why this rank cannot continue, and ends all other ranks. Afterwards this process must
   // exit.
   virtual void Fail(ExitCode code, const std::string& why) = 0;
+  // Ends the world in this process only: all current and future calls of its communicators throw
+  // PeerError with `why`, and destroying the world waits for no other rank. Thread-safe. The
+  // transport must be able to leave: TCP is, MPI is not.
+  virtual void Break(const std::string& why) = 0;
   // Describes for the log how the world applies `hierarchical`: "gradients are summed inside 2
   // machines first, ..."; "" if it was not requested.
   virtual std::string how_summed() const = 0;

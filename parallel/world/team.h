@@ -26,6 +26,8 @@ class Team : public Communicator {
   void Moved() const {
     if (watch_ != nullptr) watch_->Moved(bucket_);
   }
+  // Returns true if a watch detects lost ranks.
+  bool watched() const { return watch_ != nullptr; }
   // Throws PeerError after Abort().
   void ThrowIfAborted() const { own_.ThrowIfAborted(); }
 
@@ -59,6 +61,8 @@ class Transport {
   virtual TeamPair Group(int color) = 0;
   // Returns communicators of the ranks on this rank's machine.
   virtual TeamPair Machine() = 0;
+  // Makes the destructor wait for no other rank. Thread-safe.
+  virtual void Abort(const std::string& /*why*/) {}
 };
 
 }  // namespace doppio

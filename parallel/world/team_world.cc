@@ -1,6 +1,7 @@
 #include "parallel/world/team_world.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "parallel/reduce/bucket_size.h"
@@ -45,6 +46,12 @@ class TeamWorld : public ProcessWorld {
     all_.set_watch(watch_.get());
   }
 
+  ~TeamWorld() override {
+    if (!broken_) return;
+    all_.set_watch(nullptr);
+    watch_.reset();
+  }
+
   void Connect(const ProcessExchange& exchange) override {
     exchange_ = exchange;
     if (exchange.hierarchical) FindMachines();
@@ -74,6 +81,12 @@ class TeamWorld : public ProcessWorld {
     return std::make_unique<Reducer>(params, &bulk(), options);
   }
   void Fail(ExitCode code, const std::string& why) override { watch_->Fail(code, why); }
+  void Break(const std::string& why) override {
+    broken_ = true;
+    all_.control->Abort(why);
+    all_.bulk->Abort(why);
+    transport_->Abort(why);
+  }
   std::string how_summed() const override { return how_summed_; }
 
  private:
@@ -105,8 +118,9 @@ class TeamWorld : public ProcessWorld {
   }
 
   // The watch is the first member, so that it ends last: a rank whose transport waits for one that
-  // hangs is watched as well.
+  // hangs is watched as well. In a broken world it ends first, because its callback may call Break.
   std::unique_ptr<Watch> watch_;
+  std::atomic<bool> broken_{false};
   const std::unique_ptr<Transport> transport_;
   const TeamPair all_;
   ProcessExchange exchange_;

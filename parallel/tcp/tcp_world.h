@@ -1,0 +1,21 @@
+// The world of processes that a launcher without MPI has started. They exchange host memory by TCP.
+// Without --elastic, they meet at rank 0 (rendezvous.h) and register as the world "tcp".
+#ifndef DOPPIO_PARALLEL_TCP_TCP_WORLD_H_
+#define DOPPIO_PARALLEL_TCP_TCP_WORLD_H_
+
+#include <memory>
+#include <vector>
+
+#include "parallel/tcp/rank_calls.h"
+#include "parallel/world/process_world.h"
+
+namespace doppio {
+
+// Collective. Connects processes that have met: this rank, which listens with `listening` behind
+// doors[rank], and all others. Rank r listens behind doors[r]. Throws PeerError if a rank is lost.
+std::unique_ptr<ProcessWorld> MakeTcpWorld(int rank, const std::vector<RankDoor>& doors,
+                                           const Socket& listening, const WatchOptions& watch);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_TCP_TCP_WORLD_H_
