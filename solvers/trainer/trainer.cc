@@ -18,14 +18,20 @@ TrainResult Trainer::Solve() {
     Run();
   } catch (const Error& e) {
     AbortRanks(e.what());
-    SaveAfterFailure(e);
+    if (options_.elastic && e.code() == ExitCode::kPeer) {
+      KeepState();
+    } else {
+      SaveAfterFailure(e);
+    }
     throw;
   } catch (const std::exception& e) {
     AbortRanks(e.what());
     throw;
   }
-  LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
-                                                         : "Optimization Done.");
+  if (!result_.world_changes) {
+    LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
+                                                           : "Optimization Done.");
+  }
   testing_.reset();
   result_.iteration = iter_;
   result_.smoothed_loss = smoothed_.value();
@@ -48,6 +54,7 @@ void Trainer::AbortRanks(const std::string& failure) {
 void Trainer::Run() {
   while (iter_ < schedule_.max_iter && !stop_) Iterate();
   if (options_.trace != nullptr) options_.trace->Stop();
+  if (result_.world_changes) return KeepState();
 
   // Like Caffe, a run that reaches max_iter does not repeat a snapshot that the schedule has made.
   // A stopped run may be at an iteration of the schedule without a snapshot: before its first
@@ -60,6 +67,8 @@ void Trainer::Run() {
   result_.stopped = stop_ && !result_.stopped_early;
   if (!stop_ && !past) Finish();
   WaitForSnapshot();
+  // Ranks that have ended cannot go on with others that have lost a rank in the last steps.
+  if (options_.elastic) options_.world->control().Barrier();
 }
 
 void Trainer::Advance(int64_t iterations) {
@@ -85,7 +94,8 @@ void Trainer::Iterate() {
 }
 
 void Trainer::Step() {
-  if (schedule_.TestAt(iter_) && (iter_ > 0 || spec_.param.test_initialization())) {
+  const bool tests = schedule_.TestAt(iter_) && tested_iter_ != iter_;
+  if (tests && (iter_ > 0 || spec_.param.test_initialization())) {
     Trace(options_.trace, TraceOf::kHost, "test", "tests", [&] { TestAll(); });
     if (stop_) return;
   }
@@ -98,10 +108,11 @@ void Trainer::Step() {
   const bool told_first = ReadsLossFirst();
   double loss = 0;
   if (told_first) {
+    if (options_.elastic) ExchangeBeforeUpdate();
     loss = MeanLoss();
     AddLoss(&loss);
     if (StopsBeforeUpdate() && !std::isfinite(loss)) {
-      if (exchange_ != nullptr) exchange_->Finish(nullptr);
+      if (exchange_ != nullptr && !exchanged_) exchange_->Finish(nullptr);
       StopAtLoss(iter_);
     }
     if (ShouldDisplay()) LogIteration();
@@ -127,7 +138,8 @@ void Trainer::Step() {
 }
 
 // Returns the strongest request of all ranks, so that all ranks act on it at the same iteration.
-Request Trainer::AgreedRequest() const {
+Request Trainer::AgreedRequest() {
+  if (options_.elastic) return AgreedElasticRequest();
   const Request own = options_.poll ? options_.poll() : Request::kNone;
   if (options_.world == nullptr) return own;
   const bool snapshot = own == Request::kSnapshot || own == Request::kSnapshotStop;
@@ -150,13 +162,14 @@ void Trainer::HandleRequest() {
 void Trainer::Finish() {
   if (ShouldDisplay()) {
     GetPosition(*train_net_, &start_position_);
+    if (options_.elastic) BackUpStatistics();
     stage_ = Stage::kPass;
     double loss = train_net_->Forward();
     if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
     smoothed_.Add(loss / ranks());
     LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_.value();
   }
-  if (schedule_.TestAt(iter_)) TestAll();
+  if (schedule_.TestAt(iter_) && tested_iter_ != iter_) TestAll();
 }
 
 }  // namespace doppio

@@ -30,6 +30,7 @@
 #include "solvers/trainer/smoothed_loss.h"
 #include "solvers/trainer/snapshot_writer.h"
 #include "solvers/trainer/test_pass.h"
+#include "solvers/trainer/trainer_state.h"
 #include "solvers/update/loss_scaler.h"
 #include "solvers/update/lr_policy.h"
 #include "solvers/update/update.h"
@@ -74,6 +75,16 @@ struct TakenSnapshot {
 
 class Trainer;
 
+// Lets a training go on in memory when its ranks change. Its device must be the host.
+struct ElasticRule {
+  int least = 1;  // ranks; a request to stop that leaves fewer stops all ranks
+  // Returns true on rank 0 if processes wait to become ranks. Called between two iterations.
+  std::function<bool()> newcomers;
+  // Gets the state after the last complete iteration when Solve ends because ranks leave or come,
+  // and before it throws because a rank is lost. A trainer of other ranks goes on from it.
+  std::function<void(TrainerState)> keep;
+};
+
 // Settings of a Trainer.
 struct TrainerOptions {
   // Options of all nets. `shares` applies to the train net only. The trainer sets `phase` and
@@ -98,7 +109,12 @@ struct TrainerOptions {
   // Overrides the loss scaling that the net's file or the storage type asks for.
   std::optional<LossScaling> loss_scaling;
 
-  std::string resume;        // a .solverstate[.h5] file to resume from; "": a new run
+  std::string resume;  // a .solverstate[.h5] file to resume from; "": a new run
+  // The state in memory to go on from, instead of `resume`; null: none.
+  std::shared_ptr<const TrainerState> state;
+  // Requires a world. An update then begins only after all ranks have all sums of its gradients, so
+  // that all complete the same iterations.
+  std::optional<ElasticRule> elastic;
   std::string restart_type;  // on resume, sources of this layer type start at their first sample
   // Weight files to start from; empty: the solver's `weights`. Not allowed with `resume`.
   std::vector<std::string> weights;
@@ -133,6 +149,8 @@ struct TrainResult {
   int64_t iteration = 0;
   bool stopped = false;           // a request ended the run before max_iter
   bool stopped_early = false;     // the monitor ended the run before max_iter
+  bool world_changes = false;     // the ranks change; the run goes on with others
+  bool leaves = false;            // this rank was told to stop, and the others go on
   std::optional<BestState> best;  // found by the monitor
   double smoothed_loss = 0;
   bool snapshot_taken = false;  // a snapshot was taken in this run, on any rank
@@ -217,7 +235,7 @@ class Trainer {
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
   std::vector<std::string> InitialWeights() const;
   // Returns the report for the train net.
-  WeightsReport LoadWeights(const std::string& path);
+  WeightsReport LoadWeights(const WeightsFile& file);
   int64_t SamplesSeen(const SolverSnapshot& snapshot) const;
   void Resume(const SolverSnapshot& snapshot);
   RunState MakeRunState();
@@ -228,6 +246,11 @@ class Trainer {
   void AbortRanks(const std::string& failure);
   void SaveAfterFailure(const Error& failure);
   bool CanSaveAfterFailure() const;
+  void BackUpStatistics();
+  void ExchangeBeforeUpdate();
+  void KeepState();
+  TrainerState TakeState();
+  Request AgreedElasticRequest();
   void Iterate();
   void Step();
   void AddLoss(double* loss);
@@ -254,7 +277,7 @@ class Trainer {
   bool ShouldDisplay() const;
   void LogIteration();
   void Report(double loss, Clock::time_point begun);
-  Request AgreedRequest() const;
+  Request AgreedRequest();
   void HandleRequest();
   void Finish();
 
@@ -288,10 +311,13 @@ class Trainer {
     kUpdate,  // neither agrees
   };
   Stage stage_ = Stage::kWhole;
-  NetPosition start_position_;  // position of the train net before this iteration
-  int64_t first_iter_ = 0;      // iter_ at the start of this Solve or Advance
-  int64_t iter_ = 0;            // updates done
-  int64_t samples_seen_ = 0;    // in these updates, over all ranks
+  NetPosition start_position_;           // position of the train net before this iteration
+  std::vector<char> statistics_before_;  // params_.statistics() then, if the ranks may change
+  bool exchanged_ = false;               // this iteration's gradients are summed over the ranks
+  int64_t first_iter_ = 0;               // iter_ at the start of this Solve or Advance
+  int64_t iter_ = 0;                     // updates done
+  int64_t tested_iter_ = -1;             // the last iteration before which the tests were completed
+  int64_t samples_seen_ = 0;             // in these updates, over all ranks
   int64_t batch_ = 0;
   double rate_ = 0;
   SmoothedLoss smoothed_;

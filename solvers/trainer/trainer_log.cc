@@ -89,7 +89,7 @@ bool Trainer::StopsBeforeUpdate() const {
 // learning rate can require this. Otherwise, several ranks first agree on the mean of their losses.
 // Meanwhile their GPUs run backward, and the upload of the next batch has started.
 bool Trainer::ReadsLossFirst() const {
-  return RateNeedsLoss(spec_.param) ||
+  return RateNeedsLoss(spec_.param) || options_.elastic ||
          (!DeviceDecides() && (ShouldDisplay() || StopsBeforeUpdate()));
 }
 

@@ -35,7 +35,6 @@ RunState Trainer::MakeRunState() {
       SaveNetState(TestPrefix(i), *test_nets_[i], &state);
   }
   SaveNetState("", *train_net_, &state);
-  if (options_.world != nullptr) GatherCarriedState(&options_.world->control(), &state);
   state.set_seed(seed_);
   state.set_samples_seen(samples_seen_);
   state.set_run_id(run_id_);
@@ -52,7 +51,8 @@ void Trainer::Snapshot() {
   StopAtNonFiniteWeights();
   snapshot_iter_ = iter_;
   result_.snapshot_taken = true;
-  RunState run = MakeRunState();  // collective
+  RunState run = MakeRunState();
+  if (options_.world != nullptr) GatherCarriedState(&options_.world->control(), &run);
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
   const SnapshotNames names = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5);
   last_state_ = names.state;
@@ -150,14 +150,20 @@ int64_t Trainer::SamplesSeen(const SolverSnapshot& snapshot) const {
 }
 
 void Trainer::Resume(const SolverSnapshot& snapshot) {
-  LOG(INFO) << "Restoring previous solver status from " << options_.resume;
-  CheckComplete(LoadWeights(snapshot.learned_net), snapshot.learned_net);
+  if (options_.state != nullptr) {
+    LOG(INFO) << "Going on from the state in memory after iteration " << snapshot.iter;
+    CheckComplete(LoadWeights({"memory", false, options_.state->weights, {}}), "memory");
+  } else {
+    LOG(INFO) << "Restoring previous solver status from " << options_.resume;
+    CheckComplete(LoadWeights(ReadWeights(snapshot.learned_net)), snapshot.learned_net);
+  }
   update_->ImportHistory(snapshot.history, options_.resume);
   policy_->set_state(
       {static_cast<int>(snapshot.current_step), snapshot.minimum_loss, snapshot.iter_last_event});
   iter_ = snapshot.iter;
   samples_seen_ = SamplesSeen(snapshot);
-  last_state_ = options_.resume;
+  last_state_ = options_.state != nullptr ? options_.state->last_snapshot : options_.resume;
+  if (options_.state != nullptr && options_.state->tested) tested_iter_ = iter_;
 
   const RunState& run = snapshot.run_state;
   for (float loss : run.recent_loss()) smoothed_.Add(loss);

@@ -14,8 +14,9 @@
 namespace doppio {
 namespace {
 
-std::optional<SolverSnapshot> ReadResumed(const std::string& path) {
-  return path.empty() ? std::nullopt : std::optional(ReadSnapshot(path));
+std::optional<SolverSnapshot> ReadResumed(const TrainerOptions& options) {
+  if (options.state != nullptr) return options.state->solver;
+  return options.resume.empty() ? std::nullopt : std::optional(ReadSnapshot(options.resume));
 }
 
 uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
@@ -59,7 +60,7 @@ std::vector<std::string> WeightFilesOf(const SolverParameter& solver) {
 }
 
 Trainer::Trainer(SolverSpec spec, const TrainerOptions& options)
-    : Trainer(std::move(spec), options, ReadResumed(options.resume)) {}
+    : Trainer(std::move(spec), options, ReadResumed(options)) {}
 
 Trainer::Trainer(SolverSpec spec, TrainerOptions options,
                  const std::optional<SolverSnapshot>& resumed)
@@ -115,7 +116,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   if (resumed) {
     Resume(*resumed);
   } else {
-    for (const std::string& file : InitialWeights()) LoadWeights(file);
+    for (const std::string& file : InitialWeights()) LoadWeights(ReadWeights(file));
   }
   if (options_.world == nullptr) return;
   if (options_.before_sharing) options_.before_sharing(this);
@@ -219,13 +220,12 @@ std::vector<Tensor> Trainer::SharedState() const {
   return state;
 }
 
-WeightsReport Trainer::LoadWeights(const std::string& path) {
-  const WeightsFile file = ReadWeights(path);
+WeightsReport Trainer::LoadWeights(const WeightsFile& file) {
   auto copy = [&](const Net& net) {
     return CopyWeights(file, net.graph(), net.plan().param_index, &params_);
   };
   WeightsReport report = copy(*train_net_);
-  LogReport(report, path);
+  if (options_.state == nullptr) LogReport(report, file.path);
   // Loads the weights of layers that only a test net has.
   for (const auto& net : test_nets_) copy(*net);
   return report;

@@ -55,7 +55,9 @@ void Trainer::TestAll() {
     result_.tests.push_back(std::move(test));
   }
   if (!stop_ && monitor_) RecordTests();
-  if (!stop_) testing_.reset();
+  if (stop_) return;
+  testing_.reset();
+  if (options_.elastic) tested_iter_ = iter_;
 }
 
 // A snapshot of the best state holds the state before the tests, so a run that resumes from it

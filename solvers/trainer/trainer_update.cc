@@ -22,6 +22,7 @@ double Trainer::ForwardBackward() {
 // the losses and makes the update depend on them.
 void Trainer::RunPasses(bool watch_losses) {
   GetPosition(*train_net_, &start_position_);
+  if (options_.elastic) BackUpStatistics();
   stage_ = Stage::kPass;
   if (!RateNeedsLoss(spec_.param)) rate_ = CurrentRate();
   train_net_->SetLossScale(scaler_.scale());
@@ -90,11 +91,12 @@ void Trainer::ApplyUpdate() {
 void Trainer::StartUpdate() {
   if (RateNeedsLoss(spec_.param)) rate_ = CurrentRate();
   if (per_parameter_) stage_ = Stage::kUpdate;
-  if (exchange_ != nullptr) {
+  if (exchange_ != nullptr && !exchanged_) {
     if (per_parameter_) update_->Begin(rate_, iter_);
     Trace(options_.trace, TraceOf::kHost, "ranks", "end of exchange",
           [&] { exchange_->Finish(per_parameter_ ? &*update_ : nullptr); });
   }
+  exchanged_ = false;
   stage_ = Stage::kUpdate;
   Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] { RunUpdate(); });
 }
@@ -143,7 +145,8 @@ bool Trainer::DeviceDecides() const { return options_.world == nullptr && update
 bool Trainer::UpdatesPerParameter() const {
   const bool kept = options_.plan.keep_all || spec_.train.net.debug_info();
   return ConsumesGradients(spec_.param, *options_.plan.device) && !scaler_.dynamic() &&
-         !(shards() && NeedsNorms(spec_.param)) && (options_.world != nullptr || !kept);
+         !options_.elastic && !(shards() && NeedsNorms(spec_.param)) &&
+         (options_.world != nullptr || !kept);
 }
 
 void Trainer::ApplyGradients() {
