@@ -1,0 +1,75 @@
+// The meeting in which the members of a world that is lost, and newcomers, form the next one: the
+// side of its host, the lowest rank that still lives.
+#ifndef DOPPIO_PARALLEL_ELASTIC_ELASTIC_HOST_H_
+#define DOPPIO_PARALLEL_ELASTIC_ELASTIC_HOST_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "parallel/elastic/door_keeper.h"
+#include "parallel/elastic/elastic_options.h"
+
+namespace doppio {
+
+// What another member is found to do.
+struct Presence {
+  enum State { kLives, kDead, kSilent } state = kSilent;
+  int64_t epoch = 0;  // of its world, if it lives
+  DoorKeeper::Mode mode = DoorKeeper::Mode::kTrains;
+};
+// Asks all `places` at once. `own` is the caller. Takes at most some seconds.
+std::vector<Presence> AskAll(const std::vector<ElasticPlace>& places, const std::string& key,
+                             const ElasticCall& own);
+
+class ElasticHost {
+ public:
+  struct Place {
+    ElasticCall own;                    // of this process
+    std::vector<ElasticPlace> members;  // of its last world, by rank; empty: before the first one
+    std::set<uint64_t> stuck;           // members that do not come although they live
+    double busy_seconds = 0;            // that members may take until they come
+  };
+  enum class End {
+    kHeld,        // *roster is that of the new world
+    kLowerLives,  // another member is the host
+    kExcluded     // the others have formed a world without this process
+  };
+  // All arguments must outlive the host.
+  ElasticHost(const ElasticOptions& options, DoorKeeper* keeper, Place place)
+      : options_(options), keeper_(keeper), place_(std::move(place)) {}
+
+  // Blocks until the meeting ends. Throws UnreachableRank on all its ranks if they are too few, and
+  // MixedRanks if their programs differ.
+  End Hold(ElasticRoster* roster);
+
+ private:
+  bool first() const { return place_.members.empty(); }
+  std::string NameOf(size_t member) const;
+  // Returns true, with *end, if this process must not hold the meeting.
+  bool AskMissing(End* end);
+  bool AllDecided(double waited) const;
+  void CheckMajority();
+  bool Enough(double waited);
+  std::string TooFew(int usable, double waited) const;
+  [[noreturn]] void EndForAll(ElasticAnswer::Kind kind, const std::string& text);
+  void Gather();
+  void CheckPrograms();
+  ElasticCall OwnCall() const;
+  ElasticRoster Introduce();
+  std::string LeftText() const;
+
+  const ElasticOptions& options_;
+  DoorKeeper* const keeper_;
+  const Place place_;
+  std::vector<ElasticCall> entered_;    // members that have come, by rank
+  std::vector<ElasticCall> newcomers_;  // in the order of their ranks to be
+  std::set<size_t> missing_;            // members that have not come
+  std::map<size_t, Presence> found_;    // of the missing ones
+  std::map<size_t, double> silent_since_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_ELASTIC_ELASTIC_HOST_H_

@@ -1,0 +1,342 @@
+#include "parallel/elastic/elastic_member.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/split_at.h"
+#include "parallel/reduce/texts.h"
+#include "parallel/tcp/tcp_world.h"
+#include "parallel/watch/rank_sockets.h"
+
+namespace doppio {
+namespace {
+
+constexpr double kCallSeconds = 2;
+constexpr double kSignSeconds = 6;  // a host sends a sign every second
+constexpr int kBacklog = 64;
+constexpr std::chrono::milliseconds kTryAgain(200);
+
+uint64_t RandomNumber() {
+  std::random_device random;
+  return (static_cast<uint64_t>(random()) << 32) | random();
+}
+
+DoorKeeper::Options KeeperOptions(const ElasticOptions& options, uint64_t number) {
+  DoorKeeper::Options keeper;
+  keeper.key = options.Key();
+  keeper.own = {};
+  keeper.own.number = number;
+  keeper.own.identity = options.identity;
+  keeper.own.training = options.training;
+  keeper.public_port = options.rendezvous.port;
+  keeper.backlog = kBacklog;
+  return keeper;
+}
+
+}  // namespace
+
+ElasticMember::ElasticMember(const ElasticOptions& options)
+    : options_(options), number_(RandomNumber()) {
+  const std::string& interface = options.rendezvous.interface;
+  if (!interface.empty() && OwnAddresses(interface).empty()) {
+    throw UsageError("--interface=" + interface + ": " + GetText(options.identity.host) +
+                     " has no such network interface with an address; `ip addr` lists them");
+  }
+  DoorKeeper::Options keeper = KeeperOptions(options, number_);
+  keeper.on_meeting = [this](const std::string& caller) { Break(caller + " calls for a meeting"); };
+  keeper_ = std::make_unique<DoorKeeper>(keeper);
+}
+
+ElasticMember::~ElasticMember() { Leave(); }
+
+void ElasticMember::Break(const std::string& why) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (broken_ == making_) return;
+  broken_ = making_;
+  why_ = why;
+  if (breakable_ != nullptr) breakable_->Break(why);
+}
+
+std::string ElasticMember::why_broken() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return why_;
+}
+
+void ElasticMember::Leave() {
+  if (world_ == nullptr) return;
+  world_->Break("this rank leaves");
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    breakable_ = nullptr;
+  }
+  world_.reset();
+}
+
+void ElasticMember::Beat() {
+  const double now = MonotonicSeconds();
+  if (beat_at_ > 0) longest_ = std::max(longest_, now - beat_at_);
+  beat_at_ = now;
+}
+
+double ElasticMember::BusySeconds() const {
+  const double stall = options_.watch.stall_seconds;
+  return longest_ > 0 ? std::min(stall, std::max(options_.busy_seconds, 3 * longest_)) : stall;
+}
+
+bool ElasticMember::NewcomersFit() const {
+  const int waiting = keeper_->newcomers();
+  if (waiting == 0 || roster_.rank != 0) return false;
+  const int size = static_cast<int>(roster_.places.size());
+  return options_.Usable(size + waiting) > size;
+}
+
+int ElasticMember::newest_rank() const {
+  int newest = -1;
+  int64_t iteration = -1;
+  for (size_t r = 0; r < roster_.places.size(); ++r) {
+    if (roster_.places[r].iteration <= iteration) continue;
+    iteration = roster_.places[r].iteration;
+    newest = static_cast<int>(r);
+  }
+  return newest;
+}
+
+bool ElasticMember::some_are_behind() const {
+  const auto& places = roster_.places;
+  return std::any_of(places.begin(), places.end(), [&](const ElasticPlace& place) {
+    return place.iteration != places[0].iteration;
+  });
+}
+
+ProcessWorld* ElasticMember::Meet(int64_t iteration) {
+  Leave();
+  stuck_.clear();
+  for (;;) {
+    Socket team;
+    ElasticRoster roster = Gather(iteration, &team);
+    beat_at_ = longest_ = 0;
+    if (MakeWorld(std::move(roster), team)) return world_.get();
+  }
+}
+
+// Returns the roster of the next world, in which this process listens with *team.
+ElasticRoster ElasticMember::Gather(int64_t iteration, Socket* team) {
+  *team = OpenDoor(GetText(options_.identity.host), "", kBacklog, &team_);
+  if (!team->open())
+    throw PeerError(GetText(options_.identity.host) + " cannot listen for other ranks");
+  ElasticRoster roster;
+  const bool begins = options_.rendezvous.rank == 0 && !options_.joins;
+  if (roster_.places.empty() && begins) {
+    keeper_->SetMode(DoorKeeper::Mode::kHosts, 0, true);
+    // Otherwise a run may have begun here already, and this process is a newcomer.
+    if (keeper_->ListensInPublic() && Host(iteration, &roster)) return roster;
+  }
+  if (roster_.places.empty() || !Seek(iteration, &roster)) Join(&roster);
+  return roster;
+}
+
+ElasticCall ElasticMember::CallNow(ElasticCall::Kind kind, int64_t iteration) {
+  const std::string addresses = OwnAddresses(options_.rendezvous.interface);
+  ElasticCall call = {};
+  call.kind = kind;
+  call.number = number_;
+  call.rank = roster_.places.empty() ? options_.rendezvous.rank : roster_.rank;
+  call.epoch = roster_.epoch;
+  call.iteration = iteration;
+  call.training = options_.training;
+  call.identity = options_.identity;
+  call.door = keeper_->door();
+  PutText(addresses, call.door.addresses);
+  call.team = team_;
+  PutText(addresses, call.team.addresses);
+  return call;
+}
+
+// Meets the other members of the last world. Returns false if they have gone on without this one.
+bool ElasticMember::Seek(int64_t iteration, ElasticRoster* roster) {
+  for (;; std::this_thread::sleep_for(kTryAgain)) {
+    keeper_->SetMode(DoorKeeper::Mode::kSeeks, roster_.epoch, false);
+    const std::vector<ElasticPlace> lower(roster_.places.begin(),
+                                          roster_.places.begin() + roster_.rank);
+    const std::vector<Presence> found =
+        AskAll(lower, options_.Key(), CallNow(ElasticCall::kAsk, iteration));
+    const ElasticPlace* host = nullptr;
+    for (size_t r = 0; r < lower.size(); ++r) {
+      if (found[r].state != Presence::kLives) continue;
+      if (found[r].epoch > roster_.epoch) return false;
+      if (host == nullptr && stuck_.count(lower[r].number) == 0) host = &lower[r];
+    }
+    if (host == nullptr) {
+      keeper_->SetMode(DoorKeeper::Mode::kHosts, roster_.epoch, true);
+      const bool held = Host(iteration, roster);
+      if (held || roster->epoch < 0) return held;
+      continue;
+    }
+    const Entered entered = Enter(*host, iteration, roster);
+    if (entered != Entered::kLost) return entered == Entered::kRoster;
+  }
+}
+
+// Returns true with the roster of the next world. Returns false if another member is the host, or
+// with roster->epoch = -1 if the others have gone on without this process.
+bool ElasticMember::Host(int64_t iteration, ElasticRoster* roster) {
+  hosted_ = true;
+  ElasticHost::Place place;
+  place.own = CallNow(ElasticCall::kEnter, iteration);
+  place.members = roster_.places;
+  place.stuck = stuck_;
+  place.busy_seconds = BusySeconds();
+  const ElasticHost::End end = ElasticHost(options_, keeper_.get(), place).Hold(roster);
+  roster->rank = 0;
+  if (end == ElasticHost::End::kExcluded) roster->epoch = -1;
+  return end == ElasticHost::End::kHeld;
+}
+
+ElasticMember::Entered ElasticMember::Enter(const ElasticPlace& host, int64_t iteration,
+                                            ElasticRoster* roster) {
+  Socket socket;
+  const bool by_route = options_.rendezvous.interface.empty();
+  const Reached reached =
+      CallDoor(SplitAt(GetText(host.door.addresses), ','), host.door.port, options_.Key(), by_route,
+               kCallSeconds, CallNow(ElasticCall::kEnter, iteration), &socket);
+  if (reached != Reached::kYes) return Entered::kLost;
+  hosted_ = false;
+  keeper_->SetMode(DoorKeeper::Mode::kWaits, roster_.epoch, false);
+  return Await(socket, &host, roster);
+}
+
+// Waits for the end of a meeting. `host` is null for a newcomer, who may have to wait for long.
+ElasticMember::Entered ElasticMember::Await(const Socket& socket, const ElasticPlace* host,
+                                            ElasticRoster* roster) {
+  const auto begun = std::chrono::steady_clock::now();
+  ElasticAnswer answer;
+  while (ReceiveAnswer(socket, kSignSeconds, &answer)) {
+    std::string text;
+    switch (answer.kind) {
+      case ElasticAnswer::kWait: {
+        if (host == nullptr) ThrowIfInterrupted();
+        const bool busy = answer.count == static_cast<int64_t>(DoorKeeper::Mode::kTrains);
+        if (host == nullptr || !busy || SecondsSince(begun) < BusySeconds()) continue;
+        stuck_.insert(host->number);
+        return Entered::kLost;
+      }
+      case ElasticAnswer::kExcluded:
+        return Entered::kExcluded;
+      case ElasticAnswer::kRoster: {
+        const auto bytes = answer.count * static_cast<int64_t>(sizeof(ElasticPlace));
+        std::string places;
+        if (!ReceiveRest(socket, bytes, &places) || !ReceiveRest(socket, answer.bytes, &text))
+          return Entered::kLost;
+        roster->epoch = answer.epoch;
+        roster->places.resize(answer.count);
+        std::memcpy(roster->places.data(), places.data(), places.size());
+        roster->left = text.substr(0, text.find('\n'));
+        roster->came = text.substr(text.find('\n') + 1);
+        for (size_t r = 0; r < roster->places.size(); ++r) {
+          if (roster->places[r].number == number_) roster->rank = static_cast<int>(r);
+        }
+        return Entered::kRoster;
+      }
+      default:
+        if (!ReceiveRest(socket, answer.bytes, &text)) return Entered::kLost;
+        if (answer.kind == ElasticAnswer::kMixed) throw MixedRanks(text);
+        if (answer.kind == ElasticAnswer::kMissing) throw UnreachableRank(text);
+        throw UsageError(GetText(options_.identity.host) + " cannot join the run: " + text);
+    }
+  }
+  return Entered::kLost;
+}
+
+void ElasticMember::ThrowIfInterrupted() const {
+  if (options_.Interrupted())
+    throw Error(ExitCode::kStopped, "stopped by a signal while waiting to become a rank");
+}
+
+// Becomes a rank of a world that the leader forms, as a newcomer without a state.
+void ElasticMember::Join(ElasticRoster* roster) {
+  const std::vector<std::string> addresses = LeaderAddresses();
+  roster_ = {};
+  hosted_ = false;
+  keeper_->SetMode(DoorKeeper::Mode::kWaits, 0, false);
+  auto begun = std::chrono::steady_clock::now();
+  std::string why = "no answer";
+  while (SecondsSince(begun) < options_.rendezvous.seconds) {
+    for (const std::string& address : addresses) {
+      bool reached = false;
+      Socket socket;
+      const Reached tried = CallDoor({address}, options_.rendezvous.port, options_.Key(),
+                                     options_.rendezvous.interface.empty(), kCallSeconds,
+                                     CallNow(ElasticCall::kJoin, -1), &socket);
+      if (tried == Reached::kOtherSecret) why = "the secret differs, or the jobs do";
+      if (tried == Reached::kNotElastic) why = "its ranks train without --elastic";
+      if (tried == Reached::kYes) {
+        if (Await(socket, nullptr, roster) == Entered::kRoster) return;
+        reached = true;
+      }
+      if (reached) begun = std::chrono::steady_clock::now();
+    }
+    ThrowIfInterrupted();
+    std::this_thread::sleep_for(kTryAgain);
+  }
+  std::string list;
+  for (const std::string& address : addresses) list += (list.empty() ? "" : ", ") + address;
+  hosted_ = true;  // no other process knows of this failure
+  throw UnreachableRank("rank " + std::to_string(options_.rendezvous.rank) + " on " +
+                        GetText(options_.identity.host) + " finds no elastic training at port " +
+                        std::to_string(options_.rendezvous.port) + " of " + list + " within " +
+                        std::to_string(static_cast<int>(options_.rendezvous.seconds)) +
+                        " s: " + why + "; check MASTER_ADDR, MASTER_PORT and DOPPIO_ELASTIC_HOSTS");
+}
+
+// The leader is on the machine of rank 0 of the first world, or on that of another rank.
+std::vector<std::string> ElasticMember::LeaderAddresses() const {
+  std::vector<std::string> addresses = {options_.rendezvous.address};
+  const auto add = [&](const std::string& address) {
+    if (std::find(addresses.begin(), addresses.end(), address) == addresses.end())
+      addresses.push_back(address);
+  };
+  for (const std::string& host : options_.hosts) add(host);
+  for (const ElasticPlace& place : roster_.places) {
+    for (const std::string& address : SplitAt(GetText(place.door.addresses), ',')) add(address);
+  }
+  return addresses;
+}
+
+WatchOptions ElasticMember::OwnWatch() {
+  WatchOptions watch = options_.watch;
+  watch.on_lost = [this](const WatchOptions::Loss& loss) {
+    if (loss.launcher && options_.watch.on_lost) return options_.watch.on_lost(loss);
+    Break(loss.message);
+  };
+  return watch;
+}
+
+// Connects the ranks of `roster`. Returns false if one of them is lost meanwhile; the others meet
+// again as its members.
+bool ElasticMember::MakeWorld(ElasticRoster roster, const Socket& team) {
+  roster_ = std::move(roster);
+  keeper_->SetMode(DoorKeeper::Mode::kTrains, roster_.epoch, roster_.rank == 0);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    making_ = roster_.epoch;
+  }
+  std::vector<RankDoor> doors;
+  for (const ElasticPlace& place : roster_.places) doors.push_back(place.team);
+  try {
+    world_ = MakeTcpWorld(roster_.rank, doors, team, OwnWatch());
+  } catch (const PeerError& e) {
+    LOG(WARNING) << e.message() << "; the ranks meet again";
+    return false;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  breakable_ = world_.get();
+  if (broken_ == making_) world_->Break(why_);
+  return true;
+}
+
+}  // namespace doppio
