@@ -37,6 +37,14 @@ Request ParseEffect(const std::string& flag, const std::string& value) {
   return value == "stop" ? Request::kStop : Request::kSnapshotStop;
 }
 
+std::map<int, Request> SignalEffects(const Flags& flags) {
+  return {{SIGINT, ParseEffect("sigint_effect", flags.sigint_effect)},
+          {SIGHUP, ParseEffect("sighup_effect", flags.sighup_effect)},
+          {SIGTERM, ParseEffect("sigterm_effect", flags.sigterm_effect)},
+          {SIGUSR1, ParseEffect("sigusr1_effect", flags.sigusr1_effect)},
+          {SIGUSR2, ParseEffect("sigusr2_effect", flags.sigusr2_effect)}};
+}
+
 pid_t AnnouncingLauncher() {
   // If this setting is on, mpirun forwards job control, and SIGCONT only ends a pause.
   const char* const forwards = std::getenv("OMPI_MCA_orte_forward_job_control");

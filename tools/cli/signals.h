@@ -9,12 +9,17 @@
 #include <string>
 
 #include "solvers/trainer/trainer.h"
+#include "tools/cli/flags.h"
 
 namespace doppio {
 
 // Parses a value of --sigint_effect, --sigterm_effect and the like: stop, snapshot, snapshot_stop
 // or none. Throws UsageError for any other value.
 Request ParseEffect(const std::string& flag, const std::string& value);
+
+// Returns the requests of the signals, as the flags --sigint_effect and the like say. Throws
+// UsageError.
+std::map<int, Request> SignalEffects(const Flags& flags);
 
 // Returns the parent process if it announces SIGTERM with SIGCONT; otherwise 0. Open MPI's mpirun
 // and its daemons announce the end of a job in this way: SIGTERM follows one second after SIGCONT,

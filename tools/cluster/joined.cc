@@ -90,23 +90,6 @@ double MeetingSeconds() {
   return seconds > 0 ? seconds : RendezvousOptions().seconds;
 }
 
-ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch) {
-  ProcessWorldOptions options;
-  options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
-  options.library = flags.mpi_library;
-  options.watch = WatchFromFlags(flags);
-  RendezvousOptions& meeting = options.rendezvous;
-  meeting.address = launch.address;
-  meeting.port = launch.port;
-  meeting.rank = launch.rank;
-  meeting.size = launch.size;
-  meeting.job = launch.job;
-  meeting.interface = flags.interface;
-  meeting.seconds = MeetingSeconds();
-  if (const char* secret = std::getenv("DOPPIO_JOB_SECRET")) meeting.secret = secret;
-  return options;
-}
-
 std::string DescribeMpi(const Flags& flags, const Launch& launch) {
   return KindOf(Joining::kMpi).describe(WorldOptions(flags, launch));
 }
@@ -155,6 +138,23 @@ auto LetRankZeroReport(const Launch& launch, const F& f) {
 }
 
 }  // namespace
+
+ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch) {
+  ProcessWorldOptions options;
+  options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
+  options.library = flags.mpi_library;
+  options.watch = WatchFromFlags(flags);
+  RendezvousOptions& meeting = options.rendezvous;
+  meeting.address = launch.address;
+  meeting.port = launch.port;
+  meeting.rank = launch.rank;
+  meeting.size = launch.size;
+  meeting.job = launch.job;
+  meeting.interface = flags.interface;
+  meeting.seconds = MeetingSeconds();
+  if (const char* secret = std::getenv("DOPPIO_JOB_SECRET")) meeting.secret = secret;
+  return options;
+}
 
 Launch LaunchFromFlags(const Flags& flags) {
   CheckValue("launcher", flags.launcher, {"auto", "mpi", "slurm", "env"});

@@ -27,6 +27,9 @@ std::string JoiningLibrary(const Flags& flags, const Launch& launch);
 // a message and a record. Throws UsageError.
 WatchOptions WatchFromFlags(const Flags& flags);
 
+// Returns how the processes of `launch` join. Throws UsageError.
+ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch);
+
 // Runs `work` with the world of the launcher's processes, or with null if there is only one process
 // or `join` is false. With several processes, this function does not return after a failure of
 // `work`: rank 0 prints the failure, with `*began` as in PrintFailure, and all processes end.

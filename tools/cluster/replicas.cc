@@ -47,13 +47,16 @@ void FillWithCpus(const Flags& flags, Replicas* replicas) {
 // several as threads.
 Replicas Processes(const Flags& flags, const Launch& launch, ProcessWorld* world) {
   Replicas replicas;
-  replicas.count = launch.size * flags.cpu_replicas;
-  replicas.process_rank = launch.rank;
-  replicas.first_rank = launch.rank * flags.cpu_replicas;
+  // The ranks of an elastic training are not those of the launcher.
+  const int size = world == nullptr ? launch.size : world->size();
+  const int rank = world == nullptr ? launch.rank : world->rank();
+  replicas.count = size * flags.cpu_replicas;
+  replicas.process_rank = rank;
+  replicas.first_rank = rank * flags.cpu_replicas;
   replicas.world = world;
   const std::string library = JoiningLibrary(flags, launch);
-  const std::string threads = std::to_string(launch.size) + " processes × " +
-                              std::to_string(flags.cpu_replicas) + " threads";
+  const std::string threads =
+      std::to_string(size) + " processes × " + std::to_string(flags.cpu_replicas) + " threads";
   replicas.how = "in " + (flags.cpu_replicas > 1 ? threads : "processes") + " that " +
                  launch.launcher + " has started, joined by " + library;
   const ChosenGpus gpus = ChooseGpus(flags.gpu, launch);
@@ -178,7 +181,7 @@ Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world) {
     throw UsageError("--shard_update works on the CPU only; leave out --gpu or --shard_update");
   WatchFromFlags(flags);
   const Launch launch = LaunchFromFlags(flags);
-  if (launch.size > 1) return Processes(flags, launch, world);
+  if (launch.size > 1 || world != nullptr) return Processes(flags, launch, world);
   return Threads(flags);
 }
 
@@ -196,7 +199,7 @@ int Replicas::Sharing() const {
 void RunReplicas(const Flags& flags, const Replicas& replicas,
                  const std::function<void(World* world, Device* device)>& body,
                  std::string* summed) {
-  if (replicas.count == 1) {
+  if (replicas.count == 1 && replicas.world == nullptr) {
     body(nullptr, replicas.devices[0].get());
     return;
   }

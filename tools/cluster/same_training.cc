@@ -19,11 +19,12 @@ namespace {
 
 // Flags that determine what a rank computes, or when it exchanges data.
 constexpr const char* kSameFlags[] = {
-    "batch",           "batch_mode",   "bucket_mb", "check_replicas", "comm",
-    "early_stop",      "hierarchical", "keep_best", "level",          "loss_scale",
-    "lr_warmup",       "monitor",      "on_nan",    "precision",      "reduce_precision",
-    "scale_lr",        "shard_update", "stage",     "sync_bn",        "synthetic",
-    "trace_iterations"};
+    "batch",     "batch_mode",      "bucket_mb",  "check_replicas",
+    "comm",      "early_stop",      "elastic",    "hierarchical",
+    "keep_best", "level",           "loss_scale", "lr_warmup",
+    "monitor",   "on_nan",          "precision",  "reduce_precision",
+    "scale_lr",  "shard_update",    "stage",      "sync_bn",
+    "synthetic", "trace_iterations"};
 
 // Returns true for fields that name a file or a folder. Their contents are compared by size
 // instead.
@@ -59,8 +60,9 @@ void ThrowIfDifferent(Communicator* control, const Facts& facts) {
 
 }  // namespace
 
-void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSpec& solver,
-                       const std::string& resume) {
+namespace {
+
+Facts SettingsOf(const Flags& flags, const SolverSpec& solver) {
   Facts facts;
   AddSettings(solver.param, "solver ", &facts);
   AddSettings(solver.train.net, "net.", &facts);
@@ -69,6 +71,20 @@ void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSp
   for (const char* flag : kSameFlags) facts["--" + std::string(flag)] = FindFlag(flag)->text(flags);
   facts["--gpu"] = flags.gpu.empty() ? "not given" : "given";
   facts["--trace"] = flags.trace.empty() ? "not given" : "given";
+  return facts;
+}
+
+}  // namespace
+
+Sha256Digest DigestOfTraining(const Flags& flags, const SolverSpec& solver) {
+  std::string text;
+  for (const auto& [name, value] : SettingsOf(flags, solver)) text += name + '\0' + value + '\0';
+  return Sha256(text);
+}
+
+void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSpec& solver,
+                       const std::string& resume) {
+  Facts facts = SettingsOf(flags, solver);
   facts["the first iteration"] = std::to_string(resume.empty() ? 0 : ReadSolverState(resume).iter);
   if (!resume.empty()) facts["the checksum of '" + resume + "'"] = ChecksumText(ReadFile(resume));
   ThrowIfDifferent(control, facts);

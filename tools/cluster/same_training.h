@@ -9,18 +9,20 @@
 
 #include "core/net/run/communicator.h"
 #include "core/net/spec/solver_spec.h"
+#include "parallel/tcp/sha256.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {
 
-// Both functions are collective: all ranks must call them. They throw MixedRanks on every rank.
-//
-// Compares the solver, the nets and the flags, and the iteration and checksum of the snapshot
-// `resume` ("": none). Paths of files may differ.
+// The functions named Check are collective: all ranks must call them. They throw MixedRanks on
+// every rank. Paths of files may differ.
+
+// Returns a digest of the settings of solver and nets and of the flags that all ranks must share.
+Sha256Digest DigestOfTraining(const Flags& flags, const SolverSpec& solver);
 
 // Compares solver, nets and flags, and the iteration and checksum of the snapshot `resume` ("":
-// none). Paths of files may differ.
+// none).
 void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSpec& solver,
                        const std::string& resume);
 

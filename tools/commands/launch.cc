@@ -40,8 +40,9 @@ std::vector<HostSlots> HostsFromFlags(const CommandLine& line) {
   return {{"", ranks}};
 }
 
-// Returns the command of each rank. Parses it now, so that errors show once.
-std::vector<std::string> RankCommand(const CommandLine& line) {
+// Returns the command of each rank. Parses it now, so that errors show once. Sets *elastic if the
+// ranks may change.
+std::vector<std::string> RankCommand(const CommandLine& line, bool* elastic) {
   std::vector<std::string> words = {"doppio"};
   words.insert(words.end(), line.files.begin(), line.files.end());
   const CommandLine train = ParseCommandLine(words);
@@ -50,6 +51,7 @@ std::vector<std::string> RankCommand(const CommandLine& line) {
                      kLaunchExample);
   }
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
+  *elastic = !train.flags.elastic.empty();
   words[0] = line.flags.program.empty() ? OwnPath() : line.flags.program;
   return words;
 }
@@ -116,7 +118,35 @@ std::string LaunchWords(const CommandLine& line) {
   return Join(words, " ");
 }
 
-std::vector<RankStart> StartsOf(const CommandLine& line, const std::vector<HostSlots>& hosts) {
+// Returns the names of the other machines on which an elastic training may have its leader.
+std::string ElasticHosts(const std::vector<HostSlots>& hosts) {
+  std::vector<std::string> names;
+  for (const HostSlots& host : hosts) {
+    if (!IsHere(host.host)) names.push_back(host.host.substr(host.host.find('@') + 1));
+    if (IsHere(host.host) && hosts.size() > 1) names.push_back(HostName());
+  }
+  return Join(names, ",");
+}
+
+// Returns how `host` runs a script.
+ScriptStart StartOn(const CommandLine& line, const std::string& host, const std::string& script) {
+  ScriptStart start;
+  start.script = script;
+  if (IsHere(host)) {
+    start.words = {"sh", "-c", ReaderOf(script)};
+    return start;
+  }
+  std::istringstream words(line.flags.rsh);
+  for (std::string word; words >> word;) start.words.push_back(word);
+  if (start.words.empty()) throw UsageError("--rsh names no program");
+  start.words.push_back(host);
+  // ssh passes its words to a shell there.
+  start.words.push_back("sh -c " + ShellQuoted(ReaderOf(script)));
+  return start;
+}
+
+std::vector<RankStart> StartsOf(const CommandLine& line, const std::vector<HostSlots>& hosts,
+                                bool* elastic) {
   Variables shared = CarriedVariables(line.flags.environment);
   const char* const secret = std::getenv("DOPPIO_JOB_SECRET");
   if (secret == nullptr || *secret == 0) shared.push_back({"DOPPIO_JOB_SECRET", RandomToken()});
@@ -124,9 +154,11 @@ std::vector<RankStart> StartsOf(const CommandLine& line, const std::vector<HostS
   shared.push_back({"DOPPIO_LAUNCH", LaunchWords(line)});
   shared.push_back({"MASTER_ADDR", AddressOfRank0(hosts)});
   shared.push_back({"MASTER_PORT", std::to_string(PortFromFlags(line, IsHere(hosts[0].host)))});
+  const std::string elastic_hosts = ElasticHosts(hosts);
+  if (!elastic_hosts.empty()) shared.push_back({"DOPPIO_ELASTIC_HOSTS", elastic_hosts});
   int size = 0, rank = 0;
   for (const HostSlots& host : hosts) size += host.slots;
-  const std::vector<std::string> command = RankCommand(line);
+  const std::vector<std::string> command = RankCommand(line, elastic);
   std::vector<RankStart> starts;
   for (const HostSlots& host : hosts) {
     for (int local = 0; local < host.slots; ++local, ++rank) {
@@ -142,17 +174,9 @@ std::vector<RankStart> StartsOf(const CommandLine& line, const std::vector<HostS
       script.grace = line.flags.grace;
       RankStart start;
       start.host = IsHere(host.host) ? "this machine" : host.host;
-      start.script = TextOfScript(script);
-      if (!IsHere(host.host)) {
-        std::istringstream words(line.flags.rsh);
-        for (std::string word; words >> word;) start.words.push_back(word);
-        if (start.words.empty()) throw UsageError("--rsh names no program");
-        start.words.push_back(host.host);
-        // ssh passes its words to a shell there.
-        start.words.push_back("sh -c " + ShellQuoted(ReaderOf(start.script)));
-      } else {
-        start.words = {"sh", "-c", ReaderOf(start.script)};
-      }
+      start.first = StartOn(line, host.host, TextOfScript(script));
+      script.environment.push_back({"DOPPIO_ELASTIC_JOIN", "1"});
+      start.again = StartOn(line, host.host, TextOfScript(script));
       starts.push_back(start);
     }
   }
@@ -168,14 +192,17 @@ ExitCode RunLaunch(const CommandLine& line, bool* began) {
   RankProcessesOptions options;
   options.grace = static_cast<int>(InRange("grace", line.flags.grace, 0, 86400));
   options.tag = line.flags.tag;
-  const std::vector<RankStart> starts = StartsOf(line, HostsFromFlags(line));
+  options.restarts = static_cast<int>(InRange("restarts", line.flags.restarts, 0, 1'000'000));
+  const std::vector<RankStart> starts = StartsOf(line, HostsFromFlags(line), &options.elastic);
+  if (options.restarts > 0 && !options.elastic)
+    throw UsageError("--restarts is for trainings with --elastic, in which other ranks go on");
   *began = true;
   return static_cast<ExitCode>(RunRanks(starts, options));
 }
 
 DOPPIO_REGISTER(Commands, "launch",
                 {"starts a training on several hosts or cores, without MPI",
-                 Words("ranks hosts hostfile rsh port environment grace tag program"),
+                 Words("ranks hosts hostfile rsh port environment grace restarts tag program"),
                  {"ranks|hosts|hostfile"},
                  "-- train FLAGS",
                  kLaunchExample,

@@ -202,6 +202,12 @@ void PrintDetails(const RunRecord& run) {
       std::isfinite(run.images_per_s) ? ", " + Rate(run.images_per_s) + " images/s" : "";
   line("started", LocalTime(static_cast<std::time_t>(run.started)) + ", trained for " +
                       Duration(run.Seconds()) + rate);
+  for (const RunEvent& event : run.events) {
+    if (event.event != "world") continue;
+    line("ranks", std::to_string(event.ranks) + " from iteration " + std::to_string(event.iter) +
+                      (event.left.empty() ? "" : "; left: " + event.left) +
+                      (event.came.empty() ? "" : "; came: " + event.came));
+  }
   if (!run.train.empty()) {
     const TrainPoint& last = run.train.back();
     line("last", "iteration " + std::to_string(last.iter) + ": loss " + NumberText(last.loss) +

@@ -1,18 +1,13 @@
 // `train`: trains a solver from its start, from weights or from a snapshot, until it ends or a
 // signal stops it.
-#include <signal.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/solver_state.h"
-#include "parallel/reduce/texts.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
@@ -20,11 +15,12 @@
 #include "tools/cli/signals.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/cluster/elastic.h"
 #include "tools/cluster/gpu_readings.h"
 #include "tools/cluster/joined.h"
 #include "tools/cluster/replicas.h"
 #include "tools/cluster/same_training.h"
-#include "tools/runs/run_folder.h"
+#include "tools/runs/record_failures.h"
 #include "tools/runs/run_records.h"
 #include "tools/timing/trace.h"
 #include "tools/train/describe.h"
@@ -35,6 +31,7 @@
 #include "tools/train/old_files.h"
 #include "tools/train/prefix_lock.h"
 #include "tools/train/reserved_device.h"
+#include "tools/train/save_state.h"
 #include "tools/train/solver_check.h"
 #include "tools/train/training_end.h"
 #include "tools/train/training_start.h"
@@ -49,14 +46,6 @@ std::optional<Terminal> ProgressTerminal(const Flags& flags) {
   if (flags.log_format == "caffe" || flags.progress == "off") return std::nullopt;
   const std::optional<Terminal> terminal = FindTerminal();
   return terminal || flags.progress == "auto" ? terminal : Terminal();
-}
-
-std::map<int, Request> SignalEffects(const Flags& flags) {
-  return {{SIGINT, ParseEffect("sigint_effect", flags.sigint_effect)},
-          {SIGHUP, ParseEffect("sighup_effect", flags.sighup_effect)},
-          {SIGTERM, ParseEffect("sigterm_effect", flags.sigterm_effect)},
-          {SIGUSR1, ParseEffect("sigusr1_effect", flags.sigusr1_effect)},
-          {SIGUSR2, ParseEffect("sigusr2_effect", flags.sigusr2_effect)}};
 }
 
 void LogAllWarnings(const Flags& flags, const SolverSpec& solver) {
@@ -121,38 +110,13 @@ std::vector<std::string> GpuNames(const Replicas& replicas) {
   return names;
 }
 
-// Makes rank 0 record a failure of the run. If rank 0 itself is lost, the ranks that notice record
-// it. Returns the log of this process in the run folder; null if the process has rank 0, which the
-// folder itself logs, or if it cannot access the folder.
-std::shared_ptr<LogFile> RecordFailures(ProcessWorld* world, RunRecords* records,
-                                        FailureRecord* failures) {
-  const bool writes = world == nullptr || world->rank() == 0;
-  std::string folder = records->run_dir();
-  if (!folder.empty()) folder = std::filesystem::absolute(folder).string();
-  if (world != nullptr) folder = BroadcastText(&world->control(), folder, 0);
-  if (folder.empty()) return nullptr;
-  std::shared_ptr<LogFile> log;
-  if (!writes && FileExists(folder + "/run.json")) {
-    log = std::make_shared<LogFile>(folder + "/log_rank_" + std::to_string(world->rank()) + ".txt",
-                                    true);
-  }
-  failures->Use([=](const Error& failure) {
-    if (writes) {
-      records->Fail(failure);
-    } else {
-      if (log != nullptr) log->AddError(failure.what());
-      RecordLostRun(folder, failure);
-    }
-  });
-  return log;
-}
-
-// A run of `train` in one process.
+// A run of `train` in one process, or in an elastic training the part of it in one world.
 class Training {
  public:
-  // `world` is null if the process is alone. All arguments must outlive this object.
-  Training(const CommandLine& line, ProcessWorld* world, bool* began)
-      : line_(line), flags_(line.flags), world_(world), began_(began) {}
+  // `world` is null if the process is alone. `seat` is null unless the training is elastic. All
+  // arguments must outlive this object.
+  Training(const CommandLine& line, ProcessWorld* world, bool* began, ElasticSeat* seat = nullptr)
+      : line_(line), flags_(line.flags), world_(world), began_(began), seat_(seat) {}
 
   // Creates `*records` on the way, so that `failures` can record later failures, and `*signals`
   // when the training begins. The caller keeps `*signals` until the ranks have separated: a
@@ -166,14 +130,16 @@ class Training {
     request_ = TraceFromFlags(flags_);
     OpenReplicas();
     solver_ = LoadFlaggedSolver(line_);
-    if (Locks()) CheckFree(solver_.param.snapshot_prefix(), flags_.take_over);
-    resume_ = AgreedSnapshot(flags_, world_, solver_.param);
-    if (world_ != nullptr) CheckSameTraining(flags_, &world_->control(), solver_, resume_);
-    if (NothingToDo(line_, solver_.param, resume_, quiet_.has_value())) return ExitCode::kDone;
-    *records = std::make_unique<RunRecords>(line_, solver_, GpuNames(replicas_),
-                                            !flags_.dry_run && !quiet_);
-    records_ = records->get();
-    const std::shared_ptr<LogFile> log = RecordFailures(world_, records_, failures);
+    if (Locks() && !GoesOn()) CheckFree(solver_.param.snapshot_prefix(), flags_.take_over);
+    if (!GoesOn()) {
+      resume_ = AgreedSnapshot(flags_, world_, solver_.param);
+      if (world_ != nullptr) CheckSameTraining(flags_, &world_->control(), solver_, resume_);
+      if (NothingToDo(line_, solver_.param, resume_, quiet_.has_value())) return ExitCode::kDone;
+    }
+    MakeRecords(records);
+    const std::string folder = AgreedFolder(world_, *records_);
+    if (seat_ != nullptr) seat_->run_dir = folder;
+    const std::shared_ptr<LogFile> log = RecordFailures(world_, folder, records_, failures);
     LogAllWarnings(flags_, solver_);
     SetOptions();
     if (!flags_.dry_run) return TrainAndLog(log.get());
@@ -183,7 +149,23 @@ class Training {
     return ExitCode::kDone;
   }
 
+  // Returns true if the training goes on in another world, with this process.
+  bool world_changes() const { return result_.world_changes && !result_.leaves; }
+
  private:
+  // Returns true if an earlier world has begun this training.
+  bool GoesOn() const { return seat_ != nullptr && seat_->state != nullptr; }
+
+  // The records of an earlier world must be closed before.
+  void MakeRecords(std::unique_ptr<RunRecords>* records) {
+    CommandLine line = line_;
+    const bool takes_over = seat_ != nullptr && !seat_->first_world();
+    if (takes_over && !seat_->run_dir.empty()) line.flags.run_dir = seat_->run_dir;
+    *records = std::make_unique<RunRecords>(line, solver_, GpuNames(replicas_),
+                                            !flags_.dry_run && !quiet_, takes_over);
+    records_ = records->get();
+  }
+
   // Returns true if this process writes snapshots and so needs the lock of their prefix.
   bool Locks() const { return !flags_.dry_run && !quiet_ && WritesSnapshots(solver_.param); }
 
@@ -221,7 +203,11 @@ class Training {
   // Trains with all ranks of this process.
   ExitCode TrainAll() {
     records_->AddCallbacks(&options_);
-    options_.poll = [this] { return *signals_ == nullptr ? Request::kNone : (*signals_)->Poll(); };
+    options_.poll = [this] {
+      const Request own = *signals_ == nullptr ? Request::kNone : (*signals_)->Poll();
+      return seat_ == nullptr ? own : seat_->Requested(own);
+    };
+    if (seat_ != nullptr) options_.elastic = seat_->Rule();
     options_.before_snapshot = [this] {
       if (lock_) lock_->CheckHeld();
     };
@@ -246,6 +232,7 @@ class Training {
   void Lead(World* ranks, Device* device) {
     TrainerOptions own = options_;
     own.world = ranks;
+    if (seat_ != nullptr) own.state = seat_->state;
     AddAgreement(replicas_, ranks, &own);
     const std::vector<std::string> links = TryLinks(replicas_, ranks, device);
     std::optional<TrainingTrace> trace;
@@ -253,6 +240,7 @@ class Training {
     if (request_ || keep_layers) trace.emplace(request_, keep_layers, ranks, device).AddTo(&own);
     Trainer trainer(solver_, own);
     if (trace) trace->Plan(&trainer);
+    if (seat_ != nullptr) TellUser(seat_->WorldText());
     TellUser(RanksText(flags_, trainer, replicas_, options_));
     TellUser(summed_);
     for (const std::string& text : links) TellUser(text);
@@ -261,19 +249,21 @@ class Training {
     const std::string old_files = OldFilesText(OldFiles(flags_, trainer));
     if (!old_files.empty()) LOG(WARNING) << old_files;
     if (Locks()) {
-      lock_.emplace(solver_.param.snapshot_prefix(), trainer.run_id(), resume_, flags_.take_over);
+      lock_.emplace(solver_.param.snapshot_prefix(), trainer.run_id(), resume_,
+                    flags_.take_over || GoesOn());
     }
-    records_->Begin(&trainer, own);
+    BeginRecords(&trainer, own);
     *began_ = true;
     // Installed only now: while files are read and nets are built, a signal ends the process at
     // once.
-    *signals_ = std::make_unique<SignalHandler>(effects_, AnnouncingLauncher());
+    if (*signals_ == nullptr)
+      *signals_ = std::make_unique<SignalHandler>(effects_, AnnouncingLauncher());
     watch_ = WatchGpu(*device);
     const int64_t first = trainer.iteration();
     result_ = trainer.Solve();
     // Recorded before the ranks disconnect, because a launcher that was told to end kills them
     // within one or two seconds.
-    records_->End(result_, CodeOf(line_, result_));
+    if (!result_.world_changes) records_->End(result_, CodeOf(line_, result_));
     exchanged_ = ExchangeText(trainer, result_.iteration - first);
     if (!trace) return;
     trace->End();
@@ -282,7 +272,25 @@ class Training {
     timeline_ = trace->Json();
   }
 
+  void BeginRecords(Trainer* trainer, const TrainerOptions& options) {
+    records_->Begin(trainer, options);
+    if (seat_ == nullptr) return;
+    const ElasticRoster& roster = seat_->member.roster();
+    records_->World(static_cast<int>(roster.places.size()), roster.left, roster.came);
+    seat_->lost.clear();
+  }
+
+  // Ends this process, or its part in this world, while the training goes on.
+  ExitCode EndWorld() const {
+    if (result_.leaves) {
+      std::cerr << "rank " << world_->rank() << " leaves after iteration " << result_.iteration
+                << ", as a signal has told it; the others go on" << std::endl;
+    }
+    return static_cast<ExitCode>(flags_.stop_exit_code);
+  }
+
   ExitCode End() {
+    if (result_.world_changes) return EndWorld();
     if (progress_ != nullptr) progress_->Clear();
     TellUser(exchanged_);
     TellUser(traced_);
@@ -303,6 +311,7 @@ class Training {
   const Flags& flags_;
   ProcessWorld* const world_;
   bool* const began_;
+  ElasticSeat* const seat_;  // null unless the training is elastic
   std::map<int, Request> effects_;
   std::optional<Terminal> terminal_;     // for the progress line
   std::optional<TraceRequest> request_;  // of --trace
@@ -322,7 +331,34 @@ class Training {
   std::optional<PrefixLock> lock_;
 };
 
+ExitCode RunElasticTrain(const CommandLine& line, bool* began) {
+  const SolverSpec solver = LoadFlaggedSolver(line);
+  ElasticOptions options = ElasticFromFlags(line.flags, solver);
+  std::unique_ptr<RunRecords> records;
+  FailureRecord failures;
+  std::unique_ptr<SignalHandler> signals;
+  options.interrupted = [&signals] {
+    const Request own = signals == nullptr ? Request::kNone : signals->Poll();
+    return own == Request::kStop || own == Request::kSnapshotStop;
+  };
+  ElasticSeat seat(options);
+  const auto work = [&](ProcessWorld* world) -> std::optional<ExitCode> {
+    failures.Use({});
+    records.reset();
+    Training training(line, world, began, &seat);
+    const ExitCode code = training.Run(&records, &failures, &signals);
+    return training.world_changes() ? std::nullopt : std::optional(code);
+  };
+  try {
+    return RunElastic(&seat, work, [&] { SaveState(line.flags, solver, seat.state); });
+  } catch (const std::exception& e) {
+    if (records != nullptr) records->Fail(e);
+    throw;
+  }
+}
+
 ExitCode RunTrain(const CommandLine& line, bool* began) {
+  if (!line.flags.elastic.empty() && !line.flags.dry_run) return RunElasticTrain(line, began);
   std::unique_ptr<RunRecords> records;
   FailureRecord failures;
   std::unique_ptr<SignalHandler> signals;
@@ -340,7 +376,7 @@ DOPPIO_REGISTER(
     Commands, "train",
     {"trains a net with the settings of a solver",
      Words("solver snapshot resume weights gpu cpu_replicas comm hierarchical launcher "
-           "interface mpi_library stall_timeout silence_timeout bucket_mb reduce_precision "
+           "interface mpi_library stall_timeout silence_timeout elastic bucket_mb reduce_precision "
            "shard_update batch_mode scale_lr "
            "lr_warmup check_replicas sync_bn precision loss_scale workspace_mb "
            "deterministic cuda_graph set unset dry_run synthetic batch level stage seed "

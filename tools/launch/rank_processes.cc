@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <iostream>
+#include <optional>
 
 #include "core/base/error.h"
 
@@ -20,6 +21,9 @@ namespace doppio {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Ranks that fail together must not be started again because one of them still runs.
+constexpr std::chrono::seconds kRestartDelay(1);
 
 // The signals that ranks get, and their names in the script.
 constexpr std::array<std::pair<int, const char*>, 5> kPassedSignals = {
@@ -77,6 +81,8 @@ struct RankProcess {
   int input = -1;  // for names of signals
   std::array<OutputPipe, 2> outputs;
   bool running = false;
+  int restarts = 0;                             // so far
+  std::optional<Clock::time_point> restart_at;  // set while the rank waits to be started again
 };
 
 std::array<int, 2> MakePipe() {
@@ -92,23 +98,19 @@ class RankGroup {
       : starts_(starts), options_(options), ranks_(starts.size()) {}
   ~RankGroup() {
     // Ranks whose input ends get SIGTERM, see rank_script.h.
-    for (RankProcess& rank : ranks_) {
-      if (rank.input >= 0) close(rank.input);
-      for (OutputPipe& output : rank.outputs) {
-        if (output.fd >= 0) close(output.fd);
-      }
-    }
+    for (RankProcess& rank : ranks_) CloseEnds(&rank);
   }
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
   int Run() {
-    for (size_t i = 0; i < ranks_.size(); ++i) Start(i);
+    for (size_t i = 0; i < ranks_.size(); ++i) Start(i, starts_[i].first);
     while (running_ > 0) {
       constexpr int kMilliseconds = 200;  // how often deadlines are checked
       PassOnOutput(kMilliseconds);
       while (const int signal = signals_.Next()) Handle(signal);
       Reap();
+      StartAgain();
       EndTheRest();
     }
     // The rest of what the ranks have written. Their children may keep the pipes open.
@@ -118,7 +120,7 @@ class RankGroup {
   }
 
  private:
-  void Start(size_t index) {
+  void Start(size_t index, const ScriptStart& start) {
     RankProcess& rank = ranks_[index];
     const std::array<int, 2> input = MakePipe(), out = MakePipe(), err = MakePipe();
     posix_spawn_file_actions_t actions;
@@ -136,8 +138,7 @@ class RankGroup {
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     std::vector<char*> words;
-    for (const std::string& word : starts_[index].words)
-      words.push_back(const_cast<char*>(word.c_str()));
+    for (const std::string& word : start.words) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     const int failed =
         posix_spawnp(&rank.pid, words[0], &actions, &attributes, words.data(), environ);
@@ -147,11 +148,11 @@ class RankGroup {
     rank.input = input[1];
     rank.outputs = {{{out[0], &std::cout, ""}, {err[0], &std::cerr, ""}}};
     if (failed != 0) {
-      throw FileError("cannot start '" + starts_[index].words[0] + "': " + std::strerror(failed));
+      throw FileError("cannot start '" + start.words[0] + "': " + std::strerror(failed));
     }
     rank.running = true;
     ++running_;
-    Tell(&rank, starts_[index].script);
+    Tell(&rank, start.script);
   }
 
   // Writes to the rank's script. A rank that has ended reads nothing.
@@ -213,7 +214,9 @@ class RankGroup {
 
   void Handle(int signal) {
     for (const auto& [passed, name] : kPassedSignals) {
-      if (signal == passed) TellAll(std::string(name) + "\n");
+      if (signal != passed) continue;
+      TellAll(std::string(name) + "\n");
+      if (signal == SIGINT || signal == SIGTERM) stopping_ = true;
     }
   }
 
@@ -225,9 +228,59 @@ class RankGroup {
       rank.running = false;
       --running_;
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      if (options_.elastic) {
+        EndElastic(i, code);
+        continue;
+      }
       // A stop with a snapshot is no failure: the other ranks write or wait.
       if (code == static_cast<int>(ExitCode::kStopped) && code_ == 0) code_ = code;
       if (code != 0 && code != static_cast<int>(ExitCode::kStopped) && !failed_) Fail(i, code);
+    }
+  }
+
+  // A rank of an elastic training has ended. Only the end of the training has code 0.
+  void EndElastic(size_t index, int code) {
+    RankProcess& rank = ranks_[index];
+    if (!failed_) code_ = code;
+    if (code == 0 && !failed_) {
+      failed_ = true;  // the others end, too, or are ended
+      deadline_ = Clock::now() + std::chrono::seconds(options_.grace);
+    }
+    if (code == 0 || code == static_cast<int>(ExitCode::kStopped)) return;
+    Report(index, code);
+    if (!IsLoss(code) || failed_ || stopping_ || rank.restarts >= options_.restarts) return;
+    ++rank.restarts;
+    rank.restart_at = Clock::now() + kRestartDelay;
+  }
+
+  // Returns true for codes of a rank that is lost or that has lost the others. A mistake would only
+  // be repeated.
+  static bool IsLoss(int code) {
+    constexpr int kSsh = 255;
+    return code >= 128 || code == kSsh || code == static_cast<int>(ExitCode::kPeer) ||
+           code == static_cast<int>(ExitCode::kMemory);
+  }
+
+  // Starts ranks again that wait for it, while others still hold the state of the training.
+  void StartAgain() {
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      RankProcess& rank = ranks_[i];
+      if (!rank.restart_at || Clock::now() < *rank.restart_at) continue;
+      rank.restart_at.reset();
+      if (running_ == 0 || failed_ || stopping_) continue;
+      std::cerr << "rank " << i << " on " << starts_[i].host << " is started again ("
+                << rank.restarts << " of " << options_.restarts << ")" << std::endl;
+      CloseEnds(&rank);
+      Start(i, starts_[i].again);
+    }
+  }
+
+  static void CloseEnds(RankProcess* rank) {
+    if (rank->input >= 0) close(rank->input);
+    rank->input = -1;
+    for (OutputPipe& output : rank->outputs) {
+      if (output.fd >= 0) close(output.fd);
+      output.fd = -1;
     }
   }
 
@@ -235,6 +288,10 @@ class RankGroup {
     code_ = code;
     failed_ = true;
     deadline_ = Clock::now() + std::chrono::seconds(options_.grace);
+    Report(rank, code);
+  }
+
+  void Report(size_t rank, int code) const {
     std::cerr << "rank " << rank << " on " << starts_[rank].host << " ended with code " << code
               << (code == 255 ? ", as ssh does if it cannot connect" : "") << std::endl;
   }
@@ -256,8 +313,9 @@ class RankGroup {
   const CaughtSignals signals_;
   std::vector<RankProcess> ranks_;
   int running_ = 0, code_ = 0;
-  bool failed_ = false;
-  int tries_ = 0;  // of EndTheRest
+  bool failed_ = false;    // the other ranks are to end
+  bool stopping_ = false;  // the user has told the ranks to end
+  int tries_ = 0;          // of EndTheRest
   Clock::time_point deadline_;
 };
 

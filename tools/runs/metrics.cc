@@ -102,8 +102,13 @@ void ReadLine(const json& line, RunRecord* run) {
                           Get<int>(line, "net", 0), Numbers(line, "scores")});
   }
   if (line.find("event") == line.end()) return;
-  RunEvent event{NumberAt(line, "t"), Get<std::string>(line, "event", ""),
-                 Get<int64_t>(line, "iter", 0), Get<std::string>(line, "file", "")};
+  RunEvent event{NumberAt(line, "t"),
+                 Get<std::string>(line, "event", ""),
+                 Get<int64_t>(line, "iter", 0),
+                 Get<std::string>(line, "file", ""),
+                 Get<int>(line, "ranks", 0),
+                 Get<std::string>(line, "left", ""),
+                 Get<std::string>(line, "came", "")};
   if (event.event == "resume") {
     event.iter = Get<int64_t>(line, "from_iter", 0);
     DropFrom(event.iter, &run->train);

@@ -43,9 +43,11 @@ struct TestPoint {
 
 struct RunEvent {
   double t = 0;
-  std::string event;  // "resume", "snapshot", "best", "nonfinite"
-  int64_t iter = 0;   // for a resume, the iteration it starts from
-  std::string file;   // for a snapshot, the path of its state
+  std::string event;       // "resume", "snapshot", "best", "nonfinite", "world"
+  int64_t iter = 0;        // for a resume, the iteration it starts from
+  std::string file;        // for a snapshot, the path of its state
+  int ranks = 0;           // for a world, their number
+  std::string left, came;  // for a world, the ranks that have left and come, as in the log
 };
 
 // The content of exit.json.

@@ -153,18 +153,18 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
   const bool locked = Lock();
   double started = begun_;
   if (IsRunFolder(path_)) {
-    if (!start.resumes) {
+    if (!start.resumes && !start.takes_over) {
       throw UsageError(
           "--run_dir=" + path_ +
           " holds a run already; give --resume=auto to go on with it, or another folder");
     }
-    WaitUntilLeft(path_);
+    if (!start.takes_over) WaitUntilLeft(path_);
     const RunRecord earlier = ReadRunEnd(path_);
     started = earlier.started;
     seconds_before_ = earlier.Seconds();
     goes_on_ = true;
   }
-  if (!locked)
+  if (!locked && !start.takes_over)
     throw UsageError("--run_dir=" + path_ + " is in use: another process begins to train there");
   if (goes_on_) fs::remove(path_ + "/exit.json");
   json argv = json::array({start.line->program});
@@ -296,6 +296,10 @@ void RunFolder::Best(const BestState& best, const KeptSnapshots& kept) {
 void RunFolder::Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kept) {
   metrics_->Event("snapshot", snapshot.iteration, {{"file", snapshot.names.state}});
   LinkSnapshots(kept);
+}
+
+void RunFolder::World(int ranks, const std::string& left, const std::string& came) {
+  metrics_->Event("world", iteration_, {{"ranks", ranks}, {"left", left}, {"came", came}});
 }
 
 // An error must not end the training, so it is only logged.

@@ -32,6 +32,9 @@ struct RunStart {
   const SolverSpec* solver = nullptr;
   std::vector<std::string> devices;  // "GPU 0 (NVIDIA H200)"
   bool resumes = false;              // true if --resume or --snapshot was given
+  // True if the run goes on in another process or after a change of its ranks. The last process
+  // that wrote the folder no longer does, even if it still holds the lock.
+  bool takes_over = false;
 };
 
 class RunFolder {
@@ -56,6 +59,8 @@ class RunFolder {
   void Test(const TestScores& scores);
   void Best(const BestState& best, const KeptSnapshots& kept);
   void Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kept);
+  // Records that the ranks have changed. `left` and `came` name them.
+  void World(int ranks, const std::string& left, const std::string& came);
   // Writes the result of LayerTimes. Replaces the result of a run that was resumed.
   void Layers(const nlohmann::json& layers);
   // Records the end of the training in exit.json and run.json. Throws FileError.

@@ -52,7 +52,7 @@ std::optional<MonitorRule> MonitorFromFlags(const Flags& flags, const SolverSpec
 }  // namespace
 
 RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
-                       const std::vector<std::string>& gpus, bool writes)
+                       const std::vector<std::string>& gpus, bool writes, bool takes_over)
     : line_(line),
       prefix_(solver.param.snapshot_prefix()),
       monitor_(MonitorFromFlags(line.flags, solver)),
@@ -60,8 +60,8 @@ RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
   CheckValue("on_nan", line.flags.on_nan, {"stop", "go"});
   if (line.flags.run_dir.empty() || !writes) return;
   const bool resumes = line.Given("resume") || line.Given("snapshot");
-  folder_ =
-      std::make_unique<RunFolder>(line.flags.run_dir, RunStart{&line_, &solver, gpus, resumes});
+  folder_ = std::make_unique<RunFolder>(line.flags.run_dir,
+                                        RunStart{&line_, &solver, gpus, resumes, takes_over});
 }
 
 void RunRecords::AddRules(TrainerOptions* options) const {
@@ -93,7 +93,8 @@ void RunRecords::AddCallbacks(TrainerOptions* options) {
 }
 
 void RunRecords::Begin(Trainer* trainer, const TrainerOptions& options) {
-  if (!options.resume.empty()) kept_.AddEarlier(prefix_, trainer->iteration());
+  if (!options.resume.empty() || options.state != nullptr)
+    kept_.AddEarlier(prefix_, trainer->iteration());
   const std::optional<BestState> best = trainer->best();
   if (best) kept_.SetBest(best->iteration);
   if (folder_ == nullptr) return;
@@ -107,6 +108,10 @@ void RunRecords::Begin(Trainer* trainer, const TrainerOptions& options) {
 std::function<void(const nlohmann::json&)> RunRecords::LayersKeeper() {
   if (folder_ == nullptr) return nullptr;
   return [this](const nlohmann::json& layers) { folder_->Layers(layers); };
+}
+
+void RunRecords::World(int ranks, const std::string& left, const std::string& came) {
+  if (folder_ != nullptr) folder_->World(ranks, left, came);
 }
 
 // A write error must not change the result or the exit code, because batch systems decide by the

@@ -23,9 +23,10 @@ namespace doppio {
 class RunRecords {
  public:
   // Reads --run_dir, --monitor, --early_stop, --keep_best, --keep_last and --on_nan. If `writes` is
-  // false, another process writes the records of this training. Throws UsageError.
+  // false, another process writes the records of this training. `takes_over` is as in RunStart.
+  // Throws UsageError.
   RunRecords(const CommandLine& line, const SolverSpec& solver,
-             const std::vector<std::string>& gpus, bool writes);
+             const std::vector<std::string>& gpus, bool writes, bool takes_over = false);
 
   // Adds the options that all ranks need.
   void AddRules(TrainerOptions* options) const;
@@ -37,6 +38,9 @@ class RunRecords {
   void Begin(Trainer* trainer, const TrainerOptions& options);
   // Returns the callback for the times of layers; empty if they are not recorded.
   std::function<void(const nlohmann::json&)> LayersKeeper();
+
+  // Records that the ranks have changed, after Begin().
+  void World(int ranks, const std::string& left, const std::string& came);
 
   // Record the end of the training. Fail() also records a lost rank or a failed shutdown of the
   // ranks; it may be called by any thread and even after End().

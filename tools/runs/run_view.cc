@@ -182,9 +182,16 @@ json ViewRun(const RunRecord& run, const std::string& name, size_t points) {
                {"epochs_per_iter", EpochsPerIteration(run)},
                {"nonfinite", json::array()},
                {"resumed", json::array()},
+               {"worlds", json::array()},
                {"layers", ReadLayerTimes(run.folder)}};
   for (const RunEvent& event : run.events) {
     if (event.event == "resume") view["resumed"].push_back(event.iter);
+    if (event.event == "world") {
+      view["worlds"].push_back({{"iter", event.iter},
+                                {"ranks", event.ranks},
+                                {"left", event.left},
+                                {"came", event.came}});
+    }
   }
   for (const TrainPoint& p : run.train) {
     if (!std::isfinite(p.loss) && view["nonfinite"].size() < 10)

@@ -22,7 +22,8 @@ std::map<std::string, std::string> SettingsOf(const RunRecord& run,
 // Keys: "name", "status", "net", "host", "started", "seconds", "images_per_s", "iter", "max_iter",
 // "command", "error", "resume", "best", "settings", "curves" [{"kind": "train", "output" or "test",
 // "name", "net", "x" (iteration), "y"}], "clock" {"x", "y" (seconds since the start)},
-// "epochs_per_iter", "nonfinite" and "resumed" (iterations), "layers" (tools/timing/layer_times.h).
+// "epochs_per_iter", "nonfinite" and "resumed" (iterations), "worlds" (of an elastic training),
+// "layers" (tools/timing/layer_times.h).
 nlohmann::json ViewRun(const RunRecord& run, const std::string& name, size_t points);
 
 // Returns the maximum number of points per curve for a page with `runs` runs: 2000 for one run,

@@ -85,6 +85,9 @@ class RunsTable {
     const said = [];
     if (run.error) said.push(html("div", {class: "bad note"}, run.error));
     if ((run.nonfinite || []).length) said.push(html("div", {class: "bad note"}, `loss not finite at ${whole(run.nonfinite[0])}`));
+    const worlds = run.worlds || [];
+    const changes = worlds.map((w) => [`${w.ranks} from iteration ${whole(w.iter)}`, w.left && `left: ${w.left}`, w.came && `came: ${w.came}`].filter(Boolean).join("; "));
+    if (worlds.length > 1) said.push(html("div", {class: "faint note", title: changes.join("\n")}, `ranks: ${worlds.map((w) => whole(w.ranks)).join(" → ")}`));
     if (run.resume && run.status !== "running") said.push(html("div", {class: "faint note", title: run.resume}, "can be resumed"));
     return html("div", {}, html("span", {class: `badge ${run.status}`}, run.status), ...said);
   }

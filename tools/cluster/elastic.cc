@@ -1,0 +1,187 @@
+#include "tools/cluster/elastic.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <thread>
+
+#include "core/base/host_name.h"
+#include "core/base/version.h"
+#include "core/base/log.h"
+#include "core/base/whole_number.h"
+#include "core/net/spec/spec.h"
+#include "parallel/watch/rank_sockets.h"
+#include "parallel/world/launcher.h"
+#include "tools/cluster/joined.h"
+#include "tools/cluster/same_training.h"
+#include "tools/train/nets.h"
+
+namespace doppio {
+namespace {
+
+constexpr int kMostElasticRanks = 1024;
+// A launcher may end all processes when the first one ends.
+constexpr std::chrono::milliseconds kReportDelay(500);
+
+void CheckElasticFlags(const Flags& flags, const Launch& launch) {
+  const auto refuse = [](const std::string& why) { throw UsageError("--elastic " + why); };
+  if (!flags.gpu.empty()) refuse("works on CPUs; leave out --gpu");
+  if (flags.cpu_replicas > 1) refuse("wants one replica in each process; leave out --cpu_replicas");
+  if (flags.hierarchical) refuse("sums over all ranks at once; leave out --hierarchical");
+  if (!flags.trace.empty()) refuse("and --trace exclude each other");
+  if (flags.comm != "auto" && flags.comm != "tcp")
+    refuse("joins its ranks by TCP; leave out --comm=" + flags.comm);
+  if (launch.launcher.empty()) {
+    refuse(
+        "wants processes that a launcher starts, such as doppio launch, with RANK, WORLD_SIZE, "
+        "MASTER_ADDR and MASTER_PORT in the environment");
+  }
+  if (launch.address.empty() || (launch.mpi && flags.comm != "tcp")) {
+    refuse("joins its ranks by TCP, and " + launch.launcher +
+           " joins them by MPI; use doppio launch, or srun with --comm=tcp");
+  }
+}
+
+// Returns the largest number of ranks, at most n, among which the batches of the train net can be
+// divided.
+int LargestDivisor(const SolverSpec& solver, NetOptions options, int n) {
+  for (; n > 1; --n) {
+    options.shares = n;
+    try {
+      MakeNetSpec(solver.train.net, solver.train.places, solver.train.state, options);
+      return n;
+    } catch (const Error&) {
+      // Ignored: fewer ranks may divide the batch. One rank reports other mistakes.
+    }
+  }
+  return n;
+}
+
+// Ends this process. Another one prints the failure that both have.
+[[noreturn]] void LeaveToAnother(const Error& failure) {
+  std::this_thread::sleep_for(kReportDelay);
+  _exit(static_cast<int>(failure.code()));
+}
+
+}  // namespace
+
+ElasticRange ParseElastic(const std::string& value) {
+  const size_t colon = std::min(value.find(':'), value.size());
+  const auto least = ParseWholeNumber(value.substr(0, colon));
+  const auto most = ParseWholeNumber(value.substr(std::min(colon + 1, value.size())));
+  if (!least || !most || *least < 1 || *most < *least || *most > kMostElasticRanks) {
+    throw UsageError(
+        "--elastic wants the least and the largest number of ranks, such as 2:8, got '" + value +
+        "'");
+  }
+  return {static_cast<int>(*least), static_cast<int>(*most)};
+}
+
+ElasticOptions ElasticFromFlags(const Flags& flags, const SolverSpec& solver) {
+  const ElasticRange range = ParseElastic(flags.elastic);
+  const Launch launch = LaunchFromFlags(flags);
+  CheckElasticFlags(flags, launch);
+  const ProcessWorldOptions world = WorldOptions(flags, launch);
+  ElasticOptions options;
+  options.rendezvous = world.rendezvous;
+  options.watch = world.watch;
+  options.least = range.least;
+  options.most = range.most;
+  if (launch.size > range.most) {
+    throw UsageError("--elastic=" + flags.elastic + ", but " + launch.launcher + " starts " +
+                     std::to_string(launch.size) + " ranks");
+  }
+  const char* const hosts = std::getenv("DOPPIO_ELASTIC_HOSTS");
+  if (hosts != nullptr) options.hosts = SplitList(hosts);
+  const char* const joins = std::getenv("DOPPIO_ELASTIC_JOIN");
+  options.joins = joins != nullptr && std::string(joins) == "1";
+  options.identity = IdentityOf(HostName(), world.program, "TCP");
+  options.training = DigestOfTraining(flags, solver);
+  if (flags.batch_mode == "total") {
+    const NetOptions net =
+        OptionsFromFlags(flags, TRAIN, flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen);
+    options.usable = [&solver, net, known = std::map<int, int>()](int n) mutable {
+      const auto found = known.find(n);
+      if (found != known.end()) return found->second;
+      return known[n] = LargestDivisor(solver, net, n);
+    };
+  }
+  return options;
+}
+
+ProcessWorld* ElasticSeat::Meet() {
+  ProcessWorld* const world = member.Meet(state == nullptr ? -1 : state->solver.iter);
+  const int newest = member.newest_rank();
+  if (newest < 0) {
+    if (!met_state) return world;
+    throw UnreachableRank(
+        "all ranks that held the state of the training are lost; start it again with --resume");
+  }
+  met_state = true;
+  const std::vector<ElasticPlace>& places = member.roster().places;
+  const int64_t own = places[world->rank()].iteration;
+  newcomer = own < 0;
+  // If the sharing fails, this process still has what it had.
+  const bool is_behind = own < places[newest].iteration;
+  const auto shared = is_behind ? std::make_shared<TrainerState>() : state;
+  ShareState(&world->control(), newest, member.some_are_behind(), shared.get());
+  state = shared;
+  return world;
+}
+
+std::string ElasticSeat::WorldText() const {
+  const ElasticRoster& roster = member.roster();
+  const size_t ranks = roster.places.size();
+  std::string text = "world " + std::to_string(roster.epoch) + ": " + std::to_string(ranks) +
+                     (ranks == 1 ? " rank" : " ranks");
+  if (state != nullptr) text += ", going on after iteration " + std::to_string(state->solver.iter);
+  if (!lost.empty()) text += "; the last world ended because " + lost;
+  if (!roster.left.empty()) text += "; left: " + roster.left;
+  if (!roster.came.empty()) text += "; came: " + roster.came;
+  return text;
+}
+
+ElasticRule ElasticSeat::Rule() {
+  ElasticRule rule;
+  rule.least = least;
+  rule.newcomers = [this] { return member.NewcomersFit(); };
+  rule.keep = [this](TrainerState kept) {
+    state = std::make_shared<TrainerState>(std::move(kept));
+  };
+  return rule;
+}
+
+ExitCode RunElastic(ElasticSeat* seat,
+                    const std::function<std::optional<ExitCode>(ProcessWorld* world)>& work,
+                    const std::function<void()>& save) {
+  for (;;) {
+    try {
+      ProcessWorld* const world = seat->Meet();
+      const std::optional<ExitCode> code = work(world);
+      if (code) return *code;
+    } catch (const UnreachableRank& e) {
+      if (!seat->member.hosted()) LeaveToAnother(e);
+      if (seat->state != nullptr) save();
+      throw;
+    } catch (const MixedRanks& e) {
+      // A newcomer with other data ends; the others go on without it.
+      if (seat->first_world() && !seat->member.hosted()) LeaveToAnother(e);
+      if (seat->first_world() || seat->newcomer) throw;
+      LOG(WARNING) << e.message() << "; the ranks meet again";
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kPeer) throw;
+      seat->lost = e.message();
+    }
+  }
+}
+
+Request ElasticSeat::Requested(Request own) {
+  member.Beat();
+  if (own == Request::kStop || own == Request::kSnapshotStop) stop = own;
+  return stop != Request::kNone ? stop : own;
+}
+
+}  // namespace doppio

@@ -1,0 +1,64 @@
+// Trainings whose ranks may leave and come (--elastic), as flags and the environment ask for them.
+#ifndef DOPPIO_TOOLS_CLUSTER_ELASTIC_H_
+#define DOPPIO_TOOLS_CLUSTER_ELASTIC_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/net/spec/solver_spec.h"
+#include "parallel/elastic/elastic_member.h"
+#include "solvers/trainer/trainer.h"
+#include "tools/cli/flags.h"
+
+namespace doppio {
+
+// The numbers of ranks of --elastic.
+struct ElasticRange {
+  int least = 1, most = 1;
+};
+// Reads --elastic=MIN:MAX. Throws UsageError.
+ElasticRange ParseElastic(const std::string& value);
+
+// Returns how this process takes part in the training of `solver`. Throws UsageError if --elastic
+// does not work with other flags or with the launcher.
+ElasticOptions ElasticFromFlags(const Flags& flags, const SolverSpec& solver);
+
+// What a process of an elastic training keeps from one world to the next.
+struct ElasticSeat {
+  explicit ElasticSeat(const ElasticOptions& options) : least(options.least), member(options) {}
+
+  // Blocks until the process is a rank of a new world in which all ranks have the newest state.
+  // Throws PeerError if a rank is lost meanwhile, and what ElasticMember::Meet throws.
+  ProcessWorld* Meet();
+  // Returns, for the log, "world 3: 2 ranks go on after iteration 120; left: ...".
+  std::string WorldText() const;
+  // Returns the rule for a trainer of the current world.
+  ElasticRule Rule();
+  // Returns `own`, or a stop that was requested before, perhaps in an earlier world.
+  Request Requested(Request own);
+  bool first_world() const { return member.epoch() <= 1; }
+
+  const int least;
+  ElasticMember member;
+  std::shared_ptr<TrainerState> state;  // null before the first iteration
+  bool met_state = false;               // some world has had a state
+  bool newcomer = true;                 // this process came to its world without a state
+  Request stop = Request::kNone;        // what a signal has asked for
+  std::string run_dir;                  // the run folder, known to all ranks; "" if there is none
+  std::string lost;                     // why the last world was lost, or ""
+};
+
+// Runs `work` in one world after the other, until it returns an exit code; without one, the ranks
+// of the world change. When a world is lost, `work` throws an Error with kPeer, and gets the next
+// world. If too few ranks are left for one, the host of their last meeting calls `save`, throws
+// UnreachableRank, and prints it alone. Failures of this process itself are thrown; the others go
+// on.
+ExitCode RunElastic(ElasticSeat* seat,
+                    const std::function<std::optional<ExitCode>(ProcessWorld* world)>& work,
+                    const std::function<void()>& save);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_CLUSTER_ELASTIC_H_
