@@ -206,7 +206,7 @@ void DoorKeeper::Refuse(const Socket& socket, ElasticAnswer::Kind kind,
 // the host compares all ranks.
 std::string DoorKeeper::WhyNot(const ElasticCall& call) const {
   if (epoch_ == 0) return "";
-  const std::string difference = DifferenceAmong({options_.own.identity, call.identity});
+  std::string difference = DifferenceAmong({options_.own.identity, call.identity});
   if (!difference.empty()) return difference;
   if (SameDigest(call.training, options_.own.training)) return "";
   return "the run trains with another command line, or other files; start newcomers like the first "

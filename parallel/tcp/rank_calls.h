@@ -50,7 +50,8 @@ std::string RouteAddress(const Socket& socket);
 // `*port`; if it is 0, a free port is taken. The socket is closed if neither works, with errno set.
 Socket Listen(int backlog, int64_t* port);
 
-// Returns a listening socket on a free port for `backlog` callers, and sets `*door` with a new token.
+// Returns a listening socket on a free port for `backlog` callers, and sets `*door` with a new
+// token.
 Socket OpenDoor(const std::string& host, const std::string& addresses, int backlog, RankDoor* door);
 
 // Starts a connection to a numeric address. The socket is closed if connecting fails at once.

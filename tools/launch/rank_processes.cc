@@ -253,11 +253,10 @@ class RankGroup {
     rank.restart_at = Clock::now() + kRestartDelay;
   }
 
-  // Returns true for codes of a rank that is lost or that has lost the others. A mistake would only
-  // be repeated.
+  // Returns true for codes of a rank that is lost or that has lost the others, also of an ssh that
+  // has lost its connection (255). A mistake would only be repeated.
   static bool IsLoss(int code) {
-    constexpr int kSsh = 255;
-    return code >= 128 || code == kSsh || code == static_cast<int>(ExitCode::kPeer) ||
+    return code >= 128 || code == static_cast<int>(ExitCode::kPeer) ||
            code == static_cast<int>(ExitCode::kMemory);
   }
 
