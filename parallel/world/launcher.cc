@@ -66,6 +66,15 @@ bool IsSet(const Environment& get, const char* name) {
   return text != nullptr && *text != 0;
 }
 
+// Returns true if the processes of a SLURM step can find each other by PMI, which MPI libraries
+// need. srun --mpi=none provides no PMI; only Intel MPI then reaches SLURM by a library of its own.
+bool HasPmi(const Environment& get) {
+  for (const char* name : {"PMIX_NAMESPACE", "PMIX_RANK", "PMI_FD", "PMI_RANK", "PMI_JOBID",
+                           "PMI_CONTROL_PORT", "PALS_APID", "I_MPI_PMI_LIBRARY"})
+    if (IsSet(get, name)) return true;
+  return false;
+}
+
 std::string TextIn(const Environment& get, const char* name) {
   return IsSet(get, name) ? get(name) : "";
 }
@@ -148,7 +157,10 @@ Launch FindLaunch(const Environment& get, const std::string& launcher) {
     launch.local_size = local_size.value_or(1);
     launch.local_size_known = local_size.has_value();
     launch.mpi = v.kind != Kind::kNamed && launcher != "slurm";
-    if (v.kind == Kind::kSlurm) SetSlurmPlace(get, &launch);
+    if (v.kind == Kind::kSlurm) {
+      SetSlurmPlace(get, &launch);
+      if (launcher == "auto" && !HasPmi(get) && !launch.address.empty()) launch.mpi = false;
+    }
     if (v.kind != Kind::kMpi) SetNamedPlace(get, &launch);
     break;
   }

@@ -120,6 +120,7 @@ TEST(Launcher, SrunMeetsAtTheFirstNodeOfTheStep) {
                                                    {"SLURM_STEP_NUM_TASKS", "2"},
                                                    {"SLURM_JOB_ID", "4711"},
                                                    {"SLURM_STEP_ID", "3"},
+                                                   {"PMIX_RANK", "1"},
                                                    {"RANK", "0"},
                                                    {"WORLD_SIZE", "1"},
                                                    {"SLURM_LAUNCH_NODE_IPADDR", "10.0.0.9"},
@@ -134,6 +135,18 @@ TEST(Launcher, SrunMeetsAtTheFirstNodeOfTheStep) {
   EXPECT_EQ(Find(srun, "env").size, 1);
   EXPECT_EQ(FirstHost("n1,n2"), "n1");
   EXPECT_EQ(FirstHost("rack[1-2]node[3-4]"), "rack1node3");
+}
+
+TEST(Launcher, SrunWithoutPmiNeedsNoMpi) {
+  std::map<std::string, std::string> srun = {{"SLURM_PROCID", "1"},
+                                             {"SLURM_STEP_NUM_TASKS", "2"},
+                                             {"SLURM_JOB_ID", "4711"},
+                                             {"SLURM_STEP_NODELIST", "node1"}};
+  EXPECT_FALSE(Find(srun).mpi);
+  EXPECT_EQ(Find(srun).address, "node1");
+  EXPECT_TRUE(Find(srun, "mpi").mpi);
+  srun["PMI_FD"] = "15";  // srun --mpi=pmi2
+  EXPECT_TRUE(Find(srun).mpi);
 }
 
 TEST(Launcher, CanBeSelected) {

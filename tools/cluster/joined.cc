@@ -171,7 +171,8 @@ std::string JoiningLibrary(const Flags& flags, const Launch& launch) {
   }
   if (flags.comm == "mpi" && !launch.mpi) {
     throw UsageError("--comm=mpi: " + started +
-                     "they do not belong to MPI; start them with mpirun or srun" + alone);
+                     "they do not belong to MPI; start them with mpirun or srun --mpi=pmix" +
+                     alone);
   }
   if (!launch.mpi && launch.address.empty()) {
     throw UsageError(started +
