@@ -125,6 +125,7 @@ class ElasticTest(elastic_case.ElasticCase):
                 (("--elastic=1:4", "--cpu_replicas=2"), joined, "--elastic wants one replica in each process"),
                 (("--elastic=1:4", "--hierarchical"), joined, "--elastic sums over all ranks at once"),
                 (("--elastic=1:4", "--trace=t.json"), joined, "--elastic and --trace exclude each other"),
+                (("--elastic=1:4", "--shard_update"), joined, "--elastic and --shard_update exclude each other"),
                 (("--elastic=1:4", "--comm=mpi"), joined, "--elastic joins its ranks by TCP; leave out --comm=mpi"),
                 (("--elastic=1:4",), {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"},
                  "mpirun (Open MPI) joins them by MPI; use doppio launch, or srun with --comm=tcp")):

@@ -31,6 +31,8 @@ void CheckElasticFlags(const Flags& flags, const Launch& launch) {
   if (!flags.gpu.empty()) refuse("works on CPUs; leave out --gpu");
   if (flags.cpu_replicas > 1) refuse("wants one replica in each process; leave out --cpu_replicas");
   if (flags.hierarchical) refuse("sums over all ranks at once; leave out --hierarchical");
+  // A lost rank takes its share of the history with it.
+  if (flags.shard_update) refuse("and --shard_update exclude each other");
   if (!flags.trace.empty()) refuse("and --trace exclude each other");
   if (flags.comm != "auto" && flags.comm != "tcp")
     refuse("joins its ranks by TCP; leave out --comm=" + flags.comm);
