@@ -17,22 +17,35 @@ namespace {
 constexpr double kAskSeconds = 2, kAskAgainSeconds = 0.5;
 constexpr std::chrono::milliseconds kLookAgain(20);
 
-Presence AskOne(const ElasticPlace& place, const std::string& key, ElasticCall call) {
-  call.kind = ElasticCall::kAsk;
+// Asks once, within `seconds`.
+Presence AskOnce(const ElasticPlace& place, const std::string& key, double seconds,
+                 const ElasticCall& call) {
   Presence found;
   Socket socket;
   const Reached reached = CallDoor(SplitAt(GetText(place.door.addresses), ','), place.door.port,
-                                   key, false, kAskSeconds, call, &socket);
+                                   key, false, seconds, call, &socket);
   ElasticAnswer answer;
   if (reached == Reached::kNoAnswer) return found;
   found.state = Presence::kDead;  // or its port belongs to another program now
   if (reached != Reached::kYes) return found;
-  if (!ReceiveAnswer(socket, kAskSeconds, &answer)) {
+  if (!ReceiveAnswer(socket, seconds, &answer)) {
     found.state = Presence::kSilent;
   } else if (answer.kind == ElasticAnswer::kPresent && answer.number == place.number) {
     found = {Presence::kLives, answer.epoch, static_cast<DoorKeeper::Mode>(answer.count)};
   }
   return found;
+}
+
+// Returns kSilent only after kAskSeconds. A process that is ending may accept a call and reset it.
+Presence AskOne(const ElasticPlace& place, const std::string& key, ElasticCall call) {
+  call.kind = ElasticCall::kAsk;
+  const auto begun = std::chrono::steady_clock::now();
+  for (;; std::this_thread::sleep_for(kLookAgain)) {
+    const double left = kAskSeconds - SecondsSince(begun);
+    if (left <= 0) return Presence();
+    const Presence found = AskOnce(place, key, left, call);
+    if (found.state != Presence::kSilent) return found;
+  }
 }
 
 std::string JoinTexts(const std::vector<std::string>& texts) {
