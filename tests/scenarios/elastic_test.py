@@ -59,11 +59,11 @@ class ElasticTest(elastic_case.ElasticCase):
         self.assertEqual(sorted(set(iterations)), iterations)
 
     def test_a_stopped_rank_is_left_and_comes_back(self):
-        process = self.begin(3, "--elastic=1:3", "--silence_timeout=2", "--stall_timeout=4")
+        process = self.begin(3, "--elastic=1:3", "--silence_timeout=3", "--stall_timeout=6")
         rank = self.ranks()[1]
         os.kill(rank, signal.SIGSTOP)
         self.addCleanup(lambda: os.path.exists("/proc/%d" % rank) and os.kill(rank, signal.SIGKILL))
-        self.assertLess(self.await_world(2), 2 + WITHIN)
+        self.assertLess(self.await_world(2), 3 + WITHIN)
         os.kill(rank, signal.SIGCONT)
         self.await_world(3)
         worlds = self.check_equal(process)
@@ -107,10 +107,10 @@ class ElasticTest(elastic_case.ElasticCase):
         self.stop(process)
 
     def test_too_few_ranks_end_with_a_snapshot(self):
-        process = self.begin(2, "--elastic=2:2", "--stall_timeout=2")
+        process = self.begin(2, "--elastic=2:2", "--stall_timeout=4")
         os.kill(self.ranks()[1], signal.SIGKILL)
         self.assertEqual(8, process.wait(60), self.logged())
-        self.assertIn("only 1 rank can train after 2 s, and --elastic wants at least 2; left: rank 1 on ", self.logged())
+        self.assertIn("only 1 rank can train after 4 s, and --elastic wants at least 2; left: rank 1 on ", self.logged())
         saved = re.search(r"Saving a snapshot of the last complete iteration, (\d+), before the training ends", self.logged())
         self.assertTrue(os.path.exists(self.path("run_iter_%s.solverstate" % saved.group(1))), self.logged())
 
