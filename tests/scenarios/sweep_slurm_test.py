@@ -4,6 +4,7 @@ sweep with the real ones."""
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,8 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import junit  # noqa: E402
 import sweep_case  # noqa: E402
 
-# A queue whose jobs all run at once. Each job has a file with the number of its process group in $SLURM/jobs. Job N trains
-# until it is cancelled if there is a file $SLURM/endless.N.
+# A queue whose jobs all run at once. Each job has a file with the number of its process group in $SLURM/jobs.
 PROGRAMS = {
     "sbatch": """
 [ ! -e "$SLURM/refuses" ] || { echo "sbatch: error: invalid account" >&2; exit 1; }
@@ -37,7 +37,6 @@ echo "$id;cluster"
 ls "$SLURM/jobs" """,
     "scancel": """touch "$SLURM/cancelled.$1"; kill -TERM -- "-$(cat "$SLURM/jobs/$1")"; sleep 0.3; rm -f "$SLURM/jobs/$1" """,
     "srun": """while [[ $1 == --* ]]; do shift; done
-[[ ! -e $SLURM/endless.$SLURM_JOB_ID ]] || set -- "$@" --set max_iter=1000000000
 exec "$@" """,
     "scontrol": "exit 0",
 }
@@ -117,14 +116,15 @@ class SweepSlurmTest(sweep_case.SweepCase):
         self.assertEqual(2, len(os.listdir(self.path("slurm/jobs"))))
 
     def test_pruning_cancels_the_job(self):
-        self.fill(max_iter=20000, interval=500)
-        self.write("slurm/endless.104", "")
+        # Trials take several seconds, so that none ends before it is pruned.
+        self.fill(max_iter=200000, interval=500)
         run = self.doppio(*self.arguments("s", "--on=slurm", "--jobs=5", "--time=01:00:00", "--prune=median:after=500",
                                           "--param=base_lr=0.03,0.02,0.025,0.015,1e-9"))
         self.assertEqual(0, run.returncode, run.stderr)
         states = {values["base_lr"]: (state, iteration) for _, state, values, _, iteration, _ in self.table(json.loads(run.stdout))}
         self.assertEqual("pruned", states["1e-9"][0])
-        self.assertTrue(os.path.exists(self.path("slurm/cancelled.104")))
+        job = re.search(r"t004 is job (\d+)", run.stderr).group(1)
+        self.assertTrue(os.path.exists(self.path("slurm/cancelled." + job)))
 
     def test_a_cancelled_job_waits_for_the_next_resume(self):
         self.fill(max_iter=1000000000, interval=1000000)
