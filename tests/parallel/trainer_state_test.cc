@@ -74,7 +74,9 @@ TEST(TrainerState, LeavesArraysThatAreEqualWhereTheyAre) {
   Share(false, [](int rank, const TrainerState& state) {
     ExpectHead(state);
     EXPECT_EQ(state.weights.size(), rank == 0 ? 0u : 1u);
-    if (rank == 2) EXPECT_EQ(state.weights[0].name, "other");
+    if (rank == 2) {
+      EXPECT_EQ(state.weights[0].name, "other");
+    }
   });
 }
 

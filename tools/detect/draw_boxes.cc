@@ -31,8 +31,8 @@ cv::Point CornerAt(double x, double y) {
   return {static_cast<int>(std::lround(x)), static_cast<int>(std::lround(y))};
 }
 
-// Draws `text` on a filled background whose lower left corner is `at`, or below `at` if the text
-// would leave the image at the top.
+// Draws `text` on a filled background whose lower left corner is `at`. Text that would leave the
+// image at the top is drawn below `at`, at the right to the left of it.
 void DrawText(const std::string& text, const cv::Point& at, const cv::Scalar& colour, int thick,
               cv::Mat* image) {
   constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
@@ -41,8 +41,9 @@ void DrawText(const std::string& text, const cv::Point& at, const cv::Scalar& co
   const cv::Size size = cv::getTextSize(text, kFont, scale, thick, &below);
   const int height = size.height + below + 2;
   const int top = at.y >= height ? at.y - height : at.y;
-  cv::rectangle(*image, cv::Rect(at.x, top, size.width + 2, height), colour, cv::FILLED);
-  cv::putText(*image, text, {at.x + 1, top + size.height + 1}, kFont, scale, {255, 255, 255}, thick,
+  const int left = std::max(0, std::min(at.x, image->cols - size.width - 2));
+  cv::rectangle(*image, cv::Rect(left, top, size.width + 2, height), colour, cv::FILLED);
+  cv::putText(*image, text, {left + 1, top + size.height + 1}, kFont, scale, {255, 255, 255}, thick,
               cv::LINE_AA);
 }
 

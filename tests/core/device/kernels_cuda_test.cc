@@ -228,6 +228,7 @@ Updated<T> RunUpdate(Device* device, size_t rule, bool l1) {
     if (decltype(r)::kSlots > 1) arenas.history[1] = h1.data();
   });
   arenas.slices = Slices();
+  arenas.ranges = {{0, n, 0}};
   const std::unique_ptr<UpdatePass> pass =
       (*UpdatePasses::Get().Find(device->kind()))(device, arenas, rule);
   UpdateInputs numbers;
