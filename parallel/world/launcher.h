@@ -27,7 +27,8 @@ using Environment = std::function<const char*(const char*)>;
 // Returns how this process was launched. `launcher` is "auto" for the first launcher whose
 // variables are set, "mpi" for one that can join MPI processes, "slurm" for srun, and "env" for
 // RANK and WORLD_SIZE. For "slurm" and "env", the processes meet at `address`, without MPI. So do
-// those that srun has started without PMI, for "auto". Throws UsageError if variables contradict each other, or if "slurm" or "env" does not find its own.
+// those that srun has started without PMI, for "auto". Throws UsageError if variables contradict
+// each other, or if "slurm" or "env" does not find its own.
 Launch FindLaunch(const Environment& get, const std::string& launcher = "auto");
 // Reads this process's environment.
 Launch FindLaunch(const std::string& launcher = "auto");
