@@ -11,7 +11,7 @@
 
 namespace doppio {
 
-// Which detections of an image are kept.
+// Decides which detections of an image the layer keeps.
 struct DetectionRule {
   double threshold = 0;     // scores at or below it are dropped
   double overlap = 0.3;     // largest overlap of two boxes of a class

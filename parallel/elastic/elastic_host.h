@@ -13,7 +13,7 @@
 
 namespace doppio {
 
-// What another member is found to do.
+// The state of another member, as far as the caller can find out.
 struct Presence {
   enum State { kLives, kDead, kSilent } state = kSilent;
   int64_t epoch = 0;  // of its world, if it lives

@@ -35,7 +35,7 @@ class SolverHistory {
   // Allocates zeroed memory for `slots` slots. Ranks that divide the update compute on the host.
   SolverHistory(ParamStore* params, int slots, const SharedUpdate& shared);
 
-  // What this rank updates: its share and all parameters without a gradient, or everything.
+  // The elements that this rank updates: its share and all parameters without a gradient, or all.
   const std::vector<UpdateRange>& ranges() const { return ranges_; }
   const std::vector<Buffer>& arenas() const { return arenas_; }
   // Returns the bytes of the rank with the largest share.

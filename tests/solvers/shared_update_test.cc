@@ -130,7 +130,7 @@ std::vector<PlainBlob> NumberedHistory(const ParamStore& store) {
 }
 
 TEST(SharedUpdate, TakesItsShareOfASnapshotAndGathersAllOnRankZero) {
-  // What the other ranks broadcast, in the order of the calls.
+  // The data that the other ranks broadcast, in the order of the calls.
   std::vector<std::vector<char>> sent;
   std::vector<PlainBlob> blobs;
   for (int rank : {1, 2, 0}) {

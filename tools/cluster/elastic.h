@@ -25,7 +25,7 @@ ElasticRange ParseElastic(const std::string& value);
 // does not work with other flags or with the launcher.
 ElasticOptions ElasticFromFlags(const Flags& flags, const SolverSpec& solver);
 
-// What a process of an elastic training keeps from one world to the next.
+// The state that a process of an elastic training keeps from one world to the next.
 struct ElasticSeat {
   explicit ElasticSeat(const ElasticOptions& options) : least(options.least), member(options) {}
 

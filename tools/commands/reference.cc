@@ -100,7 +100,7 @@ class Page {
   void PrintParameters() {
     out_ << "\n## Parameters of layers\n";
     for (const auto& [name, types] : types_) {
-      out_ << "\n### " << name << "\n\nOf " << List(types) << ".\n";
+      out_ << "\n### " << name << "\n\nUsed by " << List(types) << ".\n";
       Table(*LayerParameter::descriptor()->FindFieldByName(name)->message_type());
     }
   }
