@@ -107,9 +107,10 @@ class Page {
 
   void PrintNested() {
     out_ << "\n## Messages inside of others\n";
-    // Table() may append further messages to nested_.
-    for (size_t i = 0; i < nested_.size(); ++i) {
-      const Descriptor& message = *nested_[i];
+    // Table() may append further messages to nested_, which would invalidate a range's iterators.
+    size_t printed = 0;
+    while (printed < nested_.size()) {
+      const Descriptor& message = *nested_[printed++];
       const auto note = FieldNotes().find(message.name());
       out_ << "\n### " << message.name() << '\n';
       if (note != FieldNotes().end() && !note->second.empty()) out_ << "\n" << note->second << '\n';
