@@ -7,9 +7,10 @@ A function in rules/ describes a net once; it is written for training and testin
 import os
 import sys
 
-from rules import alexnet, autoencoder, densenet, fcn, inception, lstm, mobilenet, resnet, shapes, siamese, ssd, tutorials, vgg
+from rules import (alexnet, autoencoder, densenet, fcn, inception, lstm, mobilenet, nin, resnet, shapes, siamese, ssd,
+                   tutorials, vgg)
 
-FAMILIES = (alexnet, autoencoder, densenet, fcn, inception, lstm, mobilenet, resnet, shapes, siamese, ssd, tutorials, vgg)
+FAMILIES = (alexnet, autoencoder, densenet, fcn, inception, lstm, mobilenet, nin, resnet, shapes, siamese, ssd, tutorials, vgg)
 
 
 def main():

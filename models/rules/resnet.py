@@ -40,25 +40,27 @@ def resnet(blocks, bottleneck, letters):
     return body
 
 
-def cifar_resnet(net, x):
-    """Three stages of three blocks, for images of 32x32."""
-    net.note("Stem.")
-    x = net.norm(net.conv("conv1", x, 16, 3, 1, bias=False), "bn_conv1", "scale_conv1", "conv1_relu")
-    for stage in range(3):
-        for i in range(3):
-            block = "%d%s" % (stage + 2, plain_letters(stage, i))
-            outputs, first = 16 << stage, bool(stage and not i)
-            net.note("Block %s: %d channels." % (block, outputs))
-            shortcut = residual_branch(net, block, "1", x, outputs, 1, 2, relu=False) if first else x
-            y = residual_branch(net, block, "2a", x, outputs, 3, 2 if first else 1)
-            y = residual_branch(net, block, "2b", y, outputs, 3, relu=False)
-            x = net.relu("res%s_relu" % block, net.layer("res" + block, "Eltwise", [shortcut, y]))
-    net.note("The classifier.")
-    return net.linear("fc10", net.average("pool5", x), 10)
+def cifar_resnet(blocks):
+    """Three stages of `blocks` blocks each, for images of 32x32."""
+    def body(net, x):
+        net.note("Stem.")
+        x = net.norm(net.conv("conv1", x, 16, 3, 1, bias=False), "bn_conv1", "scale_conv1", "conv1_relu")
+        for stage in range(3):
+            for i in range(blocks):
+                block = "%d%s" % (stage + 2, plain_letters(stage, i))
+                outputs, first = 16 << stage, bool(stage and not i)
+                net.note("Block %s: %d channels." % (block, outputs))
+                shortcut = residual_branch(net, block, "1", x, outputs, 1, 2, relu=False) if first else x
+                y = residual_branch(net, block, "2a", x, outputs, 3, 2 if first else 1)
+                y = residual_branch(net, block, "2b", y, outputs, 3, relu=False)
+                x = net.relu("res%s_relu" % block, net.layer("res" + block, "Eltwise", [shortcut, y]))
+        net.note("The classifier.")
+        return net.linear("fc10", net.average("pool5", x), 10)
+    return body
 
 
-def resnet20():
-    folder, batches = "resnet20", "data/cifar-10-batches-bin/"
+def cifar_files(depth):
+    folder, batches = "resnet%d" % depth, "data/cifar-10-batches-bin/"
 
     def data(net):
         net.note("Input: 3x32x32, R G B; training images are moved by up to 4 pixels, half of them mirrored.")
@@ -66,8 +68,8 @@ def resnet20():
                dict(mean_value=[125.307, 122.95, 113.865]),
                dict(mirror=True, shift_param=dict(width=0.125, height=0.125, pad_mode="=CONSTANT")),
                name="cifar", shuffle=True, kind="CIFAR")
-    files = model(folder, "ResNet-20", "ResNet-20 for CIFAR-10: He, Zhang, Ren and Sun, arXiv:1512.03385, with projections as "
-                  "shortcuts\nwhere the number of channels changes.", [3, 32, 32], data, cifar_resnet)
+    files = model(folder, "ResNet-%d" % depth, "ResNet-%d for CIFAR-10: He, Zhang, Ren and Sun, arXiv:1512.03385, with projections as "
+                  "shortcuts\nwhere the number of channels changes." % depth, [3, 32, 32], data, cifar_resnet((depth - 2) // 6))
     files.update(solver(
         folder, "The values of the paper: 64000 iterations of 128, 164 epochs.",
         ("100 batches of 100: all test images.", dict(test_iter=100, test_interval=1000, test_initialization=False)),
@@ -78,7 +80,7 @@ def resnet20():
 
 
 def plain_letters(stage, i):
-    return "abcdefgh"[i]
+    return "abcdefghi"[i]
 
 
 def numbered_letters(stage, i):
@@ -86,7 +88,7 @@ def numbered_letters(stage, i):
 
 
 def all_files():
-    files = resnet20()
+    files = dict(cifar_files(20), **cifar_files(56))
     for depth, blocks, bottleneck, letters in ((18, (2, 2, 2, 2), False, plain_letters),
                                                (101, (3, 4, 23, 3), True, numbered_letters),
                                                (152, (3, 8, 36, 3), True, numbered_letters)):
