@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Compares how fast one core reads, decodes and resizes JPEG files in Doppio and in a plain OpenCV loop.
+"""Compares how fast one core turns JPEG files into training images in Doppio and in a plain loop over another library.
 
-    decode_compare.py [--doppio PROGRAM] [--size 256] [--seconds 3] [--rounds 5] LIST
+    decode_compare.py [--peer opencv|torchvision|pillow] [--doppio PROGRAM] [--size 256] [--seconds 3] [--rounds 5] LIST
 
-LIST has lines "path label". Needs Python's cv2 (pip install opencv-python-headless). Rates are images per second of
-CPU time, so that other programs have little effect. Exits with 1 if Doppio is slower.
+LIST has lines "path label". opencv reads, decodes and resizes to SIZE. torchvision and pillow also crop 7/8 of it,
+mirror and subtract a mean, as the nets of models/ do for ImageNet; Doppio does as much as the peer. Needs the peer's
+Python package. Rates are images per second of CPU time, so that other programs have little effect. Exits with 1 if
+Doppio is slower.
 """
 import argparse
 import json
@@ -13,34 +15,76 @@ import subprocess
 import sys
 import time
 
+MEAN = (104, 117, 123)  # of blue, green, red
 
-def opencv_rate(paths, size, seconds):
+
+def crop_size(size):
+    return size * 7 // 8
+
+
+def opencv_loader(size):
     import cv2
     cv2.setNumThreads(1)
-    done = 0
-    cv2.resize(cv2.imread(paths[0]), (size, size))
-    begin = time.process_time()
-    while time.process_time() - begin < seconds:
-        image = cv2.imread(paths[done % len(paths)])
+
+    def load(path):
+        image = cv2.imread(path)
         if image is None:
-            sys.exit("cv2 cannot read " + paths[done % len(paths)])
-        cv2.resize(image, (size, size))
+            sys.exit("cv2 cannot read " + path)
+        return cv2.resize(image, (size, size))
+    return load
+
+
+def augmentation(size, first):
+    """torchvision's steps from a decoded image to values; `first` makes the resized image a tensor."""
+    import torch
+    from torchvision.transforms import v2
+    torch.set_num_threads(1)
+    return v2.Compose([v2.Resize((size, size), antialias=True), v2.RandomCrop(crop_size(size)), v2.RandomHorizontalFlip(), *first,
+                       v2.ToDtype(torch.float32), v2.Normalize([float(m) for m in reversed(MEAN)], [1.0] * 3)])
+
+
+def torchvision_loader(size):
+    from torchvision import io
+    augment = augmentation(size, [])
+    return lambda path: augment(io.decode_jpeg(io.read_file(path)))
+
+
+def pillow_loader(size):
+    from PIL import Image
+    from torchvision.transforms import v2
+    augment = augmentation(size, [v2.PILToTensor()])
+    return lambda path: augment(Image.open(path).convert("RGB"))
+
+
+LOADERS = {"opencv": opencv_loader, "torchvision": torchvision_loader, "pillow": pillow_loader}
+
+
+def peer_rate(load, paths, seconds):
+    load(paths[0])
+    done, begin = 0, time.process_time()
+    while time.process_time() - begin < seconds:
+        load(paths[done % len(paths)])
         done += 1
     return done / (time.process_time() - begin)
 
 
-def doppio_rates(doppio, list_file, size, seconds):
-    """Returns the rate of reading and decoding together, and a dict with the rate of each step, in images/s."""
-    out = subprocess.run([doppio, "data", "bench", list_file, "--resize_height=%d" % size, "--resize_width=%d" % size,
-                          "--seconds=%g" % seconds, "--data_threads=1", "--json"],
-                         check=True, capture_output=True, text=True).stdout
+def doppio_rates(args, augmented):
+    """Returns the rate of all steps together, and a dict with the rate of each step, in images/s."""
+    command = [args.doppio, "data", "bench", args.list, "--resize_height=%d" % args.size, "--resize_width=%d" % args.size,
+               "--seconds=%g" % args.seconds, "--data_threads=1", "--json"]
+    if augmented:
+        command.append("--transform=crop_size: %d mirror: true %s" % (
+            crop_size(args.size), " ".join("mean_value: %d" % m for m in MEAN)))
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     steps = {step["step"]: step["images_per_second"] for step in json.loads(out)["steps"]}
-    return 1 / (1 / steps["read"] + 1 / steps["decode"]), steps
+    used = steps if augmented else ("read", "decode")
+    return 1 / sum(1 / steps[name] for name in used), steps
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("list")
+    parser.add_argument("--peer", choices=LOADERS, default="opencv")
     parser.add_argument("--doppio", default="bazel-bin/tools/doppio")
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--seconds", type=float, default=3)
@@ -48,16 +92,17 @@ def main():
     args = parser.parse_args()
     with open(args.list) as f:
         paths = [line.rsplit(None, 1)[0] for line in f if line.strip()]
+    load = LOADERS[args.peer](args.size)
     ours, theirs = [], []
     for _ in range(args.rounds):  # in turns, so that changes of the machine's speed affect both alike
-        theirs.append(opencv_rate(paths, args.size, args.seconds))
-        rate, steps = doppio_rates(args.doppio, args.list, args.size, args.seconds)
+        theirs.append(peer_rate(load, paths, args.seconds))
+        rate, steps = doppio_rates(args, args.peer != "opencv")
         ours.append(rate)
     ratios = sorted(a / b for a, b in zip(ours, theirs))
-    print("OpenCV, imread and resize  %8.1f images/s per core" % statistics.median(theirs))
-    print("Doppio, read and decode    %8.1f images/s per core" % statistics.median(ours))
-    print("ratio                      %8.3f (%.3f to %.3f)" % (statistics.median(ratios), ratios[0], ratios[-1]))
-    print("steps of the last round:   " + ", ".join("%s %.0f" % step for step in steps.items()))
+    print("%-11s %8.1f images/s per core" % (args.peer, statistics.median(theirs)))
+    print("%-11s %8.1f images/s per core" % ("doppio", statistics.median(ours)))
+    print("%-11s %8.3f (%.3f to %.3f)" % ("ratio", statistics.median(ratios), ratios[0], ratios[-1]))
+    print("steps of the last round: " + ", ".join("%s %.0f" % step for step in steps.items()))
     sys.exit(statistics.median(ratios) < 1)
 
 
