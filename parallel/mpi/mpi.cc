@@ -1,7 +1,7 @@
 // Connects ranks that are MPI processes. MPI itself only transfers host memory.
 //
 // No call blocks inside MPI, because a blocked call polls and keeps a core from the compute
-// threads. Exchanges are started and then tested at intervals.
+// threads. Exchanges are started and then tested at intervals (poll_pace.h).
 #include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -12,11 +12,13 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/host_name.h"
 #include "core/base/library_version.h"
 #include "core/tensor/half.h"
 #include "parallel/mpi/mpi_search.h"
+#include "parallel/mpi/poll_pace.h"
 #include "parallel/reduce/sum_in_order.h"
 #include "parallel/world/launcher.h"
 #include "parallel/world/rank_identity.h"
@@ -79,7 +81,7 @@ class MpiEnd : public Team {
         comm_(mpi_.Duplicate(world)),
         rank_(mpi_.Rank(comm_)),
         size_(mpi_.Size(comm_)),
-        patience_(patience),
+        pace_(patience == Patience::kShort),
         counts_(size_),
         places_(size_),
         from_counts_(size_),
@@ -188,30 +190,30 @@ class MpiEnd : public Team {
         prctl(PR_SET_TIMERSLACK, 1000) == 0;  // ns; the default makes pauses 50 us longer
     (void)precise;
     MpiRequest request = start();
-    for (int64_t asked = 0; !mpi_.Test(&request); ++asked) {
+    pace_.Begin(MonotonicNs());
+    while (!mpi_.Test(&request)) {
       ThrowIfAborted();
-      Pause(asked);
+      Pause();
     }
     Moved();
   }
 
-  void Pause(int64_t asked) const {
-    constexpr int64_t kOften = 200;
-    if (patience_ == Patience::kShort && asked < kOften) {
+  void Pause() {
+    const int64_t now = MonotonicNs(), pause = pace_.NextNs(now);
+    if (pause == 0) {
       sched_yield();
       return;
     }
-    // MPI advances messages only inside Test, so longer pauses would limit the bandwidth of fast
-    // links.
-    const timespec pause = {0, 10'000};
-    nanosleep(&pause, nullptr);
+    const timespec length = {0, pause};
+    nanosleep(&length, nullptr);
+    pace_.Paused(MonotonicNs() - now);
   }
 
   const Session& session_;
   const MpiApi& mpi_;
   const MpiComm comm_;
   const int rank_, size_;
-  const Patience patience_;
+  PollPace pace_;
   // MPI reads them during an exchange, also after an abort.
   std::vector<int> counts_, places_, from_counts_, from_places_;
   std::vector<char> scratch_;  // pieces of this rank's share from all ranks

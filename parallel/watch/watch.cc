@@ -20,8 +20,10 @@
 namespace doppio {
 namespace {
 
-constexpr double kBeatSeconds = 0.5;
-constexpr double kOversleptSeconds = 5;
+// How late the watch's thread may be until it counts as waiting for a core.
+constexpr double kLateSeconds = 0.5;
+// Time without a sign after which an exchanging thread sends one.
+constexpr double kUnsentSeconds = 1;
 // Time in which rank 0 prints the message and writes the reason into the run folder.
 constexpr double kReportSeconds = 3;
 
@@ -50,7 +52,7 @@ struct Watch::Peer {
   WatchMessages messages;
   double heard_at = 0;
   int64_t progress = 0, bucket = -1;
-  bool left = false;
+  std::atomic<bool> left{false};
 };
 
 Watch::Watch(Communicator* control, WatchOptions options)
@@ -66,6 +68,7 @@ Watch::Watch(Communicator* control, WatchOptions options)
   }
   DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
   moved_at_ = MonotonicSeconds();
+  beat_at_ = MonotonicSeconds();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -80,6 +83,8 @@ Watch::~Watch() {
 void Watch::Moved(int64_t bucket) {
   if (bucket >= 0) bucket_.store(bucket, std::memory_order_relaxed);
   progress_.fetch_add(1, std::memory_order_relaxed);
+  // The watch's own thread is late.
+  if (MonotonicSeconds() - beat_at_.load(std::memory_order_relaxed) > kUnsentSeconds) Beat();
 }
 
 void Watch::Fail(ExitCode code, const std::string& why) {
@@ -93,20 +98,14 @@ void Watch::Fail(ExitCode code, const std::string& why) {
 
 void Watch::Run() {
   UseAllCores();
-  double next_beat = 0, awake_at = MonotonicSeconds();
+  double next_beat = 0;
   while (!lost_) {
     std::vector<pollfd> waits = {{wake_[0], POLLIN, 0}};
     for (const auto& peer : peers_)
       waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
-    const double wait = std::max(0.0, next_beat - MonotonicSeconds());
+    const double now = MonotonicSeconds(), wait = std::max(0.0, next_beat - now);
     poll(waits.data(), waits.size(), static_cast<int>(wait * 1e3) + 1);
-    // If this process was itself stopped, as batch systems do with all ranks of a preempted job, it
-    // has heard from no rank meanwhile.
-    if (MonotonicSeconds() - awake_at > kOversleptSeconds) {
-      for (const auto& peer : peers_) peer->heard_at = MonotonicSeconds();
-      moved_at_ = MonotonicSeconds();
-    }
-    awake_at = MonotonicSeconds();
+    ForgiveOwnDelay(now + wait);
     char ignored[64];
     while (read(wake_[0], ignored, sizeof ignored) > 0) continue;
 
@@ -126,7 +125,7 @@ void Watch::Run() {
     if (MonotonicSeconds() >= next_beat && !lost_) {
       Beat();
       CheckTimes();
-      next_beat = MonotonicSeconds() + kBeatSeconds;
+      next_beat = MonotonicSeconds() + options_.beat_seconds;
     }
   }
 }
@@ -171,7 +170,18 @@ void Watch::Handle(Peer* peer, const WatchMessage& message) {
   }
 }
 
+// A process that was itself stopped, as batch systems do with all ranks of a preempted job, or that
+// got no core, has heard from no rank meanwhile. `due` is the time at which its thread had to wake.
+void Watch::ForgiveOwnDelay(double due) {
+  const double late = MonotonicSeconds() - due;
+  if (late < kLateSeconds) return;
+  for (const auto& peer : peers_) peer->heard_at += late;
+  moved_at_ += late;
+}
+
 void Watch::Beat() {
+  const std::lock_guard<std::mutex> lock(sending_);
+  beat_at_ = MonotonicSeconds();
   const WatchSign sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
   const std::string text(reinterpret_cast<const char*>(&sign), sizeof sign);
   for (const auto& peer : peers_) {
@@ -194,7 +204,7 @@ void Watch::CheckTimes() {
   if (progress_ != own_seen_) moved_at_ = MonotonicSeconds();
   own_seen_ = progress_;
   // A silent rank has already been reported before this time.
-  if (MonotonicSeconds() - moved_at_ < options_.stall_seconds + 4 * kBeatSeconds) return;
+  if (MonotonicSeconds() - moved_at_ < options_.stall_seconds + 4 * options_.beat_seconds) return;
   // The other ranks wait for the rank with the least progress.
   int64_t least = static_cast<int64_t>(own_seen_);
   std::string who = "rank 0 on " + HostName();

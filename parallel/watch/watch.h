@@ -3,6 +3,10 @@
 // over which it reports twice a second that it is alive and how far it has come. When a rank is
 // lost, all others are told within seconds, so that no rank waits in a reduction for ever.
 //
+// A rank that only lacks processor time is not lost: its exchanging threads send signs as well if
+// the watch's thread does not get to run, and time in which this process did not run does not count
+// as silence of others.
+//
 // The messages are small (a few bytes per rank every half second). Only ranks of this run are
 // connected (rank_sockets.h), and they are trusted, as in MPI.
 #ifndef DOPPIO_PARALLEL_WATCH_WATCH_H_
@@ -12,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +33,8 @@ struct WatchOptions {
   double stall_seconds = 300;
   // Seconds without a message from a rank until it counts as lost; at most stall_seconds.
   double silence_seconds = 20;
+  // Seconds between signs of this rank that the watch's own thread sends.
+  double beat_seconds = 0.5;
   // The loss of a rank.
   struct Loss {
     std::string message;
@@ -63,6 +70,7 @@ class Watch {
   void Read(Peer* peer);
   void Handle(Peer* peer, const WatchMessage& message);
   void Beat();
+  void ForgiveOwnDelay(double due);
   void CheckTimes();
   void SendLoss(ExitCode code, const std::string& message);
   void AwaitEndOfRankZero(Peer* rank_0);
@@ -81,6 +89,8 @@ class Watch {
   const int parent_;
   std::atomic<uint64_t> progress_{0};
   std::atomic<int64_t> bucket_{-1};
+  std::atomic<double> beat_at_{0};  // time in seconds of the last sign
+  std::mutex sending_;              // held while a sign is sent
   std::atomic<bool> leaving_{false}, failing_{false};
   std::string why_;  // written before failing_ is set, as is code_
   ExitCode code_ = ExitCode::kPeer;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Starts the same training with each launcher on simulated machines, and prints the seconds to the first iteration.
+"""Starts the same training with each launcher on simulated machines, and prints the seconds to the first iteration and the time of an iteration.
 
 usage: launchers.py [--doppio PATH] [--nodes 2,4] [--ranks 2] [--rate 1gbit] [--sshd PATH] [--torchrun PATH] [LAUNCHER ...]
 
@@ -79,25 +79,28 @@ PROGRAMS = {"mpirun": "mpirun", "launch": "ssh", "torchrun": None, "environment_
 
 
 def run(launchers, commands):
-    """Returns (seconds to the first iteration, how the ranks are joined, the last loss). Raises RuntimeError with the log."""
+    """Returns (seconds to the first iteration, ms of an iteration, how the ranks are joined, the last loss). Raises RuntimeError with the
+    log."""
     begin = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as rest:
         first = subprocess.Popen(commands[0], cwd=ROOT, env=launchers.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True)
         others = [subprocess.Popen(command, cwd=ROOT, env=launchers.environment, stdin=subprocess.DEVNULL, stdout=rest, stderr=rest)
                   for command in commands[1:]]
-        lines, seconds = [], None
+        lines, seconds, milliseconds = [], None, 0
         for line in first.stdout:
             lines.append(line)
             if seconds is None and FIRST.search(line):
                 seconds = time.monotonic() - begin
+            if LAST.search(line):
+                milliseconds = 1000 * (time.monotonic() - begin - seconds) / 19
         codes = [process.wait() for process in (first, *others)]
         log = "".join(lines)
         last, joined = LAST.search(log), JOINED.search(log)
         if any(codes) or seconds is None or last is None or joined is None:
             rest.seek(0)
             raise RuntimeError("codes %s\n%s%s" % (codes, log[-3000:], rest.read()[-2000:]))
-    return seconds, joined.group(1), last.group(1)
+    return seconds, milliseconds, joined.group(1), last.group(1)
 
 
 def main():
@@ -118,7 +121,8 @@ def main():
         sys.exit("no network namespaces here: " + missing)
     options.doppio = os.path.realpath(options.doppio)
     failed = False
-    print("| launcher | nodes | ranks | s to the first iteration | ranks joined by | loss of iteration 19 |\n|---|---|---|---|---|---|")
+    print("| launcher | nodes | ranks | s to the first iteration | ms in an iteration | ranks joined by | loss of iteration 19 |\n"
+          "|---|---|---|---|---|---|---|")
     for count in map(int, options.nodes.split(",")):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             machines = nodes.Nodes(count, folder)
@@ -131,13 +135,13 @@ def main():
                     program = options.torchrun if name == "torchrun" else shutil.which(PROGRAMS[name])
                     row = "| %s | %d | %d |" % (name, count, count * options.ranks)
                     if program is None:
-                        print(row + " the program is missing | | |", flush=True)
+                        print(row + " the program is missing | | | |", flush=True)
                         continue
                     try:
-                        print(row + " %.1f | %s | %s |" % run(launchers, getattr(launchers, name)()), flush=True)
+                        print(row + " %.1f | %.0f | %s | %s |" % run(launchers, getattr(launchers, name)()), flush=True)
                     except RuntimeError as e:
                         failed = True
-                        print(row + " FAILED | | |\n" + str(e), flush=True)
+                        print(row + " FAILED | | | |\n" + str(e), flush=True)
             except TimeoutError as e:
                 sys.exit("%s\n%s" % (e, machines.logs()))
             finally:

@@ -33,8 +33,8 @@ class LaunchersTest(scenario.Scenario):
         for name in names:
             program = launchers.PROGRAMS[name]
             if shutil.which(program):
-                seconds, joined, losses[name] = launchers.run(found, getattr(found, name)())
-                print("%s: %.1f s to the first iteration, %s" % (name, seconds, joined))
+                seconds, milliseconds, joined, losses[name] = launchers.run(found, getattr(found, name)())
+                print("%s: %.1f s to the first iteration, %.0f ms in an iteration, %s" % (name, seconds, milliseconds, joined))
         self.assertEqual(1, len(set(losses.values())), losses)
 
 

@@ -22,15 +22,18 @@ class WatchTest : public testing::Test {
     WatchOptions::Loss loss;
   };
 
-  void Start(int size, double stall_seconds = 100, double silence_seconds = 20) {
+  // The threads of watches but rank 0's send a sign every `beat_seconds`.
+  void Start(int size, double stall_seconds = 100, double silence_seconds = 20,
+             double beat_seconds = 0.5) {
     ends_ = MakeThreadTeam(size);
     watches_.resize(ends_.size());
     std::vector<std::thread> threads;
     for (size_t r = 0; r < ends_.size(); ++r) {
-      threads.emplace_back([this, r, stall_seconds, silence_seconds] {
+      threads.emplace_back([=] {
         WatchOptions options;
         options.stall_seconds = stall_seconds;
         options.silence_seconds = silence_seconds;
+        if (r > 0) options.beat_seconds = beat_seconds;
         options.on_lost = [this, r](const WatchOptions::Loss& loss) {
           std::lock_guard<std::mutex> lock(mutex_);
           reports_.push_back({static_cast<int>(r), loss});
@@ -64,6 +67,21 @@ TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
   }
   watches_.clear();  // in rank order; a rank that leaves regularly is not reported as lost
   EXPECT_EQ(Reports(0).size(), 0u);
+}
+
+// The thread of rank 1's watch does not get to run, but exchanges begin and end.
+TEST_F(WatchTest, HearsFromARankWhoseWatchWaitsForACore) {
+  Start(2, 100, 2, 100);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (std::chrono::steady_clock::now() < end) {
+    watches_[1]->Moved(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(Reports(0).size(), 0u);
+  const std::vector<Report> reports = Reports(1);  // it sends nothing more
+  ASSERT_GE(reports.size(), 1u);
+  EXPECT_NE(reports[0].loss.message.find("has been silent for 2 s"), std::string::npos)
+      << reports[0].loss.message;
 }
 
 TEST_F(WatchTest, SendsTheReasonOfAFailureToAllRanks) {
