@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/split_at.h"
 #include "parallel/reduce/texts.h"
+#include "parallel/tcp/interfaces.h"
 #include "parallel/tcp/tcp_world.h"
 #include "parallel/watch/rank_sockets.h"
 
@@ -42,11 +43,9 @@ DoorKeeper::Options KeeperOptions(const ElasticOptions& options, uint64_t number
 
 ElasticMember::ElasticMember(const ElasticOptions& options)
     : options_(options), number_(RandomNumber()) {
-  const std::string& interface = options.rendezvous.interface;
-  if (!interface.empty() && OwnAddresses(interface).empty()) {
-    throw UsageError("--interface=" + interface + ": " + GetText(options.identity.host) +
-                     " has no such network interface with an address; `ip addr` lists them");
-  }
+  const std::string problem =
+      InterfaceProblem(options.rendezvous.interface, GetText(options.identity.host));
+  if (!problem.empty()) throw UsageError(problem);
   DoorKeeper::Options keeper = KeeperOptions(options, number_);
   keeper.on_meeting = [this](const std::string& caller) { Break(caller + " calls for a meeting"); };
   keeper_ = std::make_unique<DoorKeeper>(keeper);

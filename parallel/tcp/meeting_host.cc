@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "parallel/reduce/texts.h"
+#include "parallel/tcp/interfaces.h"
 #include "parallel/tcp/meeting_messages.h"
 #include "parallel/watch/rank_sockets.h"
 #include "parallel/world/process_world.h"
@@ -50,7 +51,13 @@ class MeetingHost {
     entry = {};
     entry.size = options.size;
     entry.identity = own;
-    door_ = OpenDoor(GetText(own.host), "", options.size, &entry.door);
+    const std::string host = GetText(own.host);
+    const std::string problem = InterfaceProblem(options.interface, host);
+    if (problem.empty()) {
+      door_ = OpenDoor(host, "", options.size, &entry.door);
+    } else {
+      entry.door = ClosedDoor(host, problem);
+    }
   }
 
   Roster Run() {
@@ -169,10 +176,16 @@ class MeetingHost {
     return true;
   }
 
+  // Returns why the ranks that have come cannot train together; "" if they can.
   std::string Difference() const {
     std::vector<RankIdentity> identities;
     for (const auto& member : members_) identities.push_back(member->entry.identity);
-    return DifferenceAmong(identities);
+    const std::string difference = DifferenceAmong(identities);
+    if (!difference.empty()) return difference;
+    const auto closed = std::find_if(members_.begin(), members_.end(), [](const auto& member) {
+      return member->entry.door.port == 0;
+    });
+    return closed == members_.end() ? "" : GetText((*closed)->entry.door.addresses);
   }
 
   // Sends all ranks the doors of all.

@@ -1,8 +1,6 @@
 #include "parallel/tcp/rank_calls.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -103,26 +101,6 @@ std::string AddressText(const sockaddr* address) {
   return text;
 }
 
-std::string OwnAddresses(const std::string& interface) {
-  std::string list, loopback;
-  ifaddrs* all = nullptr;
-  std::string none = interface.empty() ? "127.0.0.1" : "";
-  if (getifaddrs(&all) != 0) return none;
-  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;
-    if (!interface.empty() && interface != one->ifa_name) continue;
-    const std::string text = AddressText(one->ifa_addr);
-    if (text.empty()) continue;
-    ((one->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : list) += "," + text;
-  }
-  freeifaddrs(all);
-  list += loopback;
-  if (list.empty()) return none;
-  list = list.substr(1);
-  if (list.size() < sizeof(RankDoor::addresses)) return list;
-  return list.substr(0, list.rfind(',', sizeof(RankDoor::addresses) - 1));
-}
-
 std::string RouteAddress(const Socket& socket) {
   sockaddr_storage address = {};
   socklen_t length = sizeof address;
@@ -168,6 +146,13 @@ Socket OpenDoor(const std::string& host, const std::string& addresses, int backl
   PutText(host, door->host);
   PutText(addresses, door->addresses);
   return listening;
+}
+
+RankDoor ClosedDoor(const std::string& host, const std::string& why) {
+  RankDoor door = {};
+  PutText(host, door.host);
+  PutText(why, door.addresses);
+  return door;
 }
 
 Socket StartConnecting(const std::string& address, int64_t port) {

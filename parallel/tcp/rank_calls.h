@@ -18,7 +18,7 @@ namespace doppio {
 // Where a rank listens. A message, so its layout is fixed.
 struct RankDoor {
   uint64_t token;
-  int64_t port;  // 0: the rank cannot listen
+  int64_t port;  // 0: the rank cannot listen (ClosedDoor)
   char host[256];
   char addresses[2048];  // "10.0.0.5,fd00::5,127.0.0.1"
 
@@ -39,10 +39,6 @@ Socket NewSocket(int family);
 // cannot use it, because it is link-local or neither IPv4 nor IPv6.
 std::string AddressText(const sockaddr* address);
 
-// Returns the addresses of this machine, "10.0.0.5,fd00::5,127.0.0.1", loopback addresses last; or
-// those of the network interface `interface`, if it is not empty: "" if it is unknown or down.
-std::string OwnAddresses(const std::string& interface = "");
-
 // Returns this end's address of a connection as text; "" if it is a loopback address.
 std::string RouteAddress(const Socket& socket);
 
@@ -53,6 +49,9 @@ Socket Listen(int backlog, int64_t* port);
 // Returns a listening socket on a free port for `backlog` callers, and sets `*door` with a new
 // token.
 Socket OpenDoor(const std::string& host, const std::string& addresses, int backlog, RankDoor* door);
+
+// Returns the door of a rank that cannot listen, with the reason in place of its addresses.
+RankDoor ClosedDoor(const std::string& host, const std::string& why);
 
 // Starts a connection to a numeric address. The socket is closed if connecting fails at once.
 Socket StartConnecting(const std::string& address, int64_t port);

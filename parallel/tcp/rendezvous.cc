@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "parallel/reduce/texts.h"
+#include "parallel/tcp/interfaces.h"
 #include "parallel/tcp/meeting_host.h"
 #include "parallel/tcp/meeting_messages.h"
 #include "parallel/watch/rank_sockets.h"
@@ -124,11 +125,7 @@ class MeetingCaller {
     entry.rank = options_.rank;
     entry.size = options_.size;
     entry.identity = own_;
-    const std::string route = RouteAddress(socket_);
-    const bool by_route = options_.interface.empty() && !route.empty();
-    Socket listening =
-        OpenDoor(GetText(own_.host), by_route ? route : OwnAddresses(options_.interface),
-                 options_.size, &entry.door);
+    Socket listening = OpenOwnDoor(&entry.door);
     entry.proof = CallerProof(key_, own.nonce, host.nonce, entry);
     const bool sent = SendAll(socket_, &entry, sizeof entry, kAnswerSeconds);
     if (!SameDigest(challenge.proof, HostProof(key_, own.nonce, host.nonce))) {
@@ -138,6 +135,19 @@ class MeetingCaller {
     }
     if (!sent) Lost();
     return listening;
+  }
+
+  // Listens for the other ranks. Without the network interface it says why in *door.
+  Socket OpenOwnDoor(RankDoor* door) const {
+    const std::string host = GetText(own_.host);
+    const std::string problem = InterfaceProblem(options_.interface, host);
+    if (!problem.empty()) {
+      *door = ClosedDoor(host, problem);
+      return Socket();
+    }
+    const std::string route = RouteAddress(socket_);
+    const bool by_route = options_.interface.empty() && !route.empty();
+    return OpenDoor(host, by_route ? route : OwnAddresses(options_.interface), options_.size, door);
   }
 
   [[noreturn]] void Lost() const {
@@ -155,10 +165,6 @@ class MeetingCaller {
 }  // namespace
 
 Roster MeetRanks(const RendezvousOptions& options, const RankIdentity& own) {
-  if (!options.interface.empty() && OwnAddresses(options.interface).empty()) {
-    throw UsageError("--interface=" + options.interface + ": " + GetText(own.host) +
-                     " has no such network interface with an address; `ip addr` lists them");
-  }
   const std::string key = options.job + '\n' + options.secret;
   return options.rank == 0 ? HostMeeting(options, key, own)
                            : MeetingCaller(options, key, own).Run();

@@ -29,11 +29,11 @@ struct Roster {
   Socket listening;             // behind doors[rank]
 };
 
-// Collective. Throws MixedRanks if the ranks differ in program or library, or if two processes have
-// the same rank or different numbers of ranks. Throws UnreachableRank, with the missing ranks, on
-// all ranks that have come if others do not come in time. Throws PeerError if this rank does not
-// reach rank 0. Throws UsageError for another secret, a port that is taken, and an unknown
-// interface.
+// Collective. Throws MixedRanks if the ranks differ in program or library, if two processes have
+// the same rank or different numbers of ranks, or if a rank does not have the interface. Throws
+// UnreachableRank, with the missing ranks, on all ranks that have come if others do not come in
+// time. Throws PeerError if this rank does not reach rank 0. Throws UsageError for another secret
+// and a port that is taken.
 Roster MeetRanks(const RendezvousOptions& options, const RankIdentity& own);
 
 }  // namespace doppio

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parallel/reduce/texts.h"
+#include "parallel/tcp/interfaces.h"
 
 namespace doppio {
 namespace {

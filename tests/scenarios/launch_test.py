@@ -86,6 +86,16 @@ class LaunchTest(scenario.Scenario):
         self.assertIn("[1] ", run.stderr)
         self.assertIn("node1", run.stderr)
 
+    def test_ranks_get_the_network_interface(self):
+        run = self.doppio("launch", "--ranks=2", "--interface=lo", *TRAIN, "--set", "max_iter=2")
+        self.assertEqual(0, run.returncode, run.stderr)
+        # The machine of the ranks is not this one, as far as launch knows, so the ranks find the mistake and rank 0 tells it once.
+        self.write_rsh()
+        run = self.doppio("launch", "--hosts=127.0.0.1:3", "--rsh=./rsh", "--interface=no0", *TRAIN)
+        self.assertEqual(2, run.returncode, run.stderr)
+        self.assertEqual(1, len(re.findall(r"--interface=no0: \S+ has no such network interface with an address; it has .*lo \(127", run.stderr)),
+                         run.stderr)
+
     def test_sigterm_stops_with_a_snapshot(self):
         launch = self.start_training("--ranks=2")
         launch.send_signal(signal.SIGTERM)
@@ -159,6 +169,8 @@ class LaunchTest(scenario.Scenario):
                 (("--hosts=a:0", *TRAIN), 2, "--hosts has 'a:0'"), (("--hosts=-oProxy:1", *TRAIN), 2, "--hosts has '-oProxy:1'"),
                 (("--hosts=a:2", "--ranks=3", *TRAIN), 2, "more than the hosts' 2 slots"),
                 (("--hosts=a", "--hostfile=bad", *TRAIN), 2, "give either"), (("--hostfile=bad", *TRAIN), 3, "bad:1: error"),
+                (("--ranks=2", "--interface=no0", *TRAIN), 2, "has no such network interface with an address; it has "),
+                (("--ranks=2", "--interface=lo", *TRAIN, "--interface=lo"), 2, "either before or after the --"),
                 (("--ranks=2", "--environment=UNSET_NAME", *TRAIN), 2, "'UNSET_NAME', which is not set"),
                 (("--hosts=a", "--rsh=./none", *TRAIN), 4, "cannot start './none'"),
                 (("--hosts=a", "--rsh=./rsh", *TRAIN), 255, "rank 0 on a ended with code 255, as ssh does if it cannot connect")):

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/base/host_name.h"
+#include "parallel/tcp/interfaces.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/own_path.h"
@@ -52,6 +53,11 @@ std::vector<std::string> RankCommand(const CommandLine& line, bool* elastic) {
   }
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
   *elastic = !train.flags.elastic.empty();
+  if (line.Given("interface")) {
+    if (train.Given("interface"))
+      throw UsageError("give --interface either before or after the --");
+    words.push_back("--interface=" + line.flags.interface);
+  }
   words[0] = line.flags.program.empty() ? OwnPath() : line.flags.program;
   return words;
 }
@@ -67,6 +73,16 @@ int FreePort() {
                      getsockname(listening, any, &bytes) == 0;
   if (listening >= 0) close(listening);
   return bound ? ntohs(address.sin6_port) : 0;
+}
+
+// Throws UsageError if ranks on this machine cannot use --interface. The ranks of other machines
+// check it themselves.
+void CheckInterface(const std::string& interface, const std::vector<HostSlots>& hosts) {
+  const bool here = std::any_of(hosts.begin(), hosts.end(), [](const HostSlots& host) {
+    return IsHere(host.host) || host.host == HostName();
+  });
+  const std::string problem = here ? InterfaceProblem(interface, HostName()) : "";
+  if (!problem.empty()) throw UsageError(problem);
 }
 
 int PortFromFlags(const CommandLine& line, bool rank_0_is_here) {
@@ -147,6 +163,7 @@ ScriptStart StartOn(const CommandLine& line, const std::string& host, const std:
 
 std::vector<RankStart> StartsOf(const CommandLine& line, const std::vector<HostSlots>& hosts,
                                 bool* elastic) {
+  CheckInterface(line.flags.interface, hosts);
   Variables shared = CarriedVariables(line.flags.environment);
   const char* const secret = std::getenv("DOPPIO_JOB_SECRET");
   if (secret == nullptr || *secret == 0) shared.push_back({"DOPPIO_JOB_SECRET", RandomToken()});
@@ -200,13 +217,14 @@ ExitCode RunLaunch(const CommandLine& line, bool* began) {
   return static_cast<ExitCode>(RunRanks(starts, options));
 }
 
-DOPPIO_REGISTER(Commands, "launch",
-                {"starts a training on several hosts or cores, without MPI",
-                 Words("ranks hosts hostfile rsh port environment grace restarts tag program"),
-                 {"ranks|hosts|hostfile"},
-                 "-- train FLAGS",
-                 kLaunchExample,
-                 &RunLaunch});
+DOPPIO_REGISTER(
+    Commands, "launch",
+    {"starts a training on several hosts or cores, without MPI",
+     Words("ranks hosts hostfile rsh port interface environment grace restarts tag program"),
+     {"ranks|hosts|hostfile"},
+     "-- train FLAGS",
+     kLaunchExample,
+     &RunLaunch});
 
 }  // namespace
 }  // namespace doppio
