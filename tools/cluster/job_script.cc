@@ -50,6 +50,27 @@ std::string CommandText(const JobOptions& o, const std::string& task) {
   return o.tasks > 0 ? text + " " + task : text;
 }
 
+// Returns the line that makes the secret by which ranks without MPI know each other.
+std::string SecretLine() {
+  return "DOPPIO_JOB_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')\n"
+         "export DOPPIO_JOB_SECRET\n";
+}
+
+// Returns the command that starts the ranks on the hosts of `hostfile` without MPI.
+std::string LaunchText(const JobOptions& o, const std::string& flags, const std::string& hostfile) {
+  std::string text =
+      ShellQuoted(o.command[0]) + " launch" + flags + " --hostfile=\"" + hostfile + "\" --";
+  for (size_t i = 1; i < o.command.size(); ++i) text += " " + ShellQuoted(o.command[i]);
+  return text;
+}
+
+// Returns how srun starts the ranks of a training, before its other flags.
+std::string SrunText(const JobOptions& o) {
+  if (o.tasks > 0) return "srun ";
+  if (o.mpi) return "srun --mpi=pmix ";
+  return SecretLine() + "srun --mpi=none ";
+}
+
 std::string SlurmScript(const JobOptions& o) {
   Directives d("#SBATCH");
   d.Add("--job-name=" + ShellQuoted(o.name));
@@ -74,10 +95,8 @@ std::string SlurmScript(const JobOptions& o) {
          "has\n"
          "# stopped must not have the others killed while they finish their snapshot, but one that "
          "hangs must not keep the\n"
-         "# nodes to the time limit.\n"
-         "srun " +
-         (o.tasks > 0 ? "" : "--mpi=pmix ") +
-         "--kill-on-bad-exit=0 --wait=" + Number(o.warn_seconds) + cpus +
+         "# nodes to the time limit.\n" +
+         SrunText(o) + "--kill-on-bad-exit=0 --wait=" + Number(o.warn_seconds) + cpus +
          CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
          "\n"
          "code=$?\n"
@@ -93,8 +112,9 @@ std::string SlurmScript(const JobOptions& o) {
 // Returns the script after the directives: it runs `command`, and after a stop submits a new job by
 // `requeue`.
 std::string PbsRun(const JobOptions& o, const std::string& command, const std::string& requeue) {
-  return "# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it "
-         "to the ranks.\n"
+  return "# PBS itself warns only seconds before it kills, so timeout sends USR1; " +
+         std::string(o.mpi ? "mpirun" : "launch") +
+         " hands it to the ranks.\n"
          "timeout --foreground --preserve-status --signal=USR1 " +
          Number(o.seconds - o.warn_seconds) + command +
          "\n"
@@ -126,12 +146,16 @@ std::string PbsScript(const JobOptions& o) {
   d.Add("-r y");
   const std::string each = o.cpus_per_rank > 0 ? ":PE=" + Number(o.cpus_per_rank) : "";
   const std::string begin = "#!/bin/bash\n" + d.text() + "\ncd \"$PBS_O_WORKDIR\" || exit 4\n";
+  const char* const requeue = "qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"";
   if (o.tasks > 0) {
     // PBS has no array jobs of one task, and a stopped task is resubmitted as a job of its own.
     return begin + "task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}\n" +
            PbsRun(o, CommandText(o, "\"$task\""),
                   "grep -v '^#PBS -J' \"$0\" | qsub -v "
                   "\"DOPPIO_JOB_TASK=$task,DOPPIO_JOB_RUNS=$((runs + 1))\"");
+  }
+  if (!o.mpi) {
+    return begin + PbsRun(o, " \\\n  " + LaunchText(o, "", "$PBS_NODEFILE"), requeue);
   }
   const std::string ranks =
       " \\\n  mpirun -n " + Number(int64_t{o.nodes} * o.ranks_per_node) +
@@ -141,8 +165,23 @@ std::string PbsScript(const JobOptions& o) {
          "the "
          "middle of a snapshot.\n"
          "export OMPI_MCA_odls_base_sigkill_timeout=" +
-         Number(kLauncherSeconds) + "\n" +
-         PbsRun(o, ranks + CommandText(o, ""), "qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"");
+         Number(kLauncherSeconds) + "\n" + PbsRun(o, ranks + CommandText(o, ""), requeue);
+}
+
+// Returns the lines that start the ranks, or the task of an array job.
+std::string LsfCommand(const JobOptions& o) {
+  if (o.tasks > 0) return CommandText(o, "\"$((LSB_JOBINDEX - 1))\"").substr(1);
+  if (!o.mpi) return LaunchText(o, " --rsh=blaunch", "$LSB_DJOB_HOSTFILE");
+  const std::string cpus = o.cpus_per_rank > 0
+                               ? Number(int64_t{o.ranks_per_node} * o.cpus_per_rank) +
+                                     " --bind=packed:" + Number(o.cpus_per_rank)
+                               : "ALL_CPUS";
+  return "# One resource set a node: its ranks see all its GPUs.\n"
+         "jsrun --nrs=" +
+         Number(o.nodes) + " --rs_per_host=1 --tasks_per_rs=" + Number(o.ranks_per_node) +
+         " --cpu_per_rs=" + cpus +
+         (o.gpus_per_node > 0 ? " --gpu_per_rs=" + Number(o.gpus_per_node) : "") +
+         CommandText(o, "");
 }
 
 std::string LsfScript(const JobOptions& o) {
@@ -155,6 +194,11 @@ std::string LsfScript(const JobOptions& o) {
     d.Add("-n " + Number(std::max(1, o.cpus_per_rank)));
     d.Add("-R \"span[hosts=1]\"");
     d.AddIf(o.gpus_per_node > 0, "-gpu \"num=" + Number(o.gpus_per_node) + "\"");
+  } else if (!o.mpi) {
+    d.Add("-n " + Number(int64_t{o.nodes} * o.ranks_per_node));
+    d.Add("-R \"span[ptile=" + Number(o.ranks_per_node) + "]\"");
+    d.AddIf(o.cpus_per_rank > 1, "-R \"affinity[core(" + Number(o.cpus_per_rank) + ")]\"");
+    d.AddIf(o.gpus_per_node > 0, "-gpu \"num=" + Number(o.gpus_per_node) + "/host\"");
   } else {
     d.Add("-nnodes " + Number(o.nodes));
   }
@@ -164,33 +208,13 @@ std::string LsfScript(const JobOptions& o) {
   d.Add("-Q \"" + Number(o.stop_code) + "\"");
   d.Add("-r");
   d.Add("-o " + ShellQuoted(o.name) + (o.tasks > 0 ? "-%J_%I.log" : "-%J.log"));
-  const std::string cpus = o.cpus_per_rank > 0
-                               ? Number(int64_t{o.ranks_per_node} * o.cpus_per_rank) +
-                                     " --bind=packed:" + Number(o.cpus_per_rank)
-                               : "ALL_CPUS";
-  if (o.tasks > 0) {
-    return "#!/bin/bash\n" + d.text() +
-           "\n"
-           "cd \"$LS_SUBCWD\" || exit 4\n"
-           "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit "
-           "code that -Q asks for.\n"
-           "trap : USR1\n" +
-           CommandText(o, "\"$((LSB_JOBINDEX - 1))\"").substr(1) +
-           "\n"
-           "exit \"$?\"\n";
-  }
   return "#!/bin/bash\n" + d.text() +
          "\n"
          "cd \"$LS_SUBCWD\" || exit 4\n"
          "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code "
          "that -Q asks for.\n"
-         "trap : USR1\n"
-         "# One resource set a node: its ranks see all its GPUs.\n"
-         "jsrun --nrs=" +
-         Number(o.nodes) + " --rs_per_host=1 --tasks_per_rs=" + Number(o.ranks_per_node) +
-         " --cpu_per_rs=" + cpus +
-         (o.gpus_per_node > 0 ? " --gpu_per_rs=" + Number(o.gpus_per_node) : "") +
-         CommandText(o, "") +
+         "trap : USR1\n" +
+         LsfCommand(o) +
          "\n"
          "exit \"$?\"\n";
 }

@@ -25,6 +25,7 @@ struct JobOptions {
   int64_t warn_seconds = 120;
   std::string queue, account;  // "": the system's default
   int stop_code = 75;          // exit code of a run that is to be queued again
+  bool mpi = true;             // false: the ranks are joined by TCP
   int tasks = 0;  // number of tasks of an array job, with one rank each; 0: no array job
   // The program that each rank runs and its arguments, unquoted. A task gets its number, counted
   // from 0, as an additional last argument.

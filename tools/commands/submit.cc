@@ -1,11 +1,13 @@
 // `submit`: prints a job script that trains under a batch system.
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/nearest.h"
 #include "core/base/nearest_path.h"
+#include "parallel/world/process_world.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/own_path.h"
@@ -33,6 +35,7 @@ JobOptions JobFromFlags(const CommandLine& line) {
   options.gpus_per_node =
       static_cast<int>(InRange("gpus_per_node", line.flags.gpus_per_node, 0, 1000));
   options.ranks_per_node = RanksPerNode(line, std::max(1, line.flags.gpus_per_node));
+  options.mpi = line.flags.mpi;
   return options;
 }
 
@@ -56,6 +59,8 @@ std::string AddCommand(const CommandLine& line, const std::string& program, JobO
         "--gpus_per_node asks for GPUs, but the training would run on the CPU; give it --gpu, such "
         "as --gpu=all");
   }
+  if (options->mpi && !train.flags.elastic.empty())
+    throw UsageError("--elastic is for ranks that are joined by TCP; add --nompi before the --");
   if (train.Given("resume") && train.flags.resume != "auto") {
     throw UsageError(
         "a job that is requeued would go back to --resume=" + train.flags.resume +
@@ -70,6 +75,20 @@ std::string AddCommand(const CommandLine& line, const std::string& program, JobO
   return train.flags.solver;
 }
 
+// Returns true if this machine has an MPI library that Doppio can open.
+bool HasMpi() {
+  const ProcessWorldKind* const mpi = ProcessWorlds::Get().Find("mpi");
+  if (mpi == nullptr) return false;
+  ProcessWorldOptions options;
+  if (const char* const library = std::getenv("DOPPIO_MPI_LIBRARY")) options.library = library;
+  try {
+    mpi->describe(options);
+  } catch (const UsageError&) {
+    return false;
+  }
+  return true;
+}
+
 ExitCode RunSubmit(const CommandLine& line, bool*) {
   // A flag of train before the "--" would be lost.
   if (!line.warnings.empty()) {
@@ -82,18 +101,26 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
   if (!FileExists(solver))
     LOG(WARNING) << "'" << solver << "' does not exist in this folder, in which the job starts"
                  << DidYouMeanPath(solver);
+  const bool several = options.nodes * options.ranks_per_node > 1;
+  if (options.mpi && several && !HasMpi()) {
+    LOG(WARNING)
+        << "this machine has no MPI library. If the nodes of the job have none either, add "
+           "--nompi: the ranks are then joined by TCP, and started by "
+        << (options.system == BatchSystem::kSlurm ? "srun --mpi=none" : "doppio launch");
+  }
   std::cout << JobScript(options);
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "submit",
-                {"prints a job script that trains under SLURM, PBS or LSF",
-                 Words("nodes ranks_per_node gpus_per_node cpus_per_rank time warn_seconds queue "
-                       "account job_name program"),
-                 {"time"},
-                 "slurm|pbs|lsf -- train FLAGS",
-                 kExample,
-                 &RunSubmit});
+DOPPIO_REGISTER(
+    Commands, "submit",
+    {"prints a job script that trains under SLURM, PBS or LSF",
+     Words("nodes ranks_per_node gpus_per_node cpus_per_rank mpi time warn_seconds queue "
+           "account job_name program"),
+     {"time"},
+     "slurm|pbs|lsf -- train FLAGS",
+     kExample,
+     &RunSubmit});
 
 }  // namespace
 }  // namespace doppio

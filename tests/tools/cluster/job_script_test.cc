@@ -97,6 +97,43 @@ exit "$?"
 )sh");
 }
 
+JobOptions WithoutMpi(BatchSystem system) {
+  JobOptions options = Full(system);
+  options.mpi = false;
+  return options;
+}
+
+TEST(JobScript, StartsRanksWithoutMpiOnSlurm) {
+  const std::string script = JobScript(WithoutMpi(BatchSystem::kSlurm));
+  EXPECT_NE(script.find("\nDOPPIO_JOB_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')\n"
+                        "export DOPPIO_JOB_SECRET\n"
+                        "srun --mpi=none --kill-on-bad-exit=0 --wait=150 --cpus-per-task=8 "
+                        "/opt/doppio train "),
+            std::string::npos)
+      << script;
+}
+
+TEST(JobScript, LaunchesRanksWithoutMpiOnPbs) {
+  const std::string script = JobScript(WithoutMpi(BatchSystem::kPbs));
+  EXPECT_NE(script.find("; launch hands it to the ranks.\n"
+                        "timeout --foreground --preserve-status --signal=USR1 172740 \\\n"
+                        "  /opt/doppio launch --hostfile=\"$PBS_NODEFILE\" -- train "
+                        "'--solver=it'\\''s.prototxt' --resume=auto\n"),
+            std::string::npos)
+      << script;
+  EXPECT_EQ(script.find("OMPI_"), std::string::npos) << script;
+}
+
+TEST(JobScript, LaunchesRanksWithoutMpiOnLsf) {
+  const std::string script = JobScript(WithoutMpi(BatchSystem::kLsf));
+  for (const char* line : {"#BSUB -n 8", "#BSUB -R \"span[ptile=4]\"",
+                           "#BSUB -R \"affinity[core(8)]\"", "#BSUB -gpu \"num=4/host\"",
+                           "/opt/doppio launch --rsh=blaunch --hostfile=\"$LSB_DJOB_HOSTFILE\" -- "
+                           "train '--solver=it'\\''s.prototxt' --resume=auto"})
+    EXPECT_NE(script.find("\n" + std::string(line) + "\n"), std::string::npos) << script;
+  EXPECT_EQ(script.find("-nnodes"), std::string::npos) << script;
+}
+
 JobOptions Array(BatchSystem system) {
   JobOptions options;
   options.system = system;

@@ -34,7 +34,7 @@ class SubmitTest(TinyCase):
         self.write("calls", "")
         self.write("job", script)
         done = subprocess.run(["bash", "job"], cwd=self.folder, capture_output=True, text=True, timeout=60,
-                              env={"PATH": self.folder + ":" + os.environ["PATH"], "SLURM_JOB_ID": "77", "PBS_NODEFILE": "nodes",
+                              env={"PATH": self.folder + ":" + os.environ["PATH"], "SLURM_JOB_ID": "77", "PBS_NODEFILE": "nodes", "LSB_DJOB_HOSTFILE": "nodes",
                                    "PBS_O_WORKDIR": self.folder, "LS_SUBCWD": self.folder})
         self.assertEqual("", done.stderr)
         with open(os.path.join(self.folder, "calls"), encoding="utf-8") as f:
@@ -42,7 +42,8 @@ class SubmitTest(TinyCase):
 
     def test_scripts_are_sound_bash(self):
         for system in ("slurm", "pbs", "lsf"):
-            for flags in ((), ("--nodes=2", "--gpus_per_node=4", "--cpus_per_rank=8", "--queue=gpu", "--account=a1")):
+            for flags in ((), ("--nodes=2", "--gpus_per_node=4", "--cpus_per_rank=8", "--queue=gpu", "--account=a1"),
+                          ("--nompi", "--nodes=2", "--cpus_per_rank=8")):
                 self.write("job", self.script(system, *flags))
                 for checker in (["bash", "-n"], ["shellcheck"]):
                     if shutil.which(checker[0]) is None:
@@ -75,6 +76,27 @@ class SubmitTest(TinyCase):
         self.assertEqual((75, [ran]), self.run_script(script, 75))
         for line in ("-W 01:30", "-wa USR1", "-wt 3", '-Q "75"'):
             self.assertIn("\n#BSUB %s\n" % line, script)
+
+    def test_starts_ranks_without_mpi(self):
+        script = self.script("slurm", "--nodes=2", "--nompi")
+        rank = "doppio train --solver=my solver.prototxt --set=base_lr=0.1 --gpu=all --resume=auto"
+        self.assertEqual((75, ["srun --mpi=none --kill-on-bad-exit=0 --wait=120 " + rank, "scontrol requeue 77"]), self.run_script(script, 75))
+        self.write("doppio", "#!/bin/bash\necho doppio \"$@\" >>calls\nexit 75\n")
+        os.chmod(os.path.join(self.folder, "doppio"), 0o755)
+        for system, launch, again in (("pbs", "--hostfile=nodes", ["qsub -v DOPPIO_JOB_RUNS=2 job"]), ("lsf", "--rsh=blaunch --hostfile=nodes", [])):
+            ran = "doppio launch %s -- %s" % (launch, rank.split(" ", 1)[1])
+            self.assertEqual((75, [ran] + again), self.run_script(self.script(system, "--nodes=2", "--nompi"), 75))
+
+    def test_names_the_flag_on_a_machine_without_mpi(self):
+        env = {"DOPPIO_MPI_LIBRARY": self.path("nothing/libmpi.so")}
+        arguments = ("--time=1:00", "--nodes=2", "--", "train", "--solver=s")
+        for system, start in (("slurm", "srun --mpi=none"), ("pbs", "doppio launch")):
+            r = self.run_tool("submit", system, *arguments, **env)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertIn("this machine has no MPI library. If the nodes of the job have none either, add --nompi", r.stderr)
+            self.assertIn("started by " + start, r.stderr)
+        r = self.run_tool("submit", "slurm", "--nompi", *arguments, **env)
+        self.assertEqual((0, ""), (r.returncode, r.stderr))
 
     def test_obeys_what_the_training_says_itself(self):
         training = ("--", "train", "--solver=s", "--resume", "--stop_exit_code=99")
@@ -117,6 +139,7 @@ class SubmitTest(TinyCase):
                 (("slurm", "--time=1:00", "--", "train"), "'train' needs --solver"),
                 (("slurm", "--time=1:00", *training, "--bach=3"), "unknown flag '--bach'; did you mean '--batch'?"),
                 (("slurm", "--time=1:00", *training, "--iterations=3"), "--iterations has no effect on 'train'"),
+                (("slurm", "--time=1:00", *training, "--elastic=2:4"), "joined by TCP; add --nompi before the --"),
                 (("slurm", "--time=1:00", *training, "--snapshot=x"), "leave out --snapshot"),
                 (("slurm", "--time=1:00", *training, "--resume=s_iter_5.solverstate"),
                  "a job that is requeued would go back to --resume=s_iter_5.solverstate each time"),
