@@ -97,6 +97,49 @@ std::string BoundOf(const ScalingPoint& point) {
   return c.inside_ms >= c.across_ms ? "inside" : "across";
 }
 
+AllReduceCost Half(const AllReduceCost& cost) {
+  return {cost.latency_ms / 2, cost.inside_ms / 2, cost.across_ms / 2, cost.held_up_ms / 2};
+}
+
+void AddCost(const AllReduceCost& more, AllReduceCost* sum) {
+  sum->latency_ms += more.latency_ms;
+  sum->inside_ms += more.inside_ms;
+  sum->across_ms += more.across_ms;
+  sum->held_up_ms += more.held_up_ms;
+}
+
+// Lets the messages of a training with `ranks` ranks follow each other. Sets point->communication
+// and returns the time from the beginning of backward to the end of the iteration.
+double TimeAfterForward(const RankTimes& times, const ScalingOptions& options, double backward_ms,
+                        int64_t values, ScalingPoint* point) {
+  const std::vector<Message> messages = MessagesOf(times, point->bucket_bytes);
+  const bool shards = options.shard_update && point->ranks > 1;
+  Backward backward(backward_ms);
+  std::vector<double> arrived;
+  for (const Message& message : messages) {
+    const double bytes = static_cast<double>(message.values) * options.reduce_bits / 8;
+    const AllReduceCost whole = CostOfAllReduce(options.cluster, point->ranks, bytes);
+    const AllReduceCost cost = shards ? Half(whole) : whole;
+    AddCost(cost, &point->communication);
+    backward.ComputeUntil(message.ready_ms);
+    backward.Carry(cost.total_ms(), cost.held_up_ms);
+    arrived.push_back(backward.now());
+  }
+  backward.Finish();
+  double updated = backward.end(), gathered = arrived.empty() ? 0 : arrived.back();
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const double share = static_cast<double>(messages[i].values) / static_cast<double>(values);
+    updated = std::max(updated, arrived[i]) + share * point->update_ms;
+    if (!shards) continue;
+    const AllReduceCost cost = Half(CostOfAllReduce(
+        options.cluster, point->ranks, static_cast<double>(messages[i].values * kValueBytes)));
+    AddCost(cost, &point->communication);
+    gathered = std::max(gathered, updated) + cost.total_ms();
+  }
+  if (messages.empty()) updated += point->update_ms;
+  return shards ? std::max(updated, gathered) : updated;
+}
+
 }  // namespace
 
 std::vector<ScalingPoint> PredictScaling(const RankTimes& times, const ScalingOptions& options,
@@ -104,37 +147,19 @@ std::vector<ScalingPoint> PredictScaling(const RankTimes& times, const ScalingOp
   const int64_t values = ValuesOf(times);
   double backward_ms = 0;
   for (const BackwardPiece& piece : times.backward) backward_ms += piece.ms;
-  const double alone_ms = times.forward_ms + backward_ms + times.update_ms;
+  const double computing_ms = times.forward_ms + backward_ms;
+  const double alone_ms = computing_ms + times.update_ms;
   DOPPIO_CHECK(alone_ms > 0 && times.batch > 0, "an iteration takes time and has a batch");
 
   std::vector<ScalingPoint> points;
   for (const int n : ranks) {
     ScalingPoint point;
     point.ranks = n;
+    point.update_ms = options.shard_update ? times.update_ms / n : times.update_ms;
     point.bucket_bytes = BucketBytesOf(options, n, values);
-    const std::vector<Message> messages = MessagesOf(times, point.bucket_bytes);
-    Backward backward(backward_ms);
-    std::vector<double> arrived;
-    for (const Message& message : messages) {
-      const double bytes = static_cast<double>(message.values) * options.reduce_bits / 8;
-      const AllReduceCost cost = CostOfAllReduce(options.cluster, n, bytes);
-      point.communication.latency_ms += cost.latency_ms;
-      point.communication.inside_ms += cost.inside_ms;
-      point.communication.across_ms += cost.across_ms;
-      point.communication.held_up_ms += cost.held_up_ms;
-      backward.ComputeUntil(message.ready_ms);
-      backward.Carry(cost.total_ms(), cost.held_up_ms);
-      arrived.push_back(backward.now());
-    }
-    backward.Finish();
-    double updated = backward.end();
-    for (size_t i = 0; i < messages.size(); ++i) {
-      const double share = static_cast<double>(messages[i].values) / static_cast<double>(values);
-      updated = std::max(updated, arrived[i]) + share * times.update_ms;
-    }
-    if (messages.empty()) updated += times.update_ms;
-    point.iteration_ms = times.forward_ms + updated;
-    point.exposed_ms = std::max(0.0, point.iteration_ms - alone_ms);
+    point.iteration_ms =
+        times.forward_ms + TimeAfterForward(times, options, backward_ms, values, &point);
+    point.exposed_ms = std::max(0.0, point.iteration_ms - computing_ms - point.update_ms);
     point.speedup = n * alone_ms / point.iteration_ms;
     point.efficiency = point.speedup / n;
     point.images_per_s = n * static_cast<double>(times.batch) * 1e3 / point.iteration_ms;

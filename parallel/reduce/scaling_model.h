@@ -37,6 +37,9 @@ struct ScalingOptions {
   // large as the net is summed after backward.
   int64_t bucket_bytes = int64_t{16} << 20;
   int reduce_bits = 32;  // bits per value on the links; buckets are split as for 32
+  // Each rank updates one n-th of each bucket: a reduce-scatter, half of an all-reduce, takes the
+  // gradients to it, and an all-gather, the other half, takes 32-bit values to all ranks.
+  bool shard_update = false;
 };
 
 struct ScalingPoint {
@@ -49,6 +52,7 @@ struct ScalingPoint {
   AllReduceCost communication;
   // Time by which communication lengthens an iteration.
   double exposed_ms = 0;
+  double update_ms = 0;  // of one rank
   // The bottleneck: "compute" if at most 5 % of the iteration is exposed communication; "copies" if
   // these slow computing down for longer than the whole communication takes; else the largest part
   // of the communication: "latency", "inside" or "across".

@@ -70,6 +70,34 @@ TEST(ScalingModel, HalfTheBitsTakeHalfTheTimeInTheSameBuckets) {
   EXPECT_DOUBLE_EQ(two.exposed_ms, 1.5);
 }
 
+TEST(ScalingModel, AShardedUpdateGathersWeightsBehindUpdates) {
+  // Each half of an exchange of a bucket takes 5 ms. The sums of the first bucket travel from 10 to
+  // 15 ms, those of the second from 20 to 25 ms. A rank updates half of a bucket in 0.5 ms. The new
+  // weights of the first bucket wait for the sums and travel from 25 to 30 ms, those of the second,
+  // updated at 25.5 ms, from 30 to 35 ms.
+  ScalingOptions options = Links(10);
+  options.shard_update = true;
+  const ScalingPoint two = Two(TwoLayers(), options);
+  EXPECT_DOUBLE_EQ(two.update_ms, 1);
+  EXPECT_DOUBLE_EQ(two.communication.across_ms, 20);
+  EXPECT_DOUBLE_EQ(two.iteration_ms, 10 + 35);
+  EXPECT_DOUBLE_EQ(two.exposed_ms, 45 - 31);
+}
+
+TEST(ScalingModel, AShardedUpdateRoundsGradientsButNotWeights) {
+  // Sums take 2.5 ms each, from 10 and 20 ms, and weights 5 ms each, from 22.5 ms.
+  ScalingOptions options = Links(10);
+  options.shard_update = true;
+  options.reduce_bits = 16;
+  EXPECT_DOUBLE_EQ(Two(TwoLayers(), options).iteration_ms, 10 + 32.5);
+}
+
+TEST(ScalingModel, AShardedUpdateOfOneRankIsWhole) {
+  ScalingOptions options = Links(5);
+  options.shard_update = true;
+  EXPECT_DOUBLE_EQ(PredictScaling(TwoLayers(), options, {1})[0].iteration_ms, 32);
+}
+
 TEST(ScalingModel, SaysWhatTheTimeGoesTo) {
   ScalingOptions options = Links(5);
   options.cluster.across = {1e5, 1e3};

@@ -52,6 +52,7 @@ ScalingOptions ScalingFromFlags(const CommandLine& line) {
   const ReducerOptions buckets = BucketsFromFlags(line.flags);
   options.bucket_bytes = buckets.bucket_bytes;
   options.reduce_bits = static_cast<int>(8 * ElementBytes(buckets.type));
+  options.shard_update = line.flags.shard_update;
   return options;
 }
 
@@ -170,7 +171,7 @@ void PrintText(const Flags& flags, const nlohmann::json& one, const RankTimes& t
             << " bits per value on the links, "
             << (chosen ? "buckets chosen for each number of ranks"
                        : "buckets of " + Bytes(options.bucket_bytes) + " or more")
-            << '\n'
+            << (options.shard_update ? "; each rank updates a share of the weights" : "") << '\n'
             << flags.topology << ": ";
   if (options.cluster.ranks_per_node == 1) {
     std::cout << "one rank per node, ";
@@ -212,6 +213,7 @@ nlohmann::json ToJson(const Flags& flags, const nlohmann::json& one, const RankT
                          ? nlohmann::json("auto")
                          : nlohmann::json(InMb(options.bucket_bytes));
   out["reduce_precision"] = flags.reduce_precision;
+  out["shard_update"] = options.shard_update;
   out["points"] = nlohmann::json::array();
   for (const ScalingPoint& p : points) {
     out["points"].push_back({{"ranks", p.ranks},
@@ -226,6 +228,7 @@ nlohmann::json ToJson(const Flags& flags, const nlohmann::json& one, const RankT
                              {"across_ms", p.communication.across_ms},
                              {"held_up_ms", p.communication.held_up_ms},
                              {"exposed_ms", p.exposed_ms},
+                             {"update_ms", p.update_ms},
                              {"bound", p.bound}});
   }
   return out;
@@ -319,7 +322,8 @@ DOPPIO_REGISTER(
     Commands, "scale",
     {"predicts the speed of training on many ranks from the times of one rank",
      Words("model solver times images_per_s inside across ranks_per_node topology bucket_mb "
-           "reduce_precision max_ranks plot fabric iterations warmup synthetic batch weights gpu "
+           "reduce_precision shard_update max_ranks plot fabric iterations warmup synthetic batch "
+           "weights gpu "
            "cpu_replicas comm stall_timeout silence_timeout precision workspace_mb "
            "deterministic cuda_graph level stage set unset threads data_threads max_pixels seed "
            "engine fusion winograd recompute offload launcher interface mpi_library json"),

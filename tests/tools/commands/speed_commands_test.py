@@ -102,6 +102,19 @@ class ScaleTest(TinyCase):
         self.assertLess(cut["exposed_ms"], whole["exposed_ms"] / 2)
         self.assertAlmostEqual(cut["across_ms"] / 2, half["across_ms"], places=6)
 
+    def test_a_sharded_update_moves_half_of_each_exchange_behind_the_update(self):
+        self.write_times()
+        # The gradients of three buckets, of 4 MB after 35 ms of backward, 3.996 MB and 4 kB after 70 ms, take half of an all-reduce, and so
+        # do their weights. A rank updates half of them from 70 to 75 ms; those of the second bucket are new at 74.9975 ms and travel for
+        # 1 us and 0.1998 ms, and then those of the third one for 1 us and 0.2 us.
+        out = json.loads(self.succeed("scale", "--times=times.json", "--json", *self.LINKS, "--topology=ring", "--bucket_mb=1",
+                                      "--max_ranks=2", "--shard_update"))
+        self.assertTrue(out["shard_update"])
+        two = out["points"][1]
+        self.assertAlmostEqual(5, two["update_ms"], places=6)
+        self.assertAlmostEqual(20 + 74.9975 + 0.2008 + 0.0012, two["iteration_ms"], places=6)
+        self.assertIn("each rank updates a share of the weights", self.succeed("scale", "--times=times.json", "--shard_update"))
+
     def test_chooses_the_best_buckets_for_each_number_of_ranks(self):
         self.write_times()
         # In a ring of two, 8 MB take 2 us and 0.8 ms, so the best size is sqrt(8 MB * 2 us / 0.1 ns) = 390 KiB, nearest to
