@@ -10,24 +10,42 @@
 namespace doppio {
 namespace {
 
-// The grouping of ranks by machine. On the first rank of each machine, `across` connects the
-// machines.
+// The grouping of ranks by machine. `across` connects the machines: on the first rank of each
+// machine, or on all ranks.
 struct Machines {
   // Collective. Each machine has `ranks_each` consecutive ranks; if it is 0, ranks that share
-  // memory form a machine.
-  Machines(Transport* transport, Communicator* control, int ranks_each) {
+  // memory form a machine. With `may_divide`, all ranks exchange between machines if the machines
+  // have as many ranks each, in the same order.
+  Machines(Transport* transport, Communicator* control, int ranks_each, bool may_divide) {
     const int rank = control->rank();
     inside = ranks_each > 0 ? transport->Group(rank / ranks_each) : transport->Machine();
     RankPlace own;
     own.inside = inside.control->rank();
-    across = transport->Group(own.inside == 0 ? 0 : Transport::kNoColor);
-    if (across.control != nullptr) own.node = across.control->rank();
+    const bool first = own.inside == 0;
+    int size_of_first = inside.control->size();
+    control->Broadcast(&size_of_first, sizeof size_of_first, 0);
+    const bool all = may_divide && AllTrue(control, inside.control->size() == size_of_first);
+    across = transport->Group(first || all ? own.inside : Transport::kNoColor);
+    if (first) own.node = across.control->rank();
     inside.control->Broadcast(&own.node, sizeof own.node, 0);
     places.resize(control->size());
     places[rank] = own;
     for (int r = 0; r < control->size(); ++r) control->Broadcast(&places[r], sizeof places[r], r);
     for (const RankPlace& place : places) count = std::max(count, place.node + 1);
+    if (all && AllTrue(control, across.control->rank() == own.node)) {
+      who = Across::kAll;
+    } else if (!first) {
+      across = {};
+    }
   }
+
+  // Collective. Returns true if `holds` is true on all ranks.
+  static bool AllTrue(Communicator* control, bool holds) {
+    double others = holds ? 0 : 1;
+    control->AllReduce(&others, 1, DType::kFloat64);
+    return others == 0;
+  }
+
   void set_watch(Watch* watch) {
     inside.set_watch(watch);
     if (across.control != nullptr) across.set_watch(watch);
@@ -36,6 +54,7 @@ struct Machines {
   std::vector<RankPlace> places;  // indexed by rank
   int count = 1;                  // number of machines
   TeamPair inside, across;
+  Across who = Across::kFirst;
 };
 
 class TeamWorld : public ProcessWorld {
@@ -62,7 +81,7 @@ class TeamWorld : public ProcessWorld {
     Communicator* inside = Link(machines_->inside, &device_);
     Communicator* across =
         machines_->across.control != nullptr ? Link(machines_->across, &across_device_) : nullptr;
-    layered_.emplace(all_.control->rank(), machines_->places, inside, across);
+    layered_.emplace(all_.control->rank(), machines_->places, inside, across, machines_->who);
     bulk_ = &*layered_;
   }
   void Disconnect() override {
@@ -92,7 +111,10 @@ class TeamWorld : public ProcessWorld {
  private:
   // Groups the ranks by machine. Leaves machines_ empty if two layers would equal one.
   void FindMachines() {
-    machines_.emplace(transport_.get(), all_.control.get(), exchange_.ranks_per_machine);
+    // Links between GPUs sum whole messages.
+    const bool may_divide = exchange_.make_bulk == nullptr;
+    machines_.emplace(transport_.get(), all_.control.get(), exchange_.ranks_per_machine,
+                      may_divide);
     machines_->set_watch(watch_.get());
     if (machines_->count > 1 && machines_->count < size()) {
       how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) +

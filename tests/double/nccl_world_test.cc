@@ -83,7 +83,7 @@ class LinkedLayers {
  public:
   LinkedLayers(Device* device, const LayeredTeams& teams, int rank)
       : inside_(Connect(device, teams.Inside(rank))),
-        across_(Connect(device, teams.Across(rank))),
+        across_(Connect(device, teams.AcrossOf(rank))),
         layered_(rank, teams.places(), inside_.get(), across_.get()) {}
   Communicator* get() { return &layered_; }
 

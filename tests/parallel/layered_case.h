@@ -12,17 +12,20 @@
 
 namespace doppio {
 
-// One team of ranks for each node, and one team of the nodes' first ranks.
+// One team of ranks for each node, and one team of the nodes' first ranks, or with Across::kAll of
+// the ranks at each place inside the nodes.
 class LayeredTeams {
  public:
-  explicit LayeredTeams(const std::vector<RankPlace>& places) : places_(places) {
+  explicit LayeredTeams(const std::vector<RankPlace>& places, Across who = Across::kFirst)
+      : places_(places), who_(who) {
     std::vector<int> sizes;
     for (const RankPlace& place : places) {
       sizes.resize(std::max(sizes.size(), static_cast<size_t>(place.node) + 1));
       ++sizes[static_cast<size_t>(place.node)];
     }
     for (const int size : sizes) inside_.push_back(MakeThreadTeam(size));
-    across_ = MakeThreadTeam(static_cast<int>(sizes.size()));
+    for (int column = 0; column < (who == Across::kAll ? sizes[0] : 1); ++column)
+      across_.push_back(MakeThreadTeam(static_cast<int>(sizes.size())));
   }
 
   int size() const { return static_cast<int>(places_.size()); }
@@ -31,17 +34,21 @@ class LayeredTeams {
     const RankPlace place = places_[static_cast<size_t>(rank)];
     return inside_[static_cast<size_t>(place.node)][static_cast<size_t>(place.inside)].get();
   }
-  // Returns null unless `rank` is the first rank of its node.
-  Communicator* Across(int rank) const {
+  // Returns null unless `rank` exchanges between nodes.
+  Communicator* AcrossOf(int rank) const {
     const RankPlace place = places_[static_cast<size_t>(rank)];
-    return place.inside == 0 ? across_[static_cast<size_t>(place.node)].get() : nullptr;
+    const bool exchanges = place.inside == 0 || who_ == Across::kAll;
+    return exchanges ? across_[place.inside][place.node].get() : nullptr;
   }
-  Layered End(int rank) const { return Layered(rank, places_, Inside(rank), Across(rank)); }
+  std::unique_ptr<Layered> End(int rank) const {
+    return std::make_unique<Layered>(rank, places_, Inside(rank), AcrossOf(rank), who_);
+  }
 
  private:
   const std::vector<RankPlace> places_;
+  const Across who_;
   std::vector<std::vector<std::unique_ptr<Communicator>>> inside_;
-  std::vector<std::unique_ptr<Communicator>> across_;
+  std::vector<std::vector<std::unique_ptr<Communicator>>> across_;
 };
 
 }  // namespace doppio

@@ -16,13 +16,13 @@ namespace {
 
 // Calls f(end) on one thread per rank.
 template <class F>
-void OnEveryRank(const std::vector<RankPlace>& places, const F& f) {
-  LayeredTeams teams(places);
+void OnEveryRank(const std::vector<RankPlace>& places, const F& f, Across who = Across::kFirst) {
+  LayeredTeams teams(places, who);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < teams.size(); ++rank) {
     threads.emplace_back([&, rank] {
-      Layered end = teams.End(rank);
-      f(&end);
+      const std::unique_ptr<Layered> end = teams.End(rank);
+      f(end.get());
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -56,20 +56,96 @@ TEST(Layered, CommunicatesWhereRanksAreDealtOutToNodesInTurn) {
               [](Communicator* end) { ExpectCommunicates(end); });
 }
 
-TEST(Layered, GivesAllRanksTheSameBits) {
-  constexpr int64_t kCount = 1000;
-  const std::vector<RankPlace> places = PlacesByNode({3, 1, 2});
-  std::vector<std::vector<float>> sums(places.size(), std::vector<float>(kCount));
-  OnEveryRank(places, [&](Communicator* end) {
-    std::vector<float>& own = sums[static_cast<size_t>(end->rank())];
-    for (int64_t i = 0; i < kCount; ++i) {
-      own[static_cast<size_t>(i)] =
-          1.0f /
-          static_cast<float>(1 + end->rank() + 7 * i);  // rounds differently in another order
-    }
-    end->AllReduce(own.data(), kCount, DType::kFloat32);
-  });
+TEST(Layered, CommunicatesIfAllRanksExchangeBetweenNodes) {
+  const std::vector<std::vector<int>> shapes = {{2}, {1, 1}, {2, 2}, {3, 3}, {2, 2, 2}};
+  for (const std::vector<int>& ranks_of_nodes : shapes) {
+    OnEveryRank(
+        PlacesByNode(ranks_of_nodes),
+        [](Communicator* end) {
+          ExpectCommunicates(end);
+          ExpectSums<float>(end, nullptr, DType::kFloat32, 1'000'003);  // several pieces
+          ExpectDivides(end, nullptr, 1'000'003);
+        },
+        Across::kAll);
+  }
+  OnEveryRank(
+      {{0, 0}, {1, 0}, {0, 1}, {1, 1}}, [](Communicator* end) { ExpectCommunicates(end); },
+      Across::kAll);
+}
+
+// Counts the bytes of all-reduces and the calls.
+class Counted : public Communicator {
+ public:
+  explicit Counted(Communicator* end) : end_(end) {}
+  int rank() const override { return end_->rank(); }
+  int size() const override { return end_->size(); }
+  void AllReduce(void* data, int64_t count, DType dtype) override {
+    summed += count;
+    end_->AllReduce(data, count, dtype);
+  }
+  void ReduceScatter(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
+    scattered += cuts.back();
+    end_->ReduceScatter(data, cuts, dtype);
+  }
+  void AllGather(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
+    gathered += cuts.back();
+    end_->AllGather(data, cuts, dtype);
+  }
+  void Broadcast(void* data, int64_t bytes, int root) override {
+    end_->Broadcast(data, bytes, root);
+  }
+  void Barrier() override { end_->Barrier(); }
+  void Abort(const std::string& why) override { end_->Abort(why); }
+
+  int64_t summed = 0, scattered = 0, gathered = 0;  // elements
+
+ private:
+  Communicator* const end_;
+};
+
+// With two nodes of two ranks, half of the elements cross on each rank.
+TEST(Layered, DividesWhatCrossesAmongTheRanksOfANode) {
+  constexpr int64_t kCount = 1 << 20;
+  const std::vector<RankPlace> places = PlacesByNode({2, 2});
+  LayeredTeams teams(places, Across::kAll);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < teams.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      Counted inside(teams.Inside(rank)), across(teams.AcrossOf(rank));
+      Layered end(rank, places, &inside, &across, Across::kAll);
+      std::vector<float> data(kCount);
+      end.AllReduce(data.data(), kCount, DType::kFloat32);
+      EXPECT_EQ(across.summed, kCount / 2);
+      EXPECT_EQ(inside.scattered, kCount);
+      EXPECT_EQ(inside.gathered, kCount);
+      EXPECT_EQ(inside.summed, 0);
+      end.ReduceScatter(data.data(), {0, kCount / 4, kCount / 2, kCount / 2, kCount},
+                        DType::kFloat32);
+      EXPECT_EQ(across.scattered, rank % 2 == 0 ? kCount / 4 : kCount / 4 * 3);
+      EXPECT_EQ(inside.scattered, 2 * kCount);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void ExpectSameBits(const std::vector<RankPlace>& places, int64_t count, Across who) {
+  std::vector<std::vector<float>> sums(places.size(), std::vector<float>(count));
+  OnEveryRank(
+      places,
+      [&](Communicator* end) {
+        std::vector<float>& own = sums[end->rank()];
+        // Rounds differently in another order.
+        for (int64_t i = 0; i < count; ++i)
+          own[i] = 1.0f / static_cast<float>(1 + end->rank() + 7 * i);
+        end->AllReduce(own.data(), count, DType::kFloat32);
+      },
+      who);
   for (const std::vector<float>& own : sums) EXPECT_EQ(own, sums[0]);
+}
+
+TEST(Layered, GivesAllRanksTheSameBits) {
+  ExpectSameBits(PlacesByNode({3, 1, 2}), 1000, Across::kFirst);
+  ExpectSameBits(PlacesByNode({3, 3}), 500'000, Across::kAll);
 }
 
 TEST(Layered, EndsAllWaitsWhenARankLeaves) {
@@ -91,6 +167,30 @@ TEST(Layered, EndsAllWaitsWhenARankLeaves) {
       }
     });
     EXPECT_EQ(told, 10) << leaving;
+  }
+}
+
+// A wait for a piece that crosses nodes ends, too, and uses the memory of the sum no longer.
+TEST(Layered, EndsTheWaitsOfBothLayersWhenARankLeaves) {
+  for (int leaving = 0; leaving < 4; ++leaving) {
+    std::atomic<int> told{0};
+    OnEveryRank(
+        PlacesByNode({2, 2}),
+        [&](Communicator* end) {
+          if (end->rank() == leaving) return end->Abort("no more data");
+          for (int call = 0; call < 2; ++call) {
+            std::vector<float> data(1'000'000);
+            try {
+              end->AllReduce(data.data(), 1'000'000, DType::kFloat32);
+              ADD_FAILURE() << "a rank was missing";
+            } catch (const PeerError& e) {
+              EXPECT_EQ(e.message(), "no more data");
+              ++told;
+            }
+          }
+        },
+        Across::kAll);
+    EXPECT_EQ(told, 6) << leaving;
   }
 }
 
