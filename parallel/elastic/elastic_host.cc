@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-constexpr double kAskSeconds = 2, kAskAgainSeconds = 0.5;
+constexpr double kAskSeconds = 1.5, kAskAgainSeconds = 0.5;
 constexpr std::chrono::milliseconds kLookAgain(20);
 
 // Asks once, within `seconds`.

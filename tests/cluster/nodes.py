@@ -82,6 +82,10 @@ class Nodes:
             for namespace, link in ((name, "eth0"), (SWITCH, name)):
                 call("tc", "-n", namespace, "qdisc", "replace", "dev", link, "root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms")
 
+    def set_cable(self, node, plugged):
+        """Plugs the cable of a node into the switch, or pulls it out. No connection notices it."""
+        call("ip", "-n", SWITCH, "link", "set", self.names[node], "up" if plugged else "down")
+
     def sent_bytes(self, node):
         """Returns the bytes that a node has sent since its start."""
         shown = subprocess.run(["ip", "-n", self.names[node], "-s", "-j", "link", "show", "eth0"], check=True, capture_output=True).stdout

@@ -23,6 +23,9 @@ namespace doppio {
 namespace {
 
 constexpr int kMostElasticRanks = 1024;
+// Seconds of silence after which the ranks meet again. It may be short, because a rank that is only
+// busy answers there and stays.
+constexpr double kElasticSilence = 5;
 // A launcher may end all processes when the first one ends.
 constexpr std::chrono::milliseconds kReportDelay(500);
 
@@ -82,7 +85,8 @@ ElasticRange ParseElastic(const std::string& value) {
   return {static_cast<int>(*least), static_cast<int>(*most)};
 }
 
-ElasticOptions ElasticFromFlags(const Flags& flags, const SolverSpec& solver) {
+ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solver) {
+  const Flags& flags = line.flags;
   const ElasticRange range = ParseElastic(flags.elastic);
   const Launch launch = LaunchFromFlags(flags);
   CheckElasticFlags(flags, launch);
@@ -90,6 +94,7 @@ ElasticOptions ElasticFromFlags(const Flags& flags, const SolverSpec& solver) {
   ElasticOptions options;
   options.rendezvous = world.rendezvous;
   options.watch = world.watch;
+  if (!line.Given("silence_timeout")) options.watch.silence_seconds = kElasticSilence;
   options.least = range.least;
   options.most = range.most;
   if (launch.size > range.most) {

@@ -10,7 +10,7 @@
 #include "core/net/spec/solver_spec.h"
 #include "parallel/elastic/elastic_member.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/command_line.h"
 
 namespace doppio {
 
@@ -23,7 +23,7 @@ ElasticRange ParseElastic(const std::string& value);
 
 // Returns how this process takes part in the training of `solver`. Throws UsageError if --elastic
 // does not work with other flags or with the launcher.
-ElasticOptions ElasticFromFlags(const Flags& flags, const SolverSpec& solver);
+ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solver);
 
 // The state that a process of an elastic training keeps from one world to the next.
 struct ElasticSeat {

@@ -333,7 +333,7 @@ class Training {
 
 ExitCode RunElasticTrain(const CommandLine& line, bool* began) {
   const SolverSpec solver = LoadFlaggedSolver(line);
-  ElasticOptions options = ElasticFromFlags(line.flags, solver);
+  ElasticOptions options = ElasticFromFlags(line, solver);
   std::unique_ptr<RunRecords> records;
   FailureRecord failures;
   std::unique_ptr<SignalHandler> signals;
