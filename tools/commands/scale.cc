@@ -69,10 +69,18 @@ nlohmann::json ReadTimes(const CommandLine& line) {
   return times;
 }
 
+int64_t GradientBytes(const RankTimes& times) {
+  int64_t values = 0;
+  for (const BackwardPiece& piece : times.backward) {
+    for (const int64_t count : piece.gradients) values += count;
+  }
+  return values * 4;
+}
+
 // If several ranks run, replaces the assumed link between them by a measured one, unless it is
-// given as a flag.
+// given as a flag. Sums are as long as those of a training with `gradient_bytes` of gradients.
 void MeasureCluster(const CommandLine& line, const World& world, Device* device,
-                    const Compute& compute, Cluster* cluster) {
+                    int64_t gradient_bytes, const Compute& compute, Cluster* cluster) {
   const int hosts = CountHosts(world);
   const bool one_node = hosts == 1;
   if (line.Given(one_node ? "inside" : "across")) return;
@@ -85,8 +93,9 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
   LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts
             << " machine(s).";
   const int64_t given = BucketsFromFlags(line.flags).bucket_bytes;
-  const int64_t bytes =
+  const int64_t bucket =
       given == kAutoBucketBytes ? ScalingOptions().bucket_bytes : std::max<int64_t>(given, 1 << 20);
+  const int64_t bytes = std::min(bucket, gradient_bytes);
   (one_node ? cluster->inside : cluster->across) =
       MeasureLink(world, device, cluster->topology, one_node, bytes, compute);
   if (!one_node && !line.Given("ranks_per_node")) cluster->ranks_per_node = 1;
@@ -110,12 +119,13 @@ nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluste
     timer.Start();
     if (world != nullptr) world->control().Barrier();
     const Timing timing = timer.Run(line.flags.warmup, line.flags.iterations);
-    if (lead) times = ToJson(timer.net(), timing, line.flags.iterations);
+    const nlohmann::json own = ToJson(timer.net(), timing, line.flags.iterations);
+    if (lead) times = own;
     if (world == nullptr) return;
     Cluster measured = *cluster;
     MeasureCluster(
-        line, *world, device, [&](const auto& going) { return timer.ComputeWhile(timing, going); },
-        &measured);
+        line, *world, device, GradientBytes(ToRankTimes(own, "")),
+        [&](const auto& going) { return timer.ComputeWhile(timing, going); }, &measured);
     world->control().Barrier();  // all ranks have finished reading *cluster
     if (lead) *cluster = measured;
   });
@@ -134,14 +144,6 @@ nlohmann::json TimesFromRate(const CommandLine& line) {
 // Returns true if the times of one rank are given, so that nothing is measured.
 bool TimesGiven(const CommandLine& line) {
   return line.Given("times") || line.Given("images_per_s");
-}
-
-int64_t GradientBytes(const RankTimes& times) {
-  int64_t values = 0;
-  for (const BackwardPiece& piece : times.backward) {
-    for (const int64_t count : piece.gradients) values += count;
-  }
-  return values * 4;
 }
 
 // Describes a link. `flag` is shown as its name if it is the name of a preset with these values.
