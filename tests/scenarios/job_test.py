@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests a job of a batch system from start to end: PBS's script with the real mpirun, stopped before its time limit,
-queued again, and trained to the end. Only qsub is a stand-in."""
+"""Tests a job of a batch system from start to end: PBS's script with the real mpirun, or with doppio launch, stopped before
+its time limit, queued again, and trained to the end. Only qsub is a stand-in."""
 import os
 import shutil
 import subprocess
@@ -20,13 +20,12 @@ snapshot_prefix: "run"
 """
 
 
-@unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
 class JobTest(scenario.Scenario):
-    def run_job(self, training):
+    def run_job(self, training, *flags):
         """Runs the job script. Returns its exit code and what it has queued again."""
         script = subprocess.run(
             [scenario.DOPPIO, "submit", "pbs", "--time=00:00:30", "--warn_seconds=15", "--ranks_per_node=2",
-             "--program=" + scenario.DOPPIO, "--", "train", "--solver=solver.prototxt", *training],
+             "--program=" + scenario.DOPPIO, *flags, "--", "train", "--solver=solver.prototxt", *training],
             cwd=self.folder, capture_output=True, text=True, timeout=60)
         self.assertEqual(0, script.returncode, script.stderr)
         self.write("job", script.stdout)
@@ -41,16 +40,23 @@ class JobTest(scenario.Scenario):
                                                   PBS_NODEFILE="nodes"))
         return job, self.read("queued").decode().split("\n")[:-1]
 
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
     def test_goes_on_until_it_is_done(self):
+        self.check_that_it_goes_on()
+
+    def test_goes_on_until_it_is_done_without_mpi(self):
+        self.check_that_it_goes_on("--nompi")
+
+    def check_that_it_goes_on(self, *flags):
         self.write("net.prototxt", NET)
         self.write("solver.prototxt", SOLVER)
-        job, queued = self.run_job([])
+        job, queued = self.run_job([], *flags)
         self.assertEqual((75, ["-v DOPPIO_JOB_RUNS=2 job"]), (job.returncode, queued), job.stderr)
         states = [f for f in os.listdir(self.folder) if f.endswith(".solverstate")]
         self.assertEqual(1, len(states), job.stderr)
         stopped = int(states[0].split("_iter_")[1].split(".")[0])
         self.assertGreater(stopped, 0)
-        job, queued = self.run_job(["--set=max_iter=%d" % (stopped + 10)])
+        job, queued = self.run_job(["--set=max_iter=%d" % (stopped + 10)], *flags)
         self.assertEqual((0, []), (job.returncode, queued), job.stderr)
         self.assertIn("going on from run_iter_%d.solverstate" % stopped, job.stderr)
         self.assertIn("run_iter_%d.solverstate" % (stopped + 10), os.listdir(self.folder))
