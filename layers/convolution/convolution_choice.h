@@ -108,7 +108,7 @@ class ConvChooser {
 
   bool UsesWinograd() const {
     return type_ == DType::kFloat32 && args_.math == MathMode::kFloat32 &&
-           WinogradPays(g_, args_.winograd);
+           DnnlWinogradPays(g_, args_.winograd);
   }
 
   // Replaces each primitive for which oneDNN has Winograd's filtering with the weights in the

@@ -6,9 +6,8 @@
 #define DOPPIO_LAYERS_CONVOLUTION_IMAGE_LANES_H_
 
 #include <cstdint>
-#include <utility>
 
-#include "layers/common/lanes.h"
+#include "layers/common/lane_squares.h"
 
 namespace doppio::image_lanes {
 
@@ -94,32 +93,6 @@ void Spread(const Images* dy, Planes of_y, int64_t outputs, int first, int last,
   }
 }
 
-// Exchanges lanes of two vectors. In a lane t whose bit `half` is 0, Low returns a[t] and High
-// a[t + half]; in the others, Low returns b[t - half] and High b[t].
-template <int half, int... t>
-[[gnu::always_inline]] inline Images Low(const Images& a, const Images& b,
-                                         std::integer_sequence<int, t...>) {
-  return __builtin_shufflevector(a, b, ((t & half) != 0 ? kImages + t - half : t)...);
-}
-template <int half, int... t>
-[[gnu::always_inline]] inline Images High(const Images& a, const Images& b,
-                                          std::integer_sequence<int, t...>) {
-  return __builtin_shufflevector(a, b, ((t & half) != 0 ? kImages + t : t + half)...);
-}
-using AllLanes = std::make_integer_sequence<int, kImages>;
-
-// Returns the sum over the lanes of v[t] in lane t.
-template <int half = 1>
-[[gnu::always_inline]] inline Images SumEach(Images (&v)[kImages]) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kImages; i += 2 * half) {
-    const Images a = v[i], b = v[i + half];
-    v[i] = Low<half>(a, b, AllLanes()) + High<half>(a, b, AllLanes());
-  }
-  if constexpr (2 * half < kImages) return SumEach<2 * half>(v);
-  return v[0];
-}
-
 // Adds to the gradient of one row of the kernel, for one bottom plane and CorrelateOutputs(kKernel)
 // top planes, the products of `height` x `width` pixels, summed over the images. `x` points to the
 // pixel that meets the first weight of this row for the first element of `dy`. The gradient of top
@@ -155,19 +128,6 @@ void Correlate(const Images* x, int64_t row_of_x, const Images* dy, int64_t plan
   }
 }
 
-// Transposes a square of numbers.
-template <int half = 1>
-[[gnu::always_inline]] inline void Transpose(Images (&v)[kImages]) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kImages; ++i) {
-    if ((i & half) != 0) continue;
-    const Images a = v[i], b = v[i + half];
-    v[i] = Low<half>(a, b, AllLanes());
-    v[i + half] = High<half>(a, b, AllLanes());
-  }
-  if constexpr (2 * half < kImages) Transpose<2 * half>(v);
-}
-
 // Gathers `count` neighbouring elements of `images` images, which begin `step` elements apart, in
 // lanes. The lanes of absent images are 0.
 template <class T>
@@ -176,7 +136,7 @@ void Gather(const T* from, int64_t step, int images, int64_t count, Images* to) 
   for (; i + kImages <= count; i += kImages) {
     Images square[kImages] = {};
     for (int n = 0; n < images; ++n) square[n] = LoadWide<kImages>(from + n * step + i);
-    Transpose(square);
+    TransposeSquare(square);
     for (int n = 0; n < kImages; ++n) to[i + n] = square[n];
   }
   for (; i < count; ++i) {
@@ -193,7 +153,7 @@ void Scatter(const Images* from, int64_t step, int images, int64_t count, T* to)
   for (; i + kImages <= count; i += kImages) {
     Images square[kImages];
     for (int n = 0; n < kImages; ++n) square[n] = from[i + n];
-    Transpose(square);
+    TransposeSquare(square);
     for (int n = 0; n < images; ++n) StoreRounded<kImages>(to + n * step + i, square[n]);
   }
   for (; i < count; ++i) {

@@ -3,15 +3,15 @@
 #define DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_PRODUCTS_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "layers/convolution/winograd_tiles.h"
 
 namespace doppio::winograd {
 
-// Rows of a product that are computed together. With two vectors per row, the sums, the factors and
-// one element fit into the registers: 32 of AVX-512, 16 of other CPUs. kSumRows divides the number
-// of channels in whole vectors.
-constexpr int kRows = kManyRegisters ? 14 : 6, kSumRows = kManyRegisters ? 8 : 4;
+// The most rows of a product that are computed together. With two vectors per row, the sums, the
+// factors and one element fit into the registers: 32 of AVX-512, 16 of other CPUs.
+constexpr int kRows = kManyRegisters ? 14 : 6;
 
 // Element (row, k) of the left factor is data[row * row_step + k * depth_step].
 struct LeftFactor {
@@ -61,23 +61,39 @@ template <int kBlock, int kVectors, bool kAdd>
   }
 }
 
-// Computes the product of `rows` x `depth` and `depth` x `panels` panels of columns, or adds it to
-// `to`. Computes whole blocks of kBlock rows, so `a` and `to` have room for them.
-template <int kBlock, bool kAdd>
-void Multiply(LeftFactor a, int64_t rows, int64_t depth, Panels<const float> b, int64_t panels,
-              Panels<float> to) {
-  for (int64_t panel = 0; panel < panels; panel += 2) {
-    const Panels<const float> columns = {b.data + panel * b.step, b.step};
-    for (int64_t row = 0; row < rows; row += kBlock) {
-      const LeftFactor left = {a.data + row * a.row_step, a.row_step, a.depth_step};
-      const Panels<float> block = {to.data + panel * to.step + row * kChannels, to.step};
-      if (panel + 1 < panels) {
-        MultiplyBlock<kBlock, 2, kAdd>(left, columns, depth, block);
-      } else {
-        MultiplyBlock<kBlock, 1, kAdd>(left, columns, depth, block);
-      }
-    }
+// Computes blocks of kBlock rows of kVectors neighbouring panels, or adds them to `to`.
+template <int kBlock, int kVectors, bool kAdd>
+void MultiplyRows(LeftFactor a, int64_t rows, Panels<const float> b, int64_t depth,
+                  Panels<float> to) {
+  for (int64_t row = 0; row < rows; row += kBlock) {
+    MultiplyBlock<kBlock, kVectors, kAdd>({a.data + row * a.row_step, a.row_step, a.depth_step}, b,
+                                          depth, {to.data + row * kChannels, to.step});
   }
+}
+
+using MultiplyFunction = void (*)(LeftFactor, int64_t, Panels<const float>, int64_t, Panels<float>);
+
+// The functions for 1 to kRows rows per block, with kVectors panels.
+template <int kVectors, bool kAdd, class Counts = std::make_integer_sequence<int, kRows>>
+struct MultiplyFunctions;
+template <int kVectors, bool kAdd, int... kCounts>
+struct MultiplyFunctions<kVectors, kAdd, std::integer_sequence<int, kCounts...>> {
+  static constexpr MultiplyFunction kTable[] = {&MultiplyRows<kCounts + 1, kVectors, kAdd>...};
+};
+
+// Returns the rows per block with which `rows` rows divide into the fewest blocks.
+inline int64_t BlockOf(int64_t rows) {
+  const int64_t blocks = (rows + kRows - 1) / kRows;
+  return (rows + blocks - 1) / blocks;
+}
+// Computes the product of `rows` x `depth` and `depth` x 1 or 2 panels of columns, or adds it to
+// `to` if `add` is true. Each element is a sum in the order of the depth, whatever the other sizes.
+// `a` and `to` have room for kRows - 1 more rows.
+inline void Multiply(LeftFactor a, int64_t rows, Panels<const float> b, int64_t depth,
+                     int64_t panels, Panels<float> to, bool add) {
+  const auto* one = add ? MultiplyFunctions<1, true>::kTable : MultiplyFunctions<1, false>::kTable;
+  const auto* two = add ? MultiplyFunctions<2, true>::kTable : MultiplyFunctions<2, false>::kTable;
+  (panels == 2 ? two : one)[BlockOf(rows) - 1](a, rows, b, depth, to);
 }
 
 }  // namespace doppio::winograd

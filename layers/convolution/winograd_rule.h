@@ -11,18 +11,26 @@ namespace doppio {
 
 // Returns true if Winograd's filtering should compute this convolution in single precision. kAuto
 // decides by the extents and not by the clock, so that a resumed training computes the same bits,
-// nor by the batch, so that replicas compute what one big batch computes: the transforms of the
-// weights pay from 16 tiles per image on, and those of images if vectors of channels are full.
-inline bool WinogradPays(const ConvGeometry& g, Winograd use) {
+// nor by the batch, so that replicas compute what one big batch computes: vectors of channels are
+// full, and images have at least `min_tiles` tiles, which waste less than half of their products on
+// elements outside the top.
+inline bool WinogradPays(const ConvGeometry& g, Winograd use, int64_t min_tiles = 4) {
   using Extents = std::vector<int64_t>;
   const bool fits = (g.kernel == Extents{3, 3} || g.kernel == Extents{5, 5}) &&
                     g.stride == Extents{1, 1} && g.dilation == Extents{1, 1};
   if (!fits || use == Winograd::kOff) return false;
+  if (use == Winograd::kOn) return true;
   const int64_t tile = winograd::TopTile(static_cast<int>(g.kernel[0]));
   const int64_t tiles = ((g.output[0] + tile - 1) / tile) * ((g.output[1] + tile - 1) / tile);
   constexpr int64_t kLanes = 16;
   const bool full = g.in_channels / g.group % kLanes == 0 && g.out_channels / g.group % kLanes == 0;
-  return use == Winograd::kOn || (full && tiles >= 16);
+  return full && tiles >= min_tiles && 2 * g.output_count() >= tiles * tile * tile;
+}
+
+// Returns the same for oneDNN's kernels, which transform all weights before they use them.
+inline bool DnnlWinogradPays(const ConvGeometry& g, Winograd use) {
+  constexpr int64_t kMinTiles = 16;
+  return WinogradPays(g, use, kMinTiles);
 }
 
 }  // namespace doppio

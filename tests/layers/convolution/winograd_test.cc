@@ -86,17 +86,58 @@ TEST(Winograd, DoesNotDependOnTheNumberOfThreadsInForward) {
 }
 
 TEST(Winograd, IsUsedWhereItPays) {
-  const auto top = [](LayerCase c, Winograd winograd) { return c.Use(winograd).FastTop(); };
-  const auto expect = [top](const LayerCase& c, Winograd same, Winograd other) {
-    EXPECT_EQ(top(c, Winograd::kAuto), top(c, same));
-    EXPECT_NE(top(c, Winograd::kAuto), top(c, other));
+  const auto expect = [](const LayerCase& from, Winograd same, Winograd other) {
+    const auto top = [&from](Winograd winograd) { return LayerCase(from).Use(winograd).FastTop(); };
+    EXPECT_EQ(top(Winograd::kAuto), top(same));
+    EXPECT_NE(top(Winograd::kAuto), top(other));
   };
-  const LayerCase three = Convolution(32, 32, 16, 12);  // 4x3 tiles per image
-  EXPECT_EQ(top(three, Winograd::kAuto), top(three, Winograd::kOff));
-  // 4x4 or 4x3 tiles.
+  // 2x2 tiles per image; 2x1 tiles; 2x2 tiles of which less than half is used; 20 channels.
+  expect(Convolution(32, 32, 7, 7), Winograd::kOn, Winograd::kOff);
+  expect(Convolution(32, 32, 8, 4), Winograd::kOff, Winograd::kOn);
+  expect(Convolution(32, 32, 5, 5), Winograd::kOff, Winograd::kOn);
+  expect(Convolution(20, 32, 16, 16), Winograd::kOff, Winograd::kOn);
+  // 2x2 and 2x1 tiles.
   const std::string five = "kernel_size: 5 pad: 2";
-  expect(Convolution(32, 32, 8, 8, five), Winograd::kOn, Winograd::kOff);
-  expect(Convolution(32, 32, 8, 6, five), Winograd::kOff, Winograd::kOn);
+  expect(Convolution(32, 32, 4, 4, five), Winograd::kOn, Winograd::kOff);
+  expect(Convolution(32, 32, 4, 2, five), Winograd::kOff, Winograd::kOn);
+}
+
+// With few weights, all threads read the same transformed weights.
+TEST(Winograd, DividesChannelsAndTilesAmongThreads) {
+  const int before = omp_get_max_threads();
+  for (const char* kernel : {"kernel_size: 3 pad: 1", "kernel_size: 5 pad: 2"}) {
+    for (const auto& [channels, outputs] : {std::pair<int64_t, int64_t>{64, 64}, {144, 112}}) {
+      LayerCase c = Convolution(channels, outputs, 18, 15, kernel);
+      const std::vector<double> one = c.Use(Winograd::kOn).FastTop();
+      for (int threads : {2, 7}) {
+        omp_set_num_threads(threads);
+        EXPECT_EQ(c.FastTop(), one);
+        c.ExpectBackendsAgree();
+      }
+      omp_set_num_threads(before);
+    }
+  }
+}
+
+// The batch has more tiles than a thread transforms together.
+TEST(Winograd, ComputesLargeBatchesInParts) {
+  Convolution(80, 48, 48, 45).Use(Winograd::kOn).ExpectBackendsAgree();
+}
+
+TEST(Winograd, ComputesAnImageAlikeInEveryBatch) {
+  const int64_t channels = 96, extent = 14, count = channels * extent * extent;
+  std::vector<double> images(8 * count);
+  for (size_t i = 0; i < images.size(); ++i) images[i] = std::sin(static_cast<double>(i));
+  const auto tops_of = [&](int64_t batch) {
+    LayerCase c(
+        "type: 'Convolution' convolution_param { num_output: 80 kernel_size: 3 pad: 1 "
+        "weight_filler { type: 'msra' } }");
+    return c.KeepFilledParams()
+        .Bottom({batch, channels, extent, extent}, {images.begin(), images.begin() + batch * count})
+        .FastTop();
+  };
+  const std::vector<double> one = tops_of(1), all = tops_of(8);
+  EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin()));
 }
 
 TEST(Winograd, LeavesOtherConvolutionsAsTheyAre) {
