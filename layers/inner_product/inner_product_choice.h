@@ -74,6 +74,18 @@ struct InnerProductChoice {
     return Slowness(with_tail.impl_info_str()) > Slowness(forward.impl_info_str());
   }
 
+  // Describes the primitive that computes the gradient of the parameters in this layout, for some
+  // of the outputs: those of `top`.
+  dnnl::inner_product_backward_weights::primitive_desc DescribeParams(
+      const KernelArgs& args, const Desc& top, const Desc& weights, const Desc& bias_slice) const {
+    const Desc any = AnyDesc(Shape(DimsOf(weights)), params_type);
+    const dnnl::prop_kind kind = dnnl::prop_kind::forward_training;
+    const auto hint = DescribeForward<dnnl::inner_product_forward>(DnnlAttr(args.math), kind, x,
+                                                                   any, bias_slice, top);
+    return DescribeBackward<dnnl::inner_product_backward_weights>(DnnlAttr(args.math), hint, x,
+                                                                  weights, bias_slice, top);
+  }
+
   DType type;
   Desc src, dst;         // the bottom and the top as matrices, in memory order
   Desc kept;             // the float32 layout in which the weights are kept, as a matrix
@@ -82,6 +94,7 @@ struct InnerProductChoice {
   ForwardPd forward, with_tail;
   // The gradient of the parameters reads the bottom as `x` and the gradient of the top as `dy`.
   bool has_params = false, has_data = false;
+  DType params_type = DType::kFloat32;
   Desc x, dy;
   dnnl::inner_product_backward_weights::primitive_desc params;
   dnnl::inner_product_backward_data::primitive_desc data;
@@ -124,11 +137,11 @@ struct InnerProductChoice {
   }
 
   void ChooseParams(const KernelArgs& args, int64_t rows, const Shape& matrix) {
-    const DType factors = rows < kNarrowGradientRows ? DType::kFloat32 : type;
-    x = WithType(src, factors);
-    dy = WithType(dst, factors);
+    params_type = rows < kNarrowGradientRows ? DType::kFloat32 : type;
+    x = WithType(src, params_type);
+    dy = WithType(dst, params_type);
     const ForwardPd hint =
-        factors == type ? forward : Forward(args, x, AnyDesc(matrix, factors), dy, kNoTail);
+        params_type == type ? forward : Forward(args, x, AnyDesc(matrix, params_type), dy, kNoTail);
     params = PreferLayout(
         [&](const Desc& w) {
           return DescribeBackward<dnnl::inner_product_backward_weights>(DnnlAttr(args.math), hint,

@@ -9,6 +9,7 @@
 
 #include "core/math/dnnl_isa.h"
 #include "core/net/plan/fusion.h"
+#include "layers/inner_product/gradient_slices.h"
 #include "layers/inner_product/inner_product_choice.h"
 
 namespace doppio {
@@ -48,6 +49,8 @@ class DnnlInnerProduct : public Kernel {
       dy_ = InputReader(c_.dst, c_.dy, &scratch);
       weight_gradient_ = GradientWriter(args, 0, c_.kept, c_.params.diff_weights_desc(), &scratch);
       if (has_bias_) bias_gradient_ = GradientWriter(args, 1, c_.bias, c_.bias, &scratch);
+      slices_ = GradientSlices(c_, args, &scratch);
+      needs_.gradient_slice = slices_.elements();
       needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
     }
     if (c_.has_data) {
@@ -85,7 +88,7 @@ class DnnlInnerProduct : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     DispatchStored(c_.type, [&](auto zero) { tail_.MaskGradient<decltype(zero)>(t_); });
-    if (params_.primitive) {
+    if (params_.primitive && slices_.elements() == 0) {
       x_.Prepare();
       dy_.Prepare();
       params_.args[DNNL_ARG_DIFF_WEIGHTS] = weight_gradient_.Target(add[0]);
@@ -100,10 +103,22 @@ class DnnlInnerProduct : public Kernel {
     }
   }
 
+  void BackwardSlice(int64_t slice) override {
+    if (slice == 0) {
+      x_.Prepare();
+      dy_.Prepare();
+    }
+    slices_.Run(slice);
+  }
+
  private:
   void BindParams() {
     x_.Bind(t_.bottoms[0].raw, t_.scratch);
     dy_.Bind(t_.top_grads[0].raw, t_.scratch);
+    if (slices_.elements() > 0) {
+      float* bias = has_bias_ ? t_.param_grads[1].data<float>() : nullptr;
+      return slices_.Bind(x_.memory(), dy_.memory(), t_.param_grads[0].raw, bias, t_.scratch);
+    }
     weight_gradient_.Bind(t_.param_grads[0].raw, t_.scratch);
     params_.args = {{DNNL_ARG_SRC, x_.memory()},
                     {DNNL_ARG_DIFF_DST, dy_.memory()},
@@ -123,6 +138,7 @@ class DnnlInnerProduct : public Kernel {
   RoundedWeights forward_weights_, data_weights_;
   InputReader x_, dy_;
   GradientWriter weight_gradient_, bias_gradient_;
+  GradientSlices slices_;
 };
 
 // Returns why rounding the weights costs more time than 16-bit products save, or "".

@@ -169,6 +169,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.accumulate = spec_.param.iter_size() > 1 || plan.keep_all;
   plan.keep_all |= spec.debug_info;
   plan.gradients_consumed = train && options_.world == nullptr && per_parameter_;
+  if (NeedsNorms(spec_.param)) plan.gradient_slice_bytes = 0;
   if (!train) plan.saving = {};
   plan.history_slots = HistorySlots(spec_.param);
   if (shards()) plan.history_ranks = ranks();

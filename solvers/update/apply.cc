@@ -103,6 +103,21 @@ class CpuUpdatePass : public UpdatePass {
     });
   }
 
+  void RunPart(const UpdateInputs& inputs, size_t slice, int64_t begin, int64_t end) override {
+    const int64_t first = a_.slices[slice].begin;
+    // The gradient of element `begin` lies where that of the first element would lie.
+    a_.slices[slice].grad_begin -= begin;
+    VisitRule(rule_, [&](auto rule) {
+      using Rule = decltype(rule);
+      DOPPIO_CHECK(!Rule::kTrustRatio && !inputs.local.on, "norms need all elements");
+      SetRates<Rule>(inputs, slice, slice + 1);
+      DispatchFloat(a_.dtype, [&](auto type) {
+        RunWithin<Rule, decltype(type)>(inputs, first + begin, first + end);
+      });
+    });
+    a_.slices[slice].grad_begin += begin;
+  }
+
  private:
   static constexpr size_t kNone = -1;
 
@@ -114,7 +129,7 @@ class CpuUpdatePass : public UpdatePass {
 
   template <class T>
   T* GradientPlace(const UpdateSlice& slice, int64_t element) const {
-    return static_cast<T*>(a_.grads) + slice.grad_begin + (element - slice.begin);
+    return static_cast<T*>(a_.grads) + (slice.grad_begin + element - slice.begin);
   }
 
   // Returns the sum of f(gradients, n) over all pieces of slices, in a fixed order: first within

@@ -108,6 +108,13 @@ class UpdatePass {
   // Updates the pass's ranges of slices [first, last). The result for an element does not depend on
   // other slices. Without local rates it does not depend on any other element.
   virtual void Run(const UpdateInputs& inputs, size_t first, size_t last) = 0;
+  // Updates elements [begin, end) of a slice, counted from its first one. Their gradients lie at
+  // the beginning of the slice's gradient. Not for rules or rates that need norms, nor for other
+  // devices than the CPU.
+  virtual void RunPart(const UpdateInputs& /*inputs*/, size_t /*slice*/, int64_t /*begin*/,
+                       int64_t /*end*/) {
+    DOPPIO_CHECK(false, "this device updates whole parameters");
+  }
 
   // The methods below may be called only for asynchronous devices. They do not wait for the device,
   // except for ReadDecision.

@@ -164,7 +164,15 @@ void Update::Begin(double rate, int64_t iteration) {
   SetInputs(rate, iteration, 1);
 }
 
+void Update::ReadySlice(int param, int64_t begin, int64_t end) {
+  const auto run = [&] { pass_->RunPart(inputs_, slice_of_[param], begin, end); };
+  if (!Traced(trace_)) return run();
+  const Param& shown = params_->param(param);
+  Trace(trace_, TraceOf::kDevice, "update", "update of " + shown.layer, run, shown.index);
+}
+
 void Update::Ready(int param) {
+  if (params_->param(param).grad_slice > 0) return;  // ReadySlice has updated it
   const size_t slice = slice_of_[param];
   const auto run = [&] { pass_->Run(inputs_, slice, slice + 1); };
   if (!Traced(trace_)) return run();

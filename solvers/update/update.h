@@ -68,6 +68,7 @@ class Update : public GradientSink {
   // support clip_gradients or, if ranks divide the update, other uses of norms (NeedsNorms).
   void Begin(double rate, int64_t iteration);
   void Ready(int param) override;
+  void ReadySlice(int param, int64_t begin, int64_t end) override;
   void Finish();
   // Shows each update of Ready on the timeline. `trace` must outlive the update, and may be null.
   void set_trace(RunTrace* trace) { trace_ = trace; }

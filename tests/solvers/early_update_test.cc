@@ -1,6 +1,7 @@
 // Tests that updating each parameter during backward changes no result and needs less memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/solvers/trainer_case.h"
@@ -39,6 +40,48 @@ TEST(EarlyUpdate, GivesTheNumbersOfAnUpdateAtTheEnd) {
   }
 }
 
+// Returns a net with products of 16 * 36 and of 256 inputs, whose weights have different layouts.
+std::string ProductsNet(int batch) {
+  return R"(
+    layer { name: "in" type: "DummyData" top: "x" top: "y"
+            dummy_data_param { shape { dim: )" +
+         std::to_string(batch) + R"( dim: 16 dim: 6 dim: 6 } shape { dim: )" +
+         std::to_string(batch) + R"( dim: 130 }
+                               data_filler { type: "gaussian" std: 0.1 }
+                               data_filler { type: "gaussian" } } }
+    layer { name: "conv" type: "Convolution" bottom: "x" top: "c"
+            convolution_param { num_output: 16 kernel_size: 3 pad: 1
+                                weight_filler { type: "msra" } } }
+    layer { name: "wide" type: "InnerProduct" bottom: "c" top: "w"
+            inner_product_param { num_output: 256 weight_filler { type: "xavier" } } }
+    layer { name: "relu" type: "ReLU" bottom: "w" top: "w" }
+    layer { name: "odd" type: "InnerProduct" bottom: "w" top: "o"
+            inner_product_param { num_output: 130 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "o" bottom: "y" top: "loss" })";
+}
+
+TEST(EarlyUpdate, GivesTheSameNumbersInSlices) {
+  int64_t slice = 0;
+  for (const std::string& rule : RulesAndVariants()) {
+    for (int batch : {1, 3, 70}) {
+      TrainerCase c(ProductsNet(batch), rule + kSolver);
+      TrainerOptions options;
+      options.plan.gradient_slice_bytes = 64 * 16 * 36 * 4;
+      const auto sliced = c.Make(options);
+      const auto whole = c.Make({}, "snapshot_diff: true");
+      sliced->Solve();
+      whole->Solve();
+      for (const Param& param : sliced->params().params())
+        slice = std::max(slice, param.grad_slice);
+      const std::string what = rule + ", batch " + std::to_string(batch);
+      ExpectSameBytes(sliced->params().values(), whole->params().values(), what);
+      const std::vector<Tensor> a = sliced->update().History(), b = whole->update().History();
+      for (size_t i = 0; i < a.size(); ++i) ExpectSameBytes(a[i], b[i], what + ", history");
+    }
+  }
+  EXPECT_EQ(slice, 64 * 16 * 36);
+}
+
 TEST(EarlyUpdate, DecaysWhatHasNoGradient) {
   TrainerCase c(MixedNet(), std::string("type: 'SGD'") + kSolver);
   const auto trainer = c.Make();
@@ -74,6 +117,21 @@ TEST(EarlyUpdate, HoldsTheGradientsOfOneLayerAtATime) {
   EXPECT_EQ(c.Make()->train_net().plan().memory.param_grads, 128 * 128 * 4);
   EXPECT_EQ(c.Make({}, "clip_gradients: 1")->train_net().plan().memory.param_grads,
             (2 * 128 * 128 + 128 * 64) * 4);
+}
+
+TEST(EarlyUpdate, HoldsOneSliceOfALargeGradient) {
+  TrainerCase c(ProductsNet(2), "base_lr: 0.01 lr_policy: 'fixed' max_iter: 1");
+  const auto bytes = [&c](int64_t slice, const std::string& more = "") {
+    TrainerOptions options;
+    options.plan.gradient_slice_bytes = slice;
+    return c.Make(options, more)->train_net().plan().memory.param_grads;
+  };
+  const int64_t whole = 256 * 16 * 36 * 4, slice = 64 * 16 * 36 * 4;
+  EXPECT_EQ(bytes(0) - bytes(slice), whole - slice);
+  EXPECT_EQ(bytes(0), bytes(whole));
+  // Norms need the whole gradient.
+  for (const char* more : {"clip_gradients: 1", "larc: true"})
+    EXPECT_EQ(bytes(slice, more), bytes(0, more)) << more;
 }
 
 TEST(EarlyUpdate, IsNotForSolversThatNeedGradientsLater) {

@@ -67,6 +67,11 @@ class NetTimer::TimedUpdate : public GradientSink {
     update_.Ready(param);
     ms_ += NowMs() - begin;
   }
+  void ReadySlice(int param, int64_t from, int64_t to) override {
+    const double begin = NowMs();
+    update_.ReadySlice(param, from, to);
+    ms_ += NowMs() - begin;
+  }
   void Finish() {
     if (piecewise_) {
       update_.Finish();

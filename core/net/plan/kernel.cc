@@ -9,6 +9,8 @@ void Kernel::Backward(const Pass&, const std::vector<bool>&) {
   DOPPIO_CHECK(false, "backward of a layer that has none");
 }
 
+void Kernel::BackwardSlice(int64_t) { DOPPIO_CHECK(false, "a slice of a gradient that has none"); }
+
 KernelTypes& KernelTypes::Get() {
   static KernelTypes* types = new KernelTypes;  // never destroyed, because static objects use it
   return *types;

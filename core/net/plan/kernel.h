@@ -106,6 +106,9 @@ struct KernelArgs {
   std::vector<bool> bottom_gradient;  // true for bottoms that need a gradient
   std::vector<bool> param_gradient;   // true for parameters that need a gradient
   std::vector<bool> param_may_add;    // true if Backward may be called with add[i] set
+  // If positive, the kernel may compute a larger gradient of parameter 0 in slices of about this
+  // many bytes (KernelNeeds::gradient_slice).
+  int64_t gradient_slice_bytes = 0;
   // Computes the statistics of a batch (BatchNorm) over the big batch of Pass::group, which
   // requires communication within each pass.
   bool sync_statistics = false;
@@ -124,6 +127,9 @@ struct KernelNeeds {
   std::vector<Layout> params;
   int64_t saved_bytes = 0;    // memory kept from Forward to Backward (masks, indices, workspaces)
   int64_t scratch_bytes = 0;  // scratch memory within one call, shared by all layers
+  // If positive, the gradient of parameter 0 has memory only for this many of its stored elements.
+  // Backward leaves it out, and BackwardSlice computes it.
+  int64_t gradient_slice = 0;
 };
 
 // The memory of a kernel, fixed after Bind. Absent gradients have raw == nullptr.
@@ -149,6 +155,10 @@ class Kernel {
   // Writes bottom gradients completely; never adds to them. Adds to parameter gradient i if add[i]
   // is true, else writes it. Called only if args.backward is true.
   virtual void Backward(const Pass& pass, const std::vector<bool>& add);
+  // Writes a part of the gradient of parameter 0, the stored elements from `slice` *
+  // needs().gradient_slice on, to the beginning of its memory. Called after Backward for each slice
+  // in order, before any other layer runs. The earlier slices of the parameter may have changed.
+  virtual void BackwardSlice(int64_t slice);
 
   // Returns true if Forward, and Backward for equal `add`, issue the same work to the device in
   // every pass and have no other effect. The device may then record and replay the work

@@ -47,6 +47,9 @@ struct PlanOptions {
   bool accumulate = true;
   // The GradientSink uses up each parameter's gradient when it is told that the gradient is ready.
   bool gradients_consumed = false;
+  // If positive, it also uses up larger gradients in slices of at most this many bytes, where a
+  // kernel can compute slices (GradientSink::ReadySlice).
+  int64_t gradient_slice_bytes = int64_t{64} << 20;
   // Layers may be computed together if the results are the same (core/net/plan/fusion.h).
   bool fusion = true;
   Winograd winograd = Winograd::kAuto;

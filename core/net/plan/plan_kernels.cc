@@ -154,6 +154,12 @@ class Chooser {
       args.param_placed.push_back(layout_decided_[store]);
       args.param_may_add.push_back(draft_.options.accumulate || graph_.params[p].uses > 1);
     }
+    if (draft_.options.gradients_consumed && !unit.params.empty() && !shapes_may_change_) {
+      // A later plan over the same memory slices the same gradients.
+      const int store = StoreIndex(unit.params[0]);
+      if (!params_.placed(store) || params_.params()[store].grad_slice > 0)
+        args.gradient_slice_bytes = draft_.options.gradient_slice_bytes;
+    }
     return args;
   }
 
@@ -293,6 +299,9 @@ class Chooser {
       params_.SetLayout(store, At(needs.params, i));
       layout_decided_[store] = true;
     }
+    if (draft_.options.gradients_consumed && !unit.params.empty())
+      SetGradientSlice(StoreIndex(unit.params[0]), needs.gradient_slice);
+    shapes_may_change_ = shapes_may_change_ || ChangerOf(plan_.kernels[n].get()) != nullptr;
     for (int member : unit.nodes) plan_.computed_with[member] = n;
     Item item;
     item.node = n;
@@ -323,6 +332,13 @@ class Chooser {
     }
     draft_.units.push_back(std::move(unit));
     AddItem(std::move(item));
+  }
+
+  // Gives the gradient of a new parameter memory for `elements` elements; 0: for all.
+  void SetGradientSlice(int store, int64_t elements) {
+    if (elements > 0 && !params_.placed(store)) params_.SetGradientSlice(store, elements);
+    const int64_t slice = params_.params()[store].grad_slice;
+    DOPPIO_CHECK(slice == elements, "a gradient whose slices have changed");
   }
 
   // A kernel that can read a parameter in the layout chosen by another kernel requests that layout.
@@ -365,6 +381,7 @@ class Chooser {
   ParamStore& params_;
   const VaryingRows rows_;
   std::vector<bool> layout_decided_;
+  bool shapes_may_change_ = false;  // a layer so far may change shapes (ChangesTops)
 };
 
 }  // namespace

@@ -117,6 +117,8 @@ class WideKernel : public Kernel {
     if (shape_.overwrites_top_gradients && !shape_.passes_gradient.empty()) top_grads_[0].Round();
   }
 
+  void BackwardSlice(int64_t slice) override { inner_->BackwardSlice(slice); }
+
   bool same_every_pass() const override { return inner_->same_every_pass(); }
   int64_t position() const override { return inner_->position(); }
   void Seek(int64_t sample) override { inner_->Seek(sample); }

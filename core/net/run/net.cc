@@ -221,6 +221,7 @@ void Net::SetLossScale(float scale) {
 void Net::Backward(bool accumulate, GradientSink* sink) {
   // Backward uses the random numbers of the forward before it.
   --pass_.step;
+  sink_ = sink;
   const auto run = [this, accumulate](const PlanStep& step) { Run(step, accumulate); };
   const auto after = [this, sink](const PlanStep& step) {
     if (graph_.spec.debug_info) LogMagnitudes(step, true);
@@ -249,6 +250,7 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
     }
   }
   ++pass_.step;
+  sink_ = nullptr;
   read_scale_ = loss_scale_;
 }
 
@@ -292,10 +294,25 @@ void Net::Run(const PlanStep& step, bool accumulate) {
     add_.assign(step.first_use.size(), accumulate);
     for (size_t i = 0; i < add_.size(); ++i) add_[i] = accumulate || !step.first_use[i];
     layer.Backward(pass_, add_);
+    if (layer.needs().gradient_slice > 0) RunSlices(step);
   } catch (const Error& e) {
     RethrowWithContext(e, graph_.layer(step.node).At(),
                        "layer '" + graph_.layer(step.node).name() + "', " +
                            (step.backward ? "backward" : "forward"));
+  }
+}
+
+// Computes the gradient of a layer's parameter 0 in slices.
+void Net::RunSlices(const PlanStep& step) {
+  Kernel& layer = *plan_->kernels[step.node];
+  const int64_t slice = layer.needs().gradient_slice;
+  const int64_t elements = plan_->tensors[step.node].params[0].stored();
+  for (int64_t begin = 0; begin < elements; begin += slice) {
+    layer.BackwardSlice(begin / slice);
+    if (sink_ != nullptr) {
+      sink_->ReadySlice(plan_->param_index[graph_.nodes[step.node].params[0]], begin,
+                        std::min(begin + slice, elements));
+    }
   }
 }
 

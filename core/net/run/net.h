@@ -117,6 +117,7 @@ class Net {
   bool Repeats(const PlanStep& step) const;
   bool ChangedBy(const PlanStep& step) const;
   void Run(const PlanStep& step, bool accumulate);
+  void RunSlices(const PlanStep& step);
   void RepeatLayer(int node);
   void RunTraced(const PlanStep& step, bool accumulate);
   void TraceWait(int64_t begun_ns, double seconds);
@@ -133,7 +134,8 @@ class Net {
   float loss_scale_ = 1;
   float read_scale_ = 1;  // loss scale of the gradients that the readers of losses wrote last
   LossReader losses_;
-  std::vector<bool> add_;  // scratch memory of Run, reserved once
+  std::vector<bool> add_;         // scratch memory of Run, reserved once
+  GradientSink* sink_ = nullptr;  // of the current Backward
   RunTrace* trace_ = nullptr;
 
   PlanOptions options_;                       // for the next plan

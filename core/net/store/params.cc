@@ -126,7 +126,8 @@ void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifet
   if (gradients_share_memory_) {
     for (size_t k = 0; k < lives.size(); ++k) {
       const TensorSpec& value = param(order[k]).value;
-      lives[k].bytes = value.bytes();
+      const int64_t slice = param(order[k]).grad_slice;
+      lives[k].bytes = slice > 0 ? slice * ElementBytes(dtype_) : value.bytes();
       // Kernels rely on zeros in the padding and do not rewrite them, so no other gradient may
       // share this memory.
       if (value.layout.padded()) lives[k] = {value.bytes(), 0, std::numeric_limits<int>::max()};

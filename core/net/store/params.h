@@ -36,6 +36,8 @@ struct Param {
   int64_t offset = 0;  // offset of value in values(), in elements
   // Offset of grad in grads(), in elements; equals `offset` unless gradients share memory.
   int64_t grad_offset = 0;
+  // Elements of grad that have memory at the same time; 0: all.
+  int64_t grad_slice = 0;
 };
 
 // The memory of parameters and gradients in bytes.
@@ -56,6 +58,9 @@ class ParamStore {
   std::vector<int> Resolve(const Graph& graph);
   // Sets the layout of a parameter that was added but not yet allocated.
   void SetLayout(int param, const Layout& layout);
+  // Gives the gradient of a parameter that is not yet placed memory only for a slice of `elements`
+  // elements, if gradients share memory.
+  void SetGradientSlice(int param, int64_t elements) { params_[param].grad_slice = elements; }
   // Returns true if the parameter has memory.
   bool placed(int param) const { return params_[param].value.raw != nullptr; }
   // Computes the offsets of the parameters added since the last Allocate, and returns the bytes
