@@ -1,12 +1,14 @@
 // `scale`: predicts how a net's training scales, from the times of one rank and the speed of the
 // links between ranks.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/base/bytes.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "parallel/gpu/links.h"
@@ -101,6 +103,28 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
   if (!one_node && !line.Given("ranks_per_node")) cluster->ranks_per_node = 1;
 }
 
+// Returns how many times longer the ranks compute than the times in `timing`, which are medians: if
+// ranks share cores, most iterations run undisturbed, and some wait for the time slices of others.
+// Collective; takes seconds.
+double SlowdownByOthers(const World& world, NetTimer* timer, const Timing& timing) {
+  constexpr double kSeconds = 2;
+  world.control().Barrier();
+  const auto begun = std::chrono::steady_clock::now();
+  const double alone_ms =
+      timer->ComputeWhile(timing, [&] { return SecondsSince(begun) < kSeconds; });
+  double slowdown = alone_ms > 0 ? 1e3 * SecondsSince(begun) / alone_ms : 1;
+  world.control().AllReduce(&slowdown, 1, DType::kFloat64);
+  return std::max(1.0, slowdown / world.size());
+}
+
+// Multiplies all times in the output of `time`.
+void Stretch(double factor, nlohmann::json* times) {
+  for (const char* key : {"iteration_ms", "forward_ms", "backward_ms", "update_ms"})
+    (*times)[key] = times->at(key).get<double>() * factor;
+  for (nlohmann::json& layer : (*times)["layers"])
+    layer["backward_ms"] = layer.at("backward_ms").get<double>() * factor;
+}
+
 // Times an iteration. Returns the times of rank 0 if there are several ranks.
 nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster,
                        bool* began) {
@@ -119,13 +143,15 @@ nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluste
     timer.Start();
     if (world != nullptr) world->control().Barrier();
     const Timing timing = timer.Run(line.flags.warmup, line.flags.iterations);
-    const nlohmann::json own = ToJson(timer.net(), timing, line.flags.iterations);
+    nlohmann::json own = ToJson(timer.net(), timing, line.flags.iterations);
+    const double slowdown = world == nullptr ? 1 : SlowdownByOthers(*world, &timer, timing);
+    Stretch(slowdown, &own);
     if (lead) times = own;
     if (world == nullptr) return;
     Cluster measured = *cluster;
     MeasureCluster(
         line, *world, device, GradientBytes(ToRankTimes(own, "")),
-        [&](const auto& going) { return timer.ComputeWhile(timing, going); }, &measured);
+        [&](const auto& going) { return slowdown * timer.ComputeWhile(timing, going); }, &measured);
     world->control().Barrier();  // all ranks have finished reading *cluster
     if (lead) *cluster = measured;
   });
