@@ -66,6 +66,21 @@ class ComputeShare {
   const bool repin_;
 };
 
+// While a ThreadCount exists, the calling thread's NumThreads() is `threads`; 0 leaves it
+// unchanged.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int threads) : before_(NumThreads()) {
+    if (threads > 0) omp_set_num_threads(threads);
+  }
+  ~ThreadCount() { omp_set_num_threads(before_); }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  const int before_;
+};
+
 // Returns the number of cores that the process was started with, or 1 if unknown. Unlike
 // std::thread::hardware_concurrency, the result does not depend on the calling thread's affinity.
 int ProcessCores();

@@ -23,6 +23,18 @@ std::unique_ptr<Download> Device::MakeDownload(int64_t bytes) {
   return std::make_unique<ImmediateDownload>(this, bytes);
 }
 
+void Device::CopyFromPeer(Device* peer, void* to, const void* from, int64_t bytes) {
+  std::vector<char> host(static_cast<size_t>(bytes));
+  peer->CopyToHost(host.data(), from, bytes);
+  CopyFromHost(to, host.data(), bytes);
+}
+
+void Device::CopyToPeer(Device* peer, void* to, const void* from, int64_t bytes) {
+  std::vector<char> host(static_cast<size_t>(bytes));
+  CopyToHost(host.data(), from, bytes);
+  peer->CopyFromHost(to, host.data(), bytes);
+}
+
 const DeviceBackend* FindDeviceBackend() {
   const std::vector<std::string> kinds = DeviceBackends::Get().Names();
   DOPPIO_CHECK(kinds.size() <= 1, "two device backends are linked");

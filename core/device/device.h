@@ -46,6 +46,11 @@ class Download {
   virtual const char* Wait() = 0;
 };
 
+// Part `part` of `parts` equal parts of the compute threads.
+struct CpuShare {
+  int part = 0, parts = 1;
+};
+
 class Device {
  public:
   virtual ~Device() { DestroyAttached(); }
@@ -67,6 +72,12 @@ class Device {
   // Returns the library that obeys workspace_bytes() ("cuDNN"), or "" if there is none.
   virtual std::string algorithm_library() const { return ""; }
 
+  // Returns the number of threads with which the host computes for this device, or 0 if they are
+  // all threads of the process. Code that makes or runs a kernel sets it (ThreadCount).
+  virtual int threads() const { return 0; }
+  // Returns this device's share of the compute threads.
+  virtual CpuShare cpu_share() const { return {}; }
+
   // Returns zeroed memory with at least 64-byte alignment. On the CPU, the compute threads touch
   // the memory first. Throws MemoryError. Free keeps the memory for the next request of its size
   // class.
@@ -78,6 +89,12 @@ class Device {
   // complete.
   virtual void CopyFromHost(void* to, const void* from, int64_t bytes) = 0;
   virtual void CopyToHost(void* to, const void* from, int64_t bytes) = 0;
+  // Copies from memory of `peer`, a device of the same kind. `peer` must have finished the work
+  // that wrote `from`. Runs in the order of this device's work and may return before it is
+  // complete. The default copies through host memory.
+  virtual void CopyFromPeer(Device* peer, void* to, const void* from, int64_t bytes);
+  // Copies to memory of `peer`, likewise in the order of this device's work.
+  virtual void CopyToPeer(Device* peer, void* to, const void* from, int64_t bytes);
   // Clears memory before any later work on the device. Does not block on a GPU.
   virtual void Zero(void* memory, int64_t bytes) = 0;
   // Blocks until the device has finished all its work.
@@ -170,6 +187,9 @@ class Buffer {
 
 // Creates the device that computes on the host.
 std::unique_ptr<Device> MakeCpuDevice();
+// Creates a device that computes on the host with one of `share.parts` parts of the compute threads
+// that the calling thread has, but at least one thread. Such devices may compute at the same time.
+std::unique_ptr<Device> MakeCpuPart(const CpuShare& share, const std::string& name);
 
 // A device as `device_query` lists it and `--gpu` checks it. Each linked accelerator registers
 // functions that list and create its devices; a CPU-only build has none.

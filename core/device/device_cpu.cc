@@ -1,7 +1,9 @@
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/base/threads.h"
 #include "core/device/block_cache.h"
@@ -25,10 +27,19 @@ int64_t SizeClass(int64_t bytes) {
 
 class CpuDevice : public Device {
  public:
+  CpuDevice() = default;
+  CpuDevice(const CpuShare& share, std::string name) : share_(share), name_(std::move(name)) {
+    const int all = NumThreads();
+    threads_ = std::max(1, all * (share.part + 1) / share.parts - all * share.part / share.parts);
+  }
   ~CpuDevice() override { blocks_.Clear(&std::free); }
 
   std::string kind() const override { return DeviceKind::kCpu; }
-  std::string name() const override { return "CPU (" + std::to_string(NumThreads()) + " threads)"; }
+  std::string name() const override {
+    return name_ + " (" + std::to_string(threads_ > 0 ? threads_ : NumThreads()) + " threads)";
+  }
+  int threads() const override { return threads_; }
+  CpuShare cpu_share() const override { return share_; }
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = SizeClass(bytes);
@@ -41,6 +52,13 @@ class CpuDevice : public Device {
 
   void CopyFromHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
   void CopyToHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
+
+  void CopyFromPeer(Device*, void* to, const void* from, int64_t bytes) override {
+    Copy(to, from, bytes);
+  }
+  void CopyToPeer(Device*, void* to, const void* from, int64_t bytes) override {
+    Copy(to, from, bytes);
+  }
 
   void Zero(void* memory, int64_t bytes) override {
     char* p = static_cast<char*>(memory);
@@ -76,11 +94,18 @@ class CpuDevice : public Device {
     });
   }
 
+  const CpuShare share_;
+  const std::string name_ = "CPU";
+  int threads_ = 0;  // 0: all threads
   BlockCache blocks_;
 };
 
 }  // namespace
 
 std::unique_ptr<Device> MakeCpuDevice() { return std::make_unique<CpuDevice>(); }
+
+std::unique_ptr<Device> MakeCpuPart(const CpuShare& share, const std::string& name) {
+  return std::make_unique<CpuDevice>(share, name);
+}
 
 }  // namespace doppio

@@ -110,6 +110,13 @@ class CudaDevice : public GpuDevice {
   void CopyFromHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
   void CopyToHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
 
+  void CopyFromPeer(Device*, void* to, const void* from, int64_t bytes) override {
+    CopyPeer(to, from, bytes);
+  }
+  void CopyToPeer(Device*, void* to, const void* from, int64_t bytes) override {
+    CopyPeer(to, from, bytes);
+  }
+
   // Returns immediately. All later work on this device, including copies to the host, sees the
   // zeros.
   void Zero(void* memory, int64_t bytes) override {
@@ -181,10 +188,14 @@ class CudaDevice : public GpuDevice {
   }
 
   void Copy(void* to, const void* from, int64_t bytes) {
-    // With cudaMemcpyDefault, CUDA derives the direction from the addresses.
+    CopyPeer(to, from, bytes);
+    Synchronize();
+  }
+
+  void CopyPeer(void* to, const void* from, int64_t bytes) {
+    // With cudaMemcpyDefault, CUDA derives the direction and the devices from the addresses.
     Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "copying to or from",
          name_);
-    Synchronize();
   }
 
   void* AllocateOnGpu(int64_t size) {

@@ -31,9 +31,7 @@ NonFinite Look(const Net& net, size_t node, bool tops) {
   return top >= 0 ? NonFinite{static_cast<int>(node), -1, top} : NonFinite();
 }
 
-}  // namespace
-
-NonFinite FindNonFinite(Net* net) {
+NonFinite FindIn(Net* net) {
   const Plan& plan = net->plan();
   NonFinite found;
   // Runs all steps even after a finding, because losses count their labels together with other
@@ -46,6 +44,16 @@ NonFinite FindNonFinite(Net* net) {
     for (size_t node = 0; layer && found.node < 0 && node < plan.computed_with.size(); ++node) {
       if (plan.computed_with[node] == step.node) found = Look(*net, node, true);
     }
+  }
+  return found;
+}
+
+}  // namespace
+
+NonFinite FindNonFinite(Net* net) {
+  NonFinite found = FindIn(net);
+  for (const auto& other : net->other_microbatches()) {
+    if (found.node < 0) found = FindIn(other.get());
   }
   return found;
 }

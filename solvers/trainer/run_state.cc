@@ -158,6 +158,7 @@ void RewindOnePass(Net* net) {
   ForSources(*net, [&](int node, Kernel* kernel) {
     kernel->Seek(kernel->position() - ranks * Rows(*net, node));
   });
+  for (const auto& other : net->other_microbatches()) RewindOnePass(other.get());
 }
 
 void GatherCarriedState(Communicator* ranks, RunState* state) {
@@ -206,12 +207,14 @@ void CopyCarriedState(const Net& from, const Net& to) {
 int64_t BadRecordsOf(const Net& net) {
   int64_t count = 0;
   ForSources(net, [&](int, Kernel* kernel) { count += kernel->bad_records(); });
+  for (const auto& other : net.other_microbatches()) count += BadRecordsOf(*other);
   return count;
 }
 
 double WaitSeconds(const Net& net) {
   double seconds = 0;
   ForKernels(net, [&](int, Kernel* kernel) { seconds += kernel->wait_seconds(); });
+  for (const auto& other : net.other_microbatches()) seconds += WaitSeconds(*other);
   return seconds;
 }
 

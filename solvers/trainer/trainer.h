@@ -287,6 +287,8 @@ class Trainer {
   void MakeUpdate();
   int rank() const { return options_.world == nullptr ? 0 : options_.world->rank(); }
   int ranks() const { return options_.world == nullptr ? 1 : options_.world->size(); }
+  // Returns the number of parts of each rank's batch, each with its own mean loss and gradients.
+  int microbatches() const { return options_.net.microbatches; }
   void BroadcastStart();
   std::vector<Tensor> SharedState() const;
 

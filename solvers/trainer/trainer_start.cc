@@ -4,6 +4,7 @@
 
 #include "core/base/log.h"
 #include "core/base/split_at.h"
+#include "core/net/graph/place_layers.h"
 #include "core/net/graph/row_losses.h"
 #include "core/net/graph/stand_in.h"
 #include "core/net/graph/storage.h"
@@ -91,7 +92,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   }
 
   const SourceSize source = FindSource(*train_net_);
-  batch_ = source.batch;
+  batch_ = source.batch * microbatches();
   std::vector<SourceSize> test_sources;
   for (const auto& net : test_nets_) test_sources.push_back(FindSource(*net));
   run_id_ = resumed && resumed->run_state.has_run_id()
@@ -99,7 +100,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
                 : RunIdOf(spec_, InitialWeights(), seed_, SamplesPerIteration());
   TrainingDone done;
   if (resumed) done = {resumed->iter, SamplesSeen(*resumed)};
-  schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources, done);
+  schedule_ = MakeSchedule(spec_, {source.samples, batch_ * ranks()}, test_sources, done);
   for (size_t i = 0; i < test_nets_.size(); ++i) last_test_nets_.push_back(MakeLastTestNet(i));
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
   if (options_.monitor) {
@@ -160,8 +161,12 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   net.phase = train ? TRAIN : TEST;
   net.batch = batch;
   net.seed = seed_;
-  if (!train) net.shares = 1;
+  // On the host, tests run on one device, with all compute threads.
+  const bool one_device = !train && options_.plan.device->host_memory();
+  if (!train) net.shares = net.microbatches = 1;
+  if (one_device) net.place.clear();
   NetSpec spec = MakeNetSpec(source.net, source.places, source.state, net);
+  if (!train) DropUnusedRules(&spec);
   spec.debug_info = spec.debug_info || (train && spec_.param.debug_info());
 
   PlanOptions plan = options_.plan;
@@ -171,6 +176,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.gradients_consumed = train && options_.world == nullptr && per_parameter_;
   if (NeedsNorms(spec_.param)) plan.gradient_slice_bytes = 0;
   if (!train) plan.saving = {};
+  if (one_device) plan.places.clear();
   plan.history_slots = HistorySlots(spec_.param);
   if (shards()) plan.history_ranks = ranks();
   plan.sync_statistics &= train && options_.world != nullptr;
@@ -180,10 +186,10 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
     for (const Warning& w : ReplacedLayers(graph.spec))
       LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
   }
-  if (train) WeighRowLosses(ranks(), &graph);
+  if (train) WeighRowLosses(ranks() * microbatches(), &graph);
   auto made = std::make_unique<Net>(std::move(graph), plan, &params_);
   made->pass().rank = rank();
-  made->pass().ranks = ranks();
+  made->pass().ranks = train ? ranks() * microbatches() : ranks();
   // A test runs each batch on one rank, so its batches are not part of a larger one.
   if (train && options_.world != nullptr) made->pass().group = &options_.world->control();
   return made;

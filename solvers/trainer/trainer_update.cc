@@ -26,8 +26,9 @@ void Trainer::RunPasses(bool watch_losses) {
   stage_ = Stage::kPass;
   if (!RateNeedsLoss(spec_.param)) rate_ = CurrentRate();
   train_net_->SetLossScale(scaler_.scale());
-  // The reducers sum the gradients over ranks, but the loss is a mean over ranks.
-  update_->set_loss_scale(static_cast<double>(scaler_.scale()) * ranks());
+  // The reducers sum the gradients over ranks, and the net sums those of micro-batches, but the
+  // loss is a mean over both.
+  update_->set_loss_scale(static_cast<double>(scaler_.scale()) * ranks() * microbatches());
   GradientSink* sink = nullptr;
   const bool updates = per_parameter_ && exchange_ == nullptr;
   if (updates) {
@@ -145,8 +146,8 @@ bool Trainer::DeviceDecides() const { return options_.world == nullptr && update
 bool Trainer::UpdatesPerParameter() const {
   const bool kept = options_.plan.keep_all || spec_.train.net.debug_info();
   return ConsumesGradients(spec_.param, *options_.plan.device) && !scaler_.dynamic() &&
-         !options_.elastic && !(shards() && NeedsNorms(spec_.param)) &&
-         (options_.world != nullptr || !kept);
+         !options_.elastic && options_.plan.places.empty() &&
+         !(shards() && NeedsNorms(spec_.param)) && (options_.world != nullptr || !kept);
 }
 
 void Trainer::ApplyGradients() {

@@ -22,7 +22,10 @@ std::vector<char> ZeroedMemory(int64_t bytes) { return std::vector<char>(bytes +
 }  // namespace
 
 SolverHistory::SolverHistory(ParamStore* params, int slots, const SharedUpdate& shared)
-    : params_(params), shares_(shared.shares), unshared_begin_(params->arena_size()) {
+    : params_(params),
+      shares_(shared.shares),
+      unshared_begin_(params->arena_size()),
+      slots_(slots) {
   int64_t elements = params->arena_size();
   if (shares_ == nullptr) {
     ranges_ = {{0, elements, 0}};
@@ -34,8 +37,11 @@ SolverHistory::SolverHistory(ParamStore* params, int slots, const SharedUpdate& 
     }
     elements = Place((*shares_)[shared.control->rank()], &ranges_);
   }
-  for (int slot = 0; slot < slots; ++slot)
-    arenas_.emplace_back(params->device(), elements * element_bytes());
+  for (size_t arena = 0; arena < params->arenas().size(); ++arena) {
+    const ParamArena& values = params->arenas()[arena];
+    for (int slot = 0; slot < slots; ++slot)
+      arenas_.emplace_back(values.device, (arena == 0 ? elements : values.size) * element_bytes());
+  }
 }
 
 int64_t SolverHistory::Place(const std::vector<ArenaRange>& share,
@@ -55,12 +61,18 @@ int64_t SolverHistory::Place(const std::vector<ArenaRange>& share,
 }
 
 int64_t SolverHistory::largest_bytes() const {
-  int64_t largest = shares_ == nullptr ? params_->arena_size() : 0;
+  int64_t largest = 0;
+  for (const ParamArena& arena : params_->arenas()) largest += shares_ == nullptr ? arena.size : 0;
   for (int r = 0; shares_ != nullptr && r < static_cast<int>(shares_->size()); ++r) {
     std::vector<UpdateRange> ranges;
     largest = std::max(largest, Place((*shares_)[r], &ranges));
   }
-  return largest * static_cast<int64_t>(arenas_.size()) * element_bytes();
+  return largest * slots_ * element_bytes();
+}
+
+char* SolverHistory::Whole(size_t slot, const Param& param) const {
+  const Buffer& arena = arenas_[static_cast<size_t>(param.arena * slots_) + slot];
+  return static_cast<char*>(arena.data()) + param.offset * element_bytes();
 }
 
 char* SolverHistory::At(size_t slot, int64_t element) const {
@@ -71,10 +83,9 @@ char* SolverHistory::At(size_t slot, int64_t element) const {
 
 WholeHistory SolverHistory::Gather(Communicator* bulk) const {
   WholeHistory whole;
-  for (size_t slot = 0; slot < arenas_.size(); ++slot) {
-    char* arena = static_cast<char*>(arenas_[slot].data());
+  for (size_t slot = 0; slot < static_cast<size_t>(slots_); ++slot) {
+    char* arena = nullptr;
     if (shares_ != nullptr) {
-      arena = nullptr;
       if (bulk->rank() == 0) {
         whole.memory.push_back(ZeroedMemory(params_->arena_size() * element_bytes()));
         arena = AlignedStart(&whole.memory.back());
@@ -84,7 +95,8 @@ WholeHistory SolverHistory::Gather(Communicator* bulk) const {
     }
     for (int i : params_->learnable()) {
       const Param& p = params_->param(i);
-      whole.blobs.emplace_back(p.value, arena + p.offset * element_bytes());
+      whole.blobs.emplace_back(
+          p.value, shares_ == nullptr ? Whole(slot, p) : arena + p.offset * element_bytes());
     }
   }
   return whole;
@@ -116,7 +128,7 @@ void SolverHistory::GatherSlot(size_t slot, char* whole, Communicator* bulk) con
 void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& rule,
                                const std::string& file) const {
   const std::vector<int>& learnable = params_->learnable();
-  const size_t wanted = arenas_.size() * learnable.size();
+  const size_t wanted = static_cast<size_t>(slots_) * learnable.size();
   if (blobs.size() != wanted) {
     throw FileError(file + " holds " + std::to_string(blobs.size()) + " history blobs, but " +
                     rule + " keeps " + std::to_string(wanted) + " for the " +
@@ -147,7 +159,7 @@ void SolverHistory::Import(const std::vector<PlainBlob>& blobs, const std::strin
 // Writes the part of `blob` that is in the ranges.
 void SolverHistory::Write(const PlainBlob& blob, const Param& param, size_t slot) {
   if (shares_ == nullptr)
-    return WriteTensor(blob.data, Tensor(param.value, At(slot, param.offset)), params_->device());
+    return WriteTensor(blob.data, Tensor(param.value, Whole(slot, param)), params_->device());
   std::vector<char> memory = ZeroedMemory(param.value.bytes());
   char* const stored = AlignedStart(&memory);
   WriteTensor(blob.data, Tensor(param.value, stored), params_->device());

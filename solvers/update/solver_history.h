@@ -37,7 +37,9 @@ class SolverHistory {
 
   // The elements that this rank updates: its share and all parameters without a gradient, or all.
   const std::vector<UpdateRange>& ranges() const { return ranges_; }
+  // The arenas of the store's first arena of parameters, one per slot, then those of the second.
   const std::vector<Buffer>& arenas() const { return arenas_; }
+  int slots() const { return slots_; }
   // Returns the bytes of the rank with the largest share.
   int64_t largest_bytes() const;
 
@@ -58,13 +60,16 @@ class SolverHistory {
   void GatherSlot(size_t slot, char* whole, Communicator* bulk) const;
   // Returns the memory of an element of the values, which must be in a range of this rank.
   char* At(size_t slot, int64_t element) const;
+  // Returns the history of a parameter that ranks do not divide.
+  char* Whole(size_t slot, const Param& param) const;
   int64_t element_bytes() const { return ElementBytes(params_->dtype()); }
 
   ParamStore* const params_;
   const UpdateShares* const shares_;
   int64_t unshared_begin_ = 0;  // parameters from this element on have no gradient
   std::vector<UpdateRange> ranges_;
-  std::vector<Buffer> arenas_;  // one per slot
+  const int slots_;
+  std::vector<Buffer> arenas_;  // see arenas()
 };
 
 }  // namespace doppio

@@ -53,43 +53,69 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
   inputs_.rule.delta = param.delta();
   inputs_.rule.rms_decay = param.rms_decay();
 
-  UpdateArenas arenas;
-  arenas.dtype = params->dtype();
-  arenas.size = params->arena_size();
-  arenas.values = params->values().raw;
-  arenas.grads = params->grads().raw;
-  arenas.slices = MakeSlices();
   history_.emplace(params, HistorySlots(param), shared);
-  for (size_t slot = 0; slot < history_->arenas().size(); ++slot)
-    arenas.history[slot] = history_->arenas()[slot].data();
-  arenas.ranges = history_->ranges();
+  slice_of_.resize(params_->params().size());
+  for (size_t arena = 0; arena < params->arenas().size(); ++arena)
+    parts_.push_back(MakePart(arena, shared));
+}
+
+Update::Part Update::MakePart(size_t arena, const SharedUpdate& shared) {
+  const ParamArena& params = params_->arenas()[arena];
+  Part part;
+  UpdateArenas arenas;
+  arenas.dtype = params_->dtype();
+  arenas.size = params.size;
+  arenas.values = params.values.data();
+  arenas.grads = params.grads.data();
+  arenas.slices = MakeSlices(arena, &part);
+  const int slots = history_->slots();
+  for (int slot = 0; slot < slots; ++slot)
+    arenas.history[slot] = history_->arenas()[arena * slots + slot].data();
+  arenas.ranges = arena == 0 ? history_->ranges() : std::vector<UpdateRange>{{0, params.size, 0}};
   if (shared.shares != nullptr) {
     arenas.sum_over_ranks = [control = shared.control](double* numbers, int64_t count) {
       control->AllReduce(numbers, count, DType::kFloat64);
     };
   }
-  const std::string kind = params->device()->kind();
+  const std::string kind = params.device->kind();
   const MakeUpdatePass* make = UpdatePasses::Get().Find(kind);
   DOPPIO_CHECK(make != nullptr, "no update is linked in for device kind " + kind);
-  pass_ = (*make)(params->device(), std::move(arenas), rule_);
+  part.pass = (*make)(params.device, std::move(arenas), rule_);
+  return part;
 }
 
-std::vector<UpdateSlice> Update::MakeSlices() {
+std::vector<UpdateSlice> Update::MakeSlices(size_t arena, Part* part) {
   std::vector<UpdateSlice> slices;
-  slice_of_.resize(params_->params().size());
-  order_ = params_->learnable();
-  std::sort(order_.begin(), order_.end(),
+  for (int i : params_->learnable()) {
+    if (params_->param(i).arena == static_cast<int>(arena)) part->order.push_back(i);
+  }
+  std::sort(part->order.begin(), part->order.end(),
             [&](int a, int b) { return params_->param(a).offset < params_->param(b).offset; });
-  for (int i : order_) {
+  auto& without = part->without_gradient;
+  for (int i : part->order) {
     const size_t slice = slices.size();
     slice_of_[i] = slice;
     slices.push_back(SliceOf(params_->param(i)));
     if (slices.back().gradient) continue;
-    const bool goes_on = !without_gradient_.empty() && without_gradient_.back().second == slice;
-    if (!goes_on) without_gradient_.emplace_back(slice, slice);
-    without_gradient_.back().second = slice + 1;
+    const bool goes_on = !without.empty() && without.back().second == slice;
+    if (!goes_on) without.emplace_back(slice, slice);
+    without.back().second = slice + 1;
   }
   return slices;
+}
+
+// If there are several devices, waits for them, because the host reads the parameters of all of
+// them in the order of the first one's work.
+void Update::RunAll() {
+  for (Part& part : parts_) part.pass->Run(inputs_, 0, part.order.size());
+  for (size_t i = 0; parts_.size() > 1 && i < parts_.size(); ++i)
+    params_->arenas()[i].device->Synchronize();
+}
+
+double Update::SumSquares() {
+  double sum = 0;
+  for (Part& part : parts_) sum += part.pass->SumSquares();
+  return sum;
 }
 
 void Update::SetInputs(double rate, int64_t iteration, double scale) {
@@ -114,11 +140,11 @@ void Update::Run(double rate, int64_t iteration, int iter_size) {
   gradient_norm_ = 0;
   clip_scale_ = 1;
   if (clip_ >= 0) {
-    SetNorm(sum_squares_ ? *sum_squares_ : pass_->SumSquares());
+    SetNorm(sum_squares_ ? *sum_squares_ : SumSquares());
     sum_squares_.reset();
   }
   SetInputs(rate, iteration, clip_scale_ / iter_size);
-  pass_->Run(inputs_, 0, order_.size());
+  RunAll();
 }
 
 void Update::SetNorm(double sum_squares) {
@@ -136,24 +162,27 @@ void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCon
     condition.clip = clip_;
     condition.loss_scale = loss_scale_;
     condition.iter_size = iter_size;
-    pass_->Decide(condition);
+    parts_[0].pass->Decide(condition);
     inputs_.decided = true;
   }
-  pass_->Run(inputs_, 0, order_.size());
+  RunAll();
 }
 
 bool Update::ReadDecision() {
   if (!decision_pending_) return true;
   decision_pending_ = false;
-  const UpdateDecision decision = pass_->ReadDecision();
+  const UpdateDecision decision = parts_[0].pass->ReadDecision();
   if (clip_ >= 0) SetNorm(decision.sum_squares);
   return decision.gradients_finite;
 }
 
 bool Update::GradientsFinite() {
   DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
-  if (clip_ < 0) return pass_->GradientsFinite();
-  const double sum = pass_->SumSquares();
+  if (clip_ < 0) {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const Part& part) { return part.pass->GradientsFinite(); });
+  }
+  const double sum = SumSquares();
   if (!std::isfinite(sum)) return false;
   sum_squares_ = sum;
   return true;
@@ -174,19 +203,23 @@ void Update::ReadySlice(int param, int64_t begin, int64_t end) {
 void Update::Ready(int param) {
   if (params_->param(param).grad_slice > 0) return;  // ReadySlice has updated it
   const size_t slice = slice_of_[param];
-  const auto run = [&] { pass_->Run(inputs_, slice, slice + 1); };
-  if (!Traced(trace_)) return run();
   const Param& shown = params_->param(param);
+  const auto run = [&] { parts_[shown.arena].pass->Run(inputs_, slice, slice + 1); };
+  if (!Traced(trace_)) return run();
   Trace(trace_, TraceOf::kDevice, "update", "update of " + shown.layer, run, shown.index);
 }
 
 void Update::Finish() {
-  for (const auto& range : without_gradient_) pass_->Run(inputs_, range.first, range.second);
+  for (Part& part : parts_) {
+    for (const auto& [first, last] : part.without_gradient) part.pass->Run(inputs_, first, last);
+  }
 }
 
 std::optional<int> Update::NonFiniteParam() const {
-  const std::optional<size_t> slice = pass_->FirstNonFinite();
-  return slice ? std::optional(order_[*slice]) : std::nullopt;
+  for (const Part& part : parts_) {
+    if (const std::optional<size_t> slice = part.pass->FirstNonFinite()) return part.order[*slice];
+  }
+  return std::nullopt;
 }
 
 std::vector<Tensor> Update::history_arenas() const {

@@ -50,7 +50,7 @@ class Update : public GradientSink {
   // and Run: it launches the same update, but the device computes the norm for clipping and decides
   // whether to update, so the host does not wait. The caller sets which numbers of `condition` the
   // device watches and needs. RunDecided sets the rest.
-  bool decides() const { return params_->device()->asynchronous(); }
+  bool decides() const { return parts_.size() == 1 && params_->device()->asynchronous(); }
   void RunDecided(double rate, int64_t iteration, int iter_size, UpdateCondition condition);
   // Blocks until the device has decided on the last RunDecided, and sets gradient_norm and
   // clip_scale. Returns true if all gradients are finite or were not watched. Does not wait for the
@@ -59,7 +59,7 @@ class Update : public GradientSink {
   // Checks if `losses` are finite. Must be called before each backward of an iteration, with
   // `first` set for the first one. Does not wait for the device.
   void WatchLosses(const std::vector<Tensor>& losses, bool first) {
-    pass_->WatchLosses(losses, first);
+    parts_[0].pass->WatchLosses(losses, first);
   }
 
   // Run in parts, with the same results, for gradients of a single pass that backward completes one
@@ -102,7 +102,17 @@ class Update : public GradientSink {
   }
 
  private:
-  std::vector<UpdateSlice> MakeSlices();  // also fills order_, slice_of_ and without_gradient_
+  // The parameters of one device.
+  struct Part {
+    std::unique_ptr<UpdatePass> pass;
+    std::vector<int> order;  // of the slices: the learnable parameters by offset
+    std::vector<std::pair<size_t, size_t>> without_gradient;  // ranges of slices
+  };
+
+  Part MakePart(size_t arena, const SharedUpdate& shared);
+  std::vector<UpdateSlice> MakeSlices(size_t arena, Part* part);  // also fills slice_of_
+  void RunAll();
+  double SumSquares();
   void SetInputs(double rate, int64_t iteration, double scale);
   void SetNorm(double sum_squares);
 
@@ -119,10 +129,8 @@ class Update : public GradientSink {
   std::optional<double> sum_squares_;  // sum over the gradients in the store, for the next Run
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::optional<SolverHistory> history_;
-  std::unique_ptr<UpdatePass> pass_;
-  std::vector<int> order_;        // of the slices: the learnable parameters by offset
+  std::vector<Part> parts_;       // by arena of the store
   std::vector<size_t> slice_of_;  // by parameter of the store
-  std::vector<std::pair<size_t, size_t>> without_gradient_;  // ranges of slices
 };
 
 // Returns true if training with this solver on `device` needs no gradient after its parameter's

@@ -7,6 +7,7 @@
 #include "core/base/checked_product.h"
 #include "core/net/graph/filler.h"
 #include "core/net/graph/gradient_flow.h"
+#include "core/net/graph/place_layers.h"
 #include "core/net/graph/stand_in.h"
 #include "core/net/graph/storage.h"
 #include "core/net/graph/varying_rows.h"
@@ -35,6 +36,7 @@ class Builder {
     FindVaryingRows(graph_);  // reports mistakes; the plan calls it again
     FindGradients(&graph_);
     ChooseStorage(&graph_);
+    PlaceLayers(&graph_);
     return std::move(graph_);
   }
 

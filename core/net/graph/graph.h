@@ -58,6 +58,8 @@ struct Node {
   std::vector<Shape> param_shapes;  // the shapes in which this layer uses the parameters
   bool backward = false;
   std::vector<bool> bottom_gradient, param_gradient;
+  int place = 0;  // index in Graph::places; 0 if no layer is placed
+  int stage = 0;  // see place_layers.h
 };
 
 // A net with all names and shapes resolved.
@@ -68,6 +70,9 @@ struct Graph {
   std::vector<GraphParam> params;  // ordered by owner, as Caffe orders history blobs
   // The named edges that no layer reads, sorted by name, which is Caffe's order of net outputs.
   std::vector<int> outputs;
+  // The names of the devices on which the user places layers, in the order of the layers. Empty if
+  // the user places none.
+  std::vector<std::string> places;
   // The conversion of images to the net's input: that of the first layer that has opened a source
   // of images, else that in the net's file. Weight files contain these settings.
   std::optional<Preprocessing> preprocessing;

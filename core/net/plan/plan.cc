@@ -1,8 +1,10 @@
 #include "core/net/plan/plan.h"
 
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
 #include "core/net/plan/plan_draft.h"
 
@@ -17,18 +19,22 @@ class Assembler {
 
   // Computes the offsets of the constant gradients and returns their total bytes.
   int64_t PlaceConstants() {
+    std::vector<int> places;
     for (const Group& g : draft_.groups) {
       Lifetime life;
       life.bytes = g.constant_grad ? g.spec.bytes() : 0;
       constant_blocks_.push_back(life);
+      places.push_back(g.place);
     }
-    return constant_bytes_ = PlaceBlocks(&constant_blocks_);
+    constant_bytes_ = PlaceBlocksOf(places, draft_.devices.size(), &constant_blocks_);
+    for (size_t i = 0; i < draft_.devices.size(); ++i)
+      plan_.device_bytes.push_back(constant_bytes_[i] + draft_.arenas[i] + draft_.scratch[i]);
+    return std::accumulate(constant_bytes_.begin(), constant_bytes_.end(), int64_t{0});
   }
 
   void Run() {
+    Allocate();
     FillConstants();
-    plan_.arena = Buffer(draft_.options.device, draft_.memory.activations);
-    plan_.scratch = Buffer(draft_.options.device, draft_.memory.scratch);
     plan_.tensors.resize(graph_.nodes.size());
     for (const Item& item : draft_.items)
       forward_.push_back(item.reorder ? ForwardReorder(item) : BindLayer(item));
@@ -42,30 +48,43 @@ class Assembler {
  private:
   Group& group(int id) { return draft_.groups[id]; }
 
+  void Allocate() {
+    for (size_t i = 0; i < draft_.devices.size(); ++i) {
+      Device* const device = draft_.devices[i];
+      plan_.constants.emplace_back(device, constant_bytes_[i]);
+      plan_.arenas.emplace_back(device, draft_.arenas[i]);
+      plan_.scratch.emplace_back(device, draft_.scratch[i]);
+    }
+  }
+
   void FillConstants() {
-    plan_.constants = Buffer(draft_.options.device, constant_bytes_);
     constant_.resize(draft_.groups.size());
     for (size_t g = 0; g < draft_.groups.size(); ++g) {
       if (!draft_.groups[g].constant_grad) continue;
-      constant_[g] = static_cast<char*>(plan_.constants.data()) + constant_blocks_[g].offset;
+      const int place = draft_.groups[g].place;
+      constant_[g] = InBuffer(plan_.constants[place], constant_blocks_[g].offset);
       const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]),
-                                   draft_.groups[g].loss_weight};
-      FillTensor(start.gradient, start.weight);
+                                   draft_.groups[g].loss_weight, place};
+      FillTensor(start.gradient, start.weight, place);
       plan_.constant_gradients.push_back(start);
     }
   }
 
-  void FillTensor(const Tensor& tensor, float value) {
+  void FillTensor(const Tensor& tensor, float value, int place) {
     DispatchReal(tensor.dtype, [&](auto zero) {
       using T = decltype(zero);
       const std::vector<T> host(tensor.stored(), static_cast<T>(value));
-      draft_.options.device->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
+      draft_.devices[place]->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
     });
+  }
+
+  static void* InBuffer(const Buffer& buffer, int64_t offset) {
+    return static_cast<char*>(buffer.data()) + offset;
   }
 
   void* At(int block) {
     if (block < 0) return nullptr;
-    return static_cast<char*>(plan_.arena.data()) + draft_.blocks[block].offset;
+    return InBuffer(plan_.arenas[draft_.block_place[block]], draft_.blocks[block].offset);
   }
 
   Tensor Value(int g, const TensorSpec& spec) { return Tensor(spec, At(group(g).storage)); }
@@ -101,29 +120,39 @@ class Assembler {
       if (!item.backward || !unit.param_gradient[i]) t.param_grads.back().raw = nullptr;
     }
     t.saved = At(item.saved);
-    t.scratch = plan_.scratch.data();
+    t.scratch = plan_.scratch[item.place].data();
     plan_.tensors[item.node] = t;
+    const ThreadCount threads(draft_.devices[item.place]->threads());
     plan_.kernels[item.node]->Bind(std::move(t));
-    return StepOf(StepKind::kLayer, item.node);
+    return StepOf(StepKind::kLayer, item);
   }
 
-  static PlanStep StepOf(StepKind kind, int node) {
+  static PlanStep StepOf(StepKind kind, const Item& item) {
     PlanStep step;
     step.kind = kind;
-    step.node = node;
+    step.node = item.node;
+    step.place = item.place;
     return step;
   }
 
-  PlanStep ReorderStep(int node, const Tensor& from, const Tensor& to) {
-    PlanStep step = StepOf(StepKind::kReorder, node);
+  // A move runs on the device that reads the value, in both directions.
+  PlanStep ReorderStep(const Item& item, const Tensor& from, const Tensor& to) {
+    PlanStep step = StepOf(item.move ? StepKind::kMove : StepKind::kReorder, item);
     step.from = from;
     step.to = to;
-    step.reorder = OpsOf(draft_.options.device).Convert(from, to);
+    if (item.move) {
+      step.peer = group(item.bottoms[0]).place;
+      step.edge = group(item.bottoms[0]).edge;
+      return step;
+    }
+    Device* const device = draft_.devices[item.place];
+    const ThreadCount threads(device->threads());
+    step.reorder = OpsOf(device).Convert(from, to);
     return step;
   }
 
   PlanStep ForwardReorder(const Item& item) {
-    return ReorderStep(item.node, Value(item.bottoms[0], item.bottom_specs[0]),
+    return ReorderStep(item, Value(item.bottoms[0], item.bottom_specs[0]),
                        Value(item.tops[0], item.top_specs[0]));
   }
 
@@ -178,21 +207,22 @@ class Assembler {
     if (!item.backward) return;
     const size_t first = plan_.backward.size();
     for (const Item::Fill& start : item.fills) {
-      PlanStep fill = StepOf(StepKind::kFill, item.node);
+      PlanStep fill = StepOf(StepKind::kFill, item);
+      fill.place = group(start.group).place;
       fill.value = group(start.group).loss_weight;
       fill.to = Tensor(group(start.group).spec, At(start.block));
       plan_.backward.push_back(fill);
     }
     for (const Item::Copy& own : item.copies) {
-      PlanStep copy = StepOf(StepKind::kCopy, item.node);
+      PlanStep copy = StepOf(StepKind::kCopy, item);
       copy.to = TopGradient(item, own.top);
       copy.from = Tensor(copy.to, own.from == -2 ? constant_[item.tops[own.top]] : At(own.from));
       plan_.backward.push_back(copy);
     }
-    PlanStep step = StepOf(StepKind::kLayer, item.node);
+    PlanStep step = StepOf(StepKind::kLayer, item);
     if (item.reorder) {
       if (item.bottom_grads.empty() || item.bottom_grads[0] < 0) return;
-      step = ReorderStep(item.node, TopGradient(item, 0), BottomGradient(item, 0));
+      step = ReorderStep(item, TopGradient(item, 0), BottomGradient(item, 0));
     } else {
       const Unit& unit = draft_.UnitOf(item);
       for (size_t i = 0; i < unit.params.size(); ++i) {
@@ -203,8 +233,9 @@ class Assembler {
     step.backward = true;
     plan_.backward.push_back(step);
     for (const Item::Addition& addition : item.additions) {
-      PlanStep add = StepOf(StepKind::kAdd, item.node);
+      PlanStep add = StepOf(StepKind::kAdd, item);
       const size_t bottom = addition.bottom;
+      add.place = group(item.bottoms[bottom]).place;
       add.from = Tensor(item.bottom_specs[bottom], At(addition.from));
       add.before = Tensor(item.bottom_specs[bottom], At(addition.before));
       add.to = Tensor(item.bottom_specs[bottom], At(addition.to));
@@ -250,11 +281,11 @@ class Assembler {
     for (size_t e = 0; e < graph_.edges.size(); ++e) {
       const Edge& edge = graph_.edges[e];
       if (edge.loss_weight == 0) continue;
-      LossTerm term{plan_.values[e], edge.loss_weight, Tensor()};
       const Group& g = group(draft_.edge_group[e]);
+      LossTerm term{plan_.values[e], edge.loss_weight, Tensor(), g.place};
       if (g.implicit_weight && g.grad_storage >= 0) {
         term.gradient = Tensor(g.spec, At(g.grad_storage));
-        FillTensor(term.gradient, g.loss_weight);
+        FillTensor(term.gradient, g.loss_weight, g.place);
       }
       plan_.losses.push_back(term);
     }
@@ -265,8 +296,8 @@ class Assembler {
   Plan& plan_;
   ParamStore& params_;
   std::vector<Lifetime> constant_blocks_;  // per group
-  int64_t constant_bytes_ = 0;
-  std::vector<void*> constant_;  // per group: its constant gradient, or null
+  std::vector<int64_t> constant_bytes_;    // per device
+  std::vector<void*> constant_;            // per group: its constant gradient, or null
   std::set<int> seen_params_;
   std::vector<PlanStep> forward_;                        // per item: its forward step
   std::map<int, std::vector<PlanStep>> before_, after_;  // copies to and from the host, by time
@@ -278,6 +309,9 @@ Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* 
   plan->param_index = params->Resolve(graph);
   draft->graph = &graph;
   draft->options = options;
+  draft->devices = plan->devices = DevicesOf(graph, options);
+  const int microbatches = graph.spec.options.microbatches;
+  draft->options.accumulate |= microbatches > 1;
   ChooseKernels(draft, plan, params);
   PlanMemory(*plan, draft);
   plan->notes = draft->notes;
@@ -293,13 +327,21 @@ Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* 
   memory.activations += constants;
   memory.unshared += constants;
   plan->saved.plain_activations += constants;
+  // Each micro-batch has its own.
+  for (int64_t* bytes : {&memory.activations, &memory.unshared, &memory.scratch})
+    *bytes *= microbatches;
+  plan->saved.plain_activations *= microbatches;
   memory.net = (graph.spec.options.phase == TRAIN ? "train net " : "test net ") + graph.spec.name;
   memory.backward = options.backward;
   memory.batch = BatchOf(graph);
   memory.params = bytes.values;
   memory.unpadded_params = bytes.unpadded;
   memory.param_grads = bytes.grads;
-  const int64_t slot = params->arena_size(), divided = params->gradients_end();
+  int64_t slot = 0, divided = 0;
+  for (const ParamArena& arena : params->arenas()) {
+    slot += arena.size;
+    divided += arena.gradients_end;
+  }
   memory.whole_history = options.history_slots * slot * ElementBytes(params->dtype());
   memory.history = options.history_slots * ElementBytes(params->dtype()) *
                    (slot - divided + (divided + options.history_ranks - 1) / options.history_ranks);
@@ -327,7 +369,7 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   plan->memory.at_batch = [&graph, options, dtype = params->dtype()](int64_t rows) {
     return BytesAtBatch(graph.spec, options, dtype, rows);
   };
-  plan->memory.CheckFits(options.device->free_bytes(), *options.device);
+  CheckFits(graph, *plan, options, *params);
   params->Allocate();
   assembler.Run();
   return plan;

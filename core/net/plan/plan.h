@@ -4,6 +4,7 @@
 #ifndef DOPPIO_CORE_NET_PLAN_PLAN_H_
 #define DOPPIO_CORE_NET_PLAN_PLAN_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,8 +38,13 @@ struct MemorySaving {
 // The options of a plan.
 struct PlanOptions {
   Device* device = nullptr;
+  // The devices on which the user places layers, by name (Graph::places). Empty: `device` computes
+  // all layers.
+  std::map<std::string, Device*> places;
   DType dtype = DType::kFloat32;  // type of the parameters and of the arithmetic
   bool backward = false;
+  // The number of this net's micro-batch (NetOptions::microbatches).
+  int microbatch = 0;
   // The preferred engine: its kernels take precedence over kernels of higher rank. Layers for which
   // the device has no such kernel, or whose kernel declines, get the usual one. "reference" has a
   // kernel for every layer on the CPU. "": the ranks decide.
@@ -72,6 +78,7 @@ enum class StepKind {
   kFill,     // initialises a gradient with its loss weight
   kAdd,      // adds a further contribution to a gradient
   kCopy,     // copies a gradient that a layer overwrites while other layers still read it
+  kMove,     // copies a value in forward, or a gradient in backward, to another device
   // Calls of HostStore (core/device/host_store.h):
   kSave,     // the copy of a block to host memory starts
   kSaved,    // the copy is complete: the block's memory may be overwritten
@@ -86,7 +93,10 @@ struct PlanStep {
   bool again = false;  // a recomputing forward of a layer or reorder within backward
   int slot = -1;       // kSave, kSaved, kFetch, kFetched: block of the host store
   int node = 0;        // the layer of the step (a chain's head; for a reorder, its first reader)
-  Tensor from, to;     // kReorder, kCopy; kAdd: to = before + from; kFill writes `to`
+  int place = 0;       // index in Plan::devices of the device that runs the step
+  int peer = 0;        // kMove: the place of `from` in forward and of `to` in backward
+  int edge = -1;       // kMove: the blob
+  Tensor from, to;     // kReorder, kCopy, kMove; kAdd: to = before + from; kFill writes `to`
   Tensor before;       // kAdd: the gradient so far; usually `to` itself
   std::shared_ptr<const Converter> reorder;
   float value = 0;  // kFill: the loss weight
@@ -102,12 +112,14 @@ struct LossTerm {
   // If present, the first element is the weight of the loss, as the loss's readers wrote it in the
   // last backward.
   Tensor gradient;
+  int place = 0;  // index in Plan::devices
 };
 
 // A gradient that always equals its loss weight times the loss scale.
 struct ConstantGradient {
   Tensor gradient;
   float weight = 0;
+  int place = 0;  // index in Plan::devices
 };
 
 // The effect of MemorySaving.
@@ -138,9 +150,12 @@ struct Plan {
   MemoryNeed memory;
   MemorySaved saved;
   int reorders = 0;
+  // The devices that compute, indexed by Node::place. One device if no layer is placed.
+  std::vector<Device*> devices;
+  std::vector<int64_t> device_bytes;  // per device: its arena and scratch memory
 
-  std::unique_ptr<HostStore> host_store;  // null if no block is offloaded
-  Buffer arena, scratch, constants;
+  std::unique_ptr<HostStore> host_store;           // null if no block is offloaded
+  std::vector<Buffer> arenas, scratch, constants;  // per device
 };
 
 // Plans `graph` on a device and binds the kernels. `graph` must outlive calls of

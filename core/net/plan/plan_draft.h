@@ -21,6 +21,8 @@ namespace doppio {
 // One set of numbers: a version of a blob, with all its views, in one layout.
 struct Group {
   TensorSpec spec;
+  int place = 0;                      // the device whose memory has it
+  int edge = -1;                      // the blob
   int item = 0;                       // the item that computes it
   std::vector<int> readers;           // items that read it in forward
   std::vector<int> backward_readers;  // items that read it in backward: its maker or its readers
@@ -51,9 +53,11 @@ struct Unit {
   int head() const { return nodes.front(); }
 };
 
-// A unit's kernel, or a reorder of one group for a unit.
+// A unit's kernel, or a reorder or move of one group for a unit.
 struct Item {
   bool reorder = false;
+  bool move = false;               // a reorder that copies from one device to another
+  int place = 0;                   // the device that runs the item
   int node = 0;                    // the unit's head
   int unit = -1;                   // -1 for a reorder
   std::vector<int> bottoms, tops;  // groups
@@ -122,6 +126,9 @@ struct Draft {
   std::vector<int> edge_group;  // per edge of the graph; -1 inside a chain
   std::vector<Event> events;    // indexed by time
   std::vector<Lifetime> blocks;
+  std::vector<int> block_place;          // per block: its device
+  std::vector<Device*> devices;          // see Plan
+  std::vector<int64_t> arenas, scratch;  // per device: bytes
   // Per block: the times at which the block is used. Empty for blocks that must not be offloaded.
   std::vector<std::vector<int>> uses;
   std::vector<Offload> offloads;
@@ -133,7 +140,13 @@ struct Draft {
   int end() const { return static_cast<int>(events.size()) - 1; }
   int BackwardTime(int item) const { return items[item].backward_time; }
   const Unit& UnitOf(const Item& item) const { return units[item.unit]; }
+  int PlaceOf(const Node& node) const { return devices.size() > 1 ? node.place : 0; }
 };
+
+// Computes the offsets of blocks, which have memory on the devices `places`. Returns the bytes of
+// each of `devices` devices' arenas.
+std::vector<int64_t> PlaceBlocksOf(const std::vector<int>& places, size_t devices,
+                                   std::vector<Lifetime>* blocks);
 
 // Returns node `n` and the layers after it that, as far as the graph shows, one kernel may compute
 // together with `n`: each reads the only top of the layer before it, which no other layer reads.
@@ -141,6 +154,14 @@ std::vector<int> ChainFrom(const Graph& graph, int n);
 // Returns these layers as one unit, or nullopt if no fusion accepts them. A single layer is always
 // a unit.
 std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes);
+
+// Returns the devices that compute the net, indexed by Node::place. Throws UserError if the net has
+// a device that is not in the options.
+std::vector<Device*> DevicesOf(const Graph& graph, const PlanOptions& options);
+// Throws MemoryShortage if a device has less free memory than the plan, its parameters, their
+// history and their exchange need.
+void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
+               const ParamStore& params);
 
 // Chooses kernels and layouts. Fills items, groups, plan->kernels, and the layouts of new
 // parameters.

@@ -22,6 +22,7 @@ int Follower(const Graph& graph, int head, int n) {
   const Use use = top.uses[0];
   const Node& next = NodeAt(graph, use.node);
   if (next.shape.view != View::kNone || next.backward != node.backward) return -1;
+  if (next.place != node.place || next.stage != node.stage) return -1;
   if (next.backward && !next.bottom_gradient[use.bottom]) return -1;
   // The chain runs at the head's place, so its other bottoms must be computed before the head.
   for (int bottom : next.bottoms) {

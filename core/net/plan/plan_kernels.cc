@@ -2,9 +2,11 @@
 // layouts.
 #include <algorithm>
 
+#include "core/base/threads.h"
+#include "core/net/graph/place_layers.h"
 #include "core/net/graph/varying_rows.h"
 #include "core/net/plan/host_kernel.h"
-#include "core/net/plan/plan_draft.h"
+#include "core/net/plan/plan_groups.h"
 #include "core/net/plan/wide_kernel.h"
 #include "core/net/run/changing_tops.h"
 
@@ -20,6 +22,7 @@ class Chooser {
         graph_(*draft->graph),
         plan_(*plan),
         params_(*params),
+        groups_(draft),
         rows_(FindVaryingRows(graph_)) {}
 
   void Run() {
@@ -39,17 +42,20 @@ class Chooser {
       if (graph_.params[p].reshaped) layout_decided_[StoreIndex(static_cast<int>(p))] = true;
     }
     std::vector<bool> computed(nodes, false);
-    for (size_t n = 0; n < nodes; ++n) {
-      const int node = static_cast<int>(n);
+    int stage = 0;
+    for (int n : RunningOrder(graph_)) {
+      if (graph_.nodes[n].stage != stage) ShowOutputs(stage);
+      stage = graph_.nodes[n].stage;
       if (computed[n]) continue;
       if (graph_.nodes[n].shape.view != View::kNone) {
-        AddView(node);
+        AddView(n);
       } else {
-        for (int done : AddLayers(node)) computed[done] = true;
+        for (int done : AddLayers(n)) computed[done] = true;
       }
     }
-    for (int edge : graph_.outputs) ShowOutput(edge);
+    ShowOutputs(stage);
     KeepSources();
+    plan_.reorders = groups_.reorders();
     std::vector<Kernel*> kernels;
     for (const auto& kernel : plan_.kernels) kernels.push_back(kernel.get());
     ConnectRows(rows_, kernels);
@@ -74,56 +80,15 @@ class Chooser {
 
   void AddView(int n) {
     const Node& node = graph_.nodes[n];
-    int source = GroupOf(node.bottoms[0]);
+    int source = groups_.Move(GroupOf(node.bottoms[0]), n);
     if (node.shape.view == View::kReshape)
-      source = Convert(source, {group(source).spec.shape, group(source).spec.dtype, Layout()}, n);
+      source = groups_.Convert(source,
+                               {group(source).spec.shape, group(source).spec.dtype, Layout()}, n);
     for (int top : node.tops) {
       draft_.edge_group[top] = source;
       group(source).loss_weight += edge(top).loss_weight;
       if (edge(top).loss_weight != 0) group(source).pinned = true;
     }
-  }
-
-  // Returns the group that has the numbers of `source` in the type and layout of `wanted`. Adds a
-  // reorder on the first request. If the source is in the plain layout, the reorder reads it in
-  // the shape of `wanted`, because other layouts have axes, and the source may be a view.
-  int Convert(int source, const TensorSpec& wanted, int reader) {
-    TensorSpec from = group(source).spec;
-    if (from.layout == wanted.layout && from.dtype == wanted.dtype) return source;
-    if (from.layout.plain() && !wanted.layout.plain()) from.shape = wanted.shape;
-    const TensorSpec to{from.shape, wanted.dtype, wanted.layout};
-    for (const int known : group(source).converted) {
-      const TensorSpec& spec = group(known).spec;
-      const bool same_axes = to.layout.plain() || spec.shape == to.shape;
-      if (same_axes && spec.dtype == to.dtype && spec.layout == to.layout) return known;
-    }
-    Item item;
-    item.reorder = true;
-    item.node = reader;
-    item.bottoms = {source};
-    item.bottom_specs = {from};
-    item.backward = draft_.options.backward;
-    item.bottom_gradient = {true};
-    item.top_specs = {to};
-    const int made = AddGroup(to);
-    item.tops = {made};
-    AddItem(std::move(item));
-    group(source).converted.push_back(made);
-    ++plan_.reorders;
-    return made;
-  }
-
-  int AddGroup(const TensorSpec& spec) {
-    Group g;
-    g.spec = spec;
-    g.item = static_cast<int>(draft_.items.size());
-    draft_.groups.push_back(g);
-    return static_cast<int>(draft_.groups.size()) - 1;
-  }
-
-  void AddItem(Item item) {
-    for (int b : item.bottoms) group(b).readers.push_back(static_cast<int>(draft_.items.size()));
-    draft_.items.push_back(std::move(item));
   }
 
   KernelArgs ArgsFor(const Unit& unit) {
@@ -139,7 +104,7 @@ class Chooser {
     args.param_shapes = unit.param_shapes;
     args.chain = unit.chain.empty() ? nullptr : &unit.chain;
     args.dtype = draft_.options.dtype;
-    args.device = draft_.options.device;
+    args.device = draft_.devices[draft_.PlaceOf(graph_.nodes[unit.head()])];
     args.math = args.device->math();
     args.winograd = draft_.options.winograd;
     args.backward = draft_.options.backward && unit.backward;
@@ -180,6 +145,7 @@ class Chooser {
   // a single layer has none.
   bool MakeKernel(const Unit& unit) {
     const KernelArgs args = ArgsFor(unit);
+    const ThreadCount threads(args.device->threads());
     const LayerSpec& spec = graph_.layer(unit.head());
     try {
       return MakeKernel(unit, args);
@@ -292,6 +258,7 @@ class Chooser {
     const KernelNeeds& needs = plan_.kernels[n]->needs();
     for (size_t i = 0; i < unit.params.size(); ++i) {
       const int store = StoreIndex(unit.params[i]);
+      PlaceParam(n, store);
       if (layout_decided_[store]) {
         CheckReadable(n, i, params_.params()[store].value.layout, At(needs.params, i));
         continue;
@@ -306,21 +273,23 @@ class Chooser {
     Item item;
     item.node = n;
     item.unit = static_cast<int>(draft_.units.size());
+    item.place = draft_.PlaceOf(graph_.nodes[n]);
     item.backward = draft_.options.backward && unit.backward;
     item.bottom_gradient = unit.bottom_gradient;
     item.in_place_ok = unit.shape.in_place_ok;
     for (size_t i = 0; i < unit.bottoms.size(); ++i) {
       const Layout wanted = At(needs.bottoms, i);
-      const int made = GroupOf(unit.bottoms[i]);
+      const int made = groups_.Move(GroupOf(unit.bottoms[i]), n);
       const DType dtype = needs.types.empty() ? group(made).spec.dtype : needs.types[i];
       const TensorSpec spec{edge(unit.bottoms[i]).shape, dtype, wanted};
-      item.bottoms.push_back(Convert(made, spec, n));
+      item.bottoms.push_back(groups_.Convert(made, spec, n));
       item.bottom_specs.push_back(spec);
     }
     for (size_t i = 0; i < unit.tops.size(); ++i) {
       const Edge& top = edge(unit.tops[i]);
       const TensorSpec spec{top.shape, StoredType(unit.tops[i]), At(needs.tops, i)};
-      const int made = AddGroup(spec);
+      const int made = groups_.AddGroup(spec, item.place);
+      group(made).edge = unit.tops[i];
       group(made).loss_weight = top.loss_weight;
       group(made).implicit_weight = top.implicit_weight;
       group(made).persistent = unit.shape.persistent_tops;
@@ -331,7 +300,19 @@ class Chooser {
       item.top_specs.push_back(spec);
     }
     draft_.units.push_back(std::move(unit));
-    AddItem(std::move(item));
+    groups_.AddItem(std::move(item));
+  }
+
+  // Devices that compute on the host share the memory of the store's device.
+  void PlaceParam(int n, int store) {
+    Device* const device = draft_.devices[draft_.PlaceOf(graph_.nodes[n])];
+    if (device->host_memory()) return;
+    if (!params_.placed(store)) return params_.SetDevice(store, device);
+    const Device* const there = params_.device_of(params_.params()[store]);
+    if (there == device) return;
+    throw graph_.layer(n).Mistake("device", "is placed on " + device->name() +
+                                                ", but the train net has its parameters on " +
+                                                there->name() + "; place it there in all nets");
   }
 
   // Gives the gradient of a new parameter memory for `elements` elements; 0: for all.
@@ -365,12 +346,19 @@ class Chooser {
     }
   }
 
+  // Shows the outputs of the layers in a stage.
+  void ShowOutputs(int stage) {
+    for (int output : graph_.outputs) {
+      if (graph_.nodes[edge(output).producer].stage == stage) ShowOutput(output);
+    }
+  }
+
   // Users read outputs, so outputs are stored in the plain layout and in full precision, and are
   // kept until the iteration ends.
   void ShowOutput(int output) {
     const int made = GroupOf(output);
     const TensorSpec plain{edge(output).shape, draft_.options.dtype, Layout()};
-    const int shown = Convert(made, plain, edge(output).producer);
+    const int shown = groups_.Convert(made, plain, edge(output).producer);
     group(shown).pinned = true;
     draft_.edge_group[output] = shown;
   }
@@ -379,6 +367,7 @@ class Chooser {
   const Graph& graph_;
   Plan& plan_;
   ParamStore& params_;
+  GroupMaker groups_;
   const VaryingRows rows_;
   std::vector<bool> layout_decided_;
   bool shapes_may_change_ = false;  // a layer so far may change shapes (ChangesTops)

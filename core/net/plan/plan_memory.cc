@@ -1,5 +1,6 @@
 // Decides which values and gradients share memory, and how long each block lives.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "core/net/plan/plan_draft.h"
@@ -13,6 +14,7 @@ class MemoryPlanner {
       : plan_(plan), draft_(*draft), graph_(*draft->graph) {}
 
   void Run() {
+    draft_.scratch.assign(draft_.devices.size(), 0);
     for (size_t t = 0; t < draft_.items.size(); ++t) PlaceValues(static_cast<int>(t));
     LiveValues();
     for (size_t t = draft_.items.size(); t-- > 0;) {
@@ -23,6 +25,8 @@ class MemoryPlanner {
       draft_.memory.unshared += PlacedBytes(block.bytes);
     }
     draft_.memory.unshared += shared_bytes_;
+    draft_.memory.scratch =
+        std::accumulate(draft_.scratch.begin(), draft_.scratch.end(), int64_t{0});
   }
 
  private:
@@ -30,12 +34,13 @@ class MemoryPlanner {
   Item& item(int t) { return draft_.items[t]; }
   Lifetime& block(int id) { return draft_.blocks[id]; }
 
-  int NewBlock(int64_t bytes, int first, int last) {
+  int NewBlock(int place, int64_t bytes, int first, int last) {
     Lifetime life;
     life.bytes = bytes;
     life.first = first;
     life.last = last;
     draft_.blocks.push_back(life);
+    draft_.block_place.push_back(place);
     draft_.uses.emplace_back();
     return static_cast<int>(draft_.blocks.size()) - 1;
   }
@@ -72,7 +77,7 @@ class MemoryPlanner {
         continue;
       }
       NoteRefused(it, i);
-      top.storage = NewBlock(top.spec.bytes(), t, t);
+      top.storage = NewBlock(top.place, top.spec.bytes(), t, t);
     }
   }
 
@@ -179,7 +184,7 @@ class MemoryPlanner {
     for (size_t i = 0; i < it->tops.size(); ++i) {
       const int there = it->top_grads[i];
       if (there == -1 || (there >= 0 && OtherReaders(*it, there) == 0)) continue;
-      it->top_grads[i] = NewBlock(it->top_specs[i].bytes(), time, time);
+      it->top_grads[i] = NewBlock(it->place, it->top_specs[i].bytes(), time, time);
       it->copies.push_back({static_cast<int>(i), there});
     }
   }
@@ -188,8 +193,9 @@ class MemoryPlanner {
     const int g = it->bottoms[i];
     Group& bottom = group(g);
     const bool passed = PassesGradient(*it, i);
+    const auto own = [&] { return NewBlock(bottom.place, bottom.spec.bytes(), time, time); };
     if (bottom.grad_storage < 0 && bottom.loss_weight != 0 && !bottom.implicit_weight) {
-      SetGradient(g, NewBlock(bottom.spec.bytes(), time, time), time);
+      SetGradient(g, own(), time);
       it->fills.push_back({g, bottom.grad_storage});
     } else if (bottom.grad_storage < 0) {
       if (passed && !bottom.implicit_weight) {
@@ -197,10 +203,7 @@ class MemoryPlanner {
         shared_bytes_ += PlacedBytes(bottom.spec.bytes());
         return;
       }
-      SetGradient(
-          g,
-          MayShareGradient(*it, i) ? it->top_grads[0] : NewBlock(bottom.spec.bytes(), time, time),
-          time);
+      SetGradient(g, MayShareGradient(*it, i) ? it->top_grads[0] : own(), time);
       // The block also holds the weight of the loss in the next pass.
       if (bottom.implicit_weight) KeepAlways(bottom.grad_storage);
       it->bottom_grads[i] = bottom.grad_storage;
@@ -208,12 +211,12 @@ class MemoryPlanner {
     }
     const int before = bottom.grad_storage;
     int from = passed ? it->top_grads[0] : -1;
-    if (!passed) from = it->bottom_grads[i] = NewBlock(bottom.spec.bytes(), time, time);
+    if (!passed) from = it->bottom_grads[i] = own();
     Extend(from, time);
     Extend(before, time);
     if (readers_[before] > (Wanted(g) ? 1 : 0)) {
       if (Wanted(g)) --readers_[before];
-      SetGradient(g, NewBlock(bottom.spec.bytes(), time, time), time);
+      SetGradient(g, own(), time);
     }
     it->additions.push_back({static_cast<int>(i), from, before, bottom.grad_storage});
   }
@@ -263,9 +266,10 @@ class MemoryPlanner {
     Item& it = item(t);
     if (it.reorder) return;
     const KernelNeeds& needs = plan_.kernels[it.node]->needs();
-    draft_.memory.scratch = std::max(draft_.memory.scratch, needs.scratch_bytes);
+    int64_t& scratch = draft_.scratch[it.place];
+    scratch = std::max(scratch, needs.scratch_bytes);
     if (needs.saved_bytes == 0) return;
-    it.saved = NewBlock(needs.saved_bytes, t, t);
+    it.saved = NewBlock(it.place, needs.saved_bytes, t, t);
     std::vector<int>& uses = draft_.uses[it.saved] = {t};
     std::vector<Span> lives = {{t, t}};
     if (it.again) {

@@ -90,6 +90,7 @@ void ChooseOffloads(Draft* draft) {
   }
   candidates.resize(enough);
   draft->memory.activations = Place(candidates, enough, &draft->blocks);
+  draft->arenas = {draft->memory.activations};
   for (const Offload& offload : candidates) {
     draft->saved.host_bytes += draft->blocks[offload.block].bytes;
   }

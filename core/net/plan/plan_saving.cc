@@ -1,5 +1,6 @@
 // Plans the memory of a draft as its options request: keeps everything, or saves memory.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/net/plan/plan_draft.h"
@@ -10,7 +11,8 @@ namespace {
 Draft Placed(Draft draft, int segments, const Plan& plan) {
   MakeSchedule(segments, plan, &draft);
   PlaceMemory(plan, &draft);
-  draft.memory.activations = PlaceBlocks(&draft.blocks);
+  draft.arenas = PlaceBlocksOf(draft.block_place, draft.devices.size(), &draft.blocks);
+  draft.memory.activations = std::accumulate(draft.arenas.begin(), draft.arenas.end(), int64_t{0});
   return draft;
 }
 
@@ -44,6 +46,24 @@ Draft BestPlaced(const Draft& draft, const Plan& plan, Draft plain) {
 }
 
 }  // namespace
+
+std::vector<int64_t> PlaceBlocksOf(const std::vector<int>& places, size_t devices,
+                                   std::vector<Lifetime>* blocks) {
+  if (devices == 1) return {PlaceBlocks(blocks)};
+  std::vector<int64_t> bytes;
+  for (size_t device = 0; device < devices; ++device) {
+    std::vector<size_t> chosen;
+    std::vector<Lifetime> its;
+    for (size_t b = 0; b < blocks->size(); ++b) {
+      if (places[b] != static_cast<int>(device)) continue;
+      chosen.push_back(b);
+      its.push_back((*blocks)[b]);
+    }
+    bytes.push_back(PlaceBlocks(&its));
+    for (size_t i = 0; i < chosen.size(); ++i) (*blocks)[chosen[i]].offset = its[i].offset;
+  }
+  return bytes;
+}
 
 void PlanMemory(const Plan& plan, Draft* draft) {
   const PlanOptions& options = draft->options;

@@ -1,5 +1,6 @@
 #include "core/net/run/loss_reader.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace doppio {
@@ -21,33 +22,41 @@ int64_t TermBytes(const LossTerm& term) {
 
 }  // namespace
 
-LossReader::LossReader(Device* device, const std::vector<LossTerm>& terms) : terms_(&terms) {
-  int64_t bytes = 0;
+LossReader::LossReader(const std::vector<Device*>& devices, const std::vector<LossTerm>& terms)
+    : terms_(&terms) {
+  std::vector<int64_t> bytes(devices.size(), 0);
   for (const LossTerm& term : terms) {
-    bytes += TermBytes(term);
+    bytes[term.place] += TermBytes(term);
     reader_weights_.push_back(term.weight);
   }
-  if (bytes > 0) download_ = device->MakeDownload(bytes);
+  for (size_t i = 0; i < devices.size(); ++i)
+    downloads_.push_back(bytes[i] > 0 ? devices[i]->MakeDownload(bytes[i]) : nullptr);
+  offsets_.resize(devices.size());
+  memory_.resize(devices.size());
 }
 
 void LossReader::Start(double scale) {
   scale_ = scale;
-  int64_t offset = 0;
+  std::fill(offsets_.begin(), offsets_.end(), 0);
   for (const LossTerm& term : *terms_) {
-    download_->Start(offset, term.value.raw, term.value.bytes());
+    Download& download = *downloads_[term.place];
+    int64_t& offset = offsets_[term.place];
+    download.Start(offset, term.value.raw, term.value.bytes());
     if (term.gradient) {
-      download_->Start(offset + WeightOffset(term), term.gradient.raw,
-                       ElementBytes(term.gradient.dtype));
+      download.Start(offset + WeightOffset(term), term.gradient.raw,
+                     ElementBytes(term.gradient.dtype));
     }
     offset += TermBytes(term);
   }
 }
 
 double LossReader::Sum() {
-  const char* memory = download_ == nullptr ? nullptr : download_->Wait();
+  for (size_t i = 0; i < downloads_.size(); ++i)
+    memory_[i] = downloads_[i] == nullptr ? nullptr : downloads_[i]->Wait();
   double loss = 0;
   for (size_t i = 0; i < terms_->size(); ++i) {
     const LossTerm& term = (*terms_)[i];
+    const char*& memory = memory_[term.place];
     loss += WeightOf(i, memory + WeightOffset(term)) *
             SumOf(term.value.dtype, memory, term.value.stored());  // padding is 0
     memory += TermBytes(term);

@@ -15,8 +15,8 @@ namespace doppio {
 class LossReader {
  public:
   LossReader() = default;
-  // `terms` must outlive the reader.
-  LossReader(Device* device, const std::vector<LossTerm>& terms);
+  // `terms` must outlive the reader. `devices` are those of the terms' plan.
+  LossReader(const std::vector<Device*>& devices, const std::vector<LossTerm>& terms);
 
   // Starts the copy. Call after a forward pass. `scale` is the loss scale of the backward in which
   // the readers of losses set their weights.
@@ -28,7 +28,10 @@ class LossReader {
   double WeightOf(size_t term, const char* memory);
 
   const std::vector<LossTerm>* terms_ = nullptr;
-  std::unique_ptr<Download> download_;
+  std::vector<std::unique_ptr<Download>> downloads_;  // per device; null without a loss there
+  // Per device: the positions in the downloads while they are started and read.
+  std::vector<int64_t> offsets_;
+  std::vector<const char*> memory_;
   double scale_ = 1;
   std::vector<double> reader_weights_;  // per term: the last finite weight
 };

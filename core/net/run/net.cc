@@ -6,25 +6,26 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
 #include "core/net/run/carried_state.h"
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/communicator.h"
 #include "core/net/run/memory_source.h"
+#include "core/net/run/staged_passes.h"
 
 namespace doppio {
 namespace {
 
-double MeanMagnitude(Device* device, const Tensor& tensor) {
-  if (!tensor || tensor.count() == 0) return 0;
-  return DispatchReal(tensor.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    std::vector<T> copy(tensor.stored());
-    device->CopyToHost(copy.data(), tensor.raw, tensor.bytes());
-    double sum = 0;
-    for (T value : copy) sum += std::fabs(static_cast<double>(static_cast<ComputeType<T>>(value)));
-    return sum / static_cast<double>(tensor.count());
-  });
+// Copies a tensor between devices. The device that reads a value runs the copies in both
+// directions.
+void Move(const PlanStep& step, const std::vector<Device*>& devices) {
+  Device *runs = devices[step.place], *peer = devices[step.peer];
+  if (step.backward) {
+    runs->CopyToPeer(peer, step.to.raw, step.from.raw, step.from.bytes());
+  } else {
+    runs->CopyFromPeer(peer, step.to.raw, step.from.raw, step.from.bytes());
+  }
 }
 
 // Copies a state to the kernel of a new plan. If its shapes have changed, the new state stays zero.
@@ -40,7 +41,6 @@ void TakeState(const CarriesState& from, CarriesState* to) {
 Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
     : graph_(std::move(graph)),
       params_(params),
-      ops_(OpsOf(params->device())),
       plan_(MakePlan(graph_, options, params)),
       options_(options) {
   // The solver and the exchange have already allocated theirs.
@@ -49,6 +49,8 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
   for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
   add_.reserve(most);
   Connect();
+  if (plan_->devices.size() > 1 && options.microbatch == 0)
+    staged_ = std::make_unique<StagedPasses>(this);
 }
 
 Net::~Net() = default;
@@ -64,7 +66,9 @@ void Net::Connect() {
   replace_ = StepRunner(*plan_, plan_->backward, device);
   add_to_ = StepRunner(*plan_, plan_->backward, device);
   forward_by_steps_ = backward_by_steps_ = false;
-  losses_ = LossReader(device, plan_->losses);
+  ops_.clear();
+  for (Device* each : plan_->devices) ops_.push_back(&OpsOf(each));
+  losses_ = LossReader(plan_->devices, plan_->losses);
   changers_.clear();
   for (const auto& kernel : plan_->kernels) changers_.push_back(ChangerOf(kernel.get()));
   const bool may_change = std::any_of(changers_.begin(), changers_.end(),
@@ -73,6 +77,7 @@ void Net::Connect() {
 }
 
 void Net::StartForward() {
+  if (staged_ != nullptr) return staged_->Forward();
   last_repeated_ = -1;
   for (int changer = RunForward(); changer >= 0; changer = RunForward()) Replan(changer);
   last_repeated_ = -1;
@@ -81,11 +86,25 @@ void Net::StartForward() {
     previous_plan_.reset();
     previous_memory_.reset();
   }
+  EndForward();
+}
+
+void Net::EndForward() {
   ++pass_.step;
   losses_.Start(read_scale_);
 }
 
+double Net::Loss() { return staged_ == nullptr ? losses_.Sum() : staged_->Loss(); }
+
+const std::vector<std::unique_ptr<Net>>& Net::other_microbatches() const {
+  static const std::vector<std::unique_ptr<Net>> kNone;
+  return staged_ == nullptr ? kNone : staged_->others();
+}
+
 void Net::StageNext() {
+  if (staged_ != nullptr) {
+    for (const auto& part : staged_->others()) part->StageNext();
+  }
   for (const auto& kernel : plan_->kernels) {
     if (kernel == nullptr) continue;
     const int64_t begun = MonotonicNs();
@@ -93,13 +112,6 @@ void Net::StageNext() {
     kernel->Stage(pass_);
     if (Traced(trace_)) TraceWait(begun, kernel->wait_seconds() - waited);
   }
-}
-
-// Records the time that a source waited for a batch. Sources wait before they do anything else.
-void Net::TraceWait(int64_t begun_ns, double seconds) {
-  if (seconds <= 0) return;
-  trace_->Add({"data wait", "data", RunTrace::kTraining, begun_ns,
-               begun_ns + static_cast<int64_t>(1e9 * seconds)});
 }
 
 // Runs the steps up to the first layer whose tops' shapes differ from the plan. Returns the layer's
@@ -151,9 +163,10 @@ void Net::Replan(int changer) {
   params_->device()->Synchronize();
   plan_.swap(plan);
   previous_plan_ = std::move(plan);
-  for (Buffer* buffer :
-       {&previous_plan_->arena, &previous_plan_->scratch, &previous_plan_->constants})
-    memory_->push_back(std::move(*buffer));
+  Plan& old = *previous_plan_;
+  for (std::vector<Buffer>* buffers : {&old.arenas, &old.scratch, &old.constants}) {
+    for (Buffer& buffer : *buffers) memory_->push_back(std::move(buffer));
+  }
   previous_memory_ = std::move(memory_);
   memory_ = std::make_shared<Memory>();
   last_repeated_ = changer;
@@ -187,7 +200,7 @@ void Net::ContinueFrom(const Plan& before) {
   if (user_gradients_) StartFromUserGradients();
   for (size_t i = 0; i < plan_->losses.size(); ++i) {
     const Tensor &from = before.losses[i].gradient, &to = plan_->losses[i].gradient;
-    if (from && to && from.bytes() == to.bytes()) ops_.Copy(from, to);
+    if (from && to && from.bytes() == to.bytes()) ops_[0]->Copy(from, to);
   }
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     Kernel *now = plan_->kernels[n].get(), *old = before.kernels[n].get();
@@ -202,23 +215,26 @@ void Net::ContinueFrom(const Plan& before) {
 void Net::CopyTops(int node) {
   const std::vector<Tensor>& from = previous_plan_->tensors[node].tops;
   const std::vector<Tensor>& to = plan_->tensors[node].tops;
-  for (size_t i = 0; i < to.size(); ++i) ops_.Copy(from[i], to[i]);
+  for (size_t i = 0; i < to.size(); ++i) ops_[0]->Copy(from[i], to[i]);
 }
 
 void Net::StartFromUserGradients() {
   user_gradients_ = true;
   for (const ConstantGradient& start : plan_->constant_gradients)
-    params_->device()->Zero(start.gradient.raw, start.gradient.bytes());
+    plan_->devices[start.place]->Zero(start.gradient.raw, start.gradient.bytes());
 }
 
 void Net::SetLossScale(float scale) {
   if (scale == loss_scale_) return;
   loss_scale_ = scale;
   for (const ConstantGradient& start : plan_->constant_gradients)
-    ops_.Fill(start.weight * scale, start.gradient);
+    ops_[start.place]->Fill(start.weight * scale, start.gradient);
+  if (staged_ == nullptr) return;
+  for (const auto& part : staged_->others()) part->SetLossScale(scale);
 }
 
 void Net::Backward(bool accumulate, GradientSink* sink) {
+  if (staged_ != nullptr) return staged_->Backward(accumulate, sink);
   // Backward uses the random numbers of the forward before it.
   --pass_.step;
   sink_ = sink;
@@ -255,6 +271,7 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
 }
 
 void Net::RunStep(const PlanStep& step, bool accumulate) {
+  const ThreadCount threads(plan_->devices[step.place]->threads());
   Run(step, accumulate);
   if (!ChangedBy(step)) return;
   throw graph_.layer(step.node).Mistake(
@@ -268,11 +285,13 @@ void Net::Run(const PlanStep& step, bool accumulate) {
       case StepKind::kReorder:
         return step.reorder->Run(step.from.raw, step.to.raw);
       case StepKind::kFill:
-        return ops_.Fill(step.value * loss_scale_, step.to);
+        return ops_[step.place]->Fill(step.value * loss_scale_, step.to);
       case StepKind::kAdd:
-        return ops_.Add(step.before, step.from, step.to);
+        return ops_[step.place]->Add(step.before, step.from, step.to);
       case StepKind::kCopy:
-        return ops_.Copy(step.from, step.to);
+        return ops_[step.place]->Copy(step.from, step.to);
+      case StepKind::kMove:
+        return Move(step, plan_->devices);
       case StepKind::kSave:
         return plan_->host_store->Save(step.slot);
       case StepKind::kSaved:
@@ -330,35 +349,6 @@ void Net::RepeatLayer(int node) {
   kernel(node)->Forward(pass_);
 }
 
-// Returns a name for traces: "conv1+relu1" for layers that are computed together, "conv1 (reorder)"
-// for steps that the plan inserts.
-std::string Net::NameOf(const PlanStep& step) const {
-  std::string name = graph_.layer(step.node).name();
-  static const std::map<StepKind, const char*> inserted = {
-      {StepKind::kReorder, " (reorder)"}, {StepKind::kFill, " (fill)"},
-      {StepKind::kAdd, " (add)"},         {StepKind::kCopy, " (copy)"},
-      {StepKind::kSave, " (save)"},       {StepKind::kSaved, " (saved)"},
-      {StepKind::kFetch, " (fetch)"},     {StepKind::kFetched, " (fetched)"}};
-  const auto found = inserted.find(step.kind);
-  if (found != inserted.end()) return name + found->second;
-  for (size_t i = 0; i < plan_->computed_with.size(); ++i) {
-    if (plan_->computed_with[i] == step.node && static_cast<int>(i) != step.node)
-      name += "+" + graph_.layer(static_cast<int>(i)).name();
-  }
-  return step.again ? name + " (again)" : name;
-}
-
-void Net::RunTraced(const PlanStep& step, bool accumulate) {
-  if (!Traced(trace_)) return Run(step, accumulate);
-  const Kernel* source = step.kind == StepKind::kLayer ? kernel(step.node) : nullptr;
-  const double waited = source == nullptr ? 0 : source->wait_seconds();
-  const RunTrace::Started begun = trace_->Begin(TraceOf::kDevice);
-  Run(step, accumulate);
-  if (source != nullptr) TraceWait(begun.at, source->wait_seconds() - waited);
-  trace_->End(begun, step.backward ? RunTrace::kBackward : RunTrace::kForward, NameOf(step),
-              {{RunTrace::kLayer, step.node}});
-}
-
 Tensor Net::Blob(const std::string& name) const {
   const int edge = graph_.FindEdge(name);
   return edge < 0 ? Tensor() : plan_->values[edge];
@@ -367,28 +357,6 @@ Tensor Net::Blob(const std::string& name) const {
 Tensor Net::BlobGradient(const std::string& name) const {
   const int edge = graph_.FindEdge(name);
   return edge < 0 ? Tensor() : plan_->grads[edge];
-}
-
-// Writes the lines of Caffe's debug_info: mean magnitudes of the tensors that a layer has written.
-// Gradients are divided by the loss scale.
-void Net::LogMagnitudes(const PlanStep& step, bool backward) const {
-  if (step.kind != StepKind::kLayer) return;
-  const Node& node = graph_.nodes[step.node];
-  const KernelTensors& t = plan_->tensors[step.node];
-  const auto log = [&](const std::string& blob, const Tensor& tensor) {
-    if (backward && !tensor) return;
-    LOG(INFO) << (backward ? "    [Backward] Layer " : "    [Forward] Layer ")
-              << graph_.layer(step.node).name() << ", " << blob
-              << (backward ? " diff: " : " data: ")
-              << MeanMagnitude(params_->device(), tensor) / (backward ? loss_scale_ : 1);
-  };
-  const std::vector<int>& edges = backward ? node.bottoms : node.tops;
-  for (size_t i = 0; i < edges.size(); ++i) {
-    log((backward ? "bottom blob " : "top blob ") + graph_.edges[edges[i]].name,
-        backward ? t.bottom_grads[i] : t.tops[i]);
-  }
-  for (size_t i = 0; i < node.params.size(); ++i)
-    log("param blob " + std::to_string(i), backward ? t.param_grads[i] : t.params[i]);
 }
 
 }  // namespace doppio

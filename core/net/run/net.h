@@ -20,7 +20,8 @@
 
 namespace doppio {
 
-class ChangesTops;  // core/net/run/changing_tops.h
+class ChangesTops;   // core/net/run/changing_tops.h
+class StagedPasses;  // core/net/run/staged_passes.h
 class TensorOps;
 
 // An output of the net: a named blob that no layer reads.
@@ -49,7 +50,7 @@ class Net {
   // The two halves of Forward. If Backward runs between them, the device does not wait until the
   // host has read the loss.
   void StartForward();
-  double Loss() { return losses_.Sum(); }
+  double Loss();
   // Computes the gradients of the last Forward. Adds parameter gradients to the existing ones if
   // `accumulate` is true, else replaces them. If `sink` is not null, calls sink->Ready for
   // each gradient when it is complete.
@@ -105,9 +106,19 @@ class Net {
   // Returns the kernel of a node; null for a view, and for a member of a chain other than its head.
   Kernel* kernel(int node) const { return plan_->kernels[node].get(); }
 
+  // Returns the nets of micro-batches 1, 2, ... of a batch; this net is that of micro-batch 0. They
+  // run, and read their data, whenever this net does.
+  const std::vector<std::unique_ptr<Net>>& other_microbatches() const;
+  int64_t microbatches() const { return 1 + static_cast<int64_t>(other_microbatches().size()); }
+  // Returns the rows of the whole batch of a pass.
+  int64_t batch() const { return microbatches() * BatchOf(graph_); }
+
  private:
+  friend class StagedPasses;
+
   std::string NameOf(const PlanStep& step) const;
   void Connect();
+  void EndForward();
   int RunForward();
   void BeginSums(bool fresh) const;
   void Replan(int changer);
@@ -125,8 +136,8 @@ class Net {
 
   Graph graph_;
   ParamStore* params_;
-  const TensorOps& ops_;  // of the device
   std::unique_ptr<Plan> plan_;
+  std::vector<const TensorOps*> ops_;  // of the plan's devices
   StepRunner forward_;
   StepRunner replace_, add_to_;  // backward, one that replaces gradients and one that adds to them
   std::vector<NetOutput> outputs_;
@@ -138,6 +149,8 @@ class Net {
   GradientSink* sink_ = nullptr;  // of the current Backward
   RunTrace* trace_ = nullptr;
 
+  // Null if one device computes all layers, and for micro-batches other than the first.
+  std::unique_ptr<StagedPasses> staged_;
   PlanOptions options_;                       // for the next plan
   std::vector<const ChangesTops*> changers_;  // per node, usually null; empty if all are null
   bool user_gradients_ = false;

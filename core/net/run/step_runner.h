@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/device/device.h"
@@ -19,7 +20,11 @@ class StepRunner {
  public:
   StepRunner() = default;
   // `steps` belong to `plan`, which must outlive the runner.
-  StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Device* device);
+  StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Device* device)
+      : StepRunner(plan, steps, {0, steps.size()}, device) {}
+  // Runs only the steps in `range`: the first index, and the one behind the last.
+  StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, std::pair<size_t, size_t> range,
+             Device* device);
 
   // Calls run(step) for every step in order, or replays a recording of that call. Calls
   // after(step), on the calling thread, for every step that has run or, in a recording, has been

@@ -70,13 +70,15 @@ void ChangeBatch(const F& f, LayerParameter* layer) {
   }
 }
 
-void ShareBatch(const LayerSpec& layer, int shares, LayerParameter* param) {
+// Divides the batch among `shares` users, such as "ranks".
+void ShareBatch(const LayerSpec& layer, int shares, const std::string& users,
+                LayerParameter* param) {
   ChangeBatch(
       [&](const std::string& field, int64_t rows) {
         if (rows % shares == 0) return rows / shares;
         throw layer.Mistake(
             field, "a batch of " + std::to_string(rows) + " cannot be shared equally by " +
-                       std::to_string(shares) + " ranks; the nearest that can is " +
+                       std::to_string(shares) + " " + users + "; the nearest that can is " +
                        std::to_string(std::max<int64_t>(1, (rows + shares / 2) / shares) * shares));
       },
       param);
@@ -128,7 +130,11 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
   }
   if (options.batch > 0) spec = WithBatch(std::move(spec), options.batch);
   for (LayerSpec& layer : spec.layers) {
-    if (options.shares > 1) mistakes.Try([&] { ShareBatch(layer, options.shares, &layer.param); });
+    mistakes.Try([&] {
+      if (options.shares > 1) ShareBatch(layer, options.shares, "ranks", &layer.param);
+      if (options.microbatches > 1)
+        ShareBatch(layer, options.microbatches, "micro-batches", &layer.param);
+    });
   }
   mistakes.ThrowIfAny();
   return spec;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/net/spec/place_rule.h"
 #include "core/net/spec/prototxt.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/shape.h"
@@ -38,6 +39,11 @@ struct NetOptions {
   uint64_t seed = 0;        // seed of all random streams
   int data_threads = 0;     // decode threads of each data layer; 0 lets the pipeline choose
   int64_t bad_records = 0;  // bad records that each data layer may skip
+  // Devices of layers, which take precedence over the layers' own `device`.
+  std::vector<PlaceRule> place;
+  // Number of equal parts of each batch that pass through the devices one behind the other; every
+  // batch_size is divided by it, without remainder.
+  int microbatches = 1;
   // Type in which activations are stored, unless the file sets another (core/net/graph/storage.h).
   std::optional<DType> stored;
 };

@@ -1,5 +1,6 @@
 #include "core/net/store/params.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/base/random.h"
@@ -53,6 +54,16 @@ std::vector<int> ParamStore::Resolve(const Graph& graph) {
   return indices;
 }
 
+void ParamStore::SetDevice(int param, Device* device) {
+  auto arena = std::find_if(arenas_.begin(), arenas_.end(),
+                            [&](const ParamArena& a) { return a.device == device; });
+  if (arena == arenas_.end()) {
+    arena = arenas_.emplace(arena);
+    arena->device = device;
+  }
+  if (param >= 0) params_[param].arena = static_cast<int>(arena - arenas_.begin());
+}
+
 void ParamStore::SetLayout(int param, const Layout& layout) {
   DOPPIO_CHECK(!placed(param), "the layout of a placed parameter is fixed");
   params_[param].value.layout = layout;
@@ -66,7 +77,8 @@ ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_orde
   }
   ParamBytes bytes;
   for (int i : added_) bytes.unpadded += param(i).shape.count() * ElementBytes(dtype_);
-  if (gradients && arena_size_ == 0) {
+  if (gradients && !placed_) {
+    placed_ = !added_.empty();
     learnable_ = added_;
     arena_order_ = finish_order;
     for (int i : finish_order) param(i).gradient = true;
@@ -80,8 +92,10 @@ ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_orde
     add(false);
     PlaceValues(arena_order_);
     PlaceGradients(arena_order_, std::move(lives));
-    bytes.values = arena_size_ * ElementBytes(dtype_);
-    bytes.grads = grads_bytes_;
+    for (const ParamArena& arena : arenas_) {
+      bytes.values += arena.size * ElementBytes(dtype_);
+      bytes.grads += arena.grads_bytes;
+    }
   } else {
     for (int i : added_) bytes.values += param(i).value.bytes();
   }
@@ -89,11 +103,11 @@ ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_orde
 }
 
 void ParamStore::Allocate() {
-  if (values_.data() == nullptr) AllocateArenas();
+  if (!allocated_) AllocateArenas();
   for (int i : added_) {
     Param& p = param(i);
     if (!placed(i)) {
-      others_.emplace_back(device_, p.value.bytes());
+      others_.emplace_back(device_of(p), p.value.bytes());
       p.value.raw = others_.back().data();
     }
     Fill(&p);
@@ -102,28 +116,30 @@ void ParamStore::Allocate() {
 
 Tensor ParamStore::statistics() const {
   const auto place = [&](size_t k) {
-    return k < arena_order_.size() ? params_[arena_order_[k]].offset : arena_size_;
+    return k < arena_order_.size() ? params_[arena_order_[k]].offset : arena_size();
   };
   size_t first = 0;
   while (first < statistics_end_ && params_[arena_order_[first]].gradient) ++first;
   const int64_t begin = place(first), end = place(statistics_end_);
   return Tensor({Shape{end - begin}, dtype_, Layout()},
-                static_cast<char*>(values_.data()) + begin * ElementBytes(dtype_));
+                static_cast<char*>(arenas_[0].values.data()) + begin * ElementBytes(dtype_));
 }
 
 void ParamStore::PlaceValues(const std::vector<int>& order) {
   for (int i : order) {
-    param(i).offset = arena_size_;
-    arena_size_ += AlignedElements(param(i).value.stored());
-    if (param(i).gradient) gradients_end_ = arena_size_;
+    ParamArena& arena = arenas_[param(i).arena];
+    param(i).offset = arena.size;
+    arena.size += AlignedElements(param(i).value.stored());
+    if (param(i).gradient) arena.gradients_end = arena.size;
   }
 }
 
 void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifetime> lives) {
   gradients_share_memory_ = !lives.empty();
   with_grads_ = gradients_share_memory_ ? lives.size() : order.size();
-  grads_bytes_ = arena_size_ * ElementBytes(dtype_);
+  for (ParamArena& arena : arenas_) arena.grads_bytes = arena.size * ElementBytes(dtype_);
   if (gradients_share_memory_) {
+    DOPPIO_CHECK(arenas_.size() == 1, "gradients on several devices do not share memory");
     for (size_t k = 0; k < lives.size(); ++k) {
       const TensorSpec& value = param(order[k]).value;
       const int64_t slice = param(order[k]).grad_slice;
@@ -132,7 +148,7 @@ void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifet
       // share this memory.
       if (value.layout.padded()) lives[k] = {value.bytes(), 0, std::numeric_limits<int>::max()};
     }
-    grads_bytes_ = PlaceBlocks(&lives);
+    arenas_[0].grads_bytes = PlaceBlocks(&lives);
   }
   for (size_t k = 0; k < with_grads_; ++k) {
     Param& p = param(order[k]);
@@ -141,22 +157,27 @@ void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifet
 }
 
 void ParamStore::AllocateArenas() {
-  values_ = Buffer(device_, arena_size_ * ElementBytes(dtype_));
-  grads_ = Buffer(device_, grads_bytes_);
+  for (ParamArena& arena : arenas_) {
+    arena.values = Buffer(arena.device, arena.size * ElementBytes(dtype_));
+    arena.grads = Buffer(arena.device, arena.grads_bytes);
+    allocated_ = allocated_ || arena.size > 0;
+  }
   const auto at = [&](const Buffer& arena, int64_t offset) {
     return static_cast<char*>(arena.data()) + offset * ElementBytes(dtype_);
   };
   for (size_t k = 0; k < arena_order_.size(); ++k) {
     Param& p = param(arena_order_[k]);
-    p.value.raw = at(values_, p.offset);
-    p.grad = Tensor(p.value, k < with_grads_ ? at(grads_, p.grad_offset) : nullptr);
+    const ParamArena& arena = arenas_[p.arena];
+    p.value.raw = at(arena.values, p.offset);
+    p.grad = Tensor(p.value, k < with_grads_ ? at(arena.grads, p.grad_offset) : nullptr);
   }
 }
 
 void ParamStore::Fill(Param* param) {
   const uint64_t stream = Stream("filler", param->layer, param->index);
+  Device* const device = device_of(*param);
   try {
-    if (param->value.layout.plain() && device_->host_memory()) {
+    if (param->value.layout.plain() && device->host_memory()) {
       doppio::Fill(param->filler, param->shape, seed_, stream, param->value);
       return;
     }
@@ -167,10 +188,10 @@ void ParamStore::Fill(Param* param) {
     std::align(64, plain.bytes(), aligned, space);
     const Tensor filled(plain, aligned);
     doppio::Fill(param->filler, param->shape, seed_, stream, filled);
-    if (device_->host_memory()) {
+    if (device->host_memory()) {
       CopyTensor(filled, param->value);
     } else {
-      device_->CopyFromHost(param->value.raw, aligned, plain.bytes());
+      device->CopyFromHost(param->value.raw, aligned, plain.bytes());
     }
   } catch (const Error& e) {
     RethrowWithContext(e, param->at, "layer '" + param->layer + "'");

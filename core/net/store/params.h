@@ -32,6 +32,7 @@ struct Param {
   bool gradient = false;  // backward computes a gradient
   SourceLoc at;
 
+  int arena = 0;       // index of the arenas with `value` and `grad`
   Tensor value, grad;  // grad.raw is null outside the training net
   int64_t offset = 0;  // offset of value in values(), in elements
   // Offset of grad in grads(), in elements; equals `offset` unless gradients share memory.
@@ -46,16 +47,30 @@ struct ParamBytes {
   int64_t unpadded = 0;  // `values` without the padding of layouts and the alignment of parameters
 };
 
-// Owns the parameters of a run and their memory on one device. Not thread-safe.
+// The arenas of one device.
+struct ParamArena {
+  Device* device = nullptr;
+  Buffer values, grads;
+  int64_t size = 0;  // elements of the values, and of each slot of history
+  int64_t grads_bytes = 0;
+  int64_t gradients_end = 0;  // the element at which the parameters with a gradient end
+};
+
+// Owns the parameters of a run and their memory: on one device, unless a plan places layers on
+// several devices that do not share the host's memory (SetDevice). Not thread-safe.
 class ParamStore {
  public:
-  ParamStore(Device* device, DType dtype, uint64_t seed)
-      : device_(device), dtype_(dtype), seed_(seed) {}
+  ParamStore(Device* device, DType dtype, uint64_t seed) : dtype_(dtype), seed_(seed) {
+    SetDevice(-1, device);
+  }
 
   // Returns the store's index of each parameter in graph.params. Finds a parameter by layer name
   // and index, and adds the parameter if it is missing. Throws UserError if an existing parameter
   // has another shape.
   std::vector<int> Resolve(const Graph& graph);
+  // Sets the device of a parameter that was added but not yet allocated. The default is the store's
+  // device.
+  void SetDevice(int param, Device* device);
   // Sets the layout of a parameter that was added but not yet allocated.
   void SetLayout(int param, const Layout& layout);
   // Gives the gradient of a parameter that is not yet placed memory only for a slice of `elements`
@@ -77,16 +92,19 @@ class ParamStore {
 
   const std::vector<Param>& params() const { return params_; }
   Param& param(int i) { return params_[i]; }
-  Device* device() const { return device_; }
+  Device* device() const { return arenas_[0].device; }
+  Device* device_of(const Param& param) const { return arenas_[param.arena].device; }
   DType dtype() const { return dtype_; }
 
-  // The arenas of the training net. values() and each slot of history have arena_size() elements.
-  // Gaps are zero, except in grads() if gradients share memory.
-  Tensor values() const { return Arena(values_); }
-  Tensor grads() const { return Arena(grads_); }
-  int64_t arena_size() const { return arena_size_; }
+  // The arenas of the training net, one for each device. Gaps are zero, except in the gradients if
+  // they share memory.
+  const std::vector<ParamArena>& arenas() const { return arenas_; }
+  // The arenas of the store's device. values() and each slot of history have arena_size() elements.
+  Tensor values(size_t arena = 0) const { return Arena(arenas_[arena].values); }
+  Tensor grads(size_t arena = 0) const { return Arena(arenas_[arena].grads); }
+  int64_t arena_size() const { return arenas_[0].size; }
   // Returns the element of the arenas at which the parameters with a gradient end.
-  int64_t gradients_end() const { return gradients_end_; }
+  int64_t gradients_end() const { return arenas_[0].gradients_end; }
   // Returns the part of values() that holds the statistics that layers of the training net update
   // themselves (BatchNorm's running mean).
   Tensor statistics() const;
@@ -105,7 +123,7 @@ class ParamStore {
   void AllocateArenas();
   void Fill(Param* param);
 
-  Device* device_;
+  std::vector<ParamArena> arenas_;
   DType dtype_;
   uint64_t seed_;
   std::vector<Param> params_;
@@ -117,9 +135,8 @@ class ParamStore {
   // End of the statistics in arena_order_. The order is: parameters with gradients, statistics, all
   // others.
   size_t statistics_end_ = 0;
-  Buffer values_, grads_;
   std::vector<Buffer> others_;
-  int64_t arena_size_ = 0, grads_bytes_ = 0, gradients_end_ = 0;
+  bool placed_ = false, allocated_ = false;  // the arenas are
   bool gradients_share_memory_ = false;
 };
 

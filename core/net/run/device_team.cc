@@ -1,0 +1,89 @@
+#include "core/net/run/device_team.h"
+
+#include <algorithm>
+
+#include "core/base/threads.h"
+
+namespace doppio {
+
+TaskOrder::TaskOrder(const std::vector<int>& places, int devices, int parts)
+    : tasks_(devices), parts_(parts) {
+  // Task t of part p depends on task t - 1 of part p, so an order by t + p cannot block.
+  const int tasks = static_cast<int>(places.size());
+  for (int slot = 0; slot < tasks + parts - 1; ++slot) {
+    for (int part = 0; part < parts; ++part) {
+      const int task = slot - part;
+      if (task >= 0 && task < tasks) tasks_[places[task]].push_back({task, part});
+    }
+  }
+}
+
+DeviceTeam::DeviceTeam(const std::vector<Device*>& devices) : devices_(devices) {
+  for (size_t i = 0; i < devices.size(); ++i)
+    threads_.emplace_back([this, i] { Work(static_cast<int>(i)); });
+}
+
+DeviceTeam::~DeviceTeam() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stops_ = true;
+  }
+  begins_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void DeviceTeam::Run(const TaskOrder& order, const std::function<void(int, int)>& run) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  order_ = &order;
+  run_ = &run;
+  done_.assign(order.parts(), 0);
+  failure_ = nullptr;
+  running_ = static_cast<int>(threads_.size());
+  ++round_;
+  begins_.notify_all();
+  ends_.wait(lock, [&] { return running_ == 0; });
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+}
+
+void DeviceTeam::Work(int device) {
+  const CpuShare share = devices_[device]->cpu_share();
+  if (share.parts == 1) UseAllCores();
+  const ComputeShare compute(share.part, share.parts);
+  const ThreadCount threads(devices_[device]->threads());
+  for (int64_t seen = 0;;) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      begins_.wait(lock, [&] { return stops_ || round_ != seen; });
+      if (stops_) return;
+      seen = round_;
+    }
+    RunTasks(device);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (--running_ == 0) ends_.notify_all();
+  }
+}
+
+void DeviceTeam::RunTasks(int device) {
+  for (const TaskOrder::Task& next : order_->OfDevice(device)) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      moves_.wait(lock, [&] { return failure_ != nullptr || done_[next.part] == next.task; });
+      if (failure_ != nullptr) return;
+    }
+    std::exception_ptr failure;
+    try {
+      (*run_)(next.task, next.part);
+      // The device of the next task reads the results.
+      if (devices_[device]->asynchronous()) devices_[device]->Synchronize();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++done_[next.part];
+    if (failure_ == nullptr) failure_ = failure;
+    moves_.notify_all();
+    if (failure_ != nullptr) return;
+  }
+}
+
+}  // namespace doppio

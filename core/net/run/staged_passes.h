@@ -1,0 +1,62 @@
+// Runs the passes of a net whose layers are placed on several devices. Successive steps of a plan
+// on one device are a task. If the batch is divided into micro-batches, each has its own net over
+// the same parameters, and the devices work on different micro-batches at the same time: forward of
+// all, then backward of all (Huang et al., "GPipe", 2019).
+#ifndef DOPPIO_CORE_NET_RUN_STAGED_PASSES_H_
+#define DOPPIO_CORE_NET_RUN_STAGED_PASSES_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/net/run/device_team.h"
+#include "core/net/run/net.h"
+
+namespace doppio {
+
+// The tasks of one direction of a plan.
+struct Tasks {
+  explicit Tasks(const std::vector<PlanStep>& steps);
+  // Per task: the first step, and the one behind the last.
+  std::vector<std::pair<size_t, size_t>> ranges;
+  std::vector<int> places;  // per task: the place of its steps
+};
+
+// The methods do what those of the same name of Net do. Not thread-safe.
+class StagedPasses {
+ public:
+  // `first` is the net of the first micro-batch, or of the whole batch, and owns this object. Makes
+  // the nets of the other micro-batches. Throws UserError if a layer does not support placement.
+  explicit StagedPasses(Net* first);
+
+  void Forward();
+  // Adds the gradients of the micro-batches in their order.
+  void Backward(bool accumulate, GradientSink* sink);
+  // Returns the mean loss of the micro-batches.
+  double Loss();
+
+  const std::vector<std::unique_ptr<Net>>& others() const { return others_; }
+
+ private:
+  // One micro-batch.
+  struct Part {
+    Net* net = nullptr;
+    std::vector<StepRunner> forward, replace, add;  // per task
+  };
+
+  void CheckLayers() const;
+  void AddPart(Net* net);
+  void Align();
+  void RunTask(const Tasks& tasks, int task, Net* net, StepRunner* runner, bool accumulate);
+
+  Net& first_;
+  std::vector<std::unique_ptr<Net>> others_;
+  const Tasks forward_, backward_;
+  std::vector<Part> parts_;
+  TaskOrder forward_order_, backward_order_;
+  DeviceTeam team_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_RUN_STAGED_PASSES_H_

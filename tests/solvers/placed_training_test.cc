@@ -1,0 +1,230 @@
+// Trainings whose layers are placed on several devices, compared with those on one device.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/base/threads.h"
+#include "core/net/spec/place_rule.h"
+#include "core/net/store/weights.h"
+#include "tests/solvers/trainer_case.h"
+#include "tests/testing/test_gpu.h"
+
+namespace doppio {
+namespace {
+
+// A net like AlexNet with 8 samples in a batch. `batch` replaces the 8.
+std::string PlacedNet(const std::string& batch = "8", const std::string& norm = "LRN") {
+  return R"(name: "tiny"
+    layer { name: "data" type: "DummyData" top: "data" top: "label"
+            dummy_data_param { shape { dim: )" +
+         batch + R"( dim: 3 dim: 13 dim: 13 } shape { dim: )" + batch + R"( }
+                               data_filler { type: "gaussian" std: 1 } data_filler { value: 1 } } }
+    layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1"
+            convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
+    layer { name: "relu1" type: "ReLU" bottom: "conv1" top: "conv1" }
+    layer { name: "norm1" type: ")" +
+         norm + R"(" bottom: "conv1" top: "norm1" }
+    layer { name: "pool1" type: "Pooling" bottom: "norm1" top: "pool1"
+            pooling_param { pool: MAX kernel_size: 3 stride: 2 } }
+    layer { name: "conv2" type: "Convolution" bottom: "pool1" top: "conv2"
+            convolution_param { num_output: 8 kernel_size: 3 group: 2 weight_filler { type: "xavier" } } }
+    layer { name: "relu2" type: "ReLU" bottom: "conv2" top: "conv2" }
+    layer { name: "fc6" type: "InnerProduct" bottom: "conv2" top: "fc6"
+            inner_product_param { num_output: 16 weight_filler { type: "xavier" } } }
+    layer { name: "relu6" type: "ReLU" bottom: "fc6" top: "fc6" }
+    layer { name: "drop6" type: "Dropout" bottom: "fc6" top: "fc6" }
+    layer { name: "fc7" type: "InnerProduct" bottom: "fc6" top: "fc7"
+            inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc7" bottom: "label" top: "loss" }
+  )";
+}
+
+constexpr char kPlacedSolver[] =
+    "base_lr: 0.05 momentum: 0.9 weight_decay: 0.0005 lr_policy: 'fixed' ";
+
+// Two halves of the CPU with one thread each, and options that place layers on them.
+struct Halves {
+  explicit Halves(const std::string& place, int microbatches = 1) {
+    options.net.place = ParsePlaceRules(place);
+    options.net.microbatches = microbatches;
+    for (int i = 0; i < 2; ++i) {
+      const std::string name = "cpu:" + std::to_string(i);
+      devices.push_back(MakeCpuPart({i, 2}, name));
+      options.plan.places[name] = devices.back().get();
+    }
+  }
+  std::vector<std::unique_ptr<Device>> devices;
+  TrainerOptions options;
+};
+
+constexpr char kConvFc[] = "conv*=cpu:0,fc*=cpu:1";
+
+std::vector<float> WeightsAfter(Trainer* trainer) {
+  trainer->Solve();
+  std::vector<float> all;
+  for (const Param& param : trainer->params().params()) {
+    const PlainBlob blob = ReadTensor(param.value, trainer->params().device());
+    all.insert(all.end(), blob.data.begin(), blob.data.end());
+  }
+  return all;
+}
+
+// One device, with as many threads as each of two halves.
+std::vector<float> OnOneDevice(const std::string& net, const std::string& more = "") {
+  const ThreadCount one(1);
+  TrainerCase c(net, kPlacedSolver);
+  return WeightsAfter(c.Make({}, "max_iter: 5 " + more).get());
+}
+
+std::vector<float> OnHalves(const std::string& net, const std::string& place, int microbatches,
+                            const std::string& more = "") {
+  const Halves halves(place, microbatches);
+  TrainerCase c(net, kPlacedSolver);
+  return WeightsAfter(c.Make(halves.options, "max_iter: 5 " + more).get());
+}
+
+double LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 0, scale = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - b[i]));
+    scale = std::max(scale, std::abs(static_cast<double>(b[i])));
+  }
+  return largest / scale;
+}
+
+TEST(PlacedTraining, GivesTheSameBitsAsOneDevice) {
+  for (const char* norm : {"LRN", "BatchNorm"}) {
+    const std::string net = PlacedNet("8", norm);
+    EXPECT_EQ(OnHalves(net, kConvFc, 1), OnOneDevice(net)) << norm;
+    EXPECT_EQ(OnHalves(net, "conv2=cpu:1,relu2=cpu:1,*=cpu:0", 1), OnOneDevice(net))
+        << norm << ", with a return to the first device";
+  }
+}
+
+TEST(PlacedTraining, GivesTheSameBitsWithMicrobatchesAsWithIterSize) {
+  for (const char* norm : {"LRN", "BatchNorm"}) {
+    EXPECT_EQ(OnHalves(PlacedNet("8", norm), kConvFc, 2),
+              OnOneDevice(PlacedNet("4", norm), "iter_size: 2"))
+        << norm;
+    EXPECT_EQ(OnHalves(PlacedNet("8", norm), kConvFc, 4),
+              OnOneDevice(PlacedNet("2", norm), "iter_size: 4"))
+        << norm;
+  }
+}
+
+TEST(PlacedTraining, EqualsOneBatchUpToRounding) {
+  const std::string net = PlacedNet();
+  const std::vector<float> whole = OnOneDevice(net),
+                           clipped = OnOneDevice(net, "clip_gradients: 0.1");
+  for (int microbatches : {2, 4}) {
+    EXPECT_LT(LargestDifference(OnHalves(net, kConvFc, microbatches), whole), 1e-5);
+    EXPECT_LT(
+        LargestDifference(OnHalves(net, kConvFc, microbatches, "clip_gradients: 0.1"), clipped),
+        1e-5);
+  }
+}
+
+TEST(PlacedTraining, ResumesWithoutPlacementAndBack) {
+  const ThreadCount one(1);
+  const Halves halves(kConvFc);
+  TrainerCase whole(PlacedNet(), kPlacedSolver), parts(PlacedNet(), kPlacedSolver);
+  whole.Make({}, "max_iter: 6")->Solve();
+  parts.Make(halves.options, "max_iter: 2")->Solve();
+  TrainerOptions options;
+  options.resume = parts.State(2);
+  parts.Make(options, "max_iter: 4")->Solve();
+  options = halves.options;
+  options.resume = parts.State(4);
+  parts.Make(options, "max_iter: 6")->Solve();
+  EXPECT_EQ(ReadFile(parts.Model(6)), ReadFile(whole.Model(6)));
+}
+
+TEST(PlacedTraining, ReportsTheMeanLossOfTheMicrobatches) {
+  const auto first_loss = [](TrainerOptions options) {
+    double loss = 0;
+    options.on_iteration = [&](const Progress& p) {
+      if (p.iteration == 1) loss = p.loss;
+      EXPECT_EQ(p.images, 8);
+    };
+    TrainerCase c(PlacedNet(), kPlacedSolver);
+    c.Make(options, "max_iter: 1")->Solve();
+    return loss;
+  };
+  const Halves halves(kConvFc, 4);
+  EXPECT_NEAR(first_loss(halves.options), first_loss({}), 1e-6);
+}
+
+// Two devices that do not share memory: the same GPU, opened twice.
+TEST(PlacedTraining, GivesTheSameNumbersOnGpus) {
+  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+  const std::string test = R"(
+    layer { name: "accuracy" type: "Accuracy" bottom: "fc7" bottom: "label" top: "accuracy" include { phase: TEST } })";
+  const std::string solver =
+      std::string(kPlacedSolver) + "max_iter: 4 test_iter: 1 test_interval: 2 clip_gradients: 1 ";
+  TrainerCase alone(PlacedNet() + test, solver, TestGpu());
+  const std::vector<float> expected = WeightsAfter(alone.Make().get());
+  for (int microbatches : {1, 2}) {
+    TrainerOptions options;
+    options.net.place = ParsePlaceRules("conv*=gpu:0,fc*=gpu:1");
+    options.net.microbatches = microbatches;
+    const std::unique_ptr<Device> second = TestGpu();
+    std::unique_ptr<Device> first = TestGpu();
+    options.plan.places = {{"gpu:0", first.get()}, {"gpu:1", second.get()}};
+    TrainerCase c(PlacedNet() + test, solver, std::move(first));
+    const auto trainer = c.Make(options);
+    EXPECT_EQ(trainer->params().arenas().size(), 2u);
+    EXPECT_LT(LargestDifference(WeightsAfter(trainer.get()), expected), 1e-5) << microbatches;
+    options.resume = c.State(4);
+    const auto resumed = c.Make(options, "average_loss: 2");
+    EXPECT_EQ(resumed->iteration(), 4);
+  }
+}
+
+TEST(PlacedTraining, NamesTheFirstLayerThatIsNotFinite) {
+  Halves halves("ip=cpu:0,loss=cpu:1", 2);
+  halves.options.stop_at_nonfinite = true;
+  const std::string net = R"(
+    layer { name: "in" type: "DummyData" top: "x" top: "y"
+            dummy_data_param { shape { dim: 2 dim: 1 } shape { dim: 2 dim: 1 }
+                               data_filler { value: 1 } data_filler { value: 1 } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
+            inner_product_param { num_output: 1 weight_filler { value: 1 } } }
+    layer { name: "power" type: "Exp" bottom: "ip" top: "power" exp_param { scale: 1000 } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "power" bottom: "y" top: "loss" })";
+  TrainerCase c(net, kPlacedSolver);
+  try {
+    c.Make(halves.options, "max_iter: 1")->Solve();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kNonFinite);
+    EXPECT_NE(std::string(e.what()).find("layer 'power' (Exp"), std::string::npos) << e.what();
+  }
+}
+
+TEST(PlacedTraining, ExplainsMistakes) {
+  const auto expect = [](const std::string& net, const Halves& halves, const std::string& text) {
+    TrainerCase c(net, kPlacedSolver);
+    try {
+      c.Make(halves.options, "max_iter: 1");
+      ADD_FAILURE() << "no error with " << text;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+    }
+  };
+  expect(PlacedNet("6"), Halves(kConvFc, 4),
+         "a batch of 6 cannot be shared equally by 4 micro-batches; the nearest that can is 8");
+  expect(PlacedNet(), Halves("conv*=cpu:0,fx*=cpu:1"),
+         "--place: the pattern 'fx*' matches no layer of the net");
+  const std::string recurrent = R"(
+    layer { name: "in" type: "DummyData" top: "x" top: "cont"
+            dummy_data_param { shape { dim: 2 dim: 2 dim: 3 } shape { dim: 2 dim: 2 } data_filler { value: 1 } } }
+    layer { name: "r" type: "LSTM" bottom: "x" bottom: "cont" top: "r"
+            recurrent_param { num_output: 2 weight_filler { type: "xavier" } } }
+    layer { name: "sum" type: "Reduction" bottom: "r" top: "sum" loss_weight: 1 })";
+  expect(recurrent, Halves("r=cpu:0,sum=cpu:1", 2),
+         "layer 'r': carries a state from pass to pass, which does not work with micro-batches");
+}
+
+}  // namespace
+}  // namespace doppio
