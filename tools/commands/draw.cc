@@ -1,8 +1,10 @@
 // `draw`: draws a net as an image by graphviz, as DOT text, or as an HTML page.
+#include <algorithm>
 #include <iostream>
 
 #include "core/base/file.h"
 #include "core/net/graph/graph.h"
+#include "core/net/spec/place_rule.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/spec/spec.h"
 #include "tools/cli/command.h"
@@ -40,8 +42,29 @@ struct Drawn {
 };
 
 NetSpec SpecOf(const Flags& flags, const NetSource& source, Phase phase) {
-  return MakeNetSpec(source.net, source.places, source.state,
-                     OptionsFromFlags(flags, phase, DataMode::kAssume));
+  NetOptions options = OptionsFromFlags(flags, phase, DataMode::kAssume);
+  options.place.clear();
+  return MakeNetSpec(source.net, source.places, source.state, options);
+}
+
+// Stores in `layers` the devices on which --place and the fields `device` place them. Layers that
+// only a test net has are on none.
+void AddDevices(const CommandLine& line, std::vector<LayerParameter>* layers) {
+  const bool fields = std::any_of(layers->begin(), layers->end(), [](const LayerParameter& layer) {
+    return !layer.device().empty();
+  });
+  if (line.flags.place.empty() && !fields) return;
+  const Phase phase = AllPhases(line.flags) ? TRAIN : PhaseFromFlags(line.flags, TRAIN);
+  NetSpec spec = SpecOf(line.flags, LoadFlaggedNet(line, line.files[0], phase), phase);
+  spec.options.place = ParsePlaceRules(line.flags.place);
+  const Graph graph = MakeGraph(std::move(spec));
+  for (LayerParameter& layer : *layers) {
+    layer.clear_device();
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (graph.layer(static_cast<int>(n)).name() == layer.name())
+        layer.set_device(graph.places[graph.nodes[n].place]);
+    }
+  }
 }
 
 Drawn Draw(const CommandLine& line) {
@@ -52,12 +75,14 @@ Drawn Draw(const CommandLine& line) {
   LogWarnings(source.warnings);
   if (AllPhases(line.flags)) {
     drawn.layers = {source.net.layer().begin(), source.net.layer().end()};
+    AddDevices(line, &drawn.layers);
     drawn.drawing = MakeNetDrawing(
         source.net.name(), {source.net.input().begin(), source.net.input().end()}, drawn.layers);
     return drawn;
   }
   const NetSpec net = SpecOf(line.flags, source, phase);
   for (const LayerSpec& layer : net.layers) drawn.layers.push_back(layer.param);
+  AddDevices(line, &drawn.layers);
   drawn.drawing = MakeNetDrawing(net.name, {}, drawn.layers);
   return drawn;
 }
@@ -109,7 +134,7 @@ ExitCode RunDraw(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "draw",
     {"draws a net: as DOT text, as an HTML page, or as an SVG, PNG or PDF file by graphviz",
-     Words("rankdir format phase level stage set unset"),
+     Words("place rankdir format phase level stage set unset"),
      {},
      "NET [FILE]",
      "doppio draw models/lenet/train_val.prototxt lenet.svg",

@@ -19,6 +19,7 @@ constexpr const char* kNothing = "–";
 
 struct Row {
   std::string name, type, output, from;
+  std::string device;  // "" unless layers are placed on several devices
   std::vector<int64_t> output_shape;
   int64_t params = 0;
   bool shares = false;      // uses parameters that another layer owns
@@ -37,6 +38,7 @@ Row MakeRow(const Graph& graph, int index) {
   const Node& node = graph.nodes[index];
   const LayerSpec& layer = graph.layer(index);
   Row row;
+  if (graph.places.size() > 1) row.device = graph.places[node.place];
   row.name = layer.name();
   row.type = layer.type() + LayerDetail(layer.param);
   std::vector<std::string> from;
@@ -107,20 +109,30 @@ void PrintText(const std::vector<Row>& rows, const Memory& memory, int64_t batch
     if (value < 0.005) return kNothing;
     return Fixed(value, value < 0.1 ? 2 : 1);
   };
-  TextTable table({"layer", "type", "output", ">params", ">MMAC/img", ">act KB/img", "from"});
+  const bool placed = !rows.empty() && !rows[0].device.empty();
+  std::vector<std::string> heads = {"layer",     "type",        "output", ">params",
+                                    ">MMAC/img", ">act KB/img", "from"};
+  if (placed) heads.insert(heads.begin() + 2, "device");
+  TextTable table(heads);
+  const auto add = [&](std::vector<std::string> cells, const std::string& device) {
+    if (placed) cells.insert(cells.begin() + 2, device);
+    table.Add(cells);
+  };
   Row total;
   for (const Row& row : rows) {
-    table.Add({row.name, row.type, row.output,
-               row.params > 0 ? Thousands(row.params)
-               : row.shares   ? "shared"
-                              : kNothing,
-               mmacs(row.macs), kilobytes(row.activations), row.from});
+    add({row.name, row.type, row.output,
+         row.params > 0 ? Thousands(row.params)
+         : row.shares   ? "shared"
+                        : kNothing,
+         mmacs(row.macs), kilobytes(row.activations), row.from},
+        row.device);
     total.params += row.params;
     total.macs += row.macs;
     total.activations += row.activations;
   }
-  table.Add({"total", "", "", Thousands(total.params), mmacs(total.macs),
-             kilobytes(total.activations), ""});
+  add({"total", "", "", Thousands(total.params), mmacs(total.macs), kilobytes(total.activations),
+       ""},
+      "");
   table.Print(std::cout);
   std::cout << "memory at batch " << batch << ": ";
   if (!memory.unknown.empty()) {
@@ -153,6 +165,7 @@ void PrintJson(const Graph& graph, const std::vector<Row>& rows, const Memory& m
                              {"params", row.params},
                              {"macs", row.macs},
                              {"activation_bytes", row.activations}});
+    if (!row.device.empty()) out["layers"].back()["device"] = row.device;
     params += row.params;
     macs += row.macs;
     activations += row.activations;
@@ -192,7 +205,7 @@ ExitCode RunSummary(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "summary",
                 {"shows the layers of a net: shapes, parameters, multiply-adds, memory",
-                 Words("model solver phase batch max_pixels level stage set unset json"),
+                 Words("model solver place phase batch max_pixels level stage set unset json"),
                  {"model|solver"},
                  "",
                  "doppio summary --model=models/lenet/train_val.prototxt",

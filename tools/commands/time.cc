@@ -13,6 +13,7 @@
 #include "tools/train/describe.h"
 #include "tools/train/devices.h"
 #include "tools/train/nets.h"
+#include "tools/train/placement.h"
 
 namespace doppio {
 namespace {
@@ -49,23 +50,26 @@ void PrintText(const Net& net, const Timing& timing) {
   std::cout << "\niteration " << Fixed(timing.iteration_ms, 3) << " ms = forward "
             << Fixed(timing.forward_ms, 3) << " + backward " << Fixed(timing.backward_ms, 3)
             << " + update " << Fixed(timing.update_ms, 3) << " (medians)\n"
-            << Fixed(ImagesPerSecond(net, timing), 1) << " images/s at batch "
-            << BatchOf(net.graph()) << " on " << net.params().device()->name() << '\n'
+            << Fixed(ImagesPerSecond(net, timing), 1) << " images/s at batch " << net.batch()
+            << " on " << net.params().device()->name() << '\n'
             << "data wait " << Fixed(100 * timing.data_wait, 1) << " %, peak memory "
             << Bytes(net.params().device()->peak_bytes()) << ", " << net.plan().reorders
             << " reorders, first iteration ended " << Fixed(timing.startup_seconds, 2)
             << " s after the start\n"
             << "activations " << Bytes(net.plan().memory.activations) << '\n';
+  if (net.plan().devices.size() > 1) std::cout << PlacementText(net) << '\n';
   for (const std::string& line : DescribeSaving(net)) std::cout << line << '\n';
   if (timing.gpu && !Text(*timing.gpu).empty()) std::cout << Text(*timing.gpu) << '\n';
 }
 
 ExitCode RunTime(const CommandLine& line, bool* began) {
   AtLeast("iterations", line.flags.iterations, 1);
-  const std::unique_ptr<Device> device = OpenDevice(line.flags, line.flags.gpu);
+  std::unique_ptr<Device> device = OpenDevice(line.flags, line.flags.gpu);
   const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
-  NetTimer timer(line.flags, NetFromFlags(line, PhaseFromFlags(line.flags, TRAIN), data).graph,
-                 device.get());
+  Graph graph = NetFromFlags(line, PhaseFromFlags(line.flags, TRAIN), data).graph;
+  PlacedDevices placed = OpenPlaces(line.flags, graph);
+  TakeGpu(&placed, &device);
+  NetTimer timer(line.flags, std::move(graph), device.get(), placed.by_name);
   *began = true;
   const double startup_seconds = timer.Start();
   if (line.flags.startup) {
@@ -92,7 +96,8 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "time",
     {"measures the time of whole iterations and of each layer of a net",
-     Words("model solver iterations warmup phase synthetic batch weights gpu precision "
+     Words("model solver iterations warmup phase synthetic batch weights gpu place microbatches "
+           "precision "
            "workspace_mb deterministic cuda_graph level stage set unset threads data_threads "
            "max_pixels seed engine fusion winograd recompute offload startup json"),
      {"model|solver"},

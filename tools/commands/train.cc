@@ -29,6 +29,7 @@
 #include "tools/train/nets.h"
 #include "tools/train/next_steps.h"
 #include "tools/train/old_files.h"
+#include "tools/train/placement.h"
 #include "tools/train/prefix_lock.h"
 #include "tools/train/reserved_device.h"
 #include "tools/train/save_state.h"
@@ -136,6 +137,8 @@ class Training {
       if (world_ != nullptr) CheckSameTraining(flags_, &world_->control(), solver_, resume_);
       if (NothingToDo(line_, solver_.param, resume_, quiet_.has_value())) return ExitCode::kDone;
     }
+    placed_ = OpenPlaces(flags_, solver_.train, flags_.dry_run);
+    if (TakeGpu(&placed_, &replicas_.devices[0])) free_ = replicas_.devices[0]->free_bytes();
     MakeRecords(records);
     const std::string folder = AgreedFolder(world_, *records_);
     if (seat_ != nullptr) seat_->run_dir = folder;
@@ -180,6 +183,7 @@ class Training {
   void SetOptions() {
     options_ = TrainerOptionsFromFlags(flags_, resume_, replicas_.devices[0].get());
     AddReplicaFlags(flags_, replicas_.count, &options_);
+    options_.plan.places = placed_.by_name;
     records_->AddRules(&options_);
     if (!terminal_ || flags_.dry_run || quiet_) return;
     ShowOnlyWarnings();
@@ -242,6 +246,7 @@ class Training {
     if (trace) trace->Plan(&trainer);
     if (seat_ != nullptr) TellUser(seat_->WorldText());
     TellUser(RanksText(flags_, trainer, replicas_, options_));
+    for (const std::string& text : PlacementLines(flags_, trainer.train_net())) TellUser(text);
     TellUser(summed_);
     for (const std::string& text : links) TellUser(text);
     for (const std::string& text : DescribeTraining(&trainer, replicas_.count, free_))
@@ -318,6 +323,7 @@ class Training {
   Replicas replicas_;
   std::optional<QuietLog> quiet_;  // set unless this process has rank 0
   int64_t free_ = -1;              // free bytes of the first device; negative if unknown
+  PlacedDevices placed_;
   SolverSpec solver_;
   std::string resume_;
   RunRecords* records_ = nullptr;
@@ -375,7 +381,8 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "train",
     {"trains a net with the settings of a solver",
-     Words("solver snapshot resume weights gpu cpu_replicas comm hierarchical launcher "
+     Words("solver snapshot resume weights gpu place microbatches log_placement cpu_replicas comm "
+           "hierarchical launcher "
            "interface mpi_library stall_timeout silence_timeout elastic bucket_mb reduce_precision "
            "shard_update batch_mode scale_lr "
            "lr_warmup check_replicas sync_bn precision loss_scale workspace_mb "

@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sstream>
 
@@ -65,6 +66,22 @@ const char* Color(const std::string& kind) {
   return colors->at(kind);
 }
 
+// Returns DOT attributes that give each device its own border, or "" if layers have no devices.
+// Devices are numbered in the order of the layers.
+std::string Border(const std::vector<LayerParameter>& layers, int layer) {
+  static constexpr std::array kColors = {"#1f78b4", "#e31a1c", "#33a02c",
+                                         "#ff7f00", "#6a3d9a", "#b15928"};
+  const std::string& device = layers[layer].device();
+  if (device.empty()) return "";
+  std::vector<std::string> devices;
+  for (const LayerParameter& each : layers) {
+    if (!each.device().empty() && !Contains(devices, each.device()))
+      devices.push_back(each.device());
+  }
+  const auto number = std::find(devices.begin(), devices.end(), device) - devices.begin();
+  return " penwidth=2 color=\"" + std::string(kColors[number % kColors.size()]) + "\"";
+}
+
 class Builder {
  public:
   explicit Builder(const std::string& name) { drawing_.name = name; }
@@ -75,6 +92,7 @@ class Builder {
     std::vector<std::string> lines = {layer.name(), layer.type() + LayerDetail(layer)};
     if (Outputs(layer) > 0) lines.push_back(std::to_string(Outputs(layer)) + " outputs");
     if (!Phases(layer).empty()) lines.push_back("(" + Phases(layer) + ")");
+    if (!layer.device().empty()) lines.push_back("on " + layer.device());
     const int node = AddNode({lines, index});
     for (const std::string& bottom : layer.bottom()) {
       if (blobs_.count(bottom) == 0) AddInput(bottom);
@@ -148,7 +166,8 @@ std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& 
     if (node.layer < 0) {
       out << " shape=ellipse]\n";
     } else {
-      out << " fillcolor=\"" << Color(LayerKind(layers[node.layer])) << "\"]\n";
+      out << " fillcolor=\"" << Color(LayerKind(layers[node.layer])) << '"'
+          << Border(layers, node.layer) << "]\n";
     }
     // Each edge is written after the later one of its two nodes.
     for (const NetDrawing::Edge& edge : drawing.edges) {

@@ -27,7 +27,7 @@ struct NetDrawing {
 
 // Draws `layers` in their order. `inputs` are blobs that no layer makes. The layers may belong to
 // several phases: if several of them make a blob before any layer reads it, it gets an arrow from
-// each.
+// each. A layer with a field `device` shows it.
 NetDrawing MakeNetDrawing(const std::string& name, const std::vector<std::string>& inputs,
                           const std::vector<LayerParameter>& layers);
 

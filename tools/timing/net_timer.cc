@@ -93,12 +93,15 @@ struct NetTimer::Moments {
   double update;  // within backward
 };
 
-NetTimer::NetTimer(const Flags& flags, Graph graph, Device* device)
+NetTimer::NetTimer(const Flags& flags, Graph graph, Device* device,
+                   const std::map<std::string, Device*>& places)
     : device_(device), params_(device, DType::kFloat32, graph.spec.options.seed) {
   PlanOptions options = PlanFromFlags(flags, device);
   options.backward = graph.spec.options.phase == TRAIN;
   options.accumulate = false;
-  options.gradients_consumed = options.backward && ConsumesGradients(PeerSolver(), *device);
+  options.places = places;
+  options.gradients_consumed =
+      options.backward && places.empty() && ConsumesGradients(PeerSolver(), *device);
   options.history_slots = options.backward ? HistorySlots(PeerSolver()) : 0;
   net_ = std::make_unique<Net>(std::move(graph), options, &params_);
   if (!flags.weights.empty()) LoadWeightFiles(flags.weights, net_.get());
@@ -224,9 +227,7 @@ double NetTimer::ComputeWhile(const Timing& alone, const std::function<bool()>& 
 }
 
 double ImagesPerSecond(const Net& net, const Timing& timing) {
-  return timing.iteration_ms > 0
-             ? static_cast<double>(BatchOf(net.graph())) * 1e3 / timing.iteration_ms
-             : 0;
+  return timing.iteration_ms > 0 ? static_cast<double>(net.batch()) * 1e3 / timing.iteration_ms : 0;
 }
 
 }  // namespace doppio

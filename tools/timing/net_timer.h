@@ -4,8 +4,10 @@
 #define DOPPIO_TOOLS_TIMING_NET_TIMER_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/net/run/net.h"
@@ -35,8 +37,9 @@ struct Timing {
 class NetTimer {
  public:
   // Plans the net as --engine, --fusion, --recompute and --offload ask, and loads --weights.
-  // `device` must outlive the timer.
-  NetTimer(const Flags& flags, Graph graph, Device* device);
+  // The devices must outlive the timer. `places` are those of PlanOptions.
+  NetTimer(const Flags& flags, Graph graph, Device* device,
+           const std::map<std::string, Device*>& places = {});
   ~NetTimer();
 
   const Net& net() const { return *net_; }

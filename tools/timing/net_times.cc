@@ -26,6 +26,13 @@ double TimeOf(const nlohmann::json& times, const char* key) {
   return value;
 }
 
+nlohmann::json PlacementJson(const Net& net) {
+  nlohmann::json out = {{"microbatches", net.microbatches()}};
+  for (size_t i = 0; i < net.plan().devices.size(); ++i)
+    out["devices"].push_back(net.plan().devices[i]->name());
+  return out;
+}
+
 }  // namespace
 
 nlohmann::json ToJson(const Net& net, const Timing& timing, int iterations) {
@@ -34,7 +41,8 @@ nlohmann::json ToJson(const Net& net, const Timing& timing, int iterations) {
   out["phase"] = Phase_Name(net.graph().spec.options.phase);
   out["device"] = net.params().device()->name();
   out["threads"] = NumThreads();
-  out["batch"] = BatchOf(net.graph());
+  out["batch"] = net.batch();
+  if (net.plan().devices.size() > 1) out["placement"] = PlacementJson(net);
   out["iterations"] = iterations;
   out["images_per_second"] = ImagesPerSecond(net, timing);
   out["iteration_ms"] = timing.iteration_ms;

@@ -97,7 +97,7 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
 std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free) {
   const Net& net = trainer->train_net();
   const Schedule& schedule = trainer->schedule();
-  const int64_t batch = BatchOf(net.graph());
+  const int64_t batch = net.batch();
   std::vector<std::string> lines;
   lines.push_back("train net " + NameOf(net.graph()) + ": " +
                   std::to_string(net.graph().nodes.size()) + " layers, " +

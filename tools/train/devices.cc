@@ -91,15 +91,6 @@ struct Claim {
   std::shared_ptr<void> held;
 };
 
-std::unique_ptr<Device> OpenGpu(const Flags& flags, int index) {
-  std::unique_ptr<Device> device = Backend().make(index);
-  device->set_math(flags.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
-  device->set_workspace_bytes(int64_t{flags.workspace_mb} << 20);
-  device->set_deterministic(flags.deterministic);
-  device->set_records(flags.cuda_graph);
-  return device;
-}
-
 // Only rank 0 warns, about its own machine, because the machines of a job are usually alike.
 void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
   const size_t processes = launch.local_size;
@@ -164,6 +155,15 @@ void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
   } catch (const DeviceError& e) {
     RethrowWithContext(e, SourceLoc(), gpu);
   }
+}
+
+std::unique_ptr<Device> OpenGpu(const Flags& flags, int index) {
+  std::unique_ptr<Device> device = Backend().make(index);
+  device->set_math(flags.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
+  device->set_workspace_bytes(int64_t{flags.workspace_mb} << 20);
+  device->set_deterministic(flags.deterministic);
+  device->set_records(flags.cuda_graph);
+  return device;
 }
 
 std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::string& gpu,

@@ -43,6 +43,9 @@ void CheckGpus(const std::string& gpu, const ChosenGpus& chosen);
 std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::string& gpu,
                                                  const ChosenGpus& chosen);
 
+// Opens and configures GPU number `index`. Throws DeviceError.
+std::unique_ptr<Device> OpenGpu(const Flags& flags, int index);
+
 // Opens the CPU, or the single GPU that `gpu` names, for commands that use one device. Throws
 // DeviceError if `gpu` names several GPUs.
 std::unique_ptr<Device> OpenDevice(const Flags& flags, const std::string& gpu);

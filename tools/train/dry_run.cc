@@ -6,6 +6,7 @@
 
 #include "tools/train/describe.h"
 #include "tools/train/old_files.h"
+#include "tools/train/placement.h"
 
 namespace doppio {
 namespace {
@@ -14,6 +15,8 @@ void PrintDryRun(const Flags& flags, Trainer* trainer, int ranks, int64_t free) 
   for (const std::string& line : DescribeTraining(trainer, ranks, free)) std::cout << line << '\n';
   const std::string old_files = OldFilesText(OldFiles(flags, *trainer));
   if (!old_files.empty()) std::cout << old_files << '\n';
+  for (const std::string& line : PlacementLines(flags, trainer->train_net()))
+    std::cout << line << '\n';
   std::cout << '\n';
   PrintKernels(trainer->train_net(), std::cout);
   for (const auto& net : trainer->test_nets()) {

@@ -2,6 +2,7 @@
 
 #include "core/base/whole_number.h"
 #include "core/net/graph/stand_in.h"
+#include "core/net/spec/place_rule.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/weights.h"
 #include "tools/cli/flags.h"
@@ -74,6 +75,8 @@ NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data) {
   options.data_threads = static_cast<int>(AtLeast("data_threads", flags.data_threads, 0));
   options.stored = StoredFromFlags(flags);
   options.seed = SeedFromFlags(flags);
+  options.place = ParsePlaceRules(flags.place);
+  options.microbatches = static_cast<int>(InRange("microbatches", flags.microbatches, 1, 1024));
   return options;
 }
 

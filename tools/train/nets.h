@@ -25,7 +25,8 @@ NetSource LoadFlaggedNet(const CommandLine& line, const std::string& path, Phase
 SolverSpec LoadFlaggedSolver(const CommandLine& line);
 // Returns --seed, or 1 if it is negative.
 uint64_t SeedFromFlags(const Flags& flags);
-// Returns options from --batch, --data_threads, --seed and --precision. Throws UsageError.
+// Returns options from --batch, --data_threads, --seed, --precision, --place and --microbatches.
+// Throws UsageError.
 NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data);
 
 // Throws UsageError if --engine names an engine for which the device has no kernel.

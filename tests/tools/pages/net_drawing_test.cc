@@ -54,6 +54,18 @@ TEST(NetDrawing, DrawsABlobFromEachPhasesMaker) {
   EXPECT_THAT(drawing, HasSubstr("n1 -> n2"));
 }
 
+TEST(NetDrawing, ShowsTheDevicesOfLayers) {
+  const std::string drawing = Draw(
+      "layer { name: 'a' type: 'Data' top: 'x' device: 'cpu:1' }"
+      "layer { name: 'b' type: 'ReLU' bottom: 'x' top: 'y' device: 'cpu:0' }"
+      "layer { name: 'c' type: 'Silence' bottom: 'y' }");
+  EXPECT_THAT(drawing, HasSubstr("n0 [label=\"a\\nData\\non cpu:1\" fillcolor=\"#d9d9d9\" "
+                                 "penwidth=2 color=\"#1f78b4\"]"));
+  EXPECT_THAT(drawing, HasSubstr("n1 [label=\"b\\nReLU\\non cpu:0\" fillcolor=\"#ccebc5\" "
+                                 "penwidth=2 color=\"#e31a1c\"]"));
+  EXPECT_THAT(drawing, HasSubstr("n2 [label=\"c\\nSilence\" fillcolor=\"#ffffff\"]"));
+}
+
 TEST(NetDrawing, DrawsABlobThatNoLayerMakes) {
   EXPECT_THAT(Draw("layer { name: 'c' type: 'Silence' bottom: 'x' }"),
               HasSubstr("n1 [label=\"x\" shape=ellipse]\n  n1 -> n0"));

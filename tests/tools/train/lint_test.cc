@@ -35,6 +35,7 @@ TEST(IgnoredFields, AreKnownByTheirDescriptors) {
   EXPECT_TRUE(none(*DetectionOutputParameter::descriptor(), "save_file"));
   EXPECT_TRUE(none(*DataParameter::descriptor(), "mean_file"));  // transform_param has it
   EXPECT_FALSE(none(*DataParameter::descriptor(), "seed"));      // Doppio's own field
+  EXPECT_FALSE(none(*LayerParameter::descriptor(), "device"));
   EXPECT_FALSE(none(*LayerParameter::descriptor(), "forward_type"));
   EXPECT_TRUE(none(*LayerParameter::descriptor(), "backward_math"));
   EXPECT_FALSE(none(*SolverParameter::descriptor(), "larc"));
