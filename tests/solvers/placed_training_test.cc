@@ -6,11 +6,24 @@
 #include "core/base/threads.h"
 #include "core/net/spec/place_rule.h"
 #include "core/net/store/weights.h"
+#include "tests/core/net/far_device.h"
 #include "tests/solvers/trainer_case.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {
 namespace {
+
+DOPPIO_REGISTER(TensorOpsOfKinds, kFarKind, &OpsOfFar);
+
+std::unique_ptr<UpdatePass> MakeFarPass(Device* device, UpdateArenas arenas, size_t rule) {
+  arenas.values = Near(static_cast<char*>(arenas.values));
+  arenas.grads = Near(static_cast<char*>(arenas.grads));
+  for (void*& slot : arenas.history) slot = Near(static_cast<char*>(slot));
+  Device* const near = static_cast<FarDevice*>(device)->near();
+  return (*UpdatePasses::Get().Find(DeviceKind::kCpu))(near, std::move(arenas), rule);
+}
+
+DOPPIO_REGISTER(UpdatePasses, kFarKind, &MakeFarPass);
 
 // A net like AlexNet with 8 samples in a batch. `batch` replaces the 8.
 std::string PlacedNet(const std::string& batch = "8", const std::string& norm = "LRN") {
@@ -153,6 +166,33 @@ TEST(PlacedTraining, ReportsTheMeanLossOfTheMicrobatches) {
   };
   const Halves halves(kConvFc, 4);
   EXPECT_NEAR(first_loss(halves.options), first_loss({}), 1e-6);
+}
+
+// Two devices that share no memory, neither with each other nor with the host.
+TEST(PlacedTraining, GivesTheSameBitsOnDevicesOfAnyKind) {
+  const std::string test = R"(
+    layer { name: "accuracy" type: "Accuracy" bottom: "fc7" bottom: "label" top: "accuracy" include { phase: TEST } })";
+  const std::string solver = std::string(kPlacedSolver) +
+                             "max_iter: 4 test_iter: 1 test_interval: 2 "
+                             "snapshot: 2 ";
+  TrainerOptions options;
+  options.plan.engine = "reference";
+  options.plan.fusion = false;
+  TrainerCase alone(PlacedNet() + test, solver);
+  const std::vector<float> expected = WeightsAfter(alone.Make(options).get());
+  FarDevice second;
+  auto first = std::make_unique<FarDevice>();
+  options.net.place = ParsePlaceRules("conv*=gpu:0,fc*=gpu:1");
+  options.plan.places = {{"gpu:0", first.get()}, {"gpu:1", &second}};
+  TrainerCase c(PlacedNet() + test, solver, std::move(first));
+  const auto trainer = c.Make(options);
+  EXPECT_EQ(trainer->params().arenas().size(), 2u);
+  EXPECT_EQ(WeightsAfter(trainer.get()), expected);
+  options.resume = c.State(2);
+  EXPECT_EQ(WeightsAfter(c.Make(options).get()), expected);
+  options.resume = "";
+  options.net.microbatches = 4;
+  EXPECT_LT(LargestDifference(WeightsAfter(c.Make(options).get()), expected), 1e-5);
 }
 
 // Two devices that do not share memory: the same GPU, opened twice.

@@ -2,92 +2,16 @@
 // the host computes the layers.
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/math/tensor_ops.h"
 #include "core/net/run/net.h"
 #include "core/net/store/plain_blob.h"
+#include "tests/core/net/far_device.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
 namespace {
-
-constexpr char kFarKind[] = "far";
-
-// The distance between an address of the far device and the host's. Access to a far address is a
-// segmentation fault on the host.
-constexpr intptr_t kDistance = intptr_t{1} << 60;
-
-template <class T>
-T* Far(T* near) {
-  return near == nullptr ? near
-                         : reinterpret_cast<T*>(reinterpret_cast<intptr_t>(near) + kDistance);
-}
-template <class T>
-T* Near(T* far) {
-  return far == nullptr ? far : reinterpret_cast<T*>(reinterpret_cast<intptr_t>(far) - kDistance);
-}
-Tensor Near(const Tensor& far) { return Tensor(far, Near(far.raw)); }
-
-// A device with memory that the host cannot address.
-class FarDevice : public Device {
- public:
-  ~FarDevice() override { DestroyAttached(); }
-  std::string kind() const override { return kFarKind; }
-  std::string name() const override { return "far device"; }
-  bool host_memory() const override { return false; }
-  bool asynchronous() const override { return true; }
-  bool listed() const override { return true; }
-  void* Allocate(int64_t bytes) override { return Far(near_->Allocate(bytes)); }
-  void Free(void* memory) noexcept override { near_->Free(Near(memory)); }
-  void CopyFromHost(void* to, const void* from, int64_t bytes) override {
-    near_->CopyFromHost(Near(to), from, bytes);
-  }
-  void CopyToHost(void* to, const void* from, int64_t bytes) override {
-    near_->CopyToHost(to, Near(from), bytes);
-  }
-  void Zero(void* memory, int64_t bytes) override { near_->Zero(Near(memory), bytes); }
-  void Synchronize() override {}
-  int64_t bytes_in_use() const override { return near_->bytes_in_use(); }
-  int64_t peak_bytes() const override { return near_->peak_bytes(); }
-  Device* near() const { return near_.get(); }
-
- private:
-  const std::unique_ptr<Device> near_ = MakeCpuDevice();
-};
-
-class FarConverter : public Converter {
- public:
-  explicit FarConverter(std::unique_ptr<Converter> near) : near_(std::move(near)) {}
-  void Run(const void* from, void* to) const override { near_->Run(Near(from), Near(to)); }
-
- private:
-  const std::unique_ptr<Converter> near_;
-};
-
-class FarOps : public TensorOps {
- public:
-  explicit FarOps(Device* device) : near_(OpsOf(static_cast<FarDevice*>(device)->near())) {}
-  void Add(const Tensor& a, const Tensor& b, const Tensor& to) const override {
-    near_.Add(Near(a), Near(b), Near(to));
-  }
-  void Copy(const Tensor& from, const Tensor& to) const override {
-    near_.Copy(Near(from), Near(to));
-  }
-  void Fill(float value, const Tensor& to) const override { near_.Fill(value, Near(to)); }
-  void Scale(double factor, const Tensor& to) const override { near_.Scale(factor, Near(to)); }
-  std::unique_ptr<Converter> Convert(const TensorSpec& from, const TensorSpec& to) const override {
-    return std::make_unique<FarConverter>(near_.Convert(from, to));
-  }
-
- private:
-  const TensorOps& near_;
-};
-
-const TensorOps& OpsOfFar(Device* device) { return device->Attached<FarOps>("far operations"); }
 
 DOPPIO_REGISTER(TensorOpsOfKinds, kFarKind, &OpsOfFar);
 
@@ -96,11 +20,11 @@ constexpr char kFarNet[] = R"(
   layer { name: 'in' type: 'DummyData' top: 'x' top: 'y'
     dummy_data_param { data_filler { type: 'gaussian' } data_filler { value: 1 }
       shape { dim: 4 dim: 3 dim: 6 dim: 6 } shape { dim: 4 } } }
-  layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'conv'
+  layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'conv' device: 'gpu:0'
     convolution_param { num_output: 5 kernel_size: 3 weight_filler { type: 'xavier' } } }
   layer { name: 'tanh' type: 'TanH' bottom: 'conv' top: 'tanh' }
   layer { name: 'sum' type: 'Eltwise' bottom: 'conv' bottom: 'tanh' top: 'sum' }
-  layer { name: 'relu' type: 'ReLU' bottom: 'sum' top: 'sum' }
+  layer { name: 'relu' type: 'ReLU' bottom: 'sum' top: 'sum' device: 'gpu:1' }
   layer { name: 'ip' type: 'InnerProduct' bottom: 'sum' top: 'ip'
     inner_product_param { num_output: 3 weight_filler { type: 'xavier' } } }
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'y' top: 'loss' })";
@@ -110,10 +34,12 @@ struct FarResults {
   std::vector<std::vector<float>> values, gradients;  // of each parameter
 };
 
-FarResults RunFarNet(Device* device) {
+// With `second`, `device` computes the layers up to sum, and `second` all others.
+FarResults RunFarNet(Device* device, Device* second = nullptr) {
   ParamStore store(device, DType::kFloat32, 1);
   PlanOptions options;
   options.device = device;
+  if (second != nullptr) options.places = {{"gpu:0", device}, {"gpu:1", second}};
   options.backward = true;
   options.engine = "reference";
   options.fusion = false;
@@ -127,6 +53,7 @@ FarResults RunFarNet(Device* device) {
     results.values.push_back(ReadTensor(param.value, device).data);
     results.gradients.push_back(ReadTensor(param.grad, device).data);
   }
+  EXPECT_EQ(store.arenas().size(), second == nullptr ? 1u : 2u);
   return results;
 }
 
@@ -138,6 +65,16 @@ TEST(NewKindOfDevice, GivesTheSameBitsAsTheHost) {
   EXPECT_EQ(there.values, here.values);
   EXPECT_EQ(there.gradients, here.gradients);
   EXPECT_EQ(far.bytes_in_use(), 0);
+}
+
+TEST(NewKindOfDevice, SharesTheLayersWithAnotherDevice) {
+  FarDevice first, second;
+  const FarResults there = RunFarNet(&first, &second), here = RunFarNet(MakeCpuDevice().get());
+  EXPECT_EQ(there.loss, here.loss);
+  EXPECT_EQ(there.values, here.values);
+  EXPECT_EQ(there.gradients, here.gradients);
+  EXPECT_EQ(first.bytes_in_use() + second.bytes_in_use(), 0);
+  EXPECT_GT(second.peak_bytes(), 0);
 }
 
 }  // namespace
