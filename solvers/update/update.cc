@@ -194,9 +194,11 @@ void Update::Begin(double rate, int64_t iteration) {
 }
 
 void Update::ReadySlice(int param, int64_t begin, int64_t end) {
-  const auto run = [&] { pass_->RunPart(inputs_, slice_of_[param], begin, end); };
-  if (!Traced(trace_)) return run();
   const Param& shown = params_->param(param);
+  const auto run = [&] {
+    parts_[shown.arena].pass->RunPart(inputs_, slice_of_[param], begin, end);
+  };
+  if (!Traced(trace_)) return run();
   Trace(trace_, TraceOf::kDevice, "update", "update of " + shown.layer, run, shown.index);
 }
 
