@@ -17,10 +17,11 @@ FILES = sorted(os.path.join(d, f) for d, _, names in os.walk("models") for f in 
 FOLDERS = [os.path.dirname(f) for f in FILES if f.endswith("/train_val.prototxt")]
 
 # The number of learned parameters, and the multiply-adds per image in units of 1e9 with the published digits. The sources are
-# torchvision for the classifiers and the authors for ResNet-20 and -56, NIN, SSD and FCN (in millions of parameters); the numbers of the
-# tutorials' programs are computed here.
+# torchvision for the classifiers and the authors for the nets for CIFAR-10, SSD and FCN (mostly in millions of parameters); the
+# numbers of the tutorials' programs are computed here.
 PUBLISHED = {
     "resnet18": (11689512, "1.814"), "resnet101": (44549160, "7.80"), "resnet152": (60192808, "11.51"),
+    "resnet56": (853018 + 2752, "0.1257"),  # the authors' parameters and those of projections
     "mobilenet_v1": (4231976, "0.569"), "mobilenet_v2": (3504872, "0.30"), "densenet121": (7978856, "2.83"),
     "inception_v3": (23834568, "5.71"), "vgg19": (143667240, "19.63"), "vgg16": (138357544, "15.47"),
     "cifar10_keras": (1250858, None), "mnist_mlp": (784 * 64 + 64 + 64 * 32 + 32 + 32 * 16 + 16 + 16 * 10 + 10, None),
@@ -28,7 +29,7 @@ PUBLISHED = {
     "mnist_mlp_sigmoid": (784 * 32 + 32 + 32 * 32 + 32 + 32 * 10 + 10, None), "lenet5": (61706, None),
     "mnist_cnn": (16 * 9 + 16 + 32 * 16 * 9 + 32 + 800 * 10 + 10, None),
 }
-PUBLISHED_MILLIONS = {"resnet20": "0.27", "resnet56": "0.85", "nin_cifar10": "0.97", "ssd300_vgg16": "26.29", "fcn8s": "134"}
+PUBLISHED_MILLIONS = {"resnet20": "0.27", "nin_cifar10": "0.97", "ssd300_vgg16": "26.29", "fcn8s": "134"}
 
 
 def summary(file, phase="TEST"):

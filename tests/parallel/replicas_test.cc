@@ -31,6 +31,9 @@ TEST(Replicas, AreOneBigBatchOfAResidualNet) {
 TEST(Replicas, AreOneBigBatchOfASmoothNetForLonger) {
   ExpectOneBigBatch(SmoothLeNet(), SolverText(100));
 }
+TEST(Replicas, AreOneBigBatchOfASmoothResidualNetForLonger) {
+  ExpectOneBigBatch(Residual("TanH"), SolverText(20));
+}
 
 TEST(Replicas, AreOneBigBatchWithIterSize) {
   ExpectOneBigBatch(SmoothLeNet(), SolverText(10, "iter_size: 2"));

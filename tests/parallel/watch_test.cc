@@ -51,11 +51,11 @@ class WatchTest : public testing::Test {
     return reports_;
   }
 
-  std::vector<std::unique_ptr<Communicator>> ends_;
-  std::vector<std::unique_ptr<Watch>> watches_;
   std::mutex mutex_;
   std::condition_variable reported_;
   std::vector<Report> reports_;
+  std::vector<std::unique_ptr<Communicator>> ends_;
+  std::vector<std::unique_ptr<Watch>> watches_;  // end first, because they report
 };
 
 TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
