@@ -94,7 +94,7 @@ class CpuDevice : public Device {
     });
   }
 
-  const CpuShare share_;
+  const CpuShare share_ = {};
   const std::string name_ = "CPU";
   int threads_ = 0;  // 0: all threads
   BlockCache blocks_;

@@ -96,13 +96,14 @@ class WinogradConvolution : public Kernel {
   void Forward(const Pass&) override {
     std::fill(bias_, bias_ + VectorsOf(g_.out_channels) * kChannels, 0.0f);
     if (g_.bias) {
-      const float* bias = t_.params[1].data<float>();
+      const float* bias = t_.params[1].template data<float>();
       std::copy(bias, bias + g_.out_channels, bias_);
     }
-    const float *y = t_.tops[0].data<float>(),
-                *other = tail_.sum ? t_.bottoms[1].data<float>() : nullptr;
+    const float *y = t_.tops[0].template data<float>(),
+                *other = tail_.sum ? t_.bottoms[1].template data<float>() : nullptr;
     const float slope = tail_.relu ? tail_.relu->slope : 1;
-    filter_.Forward(t_.params[0].data<float>(), BottomPlanes(t_.bottoms[0]), TopPlanes(t_.tops[0]),
+    filter_.Forward(t_.params[0].template data<float>(), BottomPlanes(t_.bottoms[0]),
+                    TopPlanes(t_.tops[0]),
                     [=](Channels result, const float* element, int64_t channel) {
                       result += LoadLanes<kChannels>(bias_ + channel);
                       if (other != nullptr) result += LoadLanes<kChannels>(other + (element - y));
@@ -118,7 +119,7 @@ class WinogradConvolution : public Kernel {
       tail_.PassGradient<float>(t_);
       if (gradients_) BackwardParams(add);
       if (t_.bottom_grads[0]) {
-        filter_.BackwardBottom(t_.params[0].data<float>(), TopPlanes(t_.top_grads[0]),
+        filter_.BackwardBottom(t_.params[0].template data<float>(), TopPlanes(t_.top_grads[0]),
                                BottomPlanes(t_.bottom_grads[0]));
       }
       return;
@@ -154,13 +155,13 @@ class WinogradConvolution : public Kernel {
 
   void BackwardParams(const std::vector<bool>& add) const {
     const bool bias = g_.bias && t_.param_grads[1];
-    float* weights = t_.param_grads[0] ? t_.param_grads[0].data<float>() : nullptr;
+    float* weights = t_.param_grads[0] ? t_.param_grads[0].template data<float>() : nullptr;
     if (weights == nullptr && !bias) return;
     filter_.BackwardParams(BottomPlanes(t_.bottoms[0]), TopPlanes(t_.top_grads[0]), weights, add[0],
                            bias ? bias_ : nullptr);
     if (!bias) return;
     // The parameter has no room for whole vectors.
-    float* to = t_.param_grads[1].data<float>();
+    float* to = t_.param_grads[1].template data<float>();
     for (int64_t o = 0; o < g_.out_channels; ++o) to[o] = add[1] ? to[o] + bias_[o] : bias_[o];
   }
 

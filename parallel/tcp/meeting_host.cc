@@ -180,7 +180,7 @@ class MeetingHost {
   std::string Difference() const {
     std::vector<RankIdentity> identities;
     for (const auto& member : members_) identities.push_back(member->entry.identity);
-    const std::string difference = DifferenceAmong(identities);
+    std::string difference = DifferenceAmong(identities);
     if (!difference.empty()) return difference;
     const auto closed = std::find_if(members_.begin(), members_.end(), [](const auto& member) {
       return member->entry.door.port == 0;

@@ -56,7 +56,7 @@ template <class T>
 bool AllFinite(const T* values, int64_t n) {
   T sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += values[i] - values[i];
+  for (int64_t i = 0; i < n; ++i) sum += values[i] * 0;  // NaN unless it is finite
   return sum == 0;
 }
 

@@ -28,8 +28,7 @@ double TimeOf(const nlohmann::json& times, const char* key) {
 
 nlohmann::json PlacementJson(const Net& net) {
   nlohmann::json out = {{"microbatches", net.microbatches()}};
-  for (size_t i = 0; i < net.plan().devices.size(); ++i)
-    out["devices"].push_back(net.plan().devices[i]->name());
+  for (const Device* device : net.plan().devices) out["devices"].push_back(device->name());
   return out;
 }
 

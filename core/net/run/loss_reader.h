@@ -25,7 +25,7 @@ class LossReader {
   double Sum();
 
  private:
-  double WeightOf(size_t term, const char* memory);
+  double WeightOf(size_t i, const char* memory);
 
   const std::vector<LossTerm>* terms_ = nullptr;
   std::vector<std::unique_ptr<Download>> downloads_;  // per device; null without a loss there

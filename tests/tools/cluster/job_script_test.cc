@@ -128,8 +128,8 @@ TEST(JobScript, LaunchesRanksWithoutMpiOnLsf) {
   const std::string script = JobScript(WithoutMpi(BatchSystem::kLsf));
   for (const char* line : {"#BSUB -n 8", "#BSUB -R \"span[ptile=4]\"",
                            "#BSUB -R \"affinity[core(8)]\"", "#BSUB -gpu \"num=4/host\"",
-                           "/opt/doppio launch --rsh=blaunch --hostfile=\"$LSB_DJOB_HOSTFILE\" -- "
-                           "train '--solver=it'\\''s.prototxt' --resume=auto"})
+                           ("/opt/doppio launch --rsh=blaunch --hostfile=\"$LSB_DJOB_HOSTFILE\" -- "
+                            "train '--solver=it'\\''s.prototxt' --resume=auto")})
     EXPECT_NE(script.find("\n" + std::string(line) + "\n"), std::string::npos) << script;
   EXPECT_EQ(script.find("-nnodes"), std::string::npos) << script;
 }
