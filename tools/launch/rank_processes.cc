@@ -234,8 +234,16 @@ class RankGroup {
       }
       // A stop with a snapshot is no failure: the other ranks write or wait.
       if (code == static_cast<int>(ExitCode::kStopped) && code_ == 0) code_ = code;
-      if (code != 0 && code != static_cast<int>(ExitCode::kStopped) && !failed_) Fail(i, code);
+      const bool failed = code != 0 && code != static_cast<int>(ExitCode::kStopped);
+      if (failed && (!failed_ || ExplainsLoss(code))) Fail(i, code);
     }
+  }
+
+  // kPeer only says that another rank is lost. The end of that rank may be seen later, and its code
+  // is that of the job, unless Doppio itself has ended it.
+  bool ExplainsLoss(int code) const {
+    constexpr int kPeer = static_cast<int>(ExitCode::kPeer);
+    return code_ == kPeer && code != kPeer && tries_ == 0 && !stopping_;
   }
 
   // A rank of an elastic training has ended. Only the end of the training has code 0.
