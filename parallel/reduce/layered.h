@@ -23,7 +23,7 @@ struct RankPlace {
 // ranks.
 std::vector<RankPlace> PlacesByNode(const std::vector<int>& ranks_of_nodes);
 
-// Which ranks exchange between nodes.
+// Selects the ranks that exchange with other nodes.
 enum class Across {
   kFirst,  // the first rank of each node: AllReduce sums inside, across, and broadcasts inside
   // All ranks, each with the ranks that have its place in the other nodes, which must have as many
