@@ -27,7 +27,7 @@ class Video : public testing::Test {
     path_ = path == nullptr ? "/bin:/usr/bin" : path;
     setenv("PATH", (ScratchPath("bin") + ":" + path_).c_str(), 1);
     WriteProgram("ffprobe", "echo 2,1,5");
-    WriteProgram("ffmpeg", "echo \"$@\" >" + ScratchPath("arguments") +
+    WriteProgram("ffmpeg", "echo \"$@\" >>" + ScratchPath("arguments") +
                                "; for i in 0 1 2 3 4; do printf "
                                "\"\\\\$i\\\\$i\\\\$i\\\\$i\\\\$i\\\\$i\"; done");
     WriteFile(ScratchPath("it's.mp4"), "");
