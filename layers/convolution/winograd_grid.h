@@ -3,6 +3,7 @@
 #ifndef DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_GRID_H_
 #define DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_GRID_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "layers/convolution/winograd_tiles.h"
@@ -22,6 +23,25 @@ struct Planes {
   int64_t vectors, height, width;  // vectors: channels of an image in vectors
 };
 
+// Asks for kHeight x kWidth elements of a plane before they are needed: a CPU does not foresee that
+// rows of a tile follow each other. kWrite: they will be written. Elements may lie outside the
+// plane.
+template <int kHeight, int kWidth, bool kWrite>
+[[gnu::always_inline]] inline void Prefetch(const float* plane, int64_t width, int64_t row,
+                                            int64_t column) {
+#pragma GCC unroll 8
+  for (int h = 0; h < kHeight; ++h) {
+#pragma GCC unroll 8
+    for (int w = 0; w < kWidth; ++w) {
+      const int64_t element = ((row + h) * width + column + w) * kChannels;
+      // Not plane + element, which exists only inside the plane.
+      const auto address =
+          reinterpret_cast<uintptr_t>(plane) + static_cast<uintptr_t>(element) * sizeof(float);
+      __builtin_prefetch(reinterpret_cast<const void*>(address), kWrite);
+    }
+  }
+}
+
 // The tiles of a batch whose kernel has kTaps x kTaps elements.
 template <int kTaps>
 class TileGrid {
@@ -39,26 +59,36 @@ class TileGrid {
 
   int64_t count() const { return count_; }
 
-  // Calls f(tile - begin, image, row, column) for the tiles [begin, end): the place of the tile's
-  // first element in the top.
+  // Where a tile is: its image, and the place of its first element in the top.
+  struct Place {
+    int64_t image, row, column;
+  };
+  Place PlaceOf(int64_t tile) const {
+    const int64_t in_image = tile % (rows_ * columns_);
+    return {tile / (rows_ * columns_), in_image / columns_ * kTop, in_image % columns_ * kTop};
+  }
+
+  // Calls f(tile - begin, place, place of the next tile) for the tiles [begin, end). The last one
+  // is its own next tile.
   template <class F>
   void ForEach(int64_t begin, int64_t end, const F& f) const {
     for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t in_image = tile % (rows_ * columns_);
-      f(tile - begin, tile / (rows_ * columns_), in_image / columns_ * kTop,
-        in_image % columns_ * kTop);
+      f(tile - begin, PlaceOf(tile), PlaceOf(std::min(tile + 1, count_ - 1)));
     }
   }
 
   // Transforms channels [first, first + channels) of bottom tiles to [point][tile][channel].
   void TransformBottoms(const Planes& x, int64_t first, int64_t channels, int64_t begin,
                         int64_t end, float* to, int64_t step) const {
-    ForEach(begin, end, [&](int64_t i, int64_t image, int64_t top_row, int64_t top_column) {
-      const int64_t row = top_row - pad_h_, column = top_column - pad_w_;
+    ForEach(begin, end, [&](int64_t i, const Place& place, const Place& next) {
+      const int64_t row = place.row - pad_h_, column = place.column - pad_w_;
       const bool inside =
           row >= 0 && column >= 0 && row + kTile <= x.height && column + kTile <= x.width;
       for (int64_t c = 0; c < channels; c += kChannels) {
-        const float* plane = x.At(image, first + c);
+        // Its first columns belong to this tile as well.
+        Prefetch<kTile, kTop, false>(x.At(next.image, first + c), x.width, next.row - pad_h_,
+                                     next.column - pad_w_ + kTile - kTop);
+        const float* plane = x.At(place.image, first + c);
         float* tile = to + i * channels + c;
         const auto load = [=](int64_t h, int64_t w) {
           return LoadLanes<kChannels>(plane + ((row + h) * x.width + column + w) * kChannels);
@@ -81,12 +111,14 @@ class TileGrid {
   // of the gradient of the weights, to [point][vector][tile][lane]. `tiles` is the room for tiles.
   void TransformTopGradients(const Planes& dy, int64_t first, int64_t channels, int64_t begin,
                              int64_t end, int64_t tiles, float* to, int64_t step) const {
-    ForEach(begin, end, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+    ForEach(begin, end, [&](int64_t i, const Place& place, const Place& next) {
       for (int64_t c = 0; c < channels; c += kChannels) {
-        const float* plane = dy.At(image, first + c);
-        const auto load = [=](int64_t h, int64_t w) {
-          if (row + h >= dy.height || column + w >= dy.width) return Channels{};
-          return LoadLanes<kChannels>(plane + ((row + h) * dy.width + column + w) * kChannels);
+        Prefetch<kTop, kTop, false>(dy.At(next.image, first + c), dy.width, next.row, next.column);
+        const float* plane = dy.At(place.image, first + c);
+        const auto load = [&, plane](int64_t h, int64_t w) {
+          const int64_t row = place.row + h, column = place.column + w;
+          if (row >= dy.height || column >= dy.width) return Channels{};
+          return LoadLanes<kChannels>(plane + (row * dy.width + column) * kChannels);
         };
         TransformFactorTile<kTop>(load, to + c * tiles + i * kChannels, step);
       }
@@ -99,12 +131,14 @@ class TileGrid {
   void TransformProducts(const float* from, int64_t step, int64_t tiles, int64_t begin, int64_t end,
                          const Planes& y, int64_t first, int64_t channels,
                          const Finish& finish) const {
-    ForEach(begin, end, [&](int64_t i, int64_t image, int64_t row, int64_t column) {
+    ForEach(begin, end, [&](int64_t i, const Place& place, const Place& next) {
       for (int64_t c = 0; c < channels; c += kChannels) {
-        float* plane = y.At(image, first + c);
+        Prefetch<kTop, kTop, true>(y.At(next.image, first + c), y.width, next.row, next.column);
+        float* plane = y.At(place.image, first + c);
         const auto store = [&, plane](int64_t h, int64_t w, const Channels& result) {
-          if (row + h >= y.height || column + w >= y.width) return;
-          float* element = plane + ((row + h) * y.width + column + w) * kChannels;
+          const int64_t row = place.row + h, column = place.column + w;
+          if (row >= y.height || column >= y.width) return;
+          float* element = plane + (row * y.width + column) * kChannels;
           StoreLanes(element, finish(result, element, first + c));
         };
         TransformProductTile<kTop>(from + c * tiles + i * kChannels, step, store);
