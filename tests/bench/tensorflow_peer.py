@@ -8,15 +8,13 @@ tf.function on random data: forward, backward, SGD with momentum and weight deca
 NAME BATCH IMAGES_PER_SECOND, the median of the runs. --amp computes in bfloat16 (Keras' mixed_bfloat16), --jit
 compiles the iteration with XLA.
 """
-import argparse
 import os
-import statistics
-import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # before the import, which reads it
 
 import tensorflow as tf  # noqa: E402
 from tensorflow import keras  # noqa: E402
+import peer_rate  # noqa: E402
 
 L = keras.layers
 
@@ -146,20 +144,9 @@ def iteration(net, batch, classes, jit):
     return step
 
 
-def rate(step, batch, seconds):
-    begin, count = time.perf_counter(), 0
-    while time.perf_counter() - begin < seconds or count < 1:
-        float(step())
-        count += 1
-    return batch * count / (time.perf_counter() - begin)
-
-
 def main():
-    parser = argparse.ArgumentParser()
+    parser = peer_rate.flags(__doc__)
     parser.add_argument("nets", nargs="*", default=list(NETS))
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--amp", action="store_true")
     parser.add_argument("--jit", action="store_true")
     opt = parser.parse_args()
@@ -170,10 +157,7 @@ def main():
     for name in opt.nets:
         make, batch, classes = NETS[name]
         step = iteration(make(), batch, classes, opt.jit)
-        for _ in range(3):
-            step()
-        rates = [rate(step, batch, opt.seconds) for _ in range(opt.runs)]
-        print("%s %d %.2f" % (name, batch, statistics.median(rates)), flush=True)
+        peer_rate.print_rate(name, batch, lambda step=step: float(step()), opt)  # float() waits for the loss
 
 
 if __name__ == "__main__":
