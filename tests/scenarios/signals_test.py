@@ -66,6 +66,22 @@ class SignalsTest(scenario.Scenario):
     def test_sigint_stops_with_a_snapshot(self):
         self.check_stops(signal.SIGINT)
 
+    def test_a_log_that_ends_first_costs_no_snapshot(self):
+        # Ctrl-C ends both programs of `doppio train 2>&1 | tee log`.
+        self.write("net.prototxt", NET)
+        self.write("solver.prototxt", SOLVER)
+        process = self.start("train", "--solver=solver.prototxt", "--log_format=caffe", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.kill)
+        for line in process.stdout:
+            if "Iteration 200" in line:
+                break
+        process.stdout.close()
+        time.sleep(0.5)  # it goes on without a reader
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(STOPPED, process.wait(timeout=60))
+        self.assertEqual(1, len(self.states()), os.listdir(self.folder))
+
     def test_sigterm_stops_with_a_snapshot(self):
         self.check_stops(signal.SIGTERM)
 

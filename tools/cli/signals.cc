@@ -23,6 +23,11 @@ void HandleContinue(int signal, siginfo_t* info, void*) {
   if (info->si_code == SI_USER && info->si_pid == g_launcher) g_pending[signal] = 1;
 }
 
+// The same Ctrl-C that asks this process to stop ends `tee` at the other end of its pipe. Then
+// writing fails without ending the process. It is a handler and not SIG_IGN, because programs that
+// this process starts would inherit SIG_IGN.
+void HandleClosedPipe(int) {}
+
 void Handle(int signal) {
   const bool again = g_pending[signal].exchange(1) != 0;
   if (again && g_stops[signal]) _exit(128 + signal);
@@ -74,10 +79,15 @@ SignalHandler::SignalHandler(const std::map<int, Request>& effects, pid_t launch
     }
     DOPPIO_CHECK(sigaction(signal, &action, nullptr) == 0, "sigaction failed");
   }
+  struct sigaction closed_pipe = {};
+  closed_pipe.sa_handler = &HandleClosedPipe;
+  closed_pipe.sa_flags = SA_RESTART;
+  DOPPIO_CHECK(sigaction(SIGPIPE, &closed_pipe, nullptr) == 0, "sigaction failed");
 }
 
 SignalHandler::~SignalHandler() {
   for (const auto& [signal, effect] : effects_) ::signal(signal, SIG_DFL);
+  ::signal(SIGPIPE, SIG_DFL);
 }
 
 Request SignalHandler::Poll() {

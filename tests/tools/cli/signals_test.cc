@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "core/base/error.h"
 
 namespace doppio {
@@ -47,6 +49,17 @@ TEST(Signals, AreAnnouncedByTheLauncher) {
 TEST(Signals, IgnoreThatAnotherProcessContinuesThisOne) {
   SignalHandler handler({{SIGTERM, Request::kSnapshotStop}}, getppid());
   kill(getpid(), SIGCONT);
+  EXPECT_EQ(handler.Poll(), Request::kNone);
+}
+
+TEST(Signals, LetAProcessWriteToAClosedPipe) {
+  SignalHandler handler({{SIGINT, Request::kStop}});
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  EXPECT_EQ(write(ends[1], "x", 1), -1);
+  EXPECT_EQ(errno, EPIPE);
+  close(ends[1]);
   EXPECT_EQ(handler.Poll(), Request::kNone);
 }
 
