@@ -28,7 +28,7 @@ pid_t AnnouncingLauncher();
 
 // Catches signals during its lifetime. At most one object may exist at a time. If a SIGINT or
 // SIGTERM requests a stop, a second one ends the process at once with exit code 130 or 143. Writing
-// to a pipe that nobody reads fails and does not end the process.
+// to a pipe that nobody reads fails and does not end the process, also after the object's lifetime.
 class SignalHandler {
  public:
   // Maps signals to the requests they make. If `launcher` is not 0, a SIGCONT from that process has

@@ -66,8 +66,10 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
   ExitCode code = ExitCode::kDone;
   try {
     code = Run(arguments, &began);
-    // Detects a lost result, e.g. because of a full disk or a closed pipe.
-    if (!std::cout.flush()) throw FileError("standard output cannot be written");
+    // Detects a lost result, e.g. because of a full disk or a closed pipe. A batch system reads the
+    // code of a stopped training.
+    if (!std::cout.flush() && code == ExitCode::kDone)
+      throw FileError("standard output cannot be written");
   } catch (const Error& e) {
     code = Fail(e, began);
   } catch (const std::exception& e) {
