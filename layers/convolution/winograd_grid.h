@@ -23,9 +23,9 @@ struct Planes {
   int64_t vectors, height, width;  // vectors: channels of an image in vectors
 };
 
-// Asks for kHeight x kWidth elements of a plane before they are needed: a CPU does not foresee that
-// rows of a tile follow each other. kWrite: they will be written. Elements may lie outside the
-// plane.
+// Asks the CPU to load kHeight x kWidth elements of a plane into its cache before they are needed,
+// because it does not foresee jumps from row to row of a tile. kWrite is true if they will be
+// written. Elements may lie outside the plane.
 template <int kHeight, int kWidth, bool kWrite>
 [[gnu::always_inline]] inline void Prefetch(const float* plane, int64_t width, int64_t row,
                                             int64_t column) {
@@ -72,8 +72,11 @@ class TileGrid {
   // is its own next tile.
   template <class F>
   void ForEach(int64_t begin, int64_t end, const F& f) const {
+    Place place = PlaceOf(begin);
     for (int64_t tile = begin; tile < end; ++tile) {
-      f(tile - begin, PlaceOf(tile), PlaceOf(std::min(tile + 1, count_ - 1)));
+      const Place next = PlaceOf(std::min(tile + 1, count_ - 1));
+      f(tile - begin, place, next);
+      place = next;
     }
   }
 
@@ -85,7 +88,7 @@ class TileGrid {
       const bool inside =
           row >= 0 && column >= 0 && row + kTile <= x.height && column + kTile <= x.width;
       for (int64_t c = 0; c < channels; c += kChannels) {
-        // Its first columns belong to this tile as well.
+        // Leaves out the columns that the next tile shares with this one, which loads them.
         Prefetch<kTile, kTop, false>(x.At(next.image, first + c), x.width, next.row - pad_h_,
                                      next.column - pad_w_ + kTile - kTop);
         const float* plane = x.At(place.image, first + c);

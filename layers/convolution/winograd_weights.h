@@ -27,7 +27,7 @@ struct WeightBlocks {
   void Transform(int64_t output, int64_t input, int64_t depth, float* to, int64_t step) const {
     for (int64_t k = 0; k < depth; ++k) {
       const float* from = At(output, input + k) + k % kChannels * kChannels;
-      // Asks for the weights of the input that follows in memory, kChannels inputs later.
+      // Asks the CPU to load the weights of input k + kChannels, which follow in memory.
 #pragma GCC unroll 32
       for (int e = 0; e < kCount; ++e) __builtin_prefetch(from + (kCount + e) * kSquare);
       TransformFactorTile<kTaps>(
