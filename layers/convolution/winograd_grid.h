@@ -37,6 +37,7 @@ template <int kHeight, int kWidth, bool kWrite>
       // Not plane + element, which exists only inside the plane.
       const auto address =
           reinterpret_cast<uintptr_t>(plane) + static_cast<uintptr_t>(element) * sizeof(float);
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the address is only given to the CPU.
       __builtin_prefetch(reinterpret_cast<const void*>(address), kWrite);
     }
   }

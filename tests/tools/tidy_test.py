@@ -140,6 +140,20 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(["core/a.cc", "core/e.cc"], [call.split(" -- ")[0].split()[-1] for call in calls])
         self.assertIn(r"(core/a\.h|core/c\.h)$", calls[0])
 
+    def test_checks_a_header_that_only_headers_include_in_a_source_that_includes_one_of_them(self):
+        self.write("core/inner.h", '#include "core/ring.h"\n')
+        self.write("core/ring.h", '#include "core/inner.h"\n')
+        self.write("core/c.h", '#include "core/ring.h"\n')
+        self.tidy("core/inner.h")
+        self.assertEqual(["core/e.cc"], [call.split(" -- ")[0].split()[-1] for call in self.called("clang-tidy")])
+
+    def test_names_a_header_that_no_source_includes(self):
+        self.write("core/alone.h", "")
+        self.write("core/a.cu", '#include "core/alone.h"\n')
+        self.assertEqual("format: 1 checked, no finding\ntidy: included by no source file: core/alone.h\n"
+                         "tidy: 0 checked, no finding\n", self.tidy("core/alone.h"))
+        self.assertEqual([], self.called("bazel"))
+
     def test_shows_findings_and_fails(self):
         self.write("core/b.cc", "int defect;\n")
         out = self.tidy("core/a.cc", "core/b.cc", code=1)
