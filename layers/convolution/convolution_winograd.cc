@@ -47,12 +47,21 @@ bool NeedsParamGradients(const KernelArgs& args) {
          (wanted.empty() || std::find(wanted.begin(), wanted.end(), true) != wanted.end());
 }
 
+bool PaysHere(const ConvGeometry& g, const KernelArgs& args) {
+  const DType type = args.tops[0];
+  if (type == DType::kFloat32 || !WhyNoDnnlProducts(type).empty())
+    return WinogradPays(g, args.winograd);
+  if (MultipliesInTiles(type) && args.winograd == Winograd::kAuto) return false;
+  return WinogradPaysInBFloat16(g, args.winograd);
+}
+
 std::string ConvolutionWinogradDeclines(const KernelArgs& args) {
   const auto& g = args.Form<ConvGeometry>();
   if (args.dtype != DType::kFloat32 || args.math != MathMode::kFloat32)
     return "it multiplies in single precision";
+  if (args.tops[0] == DType::kFloat16) return "it reads no images in half precision";
   if (std::string why = WhyShortVectors(kFloatLanes); !why.empty()) return why;
-  if (g.transposed || g.axis != 1 || args.top_shapes.size() != 1 || !WinogradPays(g, args.winograd))
+  if (g.transposed || g.axis != 1 || args.top_shapes.size() != 1 || !PaysHere(g, args))
     return "Winograd's filtering does not pay";
   const int64_t in = g.in_channels / g.group, out = g.out_channels / g.group;
   if (std::min(in, out) < kChannels ||
@@ -66,7 +75,8 @@ std::string ConvolutionWinogradDeclines(const KernelArgs& args) {
   return "";
 }
 
-template <int kTaps>
+// T is the type of the images.
+template <class T, int kTaps>
 class WinogradConvolution : public Kernel {
  public:
   explicit WinogradConvolution(const KernelArgs& args)
@@ -83,6 +93,7 @@ class WinogradConvolution : public Kernel {
     needs_.bottoms.assign(1, WinogradLayout(args.bottoms[0].shape));
     needs_.tops.assign(1, WinogradLayout(args.top_shapes[0]));
     if (tail_.sum) needs_.bottoms.push_back(needs_.tops[0]);
+    needs_.types.assign(needs_.bottoms.size(), args.tops[0]);
     needs_.params.push_back(WinogradWeightLayout(args.param_shapes[0]));
     if (g_.bias) needs_.params.emplace_back();
     needs_.scratch_bytes = PlaceScratch(nullptr);
@@ -99,14 +110,13 @@ class WinogradConvolution : public Kernel {
       const float* bias = t_.params[1].template data<float>();
       std::copy(bias, bias + g_.out_channels, bias_);
     }
-    const float *y = t_.tops[0].template data<float>(),
-                *other = tail_.sum ? t_.bottoms[1].template data<float>() : nullptr;
+    const T *y = t_.tops[0].template data<T>(),
+            *other = tail_.sum ? t_.bottoms[1].template data<T>() : nullptr;
     const float slope = tail_.relu ? tail_.relu->slope : 1;
     filter_.Forward(t_.params[0].template data<float>(), BottomPlanes(t_.bottoms[0]),
-                    TopPlanes(t_.tops[0]),
-                    [=](Channels result, const float* element, int64_t channel) {
+                    TopPlanes(t_.tops[0]), [=](Channels result, const T* element, int64_t channel) {
                       result += LoadLanes<kChannels>(bias_ + channel);
-                      if (other != nullptr) result += LoadLanes<kChannels>(other + (element - y));
+                      if (other != nullptr) result += LoadWide<kChannels>(other + (element - y));
                       if (slope == 1) return result;
                       return slope == 0 ? (result < 0 ? Channels{} : result)
                                         : (result < 0 ? slope * result : result);
@@ -115,8 +125,8 @@ class WinogradConvolution : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     if (t_.top_grads[0]) {
-      tail_.MaskGradient<float>(t_);
-      tail_.PassGradient<float>(t_);
+      tail_.MaskGradient<T>(t_);
+      tail_.PassGradient<T>(t_);
       if (gradients_) BackwardParams(add);
       if (t_.bottom_grads[0]) {
         filter_.BackwardBottom(t_.params[0].template data<float>(), TopPlanes(t_.top_grads[0]),
@@ -138,11 +148,11 @@ class WinogradConvolution : public Kernel {
   int64_t PaddedChannels(int64_t channels) const {
     return VectorsOf(channels / g_.group) * kChannels;
   }
-  Planes BottomPlanes(const Tensor& x) const {
-    return {x.data<float>(), VectorsOf(g_.in_channels), g_.input[0], g_.input[1]};
+  Planes<T> BottomPlanes(const Tensor& x) const {
+    return {x.data<T>(), VectorsOf(g_.in_channels), g_.input[0], g_.input[1]};
   }
-  Planes TopPlanes(const Tensor& y) const {
-    return {y.data<float>(), VectorsOf(g_.out_channels), g_.output[0], g_.output[1]};
+  Planes<T> TopPlanes(const Tensor& y) const {
+    return {y.data<T>(), VectorsOf(g_.out_channels), g_.output[0], g_.output[1]};
   }
 
   // Assigns the arrays in `scratch`. Returns the bytes that they need.
@@ -172,10 +182,16 @@ class WinogradConvolution : public Kernel {
   float* bias_ = nullptr;  // the bias, or its gradient, in whole vectors
 };
 
-std::unique_ptr<Kernel> MakeWinogradConvolution(const KernelArgs& args) {
+template <class T>
+std::unique_ptr<Kernel> MakeWinogradFor(const KernelArgs& args) {
   if (args.Form<ConvGeometry>().kernel[0] == 3)
-    return std::make_unique<WinogradConvolution<3>>(args);
-  return std::make_unique<WinogradConvolution<5>>(args);
+    return std::make_unique<WinogradConvolution<T, 3>>(args);
+  return std::make_unique<WinogradConvolution<T, 5>>(args);
+}
+
+std::unique_ptr<Kernel> MakeWinogradConvolution(const KernelArgs& args) {
+  if (args.tops[0] == DType::kBFloat16) return MakeWinogradFor<BFloat16>(args);
+  return MakeWinogradFor<float>(args);
 }
 
 [[maybe_unused]] const bool convolution_winograd_registered = [] {
@@ -183,6 +199,7 @@ std::unique_ptr<Kernel> MakeWinogradConvolution(const KernelArgs& args) {
     KernelTypes::Get().Add(KernelType(std::string("Convolution") + tail, &MakeWinogradConvolution)
                                .Engine("winograd")
                                .Rank(20)
+                               .Narrow()
                                .Declines(&ConvolutionWinogradDeclines));
   }
   return true;

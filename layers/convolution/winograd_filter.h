@@ -73,20 +73,22 @@ class Filter {
 
   // Convolves x by `weights`. finish(result, element, channel) returns the value of the element of
   // y at address `element`.
-  template <class Finish>
-  void Forward(float* weights, const Planes& x, const Planes& y, const Finish& finish) const {
+  template <class T, class Finish>
+  void Forward(float* weights, const Planes<T>& x, const Planes<T>& y, const Finish& finish) const {
     Convolve<false>(weights, grid_, x, in_, y, out_, finish);
   }
 
   // Computes the gradient of the bottom.
-  void BackwardBottom(float* weights, const Planes& dy, const Planes& dx) const {
+  template <class T>
+  void BackwardBottom(float* weights, const Planes<T>& dy, const Planes<T>& dx) const {
     Convolve<true>(weights, back_grid_, dy, out_, dx, in_,
-                   [](const Channels& result, const float*, int64_t) { return result; });
+                   [](const Channels& result, const T*, int64_t) { return result; });
   }
 
   // Computes the gradient of the weights, or adds it if `add` is true, and that of the bias, in
   // whole vectors of channels. Both may be null.
-  void BackwardParams(const Planes& x, const Planes& dy, float* weights, bool add,
+  template <class T>
+  void BackwardParams(const Planes<T>& x, const Planes<T>& dy, float* weights, bool add,
                       float* bias) const {
     const int64_t tasks = SumTasks();
     for (int64_t group = 0; group < groups_; ++group) {
@@ -142,17 +144,18 @@ class Filter {
     return std::max<int64_t>(1, (grid.count() + parts - 1) / std::max<int64_t>(parts, 1));
   }
 
-  static void TransformTiles(const Grid& grid, const Planes& x, int64_t channel, int64_t channels,
-                             int64_t begin, int64_t end, const TileBlocks& to) {
+  template <class T>
+  static void TransformTiles(const Grid& grid, const Planes<T>& x, int64_t channel,
+                             int64_t channels, int64_t begin, int64_t end, const TileBlocks& to) {
     for (int64_t first = 0; first < channels; first += kBlock) {
       grid.TransformBottoms(x, channel + first, std::min(kBlock, channels - first), begin, end,
                             to.At(first), to.step());
     }
   }
 
-  template <bool kTurned, class Finish>
-  void Convolve(float* all_weights, const Grid& grid, const Planes& x, int64_t depth,
-                const Planes& y, int64_t channels, const Finish& finish) const {
+  template <bool kTurned, class T, class Finish>
+  void Convolve(float* all_weights, const Grid& grid, const Planes<T>& x, int64_t depth,
+                const Planes<T>& y, int64_t channels, const Finish& finish) const {
     const int64_t part_tiles = PartTiles(grid, depth), pairs = PairsOf(channels);
     const int64_t parts = (grid.count() + part_tiles - 1) / part_tiles;
     for (int64_t group = 0; group < groups_; ++group) {
@@ -269,7 +272,8 @@ class Filter {
 
   // Sums the products of the tiles of a range. If `target` is not null, writes the gradients to it;
   // otherwise the result is in `sums`, one WeightRoom per task.
-  void SumTogether(const SumRange& range, int64_t group, const Planes& x, const Planes& dy,
+  template <class T>
+  void SumTogether(const SumRange& range, int64_t group, const Planes<T>& x, const Planes<T>& dy,
                    const ThreadRoom& room, float* sums, const ParamTarget* target) const {
     const SumTask first = TaskOf(range.first), last = TaskOf(range.last - 1);
     const bool one_block = first.input == last.input;

@@ -1,5 +1,6 @@
 // The tiles of a batch of images, and the transforms of all of them (winograd_tiles.h). Images are
-// in blocks of kChannels channels (nChw16c or nChw8c).
+// in blocks of kChannels channels (nChw16c or nChw8c), in single precision or bfloat16. Transforms
+// compute in single precision and round only what they write to an image.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_GRID_H_
 #define DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_GRID_H_
 
@@ -13,21 +14,22 @@ namespace doppio::winograd {
 // Returns the number of vectors that `channels` channels fill.
 inline int64_t VectorsOf(int64_t channels) { return (channels + kChannels - 1) / kChannels; }
 
-// The images of a bottom or top, or of its gradient.
+// The images of a bottom or top, or of its gradient, in type T.
+template <class T>
 struct Planes {
   // Returns the plane of channels that begins with `channel`, of `image`.
-  float* At(int64_t image, int64_t channel) const {
+  T* At(int64_t image, int64_t channel) const {
     return data + (image * vectors + channel / kChannels) * height * width * kChannels;
   }
-  float* data;
+  T* data;
   int64_t vectors, height, width;  // vectors: channels of an image in vectors
 };
 
 // Asks the CPU to load kHeight x kWidth elements of a plane into its cache before they are needed,
 // because it does not foresee jumps from row to row of a tile. kWrite is true if they will be
 // written. Elements may lie outside the plane.
-template <int kHeight, int kWidth, bool kWrite>
-[[gnu::always_inline]] inline void Prefetch(const float* plane, int64_t width, int64_t row,
+template <int kHeight, int kWidth, bool kWrite, class T>
+[[gnu::always_inline]] inline void Prefetch(const T* plane, int64_t width, int64_t row,
                                             int64_t column) {
 #pragma GCC unroll 8
   for (int h = 0; h < kHeight; ++h) {
@@ -36,7 +38,7 @@ template <int kHeight, int kWidth, bool kWrite>
       const int64_t element = ((row + h) * width + column + w) * kChannels;
       // Not plane + element, which exists only inside the plane.
       const auto address =
-          reinterpret_cast<uintptr_t>(plane) + static_cast<uintptr_t>(element) * sizeof(float);
+          reinterpret_cast<uintptr_t>(plane) + static_cast<uintptr_t>(element) * sizeof(T);
       // NOLINTNEXTLINE(performance-no-int-to-ptr): the address is only given to the CPU.
       __builtin_prefetch(reinterpret_cast<const void*>(address), kWrite);
     }
@@ -82,7 +84,8 @@ class TileGrid {
   }
 
   // Transforms channels [first, first + channels) of bottom tiles to [point][tile][channel].
-  void TransformBottoms(const Planes& x, int64_t first, int64_t channels, int64_t begin,
+  template <class T>
+  void TransformBottoms(const Planes<T>& x, int64_t first, int64_t channels, int64_t begin,
                         int64_t end, float* to, int64_t step) const {
     ForEach(begin, end, [&](int64_t i, const Place& place, const Place& next) {
       const int64_t row = place.row - pad_h_, column = place.column - pad_w_;
@@ -92,10 +95,10 @@ class TileGrid {
         // Leaves out the columns that the next tile shares with this one, which loads them.
         Prefetch<kTile, kTop, false>(x.At(next.image, first + c), x.width, next.row - pad_h_,
                                      next.column - pad_w_ + kTile - kTop);
-        const float* plane = x.At(place.image, first + c);
+        const T* plane = x.At(place.image, first + c);
         float* tile = to + i * channels + c;
         const auto load = [=](int64_t h, int64_t w) {
-          return LoadLanes<kChannels>(plane + ((row + h) * x.width + column + w) * kChannels);
+          return LoadWide<kChannels>(plane + ((row + h) * x.width + column + w) * kChannels);
         };
         if (inside) {
           TransformBottomTile(load, tile, step);
@@ -113,16 +116,17 @@ class TileGrid {
 
   // Transforms channels [first, first + channels) of squares of the top's gradient, as the kernels
   // of the gradient of the weights, to [point][vector][tile][lane]. `tiles` is the room for tiles.
-  void TransformTopGradients(const Planes& dy, int64_t first, int64_t channels, int64_t begin,
+  template <class T>
+  void TransformTopGradients(const Planes<T>& dy, int64_t first, int64_t channels, int64_t begin,
                              int64_t end, int64_t tiles, float* to, int64_t step) const {
     ForEach(begin, end, [&](int64_t i, const Place& place, const Place& next) {
       for (int64_t c = 0; c < channels; c += kChannels) {
         Prefetch<kTop, kTop, false>(dy.At(next.image, first + c), dy.width, next.row, next.column);
-        const float* plane = dy.At(place.image, first + c);
+        const T* plane = dy.At(place.image, first + c);
         const auto load = [&, plane](int64_t h, int64_t w) {
           const int64_t row = place.row + h, column = place.column + w;
           if (row >= dy.height || column >= dy.width) return Channels{};
-          return LoadLanes<kChannels>(plane + (row * dy.width + column) * kChannels);
+          return LoadWide<kChannels>(plane + (row * dy.width + column) * kChannels);
         };
         TransformFactorTile<kTop>(load, to + c * tiles + i * kChannels, step);
       }
@@ -131,19 +135,19 @@ class TileGrid {
 
   // Computes channels [first, first + channels) of the top from products [point][vector][tile]
   // [lane]. finish(result, element, channel) returns the value of the element at address `element`.
-  template <class Finish>
+  template <class T, class Finish>
   void TransformProducts(const float* from, int64_t step, int64_t tiles, int64_t begin, int64_t end,
-                         const Planes& y, int64_t first, int64_t channels,
+                         const Planes<T>& y, int64_t first, int64_t channels,
                          const Finish& finish) const {
     ForEach(begin, end, [&](int64_t i, const Place& place, const Place& next) {
       for (int64_t c = 0; c < channels; c += kChannels) {
         Prefetch<kTop, kTop, true>(y.At(next.image, first + c), y.width, next.row, next.column);
-        float* plane = y.At(place.image, first + c);
+        T* plane = y.At(place.image, first + c);
         const auto store = [&, plane](int64_t h, int64_t w, const Channels& result) {
           const int64_t row = place.row + h, column = place.column + w;
           if (row >= y.height || column >= y.width) return;
-          float* element = plane + (row * y.width + column) * kChannels;
-          StoreLanes(element, finish(result, element, first + c));
+          T* element = plane + (row * y.width + column) * kChannels;
+          StoreRounded<kChannels>(element, finish(result, element, first + c));
         };
         TransformProductTile<kTop>(from + c * tiles + i * kChannels, step, store);
       }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/math/dnnl_isa.h"
+#include "layers/convolution/winograd_rule.h"
 #include "tests/layers/common/same_vectors.h"
 #include "tests/testing/layer_case.h"
 
@@ -138,6 +140,32 @@ TEST(Winograd, ComputesAnImageAlikeInEveryBatch) {
   };
   const std::vector<double> one = tops_of(1), all = tops_of(8);
   EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin()));
+}
+
+TEST(Winograd, ReadsImagesInBfloat16) {
+  if (!WhyShortVectors(kFloatLanes).empty())
+    GTEST_SKIP() << "the program is compiled for older CPUs";
+  for (const char* kernel : {"kernel_size: 3 pad: 1", "kernel_size: 5 pad: 2"})
+    EXPECT_TRUE(Convolution(32, 48, 12, 9, kernel).Use(Winograd::kOn).NarrowOnCpu()) << kernel;
+}
+
+// A product in bfloat16 takes half as long as one of floats.
+TEST(Winograd, PaysInBfloat16WhereItSavesMostProducts) {
+  const auto pays = [](int64_t kernel, int64_t extent, Winograd use) {
+    ConvGeometry g;
+    g.in_channels = g.out_channels = 32;
+    g.kernel = {kernel, kernel};
+    g.stride = g.dilation = {1, 1};
+    g.output = {extent, extent};
+    return WinogradPaysInBFloat16(g, use);
+  };
+  EXPECT_TRUE(pays(3, 28, Winograd::kAuto));
+  EXPECT_TRUE(pays(3, 15, Winograd::kAuto));
+  EXPECT_FALSE(pays(3, 14, Winograd::kAuto));
+  EXPECT_FALSE(pays(5, 28, Winograd::kAuto));
+  EXPECT_TRUE(pays(3, 14, Winograd::kOn));
+  EXPECT_TRUE(pays(5, 28, Winograd::kOn));
+  EXPECT_FALSE(pays(3, 28, Winograd::kOff));
 }
 
 TEST(Winograd, LeavesOtherConvolutionsAsTheyAre) {
