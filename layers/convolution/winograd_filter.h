@@ -30,6 +30,9 @@ template <int kTaps>
 class Filter {
  public:
   using Grid = TileGrid<kTaps>;
+  using Tiles = TileBlocks<kTaps>;
+  using Factors = WeightRoom<kTaps>;
+  using Products = ProductRoom<kTaps>;
 
   // `grid` has the tiles of the top, `back_grid` those of the bottom's gradient. `gradients` is
   // true if BackwardParams will be called.
@@ -51,23 +54,23 @@ class Filter {
   // Assigns the scratch memory.
   void Place(Room* room) {
     const int64_t factors = std::max(PairsOf(out_) * BlocksOf(in_), PairsOf(in_) * BlocksOf(out_));
-    if (keeps_factors_) factors_ = room->Take<float>(factors * WeightRoom::kFloats);
+    if (keeps_factors_) factors_ = room->Take<float>(factors * Factors::kFloats);
     if (gradients_ && slices_ > 1)
-      sums_ = room->Take<float>(slices_ * SumTasks() * WeightRoom::kFloats);
-    int64_t tiles = std::max(TileBlocks::Floats(PartTiles(grid_, in_), in_),
-                             TileBlocks::Floats(PartTiles(back_grid_, out_), out_));
+      sums_ = room->Take<float>(slices_ * SumTasks() * Factors::kFloats);
+    int64_t tiles = std::max(Tiles::Floats(PartTiles(grid_, in_), in_),
+                             Tiles::Floats(PartTiles(back_grid_, out_), out_));
     int64_t top_tiles = 0;
     if (gradients_) {
       const bool once = SumsAtOnce();
       const int64_t sum_tiles = once ? grid_.count() : kSumTiles;
-      tiles = std::max(tiles, TileBlocks::Floats(sum_tiles, once ? in_ : kBlock));
-      top_tiles = TileBlocks::Floats(sum_tiles, once ? out_ : kBlock);
+      tiles = std::max(tiles, Tiles::Floats(sum_tiles, once ? in_ : kBlock));
+      top_tiles = Tiles::Floats(sum_tiles, once ? out_ : kBlock);
     }
     threads_.clear();
     for (int i = 0; i < NumThreads(); ++i) {
       threads_.push_back({room->Take<float>(tiles), room->Take<float>(top_tiles),
-                          room->Take<float>((gradients_ ? kTogether : 1) * WeightRoom::kFloats),
-                          room->Take<float>(ProductRoom::kFloats)});
+                          room->Take<float>((gradients_ ? kTogether : 1) * Factors::kFloats),
+                          room->Take<float>(Products::kFloats)});
     }
   }
 
@@ -100,7 +103,7 @@ class Filter {
           const int64_t last = first + TasksTogether(first, end - begin);
           const SumRange range = {first, last, grid_.count() * slice / slices_,
                                   grid_.count() * (slice + 1) / slices_};
-          float* sums = slices_ > 1 ? sums_ + begin * WeightRoom::kFloats : room.weights;
+          float* sums = slices_ > 1 ? sums_ + begin * Factors::kFloats : room.weights;
           SumTogether(range, group, x, dy, room, sums, slices_ > 1 ? nullptr : &target);
           begin += last - first;
         }
@@ -110,6 +113,7 @@ class Filter {
   }
 
  private:
+  static constexpr int kPoints = PointsOf(kTaps);
   // The most weights whose transforms all threads keep.
   static constexpr int64_t kKeptWeights = 64 * 64;
   // The floats of a part's transformed tiles, for which a part may have less than kMaxTiles, and
@@ -138,7 +142,7 @@ class Filter {
   // each part.
   int64_t PartTiles(const Grid& grid, int64_t depth) const {
     const int64_t floats = keeps_factors_ ? kPartFloats : kMaxFloats / NumThreads();
-    const int64_t most = std::clamp<int64_t>(floats / kPoints / depth, 2 * kRows, kMaxTiles);
+    const int64_t most = std::clamp<int64_t>(floats / kPoints / depth, 2 * kRows, kMaxTiles<kTaps>);
     int64_t parts = (grid.count() + most - 1) / most;
     if (parts > 1) parts = (parts + NumThreads() - 1) / NumThreads() * NumThreads();
     return std::max<int64_t>(1, (grid.count() + parts - 1) / std::max<int64_t>(parts, 1));
@@ -146,7 +150,7 @@ class Filter {
 
   template <class T>
   static void TransformTiles(const Grid& grid, const Planes<T>& x, int64_t channel,
-                             int64_t channels, int64_t begin, int64_t end, const TileBlocks& to) {
+                             int64_t channels, int64_t begin, int64_t end, const Tiles& to) {
     for (int64_t first = 0; first < channels; first += kBlock) {
       grid.TransformBottoms(x, channel + first, std::min(kBlock, channels - first), begin, end,
                             to.At(first), to.step());
@@ -163,7 +167,7 @@ class Filter {
       if (keeps_factors_) TransformAllWeights<kTurned>(weights, depth, channels);
       ParallelFor(parts * pairs, 1, [&, this](int64_t from, int64_t to) {
         const ThreadRoom& room = threads_[omp_get_thread_num()];
-        const TileBlocks tiles = TileBlocks::For(part_tiles, room.tiles);
+        const Tiles tiles = Tiles::For(part_tiles, room.tiles);
         for (int64_t i = from; i < to; ++i) {
           const int64_t begin = i / pairs * part_tiles, pair = i % pairs;
           const int64_t end = std::min(begin + part_tiles, grid.count());
@@ -172,8 +176,8 @@ class Filter {
           const int64_t channel = pair * kPair * kChannels;
           const int64_t panels = std::min(kPair, channels / kChannels - pair * kPair);
           Multiply<kTurned>(weights, tiles, end - begin, depth, channel, panels, room);
-          grid.TransformProducts(room.products, ProductRoom::kStep, ProductRoom::kTiles, begin, end,
-                                 y, group * channels + channel, panels * kChannels, finish);
+          grid.TransformProducts(room.products, Products::kStep, Products::kTiles, begin, end, y,
+                                 group * channels + channel, panels * kChannels, finish);
         }
       });
     }
@@ -186,11 +190,11 @@ class Filter {
                                int64_t first, int64_t count, float* to) {
     for (int64_t panel = 0; panel < panels; ++panel, channel += kChannels) {
       if constexpr (kTurned) {
-        weights.TransformTurned(channel, first, count, to, WeightRoom::kStep);
+        weights.TransformTurned(channel, first, count, to, Factors::kStep);
       } else {
-        weights.Transform(channel, first, count, to, WeightRoom::kStep);
+        weights.Transform(channel, first, count, to, Factors::kStep);
       }
-      to += WeightRoom::kPanelStep;
+      to += Factors::kPanelStep;
     }
   }
 
@@ -202,32 +206,32 @@ class Filter {
     ParallelFor(vectors * blocks, 1, [&, this](int64_t from, int64_t to) {
       for (int64_t i = from; i < to; ++i) {
         const int64_t vector = i / blocks, first = i % blocks * kBlock;
-        float* block = factors_ + (vector / kPair * blocks + i % blocks) * WeightRoom::kFloats;
+        float* block = factors_ + (vector / kPair * blocks + i % blocks) * Factors::kFloats;
         TransformWeights<kTurned>(weights, vector * kChannels, 1, first,
                                   std::min(kBlock, depth - first),
-                                  block + vector % kPair * WeightRoom::kPanelStep);
+                                  block + vector % kPair * Factors::kPanelStep);
       }
     });
   }
 
   // Computes the products of `count` tiles for `panels` vectors of channels.
   template <bool kTurned>
-  void Multiply(const WeightBlocks<kTaps>& weights, const TileBlocks& tiles, int64_t count,
+  void Multiply(const WeightBlocks<kTaps>& weights, const Tiles& tiles, int64_t count,
                 int64_t depth, int64_t channel, int64_t panels, const ThreadRoom& room) const {
     for (int64_t first = 0; first < depth; first += kBlock) {
       const int64_t width = std::min(kBlock, depth - first);
       const float* factors = room.weights;
       if (keeps_factors_) {
         const int64_t pair = channel / kChannels / kPair;
-        factors = factors_ + (pair * BlocksOf(depth) + first / kBlock) * WeightRoom::kFloats;
+        factors = factors_ + (pair * BlocksOf(depth) + first / kBlock) * Factors::kFloats;
       } else {
         TransformWeights<kTurned>(weights, channel, panels, first, width, room.weights);
       }
       for (int point = 0; point < kPoints; ++point) {
-        winograd::Multiply(
-            {tiles.At(first) + point * tiles.step(), width, 1}, count,
-            {factors + point * WeightRoom::kStep, WeightRoom::kPanelStep}, width, panels,
-            {room.products + point * ProductRoom::kStep, ProductRoom::kPanelStep}, first > 0);
+        winograd::Multiply({tiles.At(first) + point * tiles.step(), width, 1}, count,
+                           {factors + point * Factors::kStep, Factors::kPanelStep}, width, panels,
+                           {room.products + point * Products::kStep, Products::kPanelStep},
+                           first > 0);
       }
     }
   }
@@ -271,7 +275,7 @@ class Filter {
   };
 
   // Sums the products of the tiles of a range. If `target` is not null, writes the gradients to it;
-  // otherwise the result is in `sums`, one WeightRoom per task.
+  // otherwise the result is in `sums`, one Factors per task.
   template <class T>
   void SumTogether(const SumRange& range, int64_t group, const Planes<T>& x, const Planes<T>& dy,
                    const ThreadRoom& room, float* sums, const ParamTarget* target) const {
@@ -280,8 +284,8 @@ class Filter {
     const int64_t output = one_block ? first.output : 0;
     const int64_t outputs = one_block ? last.output + last.panels * kChannels - output : out_;
     const int64_t most = SumsAtOnce() ? grid_.count() : kSumTiles;
-    const TileBlocks x_tiles = TileBlocks::For(most, room.tiles);
-    const TileBlocks dy_tiles = TileBlocks::For(most, room.top_tiles);
+    const Tiles x_tiles = Tiles::For(most, room.tiles);
+    const Tiles dy_tiles = Tiles::For(most, room.top_tiles);
     for (int64_t begin = range.begin; begin < range.end; begin += most) {
       const int64_t end = std::min(begin + most, range.end);
       TransformTiles(grid_, x, group * in_ + first.input, last.input + last.inputs - first.input,
@@ -293,7 +297,7 @@ class Filter {
       }
       for (int64_t i = range.first; i < range.last; ++i) {
         const SumTask task = TaskOf(i);
-        float* its = SumsAtOnce() ? sums : sums + (i - range.first) * WeightRoom::kFloats;
+        float* its = SumsAtOnce() ? sums : sums + (i - range.first) * Factors::kFloats;
         const int64_t channel = task.output - output;
         Sum(task, x_tiles.At(task.input - first.input), x_tiles.step(),
             dy_tiles.At(channel) + channel % kBlock * dy_tiles.tiles, dy_tiles, end - begin,
@@ -305,16 +309,16 @@ class Filter {
 
   // Computes the sums of the products of `count` tiles, or adds to them.
   static void Sum(const SumTask& task, const float* x, int64_t x_step, const float* dy,
-                  const TileBlocks& dy_tiles, int64_t count, bool add, float* sums) {
+                  const Tiles& dy_tiles, int64_t count, bool add, float* sums) {
     const int64_t panel_step = dy_tiles.tiles * kChannels;
     for (int point = 0; point < kPoints; ++point) {
       winograd::Multiply({x + point * x_step, 1, task.inputs}, task.inputs,
                          {dy + point * dy_tiles.step(), panel_step}, count, task.panels,
-                         {sums + point * WeightRoom::kStep, WeightRoom::kPanelStep}, add);
+                         {sums + point * Factors::kStep, Factors::kPanelStep}, add);
     }
     if (task.input > 0) return;
-    // At the point (1, 1), the transform has summed a tile of the gradient and divided it by 36.
-    dy += WeightRoom::kOnes * dy_tiles.step();
+    // The transform at the point (1, 1) has summed a square of the gradient (kSumOfOnes).
+    dy += Factors::kOnes * dy_tiles.step();
     for (int64_t panel = 0; panel < task.panels; ++panel, dy += panel_step) {
       float* bias = BiasOf(sums, panel);
       Channels sum = add ? LoadLanes<kChannels>(bias) : Channels{};
@@ -324,20 +328,20 @@ class Filter {
   }
 
   static float* BiasOf(float* sums, int64_t panel) {
-    return sums + WeightRoom::kOnes * WeightRoom::kStep + panel * WeightRoom::kPanelStep +
-           WeightRoom::kBiasRow * kChannels;
+    return sums + Factors::kOnes * Factors::kStep + panel * Factors::kPanelStep +
+           Factors::kBiasRow * kChannels;
   }
 
   // Adds the sums of all slices to those of the first one, and writes the gradients.
   void AddSlices(const ParamTarget& target) const {
-    const int64_t tasks = SumTasks(), step = tasks * WeightRoom::kFloats;
+    const int64_t tasks = SumTasks(), step = tasks * Factors::kFloats;
     ParallelFor(tasks * kPoints, 1, [=](int64_t from, int64_t to) {
-      for (int64_t i = from * WeightRoom::kStep; i < to * WeightRoom::kStep; ++i) {
+      for (int64_t i = from * Factors::kStep; i < to * Factors::kStep; ++i) {
         for (int64_t slice = 1; slice < slices_; ++slice) sums_[i] += sums_[slice * step + i];
       }
     });
     ParallelFor(tasks, 1, [&, this](int64_t from, int64_t to) {
-      for (int64_t i = from; i < to; ++i) Write(TaskOf(i), sums_ + i * WeightRoom::kFloats, target);
+      for (int64_t i = from; i < to; ++i) Write(TaskOf(i), sums_ + i * Factors::kFloats, target);
     });
   }
 
@@ -347,12 +351,12 @@ class Filter {
       const int64_t output = task.output + panel * kChannels;
       if (target.weights.data != nullptr) {
         target.weights.WriteGradient(output, task.input, task.inputs,
-                                     sums + panel * WeightRoom::kPanelStep, WeightRoom::kStep,
+                                     sums + panel * Factors::kPanelStep, Factors::kStep,
                                      target.add);
       }
       if (target.bias == nullptr || task.input > 0) continue;
       StoreLanes(target.bias + target.first_bias + output,
-                 36 * LoadLanes<kChannels>(BiasOf(sums, panel)));
+                 kSumOfOnes<TileOf(kTaps)> * LoadLanes<kChannels>(BiasOf(sums, panel)));
     }
   }
 

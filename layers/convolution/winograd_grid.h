@@ -49,7 +49,7 @@ template <int kHeight, int kWidth, bool kWrite, class T>
 template <int kTaps>
 class TileGrid {
  public:
-  static constexpr int kTop = TopTile(kTaps);
+  static constexpr int kTile = TileOf(kTaps);
 
   // For a top of height x width elements. The first window begins `pad_h` rows and `pad_w` columns
   // before the bottom.
@@ -101,14 +101,14 @@ class TileGrid {
           return LoadWide<kChannels>(plane + ((row + h) * x.width + column + w) * kChannels);
         };
         if (inside) {
-          TransformBottomTile(load, tile, step);
+          TransformBottomTile<kTile>(load, tile, step);
         } else {
           const auto load_padded = [=](int64_t h, int64_t w) {
             const bool exists =
                 row + h >= 0 && row + h < x.height && column + w >= 0 && column + w < x.width;
             return exists ? load(h, w) : Channels{};
           };
-          TransformBottomTile(load_padded, tile, step);
+          TransformBottomTile<kTile>(load_padded, tile, step);
         }
       }
     });
@@ -128,7 +128,7 @@ class TileGrid {
           if (row >= dy.height || column >= dy.width) return Channels{};
           return LoadWide<kChannels>(plane + (row * dy.width + column) * kChannels);
         };
-        TransformFactorTile<kTop>(load, to + c * tiles + i * kChannels, step);
+        TransformFactorTile<kTop, kTile>(load, to + c * tiles + i * kChannels, step);
       }
     });
   }
@@ -149,7 +149,7 @@ class TileGrid {
           T* element = plane + (row * y.width + column) * kChannels;
           StoreRounded<kChannels>(element, finish(result, element, first + c));
         };
-        TransformProductTile<kTop>(from + c * tiles + i * kChannels, step, store);
+        TransformProductTile<kTop, kTile>(from + c * tiles + i * kChannels, step, store);
       }
     });
   }

@@ -11,9 +11,12 @@
 
 namespace doppio::winograd {
 
-// Channels of a block of depth, panels of a task, and the most tiles of a part. The factors and
-// sums of one point of a task fit into the first cache, and those of all points into the second.
-constexpr int64_t kBlock = 64, kPair = 2, kMaxTiles = 112;
+// Channels of a block of depth, and panels of a task. The factors and sums of one point of a task
+// fit into the first cache, and those of all points into the second.
+constexpr int64_t kBlock = 64, kPair = 2;
+// The most tiles of a part.
+template <int kTaps>
+constexpr int64_t kMaxTiles = kTaps == 3 ? 112 : 56;
 
 // Returns the number of blocks of `channels` channels.
 inline int64_t BlocksOf(int64_t channels) { return (channels + kBlock - 1) / kBlock; }
@@ -22,7 +25,10 @@ inline int64_t PairsOf(int64_t channels) { return (channels / kChannels + kPair 
 
 // The transformed tiles of some blocks of channels: [block][point], then the tiles and channels of
 // the block.
+template <int kTaps>
 struct TileBlocks {
+  static constexpr int64_t kPoints = PointsOf(kTaps);
+
   // Returns the room for `tiles` tiles in floats.
   static int64_t Floats(int64_t tiles, int64_t channels) {
     return BlocksOf(channels) * kPoints * TileBlocks{tiles + kRows, nullptr}.step();
@@ -42,20 +48,22 @@ struct TileBlocks {
 
 // The weights of a block of depth of a task, or the sums of the products of their gradient:
 // [point][panel][row][lane].
+template <int kTaps>
 struct WeightRoom {
   // Row kBiasRow of point kOnes sums the top's gradient, which gives that of the bias.
-  static constexpr int64_t kBiasRow = kBlock + kRows, kOnes = kTile + 1;
+  static constexpr int64_t kBiasRow = kBlock + kRows, kOnes = TileOf(kTaps) + 1;
   static constexpr int64_t kPanelStep = (kBiasRow + 1) * kChannels;
   static constexpr int64_t kStep = kPair * kPanelStep + kChannels;
-  static constexpr int64_t kFloats = kPoints * kStep;
+  static constexpr int64_t kFloats = PointsOf(kTaps) * kStep;
 };
 
 // The products of a task: [point][panel][tile][lane].
+template <int kTaps>
 struct ProductRoom {
-  static constexpr int64_t kTiles = kMaxTiles + kRows;
+  static constexpr int64_t kTiles = kMaxTiles<kTaps> + kRows;
   static constexpr int64_t kPanelStep = kTiles * kChannels;
   static constexpr int64_t kStep = kPair * kPanelStep + kChannels;
-  static constexpr int64_t kFloats = kPoints * kStep;
+  static constexpr int64_t kFloats = PointsOf(kTaps) * kStep;
 };
 
 }  // namespace doppio::winograd

@@ -11,8 +11,8 @@ namespace doppio {
 
 // Returns the number of tiles of an image.
 inline int64_t WinogradTiles(const ConvGeometry& g) {
-  const int64_t tile = winograd::TopTile(static_cast<int>(g.kernel[0]));
-  return ((g.output[0] + tile - 1) / tile) * ((g.output[1] + tile - 1) / tile);
+  constexpr int64_t kTop = winograd::kTop;
+  return ((g.output[0] + kTop - 1) / kTop) * ((g.output[1] + kTop - 1) / kTop);
 }
 
 // Returns true if Winograd's filtering should compute this convolution in single precision. kAuto
@@ -26,18 +26,19 @@ inline bool WinogradPays(const ConvGeometry& g, Winograd use, int64_t min_tiles 
                     g.stride == Extents{1, 1} && g.dilation == Extents{1, 1};
   if (!fits || use == Winograd::kOff) return false;
   if (use == Winograd::kOn) return true;
-  const int64_t tile = winograd::TopTile(static_cast<int>(g.kernel[0]));
   const int64_t tiles = WinogradTiles(g);
   constexpr int64_t kLanes = 16;
   const bool full = g.in_channels / g.group % kLanes == 0 && g.out_channels / g.group % kLanes == 0;
-  return full && tiles >= min_tiles && 2 * g.output_count() >= tiles * tile * tile;
+  return full && tiles >= min_tiles &&
+         2 * g.output_count() >= tiles * winograd::kTop * winograd::kTop;
 }
 
 // Returns the same for images in bfloat16, on a CPU that multiplies them twice as fast as floats.
-// kAuto then wants 3.5 times fewer products, which kernels of 5x5 never reach.
+// kAuto then wants 3.5 times fewer products.
 inline bool WinogradPaysInBFloat16(const ConvGeometry& g, Winograd use) {
   if (use != Winograd::kAuto || !WinogradPays(g, use)) return WinogradPays(g, use);
-  return 2 * g.output_count() * g.kernel_count() >= 7 * WinogradTiles(g) * winograd::kPoints;
+  const int64_t points = winograd::PointsOf(static_cast<int>(g.kernel[0]));
+  return 2 * g.output_count() * g.kernel_count() >= 7 * WinogradTiles(g) * points;
 }
 
 // Returns the same for oneDNN's kernels, which transform all weights before they use them.

@@ -16,7 +16,7 @@ constexpr int kSquare = kChannels * kChannels;
 // The weights of one group: vectors of outputs x vectors of inputs.
 template <int kTaps>
 struct WeightBlocks {
-  static constexpr int kCount = kTaps * kTaps;
+  static constexpr int kCount = kTaps * kTaps, kTile = TileOf(kTaps);
 
   float* At(int64_t output, int64_t input) const {
     return data + (output / kChannels * inputs + input / kChannels) * kCount * kSquare;
@@ -30,7 +30,7 @@ struct WeightBlocks {
       // Asks the CPU to load the weights of input k + kChannels, which follow in memory.
 #pragma GCC unroll 32
       for (int e = 0; e < kCount; ++e) __builtin_prefetch(from + (kCount + e) * kSquare);
-      TransformFactorTile<kTaps>(
+      TransformFactorTile<kTaps, kTile>(
           [from](int h, int w) { return LoadLanes<kChannels>(from + (h * kTaps + w) * kSquare); },
           to + k * kChannels, step);
     }
@@ -54,7 +54,7 @@ struct WeightBlocks {
       }
       for (int i = 0; i < kChannels; ++i) {
         const float* row = squares + i * kChannels;
-        TransformFactorTile<kTaps>(
+        TransformFactorTile<kTaps, kTile>(
             [row](int h, int w) { return LoadLanes<kChannels>(row + (h * kTaps + w) * kSquare); },
             to + (k + i) * kChannels, step);
       }
@@ -67,7 +67,7 @@ struct WeightBlocks {
                      bool add) const {
     for (int64_t k = 0; k < depth; ++k) {
       float* to = At(output, input + k) + k % kChannels * kChannels;
-      TransformProductTile<kTaps>(
+      TransformProductTile<kTaps, kTile>(
           from + k * kChannels, step, [to, add](int h, int w, const Channels& result) {
             float* element = to + (h * kTaps + w) * kSquare;
             StoreLanes(element, add ? LoadLanes<kChannels>(element) + result : result);
