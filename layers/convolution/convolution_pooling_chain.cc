@@ -248,10 +248,8 @@ class ConvolutionPooling : public Kernel {
     Images* to = pooled;
     for (int64_t i = 0; i < pool_.h.output; ++i) {
       for (int64_t j = 0; j < pool_.w.output; ++j, ++to) {
-        Images best;
-        Index where;
-        const auto load = [y](int64_t element) { return y[element]; };
-        TakeLargestOf<kImages, float>(pool_, i, j, load, &best, &where);
+        auto [best, where] =
+            LargestOf<kImages, float>(pool_, i, j, [y](int64_t element) { return y[element]; });
         if (form_.relu) {
           where = best > Images{} ? where : Index{} + int32_t{kNoElement};
           best = best < Images{} ? Images{} : best;  // NaN passes

@@ -165,19 +165,14 @@ class PoolingKernel : public Kernel {
 
   template <int kLanes, class Index>
   void TakeLargest(int64_t in, int64_t out) const {
-    using Numbers = Lanes<Wide, kLanes>;
-    using Places = Lanes<IntegerLike<Wide>, kLanes>;
     const T* x = t_.bottoms[0].data<T>();
     T* y = t_.tops[0].data<T>();
     Index* saved = static_cast<Index*>(t_.saved);
     T* indices = t_.tops.size() > 1 ? t_.tops[1].data<T>() : nullptr;
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
-      Numbers best;
-      Places where;
-      const auto load = [=](int64_t element) {
+      const auto [best, where] = LargestOf<kLanes, Wide>(g_, i, j, [=](int64_t element) {
         return LoadWide<kLanes>(x + in + element * channels_.block);
-      };
-      TakeLargestOf<kLanes, Wide>(g_, i, j, load, &best, &where);
+      });
       StoreRounded<kLanes>(y + at, best);
       if (saved != nullptr) StoreLanes(saved + at, ConvertLanes<Index, kLanes>(where));
       if constexpr (kLanes == 1) {

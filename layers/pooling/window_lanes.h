@@ -28,24 +28,59 @@ template <class F>
   }
 }
 
+// The largest elements so far in each lane, and their places in the window.
+template <int kLanes, class T>
+struct Largest {
+  using Numbers = Lanes<T, kLanes>;
+  using Places = Lanes<IntegerLike<T>, kLanes>;
+
+  // Takes an element that comes later in the window, if it is larger.
+  [[gnu::always_inline]] void Compare(const Numbers& other, const Places& its) {
+    const auto larger = other > best;
+    best = larger ? other : best;
+    where = larger ? its : where;
+  }
+
+  Numbers best;
+  Places where;
+};
+
+// Takes the largest element of a square window that is inside the input. Each row has a chain of
+// comparisons of its own, so that a CPU makes those of all rows at once.
+template <int kSide, int kLanes, class T, class Load>
+[[gnu::always_inline]] inline Largest<kLanes, T> LargestOfSquare(int64_t first, int64_t width,
+                                                                 const Load& load) {
+  using Places = typename Largest<kLanes, T>::Places;
+  Largest<kLanes, T> rows[kSide];
+#pragma GCC unroll 4
+  for (int r = 0; r < kSide; ++r) {
+    const int64_t element = first + r * width;
+    rows[r] = {load(element), Places{} + r * kSide};
+#pragma GCC unroll 4
+    for (int c = 1; c < kSide; ++c) rows[r].Compare(load(element + c), Places{} + (r * kSide + c));
+  }
+#pragma GCC unroll 4
+  for (int r = 1; r < kSide; ++r) rows[0].Compare(rows[r].best, rows[r].where);
+  return rows[0];
+}
+
 // Takes the largest element of window (i, j) in each lane, and its place. Of equal elements, the
 // first counts. load(element) returns the lanes of an element.
 template <int kLanes, class T, class Load>
-[[gnu::always_inline]] inline void TakeLargestOf(const PoolingGeometry& g, int64_t i, int64_t j,
-                                                 const Load& load, Lanes<T, kLanes>* largest,
-                                                 Lanes<IntegerLike<T>, kLanes>* place) {
-  using Places = Lanes<IntegerLike<T>, kLanes>;
-  const int64_t h = g.h.Begin(i), w = g.w.Begin(j);
-  Lanes<T, kLanes> best = load(h * g.w.input + w);
-  Places where = Places{} + static_cast<int32_t>(PlaceOf(g, i, j, h, w));
-  ForEachPlace(g, i, j, [&](int32_t k, int64_t element) {
-    const Lanes<T, kLanes> here = load(element);
-    const auto larger = here > best;
-    best = larger ? here : best;
-    where = larger ? Places{} + k : where;
-  });
-  *largest = best;
-  *place = where;
+[[gnu::always_inline]] inline Largest<kLanes, T> LargestOf(const PoolingGeometry& g, int64_t i,
+                                                           int64_t j, const Load& load) {
+  using Places = typename Largest<kLanes, T>::Places;
+  const int64_t h = g.h.Begin(i), w = g.w.Begin(j), first = h * g.w.input + w;
+  const int64_t height = g.h.End(i) - h, width = g.w.End(j) - w;
+  if (height == g.h.kernel && width == g.w.kernel && height == width) {
+    if (width == 3) return LargestOfSquare<3, kLanes, T>(first, g.w.input, load);
+    if (width == 2) return LargestOfSquare<2, kLanes, T>(first, g.w.input, load);
+  }
+  Largest<kLanes, T> largest = {load(first),
+                                Places{} + static_cast<int32_t>(PlaceOf(g, i, j, h, w))};
+  ForEachPlace(g, i, j,
+               [&](int32_t k, int64_t element) { largest.Compare(load(element), Places{} + k); });
+  return largest;
 }
 
 }  // namespace doppio
