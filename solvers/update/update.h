@@ -46,11 +46,13 @@ class Update : public GradientSink {
   // clips by the norm computed here.
   bool GradientsFinite();
 
-  // Returns true if the device computes asynchronously. RunDecided can then replace GradientsFinite
-  // and Run: it launches the same update, but the device computes the norm for clipping and decides
-  // whether to update, so the host does not wait. The caller sets which numbers of `condition` the
-  // device watches and needs. RunDecided sets the rest.
-  bool decides() const { return parts_.size() == 1 && params_->device()->asynchronous(); }
+  // Returns true if one device computes, asynchronously. RunDecided can then replace
+  // GradientsFinite and Run: it launches the same update, but the device computes the norm for
+  // clipping and decides whether to update, so the host does not wait. The caller sets which
+  // numbers of `condition` the device watches and needs. RunDecided sets the rest.
+  bool decides() const {
+    return parts_.size() == 1 && !params_->has_replicas() && params_->device()->asynchronous();
+  }
   void RunDecided(double rate, int64_t iteration, int iter_size, UpdateCondition condition);
   // Blocks until the device has decided on the last RunDecided, and sets gradient_norm and
   // clip_scale. Returns true if all gradients are finite or were not watched. Does not wait for the

@@ -8,6 +8,7 @@
 #include "core/base/threads.h"
 #include "tools/cli/text_table.h"
 #include "tools/train/describe.h"
+#include "tools/train/placement.h"
 
 namespace doppio {
 namespace {
@@ -28,7 +29,8 @@ double TimeOf(const nlohmann::json& times, const char* key) {
 
 nlohmann::json PlacementJson(const Net& net) {
   nlohmann::json out = {{"microbatches", net.microbatches()}};
-  for (const Device* device : net.plan().devices) out["devices"].push_back(device->name());
+  for (int place = 0; place < static_cast<int>(net.plan().devices.size()); ++place)
+    out["devices"].push_back(PlaceText(net, place));
   return out;
 }
 

@@ -68,9 +68,14 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
     table.Add({"   " + what, Bytes(bytes), note});
   };
   const std::string values = Bytes(train.unpadded_params);
-  add("weights", train.params,
-      values == Bytes(train.params) ? "" : values + " of values; the rest is padding");
-  add("gradients", train.param_grads, "");
+  const auto replicas = [](int64_t bytes) {
+    return bytes == 0 ? "" : "with " + Bytes(bytes) + " for replicas of layers";
+  };
+  const std::string padded =
+      values == Bytes(train.params) ? "" : values + " of values; the rest is padding";
+  const std::string copies = replicas(train.replica_params);
+  add("weights", train.params, padded + (padded.empty() || copies.empty() ? "" : "; ") + copies);
+  add("gradients", train.param_grads, replicas(train.replica_grads));
   add("history", train.history,
       "of " + rule +
           (train.history == train.whole_history

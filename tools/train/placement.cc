@@ -60,10 +60,51 @@ int Stages(const Graph& graph) {
   return last + 1;
 }
 
-int64_t MovedBytes(const std::vector<PlanStep>& steps) {
+// Returns the nets of all micro-batches.
+std::vector<const Net*> PartsOf(const Net& net) {
+  std::vector<const Net*> parts = {&net};
+  for (const auto& other : net.other_microbatches()) parts.push_back(other.get());
+  return parts;
+}
+
+// Returns the bytes that move between devices in all micro-batches.
+int64_t MovedBytes(const Net& net, std::vector<PlanStep> Plan::*steps) {
   int64_t bytes = 0;
-  for (const PlanStep& step : steps) bytes += step.kind == StepKind::kMove ? step.from.bytes() : 0;
+  for (const Net* part : PartsOf(net)) {
+    const Plan& plan = part->plan();
+    for (const PlanStep& step : plan.*steps) {
+      const bool moves =
+          step.kind == StepKind::kMove && plan.devices[step.place] != plan.devices[step.peer];
+      bytes += moves ? step.from.bytes() : 0;
+    }
+  }
   return bytes;
+}
+
+// Returns the bytes of activations and scratch memory of all micro-batches on a device.
+int64_t ActivationsOn(const Net& net, const std::string& device) {
+  int64_t bytes = 0;
+  const std::vector<const Net*> parts = PartsOf(net);
+  for (size_t place = 0; place < net.graph().places.size(); ++place) {
+    const std::vector<std::string> names = DevicesOfPlace(net.graph().places[place]);
+    for (size_t part = 0; part < parts.size(); ++part) {
+      if (names[part % names.size()] == device) bytes += parts[part]->plan().device_bytes[place];
+    }
+  }
+  return bytes;
+}
+
+// Throws UsageError if the devices of a place do not get equal numbers of micro-batches.
+void CheckMicrobatches(const Graph& graph) {
+  const size_t parts = graph.spec.options.microbatches;
+  for (const std::string& place : graph.places) {
+    const size_t devices = DevicesOfPlace(place).size();
+    if (parts % devices == 0) continue;
+    throw UsageError("layers are placed on the " + std::to_string(devices) + " devices " + place +
+                     ", which take micro-batches in turn, but the batch is divided into " +
+                     std::to_string(parts) + "; use --microbatches=" + std::to_string(devices) +
+                     " or a multiple of it");
+  }
 }
 
 void AddMoves(const Net& net, const std::vector<PlanStep>& steps, TextTable* table) {
@@ -96,8 +137,8 @@ void PrintPlacement(const Net& net, std::ostream& out) {
   out << '\n';
   moves.Print(out);
   if (net.microbatches() > 1) out << "for each of " << net.microbatches() << " micro-batches\n";
-  for (size_t i = 0; i < graph.places.size(); ++i)
-    out << graph.places[i] << ": " << Bytes(net.microbatches() * net.plan().device_bytes[i])
+  for (const std::string& device : PlacedDeviceNames(graph))
+    out << device << ": " << Bytes(ActivationsOn(net, device))
         << " of activations, their gradients and workspace\n";
 }
 
@@ -106,7 +147,13 @@ void PrintPlacement(const Net& net, std::ostream& out) {
 PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve) {
   PlacedDevices devices;
   const std::vector<std::string>& places = graph.places;
+  const std::vector<std::string> names = PlacedDeviceNames(graph);
   if (places.size() < 2) {
+    if (names.size() > 1) {
+      throw UsageError("all layers are placed on " + places[0] +
+                       "; place some of them on one device, or "
+                       "use replicas of the whole net: --gpu=0,1 or --cpu_replicas=2");
+    }
     if (graph.spec.options.microbatches > 1) {
       throw UsageError(
           "--microbatches works on layers that --place puts on several devices, but one device "
@@ -119,10 +166,11 @@ PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve) {
     return devices;
   }
   CheckOtherFlags(flags, Join(places, ", "));
-  const int parts = static_cast<int>(places.size());
+  CheckMicrobatches(graph);
+  const int parts = static_cast<int>(names.size());
   for (int part = 0; part < parts; ++part) {
-    devices.owned.push_back(OpenPlace(flags, places[part], part, parts, reserve));
-    devices.by_name[places[part]] = devices.owned.back().get();
+    devices.owned.push_back(OpenPlace(flags, names[part], part, parts, reserve));
+    devices.by_name[names[part]] = devices.owned.back().get();
   }
   return devices;
 }
@@ -138,13 +186,21 @@ bool TakeGpu(PlacedDevices* placed, std::unique_ptr<Device>* device) {
   return true;
 }
 
+std::string PlaceText(const Net& net, int place) {
+  const std::vector<const Net*> parts = PartsOf(net);
+  const size_t used = std::min(parts.size(), DevicesOfPlace(net.graph().places[place]).size());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < used; ++i) names.push_back(parts[i]->plan().devices[place]->name());
+  return Join(names, " + ");
+}
+
 std::string PlacementText(const Net& net) {
   const Plan& plan = net.plan();
   if (plan.devices.size() < 2) return "";
   std::vector<std::string> devices;
-  for (size_t i = 0; i < plan.devices.size(); ++i) {
-    devices.push_back(plan.devices[i]->name() + " with " +
-                      std::to_string(LayersAt(net.graph(), static_cast<int>(i))) + " layers");
+  for (int place = 0; place < static_cast<int>(plan.devices.size()); ++place) {
+    devices.push_back(PlaceText(net, place) + " with " +
+                      std::to_string(LayersAt(net.graph(), place)) + " layers");
   }
   const int64_t parts = net.microbatches();
   std::string text = "layers on " + Join(devices, " and ") + ", " +
@@ -152,9 +208,15 @@ std::string PlacementText(const Net& net) {
   if (parts > 1)
     text +=
         ", " + std::to_string(parts) + " micro-batches of " + std::to_string(BatchOf(net.graph()));
-  return text + "; " + Bytes(parts * MovedBytes(plan.forward)) +
-         " move between devices in forward, " + Bytes(parts * MovedBytes(plan.backward)) +
-         " in backward";
+  text += "; " + Bytes(MovedBytes(net, &Plan::forward)) + " move between devices in forward, " +
+          Bytes(MovedBytes(net, &Plan::backward)) + " in backward";
+  const MemoryUse& memory = plan.memory;
+  if (memory.replica_params > 0)
+    text += "; " + Bytes(memory.replica_params) + " of parameters are copied to replicas of layers";
+  if (memory.replica_grads > 0)
+    text +=
+        "; " + Bytes(memory.replica_grads) + " of gradients are added between replicas of layers";
+  return text;
 }
 
 std::vector<std::string> PlacementLines(const Flags& flags, const Net& net) {

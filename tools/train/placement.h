@@ -32,8 +32,14 @@ PlacedDevices OpenPlaces(const Flags& flags, const NetSource& net, bool reserve)
 // not a layer, and returns true.
 bool TakeGpu(PlacedDevices* placed, std::unique_ptr<Device>* device);
 
-// Returns "layers on cpu:0 (1 threads) and cpu:1 (1 threads), 3 stages, 4 micro-batches of 16;
-// moves 1.2 MiB in forward and 1.1 MiB in backward", or "" if one device computes the whole net.
+// Returns the names of the devices that compute the layers of a place of a net on several devices,
+// such as "cpu:0 (1 threads) + cpu:1 (1 threads)".
+std::string PlaceText(const Net& net, int place);
+
+// Returns "layers on cpu:0 (1 threads) with 5 layers and cpu:1 (1 threads) with 4 layers, 3 stages,
+// 4 micro-batches of 16; 1.2 MiB move between devices in forward, 1.1 MiB in backward" and, if
+// several devices compute a layer, the bytes of its parameters and gradients that they exchange in
+// a pass. Returns "" if one device computes the whole net.
 std::string PlacementText(const Net& net);
 
 // Returns PlacementText and, with --log_placement, the device of each layer and each move between

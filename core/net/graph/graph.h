@@ -70,8 +70,8 @@ struct Graph {
   std::vector<GraphParam> params;  // ordered by owner, as Caffe orders history blobs
   // The named edges that no layer reads, sorted by name, which is Caffe's order of net outputs.
   std::vector<int> outputs;
-  // The names of the devices on which the user places layers, in the order of the layers. Empty if
-  // the user places none.
+  // The names of the places of layers, in the order of the layers: devices such as "gpu:0", or
+  // several such as "gpu:0+gpu:1" (see PlaceRule). Empty if the user places no layer.
   std::vector<std::string> places;
   // The conversion of images to the net's input: that of the first layer that has opened a source
   // of images, else that in the net's file. Weight files contain these settings.

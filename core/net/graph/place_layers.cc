@@ -24,10 +24,10 @@ class Placer {
         std::any_of(graph_.spec.layers.begin(), graph_.spec.layers.end(),
                     [](const LayerSpec& layer) { return !layer.param.device().empty(); });
     if (rules_.empty() && !fields) return;
-    devices_.resize(graph_.nodes.size());
+    places_.resize(graph_.nodes.size());
     CheckRules();
-    for (size_t n = 0; n < devices_.size(); ++n)
-      errors_.Try([&] { devices_[n] = Requested(static_cast<int>(n)); });
+    for (size_t n = 0; n < places_.size(); ++n)
+      errors_.Try([&] { places_[n] = Requested(static_cast<int>(n)); });
     errors_.ThrowIfAny();
     FillGaps();
     NumberPlaces();
@@ -50,17 +50,17 @@ class Placer {
     }
   }
 
-  // Returns the device that the user gives to the layer, or "".
+  // Returns the place that the user gives to the layer, or "".
   std::string Requested(int n) const {
     const LayerSpec& layer = graph_.layer(n);
     const auto rule = std::find_if(rules_.begin(), rules_.end(), [&](const PlaceRule& r) {
       return MatchesPattern(r.pattern, layer.name());
     });
-    if (rule != rules_.end()) return rule->device;
-    const std::string& device = layer.param.device();
-    if (device.empty() || ParseDeviceName(device)) return device;
-    throw layer.Mistake("device",
-                        "'" + device + "' is not a device; use cpu:N or gpu:N, such as gpu:0");
+    if (rule != rules_.end()) return rule->place;
+    const std::string& place = layer.param.device();
+    const std::string mistake = place.empty() ? "" : PlaceMistake(place);
+    if (mistake.empty()) return place;
+    throw layer.Mistake("device", mistake);
   }
 
   // Returns the first layer that reads a top of `n`, or -1.
@@ -75,42 +75,43 @@ class Placer {
 
   void FillGaps() {
     std::string before;
-    for (size_t n = 0; n < devices_.size() && before.empty(); ++n) {
-      if (!Source(static_cast<int>(n))) before = devices_[n];
+    for (size_t n = 0; n < places_.size() && before.empty(); ++n) {
+      if (!Source(static_cast<int>(n))) before = places_[n];
     }
-    for (size_t n = 0; n < devices_.size() && before.empty(); ++n) before = devices_[n];
-    for (size_t n = 0; n < devices_.size(); ++n) {
+    for (size_t n = 0; n < places_.size() && before.empty(); ++n) before = places_[n];
+    for (size_t n = 0; n < places_.size(); ++n) {
       if (Source(static_cast<int>(n))) continue;
-      if (devices_[n].empty()) devices_[n] = before;
-      before = devices_[n];
+      if (places_[n].empty()) places_[n] = before;
+      before = places_[n];
     }
-    for (size_t n = 0; n < devices_.size(); ++n) {
+    for (size_t n = 0; n < places_.size(); ++n) {
       if (Source(static_cast<int>(n))) PlaceSource(static_cast<int>(n), before);
     }
   }
 
-  // `otherwise` is the device of a source that no layer reads.
+  // `otherwise` is the place of a source that no layer reads.
   void PlaceSource(int n, const std::string& otherwise) {
     const int reader = FirstReader(n);
-    const std::string& wanted = reader < 0 ? otherwise : devices_[reader];
-    std::string& device = devices_[n];
-    if (!device.empty() && reader >= 0 && device != wanted) {
+    const std::string& wanted = reader < 0 ? otherwise : places_[reader];
+    std::string& place = places_[n];
+    if (!place.empty() && reader >= 0 && place != wanted) {
       errors_.Add(graph_.layer(n).Mistake(
-          "device", "a data layer cannot be placed on " + device + ", because its first reader '" +
+          "device", "a data layer cannot be placed on " + place + ", because its first reader '" +
                         graph_.layer(reader).name() + "' is on " + wanted +
                         "; leave it out, and it is placed there"));
     }
-    device = wanted;
+    place = wanted;
   }
 
   void NumberPlaces() {
-    for (size_t n = 0; n < devices_.size(); ++n) {
-      auto place = std::find(graph_.places.begin(), graph_.places.end(), devices_[n]);
-      if (place == graph_.places.end()) place = graph_.places.insert(place, devices_[n]);
+    for (size_t n = 0; n < places_.size(); ++n) {
+      auto place = std::find(graph_.places.begin(), graph_.places.end(), places_[n]);
+      if (place == graph_.places.end()) place = graph_.places.insert(place, places_[n]);
       graph_.nodes[n].place = static_cast<int>(place - graph_.places.begin());
     }
-    const std::string& first = graph_.places[0];
-    for (const std::string& other : graph_.places) {
+    const std::vector<std::string> devices = PlacedDeviceNames(graph_);
+    const std::string& first = devices[0];
+    for (const std::string& other : devices) {
       if (ParseDeviceName(other)->gpu == ParseDeviceName(first)->gpu) continue;
       errors_.Add(graph_.spec.at, "the layers are placed on " + first + " and on " + other +
                                       "; place them on devices of one kind");
@@ -124,11 +125,10 @@ class Placer {
         if (user[param] < 0) user[param] = static_cast<int>(n);
         if (graph_.nodes[user[param]].place == graph_.nodes[n].place) continue;
         errors_.Add(graph_.layer(static_cast<int>(n))
-                        .Mistake("param", "is placed on " + devices_[n] +
+                        .Mistake("param", "is placed on " + places_[n] +
                                               ", but shares a parameter with layer '" +
                                               graph_.layer(user[param]).name() + "' on " +
-                                              devices_[user[param]] +
-                                              "; place both on the same device"));
+                                              places_[user[param]] + "; place both alike"));
       }
     }
   }
@@ -164,8 +164,8 @@ class Placer {
 
   Graph& graph_;
   const std::vector<PlaceRule>& rules_;
-  std::vector<std::string> devices_;  // per node
-  std::vector<int> stage_places_;     // per stage
+  std::vector<std::string> places_;  // per node
+  std::vector<int> stage_places_;    // per stage
   ErrorCollector errors_;
 };
 
@@ -185,6 +185,16 @@ std::vector<int> RunningOrder(const Graph& graph) {
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return graph.nodes[a].stage < graph.nodes[b].stage; });
   return order;
+}
+
+std::vector<std::string> PlacedDeviceNames(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const std::string& place : graph.places) {
+    for (const std::string& device : DevicesOfPlace(place)) {
+      if (std::find(names.begin(), names.end(), device) == names.end()) names.push_back(device);
+    }
+  }
+  return names;
 }
 
 int LayersAt(const Graph& graph, int place) {

@@ -17,6 +17,8 @@ namespace doppio {
 struct MemoryUse {
   int64_t params = 0, param_grads = 0;  // parameters that no earlier net has placed
   int64_t unpadded_params = 0;          // `params` without padding
+  // The part of `params` and `param_grads` that further devices of replicated layers have.
+  int64_t replica_params = 0, replica_grads = 0;
   int64_t history = 0;        // the solver's history, allocated after the nets; if ranks divide it,
                               // about the share of one rank
   int64_t whole_history = 0;  // the history of all parameters

@@ -111,11 +111,12 @@ class Assembler {
       t.tops.push_back(Value(item.tops[i], item.top_specs[i]));
       t.top_grads.push_back(TopGradient(item, i));
     }
+    const int replica = draft_.ReplicaAt(item.place);
     for (size_t i = 0; i < unit.params.size(); ++i) {
       const Param& param = params_.params()[StoreIndex(unit.params[i])];
-      t.params.push_back(param.value);
+      t.params.push_back(param.ValueOf(replica));
       t.params.back().shape = unit.param_shapes[i];
-      t.param_grads.push_back(param.grad);
+      t.param_grads.push_back(param.GradientOf(replica));
       t.param_grads.back().shape = unit.param_shapes[i];
       if (!item.backward || !unit.param_gradient[i]) t.param_grads.back().raw = nullptr;
     }
@@ -337,6 +338,8 @@ Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* 
   memory.params = bytes.values;
   memory.unpadded_params = bytes.unpadded;
   memory.param_grads = bytes.grads;
+  memory.replica_params = bytes.replica_values;
+  memory.replica_grads = bytes.replica_grads;
   int64_t slot = 0, divided = 0;
   for (const ParamArena& arena : params->arenas()) {
     slot += arena.size;

@@ -38,7 +38,7 @@ struct MemorySaving {
 // The options of a plan.
 struct PlanOptions {
   Device* device = nullptr;
-  // The devices on which the user places layers, by name (Graph::places). Empty: `device` computes
+  // The devices on which the user places layers, by name (DevicesOfPlace). Empty: `device` computes
   // all layers.
   std::map<std::string, Device*> places;
   DType dtype = DType::kFloat32;  // type of the parameters and of the arithmetic
@@ -150,7 +150,8 @@ struct Plan {
   MemoryNeed memory;
   MemorySaved saved;
   int reorders = 0;
-  // The devices that compute, indexed by Node::place. One device if no layer is placed.
+  // The devices that compute, indexed by Node::place. One device if no layer is placed. A device of
+  // several places may occur more than once.
   std::vector<Device*> devices;
   std::vector<int64_t> device_bytes;  // per device: its arena and scratch memory
 

@@ -1,18 +1,54 @@
 // Finds the devices of a plan and checks their memory.
+#include <algorithm>
+
+#include "core/net/graph/place_layers.h"
 #include "core/net/plan/plan_draft.h"
+#include "core/net/spec/place_rule.h"
 
 namespace doppio {
+namespace {
 
-std::vector<Device*> DevicesOf(const Graph& graph, const PlanOptions& options) {
-  if (options.places.empty() || graph.places.size() < 2) return {options.device};
+// Returns the devices of a place that compute micro-batches.
+std::vector<Device*> UsedDevices(const Graph& graph, const PlanOptions& options, int place) {
   std::vector<Device*> devices;
-  for (const std::string& name : graph.places) {
+  for (const std::string& name : DevicesOfPlace(graph.places[place])) {
     const auto device = options.places.find(name);
     if (device == options.places.end()) {
       throw UserError(graph.spec.at, "a layer of net '" + graph.spec.name + "' is placed on " +
                                          name + ", which no layer of the train net uses");
     }
     devices.push_back(device->second);
+  }
+  const size_t used = graph.spec.options.microbatches;
+  devices.resize(std::min(devices.size(), used));
+  return devices;
+}
+
+// Returns the bytes of activations and scratch memory that all micro-batches need on a device.
+int64_t ActivationsOn(const Device* device, const Graph& graph, const Plan& plan,
+                      const PlanOptions& options) {
+  int64_t bytes = 0;
+  PlanOptions part = options;
+  for (part.microbatch = 0; part.microbatch < graph.spec.options.microbatches; ++part.microbatch) {
+    const std::vector<Device*> devices = DevicesOf(graph, part);
+    for (size_t i = 0; i < devices.size(); ++i)
+      bytes += devices[i] == device ? plan.device_bytes[i] : 0;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<Device*> Draft::DevicesAt(int place) const {
+  return devices.size() < 2 ? devices : UsedDevices(*graph, options, place);
+}
+
+std::vector<Device*> DevicesOf(const Graph& graph, const PlanOptions& options) {
+  if (options.places.empty() || graph.places.size() < 2) return {options.device};
+  std::vector<Device*> devices;
+  for (size_t place = 0; place < graph.places.size(); ++place) {
+    const auto used = UsedDevices(graph, options, static_cast<int>(place));
+    devices.push_back(used[options.microbatch % used.size()]);
   }
   return devices;
 }
@@ -22,19 +58,16 @@ void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
   if (options.microbatch > 0) return;  // the first micro-batch has counted all of them
   if (plan.devices.size() == 1 || options.device->host_memory())
     return plan.memory.CheckFits(options.device->free_bytes(), *options.device);
-  const int64_t microbatches = graph.spec.options.microbatches;
-  for (size_t i = 0; i < plan.devices.size(); ++i) {
-    Device* const device = plan.devices[i];
+  for (const std::string& name : PlacedDeviceNames(graph)) {
+    Device* const device = options.places.at(name);
     MemoryNeed need = plan.memory;
     need.at_batch = nullptr;
-    need.activations = microbatches * plan.device_bytes[i];
-    need.scratch = need.params = need.param_grads = need.history = need.exchange = 0;
-    for (const ParamArena& arena : params.arenas()) {
-      if (arena.device != device || arena.values.data() != nullptr) continue;
-      need.params = arena.size * ElementBytes(params.dtype());
-      need.param_grads = arena.grads_bytes;
-      need.history = options.history_slots * need.params;
-    }
+    need.activations = ActivationsOn(device, graph, plan, options);
+    const ParamBytes bytes = params.BytesToAllocate(device);
+    need.params = bytes.values;
+    need.param_grads = bytes.grads;
+    need.history = options.history_slots * (bytes.values - bytes.replica_values);
+    need.scratch = need.exchange = 0;
     need.CheckFits(device->free_bytes(), *device);
   }
 }

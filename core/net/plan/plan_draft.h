@@ -141,6 +141,13 @@ struct Draft {
   int BackwardTime(int item) const { return items[item].backward_time; }
   const Unit& UnitOf(const Item& item) const { return units[item.unit]; }
   int PlaceOf(const Node& node) const { return devices.size() > 1 ? node.place : 0; }
+  // Returns the devices that compute the layers of a place: micro-batch m is computed on number
+  // m % size. There are at most as many as micro-batches.
+  std::vector<Device*> DevicesAt(int place) const;
+  // Returns the number of this micro-batch's device among those of a place.
+  int ReplicaAt(int place) const {
+    return options.microbatch % static_cast<int>(DevicesAt(place).size());
+  }
 };
 
 // Computes the offsets of blocks, which have memory on the devices `places`. Returns the bytes of
@@ -155,8 +162,8 @@ std::vector<int> ChainFrom(const Graph& graph, int n);
 // a unit.
 std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes);
 
-// Returns the devices that compute the net, indexed by Node::place. Throws UserError if the net has
-// a device that is not in the options.
+// Returns the devices that compute this micro-batch, indexed by Node::place. Throws UserError if
+// the net has a device that is not in the options.
 std::vector<Device*> DevicesOf(const Graph& graph, const PlanOptions& options);
 // Throws MemoryShortage if a device has less free memory than the plan, its parameters, their
 // history and their exchange need.

@@ -303,11 +303,18 @@ class Chooser {
     groups_.AddItem(std::move(item));
   }
 
-  // Devices that compute on the host share the memory of the store's device.
+  // Devices that compute on the host share the memory of the store's device. The first micro-batch
+  // decides for all.
   void PlaceParam(int n, int store) {
-    Device* const device = draft_.devices[draft_.PlaceOf(graph_.nodes[n])];
+    if (draft_.options.microbatch > 0) return;
+    const std::vector<Device*> devices = draft_.DevicesAt(draft_.PlaceOf(graph_.nodes[n]));
+    Device* const device = devices[0];
+    if (!params_.placed(store)) {
+      params_.SetReplicas(store, {devices.begin() + 1, devices.end()});
+      if (!device->host_memory()) params_.SetDevice(store, device);
+      return;
+    }
     if (device->host_memory()) return;
-    if (!params_.placed(store)) return params_.SetDevice(store, device);
     const Device* const there = params_.device_of(params_.params()[store]);
     if (there == device) return;
     throw graph_.layer(n).Mistake("device", "is placed on " + device->name() +

@@ -6,14 +6,30 @@
 
 namespace doppio {
 
-TaskOrder::TaskOrder(const std::vector<int>& places, int devices, int parts)
+// A task of a part waits for the part's previous task, and for the previous part on the same
+// device. Its slot is the first one after theirs: task + part if each task has one device. All
+// devices take their tasks in the order of slots, so the first task that has not run never waits:
+// the order cannot block.
+TaskOrder::TaskOrder(const std::vector<std::vector<int>>& runs, int devices, int parts)
     : tasks_(devices), parts_(parts) {
-  // Task t of part p depends on task t - 1 of part p, so an order by t + p cannot block.
-  const int tasks = static_cast<int>(places.size());
-  for (int slot = 0; slot < tasks + parts - 1; ++slot) {
+  const int tasks = static_cast<int>(runs.size());
+  std::vector<std::vector<int>> slots(tasks, std::vector<int>(parts, 0));
+  int last = -1;
+  for (int task = 0; task < tasks; ++task) {
+    const int replicas = static_cast<int>(runs[task].size());
     for (int part = 0; part < parts; ++part) {
-      const int task = slot - part;
-      if (task >= 0 && task < tasks) tasks_[places[task]].push_back({task, part});
+      int& slot = slots[task][part];
+      if (task > 0) slot = slots[task - 1][part] + 1;
+      if (part >= replicas) slot = std::max(slot, slots[task][part - replicas] + 1);
+      last = std::max(last, slot);
+    }
+  }
+  for (int slot = 0; slot <= last; ++slot) {
+    for (int part = 0; part < parts; ++part) {
+      for (int task = 0; task < tasks; ++task) {
+        if (slots[task][part] == slot)
+          tasks_[runs[task][part % runs[task].size()]].push_back({task, part});
+      }
     }
   }
 }

@@ -15,8 +15,8 @@
 namespace doppio {
 
 // Tasks 0, 1, ... of each of several parts of the work, in the order in which each device runs its
-// own. A task begins when the previous task of its part is complete. With t tasks of equal length
-// on different devices, the last of p parts is complete after t + p - 1 of these lengths.
+// own. A task begins when the previous task of its part is complete. With t tasks of equal length,
+// each on one device of its own, the last of p parts is complete after t + p - 1 of these lengths.
 class TaskOrder {
  public:
   struct Task {
@@ -24,8 +24,9 @@ class TaskOrder {
   };
 
   TaskOrder() = default;
-  // `places[task]` is the index of the device that runs the task.
-  TaskOrder(const std::vector<int>& places, int devices, int parts);
+  // `runs[task]` has the indices of the devices that run the task: number p % size runs part p.
+  // Each device runs the parts of a task in their order.
+  TaskOrder(const std::vector<std::vector<int>>& runs, int devices, int parts);
 
   const std::vector<Task>& OfDevice(int device) const { return tasks_[device]; }
   int parts() const { return parts_; }

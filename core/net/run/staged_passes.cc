@@ -1,10 +1,12 @@
 #include "core/net/run/staged_passes.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/net/run/carried_state.h"
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/memory_source.h"
+#include "core/net/spec/place_rule.h"
 
 namespace doppio {
 
@@ -18,22 +20,29 @@ Tasks::Tasks(const std::vector<PlanStep>& steps) {
   }
 }
 
-StagedPasses::StagedPasses(Net* first)
-    : first_(*first),
-      forward_(first->plan().forward),
-      backward_(first->plan().backward),
-      team_(first->plan().devices) {
+StagedPasses::Part::Part(Net* net)
+    : net(net), forward_tasks(net->plan().forward), backward_tasks(net->plan().backward) {
+  const Plan& plan = net->plan();
+  for (size_t i = 0; i < forward_tasks.ranges.size(); ++i)
+    forward.emplace_back(plan, plan.forward, forward_tasks.ranges[i],
+                         plan.devices[forward_tasks.places[i]]);
+  for (size_t i = 0; i < backward_tasks.ranges.size(); ++i) {
+    Device* const device = plan.devices[backward_tasks.places[i]];
+    replace.emplace_back(plan, plan.backward, backward_tasks.ranges[i], device);
+    add.emplace_back(plan, plan.backward, backward_tasks.ranges[i], device);
+  }
+}
+
+StagedPasses::StagedPasses(Net* first) : first_(*first) {
   CheckLayers();
-  const int parts = first_.graph_.spec.options.microbatches;
   AddPart(first);
   PlanOptions options = first_.options_;
+  const int parts = first_.graph_.spec.options.microbatches;
   for (options.microbatch = 1; options.microbatch < parts; ++options.microbatch) {
     others_.push_back(std::make_unique<Net>(first_.graph_, options, first_.params_));
     AddPart(others_.back().get());
   }
-  const int devices = static_cast<int>(first_.plan().devices.size());
-  forward_order_ = TaskOrder(forward_.places, devices, parts);
-  backward_order_ = TaskOrder(backward_.places, devices, parts);
+  MakeTeam();
 }
 
 void StagedPasses::CheckLayers() const {
@@ -59,18 +68,34 @@ void StagedPasses::CheckLayers() const {
 }
 
 void StagedPasses::AddPart(Net* net) {
-  Part part;
-  part.net = net;
-  const Plan& plan = net->plan();
-  for (size_t i = 0; i < forward_.ranges.size(); ++i)
-    part.forward.emplace_back(plan, plan.forward, forward_.ranges[i],
-                              plan.devices[forward_.places[i]]);
-  for (size_t i = 0; i < backward_.ranges.size(); ++i) {
-    Device* const device = plan.devices[backward_.places[i]];
-    part.replace.emplace_back(plan, plan.backward, backward_.ranges[i], device);
-    part.add.emplace_back(plan, plan.backward, backward_.ranges[i], device);
+  parts_.emplace_back(net);
+  DOPPIO_CHECK(parts_.back().forward_tasks.places == parts_[0].forward_tasks.places &&
+                   parts_.back().backward_tasks.places == parts_[0].backward_tasks.places,
+               "micro-batches with different tasks");
+}
+
+// Starts a thread for each device, and orders the tasks.
+void StagedPasses::MakeTeam() {
+  std::vector<Device*> devices;
+  const std::vector<std::string>& places = first_.graph_.places;
+  for (size_t place = 0; place < places.size(); ++place) {
+    place_devices_.emplace_back();
+    for (size_t part = 0; part < std::min(parts_.size(), DevicesOfPlace(places[place]).size());
+         ++part) {
+      Device* const device = parts_[part].net->plan().devices[place];
+      auto known = std::find(devices.begin(), devices.end(), device);
+      if (known == devices.end()) known = devices.insert(known, device);
+      place_devices_.back().push_back(static_cast<int>(known - devices.begin()));
+    }
   }
-  parts_.push_back(std::move(part));
+  const auto order = [&](const Tasks& tasks) {
+    std::vector<std::vector<int>> runs;
+    for (const int place : tasks.places) runs.push_back(place_devices_[place]);
+    return TaskOrder(runs, static_cast<int>(devices.size()), static_cast<int>(parts_.size()));
+  };
+  forward_order_ = order(parts_[0].forward_tasks);
+  backward_order_ = order(parts_[0].backward_tasks);
+  team_.emplace(devices);
 }
 
 // Makes the other micro-batches follow the first one. They read parts of one batch, as ranks do.
@@ -92,8 +117,9 @@ void StagedPasses::Align() {
 
 void StagedPasses::Forward() {
   Align();
-  team_.Run(forward_order_, [this](int task, int part) {
-    RunTask(forward_, task, parts_[part].net, &parts_[part].forward[task], false);
+  first_.params_->CopyToReplicas();
+  team_->Run(forward_order_, [this](int task, int part) {
+    RunTask(parts_[part], false, task, &parts_[part].forward[task], false);
   });
   for (const Part& part : parts_) part.net->EndForward();
 }
@@ -101,11 +127,14 @@ void StagedPasses::Forward() {
 void StagedPasses::Backward(bool accumulate, GradientSink* sink) {
   // Backward uses the random numbers of the forward before it.
   for (const Part& part : parts_) --part.net->pass().step;
-  team_.Run(backward_order_, [this, accumulate](int task, int part) {
-    const bool adds = accumulate || part > 0;
+  team_->Run(backward_order_, [this, accumulate](int task, int part) {
     Part& its = parts_[part];
-    RunTask(backward_, task, its.net, adds ? &its.add[task] : &its.replace[task], adds);
+    const size_t replicas = place_devices_[its.backward_tasks.places[task]].size();
+    // The gradients of earlier passes are with the first device.
+    const bool adds = static_cast<size_t>(part) >= replicas || (accumulate && part == 0);
+    RunTask(its, true, task, adds ? &its.add[task] : &its.replace[task], adds);
   });
+  first_.params_->AddReplicaGradients();
   for (const Part& part : parts_) {
     ++part.net->pass().step;
     part.net->read_scale_ = part.net->loss_scale_;
@@ -116,16 +145,17 @@ void StagedPasses::Backward(bool accumulate, GradientSink* sink) {
   }
 }
 
-void StagedPasses::RunTask(const Tasks& tasks, int task, Net* net, StepRunner* runner,
+void StagedPasses::RunTask(const Part& part, bool backward, int task, StepRunner* runner,
                            bool accumulate) {
-  const bool backward = &tasks == &backward_;
+  Net* const net = part.net;
   const bool logs = net->graph_.spec.debug_info;
   if (!logs && !Traced(net->trace_)) {
     runner->Run([=](const PlanStep& step) { net->Run(step, accumulate); }, nullptr);
     return;
   }
   const std::vector<PlanStep>& steps = backward ? net->plan().backward : net->plan().forward;
-  for (size_t i = tasks.ranges[task].first; i < tasks.ranges[task].second; ++i) {
+  const auto& [begin, end] = (backward ? part.backward_tasks : part.forward_tasks).ranges[task];
+  for (size_t i = begin; i < end; ++i) {
     net->RunTraced(steps[i], accumulate);
     if (logs) net->LogMagnitudes(steps[i], backward);
   }

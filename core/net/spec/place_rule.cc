@@ -1,5 +1,7 @@
 #include "core/net/spec/place_rule.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/split_at.h"
 #include "core/base/whole_number.h"
@@ -15,6 +17,28 @@ std::optional<DeviceName> ParseDeviceName(const std::string& text) {
   return DeviceName{kind == "gpu:", static_cast<int>(*index)};
 }
 
+std::vector<std::string> DevicesOfPlace(const std::string& place) {
+  std::vector<std::string> devices;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = place.find('+', begin);
+    devices.push_back(place.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return devices;
+}
+
+std::string PlaceMistake(const std::string& place) {
+  const std::vector<std::string> devices = DevicesOfPlace(place);
+  for (auto device = devices.begin(); device != devices.end(); ++device) {
+    if (!ParseDeviceName(*device)) {
+      return "'" + *device + "' is not a device; use cpu:N or gpu:N, such as gpu:0" +
+             (devices.size() > 1 ? ", or several, such as gpu:0+gpu:1" : "");
+    }
+    if (std::find(devices.begin(), device, *device) != device)
+      return "'" + place + "' names " + *device + " twice; name each device once";
+  }
+  return "";
+}
+
 std::vector<PlaceRule> ParsePlaceRules(const std::string& text) {
   std::vector<PlaceRule> rules;
   for (const std::string& part : SplitAt(text, ',')) {
@@ -24,9 +48,8 @@ std::vector<PlaceRule> ParsePlaceRules(const std::string& text) {
                        "' is not PATTERN=DEVICE; use rules such as conv*=gpu:0,fc*=gpu:1");
     }
     rules.push_back({part.substr(0, equals), part.substr(equals + 1)});
-    if (ParseDeviceName(rules.back().device)) continue;
-    throw UsageError("--place: '" + rules.back().device + "' in '" + part +
-                     "' is not a device; use cpu:N or gpu:N, such as gpu:0");
+    const std::string mistake = PlaceMistake(rules.back().place);
+    if (!mistake.empty()) throw UsageError("--place: in '" + part + "': " + mistake);
   }
   return rules;
 }

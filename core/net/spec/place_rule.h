@@ -8,10 +8,11 @@
 
 namespace doppio {
 
-// The layers whose names match a pattern belong on a device.
+// The layers whose names match a pattern belong on a place: a device such as "gpu:0", or several
+// such as "gpu:0+gpu:1", each of which computes these layers for a part of the micro-batches.
 struct PlaceRule {
   std::string pattern;  // see MatchesPattern
-  std::string device;   // a name that ParseDeviceName accepts
+  std::string place;    // a name for which PlaceMistake returns ""
 };
 
 // A device as users name it: number `index` of the GPUs, or of the parts of the CPU.
@@ -22,6 +23,13 @@ struct DeviceName {
 
 // Parses "cpu:1" or "gpu:0". Returns nullopt for other text.
 std::optional<DeviceName> ParseDeviceName(const std::string& text);
+
+// Returns the names of a place's devices: "gpu:0+gpu:1" -> {"gpu:0", "gpu:1"}. Micro-batch m is
+// computed on number m % size.
+std::vector<std::string> DevicesOfPlace(const std::string& place);
+
+// Returns the reason why `place` does not name devices, or "": "'tpu:0' is not a device; use ...".
+std::string PlaceMistake(const std::string& place);
 
 // Parses rules such as "conv*=gpu:0,fc*=gpu:1". Throws UsageError, which names --place.
 std::vector<PlaceRule> ParsePlaceRules(const std::string& text);

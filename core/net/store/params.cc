@@ -99,6 +99,9 @@ ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_orde
   } else {
     for (int i : added_) bytes.values += param(i).value.bytes();
   }
+  PlaceIncoming();
+  for (const ParamArena& arena : arenas_) bytes.grads += allocated_ ? 0 : arena.incoming_bytes;
+  AddReplicaBytes(nullptr, &bytes);
   return bytes;
 }
 
@@ -112,6 +115,7 @@ void ParamStore::Allocate() {
     }
     Fill(&p);
   }
+  AllocateReplicas();
 }
 
 Tensor ParamStore::statistics() const {
@@ -160,6 +164,7 @@ void ParamStore::AllocateArenas() {
   for (ParamArena& arena : arenas_) {
     arena.values = Buffer(arena.device, arena.size * ElementBytes(dtype_));
     arena.grads = Buffer(arena.device, arena.grads_bytes);
+    arena.incoming = Buffer(arena.device, arena.incoming_bytes);
     allocated_ = allocated_ || arena.size > 0;
   }
   const auto at = [&](const Buffer& arena, int64_t offset) {

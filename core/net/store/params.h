@@ -21,6 +21,16 @@
 
 namespace doppio {
 
+// What a further device of a replicated layer computes with: the layer's parameter, and a gradient
+// of its own.
+struct ParamReplica {
+  Device* device = nullptr;
+  // The parameter's own value, or a copy on the device: if the device has memory of its own, and of
+  // statistics, which the layers of several devices would otherwise update at the same time.
+  Tensor value;
+  Tensor grad;  // grad.raw is null if the parameter has no gradient
+};
+
 // One parameter blob. Its owner is the first layer that uses it.
 struct Param {
   std::string layer;  // name of the owner
@@ -39,12 +49,23 @@ struct Param {
   int64_t grad_offset = 0;
   // Elements of grad that have memory at the same time; 0: all.
   int64_t grad_slice = 0;
+  std::vector<ParamReplica> replicas;  // of the layer's devices after the first
+
+  // Return what device number `replica` of the layer's devices computes with.
+  const Tensor& ValueOf(int replica) const {
+    return replica == 0 ? value : replicas[replica - 1].value;
+  }
+  const Tensor& GradientOf(int replica) const {
+    return replica == 0 ? grad : replicas[replica - 1].grad;
+  }
 };
 
 // The memory of parameters and gradients in bytes.
 struct ParamBytes {
   int64_t values = 0, grads = 0;
   int64_t unpadded = 0;  // `values` without the padding of layouts and the alignment of parameters
+  // The part of `values` and `grads` that replicas of parameters have.
+  int64_t replica_values = 0, replica_grads = 0;
 };
 
 // The arenas of one device.
@@ -54,6 +75,10 @@ struct ParamArena {
   int64_t size = 0;  // elements of the values, and of each slot of history
   int64_t grads_bytes = 0;
   int64_t gradients_end = 0;  // the element at which the parameters with a gradient end
+  // Receives the gradients of replicas that other devices have in memory of their own, one after
+  // the other.
+  int64_t incoming_bytes = 0;
+  Buffer incoming;
 };
 
 // Owns the parameters of a run and their memory: on one device, unless a plan places layers on
@@ -71,6 +96,9 @@ class ParamStore {
   // Sets the device of a parameter that was added but not yet allocated. The default is the store's
   // device.
   void SetDevice(int param, Device* device);
+  // Gives the parameter a replica for each of `devices`, which compute its layer beside the
+  // parameter's device. The parameter was added but not yet allocated.
+  void SetReplicas(int param, const std::vector<Device*>& devices);
   // Sets the layout of a parameter that was added but not yet allocated.
   void SetLayout(int param, const Layout& layout);
   // Gives the gradient of a parameter that is not yet placed memory only for a slice of `elements`
@@ -89,6 +117,14 @@ class ParamStore {
                    std::vector<Lifetime> lives = {});
   // Allocates memory for the placed parameters and fills it with initial values.
   void Allocate();
+  // Returns the bytes that Allocate will allocate on `device` for the arenas and replicas, without
+  // `unpadded`.
+  ParamBytes BytesToAllocate(const Device* device) const;
+  // Copies the values of parameters to the replicas that have copies. Call before forward.
+  void CopyToReplicas() const;
+  // Adds the gradients of replicas to those of the parameters, in the order of the devices. The
+  // devices must have finished backward.
+  void AddReplicaGradients() const;
 
   const std::vector<Param>& params() const { return params_; }
   Param& param(int i) { return params_[i]; }
@@ -108,6 +144,8 @@ class ParamStore {
   // Returns the part of values() that holds the statistics that layers of the training net update
   // themselves (BatchNorm's running mean).
   Tensor statistics() const;
+  // Returns true if several devices compute with one of the parameters.
+  bool has_replicas() const { return !replicas_.empty(); }
   // Returns true if computing a gradient may overwrite earlier ones.
   bool gradients_share_memory() const { return gradients_share_memory_; }
   // Returns the parameters in the arenas, in Caffe's order. Solvers update them, and snapshots save
@@ -120,6 +158,9 @@ class ParamStore {
   }
   void PlaceValues(const std::vector<int>& order);
   void PlaceGradients(const std::vector<int>& order, std::vector<Lifetime> lives);
+  void PlaceIncoming();
+  void AddReplicaBytes(const Device* device, ParamBytes* bytes) const;
+  void AllocateReplicas();
   void AllocateArenas();
   void Fill(Param* param);
 
@@ -135,7 +176,7 @@ class ParamStore {
   // End of the statistics in arena_order_. The order is: parameters with gradients, statistics, all
   // others.
   size_t statistics_end_ = 0;
-  std::vector<Buffer> others_;
+  std::vector<Buffer> others_, replicas_;
   bool placed_ = false, allocated_ = false;  // the arenas are
   bool gradients_share_memory_ = false;
 };

@@ -1,6 +1,8 @@
 // The rules of --place, and the graphs and plans of placed nets.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "core/net/graph/place_layers.h"
 #include "core/net/plan/plan.h"
 #include "core/net/run/device_team.h"
@@ -14,8 +16,11 @@ TEST(PlaceRule, ReadsPatternsAndDevices) {
   const std::vector<PlaceRule> rules = ParsePlaceRules("conv*=gpu:0,fc6=cpu:12");
   ASSERT_EQ(rules.size(), 2u);
   EXPECT_EQ(rules[0].pattern, "conv*");
-  EXPECT_EQ(rules[0].device, "gpu:0");
-  EXPECT_EQ(rules[1].device, "cpu:12");
+  EXPECT_EQ(rules[0].place, "gpu:0");
+  EXPECT_EQ(rules[1].place, "cpu:12");
+  EXPECT_EQ(DevicesOfPlace("cpu:12"), (std::vector<std::string>{"cpu:12"}));
+  EXPECT_EQ(DevicesOfPlace(ParsePlaceRules("c=gpu:1+gpu:0")[0].place),
+            (std::vector<std::string>{"gpu:1", "gpu:0"}));
   EXPECT_EQ(ParseDeviceName("cpu:12")->index, 12);
   EXPECT_FALSE(ParseDeviceName("cpu:12")->gpu);
   for (const char* wrong : {"", "cpu", "gpu:", "gpu:-1", "tpu:0", "cpu:1024", "gpu:0x"})
@@ -33,7 +38,13 @@ TEST(PlaceRule, ExplainsMistakes) {
   };
   expect("conv1", "--place: 'conv1' is not PATTERN=DEVICE");
   expect("=gpu:0", "--place: '=gpu:0' is not PATTERN=DEVICE");
-  expect("a=gpu:0,b=tpu:1", "--place: 'tpu:1' in 'b=tpu:1' is not a device; use cpu:N or gpu:N");
+  expect("a=gpu:0,b=tpu:1", "--place: in 'b=tpu:1': 'tpu:1' is not a device; use cpu:N or gpu:N");
+  expect("a=gpu:0+gpu",
+         "--place: in 'a=gpu:0+gpu': 'gpu' is not a device; use cpu:N or gpu:N, such as gpu:0, or "
+         "several, such as gpu:0+gpu:1");
+  for (const char* wrong : {"a=+", "a=gpu:0+", "a=+gpu:0", "a=gpu:0++gpu:1"})
+    expect(wrong, "'' is not a device");
+  expect("a=gpu:0+gpu:1+gpu:0", "'gpu:0+gpu:1+gpu:0' names gpu:0 twice; name each device once");
 }
 
 TEST(PlaceRule, MatchesPatterns) {
@@ -118,6 +129,19 @@ TEST(PlaceLayers, ExplainsMistakes) {
   expect(MistakeOf("", "device: 'tpu:0'"), "layer 'b1': 'tpu:0' is not a device");
   expect(MistakeOf("a=cpu:0,z=cpu:1"), "--place: the pattern 'z' matches no layer of the net");
   expect(MistakeOf("a=cpu:0,b1=gpu:1"), "place them on devices of one kind");
+  expect(MistakeOf("a=cpu:0+gpu:1,b1=cpu:0"),
+         "the layers are placed on cpu:0 and on gpu:1; place them on devices of one kind");
+  expect(MistakeOf("", "device: 'cpu:0+tpu:0'"), "layer 'b1': 'tpu:0' is not a device");
+  expect(MistakeOf("", "device: 'cpu:0+cpu:0'"), "layer 'b1': 'cpu:0+cpu:0' names cpu:0 twice");
+  expect(MistakeOf("data=cpu:1,a=cpu:0+cpu:1"),
+         "a data layer cannot be placed on cpu:1, because its first reader 'a' is on cpu:0+cpu:1");
+}
+
+TEST(PlaceLayers, ReplicatesLayersAsOnePlace) {
+  const Graph graph = BranchGraph("c*=cpu:1,*=cpu:0+cpu:1");
+  EXPECT_EQ(graph.places, (std::vector<std::string>{"cpu:0+cpu:1", "cpu:1"}));
+  EXPECT_EQ(PlacedDeviceNames(graph), (std::vector<std::string>{"cpu:0", "cpu:1"}));
+  EXPECT_EQ(LayersAt(graph, 1), 2);
 }
 
 TEST(PlacedPlan, MovesEachBlobOnceInEachDirection) {
@@ -150,22 +174,58 @@ TEST(PlacedPlan, MovesEachBlobOnceInEachDirection) {
   EXPECT_GT(plan->device_bytes[1], 0);
 }
 
+std::string OrderOf(const TaskOrder& order, int device) {
+  std::string text;
+  for (const TaskOrder::Task& t : order.OfDevice(device))
+    text += (text.empty() ? "" : " ") + std::to_string(t.task) + "/" + std::to_string(t.part);
+  return text;
+}
+
 TEST(TaskOrder, RunsPartsOneBehindTheOther) {
-  const TaskOrder order({0, 1, 0}, 2, 3);
-  std::vector<std::string> first, second;
-  for (const TaskOrder::Task& t : order.OfDevice(0))
-    first.push_back(std::to_string(t.task) + "/" + std::to_string(t.part));
-  for (const TaskOrder::Task& t : order.OfDevice(1))
-    second.push_back(std::to_string(t.task) + "/" + std::to_string(t.part));
-  EXPECT_EQ(first, (std::vector<std::string>{"0/0", "0/1", "2/0", "0/2", "2/1", "2/2"}));
-  EXPECT_EQ(second, (std::vector<std::string>{"1/0", "1/1", "1/2"}));
+  const TaskOrder order({{0}, {1}, {0}}, 2, 3);
+  EXPECT_EQ(OrderOf(order, 0), "0/0 0/1 2/0 0/2 2/1 2/2");
+  EXPECT_EQ(OrderOf(order, 1), "1/0 1/1 1/2");
+}
+
+TEST(TaskOrder, SharesThePartsOfATask) {
+  // Task 0 runs on both devices, and task 1 on the second.
+  const TaskOrder order({{0, 1}, {1}}, 2, 4);
+  EXPECT_EQ(OrderOf(order, 0), "0/0 0/2");
+  EXPECT_EQ(OrderOf(order, 1), "0/1 1/0 0/3 1/1 1/2 1/3");
+}
+
+TEST(DeviceTeam, NeverBlocks) {
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<Device*> team_devices;
+  for (int i = 0; i < 3; ++i) {
+    devices.push_back(MakeCpuPart({i, 3}, "cpu:" + std::to_string(i)));
+    team_devices.push_back(devices.back().get());
+  }
+  DeviceTeam team(team_devices);
+  const std::vector<std::vector<int>> places = {{0}, {1}, {2}, {0, 1}, {1, 0}, {2, 1}, {2, 0, 1}};
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::vector<int>> runs(1 + random() % 6);
+    for (std::vector<int>& run : runs) run = places[random() % places.size()];
+    const int tasks = static_cast<int>(runs.size()), parts = 1 + static_cast<int>(random() % 7);
+    const TaskOrder order(runs, 3, parts);
+    std::vector<int> done(parts, 0);  // each part is only touched by one thread at a time
+    std::vector<std::vector<int>> last(tasks, std::vector<int>(3, -1));
+    team.Run(order, [&](int task, int part) {
+      EXPECT_EQ(done[part]++, task);
+      const int device = runs[task][part % runs[task].size()];
+      EXPECT_LT(last[task][device], part) << "each device takes the parts of a task in their order";
+      last[task][device] = part;
+    });
+    EXPECT_EQ(done, std::vector<int>(parts, tasks));
+  }
 }
 
 TEST(DeviceTeam, RunsTasksInOrderAndRethrows) {
   const std::unique_ptr<Device> devices[] = {MakeCpuPart({0, 2}, "cpu:0"),
                                              MakeCpuPart({1, 2}, "cpu:1")};
   DeviceTeam team({devices[0].get(), devices[1].get()});
-  const TaskOrder order({0, 1}, 2, 4);
+  const TaskOrder order({{0}, {1}}, 2, 4);
   for (int round = 0; round < 20; ++round) {
     std::vector<int> done(4, 0);  // each part is only touched by one thread at a time
     team.Run(order, [&](int task, int part) {

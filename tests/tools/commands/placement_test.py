@@ -20,6 +20,7 @@ layer { name: "fc2" type: "InnerProduct" bottom: "fc1" top: "fc2"
 layer { name: "loss" type: "EuclideanLoss" bottom: "fc2" bottom: "y" top: "loss" }
 """
 PLACE = "--place=fc1=cpu:0,fc2=cpu:1"
+REPLICATED = "--place=fc1=cpu:0+cpu:1,fc2=cpu:1"
 TRAIN = ("train", "--solver=solver.prototxt", "--set", "max_iter=3")
 TIME = ("time", "--model=net.prototxt", PLACE, "--microbatches=4", "--iterations=2")
 
@@ -47,6 +48,19 @@ class PlacementTest(TinyCase):
         self.assertRegex(log, r"y +cpu:0 +cpu:1 +16 B +2x2")
         self.assertIn("batch 4", log)
 
+    def test_train_shows_replicated_layers(self):
+        log = self.log(REPLICATED, "--microbatches=4", "--log_placement", "--engine=reference")
+        # fc1 has 1 row of 5 floats, and y 1 row of 2, in each micro-batch; those of micro-batches 1 and 3 stay on cpu:1.
+        # The gradients of fc1 are 3 x 5 and 5 floats.
+        self.assertRegex(log, r"layers on cpu:0 \(\d+ threads\) \+ cpu:1 \(\d+ threads\) with 2 layers and cpu:1 \(\d+ threads\) with 2 layers, "
+                              r"2 stages, 4 micro-batches of 1; 56 B move between devices in forward, 40 B in backward; "
+                              r"80 B of gradients are added between replicas of layers")
+        self.assertRegex(log, r"fc1 +InnerProduct +cpu:0\+cpu:1 +0\n")
+        self.assertRegex(log, r"fc1 \(gradient\) +cpu:1 +cpu:0\+cpu:1 +20 B +1x5")
+        self.assertRegex(log, r"cpu:0: .* of activations")
+        self.assertRegex(log, r"cpu:1: .* of activations")
+        self.assertRegex(log, r"gradients +\S+ \S+ +with 80 B for replicas of layers\n")
+
     def test_train_gives_the_same_weights_wherever_layers_are(self):
         self.succeed(*TRAIN, OMP_NUM_THREADS="1")
         alone = self.read("tiny_iter_3.caffemodel")
@@ -60,6 +74,23 @@ class PlacementTest(TinyCase):
         self.assertNotIn("no effect", self.log())
         self.assertIn("one device, CPU", self.log("--place=*=cpu:3", "--log_placement"))
         self.succeed("test", "--model=net.prototxt", "--iterations=1", "--weights=tiny_iter_3.caffemodel")
+
+    def test_fields_replicate_layers(self):
+        self.write("net.prototxt", NET.replace('name: "fc2"', 'name: "fc2" device: "cpu:1"')
+                   .replace('name: "fc1"', 'name: "fc1" device: "cpu:0+cpu:1"'))
+        self.assertRegex(self.log("--microbatches=2", "--log_placement"), r"fc1 +InnerProduct +cpu:0\+cpu:1 +0\n")
+
+    def test_a_snapshot_of_replicated_layers_resumes_without_placement(self):
+        self.succeed(*TRAIN, REPLICATED, "--microbatches=2", "--set=snapshot=2")
+        self.succeed(*TRAIN, "--resume=tiny_iter_2.solverstate", "--set=max_iter=4")
+
+    def test_commands_show_replicated_layers(self):
+        self.assertRegex(self.succeed(*TRAIN, "--dry_run", REPLICATED, "--microbatches=2"),
+                         r"layers on CPU .* \+ CPU .* with 2 layers and CPU .* with 2 layers, 2 stages")
+        times = json.loads(self.succeed("time", "--model=net.prototxt", REPLICATED, "--microbatches=2", "--iterations=2", "--json"))
+        self.assertRegex(times["placement"]["devices"][0], r"cpu:0 .* \+ cpu:1 .*")
+        self.assertRegex(self.succeed("summary", "--model=net.prototxt", REPLICATED), r"fc1 +InnerProduct +cpu:0\+cpu:1 ")
+        self.assertIn("InnerProduct\\n5 outputs\\non cpu:0+cpu:1", self.succeed("draw", "net.prototxt", REPLICATED))
 
     def test_dry_run_time_summary_and_draw(self):
         self.assertRegex(self.succeed(*TRAIN, "--dry_run", PLACE), r"layers on CPU .* with 2 layers and CPU .* with 2 layers, 2 stages")
@@ -80,7 +111,13 @@ class PlacementTest(TinyCase):
 
     def test_mistakes_in_the_flags_are_explained(self):
         self.expect(2, "--place: 'fc1' is not PATTERN=DEVICE", "--place=fc1")
-        self.expect(2, "--place: 'tpu:0' in 'fc1=tpu:0' is not a device; use cpu:N or gpu:N", "--place=fc1=tpu:0")
+        self.expect(2, "--place: in 'fc1=tpu:0': 'tpu:0' is not a device; use cpu:N or gpu:N", "--place=fc1=tpu:0")
+        self.expect(2, "--place: in 'fc1=cpu:0+cpu:0': 'cpu:0+cpu:0' names cpu:0 twice; name each device once", "--place=fc1=cpu:0+cpu:0")
+        for more in ((), ("--microbatches=3",)):
+            self.expect(2, "layers are placed on the 2 devices cpu:0+cpu:1, which take micro-batches in turn, but the batch is divided into "
+                        + ("3" if more else "1") + "; use --microbatches=2 or a multiple of it", REPLICATED, *more, "--batch=12")
+        self.expect(2, "all layers are placed on cpu:0+cpu:1; place some of them on one device, or use replicas of the whole net: --gpu=0,1 or --cpu_replicas=2",
+                    "--place=*=cpu:0+cpu:1", "--microbatches=2")
         self.expect(2, "--place: the pattern 'conv*' matches no layer of the net", "--place=conv*=cpu:0")
         self.expect(2, "--microbatches wants 1 to 1024", PLACE, "--microbatches=0")
         self.expect(2, "--microbatches works on layers that --place puts on several devices", "--microbatches=2")
@@ -100,6 +137,8 @@ class PlacementTest(TinyCase):
         shared = NET.replace("num_output: 5", "num_output: 3").replace("num_output: 2", "num_output: 3").replace("dim: 2", "dim: 3")
         self.write("net.prototxt", re.sub("(inner_product_param)", r'param { name: "w" } \1', shared))
         self.expect(3, "layer 'fc2': is placed on cpu:1, but shares a parameter with layer 'fc1' on cpu:0", PLACE)
+        self.expect(3, "layer 'fc2': is placed on cpu:1, but shares a parameter with layer 'fc1' on cpu:0+cpu:1; place both alike",
+                    REPLICATED, "--microbatches=2")
 
 
 if __name__ == "__main__":
