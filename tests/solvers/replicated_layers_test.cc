@@ -241,17 +241,29 @@ TEST(ReplicatedLayers, NeedMemoryOnEachDevice) {
   }
 }
 
-// The same GPU, opened twice.
+// Returns another GPU than TestGpu(), or the same one if the machine has no other.
+std::unique_ptr<Device> OtherGpu() {
+  const DeviceBackend* const backend = FindDeviceBackend();
+  for (const DeviceInfo& gpu : backend->list()) {
+    if (!gpu.unusable.empty() || gpu.pci_bus_id == TestGpu()->pci_bus_id()) continue;
+    std::unique_ptr<Device> other = backend->make(gpu.index);
+    other->set_deterministic(true);
+    return other;
+  }
+  return TestGpu();
+}
+
 TEST(ReplicatedLayers, EqualOneBatchOnGpus) {
   if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
-  const std::string solver = std::string(kPlacedSolver) + "max_iter: 4 clip_gradients: 1 ";
+  const std::string solver =
+      std::string(kPlacedSolver) + "max_iter: 4 iter_size: 2 clip_gradients: 1 ";
   TrainerCase alone(PlacedNet(), solver, TestGpu());
   const std::vector<float> expected = WeightsAfter(alone.Make().get());
   for (int microbatches : {2, 4}) {
     TrainerOptions options;
     options.net.place = ParsePlaceRules("conv*=gpu:0+gpu:1,fc*=gpu:1");
     options.net.microbatches = microbatches;
-    const std::unique_ptr<Device> second = TestGpu();
+    const std::unique_ptr<Device> second = OtherGpu();
     std::unique_ptr<Device> first = TestGpu();
     options.plan.places = {{"gpu:0", first.get()}, {"gpu:1", second.get()}};
     TrainerCase c(PlacedNet(), solver, std::move(first));
