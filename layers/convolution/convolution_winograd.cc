@@ -47,6 +47,7 @@ bool NeedsParamGradients(const KernelArgs& args) {
          (wanted.empty() || std::find(wanted.begin(), wanted.end(), true) != wanted.end());
 }
 
+// Returns true if Winograd's filtering should compute images of the top's type on this CPU.
 bool PaysHere(const ConvGeometry& g, const KernelArgs& args) {
   const DType type = args.tops[0];
   if (type == DType::kFloat32 || !WhyNoDnnlProducts(type).empty())

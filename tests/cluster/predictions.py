@@ -70,8 +70,8 @@ class Comparison:
         last = 2 * iterations
         processes = self.run_ranks(ranks, [
             self.options.doppio, "train", "--solver=models/%s/solver.prototxt" % net, "--synthetic", "--batch=%s" % batch,
-            "--set=random_seed=1", "--set=max_iter=%d" % (last + 1), "--set=display=%d" % iterations, "--unset=test_interval", "--unset=test_iter",
-            "--set=snapshot_after_train=false", "--unset=snapshot", *self.options.train])
+            "--set=random_seed=1", "--set=iter_size=1", "--set=max_iter=%d" % (last + 1), "--set=display=%d" % iterations,
+            "--unset=test_interval", "--unset=test_iter", "--set=snapshot_after_train=false", "--unset=snapshot", *self.options.train])
         lines, moments = [], {}
         for line in processes[0].stderr:
             lines.append(line)
