@@ -36,7 +36,8 @@ inline bool WinogradPays(const ConvGeometry& g, Winograd use, int64_t min_tiles 
 // Returns the same for images in bfloat16, on a CPU that multiplies them twice as fast as floats.
 // kAuto then wants 3.5 times fewer products.
 inline bool WinogradPaysInBFloat16(const ConvGeometry& g, Winograd use) {
-  if (use != Winograd::kAuto || !WinogradPays(g, use)) return WinogradPays(g, use);
+  const bool pays = WinogradPays(g, use);
+  if (use != Winograd::kAuto || !pays) return pays;
   const int64_t points = winograd::PointsOf(static_cast<int>(g.kernel[0]));
   return 2 * g.output_count() * g.kernel_count() >= 7 * WinogradTiles(g) * points;
 }

@@ -71,6 +71,15 @@ TEST(Pooling, TakesTheFirstOfEqualElements) {
       .Tops(2)
       .ExpectTop({1, 1, 1, 2}, {0, 1}, 1e-5, 1)
       .ExpectBottomGradient({1, 2}, {1, 2, 0, 0, 0, 0});
+  // The largest element occurs in each row of the window.
+  Pool("kernel_size: 3")
+      .Bottom({1, 1, 3, 3}, {1, 1, 7, 7, 1, 1, 1, 7, 7})
+      .ExpectTop({1, 1, 1, 1}, {7})
+      .ExpectBottomGradient({3}, {0, 0, 3, 0, 0, 0, 0, 0, 0});
+  Pool("kernel_size: 3")
+      .Bottom({1, 1, 3, 3}, {1, 1, 1, 1, 7, 1, 7, 1, 7})
+      .ExpectTop({1, 1, 1, 1}, {7})
+      .ExpectBottomGradient({3}, {0, 0, 0, 0, 3, 0, 0, 0, 0});
 }
 
 TEST(Pooling, ShowsTheChosenElementsInASecondTop) {
