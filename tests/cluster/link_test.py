@@ -12,9 +12,9 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scenarios"))
-import junit  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scenarios/ranks"))
 import mpi_case  # noqa: E402
+import junit  # noqa: E402
 import own_namespaces  # noqa: E402
 import scenario  # noqa: E402
 

@@ -9,7 +9,7 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
-#include "tools/commands/data_verbs.h"
+#include "tools/commands/data/verbs.h"
 #include "tools/data/count_progress.h"
 #include "tools/data/databases.h"
 #include "tools/data/in_order.h"

@@ -7,7 +7,7 @@
 #include "data/decode/decode.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
-#include "tools/commands/data_verbs.h"
+#include "tools/commands/data/verbs.h"
 #include "tools/data/count_progress.h"
 #include "tools/data/data_opened.h"
 #include "tools/data/in_order.h"

@@ -15,7 +15,7 @@
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
-#include "tools/commands/data_verbs.h"
+#include "tools/commands/data/verbs.h"
 #include "tools/data/data_opened.h"
 #include "tools/pages/html_text.h"
 

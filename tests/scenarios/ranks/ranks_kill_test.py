@@ -8,10 +8,10 @@ import statistics
 import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios/ranks"))
+import mpi_case  # noqa: E402
 import junit  # noqa: E402
 import kill_case  # noqa: E402
-import mpi_case  # noqa: E402
 
 RANKS = 4
 FOUND = 2  # seconds within which the others must end on a machine with one core per rank

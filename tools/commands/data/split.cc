@@ -8,7 +8,7 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
-#include "tools/commands/data_verbs.h"
+#include "tools/commands/data/verbs.h"
 #include "tools/data/list_split.h"
 #include "tools/data/listed_images.h"
 #include "tools/train/nets.h"

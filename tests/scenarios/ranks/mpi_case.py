@@ -4,9 +4,11 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
-import scenario
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import scenario  # noqa: E402
 
 NET = 'name: "tiny"\n' + scenario.TINY_NET
 SOLVER = scenario.ENDLESS_SOLVER

@@ -2,7 +2,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
-#include "tools/commands/data_verbs.h"
+#include "tools/commands/data/verbs.h"
 
 namespace doppio {
 namespace {
