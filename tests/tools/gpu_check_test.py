@@ -19,7 +19,8 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "calls"), "a"
     f.write(" ".join(sys.argv[1:]) + "\\n")
 if word == "device_query":
     usable = os.environ.get("PLAY_NO_GPU") is None
-    print(json.dumps({"gpus": [{"index": 0, "name": "A GPU", "description": "played", "usable": usable}]}))
+    print(json.dumps({"gpus": [{"index": i, "name": "A GPU", "description": "played", "usable": usable}
+                               for i in range(int(os.environ.get("PLAY_GPUS", 1)))]}))
 elif word == "version":
     print("doppio 1.2.3")
 elif word == "time":
@@ -120,6 +121,17 @@ class GpuCheckTest(unittest.TestCase):
     def test_losses_that_differ_fail(self):
         self.check("--only=moves")
         self.check("--only=moves", "--again", code=1, PLAY_DRIFT="0.5")
+
+    def test_layers_on_two_gpus_are_compared_with_one(self):
+        self.check("--only=placement", PLAY_GPUS="2")
+        self.assertEqual(3, self.table().count("layers on two GPUs"))
+        self.assertIn("--place=conv*=gpu:0+gpu:1,ip*=gpu:1 --microbatches=4", self.calls())
+        self.check("--only=placement", "--again", code=1, PLAY_GPUS="2", PLAY_DRIFT="0.5")
+
+    def test_layers_need_two_gpus_to_be_placed(self):
+        self.check("--only=placement")
+        self.assertIn("left out", self.table())
+        self.assertNotIn("train", self.calls())
 
     def test_the_choices_of_cudnn_are_kept_beside_the_report(self):
         self.check("--only=device")
