@@ -129,9 +129,7 @@ void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Ima
 void Resize(int64_t height, int64_t width, Image* image, int interpolation) {
   if (image->shape.height == height && image->shape.width == width) return;
   CheckPixels(height, width, "it would be resized to");
-  // OpenCV must not start threads of its own in each of the decode threads.
-  static const bool serial = (cv::setNumThreads(0), true);
-  static_cast<void>(serial);
+  KeepOpenCvSerial();
   Image resized;
   resized.shape = {image->shape.channels, static_cast<int>(height), static_cast<int>(width)};
   resized.bytes.resize(resized.shape.count());

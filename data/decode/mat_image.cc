@@ -32,6 +32,11 @@ DOPPIO_REGISTER(Libraries, "OpenCV",
 
 }  // namespace
 
+void KeepOpenCvSerial() {
+  static const bool serial = (cv::setNumThreads(0), true);
+  static_cast<void>(serial);
+}
+
 cv::Mat MatOf(Image* image) {
   return cv::Mat(image->shape.height, image->shape.width, CV_8UC(image->shape.channels),
                  image->bytes.data());

@@ -12,6 +12,9 @@ namespace doppio {
 
 class TransformationParameter;
 
+// Keeps OpenCV from starting threads of its own in each of Doppio's threads.
+void KeepOpenCvSerial();
+
 // Returns a matrix that shares the image's memory; valid until `image->bytes` changes.
 cv::Mat MatOf(Image* image);
 // Returns a copy of the pixels.

@@ -1,4 +1,5 @@
-// The source of layers ImageSegData and DenseImageData: pairs of an image and an image of labels.
+// The source of layers ImageSegData, DenseImageData and ImageLabelmapData: pairs of an image and an
+// image of labels.
 #include <algorithm>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>

@@ -103,11 +103,11 @@ DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
 // Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,
 // UserError.
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
-// Opens the text file of "path label_path" lines of layers ImageSegData and DenseImageData. A
-// record has the planes of the image, blue, green and red or one gray, and then one of the labels.
-// Images smaller than `transform`'s crop are extended to the right and to the bottom by mean_value
-// and ignore_label. The labels of a record are the image's height and width, at most those of the
-// crop. Throws FileError, UserError.
+// Opens the text file of "path label_path" lines of layers ImageSegData, DenseImageData and
+// ImageLabelmapData. A record has the planes of the image, blue, green and red or one gray, and
+// then one of the labels. Images smaller than `transform`'s crop are extended to the right and to
+// the bottom by mean_value and ignore_label. The labels of a record are the image's height and
+// width, at most those of the crop. Throws FileError, UserError.
 std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
                                        const TransformationParameter& transform);
 // Opens the video that layer VideoData reads, with the program ffmpeg. Record i is frame

@@ -2,8 +2,8 @@
 //   bottoms: regions R x 5 (image, x1, y1, x2, y2) of one image, objects G x 5 (x1, y1, x2, y2,
 //   class). The objects are candidates, too. A region that repeats the first one is ignored
 //   (Proposal).
-//   tops, one row per sampled region: regions N x 5, labels N, and for each class four targets,
-//   inside weights and outside weights, each N x 4C.
+//   tops, one row per sampled region: regions N x 5, labels N x 1 x 1 x 1, and for each class four
+//   targets, inside weights and outside weights, each N x 4C.
 // The tops have batch_size rows, even if there are fewer samples: the samples then repeat in order.
 #include <algorithm>
 #include <cmath>
@@ -60,7 +60,8 @@ LayerShape InferProposalTarget(const LayerSpec& spec, const std::vector<Shape>& 
   if (bottoms[0][0] < 1) throw spec.Mistake("bottom", "there must be at least one region");
   const ProposalTargetForm form = ReadProposalTarget(spec, bottoms);
   LayerShape shape;
-  shape.tops = {{form.rows, 5}, {form.rows}};
+  // R-FCN adds the loss of each label to that of its box (N x 1 x 1 x 1), so labels have four axes.
+  shape.tops = {{form.rows, 5}, {form.rows, 1, 1, 1}};
   shape.tops.resize(5, {form.rows, 4 * form.classes});
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.no_gradient_bottoms.assign(bottoms.size(), true);  // targets and regions are constants

@@ -1,5 +1,5 @@
-// ImageSegData (DeepLab, PSPNet) and DenseImageData (SegNet): images, and for each pixel a label
-// from a second image, which is cropped and mirrored with the first.
+// ImageSegData (DeepLab, PSPNet), DenseImageData (SegNet) and ImageLabelmapData (HED): images, and
+// for each pixel a label from a second image, which is cropped and mirrored with the first.
 #include <algorithm>
 #include <cmath>
 
@@ -15,10 +15,12 @@ namespace doppio {
 namespace {
 
 struct PairsForm : SourceForm<Pipeline> {
-  float scale = 1;  // of transform_param; the pipeline multiplies the labels by it, too
+  float scale = 1;     // of transform_param; the pipeline multiplies the labels by it, too
+  bool edges = false;  // labels are 0 or 1: gray values from 128 on are edges
 };
 
 bool IsDense(const LayerSpec& spec) { return spec.type() == "DenseImageData"; }
+bool HasEdges(const LayerSpec& spec) { return spec.type() == "ImageLabelmapData"; }
 
 std::string PairsField(const LayerSpec& spec) {
   return IsDense(spec) ? "dense_image_data_param" : "image_data_param";
@@ -31,6 +33,7 @@ const ImageDataParameter& PairsParam(const LayerSpec& spec) {
 TransformationParameter PairsTransform(const LayerSpec& spec) {
   TransformationParameter transform = PairsParam(spec).transform_param();
   transform.MergeFrom(spec.param.transform_param());
+  if (HasEdges(spec) && !transform.has_ignore_label()) transform.set_ignore_label(0);
   return transform;
 }
 
@@ -103,7 +106,8 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
     const auto opened =
         std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPairs(spec); });
     LayerShape shape = ShapeOfPairs(spec, opened->source().data_shape());
-    shape.form = PairsForm{{ReadsSource(spec) ? opened : nullptr}, PairsTransform(spec).scale()};
+    shape.form = PairsForm{
+        {ReadsSource(spec) ? opened : nullptr}, PairsTransform(spec).scale(), HasEdges(spec)};
     return shape;
   } catch (const Error& e) {
     if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
@@ -129,6 +133,7 @@ class PairsKernel : public PipelineKernel {
   explicit PairsKernel(const KernelArgs& args)
       : PipelineKernel(args.Form<PairsForm>().opened->Take()),
         scale_(args.Form<PairsForm>().scale),
+        edges_(args.Form<PairsForm>().edges),
         planes_(args.top_shapes[0][0] * pipeline_->data_shape().count()) {}
 
   void Forward(const Pass& pass) override {
@@ -143,8 +148,10 @@ class PairsKernel : public PipelineKernel {
       for (int64_t i = begin; i < end; ++i) {
         const float* from = planes_.data() + i * shape.count();
         std::copy_n(from, values, data + i * values);
-        for (int64_t j = 0; labels != nullptr && j < plane; ++j)
-          labels[i * plane + j] = static_cast<T>(std::round(from[values + j] / scale_));
+        for (int64_t j = 0; labels != nullptr && j < plane; ++j) {
+          const float label = std::round(from[values + j] / scale_);
+          labels[i * plane + j] = static_cast<T>(edges_ ? (label >= 128 ? 1 : 0) : label);
+        }
       }
     });
     if (t_.tops.size() > 2) CopyTo<T>(t_.tops[2], batch.labels.data());
@@ -152,6 +159,7 @@ class PairsKernel : public PipelineKernel {
 
  private:
   const float scale_;
+  const bool edges_;
   std::vector<float> planes_;  // of a batch: those of the images, each followed by its labels
 };
 
@@ -167,7 +175,8 @@ bool RegisterPairs(const std::string& type, const std::string& param, int most_t
 }
 [[maybe_unused]] const bool pairs_registered =
     RegisterPairs("ImageSegData", "image_data_param", 3) &&
-    RegisterPairs("DenseImageData", "dense_image_data_param", 2);
+    RegisterPairs("DenseImageData", "dense_image_data_param", 2) &&
+    RegisterPairs("ImageLabelmapData", "image_data_param", 2);
 
 }  // namespace
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Tests the layers ImageSegData and DenseImageData in a net.
+// Tests the layers ImageSegData, DenseImageData and ImageLabelmapData in a net.
 #include <set>
 
 #include "tests/data/data_net.h"
@@ -15,7 +15,8 @@ std::string OnePair(const std::string& type, const std::string& tops, const std:
   WriteFile(ScratchPath("a.png"), Png(2, 3, 1, {10, 20, 30, 40, 50, 60}));
   WriteFile(ScratchPath("l.png"), Png(2, 3, 1, {1, 2, 3, 4, 5, 6}));
   WriteFile(ScratchPath("list.txt"), "a.png l.png\n");
-  const std::string field = type == "ImageSegData" ? "image_data_param" : "dense_image_data_param";
+  const std::string field =
+      type == "DenseImageData" ? "dense_image_data_param" : "image_data_param";
   return "type: '" + type + "' " + tops + " " + field + " { source: '" + ScratchPath("list.txt") +
          "' root_folder: '" + ScratchPath("") + "' is_color: false batch_size: 1 " + more +
          " } transform_param { " + transform + " }";
@@ -62,6 +63,17 @@ TEST(ImagePairs, ResizeLabelsToTheNearest) {
   net->Forward();
   EXPECT_THAT(net.Values("l"), ElementsAre(1, 1, 2, 2, 3, 3, 1, 1, 2, 2, 3, 3,  //
                                            4, 4, 5, 5, 6, 6, 4, 4, 5, 5, 6, 6));
+}
+
+TEST(ImagePairs, MakeEdgesOfLightGray) {
+  const std::string layer =
+      OnePair("ImageLabelmapData", "top: 'd' top: 'l'", "crop_h: 2 crop_w: 4 mirror: false");
+  WriteFile(ScratchPath("l.png"), Png(2, 3, 1, {0, 1, 127, 128, 200, 255}));
+  DataNet net(layer, DataMode::kOpen, TEST);
+  net->Forward();
+  EXPECT_EQ(net.ShapeOf("l"), (Shape{1, 1, 2, 4}));
+  EXPECT_THAT(net.Values("l"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 0));  // the last column is filled
+  EXPECT_THAT(net.Values("d"), ElementsAre(10, 20, 30, 0, 40, 50, 60, 0));
 }
 
 TEST(ImagePairs, HaveAShapeWithoutTheirFiles) {

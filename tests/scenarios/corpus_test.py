@@ -53,6 +53,14 @@ WRONG = [
     # do none.
     ("rbgirshick+fast-rcnn", r"max_iter is missing; "),
     ("YuwenXiong+py-R-FCN", r"max_iter is missing; "),
+    # DIGITS adds the data layers.
+    ("smichalowski+google_inception_v3_for_caffe", r"layer '(conv_conv2d|loss)': bottom '(data|label)' is not produced by any layer above"),
+    # These nets have two layers of one phase with the same tops, both formats, or a bottom that no layer has.
+    ("smichalowski+google_inception_v3_for_caffe", r"top '(data|label)' is already produced by layer 'data'"),
+    ("cwlacewe+netscope", r"the net has layers in an old format and layer in the current one"),
+    ("intel+caffe", r"layer 'res5b': bottom 'res5a_b' is not produced by any layer above"),
+    # The labels of a measurement of time are random images: numbers of no object.
+    ("intel+caffe", r"layer 'mbox_loss': labels 'label' are 256x3x300x300; the last axis must have 8 numbers"),
     ("NVIDIA+caffe", r"unknown regularization_type 'L2_unitary'"),
     ("intel+caffe", r"unknown filler type 'gabor'"),
 ]
@@ -127,10 +135,13 @@ class CorpusTest(unittest.TestCase):
         missed = [path for path in bvlc if self.kinds[path] == "not read"]
         self.assertEqual([], missed, self.not_read(missed))
 
-    def test_at_least_95_percent_of_the_rest_are_read_or_explained(self):
-        rest = [path for path, net in self.nets.items() if "bvlc" not in net["readable_by"]]
-        missed = [path for path in rest if self.kinds[path] == "not read"]
-        self.assertLessEqual(len(missed), 0.05 * len(rest), self.not_read(missed))
+    def test_at_least_98_percent_of_each_fork_are_read(self):
+        for fork in sorted({net["fork"] for net in self.nets.values()}):
+            files = [path for path, net in self.nets.items() if net["fork"] == fork]
+            # The files of "other-custom" come from as many programs.
+            missing = ("not read",) if fork == "other-custom" else ("not read", "named with its fork")
+            missed = [path for path in files if self.kinds[path] in missing]
+            self.assertLessEqual(len(missed), round(0.02 * len(files)), fork + self.not_read(missed))
 
     def test_layers_that_are_lacking_are_named_with_their_fork(self):
         for path, found in self.found.items():

@@ -226,6 +226,28 @@ TEST(Graph, TakesRegionsAndTheirTargetsAsConstants) {
   EXPECT_EQ(learning, (std::vector<std::string>{"scores", "pool", "ip", "loss", "loss2"}));
 }
 
+TEST(Graph, AddsTheLossesOfTheLabelAndTheBoxOfARegion) {
+  // The end of an R-FCN net for training with hard examples (OHEM).
+  const Graph graph = GraphFromText(
+      "layer { name: 'i' type: 'Input' top: 'regions' top: 'objects' top: 'scores' top: 'codes'\n"
+      "  input_param { shape { dim: [4, 5] } shape { dim: [2, 5] } shape { dim: [4, 2, 1, 1] }\n"
+      "    shape { dim: [4, 8, 1, 1] } } }\n"
+      "layer { name: 't' type: 'ProposalTarget' bottom: 'regions' bottom: 'objects' top: 'rois'\n"
+      "  top: 'labels' top: 'targets' top: 'inside' top: 'outside'\n"
+      "  proposal_target_param { num_classes: 2 batch_size: 4 } }\n"
+      "layer { name: 'of_label' type: 'SoftmaxWithLossOHEM' bottom: 'scores' bottom: 'labels'\n"
+      "  top: 'a' top: 'b' top: 'label_loss' loss_weight: [0, 0, 0] }\n"
+      "layer { name: 'of_box' type: 'SmoothL1LossOHEM' bottom: 'codes' bottom: 'targets'\n"
+      "  bottom: 'inside' top: 'c' top: 'box_loss' loss_weight: [0, 0] }\n"
+      "layer { name: 'sum' type: 'Eltwise' bottom: 'label_loss' bottom: 'box_loss' top: 'sum' }\n"
+      "layer { name: 'hard' type: 'BoxAnnotatorOHEM' bottom: 'rois' bottom: 'sum' bottom: "
+      "'labels'\n"
+      "  bottom: 'inside' top: 'hard_labels' top: 'weights'\n"
+      "  box_annotator_ohem_param { roi_per_img: 2 } }\n");
+  for (const char* top : {"sum", "hard_labels"})
+    EXPECT_EQ(graph.edges[static_cast<size_t>(graph.FindEdge(top))].shape, (Shape{4, 1, 1, 1}));
+}
+
 TEST(Graph, PointsAtALayerBelowThatMakesTheBottom) {
   const std::string text = MistakesOf(kInput + Ip("a", "b") + Ip("b", "x"));
   EXPECT_NE(text.find("only by layer 'b' (line 4); move that layer up"), std::string::npos) << text;

@@ -23,7 +23,7 @@ TEST(ProposalTarget, SamplesAndEncodesByHand) {
   c.Bottom({3, 5}, {0, 0, 0, 9, 7, 0, 50, 50, 59, 59, 0, 0, 0, 9, 7})
       .Bottom({2, 5}, {0, 0, 9, 9, 2, 0, 0, 0, 0, 0})
       .ExpectTop({4, 5}, {0, 0, 0, 9, 7, 0, 0, 0, 9, 9, 0, 50, 50, 59, 59, 0, 0, 0, 9, 7}, 0, 0)
-      .ExpectTop({4}, {2, 2, 0, 2}, 0, 1);
+      .ExpectTop({4, 1, 1, 1}, {2, 2, 0, 2}, 0, 1);
   const std::vector<double> targets = c.Top(2), weights = c.Top(3);
   ASSERT_EQ(targets.size(), 48u);
   // dy = (5 - 4) / 8 = 0.125, divided by 0.1.
@@ -63,7 +63,7 @@ TEST(ProposalTarget, TrainsOnBackgroundWithoutObjects) {
       .Bottom({1, 5}, {0, 1, 2, 3, 4})
       .Bottom({1, 5}, {0, 0, 0, 0, 0})
       .ExpectTop({2, 5}, {0, 1, 2, 3, 4, 0, 1, 2, 3, 4}, 0, 0)
-      .ExpectTop({2}, {0, 0}, 0, 1)
+      .ExpectTop({2, 1, 1, 1}, {0, 0}, 0, 1)
       .ExpectTop({2, 8}, std::vector<double>(16, 0), 0, 3);
 }
 
