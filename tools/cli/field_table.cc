@@ -63,14 +63,6 @@ std::string NoteOf(const FieldDescriptor& field) {
   return found == FieldNotes().end() ? "" : found->second;
 }
 
-// Returns the name in lower case without '_' and without the suffix "_param", so that "ReLU" and
-// "relu_param" both become "relu".
-std::string BareName(std::string name) {
-  if (EndsWith(name, "_param")) name.resize(name.size() - 6);
-  name.erase(std::remove(name.begin(), name.end(), '_'), name.end());
-  return Lower(name);
-}
-
 std::string CountText(int least, int most) {
   constexpr int kMoreThanAnybodyNeeds = 1000;
   if (most == kAny || most >= kMoreThanAnybodyNeeds)
@@ -116,6 +108,16 @@ std::vector<const Descriptor*> MessagesOfFiles() {
   return messages;
 }
 
+bool IsNamedAfter(const std::string& field, const std::string& layer_type) {
+  // "ReLU" and "relu_param" both become "relu".
+  const auto bare = [](std::string name) {
+    if (EndsWith(name, "_param")) name.resize(name.size() - 6);
+    name.erase(std::remove(name.begin(), name.end(), '_'), name.end());
+    return Lower(name);
+  };
+  return bare(field) == bare(layer_type);
+}
+
 std::string ArityOf(const std::string& layer_type) {
   const LayerType* type = LayerTypes::Get().Find(layer_type);
   if (type == nullptr) return "any";
@@ -131,7 +133,7 @@ std::vector<const FieldDescriptor*> ParametersOf(const std::string& layer_type) 
     const FieldDescriptor* field = layer.field(i);
     if (!EndsWith(field->name(), "_param")) continue;
     const bool named = type != nullptr && Contains(type->further_fields, field->name());
-    if (named || (BareName(field->name()) == BareName(layer_type) && !HasNoEffectHere(*field)))
+    if (named || (IsNamedAfter(field->name(), layer_type) && !HasNoEffectHere(*field)))
       fields.push_back(field);
   }
   return fields;

@@ -10,7 +10,9 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/net/graph/layer.h"
 #include "data/augment/transforms.h"
+#include "tools/cli/field_table.h"
 #include "tools/cli/word_list.h"
 
 namespace doppio {
@@ -32,6 +34,15 @@ std::string ForkOf(const FieldDescriptor& field) {
   return field.number() < 1200 ? "NVCaffe" : "Intel Caffe";
 }
 
+// Returns true if a layer reads this field of LayerParameter.
+bool IsReadByALayer(const std::string& field) {
+  const std::vector<std::string> types = LayerTypes::Get().Names();
+  return std::any_of(types.begin(), types.end(), [&](const std::string& type) {
+    return IsNamedAfter(field, type) ||
+           Contains(LayerTypes::Get().Find(type)->further_fields, field);
+  });
+}
+
 // Returns true for fork fields that a layer, source or solver uses, or rejects if it cannot.
 bool HasEffect(const FieldDescriptor& field) {
   static const auto* fields = new std::map<std::string, std::string>{
@@ -46,12 +57,6 @@ bool HasEffect(const FieldDescriptor& field) {
       {"ImageDataParameter", "threads"},
       {"InnerProductParameter", "negative_slope relu"},
       {"InterpParameter", "use_blob_size"},
-      {"LayerParameter",
-       "annotated_data_param box_annotator_ohem_param detection_evaluate_param "
-       "detection_output_param eval_detection_param multibox_loss_param norm_param permute_param "
-       "prior_box_param psroi_pooling_param region_loss_param reorg_param roi_pooling_param "
-       "shuffle_channel_param "
-       "smooth_l1_loss_param spatial_dropout_param bn_param interp_param upsample_param"},
       {"LossParameter",
        "class_weighting label_smoothing pre_fixed_normalizer weight_by_label_freqs"},
       {"NetParameter", "global_grad_scale global_grad_scale_adaptive"},
@@ -66,6 +71,7 @@ bool HasEffect(const FieldDescriptor& field) {
   };
   const std::string& message = field.containing_type()->name();
   if (message == "TransformationParameter") return HasTransformField(field.name());
+  if (message == "LayerParameter") return IsReadByALayer(field.name());
   const auto found = fields->find(message);
   return found != fields->end() && Contains(Words(found->second), field.name());
 }
@@ -86,6 +92,7 @@ bool HasNoEffect(const FieldDescriptor& field) {
       "RegionLossParameter.jitter",
       "RegionLossParameter.random",
       "RegionLossParameter.side",
+      "LayerParameter.split_param",
       "MultiBoxLossParameter.ignore_difficult_gt",
   };
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;

@@ -38,6 +38,8 @@ TEST(IgnoredFields, AreKnownByTheirDescriptors) {
   EXPECT_FALSE(none(*LayerParameter::descriptor(), "device"));
   EXPECT_FALSE(none(*LayerParameter::descriptor(), "forward_type"));
   EXPECT_TRUE(none(*LayerParameter::descriptor(), "backward_math"));
+  EXPECT_TRUE(none(*LayerParameter::descriptor(), "split_param"));
+  EXPECT_TRUE(none(*LayerParameter::descriptor(), "trt_param"));
   EXPECT_FALSE(none(*SolverParameter::descriptor(), "larc"));
   // data/augment/transforms.cc says which fields of transform_param are used.
   EXPECT_FALSE(none(*TransformationParameter::descriptor(), "noise_param"));
@@ -50,6 +52,13 @@ TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
   EXPECT_TRUE(
       Ignored("layer { name: 'e' type: 'ELU' elu_param { alpha: 1 lambda: 1.05 } }").empty());
   EXPECT_TRUE(Ignored("layer { name: 'n' type: 'Normalize' norm_param { eps: 1 } }").empty());
+  EXPECT_TRUE(Ignored("layer { type: 'DenseImageData' dense_image_data_param { batch_size: 2 } }\n"
+                      "layer { type: 'SegAccuracy' seg_accuracy_param { ignore_label: 255 } }\n"
+                      "layer { type: 'VideoData' video_data_param { skip_frames: 3 } }\n"
+                      "layer { type: 'DetectNetTransformation'\n"
+                      "  detectnet_groundtruth_param { stride: 8 }\n"
+                      "  detectnet_augmentation_param { flip_prob: 0 } }")
+                  .empty());
   EXPECT_TRUE(Ignored("layer { name: 'l' type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 3 } }")
                   .empty());
 }
