@@ -207,6 +207,11 @@ TEST(ParseText, KnowsTheNamesOfForks) {
                           "caffe-lstm (junhyukoh); use the layer LSTM with recurrent_param"));
   EXPECT_THAT(NetMistakes("layers { type: MULTI_STAGE_MEANFIELD }"),
               ElementsAre(testing::EndsWith(": it comes from CRF-RNN's Caffe")));
+  EXPECT_THAT(NetMistakes("layers { type: IMAGE_SEG_DATA strict_dim: false\n"
+                          "  convolution_param { hole: 2 } }"),
+              ElementsAre(testing::EndsWith("Caffe; in layer { } it is type: \"ImageSegData\""),
+                          testing::EndsWith(": it comes from DeepLab's Caffe; remove it"),
+                          testing::EndsWith(": it comes from DeepLab's Caffe; write dilation")));
 }
 
 TEST(ParseText, KnowsWhereAV1NameBelongs) {
