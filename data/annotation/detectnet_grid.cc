@@ -11,6 +11,7 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kRowNumbers = 16, kClassNumber = 5;
+constexpr uint32_t kMostPixels = 65535;  // of a side
 
 // Returns the share of a side that counts as covered.
 double CoveredSide(const DetectNetGroundTruthParameter& param, double side) {
@@ -36,6 +37,8 @@ std::vector<DetectNetObject> ReadDetectNetObjects(const float* values, int64_t c
   std::vector<DetectNetObject> objects;
   for (int64_t i = 1; i <= static_cast<int64_t>(values[0]); ++i) {
     const float* row = values + i * kRowNumbers;
+    if (!std::all_of(row, row + 4, [](float number) { return std::isfinite(number); }))
+      throw UserError({}, "the box of object " + std::to_string(i - 1) + " is not finite");
     DetectNetObject object;
     object.box = cv::Rect2d(row[0], row[1], row[2], row[3]);
     const bool known = row[kClassNumber] >= 0 && row[kClassNumber] < static_cast<float>(1 << 24);
@@ -48,6 +51,10 @@ std::vector<DetectNetObject> ReadDetectNetObjects(const float* values, int64_t c
 DetectNetGrid::DetectNetGrid(const DetectNetGroundTruthParameter& param)
     : param_(param), stride_(param.stride()) {
   if (param.stride() == 0) throw UserError({}, "stride must be at least 1");
+  if (param.image_size_x() > kMostPixels || param.image_size_y() > kMostPixels) {
+    throw UserError({},
+                    "image_size_x and image_size_y must be at most " + std::to_string(kMostPixels));
+  }
   if (!(param.scale_cvg() >= 0)) throw UserError({}, "scale_cvg must not be negative");
   height_ = std::lrint(param.image_size_y() / stride_);
   width_ = std::lrint(param.image_size_x() / stride_);

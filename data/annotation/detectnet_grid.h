@@ -34,9 +34,10 @@ class DetectNetGrid {
 
   // Writes channels() x height() x width() values. In the cells that an object covers:
   //   0: 1
-  //   1 to 4: left, top, right and bottom of the object, from the cell's upper left corner, in
-  //   pixels 5, 6: 1 / width and 1 / height of the object 7: area of a cell / area of the object's
-  //   coverage; without obj_norm at least 1 8 + c: 1 for the object's class c, and 0 for the others
+  //   1 to 4: left, top, right, bottom of the object in pixels, from the cell's upper left corner
+  //   5, 6: 1 / width and 1 / height of the object
+  //   7: area of a cell / area of the object's coverage; without obj_norm at least 1
+  //   8 + c: 1 for the object's class c, and 0 for the others
   // The values of other cells are 0. If objects cover the same cell, the last one counts.
   void Write(const std::vector<DetectNetObject>& objects, float* values) const;
 

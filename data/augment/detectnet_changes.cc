@@ -14,7 +14,25 @@ namespace doppio {
 namespace {
 
 constexpr double kWhite = 255;
+constexpr float kMostScale = 16, kMostDegrees = 360;
+constexpr uint32_t kMostShift = 65535;
 const cv::Scalar kBeyond = cv::Scalar::all(-kWhite / 2);
+
+// Throws UserError if a parameter has no meaning.
+void Check(const DetectNetAugmentationParameter& p) {
+  const auto fail = [](const std::string& why) {
+    throw UserError({}, "detectnet_augmentation_param: " + why);
+  };
+  for (const float scale : {p.scale_min(), p.scale_max()}) {
+    if (!(scale > 0 && scale <= kMostScale))
+      fail("scale_min and scale_max must be positive and at most 16");
+  }
+  if (!(p.max_rotate_degree() >= 0 && p.max_rotate_degree() <= kMostDegrees))
+    fail("max_rotate_degree must be from 0 to 360");
+  if (!(p.hue_rotation() >= 0)) fail("hue_rotation must not be negative");
+  if (p.shift_x() > kMostShift || p.shift_y() > kMostShift)
+    fail("shift_x and shift_y must be at most " + std::to_string(kMostShift));
+}
 
 void Scale(cv::Size size, cv::Mat* image, std::vector<DetectNetObject>* objects) {
   if (image->size() == size) return;
@@ -50,8 +68,7 @@ DetectNetChanges::DetectNetChanges(const DetectNetAugmentationParameter& param,
                                    const TransformationParameter& transform, cv::Size size)
     : param_(param), size_(size) {
   KeepOpenCvSerial();
-  if (!(param.scale_min() > 0 && param.scale_max() > 0))
-    throw UserError({}, "detectnet_augmentation_param: scale_min and scale_max must be positive");
+  Check(param);
   const int means = transform.mean_value_size();
   if (transform.has_mean_file()) {
     MeanImage mean = ReadMeanFile(transform.mean_file());
@@ -60,7 +77,7 @@ DetectNetChanges::DetectNetChanges(const DetectNetAugmentationParameter& param,
     std::vector<cv::Mat> planes;
     for (int c = 0; c < 3; ++c) {
       planes.emplace_back(mean.shape.height, mean.shape.width, CV_32F,
-                          mean.values.data() + c * mean.shape.height * mean.shape.width);
+                          mean.values.data() + c * (mean.shape.count() / 3));
     }
     cv::merge(planes, mean_image_);
   } else if (means != 0 && means != 1 && means != 3) {

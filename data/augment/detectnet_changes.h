@@ -21,7 +21,8 @@ class DetectNetChanges {
                    const TransformationParameter& transform, cv::Size size);
 
   // Both return an image of the constructor's size without its mean, and change the boxes of
-  // `objects` with it. `image` has three channels of floats, blue, green and red, from 0 to 255.
+  // `objects` with it. `image` has three channels of floats, blue, green and red, from 0 to 255;
+  // its pixels change.
 
   // Changes hue and saturation, scales, rotates, mirrors and shifts the image, each with its own
   // probability. Areas beyond the image become -127.5.

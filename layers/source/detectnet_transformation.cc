@@ -44,15 +44,24 @@ LayerShape InferDetectNet(const LayerSpec& spec, const std::vector<Shape>& botto
   DetectNetForm form;
   form.grid = AtField(spec, "detectnet_groundtruth_param",
                       [&] { return std::make_shared<DetectNetGrid>(p); });
-  form.changes = AtField(spec, "transform_param", [&] {
-    return std::make_shared<DetectNetChanges>(
-        spec.param.detectnet_augmentation_param(), spec.param.transform_param(),
-        cv::Size(static_cast<int>(p.image_size_x()), static_cast<int>(p.image_size_y())));
-  });
+  const auto changes = [&](const TransformationParameter& transform) {
+    return AtField(spec, "transform_param", [&] {
+      return std::make_shared<DetectNetChanges>(
+          spec.param.detectnet_augmentation_param(), transform,
+          cv::Size(static_cast<int>(p.image_size_x()), static_cast<int>(p.image_size_y())));
+    });
+  };
+  LayerShape shape;
+  try {
+    form.changes = changes(spec.param.transform_param());
+  } catch (const Error& e) {  // a missing mean file
+    if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
+    form.changes = changes(TransformationParameter());
+    shape.missing = e;
+  }
   form.random = Random(spec.options.seed, Stream("detectnet", spec.name()));
   form.augments = spec.phase() == TRAIN;
   form.has_objects = ReadsSource(spec);
-  LayerShape shape;
   shape.tops = {{images[0], kChannels, p.image_size_y(), p.image_size_x()},
                 {images[0], form.grid->channels(), form.grid->height(), form.grid->width()}};
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "data/augment/mean_file.h"
 #include "proto/data.pb.h"
+#include "tests/data/tiny_data.h"
 
 namespace doppio {
 namespace {
@@ -58,6 +60,17 @@ TEST(DetectNetChanges, SubtractTheMeanOfEachChannel) {
   std::vector<DetectNetObject> objects;
   const cv::Mat image = Changes("", {3, 2}, "mean_value: [1, 2, 3]").Fit(Numbered(2, 3), &objects);
   EXPECT_EQ(image.at<cv::Vec3f>(0, 0), cv::Vec3f(-1, -2, -3));
+}
+
+TEST(DetectNetChanges, ScaleMeanImages) {
+  const std::string file = ScratchPath("mean.binaryproto");
+  const std::string transform = "mean_file: '" + file + "'";
+  WriteMeanFile({{3, 1, 1}, {1, 2, 3}}, file);
+  std::vector<DetectNetObject> objects;
+  const cv::Mat image = Changes("", {3, 2}, transform).Fit(Numbered(2, 3), &objects);
+  EXPECT_EQ(image.at<cv::Vec3f>(1, 2), cv::Vec3f(11, 10, 9));
+  WriteMeanFile({{1, 1, 1}, {1}}, file);
+  EXPECT_THROW(Changes("", {3, 2}, transform), UserError);
 }
 
 TEST(DetectNetChanges, MirrorImagesAndBoxes) {
@@ -140,7 +153,10 @@ TEST(DetectNetChanges, ChangeColoursButNotGray) {
 }
 
 TEST(DetectNetChanges, RejectParametersWithoutMeaning) {
-  EXPECT_THROW(Changes("scale_min: 0", {1, 1}), UserError);
+  for (const char* fields : {"scale_min: 0", "scale_max: 1e9", "max_rotate_degree: 1e20",
+                             "hue_rotation: -1", "shift_x: 3000000000"}) {
+    EXPECT_THROW(Changes(fields, {1, 1}), UserError) << fields;
+  }
   EXPECT_THROW(Changes("", {1, 1}, "mean_value: [1, 2]"), UserError);
   EXPECT_THROW(Changes("", {1, 1}, "mean_file: 'none'"), FileError);
 }

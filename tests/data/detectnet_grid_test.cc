@@ -3,6 +3,9 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "core/base/error.h"
 
 namespace doppio {
@@ -110,6 +113,8 @@ TEST(DetectNetGrid, ReadsTheRowsOfDigits) {
   ASSERT_EQ(objects.size(), 1u);
   EXPECT_EQ(objects[0].box, cv::Rect2d(1.5, 2, 3, 4));
   EXPECT_EQ(objects[0].source, 7);
+  rows[17] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW(ReadDetectNetObjects(rows.data(), 48), UserError);
   rows[0] = 3;
   EXPECT_THROW(ReadDetectNetObjects(rows.data(), 48), UserError);
   rows[0] = 1;
@@ -122,6 +127,7 @@ TEST(DetectNetGrid, RejectsParametersWithoutMeaning) {
   EXPECT_THROW(SmallGrid("stride: 0"), UserError);
   EXPECT_THROW(SmallGrid("stride: 20"), UserError);
   EXPECT_THROW(SmallGrid("scale_cvg: -1"), UserError);
+  EXPECT_THROW(SmallGrid("image_size_x: 3000000000"), UserError);
 }
 
 }  // namespace
