@@ -63,10 +63,10 @@ def cifar_files(depth):
     folder, batches = "resnet%d" % depth, "data/cifar-10-batches-bin/"
 
     def data(net):
-        net.note("Input: 3x32x32, R G B; training images are moved by up to 4 pixels, half of them mirrored.")
+        net.note("Input: 3x32x32, R G B; training images are cut out of a black frame of 4 pixels, half of them mirrored.")
         source(net, batches + "data_batch_*.bin", batches + "test_batch.bin", 128, 100,
                dict(mean_value=[125.307, 122.95, 113.865]),
-               dict(mirror=True, shift_param=dict(width=0.125, height=0.125, pad_mode="=CONSTANT")),
+               dict(pad=4, crop_size=32, mirror=True),
                name="cifar", shuffle=True, kind="CIFAR")
     files = model(folder, "ResNet-%d" % depth, "ResNet-%d for CIFAR-10: He, Zhang, Ren and Sun, arXiv:1512.03385, with projections as "
                   "shortcuts\nwhere the number of channels changes." % depth, [3, 32, 32], data, cifar_resnet((depth - 2) // 6))

@@ -18,10 +18,13 @@ TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& pl
   // Gray images are often digits or letters, which must not be mirrored.
   const bool changes = phase == TRAIN && facts.channels > 1;
   if (changes) transform.set_mirror(true);
-  if (changes && published.has_shift_param()) {
-    *transform.mutable_shift_param() = published.shift_param();
+  if (changes && published.has_pad()) {
+    transform.set_pad(published.pad());
+    transform.set_crop_h(static_cast<uint32_t>(plan.input.height));
+    transform.set_crop_w(static_cast<uint32_t>(plan.input.width));
+  } else if (plan.crop) {
+    transform.set_crop_size(static_cast<uint32_t>(plan.input.height));
   }
-  if (plan.crop) transform.set_crop_size(static_cast<uint32_t>(plan.input.height));
   constexpr double kDigits = 100;
   for (const double mean : facts.means) {
     transform.add_mean_value(static_cast<float>(std::round(mean * kDigits) / kDigits));

@@ -68,7 +68,8 @@ void PlanWhole(const ImageFacts& facts, int size, InitPlan* plan) {
 
 void PlanInput(const ImageFacts& facts, const InitWishes& wishes, InitPlan* plan) {
   const int crop = static_cast<int>(plan->net.train.crop_size());
-  if (crop == 0) return PlanWhole(facts, wishes.size, plan);
+  // With a pad, the cut only moves the whole image.
+  if (crop == 0 || plan->net.train.has_pad()) return PlanWhole(facts, wishes.size, plan);
   const bool half = wishes.net.empty() && facts.short_side < kPhotoSide;
   PlanCut(facts, wishes.size > 0 ? wishes.size : half ? crop / 2 : crop, plan);
 }

@@ -267,6 +267,9 @@ class SourcesTest(InitCase):
             self.assertEqual((kind, net, 40, 10), (out["kind"], out["net"], out["train_images"], out["test_images"]))
             self.check(data + "_doppio")
         self.assertEqual("name3", self.lines("cifar_doppio/labels.txt")[3])
+        for field in "pad: 4", "crop_h: 32", "crop_w: 32":
+            self.assertIn(field, self.layer("cifar_doppio", "TRAIN"))
+            self.assertNotIn(field, self.layer("cifar_doppio", "TEST"))
 
 
 class BadDataTest(InitCase):
