@@ -63,7 +63,7 @@ def cifar_files(depth):
     folder, batches = "resnet%d" % depth, "data/cifar-10-batches-bin/"
 
     def data(net):
-        net.note("Input: 3x32x32, R G B; training images are cut out of a black frame of 4 pixels, half of them mirrored.")
+        net.note("Input: 3x32x32, R G B; training cuts them out of the image in a black frame of 4 pixels, and mirrors half of them.")
         source(net, batches + "data_batch_*.bin", batches + "test_batch.bin", 128, 100,
                dict(mean_value=[125.307, 122.95, 113.865]),
                dict(pad=4, crop_size=32, mirror=True),

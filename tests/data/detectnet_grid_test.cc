@@ -48,7 +48,7 @@ TEST(DetectNetGrid, DescribesTheObjectInTheCellsOfItsCenter) {
   EXPECT_EQ(grid.channels(), 10);
   EXPECT_EQ(grid.height(), 3);
   EXPECT_EQ(grid.width(), 4);
-  // Its center is (4, 3), and half of its sides covers x from 3 to 5 and y from 2 to 4.
+  // The object's center is (4, 3). Its coverage reaches from 3 to 5 in x and from 2 to 4 in y.
   const std::vector<float> labels = LabelsOf(grid, {ObjectAt(2, 1, 4, 4, 7)});
   const std::vector<float> left = {1, 0, -1, 4, 3, 0.25f, 0.25f, 1, 0, 1};
   const std::vector<float> right = {1, -2, -1, 2, 3, 0.25f, 0.25f, 1, 0, 1};
