@@ -7,10 +7,11 @@ A function in rules/ describes a net once; it is written for training and testin
 import os
 import sys
 
-from rules import (alexnet, autoencoder, densenet, fcn, inception, lstm, mobilenet, nin, resnet, shapes, siamese, ssd,
-                   tutorials, vgg)
+from rules import (alexnet, autoencoder, densenet, faster_rcnn, fcn, inception, lstm, mobilenet, nin, resnet, shapes, siamese,
+                   ssd, tutorials, vgg)
 
-FAMILIES = (alexnet, autoencoder, densenet, fcn, inception, lstm, mobilenet, nin, resnet, shapes, siamese, ssd, tutorials, vgg)
+FAMILIES = (alexnet, autoencoder, densenet, faster_rcnn, fcn, inception, lstm, mobilenet, nin, resnet, shapes, siamese, ssd,
+            tutorials, vgg)
 
 
 def main():

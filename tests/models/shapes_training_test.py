@@ -41,12 +41,18 @@ class ShapesTrainingTest(unittest.TestCase):
                 self.assertGreater(scores[1], 1.3 * scores[0], scores)
                 self.assertTrue(0.06 < scores[1] <= 1, scores)
 
-    def test_ssd300_can_read_the_shapes(self):
-        r = subprocess.run([DOPPIO, "check", "models/ssd300_vgg16/solver.prototxt",
-                            "--set=net.layer[data].data_param={backend: SHAPES shapes_size: 300 batch_size: 2}"],
-                           capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT)
-        self.assertEqual(0, r.returncode, r.stdout + r.stderr)
-        self.assertIn("models/ssd300_vgg16/solver.prototxt: no errors", r.stdout)
+    def test_nets_for_voc_can_read_the_shapes(self):
+        for name, settings in {
+                "ssd300_vgg16": ["data].data_param={backend: SHAPES shapes_size: 300 batch_size: 2}"],
+                "faster_rcnn_zf": ["input-data].data_param={backend: SHAPES shapes_size: 300}",
+                                   "input-data].roi_data_param={short_side: 600 max_boxes: 4}",
+                                   "mAP].detection_evaluate_param.num_classes=6"]}.items():
+            with self.subTest(name):
+                solver = "models/%s/solver.prototxt" % name
+                r = subprocess.run([DOPPIO, "check", solver, *("--set=net.layer[" + setting for setting in settings)],
+                                   capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT)
+                self.assertEqual(0, r.returncode, r.stdout + r.stderr)
+                self.assertIn(solver + ": no errors", r.stdout)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ PUBLISHED = {
     "mnist_mlp_batch1": (784 * 128 + 128 + 128 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10, None),
     "mnist_mlp_sigmoid": (784 * 32 + 32 + 32 * 32 + 32 + 32 * 10 + 10, None), "lenet5": (61706, None),
     "mnist_cnn": (16 * 9 + 16 + 32 * 16 * 9 + 32 + 800 * 10 + 10, None),
+    "faster_rcnn_zf": (59294751, None),  # of py-faster-rcnn's file for training
 }
 PUBLISHED_MILLIONS = {"resnet20": "0.27", "nin_cifar10": "0.97", "ssd300_vgg16": "26.29", "fcn8s": "134"}
 
