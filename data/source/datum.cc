@@ -47,6 +47,21 @@ void TakeObjects(const AnnotatedDatum& annotated, Record* record) {
   }
 }
 
+// Takes the objects of a record of YOLO's databases: beside the image six floats for each, class
+// from 0, difficult, x, y, width, height; in fractions of the image, where x and y are the center.
+void TakeCenteredObjects(const Datum& datum, Record* record) {
+  constexpr int kFloats = 6;
+  const int count = datum.float_data_size();
+  record->annotated = !datum.data().empty() && count > 0 && count % kFloats == 0;
+  if (!record->annotated) return;
+  for (int i = 0; i < count; i += kFloats) {
+    const float* of = datum.float_data().data() + i;
+    const float x = of[2], y = of[3], width = of[4], height = of[5];
+    record->objects.push_back(
+        {{x - width / 2, y - height / 2, x + width / 2, y + height / 2}, of[0] + 1, 0, of[1] != 0});
+  }
+}
+
 void TakeDatum(Datum* datum, Record* record) {
   if (datum->labels_size() > 0) {
     record->labels.assign(datum->labels().begin(), datum->labels().end());
@@ -80,6 +95,7 @@ void ReadDatum(const void* value, size_t bytes, Record* record) {
   if (!datum.ParseFromArray(value, static_cast<int>(bytes))) {
     throw FileError("it is not a Caffe Datum");
   }
+  TakeCenteredObjects(datum, record);
   TakeDatum(&datum, record);
 }
 

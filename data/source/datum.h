@@ -9,7 +9,8 @@
 namespace doppio {
 
 // Parses `value`, a Datum or SSD's AnnotatedDatum (a Datum with boxes), into `record`. The first
-// byte distinguishes the two. `record` owns copies of the data, so `value` may go away. Throws
+// byte distinguishes the two. A Datum of YOLO's databases has boxes, too: beside its image it has
+// six floats for each. `record` owns copies of the data, so `value` may go away. Throws
 // FileError if `value` is neither message or is inconsistent.
 void ReadDatum(const void* value, size_t bytes, Record* record);
 

@@ -1,5 +1,4 @@
-// Data, ImageData, WindowData, VideoData and AnnotatedData: adapters of data/. The only other
-// layers that use data/ are in hdf5_data.cc and image_pairs.cc.
+// Data, ImageData, WindowData, VideoData, AnnotatedData and BoxData: adapters of data/.
 //
 // A net may also be built without its data (DataMode), to infer its shapes or to time it on
 // synthetic data. The shape then comes from the layer's fields, and the source is opened only if
@@ -14,15 +13,23 @@
 #include "data/pipeline/pipeline.h"
 #include "data/source/declared_shape.h"
 #include "layers/source/images_kernels.h"
+#include "layers/source/label_form.h"
 #include "layers/source/source_layer.h"
 
 namespace doppio {
 namespace {
 
+constexpr int kUsualBoxes = 30;  // per image in BoxData, as in the forks that have it
+
 bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
 bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
 bool IsVideo(const LayerSpec& spec) { return spec.type() == "VideoData"; }
-bool IsAnnotated(const LayerSpec& spec) { return spec.type() == kAnnotatedData; }
+bool IsAnnotated(const LayerSpec& spec) {
+  return LabelFormOf(spec.type()) != LabelForm::kNumbers;
+}
+bool IsBoxes(const LayerSpec& spec) {
+  return LabelFormOf(spec.type()) == LabelForm::kCenteredObjects;
+}
 
 // Returns the name of the message with the layer's fields.
 std::string ParamOf(const LayerSpec& spec) {
@@ -75,7 +82,9 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
   const bool outside = spec.param.transform_param().has_mean_file();
   options.mean_at = spec.At((outside ? "" : ParamOf(spec) + ".") + "transform_param.mean_file");
   if (IsAnnotated(spec)) {
-    options.max_boxes = static_cast<int>(spec.param.annotated_data_param().max_boxes());
+    const AnnotatedDataParameter& param = spec.param.annotated_data_param();
+    const bool usual = IsBoxes(spec) && !param.has_max_boxes();
+    options.max_boxes = usual ? kUsualBoxes : static_cast<int>(param.max_boxes());
     if (options.max_boxes < 1) {
       throw spec.Mistake("annotated_data_param.max_boxes", "max_boxes must be at least 1");
     }
@@ -275,7 +284,11 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
       Shape{batch, sample.image.channels, sample.image.height, sample.image.width}};
   const int label_tops = spec.param.top_size() - 1;
   if (IsAnnotated(spec)) {
-    if (label_tops == 1) tops.push_back({1, 1, batch * OptionsOf(spec).max_boxes, kBoxLabels});
+    const int64_t boxes = OptionsOf(spec).max_boxes;
+    if (label_tops == 1) {
+      tops.push_back(IsBoxes(spec) ? Shape{batch, boxes * kCenteredBoxLabels}
+                                   : Shape{1, 1, batch * boxes, kBoxLabels});
+    }
     LayerShape shape = ShapeOfImages(spec, sample, std::move(tops));
     shape.exact_tops = {false, true};
     shape.exact_tops.resize(shape.tops.size());
@@ -324,7 +337,8 @@ bool RegisterImages(const std::string& type, const std::string& param, int most_
     RegisterImages("ImageData", "image_data_param", kAny) &&
     RegisterImages("WindowData", "window_data_param", 2) &&
     RegisterImages("VideoData", "data_param", 2, "video_data_param") &&
-    RegisterImages("AnnotatedData", "data_param", 2);
+    RegisterImages("AnnotatedData", "data_param", 2) &&
+    RegisterImages("BoxData", "data_param", 2, "annotated_data_param");
 
 }  // namespace
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// The kernels of Data, ImageData, WindowData and AnnotatedData.
+// The kernels of Data, ImageData, WindowData, VideoData, AnnotatedData and BoxData.
 #ifndef DOPPIO_LAYERS_SOURCE_IMAGES_KERNELS_H_
 #define DOPPIO_LAYERS_SOURCE_IMAGES_KERNELS_H_
 
@@ -13,14 +13,13 @@
 #include "core/net/plan/kernel.h"
 #include "data/pipeline/pipeline.h"
 #include "layers/source/batch_upload.h"
+#include "layers/source/label_form.h"
 #include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"
 
 namespace doppio {
 
-constexpr char kAnnotatedData[] = "AnnotatedData";
-
-// The form of the four layers.
+// The form of these layers.
 using ImagesForm = SourceForm<Pipeline>;
 
 // Writes the label top of AnnotatedData in SSD's format: the objects of all images, each with the
@@ -39,13 +38,32 @@ inline void WriteObjects(const Batch& batch, int64_t images, int64_t count, floa
   std::fill(to, end, -1.0f);
 }
 
+// Writes the label top of BoxData in YOLO's format: for each image rows of class (from 0), x, y,
+// width and height, where x and y are the center; then rows of 0.
+inline void WriteCenteredObjects(const Batch& batch, int64_t images, int64_t count, float* to) {
+  const float* from = batch.labels.data();
+  const int64_t boxes = count / images / kCenteredBoxLabels;
+  std::fill_n(to, count, 0.0f);
+  for (int64_t image = 0; image < images; ++image) {
+    float* row = to + image * boxes * kCenteredBoxLabels;
+    for (int64_t box = 0; box < boxes; ++box, from += kBoxLabels) {
+      if (*from < 0) continue;
+      const float xmin = from[3], ymin = from[4], xmax = from[5], ymax = from[6];
+      for (const float value :
+           {from[1] - 1, (xmin + xmax) / 2, (ymin + ymax) / 2, xmax - xmin, ymax - ymin}) {
+        *row++ = value;
+      }
+    }
+  }
+}
+
 // Writes the `count` values of the label top `top` (at least 1) of a layer with `tops` tops to
 // `to`.
-inline void WriteLabels(bool annotated, const Batch& batch, size_t top, size_t tops, int64_t count,
+inline void WriteLabels(LabelForm form, const Batch& batch, size_t top, size_t tops, int64_t count,
                         float* to) {
-  if (annotated) {
-    return WriteObjects(batch, static_cast<int64_t>(batch.samples.size()), count, to);
-  }
+  const auto images = static_cast<int64_t>(batch.samples.size());
+  if (form == LabelForm::kObjects) return WriteObjects(batch, images, count, to);
+  if (form == LabelForm::kCenteredObjects) return WriteCenteredObjects(batch, images, count, to);
   const size_t labels = tops - 1;
   for (int64_t row = 0; row < count; ++row) {
     to[row] = batch.labels[labels == 1 ? static_cast<size_t>(row)
@@ -72,7 +90,7 @@ template <class T>
 class ImagesKernel : public PipelineKernel {
  public:
   explicit ImagesKernel(const KernelArgs& args)
-      : PipelineKernel(TakeSource<Pipeline>(args)), annotated_(args.type == kAnnotatedData) {
+      : PipelineKernel(TakeSource<Pipeline>(args)), label_form_(LabelFormOf(args.type)) {
     const std::vector<Shape>& tops = args.top_shapes;
     if (tops.size() > 1) labels_.resize(tops[1].count());
   }
@@ -86,13 +104,13 @@ class ImagesKernel : public PipelineKernel {
       pipeline_->Write(batch, begin, end, data.data<T>());
     });
     for (size_t i = 1; i < t_.tops.size(); ++i) {
-      WriteLabels(annotated_, batch, i, t_.tops.size(), t_.tops[i].count(), labels_.data());
+      WriteLabels(label_form_, batch, i, t_.tops.size(), t_.tops[i].count(), labels_.data());
       CopyTo<T>(t_.tops[i], labels_.data());
     }
   }
 
  private:
-  const bool annotated_;
+  const LabelForm label_form_;
   std::vector<float> labels_;  // the values of one label top; all label tops have the same size
 };
 
@@ -100,7 +118,7 @@ class ImagesKernel : public PipelineKernel {
 class UploadedImagesKernel : public Kernel {
  public:
   explicit UploadedImagesKernel(const KernelArgs& args)
-      : annotated_(args.type == kAnnotatedData),
+      : label_form_(LabelFormOf(args.type)),
         pipeline_(TakeSource<Pipeline>(args)),
         upload_((*BatchUploads::Get().Find(args.device->kind()))(args.device, args.top_shapes)) {
     normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
@@ -144,7 +162,7 @@ class UploadedImagesKernel : public Kernel {
     const Batch& batch = pipeline_->Next();
     FillImages(batch);
     for (size_t i = 1; i < t_.tops.size(); ++i) {
-      WriteLabels(annotated_, batch, i, t_.tops.size(), t_.tops[i].count(),
+      WriteLabels(label_form_, batch, i, t_.tops.size(), t_.tops[i].count(),
                   static_cast<float*>(upload_->At(i)));
     }
     upload_->Send();
@@ -169,7 +187,7 @@ class UploadedImagesKernel : public Kernel {
     });
   }
 
-  const bool annotated_;
+  const LabelForm label_form_;
   const std::unique_ptr<Pipeline> pipeline_;
   const std::unique_ptr<BatchUpload> upload_;
   Normalization normalization_;

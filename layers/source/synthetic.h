@@ -1,6 +1,6 @@
 // Synthetic data that replaces a source: values in (-1, 1], the labels 0 and 1 for tops with one
-// value per sample, and two objects per image for the label of AnnotatedData. A loss that reads the
-// values as labels of pixels truncates them to 0 or 1, so they exclude -1. Kernels write the values
+// value per sample, and two objects per image for the labels of AnnotatedData and BoxData. A loss
+// that reads the values as labels of pixels truncates them to 0 or 1, so they exclude -1. Kernels write the values
 // once, to tops that persist on their device, so that timings on synthetic data exclude the source.
 #ifndef DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
 #define DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
@@ -12,6 +12,7 @@
 #include "core/base/random.h"
 #include "core/net/plan/kernel.h"
 #include "layers/source/batch_upload.h"
+#include "layers/source/label_form.h"
 
 namespace doppio {
 
@@ -19,13 +20,16 @@ namespace doppio {
 class SyntheticTops {
  public:
   explicit SyntheticTops(const KernelArgs& args)
-      : annotated_(args.type == "AnnotatedData"), random_(args.seed, Stream("synthetic")) {}
+      : label_form_(LabelFormOf(args.type)), random_(args.seed, Stream("synthetic")) {}
 
   // Writes the values of top `top`, which has the shape `shape`, to `to` in row-major order.
   // `images` is the number of samples. The ranks write different parts of one big batch.
   template <class T>
   void Fill(size_t top, int64_t images, const Shape& shape, int rank, T* to) const {
-    if (annotated_ && top == 1) return FillObjects(images, shape, rank, to);
+    if (label_form_ != LabelForm::kNumbers && top == 1) {
+      return label_form_ == LabelForm::kObjects ? FillObjects(images, shape, rank, to)
+                                                : FillCenteredObjects(images, shape, rank, to);
+    }
     const bool labels = shape.count() == shape.dim_or_1(0);
     const int64_t first = rank * shape.count();
     for (int64_t i = 0; i < shape.count(); ++i) {
@@ -36,31 +40,60 @@ class SyntheticTops {
   }
 
  private:
-  // Writes rows of SSD's eight values for up to two objects per image, then empty rows. The class
-  // is always 1, because 0 is usually the background.
+  struct Corners {
+    float left, upper, right, lower;
+  };
+  // Returns the box of object `object` (0 or 1) of a sample.
+  Corners BoxOf(uint64_t sample, int64_t object) const {
+    const auto at = [&](uint64_t i) {
+      return random_.Uniform(sample, 4 * static_cast<uint64_t>(object) + i) / 2;
+    };
+    const float left = at(0), upper = at(1);
+    return {left, upper, left + 0.25f + at(2) / 2, upper + 0.25f + at(3) / 2};
+  }
+
+  // Calls write(image, object, box) for up to two objects per image of the `rows` that it has.
+  template <class Write>
+  void ForEachObject(int64_t images, int64_t rows, int rank, const Write& write) const {
+    for (int64_t image = 0; image < images; ++image) {
+      for (int64_t object = 0; object < std::min<int64_t>(2, rows); ++object) {
+        write(image, object, BoxOf(static_cast<uint64_t>(rank * images + image), object));
+      }
+    }
+  }
+
+  // Writes rows of SSD's eight values, then empty rows. The class is always 1, because 0 is usually
+  // the background.
   template <class T>
   void FillObjects(int64_t images, const Shape& shape, int rank, T* to) const {
     constexpr int64_t kColumns = 8;
     T* const end = to + shape.count();
-    const int64_t objects = std::min<int64_t>(2, shape.count() / kColumns / images);
-    for (int64_t image = 0; image < images; ++image) {
-      const auto sample = static_cast<uint64_t>(rank * images + image);
-      for (int64_t object = 0; object < objects; ++object) {
-        const auto at = [&](uint64_t i) {
-          return random_.Uniform(sample, 4 * static_cast<uint64_t>(object) + i) / 2;
-        };
-        const float left = at(0), upper = at(1);
-        const float right = left + 0.25f + at(2) / 2, lower = upper + 0.25f + at(3) / 2;
-        for (const float value : {static_cast<float>(image), 1.0f, static_cast<float>(object), left,
-                                  upper, right, lower, 0.0f}) {
-          *to++ = static_cast<T>(value);
-        }
-      }
-    }
+    ForEachObject(images, shape.count() / kColumns / images, rank,
+                  [&](int64_t image, int64_t object, const Corners& box) {
+                    for (const float value :
+                         {static_cast<float>(image), 1.0f, static_cast<float>(object), box.left,
+                          box.upper, box.right, box.lower, 0.0f}) {
+                      *to++ = static_cast<T>(value);
+                    }
+                  });
     std::fill(to, end, T(-1));
   }
 
-  const bool annotated_;
+  // Writes rows of YOLO's five values for each image, of class 0, then rows of 0.
+  template <class T>
+  void FillCenteredObjects(int64_t images, const Shape& shape, int rank, T* to) const {
+    const int64_t rows = shape.count() / kCenteredBoxLabels / images;
+    std::fill_n(to, shape.count(), T(0));
+    ForEachObject(images, rows, rank, [&](int64_t image, int64_t object, const Corners& box) {
+      T* const row = to + (image * rows + object) * kCenteredBoxLabels;
+      row[1] = static_cast<T>((box.left + box.right) / 2);
+      row[2] = static_cast<T>((box.upper + box.lower) / 2);
+      row[3] = static_cast<T>(box.right - box.left);
+      row[4] = static_cast<T>(box.lower - box.upper);
+    });
+  }
+
+  const LabelForm label_form_;
   const Random random_;
 };
 

@@ -1,4 +1,4 @@
-// Tests the layer AnnotatedData in a net.
+// Tests the layers AnnotatedData and BoxData in a net.
 #include "data/source/source.h"
 #include "proto/detection.pb.h"
 #include "tests/data/data_net.h"
@@ -90,6 +90,85 @@ TEST(AnnotatedDataLayer, ScalesBoxesOfCoveredSizes) {
   const auto rows = net.Values("y");
   EXPECT_THAT(std::vector<double>(rows.begin(), rows.begin() + 8),
               ElementsAre(0, 0, 0, 0, 0, 0.5, 1, 0));
+}
+
+// A record of YOLO's databases: one image with the floats `objects` beside it.
+std::string YoloDatum(const std::vector<float>& objects) {
+  Datum datum;
+  datum.ParseFromString(RawDatum(1, 2, 2, {1, 2, 3, 4}, 0));
+  for (float value : objects) datum.add_float_data(value);
+  return datum.SerializeAsString();
+}
+
+// Returns a layer whose two images have two objects and one. `fields` follow the batch size.
+std::string YoloLayer(const std::string& type, const std::string& fields = "") {
+  const std::string path = ScratchPath("yolo");
+  WriteLmdb(path, {{"0", YoloDatum({4, 0, 0.5f, 0.25f, 0.5f, 0.25f, 0, 1, 0.25f, 0.5f, 0.5f, 1})},
+                   {"1", YoloDatum({2, 0, 0.75f, 0.5f, 0.25f, 0.5f})}});
+  return "type: '" + type + "' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
+         "' batch_size: 2 } " + fields;
+}
+
+TEST(BoxDataLayer, DeliversRowsOfYolosObjects) {
+  for (bool on_gpu : {false, true}) {
+    if (on_gpu && TestGpu() == nullptr) continue;
+    DataNet net(YoloLayer("BoxData", "annotated_data_param { max_boxes: 3 }"), DataMode::kOpen,
+                TRAIN, DType::kFloat32, on_gpu ? TestGpu() : MakeCpuDevice());
+    EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
+    EXPECT_EQ(net.ShapeOf("y"), (Shape{2, 15}));
+    net->Forward();
+    EXPECT_THAT(net.Values("x"), ElementsAre(1, 2, 3, 4, 1, 2, 3, 4));
+    EXPECT_THAT(net.Values("y"), ElementsAre(4, 0.5, 0.25, 0.5, 0.25,  //
+                                             0, 0.25, 0.5, 0.5, 1,     //
+                                             0, 0, 0, 0, 0,            //
+                                             2, 0.75, 0.5, 0.25, 0.5,  //
+                                             0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  }
+}
+
+TEST(BoxDataLayer, HasRoomForThirtyObjects) {
+  EXPECT_EQ(DataNet(YoloLayer("BoxData")).ShapeOf("y"), (Shape{2, 150}));
+}
+
+TEST(BoxDataLayer, MirrorsTheObjects) {
+  DataNet net(YoloLayer("BoxData", "transform_param { mirror: true } "
+                                   "annotated_data_param { max_boxes: 2 }"));
+  bool plain = false, mirrored = false;
+  for (int i = 0; i < 16; ++i) {
+    net->Forward();
+    const std::vector<double> pixels = net.Values("x"), rows = net.Values("y");
+    EXPECT_EQ(rows[11], pixels[4] == 1 ? 0.75 : 0.25);
+    (pixels[4] == 1 ? plain : mirrored) = true;
+  }
+  EXPECT_TRUE(plain && mirrored);
+}
+
+TEST(BoxDataLayer, ReadsTheDatabasesOfSsdToo) {
+  std::string layer = TwoAnnotated("max_boxes: 2");
+  layer.replace(layer.find("AnnotatedData"), 13, "BoxData");
+  DataNet net(layer);
+  net->Forward();
+  EXPECT_THAT(net.Values("y"), ElementsAre(-1, 0.25, 0.25, 0.5, 0.5, 0, 0, 0, 0, 0,  //
+                                           9, 0.25, 0.25, 0.5, 0.5, 10, 0.25, 0.25, 0.5, 0.5));
+}
+
+TEST(BoxDataLayer, SaysWhatIsWrong) {
+  EXPECT_THAT(Mistake(YoloLayer("BoxData", "annotated_data_param { max_boxes: 1 }")),
+              HasSubstr("max_boxes"));
+  const std::string path = ScratchPath("plain");
+  WriteLmdb(path, {{"0", YoloDatum({})}, {"1", YoloDatum({1, 2, 3, 4})}});
+  EXPECT_THAT(Mistake("type: 'BoxData' top: 'x' top: 'y' data_param { backend: LMDB source: '" +
+                      path + "' batch_size: 1 }"),
+              HasSubstr("it is a Datum without boxes; layer Data reads such records"));
+}
+
+TEST(AnnotatedDataLayer, ReadsTheDatabasesOfYoloToo) {
+  DataNet net(YoloLayer("AnnotatedData", "annotated_data_param { max_boxes: 2 }"));
+  net->Forward();
+  EXPECT_THAT(net.Values("y"), ElementsAre(0, 5, 0, 0.25, 0.125, 0.75, 0.375, 0,  //
+                                           0, 1, 0, 0, 0, 0.5, 1, 1,              //
+                                           1, 3, 0, 0.625, 0.25, 0.875, 0.75, 0,  //
+                                           -1, -1, -1, -1, -1, -1, -1, -1));
 }
 
 }  // namespace

@@ -41,6 +41,10 @@ TEST(DataWithoutSource, HasTheShapeThatItsFieldsGive) {
                      "LMDB batch_size: 2 } transform_param { resize_param { height: 4 width: 5 } }",
                      mode),
               "d 2x3x4x5; l 1x1x200x8; ");
+    EXPECT_EQ(Shapes("type: 'BoxData' top: 'd' top: 'l' data_param { source: 'none' backend: LMDB "
+                     "batch_size: 2 } transform_param { resize_param { height: 4 width: 5 } }",
+                     mode),
+              "d 2x3x4x5; l 2x150; ");
   }
 }
 

@@ -96,7 +96,6 @@ constexpr ForkName kForkNames[] = {
     {"V1LayerParameter", "type=COLINEAR_CONVOLUTION", "a fork", ""},
     {"V1LayerParameter", "colinear_convolution_param", "a fork", ""},
     {"LayerParameter", "type=TRT", kNvidia, "it runs a net of TensorRT"},
-    {"LayerParameter", "type=BoxData", kIntel, ""},
     {"LayerParameter", "type=MnActivation", kIntel, ""},
     {"LayerParameter", "type=MnParamGradCompress", kIntel, ""},
     {"LayerParameter", "type=Yolo*", kYolo, ""},
