@@ -194,8 +194,9 @@ std::vector<DetectionScores::OfBlob> DetectionScores::Compute(PrecisionRule rule
   }
   std::vector<OfBlob> scores;
   for (size_t b = 0; b < blobs_.size(); ++b) {
-    OfBlob of_blob{blobs_[b].name, {}, 0};
+    OfBlob of_blob{blobs_[b].name, {}, 0, 0};
     for (const auto& [label, of_class] : classes[b]) {
+      if (of_class.objects == 0) ++of_blob.without_objects;
       const double precision = AveragePrecision(rule, of_class.found, of_class.objects);
       of_blob.classes[label] = precision;
       of_blob.mean += precision / static_cast<double>(classes[b].size());
@@ -210,6 +211,11 @@ std::vector<OutputValue> DetectionScores::Log(PrecisionRule rule, bool each_clas
   for (const OfBlob& of_blob : Compute(rule)) {
     for (const auto& [label, precision] : of_blob.classes) {
       if (each_class) LOG(INFO) << "class" << label << ": " << precision;
+    }
+    if (of_blob.without_objects > 0) {
+      LOG(WARNING) << of_blob.blob << ": " << of_blob.without_objects << " of "
+                   << of_blob.classes.size()
+                   << " classes have no objects in this test and count as 0 in the mean";
     }
     means.push_back({of_blob.blob, 0, of_blob.mean});
   }

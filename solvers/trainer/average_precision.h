@@ -65,12 +65,13 @@ class DetectionScores {
     std::map<int, double> classes;  // average precision by class
     // Mean over all classes. A class without objects counts as 0, as in SSD.
     double mean = 0;
+    int without_objects = 0;  // number of such classes
   };
   // Returns the scores of each blob.
   std::vector<OfBlob> Compute(PrecisionRule rule) const;
 
   // Returns the mean of each blob as a score of the test. Logs a line for each class if
-  // `each_class` is true.
+  // `each_class` is true, and a warning if some classes have no objects.
   std::vector<OutputValue> Log(PrecisionRule rule, bool each_class) const;
 
  private:

@@ -1,5 +1,6 @@
 #include "solvers/trainer/average_precision.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace doppio {
@@ -55,6 +56,21 @@ TEST(DetectionScores, AreOfAllBatchesTogether) {
   EXPECT_NEAR(blobs[0].classes.at(1), 2.0 / 3, 1e-12);
   EXPECT_EQ(blobs[0].classes.at(2), 0);
   EXPECT_NEAR(blobs[0].mean, 1.0 / 3, 1e-12);
+}
+
+TEST(DetectionScores, CountsTheClassesWithoutObjects) {
+  DetectionScores scores({DetectionBlob{"eval"}});
+  scores.Add(0, Rows(kFirst));
+  scores.Add(1, Rows({-1, 3, 0, -1, -1, 0, 4, 0.8, 0, 1, -1, 4, 0, -1, -1}));
+  const auto blobs = scores.Compute(PrecisionRule::kIntegral);
+  ASSERT_EQ(blobs.size(), 1u);
+  EXPECT_EQ(blobs[0].classes.size(), 4u);
+  EXPECT_EQ(blobs[0].without_objects, 2);
+  EXPECT_NEAR(blobs[0].mean, 0.5 / 4, 1e-12);
+  testing::internal::CaptureStderr();
+  scores.Log(PrecisionRule::kIntegral, false);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("eval: 2 of 4 classes have no objects in this test"));
 }
 
 // The same objects and detections as above, in rows of EvalDetection: its classes begin at 0.
