@@ -24,9 +24,7 @@ constexpr int kUsualBoxes = 30;  // per image in BoxData, as in the forks that h
 bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
 bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
 bool IsVideo(const LayerSpec& spec) { return spec.type() == "VideoData"; }
-bool IsAnnotated(const LayerSpec& spec) {
-  return LabelFormOf(spec.type()) != LabelForm::kNumbers;
-}
+bool IsAnnotated(const LayerSpec& spec) { return LabelFormOf(spec.type()) != LabelForm::kNumbers; }
 bool IsBoxes(const LayerSpec& spec) {
   return LabelFormOf(spec.type()) == LabelForm::kCenteredObjects;
 }

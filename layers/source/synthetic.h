@@ -1,7 +1,8 @@
 // Synthetic data that replaces a source: values in (-1, 1], the labels 0 and 1 for tops with one
 // value per sample, and two objects per image for the labels of AnnotatedData and BoxData. A loss
-// that reads the values as labels of pixels truncates them to 0 or 1, so they exclude -1. Kernels write the values
-// once, to tops that persist on their device, so that timings on synthetic data exclude the source.
+// that reads the values as labels of pixels truncates them to 0 or 1, so they exclude -1. Kernels
+// write the values once, to tops that persist on their device, so that timings on synthetic data
+// exclude the source.
 #ifndef DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
 #define DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
 
@@ -68,14 +69,14 @@ class SyntheticTops {
   void FillObjects(int64_t images, const Shape& shape, int rank, T* to) const {
     constexpr int64_t kColumns = 8;
     T* const end = to + shape.count();
-    ForEachObject(images, shape.count() / kColumns / images, rank,
-                  [&](int64_t image, int64_t object, const Corners& box) {
-                    for (const float value :
-                         {static_cast<float>(image), 1.0f, static_cast<float>(object), box.left,
-                          box.upper, box.right, box.lower, 0.0f}) {
-                      *to++ = static_cast<T>(value);
-                    }
-                  });
+    ForEachObject(
+        images, shape.count() / kColumns / images, rank,
+        [&](int64_t image, int64_t object, const Corners& box) {
+          for (const float value : {static_cast<float>(image), 1.0f, static_cast<float>(object),
+                                    box.left, box.upper, box.right, box.lower, 0.0f}) {
+            *to++ = static_cast<T>(value);
+          }
+        });
     std::fill(to, end, T(-1));
   }
 

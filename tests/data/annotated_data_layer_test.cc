@@ -131,8 +131,9 @@ TEST(BoxDataLayer, HasRoomForThirtyObjects) {
 }
 
 TEST(BoxDataLayer, MirrorsTheObjects) {
-  DataNet net(YoloLayer("BoxData", "transform_param { mirror: true } "
-                                   "annotated_data_param { max_boxes: 2 }"));
+  DataNet net(YoloLayer("BoxData",
+                        "transform_param { mirror: true } "
+                        "annotated_data_param { max_boxes: 2 }"));
   bool plain = false, mirrored = false;
   for (int i = 0; i < 16; ++i) {
     net->Forward();
