@@ -39,6 +39,11 @@ void RefuseUnknownTransforms(const TransformationParameter& parameter) {
                             (boxes ? "Data, ImageData and AnnotatedData" : "Data and ImageData") +
                             ", not for this one; remove it");
   }
+  if (parameter.scale_factors_size() > 0) {
+    throw UserError({},
+                    "transform_param: scale_factors is for layers ImageSegData, DenseImageData and "
+                    "ImageLabelmapData, not for this one; remove it");
+  }
   if (parameter.flow() && parameter.mirror()) {
     throw UserError({},
                     "transform_param: flow is not implemented: which channels of a mirrored image "

@@ -245,7 +245,8 @@ std::vector<const Transform*> RequestedTransforms(const TransformationParameter&
 bool HasTransformField(const std::string& name) {
   static const auto* names = [] {
     // The forks' fields that data/augment/augment.cc uses or refuses.
-    auto* all = new std::set<std::string>{"bgr2rgb", "crop_h", "crop_w", "emit_constraint", "flow"};
+    auto* all = new std::set<std::string>{"bgr2rgb",         "crop_h", "crop_w",
+                                          "emit_constraint", "flow",   "scale_factors"};
     for (const Transform& transform : Transforms()) {
       all->insert(transform.fields.begin(), transform.fields.end());
       all->insert(transform.options.begin(), transform.options.end());

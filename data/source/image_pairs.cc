@@ -10,6 +10,7 @@
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "data/decode/decode_formats.h"
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
 #include "data/source/source.h"
@@ -48,13 +49,16 @@ std::vector<ImagePair> ReadPairs(const std::string& list) {
 
 class ImagePairsSource : public Source {
  public:
-  ImagePairsSource(const ImageDataParameter& parameter, const TransformationParameter& transform)
+  ImagePairsSource(const ImageDataParameter& parameter, const TransformationParameter& transform,
+                   const Random& random)
       : list_(parameter.source()),
         root_(parameter.root_folder()),
         height_(static_cast<int>(parameter.new_height())),
         width_(static_cast<int>(parameter.new_width())),
         ignore_label_(static_cast<double>(transform.ignore_label())),
-        fill_(MeanFill(transform, parameter.is_color() ? 3 : 1)) {
+        fill_(MeanFill(transform, parameter.is_color() ? 3 : 1)),
+        factors_(transform.scale_factors().begin(), transform.scale_factors().end()),
+        random_(random) {
     if ((height_ > 0) != (width_ > 0)) {
       throw UserError({}, "set both new_height and new_width, or neither");
     }
@@ -75,7 +79,15 @@ class ImagePairsSource : public Source {
     return "image '" + root_ + pair.image + "' (" + list_ + ":" + std::to_string(pair.line) + ")";
   }
 
-  void Read(int64_t index, Record* record) const override {
+  void Read(int64_t index, Record* record) const override { ReadScaled(index, 1, record); }
+
+  void ReadSample(int64_t index, uint64_t sample, Record* record) const override {
+    const auto count = static_cast<uint32_t>(factors_.size());
+    ReadScaled(index, count == 0 ? 1 : factors_[random_.Below(count, sample, 0)], record);
+  }
+
+ private:
+  void ReadScaled(int64_t index, float factor, Record* record) const {
     const ImagePair& pair = pairs_[index];
     Image image = Decoded(pair.image, colour_, record);
     Image labels = Decoded(pair.labels, gray_, record);
@@ -83,12 +95,14 @@ class ImagePairsSource : public Source {
       throw FileError("its image of labels '" + root_ + pair.labels + "' is " + Size(labels.shape) +
                       " pixels, the image is " + Size(image.shape));
     }
-    if (height_ > 0) {
-      ResizeTo(cv::INTER_LINEAR, &image);
+    const int height = Scaled(height_ > 0 ? height_ : image.shape.height, factor);
+    const int width = Scaled(width_ > 0 ? width_ : image.shape.width, factor);
+    if (height != image.shape.height || width != image.shape.width) {
+      CheckPixels(height, width, "it would be resized to");
+      ResizeTo(height, width, cv::INTER_LINEAR, &image);
       // The mean of two labels is no label.
-      ResizeTo(cv::INTER_NEAREST, &labels);
+      ResizeTo(height, width, cv::INTER_NEAREST, &labels);
     }
-    const int height = image.shape.height, width = image.shape.width;
     Extend(fill_, &image);
     Extend(cv::Scalar(ignore_label_), &labels);
     Join(&image, &labels, record);
@@ -98,7 +112,11 @@ class ImagePairsSource : public Source {
     record->labels = {within(height, crop_height_), within(width, crop_width_)};
   }
 
- private:
+  // Rounds down, as PSPNet's Caffe does.
+  static int Scaled(int extent, float factor) {
+    return std::max(1, static_cast<int>(static_cast<float>(extent) * factor));
+  }
+
   static std::string Size(const ImageShape& shape) {
     return std::to_string(shape.height) + "x" + std::to_string(shape.width);
   }
@@ -111,9 +129,9 @@ class ImagePairsSource : public Source {
     return ImageOfRecord(*record, colour);
   }
 
-  void ResizeTo(int interpolation, Image* image) const {
+  static void ResizeTo(int height, int width, int interpolation, Image* image) {
     cv::Mat resized;
-    cv::resize(MatOf(image), resized, cv::Size(width_, height_), 0, 0, interpolation);
+    cv::resize(MatOf(image), resized, cv::Size(width, height), 0, 0, interpolation);
     *image = ImageOf(resized);
   }
 
@@ -151,6 +169,8 @@ class ImagePairsSource : public Source {
   const int height_, width_;
   const double ignore_label_;
   const cv::Scalar fill_;
+  const std::vector<float> factors_;
+  const Random random_;
   int crop_height_ = 0, crop_width_ = 0;
   TransformationParameter colour_, gray_;
   std::vector<ImagePair> pairs_;
@@ -159,9 +179,10 @@ class ImagePairsSource : public Source {
 }  // namespace
 
 std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
-                                       const TransformationParameter& transform) {
+                                       const TransformationParameter& transform,
+                                       const Random& random) {
   if (!parameter.has_source()) throw UserError({}, "needs a source, a list of images");
-  return std::make_unique<ImagePairsSource>(parameter, transform);
+  return std::make_unique<ImagePairsSource>(parameter, transform, random);
 }
 
 }  // namespace doppio

@@ -105,11 +105,13 @@ DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
 // Opens the text file of "path label_path" lines of layers ImageSegData, DenseImageData and
 // ImageLabelmapData. A record has the planes of the image, blue, green and red or one gray, and
-// then one of the labels. Images smaller than `transform`'s crop are extended to the right and to
-// the bottom by mean_value and ignore_label. The labels of a record are the image's height and
-// width, at most those of the crop. Throws FileError, UserError.
+// then one of the labels. ReadSample resizes both by one of `transform`'s scale_factors. Images
+// smaller than `transform`'s crop are extended to the right and to the bottom by mean_value and
+// ignore_label. The labels of a record are the image's height and width, at most those of the crop.
+// Throws FileError, UserError.
 std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
-                                       const TransformationParameter& transform);
+                                       const TransformationParameter& transform,
+                                       const Random& random);
 // Opens the video that layer VideoData reads, with the program ffmpeg. Record i is frame
 // i * (skip_frames + 1), blue, green and red, with the label 0. A camera is endless and delivers
 // its next frame whatever the index. Reading in ascending order is fast. Throws FileError,

@@ -66,15 +66,15 @@ struct Elu : ActivationDefaults<Elu> {
   }
 };
 
-// ELU with the constants of Klambauer et al., "Self-Normalizing Neural Networks", 2017, under the
-// two names that forks give it.
+// ELU whose default constants are those of Klambauer et al., "Self-Normalizing Neural Networks",
+// 2017, under the two names that forks give it.
 template <bool kSmall>
 struct Selu : Elu {
   static constexpr const char* kType = kSmall ? "SeLu" : "SELU";
-  Selu() : Elu(1.6732632423543772f, 1.0507009873554805f) {}
+  using Elu::Elu;
   template <class Spec>
-  static Selu From(const Spec&) {
-    return Selu();
+  static Selu From(const Spec& spec) {
+    return Selu(spec.param.selu_param().alpha(), spec.param.selu_param().lambda());
   }
 };
 

@@ -4,7 +4,12 @@
 //
 // SpatialDropout zeroes whole channels (Tompson et al., "Efficient Object Localization Using
 // Convolutional Networks", CVPR 2015).
+//
+// SeLuDropout is the alpha dropout of Klambauer et al., "Self-Normalizing Neural Networks", 2017:
+// dropped elements get SELU's value far below 0, and then all are scaled and shifted such that mean
+// 0 and variance 1 stay as they are.
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
@@ -15,23 +20,44 @@
 namespace doppio {
 namespace {
 
+// Sets what SeLuDropout makes of its elements. With q = 1 - ratio and the paper's alpha', its
+// equations for a and b are normalizer = (q + alpha'^2 q (1 - q))^(-1/2) and
+// offset = -normalizer (1 - q) alpha'.
+void Normalize(double alpha, DropoutForm* form) {
+  const double ratio = form->ratio, keep = 1 - ratio;
+  form->kept = DropoutForm::kNormalize;
+  form->normalizer = 1 / std::sqrt(keep + alpha * alpha * keep * ratio);
+  form->offset = -form->normalizer * ratio * alpha;
+  form->dropped = form->normalizer * alpha + form->offset;
+}
+
+// Returns the layer's dropout_ratio. Throws UserError if it is not a probability below 1.
+float ReadRatio(const LayerSpec& spec) {
+  const bool channels = spec.type() == kSpatialDropout, selu = spec.type() == kSeluDropout;
+  const float ratio = channels ? spec.param.spatial_dropout_param().dropout_ratio()
+                      : selu   ? spec.param.selu_dropout_param().dropout_ratio()
+                               : spec.param.dropout_param().dropout_ratio();
+  if (ratio >= 0 && ratio < 1) return ratio;
+  const std::string field = channels ? "spatial_dropout_param"
+                            : selu   ? "selu_dropout_param"
+                                     : "dropout_param";
+  throw spec.Mistake(field + ".dropout_ratio",
+                     "dropout_ratio " + std::to_string(ratio) + " is outside [0, 1)");
+}
+
 DropoutForm ReadDropout(const LayerSpec& spec, const Shape& bottom) {
   DropoutForm form;
   form.whole_channels = spec.type() == kSpatialDropout;
-  const DropoutParameter& param = spec.param.dropout_param();
-  form.given = form.whole_channels ? spec.param.spatial_dropout_param().dropout_ratio()
-                                   : param.dropout_ratio();
-  if (!(form.given >= 0 && form.given < 1)) {
-    throw spec.Mistake(
-        std::string(form.whole_channels ? "spatial_dropout_param" : "dropout_param") +
-            ".dropout_ratio",
-        "dropout_ratio " + std::to_string(form.given) + " is outside [0, 1)");
-  }
-  const bool train = spec.phase() == TRAIN;
-  const bool drops = train || (!form.whole_channels && param.sample_weights_test());
-  const bool scales_train = form.whole_channels || param.scale_train();
+  form.given = ReadRatio(spec);
+  const DropoutParameter param =
+      spec.type() == "Dropout" ? spec.param.dropout_param() : DropoutParameter();
+  const bool drops = spec.phase() == TRAIN || param.sample_weights_test();
   if (drops) form.ratio = form.given;
-  if (drops == scales_train) form.kept = drops ? DropoutForm::kDivide : DropoutForm::kMultiply;
+  if (spec.type() == kSeluDropout) {
+    if (drops) Normalize(spec.param.selu_dropout_param().alpha(), &form);
+  } else if (drops == param.scale_train()) {
+    form.kept = drops ? DropoutForm::kDivide : DropoutForm::kMultiply;
+  }
   const int64_t own = param.random_seed();  // an NVCaffe layer may have its own seed
   form.random = Random(own >= 0 ? static_cast<uint64_t>(own) : spec.options.seed,
                        Stream("dropout", spec.name()));
@@ -59,7 +85,10 @@ class Dropout : public FormKernel<DropoutForm> {
 
  public:
   explicit Dropout(const KernelArgs& args)
-      : FormKernel(args), scale_(form_.scale<Wide>()), per_sample_(form_.per_sample()) {
+      : FormKernel(args),
+        values_(form_.values<Wide>()),
+        gradients_(form_.gradients<Wide>()),
+        per_sample_(form_.per_sample()) {
     needs_.saved_bytes = form_.samples * BitsPerSample() / 8;
   }
 
@@ -69,7 +98,7 @@ class Dropout : public FormKernel<DropoutForm> {
     const uint64_t first_sample = pass.FirstSample(form_.samples);
     ForEachChunk([=](int64_t sample, int64_t element, int64_t begin, int64_t count, Bits* kept) {
       Draw(first_sample + static_cast<uint64_t>(sample), element, kept);
-      Apply(kept, count, x + begin, y + begin);
+      Apply(values_, kept, count, x + begin, y + begin);
     });
   }
 
@@ -78,7 +107,7 @@ class Dropout : public FormKernel<DropoutForm> {
     const T* dy = t_.top_grads[0].data<T>();
     T* dx = t_.bottom_grads[0].data<T>();
     ForEachChunk([=](int64_t, int64_t, int64_t begin, int64_t count, const Bits* kept) {
-      Apply(kept, count, dy + begin, dx + begin);
+      Apply(gradients_, kept, count, dy + begin, dx + begin);
     });
   }
 
@@ -130,28 +159,29 @@ class Dropout : public FormKernel<DropoutForm> {
     }
   }
 
-  // Writes `count` elements of a chunk: scaled if their bit is set, else zero. `to` may be `from`.
-  void Apply(const Bits* kept, int64_t count, const T* from, T* to) const {
+  // Writes `count` elements of a chunk, kept if their bit is set. `to` may be `from`.
+  static void Apply(const DropoutMap<Wide>& map, const Bits* kept, int64_t count, const T* from,
+                    T* to) {
     const int64_t whole = count / kLanes * kLanes;
-    for (int64_t i = 0; i < whole; i += kLanes) ApplyLanes(kept[i / kLanes], from + i, to + i);
+    for (int64_t i = 0; i < whole; i += kLanes) ApplyLanes(map, kept[i / kLanes], from + i, to + i);
     for (int64_t i = whole; i < count; ++i) {
       const bool keep = (kept[i / kLanes] >> (i % kLanes) & 1u) != 0;
-      to[i] = static_cast<T>(keep ? Widen(from[i]) * scale_ : Wide(0));
+      to[i] = static_cast<T>(map(keep, Widen(from[i])));
     }
   }
 
   // Writes kLanes elements.
-  void ApplyLanes(Bits kept, const T* from, T* to) const {
+  static void ApplyLanes(const DropoutMap<Wide>& map, Bits kept, const T* from, T* to) {
     using Integer = IntegerLike<Wide>;
     static constexpr Lanes<Integer, kLanes> kBits = {
         1 << 0, 1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
         1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
     const auto keep = (kBits & static_cast<Integer>(kept)) != 0;
-    const Lanes<Wide, kLanes> scaled = LoadWide<kLanes>(from) * scale_;
-    StoreRounded<kLanes>(to, keep ? scaled : Lanes<Wide, kLanes>{});
+    const Lanes<Wide, kLanes> mapped = LoadWide<kLanes>(from) * map.scale + map.offset;
+    StoreRounded<kLanes>(to, keep ? mapped : Lanes<Wide, kLanes>{} + map.dropped);
   }
 
-  const Wide scale_;
+  const DropoutMap<Wide> values_, gradients_;
   const int64_t per_sample_;
 };
 
@@ -175,7 +205,7 @@ class SpatialDropout : public FormKernel<DropoutForm> {
   void Run(const Pass& pass, const T* from, T* to) const {
     const uint64_t first_sample = pass.FirstSample(form_.samples);
     const int64_t channels = form_.channels, positions = form_.positions;
-    const Wide scale = form_.scale<Wide>();
+    const DropoutMap<Wide> map = form_.values<Wide>();  // that of the gradients, too
     ParallelFor(form_.samples * channels, 1 + 8192 / (positions + 1),
                 [=](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
@@ -183,7 +213,7 @@ class SpatialDropout : public FormKernel<DropoutForm> {
                     const uint64_t channel = static_cast<uint64_t>(i % channels);
                     const bool kept = IsKept(form_.random.Bits(sample, channel), form_.ratio);
                     for (int64_t at = i * positions; at < (i + 1) * positions; ++at)
-                      to[at] = static_cast<T>(kept ? Widen(from[at]) * scale : Wide(0));
+                      to[at] = static_cast<T>(map(kept, Widen(from[at])));
                   }
                 });
   }
@@ -195,6 +225,9 @@ DOPPIO_REGISTER_KERNEL(StoredKernelType<Dropout>("Dropout"));
 DOPPIO_REGISTER_LAYER(kSpatialDropout,
                       LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL(StoredKernelType<SpatialDropout>(kSpatialDropout));
+DOPPIO_REGISTER_LAYER(kSeluDropout,
+                      LayerType(&InferDropout).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
+DOPPIO_REGISTER_KERNEL(StoredKernelType<Dropout>(kSeluDropout));
 
 }  // namespace
 }  // namespace doppio

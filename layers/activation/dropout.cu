@@ -1,5 +1,6 @@
-// Dropout and SpatialDropout on a GPU, plain or channels last, for every stored type. Backward
-// draws the numbers of its forward again, which is cheaper than saving which elements were dropped.
+// Dropout, SpatialDropout and SeLuDropout on a GPU, plain or channels last, for every stored type.
+// Backward draws the numbers of its forward again, which is cheaper than saving which elements were
+// dropped.
 #include "core/device/elementwise.cuh"
 #include "layers/activation/dropout_form.h"
 #include "layers/common/divider.h"
@@ -11,7 +12,8 @@ namespace {
 // The random numbers, and the shape and layout of the tensor that they apply to.
 struct DropoutDraw {
   Random random;
-  float ratio, scale;  // scale: the factor of kept elements
+  float ratio;
+  DropoutMap<float> map;
   int64_t samples, channels, positions;
   // True if a sample is stored as positions x channels, false if as channels x positions.
   bool channels_last;
@@ -22,7 +24,7 @@ struct DropoutDraw {
 
 template <class T>
 __host__ __device__ T Kept(uint32_t word, const DropoutDraw& draw, T value) {
-  return static_cast<T>((IsKept(word, draw.ratio) ? static_cast<float>(value) : 0.0f) * draw.scale);
+  return static_cast<T>(draw.map(IsKept(word, draw.ratio), static_cast<float>(value)));
 }
 
 // Returns the word of `element`. Does not index `words`, because an index would move the words from
@@ -169,18 +171,27 @@ class CudaDropout : public FormKernel<DropoutForm> {
     AskForOneForm(args, &needs_);
   }
 
-  void Forward(const Pass& pass) override { Run(pass, t_.bottoms[0], t_.tops[0]); }
+  void Forward(const Pass& pass) override {
+    Run(pass, form_.values<float>(), t_.bottoms[0], t_.tops[0]);
+  }
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    if (t_.bottom_grads[0]) Run(pass, t_.top_grads[0], t_.bottom_grads[0]);
+    if (!t_.bottom_grads[0]) return;
+    Run(pass, form_.gradients<float>(), t_.top_grads[0], t_.bottom_grads[0]);
   }
 
  private:
   // Draws the same numbers in every call of a step, so that values and their gradients are dropped
   // together. `to` may be `from`.
-  void Run(const Pass& pass, const Tensor& from, const Tensor& to) const {
-    const DropoutDraw draw{
-        form_.random,   form_.ratio,     form_.scale<float>(), form_.samples,
-        form_.channels, form_.positions, channels_last_,       pass.FirstSample(form_.samples)};
+  void Run(const Pass& pass, const DropoutMap<float>& map, const Tensor& from,
+           const Tensor& to) const {
+    const DropoutDraw draw{form_.random,
+                           form_.ratio,
+                           map,
+                           form_.samples,
+                           form_.channels,
+                           form_.positions,
+                           channels_last_,
+                           pass.FirstSample(form_.samples)};
     DispatchStored(to.dtype, [&](auto zero) {
       using T = decltype(zero);
       const T* x = from.data<T>();
@@ -197,6 +208,7 @@ class CudaDropout : public FormKernel<DropoutForm> {
 
 DOPPIO_REGISTER_KERNEL(CudaKernel<CudaDropout>("Dropout").Narrow());
 DOPPIO_REGISTER_KERNEL(CudaKernel<CudaDropout>(kSpatialDropout).Narrow());
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaDropout>(kSeluDropout).Narrow());
 
 }  // namespace
 }  // namespace doppio

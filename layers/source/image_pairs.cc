@@ -37,6 +37,21 @@ TransformationParameter PairsTransform(const LayerSpec& spec) {
   return transform;
 }
 
+// Throws UserError if the scale_factors cannot be applied.
+void CheckScaleFactors(const TransformationParameter& transform) {
+  constexpr float kMost = 100;
+  for (const float factor : transform.scale_factors()) {
+    if (factor > 0 && factor <= kMost) continue;
+    throw UserError({}, "transform_param: scale_factors must be above 0 and at most 100, got " +
+                            std::to_string(factor));
+  }
+  const bool crops = transform.crop_size() > 0 || transform.crop_h() > 0;
+  if (transform.scale_factors_size() == 0 || crops) return;
+  throw UserError({},
+                  "transform_param: with scale_factors, samples have different sizes; set "
+                  "crop_size, or crop_h and crop_w");
+}
+
 // Returns the transformation of records with a plane of labels, from which no mean is subtracted.
 // Throws UserError.
 TransformationParameter TransformOfPairs(const LayerSpec& spec) {
@@ -46,6 +61,8 @@ TransformationParameter TransformOfPairs(const LayerSpec& spec) {
     throw UserError({}, "transform_param: " + spec.type() + " takes mean_value, not mean_file");
   }
   if (transform.scale() == 0) throw UserError({}, "transform_param: scale must not be 0");
+  CheckScaleFactors(transform);
+  transform.clear_scale_factors();  // the source applies them
   if (means > 1 && means != channels) {
     throw UserError({}, "transform_param has " + std::to_string(means) +
                             " mean_value, but the image has " + std::to_string(channels) +
@@ -71,7 +88,8 @@ std::unique_ptr<Pipeline> OpenPairs(const LayerSpec& spec) {
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
   std::unique_ptr<Source> source = AtField(spec, PairsField(spec) + ".source", [&] {
-    return OpenImagePairs(param, PairsTransform(spec));
+    return OpenImagePairs(param, PairsTransform(spec),
+                          Random(options.seed, options.stream ^ Stream("records")));
   });
   return AtField(spec, "transform_param", [&] {
     return std::make_unique<Pipeline>(std::move(source), TransformOfPairs(spec), spec.phase(),

@@ -1,4 +1,5 @@
 // Tests the layers ImageSegData, DenseImageData and ImageLabelmapData in a net.
+#include <map>
 #include <set>
 
 #include "tests/data/data_net.h"
@@ -6,6 +7,7 @@
 namespace doppio {
 namespace {
 
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -65,6 +67,43 @@ TEST(ImagePairs, ResizeLabelsToTheNearest) {
                                            4, 4, 5, 5, 6, 6, 4, 4, 5, 5, 6, 6));
 }
 
+// PSPNet's augmentation: the image of 2x3 pixels becomes 1x1 (rounded down) or 4x6, then 4x6 is
+// cut.
+TEST(ImagePairs, ResizeEachSampleByOneOfTheFactors) {
+  for (const char* type : {"ImageSegData", "DenseImageData", "ImageLabelmapData"}) {
+    const bool edges = std::string(type) == "ImageLabelmapData";
+    const std::string tops = std::string("top: 'd' top: 'l'") +
+                             (std::string(type) == "ImageSegData" ? " top: 'size'" : "");
+    const std::string layer = OnePair(
+        type, tops, "crop_h: 4 crop_w: 6 scale: 2 mean_value: 7 scale_factors: [0.5, 2, 1]");
+    WriteFile(ScratchPath("l.png"), Png(2, 3, 1, {201, 2, 3, 204, 5, 206}));
+    DataNet net(layer), again(layer), test(layer, DataMode::kOpen, TEST);
+    std::map<std::vector<double>, int> seen;
+    for (int i = 0; i < 90; ++i) {
+      net->Forward();
+      again->Forward();
+      test->Forward();
+      const std::vector<double> labels = net.Values("l");
+      EXPECT_EQ(again.Values("l"), labels);
+      EXPECT_EQ(test.Values("l"), labels);
+      ++seen[labels];
+      const bool small = labels[1] == (edges ? 0 : 255), large = labels[3 * 6 + 5] != labels[6 * 3];
+      if (!edges && !small && large) {
+        EXPECT_EQ(labels[0], 201);
+        EXPECT_EQ(labels[3 * 6 + 5], 206);
+        EXPECT_EQ(net.Values("d")[0], 2 * (10 - 7));
+      }
+      if (tops.find("size") == std::string::npos) continue;
+      const std::vector<double> size = net.Values("size");
+      EXPECT_THAT(size, AnyOf(ElementsAre(1, 1), ElementsAre(2, 3), ElementsAre(4, 6)));
+      EXPECT_EQ(size[0] == 1, small);
+    }
+    EXPECT_EQ(seen.size(), 3u) << type;
+    // Five standard deviations of 90 draws.
+    for (const auto& [labels, times] : seen) EXPECT_NEAR(times, 30, 5 * 4.5) << type;
+  }
+}
+
 TEST(ImagePairs, MakeEdgesOfLightGray) {
   const std::string layer =
       OnePair("ImageLabelmapData", "top: 'd' top: 'l'", "crop_h: 2 crop_w: 4 mirror: false");
@@ -92,6 +131,12 @@ TEST(ImagePairs, ExplainMistakes) {
   EXPECT_THAT(mistake("mean_file: 'm'"), HasSubstr("takes mean_value, not mean_file"));
   EXPECT_THAT(mistake("scale: 0"), HasSubstr("scale must not be 0"));
   EXPECT_THAT(mistake("mean_value: [1, 2]"), HasSubstr("2 mean_value, but the image has 1"));
+  EXPECT_THAT(mistake("scale_factors: 2"),
+              HasSubstr("samples have different sizes; set crop_size"));
+  for (const char* factor : {"0", "-1", "101", "nan"}) {
+    EXPECT_THAT(mistake(std::string("crop_size: 2 scale_factors: [1, ") + factor + "]"),
+                HasSubstr("scale_factors must be above 0 and at most 100"));
+  }
   const std::string layer = OnePair("DenseImageData", "top: 'd' top: 'l'", "");
   WriteFile(ScratchPath("l.png"), Png(1, 2, 1, {1, 2}));
   EXPECT_THAT(Mistake(layer), HasSubstr("is 1x2 pixels, the image is 2x3"));

@@ -36,6 +36,7 @@ DOPPIO_REGISTER(OnnxMappings, "Parameter", {"a constant", &AddParameter});
 DOPPIO_REGISTER(OnnxMappings, "Dropout",
                 {"nothing; with scale_train: false Mul", &AddDropout, OnnxRole::kMoves});
 DOPPIO_REGISTER(OnnxMappings, "SpatialDropout", {"nothing", &PassThrough});
+DOPPIO_REGISTER(OnnxMappings, "SeLuDropout", {"nothing", &PassThrough});
 DOPPIO_REGISTER(OnnxMappings, "Mixup", {"nothing; its soft labels are left out", &PassDataThrough});
 DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassThrough, OnnxRole::kMoves});
 

@@ -10,7 +10,6 @@ struct ForkName {
   const char* advice;  // may be empty
 };
 
-constexpr char kPspNet[] = "PSPNet's Caffe";
 constexpr char kYolo[] = "MobileNet-YOLO's Caffe";
 constexpr char kJacinto[] = "caffe-jacinto";
 constexpr char kTsn[] = "TSN's Caffe (yjxiong)";
@@ -19,7 +18,6 @@ constexpr char kDistortion[] = "an SSD fork with other names for distortions";
 constexpr char kNvidia[] = "NVCaffe";
 constexpr char kIntel[] = "Intel Caffe";
 constexpr char kText[] = "a fork for text recognition";
-constexpr char kSelu[] = "a fork with SELU";
 constexpr char kMnc[] = "MNC's Caffe";
 constexpr char kNormFace[] = "NormFace's Caffe";
 constexpr char kFlowNet[] = "FlowNet's Caffe";
@@ -42,7 +40,6 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "weight_decay", kV1Format, "in layer { } it is param { decay_mult: ... }"},
     {"LayerParameter", "blob_share_mode", kV1Format,
      "in layer { } it is param { share_mode: ... }"},
-    {"TransformationParameter", "scale_factors", kPspNet, ""},
     {"LayerParameter", "yolo*", kYolo, ""},
     {"AnnotatedDataParameter", "yolo*", kYolo, ""},
     {"AnnotatedDataParameter", "train_diffcult", kYolo, ""},
@@ -85,7 +82,6 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "labelsequence_accuracy_param", kText, ""},
     {"LayerParameter", "margin_inner_product_param", "SphereFace's Caffe", ""},
     {"LayerParameter", "center_loss_param", "caffe-face (ydwen)", ""},
-    {"LayerParameter", "selu_dropout_param", kSelu, ""},
     {"LayerParameter", "multi_stage_meanfield_param", "CRF-RNN's Caffe", ""},
     {"V1LayerParameter", "multi_stage_meanfield_param", "CRF-RNN's Caffe", ""},
     {"V1LayerParameter", "type=MULTI_STAGE_MEANFIELD", "CRF-RNN's Caffe", ""},
@@ -182,7 +178,6 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "type=MaskPooling", kMnc, ""},
     {"LayerParameter", "type=MaskResize", kMnc, ""},
     {"LayerParameter", "type=CPMData", "the Caffe of Convolutional Pose Machines", ""},
-    {"LayerParameter", "type=SeLuDropout", kSelu, ""},
     {"LayerParameter", "type=ImageOutput", "a Caffe for training on accelerators (ICT-CHASE)", ""},
     {"LayerParameter", "type=implicit", "Netscope, a viewer of nets",
      "write the layer of Caffe that is meant"},

@@ -43,6 +43,15 @@ TEST(SELU, IsAnEluWithItsConstants) {
   }
 }
 
+TEST(SELU, TakesConstantsOfItsOwn) {
+  for (const char* type : {"SELU", "SeLu"}) {
+    LayerCase(std::string("type: '") + type + "' selu_param { alpha: 0.5 lambda: 2 }")
+        .Bottom({4}, {-kLn2, 0, 1.5, -100})
+        .ExpectTop({4}, {-0.5, 0, 3, -1})
+        .ExpectBottomGradient({1, 1, 1, 1}, {0.5, 1, 2, 0});
+  }
+}
+
 TEST(ELU, ApproachesMinusAlpha) {
   LayerCase("type: 'ELU'")
       .Bottom({3}, {-kLn2, 0, 1.5})

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/base/random.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
@@ -142,6 +144,70 @@ TEST(SpatialDropout, AgreesWithDifferencesAndInEveryLayout) {
     EXPECT_TRUE(c.NarrowOnCpu());
     EXPECT_TRUE(c.NarrowOnGpu());
   }
+}
+
+const std::string kSelu = "type: 'SeLuDropout' selu_dropout_param { dropout_ratio: 0.25 }";
+
+// Of normal numbers, a quarter become SELU's lower limit, -1.7581. Mean 0 and variance 1 stay.
+TEST(SeLuDropout, KeepsMeanAndVariance) {
+  constexpr int kCount = 40000;
+  const Random random(1, 2);
+  std::vector<double> normal(kCount);
+  for (int i = 0; i < kCount; ++i) normal[i] = random.Normal(0, i);
+  LayerCase c(kSelu);
+  c.Bottom({4, kCount / 4}, normal);
+  const std::vector<double> top = c.Top();
+  // q = 3/4: a = 1 / sqrt(3/4 + 1.7581^2 * 3/16), b = a * 1.7581 / 4.
+  const double alpha = -1.7580993408473766;
+  const double a = 1 / std::sqrt(0.75 + alpha * alpha * 0.1875), b = -a * 0.25 * alpha;
+  double sum = 0, squares = 0;
+  int dropped = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const bool kept = std::abs(top[i] - (a * normal[i] + b)) < 1e-5;
+    if (!kept) ASSERT_NEAR(top[i], a * alpha + b, 1e-5);
+    dropped += kept ? 0 : 1;
+    sum += top[i];
+    squares += top[i] * top[i];
+  }
+  EXPECT_NEAR(dropped, kCount / 4, 5 * 86.6);
+  EXPECT_NEAR(sum / kCount, 0, 0.025);
+  EXPECT_NEAR(squares / kCount, 1, 0.035);
+}
+
+TEST(SeLuDropout, DropsWhatDropoutDrops) {
+  std::vector<double> want = Ones(kQuarter + "}", {3, 304}).Top();
+  const std::vector<double> top = Ones(kSelu, {3, 304}).Top();
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(top[i] > 0, want[i] > 0);
+}
+
+TEST(SeLuDropout, TakesItsAlphaAndIsTheIdentityInTests) {
+  // alpha 0 drops to 0 and scales by 1 / sqrt(q): half of the elements by 2 / sqrt(2).
+  const std::string layer =
+      "type: 'SeLuDropout' selu_dropout_param { dropout_ratio: 0.5 alpha: 0 }";
+  for (const double y : Ones(layer, {1, 200}).Top()) {
+    EXPECT_NEAR(y, y < 0.5 ? 0 : std::sqrt(2.0), 1e-6);
+  }
+  LayerCase c(layer);
+  c.Bottom({1, 3}, {1, -2, 3}).InPhase(TEST).ExpectTop({1, 3}, {1, -2, 3}).ExpectGradient();
+  EXPECT_EQ(c.Engine(), "view");
+}
+
+TEST(SeLuDropout, AgreesWithDifferencesAndInEveryLayout) {
+  for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{2, 8, 2, 4}, Shape{1, 7}, Shape{3, 304}}) {
+    LayerCase c(kSelu);
+    c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
+    c.InPlace().ExpectGradient().ExpectBackendsAgree();
+    const std::string gpu = c.GpuEngine();
+    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnCpu());
+    EXPECT_TRUE(c.NarrowOnGpu());
+  }
+}
+
+TEST(SeLuDropout, RefusesRatiosOutsideItsRange) {
+  LayerCase("type: 'SeLuDropout' selu_dropout_param { dropout_ratio: 1 }")
+      .Bottom({1}, {1})
+      .ExpectMistake({"dropout_ratio 1", "outside [0, 1)"});
 }
 
 TEST(SpatialDropout, RefusesRatiosOutsideItsRange) {

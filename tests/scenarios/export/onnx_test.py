@@ -103,6 +103,7 @@ CASES = {
     "split and dropout": (IMAGE, layer("Split", top="a b") + layer("Dropout", "", "a", "a") + layer("ReLU", "", "b", "v")),
     "dropout scaled late": (IMAGE, layer("Dropout", "dropout_param { scale_train: false }")),
     "spatial dropout": (IMAGE, layer("SpatialDropout")),
+    "selu with its dropout": (IMAGE, layer("SeLu", "selu_param { alpha: 1.5 lambda: 1.1 }", top="h") + layer("SeLuDropout", "", "h")),
     "flatten": (IMAGE, layer("Flatten")),
     "flatten the middle": (IMAGE, layer("Flatten", "flatten_param { axis: 1 end_axis: 2 }")),
     "reshape": (IMAGE, layer("Reshape", "reshape_param { shape { dim: 0 dim: 2 dim: -1 dim: 9 } }")),
