@@ -87,12 +87,20 @@ NetParameter TrainNet(const ImportedNet& imported) {
   const int inputs =
       static_cast<int>(std::count_if(net.layer().begin(), net.layer().end(), is_input));
   const LayerParameter input = net.layer(0);
-  if (inputs != 1 || imported.outputs.size() != 1 || input.input_param().shape(0).dim_size() != 4) {
-    throw UserError({},
-                    "--train is for models with one input of images, N x C x H x W, and one "
-                    "output; this one has " +
-                        std::to_string(inputs) + " inputs and " +
-                        std::to_string(imported.outputs.size()) + " outputs");
+  const std::string purpose =
+      "--train is for models with one input of images, N x C x H x W, and one output; ";
+  const int outputs = static_cast<int>(imported.outputs.size());
+  if (inputs != 1 || outputs != 1) {
+    const auto number = [](int count, const std::string& what) {
+      return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+    };
+    throw UserError({}, purpose + "this one has " + number(inputs, "input") + " and " +
+                            number(outputs, "output"));
+  }
+  const auto& dims = input.input_param().shape(0).dim();
+  if (dims.size() != 4) {
+    throw UserError({}, purpose + "the input of this one is " +
+                            Shape(std::vector<int64_t>(dims.begin(), dims.end())).ToString());
   }
   const std::string scores = TakeSoftmax(imported.outputs[0], &net);
   NetParameter train;
@@ -148,6 +156,8 @@ ExitCode RunImport(const CommandLine& line, bool* began) {
   for (const auto& file : files) room.Release(file.first);
   for (const auto& [path, content] : files)
     std::cout << path << " written, " << Bytes(static_cast<int64_t>(content.size())) << '\n';
+  for (const std::string& input : imported.turned_inputs)
+    std::cout << "Input " << input << " is N x C x H x W; in the model, channels are last.\n";
   if (line.flags.train)
     std::cout << "Set source, batch_size and mean_value of the data layers before training.\n";
   return ExitCode::kDone;

@@ -19,7 +19,7 @@ constexpr PlainLayer kPlainLayers[] = {
 
 void ImportPlain(const ImportNode& node) {
   for (const PlainLayer& plain : kPlainLayers) {
-    if (node.op() == plain.op) return node.SetOut(node.Add(LayerOf(plain.layer), {node.Blob(0)}));
+    if (node.op() == plain.op) return node.SetElementwise({LayerOf(plain.layer)});
   }
 }
 [[maybe_unused]] const bool plain_layers_imported = [] {
@@ -30,7 +30,7 @@ void ImportPlain(const ImportNode& node) {
 void ImportLeakyRelu(const ImportNode& node) {
   LayerParameter layer = LayerOf("ReLU");
   layer.mutable_relu_param()->set_negative_slope(node.Float("alpha", 0.01f));
-  node.SetOut(node.Add(layer, {node.Blob(0)}));
+  node.SetElementwise({layer});
 }
 [[maybe_unused]] const bool leaky_relu_imported = RegisterImports({"LeakyRelu"}, &ImportLeakyRelu);
 
@@ -42,12 +42,13 @@ void ImportElu(const ImportNode& node) {
   if (selu) layer.mutable_elu_param()->set_lambda(node.Float("gamma", 1.05070102f));
   if (node.op() == "Celu" && layer.elu_param().alpha() != 1)
     node.Refuse("Doppio computes Celu only with alpha 1");
-  node.SetOut(node.Add(layer, {node.Blob(0)}));
+  node.SetElementwise({layer});
 }
 [[maybe_unused]] const bool elu_imported = RegisterImports({"Elu", "Selu", "Celu"}, &ImportElu);
 
 void ImportPRelu(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
+  const bool turned = node.MaybeTurned(0).turned();
+  const ImportValue input = AsStored(node.in(0));
   const OnnxArray& slopes = node.Constant(1);
   LayerParameter layer = LayerOf("PReLU");
   if (slopes.count() == 1) {
@@ -60,7 +61,7 @@ void ImportPRelu(const ImportNode& node) {
                 "; Doppio has one, or one for each "
                 "channel");
   }
-  node.SetOut(node.Add(layer, {input}));
+  node.SetOutOf(node.Add(layer, {input}), turned);
 }
 [[maybe_unused]] const bool prelu_imported = RegisterImports({"PRelu"}, &ImportPRelu);
 
@@ -79,7 +80,7 @@ void ImportClip(const ImportNode& node) {
   LayerParameter layer = ClipOf(min, max);
   if (min == 0 && max == 6) layer = LayerOf("ReLU6");
   if (min == 0 && max >= kMost) layer = LayerOf("ReLU");
-  node.SetOut(node.Add(layer, {node.Blob(0)}));
+  node.SetElementwise({layer});
 }
 [[maybe_unused]] const bool clip_imported = RegisterImports({"Clip"}, &ImportClip);
 
@@ -87,8 +88,7 @@ void ImportHardSigmoid(const ImportNode& node) {
   LayerParameter layer = LayerOf("Power");
   layer.mutable_power_param()->set_scale(node.Float("alpha", 0.2f));
   layer.mutable_power_param()->set_shift(node.Float("beta", 0.5f));
-  const ImportValue line = node.Add(layer, {node.Blob(0)});
-  node.SetOut(node.Add(ClipOf(0, 1), {line}));
+  node.SetElementwise({layer, ClipOf(0, 1)});
 }
 [[maybe_unused]] const bool hard_sigmoid_imported =
     RegisterImports({"HardSigmoid"}, &ImportHardSigmoid);
@@ -101,7 +101,7 @@ void ImportPower(const ImportNode& node) {
   if (node.op() == "Sqrt") param->set_power(0.5f);
   if (node.op() == "Reciprocal") param->set_power(-1);
   if (node.op() == "Pow") param->set_power(static_cast<float>(node.Number(1)));
-  node.SetOut(node.Add(layer, {node.Blob(0)}));
+  node.SetElementwise({layer});
 }
 [[maybe_unused]] const bool power_imported =
     RegisterImports({"Neg", "Sqrt", "Reciprocal", "Pow"}, &ImportPower);
@@ -129,7 +129,7 @@ void ImportDropout(const ImportNode& node) {
   if (!(ratio >= 0 && ratio < 1)) node.Refuse("its ratio must be in [0, 1)");
   LayerParameter layer = LayerOf("Dropout");
   layer.mutable_dropout_param()->set_dropout_ratio(ratio);
-  node.SetOut(node.Add(layer, {node.Blob(0)}));
+  node.SetElementwise({layer});
 }
 [[maybe_unused]] const bool dropout_imported = RegisterImports({"Dropout"}, &ImportDropout);
 

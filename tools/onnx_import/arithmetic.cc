@@ -94,19 +94,32 @@ OnnxArray AsSummandOrFactor(const ImportNode& node, OnnxArray constant, bool sec
   return constant;
 }
 
+// Turns a constant that is broadcast to an image N x H x W x C into one for N x C x H x W. Returns
+// false if its elements would have to move.
+bool Turn(OnnxArray* constant) {
+  const auto varies = [](int64_t extent) { return extent != 1; };
+  std::vector<int64_t> dims = constant->shape.dims();
+  if (dims.size() > 4 || std::count_if(dims.begin(), dims.end(), varies) > 1) return false;
+  dims.insert(dims.begin(), 4 - dims.size(), 1);
+  constant->shape = Shape{dims[0], dims[3], dims[1], dims[2]};
+  return true;
+}
+
 // Computes blob op constant or, if input `blob` is the second one, constant op blob.
 void ImportWithConstant(const ImportNode& node, int blob) {
-  ImportValue value = node.Blob(blob);
-  const OnnxArray constant = AsSummandOrFactor(node, node.Constant(1 - blob), blob == 0);
+  OnnxArray constant = AsSummandOrFactor(node, node.Constant(1 - blob), blob == 0);
+  const bool turned = node.MaybeTurned(blob).turned() && Turn(&constant);
+  ImportValue value = turned ? AsStored(node.in(blob)) : node.Blob(blob);
   if (node.op() == "Add" && AddedToProduct(node, value, constant, blob)) return;
   if (blob == 1 && node.op() == "Sub") value = Power(node, value, 1, -1, 0);
   if (blob == 1 && node.op() == "Div") value = Power(node, value, -1, 1, 0);
   const Along along = FindAlong(node, value.shape, constant.shape);
   if (constant.count() != 1 || along.extents.rank() > 0)
-    return node.SetOut(WithWeights(node, value, constant));
+    return node.SetOutOf(WithWeights(node, value, constant), turned);
   const double number = constant.at(0);
-  node.SetOut(IsProduct(node) ? Power(node, value, 1, number, 0)
-                              : Power(node, value, 1, 1, number));
+  node.SetOutOf(
+      IsProduct(node) ? Power(node, value, 1, number, 0) : Power(node, value, 1, 1, number),
+      turned);
 }
 
 ImportValue Eltwise(const ImportNode& node, EltwiseParameter::EltwiseOp operation,
@@ -136,16 +149,17 @@ ImportValue Broadcast(const ImportNode& node, const ImportValue& large, const Im
 // first op second, both computed.
 void ImportOfTwo(const ImportNode& node) {
   const bool minus = node.op() == "Sub", divide = node.op() == "Div";
-  ImportValue a = node.Blob(0), b = node.Blob(1);
+  const bool turned = node.MaybeTurned(0).turned() && node.MaybeTurned(1).turned();
+  ImportValue a = turned ? AsStored(node.in(0)) : node.Blob(0);
+  ImportValue b = turned ? AsStored(node.in(1)) : node.Blob(1);
   if (divide) b = Power(node, b, -1, 1, 0);
   if (a.shape == b.shape) {
-    return node.SetOut(Eltwise(node,
-                               IsProduct(node) ? EltwiseParameter::PROD : EltwiseParameter::SUM,
-                               {a, b}, minus ? -1.0f : 1.0f));
+    const auto operation = IsProduct(node) ? EltwiseParameter::PROD : EltwiseParameter::SUM;
+    return node.SetOutOf(Eltwise(node, operation, {a, b}, minus ? -1.0f : 1.0f), turned);
   }
   if (minus) b = Power(node, b, 1, -1, 0);
   const bool swapped = a.shape.count() < b.shape.count();
-  node.SetOut(swapped ? Broadcast(node, b, a) : Broadcast(node, a, b));
+  node.SetOutOf(swapped ? Broadcast(node, b, a) : Broadcast(node, a, b), turned);
 }
 
 void ImportArithmetic(const ImportNode& node) {

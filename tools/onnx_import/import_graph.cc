@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/net/graph/graph.h"
+#include "tools/onnx_import/turned_images.h"
 
 namespace doppio {
 namespace {
@@ -44,7 +45,25 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Impo
   return shapes;
 }
 
+Shape Ordered(const Shape& shape, const std::vector<int64_t>& order) {
+  Shape ordered;
+  for (const int64_t axis : order) ordered.push_back(shape[static_cast<int>(axis)]);
+  return ordered;
+}
+
 }  // namespace
+
+ImportValue AsStored(ImportValue value) {
+  if (value.turned()) value.shape = Ordered(value.shape, kChannelsFirst);
+  value.turned_by.clear();
+  return value;
+}
+
+ImportValue ChannelsLast(ImportValue stored, const std::string& layer) {
+  stored.shape = Ordered(stored.shape, kChannelsLast);
+  stored.turned_by = layer;
+  return stored;
+}
 
 ImportGraph::ImportGraph(const onnx::GraphProto& graph, int opset) : opset_(opset) {
   net_.set_name(graph.name());
@@ -53,6 +72,10 @@ ImportGraph::ImportGraph(const onnx::GraphProto& graph, int opset) : opset_(opse
     if (node.op_type() == "Conv" && node.input_size() > 0) ++convolutions_[node.input(0)];
   }
   for (const onnx::ValueInfoProto& output : graph.output()) ++readers_[output.name()];
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (IsTurn(node) && IsOnlyConvolved(node.output(0), false))
+      ++turned_convolutions_[node.input(0)];
+  }
 }
 
 int ImportGraph::Readers(const std::string& value) const {
@@ -60,14 +83,27 @@ int ImportGraph::Readers(const std::string& value) const {
   return found == readers_.end() ? 0 : found->second;
 }
 
-bool ImportGraph::IsOnlyConvolved(const std::string& value) const {
-  const auto found = convolutions_.find(value);
-  return found != convolutions_.end() && found->second == Readers(value);
+bool ImportGraph::IsOnlyConvolved(const std::string& value, bool turned) const {
+  const std::map<std::string, int>& nodes = turned ? turned_convolutions_ : convolutions_;
+  const auto found = nodes.find(value);
+  return found != nodes.end() && found->second == Readers(value);
 }
 
 const ImportValue* ImportGraph::Find(const std::string& value) const {
   const auto found = values_.find(value);
   return found == values_.end() ? nullptr : &found->second;
+}
+
+const ImportValue& ImportGraph::InOrder(const std::string& value) {
+  const ImportValue& content = values_.at(value);
+  if (!content.turned()) return content;
+  const auto found = permuted_.find(value);
+  if (found != permuted_.end()) return found->second;
+  LayerParameter layer;
+  layer.set_type("Permute");
+  for (const int64_t axis : kChannelsLast)
+    layer.mutable_permute_param()->add_order(static_cast<uint32_t>(axis));
+  return permuted_[value] = Add(layer, content.turned_by, {AsStored(content)}, {value})[0];
 }
 
 std::string ImportGraph::Unique(const std::string& wish, std::set<std::string>* taken) {
@@ -76,24 +112,29 @@ std::string ImportGraph::Unique(const std::string& wish, std::set<std::string>* 
   return name;
 }
 
-void ImportGraph::AddInput(const std::string& value, const Shape& shape) {
-  const std::string name = Unique(value, &blob_names_);
-  layer_names_.insert(name);
-  producers_[name] = net_.layer_size();
-  *net_.add_layer() = InputOf(name, shape);
-  Set(value, {name, shape, {}, {}});
+void ImportGraph::AddInput(const std::string& value, const Shape& shape, bool turned) {
+  ImportValue input;
+  input.blob = Unique(value, &blob_names_);
+  input.shape = turned ? Ordered(shape, kChannelsFirst) : shape;
+  layer_names_.insert(input.blob);
+  producers_[input.blob] = net_.layer_size();
+  *net_.add_layer() = InputOf(input.blob, input.shape);
+  Set(value, turned ? ChannelsLast(input, value + "_channels_last") : input);
 }
 
 std::vector<ImportValue> ImportGraph::Add(LayerParameter layer, const std::string& name,
                                           const std::vector<ImportValue>& bottoms,
                                           const std::vector<std::string>& tops) {
   layer.set_name(Unique(name, &layer_names_));
-  for (const ImportValue& bottom : bottoms) layer.add_bottom(bottom.blob);
+  for (const ImportValue& bottom : bottoms) {
+    DOPPIO_CHECK(!bottom.turned(), bottom.blob);
+    layer.add_bottom(bottom.blob);
+  }
   for (const std::string& top : tops) layer.add_top(Unique(top, &blob_names_));
   const std::vector<Shape> shapes = TopShapes(layer, bottoms);
   std::vector<ImportValue> values;
   for (int i = 0; i < layer.top_size(); ++i) {
-    values.push_back({layer.top(i), shapes[i], {}, {}});
+    values.push_back({layer.top(i), shapes[i], {}, {}, ""});
     producers_[layer.top(i)] = net_.layer_size();
   }
   net_.add_layer()->Swap(&layer);

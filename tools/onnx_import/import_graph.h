@@ -1,6 +1,10 @@
 // Builds the layers of a net from the nodes of an ONNX model, one node after the other. A value of
 // the model is a blob of the net or a constant. Shapes are Doppio's own: each new layer is inferred
 // at once, so functions of later nodes know the shapes of their inputs.
+//
+// Models of Keras hold images with channels last, N x H x W x C, and transpose them around each
+// convolution. The blobs have channels first all the time: such a value is the blob and a note, see
+// ImportValue::turned_by, and a layer Permute is added only where a node needs the model's order.
 #ifndef DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_GRAPH_H_
 #define DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_GRAPH_H_
 
@@ -18,16 +22,28 @@ namespace doppio {
 
 // A value of the model.
 struct ImportValue {
-  std::string blob;  // "" for a constant
-  Shape shape;
+  std::string blob;    // "" for a constant
+  Shape shape;         // the model's
   OnnxArray constant;  // if `blob` is ""
   // Zeros that a Pad node adds around the blob's spatial axes, at their starts and then at their
   // ends. Only values that just convolutions read have them, and the convolutions add them. Empty:
   // none.
   std::vector<int64_t> pads;
+  // Not "": the value is N x H x W x C, but the blob N x C x H x W. The layer Permute that turns it
+  // gets this name.
+  std::string turned_by;
 
   bool is_constant() const { return blob.empty(); }
+  bool turned() const { return !turned_by.empty(); }
 };
+
+// The order of axes that makes N x H x W x C of N x C x H x W, and the one that makes it back.
+inline const std::vector<int64_t> kChannelsLast = {0, 2, 3, 1}, kChannelsFirst = {0, 3, 1, 2};
+
+// Returns the value whose shape is that of the blob.
+ImportValue AsStored(ImportValue value);
+// Returns the value N x H x W x C of the image `stored`, N x C x H x W.
+ImportValue ChannelsLast(ImportValue stored, const std::string& layer);
 
 class ImportGraph {
  public:
@@ -37,15 +53,19 @@ class ImportGraph {
   int opset() const { return opset_; }
   // Returns the number of nodes and outputs of the model that read `value`.
   int Readers(const std::string& value) const;
-  // Returns true if these are all convolutions of the value.
-  bool IsOnlyConvolved(const std::string& value) const;
+  // Returns true if these are all convolutions of the value or, with `turned`, of its transpose
+  // with channels first.
+  bool IsOnlyConvolved(const std::string& value, bool turned) const;
 
   // Returns the value, or null if no earlier node has computed it.
   const ImportValue* Find(const std::string& value) const;
+  // Returns the value, in the model's order of axes. Adds a layer Permute if the blob has another.
+  const ImportValue& InOrder(const std::string& value);
   void Set(const std::string& value, ImportValue content) { values_[value] = std::move(content); }
 
-  // Adds an Input layer for an input of the model.
-  void AddInput(const std::string& value, const Shape& shape);
+  // Adds an Input layer for an input of the model; with `turned`, an image N x H x W x C, one for
+  // N x C x H x W.
+  void AddInput(const std::string& value, const Shape& shape, bool turned);
   // Adds `layer`, which has a type, parameters, weights and no names, behind the blobs `bottoms`.
   // Its name is `name` or, if that is taken, `name` with a number. It gets one top for each of
   // `tops`, which are wishes for names. Returns the tops. Throws UserError if the layer does not
@@ -65,9 +85,11 @@ class ImportGraph {
   const int opset_;
   NetParameter net_;
   std::map<std::string, int> readers_;
-  std::map<std::string, int> convolutions_;  // nodes Conv by input 0
+  std::map<std::string, int> convolutions_;         // nodes Conv by input 0
+  std::map<std::string, int> turned_convolutions_;  // transposes that only nodes Conv read
   std::map<std::string, ImportValue> values_;
-  std::map<std::string, int> producers_;  // layer by blob
+  std::map<std::string, ImportValue> permuted_;  // results of InOrder
+  std::map<std::string, int> producers_;         // layer by blob
   std::set<std::string> layer_names_, blob_names_;
 };
 

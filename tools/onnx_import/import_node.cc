@@ -15,10 +15,7 @@ ImportNode::ImportNode(const onnx::NodeProto& node, ImportGraph* graph)
   if (node.output_size() == 0) Refuse("it has no output");
 }
 
-std::string ImportNode::Name() const {
-  const std::string& name = node_.name().empty() ? node_.output(0) : node_.name();
-  return "node '" + name + "' (" + op() + ")";
-}
+std::string ImportNode::Name() const { return "node '" + Wish() + "' (" + op() + ")"; }
 
 void ImportNode::Refuse(const std::string& why) const { throw UserError({}, Name() + ": " + why); }
 
@@ -32,11 +29,22 @@ const ImportValue& ImportNode::in(int i) const {
   return *graph_->Find(node_.input(i));
 }
 
-const ImportValue& ImportNode::Blob(int i) const {
+const ImportValue& ImportNode::MaybeTurned(int i) const {
   const ImportValue& value = in(i);
   if (value.is_constant())
     Refuse("its input " + std::to_string(i) + " is a constant, which Doppio cannot compute with");
   return value;
+}
+
+const ImportValue& ImportNode::Blob(int i) const {
+  return MaybeTurned(i).turned() ? graph_->InOrder(node_.input(i)) : in(i);
+}
+
+void ImportNode::SetElementwise(const std::vector<LayerParameter>& layers) const {
+  const bool turned = MaybeTurned(0).turned();
+  ImportValue value = AsStored(in(0));
+  for (const LayerParameter& layer : layers) value = Add(layer, {value});
+  SetOutOf(value, turned);
 }
 
 const OnnxArray& ImportNode::Constant(int i) const {
@@ -114,9 +122,8 @@ std::vector<ImportValue> ImportNode::AddSeveral(const LayerParameter& layer,
     const std::string& output = node_.output(std::min(i, outputs() - 1));
     wishes.push_back(output.empty() ? node_.output(0) : output);
   }
-  const std::string& name = node_.name().empty() ? node_.output(0) : node_.name();
   try {
-    return graph_->Add(layer, name, bottoms, wishes);
+    return graph_->Add(layer, Wish(), bottoms, wishes);
   } catch (const Error& e) {
     Refuse("as a layer " + layer.type() + " it does not fit: " + e.message());
   }

@@ -29,8 +29,11 @@ class ImportNode {
   bool IsOnlyReader(int i) const;
   // Returns input `i`. Throws UserError if it is absent.
   const ImportValue& in(int i) const;
-  // Return input `i`, which must be a blob, or a constant. Throw UserError.
+  // Returns input `i`, which must be a blob, in the model's order of axes. Throws UserError.
   const ImportValue& Blob(int i) const;
+  // Returns the same, perhaps turned.
+  const ImportValue& MaybeTurned(int i) const;
+  // Returns input `i`, which must be a constant. Throws UserError.
   const OnnxArray& Constant(int i) const;
   std::vector<int64_t> Integers(int i) const;
   // Returns the only element of a constant.
@@ -61,12 +64,26 @@ class ImportNode {
   void SetOut(ImportValue value, int i = 0) const {
     graph_->Set(node_.output(i), std::move(value));
   }
-  void SetOut(const OnnxArray& constant) const { SetOut({"", constant.shape, constant, {}}); }
+  void SetOut(const OnnxArray& constant) const { SetOut({"", constant.shape, constant, {}, ""}); }
+  // Sets the output to an image N x H x W x C if `turned`, of which `stored` is N x C x H x W, or
+  // else to `stored`.
+  void SetOutOf(const ImportValue& stored, bool turned) const {
+    SetOut(turned ? ChannelsLast(stored, Wish() + "_channels_last") : stored);
+  }
+  // Adds layers behind input 0, one behind the other, that compute each element by itself, and sets
+  // the output.
+  void SetElementwise(const std::vector<LayerParameter>& layers) const;
 
   // Throws UserError with the node's name, its operator and `why`.
   [[noreturn]] void Refuse(const std::string& why) const;
   // Returns the node's name and operator for messages.
   std::string Name() const;
+
+  // Returns the name for the node's layers: its own, or that of its output, or its operator.
+  const std::string& Wish() const {
+    if (!node_.name().empty()) return node_.name();
+    return outputs() > 0 ? output() : op();
+  }
 
  private:
   const onnx::NodeProto& node_;

@@ -8,6 +8,7 @@
 #include "tools/onnx_import/constant_ops.h"
 #include "tools/onnx_import/import_graph.h"
 #include "tools/onnx_import/import_node.h"
+#include "tools/onnx_import/turned_images.h"
 
 namespace doppio {
 namespace {
@@ -84,18 +85,24 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
   ImportGraph graph(from, OpsetOf(model));
   for (const onnx::TensorProto& tensor : from.initializer()) {
     const OnnxArray constant = ReadOnnxArray(tensor, folder);
-    graph.Set(tensor.name(), {"", constant.shape, constant, {}});
+    graph.Set(tensor.name(), {"", constant.shape, constant, {}, ""});
   }
+  // Of Doppio's own nets, `export` keeps the inputs as they are, and so does import.
+  const bool own = model.producer_name() == "doppio";
+  ImportedNet imported;
   for (const onnx::ValueInfoProto& input : from.input()) {
-    if (graph.Find(input.name()) == nullptr) graph.AddInput(input.name(), InputShape(input));
+    if (graph.Find(input.name()) != nullptr) continue;
+    const Shape shape = InputShape(input);
+    const bool turned = !own && shape.rank() == 4 && IsTurnedAtOnce(from, input.name());
+    graph.AddInput(input.name(), shape, turned);
+    if (turned) imported.turned_inputs.push_back(input.name());
   }
   ImportNodes(from, &graph);
-  ImportedNet imported;
   for (const onnx::ValueInfoProto& output : from.output()) {
     const ImportValue* const value = graph.Find(output.name());
     if (value == nullptr || value->is_constant())
       throw UserError({}, "no layer computes the output '" + output.name() + "' of the model");
-    imported.outputs.push_back(value->blob);
+    imported.outputs.push_back(graph.InOrder(output.name()).blob);
   }
   imported.net = graph.net();
   return imported;

@@ -14,6 +14,8 @@ namespace doppio {
 struct ImportedNet {
   NetParameter net;                  // begins with Input layers; the layers hold their weights
   std::vector<std::string> outputs;  // the blobs of the model's outputs, in its order
+  // The inputs that are N x C x H x W here, and N x H x W x C in the model.
+  std::vector<std::string> turned_inputs;
 };
 
 // Returns the net of a model. The first extent of an input that the model leaves open becomes 1.

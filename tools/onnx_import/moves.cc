@@ -10,8 +10,11 @@ namespace doppio {
 namespace {
 
 void ImportReshape(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
-  node.SetOut(node.Reshaped(input, NewShape(node, input.shape)));
+  const ImportValue& given = node.MaybeTurned(0);
+  const Shape shape = NewShape(node, given.shape);
+  // The elements of a single pixel have one order.
+  const bool pixel = given.turned() && given.shape[1] == 1 && given.shape[2] == 1;
+  node.SetOut(node.Reshaped(pixel ? AsStored(given) : node.Blob(0), shape));
 }
 [[maybe_unused]] const bool reshape_imported =
     RegisterImports({"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, &ImportReshape);
@@ -26,12 +29,17 @@ ImportValue Permuted(const ImportNode& node, const ImportValue& value,
 }
 
 void ImportTranspose(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
+  const ImportValue input = node.MaybeTurned(0);
   std::vector<int64_t> order(static_cast<size_t>(input.shape.rank()));
   std::iota(order.rbegin(), order.rend(), 0);
   order = node.Ints("perm", order);
-  for (int64_t& axis : order) axis = node.Axis(axis, input.shape.rank());
-  node.SetOut(Permuted(node, input, order));
+  for (int64_t& axis : order) {
+    axis = node.Axis(axis, input.shape.rank());
+    if (input.turned()) axis = kChannelsLast[axis];
+  }
+  const ImportValue stored = AsStored(input);
+  node.SetOut(order == kChannelsLast ? ChannelsLast(stored, node.Wish())
+                                     : Permuted(node, stored, order));
 }
 [[maybe_unused]] const bool transpose_imported = RegisterImports({"Transpose"}, &ImportTranspose);
 
@@ -190,14 +198,16 @@ ImportValue Padded(const ImportNode& node, const ImportValue& value) {
 }
 
 void ImportPad(const ImportNode& node) {
-  ImportValue value = node.Blob(0);
+  const bool turned = node.MaybeTurned(0).turned();
+  ImportValue value = AsStored(node.in(0));
   const auto rank = static_cast<size_t>(value.shape.rank());
-  const std::vector<int64_t> pads = node.Has(1) ? node.Integers(1) : node.Ints("pads", {});
+  std::vector<int64_t> pads = node.Has(1) ? node.Integers(1) : node.Ints("pads", {});
   if (node.Text("mode", "constant") != "constant" || node.Float("value", 0) != 0 ||
       (node.Has(2) && node.Number(2) != 0) || node.Has(3)) {
     node.Refuse("Doppio pads only with zeros, and all axes at once");
   }
   if (rank < 3 || pads.size() != 2 * rank) node.Refuse("its pads do not fit its input");
+  if (turned) pads = {pads[0], pads[3], pads[1], pads[2], pads[4], pads[7], pads[5], pads[6]};
   if (pads[0] != 0 || pads[1] != 0 || pads[rank] != 0 || pads[rank + 1] != 0 ||
       *std::min_element(pads.begin(), pads.end()) < 0) {
     node.Refuse("Doppio pads only spatial axes, and cuts nothing off");
@@ -205,8 +215,9 @@ void ImportPad(const ImportNode& node) {
   value.pads.assign(pads.begin() + 2, pads.begin() + static_cast<int64_t>(rank));
   value.pads.insert(value.pads.end(), pads.begin() + static_cast<int64_t>(rank) + 2, pads.end());
   if (*std::max_element(pads.begin(), pads.end()) == 0) value.pads.clear();
-  const bool by_convolution = value.pads.empty() || node.graph()->IsOnlyConvolved(node.output());
-  node.SetOut(by_convolution ? value : Padded(node, value));
+  const bool by_convolution =
+      value.pads.empty() || node.graph()->IsOnlyConvolved(node.output(), turned);
+  node.SetOutOf(by_convolution ? value : Padded(node, value), turned);
 }
 [[maybe_unused]] const bool pad_imported = RegisterImports({"Pad"}, &ImportPad);
 

@@ -109,6 +109,13 @@ std::vector<int> AxesOf(const ImportNode& node, int rank) {
   return axes;
 }
 
+// Returns the axes of the blob for axes of a turned value, ascending.
+std::vector<int> StoredAxes(std::vector<int> axes) {
+  for (int& axis : axes) axis = static_cast<int>(kChannelsLast[axis]);
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
 // Returns the shape without the axes from `axis` to `end`, or with extents of 1 there.
 Shape ReducedShape(const Shape& shape, const std::vector<int>& axes, bool keep) {
   Shape reduced;
@@ -120,14 +127,19 @@ Shape ReducedShape(const Shape& shape, const std::vector<int>& axes, bool keep) 
 }
 
 void ImportReduction(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
-  const std::vector<int> axes = AxesOf(node, input.shape.rank());
+  const ImportValue given = node.MaybeTurned(0);
+  const std::vector<int> axes = AxesOf(node, given.shape.rank());
   const bool keep = node.Int("keepdims", 1) != 0;
   node.Int("noop_with_empty_axes", 0);
-  const Shape shape = ReducedShape(input.shape, axes, keep);
+  const Shape shape = ReducedShape(given.shape, axes, keep);
   const bool mean = node.op() == "ReduceMean", max = node.op() == "ReduceMax";
-  if ((mean || max) && input.shape.rank() == 4 && axes == std::vector<int>{2, 3})
-    return node.SetOut(node.Reshaped(PoolAll(node, input, max), shape));
+  if ((mean || max) && given.shape.rank() == 4 &&
+      (given.turned() ? StoredAxes(axes) : axes) == std::vector<int>{2, 3}) {
+    const ImportValue pooled = PoolAll(node, AsStored(given), max);
+    if (given.turned() && keep) return node.SetOutOf(pooled, true);
+    return node.SetOut(node.Reshaped(pooled, shape));
+  }
+  const ImportValue& input = node.Blob(0);
   const int first = input.shape.rank() - static_cast<int>(axes.size());
   if (max || axes.empty() || axes.front() != first)
     node.Refuse("Doppio reduces all axes from one on, not these");

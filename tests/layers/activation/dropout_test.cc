@@ -164,7 +164,9 @@ TEST(SeLuDropout, KeepsMeanAndVariance) {
   int dropped = 0;
   for (int i = 0; i < kCount; ++i) {
     const bool kept = std::abs(top[i] - (a * normal[i] + b)) < 1e-5;
-    if (!kept) ASSERT_NEAR(top[i], a * alpha + b, 1e-5);
+    if (!kept) {
+      ASSERT_NEAR(top[i], a * alpha + b, 1e-5);
+    }
     dropped += kept ? 0 : 1;
     sum += top[i];
     squares += top[i] * top[i];

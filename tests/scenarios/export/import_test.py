@@ -56,7 +56,7 @@ class ImportTest(ExportCase):
         self.save(inputs_text({"x": (3, 6), "z": (3, 6)}) + layer("Eltwise", bottom="x z"))
         self.export("net.onnx", "--noverify")
         before = self.files()
-        self.assertIn("this one has 2 inputs and 1 outputs", self.run_import("--train", "net.onnx", code=3))
+        self.assertIn("this one has 2 inputs and 1 output", self.run_import("--train", "net.onnx", code=3))
         self.assertEqual(before, self.files())
 
     def test_damaged_files_are_refused_and_nothing_is_written(self):

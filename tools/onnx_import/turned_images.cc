@@ -1,0 +1,54 @@
+#include "tools/onnx_import/turned_images.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "tools/onnx_import/import_graph.h"
+
+namespace doppio {
+namespace {
+
+// Operators with which models prepare images, and which import computes in either order of axes.
+const std::set<std::string>& ElementwiseOps() {
+  static const auto* ops =
+      new std::set<std::string>{"Add", "Sub", "Mul", "Div", "Clip", "Cast", "Identity", "Pad"};
+  return *ops;
+}
+
+}  // namespace
+
+bool IsTurn(const onnx::NodeProto& node) {
+  if (node.op_type() != "Transpose" || node.input_size() != 1 || node.output_size() != 1)
+    return false;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() != "perm") continue;
+    return std::equal(attribute.ints().begin(), attribute.ints().end(), kChannelsFirst.begin(),
+                      kChannelsFirst.end());
+  }
+  return false;
+}
+
+bool IsTurnedAtOnce(const onnx::GraphProto& graph, const std::string& input) {
+  std::set<std::string> seen = {input};
+  std::vector<std::string> waiting = {input};
+  bool turned = false;
+  while (!waiting.empty()) {
+    const std::string value = waiting.back();
+    waiting.pop_back();
+    for (const onnx::ValueInfoProto& output : graph.output()) {
+      if (output.name() == value) return false;
+    }
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (std::find(node.input().begin(), node.input().end(), value) == node.input().end())
+        continue;
+      turned |= IsTurn(node);
+      if (IsTurn(node)) continue;
+      if (ElementwiseOps().count(node.op_type()) == 0 || node.output_size() != 1) return false;
+      if (seen.insert(node.output(0)).second) waiting.push_back(node.output(0));
+    }
+  }
+  return turned;
+}
+
+}  // namespace doppio
