@@ -29,7 +29,7 @@ ImportValue Permuted(const ImportNode& node, const ImportValue& value,
 }
 
 void ImportTranspose(const ImportNode& node) {
-  const ImportValue input = node.MaybeTurned(0);
+  const ImportValue& input = node.MaybeTurned(0);
   std::vector<int64_t> order(static_cast<size_t>(input.shape.rank()));
   std::iota(order.rbegin(), order.rend(), 0);
   order = node.Ints("perm", order);

@@ -127,7 +127,7 @@ Shape ReducedShape(const Shape& shape, const std::vector<int>& axes, bool keep) 
 }
 
 void ImportReduction(const ImportNode& node) {
-  const ImportValue given = node.MaybeTurned(0);
+  const ImportValue& given = node.MaybeTurned(0);
   const std::vector<int> axes = AxesOf(node, given.shape.rank());
   const bool keep = node.Int("keepdims", 1) != 0;
   node.Int("noop_with_empty_axes", 0);

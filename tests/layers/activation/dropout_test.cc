@@ -17,6 +17,21 @@ LayerCase Ones(const std::string& layer, const Shape& shape) {
   return c;
 }
 
+// Checks gradients and backends on random values of each shape, also in place, and that every
+// stored type has a kernel.
+void ExpectAgreement(const std::string& layer, const std::vector<Shape>& shapes) {
+  for (const Shape& shape : shapes) {
+    LayerCase c(layer);
+    c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
+    c.InPlace().ExpectGradient().ExpectBackendsAgree();
+    const std::string gpu = c.GpuEngine();
+    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnCpu());
+    EXPECT_TRUE(c.NarrowOnGpu());
+    EXPECT_EQ(c.GpuConversions(), 0);
+  }
+}
+
 TEST(Dropout, IsTheIdentityInTestsAndAtRatioZero) {
   LayerCase c("type: 'Dropout'");
   c.Bottom({3, 1}, {1, -2, 3})
@@ -61,16 +76,7 @@ TEST(Dropout, DependsOnTheSampleAndNotOnTheBatch) {
 }
 
 TEST(Dropout, AgreesWithDifferencesAndInEveryLayout) {
-  for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 7}, Shape{}, Shape{3, 304}}) {
-    LayerCase c("type: 'Dropout'");
-    c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
-    c.InPlace().ExpectGradient().ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-    EXPECT_TRUE(c.NarrowOnCpu());
-    EXPECT_TRUE(c.NarrowOnGpu());
-    EXPECT_EQ(c.GpuConversions(), 0);
-  }
+  ExpectAgreement("type: 'Dropout'", {{3, 5, 3, 1}, {1, 7}, {}, {3, 304}});
 }
 
 // The shapes have whole and partial packs of channels, and positions that share their draws within
@@ -135,15 +141,7 @@ TEST(SpatialDropout, IsTheIdentityInTests) {
 }
 
 TEST(SpatialDropout, AgreesWithDifferencesAndInEveryLayout) {
-  for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{2, 8, 2, 4}, Shape{1, 7}, Shape{}}) {
-    LayerCase c("type: 'SpatialDropout'");
-    c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
-    c.InPlace().ExpectGradient().ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-    EXPECT_TRUE(c.NarrowOnCpu());
-    EXPECT_TRUE(c.NarrowOnGpu());
-  }
+  ExpectAgreement("type: 'SpatialDropout'", {{3, 5, 3, 1}, {2, 8, 2, 4}, {1, 7}, {}});
 }
 
 const std::string kSelu = "type: 'SeLuDropout' selu_dropout_param { dropout_ratio: 0.25 }";
@@ -171,7 +169,7 @@ TEST(SeLuDropout, KeepsMeanAndVariance) {
     sum += top[i];
     squares += top[i] * top[i];
   }
-  EXPECT_NEAR(dropped, kCount / 4, 5 * 86.6);
+  EXPECT_NEAR(dropped, 0.25 * kCount, 5 * 86.6);
   EXPECT_NEAR(sum / kCount, 0, 0.025);
   EXPECT_NEAR(squares / kCount, 1, 0.035);
 }
@@ -195,15 +193,7 @@ TEST(SeLuDropout, TakesItsAlphaAndIsTheIdentityInTests) {
 }
 
 TEST(SeLuDropout, AgreesWithDifferencesAndInEveryLayout) {
-  for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{2, 8, 2, 4}, Shape{1, 7}, Shape{3, 304}}) {
-    LayerCase c(kSelu);
-    c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
-    c.InPlace().ExpectGradient().ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-    EXPECT_TRUE(c.NarrowOnCpu());
-    EXPECT_TRUE(c.NarrowOnGpu());
-  }
+  ExpectAgreement(kSelu, {{3, 5, 3, 1}, {2, 8, 2, 4}, {1, 7}, {3, 304}});
 }
 
 TEST(SeLuDropout, RefusesRatiosOutsideItsRange) {
