@@ -1,5 +1,5 @@
-// The source of layers ImageSegData, DenseImageData and ImageLabelmapData: pairs of an image and an
-// image of labels.
+// The source of layers ImageSegData, DenseImageData and ImageLabelmapData: images, each with an
+// image of labels, one label for all pixels, or no labels.
 #include <algorithm>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
@@ -19,14 +19,35 @@
 namespace doppio {
 namespace {
 
+using LabelType = ImageDataParameter::LabelType;
+
 struct ImagePair {
-  std::string image, labels;  // paths as in the list
+  std::string image, labels;  // the words of the list
+  int label = -1;             // that of all pixels, for LabelType IMAGE
   int line = 0;               // from 1
 };
 
-std::vector<ImagePair> ReadPairs(const std::string& list) {
+// Describes a line of a list.
+std::string LineOf(LabelType type) {
+  if (type == ImageDataParameter::NONE) return "the path of an image, without spaces in it";
+  if (type == ImageDataParameter::IMAGE)
+    return "the path of an image, without spaces in it, and a label from 0 to 255";
+  return "the path of an image and that of its image of labels, without spaces in them";
+}
+
+// Reads the words behind the path of an image. Returns false if they are wrong.
+bool ReadLabels(std::istringstream* words, LabelType type, ImagePair* pair) {
+  std::string more;
+  if (type == ImageDataParameter::NONE) return !(*words >> more);
+  if (!(*words >> pair->labels) || *words >> more) return false;
+  if (type == ImageDataParameter::PIXEL) return true;
+  std::istringstream number(pair->labels);
+  return number >> pair->label && number.eof() && pair->label >= 0 && pair->label <= 255;
+}
+
+std::vector<ImagePair> ReadPairs(const std::string& list, LabelType type) {
   const std::string text = ReadFile(list);
-  CheckIsText(list, text, "a list of images, one 'path label_path' line per image,");
+  CheckIsText(list, text, "a list of images, one image per line,");
   std::vector<ImagePair> pairs;
   std::istringstream lines(text);
   std::string line;
@@ -34,13 +55,9 @@ std::vector<ImagePair> ReadPairs(const std::string& list) {
     std::istringstream words(line);
     ImagePair pair;
     pair.line = number;
-    std::string more;
     if (!(words >> pair.image)) continue;
-    if (!(words >> pair.labels) || words >> more) {
-      throw FileError(SourceLoc{list, number, 0},
-                      "each line is the path of an image and that of its image of labels, without "
-                      "spaces in them");
-    }
+    if (!ReadLabels(&words, type, &pair))
+      throw FileError(SourceLoc{list, number, 0}, "each line is " + LineOf(type));
     pairs.push_back(pair);
   }
   if (pairs.empty()) throw FileError("the image list '" + list + "' is empty");
@@ -55,6 +72,7 @@ class ImagePairsSource : public Source {
         root_(parameter.root_folder()),
         height_(static_cast<int>(parameter.new_height())),
         width_(static_cast<int>(parameter.new_width())),
+        label_type_(parameter.label_type()),
         ignore_label_(static_cast<double>(transform.ignore_label())),
         fill_(MeanFill(transform, parameter.is_color() ? 3 : 1)),
         factors_(transform.scale_factors().begin(), transform.scale_factors().end()),
@@ -68,7 +86,7 @@ class ImagePairsSource : public Source {
     colour_.set_force_color(parameter.is_color());
     colour_.set_force_gray(!parameter.is_color());
     gray_.set_force_gray(true);
-    pairs_ = ReadPairs(list_);
+    pairs_ = ReadPairs(list_, label_type_);
   }
 
   int64_t size() const override { return static_cast<int64_t>(pairs_.size()); }
@@ -90,11 +108,7 @@ class ImagePairsSource : public Source {
   void ReadScaled(int64_t index, float factor, Record* record) const {
     const ImagePair& pair = pairs_[index];
     Image image = Decoded(pair.image, colour_, record);
-    Image labels = Decoded(pair.labels, gray_, record);
-    if (labels.shape.height != image.shape.height || labels.shape.width != image.shape.width) {
-      throw FileError("its image of labels '" + root_ + pair.labels + "' is " + Size(labels.shape) +
-                      " pixels, the image is " + Size(image.shape));
-    }
+    Image labels = LabelsOf(pair, image.shape, record);
     const int height = Scaled(height_ > 0 ? height_ : image.shape.height, factor);
     const int width = Scaled(width_ > 0 ? width_ : image.shape.width, factor);
     if (height != image.shape.height || width != image.shape.width) {
@@ -135,6 +149,20 @@ class ImagePairsSource : public Source {
     *image = ImageOf(resized);
   }
 
+  // Returns the labels of an image of this shape.
+  Image LabelsOf(const ImagePair& pair, const ImageShape& image, Record* record) const {
+    if (label_type_ != ImageDataParameter::PIXEL) {
+      const double label = pair.label >= 0 ? pair.label : ignore_label_;
+      return ImageOf(cv::Mat(image.height, image.width, CV_8UC1, cv::Scalar(label)));
+    }
+    Image labels = Decoded(pair.labels, gray_, record);
+    if (labels.shape.height != image.height || labels.shape.width != image.width) {
+      throw FileError("its image of labels '" + root_ + pair.labels + "' is " + Size(labels.shape) +
+                      " pixels, the image is " + Size(image));
+    }
+    return labels;
+  }
+
   // Extends the image to the right and to the bottom until the crop fits.
   void Extend(const cv::Scalar& fill, Image* image) const {
     const int rows = std::max(0, crop_height_ - image->shape.height);
@@ -167,6 +195,7 @@ class ImagePairsSource : public Source {
 
   const std::string list_, root_;
   const int height_, width_;
+  const LabelType label_type_;
   const double ignore_label_;
   const cv::Scalar fill_;
   const std::vector<float> factors_;

@@ -103,12 +103,12 @@ DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
 // Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,
 // UserError.
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
-// Opens the text file of "path label_path" lines of layers ImageSegData, DenseImageData and
-// ImageLabelmapData. A record has the planes of the image, blue, green and red or one gray, and
-// then one of the labels. ReadSample resizes both by one of `transform`'s scale_factors. Images
-// smaller than `transform`'s crop are extended to the right and to the bottom by mean_value and
-// ignore_label. The labels of a record are the image's height and width, at most those of the crop.
-// Throws FileError, UserError.
+// Opens the list of images of layers ImageSegData, DenseImageData and ImageLabelmapData. Its lines
+// are "path label_path", "path label" or "path", by label_type. A record has the planes of the
+// image, blue, green and red or one gray, and then one of the labels. ReadSample resizes both by
+// one of `transform`'s scale_factors. Images smaller than `transform`'s crop are extended to the
+// right and to the bottom by mean_value and ignore_label. The labels of a record are the image's
+// height and width, at most those of the crop. Throws FileError, UserError.
 std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
                                        const TransformationParameter& transform,
                                        const Random& random);

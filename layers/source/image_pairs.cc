@@ -1,5 +1,6 @@
 // ImageSegData (DeepLab, PSPNet), DenseImageData (SegNet) and ImageLabelmapData (HED): images, and
 // for each pixel a label from a second image, which is cropped and mirrored with the first.
+// ImageSegData also takes one label for all pixels, or none.
 #include <algorithm>
 #include <cmath>
 
@@ -115,9 +116,8 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
   const std::string field = PairsField(spec);
   if (param.batch_size() < 1)
     throw spec.Mistake(field + ".batch_size", "batch_size must be at least 1");
-  if (param.label_type() != ImageDataParameter::PIXEL) {
-    throw spec.Mistake(field + ".label_type",
-                       "only label_type: PIXEL is supported; ImageData reads images with labels");
+  if (param.label_type() != ImageDataParameter::PIXEL && spec.type() != "ImageSegData") {
+    throw spec.Mistake(field + ".label_type", spec.type() + " takes only label_type: PIXEL");
   }
   AtField(spec, "transform_param", [&] { CheckTransforms(TransformOfPairs(spec)); });
   try {

@@ -104,6 +104,28 @@ TEST(ImagePairs, ResizeEachSampleByOneOfTheFactors) {
   }
 }
 
+TEST(ImagePairs, HaveOneLabelOrNone) {
+  const std::string transform = "crop_h: 2 crop_w: 4 ignore_label: 7", tops = "top: 'd' top: 'l'";
+  for (const bool one : {true, false}) {
+    const std::string layer =
+        OnePair("ImageSegData", tops, transform, one ? "label_type: IMAGE" : "label_type: NONE");
+    WriteFile(ScratchPath("list.txt"), one ? "a.png 5\n" : "a.png\n");
+    DataNet net(layer, DataMode::kOpen, TEST);
+    net->Forward();
+    EXPECT_THAT(net.Values("d"), ElementsAre(10, 20, 30, 0, 40, 50, 60, 0));
+    const double label = one ? 5 : 7;
+    EXPECT_THAT(net.Values("l"), ElementsAre(label, label, label, 7, label, label, label, 7));
+  }
+  for (const char* line :
+       {"a.png", "a.png 256", "a.png -1", "a.png 5x", "a.png l.png", "a.png 5 6"}) {
+    const std::string layer = OnePair("ImageSegData", tops, "", "label_type: IMAGE");
+    WriteFile(ScratchPath("list.txt"), line);
+    EXPECT_THAT(Mistake(layer), HasSubstr("and a label from 0 to 255")) << line;
+  }
+  const std::string none = OnePair("ImageSegData", tops, "", "label_type: NONE");
+  EXPECT_THAT(Mistake(none), HasSubstr("each line is the path of an image, without spaces in it"));
+}
+
 TEST(ImagePairs, MakeEdgesOfLightGray) {
   const std::string layer =
       OnePair("ImageLabelmapData", "top: 'd' top: 'l'", "crop_h: 2 crop_w: 4 mirror: false");
@@ -126,7 +148,8 @@ TEST(ImagePairs, ExplainMistakes) {
   const auto mistake = [](const std::string& transform, const std::string& more = "") {
     return Mistake(OnePair("ImageSegData", "top: 'd' top: 'l'", transform, more));
   };
-  EXPECT_THAT(mistake("", "label_type: IMAGE"), HasSubstr("only label_type: PIXEL is supported"));
+  EXPECT_THAT(Mistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_type: IMAGE")),
+              HasSubstr("DenseImageData takes only label_type: PIXEL"));
   EXPECT_THAT(mistake("", "new_height: 3"), HasSubstr("set both new_height and new_width"));
   EXPECT_THAT(mistake("mean_file: 'm'"), HasSubstr("takes mean_value, not mean_file"));
   EXPECT_THAT(mistake("scale: 0"), HasSubstr("scale must not be 0"));

@@ -54,7 +54,7 @@ bool HasEffect(const FieldDescriptor& field) {
       {"DropoutParameter", "random_seed sample_weights_test scale_train"},
       {"ELUParameter", "lambda"},
       {"FillerParameter", "scale"},
-      {"ImageDataParameter", "threads"},
+      {"ImageDataParameter", "label_type threads"},
       {"InnerProductParameter", "negative_slope relu"},
       {"InterpParameter", "use_blob_size"},
       {"LossParameter",
