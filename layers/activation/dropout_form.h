@@ -13,7 +13,7 @@ namespace doppio {
 constexpr char kSpatialDropout[] = "SpatialDropout";
 constexpr char kSeluDropout[] = "SeLuDropout";
 
-// What a pass makes of the elements.
+// A kept element x becomes scale * x + offset, every other element becomes `dropped`.
 template <class T>
 struct DropoutMap {
   T scale, offset, dropped;

@@ -87,7 +87,7 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
     const OnnxArray constant = ReadOnnxArray(tensor, folder);
     graph.Set(tensor.name(), {"", constant.shape, constant, {}, ""});
   }
-  // Of Doppio's own nets, `export` keeps the inputs as they are, and so does import.
+  // A net that Doppio has exported gets its inputs back in the order in which it had them.
   const bool own = model.producer_name() == "doppio";
   ImportedNet imported;
   for (const onnx::ValueInfoProto& input : from.input()) {

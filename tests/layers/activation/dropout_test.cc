@@ -146,7 +146,8 @@ TEST(SpatialDropout, AgreesWithDifferencesAndInEveryLayout) {
 
 const std::string kSelu = "type: 'SeLuDropout' selu_dropout_param { dropout_ratio: 0.25 }";
 
-// Of normal numbers, a quarter become SELU's lower limit, -1.7581. Mean 0 and variance 1 stay.
+// The layer sets a quarter of the normal numbers to SELU's lower limit, -1.7581, before it scales
+// and shifts all of them. Their mean is still 0 and their variance 1.
 TEST(SeLuDropout, KeepsMeanAndVariance) {
   constexpr int kCount = 40000;
   const Random random(1, 2);

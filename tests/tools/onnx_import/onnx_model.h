@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/run/net.h"
 #include "core/net/store/plain_blob.h"
@@ -132,6 +133,42 @@ class ImportedRun {
   ParamStore store_;
   std::unique_ptr<Net> net_;
 };
+
+using Values = std::vector<float>;
+
+// Returns the first output of the model whose only input is 'x'.
+inline Values Result(const OnnxModel& model, const Values& x) {
+  return ImportedRun(ImportModel(model.model, "")).Run({{"x", x}});
+}
+
+// Returns the types of the layers behind the inputs.
+inline std::string Types(const OnnxModel& model) {
+  std::string types;
+  const ImportedNet imported = ImportModel(model.model, "");
+  for (const LayerParameter& layer : imported.net.layer()) {
+    if (layer.type() != "Input") types += (types.empty() ? "" : " ") + layer.type();
+  }
+  return types;
+}
+
+inline std::string Mistake(const OnnxModel& model) {
+  try {
+    ImportModel(model.model, "");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "none";
+}
+
+// A model of one operator on x, with the result y.
+inline OnnxModel One(const std::string& op, const std::vector<int64_t>& dims,
+                     const std::vector<std::string>& more = {}, int opset = 13) {
+  std::vector<std::string> inputs = {"x"};
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  OnnxModel model(opset);
+  model.Input("x", dims).Node(op, inputs, {"y"}).Output("y");
+  return model;
+}
 
 }  // namespace doppio
 
