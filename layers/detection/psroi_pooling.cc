@@ -5,31 +5,33 @@
 #include "layers/detection/roi_pooling_form.h"
 
 namespace doppio {
+
+void ReadRoiGroups(const LayerSpec& spec, const std::string& param, int64_t output_dim,
+                   int64_t group_size, RoiForm* form) {
+  for (const auto& [name, value] :
+       {std::make_pair("output_dim", output_dim), {"group_size", group_size}}) {
+    if (value > 0) continue;
+    throw spec.Mistake(param + "." + name,
+                       spec.param.type() + " needs output_dim and group_size, both positive");
+  }
+  form->top_channels = output_dim;
+  form->bins_h = form->bins_w = group_size;
+  if (output_dim * form->bins() != form->channels) {
+    throw spec.Mistake("bottom", "output_dim * group_size * group_size is " +
+                                     std::to_string(output_dim * form->bins()) + ", bottom '" +
+                                     spec.param.bottom(0) + "' has " +
+                                     std::to_string(form->channels) + " channels");
+  }
+}
+
 namespace {
 
-RoiForm ReadPsRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferPsroiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PSROIPoolingParameter& p = spec.param.psroi_pooling_param();
   RoiForm form =
       ReadRoiBottoms(spec, bottoms, "psroi_pooling_param.spatial_scale", p.spatial_scale());
-  for (const auto& [name, value] :
-       {std::make_pair("output_dim", p.output_dim()), {"group_size", p.group_size()}}) {
-    if (value > 0) continue;
-    throw spec.Mistake(std::string("psroi_pooling_param.") + name,
-                       "PSROIPooling needs output_dim and group_size, both positive");
-  }
-  form.top_channels = p.output_dim();
-  form.bins_h = form.bins_w = p.group_size();
-  if (form.top_channels * form.bins() != form.channels) {
-    throw spec.Mistake("bottom", "output_dim * group_size * group_size is " +
-                                     std::to_string(form.top_channels * form.bins()) +
-                                     ", bottom '" + spec.param.bottom(0) + "' has " +
-                                     std::to_string(form.channels) + " channels");
-  }
-  return form;
-}
-
-LayerShape InferPsroiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  return ShapeOfRois(spec, ReadPsRoiPooling(spec, bottoms));
+  ReadRoiGroups(spec, "psroi_pooling_param", p.output_dim(), p.group_size(), &form);
+  return ShapeOfRois(spec, form);
 }
 
 template <class T>

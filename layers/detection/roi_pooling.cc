@@ -50,28 +50,38 @@ LayerShape ShapeOfRois(const LayerSpec& spec, const RoiForm& form) {
   return shape;
 }
 
-namespace {
+void ReadRoiBins(const LayerSpec& spec, const std::string& param, int64_t pooled_h,
+                 int64_t pooled_w, RoiForm* form) {
+  for (const auto& [name, bins] : {std::make_pair("pooled_h", pooled_h), {"pooled_w", pooled_w}}) {
+    if (bins > 0) continue;
+    throw spec.Mistake(param + "." + name,
+                       spec.param.type() + " needs pooled_h and pooled_w, both positive");
+  }
+  form->bins_h = pooled_h;
+  form->bins_w = pooled_w;
+}
 
-RoiForm ReadRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+RoiForm ReadRoiPoolingParam(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ROIPoolingParameter& p = spec.param.roi_pooling_param();
   RoiForm form =
       ReadRoiBottoms(spec, bottoms, "roi_pooling_param.spatial_scale", p.spatial_scale());
   if (p.pooled_size_size() > 0) {
     throw spec.Mistake("roi_pooling_param.pooled_size", "give pooled_h and pooled_w instead");
   }
-  for (const auto& [name, bins] :
-       {std::make_pair("pooled_h", p.pooled_h()), {"pooled_w", p.pooled_w()}}) {
-    if (bins > 0) continue;
-    throw spec.Mistake(std::string("roi_pooling_param.") + name,
-                       "ROIPooling needs pooled_h and pooled_w, both positive");
+  ReadRoiBins(spec, "roi_pooling_param", p.pooled_h(), p.pooled_w(), &form);
+  if (!(p.pad_ratio() >= 0)) {
+    throw spec.Mistake("roi_pooling_param.pad_ratio",
+                       "pad_ratio, the part of a region's size that is added on each side, must "
+                       "not be negative");
   }
-  form.bins_h = p.pooled_h();
-  form.bins_w = p.pooled_w();
+  form.pad_ratio = p.pad_ratio();
   return form;
 }
 
+namespace {
+
 LayerShape InferRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  return ShapeOfRois(spec, ReadRoiPooling(spec, bottoms));
+  return ShapeOfRois(spec, ReadRoiPoolingParam(spec, bottoms));
 }
 
 template <class T>

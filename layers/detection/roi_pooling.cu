@@ -1,7 +1,9 @@
-// ROIPooling and PSROIPooling on a GPU. The host does not wait for the GPU, so if a region names no
-// image of the batch, its bins become NaN, and a later Forward throws the error.
+// ROIPooling, PSROIPooling, ROIAlign and PSROIAlign on a GPU. The host does not wait for the GPU,
+// so if a region names no image of the batch, its bins become NaN, and a later Forward throws the
+// error.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/detection/roi_align_ops.h"
 #include "layers/detection/roi_pooling_form.h"
 
 namespace doppio {
@@ -83,8 +85,35 @@ class CudaPsRoiPooling : public CudaRoiKernel {
   }
 };
 
+// ROIAlign and PSROIAlign. Points is a class of points of roi_align_ops.h.
+template <class Points>
+class CudaRoiPoints : public CudaRoiKernel {
+ public:
+  explicit CudaRoiPoints(const KernelArgs& args) : CudaRoiKernel(args) {}
+
+ private:
+  void Pool() override {
+    ForEachIndex(gpu(), form_.top_count(), "ROIAlign",
+                 RoiPointMean<float, Points>{form_, t_.bottoms[0].data<float>(), rois(),
+                                             t_.tops[0].data<float>(), bad()});
+  }
+  void Spread() override {
+    ForEachIndex(gpu(), form_.bottom_count(), "ROIAlign's gradient",
+                 RoiPointMeanGradient<float, Points>{form_, rois(), t_.top_grads[0].data<float>(),
+                                                     t_.bottom_grads[0].data<float>()});
+  }
+};
+
+std::unique_ptr<Kernel> MakeCudaRoiAlign(const KernelArgs& args) {
+  if (args.Form<RoiPoolingForm>().rois.at_corners)
+    return std::make_unique<CudaRoiPoints<CornerPoints>>(args);
+  return std::make_unique<CudaRoiPoints<AlignPoints>>(args);
+}
+
 DOPPIO_REGISTER_KERNEL(CudaKernel<CudaRoiPooling>("ROIPooling"));
 DOPPIO_REGISTER_KERNEL(CudaKernel<CudaPsRoiPooling>("PSROIPooling"));
+DOPPIO_REGISTER_KERNEL(CudaKernel("ROIAlign", &MakeCudaRoiAlign));
+DOPPIO_REGISTER_KERNEL(CudaKernel<CudaRoiPoints<PsAlignPoints>>("PSROIAlign"));
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// The form of ROIPooling and PSROIPooling: what their kernels need from the net file and the
-// bottoms' shapes.
+// The form of ROIPooling, PSROIPooling, ROIAlign and PSROIAlign: what their kernels need from the
+// net file and the bottoms' shapes.
 #ifndef DOPPIO_LAYERS_DETECTION_ROI_POOLING_FORM_H_
 #define DOPPIO_LAYERS_DETECTION_ROI_POOLING_FORM_H_
 
@@ -20,10 +20,23 @@ struct RoiPoolingForm {
   UserError bad_region;  // thrown for a region that names no image of the batch
 };
 
-// Checks the bottoms of ROIPooling or PSROIPooling and returns the form without the bins.
+// Checks the bottoms of such a layer and returns the form without the bins.
 // `scale_path` is the path of the field that gives `scale`, for errors. Throws UserError.
 RoiForm ReadRoiBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                        const std::string& scale_path, float scale);
+
+// Sets the bins of a form. `param` is the name of the message that gives pooled_h and pooled_w.
+// Throws UserError.
+void ReadRoiBins(const LayerSpec& spec, const std::string& param, int64_t pooled_h,
+                 int64_t pooled_w, RoiForm* form);
+
+// Sets the bins and the channels of the top of a form whose bins read channels of their own.
+// `param` is the name of the message that gives output_dim and group_size. Throws UserError.
+void ReadRoiGroups(const LayerSpec& spec, const std::string& param, int64_t output_dim,
+                   int64_t group_size, RoiForm* form);
+
+// Returns the form that roi_pooling_param describes. Throws UserError.
+RoiForm ReadRoiPoolingParam(const LayerSpec& spec, const std::vector<Shape>& bottoms);
 
 // Returns what `infer` returns for a complete form.
 LayerShape ShapeOfRois(const LayerSpec& spec, const RoiForm& form);

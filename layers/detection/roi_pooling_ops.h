@@ -17,7 +17,11 @@ namespace doppio {
 struct RoiForm {
   int64_t images = 0, channels = 0, height = 1, width = 1;  // the bottom
   int64_t rois = 0, top_channels = 0, bins_h = 1, bins_w = 1;
-  float scale = 1;  // pixels of the bottom per pixel of the image
+  float scale = 1;          // pixels of the bottom per pixel of the image
+  float pad_ratio = 0;      // the part of a region's size that is added on each of its sides
+  int64_t samples = 0;      // ROIAlign, PSROIAlign: points of a bin along each axis; 0: by its size
+  bool at_corners = false;  // ROIAlign: the points are the corners of bins
+  bool own_channels = false;  // PSROIAlign: each bin reads a channel of the bottom of its own
 
   DOPPIO_HD int64_t plane() const { return height * width; }
   DOPPIO_HD int64_t bottom_count() const { return images * channels * plane(); }
@@ -49,22 +53,31 @@ DOPPIO_HD inline int64_t CutToAxis(int64_t i, int64_t size) {
   return i < 0 ? 0 : i > size ? size : i;
 }
 
-// Returns `pixel` rounded half away from zero and clamped to [-1e6, 1e6], or 0 for NaN.
-DOPPIO_HD inline float RoundedPixel(float pixel) {
+// Returns `pixel` clamped to [-1e6, 1e6], or 0 for NaN.
+DOPPIO_HD inline float CutPixel(float pixel) {
   const float limit = 1e6f;
   if (!(pixel > -limit)) return pixel <= -limit ? -limit : 0;
-  return pixel < limit ? roundf(pixel) : limit;
+  return pixel < limit ? pixel : limit;
 }
+
+// Returns CutPixel(pixel) rounded half away from zero.
+DOPPIO_HD inline float RoundedPixel(float pixel) { return roundf(CutPixel(pixel)); }
+
+// A region along one axis, before it is divided into bins. low and high are its corners in pixels
+// of the image; the other members are those of RoiForm for this axis.
+struct RoiAxis {
+  float low, high, scale;
+  int64_t bins, size, samples;
+};
 
 // ROIPooling's region along one axis, in whole pixels of the bottom. It is divided into `bins`
 // windows, which may share pixels.
 struct MaxSpans {
   int64_t start = 0, pixels = 1, bins = 1, size = 1;
 
-  DOPPIO_HD MaxSpans(float low, float high, float scale, int64_t bins, int64_t size)
-      : bins(bins), size(size) {
-    start = static_cast<int64_t>(RoundedPixel(low * scale));
-    const int64_t last = static_cast<int64_t>(RoundedPixel(high * scale));
+  DOPPIO_HD explicit MaxSpans(const RoiAxis& axis) : bins(axis.bins), size(axis.size) {
+    start = static_cast<int64_t>(RoundedPixel(axis.low * axis.scale));
+    const int64_t last = static_cast<int64_t>(RoundedPixel(axis.high * axis.scale));
     pixels = last < start ? 1 : last - start + 1;
   }
   // Returns the positions that bin i reads.
@@ -89,11 +102,11 @@ struct MeanSpans {
   float start = 0, pixels = 1, scale = 1;
   int64_t bins = 1, size = 1;
 
-  DOPPIO_HD MeanSpans(float low, float high, float scale, int64_t bins, int64_t size)
-      : scale(scale), bins(bins), size(size) {
-    start = RoundedPixel(low);
+  DOPPIO_HD explicit MeanSpans(const RoiAxis& axis)
+      : scale(axis.scale), bins(axis.bins), size(axis.size) {
+    start = RoundedPixel(axis.low);
     const float least = 0.1f / scale;
-    pixels = RoundedPixel(high) + 1 - start;
+    pixels = RoundedPixel(axis.high) + 1 - start;
     if (pixels < least) pixels = least;
   }
   // Returns the positions that bin i reads.
@@ -109,17 +122,30 @@ struct MeanSpans {
   }
 };
 
+// Returns the axis of a region with the corners low and high, enlarged by pad_ratio.
+DOPPIO_HD inline RoiAxis AxisOfRoi(const RoiForm& form, float low, float high, int64_t bins,
+                                   int64_t size) {
+  float pad = 0;
+  if (form.pad_ratio > 0) {
+    // The conversion prevents a fused multiply-add, so that all devices compute the same corners.
+    const double product =
+        static_cast<double>(high - low + 1) * static_cast<double>(form.pad_ratio);
+    pad = static_cast<float>(product);
+  }
+  return {low - pad, high + pad, form.scale, bins, size, form.samples};
+}
+
 // Returns the spans of a region along the height.
 template <class Spans, class T>
 DOPPIO_HD Spans RowsOfRoi(const RoiForm& form, const T* roi) {
-  return Spans(static_cast<float>(roi[2]), static_cast<float>(roi[4]), form.scale, form.bins_h,
-               form.height);
+  return Spans(AxisOfRoi(form, static_cast<float>(roi[2]), static_cast<float>(roi[4]), form.bins_h,
+                         form.height));
 }
 // Returns the spans of a region along the width.
 template <class Spans, class T>
 DOPPIO_HD Spans ColumnsOfRoi(const RoiForm& form, const T* roi) {
-  return Spans(static_cast<float>(roi[1]), static_cast<float>(roi[3]), form.scale, form.bins_w,
-               form.width);
+  return Spans(AxisOfRoi(form, static_cast<float>(roi[1]), static_cast<float>(roi[3]), form.bins_w,
+                         form.width));
 }
 
 // Splits index n of an element of the top into region, channel, row i and column j.

@@ -118,7 +118,9 @@ class DetectionTest(Detection):
 
     def test_fast_rcnn_learns(self):
         for pooling in [("ROIPooling", "roi_pooling_param { pooled_h: 4 pooled_w: 4 spatial_scale: 0.25 }"),
-                        ("PSROIPooling", "psroi_pooling_param { output_dim: 2 group_size: 2 spatial_scale: 0.25 }")]:
+                        ("PSROIPooling", "psroi_pooling_param { output_dim: 2 group_size: 2 spatial_scale: 0.25 }"),
+                        ("ROIAlign", "roi_align_param { pooled_h: 4 pooled_w: 4 spatial_scale: 0.25 sampling_ratio: 2 }"),
+                        ("PSROIAlign", "psroi_align_param { output_dim: 2 group_size: 2 spatial_scale: 0.25 }")]:
             with self.subTest(pooling[0]):
                 self.expect_falling(self.train(FAST_RCNN % pooling, 0.02))
 

@@ -58,6 +58,10 @@ void AddUpsample(const OnnxLayer& layer) {
 
 void AddRoiPooling(const OnnxLayer& layer) {
   const ROIPoolingParameter& p = layer.spec().param.roi_pooling_param();
+  if (p.pad_ratio() > 0) {
+    throw layer.spec().Mistake("roi_pooling_param.pad_ratio",
+                               "ROIPooling with pad_ratio has no form in ONNX");
+  }
   const Shape& regions = layer.bottom(1);
   const std::string rows = layer.Reshape(layer.in(1), regions, {regions[0], regions.count(1)});
   layer.SetTop(layer.Add("MaxRoiPool", {layer.in(0), rows},
@@ -82,7 +86,8 @@ OnnxRange RegionsOfImages(const LayerParameter& layer, int bottom, const Shape& 
 DOPPIO_REGISTER(OnnxMappings, "Interp", {"Slice, Resize", &AddInterp});
 DOPPIO_REGISTER(OnnxMappings, "Upsample", {"Resize; not with a mask", &AddUpsample});
 DOPPIO_REGISTER(OnnxMappings, "ROIPooling",
-                {"Reshape, MaxRoiPool", &AddRoiPooling, OnnxRole::kComputes, &RegionsOfImages});
+                {"Reshape, MaxRoiPool; not with pad_ratio", &AddRoiPooling, OnnxRole::kComputes,
+                 &RegionsOfImages});
 DOPPIO_REGISTER(OnnxMappings, "PriorBox", {"a constant", &AddPriorBox});
 
 }  // namespace

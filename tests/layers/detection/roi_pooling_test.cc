@@ -77,6 +77,22 @@ TEST(RoiPooling, AgreesWithDifferencesAndOnEveryDevice) {
   }
 }
 
+TEST(RoiPooling, EnlargesRegionsByPadRatio) {
+  // The region is 4 wide and 2 high, so it becomes 2 - 1 to 5 + 1 and 3 - 0.5 to 4 + 0.5. The scale
+  // makes that 0.5 to 3 and 1.25 to 2.25, which round to 1 to 3 and 1 to 2.
+  Max("pooled_w: 3 pooled_h: 2 spatial_scale: 0.5 pad_ratio: 0.25")
+      .Bottom({1, 1, 4, 4}, kCounting)
+      .Bottom({1, 5}, {0, 2, 3, 5, 4})
+      .ExpectTop({1, 1, 2, 3}, {5, 6, 7, 9, 10, 11})
+      .ExpectBottomGradient({1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 1, 2, 3, 0, 4, 5, 6, 0, 0, 0, 0})
+      .ExpectBackendsAgree();
+  Max("pooled_w: 4 pooled_h: 8 spatial_scale: 0.5 pad_ratio: 0.1")
+      .RandomBottom({2, 3, 9, 7})
+      .Bottom({5, 5}, kRegions)
+      .ExpectGradient()
+      .ExpectBackendsAgree();
+}
+
 TEST(RoiPooling, ExplainsMistakes) {
   const auto mistake = [](const std::string& param, const Shape& maps, const Shape& rois,
                           const std::vector<std::string>& parts) {
@@ -88,6 +104,8 @@ TEST(RoiPooling, ExplainsMistakes) {
   mistake(kTwoByTwo, {1, 1, 4, 4}, {1, 4}, {"regions", "1x4", "five numbers"});
   mistake(std::string("spatial_scale: 0 ") + kTwoByTwo, {1, 1, 4, 4}, {1, 5},
           {"spatial_scale", "positive"});
+  mistake(std::string("pad_ratio: -0.25 ") + kTwoByTwo, {1, 1, 4, 4}, {1, 5},
+          {"pad_ratio", "must not be negative"});
   for (double image : {-1.0, 1.0}) {
     Max(kTwoByTwo)
         .Bottom({1, 1, 4, 4}, kCounting)

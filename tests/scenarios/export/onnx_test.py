@@ -189,6 +189,9 @@ class OnnxTest(ExportCase):
                   "r": np.array([[0, 0, 0, 15, 11], [1, 3, 2, 8, 9], [1, 4, 4, 4, 4]], np.float32)}
         ours = net.forward(**values)["y"].copy()
         self.assertLess(np.max(np.abs(ours - run_onnx(self.path("net.onnx"), values)["y"])), 1e-6)
+        self.save(inputs_text(inputs) + layer(
+            "ROIPooling", "roi_pooling_param { pooled_h: 2 pooled_w: 3 pad_ratio: 0.25 }", "x r"))
+        self.assertIn("ROIPooling with pad_ratio has no form in ONNX", self.export("padded.onnx", code=3))
 
     def test_weights_in_a_file_of_their_own(self):
         self.compare(IMAGE, convolution("num_output: 32 kernel_size: 5"), (("--external_data",), None))

@@ -1,0 +1,31 @@
+// PSROIAlign: shape inference and CPU kernel. Each element of the top is the mean over a grid of
+// points in a bin of a region; each bin reads a bottom channel of its own.
+#include "core/net/graph/layer.h"
+#include "layers/detection/roi_align_kernel.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferPsroiAlign(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const PSROIAlignParameter& p = spec.param.psroi_align_param();
+  RoiForm form =
+      ReadRoiBottoms(spec, bottoms, "psroi_align_param.spatial_scale", p.spatial_scale());
+  ReadRoiGroups(spec, "psroi_align_param", p.output_dim(), p.group_size(), &form);
+  if (p.sample_num() < 0) {
+    throw spec.Mistake("psroi_align_param.sample_num",
+                       "sample_num, the number of points of a bin along each axis, must not be "
+                       "negative");
+  }
+  form.samples = p.sample_num() > 0 ? p.sample_num() : 2;
+  form.own_channels = true;
+  return ShapeOfRois(spec, form);
+}
+
+template <class T>
+using PsRoiAlign = RoiPointKernel<T, PsAlignPoints>;
+
+DOPPIO_REGISTER_LAYER("PSROIAlign", LayerType(&InferPsroiAlign).Bottoms(2).Tops(1));
+DOPPIO_REGISTER_KERNEL(ReferenceKernel<PsRoiAlign>("PSROIAlign"));
+
+}  // namespace
+}  // namespace doppio
