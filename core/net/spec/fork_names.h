@@ -9,7 +9,7 @@
 namespace doppio {
 
 // Returns a hint for `field` of message `message`, or "" if no known fork has the field. Pass an
-// enum value or a layer type as "type=CROP".
+// enum value as "precision=MINIFLOAT" and a layer type as "type=FocalLoss".
 std::string ForkHint(const std::string& message, const std::string& field);
 
 }  // namespace doppio

@@ -164,9 +164,10 @@ TEST(Graph, NamesTheForkOfALayerItLacks) {
   EXPECT_EQ(mistake("Lstm"),
             "net.prototxt:3:19: layer 'a': unknown type 'Lstm': it comes from caffe-lstm "
             "(junhyukoh); use the layer LSTM with recurrent_param");
-  EXPECT_EQ(mistake("ChannelScale"),
-            "net.prototxt:3:19: layer 'a': unknown type 'ChannelScale': it comes from NormFace's "
-            "Caffe");
+  EXPECT_EQ(
+      mistake("ChannelScale"),
+      "net.prototxt:3:19: layer 'a': unknown type 'ChannelScale': it comes from NormFace's or "
+      "AM-Softmax's Caffe (happynear)");
   EXPECT_NE(mistake("WarpCTCLoss").find("text recognition"), std::string::npos);
   EXPECT_NE(mistake("Yolov3DetectionOutput").find("MobileNet-YOLO"), std::string::npos);
 }

@@ -207,11 +207,22 @@ TEST(ParseText, KnowsTheNamesOfForks) {
                           "caffe-lstm (junhyukoh); use the layer LSTM with recurrent_param"));
   EXPECT_THAT(NetMistakes("layers { type: MULTI_STAGE_MEANFIELD }"),
               ElementsAre(testing::EndsWith(": it comes from CRF-RNN's Caffe")));
-  EXPECT_THAT(NetMistakes("layers { type: IMAGE_SEG_DATA strict_dim: false\n"
-                          "  convolution_param { hole: 2 } }"),
-              ElementsAre(testing::EndsWith("Caffe; in layer { } it is type: \"ImageSegData\""),
-                          testing::EndsWith(": it comes from DeepLab's Caffe; remove it"),
-                          testing::EndsWith(": it comes from DeepLab's Caffe; write dilation")));
+  // A layer of C3D's DeepConv3DNet_Sport1M_Val.
+  EXPECT_THAT(
+      NetMistakes("layers { name: 'conv1a' type: CONVOLUTION3D bottom: 'data' top: 'conv1a'\n"
+                  "  convolution_param { num_output: 64 kernel_size: 3 kernel_depth: 3 pad: 1\n"
+                  "    temporal_pad: 1 } }"),
+      ElementsAre(testing::EndsWith(": it comes from C3D's Caffe (facebook); Convolution with "
+                                    "kernel_size given three times convolves three axes"),
+                  testing::EndsWith("; give kernel_size three times, the depth first"),
+                  testing::EndsWith("; give pad three times, the depth first")));
+  // A value and a field of Ristretto's quantization_param, which Intel Caffe has as well.
+  EXPECT_THAT(
+      NetMistakes("layer { quantization_param { precision: MINIFLOAT\n mant_bits: 10 } }"),
+      ElementsAre("f:1:41: 'MINIFLOAT' is not a value of precision (DYNAMIC_FIXED_POINT): it comes "
+                  "from Ristretto (pmgysel); remove quantization_param to train without "
+                  "quantization",
+                  testing::EndsWith("; remove quantization_param to train without quantization")));
 }
 
 TEST(ParseText, KnowsWhereAV1NameBelongs) {
