@@ -76,6 +76,19 @@ Extents SpatialValues(const LayerSpec& spec, const SpatialField& field, size_t r
   return values;
 }
 
+// Returns the dilation. DeepLab's files call it `hole`.
+Extents ReadDilation(const LayerSpec& spec, size_t rank) {
+  const ConvolutionParameter& p = spec.param.convolution_param();
+  const SpatialField hole{"hole",         p.hole(),       1,          1,         "hole",
+                          p.has_hole_h(), p.has_hole_w(), p.hole_h(), p.hole_w()};
+  if (p.dilation_size() == 0) return SpatialValues(spec, hole, rank);
+  if (p.hole_size() > 0 || p.has_hole_h() || p.has_hole_w()) {
+    throw spec.Mistake("convolution_param.dilation",
+                       "dilation and hole, its former name, are both given; keep dilation");
+  }
+  return SpatialValues(spec, {"dilation", p.dilation(), 1, 1, "dilation"}, rank);
+}
+
 // Reads and checks the batch, channels, groups and bias of `g`.
 void ReadChannels(const LayerSpec& spec, const Shape& bottom, ConvGeometry* g) {
   const ConvolutionParameter& p = spec.param.convolution_param();
@@ -160,7 +173,7 @@ ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom) {
   g.stride = values({"stride", p.stride(), 1, 1, "stride", p.has_stride_h(), p.has_stride_w(),
                      p.stride_h(), p.stride_w()});
   g.pad = values({"pad", p.pad(), 0, 0, "pad", p.has_pad_h(), p.has_pad_w(), p.pad_h(), p.pad_w()});
-  g.dilation = values({"dilation", p.dilation(), 1, 1, "dilation"});
+  g.dilation = ReadDilation(spec, g.input.size());
   ReadChannels(spec, bottom, &g);
   Extents kernel;  // extents of the dilated kernel
   for (size_t i = 0; i < g.kernel.size(); ++i) {

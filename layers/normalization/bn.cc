@@ -2,6 +2,8 @@
 // - TSN, PSPNet and others: blobs slope, bias, running mean and running variance. In training, the
 //   layer normalises by the batch's statistics and updates the running ones by `momentum`. In
 //   testing, and always if the layer is frozen, it normalises by the running ones.
+//   Early files of PSPNet have moving_average: true, scale_filler, shift_filler and decay instead
+//   of slope_filler, bias_filler and momentum.
 // - SegNet, recognised by its fields (scale_filler, shift_filler, bn_mode): blobs scale and shift.
 //   The layer always normalises by the batch's statistics, except with bn_mode INFERENCE, where it
 //   does not normalise.
@@ -17,11 +19,27 @@ namespace doppio {
 namespace {
 
 bool IsSegNetBn(const BNParameter& p) {
-  return p.has_scale_filler() || p.has_shift_filler() || p.has_bn_mode();
+  return !p.moving_average() && (p.has_scale_filler() || p.has_shift_filler() || p.has_bn_mode());
 }
 
-void CheckBn(const LayerSpec& spec, const Shape& bottom) {
-  const BNParameter& p = spec.param.bn_param();
+// Returns bn_param, with the fields of early PSPNet under their present names.
+BNParameter ReadBn(const LayerSpec& spec) {
+  BNParameter p = spec.param.bn_param();
+  if (p.has_decay() && !p.moving_average()) {
+    throw spec.Mistake("bn_param.decay", "decay counts only with moving_average: true");
+  }
+  if (!p.moving_average()) return p;
+  if (p.has_bn_mode()) {
+    throw spec.Mistake("bn_param.bn_mode",
+                       "bn_mode is SegNet's, moving_average PSPNet's; keep one");
+  }
+  if (p.has_scale_filler()) *p.mutable_slope_filler() = p.scale_filler();
+  if (p.has_shift_filler()) *p.mutable_bias_filler() = p.shift_filler();
+  if (!p.has_momentum()) p.set_momentum(1 - p.decay());
+  return p;
+}
+
+void CheckBn(const LayerSpec& spec, const BNParameter& p, const Shape& bottom) {
   CheckChannels(spec, bottom);
   if (IsSegNetBn(p) &&
       (p.has_slope_filler() || p.has_bias_filler() || p.has_momentum() || p.has_frozen())) {
@@ -54,8 +72,7 @@ LayerShape InferBnChain(const LayerSpec& norm, const LayerSpec& scale, const Sha
 }
 
 // Infers BN without its parameters.
-LayerShape InferBnValues(const LayerSpec& spec, const Shape& bottom) {
-  const BNParameter& p = spec.param.bn_param();
+LayerShape InferBnValues(const LayerSpec& spec, const BNParameter& p, const Shape& bottom) {
   const bool segnet = IsSegNetBn(p);
   BnForm form;
   form.keeps_running = !segnet;
@@ -80,14 +97,14 @@ LayerShape InferBnValues(const LayerSpec& spec, const Shape& bottom) {
 }
 
 LayerShape InferBn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  CheckBn(spec, bottoms[0]);
-  const BNParameter& p = spec.param.bn_param();
+  const BNParameter p = ReadBn(spec);
+  CheckBn(spec, p, bottoms[0]);
   const bool segnet = IsSegNetBn(p);
   FillerParameter slope = segnet ? p.scale_filler() : p.slope_filler();
   if (!p.has_scale_filler() && !p.has_slope_filler()) slope.set_value(1);
   const FillerParameter& bias = segnet ? p.shift_filler() : p.bias_filler();
 
-  LayerShape shape = InferBnValues(spec, bottoms[0]);
+  LayerShape shape = InferBnValues(spec, p, bottoms[0]);
   const Shape blob{1, bottoms[0][1], 1, 1};
   shape.params = {{blob, slope, !p.frozen()}, {blob, bias, !p.frozen()}};
   if (segnet) return shape;

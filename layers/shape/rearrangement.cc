@@ -121,9 +121,7 @@ Rearrangement ReorgOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
   CheckImages(spec, bottom);
   if (param.stride() < 1 || param.stride() > INT32_MAX) {
     throw spec.Mistake("reorg_param.stride",
-                       param.has_stride()
-                           ? "stride must be positive, found " + std::to_string(param.stride())
-                           : "stride is missing; for example stride: 2");
+                       "stride must be positive, found " + std::to_string(param.stride()));
   }
   const int64_t s = param.stride(), n = bottom[0], c = bottom[1], h = bottom[2], w = bottom[3];
   if (s > c || c % (s * s) != 0) {

@@ -16,6 +16,7 @@ namespace doppio {
 namespace {
 
 struct PairsForm : SourceForm<Pipeline> {
+  int divisor = 1;     // of the labels' rows and columns
   float scale = 1;     // of transform_param; the pipeline multiplies the labels by it, too
   bool edges = false;  // labels are 0 or 1: gray values from 128 on are edges
 };
@@ -98,11 +99,29 @@ std::unique_ptr<Pipeline> OpenPairs(const LayerSpec& spec) {
   });
 }
 
+// Returns what the labels' rows and columns are divided by.
+int LabelDivisor(const LayerSpec& spec) {
+  const uint32_t divisor = PairsParam(spec).label_divide_factor();
+  if (divisor == 1) return 1;
+  const std::string field = PairsField(spec) + ".label_divide_factor";
+  if (!IsDense(spec)) throw spec.Mistake(field, "only DenseImageData has label_divide_factor");
+  if (divisor < 1 || divisor > 1024) {
+    throw spec.Mistake(
+        field, "label_divide_factor must be from 1 to 1024, found " + std::to_string(divisor));
+  }
+  return static_cast<int>(divisor);
+}
+
 // Returns the shape of a layer whose samples have the shape `image`, with the labels' plane.
 LayerShape ShapeOfPairs(const LayerSpec& spec, const ImageShape& image) {
-  const int64_t batch = PairsParam(spec).batch_size();
+  const int64_t batch = PairsParam(spec).batch_size(), divisor = LabelDivisor(spec);
+  if (divisor > std::min(image.height, image.width)) {
+    throw spec.Mistake(PairsField(spec) + ".label_divide_factor",
+                       "label_divide_factor " + std::to_string(divisor) + " leaves no labels of " +
+                           std::to_string(image.height) + "x" + std::to_string(image.width));
+  }
   std::vector<Shape> tops = {{batch, image.channels - 1, image.height, image.width},
-                             {batch, 1, image.height, image.width},
+                             {batch, 1, image.height / divisor, image.width / divisor},
                              {batch, 1, 1, 2}};
   tops.resize(static_cast<size_t>(spec.param.top_size()));
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
@@ -124,8 +143,10 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
     const auto opened =
         std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPairs(spec); });
     LayerShape shape = ShapeOfPairs(spec, opened->source().data_shape());
-    shape.form = PairsForm{
-        {ReadsSource(spec) ? opened : nullptr}, PairsTransform(spec).scale(), HasEdges(spec)};
+    shape.form = PairsForm{{ReadsSource(spec) ? opened : nullptr},
+                           LabelDivisor(spec),
+                           PairsTransform(spec).scale(),
+                           HasEdges(spec)};
     return shape;
   } catch (const Error& e) {
     if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
@@ -150,6 +171,7 @@ class PairsKernel : public PipelineKernel {
  public:
   explicit PairsKernel(const KernelArgs& args)
       : PipelineKernel(args.Form<PairsForm>().opened->Take()),
+        divisor_(args.Form<PairsForm>().divisor),
         scale_(args.Form<PairsForm>().scale),
         edges_(args.Form<PairsForm>().edges),
         planes_(args.top_shapes[0][0] * pipeline_->data_shape().count()) {}
@@ -161,21 +183,33 @@ class PairsKernel : public PipelineKernel {
     const int64_t plane = int64_t{shape.height} * shape.width, values = shape.count() - plane;
     T* const data = t_.tops[0].template data<T>();
     T* const labels = t_.tops.size() > 1 ? t_.tops[1].template data<T>() : nullptr;
+    const int64_t label_plane = int64_t{shape.height / divisor_} * (shape.width / divisor_);
     ParallelFor(t_.tops[0].shape[0], 1, [&](int64_t begin, int64_t end) {
       pipeline_->Write(batch, begin, end, planes_.data() + begin * shape.count());
       for (int64_t i = begin; i < end; ++i) {
         const float* from = planes_.data() + i * shape.count();
         std::copy_n(from, values, data + i * values);
-        for (int64_t j = 0; labels != nullptr && j < plane; ++j) {
-          const float label = std::round(from[values + j] / scale_);
-          labels[i * plane + j] = static_cast<T>(edges_ ? (label >= 128 ? 1 : 0) : label);
-        }
+        if (labels != nullptr) WriteLabels(shape, from + values, labels + i * label_plane);
       }
     });
     if (t_.tops.size() > 2) CopyTo<T>(t_.tops[2], batch.labels.data());
   }
 
  private:
+  // Writes the labels of one image, or every divisor_-th of each row and column. `from` is their
+  // plane as the pipeline scaled it.
+  void WriteLabels(const ImageShape& shape, const float* from, T* to) const {
+    const int rows = shape.height / divisor_, columns = shape.width / divisor_;
+    for (int y = 0; y < rows; ++y) {
+      for (int x = 0; x < columns; ++x) {
+        const float label =
+            std::round(from[int64_t{y} * divisor_ * shape.width + x * divisor_] / scale_);
+        *to++ = static_cast<T>(edges_ ? (label >= 128 ? 1 : 0) : label);
+      }
+    }
+  }
+
+  const int divisor_;
   const float scale_;
   const bool edges_;
   std::vector<float> planes_;  // of a batch: those of the images, each followed by its labels

@@ -67,6 +67,16 @@ TEST(ImagePairs, ResizeLabelsToTheNearest) {
                                            4, 4, 5, 5, 6, 6, 4, 4, 5, 5, 6, 6));
 }
 
+// From ENet's training of its encoder, whose top is smaller than the image.
+TEST(ImagePairs, DivideTheSizeOfTheLabels) {
+  DataNet net(OnePair("DenseImageData", "top: 'd' top: 'l'", "",
+                      "new_height: 4 new_width: 6 label_divide_factor: 2"));
+  net->Forward();
+  EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 4, 6}));
+  EXPECT_EQ(net.ShapeOf("l"), (Shape{1, 1, 2, 3}));
+  EXPECT_THAT(net.Values("l"), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
 // PSPNet's augmentation: the image of 2x3 pixels becomes 1x1 (rounded down) or 4x6, then 4x6 is
 // cut.
 TEST(ImagePairs, ResizeEachSampleByOneOfTheFactors) {
@@ -150,6 +160,11 @@ TEST(ImagePairs, ExplainMistakes) {
   };
   EXPECT_THAT(Mistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_type: IMAGE")),
               HasSubstr("DenseImageData takes only label_type: PIXEL"));
+  EXPECT_THAT(Mistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_divide_factor: 3")),
+              HasSubstr("label_divide_factor 3 leaves no labels of 2x3"));
+  EXPECT_THAT(Mistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_divide_factor: 0")),
+              HasSubstr("must be from 1 to 1024, found 0"));
+  EXPECT_THAT(mistake("", "label_divide_factor: 2"), HasSubstr("only DenseImageData has"));
   EXPECT_THAT(mistake("", "new_height: 3"), HasSubstr("set both new_height and new_width"));
   EXPECT_THAT(mistake("mean_file: 'm'"), HasSubstr("takes mean_value, not mean_file"));
   EXPECT_THAT(mistake("scale: 0"), HasSubstr("scale must not be 0"));

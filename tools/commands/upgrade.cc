@@ -55,10 +55,12 @@ void AddNet(NetParameter* net, FieldPlaces* places, Result* result) {
   result->warnings.insert(result->warnings.end(), upgrade.dropped.begin(), upgrade.dropped.end());
   SplitLayers(net, *places, result);
   if (net->input_size() == 0) return;
-  ErrorCollector mistakes;
-  *net->add_layer() = InputLayer(*net, *places, &mistakes);
-  mistakes.ThrowIfAny();
-  for (int i = net->layer_size() - 1; i > 0; --i) net->mutable_layer()->SwapElements(i, i - 1);
+  if (NeedsInputLayer(*net)) {
+    ErrorCollector mistakes;
+    *net->add_layer() = InputLayer(*net, *places, &mistakes);
+    mistakes.ThrowIfAny();
+    for (int i = net->layer_size() - 1; i > 0; --i) net->mutable_layer()->SwapElements(i, i - 1);
+  }
   net->clear_input();
   net->clear_input_shape();
   net->clear_input_dim();

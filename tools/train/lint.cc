@@ -31,7 +31,8 @@ bool IsForkField(const FieldDescriptor& field) {
 std::string ForkOf(const FieldDescriptor& field) {
   if (field.containing_type()->name() != "SolverParameter") return "a fork of Caffe";
   if (field.number() < 1100) return "SSD, NVCaffe and Intel Caffe";
-  return field.number() < 1200 ? "NVCaffe" : "Intel Caffe";
+  if (field.number() < 1200) return "NVCaffe";
+  return field.number() < 1300 ? "Intel Caffe" : "TSN's Caffe";
 }
 
 // Returns true if a layer reads this field of LayerParameter.
@@ -49,12 +50,12 @@ bool HasEffect(const FieldDescriptor& field) {
       {"BatchNormParameter",
        "bias_filler bias_term filler relu scale_bias scale_filler stats_batch_size "
        "use_weight_bias"},
-      {"ConvolutionParameter", "fusion_type negative_slope relu"},
+      {"ConvolutionParameter", "fusion_type hole hole_h hole_w negative_slope relu"},
       {"DataParameter", "shuffle threads"},
       {"DropoutParameter", "random_seed sample_weights_test scale_train"},
       {"ELUParameter", "lambda"},
-      {"FillerParameter", "scale"},
-      {"ImageDataParameter", "label_type threads"},
+      {"FillerParameter", "alpha scale"},
+      {"ImageDataParameter", "label_divide_factor label_type threads"},
       {"InnerProductParameter", "negative_slope relu"},
       {"InterpParameter", "use_blob_size"},
       {"LossParameter",
@@ -63,6 +64,7 @@ bool HasEffect(const FieldDescriptor& field) {
       {"PoolingParameter",
        "avg_include_pad axis ceil_mode kernel_size_3d pad_3d stride_3d torch_pooling"},
       {"ReshapeParameter", "pixelshuffler"},
+      {"ROIPoolingParameter", "pad_ratio"},
       {"SolverParameter",
        "ap_version eval_type show_per_class_result larc larc_eta larc_policy local_gw_ratio "
        "local_lr_auto max_momentum min_lr momentum_policy momentum_power plateau_winsize "
@@ -87,6 +89,7 @@ bool HasNoEffect(const FieldDescriptor& field) {
       "DetectionOutputParameter.visualize",
       "DetectionOutputParameter.visualize_threshold",
       "EvalDetectionParameter.constriant",
+      "EvalDetectionParameter.save_output_param",
       "EvalDetectionParameter.sqrt",
       "RegionLossParameter.absolute",
       "RegionLossParameter.jitter",

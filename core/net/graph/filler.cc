@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -171,11 +172,13 @@ struct Xavier {
   }
 };
 
+// He, Zhang, Ren and Sun, "Delving Deep into Rectifiers", 2015, equations 10 and 15.
 struct Msra {
   static void Check(const FillerParameter& filler, const Shape&) { CheckNotSparse(filler); }
   template <class T>
   static void Run(const Filling& f, T* out) {
-    FillGaussian(f, 0.0f, std::sqrt(2.0f / Fan(f.filler, f.shape)), out);
+    const float gain = 2.0f / (1 + f.filler.alpha() * f.filler.alpha());
+    FillGaussian(f, 0.0f, std::sqrt(gain / Fan(f.filler, f.shape)), out);
   }
 };
 
@@ -202,6 +205,64 @@ struct Bilinear {
   }
 };
 
+// Plane waves under a bell, one for each output: Gabor filters, which the first convolution of a
+// trained net resembles (Daugman, "Uncertainty relation for resolution in space, spatial frequency,
+// and orientation", 1985). Direction, phase and wavelength (2 pixels to the kernel's larger size)
+// are random for each output, and a normal number weighs each input. Every output's values have the
+// root mean square `std`.
+struct Gabor {
+  static void Check(const FillerParameter& filler, const Shape& shape) {
+    CheckNotSparse(filler);
+    if (!(filler.std() >= 0)) Mistake(filler, "std must not be negative");
+    if (shape.rank() != 4) {
+      Mistake(filler, "needs four axes, but the blob is " + shape.ToString());
+    }
+  }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    const int64_t row = f.shape.count(1);
+    ParallelFor(f.shape[0], std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
+      std::vector<float> values(static_cast<size_t>(row));
+      for (int64_t r = begin; r < end; ++r) {
+        FillRow(f, f.first / static_cast<uint64_t>(row) + static_cast<uint64_t>(r), values.data());
+        std::transform(values.begin(), values.end(), out + r * row,
+                       [](float v) { return static_cast<T>(v); });
+      }
+    });
+  }
+
+ private:
+  static void FillRow(const Filling& f, uint64_t row, float* values) {
+    constexpr float kTau = 6.28318530718f;
+    const int64_t channels = f.shape[1], height = f.shape[2], width = f.shape[3];
+    const auto size = static_cast<float>(std::max<int64_t>(2, std::max(height, width)));
+    const Random4 draw = f.random.At(0, row);
+    const float direction = kTau * ToUnit(draw.v[0]), phase = kTau * ToUnit(draw.v[1]);
+    const float wavelength = 2 * std::pow(size / 2, ToUnit(draw.v[2]));
+    const float across = kTau / wavelength * std::cos(direction),
+                down = kTau / wavelength * std::sin(direction);
+    const float bell = -8 / (size * size);  // -1 / (2 s^2), where s is a quarter of the size
+    double squares = 0;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float weight =
+          f.random.Normal(1, row * static_cast<uint64_t>(channels) + static_cast<uint64_t>(c));
+      for (int64_t i = 0; i < height * width; ++i) {
+        const float y = static_cast<float>(i / width) - static_cast<float>(height - 1) / 2;
+        const float x = static_cast<float>(i % width) - static_cast<float>(width - 1) / 2;
+        const float value =
+            weight * std::exp(bell * (x * x + y * y)) * std::cos(across * x + down * y + phase);
+        values[c * height * width + i] = value;
+        squares += static_cast<double>(value) * static_cast<double>(value);
+      }
+    }
+    const int64_t count = channels * height * width;
+    const double rms = std::sqrt(squares / static_cast<double>(count));
+    const float factor =
+        rms > 0 ? static_cast<float>(static_cast<double>(f.filler.std()) / rms) : 0.0f;
+    for (int64_t i = 0; i < count; ++i) values[i] *= factor;
+  }
+};
+
 DOPPIO_REGISTER(FillerTypes, "constant", MakeFillerType<Constant>());
 DOPPIO_REGISTER(FillerTypes, "uniform", MakeFillerType<Uniform>());
 DOPPIO_REGISTER(FillerTypes, "gaussian", MakeFillerType<Gaussian>());
@@ -209,6 +270,7 @@ DOPPIO_REGISTER(FillerTypes, "positive_unitball", MakeFillerType<PositiveUnitbal
 DOPPIO_REGISTER(FillerTypes, "xavier", MakeFillerType<Xavier>());
 DOPPIO_REGISTER(FillerTypes, "msra", MakeFillerType<Msra>());
 DOPPIO_REGISTER(FillerTypes, "bilinear", MakeFillerType<Bilinear>());
+DOPPIO_REGISTER(FillerTypes, "gabor", MakeFillerType<Gabor>());
 
 const FillerType& FindChecked(const FillerParameter& filler, const Shape& shape) {
   const FillerType* type = FillerTypes::Get().Find(filler.type());

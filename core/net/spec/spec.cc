@@ -107,7 +107,7 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
   spec.options.phase = state.phase();
   spec.at = places.At();
   DOPPIO_CHECK(net.layers_size() == 0, "a net in an old format was not upgraded");
-  if (net.input_size() > 0) {
+  if (net.input_size() > 0 && NeedsInputLayer(net)) {
     spec.layers.push_back({InputLayer(net, places, &mistakes),
                            FieldPlaces(places.At("input")),
                            spec.options,

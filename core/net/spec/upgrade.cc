@@ -2,6 +2,9 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
+#include <set>
+
 #include "core/net/spec/move_field.h"
 #include "core/net/spec/split_layer.h"
 #include "core/net/spec/upgrade_v0.h"
@@ -54,7 +57,17 @@ constexpr const char* kV1TypeNames[] = {
     "Exp",                      // EXP
     "Deconvolution",            // DECONVOLUTION
 };
-static_assert(sizeof kV1TypeNames / sizeof kV1TypeNames[0] == V1LayerParameter::LayerType_ARRAYSIZE,
+// The types of forks, likewise, from the number of the first one on.
+constexpr V1LayerParameter::LayerType kFirstOfForks = V1LayerParameter::ROI_POOLING;
+constexpr const char* kForkTypeNames[] = {
+    "ROIPooling",    // ROI_POOLING
+    "SmoothL1Loss",  // SMOOTH_L1_LOSS
+    "ImageSegData",  // IMAGE_SEG_DATA
+    "Interp",        // INTERP
+    "SegAccuracy",   // SEG_ACCURACY
+};
+static_assert(kFirstOfForks + sizeof kForkTypeNames / sizeof kForkTypeNames[0] ==
+                  V1LayerParameter::LayerType_ARRAYSIZE,
               "a name for each type");
 
 // Returns the path in a current layer of a V1 field. Most fields keep their names.
@@ -63,6 +76,7 @@ std::string NewPath(const std::string& field) {
   if (field == "blob_share_mode") return "param.share_mode";
   if (field == "blobs_lr") return "param.lr_mult";
   if (field == "weight_decay") return "param.decay_mult";
+  if (field == "softmaxloss_param") return "loss_param";
   return field;
 }
 
@@ -86,7 +100,7 @@ void UpgradeV1Layer(const V1LayerParameter& old, const FieldPlaces& at, const Re
   std::vector<const FieldDescriptor*> fields;
   old.GetReflection()->ListFields(old, &fields);
   for (const FieldDescriptor* field : fields) {
-    if (field->name() == "type") continue;
+    if (field->name() == "type" || field->name() == "strict_dim") continue;
     MoveField(old, at, *field, NewPath(field->name()), to);
   }
   to.layer->set_type(TypeName(old.type()));
@@ -97,7 +111,9 @@ void UpgradeV1Layer(const V1LayerParameter& old, const FieldPlaces& at, const Re
 
 }  // namespace
 
-std::string TypeName(V1LayerParameter::LayerType type) { return kV1TypeNames[type]; }
+std::string TypeName(V1LayerParameter::LayerType type) {
+  return type < kFirstOfForks ? kV1TypeNames[type] : kForkTypeNames[type - kFirstOfForks];
+}
 
 Upgrade UpgradeNet(NetParameter* net, FieldPlaces* places) {
   Upgrade upgrade;
@@ -154,6 +170,16 @@ void ForEachNet(SolverParameter* solver, const FieldPlaces& places,
   for (int i = 0; i < solver->test_net_param_size(); ++i) {
     call(solver->mutable_test_net_param(i), "test_net_param", i);
   }
+}
+
+bool NeedsInputLayer(const NetParameter& net) {
+  if (net.input_shape_size() > 0 || net.input_dim_size() > 0) return true;
+  std::set<std::string> tops;
+  for (const LayerParameter& layer : net.layer()) {
+    if (layer.type() == "Input") tops.insert(layer.top().begin(), layer.top().end());
+  }
+  return !std::all_of(net.input().begin(), net.input().end(),
+                      [&](const std::string& input) { return tops.count(input) > 0; });
 }
 
 LayerParameter InputLayer(const NetParameter& net, const FieldPlaces& places,

@@ -45,6 +45,10 @@ std::vector<Warning> UpgradeInMemory(NetParameter* net, FieldPlaces* places);
 void ForEachNet(SolverParameter* solver, const FieldPlaces& places,
                 const std::function<void(NetParameter*, FieldPlaces*)>& f);
 
+// Returns true if `input` stands for an Input layer. Where it has no shapes, and Input layers
+// already create all these blobs, it only repeats their names, and Caffe ignores it.
+bool NeedsInputLayer(const NetParameter& net);
+
 // Returns the Input layer that is equivalent to `input` with input_shape or input_dim. Adds wrong
 // numbers of these fields to `mistakes`.
 LayerParameter InputLayer(const NetParameter& net, const FieldPlaces& places,

@@ -130,6 +130,12 @@ TEST(Filler, MsraVarianceIsTwoByFan) {
               2, 0.04);
 }
 
+// caffe-windows: the slope of the ReLU that follows.
+TEST(Filler, MsraAllowsForASlope) {
+  EXPECT_NEAR(MomentsOf(Filled("type: 'msra' alpha: 0.25", {200, 1000})).variance * 1000,
+              2 / (1 + 0.25 * 0.25), 0.04);
+}
+
 TEST(Filler, OneAxisHasItsCountAsFanOut) {
   const Moments m = MomentsOf(Filled("type: 'xavier' variance_norm: FAN_OUT", {kMany}));
   EXPECT_NEAR(m.max, std::sqrt(3.0 / kMany), 1e-5);
@@ -154,9 +160,41 @@ TEST(Filler, BilinearFillsOddKernels) {
   for (size_t i = 0; i < 25; ++i) EXPECT_NEAR(values[i], odd_f[i % 5] * odd_f[i / 5], 1e-6) << i;
 }
 
+// The filler and the shape of conv1 in Intel's train_val_gabor_init.prototxt of AlexNet.
+TEST(Filler, GaborMakesAWaveUnderABellForEachOutput) {
+  const int64_t outputs = 96, row = 3 * 11 * 11;
+  const std::vector<float> values = Filled("type: 'gabor' std: 0.01", {outputs, 3, 11, 11});
+  double corners = 0, centers = 0;
+  for (int64_t o = 0; o < outputs; ++o) {
+    const float* wave = values.data() + o * row;
+    double squares = 0, products[3] = {0, 0, 0};
+    for (int64_t i = 0; i < row; ++i) squares += static_cast<double>(wave[i]) * wave[i];
+    EXPECT_NEAR(std::sqrt(squares / static_cast<double>(row)), 0.01, 1e-6) << o;
+    // All inputs see the same wave: the cosine between two of them is 1 or -1.
+    for (int64_t i = 0; i < 121; ++i) {
+      products[0] += static_cast<double>(wave[i]) * wave[i];
+      products[1] += static_cast<double>(wave[121 + i]) * wave[121 + i];
+      products[2] += static_cast<double>(wave[i]) * wave[121 + i];
+    }
+    EXPECT_NEAR(std::fabs(products[2]), std::sqrt(products[0] * products[1]), 1e-8) << o;
+    corners += std::fabs(wave[0]) + std::fabs(wave[120]);
+    centers += std::fabs(wave[60]) + std::fabs(wave[61]);
+  }
+  EXPECT_LT(corners, 0.1 * centers);
+  // Each output has a wave of its own.
+  EXPECT_NE(values[60] / values[61], values[60 + row] / values[61 + row]);
+}
+
+TEST(Filler, GaborFillsRowsAsTheWhole) {
+  const std::vector<float> whole = Filled("type: 'gabor'", {6, 2, 5, 3});
+  const std::vector<float> part = Filled("type: 'gabor'", {2, 2, 5, 3}, 7, 3);
+  for (size_t i = 0; i < part.size(); ++i) EXPECT_EQ(part[i], whole[3 * 30 + i]) << i;
+}
+
 TEST(Filler, DoubleGetsTheFloatValues) {
-  for (const char* text : {"type: 'uniform' min: -3", "type: 'gaussian' sparse: 2", "type: 'msra'",
-                           "type: 'positive_unitball'", "type: 'bilinear'"}) {
+  for (const char* text :
+       {"type: 'uniform' min: -3", "type: 'gaussian' sparse: 2", "type: 'msra'",
+        "type: 'positive_unitball'", "type: 'bilinear'", "type: 'gabor' std: 0.1"}) {
     const std::vector<float> narrow = Filled<float>(text, {5, 3, 4, 4});
     const std::vector<double> wide = Filled<double>(text, {5, 3, 4, 4});
     for (size_t i = 0; i < narrow.size(); ++i)
@@ -172,6 +210,7 @@ TEST(Filler, StreamsDifferAndRepeat) {
 TEST(Filler, EmptyShapesAreLeftAlone) {
   EXPECT_EQ(Filled("type: 'xavier'", {0, 3}), std::vector<float>{-99});
   EXPECT_EQ(Filled("type: 'positive_unitball'", {3, 0}), std::vector<float>{-99});
+  EXPECT_EQ(Filled("type: 'gabor'", {3, 0, 5, 5}), std::vector<float>{-99});
 }
 
 TEST(Filler, MistakesSayWhatToDo) {
@@ -180,6 +219,10 @@ TEST(Filler, MistakesSayWhatToDo) {
   EXPECT_NE(MistakeOf("type: 'uniform' min: 2", {3}).find("greater than max"), std::string::npos);
   EXPECT_NE(MistakeOf("type: 'xavier' sparse: 2", {3}).find("remove `sparse`"), std::string::npos);
   EXPECT_NE(MistakeOf("type: 'gaussian' sparse: 4", {3, 9}).find("more than the outputs of 3x9"),
+            std::string::npos);
+  EXPECT_NE(MistakeOf("type: 'gabor'", {3, 9}).find("needs four axes, but the blob is 3x9"),
+            std::string::npos);
+  EXPECT_NE(MistakeOf("type: 'gabor' std: -1", {1, 1, 3, 3}).find("std must not be negative"),
             std::string::npos);
   EXPECT_EQ(MistakeOf("type: 'gaussian' sparse: 3", {3, 9}), "");
 }

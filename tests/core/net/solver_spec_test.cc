@@ -170,6 +170,15 @@ TEST_F(LoadSolverTest, TurnsTheOldSolverTypeIntoItsName) {
             "s.prototxt:2:1: solver_type is the old form of type; keep only type: \"Adam\"");
 }
 
+// From the solvers of temporal segment networks and PSPNet.
+TEST_F(LoadSolverTest, TakesListsOfDevices) {
+  for (const char* devices :
+       {"device_id: 3", "device_id: [0,1,2,3]", "device_id: 0 device_id: 1"}) {
+    EXPECT_EQ(Load(std::string("net: 'net.prototxt' richness: 200 ") + devices).param.richness(),
+              200);
+  }
+}
+
 TEST_F(LoadSolverTest, CompletesTheSnapshotPrefix) {
   EXPECT_EQ(Load("net: 'b.prototxt'").param.snapshot_prefix(), folder_ + "s");
   EXPECT_EQ(Load("net: 'b.prototxt' snapshot_prefix: 'x/y'").param.snapshot_prefix(), "x/y");

@@ -98,6 +98,18 @@ TEST(NetSpec, MakesAnInputLayerOfInputShape) {
   EXPECT_THAT(spec.layers[0].param.input_param().shape(0).dim(), ElementsAre(7, 2));
 }
 
+// From a deploy.prototxt of cvjena's AlexNet: `input` only repeats the top of an Input layer.
+TEST(NetSpec, IgnoresInputsThatALayerMakes) {
+  const NetSpec spec = Spec(
+      "name: 'AlexNet' input: 'data' layer { name: 'input' type: 'Input' top: 'data' input_param { "
+      "shape { dim: 10 dim: 3 dim: 227 dim: 227 } } }");
+  EXPECT_THAT(Names(spec), ElementsAre("input"));
+  EXPECT_THAT(spec.layers[0].param.input_param().shape(0).dim(), ElementsAre(10, 3, 227, 227));
+  EXPECT_THAT(Mistake("input: 'x' input: 'y' layer { type: 'Input' top: 'x' input_param { shape { "
+                      "dim: 1 } } }"),
+              testing::StartsWith("f:1:1: input 'x' has no shape"));
+}
+
 TEST(NetSpec, CountsTheShapesOfInputs) {
   EXPECT_EQ(Mistake("input: 'x'\ninput_dim: 1"), "f:2:1: 1 input(s) need 4 input_dim, got 1");
   EXPECT_EQ(Mistake("input: 'x' input: 'y'\ninput_shape { dim: 1 }"),

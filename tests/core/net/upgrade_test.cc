@@ -103,7 +103,7 @@ TEST(UpgradeNet, KeepsBlobs) {
 // The current names are the old names without '_', with one exception.
 TEST(UpgradeNet, KnowsEveryV1Type) {
   const auto* types = V1LayerParameter::LayerType_descriptor();
-  EXPECT_EQ(types->value_count(), 40);
+  EXPECT_EQ(types->value_count(), 45);
   for (int i = 1; i < types->value_count(); ++i) {
     std::string old = types->value(i)->name();
     const std::string now = UpgradeText("layers { type: " + old + " }").net.layer(0).type();
@@ -124,6 +124,7 @@ TEST(UpgradeNet, KnowsEveryV1Parameter) {
   for (int i = 0; i < old->field_count(); ++i) {
     const auto* field = old->field(i);
     if (field->message_type() == nullptr || field->name() == "layer") continue;
+    if (field->name() == "softmaxloss_param") continue;  // see ReadsLayersOfForksInV1
     const auto* now = LayerParameter::descriptor()->FindFieldByName(field->name());
     ASSERT_NE(now, nullptr) << field->name();
     EXPECT_EQ(now->message_type(), field->message_type());
@@ -134,6 +135,35 @@ TEST(UpgradeNet, KnowsEveryV1Parameter) {
     }
   }
   EXPECT_GE(messages, 28);
+}
+
+// From DeepLab's train.prototxt of vgg128_noup and Fast R-CNN's caffenet_bbox_reg.prototxt.
+TEST(UpgradeNet, ReadsLayersOfForksInV1) {
+  EXPECT_EQ(
+      FromOld("layers { name: 'data' type: IMAGE_SEG_DATA image_data_param { batch_size: 20 "
+              "  label_type: PIXEL } transform_param { crop_size: 306 } } "
+              "layers { name: 'conv5_1' type: CONVOLUTION strict_dim: false "
+              "  convolution_param { num_output: 512 pad: 2 kernel_size: 3 hole: 2 } } "
+              "layers { name: 'label_shrink' type: INTERP interp_param { shrink_factor: 8 "
+              "  pad_beg: -1 pad_end: 0 } } "
+              "layers { name: 'loss' type: SOFTMAX_LOSS softmaxloss_param { ignore_label: 255 } } "
+              "layers { name: 'accuracy' type: SEG_ACCURACY "
+              "  seg_accuracy_param { ignore_label: 255 } } "
+              "layers { name: 'roi_pool5' type: ROI_POOLING roi_pooling_param { pooled_w: 6 "
+              "  pooled_h: 6 } } "
+              "layers { name: 'loss_bbox' type: SMOOTH_L1_LOSS loss_weight: 1 }"),
+      Current("layer { name: 'data' type: 'ImageSegData' image_data_param { batch_size: 20 "
+              "  label_type: PIXEL } transform_param { crop_size: 306 } } "
+              "layer { name: 'conv5_1' type: 'Convolution' "
+              "  convolution_param { num_output: 512 pad: 2 kernel_size: 3 hole: 2 } } "
+              "layer { name: 'label_shrink' type: 'Interp' interp_param { shrink_factor: 8 "
+              "  pad_beg: -1 pad_end: 0 } } "
+              "layer { name: 'loss' type: 'SoftmaxWithLoss' loss_param { ignore_label: 255 } } "
+              "layer { name: 'accuracy' type: 'SegAccuracy' "
+              "  seg_accuracy_param { ignore_label: 255 } } "
+              "layer { name: 'roi_pool5' type: 'ROIPooling' roi_pooling_param { pooled_w: 6 "
+              "  pooled_h: 6 } } "
+              "layer { name: 'loss_bbox' type: 'SmoothL1Loss' loss_weight: 1 }"));
 }
 
 TEST(UpgradeNet, MovesTransformsOfV1ToTheirOwnMessage) {

@@ -36,6 +36,25 @@ TEST(Convolution, DilatesItsKernel) {
       .ExpectTop({1, 1, 1, 1}, {64});
 }
 
+TEST(Convolution, ReadsDeepLabsNameOfTheDilation) {
+  for (const char* hole : {"hole: 2", "hole: 2 hole: 2", "hole_h: 2 hole_w: 2"}) {
+    Nine(std::string("kernel_size: 2 bias_term: false ") + hole)
+        .Param(0, {1, 2, 3, 4})
+        .ExpectTop({1, 1, 1, 1}, {64});
+  }
+  Nine("kernel_size: 2 bias_term: false hole_w: 2")
+      .Param(0, {1, 2, 3, 4})
+      .ExpectTop({1, 1, 2, 1}, {43, 73});
+}
+
+TEST(Convolution, IgnoresEnginesOfForks) {
+  for (const char* engine : {"LIBDNN", "INTEL_SPATIAL", "FFT", "MKL2017"}) {
+    Nine(std::string("kernel_size: 3 bias_term: false engine: ") + engine)
+        .Param(0, std::vector<double>(9, 1))
+        .ExpectTop({1, 1, 1, 1}, {45});
+  }
+}
+
 TEST(Convolution, SeparatesGroups) {
   Convolve("num_output: 2 kernel_size: 1 group: 2 bias_term: false")
       .Bottom({1, 2, 1, 2}, {1, 2, 3, 4})
@@ -205,6 +224,7 @@ TEST(Convolution, ExplainsMistakes) {
   Nine("kernel_size: 1 stride: 0").ExpectMistake({"stride must be positive, found 0"});
   Nine("kernel_size: 1 stride_h: 0 stride_w: 1")
       .ExpectMistake({"stride must be positive, found 0"});
+  Nine("kernel_size: 1 dilation: 1 hole: 2").ExpectMistake({"dilation and hole", "keep dilation"});
   Nine("kernel_size: 1 dilation: 0").ExpectMistake({"dilation must be positive, found 0"});
   Nine("kernel_size: 1 pad: 3000000000").ExpectMistake({"pad must be a count, found 3000000000"});
   Nine("kernel_size: 1 axis: 4").ExpectMistake({"axis 4 does not exist", "1x1x3x3"});

@@ -20,6 +20,8 @@ TEST(EvalDetection, MarksBoxesByHand) {
     return c;
   };
   with("").ExpectTop({1, 10}, {1, 0, 0, 0.25, 1, 0, 0, 0.25, 0, 1}).ExpectBackendsAgree();
+  with("save_output_param { output_directory: 'd' num_test_image: 5 }")  // of YOLO9000
+      .ExpectTop({1, 10}, {1, 0, 0, 0.25, 1, 0, 0, 0.25, 0, 1});
   with("score_type: OBJ").ExpectTop({1, 10}, {1, 0, 0, 0.5, 1, 0, 0, 0.5, 0, 1});
   with("score_type: PROB").ExpectTop({1, 10}, {1, 0, 0, 0.5, 1, 0, 0, 0.5, 0, 1});
 }

@@ -68,6 +68,27 @@ TEST(BN, HasNoRunningStatisticsInSegNet) {
   }
 }
 
+// From pspnet50_ADE20K_473.prototxt of PSPNet's first version.
+TEST(BN, TakesTheFieldsOfEarlyPSPNet) {
+  const char kFields[] =
+      "scale_filler { type: 'constant' value: 2 } shift_filler { type: 'constant' value: 1 } "
+      "moving_average: true decay: 0.05 eps: 3";
+  Normalize(kFields)
+      .KeepFilledParams()
+      .Bottom({2, 1}, {4, 6})
+      .ExpectTop({2, 1}, {0, 2})
+      .ExpectParam(2, {0.05 * 5})
+      .ExpectParam(3, {0.05 * 1});
+  Normalize(kFields)
+      .InPhase(TEST)
+      .Bottom({2, 1}, {4, 6})
+      .Param(0, {2})
+      .Param(1, {1})
+      .Param(2, {4})
+      .Param(3, {1})
+      .ExpectTop({2, 1}, {1, 3});
+}
+
 TEST(BN, AgreesWithDifferencesAndOnEveryDevice) {
   for (const char* param :
        {"", "frozen: true", "shift_filler { value: 1 }", "bn_mode: INFERENCE"}) {
@@ -90,6 +111,8 @@ TEST(BN, ExplainsMistakes) {
   };
   mistake("scale_filler { } slope_filler { }", {"keep those of one"});
   mistake("bn_mode: LEARN frozen: true", {"keep those of one"});
+  mistake("bn_mode: LEARN moving_average: true", {"keep one"});
+  mistake("decay: 0.1", {"only with moving_average: true"});
   mistake("momentum: 2", {"momentum 2", "outside [0, 1]"});
   mistake("eps: 0", {"eps must be positive"});
   Normalize().RandomBottom({2}).ExpectMistake({"BN needs at least 2 axes"});

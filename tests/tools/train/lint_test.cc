@@ -38,6 +38,10 @@ TEST(IgnoredFields, AreKnownByTheirDescriptors) {
   EXPECT_FALSE(none(*LayerParameter::descriptor(), "device"));
   EXPECT_FALSE(none(*LayerParameter::descriptor(), "forward_type"));
   EXPECT_TRUE(none(*LayerParameter::descriptor(), "backward_math"));
+  EXPECT_FALSE(none(*ConvolutionParameter::descriptor(), "hole"));
+  EXPECT_FALSE(none(*FillerParameter::descriptor(), "alpha"));
+  EXPECT_FALSE(none(*ROIPoolingParameter::descriptor(), "pad_ratio"));
+  EXPECT_TRUE(none(*SolverParameter::descriptor(), "richness"));
   EXPECT_TRUE(none(*LayerParameter::descriptor(), "split_param"));
   EXPECT_TRUE(none(*LayerParameter::descriptor(), "trt_param"));
   EXPECT_FALSE(none(*SolverParameter::descriptor(), "larc"));
