@@ -16,7 +16,7 @@ LayerShape InferPsroiAlign(const LayerSpec& spec, const std::vector<Shape>& bott
                        "sample_num, the number of points of a bin along each axis, must not be "
                        "negative");
   }
-  form.samples = p.sample_num() > 0 ? p.sample_num() : 2;
+  form.samples = ReadRoiSamples(spec, "psroi_align_param.sample_num", p.sample_num(), 2);
   form.own_channels = true;
   return ShapeOfRois(spec, form);
 }

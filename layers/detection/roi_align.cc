@@ -11,7 +11,7 @@ RoiForm ReadMeansOfBins(const LayerSpec& spec, const std::vector<Shape>& bottoms
   const ROIAlignParameter& p = spec.param.roi_align_param();
   RoiForm form = ReadRoiBottoms(spec, bottoms, "roi_align_param.spatial_scale", p.spatial_scale());
   ReadRoiBins(spec, "roi_align_param", p.pooled_h(), p.pooled_w(), &form);
-  form.samples = p.sampling_ratio() > 0 ? p.sampling_ratio() : 0;
+  form.samples = ReadRoiSamples(spec, "roi_align_param.sampling_ratio", p.sampling_ratio(), 0);
   return form;
 }
 

@@ -61,6 +61,17 @@ void ReadRoiBins(const LayerSpec& spec, const std::string& param, int64_t pooled
   form->bins_w = pooled_w;
 }
 
+int64_t ReadRoiSamples(const LayerSpec& spec, const std::string& path, int64_t given,
+                       int64_t usual) {
+  constexpr int64_t kMost = 1000;
+  if (given > kMost) {
+    throw spec.Mistake(path, path.substr(path.find('.') + 1) + " is " + std::to_string(given) +
+                                 ", but a bin has at most " + std::to_string(kMost) +
+                                 " points along each axis");
+  }
+  return given > 0 ? given : usual;
+}
+
 RoiForm ReadRoiPoolingParam(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ROIPoolingParameter& p = spec.param.roi_pooling_param();
   RoiForm form =

@@ -35,6 +35,11 @@ void ReadRoiBins(const LayerSpec& spec, const std::string& param, int64_t pooled
 void ReadRoiGroups(const LayerSpec& spec, const std::string& param, int64_t output_dim,
                    int64_t group_size, RoiForm* form);
 
+// Returns the number of points of a bin along each axis that the field at `path` gives, or `usual`
+// for 0 or less. Throws UserError if a bin would have more than a million points.
+int64_t ReadRoiSamples(const LayerSpec& spec, const std::string& path, int64_t given,
+                       int64_t usual);
+
 // Returns the form that roi_pooling_param describes. Throws UserError.
 RoiForm ReadRoiPoolingParam(const LayerSpec& spec, const std::vector<Shape>& bottoms);
 

@@ -230,6 +230,8 @@ TEST(RoiAlign, ExplainsMistakes) {
   mistake(Align("pooled_h: 2"), {"ROIAlign needs pooled_h and pooled_w, both positive"});
   mistake(Corners("pooled_w: 2"), {"ROIAlign needs pooled_h and pooled_w, both positive"});
   mistake(Align(bins + "spatial_scale: -1"), {"spatial_scale", "positive"});
+  mistake(Align(bins + "sampling_ratio: 2000000000"),
+          {"sampling_ratio is 2000000000", "at most 1000 points along each axis"});
   mistake(Corners(bins + "pad_ratio: -0.5"), {"pad_ratio", "must not be negative"});
   Align(bins)
       .Bottom({1, 1, 4, 4}, kRamp)
@@ -325,6 +327,8 @@ TEST(PsRoiAlign, ExplainsMistakes) {
           {"group_size is 8, bottom", "has 4 channels"});
   mistake("spatial_scale: 1 output_dim: 1 group_size: 2 sample_num: -1",
           {"sample_num", "must not be negative"});
+  mistake("spatial_scale: 1 output_dim: 1 group_size: 2 sample_num: 1001",
+          {"sample_num is 1001", "at most 1000 points along each axis"});
 }
 
 }  // namespace
