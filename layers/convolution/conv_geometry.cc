@@ -63,7 +63,7 @@ Extents UncheckedSpatialValues(const LayerSpec& spec, const SpatialField& field,
 
 // Returns the values like UncheckedSpatialValues. Throws spec.Mistake if a value is out of range.
 Extents SpatialValues(const LayerSpec& spec, const SpatialField& field, size_t rank) {
-  const Extents values = UncheckedSpatialValues(spec, field, rank);
+  Extents values = UncheckedSpatialValues(spec, field, rank);
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= field.least && values[i] <= INT32_MAX) continue;
     const bool paired = field.has_h || field.has_w;

@@ -247,8 +247,9 @@ struct Gabor {
       const float weight =
           f.random.Normal(1, row * static_cast<uint64_t>(channels) + static_cast<uint64_t>(c));
       for (int64_t i = 0; i < height * width; ++i) {
-        const float y = static_cast<float>(i / width) - static_cast<float>(height - 1) / 2;
-        const float x = static_cast<float>(i % width) - static_cast<float>(width - 1) / 2;
+        const int64_t row_of_pixel = i / width, column = i % width;
+        const float y = static_cast<float>(row_of_pixel) - static_cast<float>(height - 1) / 2;
+        const float x = static_cast<float>(column) - static_cast<float>(width - 1) / 2;
         const float value =
             weight * std::exp(bell * (x * x + y * y)) * std::cos(across * x + down * y + phase);
         values[c * height * width + i] = value;

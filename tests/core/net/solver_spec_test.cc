@@ -13,7 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::StartsWith;
 
 // Writes files into a separate folder for each test.
 class LoadSolverTest : public testing::Test {

@@ -95,7 +95,7 @@ TEST(BN, AgreesWithDifferencesAndOnEveryDevice) {
     for (const Phase phase : {TRAIN, TEST}) {
       LayerCase c = Normalize(param);
       c.InPhase(phase).RandomBottom({3, 2, 3, 2});
-      const bool keeps_running = std::string(param).find("_") == std::string::npos;
+      const bool keeps_running = std::string(param).find('_') == std::string::npos;
       if (keeps_running) c.Param(2, {0.1, -0.2}).Param(3, {1, 2});
       c.ExpectGradient(1e-4, 1e-4).ExpectBackendsAgree(1e-4);
       EXPECT_NE(c.GpuEngine(), "host");
