@@ -17,7 +17,6 @@ LayerShape InferPsroiAlign(const LayerSpec& spec, const std::vector<Shape>& bott
                        "negative");
   }
   form.samples = ReadRoiSamples(spec, "psroi_align_param.sample_num", p.sample_num(), 2);
-  form.own_channels = true;
   return ShapeOfRois(spec, form);
 }
 

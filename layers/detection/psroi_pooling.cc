@@ -16,6 +16,7 @@ void ReadRoiGroups(const LayerSpec& spec, const std::string& param, int64_t outp
   }
   form->top_channels = output_dim;
   form->bins_h = form->bins_w = group_size;
+  form->own_channels = true;
   if (output_dim * form->bins() != form->channels) {
     throw spec.Mistake("bottom", "output_dim * group_size * group_size is " +
                                      std::to_string(output_dim * form->bins()) + ", bottom '" +

@@ -207,16 +207,13 @@ struct RoiPointMean {
   DOPPIO_HD void operator()(int64_t n) const {
     const RoiElement e(form, n);
     const T* roi = rois + kRoiNumbers * e.roi;
-    const int64_t image = ImageOfRoi(form, roi);
-    if (image < 0) {
+    const T* plane = PlaneOfBin(form, e, x, rois);
+    if (plane == nullptr) {
       *bad = 1;
       y[n] = static_cast<T>(NAN);
       return;
     }
     const Points rows = RowsOfRoi<Points>(form, roi), columns = ColumnsOfRoi<Points>(form, roi);
-    const int64_t channel =
-        form.own_channels ? (e.channel * form.bins_h + e.i) * form.bins_w + e.j : e.channel;
-    const T* plane = x + (image * form.channels + channel) * form.plane();
     const RoiSpan down = rows.Near(e.i, -1, static_cast<float>(form.height));
     const RoiSpan across = columns.Near(e.j, -1, static_cast<float>(form.width));
     T sum = 0;

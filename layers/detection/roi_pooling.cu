@@ -93,12 +93,13 @@ class CudaRoiPoints : public CudaRoiKernel {
 
  private:
   void Pool() override {
-    ForEachIndex(gpu(), form_.top_count(), "ROIAlign",
+    ForEachIndex(gpu(), form_.top_count(), form_.own_channels ? "PSROIAlign" : "ROIAlign",
                  RoiPointMean<float, Points>{form_, t_.bottoms[0].data<float>(), rois(),
                                              t_.tops[0].data<float>(), bad()});
   }
   void Spread() override {
-    ForEachIndex(gpu(), form_.bottom_count(), "ROIAlign's gradient",
+    ForEachIndex(gpu(), form_.bottom_count(),
+                 form_.own_channels ? "PSROIAlign's gradient" : "ROIAlign's gradient",
                  RoiPointMeanGradient<float, Points>{form_, rois(), t_.top_grads[0].data<float>(),
                                                      t_.bottom_grads[0].data<float>()});
   }

@@ -21,7 +21,7 @@ struct RoiForm {
   float pad_ratio = 0;      // the part of a region's size that is added on each of its sides
   int64_t samples = 0;      // ROIAlign, PSROIAlign: points of a bin along each axis; 0: by its size
   bool at_corners = false;  // ROIAlign: the points are the corners of bins
-  bool own_channels = false;  // PSROIAlign: each bin reads a channel of the bottom of its own
+  bool own_channels = false;  // PSROIPooling, PSROIAlign: each bin reads a channel of its own
 
   DOPPIO_HD int64_t plane() const { return height * width; }
   DOPPIO_HD int64_t bottom_count() const { return images * channels * plane(); }
@@ -158,6 +158,18 @@ struct RoiElement {
         j(n % form.bins_w) {}
 };
 
+// Returns the plane of the bottom that a bin reads, or null if its region names no image of the
+// batch. With own_channels, bin (i, j) of top channel c reads channel (c * bins_h + i) * bins_w +
+// j.
+template <class T>
+DOPPIO_HD const T* PlaneOfBin(const RoiForm& form, const RoiElement& e, const T* x, const T* rois) {
+  const int64_t image = ImageOfRoi(form, rois + kRoiNumbers * e.roi);
+  if (image < 0) return nullptr;
+  const int64_t channel =
+      form.own_channels ? (e.channel * form.bins_h + e.i) * form.bins_w + e.j : e.channel;
+  return x + (image * form.channels + channel) * form.plane();
+}
+
 // Writes the largest value of each bin to y, or 0 for an empty bin. `from`, which may be null,
 // receives the position of this value in its plane, or -1 for an empty bin; among equal values the
 // first wins. If a region names no image of the batch, writes NaN and sets *bad to 1.
@@ -172,16 +184,15 @@ struct RoiMax {
   DOPPIO_HD void operator()(int64_t n) const {
     const RoiElement e(form, n);
     const T* roi = rois + kRoiNumbers * e.roi;
-    const int64_t image = ImageOfRoi(form, roi);
+    const T* plane = PlaneOfBin(form, e, x, rois);
     int64_t at = -1;
     T most = 0;
-    if (image < 0) {
+    if (plane == nullptr) {
       *bad = 1;
       most = static_cast<T>(NAN);
     } else {
       const RoiSpan rows = RowsOfRoi<MaxSpans>(form, roi).Bin(e.i);
       const RoiSpan columns = ColumnsOfRoi<MaxSpans>(form, roi).Bin(e.j);
-      const T* plane = x + (image * form.channels + e.channel) * form.plane();
       for (int64_t h = rows.begin; h < rows.end; ++h) {
         for (int64_t w = columns.begin; w < columns.end; ++w) {
           const T value = plane[h * form.width + w];
@@ -249,9 +260,8 @@ struct RoiMaxPlaneGradient {
   }
 };
 
-// Position-sensitive mean: bin (i, j) of top channel c is the mean over its window in bottom
-// channel (c * bins_h + i) * bins_w + j, or 0 for an empty bin. If a region names no image of the
-// batch, writes NaN and sets *bad to 1.
+// Writes the mean over each bin's window to y, or 0 for an empty bin. If a region names no image of
+// the batch, writes NaN and sets *bad to 1.
 template <class T>
 struct PsRoiMean {
   RoiForm form;
@@ -262,16 +272,14 @@ struct PsRoiMean {
   DOPPIO_HD void operator()(int64_t n) const {
     const RoiElement e(form, n);
     const T* roi = rois + kRoiNumbers * e.roi;
-    const int64_t image = ImageOfRoi(form, roi);
-    if (image < 0) {
+    const T* plane = PlaneOfBin(form, e, x, rois);
+    if (plane == nullptr) {
       *bad = 1;
       y[n] = static_cast<T>(NAN);
       return;
     }
     const RoiSpan rows = RowsOfRoi<MeanSpans>(form, roi).Bin(e.i);
     const RoiSpan columns = ColumnsOfRoi<MeanSpans>(form, roi).Bin(e.j);
-    const int64_t channel = (e.channel * form.bins_h + e.i) * form.bins_w + e.j;
-    const T* plane = x + (image * form.channels + channel) * form.plane();
     T sum = 0;
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       for (int64_t w = columns.begin; w < columns.end; ++w) sum += plane[h * form.width + w];
