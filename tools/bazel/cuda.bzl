@@ -132,6 +132,32 @@ _ON_DOUBLE = [
     "--param=tsan-instrument-func-entry-exit=0",
 ]
 
+def _linked_impl(ctx):
+    seen = cc_common.merge_cc_infos(
+        direct_cc_infos = [CcInfo(compilation_context = cc_common.create_compilation_context(
+            headers = depset(ctx.files.hdrs),
+        ))],
+        cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
+    )
+    linked = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps + ctx.attr.linked])
+    return [CcInfo(
+        compilation_context = seen.compilation_context,
+        linking_context = linked.linking_context,
+    )]
+
+linked_library = rule(
+    doc = """A library that links `linked` without giving their headers.
+
+    Whoever depends on it is compiled from the same inputs with and without the double of a GPU, so both builds share
+    these objects in Bazel's disk cache.""",
+    implementation = _linked_impl,
+    attrs = {
+        "hdrs": attr.label_list(allow_files = _HEADERS),
+        "deps": attr.label_list(providers = [CcInfo]),
+        "linked": attr.label_list(providers = [CcInfo]),
+    },
+)
+
 def _double_library(name, srcs, hdrs, deps, copts, alwayslink, **kwargs):
     """Compiles the .cu files with the host's compiler, for the double of a GPU."""
     joined = []
@@ -145,12 +171,19 @@ def _double_library(name, srcs, hdrs, deps, copts, alwayslink, **kwargs):
         )
         joined.append(out)
     native.cc_library(
-        name = name,
+        name = name + "_kernels",
         srcs = joined + [f for f in srcs if not f.endswith(".cu")],
         hdrs = hdrs,
         copts = copts + _ON_DOUBLE,
         deps = deps + ["//tests/double/blocks", "@local_config_cuda//:cudart"],
         alwayslink = alwayslink,
+        **kwargs
+    )
+    linked_library(
+        name = name,
+        hdrs = hdrs,
+        deps = deps + ["@local_config_cuda//:cudart"],
+        linked = [name + "_kernels"],
         **kwargs
     )
 

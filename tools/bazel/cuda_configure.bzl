@@ -53,16 +53,18 @@ def _shared_runtime(ctx, lib):
     return by_length[0][1]
 
 # The BUILD file that links tests/double in place of CUDA's runtime.
-_DOUBLE = """package(default_visibility = ["//visibility:public"])
+_DOUBLE = """load("@//tools/bazel:cuda.bzl", "linked_library")
+package(default_visibility = ["//visibility:public"])
 exports_files(["version.txt"])
 cc_library(
     name = "headers",
     hdrs = glob(["include/*.h", "include/*.hpp", "include/crt/**"]),
     includes = ["include"],
 )
-cc_library(
+linked_library(
     name = "cudart",
-    deps = [":headers", "@//tests/double"],
+    deps = [":headers"],
+    linked = ["@//tests/double"],
 )
 """
 
