@@ -57,14 +57,18 @@ def _compile(ctx, source, compilation, host_compiler):
     )
     return object, ptx
 
-def _impl(ctx):
-    toolchain = find_cpp_toolchain(ctx)
-    merged = cc_common.merge_cc_infos(
+def _headers_and_deps(ctx):
+    """Returns the CcInfo of `hdrs` and all that `deps` give."""
+    return cc_common.merge_cc_infos(
         direct_cc_infos = [CcInfo(compilation_context = cc_common.create_compilation_context(
             headers = depset(ctx.files.hdrs),
         ))],
         cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
     )
+
+def _impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    merged = _headers_and_deps(ctx)
     compilation = merged.compilation_context
 
     objects, assembly = [], []
@@ -133,13 +137,8 @@ _ON_DOUBLE = [
 ]
 
 def _linked_impl(ctx):
-    seen = cc_common.merge_cc_infos(
-        direct_cc_infos = [CcInfo(compilation_context = cc_common.create_compilation_context(
-            headers = depset(ctx.files.hdrs),
-        ))],
-        cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
-    )
-    linked = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps + ctx.attr.linked])
+    seen = _headers_and_deps(ctx)
+    linked = cc_common.merge_cc_infos(cc_infos = [seen] + [library[CcInfo] for library in ctx.attr.linked])
     return [CcInfo(
         compilation_context = seen.compilation_context,
         linking_context = linked.linking_context,
