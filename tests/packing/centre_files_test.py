@@ -72,7 +72,7 @@ def stand_in():
     """Returns the names from spack.package that the recipe uses."""
     module = types.ModuleType("spack.package")
     module.Package = type("Package", (), {})
-    for directive in ("version", "variant", "depends_on", "conflicts"):
+    for directive in ("version", "license", "variant", "depends_on", "conflicts"):
         setattr(module, directive, Recorder())
     module.join_path = os.path.join
     module.mkdirp = lambda folder: os.makedirs(folder, exist_ok=True)

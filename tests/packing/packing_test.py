@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(ROOT, "tools/packing"))
 import compare  # noqa: E402
 import inside  # noqa: E402
 import junit  # noqa: E402
+import project  # noqa: E402
 import sbom  # noqa: E402
 
 EPOCH = 1700000000
@@ -121,6 +122,7 @@ class DebModulesTest(Folder):
 
     def wheel(self, tag, **files):
         entries = {"_doppio.cpython-%s-x.so" % tag: tag, "doppio/net.py": "pass", "doppio-1.dist-info/RECORD": tag,
+                   "doppio-1.dist-info/licenses/NOTICES": "notices",
                    "doppio/lib/libdoppio.so": "the program's library", "doppio/share/models/net.prototxt": "x", **files}
         with zipfile.ZipFile(self.path("wheels/doppio-1-cp%s.whl" % tag), "w") as z:
             for name, text in entries.items():
@@ -139,6 +141,16 @@ class DebModulesTest(Folder):
         for link, target in (("doppio/lib/libdoppio.so", "root/usr/lib/doppio/lib/libdoppio.so"),
                              ("doppio/share/models", "root/usr/share/doppio/models")):
             self.assertTrue(os.path.samefile(os.path.join(place, link), self.path(target)), link)
+
+    def test_the_copyright_file_has_the_notices_of_the_wheels(self):
+        self.wheel("311")
+        self.unpack()
+        self.assertEqual(b"notices", self.read("root/usr/share/doc/doppio/copyright"))
+
+    def test_wheels_without_notices_are_refused(self):
+        with zipfile.ZipFile(self.path("wheels/doppio-1-cp311.whl"), "w") as z:
+            z.writestr("doppio/net.py", "pass")
+        self.assertIn("the wheels have no licenses/NOTICES", self.unpack(status=1).stderr)
 
     def test_wheels_of_two_trees_are_refused(self):
         self.wheel("311")
@@ -207,6 +219,7 @@ class MaterialsTest(Folder):
         self.assertEqual(("CycloneDX", "1.5"), (document["bomFormat"], document["specVersion"]))
         self.assertEqual("2023-11-14T22:13:20Z", document["metadata"]["timestamp"])
         self.assertEqual("c" * 40, document["metadata"]["component"]["properties"][0]["value"])
+        self.assertEqual([{"license": {"id": project.LICENCE}}], document["metadata"]["component"]["licenses"])
         png, zlib, deb = document["components"]
         self.assertEqual(("libpng-dev", "1.6.39-2+deb12u1"), (png["name"], png["version"]))
         self.assertIn("zlib1g-dev@1%3A1.2.13.dfsg-1?arch=amd64", zlib["purl"])
@@ -229,8 +242,13 @@ class MaterialsTest(Folder):
         self.write("bundle/lib/libgomp.so.1", "")
         self.write("bundle/lib/glibc-hwcaps/x86-64-v3/libdnnl.so.2", "")
         self.assertEqual({"libgomp.so.1", "libdnnl.so.2"}, inside.shared_libraries(self.path("bundle")))
-        static = inside.static_libraries(ROOT)
+        # Only a portable build links archives, and only its gpu_tests contain googletest.
+        self.assertEqual(set(), inside.linked_libraries(self.path("bundle"), ROOT))
+        self.write("bundle/lib/libdoppio.so", "")
+        static = inside.linked_libraries(self.path("bundle"), ROOT)
         self.assertLessEqual({"libpng.a", "libleveldb.a", "libhdf5_serial.a"}, static)
+        self.write("bundle/gpu_tests", "")
+        self.assertEqual({"libgtest.a"}, inside.linked_libraries(self.path("bundle"), ROOT) - static)
 
     def test_a_library_of_no_package_is_an_error(self):
         self.write("bundle/lib/libnosuchlibrary.so.1", "")
@@ -240,9 +258,16 @@ class MaterialsTest(Folder):
         self.assertIn("libnosuchlibrary.so.1", str(raised.exception))
 
     def test_cudas_runtime_belongs_to_its_toolkit(self):
-        self.assertEqual([], inside.cuda_runtime({"libgomp.so.1"}))
-        runtime, = inside.cuda_runtime({"libgomp.so.1", "libcudart-0a1b2c3d.so.13"})
+        self.assertEqual([], inside.cuda_runtime({"libdoppio.so"}))
+        runtime, = inside.cuda_runtime({"libdoppio.so", "libcudart-0a1b2c3d.so.13"})
         self.assertEqual(("nvidia-cuda-runtime", ["NVIDIA-CUDA-EULA"]), (runtime.name, runtime.licences))
+
+    def test_a_program_that_is_not_portable_contains_the_toolkits_runtime(self):
+        self.write("cuda/bin/nvcc", "#!/bin/sh\necho release 13.0, V13.0.88\n", mode=0o755)
+        licence = self.write("cuda/EULA.txt", "terms")
+        with mock.patch.dict(os.environ, {"CUDA_HOME": self.path("cuda")}):
+            runtime, = inside.cuda_runtime({"doppio"})
+        self.assertEqual(("13.0.88", licence), (runtime.version, runtime.copyright_file))
 
     def test_reads_licences_of_both_kinds_of_copyright_files(self):
         dep5 = self.write("dep5", "Format: x\n\nFiles: *\nLicense: Apache-2.0\n text\n\nFiles: a\nLicense: BSD-3-clause\n")
@@ -295,6 +320,14 @@ class RefusalTest(Folder):
     def test_refuses_a_folder_without_a_checkout(self):
         shutil.rmtree(self.path("tree/.git"))
         self.assertIn("not a git checkout", self.refusal(self.version))
+
+    def test_warns_while_the_maintainers_have_no_address(self):
+        self.write("tree/tools/packing/maintainer.txt", "Somebody <somebody@example.invalid>\n")
+        self.commit()
+        self.assertIn("maintainer.txt has no address that works", self.refusal(self.version, self.path("out")))
+        self.write("tree/tools/packing/maintainer.txt", "Somebody <somebody@example.org>\n")
+        self.commit()
+        self.assertNotIn("maintainer.txt", self.refusal(self.version, self.path("out")))
 
     def test_refuses_wrong_arguments(self):
         self.assertIn("usage:", self.refusal())

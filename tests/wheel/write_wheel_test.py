@@ -5,6 +5,7 @@ import csv
 import hashlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ class WriteWheelTest(unittest.TestCase):
                      "_doppio.cpython-311-x86_64-linux-gnu.so", "_doppio_start.py"):
             self.write(name, name)
         os.chmod(os.path.join(self.folder, "doppio/lib/libdoppio.so"), 0o755)
+        for name in ("LICENSE", "NOTICES", "common-licenses/GPL-3"):
+            self.write("../licences/" + name, "text of " + name)
 
     def write(self, name, text):
         path = os.path.join(self.folder, name)
@@ -38,7 +41,8 @@ class WriteWheelTest(unittest.TestCase):
             file.write(text)
 
     def make(self, tag="cp311", epoch="1700000000"):
-        subprocess.run([sys.executable, os.path.join(ROOT, "tools/packing/write_wheel.py"), self.folder, tag, PLATFORM, self.out],
+        subprocess.run([sys.executable, os.path.join(ROOT, "tools/packing/write_wheel.py"), self.folder,
+                        os.path.join(self.out, "licences"), tag, PLATFORM, self.out],
                        check=True, stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": epoch})
         return os.path.join(self.out, "doppio-%s-%s-%s-%s.whl" % (self.version, tag, tag, PLATFORM))
 
@@ -71,6 +75,17 @@ class WriteWheelTest(unittest.TestCase):
         self.assertIn("Version: %s\n" % self.version, metadata)
         self.assertIn("Requires-Dist: numpy", metadata)
         self.assertEqual("[console_scripts]\ndoppio = _doppio_start:main\n", self.info("entry_points.txt"))
+
+    def test_it_carries_its_licences(self):
+        metadata = self.info("METADATA")
+        # https://packaging.python.org/specifications/core-metadata has these fields since version 2.4.
+        self.assertTrue(metadata.startswith("Metadata-Version: 2.4\n"), metadata)
+        self.assertIn("\nLicense-Expression: BSD-2-Clause\n", metadata)
+        self.assertRegex(metadata, r"\nMaintainer-email: .+ <\S+@\S+>\n")
+        files = re.findall(r"(?m)^License-File: (.*)$", metadata)
+        self.assertEqual(["LICENSE", "NOTICES", "common-licenses/GPL-3"], files)
+        for name in files:
+            self.assertEqual("text of " + name, self.info("licenses/" + name))
 
     def test_only_a_build_with_cuda_offers_its_libraries(self):
         self.assertNotIn("cuda", self.info("METADATA"))

@@ -23,6 +23,8 @@
 namespace doppio {
 namespace {
 
+constexpr const char* kLicence = "BSD-2-Clause";  // SPDX's name of the licence in LICENSE
+
 DOPPIO_REGISTER(Libraries, "protobuf",
                 {google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)});
 DOPPIO_REGISTER(Libraries, "nlohmann-json",
@@ -62,6 +64,7 @@ void PrintAsJson(std::ostream& out) {
   const Accelerators gpus = FindAccelerators();
   nlohmann::json said = {
       {"version", Version()},
+      {"licence", kLicence},
       {"commit", OrNull(Commit())},
       {"build",
        {{"kind", build.kind}, {"compiler", build.compiler}, {"instructions", build.instructions}}},
@@ -87,6 +90,7 @@ void PrintAsText(std::ostream& out) {
   const BuildFacts build = HowBuilt();
   const std::string commit = Commit();
   out << "doppio " << Version() << '\n'
+      << "licence " << kLicence << '\n'
       << "commit  " << (commit.empty() ? "unknown: this build does not record it" : commit) << '\n'
       << "build   " << build.kind << ": " << build.kind_meaning << '\n'
       << "        " << build.compiler << ", " << build.instructions << '\n';
@@ -124,7 +128,7 @@ ExitCode RunVersion(const CommandLine& line, bool*) {
 }
 
 DOPPIO_REGISTER(Commands, "version",
-                {"shows the version, commit, build, libraries, CPU and GPUs",
+                {"shows the version, licence, commit, build, libraries, CPU and GPUs",
                  {"json"},
                  {},
                  "",

@@ -4,7 +4,8 @@ of a compiled module tells its version.
 
     tools/packing/deb_modules.py WHEELS ROOT
 
-Files that wheels share are unpacked once; copies of the program's libraries and models below ROOT become links.
+Files that wheels share are unpacked once; copies of the program's libraries and models below ROOT become links. The wheels'
+NOTICES become the copyright file: everything in the Debian package is also in the wheels.
 """
 import filecmp
 import glob
@@ -14,16 +15,25 @@ import sys
 import zipfile
 
 PLACE = "usr/lib/python3/dist-packages"
+COPYRIGHT = "usr/share/doc/doppio/copyright"
 
 
-def unpack(wheel, place):
+def place_of(name):
+    """Returns where a wheel's file belongs, or "" if the Debian package does not need it."""
+    top, _, rest = name.partition("/")
+    if top.endswith(".dist-info") and rest == "licenses/NOTICES":
+        return COPYRIGHT
+    # The Debian package has its own command, and does not need pip's records.
+    return "" if top.endswith((".dist-info", ".data")) else os.path.join(PLACE, name)
+
+
+def unpack(wheel, root):
     with zipfile.ZipFile(wheel) as z:
         for entry in z.infolist():
-            top = entry.filename.split("/")[0]
-            # The Debian package has its own command, and does not need pip's records.
-            if entry.is_dir() or top.endswith((".dist-info", ".data")):
+            place = place_of(entry.filename)
+            if entry.is_dir() or not place:
                 continue
-            target = os.path.join(place, entry.filename)
+            target = os.path.join(root, place)
             content = z.read(entry)
             if os.path.exists(target):
                 with open(target, "rb") as f:
@@ -66,7 +76,9 @@ def main(wheels, root):
     if not found:
         sys.exit("deb: there is no doppio-*.whl in %s" % wheels)
     for wheel in found:
-        unpack(wheel, place)
+        unpack(wheel, root)
+    if not os.path.exists(os.path.join(root, COPYRIGHT)):
+        sys.exit("deb: the wheels have no licenses/NOTICES; make them with tools/wheel of this tree")
     link_to_program(place, root)
     link_models(place, root)
 

@@ -3,13 +3,15 @@
 
     tools/packing/inside.py FOLDER [--repository=ROOT]      a line "package version licences" for each
 
-FOLDER holds the programs and their lib/. The list has shared libraries in FOLDER, static libraries that a portable build
-links (the rows of tools/bazel/system_libs.bzl), header-only libraries, CUDA's runtime if the build had the toolkit, and
-pybind11, which is in the Python modules. Licences are the short names in a package's copyright file.
+FOLDER holds the programs and their libraries. The list has shared libraries in FOLDER, static libraries that a portable build
+links (the rows of tools/bazel/system_libs.bzl), header-only libraries, and CUDA's runtime if the build had the toolkit. A
+release's Python modules also contain pybind11(). Licences are the short names in a package's copyright file. The C and C++
+runtimes are not inside: programs use the machine's, and what the compiler adds to programs is exempt (GCC's runtime exception).
 """
 import argparse
 import collections
 import functools
+import glob
 import os
 import re
 import shutil
@@ -17,6 +19,10 @@ import subprocess
 import sys
 
 HEADERS_ONLY = {"nlohmann-json3-dev": "nlohmann/json.hpp"}
+# Only programs that are not portable contain the interpreter (//python:embedded).
+HEADERS_OF_PYTHON = {"pybind11-dev": "pybind11/pybind11.h"}
+# The bundle's gpu_tests contain it. Debian has no shared one.
+IN_GPU_TESTS = {"libgtest.a"}
 
 Package = collections.namedtuple("Package", "name version licences copyright_file")
 
@@ -27,11 +33,23 @@ def static_libraries(repository):
         return set(re.findall(r'-l:(lib[\w+.-]+\.a)"', f.read()))
 
 
+def files_in(folder):
+    return {name for _, _, files in os.walk(folder) for name in files}
+
+
 def shared_libraries(folder):
-    names = set()
-    for _, _, files in os.walk(folder):
-        names.update(name for name in files if re.search(r"^lib.*\.so\.\d", name))
-    return names
+    return {name for name in files_in(folder) if re.search(r"^lib.*\.so\.\d", name)}
+
+
+def linked_libraries(folder, repository):
+    """Returns the archives that are linked into the programs and libraries in the folder."""
+    files = files_in(folder)
+    linked = static_libraries(repository) if is_portable(files) else set()
+    return linked | IN_GPU_TESTS if "gpu_tests" in files else linked
+
+
+def is_portable(files):
+    return "libdoppio.so" in files
 
 
 @functools.lru_cache(maxsize=None)
@@ -79,32 +97,47 @@ def is_cuda_runtime(library):
     return library.startswith("libcudart")
 
 
-def cuda_runtime(libraries):
-    """Returns NVIDIA's runtime if it is among the bundle's libraries. The toolkit is mostly not installed as a package."""
-    if not any(map(is_cuda_runtime, libraries)):
-        return []
-    nvcc = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin/nvcc")
+def first_file(*patterns):
+    return next((path for pattern in patterns for path in sorted(glob.glob(pattern, recursive=True))), "")
+
+
+def cuda_toolkit():
+    """Returns the folder of the toolkit, or "" without one."""
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    nvcc = os.path.join(home, "bin/nvcc")
     nvcc = nvcc if os.path.exists(nvcc) else shutil.which("nvcc")
-    text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout if nvcc else ""
+    return os.path.dirname(os.path.dirname(nvcc)) if nvcc else ""
+
+
+def cuda_runtime(files):
+    """Returns NVIDIA's runtime if it is among the files, or in a program that is not portable. The toolkit is mostly not
+    installed as a package. Its licence is NVIDIA's text from the toolkit, or "" if there is none."""
+    toolkit = cuda_toolkit()
+    if not any(map(is_cuda_runtime, files)) and (is_portable(files) or not toolkit):
+        return []
+    text = subprocess.run([toolkit + "/bin/nvcc", "--version"], capture_output=True, text=True, check=True).stdout if toolkit else ""
     match = re.search(r"release [\d.]+, V([\d.]+)", text)
-    return [Package("nvidia-cuda-runtime", match.group(1) if match else "unknown", ["NVIDIA-CUDA-EULA"], "")]
+    licence = first_file(toolkit + "/EULA.txt", toolkit + "/dist-info/nvidia_cuda_runtime-*/licenses/License.txt",
+                         "/usr/share/doc/cuda-cudart-*/copyright") if toolkit else ""
+    return [Package("nvidia-cuda-runtime", match.group(1) if match else "unknown", ["NVIDIA-CUDA-EULA"], licence)]
 
 
-def pybind11(repository):
-    """Returns pybind11 in the version that tools/wheel takes from PyPI for its modules."""
+def pybind11(repository, pip=""):
+    """Returns pybind11 in the version that tools/wheel takes from PyPI for its modules. Its licence is in the folder `pip`."""
     script = os.path.join(repository, "tools/wheel")
     if not os.path.exists(script):
         return []
     with open(script, encoding="utf-8") as f:
         match = re.search(r"(?m)^(?:readonly )?pybind11=([\d.]+)$", f.read())
-    return [Package("pybind11", match.group(1), ["BSD-3-Clause"], "")] if match else []
+    licence = first_file(os.path.join(pip, "pybind11-*.dist-info/**/LICENSE")) if pip else ""
+    return [Package("pybind11", match.group(1), ["BSD-3-Clause"], licence)] if match else []
 
 
 def packages_inside(folder, repository):
     """Returns packages sorted by name. Exits with a message if a library belongs to no package."""
     names, strangers = set(), []
-    shared = shared_libraries(folder)
-    for library in sorted(static_libraries(repository) | shared):
+    files = files_in(folder)
+    for library in sorted(linked_libraries(folder, repository) | shared_libraries(folder)):
         if is_cuda_runtime(library):
             continue
         owner = owner_of(library)
@@ -114,8 +147,9 @@ def packages_inside(folder, repository):
             names.add(owner)
     if strangers:
         sys.exit("packing/inside: no installed package has %s" % ", ".join(strangers))
-    names.update(p for p, header in HEADERS_ONLY.items() if os.path.exists("/usr/include/" + header))
-    return sorted([describe(name) for name in names] + cuda_runtime(shared) + pybind11(repository))
+    headers = HEADERS_ONLY if is_portable(files) else {**HEADERS_ONLY, **HEADERS_OF_PYTHON}
+    names.update(p for p, header in headers.items() if os.path.exists("/usr/include/" + header))
+    return sorted([describe(name) for name in names] + cuda_runtime(files))
 
 
 def main():

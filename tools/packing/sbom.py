@@ -3,7 +3,7 @@
 
     tools/packing/sbom.py BUNDLE_FOLDER VERSION COMMIT EPOCH [FILE...]
 
-Lists the Debian packages whose libraries are in BUNDLE_FOLDER as components of Doppio, and FILEs with their SHA-256.
+Lists the packages whose code is in BUNDLE_FOLDER and in the wheels as components of Doppio, and FILEs with their SHA-256.
 Equal arguments give equal documents.
 """
 import datetime
@@ -16,8 +16,7 @@ import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import inside  # noqa: E402
-
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+import project  # noqa: E402
 
 
 def distribution():
@@ -75,6 +74,7 @@ def document(packages, version, commit, epoch, files):
                 "bom-ref": doppio,
                 "name": "doppio",
                 "version": version,
+                "licenses": [{"license": {"id": project.LICENCE}}],
                 "purl": doppio,
                 "properties": [{"name": "doppio:commit", "value": commit}],
             },
@@ -88,7 +88,7 @@ def main(arguments):
     if len(arguments) < 4 or not arguments[3].isdigit():
         sys.exit("usage: tools/packing/sbom.py BUNDLE_FOLDER VERSION COMMIT EPOCH [FILE...]")
     folder, version, commit, epoch = arguments[:4]
-    packages = inside.packages_inside(folder, ROOT)
+    packages = sorted(inside.packages_inside(folder, project.ROOT) + inside.pybind11(project.ROOT))
     json.dump(document(packages, version, commit, int(epoch), arguments[4:]), sys.stdout, indent=2)
     print()
 

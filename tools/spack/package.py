@@ -22,6 +22,8 @@ class Doppio(Package):
 
     version("0.1.0")
 
+    license("BSD-2-Clause")
+
     variant("mpi", default=True, description="Train on several machines with Open MPI")
     variant("cuda", default=False, description="Train on NVIDIA GPUs")
 

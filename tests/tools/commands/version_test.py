@@ -33,6 +33,12 @@ class VersionTest(tool_case.ToolCase):
             if name in LIBRARIES:
                 self.assertRegex(library["compiled_with"], r"^\d+\.\d+", name)
 
+    def test_names_the_licence_in_the_root_of_the_tree(self):
+        with open(os.path.join(ROOT, "LICENSE"), encoding="utf-8") as f:
+            title = f.readline()
+        # SPDX names "BSD 2-Clause License" by BSD-2-Clause.
+        self.assertEqual(title, "%s License\n" % json.loads(self.succeed("version", "--json"))["licence"].replace("-", " ", 1))
+
     def test_the_libraries_that_run_are_those_compiled_with(self):
         # The headers and the library come from the same Debian package, so their versions are
         # equal.
@@ -57,7 +63,7 @@ class VersionTest(tool_case.ToolCase):
         said = json.loads(self.succeed("version", "--json"))
         text = self.succeed("version")
         self.assertTrue(text.startswith("doppio %s\n" % said["version"]), text)
-        for fact in (said["cpu"]["model"], said["cpu"]["onednn_uses"], said["build"]["compiler"],
+        for fact in ("\nlicence %s\n" % said["licence"], said["cpu"]["model"], said["cpu"]["onednn_uses"], said["build"]["compiler"],
                      said.get("no_gpu_because", "GPU 0")):
             self.assertIn(fact, text)
         for name, library in said["libraries"].items():
