@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests tools/tidy with stand-ins for Bazel, clang-tidy and clang-format: which files it checks, with which flags, and what it says."""
+import json
 import os
 import shutil
 import subprocess
@@ -58,8 +59,9 @@ class TidyTest(unittest.TestCase):
         self.write("../bin/clang-tidy", CLANG_TIDY)
         self.write("../bin/clang-format", CLANG_FORMAT)
         self.write("tools/setup", "#!/bin/sh\n")
-        with open("tools/tidy", encoding="utf-8") as f:
-            self.write("tools/tidy", f.read())
+        for name in ("tools/tidy", "tools/bazel/compile_commands.py"):
+            with open(name, encoding="utf-8") as f:
+                self.write(name, f.read())
         for name in ("core/BUILD", "core/a.h", "core/a.cc", "core/b.cc", "core/c.h", "core/d.cc"):
             self.write(name, "")
         self.write("core/e.cc", '#include "core/c.h"\n')
@@ -166,6 +168,23 @@ class TidyTest(unittest.TestCase):
         out = self.tidy("core/a.cc", "core/b.cc", "core/a.cu", code=1)
         self.assertEqual("format: 3 checked, to change with clang-format -i: core/a.cu core/b.cc\n"
                          "tidy: 2 checked, no finding\n", out)
+
+    def test_checks_only_the_format(self):
+        self.write("core/b.cc", "unformatted defect\n")
+        self.assertEqual("format: 1 checked, to change with clang-format -i: core/b.cc\n", self.tidy("--format", code=1))
+        self.assertEqual([], self.called("bazel"))
+
+    def test_writes_the_commands_for_editors(self):
+        self.write("core/a_cuda.cc", "")
+        ended = subprocess.run([sys.executable, os.path.join(self.tree, "tools/bazel/compile_commands.py"), "--config=cpu"],
+                               env=self.env, stdout=subprocess.PIPE, check=True, text=True)
+        self.assertEqual("compile_commands.json: the commands of 4 files\n", ended.stdout)
+        self.assertTrue(all("--config=each --noshow" in call and "--config=cpu" in call for call in self.called("bazel")))
+        with open(os.path.join(self.tree, "compile_commands.json"), encoding="utf-8") as f:
+            first = json.load(f)[0]
+        self.assertEqual((self.tree, "core/a.cc"), (first["directory"], first["file"]))
+        self.assertEqual("clang++ -std=c++17 -iquote . -iquote /base/out/k8-opt/bin -isystem /base/external/sys/include -DNDEBUG "
+                         "-Wno-unknown-pragmas -c core/a.cc", " ".join(first["arguments"]))
 
     def test_leaves_the_format_to_the_version_that_decides(self):
         self.write("core/b.cc", "unformatted\n")
