@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <functional>
@@ -11,37 +10,34 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/clock.h"
 #include "core/base/host_name.h"
 #include "core/base/threads.h"
 
 namespace doppio {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 void Sum(Communicator* bulk, void* data, int64_t bytes) {
   bulk->ExchangeAfterCompute(-1);
   bulk->AllReduce(data, bytes / static_cast<int64_t>(sizeof(float)), DType::kFloat32);
 }
 
-double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
+double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times, const TimeSource& clock) {
   std::vector<double> ms;
   bulk->Barrier();
   for (int i = -1; i < times; ++i) {  // the first sum sets things up and is not counted
-    const Clock::time_point begun = Clock::now();
+    const double begun = clock.Now();
     Sum(bulk, data, bytes);
-    if (i >= 0) ms.push_back(1e3 * SecondsSince(begun));
+    if (i >= 0) ms.push_back(1e3 * (clock.Now() - begun));
   }
   std::nth_element(ms.begin(), ms.begin() + times / 2, ms.end());
   return ms[times / 2];
 }
 
-SumTimes TimeSums(Communicator* bulk, void* data, int64_t large_bytes) {
+SumTimes TimeSums(Communicator* bulk, void* data, int64_t large_bytes, const TimeSource& clock) {
   constexpr int kSmall = 200, kLarge = 15;
   SumTimes times;
-  times.small_ms = MedianMs(bulk, data, sizeof(float), kSmall);
-  times.large_ms = MedianMs(bulk, data, large_bytes, kLarge);
+  times.small_ms = MedianMs(bulk, data, sizeof(float), kSmall, clock);
+  times.large_ms = MedianMs(bulk, data, large_bytes, kLarge, clock);
   return times;
 }
 
@@ -50,11 +46,11 @@ SumTimes TimeSums(Communicator* bulk, void* data, int64_t large_bytes) {
 SumTimes TimeSums(Communicator& bulk, Device* device, int64_t large_bytes) {
   const Buffer memory(device, large_bytes);
   device->Synchronize();  // waits until the memory is zeroed
-  return TimeSums(&bulk, memory.data(), large_bytes);
+  return TimeSums(&bulk, memory.data(), large_bytes, *MachineTime());
 }
 
 Link MeasureLink(const World& world, Device* device, Topology topology, bool one_node,
-                 int64_t bytes, const Compute& compute) {
+                 int64_t bytes, const Compute& compute, const TimeSource* clock) {
   constexpr double kBesideMs = 4000;
   // Sums alternate between several places, because the buckets of a training are not in any cache.
   constexpr int64_t kPlaces = 8;
@@ -62,7 +58,7 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
   const Buffer memory(device, kPlaces * bytes);
   device->Synchronize();  // waits until the memory is zeroed
   Communicator& bulk = world.bulk();
-  const auto [small_ms, large_ms] = TimeSums(&bulk, memory.data(), bytes);
+  const auto [small_ms, large_ms] = TimeSums(&bulk, memory.data(), bytes, *clock);
 
   // The cost of the sum for a link on which a message takes 1 us, a byte takes 1 ns, and each byte
   // delays computing by 1 ns.
@@ -87,9 +83,9 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
     }
     going = false;
   });
-  const Clock::time_point begun = Clock::now();
+  const double begun = clock->Now();
   const double alone_ms = compute([&] { return going.load(); });
-  const double beside_ms = 1e3 * SecondsSince(begun);
+  const double beside_ms = 1e3 * (clock->Now() - begun);
   exchange.join();
   if (failure) std::rethrow_exception(failure);
   double lost = std::max(0.0, beside_ms - alone_ms) / (cost.held_up_ms * std::floor(times)) * 1e3;

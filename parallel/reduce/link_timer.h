@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "core/base/clock.h"
 #include "core/device/device.h"
 #include "core/net/run/communicator.h"
 #include "parallel/reduce/all_reduce_cost.h"
@@ -26,10 +27,10 @@ using Compute = std::function<double(const std::function<bool()>& going)>;
 
 // Returns the link with which CostOfAllReduce explains the measured times: of sums of `bytes` (the
 // size of a bucket of gradients in `device`'s memory) over all ranks, and of what `compute` loses
-// to them. Collective; takes seconds. The ranks, at least two, must be all in one node (`one_node`)
-// or each in its own.
+// to them. Collective; takes seconds of `clock`. The ranks, at least two, must be all in one node
+// (`one_node`) or each in its own.
 Link MeasureLink(const World& world, Device* device, Topology topology, bool one_node,
-                 int64_t bytes, const Compute& compute);
+                 int64_t bytes, const Compute& compute, const TimeSource* clock = MachineTime());
 
 // Returns the number of machines with ranks. Collective.
 int CountHosts(const World& world);

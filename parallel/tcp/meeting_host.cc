@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <optional>
 
-#include "core/base/clock.h"
 #include "parallel/reduce/texts.h"
 #include "parallel/tcp/interfaces.h"
 #include "parallel/tcp/meeting_messages.h"
@@ -19,7 +17,6 @@ namespace doppio {
 namespace {
 
 constexpr double kReplySeconds = 10;
-constexpr int kWaitMs = 100;
 
 // A connection whose other side has not yet proved that it is a rank.
 struct Guest {
@@ -61,13 +58,13 @@ class MeetingHost {
   }
 
   Roster Run() {
-    const auto begun = std::chrono::steady_clock::now();
+    const double until = options_.clock->Now() + options_.seconds;
     while (problem_.empty() && Missing() > 0) {
-      if (SecondsSince(begun) > options_.seconds) {
+      if (options_.clock->Now() >= until) {
         Send(Verdict::kMissing, MissingText());
         throw UnreachableRank(MissingText());
       }
-      Wait();
+      Wait(until);
     }
     if (problem_.empty()) problem_ = Difference();
     if (!problem_.empty()) {
@@ -99,10 +96,10 @@ class MeetingHost {
     return text;
   }
 
-  void Wait() {
+  void Wait(double until) {
     std::vector<pollfd> waits = {{listening_.get(), POLLIN, 0}};
     for (const Guest& guest : guests_) waits.push_back({guest.socket.get(), POLLIN, 0});
-    poll(waits.data(), waits.size(), kWaitMs);
+    options_.clock->Poll(waits.data(), waits.size(), until);
     for (size_t i = guests_.size(); i-- > 0;) {
       if (waits[i + 1].revents == 0) continue;
       if (!Hear(&guests_[i]) || !guests_[i].socket.open()) guests_.erase(guests_.begin() + i);

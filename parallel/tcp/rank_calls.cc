@@ -8,13 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <random>
 
-#include "core/base/clock.h"
 #include "core/base/split_at.h"
 #include "parallel/reduce/texts.h"
 
@@ -175,7 +173,8 @@ bool Connected(const Socket& socket) {
   return getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
 }
 
-Socket Call(const RankDoor& door, int rank, const std::string& host, double seconds) {
+Socket Call(const RankDoor& door, int rank, const std::string& host, double seconds,
+            const TimeSource* clock) {
   struct Attempt {
     Socket socket;
     bool said_hello = false;
@@ -198,14 +197,14 @@ Socket Call(const RankDoor& door, int rank, const std::string& host, double seco
                 answer == door.token;
     return *answered;
   };
-  const auto begun = std::chrono::steady_clock::now();
-  while (!attempts.empty() && SecondsSince(begun) < seconds) {
+  const double until = clock->Now() + seconds;
+  while (!attempts.empty() && clock->Now() < until) {
     std::vector<pollfd> waits;
     for (const Attempt& attempt : attempts) {
       const int event = attempt.said_hello ? POLLIN : POLLOUT;
       waits.push_back({attempt.socket.get(), static_cast<short>(event), 0});
     }
-    poll(waits.data(), waits.size(), 100);
+    clock->Poll(waits.data(), waits.size(), until);
     for (size_t i = attempts.size(); i-- > 0;) {
       bool answered = false;
       if (waits[i].revents == 0 || go_on(&attempts[i], &answered)) {
@@ -219,14 +218,14 @@ Socket Call(const RankDoor& door, int rank, const std::string& host, double seco
 }
 
 std::vector<RankSocket> AnswerCalls(const Socket& listening, uint64_t token, int first, int end,
-                                    double seconds) {
+                                    double seconds, const TimeSource* clock) {
   std::vector<RankSocket> ranks;
   std::vector<Caller> callers;
-  const auto begun = std::chrono::steady_clock::now();
-  while (static_cast<int>(ranks.size()) < end - first && SecondsSince(begun) < seconds) {
+  const double until = clock->Now() + seconds;
+  while (static_cast<int>(ranks.size()) < end - first && clock->Now() < until) {
     std::vector<pollfd> waits = {{listening.get(), POLLIN, 0}};
     for (const Caller& caller : callers) waits.push_back({caller.socket.get(), POLLIN, 0});
-    poll(waits.data(), waits.size(), 100);
+    clock->Poll(waits.data(), waits.size(), until);
     for (size_t i = callers.size(); i-- > 0;) {
       if (waits[i + 1].revents == 0) continue;
       if (!ReadHello(&callers[i], token, first, end, &ranks) || !callers[i].socket.open())

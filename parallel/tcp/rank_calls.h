@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "parallel/tcp/socket.h"
 
 namespace doppio {
@@ -61,11 +62,12 @@ bool Connected(const Socket& socket);
 // Calls the rank behind `door` at all its addresses at once, as rank `rank` on `host`. Returns the
 // first connection that answers with the token: the address may also belong to another machine, for
 // example in a container's network. The socket is closed if none answers within `seconds`.
-Socket Call(const RankDoor& door, int rank, const std::string& host, double seconds);
+Socket Call(const RankDoor& door, int rank, const std::string& host, double seconds,
+            const TimeSource* clock = MachineTime());
 
 // Returns the calls of the ranks from `first` to `end` - 1, as far as they come within `seconds`.
 std::vector<RankSocket> AnswerCalls(const Socket& listening, uint64_t token, int first, int end,
-                                    double seconds);
+                                    double seconds, const TimeSource* clock = MachineTime());
 
 }  // namespace doppio
 

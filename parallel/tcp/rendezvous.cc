@@ -8,7 +8,6 @@
 #include <cstring>
 #include <thread>
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "parallel/reduce/texts.h"
 #include "parallel/tcp/interfaces.h"
@@ -91,12 +90,12 @@ class MeetingCaller {
  private:
   // Rank 0 may start later than this rank.
   void Connect() {
-    const auto begun = std::chrono::steady_clock::now();
+    const double begun = options_.clock->Now();
     std::string why;
     while (true) {
       socket_ = ConnectOnce(options_.address, options_.port, &why);
       if (socket_.open()) return;
-      if (SecondsSince(begun) > options_.seconds) break;
+      if (options_.clock->Now() - begun > options_.seconds) break;
       std::this_thread::sleep_for(kAgain);
     }
     throw PeerError(name_ + " cannot reach " + host_ + " within " +

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "parallel/tcp/rank_calls.h"
 #include "parallel/world/rank_identity.h"
 
@@ -21,7 +22,8 @@ struct RendezvousOptions {
   std::string secret;     // "": every process that reaches the port may join
   std::string job;        // the launcher's name of the job: ranks of different jobs do not join
   std::string interface;  // network interface for the exchange; "": that of the route to rank 0
-  double seconds = 180;   // within which all ranks must come
+  double seconds = 180;   // of `clock`, within which all ranks must come
+  const TimeSource* clock = MachineTime();
 };
 
 struct Roster {

@@ -22,7 +22,8 @@ void AgreeOn(Communicator* control, const std::string& problem) {
 
 }  // namespace
 
-std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& host) {
+std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& host,
+                                     const TimeSource* clock) {
   const int rank = control->rank(), size = control->size();
   if (size == 1) return {};
   RankDoor door = {};
@@ -36,7 +37,7 @@ std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& h
   std::vector<RankSocket> sockets;
   std::string problem;
   if (rank == 0) {
-    sockets = AnswerCalls(listening, door.token, 1, size, kAcceptSeconds);
+    sockets = AnswerCalls(listening, door.token, 1, size, kAcceptSeconds, clock);
     if (static_cast<int>(sockets.size()) + 1 < size) {
       problem = "only " + std::to_string(sockets.size()) + " of " + std::to_string(size - 1) +
                 " ranks have reached rank 0 on " + GetText(door.host) + " at " + door.Where() +
@@ -45,7 +46,7 @@ std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& h
   } else {
     sockets.resize(1);
     sockets[0].host = GetText(door.host);
-    sockets[0].socket = Call(door, rank, host, kConnectSeconds);
+    sockets[0].socket = Call(door, rank, host, kConnectSeconds, clock);
     if (!sockets[0].socket.open()) {
       problem = "rank " + std::to_string(rank) + " on " + host + " cannot reach rank 0 on " +
                 GetText(door.host) + " at " + door.Where() + "; check for a firewall between them";

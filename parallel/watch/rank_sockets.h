@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/net/run/communicator.h"
 #include "parallel/tcp/rank_calls.h"
@@ -23,8 +24,10 @@ class UnreachableRank : public PeerError {
 };
 
 // Collective. On rank 0, returns the connections to all other ranks; on other ranks, the connection
-// to rank 0. Takes less than 10 s. `host` is this machine's name. Throws UnreachableRank.
-std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& host);
+// to rank 0. Takes less than 10 s of `clock`. `host` is this machine's name. Throws
+// UnreachableRank.
+std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& host,
+                                     const TimeSource* clock = MachineTime());
 
 }  // namespace doppio
 

@@ -1,10 +1,8 @@
 #include "parallel/watch/stall_watch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 
-#include "core/base/clock.h"
 #include "core/base/threads.h"
 
 namespace doppio {
@@ -34,22 +32,24 @@ void StallWatch::Leave(int rank) {
 }
 
 void StallWatch::Run() {
-  using Clock = std::chrono::steady_clock;
   UseAllCores();
-  const auto beat = std::chrono::duration<double>(std::min(0.5, options_.stall_seconds / 4));
+  const TimeSource& clock = *options_.clock;
+  const double beat = std::min(0.5, options_.stall_seconds / 4);
   uint64_t seen = 0;
-  Clock::time_point moved_at = Clock::now();
+  double moved_at = clock.Now();
   for (;;) {
+    const double next = clock.Now() + beat;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      if (stop_.wait_for(lock, beat, [this] { return stopped_; })) return;
+      while (!stopped_ && clock.Now() < next) clock.Wait(&lock, &stop_, next);
+      if (stopped_) return;
     }
     uint64_t progress = 0;
     for (const Rank& rank : ranks_) progress += rank.progress;
     if (progress != seen || some_left_) {
       seen = progress;
-      moved_at = Clock::now();
-    } else if (SecondsSince(moved_at) >= options_.stall_seconds) {
+      moved_at = clock.Now();
+    } else if (clock.Now() - moved_at >= options_.stall_seconds) {
       Report();
       return;
     }

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/host_name.h"
 #include "core/base/threads.h"
@@ -41,6 +40,13 @@ void LimitUnacknowledged(int fd, double seconds) {
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
+// Sends each message at once. A rank's goodbye that waits behind a sign on its way would be lost if
+// the connection closed meanwhile, and the others would take the rank for lost.
+void SendAtOnce(int fd) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
 std::string SecondsText(double seconds) { return std::to_string(static_cast<int>(seconds)) + " s"; }
 
 }  // namespace
@@ -63,12 +69,13 @@ Watch::Watch(Communicator* control, WatchOptions options)
     peer.socket = std::move(connection.socket);
     peer.rank = connection.rank;
     peer.host = connection.host;
-    peer.heard_at = MonotonicSeconds();
+    peer.heard_at = Now();
     LimitUnacknowledged(peer.socket.get(), SilenceSeconds());
+    SendAtOnce(peer.socket.get());
   }
   DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
-  moved_at_ = MonotonicSeconds();
-  beat_at_ = MonotonicSeconds();
+  moved_at_ = Now();
+  beat_at_ = Now();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -84,7 +91,7 @@ void Watch::Moved(int64_t bucket) {
   if (bucket >= 0) bucket_.store(bucket, std::memory_order_relaxed);
   progress_.fetch_add(1, std::memory_order_relaxed);
   // The watch's own thread is late.
-  if (MonotonicSeconds() - beat_at_.load(std::memory_order_relaxed) > kUnsentSeconds) Beat();
+  if (Now() - beat_at_.load(std::memory_order_relaxed) > kUnsentSeconds) Beat();
 }
 
 void Watch::Fail(ExitCode code, const std::string& why) {
@@ -103,9 +110,9 @@ void Watch::Run() {
     std::vector<pollfd> waits = {{wake_[0], POLLIN, 0}};
     for (const auto& peer : peers_)
       waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
-    const double now = MonotonicSeconds(), wait = std::max(0.0, next_beat - now);
-    poll(waits.data(), waits.size(), static_cast<int>(wait * 1e3) + 1);
-    ForgiveOwnDelay(now + wait);
+    const double due = std::max(Now(), next_beat);
+    options_.clock->Poll(waits.data(), waits.size(), due);
+    ForgiveOwnDelay(due);
     char ignored[64];
     while (read(wake_[0], ignored, sizeof ignored) > 0) continue;
 
@@ -122,10 +129,10 @@ void Watch::Run() {
     for (size_t i = 0; i < peers_.size() && !lost_; ++i) {
       if ((waits[i + 1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) Read(peers_[i].get());
     }
-    if (MonotonicSeconds() >= next_beat && !lost_) {
+    if (Now() >= next_beat && !lost_) {
       Beat();
       CheckTimes();
-      next_beat = MonotonicSeconds() + options_.beat_seconds;
+      next_beat = Now() + options_.beat_seconds;
     }
   }
 }
@@ -142,7 +149,7 @@ void Watch::Read(Peer* peer) {
     }
     return;
   }
-  peer->heard_at = MonotonicSeconds();
+  peer->heard_at = Now();
   peer->messages.Add(bytes, count);
   while (!lost_ && !peer->left) {
     const std::optional<WatchMessage> message = peer->messages.Next();
@@ -157,7 +164,7 @@ void Watch::Handle(Peer* peer, const WatchMessage& message) {
   if (message.kind == WatchMessage::kBeat) {
     WatchSign sign;
     std::memcpy(&sign, text.data(), sizeof sign);
-    if (sign.progress != peer->progress) moved_at_ = MonotonicSeconds();
+    if (sign.progress != peer->progress) moved_at_ = Now();
     peer->progress = sign.progress;
     peer->bucket = sign.bucket;
   } else if (message.kind == WatchMessage::kLost) {
@@ -173,7 +180,7 @@ void Watch::Handle(Peer* peer, const WatchMessage& message) {
 // A process that was itself stopped, as batch systems do with all ranks of a preempted job, or that
 // got no core, has heard from no rank meanwhile. `due` is the time at which its thread had to wake.
 void Watch::ForgiveOwnDelay(double due) {
-  const double late = MonotonicSeconds() - due;
+  const double late = Now() - due;
   if (late < kLateSeconds) return;
   for (const auto& peer : peers_) peer->heard_at += late;
   moved_at_ += late;
@@ -181,7 +188,7 @@ void Watch::ForgiveOwnDelay(double due) {
 
 void Watch::Beat() {
   const std::lock_guard<std::mutex> lock(sending_);
-  beat_at_ = MonotonicSeconds();
+  beat_at_ = Now();
   const WatchSign sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
   const std::string text(reinterpret_cast<const char*>(&sign), sizeof sign);
   for (const auto& peer : peers_) {
@@ -196,15 +203,15 @@ void Watch::CheckTimes() {
     return;
   }
   for (const auto& peer : peers_) {
-    if (peer->left || MonotonicSeconds() - peer->heard_at < SilenceSeconds()) continue;
+    if (peer->left || Now() - peer->heard_at < SilenceSeconds()) continue;
     LoseSilent(*peer);
     return;
   }
   if (rank_ != 0) return;
-  if (progress_ != own_seen_) moved_at_ = MonotonicSeconds();
+  if (progress_ != own_seen_) moved_at_ = Now();
   own_seen_ = progress_;
   // A silent rank has already been reported before this time.
-  if (MonotonicSeconds() - moved_at_ < options_.stall_seconds + 4 * options_.beat_seconds) return;
+  if (Now() - moved_at_ < options_.stall_seconds + 4 * options_.beat_seconds) return;
   // The other ranks wait for the rank with the least progress.
   int64_t least = static_cast<int64_t>(own_seen_);
   std::string who = "rank 0 on " + HostName();
@@ -227,10 +234,10 @@ void Watch::SendLoss(ExitCode code, const std::string& message) {
 // Waits for rank 0 to end. If a launcher saw another rank end first, it would kill rank 0 before
 // rank 0 has told the user.
 void Watch::AwaitEndOfRankZero(Peer* rank_0) {
-  const double until = MonotonicSeconds() + kReportSeconds;
+  const double until = Now() + kReportSeconds;
   pollfd wait = {rank_0->socket.get(), POLLIN, 0};
-  while (!rank_0->left && MonotonicSeconds() < until) {
-    poll(&wait, 1, static_cast<int>((until - MonotonicSeconds()) * 1e3) + 1);
+  while (!rank_0->left && Now() < until) {
+    options_.clock->Poll(&wait, 1, until);
     char beats[8192];
     const ssize_t count = recv(wait.fd, beats, sizeof beats, MSG_DONTWAIT);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return;

@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/net/run/communicator.h"
 
@@ -45,6 +46,8 @@ struct WatchOptions {
   };
   // Called once, on the watch's own thread. Should end the process.
   std::function<void(const Loss&)> on_lost;
+  // The time of the limits above; must outlive the watch.
+  const TimeSource* clock = MachineTime();
 };
 
 class Watch {
@@ -66,6 +69,7 @@ class Watch {
  private:
   struct Peer;
 
+  double Now() const { return options_.clock->Now(); }
   void Run();
   void Read(Peer* peer);
   void Handle(Peer* peer, const WatchMessage& message);
