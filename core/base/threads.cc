@@ -113,4 +113,11 @@ int RankCores() { return std::max(1, ProcessCores() / sharing_ranks); }
 
 int ProcessCores() { return std::max<int>(1, static_cast<int>(StartCores().list.size())); }
 
+void ThreadError::Keep(int64_t thread) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (error_ != nullptr && thread_ < thread) return;
+  error_ = std::current_exception();
+  thread_ = thread;
+}
+
 }  // namespace doppio

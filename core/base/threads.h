@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
+#include <mutex>
 
 namespace doppio {
 
@@ -88,9 +90,28 @@ int ProcessCores();
 // all of them.
 int RankCores();
 
+// Keeps the exception of the first of several threads, because none may leave a parallel region.
+class ThreadError {
+ public:
+  // Keeps the current exception, unless that of a thread with a lower number is kept. Called in a
+  // handler. Thread-safe.
+  void Keep(int64_t thread);
+  // Throws the exception that is kept, if there is one.
+  void Rethrow() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+  int64_t thread_ = 0;  // that has thrown error_
+};
+
 // Calls f(begin, end) on disjoint ranges that cover [0, n), one range per thread. Each range has at
 // least `grain` items, so small loops run on the caller. The ranges depend only on n, grain and the
-// number of threads. `f` must not throw.
+// number of threads. If `f` throws, the other ranges are completed, and the exception of the first
+// range that failed is thrown. A loop that stops at its first wrong item therefore reports the same
+// item with any number of threads.
 template <class F>
 void ParallelFor(int64_t n, int64_t grain, const F& f) {
   const int64_t wanted = std::max<int64_t>(1, n / std::max<int64_t>(1, grain));
@@ -99,6 +120,7 @@ void ParallelFor(int64_t n, int64_t grain, const F& f) {
     if (n > 0) f(int64_t{0}, n);
     return;
   }
+  ThreadError error;
 #pragma omp parallel num_threads(threads)
   {
     const int64_t rank = omp_get_thread_num(), size = omp_get_num_threads();
@@ -106,8 +128,13 @@ void ParallelFor(int64_t n, int64_t grain, const F& f) {
     // The copy makes the values captured by `f` local to the thread. Loops vectorise only if no
     // store can alias them.
     const F mine = f;
-    if (begin < end) mine(begin, end);
+    try {
+      if (begin < end) mine(begin, end);
+    } catch (...) {
+      error.Keep(rank);
+    }
   }
+  error.Rethrow();
 }
 
 }  // namespace doppio

@@ -185,7 +185,7 @@ class PairsKernel : public PipelineKernel {
     T* const labels = t_.tops.size() > 1 ? t_.tops[1].template data<T>() : nullptr;
     const int64_t label_plane = int64_t{shape.height / divisor_} * (shape.width / divisor_);
     ParallelFor(t_.tops[0].shape[0], 1, [&](int64_t begin, int64_t end) {
-      pipeline_->Write(batch, begin, end, planes_.data() + begin * shape.count());
+      pipeline_->Write(batch, begin, end, planes_.data());
       for (int64_t i = begin; i < end; ++i) {
         const float* from = planes_.data() + i * shape.count();
         std::copy_n(from, values, data + i * values);
