@@ -50,14 +50,14 @@ class Kills(elastic_case.ElasticCase):
         process = self.begin(options.ranks, "--elastic=1:%d" % options.ranks, "--set", "display=1", launch=("--restarts=1000",))
         moments, seconds, lost = random.Random(options.seed), [], []
         for kill in range(options.kills):
-            time.sleep(moments.uniform(0.3, 1.5))
+            time.sleep(moments.uniform(0.3, 1.5))  # real time: any moment of the training
             victim = moments.choice(sorted(self.ranks()))
             known = len(self.worlds())
             os.kill(self.ranks()[victim], signal.SIGKILL)
             killed = time.time()
             self.wait_for(lambda: len(self.worlds()) > known, "the others do not go on")
             self.wait_for(lambda: self.worlds()[-1][0] == options.ranks, "the rank does not come back")
-            time.sleep(0.5)
+            time.sleep(0.5)  # real time, for some more iterations
             lines = lines_of(self.logged())
             first = next(i for i, line in enumerate(lines) if line[2] == known + 1)
             goes_on = next(line for line in lines[first:] if line[1] is not None)

@@ -77,7 +77,7 @@ def cut_once(options, machines, folder, moments):
     training = Training(options, machines, folder)
     try:
         training.until(lambda: BEGUN.search(training.log()), 60, "iteration 20")
-        time.sleep(moments.uniform(0, 1))
+        time.sleep(moments.uniform(0, 1))  # real time: any moment of the training
         node = moments.randrange(1, machines.count)
         machines.set_cable(node, False)
         cut = time.time()

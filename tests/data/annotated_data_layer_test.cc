@@ -30,21 +30,24 @@ std::string TwoAnnotated(const std::string& more = "") {
          "' batch_size: 2 } annotated_data_param { " + more + " } ";
 }
 
-TEST(AnnotatedDataLayer, DeliversBoxesInOrderAndThenRowsThatAreNone) {
-  for (bool on_gpu : {false, true}) {
-    if (on_gpu && TestGpu() == nullptr) continue;
-    DataNet net(TwoAnnotated("max_boxes: 2"), DataMode::kOpen, TRAIN, DType::kFloat32,
-                on_gpu ? TestGpu() : MakeCpuDevice());
-    EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
-    EXPECT_EQ(net.ShapeOf("y"), (Shape{1, 1, 4, 8}));
-    EXPECT_EQ(net.kernel()->source_size(), 2);
-    net->Forward();
-    EXPECT_THAT(net.Values("x"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
-    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 0, 0, 0.5, 0.5, 0,   //
-                                             1, 10, 0, 0, 0, 0.5, 0.5, 0,  //
-                                             1, 11, 0, 0, 0, 0.5, 0.5, 0,  //
-                                             -1, -1, -1, -1, -1, -1, -1, -1));
-  }
+TEST_ON_DEVICES(AnnotatedDataLayer, DeliversBoxesInOrderAndThenRowsThatAreNone) {
+  DataNet net(TwoAnnotated("max_boxes: 2"), DataMode::kOpen, TRAIN, DType::kFloat32, TestDevice());
+  EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
+  EXPECT_EQ(net.ShapeOf("y"), (Shape{1, 1, 4, 8}));
+  EXPECT_EQ(net.kernel()->source_size(), 2);
+  net->Forward();
+  EXPECT_THAT(net.Values("x"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+  EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 0, 0, 0.5, 0.5, 0,   //
+                                           1, 10, 0, 0, 0, 0.5, 0.5, 0,  //
+                                           1, 11, 0, 0, 0, 0.5, 0.5, 0,  //
+                                           -1, -1, -1, -1, -1, -1, -1, -1));
+}
+
+TEST(AnnotatedDataLayer, DeliversTheSameWithAnyNumberOfThreads) {
+  ExpectSameWithAnyThreads(
+      "type: 'AnnotatedData' top: 'x' top: 'y' data_param { backend: SHAPES size: 6 seed: 3 part: "
+      "TEST shapes_size: 48 batch_size: 5 } annotated_data_param { max_boxes: 4 } transform_param "
+      "{ mirror: true }");
 }
 
 TEST(AnnotatedDataLayer, DeliversTheBoxesOfDrawnShapes) {
@@ -74,10 +77,11 @@ TEST(AnnotatedDataLayer, DeliversTheBoxesOfDrawnShapes) {
 }
 
 TEST(AnnotatedDataLayer, SaysWhatIsWrong) {
-  EXPECT_THAT(Mistake(TwoAnnotated("max_boxes: 0")), HasSubstr("max_boxes must be at least 1"));
-  EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { resize_param { height: 1 } }"),
+  EXPECT_THAT(LayerMistake(TwoAnnotated("max_boxes: 0")),
+              HasSubstr("max_boxes must be at least 1"));
+  EXPECT_THAT(LayerMistake(TwoAnnotated() + "transform_param { resize_param { height: 1 } }"),
               HasSubstr("layer 'input': resize_param needs height and width"));
-  EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { cutout_param { size: 1 } }"),
+  EXPECT_THAT(LayerMistake(TwoAnnotated() + "transform_param { cutout_param { size: 1 } }"),
               HasSubstr("cutout_param is for layers Data and ImageData"));
 }
 
@@ -109,21 +113,18 @@ std::string YoloLayer(const std::string& type, const std::string& fields = "") {
          "' batch_size: 2 } " + fields;
 }
 
-TEST(BoxDataLayer, DeliversRowsOfYolosObjects) {
-  for (bool on_gpu : {false, true}) {
-    if (on_gpu && TestGpu() == nullptr) continue;
-    DataNet net(YoloLayer("BoxData", "annotated_data_param { max_boxes: 3 }"), DataMode::kOpen,
-                TRAIN, DType::kFloat32, on_gpu ? TestGpu() : MakeCpuDevice());
-    EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
-    EXPECT_EQ(net.ShapeOf("y"), (Shape{2, 15}));
-    net->Forward();
-    EXPECT_THAT(net.Values("x"), ElementsAre(1, 2, 3, 4, 1, 2, 3, 4));
-    EXPECT_THAT(net.Values("y"), ElementsAre(4, 0.5, 0.25, 0.5, 0.25,  //
-                                             0, 0.25, 0.5, 0.5, 1,     //
-                                             0, 0, 0, 0, 0,            //
-                                             2, 0.75, 0.5, 0.25, 0.5,  //
-                                             0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
-  }
+TEST_ON_DEVICES(BoxDataLayer, DeliversRowsOfYolosObjects) {
+  DataNet net(YoloLayer("BoxData", "annotated_data_param { max_boxes: 3 }"), DataMode::kOpen, TRAIN,
+              DType::kFloat32, TestDevice());
+  EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
+  EXPECT_EQ(net.ShapeOf("y"), (Shape{2, 15}));
+  net->Forward();
+  EXPECT_THAT(net.Values("x"), ElementsAre(1, 2, 3, 4, 1, 2, 3, 4));
+  EXPECT_THAT(net.Values("y"), ElementsAre(4, 0.5, 0.25, 0.5, 0.25,  //
+                                           0, 0.25, 0.5, 0.5, 1,     //
+                                           0, 0, 0, 0, 0,            //
+                                           2, 0.75, 0.5, 0.25, 0.5,  //
+                                           0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 }
 
 TEST(BoxDataLayer, HasRoomForThirtyObjects) {
@@ -154,13 +155,14 @@ TEST(BoxDataLayer, ReadsTheDatabasesOfSsdToo) {
 }
 
 TEST(BoxDataLayer, SaysWhatIsWrong) {
-  EXPECT_THAT(Mistake(YoloLayer("BoxData", "annotated_data_param { max_boxes: 1 }")),
+  EXPECT_THAT(LayerMistake(YoloLayer("BoxData", "annotated_data_param { max_boxes: 1 }")),
               HasSubstr("max_boxes"));
   const std::string path = ScratchPath("plain");
   WriteLmdb(path, {{"0", YoloDatum({})}, {"1", YoloDatum({1, 2, 3, 4})}});
-  EXPECT_THAT(Mistake("type: 'BoxData' top: 'x' top: 'y' data_param { backend: LMDB source: '" +
-                      path + "' batch_size: 1 }"),
-              HasSubstr("it is a Datum without boxes; layer Data reads such records"));
+  EXPECT_THAT(
+      LayerMistake("type: 'BoxData' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
+                   "' batch_size: 1 }"),
+      HasSubstr("it is a Datum without boxes; layer Data reads such records"));
 }
 
 TEST(AnnotatedDataLayer, ReadsTheDatabasesOfYoloToo) {

@@ -44,8 +44,11 @@ std::vector<std::string> ManyLayers() {
   return layers;
 }
 
-TEST(DataLayers, GiveAGpuTheSameBatches) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+TEST(DataLayers, DeliverTheSameWithAnyNumberOfThreads) {
+  for (const std::string& layer : ManyLayers()) ExpectSameWithAnyThreads(layer);
+}
+
+TEST_ON_GPU(DataLayers, GiveAGpuTheSameBatches) {
   for (const std::string& layer : ManyLayers()) {
     DataNet cpu(layer), gpu(layer, DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
     EXPECT_EQ(gpu->plan().kernel_types[0]->engine, "cuda");
@@ -59,36 +62,31 @@ TEST(DataLayers, GiveAGpuTheSameBatches) {
 }
 
 // On the CPU, StageNext() does nothing.
-TEST(DataLayers, GiveTheSameBatchesWhereTheNextIsStaged) {
-  for (bool on_gpu : {false, true}) {
-    if (on_gpu && TestGpu() == nullptr) continue;
-    for (const std::string& layer : ManyLayers()) {
-      DataNet plain(layer),
-          net(layer, DataMode::kOpen, TRAIN, DType::kFloat32, on_gpu ? TestGpu() : MakeCpuDevice());
-      for (int pass = 0; pass < 6; ++pass) {
-        plain->Forward();
-        net->Forward();
-        EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
-        EXPECT_EQ(net.Values("y"), plain.Values("y"));
-        // Staging must change neither this pass's tops nor the position in the data.
-        for (int i = 0; i < pass % 3; ++i) net->StageNext();
-        EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
-        EXPECT_EQ(net.kernel()->position(), plain.kernel()->position());
-      }
-      net->StageNext();
-      for (DataNet* one : {&plain, &net}) one->kernel()->Seek(1);
-      for (int pass = 0; pass < 2; ++pass) {
-        plain->Forward();
-        net->Forward();
-        EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
-        EXPECT_EQ(net.Values("y"), plain.Values("y"));
-      }
+TEST_ON_DEVICES(DataLayers, GiveTheSameBatchesWhereTheNextIsStaged) {
+  for (const std::string& layer : ManyLayers()) {
+    DataNet plain(layer), net(layer, DataMode::kOpen, TRAIN, DType::kFloat32, TestDevice());
+    for (int pass = 0; pass < 6; ++pass) {
+      plain->Forward();
+      net->Forward();
+      EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
+      EXPECT_EQ(net.Values("y"), plain.Values("y"));
+      // Staging must change neither this pass's tops nor the position in the data.
+      for (int i = 0; i < pass % 3; ++i) net->StageNext();
+      EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
+      EXPECT_EQ(net.kernel()->position(), plain.kernel()->position());
+    }
+    net->StageNext();
+    for (DataNet* one : {&plain, &net}) one->kernel()->Seek(1);
+    for (int pass = 0; pass < 2; ++pass) {
+      plain->Forward();
+      net->Forward();
+      EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
+      EXPECT_EQ(net.Values("y"), plain.Values("y"));
     }
   }
 }
 
-TEST(DataLayers, FailInTheForwardWhoseBatchWasStaged) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+TEST_ON_GPU(DataLayers, FailInTheForwardWhoseBatchWasStaged) {
   const std::string path = ScratchPath("broken");
   WriteLmdb(path, {{"0", RawDatum(1, 1, 2, {1, 2}, 0)}, {"1", "no record"}});
   DataNet net("type: 'Data' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
@@ -103,32 +101,29 @@ TEST(DataLayers, FailInTheForwardWhoseBatchWasStaged) {
   EXPECT_EQ(net.kernel()->position(), 1);
 }
 
-TEST(DataLayers, RoundImagesWhereTheyAreStoredIn16BitsAndNoLabels) {
+TEST_ON_DEVICES(DataLayers, RoundImagesWhereTheyAreStoredIn16BitsAndNoLabels) {
   for (const std::string& layer : ManyLayers()) {
     for (DType type : {DType::kFloat16, DType::kBFloat16}) {
-      for (bool on_gpu : {false, true}) {
-        if (on_gpu && TestGpu() == nullptr) continue;
-        const auto device = [&] { return on_gpu ? TestGpu() : MakeCpuDevice(); };
-        DataNet exact(layer);
-        DataNet net(layer, DataMode::kOpen, TRAIN, DType::kFloat32, device(), type);
-        EXPECT_EQ(net.Top(0).dtype, type);
-        EXPECT_EQ(net.Top(0).layout.channels_last(), on_gpu);
-        EXPECT_EQ(net.Top(1).dtype, DType::kFloat32);
-        EXPECT_EQ(net.kernel()->source_size(), exact.kernel()->source_size());
-        for (int pass = 0; pass < 3; ++pass) {
-          exact->Forward();
-          net->Forward();
-          EXPECT_EQ(net.Values("x"), Rounded(exact.Values("x"), type)) << layer;
-          EXPECT_EQ(net.Values("y"), exact.Values("y"));
-          EXPECT_EQ(net.kernel()->position(), exact.kernel()->position());
-        }
-        exact.kernel()->Seek(1);
-        net.kernel()->Seek(1);
+      const auto device = [&] { return TestDevice(); };
+      DataNet exact(layer);
+      DataNet net(layer, DataMode::kOpen, TRAIN, DType::kFloat32, device(), type);
+      EXPECT_EQ(net.Top(0).dtype, type);
+      EXPECT_EQ(net.Top(0).layout.channels_last(), OnGpu());
+      EXPECT_EQ(net.Top(1).dtype, DType::kFloat32);
+      EXPECT_EQ(net.kernel()->source_size(), exact.kernel()->source_size());
+      for (int pass = 0; pass < 3; ++pass) {
         exact->Forward();
         net->Forward();
         EXPECT_EQ(net.Values("x"), Rounded(exact.Values("x"), type)) << layer;
-        EXPECT_GE(net.kernel()->wait_seconds(), 0);
+        EXPECT_EQ(net.Values("y"), exact.Values("y"));
+        EXPECT_EQ(net.kernel()->position(), exact.kernel()->position());
       }
+      exact.kernel()->Seek(1);
+      net.kernel()->Seek(1);
+      exact->Forward();
+      net->Forward();
+      EXPECT_EQ(net.Values("x"), Rounded(exact.Values("x"), type)) << layer;
+      EXPECT_GE(net.kernel()->wait_seconds(), 0);
     }
   }
 }
@@ -211,21 +206,21 @@ TEST(DataLayer, TakesThePartOfItsPhase) {
 
 TEST(DataLayer, SaysWhereTheMistakeIs) {
   EXPECT_EQ(
-      Mistake(
+      LayerMistake(
           "type: 'Data' top: 'd'\ndata_param { backend: LMDB\n  source: 'none' batch_size: 1 }"),
       "4: net.prototxt:3:3: layer 'input': no LMDB database at 'none': there is no such file");
-  EXPECT_EQ(Mistake("type: 'Data' top: 'd'\ndata_param { backend: DIGITS }"),
+  EXPECT_EQ(LayerMistake("type: 'Data' top: 'd'\ndata_param { backend: DIGITS }"),
             "3: net.prototxt:2:1: layer 'input': batch_size must be at least 1");
-  EXPECT_EQ(Mistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 }\n"
-                    "transform_param { crop_size: 99 }"),
+  EXPECT_EQ(LayerMistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 }\n"
+                         "transform_param { crop_size: 99 }"),
             "3: net.prototxt:2:1: layer 'input': generated digit 0 (train): the crop 99x99 is "
             "larger than the "
             "image 28x28");
-  EXPECT_EQ(Mistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 }\n"
-                    "transform_param { scale: 2\n  mean_file: 'none' }"),
+  EXPECT_EQ(LayerMistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 }\n"
+                         "transform_param { scale: 2\n  mean_file: 'none' }"),
             "4: net.prototxt:3:3: layer 'input': cannot read 'none': No such file or directory");
-  EXPECT_EQ(Mistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1\n"
-                    "transform_param { scale: 2\n  mean_file: 'none' } }"),
+  EXPECT_EQ(LayerMistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1\n"
+                         "transform_param { scale: 2\n  mean_file: 'none' } }"),
             "4: net.prototxt:3:3: layer 'input': cannot read 'none': No such file or directory");
   // Wrong means: too small, with another number of channels, and inside data_param.
   for (const auto& [shape, values] : {std::pair("channels: 1 height: 2 width: 1", 2),
@@ -236,13 +231,13 @@ TEST(DataLayer, SaysWhereTheMistakeIs) {
     const std::string transform = "\ntransform_param { scale: 2\n  mean_file: '" + ScratchPath("m");
     const std::string layer = "type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 ";
     for (const std::string& text : {layer + "}" + transform + "' }", layer + transform + "' } }"}) {
-      EXPECT_THAT(Mistake(text),
+      EXPECT_THAT(LayerMistake(text),
                   testing::AllOf(testing::StartsWith("3: net.prototxt:3:3: layer 'input': "),
                                  HasSubstr("but the image is 1x28x28")));
     }
   }
   EXPECT_THAT(
-      Mistake(
+      LayerMistake(
           "type: 'Data' top: 'd' top: 'a' top: 'b' data_param { backend: DIGITS batch_size: 1 }"),
       HasSubstr("2 tops for labels, but each record has 1"));
 }

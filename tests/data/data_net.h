@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/threads.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/prototxt.h"
 #include "tests/data/tiny_data.h"
@@ -47,6 +48,14 @@ class DataNet {
   Kernel* kernel() { return net_->kernel(0); }
   const Tensor& Top(size_t i) { return net_->plan().tensors[0].tops[i]; }
   Device* device() { return device_.get(); }
+  // Returns the values of each top of the layer.
+  std::vector<std::vector<double>> Tops() {
+    std::vector<std::vector<double>> tops;
+    for (const Tensor& top : net_->plan().tensors[0].tops) {
+      tops.push_back(ReadPlain(top, device_.get()));
+    }
+    return tops;
+  }
   Shape ShapeOf(const std::string& blob) { return net_->Blob(blob).shape; }
   std::vector<double> Values(const std::string& blob) {
     const Tensor tensor = net_->Blob(blob);
@@ -66,7 +75,7 @@ inline std::string Shapes(const std::string& layer, DataMode mode, int64_t batch
   return text;
 }
 
-inline std::string Mistake(const std::string& layer, DataMode mode = DataMode::kOpen) {
+inline std::string LayerMistake(const std::string& layer, DataMode mode = DataMode::kOpen) {
   return MessageOf([&] { Shapes(layer, mode); });
 }
 
@@ -81,6 +90,21 @@ inline std::string ThreeRecords() {
   WriteLmdb(path, records);
   return "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB source: '" + path +
          "' batch_size: 2 } ";
+}
+
+// Expects the layer to deliver the same batches with one thread and with several.
+inline void ExpectSameWithAnyThreads(const std::string& layer, Phase phase = TRAIN) {
+  std::vector<std::vector<std::vector<double>>> expected;
+  for (int threads : {1, 2, 3, 5}) {
+    const ThreadCount count(threads);
+    DataNet net(layer, DataMode::kOpen, phase);
+    for (size_t pass = 0; pass < 4; ++pass) {
+      net->Forward();
+      if (threads == 1) expected.push_back(net.Tops());
+      EXPECT_EQ(net.Tops(), expected[pass])
+          << threads << " threads, pass " << pass << ": " << layer;
+    }
+  }
 }
 
 inline std::vector<double> Rounded(std::vector<double> values, DType type) {

@@ -40,18 +40,21 @@ TEST(Hdf5DataLayer, DeliversTheDataSetsNamedLikeItsTops) {
   EXPECT_EQ(net.kernel()->position(), 6);
 }
 
+TEST(Hdf5DataLayer, DeliversTheSameWithAnyNumberOfThreads) { ExpectSameWithAnyThreads(FourRows()); }
+
 TEST(Hdf5DataLayer, SaysWhatIsWrong) {
-  EXPECT_THAT(Mistake(FourRows() + "transform_param { scale: 2 }"),
+  EXPECT_THAT(LayerMistake(FourRows() + "transform_param { scale: 2 }"),
               HasSubstr("HDF5Data does not transform its data"));
-  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd'"), HasSubstr("batch_size must be at least 1"));
-  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd' hdf5_data_param { batch_size: 1 }"),
+  EXPECT_THAT(LayerMistake("type: 'HDF5Data' top: 'd'"),
+              HasSubstr("batch_size must be at least 1"));
+  EXPECT_THAT(LayerMistake("type: 'HDF5Data' top: 'd' hdf5_data_param { batch_size: 1 }"),
               HasSubstr("needs a source"));
-  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd' hdf5_data_param { source: 'none' batch_size: 1 }"),
-              HasSubstr("layer 'input': cannot read 'none'"));
+  EXPECT_THAT(
+      LayerMistake("type: 'HDF5Data' top: 'd' hdf5_data_param { source: 'none' batch_size: 1 }"),
+      HasSubstr("layer 'input': cannot read 'none'"));
 }
 
-TEST(Hdf5DataLayer, NeedsNoHostWithoutItsSource) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+TEST_ON_GPU(Hdf5DataLayer, NeedsNoHostWithoutItsSource) {
   DataNet cpu(FourRows(), DataMode::kSynthetic);
   DataNet gpu(FourRows(), DataMode::kSynthetic, TRAIN, DType::kFloat32, TestGpu());
   DataNet open(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());

@@ -27,10 +27,26 @@ TEST(ImageDataLayer, DeliversSeveralLabelsInOneTopOrOneEach) {
   EXPECT_THAT(each.Values("b"), ElementsAre(0.5, 0.5));
 }
 
+TEST(ImageDataLayer, DeliversTheSameWithAnyNumberOfThreads) {
+  std::string list;
+  for (int i = 0; i < 7; ++i) {
+    const std::string path = ScratchPath(std::to_string(i) + ".png");
+    std::vector<int> pixels(5 * 4 * 3);
+    for (size_t p = 0; p < pixels.size(); ++p) pixels[p] = static_cast<int>(p * 37 + i * 71) % 256;
+    WriteFile(path, Png(5, 4, 3, pixels));
+    list += path + " " + std::to_string(i) + "\n";
+  }
+  WriteFile(ScratchPath("seven.txt"), list);
+  ExpectSameWithAnyThreads("type: 'ImageData' top: 'd' top: 'l' image_data_param { source: '" +
+                           ScratchPath("seven.txt") +
+                           "' batch_size: 5 shuffle: true } transform_param { mirror: true "
+                           "crop_size: 3 scale: 0.5 }");
+}
+
 TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
   const std::string layer = TwoLabels("top: 'd' top: 'l'");
   WriteFile(ScratchPath("a.png"), "no image");
-  EXPECT_THAT(Mistake(layer),
+  EXPECT_THAT(LayerMistake(layer),
               HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" +
                         ScratchPath("list.txt") + ":1): it is not a JPEG, PNG, BMP or PNM image"));
 }

@@ -49,6 +49,19 @@ TEST(ImagePairs, MirrorAndCropBothImagesAlike) {
   EXPECT_EQ(seen.size(), 4u);
 }
 
+TEST(ImagePairs, DeliverTheSameWithAnyNumberOfThreads) {
+  for (const char* type : {"ImageSegData", "DenseImageData", "ImageLabelmapData"}) {
+    std::string layer = OnePair(type, "top: 'd' top: 'l'", "crop_size: 2 mirror: true scale: 0.5");
+    const std::string one = "batch_size: 1", list = ScratchPath("pairs.txt");
+    layer.replace(layer.find(one), one.size(), "batch_size: 5");
+    layer.replace(layer.find(ScratchPath("list.txt")), ScratchPath("list.txt").size(), list);
+    WriteFile(ScratchPath("b.png"), Png(2, 3, 1, {70, 80, 90, 100, 110, 120}));
+    WriteFile(ScratchPath("m.png"), Png(2, 3, 1, {7, 8, 9, 10, 11, 12}));
+    WriteFile(list, "a.png l.png\nb.png m.png\n");
+    ExpectSameWithAnyThreads(layer);
+  }
+}
+
 TEST(ImagePairs, ExtendSmallImagesUpToTheCrop) {
   DataNet net(
       OnePair("ImageSegData", "top: 'd' top: 'l' top: 'size'", "crop_h: 3 crop_w: 4 mean_value: 7"),
@@ -130,10 +143,11 @@ TEST(ImagePairs, HaveOneLabelOrNone) {
        {"a.png", "a.png 256", "a.png -1", "a.png 5x", "a.png l.png", "a.png 5 6"}) {
     const std::string layer = OnePair("ImageSegData", tops, "", "label_type: IMAGE");
     WriteFile(ScratchPath("list.txt"), line);
-    EXPECT_THAT(Mistake(layer), HasSubstr("and a label from 0 to 255")) << line;
+    EXPECT_THAT(LayerMistake(layer), HasSubstr("and a label from 0 to 255")) << line;
   }
   const std::string none = OnePair("ImageSegData", tops, "", "label_type: NONE");
-  EXPECT_THAT(Mistake(none), HasSubstr("each line is the path of an image, without spaces in it"));
+  EXPECT_THAT(LayerMistake(none),
+              HasSubstr("each line is the path of an image, without spaces in it"));
 }
 
 TEST(ImagePairs, MakeEdgesOfLightGray) {
@@ -156,14 +170,16 @@ TEST(ImagePairs, HaveAShapeWithoutTheirFiles) {
 
 TEST(ImagePairs, ExplainMistakes) {
   const auto mistake = [](const std::string& transform, const std::string& more = "") {
-    return Mistake(OnePair("ImageSegData", "top: 'd' top: 'l'", transform, more));
+    return LayerMistake(OnePair("ImageSegData", "top: 'd' top: 'l'", transform, more));
   };
-  EXPECT_THAT(Mistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_type: IMAGE")),
+  EXPECT_THAT(LayerMistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_type: IMAGE")),
               HasSubstr("DenseImageData takes only label_type: PIXEL"));
-  EXPECT_THAT(Mistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_divide_factor: 3")),
-              HasSubstr("label_divide_factor 3 leaves no labels of 2x3"));
-  EXPECT_THAT(Mistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_divide_factor: 0")),
-              HasSubstr("must be from 1 to 1024, found 0"));
+  EXPECT_THAT(
+      LayerMistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_divide_factor: 3")),
+      HasSubstr("label_divide_factor 3 leaves no labels of 2x3"));
+  EXPECT_THAT(
+      LayerMistake(OnePair("DenseImageData", "top: 'd' top: 'l'", "", "label_divide_factor: 0")),
+      HasSubstr("must be from 1 to 1024, found 0"));
   EXPECT_THAT(mistake("", "label_divide_factor: 2"), HasSubstr("only DenseImageData has"));
   EXPECT_THAT(mistake("", "new_height: 3"), HasSubstr("set both new_height and new_width"));
   EXPECT_THAT(mistake("mean_file: 'm'"), HasSubstr("takes mean_value, not mean_file"));
@@ -177,9 +193,10 @@ TEST(ImagePairs, ExplainMistakes) {
   }
   const std::string layer = OnePair("DenseImageData", "top: 'd' top: 'l'", "");
   WriteFile(ScratchPath("l.png"), Png(1, 2, 1, {1, 2}));
-  EXPECT_THAT(Mistake(layer), HasSubstr("is 1x2 pixels, the image is 2x3"));
+  EXPECT_THAT(LayerMistake(layer), HasSubstr("is 1x2 pixels, the image is 2x3"));
   WriteFile(ScratchPath("list.txt"), "a.png\n");
-  EXPECT_THAT(Mistake(layer), HasSubstr("each line is the path of an image and that of its image"));
+  EXPECT_THAT(LayerMistake(layer),
+              HasSubstr("each line is the path of an image and that of its image"));
 }
 
 }  // namespace

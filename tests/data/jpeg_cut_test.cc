@@ -6,6 +6,7 @@
 
 #include "data/decode/decode.h"
 #include "tests/data/tiny_data.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -148,9 +149,10 @@ TEST_F(JpegCut, FailsWithTheSameWordsOnDamagedFiles) {
     const std::string whole = MakeJpeg(kind);
     const auto compare = [&](const std::string& file) {
       std::vector<float> short_values, long_values;
-      const std::string message =
-          MessageOf([&] { short_values = ShortWay(file, options, top, 0); });
-      EXPECT_EQ(message, MessageOf([&] { long_values = LongWay(file, options, top, 0); }));
+      const auto short_way = [&] { short_values = ShortWay(file, options, top, 0); };
+      const auto long_way = [&] { long_values = LongWay(file, options, top, 0); };
+      const std::string message = MistakeIfAny(short_way);
+      EXPECT_EQ(message, MistakeIfAny(long_way));
       EXPECT_EQ(short_values, long_values);
       failures += message.empty() ? 0 : 1;
     };
@@ -174,7 +176,7 @@ TEST_F(JpegCut, SaysThatTheFileEndsTooEarlyBelowTheCrop) {
   EXPECT_EQ(MessageOf([&] { ShortWay(file.substr(0, file.size() - 4), {}, top, 0); }),
             "4: corrupt JPEG image: it ends too early");
   // If only the last marker is missing, all pixels can be read.
-  EXPECT_EQ(MessageOf([&] { ShortWay(file.substr(0, file.size() - 2), {}, top, 0); }), "");
+  EXPECT_NO_THROW(ShortWay(file.substr(0, file.size() - 2), {}, top, 0));
 }
 
 TEST_F(JpegCut, ScalesToTheSmallestThatIsLargeEnough) {

@@ -137,7 +137,8 @@ TEST(AddNoise, ExplainsMistakes) {
   const auto mistake = [](const std::string& text) {
     return MessageOf([&] { CheckNoise(Parse<NoiseParameter>(text)); });
   };
-  EXPECT_EQ(mistake("prob: 1 jpeg: 30 saltpepper_param { fraction: 0.1 value: 3 }"), "");
+  EXPECT_NO_THROW(CheckNoise(
+      Parse<NoiseParameter>("prob: 1 jpeg: 30 saltpepper_param { fraction: 0.1 value: 3 }")));
   EXPECT_THAT(mistake("prob: 2"), HasSubstr("3: noise_param: prob must be from 0 to 1"));
   EXPECT_THAT(mistake("jpeg: 101"), HasSubstr("jpeg is a quality up to 100"));
   EXPECT_THAT(mistake("convert_to_hsv: true convert_to_lab: true"), HasSubstr("set only one of"));

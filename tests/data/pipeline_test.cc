@@ -248,23 +248,27 @@ TEST(Pipeline, EndsWhileThreadsAreAtWork) {
 TEST(Pipeline, ReadsNoFurtherAheadThanAsked) {
   class Counting : public Numbers {
    public:
-    explicit Counting(std::atomic<int>* reads) : Numbers(1000), reads_(reads) {}
+    Counting(std::atomic<int>* reads, const std::atomic<int>* most)
+        : Numbers(1000), reads_(reads), most_(most) {}
     void Read(int64_t index, Record* record) const override {
+      EXPECT_LE(++*reads_, *most_);
       Numbers::Read(index, record);
-      ++*reads_;
     }
 
    private:
-    std::atomic<int>* reads_;
+    std::atomic<int>* const reads_;
+    const std::atomic<int>* const most_;
   };
-  std::atomic<int> reads{0};
+  std::atomic<int> reads{0}, most{1};
   PipelineOptions options = Options(2, 2);
   options.prefetch = 3;
-  const auto pipeline = Make(std::make_unique<Counting>(&reads), options);
-  pipeline->Next();
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  // The first record at the start, the batch that was returned, and three prefetched batches.
-  EXPECT_LE(reads, 1 + 2 + 3 * 2);
+  const auto pipeline = Make(std::make_unique<Counting>(&reads, &most), options);
+  for (int batches = 1; batches <= 100; ++batches) {
+    // The first record at the start, the batches that were returned, and three prefetched batches.
+    most = 1 + batches * 2 + 3 * 2;
+    pipeline->Next();
+    while (reads < most) std::this_thread::yield();
+  }
 }
 
 TEST(Pipeline, ReadsImagesOfAListAndNamesTheOneOfAnotherSize) {

@@ -34,28 +34,28 @@ std::string CatsLayer(const std::string& tops, const std::string& fields) {
 
 constexpr char kRoiTops[] = "top: 'data' top: 'im_info' top: 'gt_boxes' top: 'labels'";
 
-TEST(RoiDataLayer, ChangesTheShapesOfItsTopsFromImageToImage) {
-  for (bool on_gpu : {false, true}) {
-    if (on_gpu && TestGpu() == nullptr) continue;
-    DataNet net(CatsLayer(kRoiTops, ""), DataMode::kOpen, TEST, DType::kFloat32,
-                on_gpu ? TestGpu() : MakeCpuDevice());
-    EXPECT_EQ(net.kernel()->source_size(), 2);
-    for (int epoch = 0; epoch < 2; ++epoch) {
-      net->Forward();
-      EXPECT_EQ(net.ShapeOf("data"), (Shape{1, 3, 2, 4}));
-      EXPECT_THAT(net.Values("data"), ElementsAreArray(std::vector<double>(24, 3)));
-      EXPECT_THAT(net.Values("im_info"), ElementsAre(2, 4, 1));
-      EXPECT_EQ(net.ShapeOf("gt_boxes"), (Shape{1, 5}));
-      EXPECT_THAT(net.Values("gt_boxes"), ElementsAre(0, 0, 1, 1, 1));
-      EXPECT_THAT(net.Values("labels"), ElementsAre(0, 1, 0, 0, 0, 0.5, 1, 0));
-      net->Forward();
-      EXPECT_EQ(net.ShapeOf("data"), (Shape{1, 3, 3, 2}));
-      EXPECT_EQ(net.ShapeOf("gt_boxes"), (Shape{2, 5}));
-      EXPECT_EQ(net.ShapeOf("labels"), (Shape{1, 1, 2, 8}));
-      EXPECT_THAT(net.Values("im_info"), ElementsAre(3, 2, 1));
-      EXPECT_EQ(net.kernel()->position(), 2 * epoch + 2);
-    }
+TEST_ON_DEVICES(RoiDataLayer, ChangesTheShapesOfItsTopsFromImageToImage) {
+  DataNet net(CatsLayer(kRoiTops, ""), DataMode::kOpen, TEST, DType::kFloat32, TestDevice());
+  EXPECT_EQ(net.kernel()->source_size(), 2);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    net->Forward();
+    EXPECT_EQ(net.ShapeOf("data"), (Shape{1, 3, 2, 4}));
+    EXPECT_THAT(net.Values("data"), ElementsAreArray(std::vector<double>(24, 3)));
+    EXPECT_THAT(net.Values("im_info"), ElementsAre(2, 4, 1));
+    EXPECT_EQ(net.ShapeOf("gt_boxes"), (Shape{1, 5}));
+    EXPECT_THAT(net.Values("gt_boxes"), ElementsAre(0, 0, 1, 1, 1));
+    EXPECT_THAT(net.Values("labels"), ElementsAre(0, 1, 0, 0, 0, 0.5, 1, 0));
+    net->Forward();
+    EXPECT_EQ(net.ShapeOf("data"), (Shape{1, 3, 3, 2}));
+    EXPECT_EQ(net.ShapeOf("gt_boxes"), (Shape{2, 5}));
+    EXPECT_EQ(net.ShapeOf("labels"), (Shape{1, 1, 2, 8}));
+    EXPECT_THAT(net.Values("im_info"), ElementsAre(3, 2, 1));
+    EXPECT_EQ(net.kernel()->position(), 2 * epoch + 2);
   }
+}
+
+TEST(RoiDataLayer, DeliversTheSameWithAnyNumberOfThreads) {
+  ExpectSameWithAnyThreads(CatsLayer(kRoiTops, ""));
 }
 
 TEST(RoiDataLayer, ContinuesWhereASnapshotEnded) {

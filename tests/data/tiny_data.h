@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/error.h"
 #include "proto/data.pb.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 
@@ -51,15 +51,11 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-// Returns what `f` throws as "CODE: text"; "" if it throws nothing.
+// Returns the exit code and the text of the error that `f` throws: "4: cannot read 'x'".
 template <class F>
 std::string MessageOf(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return std::to_string(static_cast<int>(e.code())) + ": " + e.what();
-  }
-  return "";
+  const Error e = Thrown(f);
+  return std::to_string(static_cast<int>(e.code())) + ": " + e.what();
 }
 
 }  // namespace doppio

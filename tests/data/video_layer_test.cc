@@ -85,17 +85,19 @@ TEST_F(Video, BatchesFrames) {
               testing::ElementsAre(0, 0, 0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5));
 }
 
+TEST_F(Video, DeliversTheSameWithAnyNumberOfThreads) { ExpectSameWithAnyThreads(Layer("", 3)); }
+
 TEST_F(Video, NamesWhatIsMissing) {
   const std::string start = "type: 'VideoData' top: 'd' data_param { batch_size: 1 } ";
-  EXPECT_THAT(Mistake(start + "video_data_param { video_type: VIDEO }"),
+  EXPECT_THAT(LayerMistake(start + "video_data_param { video_type: VIDEO }"),
               HasSubstr("video_type: VIDEO needs a video_file"));
-  EXPECT_THAT(Mistake(start + "video_data_param { video_type: VIDEO video_file: 'none.mp4' }"),
+  EXPECT_THAT(LayerMistake(start + "video_data_param { video_type: VIDEO video_file: 'none.mp4' }"),
               HasSubstr("there is no video 'none.mp4'"));
-  EXPECT_THAT(Mistake(start + "video_data_param { device_id: 97 }"),
+  EXPECT_THAT(LayerMistake(start + "video_data_param { device_id: 97 }"),
               HasSubstr("there is no camera '/dev/video97'"));
   WriteProgram("ffprobe", "echo 'moov atom not found' >&2; exit 1");
-  EXPECT_THAT(Mistake(Layer()), AllOf(HasSubstr("which prints 'moov atom not found'"),
-                                      HasSubstr("Debian's package ffmpeg has it")));
+  EXPECT_THAT(LayerMistake(Layer()), AllOf(HasSubstr("which prints 'moov atom not found'"),
+                                           HasSubstr("Debian's package ffmpeg has it")));
 }
 
 TEST_F(Video, NamesAFrameThatIsMissing) {

@@ -17,26 +17,27 @@ std::string TwoWindows(const std::string& more = "") {
          " } transform_param { crop_size: 1 mirror: true mean_value: 1 } ";
 }
 
-TEST(WindowDataLayer, DeliversWindowsAndTheirClasses) {
-  for (bool on_gpu : {false, true}) {
-    if (on_gpu && TestGpu() == nullptr) continue;
-    DataNet net(TwoWindows(), DataMode::kOpen, TRAIN, DType::kFloat32,
-                on_gpu ? TestGpu() : MakeCpuDevice());
-    EXPECT_EQ(net.ShapeOf("x"), (Shape{4, 3, 1, 1}));
-    EXPECT_EQ(net.ShapeOf("y"), Shape{4});
-    EXPECT_EQ(net.kernel()->source_size(), 0);
-    net->Forward();
-    EXPECT_THAT(net.Values("x"), ElementsAre(9, 10, 11, 9, 10, 11, 9, 10, 11, 0, 1, 2));
-    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 5));
-    EXPECT_EQ(net.kernel()->position(), 4);
-  }
+TEST_ON_DEVICES(WindowDataLayer, DeliversWindowsAndTheirClasses) {
+  DataNet net(TwoWindows(), DataMode::kOpen, TRAIN, DType::kFloat32, TestDevice());
+  EXPECT_EQ(net.ShapeOf("x"), (Shape{4, 3, 1, 1}));
+  EXPECT_EQ(net.ShapeOf("y"), Shape{4});
+  EXPECT_EQ(net.kernel()->source_size(), 0);
+  net->Forward();
+  EXPECT_THAT(net.Values("x"), ElementsAre(9, 10, 11, 9, 10, 11, 9, 10, 11, 0, 1, 2));
+  EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 5));
+  EXPECT_EQ(net.kernel()->position(), 4);
+}
+
+TEST(WindowDataLayer, DeliversTheSameWithAnyNumberOfThreads) {
+  ExpectSameWithAnyThreads(TwoWindows());
 }
 
 TEST(WindowDataLayer, SaysWhatIsWrong) {
-  EXPECT_THAT(Mistake(TwoWindows("crop_mode: 'none'")), HasSubstr("layer 'input': crop_mode is"));
-  EXPECT_THAT(Mistake("type: 'WindowData' top: 'x' transform_param { crop_size: 3 }"),
+  EXPECT_THAT(LayerMistake(TwoWindows("crop_mode: 'none'")),
+              HasSubstr("layer 'input': crop_mode is"));
+  EXPECT_THAT(LayerMistake("type: 'WindowData' top: 'x' transform_param { crop_size: 3 }"),
               HasSubstr("batch_size must be at least 1"));
-  EXPECT_THAT(Mistake("type: 'WindowData' top: 'x' window_data_param { batch_size: 1 }"),
+  EXPECT_THAT(LayerMistake("type: 'WindowData' top: 'x' window_data_param { batch_size: 1 }"),
               HasSubstr("window_data_param needs a source"));
 }
 

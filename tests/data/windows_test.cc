@@ -25,7 +25,7 @@ WindowFile ReadText(const std::string& text, float foreground = 0.5f, float back
   return ReadWindowFile(ScratchPath("windows.txt"), foreground, background);
 }
 
-std::string Mistake(const std::string& text) {
+std::string WindowMistake(const std::string& text) {
   const std::string message = MessageOf([&] { ReadText(text); });
   return message.substr(message.find("windows.txt") + 11);
 }
@@ -41,22 +41,22 @@ TEST(WindowFile, DistinguishesObjectsFromBackground) {
 }
 
 TEST(WindowFile, SaysWhereItIsWrong) {
-  EXPECT_EQ(Mistake("# 0\na.jpg\n3\n20\n30\n1\n2 much 0 1 2 3\n"),
+  EXPECT_EQ(WindowMistake("# 0\na.jpg\n3\n20\n30\n1\n2 much 0 1 2 3\n"),
             ":7: 'much' is where the overlap of a window should be");
-  EXPECT_EQ(Mistake("# 0\na.jpg\n3\n20\n30\n2\n2 1 0 1 2 3\n"),
+  EXPECT_EQ(WindowMistake("# 0\na.jpg\n3\n20\n30\n2\n2 1 0 1 2 3\n"),
             ":8: the file ends where the class of a window should be");
-  EXPECT_EQ(Mistake("# 0\na.jpg\n3\n20\n30\n0\n2 1 0 1 2 3\n"),
+  EXPECT_EQ(WindowMistake("# 0\na.jpg\n3\n20\n30\n0\n2 1 0 1 2 3\n"),
             ":7: '2' is where '#', the start of an image, should be");
-  EXPECT_EQ(Mistake("# 0 a.jpg 4 20 30 0"),
+  EXPECT_EQ(WindowMistake("# 0 a.jpg 4 20 30 0"),
             ":1: '4' is where 1 or 3, the channels of an image, should be");
-  EXPECT_EQ(Mistake("# 0 a.jpg 3 20 30 0\n# 1 b.jpg 1 20 30 0"),
+  EXPECT_EQ(WindowMistake("# 0 a.jpg 3 20 30 0\n# 1 b.jpg 1 20 30 0"),
             ":2: an image of 1 channels, but the first one has 3");
-  EXPECT_EQ(Mistake("# 0 a.jpg 3 20 30 1 1 1 3 0 2 0"),
+  EXPECT_EQ(WindowMistake("# 0 a.jpg 3 20 30 1 1 1 3 0 2 0"),
             ":1: the window's corners are x1 y1 x2 y2, with x2 and y2 not less than x1 and y1");
-  EXPECT_EQ(Mistake("# 0 a.jpg 3 20 30 1 0 0.5 1 0 2 0"),
+  EXPECT_EQ(WindowMistake("# 0 a.jpg 3 20 30 1 0 0.5 1 0 2 0"),
             ":1: a window of class 0 overlaps an object by 0.500000; class 0 is background, "
             "objects have classes from 1");
-  EXPECT_EQ(Mistake("\n"), "' is empty");
+  EXPECT_EQ(WindowMistake("\n"), "' is empty");
 }
 
 std::vector<int> Numbers(const WindowCrop& c) {

@@ -12,7 +12,7 @@ TEST(Softsign, ComputesByHand) {
       .ExpectBottomGradient({1, 1, 1, 2}, {0.0625, 1, 0.25, 0.08});
 }
 
-TEST(Softsign, AgreesWithDifferencesAndInEveryPlan) {
+TEST_ON_DEVICES(Softsign, AgreesWithDifferencesAndInEveryPlan) {
   for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 7}, Shape{4}}) {
     // The second derivative jumps at 0.
     LayerCase("type: 'Softsign'")

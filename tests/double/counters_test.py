@@ -123,7 +123,7 @@ class CountersTest(scenario.Scenario):
                           *([] if own else ["--batch=%d" % NETS[name].batch]), *self.settings_of(name, own), *flags,
                           timeout=3000,
                           DOPPIO_DOUBLE="seed=1 refuse=0 order=late counters=" + self.path("journal"),
-                          DOPPIO_CUDNN_MEASURE="0", OMP_NUM_THREADS="1", XDG_CACHE_HOME=self.folder)
+                          DOPPIO_CUDNN_MEASURE="0", **scenario.ONE_THREAD, XDG_CACHE_HOME=self.folder)
         self.assertEqual(0, run.returncode, run.stderr[-3000:])
         if "--dry_run" in flags:
             return run.stderr + run.stdout

@@ -1,7 +1,8 @@
 // Tests the choice between several ways to compute one convolution with cuDNN
 // (core/math/cudnn_candidates.h). The double's clock counts bytes, so that the fastest way is
 // known. Each choice is made in a process of its own, like the choices of successive runs of
-// Doppio, which share a file.
+// Doppio, which share a file. GoogleTest runs death tests first, so this program has made no choice
+// before.
 #include "core/math/cudnn_candidates.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include "core/base/file.h"
 #include "core/device/device_cuda.h"
 #include "tests/double/machine/settings.h"
+#include "tests/testing/scoped_variable.h"
 
 namespace doppio {
 namespace {
@@ -72,13 +74,11 @@ CudnnCandidate CandidateOf(Device* device, const Way& way) {
   return candidate;
 }
 
-class CudnnCandidates : public testing::Test {
+class CudnnCandidatesDeathTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "/candidatesXXXXXX";
     ASSERT_NE(mkdtemp(&folder_[0]), nullptr);
-    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    unsetenv("DOPPIO_CUDNN_MEASURE");
+    cache_.Set(folder_.c_str());
     gpu_double::Settings settings = gpu_double::TheSettings();
     settings.refuse = false;
     settings.clock = "bytes";
@@ -106,40 +106,44 @@ class CudnnCandidates : public testing::Test {
     std::exit(0);
   }
 
-  std::string folder_;
+  std::string folder_ = testing::TempDir() + "/candidatesXXXXXX";
+  ScopedVariable cache_{"XDG_CACHE_HOME", nullptr};
+  const ScopedVariable measures_{"DOPPIO_CUDNN_MEASURE", nullptr};
 };
 
 #define EXPECT_CHOICE(chosen, ...) \
   EXPECT_EXIT(ChooseAndExit({__VA_ARGS__}, false), testing::ExitedWithCode(0), chosen)
 
-TEST_F(CudnnCandidates, AreComparedWithTheWorkThatFollows) {
+TEST_F(CudnnCandidatesDeathTest, AreComparedWithTheWorkThatFollows) {
   EXPECT_CHOICE("way 1, settled", Way{kBytes}, Way{kBytes / 2}, Way{2 * kBytes});
 }
 
-TEST_F(CudnnCandidates, AreWeighted) { EXPECT_CHOICE("way 1", Way{0, 1.1f}, Way{kBytes / 20}); }
-TEST_F(CudnnCandidates, AreChosenInSpiteOfAWeightThatIsSmallerThanTheGain) {
+TEST_F(CudnnCandidatesDeathTest, AreWeighted) {
+  EXPECT_CHOICE("way 1", Way{0, 1.1f}, Way{kBytes / 20});
+}
+TEST_F(CudnnCandidatesDeathTest, AreChosenInSpiteOfAWeightThatIsSmallerThanTheGain) {
   EXPECT_CHOICE("way 0", Way{0, 1.1f}, Way{kBytes / 5});
 }
 
-TEST_F(CudnnCandidates, AreLeftOutIfTheyDoNotRun) {
+TEST_F(CudnnCandidatesDeathTest, AreLeftOutIfTheyDoNotRun) {
   Way broken;
   broken.runs_after = false;
   EXPECT_CHOICE("way 2", broken, Way{kBytes}, Way{kBytes / 2});
 }
 
-TEST_F(CudnnCandidates, AreLeftOutWithoutAPlan) {
+TEST_F(CudnnCandidatesDeathTest, AreLeftOutWithoutAPlan) {
   Way unplanned;
   unplanned.has_plan = false;
   EXPECT_CHOICE("way 1", unplanned, Way{kBytes});
   EXPECT_CHOICE("none", unplanned, unplanned);
 }
 
-TEST_F(CudnnCandidates, AreNotMeasuredOnADeterministicDevice) {
+TEST_F(CudnnCandidatesDeathTest, AreNotMeasuredOnADeterministicDevice) {
   EXPECT_EXIT(ChooseAndExit({Way{kBytes}, Way{}}, true), testing::ExitedWithCode(0),
               "way 0, settled");
 }
 
-TEST_F(CudnnCandidates, AreTakenLastIfTheyAreSlowAndNothingIsMeasured) {
+TEST_F(CudnnCandidatesDeathTest, AreTakenLastIfTheyAreSlowAndNothingIsMeasured) {
   Way slow, unplanned;
   slow.slow = true;
   unplanned.has_plan = false;
@@ -148,13 +152,13 @@ TEST_F(CudnnCandidates, AreTakenLastIfTheyAreSlowAndNothingIsMeasured) {
   EXPECT_CHOICE("way 0", slow, Way{kBytes});
 }
 
-TEST_F(CudnnCandidates, AreMeasuredOnce) {
+TEST_F(CudnnCandidatesDeathTest, AreMeasuredOnce) {
   EXPECT_CHOICE("way 1", Way{kBytes}, Way{});
   EXPECT_CHOICE("way 1", Way{}, Way{kBytes});
 }
 
 // In a process with slow plans, patience ends with the first plan whose engine compiles.
-TEST_F(CudnnCandidates, AreComparedAgainUntilAllTheirPlansAre) {
+TEST_F(CudnnCandidatesDeathTest, AreComparedAgainUntilAllTheirPlansAre) {
   Way fused;
   fused.fused = true;
   SetSlowPlans(2);

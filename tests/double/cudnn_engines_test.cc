@@ -15,13 +15,13 @@ struct Extents {
   Shape bottom;
 };
 
-class CudnnEngines : public testing::Test {
+class CudnnEnginesOnGpu : public testing::Test {
  protected:
   void SetUp() override {
     gpu_double::Settings settings = gpu_double::TheSettings();
     settings.refuse = false;
     gpu_double::Use(settings);
-    ASSERT_NE(TestGpu(), nullptr);
+    ASSERT_TRUE(HasTestGpu());
   }
   static void ExpectEngine(const std::string& type, const Extents& extents,
                            const std::string& engine) {
@@ -34,7 +34,7 @@ class CudnnEngines : public testing::Test {
   }
 };
 
-TEST_F(CudnnEngines, TakeConvolutionsInBothDirections) {
+TEST_F(CudnnEnginesOnGpu, TakeConvolutionsInBothDirections) {
   for (const Extents& extents :
        {Extents{"kernel_size: 3 pad: 1", {3, 16, 5, 7}}, Extents{"kernel_size: 1", {3, 16, 3, 5}},
         Extents{"kernel_size: 3 pad: 1", {1, 3, 7, 5}},
@@ -50,7 +50,7 @@ TEST_F(CudnnEngines, TakeConvolutionsInBothDirections) {
   }
 }
 
-TEST_F(CudnnEngines, DeclineMoreThanThreeAxes) {
+TEST_F(CudnnEnginesOnGpu, DeclineMoreThanThreeAxes) {
   const Extents extents{"kernel_size: 2", {1, 3, 2, 3, 2, 3}};
   ExpectEngine("Convolution", extents, "cuda");
   ExpectEngine("Deconvolution", extents, "cuda");

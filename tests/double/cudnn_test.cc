@@ -148,7 +148,6 @@ TEST(Cudnn, DropsTheFusedBiasWhenPlanted) {
   Fused fused(false);
   ASSERT_EQ(fused.Run(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM), kSuccess);
   EXPECT_NE(fused.c.y_data->Read(), fused.expected);
-  UseSettings(1);
 }
 
 TEST(Cudnn, RefusesToFuseWithSomeSeeds) {
@@ -159,7 +158,6 @@ TEST(Cudnn, RefusesToFuseWithSomeSeeds) {
   }
   EXPECT_GT(refused, 4);
   EXPECT_LT(refused, 36);
-  UseSettings(1);
 }
 
 TEST(Cudnn, MeasuresAndAdvisesTheSameAlgorithms) {

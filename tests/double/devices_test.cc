@@ -56,6 +56,7 @@ TEST(Devices, MeasureTimeBetweenEvents) {
     float ms = -1;
     EXPECT_EQ(cudaEventElapsedTime(&ms, start, end), cudaErrorInvalidResourceHandle);
     cudaEventRecord(start, stream);
+    // Real time, which the events measure.
     Enqueue(stream, Kernel("two milliseconds", {},
                            [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }));
     cudaEventRecord(end, stream);

@@ -42,7 +42,7 @@ class DoppioTest(scenario.Scenario):
 
     def environment(self, **env):
         return super().environment(**{"DOPPIO_DOUBLE": os.environ.get("DOPPIO_DOUBLE", "seed=1 devices=8"),
-                                      "XDG_CACHE_HOME": self.folder, "OMP_NUM_THREADS": "1", **env})
+                                      "XDG_CACHE_HOME": self.folder, **scenario.ONE_THREAD, **env})
 
     def train(self, *args, code=0, **env):
         run = self.doppio("train", "--solver=solver.prototxt", *args, timeout=600, **env)

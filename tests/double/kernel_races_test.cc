@@ -1,18 +1,14 @@
-#include <gtest/gtest.h>
-
 #include <random>
 #include <set>
 #include <tuple>
 #include <vector>
 
-#include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
 #include "tests/double/machine/races.h"
+#include "tests/double/machine/testing.h"
 
 namespace doppio::gpu_double {
 namespace {
-
-const auto kFault = ::testing::ExitedWithCode(kFaultStatus);
 
 class KernelRaces : public ::testing::Test {
  protected:

@@ -1,6 +1,5 @@
 #include "tests/double/machine/memory.h"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -13,15 +12,16 @@
 #include <thread>
 #include <vector>
 
-#include "tests/double/machine/fault.h"
-#include "tests/double/machine/settings.h"
+#include "tests/double/machine/testing.h"
 
 namespace doppio::gpu_double {
 namespace {
 
-const auto kFault = ::testing::ExitedWithCode(kFaultStatus);
+// GPUs whose memory other tests of this program do not use; the second one is only for a test that
+// knows which addresses come next.
+constexpr int kEmptyGpu = kMostDevices - 1, kUnusedGpu = kMostDevices - 2;
 
-char* Device(int64_t bytes, int device = 0) {
+char* NewBlock(int64_t bytes, int device = 0) {
   return static_cast<char*>(AllocateDevice(device, bytes));
 }
 
@@ -29,7 +29,7 @@ char ReadAt(const char* at) { return *const_cast<const volatile char*>(at); }
 
 TEST(Memory, IsAlignedAndFilledWithNaN) {
   for (int64_t bytes : {1, 4, 255, 256, 257, 4096, 5000, 100000}) {
-    char* const at = Device(bytes, 1);
+    char* const at = NewBlock(bytes, 1);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(at) % 256, 0u);
     EXPECT_TRUE(IsDeviceAddress(at));
     {
@@ -44,7 +44,7 @@ TEST(Memory, IsAlignedAndFilledWithNaN) {
 }
 
 TEST(Memory, IsClosedToTheHost) {
-  char* const at = Device(100);
+  char* const at = NewBlock(100);
   EXPECT_EXIT(ReadAt(at + 8), kFault,
               "double: host-access: the host touches block [0-9]+ of GPU 0 \\(100 bytes\\) at "
               "byte 8\n");
@@ -62,7 +62,7 @@ TEST(Memory, IsClosedToTheHost) {
 }
 
 TEST(Memory, StaysOpenWhileAnyThreadHasItOpen) {
-  char* const at = Device(100);
+  char* const at = NewBlock(100);
   std::atomic<bool> opened{false}, leave{false};
   std::thread other([&] {
     const OpenMemory open;
@@ -83,7 +83,7 @@ TEST(Memory, StaysOpenWhileAnyThreadHasItOpen) {
 }
 
 TEST(Memory, HasGuardPagesWhileItIsOpen) {
-  char* const at = Device(1024);
+  char* const at = NewBlock(1024);
   EXPECT_EXIT(
       {
         const OpenMemory open;
@@ -105,7 +105,7 @@ TEST(Memory, FindsWritesIntoItsMargins) {
   for (int64_t offset : {-1, 100, 255}) {
     EXPECT_EXIT(
         {
-          char* const at = Device(100);
+          char* const at = NewBlock(100);
           {
             const OpenMemory open;
             at[0] = 1;
@@ -118,7 +118,7 @@ TEST(Memory, FindsWritesIntoItsMargins) {
 }
 
 TEST(Memory, ClosesFreedBlocks) {
-  char* const at = Device(100);
+  char* const at = NewBlock(100);
   FreeDevice(at);
   Block block;
   EXPECT_FALSE(FindBlock(at, &block));
@@ -131,13 +131,13 @@ TEST(Memory, ClosesFreedBlocks) {
       },
       kFault, "double: bounds: an access to freed block [0-9]+ of GPU 0 \\(100 bytes\\) at byte 1");
   EXPECT_EXIT(FreeDevice(at), kFault, "double: free: device memory is freed at freed block");
-  char* const next = Device(100);
+  char* const next = NewBlock(100);
   EXPECT_NE(next, at);
   FreeDevice(next);
 }
 
 TEST(Memory, RefusesToFreeWhatIsNoBlock) {
-  char* const at = Device(100);
+  char* const at = NewBlock(100);
   int host = 0;
   EXPECT_EXIT(FreeDevice(at + 1), kFault, "double: free: .* at byte 1, which no such allocation");
   EXPECT_EXIT(FreePinned(at), kFault, "double: free: pinned memory is freed at block");
@@ -146,7 +146,7 @@ TEST(Memory, RefusesToFreeWhatIsNoBlock) {
 }
 
 TEST(Memory, FindsAndDescribesBlocks) {
-  char* const at = Device(1000, 3);
+  char* const at = NewBlock(1000, 3);
   Block block;
   ASSERT_TRUE(FindBlock(at + 999, &block));
   EXPECT_EQ(block.begin, at);
@@ -164,7 +164,7 @@ TEST(Memory, FindsAndDescribesBlocks) {
 }
 
 TEST(Memory, ChecksBounds) {
-  char* const at = Device(1000);
+  char* const at = NewBlock(1000);
   CheckInside(at, 1000, "a copy");
   CheckInside(at + 1000, 0, "a copy of nothing");
   EXPECT_EXIT(CheckInside(at, 1001, "a copy"), kFault,
@@ -177,7 +177,7 @@ TEST(Memory, ChecksBounds) {
 }
 
 TEST(Memory, IsOpenToSystemCallsAfterACheck) {
-  char* const at = Device(16);
+  char* const at = NewBlock(16);
   {
     const OpenMemory open;
     CheckInside(at, 16, "a read");
@@ -207,31 +207,30 @@ TEST(Memory, RunsOut) {
   Settings small;
   small.memory_mib = 1;
   Use(small);
-  EXPECT_EQ(TotalBytes(0), 1 << 20);
-  char* const at = Device(1 << 19);
-  EXPECT_EQ(FreeBytes(0), 1 << 19);
-  EXPECT_EQ(FreeBytes(1), 1 << 20);
-  EXPECT_EQ(Device((1 << 19) + 1), nullptr);
-  EXPECT_EQ(Device(INT64_MAX), nullptr);
-  char* const rest = Device(1 << 19);
+  EXPECT_EQ(TotalBytes(kEmptyGpu), 1 << 20);
+  char* const at = NewBlock(1 << 19, kEmptyGpu);
+  EXPECT_EQ(FreeBytes(kEmptyGpu), 1 << 19);
+  EXPECT_EQ(FreeBytes(kUnusedGpu), 1 << 20);
+  EXPECT_EQ(NewBlock((1 << 19) + 1, kEmptyGpu), nullptr);
+  EXPECT_EQ(NewBlock(INT64_MAX, kEmptyGpu), nullptr);
+  char* const rest = NewBlock(1 << 19, kEmptyGpu);
   EXPECT_NE(rest, nullptr);
-  EXPECT_EQ(FreeBytes(0), 0);
+  EXPECT_EQ(FreeBytes(kEmptyGpu), 0);
   FreeDevice(at);
   FreeDevice(rest);
-  EXPECT_EQ(FreeBytes(0), 1 << 20);
-  Use(Settings());
+  EXPECT_EQ(FreeBytes(kEmptyGpu), 1 << 20);
 }
 
 TEST(Memory, UsesAddressesAgainAfterAllOthers) {
   Settings large;
   large.memory_mib = 4096;
   Use(large);
-  char* const kept = Device(1 << 20, 2);
-  char* const first = Device(int64_t{3} << 30, 2);
+  char* const kept = NewBlock(1 << 20, kUnusedGpu);
+  char* const first = NewBlock(int64_t{3} << 30, kUnusedGpu);
   FreeDevice(first);
   int others = 0;
   char* at = nullptr;
-  while ((at = Device(int64_t{3} << 30, 2)) > first) {
+  while ((at = NewBlock(int64_t{3} << 30, kUnusedGpu)) > first) {
     FreeDevice(at);
     ++others;
   }
@@ -240,25 +239,25 @@ TEST(Memory, UsesAddressesAgainAfterAllOthers) {
   EXPECT_EQ(Describe(first).rfind("block", 0), 0u);
   FreeDevice(at);
   FreeDevice(kept);
-  Use(Settings());
 }
 
 TEST(Memory, FailsAsAsked) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, which has allocated nothing yet
   EXPECT_EXIT(
       {
         Settings s;
         s.fail_malloc = 1000000;
         Use(s);
         int64_t n = 0;
-        while (Device(1) != nullptr) ++n;
-        ::_exit(n > 990000 && Device(1) != nullptr ? 0 : 1);
+        while (NewBlock(1) != nullptr) ++n;
+        ::_exit(n == 999999 && NewBlock(1) != nullptr ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Memory, DoesNotFillHugeBlocks) {
   const int64_t bytes = int64_t{4} << 30;
-  char* const at = Device(bytes);
+  char* const at = NewBlock(bytes, kEmptyGpu);
   {
     const OpenMemory open;
     EXPECT_EQ(at[0], static_cast<char>(kPoison));
@@ -272,7 +271,7 @@ ucontext_t main_context, fiber_context;
 char* fiber_memory = nullptr;
 
 TEST(Memory, OpensFromTheSmallStackOfAFiber) {
-  fiber_memory = Device(100);
+  fiber_memory = NewBlock(100);
   std::vector<char> stack(4096);
   ::getcontext(&fiber_context);
   fiber_context.uc_stack.ss_sp = stack.data();

@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -19,6 +18,7 @@
 #include "tests/double/machine/streams.h"
 #include "tests/double/nccl/functions.h"
 #include "tests/parallel/communicator_case.h"
+#include "tests/testing/scoped_variable.h"
 
 namespace doppio {
 namespace {
@@ -113,9 +113,8 @@ TEST(NcclLink, JoinsOnAllCores) {
 TEST(NcclLink, EndsWithAMessageWhenARankNeverJoins) {
   if (g_old) GTEST_SKIP() << "an old library waits without a limit";
   Begin(1, "random", "join");
-  setenv("DOPPIO_NCCL_TIMEOUT", "0.3", 1);
+  const ScopedVariable timeout("DOPPIO_NCCL_TIMEOUT", "0.3");
   const auto thrown = OnRanks(3, [](Communicator*, Device*) { ADD_FAILURE() << "all joined"; });
-  unsetenv("DOPPIO_NCCL_TIMEOUT");
   int late = 0;
   for (const std::string& message : thrown) {
     EXPECT_NE(message.find("NCCL has not completed joining the ranks after 0.3 s: rank "),

@@ -105,7 +105,7 @@ class PlantedTest(scenario.Scenario):
     def train(self, mistake, plant):
         settings = "seed=1 devices=2 refuse=0 %s%s" % (mistake.settings, " plant=" + plant if plant else "")
         return self.doppio("train", "--solver=solver.prototxt", *mistake.flags, timeout=120, DOPPIO_DOUBLE=settings,
-                           XDG_CACHE_HOME=self.folder, OMP_NUM_THREADS="1")
+                           XDG_CACHE_HOME=self.folder, **scenario.ONE_THREAD)
 
     def losses(self, run):
         return [float(x) for x in re.findall(r"Iteration \d+ .*loss = ([-+\d.einfa]+)", run.stderr + run.stdout)]

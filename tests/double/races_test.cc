@@ -1,20 +1,16 @@
 #include "tests/double/machine/races.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
+#include "tests/double/machine/testing.h"
 
 namespace doppio::gpu_double {
 namespace {
-
-const auto kFault = ::testing::ExitedWithCode(kFaultStatus);
 
 class Races : public ::testing::Test {
  protected:
@@ -56,9 +52,10 @@ TEST_F(Races, AllowReadersAndFindTheWriterThatMissesOne) {
 }
 
 TEST_F(Races, AreNoneWithinAnActor) {
-  const int a = NewActor("a");
+  const int a = NewActor("a"), b = NewActor("b");
   Step(a, Clock(), {{at_, 100, true}, {at_, 50, false}});
   Step(a, Clock(), {{at_, 100, false}, {at_, 100, true}});
+  EXPECT_EXIT(Step(b, Clock(), {{at_, 100, false}}), kFault, "double: race: ");
 }
 
 TEST_F(Races, AreForgottenWhenMemoryIsFreed) {
@@ -71,9 +68,11 @@ TEST_F(Races, AreForgottenWhenMemoryIsFreed) {
 }
 
 TEST_F(Races, LeaveOutPageableMemory) {
+  const int a = NewActor("a"), b = NewActor("b");
   int host = 0;
-  Step(NewActor("a"), Clock(), {{&host, 4, true}});
-  Step(NewActor("b"), Clock(), {{&host, 4, true}});
+  Step(a, Clock(), {{&host, 4, true}, {at_, 4, true}});
+  Step(b, Clock(), {{&host, 4, true}});
+  EXPECT_EXIT(Step(b, Clock(), {{at_, 4, true}}), kFault, "double: race: ");
 }
 
 TEST_F(Races, OfAccessesWithGapsAreReportedOnlyWhereProved) {

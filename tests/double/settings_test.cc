@@ -59,6 +59,7 @@ TEST(Settings, RefuseWhatTheyDoNotKnow) {
 }
 
 TEST(Settings, ComeFromTheEnvironment) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, which has read no settings yet
   EXPECT_EXIT(
       {
         setenv("DOPPIO_DOUBLE", "plant=late_event", 1);
@@ -81,7 +82,6 @@ TEST(Settings, RepeatTheRandomNumbersOfASeed) {
   for (uint64_t n : first) EXPECT_LT(n, 10u);
   s.seed = 6;
   EXPECT_NE(draw(), first);
-  Use(Settings());
 }
 
 TEST(Counters, AddUp) {
@@ -102,6 +102,7 @@ TEST(Counters, AddUpByKernel) {
 
 TEST(Journal, ListsCallsAndEndsWithTheCounters) {
   const std::string path = ::testing::TempDir() + "/journal";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, which has opened no journal yet
   EXPECT_EXIT(
       {
         Settings s;

@@ -35,6 +35,12 @@ def cases_of(program):
             yield suite + name
 
 
+def gpu_cases_of(program):
+    """Returns the cases on GPUs of a program that also has others, else all."""
+    cases = list(cases_of(program))
+    return [case for case in cases if "OnGpu" in case] or cases
+
+
 def settings_of(seed):
     return "seed=%d order=%s peers=%s" % (seed, ORDERS[seed % len(ORDERS)], PEERS[seed // len(ORDERS) % len(PEERS)])
 
@@ -42,6 +48,7 @@ def settings_of(seed):
 def run(seed, program, case):
     """Returns (outcome, command, output), where the outcome is "passed", "skipped" or "failed"."""
     folder = tempfile.mkdtemp(prefix="soak")
+    # One thread, because --jobs processes share the cores.
     env = dict(os.environ, DOPPIO_DOUBLE=settings_of(seed), DOPPIO_TEST_GPU="0", TEST_TMPDIR=folder, OMP_NUM_THREADS="1")
     for name in ("XML_OUTPUT_FILE", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", "TEST_SHARD_STATUS_FILE"):
         env.pop(name, None)
@@ -68,7 +75,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("programs", nargs="+", metavar="PROGRAM")
     opt = parser.parse_args()
-    dealt = [(os.path.abspath(program), case) for program in opt.programs for case in cases_of(os.path.abspath(program))]
+    dealt = [(os.path.abspath(program), case) for program in opt.programs for case in gpu_cases_of(os.path.abspath(program))]
     random.Random(0).shuffle(dealt)
     if not dealt:
         sys.exit("soak: these programs have no test cases")

@@ -4,19 +4,10 @@
 
 #include <set>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
-
-std::string Complaint(const std::string& text) {
-  try {
-    ParseLink("across", text);
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(Links, HaveNames) {
   EXPECT_DOUBLE_EQ(ParseLink("across", "infiniband_edr").gbytes_per_s, 12.0);
@@ -34,14 +25,15 @@ TEST(Links, MayBeGivenInNumbers) {
 }
 
 TEST(Links, OfUnknownNamesAreAMistake) {
-  EXPECT_EQ(
-      Complaint("pc").find(
-          "--across must be the name of a link or LATENCY_US:GBYTES_PER_S such as 5:11, got 'pc'"),
-      0U);
-  EXPECT_NE(Complaint("infiniband_ed").find("did you mean 'infiniband_edr'?"), std::string::npos);
+  EXPECT_EQ(Mistake<UsageError>([] { ParseLink("across", "pc"); })
+                .find("--across must be the name of a link or LATENCY_US:GBYTES_PER_S such as "
+                      "5:11, got 'pc'"),
+            0U);
+  const std::string text = Mistake<UsageError>([] { ParseLink("across", "infiniband_ed"); });
+  EXPECT_NE(text.find("did you mean 'infiniband_edr'?"), std::string::npos) << text;
   for (const char* wrong : {"", "5", "5:", ":5", "5:0", "-1:5", "5:5x", "inf:5", "5:nan",
                             "5:1:", "5:1:-1", "5:1:2:3", "5:1:2x"}) {
-    EXPECT_NE(Complaint(wrong), "") << wrong;
+    EXPECT_THROW(ParseLink("across", wrong), UsageError) << wrong;
   }
 }
 

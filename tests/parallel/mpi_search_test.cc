@@ -15,6 +15,7 @@
 #include "core/tensor/half.h"
 #include "parallel/mpi/mpi_library.h"
 #include "parallel/world/process_world.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -41,13 +42,8 @@ MpiSearch SearchFor(const std::vector<std::string>& files) {
 
 MpiSearch Given(const std::string& file) { return SearchIn({}, file); }
 
-std::string MessageOf(const MpiSearch& search) {
-  try {
-    OpenMpi(search);
-  } catch (const UsageError& e) {
-    return e.message();
-  }
-  return "nothing was thrown";
+std::string OpenMistake(const MpiSearch& search) {
+  return Mistake<UsageError>([&] { OpenMpi(search); });
 }
 
 // Makes a folder with bin/mpirun and a copy of `from`. It is a copy, because the loader keeps the
@@ -89,7 +85,7 @@ TEST(MpiSearch, LooksBesideTheFirstLauncherOfThePath) {
 }
 
 TEST(MpiSearch, SaysWhatItLookedForAndWhatToDo) {
-  EXPECT_EQ(MessageOf(SearchFor({"libno_such_mpi.so.40", "libno_such_mpi.so.12"})),
+  EXPECT_EQ(OpenMistake(SearchFor({"libno_such_mpi.so.40", "libno_such_mpi.so.12"})),
             "no MPI library can be opened; Doppio has looked for libno_such_mpi.so.40, "
             "libno_such_mpi.so.12. "
             "Install an MPI (Debian's package openmpi-bin), load the cluster's MPI module, or name "
@@ -99,7 +95,8 @@ TEST(MpiSearch, SaysWhatItLookedForAndWhatToDo) {
 TEST(MpiSearch, SaysWhyALibraryThatIsThereIsNotUsed) {
   const std::string broken = TempDir() + "/libbroken.so";
   std::ofstream(broken) << "not a library";
-  const std::string message = MessageOf(SearchFor({broken, Fake("unknown"), "libno_such_mpi.so"}));
+  const std::string message =
+      OpenMistake(SearchFor({broken, Fake("unknown"), "libno_such_mpi.so"}));
   EXPECT_NE(message.find("; " + broken + ": "), std::string::npos) << message;
   EXPECT_NE(message.find("; " + Fake("unknown") + " is \"LAM/MPI 7.1.4\", which has an unknown"),
             std::string::npos)
@@ -115,13 +112,13 @@ TEST(MpiSearch, GoesOnToTheNextLibrary) {
 TEST(MpiSearch, TriesNothingElseThanWhatIsGiven) {
   MpiSearch search = Given("/nowhere/libmpi.so");
   search.files = {Fake("open_mpi")};
-  EXPECT_EQ(MessageOf(search),
+  EXPECT_EQ(OpenMistake(search),
             "--mpi_library=/nowhere/libmpi.so: /nowhere/libmpi.so: cannot open shared object file: "
             "No such file or directory");
 }
 
 TEST(MpiSearch, RefusesWhatIsNoMpi) {
-  const std::string message = MessageOf(Given("libm.so.6"));
+  const std::string message = OpenMistake(Given("libm.so.6"));
   EXPECT_EQ(message.rfind("--mpi_library=libm.so.6: /", 0), 0u) << message;
   EXPECT_NE(message.find("is not an MPI library of version 3 or later: it has no function "
                          "MPI_Get_library_version"),
@@ -130,7 +127,7 @@ TEST(MpiSearch, RefusesWhatIsNoMpi) {
 }
 
 TEST(MpiSearch, RefusesAnInterfaceThatIsUnknown) {
-  EXPECT_EQ(MessageOf(Given(Fake("unknown"))),
+  EXPECT_EQ(OpenMistake(Given(Fake("unknown"))),
             "--mpi_library=" + Fake("unknown") + ": " + Fake("unknown") +
                 " is \"LAM/MPI 7.1.4\", which has an unknown binary interface; Doppio supports "
                 "those of Open MPI, of MPICH (Intel MPI, MVAPICH, Cray MPICH) and of the MPI 5 "
@@ -138,7 +135,7 @@ TEST(MpiSearch, RefusesAnInterfaceThatIsUnknown) {
 }
 
 TEST(MpiSearch, RefusesALibraryWithoutNonblockingSums) {
-  EXPECT_EQ(MessageOf(Given(Fake("old"))),
+  EXPECT_EQ(OpenMistake(Given(Fake("old"))),
             "--mpi_library=" + Fake("old") + ": Open MPI v1.6.5 (" + Fake("old") +
                 ") has no MPI_Iallreduce; Doppio needs an MPI of version 3 or later");
 }
@@ -207,27 +204,17 @@ TEST_P(MpiInterface, HasItsHandlesAndConstants) {
 TEST_P(MpiInterface, IsRefusedWithoutThreads) {
   setenv("FAKE_MPI_WITHOUT_THREADS", "1", 1);
   const int before = finalized();
-  try {
-    mpi_->Initialize();
-    FAIL();
-  } catch (const UsageError& e) {
-    EXPECT_EQ(e.message(),
-              mpi_->name() + " (" + mpi_->path() +
-                  ") does not support communication by several threads "
-                  "(MPI_THREAD_MULTIPLE), which Doppio needs; use another MPI library, or one that "
-                  "was built with thread support");
-  }
+  EXPECT_EQ(Mistake<UsageError>([&] { mpi_->Initialize(); }),
+            mpi_->name() + " (" + mpi_->path() +
+                ") does not support communication by several threads (MPI_THREAD_MULTIPLE), which "
+                "Doppio needs; use another MPI library, or one that was built with thread support");
   EXPECT_EQ(finalized(), before + 1);
 }
 
 TEST_P(MpiInterface, GivesItsOwnReasonWhenACallFails) {
   setenv("FAKE_MPI_WITHOUT_DUP", "1", 1);
-  try {
-    mpi_->Duplicate(mpi_->World());
-    FAIL();
-  } catch (const PeerError& e) {
-    EXPECT_EQ(e.message(), "MPI_Comm_dup failed: fake error 17");
-  }
+  EXPECT_EQ(Mistake<PeerError>([&] { mpi_->Duplicate(mpi_->World()); }),
+            "MPI_Comm_dup failed: fake error 17");
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, MpiInterface, testing::Values("open_mpi", "mpich", "mpi_5"),
@@ -256,18 +243,13 @@ TEST_F(MpiWorldTest, NamesTheLibrary) {
 TEST_F(MpiWorldTest, RefusesToBeJoinedAlone) {
   setenv("OMPI_COMM_WORLD_RANK", "3", 1);
   setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
-  try {
-    Kind().make(With("mpich"));
-    FAIL();
-  } catch (const UsageError& e) {
-    EXPECT_EQ(e.message(),
-              "mpirun (Open MPI) has started 8 processes, but MPI joins only 1 of them. The "
-              "opened MPI library is MPICH 9.8.7 (" +
-                  Fake("mpich") +
-                  "). With srun, try --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI). If "
-                  "the launcher belongs to another MPI, name that MPI's library with "
-                  "--mpi_library or DOPPIO_MPI_LIBRARY");
-  }
+  EXPECT_EQ(Mistake<UsageError>([&] { Kind().make(With("mpich")); }),
+            "mpirun (Open MPI) has started 8 processes, but MPI joins only 1 of them. The opened "
+            "MPI library is MPICH 9.8.7 (" +
+                Fake("mpich") +
+                "). With srun, try --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI). If the "
+                "launcher belongs to another MPI, name that MPI's library with --mpi_library or "
+                "DOPPIO_MPI_LIBRARY");
 }
 
 TEST_F(MpiWorldTest, SumsInSixteenBits) {

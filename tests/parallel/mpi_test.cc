@@ -11,6 +11,7 @@
 #include "tests/parallel/communicator_case.h"
 #include "tests/parallel/replicas_case.h"
 #include "tests/parallel/replicas_nets.h"
+#include "tests/testing/count_checks.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {
@@ -52,7 +53,7 @@ TEST(Mpi, ThreadsOfProcessesCommunicate) {
 void ExpectOneBigBatch(const std::string& net, const std::string& solver,
                        double tolerance = kTolerance) {
   ReplicasCase c(net, solver);
-  if (g_gpu != nullptr) c.On(&TestGpu, "host");
+  if (g_gpu != nullptr) c.On(&OpenTestGpu, "host");
   const Trained alone = c.Alone(kTotal),
                 together = c.Join(g_world, kTotal / g_world->size(), g_gpu.get());
   EXPECT_LE(LargestDifference(alone, together), tolerance);
@@ -119,6 +120,7 @@ TEST(Mpi, RanksThatDivideTheUpdateTrainAlike) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  doppio::FailCasesThatCheckNothing();
   doppio::ProcessExchange exchange;
   // Treats this many ranks as one machine.
   if (const char* each = std::getenv("RANKS_PER_MACHINE")) {
@@ -126,11 +128,11 @@ int main(int argc, char** argv) {
     exchange.ranks_per_machine = std::atoi(each);
   }
   if (std::getenv("ON_GPUS") != nullptr) {
-    doppio::g_gpu = doppio::TestGpu();
-    if (doppio::g_gpu == nullptr) {
+    if (!doppio::HasTestGpu()) {
       std::cerr << doppio::kNoTestGpu << std::endl;
       return 1;
     }
+    doppio::g_gpu = doppio::OpenTestGpu();
     exchange.make_bulk = [](const doppio::LinkPlace& place) {
       return doppio::DeviceLinks::Get().Find("host")->connect(doppio::g_gpu.get(), place);
     };

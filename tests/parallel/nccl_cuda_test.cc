@@ -13,10 +13,10 @@ namespace {
 
 const DeviceLink& NcclLink() { return *DeviceLinks::Get().Find("nccl"); }
 
-class NcclTest : public testing::Test {
+class NcclOnGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+    if (!HasTestGpu()) GTEST_SKIP() << kNoTestGpu;
     try {
       EXPECT_NE(NcclLink().describe().find("NCCL 2."), std::string::npos);
     } catch (const DeviceError& e) {
@@ -25,18 +25,18 @@ class NcclTest : public testing::Test {
   }
 };
 
-TEST_F(NcclTest, Communicates) {
+TEST_F(NcclOnGpu, Communicates) {
   OnLinkedRanks(1, NcclLink().connect,
                 [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
 }
 
-TEST_F(NcclTest, TrainsLikeOneDevice) {
+TEST_F(NcclOnGpu, TrainsLikeOneDevice) {
   ReplicasCase c(LeNet(), SolverText(10));
   c.On(&TestGpu, "nccl");
   EXPECT_LE(LargestDifference(c.Alone(kTotal), c.Together(1, kTotal)), kTolerance);
 }
 
-TEST_F(NcclTest, EndsAfterAFailure) {
+TEST_F(NcclOnGpu, EndsAfterAFailure) {
   EXPECT_THROW(OnLinkedRanks(1, NcclLink().connect,
                              [](World& world, Device* device) {
                                const Buffer memory(device, 64);

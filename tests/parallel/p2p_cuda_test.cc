@@ -10,6 +10,7 @@
 #include "core/base/random.h"
 #include "tests/parallel/communicator_case.h"
 #include "tests/parallel/link_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -24,16 +25,16 @@ std::unique_ptr<Communicator> ThroughHost(Device* device, const LinkPlace& place
   return DeviceLinks::Get().Find("host")->connect(device, place);
 }
 
-class Links : public testing::TestWithParam<Connect> {
+class LinksOnGpus : public testing::TestWithParam<Connect> {
  protected:
   void SetUp() override {
-    if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+    if (!HasTestGpu()) GTEST_SKIP() << kNoTestGpu;
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Links, testing::Values(&Direct, &Staged, &ThroughHost));
+INSTANTIATE_TEST_SUITE_P(All, LinksOnGpus, testing::Values(&Direct, &Staged, &ThroughHost));
 
-TEST_P(Links, Communicate) {
+TEST_P(LinksOnGpus, Communicate) {
   for (int size : {1, 2, 3, 4, 7}) {
     OnLinkedRanks(size, GetParam(),
                   [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
@@ -41,7 +42,7 @@ TEST_P(Links, Communicate) {
 }
 
 // The data is several pieces and a remainder.
-TEST_P(Links, CommunicateMuch) {
+TEST_P(LinksOnGpus, CommunicateMuch) {
   const int64_t count = (int64_t{9} << 20) / 4 + 13;
   OnLinkedRanks(3, GetParam(), [&](World& world, Device* device) {
     ExpectSums<float>(&world.bulk(), device, DType::kFloat32, count);
@@ -51,34 +52,26 @@ TEST_P(Links, CommunicateMuch) {
   });
 }
 
-TEST_P(Links, EndAllWaitsWhenARankLeaves) {
+TEST_P(LinksOnGpus, EndAllWaitsWhenARankLeaves) {
   std::atomic<int> told{0};
-  try {
-    OnLinkedRanks(4, GetParam(), [&](World& world, Device* device) {
-      const Buffer memory(device, 64);
-      device->Synchronize();  // waits until the memory is cleared
-      world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
-      if (world.rank() == 2) throw FileError("record 7 is damaged");
-      for (int call = 0; call < 2; ++call) {
-        try {
-          world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
-          ADD_FAILURE() << "somebody was missing";
-        } catch (const PeerError& e) {
-          EXPECT_EQ(e.message(), "rank 2 has failed: record 7 is damaged");
-          ++told;
-        }
-      }
-    });
-    FAIL();
-  } catch (const FileError& e) {
-    EXPECT_EQ(e.message(), "record 7 is damaged");
-  }
+  const auto body = [&](World& world, Device* device) {
+    const Buffer memory(device, 64);
+    device->Synchronize();  // waits until the memory is cleared
+    const auto sum = [&] { world.bulk().AllReduce(memory.data(), 16, DType::kFloat32); };
+    sum();
+    if (world.rank() == 2) throw FileError("record 7 is damaged");
+    for (int call = 0; call < 2; ++call) {
+      EXPECT_EQ(Mistake<PeerError>(sum), "rank 2 has failed: record 7 is damaged");
+      ++told;
+    }
+  };
+  EXPECT_EQ(Mistake<FileError>([&] { OnLinkedRanks(4, GetParam(), body); }), "record 7 is damaged");
   EXPECT_EQ(told, 6);
 }
 
 // An exchange sums what the computing thread had requested before ExchangeAfterCompute(), however
 // long that takes the device.
-TEST_P(Links, FollowTheComputing) {
+TEST_P(LinksOnGpus, FollowTheComputing) {
   OnLinkedRanks(2, GetParam(), [](World& world, Device* device) {
     constexpr int64_t kBytes = int64_t{32} << 20;
     const Buffer memory(device, kBytes);
@@ -99,8 +92,7 @@ TEST_P(Links, FollowTheComputing) {
 }
 
 // The tree for five ranks at equal distances is ((0 + 1) + (2 + 3)) + 4.
-TEST(Peers, AddInTheOrderOfPairs) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+TEST_ON_GPU(Peers, AddInTheOrderOfPairs) {
   constexpr int64_t kCount = 20000;
   const Random random(3, 1);
   const auto number = [&](int rank, int64_t i) {

@@ -15,11 +15,10 @@
 #include "core/base/random.h"
 #include "parallel/reduce/reducer.h"
 #include "tests/solvers/param_store_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
-
-using std::chrono::milliseconds;
 
 template <class F>
 void OnRanks(int ranks, const F& f) {
@@ -53,21 +52,20 @@ TEST(PassGate, HoldsRanksBackUntilAllHaveArrived) {
 }
 
 TEST(PassGate, EndsAllWaitsWhenARankAborts) {
-  PassGate gate(3);
+  std::atomic<bool> arrives{false};
+  PassGate gate(3, [&](int rank) { arrives = arrives || rank == 0; });
   OnRanks(3, [&](int rank) {
     if (rank == 2) {
-      std::this_thread::sleep_for(milliseconds(20));
+      while (!arrives) std::this_thread::yield();
       gate.Abort("rank 2 has failed");
       gate.Abort("a later reason");
     }
-    try {
+    const auto wait = [&] {
       if (rank == 0) gate.Arrive(rank);
       if (rank == 1) gate.AnyFresh(1);
       if (rank == 2) gate.Announce(rank, 1, false);
-      ADD_FAILURE() << "rank " << rank << " goes on";
-    } catch (const PeerError& e) {
-      EXPECT_EQ(e.message(), "rank 2 has failed");
-    }
+    };
+    EXPECT_EQ(Mistake<PeerError>(wait), "rank 2 has failed") << rank;
   });
 }
 
@@ -92,6 +90,7 @@ class Devices {
       EXPECT_FALSE(SomeWaitLocked()) << "an exchange waits where a set-up begins";
       ++set_ups_;
     }
+    // Real time, so that the other ranks go on during the set-up.
     std::this_thread::sleep_for(std::chrono::microseconds(draw % 1500));
     std::lock_guard<std::mutex> lock(mutex_);
     --set_ups_;
@@ -149,7 +148,10 @@ class End : public Communicator {
 // Ranks with three parameters, each of which is a bucket.
 class Ranks {
  public:
-  explicit Ranks(int ranks) : devices(ranks), gate(ranks) {
+  explicit Ranks(int ranks)
+      : devices(ranks),
+        calls(static_cast<size_t>(ranks)),
+        gate(ranks, [this](int rank) { ++calls[static_cast<size_t>(rank)]; }) {
     ReducerOptions options;
     options.bucket_bytes = 1;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -162,7 +164,14 @@ class Ranks {
   }
   Reducer& reducer(int rank) { return *reducers[static_cast<size_t>(rank)]; }
 
+  // Returns once the rank's reducer has gone through its buckets in the first pass, and waits for
+  // the other ranks in Finish.
+  void AwaitArrival(int rank) const {
+    while (calls[static_cast<size_t>(rank)] < 2) std::this_thread::yield();
+  }
+
   Devices devices;
+  std::vector<std::atomic<int>> calls;  // of Announce and Arrive, by rank
   PassGate gate;
   std::vector<std::unique_ptr<ParamStoreCase>> stores;
   std::vector<std::unique_ptr<End>> ends;
@@ -177,7 +186,7 @@ TEST(PassGate, HoldsBucketsBackUntilAllRanksHaveAskedForTheirPass) {
     for (int param : {2, 1, 0}) reducer.Ready(param);
   }
   std::thread first([&] { ranks.reducer(0).Finish(nullptr); });
-  std::this_thread::sleep_for(milliseconds(50));
+  ranks.AwaitArrival(0);
   for (int rank : {0, 1}) EXPECT_TRUE(ranks.devices.started(rank).empty()) << rank;
   ranks.reducer(1).Finish(nullptr);
   first.join();
@@ -241,7 +250,7 @@ TEST(PassGate, FailsTogetherWhereARankIsLostBeforeItsEnd) {
     ranks.reducer(rank).sums_in_stream()->Begin(true);
     for (int param : {2, 1, 0}) ranks.reducer(rank).Ready(param);
     if (rank == 1) {
-      std::this_thread::sleep_for(milliseconds(20));
+      for (int other : {0, 2}) ranks.AwaitArrival(other);
       ranks.gate.Abort("rank 1 has failed");
     } else {
       EXPECT_THROW(ranks.reducer(rank).Finish(nullptr), PeerError);

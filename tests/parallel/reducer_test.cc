@@ -111,7 +111,7 @@ TEST(Reducer, FindsALostRankWhileTheDeviceComputes) {
   }
 }
 
-// A link that averages statistics slowly and sums gradients at once.
+// A link that averages statistics slowly, in real time, which the reducer measures.
 class SlowStatistics : public Alone {
  public:
   void AllReduce(void*, int64_t, DType) override {

@@ -12,7 +12,7 @@ namespace {
 class ReplicasOnGpus : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+    if (!HasTestGpu()) GTEST_SKIP() << kNoTestGpu;
   }
   void ExpectOneBigBatch(const std::string& net, const std::string& solver) {
     ReplicasCase c(net, solver);
@@ -108,10 +108,9 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatisticsIn16Bits) {
 }
 
 // A recording that the device repeats must not contain exchanges between ranks.
-TEST(BatchNormOnGpus, IsRecordedUnlessItSharesItsStatistics) {
+TEST_ON_GPU(BatchNormOnGpus, IsRecordedUnlessItSharesItsStatistics) {
   for (const bool sync : {false, true}) {
     const std::unique_ptr<Device> gpu = TestGpu();
-    if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
     ParamStore store(gpu.get(), DType::kFloat32, 1);
     PlanOptions options;
     options.device = gpu.get();

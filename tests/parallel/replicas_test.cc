@@ -1,12 +1,12 @@
 // Tests that N replicas are one big batch: promise 2 of docs/design.md.
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
 #include "core/base/file.h"
 #include "proto/net.pb.h"
 #include "solvers/trainer/replica_check.h"
 #include "tests/parallel/replicas_case.h"
 #include "tests/parallel/replicas_nets.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -132,21 +132,18 @@ TEST(Replicas, AreNamedWhereTheyDiffer) {
   TrainerOptions options;
   options.check_replicas = 1;
   c.Together(3, 4, {}, options);  // the replicas do not differ
-  try {
-    RunThreadWorld(3, {}, [&](World& world) {
-      const std::unique_ptr<Device> device = MakeCpuDevice();
-      std::vector<float> weights(5000000, 1.0f);
-      const Tensor tensor({Shape{5000000}, DType::kFloat32, Layout()}, weights.data());
-      CheckReplicas(world, device.get(), {tensor, tensor}, 7);
-      if (world.rank() == 2) weights[4999999] = 1.0000001f;
-      CheckReplicas(world, device.get(), {tensor}, 8);
-    });
-    FAIL() << "they differ";
-  } catch (const PeerError& e) {
-    EXPECT_NE(e.message().find("after iteration 8 the weights or the history of rank(s) 2 differ"),
-              std::string::npos)
-        << e.message();
-  }
+  const auto check = [](World& world) {
+    const std::unique_ptr<Device> device = MakeCpuDevice();
+    std::vector<float> weights(5000000, 1.0f);
+    const Tensor tensor({Shape{5000000}, DType::kFloat32, Layout()}, weights.data());
+    CheckReplicas(world, device.get(), {tensor, tensor}, 7);
+    if (world.rank() == 2) weights[4999999] = 1.0000001f;
+    CheckReplicas(world, device.get(), {tensor}, 8);
+  };
+  const std::string text = Mistake<PeerError>([&] { RunThreadWorld(3, {}, check); });
+  EXPECT_NE(text.find("after iteration 8 the weights or the history of rank(s) 2 differ"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Replicas, GiveTheSameBitsInEveryRun) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parallel/tcp/rendezvous.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 
@@ -24,13 +25,8 @@ inline std::vector<std::string> InThreads(int size, const std::function<void(int
   std::vector<std::string> thrown(size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        body(rank);
-      } catch (const std::exception& e) {
-        thrown[rank] = e.what();
-      }
-    });
+    threads.emplace_back(
+        [&, rank] { thrown[rank] = MistakeIfAny<std::exception>([&] { body(rank); }); });
   }
   for (std::thread& thread : threads) thread.join();
   return thrown;

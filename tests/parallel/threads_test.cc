@@ -11,12 +11,13 @@
 #include "core/base/threads.h"
 #include "parallel/world/thread_world.h"
 #include "tests/parallel/communicator_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
 
 template <class F>
-void OnEveryRank(int size, const F& f) {
+void OnEachEnd(int size, const F& f) {
   std::vector<std::unique_ptr<Communicator>> ends = MakeThreadTeam(size);
   std::vector<std::thread> threads;
   for (const auto& end : ends) threads.emplace_back([&f, &end] { f(end.get()); });
@@ -25,7 +26,7 @@ void OnEveryRank(int size, const F& f) {
 
 TEST(ThreadTeam, Communicates) {
   for (int size : {1, 2, 3, 4, 7})
-    OnEveryRank(size, [](Communicator* end) { ExpectCommunicates(end); });
+    OnEachEnd(size, [](Communicator* end) { ExpectCommunicates(end); });
 }
 
 TEST(ThreadTeam, AddsInTheOrderOfRanks) {
@@ -36,7 +37,7 @@ TEST(ThreadTeam, AddsInTheOrderOfRanks) {
     return random.Normal(static_cast<uint64_t>(rank), static_cast<uint64_t>(i)) *
            std::exp2(static_cast<float>(i % 20));
   };
-  OnEveryRank(kSize, [&](Communicator* end) {
+  OnEachEnd(kSize, [&](Communicator* end) {
     std::vector<float> data(kCount);
     for (int64_t i = 0; i < kCount; ++i) data[static_cast<size_t>(i)] = number(end->rank(), i);
     end->AllReduce(data.data(), kCount, DType::kFloat32);
@@ -50,7 +51,7 @@ TEST(ThreadTeam, AddsInTheOrderOfRanks) {
 
 TEST(ThreadTeam, SumsSixteenBitNumbersInSinglePrecision) {
   // In half precision 2048 + 1 is 2048, but the exact sum 2048 + 1 + 1 is 2050.
-  OnEveryRank(3, [](Communicator* end) {
+  OnEachEnd(3, [](Communicator* end) {
     Half data(end->rank() == 0 ? 2048.0f : 1.0f);
     end->AllReduce(&data, 1, DType::kFloat16);
     EXPECT_EQ(static_cast<float>(data), 2050.0f);
@@ -59,20 +60,14 @@ TEST(ThreadTeam, SumsSixteenBitNumbersInSinglePrecision) {
 
 TEST(ThreadTeam, EndsAllWaitsWhenARankLeaves) {
   std::atomic<int> told{0};
-  OnEveryRank(4, [&](Communicator* end) {
+  OnEachEnd(4, [&](Communicator* end) {
     if (end->rank() == 2) {
       end->Abort("rank 2 has failed: no more data");
       return;
     }
     for (int call = 0; call < 2; ++call) {
-      try {
-        end->Barrier();
-        ADD_FAILURE() << "somebody was missing";
-      } catch (const PeerError& e) {
-        EXPECT_EQ(e.message(), "rank 2 has failed: no more data");
-        EXPECT_EQ(e.code(), ExitCode::kPeer);
-        ++told;
-      }
+      EXPECT_EQ(Mistake<PeerError>([&] { end->Barrier(); }), "rank 2 has failed: no more data");
+      ++told;
     }
   });
   EXPECT_EQ(told, 6);
@@ -93,16 +88,12 @@ TEST(ThreadWorld, GivesEachRankItsShareOfTheThreads) {
 
 TEST(ThreadWorld, ThrowsTheFailureThatEndedIt) {
   for (int failing = 0; failing < 3; ++failing) {
-    try {
-      RunThreadWorld(3, {}, [&](World& world) {
-        if (world.rank() == failing) throw FileError("record 7 is damaged");
-        world.control().Barrier();
-        ADD_FAILURE() << "somebody was missing";
-      });
-      FAIL();
-    } catch (const FileError& e) {
-      EXPECT_EQ(e.message(), "record 7 is damaged");
-    }
+    const auto body = [&](World& world) {
+      if (world.rank() == failing) throw FileError("record 7 is damaged");
+      world.control().Barrier();
+      ADD_FAILURE() << "somebody was missing";
+    };
+    EXPECT_EQ(Mistake<FileError>([&] { RunThreadWorld(3, {}, body); }), "record 7 is damaged");
   }
 }
 

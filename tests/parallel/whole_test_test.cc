@@ -2,9 +2,9 @@
 // size and any number of ranks.
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
 #include "tests/parallel/replicas_case.h"
 #include "tests/parallel/replicas_nets.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -136,20 +136,12 @@ TEST(WholeTest, IsOneSequenceHoweverItIsCutAndBeginsWithIt) {
     EXPECT_NEAR(OneSequence(batch).tests[0].loss, loss, 1e-6) << batch;
 }
 
-std::string Mistake(const std::string& net) {
-  try {
-    ReplicasCase(net, kSolver).Alone(0);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
-}
-
 TEST(WholeTest, SaysWhatDoesNotTakeTheLastRows) {
   const std::string fixed =
       "layer { name: 'fixed' type: 'Reshape' bottom: 'data' top: 'fixed' reshape_param { shape { "
       "dim: 8 dim: 784 } } }\n";
-  const std::string text = Mistake(Sources() + fixed + Product("ip", "fixed", 10) + Loss("ip"));
+  const ReplicasCase c(Sources() + fixed + Product("ip", "fixed", 10) + Loss("ip"), kSolver);
+  const std::string text = Mistake([&] { c.Alone(0); });
   EXPECT_NE(text.find("with the 2 rows of the last batch of a whole test"), std::string::npos)
       << text;
   EXPECT_NE(text.find("layer 'fixed'"), std::string::npos) << text;
@@ -161,7 +153,8 @@ TEST(WholeTest, RefusesSourcesOfDifferentBatchSizes) {
       "  data_param { batch_size: 4 backend: DIGITS size: 10 } }\n"
       "layer { name: 'quiet' type: 'Silence' bottom: 'more' bottom: 'labels' include { phase: TEST "
       "} }\n";
-  const std::string text = Mistake(Scored() + other);
+  const ReplicasCase c(Scored() + other, kSolver);
+  const std::string text = Mistake([&] { c.Alone(0); });
   EXPECT_NE(text.find("test net #0 has data layers with batches of 8 and of 4 rows"),
             std::string::npos)
       << text;

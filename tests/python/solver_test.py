@@ -167,6 +167,7 @@ class SolverTest(case.Case):
         self.assertEqual(1, solver.iter)
 
     def test_interrupts_end_a_step(self):
+        # The signal comes 0.3 s of real time later, during the step.
         code = ("import os, signal, sys, threading, time; sys.path[:0] = %r; import doppio\n"
                 "solver = doppio.get_solver('solver.prototxt')\n"
                 "def interrupt():\n"

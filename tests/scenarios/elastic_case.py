@@ -24,17 +24,16 @@ class ElasticCase(scenario.Scenario):
         self.write("solver.prototxt", SOLVER)
 
     def environment(self, **env):
-        return super().environment(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", **env)
+        return super().environment(**scenario.ONE_THREAD, OPENBLAS_NUM_THREADS="1", **env)
 
     def logged(self):
         return self.read("log").decode(errors="replace")
 
     def wait_for(self, condition, what, seconds=60):
-        begin = time.monotonic()
+        end = time.monotonic() + seconds
         while not condition():
-            self.assertLess(time.monotonic(), begin + seconds, what + "\n" + (self.logged() if os.path.exists(self.path("log")) else ""))
+            self.assertLess(time.monotonic(), end, what + "\n" + (self.logged() if os.path.exists(self.path("log")) else ""))
             time.sleep(0.01)
-        return time.monotonic() - begin
 
     def ranks(self):
         """Returns the processes that train in this folder, by the launcher's rank."""
@@ -68,11 +67,10 @@ class ElasticCase(scenario.Scenario):
         return process
 
     def await_world(self, number, seconds=60):
-        """Waits until the training has gone on for a while in the given world. Returns the seconds."""
-        took = self.wait_for(lambda: len(self.worlds()) >= number, "there is no world %d" % number, seconds)
+        """Waits until the training has gone on for a while in the given world."""
+        self.wait_for(lambda: len(self.worlds()) >= number, "there is no world %d" % number, seconds)
         count = self.logged().count("] Iteration ")
         self.wait_for(lambda: self.logged().count("] Iteration ") > count + 2, "world %d does not train" % number)
-        return took
 
     def stop(self, process):
         """Stops all ranks. Returns the last iteration and the weights."""

@@ -24,7 +24,7 @@ class JobTest(scenario.Scenario):
     def run_job(self, training, *flags):
         """Runs the job script. Returns its exit code and what it has queued again."""
         script = subprocess.run(
-            [scenario.DOPPIO, "submit", "pbs", "--time=00:00:30", "--warn_seconds=15", "--ranks_per_node=2",
+            [scenario.DOPPIO, "submit", "pbs", "--time=00:00:24", "--warn_seconds=15", "--ranks_per_node=2",
              "--program=" + scenario.DOPPIO, *flags, "--", "train", "--solver=solver.prototxt", *training],
             cwd=self.folder, capture_output=True, text=True, timeout=60)
         self.assertEqual(0, script.returncode, script.stderr)
@@ -34,7 +34,7 @@ class JobTest(scenario.Scenario):
         self.write("qsub", '#!/bin/bash\necho "$@" >>queued\n')
         os.chmod(self.path("qsub"), 0o755)
         job = subprocess.run(["bash", "job"], cwd=self.folder, capture_output=True, text=True, timeout=120,
-                             env=self.environment(OMP_NUM_THREADS="1", PATH=self.folder + ":" + os.environ["PATH"],
+                             env=self.environment(**scenario.ONE_THREAD, PATH=self.folder + ":" + os.environ["PATH"],
                                                   OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                                                   OMPI_MCA_rmaps_base_oversubscribe="1", PBS_O_WORKDIR=self.folder,
                                                   PBS_NODEFILE="nodes"))

@@ -56,7 +56,7 @@ class KillCase(scenario.Scenario):
         false if it was killed before it logged that."""
         before = self.newest()
         process = self.launch(ENDLESS, "--resume=auto", *flags)
-        time.sleep(after)
+        time.sleep(after)  # real time: any moment of the program
         self.assertIsNone(process.poll(), self.logged())
         self.kill(process)
         log = self.logged()

@@ -122,7 +122,7 @@ class LaunchTest(scenario.Scenario):
         self.wait_for(lambda: not self.trainings(), "the ranks train on without their launcher")
 
     def test_signals_before_the_connection_are_not_lost(self):
-        self.write_rsh(RSH.replace("shift", "shift; sleep 2"))
+        self.write_rsh(RSH.replace("shift", "shift; sleep 2"))  # real time, in which the signal comes
         with open(self.path("log"), "w", encoding="utf-8") as log:
             launch = self.start("launch", "--hosts=127.0.0.1", "--rsh=./rsh", *TRAIN, stdout=log, stderr=log)
         self.addCleanup(launch.kill)
@@ -132,6 +132,7 @@ class LaunchTest(scenario.Scenario):
         self.assertIn(launch.wait(60), (143, 75), self.read("log"))
 
     def test_a_stop_hides_no_failure(self):
+        # Rank 1 ends in real time after rank 0: within the grace period, and then after it.
         self.write("program", "#!/bin/sh\nif [ $RANK = 0 ]; then exit 75; fi\nsleep 1\nexit 3\n")
         os.chmod(self.path("program"), 0o755)
         run = self.doppio("launch", "--ranks=2", "--program=./program", *TRAIN)

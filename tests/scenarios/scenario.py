@@ -4,12 +4,16 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 import zlib
 
 ROOT = os.getcwd()
 DOPPIO = next((p for p in (os.path.join(ROOT, "tools/doppio"), os.path.join(ROOT, "bazel-bin/tools/doppio"))
                if os.path.isfile(p)), None)
+
+# For several ranks, trials or simulated GPUs, which share two cores. Elsewhere, programs run with two threads (.bazelrc).
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 # A net that learns a little in a very short time, with every kind of layer that draws random
 # numbers.
@@ -65,6 +69,19 @@ class Scenario(unittest.TestCase):
     def doppio(self, *args, timeout=120, **env):
         return subprocess.run([DOPPIO, *args], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=timeout, env=self.environment(**env))
+
+    def await_work(self, process, seconds):
+        """Waits until the process, which must not end, has computed for so many more seconds of CPU time."""
+        def worked():
+            with open("/proc/%d/stat" % process.pid, encoding="ascii", errors="replace") as f:
+                user, system = f.read().rsplit(")", 1)[1].split()[11:13]
+            return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        enough = worked() + seconds
+        end = time.monotonic() + 60
+        while worked() < enough:
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
     def train(self, *args, code=0):
         run = self.doppio("train", "--solver=solver.prototxt", *args)

@@ -76,8 +76,7 @@ class SignalsTest(scenario.Scenario):
             if "Iteration 200" in line:
                 break
         process.stdout.close()
-        time.sleep(0.5)  # it goes on without a reader
-        self.assertIsNone(process.poll())
+        self.await_work(process, 0.5)  # it goes on without a reader
         process.send_signal(signal.SIGINT)
         self.assertEqual(STOPPED, process.wait(timeout=60))
         self.assertEqual(1, len(self.states()), os.listdir(self.folder))
@@ -138,8 +137,7 @@ class SignalsTest(scenario.Scenario):
         # The iteration never ends, so only the second signal can end the program.
         process = self.begin(extra="iter_size: 1000000000\n", until="Solving tiny")
         process.send_signal(sent)
-        time.sleep(0.3)
-        self.assertIsNone(process.poll(), self.logged())
+        self.await_work(process, 0.3)
         process.send_signal(sent)
         self.ends(process, 128 + sent)
         self.assertEqual(["log", "net.prototxt", "run.lock", "solver.prototxt"], sorted(os.listdir(self.folder)))
@@ -152,7 +150,7 @@ class SignalsTest(scenario.Scenario):
 
     def test_sigterm_in_a_long_test_stops_too(self):
         process = self.begin(extra="test_iter: 1000000000\ntest_interval: 100\n", until="Testing net (#0)")
-        time.sleep(0.2)
+        self.await_work(process, 0.2)
         process.send_signal(signal.SIGTERM)
         self.ends(process, STOPPED)
         self.assertEqual(["run_iter_0.solverstate"], self.states())

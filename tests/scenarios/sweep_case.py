@@ -23,7 +23,7 @@ class SweepCase(scenario.Scenario):
         self.write("solver.prototxt", SOLVER % (max_iter, interval))
 
     def environment(self, **env):
-        return super().environment(OMP_NUM_THREADS="1", **env)
+        return super().environment(**scenario.ONE_THREAD, **env)
 
     def table(self, result):
         """Returns the part of the results that depends neither on the time nor on the folder."""

@@ -15,6 +15,7 @@ import junit  # noqa: E402
 import sweep_case  # noqa: E402
 
 # A queue whose jobs all run at once. Each job has a file with the number of its process group in $SLURM/jobs.
+# scancel takes some real time, as SLURM's does.
 PROGRAMS = {
     "sbatch": """
 [ ! -e "$SLURM/refuses" ] || { echo "sbatch: error: invalid account" >&2; exit 1; }

@@ -280,7 +280,7 @@ class RanksTraceTest(TraceTest):
 
         def run(*args):
             return subprocess.run(command + list(args), cwd=self.folder, capture_output=True, text=True, timeout=120,
-                                  env=self.environment(OMP_NUM_THREADS="1"))
+                                  env=self.environment(**scenario.ONE_THREAD))
         said, ranks = self.check_two(run("--trace=t.json", "--json"))
         self.check_one_clock(ranks, said["clock_error_us"])
         r = run("--trace=missing/t.json")

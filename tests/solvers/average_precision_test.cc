@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/testing/mistake.h"
+
 namespace doppio {
 namespace {
 
@@ -123,12 +125,7 @@ TEST(PrecisionRule, IsReadFromTheSolver) {
   EXPECT_EQ(read("eval_type: 'detection'"), PrecisionRule::kIntegral);
   EXPECT_EQ(read("eval_type: 'detection' ap_version: '11point'"), PrecisionRule::kElevenPoint);
   const auto mistake = [&](const std::string& text) {
-    try {
-      read(text);
-    } catch (const UserError& e) {
-      return std::string(e.what());
-    }
-    return std::string("none");
+    return Mistake<UserError>([&] { read(text); });
   };
   EXPECT_NE(mistake("eval_type: 'segmentation'")
                 .find("solver.prototxt:1:1: unknown eval_type 'segmentation'"),

@@ -7,6 +7,7 @@
 #include "tests/solvers/param_store_case.h"
 #include "tests/solvers/trainer_case.h"
 #include "tests/testing/layer_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -57,14 +58,14 @@ std::vector<std::string> Solvers() {
   return solvers;
 }
 
-class DecidedUpdate : public testing::Test {
+class DecidedUpdateOnGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+    if (!HasTestGpu()) GTEST_SKIP() << kNoTestGpu;
   }
 };
 
-TEST_F(DecidedUpdate, HasTheBitsOfOneThatTheHostDecided) {
+TEST_F(DecidedUpdateOnGpu, HasTheBitsOfOneThatTheHostDecided) {
   for (const std::string& solver : Solvers()) {
     Case host(solver), device(solver);
     ASSERT_TRUE(device.update.decides());
@@ -81,7 +82,7 @@ TEST_F(DecidedUpdate, HasTheBitsOfOneThatTheHostDecided) {
   }
 }
 
-TEST_F(DecidedUpdate, DoesNotHappenWhereGradientsAreNotFinite) {
+TEST_F(DecidedUpdateOnGpu, DoesNotHappenWhereGradientsAreNotFinite) {
   for (const std::string& solver : Solvers()) {
     Case c(solver);
     const auto before = c.All();
@@ -100,7 +101,7 @@ TEST_F(DecidedUpdate, DoesNotHappenWhereGradientsAreNotFinite) {
 }
 
 // This happens at the smallest loss scale.
-TEST_F(DecidedUpdate, HappensWhereGradientsAreOnlyWatched) {
+TEST_F(DecidedUpdateOnGpu, HappensWhereGradientsAreOnlyWatched) {
   for (const std::string& solver : Solvers()) {
     Case c(solver);
     c.SetGradient(std::nan(""));
@@ -111,7 +112,7 @@ TEST_F(DecidedUpdate, HappensWhereGradientsAreOnlyWatched) {
   }
 }
 
-TEST_F(DecidedUpdate, DoesNotHappenWhereALossIsNotFinite) {
+TEST_F(DecidedUpdateOnGpu, DoesNotHappenWhereALossIsNotFinite) {
   for (const int64_t count : {1, 40000}) {
     const TensorSpec spec{Shape{count}, DType::kFloat32, Layout()};
     Case c("clip_gradients: 1");
@@ -141,7 +142,7 @@ TEST_F(DecidedUpdate, DoesNotHappenWhereALossIsNotFinite) {
 }
 
 // The weight grows until the loss, half its square, is infinite.
-TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
+TEST_F(DecidedUpdateOnGpu, LeavesTheWeightsOfALossThatIsNotFinite) {
   const std::string solver = "base_lr: 1e9 lr_policy: 'fixed' max_iter: 100 display: 1";
   std::vector<std::string> errors;
   std::vector<float> weights;
@@ -150,13 +151,9 @@ TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
     TrainerOptions options;
     options.stop_at_nonfinite = true;
     auto trainer = c.Make(options);
-    try {
-      trainer->Solve();
-      ADD_FAILURE() << "the loss stayed finite";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kNonFinite);
-      errors.push_back(e.message().substr(0, e.message().find(", /")));  // without the location
-    }
+    const Error e = Thrown([&] { trainer->Solve(); });
+    EXPECT_EQ(e.code(), ExitCode::kNonFinite);
+    errors.push_back(e.message().substr(0, e.message().find(", /")));  // without the location
     weights.push_back(FirstWeight(trainer.get()));
     EXPECT_TRUE(std::isfinite(weights.back()));
   }
@@ -166,7 +163,7 @@ TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
 
 // The host does not wait for the update before it checks the weights, but no snapshot may contain
 // non-finite weights.
-TEST_F(DecidedUpdate, LosesWeightsBeforeTheNextSnapshot) {
+TEST_F(DecidedUpdateOnGpu, LosesWeightsBeforeTheNextSnapshot) {
   const std::string solver =
       "base_lr: 3e38 weight_decay: 1 lr_policy: 'fixed' max_iter: 3 snapshot: 1";
   for (const bool on_gpu : {false, true}) {
@@ -174,19 +171,14 @@ TEST_F(DecidedUpdate, LosesWeightsBeforeTheNextSnapshot) {
     TrainerOptions options;
     options.stop_at_nonfinite = true;
     auto trainer = c.Make(options);
-    try {
-      trainer->Solve();
-      ADD_FAILURE() << "the weights stayed finite";
-    } catch (const Error& e) {
-      EXPECT_NE(e.message().find("iteration 0: after the update layer 'ip'"), std::string::npos)
-          << e.message();
-    }
+    const std::string text = Mistake([&] { trainer->Solve(); });
+    EXPECT_NE(text.find("iteration 0: after the update layer 'ip'"), std::string::npos) << text;
     EXPECT_FALSE(FileExists(c.State(1)));
     EXPECT_FALSE(FileExists(c.Model(1)));
   }
 }
 
-TEST_F(DecidedUpdate, LogsAsTheHostDoes) {
+TEST_F(DecidedUpdateOnGpu, LogsAsTheHostDoes) {
   const std::string solver =
       "base_lr: 0.25 lr_policy: 'fixed' max_iter: 4 display: 2 clip_gradients: 0.5";
   std::vector<std::vector<std::string>> lines;

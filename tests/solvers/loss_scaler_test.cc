@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/testing/mistake.h"
+
 namespace doppio {
 namespace {
 
@@ -127,15 +129,9 @@ TEST(ParseLossScaling, TakesWordsAndNumbers) {
   EXPECT_FALSE(ParseLossScaling("loss_scale", "1e3")->dynamic);
   EXPECT_TRUE(ParseLossScaling("loss_scale", "1")->off());
   for (const std::string bad : {"", "dynamik", "0", "-2", "nan", "inf", "1e9", "12x", "1e-45"}) {
-    try {
-      ParseLossScaling("loss_scale", bad);
-      ADD_FAILURE() << bad;
-    } catch (const UsageError& e) {
-      EXPECT_EQ(std::string(e.what()),
-                "--loss_scale must be auto, dynamic or a number above 0 and at most 16777216, "
-                "got '" +
-                    bad + "'");
-    }
+    EXPECT_EQ(Mistake<UsageError>([&] { ParseLossScaling("loss_scale", bad); }),
+              "--loss_scale must be auto, dynamic or a number above 0 and at most 16777216, got '" +
+                  bad + "'");
   }
 }
 
@@ -155,22 +151,14 @@ TEST(LossScalingOf, ReadsTheFieldsOfNvcaffe) {
   EXPECT_TRUE(OfNet("global_grad_scale: 1")->off());
 }
 
-std::string ScalerMistake(const std::string& text) {
-  try {
-    OfNet(text);
-  } catch (const UserError& e) {
-    return e.what();
-  }
-  return "accepted";
-}
-
 TEST(LossScalingOf, RefusesWhatIsNoScale) {
-  EXPECT_EQ(ScalerMistake("name: 'n'\n global_grad_scale: -1"),
+  EXPECT_EQ(Mistake<UserError>([] { OfNet("name: 'n'\n global_grad_scale: -1"); }),
             "net.prototxt:2:2: global_grad_scale is -1; it must be above 0 and at most 16777216");
-  EXPECT_EQ(ScalerMistake("global_grad_scale: 0.5 global_grad_scale_adaptive: true"),
-            "net.prototxt:1:1: global_grad_scale is 0.5; it must be from 1 to 16777216 with "
-            "global_grad_scale_adaptive");
-  EXPECT_EQ(ScalerMistake("global_grad_scale: 0.5"), "accepted");
+  EXPECT_EQ(
+      Mistake<UserError>([] { OfNet("global_grad_scale: 0.5 global_grad_scale_adaptive: true"); }),
+      "net.prototxt:1:1: global_grad_scale is 0.5; it must be from 1 to 16777216 with "
+      "global_grad_scale_adaptive");
+  EXPECT_EQ(OfNet("global_grad_scale: 0.5")->scale, 0.5);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "tests/solvers/param_store_case.h"
 #include "tests/solvers/trainer_case.h"
 #include "tests/testing/layer_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -54,12 +55,6 @@ TrainerOptions With(const LossScaling& scaling) {
   return options;
 }
 
-// Calls f with the CPU, and with the test GPU if there is one.
-void OnDevices(const std::function<void(std::unique_ptr<Device> (*)())>& f) {
-  f(&MakeCpuDevice);
-  if (TestGpu() != nullptr) f(&TestGpu);
-}
-
 struct Training {
   std::vector<double> losses;
   std::string model;
@@ -89,27 +84,25 @@ void ExpectSame(const Training& a, const Training& b, const std::string& what) {
     EXPECT_EQ(a.history[i].data, b.history[i].data) << what << ", " << i;
 }
 
-TEST(LossScaling, OfAPowerOfTwoChangesNoDigit) {
-  OnDevices([](auto make) {
-    for (const std::string rule : {"type: 'SGD' momentum: 0.9", "type: 'Adam' momentum: 0.9"}) {
-      for (const std::string more : {"", "iter_size: 2", "clip_gradients: 0.1",
-                                     "iter_size: 2 clip_gradients: 0.1", "debug_info: true"}) {
-        const std::string what = rule + " " + more;
-        TrainerCase c(TwoLosses(),
-                      what + " base_lr: 0.05 lr_policy: 'fixed' weight_decay: 0.01 max_iter: 5",
-                      make());
-        const Training plain = Train(&c, {});
-        EXPECT_EQ(plain.result.loss_scale, std::nullopt);
-        for (const LossScaling& scaling :
-             {Fixed(1024), Fixed(0.25), Dynamic(65536), Dynamic(65536, 2)}) {
-          const Training scaled = Train(&c, With(scaling));
-          ExpectSame(plain, scaled, what + ", " + std::to_string(scaling.scale));
-          EXPECT_EQ(scaled.result.loss_scale, scaling.patience == 2 ? 4 * 65536 : scaling.scale);
-          EXPECT_EQ(scaled.result.updates_skipped, 0);
-        }
+TEST_ON_DEVICES(LossScaling, OfAPowerOfTwoChangesNoDigit) {
+  for (const std::string rule : {"type: 'SGD' momentum: 0.9", "type: 'Adam' momentum: 0.9"}) {
+    for (const std::string more : {"", "iter_size: 2", "clip_gradients: 0.1",
+                                   "iter_size: 2 clip_gradients: 0.1", "debug_info: true"}) {
+      const std::string what = rule + " " + more;
+      TrainerCase c(TwoLosses(),
+                    what + " base_lr: 0.05 lr_policy: 'fixed' weight_decay: 0.01 max_iter: 5",
+                    TestDevice());
+      const Training plain = Train(&c, {});
+      EXPECT_EQ(plain.result.loss_scale, std::nullopt);
+      for (const LossScaling& scaling :
+           {Fixed(1024), Fixed(0.25), Dynamic(65536), Dynamic(65536, 2)}) {
+        const Training scaled = Train(&c, With(scaling));
+        ExpectSame(plain, scaled, what + ", " + std::to_string(scaling.scale));
+        EXPECT_EQ(scaled.result.loss_scale, scaling.patience == 2 ? 4 * 65536 : scaling.scale);
+        EXPECT_EQ(scaled.result.updates_skipped, 0);
       }
     }
-  });
+  }
 }
 
 TEST(LossScaling, ShowsGradientsAsWithoutIt) {
@@ -131,37 +124,34 @@ std::string FourSquares() {
 constexpr const char* kStep =
     "base_lr: 0.25 lr_policy: 'step' gamma: 0.5 stepsize: 2 momentum: 0.5 max_iter: 4 display: 1 ";
 
-TEST(LossScaling, SkipsUpdatesUntilTheScaleFits) {
-  OnDevices([](auto make) {
-    for (const std::string more : {"", "iter_size: 2", "clip_gradients: 100"}) {
-      TrainerCase c(FourSquares(), kStep + more, make());
-      auto trainer = c.Make(With(Dynamic(std::ldexp(1.0f, 127))));
-      const int skips =
-          more == "iter_size: 2" ? 3 : 2;  // the sum of two passes overflows once more
-      LogLines log;
-      for (int i = 0; i < skips; ++i) {
-        trainer->ForwardBackward();
-        trainer->ApplyUpdate();
-        EXPECT_EQ(FirstWeight(trainer.get()), 1) << more;
-        EXPECT_EQ(FirstHistory(trainer.get()), 0) << more;
-        EXPECT_EQ(trainer->iteration(), i + 1);
-      }
-      EXPECT_EQ(
-          log.Count(
-              "Iteration 1: gradients are not finite at loss scale 8.50705917e+37; update skipped, "
-              "scale now 4.25352959e+37"),
-          1)
-          << more;
-      // Skipped updates count as iterations: the third iteration has rate 0.125, and 0.125 * 4 =
-      // 0.5 is subtracted.
+TEST_ON_DEVICES(LossScaling, SkipsUpdatesUntilTheScaleFits) {
+  for (const std::string more : {"", "iter_size: 2", "clip_gradients: 100"}) {
+    TrainerCase c(FourSquares(), kStep + more, TestDevice());
+    auto trainer = c.Make(With(Dynamic(std::ldexp(1.0f, 127))));
+    const int skips = more == "iter_size: 2" ? 3 : 2;  // the sum of two passes overflows once more
+    LogLines log;
+    for (int i = 0; i < skips; ++i) {
       trainer->ForwardBackward();
       trainer->ApplyUpdate();
-      EXPECT_EQ(FirstWeight(trainer.get()), 0.5f) << more;
-      EXPECT_EQ(FirstHistory(trainer.get()), 0.5f) << more;
-      EXPECT_EQ(trainer->loss_scaler().skipped(), skips);
-      EXPECT_EQ(log.Count("update skipped"), skips);
+      EXPECT_EQ(FirstWeight(trainer.get()), 1) << more;
+      EXPECT_EQ(FirstHistory(trainer.get()), 0) << more;
+      EXPECT_EQ(trainer->iteration(), i + 1);
     }
-  });
+    EXPECT_EQ(
+        log.Count(
+            "Iteration 1: gradients are not finite at loss scale 8.50705917e+37; update skipped, "
+            "scale now 4.25352959e+37"),
+        1)
+        << more;
+    // Skipped updates count as iterations: the third iteration has rate 0.125, and 0.125 * 4 =
+    // 0.5 is subtracted.
+    trainer->ForwardBackward();
+    trainer->ApplyUpdate();
+    EXPECT_EQ(FirstWeight(trainer.get()), 0.5f) << more;
+    EXPECT_EQ(FirstHistory(trainer.get()), 0.5f) << more;
+    EXPECT_EQ(trainer->loss_scaler().skipped(), skips);
+    EXPECT_EQ(log.Count("update skipped"), skips);
+  }
 }
 
 TEST(LossScaling, ReportsTheResult) {
@@ -183,41 +173,33 @@ TEST(LossScaling, ClipsAsWithoutIt) {
       1);
 }
 
-TEST(LossScaling, GivesUpAtTheSmallestScale) {
-  OnDevices([](auto make) {
-    const float least = std::ldexp(1.0f, 126);
-    TrainerCase c(FourSquares(), kStep, make());
-    LogLines log;
-    const TrainResult result = c.Make(With(Dynamic(2 * least, 2000, least)))->Solve();
-    EXPECT_EQ(result.updates_skipped, 1);
-    EXPECT_EQ(log.Count("update skipped"), 1);
-    EXPECT_EQ(log.Count("Iteration 1: gradients are not finite even at the smallest loss scale, "
-                        "8.50705917e+37, so"),
-              1);
-    EXPECT_EQ(log.Count("at the smallest loss scale"), 1);
-    EXPECT_EQ(log.Count("Iteration 1: the weights of layer 'ip' are no longer finite"), 1);
-  });
+TEST_ON_DEVICES(LossScaling, GivesUpAtTheSmallestScale) {
+  const float least = std::ldexp(1.0f, 126);
+  TrainerCase c(FourSquares(), kStep, TestDevice());
+  LogLines log;
+  const TrainResult result = c.Make(With(Dynamic(2 * least, 2000, least)))->Solve();
+  EXPECT_EQ(result.updates_skipped, 1);
+  EXPECT_EQ(log.Count("update skipped"), 1);
+  EXPECT_EQ(log.Count("Iteration 1: gradients are not finite even at the smallest loss scale, "
+                      "8.50705917e+37, so"),
+            1);
+  EXPECT_EQ(log.Count("at the smallest loss scale"), 1);
+  EXPECT_EQ(log.Count("Iteration 1: the weights of layer 'ip' are no longer finite"), 1);
 }
 
-TEST(LossScaling, StopsWhereItDoesNotExplainNumbersThatAreNotFinite) {
-  OnDevices([](auto make) {
-    const float least = std::ldexp(1.0f, 126);
-    const auto solve = [&](float first, float smallest) {
-      TrainerCase c(FourSquares(), kStep, make());
-      TrainerOptions options = With(Dynamic(first, 2000, smallest));
-      options.stop_at_nonfinite = true;
-      return c.Make(options)->Solve();
-    };
-    EXPECT_EQ(solve(2 * least, 1).updates_skipped, 2) << "skipped, and the loss scale is found";
-    try {
-      solve(2 * least, least);
-      FAIL() << "weights that are not finite";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kNonFinite);
-      EXPECT_NE(e.message().find("iteration 1: after the update layer 'ip'"), std::string::npos)
-          << e.message();
-    }
-  });
+TEST_ON_DEVICES(LossScaling, StopsWhereItDoesNotExplainNumbersThatAreNotFinite) {
+  const float least = std::ldexp(1.0f, 126);
+  const auto solve = [&](float first, float smallest) {
+    TrainerCase c(FourSquares(), kStep, TestDevice());
+    TrainerOptions options = With(Dynamic(first, 2000, smallest));
+    options.stop_at_nonfinite = true;
+    return c.Make(options)->Solve();
+  };
+  EXPECT_EQ(solve(2 * least, 1).updates_skipped, 2) << "skipped, and the loss scale is found";
+  const Error e = Thrown([&] { solve(2 * least, least); });
+  EXPECT_EQ(e.code(), ExitCode::kNonFinite);
+  EXPECT_NE(e.message().find("iteration 1: after the update layer 'ip'"), std::string::npos)
+      << e.message();
 }
 
 TEST(LossScaling, LetsUpdatesRunDuringBackwardUnlessItMaySkipThem) {

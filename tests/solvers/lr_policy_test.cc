@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tests/testing/mistake.h"
+
 namespace doppio {
 namespace {
 
@@ -25,12 +27,7 @@ void ExpectRates(const std::string& text, int64_t max_iter, const std::vector<do
 std::string PolicyMistake(const std::string& text) {
   SolverParameter param;
   const FieldPlaces places = ParseText(text, "solver.prototxt", &param);
-  try {
-    LrPolicy policy(param, places, 10);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
+  return Mistake([&] { LrPolicy(param, places, 10); });
 }
 
 TEST(LrPolicy, FixedStaysAtBaseLr) {
@@ -203,7 +200,7 @@ TEST(LrPolicy, SaysWhichFieldsAreMissing) {
       PolicyMistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1").find("needs plateau_winsize"),
       std::string::npos);
   // Only multifixed without a warm-up works without base_lr, because all its rates are in stagelr.
-  EXPECT_EQ(PolicyMistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5"), "accepted");
+  ExpectRates("lr_policy: 'multifixed' stagelr: 1 stageiter: 5", 10, {1, 1});
   EXPECT_NE(PolicyMistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5 warmup_iter: 2")
                 .find("base_lr is missing"),
             std::string::npos);

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "tests/testing/mistake.h"
+
 namespace doppio {
 namespace {
 
@@ -14,23 +16,14 @@ std::vector<TestScores> Tests(double accuracy) {
   return {test};
 }
 
-std::string ErrorOf(const std::string& text) {
-  try {
-    ParseMetricRule("monitor", text);
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(MetricRule, IsReadFromText) {
   EXPECT_TRUE(ParseMetricRule("monitor", "max:accuracy").maximise);
   EXPECT_EQ(ParseMetricRule("monitor", "min:loss").metric, "loss");
   EXPECT_EQ(ParseMetricRule("monitor", "min:loss").ToString(), "min:loss");
-  EXPECT_EQ(ErrorOf("accuracy"),
+  EXPECT_EQ(Mistake<UsageError>([] { ParseMetricRule("monitor", "accuracy"); }),
             "--monitor must be max:NAME or min:NAME with the name of a test's output, such as "
             "max:accuracy, got 'accuracy'");
-  EXPECT_NE(ErrorOf("max:"), "no error");
+  EXPECT_THROW(ParseMetricRule("monitor", "max:"), UsageError);
 }
 
 TEST(Monitor, TakesTheFirstOfEqualScores) {
@@ -87,22 +80,16 @@ TEST(Monitor, CountsNoNumberAsNoScore) {
 
 TEST(Monitor, NamesWhatThereIsInsteadOfAnUnknownOutput) {
   Monitor monitor({{true, "acuracy"}, 0, 0});
-  try {
-    monitor.CheckKnown({"loss", "accuracy", "loss"});
-    FAIL();
-  } catch (const UserError& e) {
-    EXPECT_STREQ(e.what(),
-                 "no test net has an output 'acuracy', which the monitor needs; did you mean "
-                 "'accuracy'? There are: accuracy, loss");
-  }
-  try {
-    Monitor({{true, "mAP"}, 0, 0}).CheckKnown({"loss", "accuracy"});
-    FAIL();
-  } catch (const UserError& e) {
-    EXPECT_STREQ(
-        e.what(),
-        "no test net has an output 'mAP', which the monitor needs; there are: accuracy, loss");
-  }
+  EXPECT_EQ(Mistake<UserError>([&] {
+              monitor.CheckKnown({"loss", "accuracy", "loss"});
+            }),
+            "no test net has an output 'acuracy', which the monitor needs; did you mean "
+            "'accuracy'? There are: accuracy, loss");
+  const Monitor other({{true, "mAP"}, 0, 0});
+  EXPECT_EQ(Mistake<UserError>([&] {
+              other.CheckKnown({"loss", "accuracy"});
+            }),
+            "no test net has an output 'mAP', which the monitor needs; there are: accuracy, loss");
 }
 
 TEST(Monitor, GoesOnFromASnapshotAsIfNothingHadBeen) {

@@ -3,6 +3,7 @@
 
 #include "tests/core/net/far_device.h"
 #include "tests/solvers/placed_case.h"
+#include "tests/testing/mistake.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {
@@ -110,8 +111,7 @@ TEST(PlacedTraining, GivesTheSameBitsOnDevicesOfAnyKind) {
 }
 
 // Two devices that do not share memory: the same GPU, opened twice.
-TEST(PlacedTraining, GivesTheSameNumbersOnGpus) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+TEST_ON_GPU(PlacedTraining, GivesTheSameNumbersOnGpus) {
   const std::string test = R"(
     layer { name: "accuracy" type: "Accuracy" bottom: "fc7" bottom: "label" top: "accuracy" include { phase: TEST } })";
   const std::string solver =
@@ -147,24 +147,16 @@ TEST(PlacedTraining, NamesTheFirstLayerThatIsNotFinite) {
     layer { name: "power" type: "Exp" bottom: "ip" top: "power" exp_param { scale: 1000 } }
     layer { name: "loss" type: "EuclideanLoss" bottom: "power" bottom: "y" top: "loss" })";
   TrainerCase c(net, kPlacedSolver);
-  try {
-    c.Make(halves.options, "max_iter: 1")->Solve();
-    ADD_FAILURE() << "no error";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kNonFinite);
-    EXPECT_NE(std::string(e.what()).find("layer 'power' (Exp"), std::string::npos) << e.what();
-  }
+  const Error e = Thrown([&] { c.Make(halves.options, "max_iter: 1")->Solve(); });
+  EXPECT_EQ(e.code(), ExitCode::kNonFinite);
+  EXPECT_NE(std::string(e.what()).find("layer 'power' (Exp"), std::string::npos) << e.what();
 }
 
 TEST(PlacedTraining, ExplainsMistakes) {
   const auto expect = [](const std::string& net, const Halves& halves, const std::string& text) {
     TrainerCase c(net, kPlacedSolver);
-    try {
-      c.Make(halves.options, "max_iter: 1");
-      ADD_FAILURE() << "no error with " << text;
-    } catch (const Error& e) {
-      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
-    }
+    const std::string mistake = Mistake([&] { c.Make(halves.options, "max_iter: 1"); });
+    EXPECT_NE(mistake.find(text), std::string::npos) << text << "\nis not in: " << mistake;
   };
   expect(PlacedNet("6"), Halves(kConvFc, 4),
          "a batch of 6 cannot be shared equally by 4 micro-batches; the nearest that can is 8");

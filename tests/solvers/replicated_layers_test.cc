@@ -253,8 +253,7 @@ std::unique_ptr<Device> OtherGpu() {
   return TestGpu();
 }
 
-TEST(ReplicatedLayers, EqualOneBatchOnGpus) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+TEST_ON_GPU(ReplicatedLayers, EqualOneBatchOnGpus) {
   const std::string solver =
       std::string(kPlacedSolver) + "max_iter: 4 iter_size: 2 clip_gradients: 1 ";
   TrainerCase alone(PlacedNet(), solver, TestGpu());

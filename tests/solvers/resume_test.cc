@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/solvers/trainer_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -223,14 +224,8 @@ TEST(Resume, RefusesASnapshotWithoutTheWeightsOfALayer) {
   std::string renamed = DigitsNet();
   renamed.replace(renamed.find("name: \"ip\""), 10, "name: \"fc\"");
   c.SetNet(renamed);
-  try {
-    c.Make(options);
-    FAIL() << "resumed";
-  } catch (const FileError& e) {
-    EXPECT_NE(std::string(e.what()).find("has no weights of layer 'fc' of the net"),
-              std::string::npos)
-        << e.what();
-  }
+  const std::string text = Mistake<FileError>([&] { c.Make(options); });
+  EXPECT_NE(text.find("has no weights of layer 'fc' of the net"), std::string::npos) << text;
   options.resume.clear();
   options.weights = {c.Model(5)};
   EXPECT_EQ(c.Make(options)->Solve().iteration, 13);
@@ -316,13 +311,8 @@ TEST(Resume, RefusesTheStateOfAnotherRule) {
   TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
   TrainerOptions options;
   options.resume = c.Make()->Solve().state_file;
-  try {
-    c.Make(options, "type: 'Adam'");
-    FAIL() << "accepted";
-  } catch (const FileError& e) {
-    EXPECT_NE(std::string(e.what()).find("history blobs, but Adam keeps 2"), std::string::npos)
-        << e.what();
-  }
+  const std::string text = Mistake<FileError>([&] { c.Make(options, "type: 'Adam'"); });
+  EXPECT_NE(text.find("history blobs, but Adam keeps 2"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "core/base/error.h"
 #include "tests/solvers/trainer_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -45,12 +45,7 @@ class Images {
 constexpr const char* kShortTraining = "base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 max_iter: 6";
 
 std::string FailureOf(Trainer* trainer) {
-  try {
-    trainer->Solve();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return Mistake([&] { trainer->Solve(); });
 }
 
 TEST(SaveAfterFailure, SavesTheLastWholeIterationWhenARecordIsBad) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tests/solvers/trainer_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -82,12 +83,8 @@ TEST(SnapshotWriter, ReportsAFailureOnce) {
   const auto trainer = c.Make();
   SnapshotWriter writer;
   writer.Write(ContentsOf(trainer.get(), NamesOfSnapshot("/no/such/folder/s", 0, false), false));
-  try {
-    writer.Wait();
-    FAIL() << "no failure";
-  } catch (const FileError& e) {
-    EXPECT_NE(std::string(e.what()).find("/no/such/folder"), std::string::npos) << e.what();
-  }
+  const std::string text = Mistake<FileError>([&] { writer.Wait(); });
+  EXPECT_NE(text.find("/no/such/folder"), std::string::npos) << text;
   writer.Wait();
   writer.Check();
 }

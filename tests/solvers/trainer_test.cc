@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/solvers/trainer_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -219,18 +220,9 @@ TEST(Trainer, WarnsOnceWhenTheLossIsNoNumber) {
   EXPECT_EQ(log.Count("the loss is"), 1);
 }
 
-std::string Mistake(TrainerCase* c, const TrainerOptions& options = {}) {
-  try {
-    c->Make(options);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
-}
-
 TEST(Trainer, ReportsMistakesOfPolicyAndRuleTogether) {
   TrainerCase c(SquareNet(), "base_lr: 1 lr_policy: 'fixd' max_iter: 1 type: 'Adamm'");
-  const std::string text = Mistake(&c);
+  const std::string text = Mistake([&] { c.Make(); });
   EXPECT_NE(text.find("did you mean 'fixed'?"), std::string::npos) << text;
   EXPECT_NE(text.find("did you mean 'Adam'?"), std::string::npos) << text;
 }
@@ -244,12 +236,8 @@ TEST(Trainer, RefusesAFolderThatIsNotThereBeforeItOpensData) {
   const auto device = MakeCpuDevice();
   TrainerOptions options;
   options.plan.device = device.get();
-  try {
-    Trainer trainer(spec, options);
-    FAIL() << "accepted";
-  } catch (const FileError& e) {
-    EXPECT_NE(std::string(e.what()).find("/no/such/folder"), std::string::npos) << e.what();
-  }
+  const std::string text = Mistake<FileError>([&] { Trainer(spec, options); });
+  EXPECT_NE(text.find("/no/such/folder"), std::string::npos) << text;
 }
 
 TEST(Trainer, CountsTheHistoryAmongWhatItsNetsNeed) {
@@ -268,7 +256,7 @@ TEST(Trainer, StartsFromWeightsAndTheFlagsWinOverTheSolvers) {
   TrainerCase trained(SquareNet(), kFixed);
   trained.Make()->Solve();
   TrainerCase c(SquareNet(), std::string(kFixed) + " weights: '/no/such.caffemodel'");
-  EXPECT_NE(Mistake(&c).find("/no/such.caffemodel"), std::string::npos);
+  EXPECT_NE(Mistake([&] { c.Make(); }).find("/no/such.caffemodel"), std::string::npos);
   TrainerOptions options;
   options.weights = {trained.Model(3)};
   EXPECT_FLOAT_EQ(FirstWeight(c.Make(options).get()), 0.125f);

@@ -16,7 +16,7 @@ using MakeDevice = std::unique_ptr<Device> (*)();
 class UpdateOverflow : public testing::TestWithParam<MakeDevice> {
  protected:
   void SetUp() override {
-    if (GetParam()() == nullptr) GTEST_SKIP() << kNoTestGpu;
+    if (OnGpu() && !HasTestGpu()) GTEST_SKIP() << kNoTestGpu;
   }
   static ParamStoreCase Case(const std::vector<ParamCase>& cases) {
     return ParamStoreCase(cases, DType::kFloat32, GetParam()());
@@ -113,7 +113,7 @@ TEST_P(UpdateOverflow, NamesTheFirstParameterThatIsLost) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, UpdateOverflow, testing::Values(+[] { return MakeCpuDevice(); }));
-INSTANTIATE_TEST_SUITE_P(Gpu, UpdateOverflow, testing::Values(+[] { return TestGpu(); }));
+INSTANTIATE_TEST_SUITE_P(OnGpu, UpdateOverflow, testing::Values(+[] { return TestGpu(); }));
 
 }  // namespace
 }  // namespace doppio

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tests/solvers/param_store_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -253,13 +254,8 @@ TEST(Update, GoesOnFromImportedHistory) {
 TEST(Update, RefusesTheHistoryOfAnotherNetOrRule) {
   ParamStoreCase c({{Shape{2}, 1}, {Shape{3}, 1}});
   Update update = MakeUpdate("momentum: 0.5", &c.store());
-  auto mistake = [&](const std::vector<PlainBlob>& blobs) -> std::string {
-    try {
-      update.ImportHistory(blobs, "a.solverstate");
-    } catch (const FileError& e) {
-      return e.what();
-    }
-    return "accepted";
+  const auto mistake = [&](const std::vector<PlainBlob>& blobs) {
+    return Mistake<FileError>([&] { update.ImportHistory(blobs, "a.solverstate"); });
   };
   EXPECT_NE(
       mistake({{Shape{2}, {1, 1}}}).find("a.solverstate holds 1 history blobs, but SGD keeps 2"),
@@ -326,38 +322,33 @@ TEST(Update, ReachesEveryElementOnceAndNoGap) {
   }
 }
 
-std::string Mistake(const std::string& solver) {
+std::string RuleMistake(const std::string& solver) {
   ParamStoreCase c({{Shape{1}, 1}});
-  try {
-    MakeUpdate(solver, &c.store());
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
+  return Mistake([&] { MakeUpdate(solver, &c.store()); });
 }
 
 TEST(Update, RefusesWhatARuleCannotUse) {
-  EXPECT_NE(Mistake("type: 'RMSProp'\nrms_decay: 1.5").find("solver.prototxt:2:"),
+  EXPECT_NE(RuleMistake("type: 'RMSProp'\nrms_decay: 1.5").find("solver.prototxt:2:"),
             std::string::npos);
-  EXPECT_NE(Mistake("type: 'RMSProp' rms_decay: 1.5").find("rms_decay is 1.5; it must be"),
+  EXPECT_NE(RuleMistake("type: 'RMSProp' rms_decay: 1.5").find("rms_decay is 1.5; it must be"),
             std::string::npos);
-  EXPECT_NE(
-      Mistake("type: 'AdaGrad' momentum: 0.9").find("AdaGrad has no momentum, but momentum is 0.9"),
-      std::string::npos);
-  EXPECT_NE(Mistake("type: 'RMSProp' momentum: 0.9").find("RMSProp has no momentum"),
+  EXPECT_NE(RuleMistake("type: 'AdaGrad' momentum: 0.9")
+                .find("AdaGrad has no momentum, but momentum is 0.9"),
             std::string::npos);
-  EXPECT_NE(Mistake("type: 'Adam' delta: 0").find("delta is 0; it must be above 0"),
+  EXPECT_NE(RuleMistake("type: 'RMSProp' momentum: 0.9").find("RMSProp has no momentum"),
+            std::string::npos);
+  EXPECT_NE(RuleMistake("type: 'Adam' delta: 0").find("delta is 0; it must be above 0"),
             std::string::npos);
   for (const std::string rule : {"Adam", "AdamW", "LAMB"}) {
-    EXPECT_NE(Mistake("type: '" + rule + "' momentum: 1").find("momentum is 1; it must be"),
+    EXPECT_NE(RuleMistake("type: '" + rule + "' momentum: 1").find("momentum is 1; it must be"),
               std::string::npos);
   }
-  EXPECT_NE(Mistake("type: 'LAMB' delta: 0").find("delta is 0; it must be above 0"),
+  EXPECT_NE(RuleMistake("type: 'LAMB' delta: 0").find("delta is 0; it must be above 0"),
             std::string::npos);
-  EXPECT_NE(Mistake("regularization_type: 'elastic'")
+  EXPECT_NE(RuleMistake("regularization_type: 'elastic'")
                 .find("unknown regularization_type 'elastic'; known: L1, L2"),
             std::string::npos);
-  EXPECT_NE(Mistake("type: 'Adamm'").find("unknown solver type 'Adamm'; did you mean 'Adam'?"),
+  EXPECT_NE(RuleMistake("type: 'Adamm'").find("unknown solver type 'Adamm'; did you mean 'Adam'?"),
             std::string::npos);
 }
 

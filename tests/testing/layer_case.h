@@ -48,8 +48,8 @@ class LayerCase {
   LayerCase& AsLoss();              // no layer reads the tops, so the layer is the net's loss
   LayerCase& NoGradient();          // the layer has no backward
 
-  // Checks a top in double by the reference kernel, and in float by the fastest kernel with a
-  // tolerance of at least 1e-4.
+  // Checks a top in double by the reference kernel, and in float by the fastest kernel (in cases
+  // on a GPU, the GPU's) with a tolerance of at least 1e-4.
   LayerCase& ExpectTop(const Shape& shape, const std::vector<double>& values,
                        double tolerance = 1e-5, int top = 0);
   LayerCase& ExpectTopShape(const Shape& shape, int top = 0);
@@ -60,10 +60,17 @@ class LayerCase {
                                   double tolerance = 1e-5);
   LayerCase& ExpectParam(int i, const std::vector<double>& values, double tolerance = 1e-5);
   // Checks the gradients of bottoms and parameters against central differences of width `step`.
-  // Skips elements of bottoms closer than 2 * step to `kink`.
+  // Skips elements of bottoms closer than 2 * step to `kink`. Does nothing in cases on a GPU.
   LayerCase& ExpectGradient(double step = 1e-4, double tolerance = 1e-5, double kink = 1e300);
-  // Checks every other kernel, in float and 16 bits, and every memory plan against the reference.
+  // Checks every other kernel of the case's device, in float and 16 bits, and every memory plan
+  // against the reference. The case needs TEST_ON_DEVICES or TEST_ON_GPU.
   LayerCase& ExpectBackendsAgree(double tolerance = 2e-5);
+  // In cases on a GPU, check that the GPU computes the layer and not the host, that its kernel
+  // reads and writes bfloat16 itself (KernelType::Narrow), and that a plan whose bottoms are in 16
+  // bits, with images in channels-last layout, has no conversion. On the CPU they do nothing.
+  LayerCase& ExpectGpuKernel();
+  LayerCase& ExpectNarrowOnGpu();
+  LayerCase& ExpectNoGpuConversions();
   // Sets the tolerance for results with 16-bit activations, in halves of a unit in the last place
   // of the largest result. The default is 4. Must be called before ExpectBackendsAgree.
   LayerCase& NarrowTolerance(double halves);
@@ -82,15 +89,12 @@ class LayerCase {
   // Returns the engine whose kernel computes the layer in float, or "view" if the layer has no
   // kernel.
   std::string Engine();
-  // Returns the engine on the test GPU for activations of this type, or "" without a GPU.
+  // Returns the engine on the test GPU for activations of this type. Only for cases on a GPU.
   std::string GpuEngine(DType stored = DType::kFloat32);
-  // Return true if the kernel reads and writes bfloat16 itself (KernelType::Narrow). Without a GPU,
-  // NarrowOnGpu returns true.
+  // Return true if the kernel reads and writes bfloat16 itself (KernelType::Narrow). NarrowOnGpu is
+  // only for cases on a GPU.
   bool NarrowOnCpu();
   bool NarrowOnGpu();
-  // Returns the number of conversions in a plan for the GPU whose bottoms are in 16 bits, with
-  // images in channels-last layout. Returns 0 without a GPU.
-  int GpuConversions();
 
  private:
   struct Input {
@@ -130,6 +134,7 @@ class LayerCase {
   void SetParams(Run* run);
   void ComputeBackward(Run* run, const Mode& mode, Result* result);
   void Compare(const Mode& mode, const Result& want, double tolerance);
+  void ExpectCpuAgrees(const Result& want, double tolerance);
   void ExpectGpuAgrees(const Result& want, double tolerance);
   void ExpectNarrowAgrees();
   std::unique_ptr<Run> BuildFastest(bool gpu, DType stored);

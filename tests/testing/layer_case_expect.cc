@@ -51,6 +51,7 @@ LayerCase& LayerCase::ExpectTop(const Shape& shape, const std::vector<double>& v
   ExpectNear(Compute(mode).tops[index], values, tolerance, layer_ + mode.ToString());
   mode.dtype = DType::kFloat32;
   mode.engine = "";
+  mode.gpu = OnGpu();
   ExpectNear(Compute(mode).tops[index], values, std::max(tolerance, 1e-4),
              layer_ + mode.ToString());
   return *this;
@@ -77,6 +78,7 @@ LayerCase& LayerCase::ExpectParam(int i, const std::vector<double>& values, doub
 }
 
 LayerCase& LayerCase::ExpectGradient(double step, double tolerance, double kink) {
+  if (OnGpu()) return *this;  // the twin on the CPU checks the reference
   Mode mode;
   mode.backward = true;
   const Result analytic = Compute(mode);
@@ -152,12 +154,26 @@ LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   mode.keep_all = true;
   mode.backward = !no_gradient_;
   const Result want = Compute(mode);
+  if (OnGpu()) {
+    ExpectGpuAgrees(want, tolerance);
+  } else {
+    // Winograd is an option of the CPU's convolutions.
+    EXPECT_TRUE(HasTwinOnGpu() || winograd_ == Winograd::kOn)
+        << "a case with ExpectBackendsAgree needs TEST_ON_DEVICES";
+    ExpectCpuAgrees(want, tolerance);
+  }
+  ExpectNarrowAgrees();
+  return *this;
+}
+
+void LayerCase::ExpectCpuAgrees(const Result& want, double tolerance) {
   for (size_t p = 0; p < want.param_grads.size(); ++p) {
     std::vector<double> twice = want.param_grads[p];
     for (double& gradient : twice) gradient *= 2;
     ExpectNear(want.added_grads[p], twice, 1e-12, layer_ + ": second pass adds to parameter");
   }
-  mode.keep_all = false;
+  Mode mode;
+  mode.backward = !no_gradient_;
   Compare(mode, want, 1e-12);
 
   mode.dtype = DType::kFloat32;
@@ -180,13 +196,10 @@ LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   }
   mode.backward = false;
   Compare(mode, want, tolerance);
-  ExpectGpuAgrees(want, tolerance);
-  ExpectNarrowAgrees();
-  return *this;
 }
 
-// Compares runs with 16-bit activations, on every device, with single precision on the same
-// bottoms. Results may differ by the rounding of tops, gradients and intermediate values.
+// Compares runs with 16-bit activations with single precision on the CPU, on the same bottoms.
+// Results may differ by the rounding of tops, gradients and intermediate values.
 void LayerCase::ExpectNarrowAgrees() {
   const std::vector<Input> given = inputs_;
   for (DType type : {DType::kBFloat16, DType::kFloat16}) {
@@ -205,24 +218,20 @@ void LayerCase::ExpectNarrowAgrees() {
     mode.stored = type;
     const double step =
         type == DType::kFloat16 ? 0x1p-11 : 0x1p-8;  // half a unit in the last place
-    for (bool gpu : {false, true}) {
-      if (gpu && TestGpu() == nullptr) continue;
-      mode.gpu = gpu;
-      for (bool keep_all : {true, false}) {
-        mode.keep_all = keep_all;
-        Compare(mode, want, narrow_tolerance_ * step);
-      }
-      if (!gpu || !HasImages()) continue;
+    mode.gpu = OnGpu();
+    for (bool keep_all : {true, false}) {
+      mode.keep_all = keep_all;
+      Compare(mode, want, narrow_tolerance_ * step);
+    }
+    if (mode.gpu && HasImages()) {
       mode.channels_last = true;
       Compare(mode, want, narrow_tolerance_ * step);
-      mode.channels_last = false;
     }
     inputs_ = given;
   }
 }
 
 void LayerCase::ExpectGpuAgrees(const Result& want, double tolerance) {
-  if (TestGpu() == nullptr) return;
   Mode mode;
   mode.gpu = true;
   mode.dtype = DType::kFloat32;
@@ -299,14 +308,13 @@ std::string LayerCase::Engine() {
 }
 
 std::string LayerCase::GpuEngine(DType stored) {
-  if (TestGpu() == nullptr) return "";
   const KernelType* type = BuildFastest(true, stored)->net->plan().kernel_types[1];
   return type == nullptr ? "view" : type->engine;
 }
 
 bool LayerCase::NarrowOnCpu() { return IsNarrow(false); }
 
-bool LayerCase::NarrowOnGpu() { return TestGpu() == nullptr || IsNarrow(true); }
+bool LayerCase::NarrowOnGpu() { return IsNarrow(true); }
 
 bool LayerCase::IsNarrow(bool gpu) {
   const std::unique_ptr<Run> run = BuildFastest(gpu, DType::kBFloat16);
@@ -315,9 +323,25 @@ bool LayerCase::IsNarrow(bool gpu) {
          plan.kernel_types[1]->narrow;
 }
 
-int LayerCase::GpuConversions() {
-  if (TestGpu() == nullptr) return 0;
-  return BuildFastest(true, DType::kBFloat16)->net->plan().reorders;
+LayerCase& LayerCase::ExpectGpuKernel() {
+  if (OnGpu()) {
+    EXPECT_NE(GpuEngine(), "host") << layer_;
+  }
+  return *this;
+}
+
+LayerCase& LayerCase::ExpectNarrowOnGpu() {
+  if (OnGpu()) {
+    EXPECT_TRUE(NarrowOnGpu()) << layer_;
+  }
+  return *this;
+}
+
+LayerCase& LayerCase::ExpectNoGpuConversions() {
+  if (OnGpu()) {
+    EXPECT_EQ(BuildFastest(true, DType::kBFloat16)->net->plan().reorders, 0) << layer_;
+  }
+  return *this;
 }
 
 }  // namespace doppio

@@ -1,21 +1,27 @@
 #include "tests/testing/test_gpu.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-
 namespace doppio {
 namespace {
 
-TEST(TestGpu, SaysOnceThatATestLeavesPartsOut) {
-  unsetenv("DOPPIO_TEST_GPU");
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(TestGpu(), nullptr);
-  EXPECT_EQ(TestGpu(), nullptr);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "[ NO GPU   ] TestGpu.SaysOnceThatATestLeavesPartsOut leaves its parts for GPUs out "
-            "(no GPU: DOPPIO_TEST_GPU names none)\n");
+TEST_ON_DEVICES(TestDevice, IsTheDeviceInTheNameOfTheCase) {
+  EXPECT_EQ(TestDevice()->kind() == std::string(DeviceKind::kCpu), !OnGpu());
 }
+
+TEST(TestDevice, HasATwin) {
+  EXPECT_FALSE(HasTwinOnGpu());
+  EXPECT_FALSE(OnGpu());
+}
+
+TEST_ON_GPU(TestDevice, IsAGpu) { EXPECT_NE(TestGpu(), nullptr); }
+
+class PairOfCases : public TestOnDevices<int> {};
+
+TEST_P(PairOfCases, AreOnOneDeviceEach) {
+  EXPECT_EQ(TestDevice()->kind() == std::string(DeviceKind::kCpu), !OnGpu());
+  EXPECT_EQ(HasTwinOnGpu(), !OnGpu());
+}
+
+INSTANTIATE_ON_DEVICES(All, PairOfCases, testing::Values(1, 2));
 
 }  // namespace
 }  // namespace doppio

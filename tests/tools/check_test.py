@@ -10,17 +10,20 @@ import unittest
 sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios"))
 import junit  # noqa: E402
 
-SCRIPTS = ["tools/check", "tools/bazel/count_cases.py", "tools/bazel/options.sh", "tools/bazel/progress.py"]
-# Writes its arguments, a line a call, and reports a run without tests that ended well.
+SCRIPTS = ["tools/check", "tools/bazel/count_cases.py", "tools/bazel/options.sh", "tools/bazel/package_versions.py",
+           "tools/bazel/progress.py"]
+# Writes its arguments, a line a call, reports a run without tests that ended well, and knows a file of tests.
 BAZEL = """#!/bin/sh
 echo "$*" >>"$CALLS"
+[ "$1" != query ] || echo //tests:a_test.cc
 for word; do
   case $word in
     --build_event_json_file=*) echo '{"id": {"buildFinished": {}}, "finished": {"exitCode": {"name": "SUCCESS"}}}' >"${word#*=}" ;;
   esac
 done
 """
-LEFT_OUT = "check: left out after 0 minutes: the tests on the double of a machine with GPUs"
+DOUBLE = "the tests on the double of a machine with GPUs"
+LEFT_OUT = "left out: the tests (no time after 0 minutes); " + DOUBLE + " (no time after 0 minutes)"
 
 
 class CheckTest(unittest.TestCase):
@@ -32,7 +35,7 @@ class CheckTest(unittest.TestCase):
             place = os.path.join(self.folder, "tree", script)
             os.makedirs(os.path.dirname(place), exist_ok=True)
             shutil.copy(script, place)
-        for path, text in (("bin/bazel", BAZEL), ("tree/tools/setup", "#!/bin/sh\n"), ("cuda/bin/nvcc", "#!/bin/sh\n")):
+        for path, text in (("bin/bazel", BAZEL), ("tree/tools/setup", "#!/bin/sh\n"), ("tree/tests/BUILD", ""), ("cuda/bin/nvcc", "#!/bin/sh\n")):
             place = os.path.join(self.folder, path)
             os.makedirs(os.path.dirname(place), exist_ok=True)
             with open(place, "w", encoding="utf-8") as f:
@@ -63,19 +66,24 @@ class CheckTest(unittest.TestCase):
             self.assertNotIn("--config=double", calls[0])
             self.assertIn(" --config=double ", calls[1])
             self.assertNotIn("--minutes", " ".join(calls))
-            self.assertEqual("0 passed, 0 failed", out.splitlines()[-1])
+            self.assertEqual("0 passed, 0 failed, 0 skipped", out.splitlines()[-1])
 
-    def test_leaves_the_double_out_when_the_time_is_over(self):
+    def test_names_what_it_leaves_out_and_counts_it_as_skipped(self):
+        with open(os.path.join(self.folder, "tree/tests/a_test.cc"), "w", encoding="utf-8") as f:
+            f.write("TEST(A, B) {\n}\nTEST_ON_DEVICES(A, C) {\n}\n")
         out, calls = self.check("--minutes=0")
-        self.assertEqual(1, len(calls), calls)
-        self.assertIn(LEFT_OUT, out)
-        self.assertEqual("0 passed, 0 failed", out.splitlines()[-1])
+        self.assertTrue(all(call.startswith("query ") for call in calls), calls)
+        self.assertEqual([LEFT_OUT, "0 passed, 0 failed, 6 skipped"], out.splitlines()[-2:])
 
-    def test_names_nothing_as_left_out_that_was_not_asked_for(self):
-        for args in (["--config=asan"], ["//tests/data/..."]):
-            out, calls = self.check("--minutes=0", *args)
+    def test_runs_the_double_only_with_everything(self):
+        for args in (["--config=asan"], ["//tests/data/..."], ["--fast"], ["--config=cpu"]):
+            out, calls = self.check(*args)
             self.assertEqual(1, len(calls), calls)
             self.assertNotIn("left out", out)
+
+    def test_the_fast_belt_leaves_slow_tests_out(self):
+        _, calls = self.check("--fast", "--config=strict")
+        self.assertIn(" --config=strict --build_tests_only --test_size_filters=small,medium --test_tag_filters=-exclusive ", calls[0])
 
     def test_explains_a_limit_that_is_no_number(self):
         for limit in ("", "soon", "-5", "1.5", "123456"):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Counts the test cases of one `bazel test` run and names those that failed.
 
-usage: count_cases.py EVENTS   (the file given to --build_event_json_file)
+usage: count_cases.py EVENTS     (the file given to --build_event_json_file)
+       count_cases.py --sources  (standard input: the labels of tests that were not built)
 
-The last line is `N passed, N failed[, N skipped]`. A program's cases come from its
+The last line is `N passed, N failed, N skipped`. With --sources, all cases that the files define count as skipped; cases that
+a program makes from parameters are not known, so there may be more. A program's cases come from its
 test.xml; one that crashed, timed out or did not build counts as one failure, and so does
 a run that ended early. Reading the run's events, not bazel-testlogs, leaves out results
 of tests that are gone. Exits 1 when anything failed.
@@ -11,9 +13,15 @@ of tests that are gone. Exits 1 when anything failed.
 
 import collections
 import json
+import os
+import re
 import sys
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
+
+# How many cases the start of a line defines.
+DEFINITIONS = ((re.compile(r"(TYPED_)?TEST(_F|_P|_ON_GPU)?\("), 1), (re.compile(r"TEST_ON_DEVICES\("), 2),
+               (re.compile(r"    def test_"), 1))
 
 Count = collections.namedtuple("Count", "passed failed skipped")
 
@@ -90,14 +98,26 @@ def count_run(path):
     return total, failures
 
 
+def count_sources(labels):
+    """Returns the number of cases that the files of these labels define; 1 for a file without any, such as a script."""
+    total = 0
+    for label in sorted(set(labels)):
+        path = label.lstrip("/").replace(":", "/").lstrip("/")
+        if os.path.isfile(path) and path.endswith(("_test.cc", "_test.py", "_test.sh")):
+            with open(path, encoding="utf-8") as file:
+                cases = sum(n for line in file for pattern, n in DEFINITIONS if pattern.match(line))
+            total += max(cases, 1)
+    return total
+
+
 def main():
-    total, failures = count_run(sys.argv[1])
+    if sys.argv[1:] == ["--sources"]:
+        total, failures = Count(0, 0, count_sources(sys.stdin.read().split())), []
+    else:
+        total, failures = count_run(sys.argv[1])
     for failure in failures:
         print("FAILED " + failure)
-    line = "%d passed, %d failed" % (total.passed, total.failed)
-    if total.skipped:
-        line += ", %d skipped" % total.skipped
-    print(line)
+    print("%d passed, %d failed, %d skipped" % total)
     return 1 if total.failed else 0
 
 

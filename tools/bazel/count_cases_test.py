@@ -92,6 +92,16 @@ class CountCasesTest(unittest.TestCase):
     def test_run_that_never_started_is_a_failure(self):
         self.assertEqual(count_cases.count_run("/no/such/file"), ((0, 1, 0), ["bazel DIED"]))
 
+    def test_counts_the_cases_that_sources_define(self):
+        os.chdir(self.folder.name)
+        for name, text in (("a_test.cc", "TEST(A, B) {\n}\nTEST_ON_DEVICES(A, C) {\n  TEST(no)\n}\nTEST_P(A, D) {}\n"),
+                           ("b_test.py", "class B:\n    def test_it(self):\n        pass\n"), ("c_test.sh", "true\n"),
+                           ("d.cc", "TEST(A, B)\n")):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+        self.assertEqual(6, count_cases.count_sources(["//:a_test.cc", "//:b_test.py", "//:c_test.sh", "//:d.cc", "//:a_test.cc",
+                                                       "//gone:e_test.cc", "@sys//:x"]))
+
 
 if __name__ == "__main__":
     unittest.main()

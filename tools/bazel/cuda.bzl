@@ -19,7 +19,7 @@ def _flags(ctx):
     for flag in ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts:
         if flag.startswith("-std="):
             flags.append(flag)
-        elif flag.startswith("-fsanitize") or flag.startswith("-fno-sanitize") or flag == "-Wall":
+        elif flag.startswith("-fsanitize") or flag.startswith("-fno-sanitize") or flag in ["-Wall", "-Werror", "-fopenmp"]:
             # The rest is left out: -Wextra complains about nvcc's own output, and host
             # code in .cu files only launches kernels, whatever -march says.
             host.append(flag)
@@ -133,6 +133,7 @@ _ON_DOUBLE = [
     "tests/double/blocks/cuda_language.h",
     "-O2",
     "-fsanitize=thread,alignment",
+    "-Wno-unknown-pragmas",  # nvcc's
     "--param=tsan-instrument-func-entry-exit=0",
 ]
 

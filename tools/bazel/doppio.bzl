@@ -1,6 +1,6 @@
 """The rules that Doppio's BUILD files are written in, and who may use whom."""
 
-load("@local_config_cuda//:defs.bzl", "HAVE_CUDA")
+load("@local_config_cuda//:defs.bzl", "HAVE_CUDA", "IS_DOUBLE")
 load("//tools/bazel:cuda.bzl", "cuda_library")
 load("//tools/bazel:unity.bzl", "together")
 
@@ -104,22 +104,69 @@ def doppio_library(
         **kwargs
     )
 
-def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **kwargs):
+# Every file of a test counts its assertions.
+_COUNTED = ["-include", "tests/testing/count_checks.h"]
+
+def doppio_test_library(name, copts = [], deps = [], **kwargs):
+    """A doppio_library of tests, with assertions."""
+    doppio_library(
+        name = name,
+        testonly = True,
+        copts = copts + _COUNTED,
+        deps = deps + ["//tests/testing:checks"],
+        **kwargs
+    )
+
+def doppio_test(
+        name,
+        srcs = None,
+        deps = [],
+        copts = [],
+        files_together = 8,
+        on_devices = False,
+        more_threads = [],
+        env = {},
+        tags = [],
+        **kwargs):
     """A GoogleTest program with its main(); `srcs` is name.cc when left out.
 
-    Its sources are compiled several at a time, as in doppio_library.
+    Its sources are compiled several at a time, as in doppio_library. Its tests run with two threads (.bazelrc).
 
     Tests that can use the optional data folder find it in the environment variable
     DOPPIO_SHARED, and skip with a reason where it is not set (see tools/check).
+
+    Args:
+      name: of the program.
+      srcs: its files.
+      deps: libraries.
+      copts: more compiler options.
+      files_together: the most sources to compile together; see unity.bzl.
+      on_devices: True if it has cases of TEST_ON_DEVICES or TEST_ON_GPU (tests/testing/test_gpu.h). With --config=double
+        only these run, and of each pair only the case on a GPU.
+      more_threads: further numbers of threads to run the program with, each as the test NAME_N_threads.
+      env: environment variables.
+      tags: see tests/README.md.
+      **kwargs: handed to cc_test.
     """
     native.cc_test(
         name = name,
         srcs = together(name, srcs or [name + ".cc"], files_together),
-        copts = _temper(copts),
-        deps = deps + ["@sys//:gtest_main"],
+        copts = _temper(copts) + _COUNTED,
+        deps = deps + ["//tests/testing:checks", "//tests/testing:main"],
+        env = dict(env, **({"GTEST_FILTER": "*OnGpu*"} if on_devices and IS_DOUBLE else {})),
+        tags = tags + (["on_gpu"] if on_devices else []),
         visibility = ["//tests:__subpackages__"],
         **kwargs
     )
+    for threads in more_threads if not IS_DOUBLE else []:
+        native.sh_test(
+            name = "%s_%d_threads" % (name, threads),
+            size = "large",
+            srcs = ["//tools/bazel:run.sh"],
+            args = ["$(rootpath :%s)" % name],
+            data = [name] + kwargs.get("data", []),
+            env = dict(env, OMP_NUM_THREADS = str(threads), GTEST_FILTER = "-*OnGpu*"),
+        )
 
 def doppio_fuzz_test(name, src = None, deps = []):
     """NAME_fuzz: runs a fuzz target over its corpus, the folder corpus/NAME.
@@ -135,24 +182,25 @@ def doppio_fuzz_test(name, src = None, deps = []):
     native.cc_test(
         name = name + "_fuzz",
         size = "small",
-        srcs = [src or name + "_fuzz.cc"] + select({
-            "//tools/bazel:fuzzing": [],
-            "//conditions:default": ["corpus_main.cc"],
-        }),
+        srcs = [src or name + "_fuzz.cc"],
         args = select({
             "//tools/bazel:fuzzing": ["-runs=0", corpus],
             "//conditions:default": [corpus],
         }),
         copts = _temper([]),
         data = native.glob(["corpus/%s/*" % name]),
+        tags = ["reads_files"],
         linkopts = select({
             "//tools/bazel:fuzzing": ["-fsanitize=fuzzer"],
             "//conditions:default": [],
         }),
-        deps = deps + [":fuzz_input"],
+        deps = deps + [":fuzz_input"] + select({
+            "//tools/bazel:fuzzing": [],
+            "//conditions:default": [":corpus_main"],
+        }),
     )
 
-def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "mpirun", **kwargs):
+def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "mpirun", tags = [], **kwargs):
     """A GoogleTest program that runs as several ranks; its own main() joins the ranks.
 
     Every rank runs all cases and the first one reports them; a failure on any rank fails
@@ -164,6 +212,7 @@ def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "
       srcs: name.cc when left out.
       deps: libraries.
       data: files.
+      tags: see tests/README.md.
       launcher: mpirun, another MPI's launcher, such as mpirun.mpich, or env: none, RANK
         and WORLD_SIZE name the ranks.
       **kwargs: handed to sh_test.
@@ -173,8 +222,8 @@ def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "
         native.cc_binary(
             name = program,
             srcs = together(program, srcs or [name + ".cc"], files_together = 8),
-            copts = _temper([]),
-            deps = deps + ["@sys//:gtest"],
+            copts = _temper([]) + _COUNTED,
+            deps = deps + ["//tests/testing:checks"],
             testonly = True,
         )
     native.sh_test(
@@ -183,6 +232,6 @@ def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "
         args = [launcher, str(ranks), "$(rootpath :%s)" % program],
         data = data + [program],
         # Ranks poll, so they and any test beside them would take twenty times as long.
-        tags = ["exclusive"],
+        tags = tags + ["exclusive"],
         **kwargs
     )

@@ -53,6 +53,8 @@ def _impl(ctx):
     cc_autoconf_impl(ctx)
     compiler = ctx.os.environ.get("CC") or "gcc"
     remedy = _remedy(ctx, ctx.which(compiler) or compiler)
+    if "clang" in compiler:
+        remedy = remedy + ["-Wno-unknown-warning-option"]  # .bazelrc switches off warnings of GCC
     if remedy:
         build = ctx.read("BUILD")
         flags = "    compile_flags = ["

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -59,13 +59,8 @@ TEST(KindOfContent, TakesTextForText) {
 
 TEST(CheckIsText, SaysWhatTheFileIsAndWhatReadsIt) {
   CheckIsText("list.txt", "a.png 0\n", "a list of images");
-  const auto mistake = [](const std::string& content) -> std::string {
-    try {
-      CheckIsText("x", content, "a list of images");
-    } catch (const FileError& e) {
-      return e.what();
-    }
-    return "";
+  const auto mistake = [](const std::string& content) {
+    return Mistake<FileError>([&] { CheckIsText("x", content, "a list of images"); });
   };
   EXPECT_EQ(mistake(Bytes({0, 0, 8, 3})),
             "'x' is an IDX file (MNIST's format), but a list of images is needed; layer Data reads "

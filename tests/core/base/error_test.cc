@@ -1,8 +1,10 @@
 #include "core/base/error.h"
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include "core/base/registry.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -25,18 +27,12 @@ TEST(Error, CarriesTheExitCodeOfItsKind) {
 
 TEST(Error, GainsContextAndKeepsCodeAndPlace) {
   const FileError inner("cannot read 'x'");
-  try {
-    RethrowWithContext(inner, {"net.prototxt", 4, 3}, "layer 'data'");
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "net.prototxt:4:3: layer 'data': cannot read 'x'");
-    EXPECT_EQ(e.code(), ExitCode::kFile);
-  }
+  const SourceLoc at = {"net.prototxt", 4, 3};
+  const Error outer = Thrown([&] { RethrowWithContext(inner, at, "layer 'data'"); });
+  EXPECT_STREQ(outer.what(), "net.prototxt:4:3: layer 'data': cannot read 'x'");
+  EXPECT_EQ(outer.code(), ExitCode::kFile);
   const UserError placed({"list.txt", 7, 0}, "no label");
-  try {
-    RethrowWithContext(placed, {"net.prototxt", 4, 3}, "layer 'data'");
-  } catch (const Error& e) {
-    EXPECT_EQ(e.at().file, "list.txt");
-  }
+  EXPECT_EQ(Thrown([&] { RethrowWithContext(placed, at, "layer 'data'"); }).at().file, "list.txt");
 }
 
 TEST(ErrorCollector, ThrowsAllMistakesInTheOrderOfTheFile) {
@@ -45,13 +41,16 @@ TEST(ErrorCollector, ThrowsAllMistakesInTheOrderOfTheFile) {
   errors.Add({"a", 9, 1}, "later");
   EXPECT_FALSE(errors.Try([] { throw UserError({"a", 2, 5}, "sooner"); }));
   EXPECT_TRUE(errors.Try([] {}));
-  try {
-    errors.ThrowIfAny();
-    FAIL();
-  } catch (const ErrorList& e) {
-    EXPECT_STREQ(e.what(), "a:2:5: sooner\na:9:1: later");
-    EXPECT_EQ(e.code(), ExitCode::kConfig);
-  }
+  const Error e = Thrown<ErrorList>([&] { errors.ThrowIfAny(); });
+  EXPECT_STREQ(e.what(), "a:2:5: sooner\na:9:1: later");
+  EXPECT_EQ(e.code(), ExitCode::kConfig);
+}
+
+TEST(Mistake, FailsATestInWhichNothingIsThrown) {
+  EXPECT_NONFATAL_FAILURE(Mistake([] {}), "nothing was thrown");
+  EXPECT_EQ(Mistake<FileError>([] { throw FileError("absent"); }), "absent");
+  EXPECT_THROW(Mistake<UsageError>([] { throw FileError("absent"); }), FileError);
+  EXPECT_EQ(MistakeIfAny([] {}), "");
 }
 
 TEST(AsError, DistinguishesMissingMemoryFromDefects) {
@@ -66,15 +65,11 @@ TEST(AsError, DistinguishesMissingMemoryFromDefects) {
 }
 
 TEST(Check, NamesFileLineAndCondition) {
-  try {
-    DOPPIO_CHECK(1 + 1 == 3, "arithmetic");
-    FAIL();
-  } catch (const Error& e) {
-    const std::string text = e.what();
-    EXPECT_EQ(text.find("internal error: error_test.cc:"), 0u) << text;
-    EXPECT_NE(text.find("arithmetic (1 + 1 == 3)"), std::string::npos) << text;
-    EXPECT_EQ(e.code(), ExitCode::kBug);
-  }
+  const Error e = Thrown([] { DOPPIO_CHECK(1 + 1 == 3, "arithmetic"); });
+  const std::string text = e.what();
+  EXPECT_EQ(text.find("internal error: error_test.cc:"), 0u) << text;
+  EXPECT_NE(text.find("arithmetic (1 + 1 == 3)"), std::string::npos) << text;
+  EXPECT_EQ(e.code(), ExitCode::kBug);
 }
 
 TEST(Registry, FindsNamesAndRefusesASecondOfTheSame) {

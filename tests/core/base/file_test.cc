@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -41,27 +41,13 @@ TEST_F(FileTest, AFailedWriterLeavesTheOldFileAndNoTemporary) {
 }
 
 TEST_F(FileTest, SaysWhichFileAndWhy) {
-  try {
-    ReadFile(Path("absent"));
-    FAIL();
-  } catch (const FileError& e) {
-    EXPECT_NE(std::string(e.what()).find("absent': No such file or directory"), std::string::npos)
-        << e.what();
-  }
-  try {
-    ReadFile(testing::TempDir());
-    FAIL();
-  } catch (const FileError& e) {
-    EXPECT_NE(std::string(e.what()).find("Is a directory"), std::string::npos) << e.what();
-  }
-  try {
-    WriteFileAtomically(Path("no") + "/such/file", "x");
-    FAIL();
-  } catch (const FileError& e) {
-    EXPECT_EQ(std::string(e.what()), "cannot write '" + Path("no") +
-                                         "/such/file': there is no folder '" + Path("no") +
-                                         "/such/'; create it (mkdir -p)");
-  }
+  const std::string absent = Mistake<FileError>([&] { ReadFile(Path("absent")); });
+  EXPECT_NE(absent.find("absent': No such file or directory"), std::string::npos) << absent;
+  const std::string folder = Mistake<FileError>([] { ReadFile(testing::TempDir()); });
+  EXPECT_NE(folder.find("Is a directory"), std::string::npos) << folder;
+  EXPECT_EQ(Mistake<FileError>([&] { WriteFileAtomically(Path("no") + "/such/file", "x"); }),
+            "cannot write '" + Path("no") + "/such/file': there is no folder '" + Path("no") +
+                "/such/'; create it (mkdir -p)");
 }
 
 // A fifo whose writer thread writes "once" for as many readers as open it meanwhile.
@@ -104,14 +90,10 @@ TEST_F(PipeTest, GivesItsContentToAllThreads) {
 
 TEST_F(PipeTest, IsRefusedByReadersThatSeek) {
   EXPECT_TRUE(IsPipe(path_));
-  try {
-    RefusePipe(path_, "an HDF5 file");
-    ADD_FAILURE();
-  } catch (const FileError& e) {
-    EXPECT_EQ(std::string(e.what()), "'" + path_ +
-                                         "' is a pipe, and an HDF5 file cannot be read from a "
-                                         "pipe; write it to a file first");
-  }
+  EXPECT_EQ(
+      Mistake<FileError>([&] { RefusePipe(path_, "an HDF5 file"); }),
+      "'" + path_ +
+          "' is a pipe, and an HDF5 file cannot be read from a pipe; write it to a file first");
   EXPECT_EQ(ReadFile(path_), "once");  // unblocks the writer
 }
 

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "core/base/error.h"
 #include "core/base/file.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -53,14 +53,9 @@ TEST_F(NearestPathTest, CountsNoEditsInTheCommonEnding) {
 TEST_F(NearestPathTest, IsInTheMessageOfCheckExists) {
   CheckExists(folder_ + "lenet_solver.prototxt");
   const std::string path = folder_ + "lenet_slover.prototxt";
-  try {
-    CheckExists(path);
-    FAIL();
-  } catch (const FileError& e) {
-    EXPECT_EQ(std::string(e.what()), "cannot read '" + path +
-                                         "': No such file or directory; did you mean '" + folder_ +
-                                         "lenet_solver.prototxt'?");
-  }
+  EXPECT_EQ(Mistake<FileError>([&] { CheckExists(path); }),
+            "cannot read '" + path + "': No such file or directory; did you mean '" + folder_ +
+                "lenet_solver.prototxt'?");
 }
 
 }  // namespace

@@ -2,22 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <vector>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
-
-std::string MessageOf(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const DeviceError& e) {
-    return e.message();
-  }
-  return "no DeviceError";
-}
 
 void ExpectParts(const std::string& message, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
@@ -26,13 +16,13 @@ void ExpectParts(const std::string& message, const std::vector<std::string>& par
 }
 
 TEST(SharedLibrary, SaysWhatIsMissingAndWhatToDo) {
-  ExpectParts(MessageOf([] { SharedLibrary("cuNothing", "libcunothing.so.7"); }),
+  ExpectParts(Mistake<DeviceError>([] { SharedLibrary("cuNothing", "libcunothing.so.7"); }),
               {"cuNothing cannot be opened", "libcunothing.so.7", "LD_LIBRARY_PATH",
                "DOPPIO_CUDA_LIBRARIES"});
 }
 
 TEST(SharedLibrary, GivesTheAdviceOfItsCaller) {
-  const std::string message = MessageOf(
+  const std::string message = Mistake<DeviceError>(
       [] { SharedLibrary("cuNothing", "libcunothing.so.7", "it comes with the driver"); });
   ExpectParts(message, {"cuNothing cannot be opened", "; it comes with the driver"});
   EXPECT_EQ(message.find("toolkit"), std::string::npos);
@@ -47,7 +37,7 @@ TEST(SharedLibrary, FindsFunctionsAndNamesThoseItLacks) {
   int (*nothing)(int) = absolute;
   c.SetOptional(&nothing, "cuNothingCreate");
   EXPECT_EQ(nothing, nullptr);
-  ExpectParts(MessageOf([&] { c.Find("cuNothingCreate"); }),
+  ExpectParts(Mistake<DeviceError>([&] { c.Find("cuNothingCreate"); }),
               {"the C library", "libc.so.6", "has no function cuNothingCreate", "version"});
 }
 

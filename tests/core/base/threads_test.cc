@@ -5,7 +5,10 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <string>
 #include <thread>
+
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -95,6 +98,28 @@ TEST(Threads, AreLeftAloneWhereFewerThanCoresAreAsked) {
   omp_set_num_threads(1);
   EXPECT_FALSE(PinComputeThreads());
   EXPECT_EQ(CoresOfThisThread(), ProcessCores());
+}
+
+// The loop stops in each range at its first odd multiple of 5.
+TEST(ParallelFor, ThrowsTheFirstMistakeWithAnyNumberOfThreads) {
+  for (int threads : {1, 2, 3, 7}) {
+    const ThreadCount count(threads);
+    std::atomic<int> items{0};
+    const auto loop = [&](int64_t first) {
+      ParallelFor(100, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          if (i >= first && i % 10 == 5) throw UserError({}, "item " + std::to_string(i));
+          ++items;
+        }
+      });
+    };
+    for (int64_t first : {0, 30, 90}) {
+      EXPECT_EQ(Mistake([&] { loop(first); }), "item " + std::to_string(first + 5)) << threads;
+    }
+    items = 0;
+    EXPECT_NO_THROW(loop(100));
+    EXPECT_EQ(items, 100);
+  }
 }
 
 }  // namespace

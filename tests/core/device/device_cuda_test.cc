@@ -9,20 +9,12 @@
 
 #include "core/device/gpus_cuda.h"
 #include "tests/core/device/first_gpu.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
 
 const DeviceBackend& Backend() { return *DeviceBackends::Get().Find("CUDA"); }
-
-std::string MessageOf(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const DeviceError& e) {
-    return e.message();
-  }
-  return "no DeviceError";
-}
 
 void ExpectParts(const std::string& message, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
@@ -35,8 +27,8 @@ TEST(CudaBackend, IsRegistered) { ASSERT_NE(DeviceBackends::Get().Find("CUDA"), 
 TEST(CudaBackend, SaysWhatToDoWhereThereIsNoGpu) {
   std::string why;
   if (FirstGpu(&why) != nullptr) GTEST_SKIP() << "this machine has a GPU";
-  for (const std::string& message :
-       {MessageOf([] { Backend().list(); }), MessageOf([] { Backend().make(0); })}) {
+  for (const std::string& message : {Mistake<DeviceError>([] { Backend().list(); }),
+                                     Mistake<DeviceError>([] { Backend().make(0); })}) {
     ExpectParts(message, {"driver", "omit --gpu to use the CPU"});
     EXPECT_EQ(message, why);
   }
@@ -45,9 +37,10 @@ TEST(CudaBackend, SaysWhatToDoWhereThereIsNoGpu) {
 TEST(CudaBackend, NamesTheGpusThatExistWhenAskedForAnother) {
   std::string why;
   if (FirstGpu(&why) == nullptr) GTEST_SKIP() << why;
-  ExpectParts(MessageOf([] { Backend().make(1000); }),
+  ExpectParts(Mistake<DeviceError>([] { Backend().make(1000); }),
               {"there is no GPU 1000; this machine has 0 (", Backend().list()[0].name});
-  EXPECT_NE(MessageOf([] { Backend().make(-1); }).find("there is no GPU -1"), std::string::npos);
+  EXPECT_NE(Mistake<DeviceError>([] { Backend().make(-1); }).find("there is no GPU -1"),
+            std::string::npos);
 }
 
 TEST(CudaBackend, KnowsWhichGpusItsCodeRunsOn) {
@@ -105,13 +98,8 @@ TEST(CudaDevice, SaysHowMuchMemoryIsLeft) {
   const std::unique_ptr<Device> device = FirstGpu(&why);
   if (device == nullptr) GTEST_SKIP() << why;
   device->Free(device->Allocate(1 << 20));  // leaves a block in the cache, which can be released
-  try {
-    device->Allocate(int64_t{1} << 50);
-    FAIL() << "a GPU with a PiB";
-  } catch (const MemoryError& e) {
-    ExpectParts(e.message(),
-                {device->name(), "cannot allocate 1073741824 MiB", "are free", "batch_size"});
-  }
+  ExpectParts(Mistake<MemoryError>([&] { device->Allocate(int64_t{1} << 50); }),  // a PiB
+              {device->name(), "cannot allocate 1073741824 MiB", "are free", "batch_size"});
   device->Free(device->Allocate(1 << 20));  // the device still works
 }
 

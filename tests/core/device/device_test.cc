@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "tests/testing/mistake.h"
+
 namespace doppio {
 namespace {
 
@@ -81,14 +83,10 @@ TEST(CpuDevice, ComputesInTheHostsMemoryAtOnce) {
 
 TEST(DeviceBackend, IsMissingWithAnExplanation) {
   if (FindDeviceBackend() != nullptr) GTEST_SKIP() << "a backend is linked";
-  try {
-    LinkedDeviceBackend("use the CPU");
-    FAIL() << "there is a backend";
-  } catch (const DeviceError& e) {
-    EXPECT_EQ(e.message(),
-              "this build of Doppio has no GPU support, because CUDA was not found when it was "
-              "built; use the CPU");
-  }
+  EXPECT_EQ(
+      Mistake<DeviceError>([] { LinkedDeviceBackend("use the CPU"); }),
+      "this build of Doppio has no GPU support, because CUDA was not found when it was built; "
+      "use the CPU");
 }
 
 }  // namespace

@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <functional>
-
-#include "core/base/error.h"
 #include "core/base/shared_library.h"
+#include "tests/testing/mistake.h"
+#include "tests/testing/scoped_variable.h"
 
 namespace doppio {
 namespace {
@@ -17,15 +15,6 @@ const char* const kOld = "tests/core/device/libold_nvml.so";
 
 // The slash makes the loader use exactly this path.
 std::string Path(const std::string& file) { return "./" + file; }
-
-std::string MessageOf(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const DeviceError& e) {
-    return e.message();
-  }
-  return "no DeviceError";
-}
 
 TEST(Nvml, ReadsTheGpuOfABus) {
   const Nvml nvml(Path(kFake));
@@ -77,14 +66,13 @@ TEST(Nvml, IsShutDownAsOftenAsItWasStarted) {
 }
 
 TEST(Nvml, SaysWhyItCannotBeUsed) {
-  const std::string none = MessageOf([] { Nvml("libno_nvml.so.1"); });
+  const std::string none = Mistake<DeviceError>([] { Nvml("libno_nvml.so.1"); });
   EXPECT_NE(none.find("NVML cannot be opened: libno_nvml.so.1"), std::string::npos) << none;
   EXPECT_NE(none.find("it comes with the NVIDIA driver"), std::string::npos) << none;
-  const std::string other = MessageOf([] { Nvml("libc.so.6"); });
+  const std::string other = Mistake<DeviceError>([] { Nvml("libc.so.6"); });
   EXPECT_NE(other.find("NVML (libc.so.6) has no function nvmlInit_v2"), std::string::npos) << other;
-  setenv("FAKE_NVML_FAILS", "1", 1);
-  const std::string failed = MessageOf([] { Nvml{Path(kFake)}; });
-  unsetenv("FAKE_NVML_FAILS");
+  const ScopedVariable fails("FAKE_NVML_FAILS", "1");
+  const std::string failed = Mistake<DeviceError>([] { Nvml{Path(kFake)}; });
   EXPECT_NE(failed.find("does not start: Driver Not Loaded"), std::string::npos) << failed;
 }
 

@@ -29,9 +29,8 @@ std::vector<char> Receive(UploadStream* uploads, Device* device, int64_t bytes =
   return values;
 }
 
-TEST(UploadStream, DeliversBatchesInOrderWhileTheNextIsSent) {
+TEST_ON_GPU(UploadStream, DeliversBatchesInOrderWhileTheNextIsSent) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   UploadStream uploads(gpu.get(), kBytes);
   Send(&uploads, 0);
   for (char i = 0; i < 20; ++i) {
@@ -40,9 +39,8 @@ TEST(UploadStream, DeliversBatchesInOrderWhileTheNextIsSent) {
   }
 }
 
-TEST(UploadStream, TakesBatchesThatGrow) {
+TEST_ON_GPU(UploadStream, TakesBatchesThatGrow) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   UploadStream uploads(gpu.get(), kBytes, 3);
   for (char i = 1; i < 10; ++i) {
     Send(&uploads, i, 100 * i);
@@ -51,9 +49,8 @@ TEST(UploadStream, TakesBatchesThatGrow) {
   }
 }
 
-TEST(UploadStream, DropsWhatWasSentAndNotTaken) {
+TEST_ON_GPU(UploadStream, DropsWhatWasSentAndNotTaken) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   UploadStream uploads(gpu.get(), kBytes);
   for (char i = 0; i < 6; i = static_cast<char>(i + 3)) {
     Send(&uploads, i);

@@ -4,12 +4,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
 
 #include "core/base/file.h"
+#include "tests/testing/scoped_variable.h"
 
 namespace doppio {
 namespace {
@@ -145,6 +145,7 @@ TEST(AlgorithmCache, LetsOneOfSeveralThreadsMeasure) {
   std::atomic<int> measured(0), right(0);
   const auto inner = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
     ++measured;
+    // Real time, in which the other threads ask.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return CachedChoice{{7}};
   };
@@ -183,12 +184,11 @@ TEST(AlgorithmCache, LetsTheNextThreadMeasureAfterAFailure) {
 }
 
 TEST(AlgorithmCache, LiesInTheUsersCacheFolder) {
-  setenv("XDG_CACHE_HOME", "/cache", 1);
-  setenv("HOME", "/home/user", 1);
+  ScopedVariable cache("XDG_CACHE_HOME", "/cache"), home("HOME", "/home/user");
   EXPECT_EQ(UserCacheFile("x.json"), "/cache/doppio/x.json");
-  setenv("XDG_CACHE_HOME", "", 1);
+  cache.Set("");
   EXPECT_EQ(UserCacheFile("x.json"), "/home/user/.cache/doppio/x.json");
-  unsetenv("HOME");
+  home.Set(nullptr);
   EXPECT_EQ(UserCacheFile("x.json"), "");
 }
 

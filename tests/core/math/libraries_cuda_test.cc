@@ -2,34 +2,19 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "core/base/error.h"
 #include "core/base/shared_library.h"
 #include "core/device/device_cuda.h"
 #include "core/math/cublas.h"
 #include "core/math/cudnn.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
 
-std::string MessageOf(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const DeviceError& e) {
-    return e.message();
-  }
-  return "no DeviceError";
-}
-
 // Returns the reason why a library cannot be opened, or "" if it can.
 std::string WhyNot(const std::string& file) {
-  try {
-    SharedLibrary(file, file);
-  } catch (const DeviceError& e) {
-    return e.message();
-  }
-  return "";
+  return MistakeIfAny<DeviceError>([&] { SharedLibrary(file, file); });
 }
 
 bool HasGpu() {
@@ -69,7 +54,7 @@ TEST(Cublas, SaysThatItCannotStartWithoutAGpu) {
   NoGpu device;
   float one = 1;
   const GemmMatrix matrix{&one, DType::kFloat32, 1};
-  const std::string message = MessageOf([&] {
+  const std::string message = Mistake<DeviceError>([&] {
     GpuGemm(&device, {false, false, 1, 1, 1}, matrix, matrix, 0, matrix);
   });
   EXPECT_EQ(message.find("cuBLAS failed at its start: "), 0u) << message;
@@ -81,7 +66,7 @@ TEST(Cudnn, SaysThatItCannotStartWithoutAGpu) {
   EXPECT_GE(Cudnn().cudnnGetVersion(), 90000u);
   if (HasGpu()) GTEST_SKIP() << "this machine has a GPU";
   NoGpu device;
-  const std::string message = MessageOf([&] { CudnnHandle(&device); });
+  const std::string message = Mistake<DeviceError>([&] { CudnnHandle(&device); });
   EXPECT_EQ(message.find("cuDNN failed at its start: "), 0u) << message;
 }
 
@@ -128,7 +113,9 @@ TEST(Cudnn, SeesTheConvolutionThatIsMeant) {
 TEST(Cudnn, SaysWhatItDidNotTake) {
   const std::string missing = WhyNot("libcudnn.so.9");
   if (!missing.empty()) GTEST_SKIP() << missing;
-  const std::string message = MessageOf([] { CudnnTensor({-1, 2, 3, 4}, DType::kFloat32, false); });
+  const std::string message = Mistake<DeviceError>([] {
+    CudnnTensor({-1, 2, 3, 4}, DType::kFloat32, false);
+  });
   EXPECT_EQ(message.find("cuDNN failed at describing a tensor: "), 0u) << message;
 }
 

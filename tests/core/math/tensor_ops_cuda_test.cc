@@ -78,11 +78,11 @@ void InAllTypes(const F& check) {
   }
 }
 
-class TensorOpsOnAGpu : public testing::Test {
+class TensorOpsOnGpu : public testing::Test {
  protected:
   void SetUp() override {
+    if (!HasTestGpu()) GTEST_SKIP() << kNoTestGpu;
     device_ = TestGpu();
-    if (device_ == nullptr) GTEST_SKIP() << kNoTestGpu;
     ops_ = &OpsOf(device_.get());
   }
   template <class T>
@@ -94,7 +94,7 @@ class TensorOpsOnAGpu : public testing::Test {
   const TensorOps* ops_ = nullptr;
 };
 
-TEST_F(TensorOpsOnAGpu, AddAlsoInPlace) {
+TEST_F(TensorOpsOnGpu, AddAlsoInPlace) {
   InAllTypes([&](auto zero, DType type, int64_t n, int64_t offset) {
     const auto sum = [](int64_t i) { return X(i) + Y(i); };
     auto a = Make(zero, n, 0), b = Make(zero, n, offset), to = Make(zero, n, offset);
@@ -107,7 +107,7 @@ TEST_F(TensorOpsOnAGpu, AddAlsoInPlace) {
   });
 }
 
-TEST_F(TensorOpsOnAGpu, FillAndScaleOnlyTheirTensor) {
+TEST_F(TensorOpsOnGpu, FillAndScaleOnlyTheirTensor) {
   InAllTypes([&](auto zero, DType type, int64_t n, int64_t offset) {
     auto numbers = Make(zero, n, offset);
     numbers.Set(X);
@@ -118,7 +118,7 @@ TEST_F(TensorOpsOnAGpu, FillAndScaleOnlyTheirTensor) {
   });
 }
 
-TEST_F(TensorOpsOnAGpu, ConvertBetweenStoredTypes) {
+TEST_F(TensorOpsOnGpu, ConvertBetweenStoredTypes) {
   InAllTypes([&](auto zero, DType type, int64_t n, int64_t offset) {
     if (type == DType::kFloat64) return;
     auto narrow = Make(zero, n, offset);
@@ -185,7 +185,7 @@ void ExpectConvertsLikeTheHost(Device* device, DType type) {
   }
 }
 
-TEST_F(TensorOpsOnAGpu, RoundAndWidenAllNumbersLikeTheHost) {
+TEST_F(TensorOpsOnGpu, RoundAndWidenAllNumbersLikeTheHost) {
   ExpectConvertsLikeTheHost<Half>(device_.get(), DType::kFloat16);
   ExpectConvertsLikeTheHost<BFloat16>(device_.get(), DType::kBFloat16);
 }

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/net/spec/prototxt.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -23,16 +23,12 @@ std::vector<T> Filled(const std::string& text, const Shape& shape, uint64_t stre
   return values;
 }
 
-std::string MistakeOf(const std::string& text, const Shape& shape) {
+std::string FillerMistake(const std::string& text, const Shape& shape) {
   FillerParameter filler;
   ParseText(text, "filler", &filler);
-  try {
-    CheckFiller(filler, shape);
-  } catch (const UserError& e) {
-    EXPECT_FALSE(e.at().known());
-    return e.what();
-  }
-  return "";
+  const Error e = Thrown<UserError>([&] { CheckFiller(filler, shape); });
+  EXPECT_FALSE(e.at().known());
+  return e.what();
 }
 
 struct Moments {
@@ -214,17 +210,22 @@ TEST(Filler, EmptyShapesAreLeftAlone) {
 }
 
 TEST(Filler, MistakesSayWhatToDo) {
-  EXPECT_NE(MistakeOf("type: 'xaviar'", {3}).find("did you mean 'xavier'?"), std::string::npos);
-  EXPECT_NE(MistakeOf("type: 'bilinear'", {1, 1, 3, 4}).find("1x1x3x4"), std::string::npos);
-  EXPECT_NE(MistakeOf("type: 'uniform' min: 2", {3}).find("greater than max"), std::string::npos);
-  EXPECT_NE(MistakeOf("type: 'xavier' sparse: 2", {3}).find("remove `sparse`"), std::string::npos);
-  EXPECT_NE(MistakeOf("type: 'gaussian' sparse: 4", {3, 9}).find("more than the outputs of 3x9"),
+  EXPECT_NE(FillerMistake("type: 'xaviar'", {3}).find("did you mean 'xavier'?"), std::string::npos);
+  EXPECT_NE(FillerMistake("type: 'bilinear'", {1, 1, 3, 4}).find("1x1x3x4"), std::string::npos);
+  EXPECT_NE(FillerMistake("type: 'uniform' min: 2", {3}).find("greater than max"),
             std::string::npos);
-  EXPECT_NE(MistakeOf("type: 'gabor'", {3, 9}).find("needs four axes, but the blob is 3x9"),
+  EXPECT_NE(FillerMistake("type: 'xavier' sparse: 2", {3}).find("remove `sparse`"),
             std::string::npos);
-  EXPECT_NE(MistakeOf("type: 'gabor' std: -1", {1, 1, 3, 3}).find("std must not be negative"),
+  EXPECT_NE(
+      FillerMistake("type: 'gaussian' sparse: 4", {3, 9}).find("more than the outputs of 3x9"),
+      std::string::npos);
+  EXPECT_NE(FillerMistake("type: 'gabor'", {3, 9}).find("needs four axes, but the blob is 3x9"),
             std::string::npos);
-  EXPECT_EQ(MistakeOf("type: 'gaussian' sparse: 3", {3, 9}), "");
+  EXPECT_NE(FillerMistake("type: 'gabor' std: -1", {1, 1, 3, 3}).find("std must not be negative"),
+            std::string::npos);
+  FillerParameter filler;
+  ParseText("type: 'gaussian' sparse: 3", "filler", &filler);
+  EXPECT_NO_THROW(CheckFiller(filler, {3, 9}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/testing/layer_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -21,14 +22,10 @@ std::string Loss(const std::string& bottom, const std::string& more = "") {
          "' bottom: 'y' top: 'loss' " + more + " }\n";
 }
 
-std::string MistakesOf(const std::string& text) {
-  try {
-    GraphFromText(text);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kConfig);
-    return e.what();
-  }
-  return "";
+std::string GraphMistakes(const std::string& text) {
+  const Error e = Thrown([&] { GraphFromText(text); });
+  EXPECT_EQ(e.code(), ExitCode::kConfig);
+  return e.what();
 }
 
 TEST(Graph, ResolvesNamesShapesAndParameters) {
@@ -82,14 +79,14 @@ TEST(Graph, RefusesLabelsThatLearn) {
            "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'a' bottom: 'k' top: 'loss' " +
            rest + " }\n";
   };
-  const std::string text = MistakesOf(with(""));
+  const std::string text = GraphMistakes(with(""));
   EXPECT_NE(text.find("net.prototxt:5:"), std::string::npos) << text;
   EXPECT_NE(text.find("SoftmaxWithLoss has no gradient for its bottom 'k', which learns; set "
                       "propagate_down: false for that bottom "
                       "to cut the gradient here"),
             std::string::npos)
       << text;
-  EXPECT_NE(MistakesOf(with("propagate_down: true propagate_down: true")).find("bottom 'k'"),
+  EXPECT_NE(GraphMistakes(with("propagate_down: true propagate_down: true")).find("bottom 'k'"),
             std::string::npos);
   const Graph cut = GraphFromText(with("propagate_down: true propagate_down: false"));
   EXPECT_TRUE(cut.nodes[1].backward);
@@ -108,20 +105,21 @@ TEST(Graph, SharesParametersByName) {
 }
 
 TEST(Graph, RefusesConflictsBetweenSharers) {
-  const std::string shape = MistakesOf(kInput + Ip("a", "x", "param { name: 'w' }") +
-                                       Ip("b", "a", "param { name: 'w' }"));
+  const std::string shape = GraphMistakes(kInput + Ip("a", "x", "param { name: 'w' }") +
+                                          Ip("b", "a", "param { name: 'w' }"));
   EXPECT_NE(shape.find("'w' is shared with layer 'a' (line 3), where its shape is 5x3, not 5x5"),
             std::string::npos)
       << shape;
-  const std::string mult = MistakesOf(kInput + Ip("a", "x", "param { name: 'w' lr_mult: 1 }") +
-                                      Ip("b", "x", "param { name: 'w' lr_mult: 2 }"));
+  const std::string mult = GraphMistakes(kInput + Ip("a", "x", "param { name: 'w' lr_mult: 1 }") +
+                                         Ip("b", "x", "param { name: 'w' lr_mult: 2 }"));
   EXPECT_NE(mult.find("lr_mult is"), std::string::npos) << mult;
 }
 
 TEST(Graph, ReportsAllMistakesOfANetWithTheirPlaces) {
-  const std::string text = MistakesOf(kInput + Ip("conv1", "x") + Ip("b", "cnov1") +
-                                      "layer { name: 'c' type: 'Relu6' bottom: 'b' top: 'c' }\n" +
-                                      "layer { name: 'd' type: 'ReLU' bottom: 'x' top: 'b' }\n");
+  const std::string text =
+      GraphMistakes(kInput + Ip("conv1", "x") + Ip("b", "cnov1") +
+                    "layer { name: 'c' type: 'Relu6' bottom: 'b' top: 'c' }\n" +
+                    "layer { name: 'd' type: 'ReLU' bottom: 'x' top: 'b' }\n");
   EXPECT_NE(text.find("net.prototxt:4:"), std::string::npos) << text;
   EXPECT_NE(
       text.find(
@@ -137,10 +135,10 @@ TEST(Graph, RefusesBlobsOfTooManyElements) {
   const auto input = [](const std::string& dims) {
     return "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " + dims + " } } }\n";
   };
-  EXPECT_EQ(MistakesOf(input("dim: 9223372036854775807 dim: 1 dim: 2 dim: 4") + Ip("a", "x")),
+  EXPECT_EQ(GraphMistakes(input("dim: 9223372036854775807 dim: 1 dim: 2 dim: 4") + Ip("a", "x")),
             "net.prototxt:1:1: layer 'in': top 0 of shape 9223372036854775807x1x2x4 has more than "
             "the limit of 4398046511104 elements");
-  EXPECT_EQ(MistakesOf(input("dim: 1 dim: 2199023255552") + Ip("a", "x")),
+  EXPECT_EQ(GraphMistakes(input("dim: 1 dim: 2199023255552") + Ip("a", "x")),
             "net.prototxt:2:1: layer 'a': parameter 0 of shape 5x2199023255552 has more than the "
             "limit of 4398046511104 elements");
 }
@@ -156,7 +154,8 @@ TEST(Graph, CountsWorkThatIsTooMuchAsTheMost) {
 
 TEST(Graph, NamesTheForkOfALayerItLacks) {
   const auto mistake = [](const std::string& type) {
-    return MistakesOf(kInput + ("layer { name: 'a' type: '" + type + "' bottom: 'x' top: 'a' }"));
+    return GraphMistakes(kInput +
+                         ("layer { name: 'a' type: '" + type + "' bottom: 'x' top: 'a' }"));
   };
   EXPECT_EQ(mistake("CtcLoss"),
             "net.prototxt:3:19: layer 'a': unknown type 'CtcLoss': it comes from a fork for text "
@@ -189,12 +188,12 @@ TEST(Graph, ReplacesWellKnownLayersInPython) {
             "Proposal replaces rpn.proposal_layer.ProposalLayer (this program is built without "
             "Python)");
   EXPECT_EQ(graph.edges.back().shape, (Shape{300, 5}));
-  EXPECT_NE(MistakesOf(net("OtherLayer")).find("type 'Python' of Caffe is not supported"),
+  EXPECT_NE(GraphMistakes(net("OtherLayer")).find("type 'Python' of Caffe is not supported"),
             std::string::npos);
   // Proposal has one or two tops.
   std::string three_tops = net("ProposalLayer");
   three_tops.replace(three_tops.find("top: 'rois'"), 11, "top: 'x' top: 'y' top: 'z'");
-  EXPECT_NE(MistakesOf(three_tops).find("type 'Python' of Caffe is not supported"),
+  EXPECT_NE(GraphMistakes(three_tops).find("type 'Python' of Caffe is not supported"),
             std::string::npos);
 }
 
@@ -250,30 +249,30 @@ TEST(Graph, AddsTheLossesOfTheLabelAndTheBoxOfARegion) {
 }
 
 TEST(Graph, PointsAtALayerBelowThatMakesTheBottom) {
-  const std::string text = MistakesOf(kInput + Ip("a", "b") + Ip("b", "x"));
+  const std::string text = GraphMistakes(kInput + Ip("a", "b") + Ip("b", "x"));
   EXPECT_NE(text.find("only by layer 'b' (line 4); move that layer up"), std::string::npos) << text;
 }
 
 TEST(Graph, ChecksHowManyBottomsTopsWeightsAndFlagsAreGiven) {
-  EXPECT_NE(MistakesOf(std::string(kInput) +
-                       "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'x' top: 'l' }\n")
+  EXPECT_NE(GraphMistakes(std::string(kInput) +
+                          "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'x' top: 'l' }\n")
                 .find("bottom(s), got 1"),
             std::string::npos);
-  EXPECT_NE(MistakesOf(kInput + Ip("a", "x", "propagate_down: true propagate_down: true"))
+  EXPECT_NE(GraphMistakes(kInput + Ip("a", "x", "propagate_down: true propagate_down: true"))
                 .find("propagate_down is given 2 times for 1 bottoms"),
             std::string::npos);
-  EXPECT_NE(MistakesOf(kInput + Ip("a", "x", "loss_weight: 1 loss_weight: 2"))
+  EXPECT_NE(GraphMistakes(kInput + Ip("a", "x", "loss_weight: 1 loss_weight: 2"))
                 .find("loss_weight is given 2 times for 1 tops"),
             std::string::npos);
-  EXPECT_NE(MistakesOf(kInput + Ip("a", "x", "param {} param {} param {}"))
+  EXPECT_NE(GraphMistakes(kInput + Ip("a", "x", "param {} param {} param {}"))
                 .find("param is given 3 times, the layer has 2 parameter(s)"),
             std::string::npos);
 }
 
 TEST(Graph, RefusesToLearnThroughALayerWithoutAGradient) {
   const std::string text =
-      MistakesOf(kInput + Ip("a", "x") +
-                 "layer { name: 't' type: 'Threshold' bottom: 'a' top: 't' }\n" + Loss("t"));
+      GraphMistakes(kInput + Ip("a", "x") +
+                    "layer { name: 't' type: 'Threshold' bottom: 'a' top: 't' }\n" + Loss("t"));
   EXPECT_NE(text.find("Threshold has no gradient"), std::string::npos) << text;
 }
 

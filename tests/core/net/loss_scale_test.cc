@@ -43,29 +43,22 @@ std::vector<PassResult> Passes(const std::string& text, const std::vector<float>
   return passes;
 }
 
-// Calls f with the CPU, and with the test GPU if there is one.
-void OnDevices(const std::function<void(Device*)>& f) {
-  f(MakeCpuDevice().get());
-  if (const auto gpu = TestGpu()) f(gpu.get());
-}
-
 // The scales are powers of two, which do not change the mantissa of a float.
 void ExpectScaled(const std::string& text) {
-  OnDevices([&](Device* device) {
-    const std::vector<PassResult> plain = Passes(text, {1, 1, 1, 1, 1}, device);
-    const std::vector<PassResult> scaled = Passes(text, {1024, 1024, 65536, 0.5f, 1}, device);
-    for (size_t p = 0; p < plain.size(); ++p) {
-      EXPECT_EQ(plain[p].loss, scaled[p].loss) << device->name() << ", pass " << p;
-      ASSERT_EQ(plain[p].gradients.size(), scaled[p].gradients.size());
-      float largest = 0;
-      for (size_t i = 0; i < plain[p].gradients.size(); ++i) {
-        ASSERT_EQ(plain[p].gradients[i] * scaled[p].scale, scaled[p].gradients[i])
-            << device->name() << ", pass " << p;
-        largest = std::max(largest, std::fabs(plain[p].gradients[i]));
-      }
-      EXPECT_GT(largest, 0);
+  const std::unique_ptr<Device> device = TestDevice();
+  const std::vector<PassResult> plain = Passes(text, {1, 1, 1, 1, 1}, device.get());
+  const std::vector<PassResult> scaled = Passes(text, {1024, 1024, 65536, 0.5f, 1}, device.get());
+  for (size_t p = 0; p < plain.size(); ++p) {
+    EXPECT_EQ(plain[p].loss, scaled[p].loss) << device->name() << ", pass " << p;
+    ASSERT_EQ(plain[p].gradients.size(), scaled[p].gradients.size());
+    float largest = 0;
+    for (size_t i = 0; i < plain[p].gradients.size(); ++i) {
+      ASSERT_EQ(plain[p].gradients[i] * scaled[p].scale, scaled[p].gradients[i])
+          << device->name() << ", pass " << p;
+      largest = std::max(largest, std::fabs(plain[p].gradients[i]));
     }
-  });
+    EXPECT_GT(largest, 0);
+  }
 }
 
 // Returns a net that maps 5x7 random numbers to 5x3.
@@ -88,22 +81,22 @@ std::string Euclidean(const std::string& more = "") {
          more + " }";
 }
 
-TEST(LossScale, ReachesTheImplicitWeight) { ExpectScaled(TwoLayers() + Euclidean()); }
+TEST_ON_DEVICES(LossScale, ReachesTheImplicitWeight) { ExpectScaled(TwoLayers() + Euclidean()); }
 
-TEST(LossScale, ReachesAWrittenWeight) {
+TEST_ON_DEVICES(LossScale, ReachesAWrittenWeight) {
   ExpectScaled(TwoLayers() + Euclidean("loss_weight: 0.3"));
 }
 
-TEST(LossScale, ReachesALossOnTheWay) {
+TEST_ON_DEVICES(LossScale, ReachesALossOnTheWay) {
   ExpectScaled(TwoLayers("loss_weight: 0.01") + Euclidean());
 }
 
-TEST(LossScale, ReachesSeveralLosses) {
+TEST_ON_DEVICES(LossScale, ReachesSeveralLosses) {
   ExpectScaled(TwoLayers() + Euclidean("loss_weight: 3") +
                "layer { name: 'abs' type: 'AbsVal' bottom: 'out' top: 'abs' loss_weight: 0.7 }");
 }
 
-TEST(LossScale, ReachesALossThatAnotherLayerReads) {
+TEST_ON_DEVICES(LossScale, ReachesALossThatAnotherLayerReads) {
   ExpectScaled(TwoLayers() + Euclidean() +
                "layer { name: 'power' type: 'Power' bottom: 'loss' top: 'p' loss_weight: 2 "
                "power_param { power: 2 } }");
@@ -111,7 +104,7 @@ TEST(LossScale, ReachesALossThatAnotherLayerReads) {
 
 // Another layer reads the loss 1/2 with the factor 1e35. At the second scale, the gradient is too
 // large for a float.
-TEST(LossScale, DoesNotShowItsOverflowInTheLoss) {
+TEST_ON_DEVICES(LossScale, DoesNotShowItsOverflowInTheLoss) {
   const std::string text = R"(
     layer { name: "in" type: "DummyData" top: "x" top: "zero"
             dummy_data_param { shape { dim: 1 dim: 1 } shape { dim: 1 dim: 1 }
@@ -120,15 +113,14 @@ TEST(LossScale, DoesNotShowItsOverflowInTheLoss) {
             inner_product_param { num_output: 1 bias_term: false weight_filler { type: "constant" value: 1 } } }
     layer { name: "loss" type: "EuclideanLoss" bottom: "w" bottom: "zero" top: "loss" }
     layer { name: "power" type: "Power" bottom: "loss" top: "p" loss_weight: 1 power_param { scale: 1e35 } })";
-  OnDevices([&](Device* device) {
-    const std::vector<PassResult> passes = Passes(text, {2, 1 << 24, 2}, device);
-    EXPECT_FLOAT_EQ(static_cast<float>(passes[0].loss),
-                    0.5e35f);  // the loss's own weight is 1 in the first pass
-    EXPECT_FLOAT_EQ(static_cast<float>(passes[1].loss), 1e35f);  // then the weight is 1e35
-    EXPECT_FALSE(std::isfinite(passes[1].gradients[0]));
-    EXPECT_FLOAT_EQ(static_cast<float>(passes[2].loss), 1e35f);
-    EXPECT_FLOAT_EQ(passes[2].gradients[0], 2e35f);
-  });
+  const std::unique_ptr<Device> device = TestDevice();
+  const std::vector<PassResult> passes = Passes(text, {2, 1 << 24, 2}, device.get());
+  EXPECT_FLOAT_EQ(static_cast<float>(passes[0].loss),
+                  0.5e35f);  // the loss's own weight is 1 in the first pass
+  EXPECT_FLOAT_EQ(static_cast<float>(passes[1].loss), 1e35f);  // then the weight is 1e35
+  EXPECT_FALSE(std::isfinite(passes[1].gradients[0]));
+  EXPECT_FLOAT_EQ(static_cast<float>(passes[2].loss), 1e35f);
+  EXPECT_FLOAT_EQ(passes[2].gradients[0], 2e35f);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -216,14 +217,9 @@ TEST(MemoryNeed, SaysEverythingInOneMessage) {
   }
   EXPECT_NO_THROW(need.CheckFits(105 << 20, device));
   const SmallDevice gpu(0, false);
-  try {
-    need.CheckFits(45 << 20, gpu);
-    FAIL() << "it fits";
-  } catch (const MemoryShortage& e) {
-    EXPECT_NE(e.message().find("--recompute, --offload, --precision=bf16 or ending"),
-              std::string::npos)
-        << e.message();
-  }
+  const std::string text = Mistake<MemoryShortage>([&] { need.CheckFits(45 << 20, gpu); });
+  EXPECT_NE(text.find("--recompute, --offload, --precision=bf16 or ending"), std::string::npos)
+      << text;
   EXPECT_NO_THROW(need.CheckFits(-1, device));
 }
 
@@ -257,12 +253,8 @@ TEST(MemoryNeed, GivesNoAdviceOnABatchThatTheNetDoesNotTake) {
   need.activations = 1000;
   need.at_batch = [](int64_t) -> int64_t { throw UserError(SourceLoc(), "reshape"); };
   EXPECT_FALSE(need.LargestBatch(500));
-  try {
-    need.CheckFits(500, SmallDevice(0));
-    FAIL() << "it fits";
-  } catch (const MemoryShortage& e) {
-    EXPECT_EQ(e.message().find("batch"), std::string::npos) << e.message();
-  }
+  const std::string text = Mistake<MemoryShortage>([&] { need.CheckFits(500, SmallDevice(0)); });
+  EXPECT_EQ(text.find("batch"), std::string::npos) << text;
 }
 
 TEST(MemoryNeed, OfATestNetLeavesRoomForTheHistory) {

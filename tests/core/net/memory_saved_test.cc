@@ -1,5 +1,6 @@
 // Tests how much memory recomputing activations and offloading them to host memory save.
 #include "tests/core/net/memory_saving_case.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -56,15 +57,9 @@ TEST(MemorySaving, OffloadsNoMoreThanTheGivenMemoryAsksFor) {
 TEST(MemorySaving, SaysWhenTheGivenMemoryIsTooSmall) {
   MemorySaving saving = Offloading();
   saving.activation_bytes = 1;
-  try {
-    PlanOf(Deep(32), saving);
-    FAIL() << "accepted";
-  } catch (const UsageError& e) {
-    EXPECT_NE(
-        std::string(e.message()).find("even with all possible offloading, more than the 0 MiB"),
-        std::string::npos)
-        << e.message();
-  }
+  const std::string text = Mistake<UsageError>([&] { PlanOf(Deep(32), saving); });
+  EXPECT_NE(text.find("even with all possible offloading, more than the 0 MiB"), std::string::npos)
+      << text;
 }
 
 TEST(MemorySaving, LeavesSmallValuesWhereTheyAre) {

@@ -1,8 +1,6 @@
 // Tests that recomputing activations and offloading them to host memory change only the memory use.
 // Losses, gradients, running statistics and updated parameters must be bitwise identical to those
 // of a plain run.
-#include <functional>
-
 #include "tests/core/net/memory_saving_case.h"
 
 namespace doppio {
@@ -28,26 +26,19 @@ struct Wanted {
   bool less_by_offload = true;
 };
 
-// Compares runs with every way to save memory, on every device and engine.
+// Compares runs with every way to save memory, with every engine of the case's device.
 void ExpectSame(const std::string& text, const Wanted& wanted = {}) {
-  struct Place {
-    std::string name;
-    std::function<std::unique_ptr<Device>()> make;
-    std::string engine;
-  };
-  for (const Place& place :
-       {Place{"CPU", &MakeCpuDevice, ""}, Place{"CPU, plain kernels", &MakeCpuDevice, "reference"},
-        Place{"GPU", &TestGpu, ""}}) {
-    const std::unique_ptr<Device> device = place.make();
-    if (device == nullptr) continue;  // no GPU
+  for (const char* engine : {"", "reference"}) {
+    if (OnGpu() && *engine != '\0') continue;  // the reference kernels are the CPU's
+    const std::unique_ptr<Device> device = TestDevice();
     for (const bool fusion : {true, false}) {
-      SavingWay way{{}, !fusion, fusion, place.engine};
+      SavingWay way{{}, !fusion, fusion, engine};
       const SavingOutcome plain = RunSaving(text, way, device.get());
       EXPECT_EQ(plain.saved.segments, 1);
       EXPECT_EQ(plain.saved.plain_activations, plain.memory.activations);
       for (const auto& [name, saving] : Savings()) {
-        SCOPED_TRACE(place.name + (fusion ? ", iter_size 2, " : ", early updates, unfused, ") +
-                     name);
+        SCOPED_TRACE(device->name() + ", engine '" + engine + "'" +
+                     (fusion ? ", iter_size 2, " : ", early updates, unfused, ") + name);
         way.saving = saving;
         const SavingOutcome saved = RunSaving(text, way, device.get());
         ExpectEqual(plain, saved);
@@ -75,7 +66,7 @@ std::string MaxPool(const std::string& name, const std::string& bottom, int stri
                "pooling_param { kernel_size: 3 pad: 1 stride: " + std::to_string(stride) + " }");
 }
 
-TEST(MemorySaving, KeepsTheNumbersOfConvolutionsAndPoolings) {
+TEST_ON_DEVICES(MemorySaving, KeepsTheNumbersOfConvolutionsAndPoolings) {
   ExpectSame(kSavingInput + Conv("c1", "x", 8, 5) + MaxPool("p1", "c1", 2) +
                  Conv("c2", "p1", 12, 5) + MaxPool("p2", "c2", 2) + Conv("c3", "p2", 12) +
                  Layer("n3", "LRN", {"c3"}, "n3") + InnerProduct("ip1", "n3", 20) +
@@ -90,7 +81,7 @@ std::string Inception(const std::string& n, const std::string& bottom) {
          Layer(n, "Concat", {n + "a", n + "b", n + "c", bottom}, n);
 }
 
-TEST(MemorySaving, KeepsTheNumbersOfBranchesAndLossesOnTheWay) {
+TEST_ON_DEVICES(MemorySaving, KeepsTheNumbersOfBranchesAndLossesOnTheWay) {
   ExpectSame(
       kSavingInput + Conv("c1", "x", 6) + Inception("i1", "c1") + Inception("i2", "i1") +
       MaxPool("p", "i2", 2) + Inception("i3", "p") + Classifier("i2", "2", "loss_weight: 0.3") +
@@ -109,7 +100,7 @@ std::string Residual(const std::string& n, const std::string& bottom) {
          InPlace("ReLU", n);
 }
 
-TEST(MemorySaving, KeepsTheNumbersAndStatisticsOfResidualBlocks) {
+TEST_ON_DEVICES(MemorySaving, KeepsTheNumbersAndStatisticsOfResidualBlocks) {
   std::string text = kSavingInput + Conv("c1", "x", 8) + Norm("c1") + InPlace("ReLU", "c1");
   std::string bottom = "c1";
   for (int i = 1; i <= 6; ++i) {
@@ -119,7 +110,7 @@ TEST(MemorySaving, KeepsTheNumbersAndStatisticsOfResidualBlocks) {
   ExpectSame(text + Classifier(bottom));
 }
 
-TEST(MemorySaving, DrawsTheSameRandomNumbersAgain) {
+TEST_ON_DEVICES(MemorySaving, DrawsTheSameRandomNumbersAgain) {
   std::string text = kSavingInput + InnerProduct("h0", "x", 200);
   std::string bottom = "h0";
   for (int i = 1; i <= 8; ++i) {
@@ -132,7 +123,7 @@ TEST(MemorySaving, DrawsTheSameRandomNumbersAgain) {
   ExpectSame(text + Classifier(bottom));
 }
 
-TEST(MemorySaving, KeepsTheNumbersOfSharedWeightsAndViews) {
+TEST_ON_DEVICES(MemorySaving, KeepsTheNumbersOfSharedWeightsAndViews) {
   const std::string share = "param { name: 'w' } param { name: 'b' }";
   std::string text = kSavingInput + Conv("c0", "x", 6);
   std::string bottom = "c0";
@@ -149,7 +140,7 @@ TEST(MemorySaving, KeepsTheNumbersOfSharedWeightsAndViews) {
   ExpectSame(text + Layer("flat", "Flatten", {bottom}, "flat") + Classifier("flat"));
 }
 
-TEST(MemorySaving, KeepsTheNumbersOfTwinNets) {
+TEST_ON_DEVICES(MemorySaving, KeepsTheNumbersOfTwinNets) {
   std::string text =
       "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y' top: 'z' input_param {"
       " shape { dim: 2 dim: 3 dim: 12 dim: 12 } shape { dim: 2 } shape { dim: 2 dim: 3 dim: 12 "
@@ -170,7 +161,7 @@ TEST(MemorySaving, KeepsTheNumbersOfTwinNets) {
   ExpectSame(text + Layer("far", "EuclideanLoss", {"x4", "z4"}, "far") + Classifier("x4"));
 }
 
-TEST(MemorySaving, DoesNotComputeAgainWithWeightsThatHaveBeenUpdated) {
+TEST_ON_DEVICES(MemorySaving, DoesNotComputeAgainWithWeightsThatHaveBeenUpdated) {
   // Layer 'a' shares its weights with 'c'. The weights learn only from 'c', because no gradient
   // reaches 'a'. When backward has passed 'c', the weights are updated, but 'b' still reads the
   // output that 'a' computed with the old ones.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/testing/mistake.h"
+
 namespace doppio {
 namespace {
 
@@ -37,21 +39,19 @@ constexpr char kNet[] = R"(
   layer { name: "relu" type: "ReLU" }
 )";
 
-std::string Mistake(const std::vector<std::string>& sets,
-                    const std::vector<std::string>& unsets = {}) {
+std::string OverrideMistake(const std::vector<std::string>& sets,
+                            const std::vector<std::string>& unsets = {}) {
   SolverParameter solver;
   NetParameter net;
   ParseText(kNet, "f", &net);
-  try {
+  const Error error = Thrown([&] {
     const Overrides overrides = ParseOverrides(sets, unsets);
     overrides.ApplyToSolver(&solver, nullptr);
     overrides.ApplyToNet(&net, nullptr);
     overrides.CheckAllUsed();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kConfig);
-    return error.what();
-  }
-  return "";
+  });
+  EXPECT_EQ(error.code(), ExitCode::kConfig);
+  return error.what();
 }
 
 TEST(Overrides, SetScalarsOfTheSolver) {
@@ -114,7 +114,7 @@ TEST(Overrides, ChooseALayerByNameAndPhase) {
   EXPECT_EQ(net.layer(0).data_param().batch_size(),
             Net(kNet, {}).layer(0).data_param().batch_size());
   EXPECT_EQ(net.layer(1).data_param().batch_size(), 8);
-  EXPECT_EQ(Mistake({"net.layer[conv1,phase=TEST].name=x"}),
+  EXPECT_EQ(OverrideMistake({"net.layer[conv1,phase=TEST].name=x"}),
             "--set net.layer[conv1,phase=TEST].name=x: no layer[conv1,phase=TEST]");
 }
 
@@ -176,46 +176,45 @@ TEST(Overrides, BecomeThePlaceOfWhatTheyChange) {
 
 TEST(Overrides, NameTheNearestOfUnknownNames) {
   EXPECT_EQ(
-      Mistake({"base_lrr=1"}),
+      OverrideMistake({"base_lrr=1"}),
       "--set base_lrr=1: unknown field 'base_lrr' in SolverParameter; did you mean 'base_lr'?");
-  EXPECT_EQ(Mistake({"layer[a].name=b"}),
+  EXPECT_EQ(OverrideMistake({"layer[a].name=b"}),
             "--set layer[a].name=b: unknown field 'layer' in SolverParameter; for the net's field, "
             "write net.layer");
-  EXPECT_EQ(Mistake({"net.layer[conv2].name=b"}),
+  EXPECT_EQ(OverrideMistake({"net.layer[conv2].name=b"}),
             "--set net.layer[conv2].name=b: no layer is 'conv2'; did you mean 'conv1'?");
-  EXPECT_THAT(Mistake({"net.layer[typ=Data].name=b"}), HasSubstr("did you mean 'type'?"));
+  EXPECT_THAT(OverrideMistake({"net.layer[typ=Data].name=b"}), HasSubstr("did you mean 'type'?"));
 }
 
 TEST(Overrides, SayWhatAFieldWants) {
-  EXPECT_EQ(Mistake({"max_iter=ten"}), "--set max_iter=ten: max_iter must be an integer, got ten");
-  EXPECT_THAT(Mistake({"solver_mode=GPUU"}), HasSubstr("did you mean 'GPU'?"));
-  EXPECT_THAT(Mistake({"base_lr="}), HasSubstr("'base_lr' has no value"));
-  EXPECT_THAT(Mistake({"base_lr=1 momentum: 2"}), HasSubstr("expected one value"));
-  EXPECT_THAT(Mistake({"base_lr=[1,2]"}), HasSubstr("base_lr must be a number, got a list"));
+  EXPECT_EQ(OverrideMistake({"max_iter=ten"}),
+            "--set max_iter=ten: max_iter must be an integer, got ten");
+  EXPECT_THAT(OverrideMistake({"solver_mode=GPUU"}), HasSubstr("did you mean 'GPU'?"));
+  EXPECT_THAT(OverrideMistake({"base_lr="}), HasSubstr("'base_lr' has no value"));
+  EXPECT_THAT(OverrideMistake({"base_lr=1 momentum: 2"}), HasSubstr("expected one value"));
+  EXPECT_THAT(OverrideMistake({"base_lr=[1,2]"}),
+              HasSubstr("base_lr must be a number, got a list"));
 }
 
 TEST(Overrides, RefusePathsThatLeadNowhere) {
-  EXPECT_THAT(Mistake({"base_lr"}), HasSubstr("expected path=value"));
-  EXPECT_THAT(Mistake({"base_lr.x=1"}), HasSubstr("'base_lr' has no fields of its own"));
-  EXPECT_THAT(Mistake({"net.layer.name=a"}), HasSubstr("'layer' is repeated: say which"));
-  EXPECT_THAT(Mistake({"base_lr[0]=1"}), HasSubstr("'base_lr' is not repeated"));
-  EXPECT_THAT(Mistake({"stepvalue[0]=1"}), HasSubstr("can only be set as a whole"));
-  EXPECT_THAT(Mistake({"net.layer[conv1.name=a"}), HasSubstr("expected path=value"));
-  EXPECT_THAT(Mistake({"base_lr+=1"}), HasSubstr("use = instead of +="));
-  EXPECT_THAT(Mistake({}, {"net.layer[conv1]"}), HasSubstr("only a whole field can be unset"));
-  EXPECT_THAT(Mistake({"net.layer[type=LRN].name=a"}), HasSubstr("no layer[type=LRN]"));
-  EXPECT_THAT(Mistake({"net.layer[*].lrn_param.alpha=1"}),
+  EXPECT_THAT(OverrideMistake({"base_lr"}), HasSubstr("expected path=value"));
+  EXPECT_THAT(OverrideMistake({"base_lr.x=1"}), HasSubstr("'base_lr' has no fields of its own"));
+  EXPECT_THAT(OverrideMistake({"net.layer.name=a"}), HasSubstr("'layer' is repeated: say which"));
+  EXPECT_THAT(OverrideMistake({"base_lr[0]=1"}), HasSubstr("'base_lr' is not repeated"));
+  EXPECT_THAT(OverrideMistake({"stepvalue[0]=1"}), HasSubstr("can only be set as a whole"));
+  EXPECT_THAT(OverrideMistake({"net.layer[conv1.name=a"}), HasSubstr("expected path=value"));
+  EXPECT_THAT(OverrideMistake({"base_lr+=1"}), HasSubstr("use = instead of +="));
+  EXPECT_THAT(OverrideMistake({}, {"net.layer[conv1]"}),
+              HasSubstr("only a whole field can be unset"));
+  EXPECT_THAT(OverrideMistake({"net.layer[type=LRN].name=a"}), HasSubstr("no layer[type=LRN]"));
+  EXPECT_THAT(OverrideMistake({"net.layer[*].lrn_param.alpha=1"}),
               HasSubstr("no layer has a field that it changes"));
 }
 
 TEST(Overrides, ReportThatNoFileTookThem) {
   const Overrides overrides = ParseOverrides({"base_lr=1"});
-  try {
-    overrides.CheckAllUsed();
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("this command reads no solver"));
-  }
+  EXPECT_THAT(Mistake([&] { overrides.CheckAllUsed(); }),
+              HasSubstr("this command reads no solver"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/net/run/device_team.h"
 #include "core/net/spec/place_rule.h"
 #include "core/net/spec/prototxt.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -29,12 +30,8 @@ TEST(PlaceRule, ReadsPatternsAndDevices) {
 
 TEST(PlaceRule, ExplainsMistakes) {
   const auto expect = [](const std::string& rules, const std::string& text) {
-    try {
-      ParsePlaceRules(rules);
-      ADD_FAILURE() << rules;
-    } catch (const UsageError& e) {
-      EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
-    }
+    const std::string mistake = Mistake<UsageError>([&] { ParsePlaceRules(rules); });
+    EXPECT_NE(mistake.find(text), std::string::npos) << rules << ": " << mistake;
   };
   expect("conv1", "--place: 'conv1' is not PATTERN=DEVICE");
   expect("=gpu:0", "--place: '=gpu:0' is not PATTERN=DEVICE");
@@ -78,14 +75,9 @@ Graph BranchGraph(const std::string& place, const std::string& b = "",
   return MakeGraph(MakeNetSpec(net, places, NetState(), options));
 }
 
-std::string MistakeOf(const std::string& place, const std::string& b = "",
-                      const std::string& data = "") {
-  try {
-    BranchGraph(place, b, data);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "none";
+std::string PlaceMistake(const std::string& place, const std::string& b = "",
+                         const std::string& data = "") {
+  return Mistake([&] { BranchGraph(place, b, data); });
 }
 
 TEST(PlaceLayers, FollowsRulesThenFieldsThenTheLayerBefore) {
@@ -123,17 +115,17 @@ TEST(PlaceLayers, ExplainsMistakes) {
   const auto expect = [](const std::string& mistake, const std::string& text) {
     EXPECT_NE(mistake.find(text), std::string::npos) << mistake;
   };
-  expect(MistakeOf("d*=cpu:1,a=cpu:0"),
+  expect(PlaceMistake("d*=cpu:1,a=cpu:0"),
          "layer 'data': a data layer cannot be placed on cpu:1, because its first reader 'a' is on "
          "cpu:0; leave it out, and it is placed there");
-  expect(MistakeOf("", "device: 'tpu:0'"), "layer 'b1': 'tpu:0' is not a device");
-  expect(MistakeOf("a=cpu:0,z=cpu:1"), "--place: the pattern 'z' matches no layer of the net");
-  expect(MistakeOf("a=cpu:0,b1=gpu:1"), "place them on devices of one kind");
-  expect(MistakeOf("a=cpu:0+gpu:1,b1=cpu:0"),
+  expect(PlaceMistake("", "device: 'tpu:0'"), "layer 'b1': 'tpu:0' is not a device");
+  expect(PlaceMistake("a=cpu:0,z=cpu:1"), "--place: the pattern 'z' matches no layer of the net");
+  expect(PlaceMistake("a=cpu:0,b1=gpu:1"), "place them on devices of one kind");
+  expect(PlaceMistake("a=cpu:0+gpu:1,b1=cpu:0"),
          "the layers are placed on cpu:0 and on gpu:1; place them on devices of one kind");
-  expect(MistakeOf("", "device: 'cpu:0+tpu:0'"), "layer 'b1': 'tpu:0' is not a device");
-  expect(MistakeOf("", "device: 'cpu:0+cpu:0'"), "layer 'b1': 'cpu:0+cpu:0' names cpu:0 twice");
-  expect(MistakeOf("data=cpu:1,a=cpu:0+cpu:1"),
+  expect(PlaceMistake("", "device: 'cpu:0+tpu:0'"), "layer 'b1': 'tpu:0' is not a device");
+  expect(PlaceMistake("", "device: 'cpu:0+cpu:0'"), "layer 'b1': 'cpu:0+cpu:0' names cpu:0 twice");
+  expect(PlaceMistake("data=cpu:1,a=cpu:0+cpu:1"),
          "a data layer cannot be placed on cpu:1, because its first reader 'a' is on cpu:0+cpu:1");
 }
 

@@ -55,9 +55,8 @@ TEST(RunTrace, ShowsAllOnOneTrackOnTheCpu) {
   EXPECT_EQ(NamesByTrack(OneOfEach(&trace)), expected);
 }
 
-TEST(RunTrace, ShowsWhatAGpuComputesOnItsOwnTrack) {
+TEST_ON_GPU(RunTrace, ShowsWhatAGpuComputesOnItsOwnTrack) {
   const std::unique_ptr<Device> device = TestGpu();
-  if (device == nullptr) GTEST_SKIP() << kNoTestGpu;
   RunTrace trace(device.get());
   const std::map<int, std::vector<std::string>> expected = {
       {RunTrace::kTraining, {"host", "both 7", "wait"}}, {RunTrace::kStream, {"device", "both 7"}}};
@@ -87,45 +86,43 @@ TEST(RunTrace, BeginsWhenTheDeviceHasComeToAMark) {
   EXPECT_EQ(spans[3].begin, before - 9);
 }
 
-TEST(RunTrace, ShowsEveryLayerOfANetAndChangesNoNumber) {
-  for (const std::unique_ptr<Device>& device : {MakeCpuDevice(), TestGpu()}) {
-    if (device == nullptr) continue;
-    PlanOptions options;
-    options.device = device.get();
-    options.backward = true;
-    ParamStore store(device.get(), DType::kFloat32, 5);
-    Net net(
-        GraphFromText(
-            "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
-            "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }\n"
-            "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip' inner_product_param { "
-            "num_output: 2\n"
-            "  weight_filler { type: 'gaussian' } } }\n"
-            "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'ip' bottom: 'y' top: 'loss' }\n"),
-        options, &store);
-    const Tensor x = net.Blob("x");
-    device->CopyFromHost(x.raw, std::vector<float>(12, 0.5F).data(), x.bytes());
-    std::vector<double> losses;
-    RunTrace trace(device.get());
-    net.set_trace(&trace);
-    // Runs untraced, traced and untraced passes. Tracing must not touch a GPU's recordings.
-    for (const bool traced : {false, false, true, true, false}) {
-      if (traced) trace.Start();
-      losses.push_back(net.Forward());
-      net.Backward(false);
-      if (traced) trace.CollectDeviceTimes();
-      trace.Stop();
-    }
-    EXPECT_GT(losses[0], 0);
-    EXPECT_EQ(losses, std::vector<double>(5, losses[0]));
-    std::map<std::string, int> seen;
-    for (const TimelineSpan& span : trace.Take())
-      ++seen[std::string(span.category) + " " + span.name];
-    EXPECT_EQ(seen["forward ip"], 2);
-    EXPECT_EQ(seen["forward loss"], 2);
-    EXPECT_EQ(seen["backward ip"], 2);
-    EXPECT_EQ(seen["backward loss"], 2);
+TEST_ON_DEVICES(RunTrace, ShowsEveryLayerOfANetAndChangesNoNumber) {
+  const std::unique_ptr<Device> device = TestDevice();
+  PlanOptions options;
+  options.device = device.get();
+  options.backward = true;
+  ParamStore store(device.get(), DType::kFloat32, 5);
+  Net net(
+      GraphFromText(
+          "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
+          "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }\n"
+          "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip' inner_product_param { "
+          "num_output: 2\n"
+          "  weight_filler { type: 'gaussian' } } }\n"
+          "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'ip' bottom: 'y' top: 'loss' }\n"),
+      options, &store);
+  const Tensor x = net.Blob("x");
+  device->CopyFromHost(x.raw, std::vector<float>(12, 0.5F).data(), x.bytes());
+  std::vector<double> losses;
+  RunTrace trace(device.get());
+  net.set_trace(&trace);
+  // Runs untraced, traced and untraced passes. Tracing must not touch a GPU's recordings.
+  for (const bool traced : {false, false, true, true, false}) {
+    if (traced) trace.Start();
+    losses.push_back(net.Forward());
+    net.Backward(false);
+    if (traced) trace.CollectDeviceTimes();
+    trace.Stop();
   }
+  EXPECT_GT(losses[0], 0);
+  EXPECT_EQ(losses, std::vector<double>(5, losses[0]));
+  std::map<std::string, int> seen;
+  for (const TimelineSpan& span : trace.Take())
+    ++seen[std::string(span.category) + " " + span.name];
+  EXPECT_EQ(seen["forward ip"], 2);
+  EXPECT_EQ(seen["forward loss"], 2);
+  EXPECT_EQ(seen["backward ip"], 2);
+  EXPECT_EQ(seen["backward loss"], 2);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "core/net/store/weights.h"
 #include "tests/core/net/tiny_net.h"
 #include "tests/core/net/weight_files.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -147,7 +148,7 @@ TEST(Snapshot, MovesWithItsFolder) {
   EXPECT_EQ(ReadSnapshot(to + "run_iter_5.solverstate").learned_net, to + "run_iter_5.caffemodel");
   unlink((to + "run_iter_5.caffemodel").c_str());
   unlink((from + "run_iter_5.caffemodel").c_str());
-  const std::string text = FileErrorOf([&] { ReadSnapshot(to + "run_iter_5.solverstate"); });
+  const std::string text = Mistake<FileError>([&] { ReadSnapshot(to + "run_iter_5.solverstate"); });
   ExpectContains(text, "there is no '" + from + "run_iter_5.caffemodel' and no '" + to +
                            "run_iter_5.caffemodel'");
 }
@@ -158,7 +159,7 @@ TEST(Snapshot, NoticesWeightsThatAreNotItsOwn) {
   std::string model = ReadFile(folder + "run_iter_5.caffemodel");
   model[model.size() - 1] = static_cast<char>(model.back() ^ 1);  // keeps the size
   WriteFileAtomically(folder + "run_iter_5.caffemodel", model);
-  ExpectContains(FileErrorOf([&] { ReadSnapshot(state); }), "is not the weights file");
+  ExpectContains(Mistake<FileError>([&] { ReadSnapshot(state); }), "is not the weights file");
 }
 
 // The counts are steps of the rate and samples of the data. Wrong ones would be used as indices.
@@ -172,7 +173,7 @@ TEST(Snapshot, RefusesCountsThatNoTrainingHas) {
     state.clear_crc();  // like a file of an earlier version or a forged one
     if (state.has_run_state()) state.mutable_run_state()->clear_summed();
     WriteFileAtomically(path, state.SerializeAsString());
-    return FileErrorOf([&] { ReadSnapshot(path); });
+    return Mistake<FileError>([&] { ReadSnapshot(path); });
   };
   const std::string damaged = "'" + path + "' is damaged: its ";
   EXPECT_EQ(message_of([](SolverState* s) {
@@ -195,11 +196,12 @@ TEST(Snapshot, DamagedStatesAreFileErrors) {
     const std::string good = ReadFile(path);
     for (const size_t keep : {size_t{0}, size_t{1}, good.size() / 2, good.size() - 1}) {
       WriteFileAtomically(path, good.substr(0, keep));
-      ExpectContains(FileErrorOf([&] { ReadSnapshot(path); }), "is not a .solverstate");
+      ExpectContains(Mistake<FileError>([&] { ReadSnapshot(path); }), "is not a .solverstate");
     }
   }
-  ExpectContains(FileErrorOf([&] { ReadSnapshot(folder + "nosuch.solverstate"); }), "cannot read");
-  ExpectContains(FileErrorOf([&] { ReadSnapshot(folder + "run_iter_5.caffemodel"); }),
+  ExpectContains(Mistake<FileError>([&] { ReadSnapshot(folder + "nosuch.solverstate"); }),
+                 "cannot read");
+  ExpectContains(Mistake<FileError>([&] { ReadSnapshot(folder + "run_iter_5.caffemodel"); }),
                  "is not a .solverstate");
 }
 
@@ -223,7 +225,7 @@ TEST(Snapshot, NoticesChangedValuesOfAnHdf5State) {
   ASSERT_NE(at, std::string::npos);
   content[at] = static_cast<char>(content[at] ^ 1);
   WriteBytes(path, content);
-  ExpectContains(FileErrorOf([&] { ReadSnapshot(path); }), "its checksum does not match");
+  ExpectContains(Mistake<FileError>([&] { ReadSnapshot(path); }), "its checksum does not match");
 }
 
 TEST(Snapshot, StatesWithoutAChecksumLoad) {
@@ -232,7 +234,7 @@ TEST(Snapshot, StatesWithoutAChecksumLoad) {
   ASSERT_TRUE(state.ParseFromString(ReadFile(path)));
   state.clear_crc();
   WriteBytes(path, state.SerializeAsString());
-  ExpectContains(FileErrorOf([&] { ReadSnapshot(path); }), "its end is missing");
+  ExpectContains(Mistake<FileError>([&] { ReadSnapshot(path); }), "its end is missing");
   state.mutable_run_state()->clear_summed();
   WriteBytes(path, state.SerializeAsString());
   EXPECT_EQ(ReadSnapshot(path).iter, 5);
@@ -244,7 +246,7 @@ TEST(Snapshot, AFailureLeavesNeitherFile) {
     const SnapshotNames names = NamesOfSnapshot(folder + "run", 5, hdf5);
     ASSERT_EQ(mkdir(names.state.c_str(), 0777),
               0);  // makes the rename fail, the last step of the write
-    ExpectContains(FileErrorOf([&] { Write(folder + "run", 5, hdf5); }),
+    ExpectContains(Mistake<FileError>([&] { Write(folder + "run", 5, hdf5); }),
                    "cannot write '" + names.state);
     EXPECT_EQ(Glob(folder + "*"), std::vector<std::string>{names.state});
   }
@@ -307,17 +309,19 @@ TEST(CheckWritable, NamesTheFolder) {
   const std::string folder = Folder();
   CheckWritable(folder + "run");
   CheckWritable("run");
-  const std::string text = FileErrorOf([&] { CheckWritable(folder + "missing/run"); });
+  const std::string text = Mistake<FileError>([&] { CheckWritable(folder + "missing/run"); });
   ExpectContains(text, "there is no folder '" + folder + "missing/'");
   ExpectContains(text, "mkdir -p");
   WriteFileAtomically(folder + "file", "");
-  ExpectContains(FileErrorOf([&] { CheckWritable(folder + "file/run"); }), "there is no folder");
+  ExpectContains(Mistake<FileError>([&] { CheckWritable(folder + "file/run"); }),
+                 "there is no folder");
   // Root has write permission in /proc, but files cannot be created there.
-  ExpectContains(FileErrorOf([&] { CheckWritable("/proc/run"); }), "'/proc/' is not writable (");
+  ExpectContains(Mistake<FileError>([&] { CheckWritable("/proc/run"); }),
+                 "'/proc/' is not writable (");
   EXPECT_TRUE(Glob(folder + "*.tmp.*").empty()) << "the trial leaves nothing";
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   chmod(folder.c_str(), 0500);
-  ExpectContains(FileErrorOf([&] { CheckWritable(folder + "run"); }), "is not writable");
+  ExpectContains(Mistake<FileError>([&] { CheckWritable(folder + "run"); }), "is not writable");
 }
 
 TEST(SharedFiles, StatesOfOtherCaffesLoad) {

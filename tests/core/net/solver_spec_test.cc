@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -35,16 +36,10 @@ class LoadSolverTest : public testing::Test {
     return LoadSolver(folder_ + "s.prototxt", Overrides(), level, stages);
   }
   // Returns the error message without the folder.
-  std::string Mistake(const std::string& text) {
-    try {
-      Load(text);
-    } catch (const Error& error) {
-      std::string what = error.what();
-      for (size_t at; (at = what.find(folder_)) != std::string::npos;)
-        what.erase(at, folder_.size());
-      return what;
-    }
-    return "";
+  std::string LoadMistake(const std::string& text) {
+    std::string what = Mistake([&] { Load(text); });
+    for (size_t at; (at = what.find(folder_)) != std::string::npos;) what.erase(at, folder_.size());
+    return what;
   }
   static std::vector<std::string> Names(const SolverSpec& spec) {
     std::vector<std::string> names;
@@ -75,10 +70,10 @@ TEST_F(LoadSolverTest, PrefersTheWorkingDirectory) {
 }
 
 TEST_F(LoadSolverTest, SaysWhereItLookedForANet) {
-  EXPECT_EQ(Mistake("base_lr: 1\nnet: 'nosuch.prototxt'"),
+  EXPECT_EQ(LoadMistake("base_lr: 1\nnet: 'nosuch.prototxt'"),
             "s.prototxt:2:1: cannot find the net 'nosuch.prototxt', nor 'nosuch.prototxt'; paths "
             "count from the folder in which the command runs, or the solver's");
-  EXPECT_EQ(Mistake("base_lr: 1\nnet: 'examples/net.prototxt'"),
+  EXPECT_EQ(LoadMistake("base_lr: 1\nnet: 'examples/net.prototxt'"),
             "s.prototxt:2:1: cannot find the net 'examples/net.prototxt', nor "
             "'examples/net.prototxt'; did you mean 'net.prototxt'?");
   EXPECT_THROW(LoadSolver(folder_ + "none.prototxt"), FileError);
@@ -96,9 +91,9 @@ TEST_F(LoadSolverTest, ReadsANetWrittenInTheSolver) {
 }
 
 TEST_F(LoadSolverTest, WantsExactlyOneNetToTrain) {
-  EXPECT_EQ(Mistake("base_lr: 1"),
+  EXPECT_EQ(LoadMistake("base_lr: 1"),
             "s.prototxt: the solver names no net to train: set net or train_net");
-  EXPECT_EQ(Mistake("net: 'net.prototxt'\ntrain_net: 'a.prototxt'"),
+  EXPECT_EQ(LoadMistake("net: 'net.prototxt'\ntrain_net: 'a.prototxt'"),
             "s.prototxt:2:1: the solver names several nets to train (net and train_net); keep one "
             "of them");
 }
@@ -128,22 +123,22 @@ TEST_F(LoadSolverTest, DoesNotTestANetThatHasDataForTrainingOnly) {
 }
 
 TEST_F(LoadSolverTest, MatchesTestItersWithTestNets) {
-  EXPECT_EQ(Mistake("train_net: 'a.prototxt' test_interval: 1\ntest_net: 'b.prototxt'\n"
-                    "test_iter: 1\ntest_iter: 2"),
+  EXPECT_EQ(LoadMistake("train_net: 'a.prototxt' test_interval: 1\ntest_net: 'b.prototxt'\n"
+                        "test_iter: 1\ntest_iter: 2"),
             "s.prototxt:4:1: there are 2 test_iter for 1 test nets; give one for each, or none");
-  EXPECT_THAT(Mistake("net: 'net.prototxt' test_interval: 1 test_net: ['a.prototxt', "
-                      "'b.prototxt'] test_iter: 1"),
+  EXPECT_THAT(LoadMistake("net: 'net.prototxt' test_interval: 1 test_net: ['a.prototxt', "
+                          "'b.prototxt'] test_iter: 1"),
               HasSubstr("there are 1 test_iter for 2 test nets"));
-  EXPECT_THAT(Mistake("net: 'net.prototxt' test_interval: 1 test_iter: 1 test_state {} "
-                      "test_state {}"),
+  EXPECT_THAT(LoadMistake("net: 'net.prototxt' test_interval: 1 test_iter: 1 test_state {} "
+                          "test_state {}"),
               HasSubstr("there are 2 test_state for 1 tests"));
-  EXPECT_THAT(Mistake("net: 'net.prototxt' test_interval: 1 test_iter: -1"),
+  EXPECT_THAT(LoadMistake("net: 'net.prototxt' test_interval: 1 test_iter: -1"),
               HasSubstr("test_iter must be at least 0, got -1"));
 }
 
 TEST_F(LoadSolverTest, WantsToKnowWhenToTest) {
   EXPECT_EQ(
-      Mistake("net: 'net.prototxt'\ntest_iter: 1"),
+      LoadMistake("net: 'net.prototxt'\ntest_iter: 1"),
       "s.prototxt:2:1: there is a test net but no test schedule: set test_interval or test_epoch");
 }
 
@@ -165,7 +160,7 @@ TEST_F(LoadSolverTest, TurnsTheOldSolverTypeIntoItsName) {
   EXPECT_EQ(Load("net: 'b.prototxt' solver_type: RMSPROP").param.type(), "RMSProp");
   EXPECT_EQ(Load("net: 'b.prototxt' solver_type: 1").param.type(), "Nesterov");
   EXPECT_EQ(Load("net: 'b.prototxt' type: 'Adam'").param.type(), "Adam");
-  EXPECT_EQ(Mistake("net: 'b.prototxt' type: 'Adam'\nsolver_type: ADAM"),
+  EXPECT_EQ(LoadMistake("net: 'b.prototxt' type: 'Adam'\nsolver_type: ADAM"),
             "s.prototxt:2:1: solver_type is the old form of type; keep only type: \"Adam\"");
 }
 
@@ -186,20 +181,20 @@ TEST_F(LoadSolverTest, CompletesTheSnapshotPrefix) {
 }
 
 TEST_F(LoadSolverTest, ChecksCountsAndFieldsThatExcludeEachOther) {
-  EXPECT_EQ(Mistake("net: 'b.prototxt'\niter_size: 0\naverage_loss: 0\nmax_iter: -1"),
+  EXPECT_EQ(LoadMistake("net: 'b.prototxt'\niter_size: 0\naverage_loss: 0\nmax_iter: -1"),
             "s.prototxt:2:1: iter_size must be at least 1, got 0\n"
             "s.prototxt:3:1: average_loss must be at least 1, got 0\n"
             "s.prototxt:4:1: max_iter must be at least 0, got -1");
   EXPECT_EQ(
-      Mistake("net: 'b.prototxt' max_iter: 1\nmax_epoch: 1"),
+      LoadMistake("net: 'b.prototxt' max_iter: 1\nmax_epoch: 1"),
       "s.prototxt:2:1: has max_epoch and max_iter, which have the same meaning; keep one of them");
 }
 
 TEST_F(LoadSolverTest, ReportsTheMistakesOfAllFilesOnce) {
   Write("net.prototxt", "nam: 'x'");
   Write("a.prototxt", "layer { nam: 'x' }");
-  EXPECT_EQ(Mistake("net: 'net.prototxt' test_net: 'a.prototxt' test_iter: [1, 1] "
-                    "test_interval: 1"),
+  EXPECT_EQ(LoadMistake("net: 'net.prototxt' test_net: 'a.prototxt' test_iter: [1, 1] "
+                        "test_interval: 1"),
             "net.prototxt:1:1: unknown field 'nam' in NetParameter; did you mean 'name'?\n"
             "a.prototxt:1:9: unknown field 'nam' in LayerParameter; did you mean 'name'?");
 }
@@ -240,7 +235,7 @@ TEST_F(LoadSolverTest, UpgradesOldNetsAndSaysSoOnceForEachFile) {
 
 TEST_F(LoadSolverTest, ReportsMistakesOfAnOldNetOnce) {
   Write("old.prototxt", "layers {\n layer { type: 'rleu' } }");
-  EXPECT_EQ(Mistake("net: 'old.prototxt' test_iter: 1 test_interval: 1"),
+  EXPECT_EQ(LoadMistake("net: 'old.prototxt' test_iter: 1 test_interval: 1"),
             "old.prototxt:2:10: layer '': unknown type 'rleu' in the V0 format; did you mean "
             "'relu'?");
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/testing/mistake.h"
+
 namespace doppio {
 namespace {
 
@@ -29,13 +31,8 @@ bool Keeps(const std::string& rules, const std::string& state) {
   return !Spec("layer { " + rules + " }", state).layers.empty();
 }
 
-std::string Mistake(const std::string& text) {
-  try {
-    Spec(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+std::string SpecMistake(const std::string& text) {
+  return Mistake([&] { Spec(text); });
 }
 
 TEST(NetSpec, KeepsLayersOfThePhase) {
@@ -65,8 +62,9 @@ TEST(NetSpec, ComparesLevelsAndAbsentStages) {
 }
 
 TEST(NetSpec, RefusesIncludeWithExclude) {
-  EXPECT_EQ(Mistake("layer {\n name: 'a'\n include { phase: TEST }\n exclude { phase: TRAIN }\n}"),
-            "f:4:2: layer 'a': has include and exclude; use only one of them");
+  EXPECT_EQ(
+      SpecMistake("layer {\n name: 'a'\n include { phase: TEST }\n exclude { phase: TRAIN }\n}"),
+      "f:4:2: layer 'a': has include and exclude; use only one of them");
 }
 
 TEST(NetSpec, GivesALayerItsOwnPhase) {
@@ -105,16 +103,17 @@ TEST(NetSpec, IgnoresInputsThatALayerMakes) {
       "shape { dim: 10 dim: 3 dim: 227 dim: 227 } } }");
   EXPECT_THAT(Names(spec), ElementsAre("input"));
   EXPECT_THAT(spec.layers[0].param.input_param().shape(0).dim(), ElementsAre(10, 3, 227, 227));
-  EXPECT_THAT(Mistake("input: 'x' input: 'y' layer { type: 'Input' top: 'x' input_param { shape { "
-                      "dim: 1 } } }"),
-              testing::StartsWith("f:1:1: input 'x' has no shape"));
+  EXPECT_THAT(
+      SpecMistake("input: 'x' input: 'y' layer { type: 'Input' top: 'x' input_param { shape { "
+                  "dim: 1 } } }"),
+      testing::StartsWith("f:1:1: input 'x' has no shape"));
 }
 
 TEST(NetSpec, CountsTheShapesOfInputs) {
-  EXPECT_EQ(Mistake("input: 'x'\ninput_dim: 1"), "f:2:1: 1 input(s) need 4 input_dim, got 1");
-  EXPECT_EQ(Mistake("input: 'x' input: 'y'\ninput_shape { dim: 1 }"),
+  EXPECT_EQ(SpecMistake("input: 'x'\ninput_dim: 1"), "f:2:1: 1 input(s) need 4 input_dim, got 1");
+  EXPECT_EQ(SpecMistake("input: 'x' input: 'y'\ninput_shape { dim: 1 }"),
             "f:2:1: 2 input(s) need 2 input_shape, got 1");
-  EXPECT_THAT(Mistake("input: 'x'"), testing::StartsWith("f:1:1: input 'x' has no shape"));
+  EXPECT_THAT(SpecMistake("input: 'x'"), testing::StartsWith("f:1:1: input 'x' has no shape"));
 }
 
 TEST(NetSpec, KeepsTheFlagsOfTheNet) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/net/spec/upgrade.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -32,12 +33,7 @@ std::string Written(const std::string& text) {
 }
 
 std::string SplitMistake(const std::string& layer) {
-  try {
-    SplitSpec("layer { name: 'a' bottom: 'x' top: 'y' " + layer + " }");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return Mistake([&] { SplitSpec("layer { name: 'a' bottom: 'x' top: 'y' " + layer + " }"); });
 }
 
 std::vector<std::string> Warnings(const std::string& text) {

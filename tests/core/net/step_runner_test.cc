@@ -34,7 +34,6 @@ std::string NetWith(const std::string& dropout) {
 class CountedPasses {
  public:
   CountedPasses(bool records, const std::string& net) : device_(TestGpu()) {
-    if (device_ == nullptr) return;
     device_->set_records(records);
     PlanOptions options;
     options.device = device_.get();
@@ -42,7 +41,6 @@ class CountedPasses {
     store_ = std::make_unique<ParamStore>(device_.get(), DType::kFloat32, 5);
     net_ = std::make_unique<Net>(GraphFromText(net), options, store_.get());
   }
-  bool possible() const { return device_ != nullptr; }
   int recordings() const { return net_->recordings(); }
   void WatchSums(SumsInStream* to) { net_->pass().sums = to; }
 
@@ -84,9 +82,8 @@ class CountedPasses {
   std::unique_ptr<Net> net_;
 };
 
-TEST(StepRunner, GivesTheNumbersOfStepByStep) {
+TEST_ON_GPU(StepRunner, GivesTheNumbersOfStepByStep) {
   CountedPasses recorded(true, NetWith(kDropout)), plain(false, NetWith(kDropout));
-  if (!recorded.possible()) GTEST_SKIP() << kNoTestGpu;
   for (uint64_t pass = 0; pass < 6; ++pass) {
     const bool accumulate = pass % 3 == 2;
     EXPECT_EQ(recorded.Pass(pass, accumulate), plain.Pass(pass, accumulate)) << "pass " << pass;
@@ -116,10 +113,9 @@ class Watcher : public GradientSink {
   const bool begins_;
 };
 
-TEST(StepRunner, SendsNothingOnItsWayBehindAGradientThatBeginsAnExchange) {
+TEST_ON_GPU(StepRunner, SendsNothingOnItsWayBehindAGradientThatBeginsAnExchange) {
   const std::string net = NetWith("");
   CountedPasses recorded(true, net), unhurried(true, net), plain(false, net);
-  if (!recorded.possible()) GTEST_SKIP() << kNoTestGpu;
   Watcher exchange(&recorded, true), onlooker(&unhurried, false);
   for (uint64_t pass = 0; pass < 6; ++pass) {
     const std::vector<float> numbers = plain.Pass(pass, false);
@@ -145,10 +141,9 @@ class FreshPasses : public SumsInStream {
   std::vector<bool> seen;
 };
 
-TEST(StepRunner, SaysWhichPassesSetThingsUp) {
+TEST_ON_GPU(StepRunner, SaysWhichPassesSetThingsUp) {
   for (const bool records : {true, false}) {
     CountedPasses passes(records, NetWith(kDropout));
-    if (!passes.possible()) GTEST_SKIP() << kNoTestGpu;
     Watcher exchange(&passes, true);
     FreshPasses fresh;
     passes.WatchSums(&fresh);

@@ -96,8 +96,7 @@ TEST(Storage, AskedForIsTheNarrowestRange) {
 
 // A net with filled inputs, after one forward and backward pass.
 struct Trained {
-  Trained(DType stored, bool gpu) : device(gpu ? TestGpu() : MakeCpuDevice()) {
-    if (device == nullptr) return;
+  explicit Trained(DType stored) : device(TestDevice()) {
     PlanOptions options;
     options.device = device.get();
     options.backward = true;
@@ -119,31 +118,28 @@ struct Trained {
   std::vector<float> gradients;
 };
 
-TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
-  for (bool gpu : {false, true}) {
-    // Another device may store the parameters in another layout.
-    const Trained exact(DType::kFloat32, gpu);
-    for (DType type : {DType::kBFloat16, DType::kFloat16}) {
-      const Trained narrow(type, gpu);
-      if (narrow.device == nullptr) continue;
-      const double step = type == DType::kFloat16 ? 0x1p-11 : 0x1p-8;
-      EXPECT_NEAR(narrow.loss, exact.loss, 4 * step);
-      EXPECT_NE(narrow.loss, exact.loss) << "nothing was rounded";
-      double largest = 0, difference = 0;
-      for (size_t i = 0; i < exact.gradients.size(); ++i) {
-        largest = std::max<double>(largest, std::fabs(exact.gradients[i]));
-        difference =
-            std::max<double>(difference, std::fabs(exact.gradients[i] - narrow.gradients[i]));
-      }
-      EXPECT_LT(difference, 8 * step * largest);
-      EXPECT_EQ(narrow.net->outputs()[0].value.dtype, DType::kFloat32);
-      EXPECT_EQ(narrow.store->values().dtype, DType::kFloat32);
-      // Tensors in 16 bits take half the memory, for activations and gradients. A GPU also keeps
-      // 16-bit copies of the parameters, so its memory is not compared.
-      if (!gpu) {
-        EXPECT_LT(narrow.net->plan().memory.activations,
-                  exact.net->plan().memory.activations * 3 / 4);
-      }
+TEST_ON_DEVICES(Storage, RoundsWhatLayersHandOnAndNothingElse) {
+  // Another device may store the parameters in another layout.
+  const Trained exact(DType::kFloat32);
+  for (DType type : {DType::kBFloat16, DType::kFloat16}) {
+    const Trained narrow(type);
+    const double step = type == DType::kFloat16 ? 0x1p-11 : 0x1p-8;
+    EXPECT_NEAR(narrow.loss, exact.loss, 4 * step);
+    EXPECT_NE(narrow.loss, exact.loss) << "nothing was rounded";
+    double largest = 0, difference = 0;
+    for (size_t i = 0; i < exact.gradients.size(); ++i) {
+      largest = std::max<double>(largest, std::fabs(exact.gradients[i]));
+      difference =
+          std::max<double>(difference, std::fabs(exact.gradients[i] - narrow.gradients[i]));
+    }
+    EXPECT_LT(difference, 8 * step * largest);
+    EXPECT_EQ(narrow.net->outputs()[0].value.dtype, DType::kFloat32);
+    EXPECT_EQ(narrow.store->values().dtype, DType::kFloat32);
+    // Tensors in 16 bits take half the memory, for activations and gradients. A GPU also keeps
+    // 16-bit copies of the parameters, so its memory is not compared.
+    if (!OnGpu()) {
+      EXPECT_LT(narrow.net->plan().memory.activations,
+                exact.net->plan().memory.activations * 3 / 4);
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include "core/net/spec/overrides.h"
 #include "core/net/spec/spec.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -39,12 +40,7 @@ std::string Current(const std::string& text) {
 std::string FromOld(const std::string& text) { return UpgradeText(text).net.DebugString(); }
 
 std::string UpgradeMistake(const std::string& text) {
-  try {
-    UpgradeText(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return Mistake([&] { UpgradeText(text); });
 }
 
 std::vector<std::string> Dropped(const std::string& text) {
@@ -380,12 +376,8 @@ TEST(UpgradeNet, LetsOverridesReplaceWhatItMade) {
 TEST(UpgradeNet, MakesASpecWhoseMistakesPointAtTheOldFile) {
   Upgraded result = UpgradeText(
       "layers {\n name: 'a' type: RELU\n include { phase: TRAIN }\n exclude { phase: TRAIN } }");
-  try {
-    MakeNetSpec(result.net, result.places, NetState(), NetOptions());
-    FAIL() << "no mistake";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "f:4:2: layer 'a': has include and exclude; use only one of them");
-  }
+  EXPECT_EQ(Mistake([&] { MakeNetSpec(result.net, result.places, NetState(), NetOptions()); }),
+            "f:4:2: layer 'a': has include and exclude; use only one of them");
 }
 
 TEST(UpgradeInMemory, SaysTheFormatOnce) {

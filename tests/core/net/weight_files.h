@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/error.h"
 #include "proto/net.pb.h"
 
 namespace doppio {
@@ -50,16 +49,6 @@ inline NetParameter TwoLayers() {
   AddBlob(ip->add_blobs(), {3, 4}, 30);
   AddBlob(ip->add_blobs(), {3}, 50);
   return net;
-}
-
-template <class F>
-std::string FileErrorOf(F&& f) {
-  try {
-    f();
-  } catch (const FileError& e) {
-    return e.what();
-  }
-  return "no FileError";
 }
 
 inline void ExpectContains(const std::string& text, const std::string& part) {

@@ -4,19 +4,16 @@
 
 #include "tests/core/net/tiny_net.h"
 #include "tests/core/net/weight_files.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
 
 template <class F>
-std::string ConfigErrorOf(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kConfig);
-    return e.what();
-  }
-  return "no error";
+std::string ConfigMistake(F&& f) {
+  const Error e = Thrown(f);
+  EXPECT_EQ(e.code(), ExitCode::kConfig);
+  return e.what();
 }
 
 TEST(CopyWeights, FillsByNameAndReports) {
@@ -80,7 +77,7 @@ TEST(CopyWeights, SaysWhereAFusedBatchNormDoesNotFit) {
   TinyNet one_factor = NormAndScale(1);
   const WeightsFile file = ReadWeights(FusedNorm({3}));
   const auto copy = [&](TinyNet* net) {
-    return ConfigErrorOf([&] { CopyWeights(file, net->graph, net->index, net->store.get()); });
+    return ConfigMistake([&] { CopyWeights(file, net->graph, net->index, net->store.get()); });
   };
   EXPECT_NE(copy(&one_factor)
                 .find("layer 'factors': it has 1 parameter blobs, but layer 'bn' in '" + file.path +
@@ -117,7 +114,7 @@ TEST(CopyWeights, AllMismatchesAreOneErrorAndNothingIsCopied) {
   net.mutable_layer(1)->mutable_blobs()->RemoveLast();
   TinyNet tiny = TwoLayerNet();
   const std::string path = Saved(net);
-  const std::string text = ConfigErrorOf(
+  const std::string text = ConfigMistake(
       [&] { CopyWeights(ReadWeights(path), tiny.graph, tiny.index, tiny.store.get()); });
   ExpectContains(text, "net.prototxt:1:1");
   ExpectContains(
@@ -156,7 +153,7 @@ TEST(CopyWeights, SaysThatInnerProductTiesTheInputSize) {
     fc6->mutable_blobs(0)->mutable_data()->Resize(static_cast<int>(count), 1.f);
     fc6->add_blobs()->mutable_shape()->add_dim(2);
     fc6->mutable_blobs(1)->mutable_data()->Resize(2, 1.f);
-    return ConfigErrorOf(
+    return ConfigMistake(
         [&] { CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get()); });
   };
   for (const std::vector<int64_t>& old : {std::vector<int64_t>{2, 12}, {1, 1, 2, 12}}) {

@@ -4,6 +4,7 @@
 #include "core/net/store/weights.h"
 #include "tests/core/net/tiny_net.h"
 #include "tests/core/net/weight_files.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -55,7 +56,7 @@ TEST(SharedFiles, EveryStyleOfValuesFitsItsNet) {
     EXPECT_EQ(report.copied, (std::vector<std::string>{"a", "b"})) << style;
     for (float v : tiny.Floats(0)) EXPECT_NE(v, 0) << style;
   }
-  ExpectContains(FileErrorOf([] {
+  ExpectContains(Mistake<FileError>([] {
                    ReadWeights(SharedFile("conformance/cases/bad_weights_corrupt/init.caffemodel"));
                  }),
                  "is not a .caffemodel");

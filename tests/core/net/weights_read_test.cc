@@ -10,6 +10,7 @@
 
 #include "core/net/store/weights.h"
 #include "tests/core/net/weight_files.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -45,7 +46,7 @@ std::string LinkedGroups(const std::string& name, bool cycle) {
 
 TEST(ReadWeights, RefusesHdf5GroupsThatContainThemselves) {
   const std::string path = LinkedGroups("cycle.caffemodel.h5", true);
-  EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
+  EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(path); }),
             "'" + path +
                 "' is not a .caffemodel.h5: its groups are nested more than 100 levels deep; one "
                 "of them may contain itself");
@@ -53,7 +54,7 @@ TEST(ReadWeights, RefusesHdf5GroupsThatContainThemselves) {
 
 TEST(ReadWeights, RefusesHdf5GroupsOfTooManyNames) {
   const std::string path = LinkedGroups("names.caffemodel.h5", false);
-  EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
+  EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(path); }),
             "'" + path + "' is not a .caffemodel.h5: it has more than 20000 groups");
 }
 
@@ -80,12 +81,12 @@ std::string Stated(const std::string& file_name, const std::string& data_set,
 
 TEST(ReadWeights, RefusesHdf5DataSetsThatStateMoreThanTheyHold) {
   const std::string wraps = Stated("wraps.caffemodel.h5", "/data/ip/0", {64, 536838145, 536903681});
-  EXPECT_EQ(FileErrorOf([&] { ReadWeights(wraps); }),
+  EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(wraps); }),
             "'" + wraps +
                 "' is not a .caffemodel.h5: its data set '/data/ip/0' has more than the limit of "
                 "17179869184 elements");
   const std::string large = Stated("large.caffemodel.h5", "/data/ip/0", {1 << 30, 8});
-  EXPECT_EQ(FileErrorOf([&] { ReadWeights(large); }),
+  EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(large); }),
             "'" + large +
                 "' is not a .caffemodel.h5: its data set '/data/ip/0' states 8589934592 elements, "
                 "but the file holds only 0 bytes of them");
@@ -105,7 +106,7 @@ TEST(ReadWeights, RefusesADataSetOfManyNames) {
   H5Pclose(groups);
   H5Fclose(file);
   const std::string bytes = std::to_string(FileBytes(path));
-  EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
+  EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(path); }),
             "'" + path + "' is not a .caffemodel.h5: its data sets up to '/data/ip3/0' state " +
                 "20971520 elements, but it has only " + bytes +
                 " bytes; one of them may have several names");
@@ -117,7 +118,7 @@ TEST(ReadWeights, RefusesABlobOfMoreAxesThanCaffeHas) {
   for (int i = 0; i < 33; ++i) blob->mutable_shape()->add_dim(1);
   blob->add_data(1);
   const std::string path = Saved(net);
-  EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
+  EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(path); }),
             "'" + path + "' is not a .caffemodel: a blob has 33 axes, more than the limit of 32");
 }
 
@@ -209,7 +210,7 @@ TEST(ReadWeights, NoticesEveryCutExceptBehindALayer) {
     if (cut == first_layer) {
       EXPECT_EQ(ReadWeights(Temporary("cut.caffemodel")).layers.size(), 1u);
     } else {
-      ExpectContains(FileErrorOf([] { ReadWeights(Temporary("cut.caffemodel")); }),
+      ExpectContains(Mistake<FileError>([] { ReadWeights(Temporary("cut.caffemodel")); }),
                      "is not a .caffemodel");
     }
   }
@@ -249,7 +250,7 @@ TEST(ReadWeights, RefusesAPipeOfHdf5) {
   unlink(path.c_str());
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] { std::ofstream(path, std::ios::binary) << "\x89HDF\r\n\x1a\n"; });
-  ExpectContains(FileErrorOf([&] { ReadWeights(path); }),
+  ExpectContains(Mistake<FileError>([&] { ReadWeights(path); }),
                  "is a pipe, and an HDF5 file cannot be read from a pipe");
   writer.join();
 }
@@ -257,7 +258,7 @@ TEST(ReadWeights, RefusesAPipeOfHdf5) {
 TEST(ReadWeights, SaysWhatAFileOfAnotherKindIs) {
   const auto mistake = [](const std::string& name, const std::string& bytes) {
     WriteBytes(Temporary(name), bytes);
-    return FileErrorOf([&] { ReadWeights(Temporary(name)); });
+    return Mistake<FileError>([&] { ReadWeights(Temporary(name)); });
   };
   ExpectContains(mistake("a.solverstate",
                          "\x08\x02\x12\x0c"
@@ -272,29 +273,31 @@ TEST(ReadWeights, SaysWhatAFileOfAnotherKindIs) {
 
 TEST(ReadWeights, NamesTheNearestFile) {
   WriteBytes(Temporary("lenet_iter_500.caffemodel"), TwoLayers().SerializeAsString());
-  ExpectContains(FileErrorOf([] { ReadWeights(Temporary("lenet_itr_500.caffemodel")); }),
+  ExpectContains(Mistake<FileError>([] { ReadWeights(Temporary("lenet_itr_500.caffemodel")); }),
                  "/lenet_iter_500.caffemodel'?");
 }
 
 TEST(ReadWeights, SaysWhatIsWrong) {
-  ExpectContains(FileErrorOf([] { ReadWeights("/no/such.caffemodel"); }),
+  ExpectContains(Mistake<FileError>([] { ReadWeights("/no/such.caffemodel"); }),
                  "cannot read '/no/such.caffemodel'");
-  ExpectContains(FileErrorOf([] { ReadWeights("/no/such.caffemodel.h5"); }),
+  ExpectContains(Mistake<FileError>([] { ReadWeights("/no/such.caffemodel.h5"); }),
                  "cannot read '/no/such.caffemodel.h5'");
-  ExpectContains(FileErrorOf([] { ReadWeights(testing::TempDir()); }), "Is a directory");
+  ExpectContains(Mistake<FileError>([] { ReadWeights(testing::TempDir()); }), "Is a directory");
   WriteBytes(Temporary("empty.caffemodel"), "");
-  ExpectContains(FileErrorOf([] { ReadWeights(Temporary("empty.caffemodel")); }), "it is empty");
+  ExpectContains(Mistake<FileError>([] { ReadWeights(Temporary("empty.caffemodel")); }),
+                 "it is empty");
   WriteBytes(Temporary("text.caffemodel"), "name: \"x\"\n");
-  ExpectContains(FileErrorOf([] { ReadWeights(Temporary("text.caffemodel")); }),
+  ExpectContains(Mistake<FileError>([] { ReadWeights(Temporary("text.caffemodel")); }),
                  "is not a .caffemodel");
   WriteBytes(Temporary("text.h5"), "name: \"x\"\n");
-  ExpectContains(FileErrorOf([] { ReadWeights(Temporary("text.h5")); }), "it is not an HDF5 file");
+  ExpectContains(Mistake<FileError>([] { ReadWeights(Temporary("text.h5")); }),
+                 "it is not an HDF5 file");
   NetParameter net = TwoLayers();
   net.mutable_layer(1)->mutable_blobs(0)->mutable_data()->RemoveLast();
-  ExpectContains(FileErrorOf([&] { ReadWeights(Saved(net)); }),
+  ExpectContains(Mistake<FileError>([&] { ReadWeights(Saved(net)); }),
                  "a blob of shape 3x4 has 11 values");
   net.mutable_layer(1)->mutable_blobs(0)->mutable_shape()->set_dim(0, int64_t{1} << 62);
-  ExpectContains(FileErrorOf([&] { ReadWeights(Saved(net)); }), "has 11 values");
+  ExpectContains(Mistake<FileError>([&] { ReadWeights(Saved(net)); }), "has 11 values");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "core/net/store/wire_file.h"
 #include "tests/core/net/tiny_net.h"
 #include "tests/core/net/weight_files.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -183,7 +184,7 @@ TEST(WriteWeights, HoldsASharedParameterAsCaffeDoes) {
 
 TEST(WriteWeights, SaysWhereItCannotWrite) {
   TinyNet tiny = TwoLayerNet();
-  ExpectContains(FileErrorOf([&] {
+  ExpectContains(Mistake<FileError>([&] {
                    WriteWeights("/no/folder/x.caffemodel", false, tiny.graph, tiny.index,
                                 *tiny.store);
                  }),
@@ -193,7 +194,7 @@ TEST(WriteWeights, SaysWhereItCannotWrite) {
 TEST(WriteWeights, ProtobufHoldsLessThanTwoGibibytes) {
   WireWriter out(Temporary("large.caffemodel"));
   out.MessageHead(100, 1000);
-  ExpectContains(FileErrorOf([&] { out.MessageHead(100, int64_t{1} << 31); }),
+  ExpectContains(Mistake<FileError>([&] { out.MessageHead(100, int64_t{1} << 31); }),
                  "snapshot_format: HDF5");
 }
 

@@ -18,6 +18,9 @@
 
 namespace doppio::gpu_double {
 
+// How a process ends in which the double has found a mistake.
+inline const testing::ExitedWithCode kFault(kFaultStatus);
+
 constexpr int kSeeds = 20;
 
 // Starts a machine with these settings and discards the previous one.

@@ -181,7 +181,7 @@ TEST(BNLL, IsASmoothMaximumThatDoesNotOverflow) {
       .ExpectBottomGradient({1, 1, 1, 1}, {0.5, 0.75, 1, 0});
 }
 
-TEST(Clip, KeepsTheGradientOnBothBounds) {
+TEST_ON_DEVICES(Clip, KeepsTheGradientOnBothBounds) {
   const std::string clip = "type: 'Clip' clip_param { min: -1 max: 2 }";
   LayerCase(clip)
       .Bottom({5}, {-3, -1, 0, 2, 5})
@@ -268,7 +268,7 @@ const Activation kActivations[] = {
     {"HardSwish", "", 2, 5, 3},
 };
 
-class EveryActivation : public testing::TestWithParam<Activation> {
+class EveryActivation : public TestOnDevices<Activation> {
  protected:
   bool has_gradient() const { return GetParam().type != "Threshold"; }
   LayerCase Case(const Shape& shape) const {
@@ -284,10 +284,10 @@ TEST_P(EveryActivation, AgreesWithDifferencesAndInEveryLayout) {
     LayerCase c = Case(shape);
     if (has_gradient()) c.ExpectGradient(1e-4, 1e-5, GetParam().kink);
     c.ExpectTopShape(shape).ExpectBackendsAgree();
-    EXPECT_TRUE(c.NarrowOnGpu());
+    c.ExpectNarrowOnGpu();
     // Threshold's top is in single precision, so Threshold may convert.
     if (has_gradient()) {
-      EXPECT_EQ(c.GpuConversions(), 0);
+      c.ExpectNoGpuConversions();
     }
   }
 }
@@ -303,10 +303,10 @@ TEST_P(EveryActivation, TakesOneBottom) {
   Case({2}).RandomBottom({2}).ExpectMistake({GetParam().type + " takes", "bottom"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Activations, EveryActivation, testing::ValuesIn(kActivations),
-                         [](const testing::TestParamInfo<Activation>& info) {
-                           return info.param.type + std::to_string(info.index);
-                         });
+INSTANTIATE_ON_DEVICES(Activations, EveryActivation, testing::ValuesIn(kActivations),
+                       [](const testing::TestParamInfo<Activation>& info) {
+                         return info.param.type + std::to_string(info.index);
+                       });
 
 template <class... Ops>
 std::set<std::string> TypesOf(const std::tuple<Ops...>*) {

@@ -12,7 +12,7 @@ LayerCase Lines(const std::string& param) {
   return c;
 }
 
-TEST(ArgMax, NamesTheLargestElementOfASample) {
+TEST_ON_DEVICES(ArgMax, NamesTheLargestElementOfASample) {
   Lines("").ExpectTop({2, 1, 1}, {1, 1}).ExpectBackendsAgree();
   Lines("top_k: 2").ExpectTop({2, 1, 2}, {1, 2, 1, 0}).ExpectBackendsAgree();
   LayerCase("type: 'ArgMax'")
@@ -27,7 +27,7 @@ TEST(ArgMax, GivesIndicesThenValues) {
   Lines("out_max_val: true top_k: 2").ExpectTop({2, 2, 2}, {1, 2, 3, 2, 1, 0, 5, 5});
 }
 
-TEST(ArgMax, LooksAlongAnAxis) {
+TEST_ON_DEVICES(ArgMax, LooksAlongAnAxis) {
   Lines("axis: 1").ExpectTop({2, 1}, {1, 1});
   Lines("axis: 1 top_k: 3").ExpectTop({2, 3}, {1, 2, 0, 1, 0, 2});
   Lines("axis: 0").ExpectTop({1, 3}, {1, 1, 1});

@@ -24,15 +24,14 @@ void ExpectAgreement(const std::string& layer, const std::vector<Shape>& shapes)
     LayerCase c(layer);
     c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
     c.InPlace().ExpectGradient().ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    c.ExpectGpuKernel();
     EXPECT_TRUE(c.NarrowOnCpu());
-    EXPECT_TRUE(c.NarrowOnGpu());
-    EXPECT_EQ(c.GpuConversions(), 0);
+    c.ExpectNarrowOnGpu();
+    c.ExpectNoGpuConversions();
   }
 }
 
-TEST(Dropout, IsTheIdentityInTestsAndAtRatioZero) {
+TEST_ON_DEVICES(Dropout, IsTheIdentityInTestsAndAtRatioZero) {
   LayerCase c("type: 'Dropout'");
   c.Bottom({3, 1}, {1, -2, 3})
       .InPhase(TEST)
@@ -75,13 +74,13 @@ TEST(Dropout, DependsOnTheSampleAndNotOnTheBatch) {
   EXPECT_EQ(std::vector<double>(batch.begin() + 300, batch.end()), second);
 }
 
-TEST(Dropout, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Dropout, AgreesWithDifferencesAndInEveryLayout) {
   ExpectAgreement("type: 'Dropout'", {{3, 5, 3, 1}, {1, 7}, {}, {3, 304}});
 }
 
 // The shapes have whole and partial packs of channels, and positions that share their draws within
 // a row of four, across two rows, and not at all.
-TEST(Dropout, DropsTheSameElementsInEveryLayout) {
+TEST_ON_DEVICES(Dropout, DropsTheSameElementsInEveryLayout) {
   for (const Shape& shape :
        {Shape{3, 8, 2, 4}, Shape{1, 16, 3, 3}, Shape{3, 24, 1, 1}, Shape{3, 9, 5},
         Shape{1, 1, 6, 3}, Shape{2, 12, 2, 1, 3}, Shape{3, 300}}) {
@@ -89,7 +88,7 @@ TEST(Dropout, DropsTheSameElementsInEveryLayout) {
   }
 }
 
-TEST(Dropout, DropsInTestsToo) {
+TEST_ON_DEVICES(Dropout, DropsInTestsToo) {
   const std::string sampled = kQuarter + "sample_weights_test: true }";
   LayerCase c = Ones(sampled, {3, 2000});
   const std::vector<double> top = c.InPhase(TEST).Top();
@@ -102,7 +101,7 @@ TEST(Dropout, DropsInTestsToo) {
       .ExpectBackendsAgree();
 }
 
-TEST(Dropout, ScalesInTestsInstead) {
+TEST_ON_DEVICES(Dropout, ScalesInTestsInstead) {
   const std::string later = kQuarter + "scale_train: false }";
   std::vector<double> want = Ones(kQuarter + "}", {3, 50}).Top();
   for (double& y : want) y = y == 0 ? 0 : 1;
@@ -140,7 +139,7 @@ TEST(SpatialDropout, IsTheIdentityInTests) {
   EXPECT_EQ(c.Engine(), "view");
 }
 
-TEST(SpatialDropout, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(SpatialDropout, AgreesWithDifferencesAndInEveryLayout) {
   ExpectAgreement("type: 'SpatialDropout'", {{3, 5, 3, 1}, {2, 8, 2, 4}, {1, 7}, {}});
 }
 
@@ -193,7 +192,7 @@ TEST(SeLuDropout, TakesItsAlphaAndIsTheIdentityInTests) {
   EXPECT_EQ(c.Engine(), "view");
 }
 
-TEST(SeLuDropout, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(SeLuDropout, AgreesWithDifferencesAndInEveryLayout) {
   ExpectAgreement(kSelu, {{3, 5, 3, 1}, {2, 8, 2, 4}, {1, 7}, {3, 304}});
 }
 

@@ -32,7 +32,7 @@ TEST(PReLU, MayShareOneSlope) {
       .ExpectTop({3, 2}, {-0.5, 2, -1.5, 4, 5, -3});
 }
 
-TEST(PReLU, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(PReLU, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* shared : {"false", "true"}) {
     for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}, Shape{3, 19, 3}}) {
       LayerCase c("type: 'PReLU' prelu_param { channel_shared: " + std::string(shared) + " }");
@@ -46,15 +46,14 @@ TEST(PReLU, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 // The shapes make the GPU use each of its algorithms for sums over channels.
-TEST(PReLU, AgreesForManyChannelsAndForLongOnes) {
+TEST_ON_DEVICES(PReLU, AgreesForManyChannelsAndForLongOnes) {
   for (const char* shared : {"false", "true"}) {
     for (const Shape& shape : {Shape{40, 300}, Shape{33, 70, 2, 2}, Shape{2, 3, 20, 20}}) {
       LayerCase c("type: 'PReLU' prelu_param { channel_shared: " + std::string(shared) + " }");
       c.RandomBottom(shape).ExpectBackendsAgree();
-      const std::string gpu = c.GpuEngine();
-      EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-      EXPECT_TRUE(c.NarrowOnGpu());
-      EXPECT_EQ(c.GpuConversions(), 0);
+      c.ExpectGpuKernel();
+      c.ExpectNarrowOnGpu();
+      c.ExpectNoGpuConversions();
     }
   }
 }

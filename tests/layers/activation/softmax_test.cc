@@ -28,7 +28,7 @@ TEST(Softmax, WorksAlongAnAxis) {
   }
 }
 
-TEST(Softmax, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Softmax, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* axis : {"axis: 0", "axis: 1", "axis: -1"}) {
     const std::string layer = "type: 'Softmax' softmax_param { " + std::string(axis) + " }";
     for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {
@@ -41,14 +41,14 @@ TEST(Softmax, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(Softmax, HasAKernelForGpus) {
+TEST_ON_DEVICES(Softmax, HasAKernelForGpus) {
   LayerCase c("type: 'Softmax'");
   c.RandomBottom({1, 2});
-  EXPECT_NE(c.GpuEngine(), "host");
-  EXPECT_TRUE(c.NarrowOnGpu());
+  c.ExpectGpuKernel();
+  c.ExpectNarrowOnGpu();
   LayerCase image("type: 'Softmax'");
   image.RandomBottom({3, 5, 2, 1});
-  EXPECT_EQ(image.GpuConversions(), 0);
+  image.ExpectNoGpuConversions();
   // The shapes have more classes than one GPU thread should sum, with one, few and many positions.
   for (const Shape& shape : {Shape{3, 70}, Shape{2, 70, 3}, Shape{1, 70, 40}}) {
     LayerCase("type: 'Softmax'").RandomBottom(shape, -5, 5).ExpectBackendsAgree();

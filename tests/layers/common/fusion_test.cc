@@ -95,7 +95,7 @@ void ExpectSameInAllPhases(NetCase c, const std::string& chain) {
 
 // ---- Tests -------------------------------------------------------------------------------------
 
-TEST(Fusion, OfNormalisationGivesTheSameNumbersInAnyLayout) {
+TEST_ON_DEVICES(Fusion, OfNormalisationGivesTheSameNumbersInAnyLayout) {
   for (const Chain& chain : NormChains()) {
     for (const Shape& shape : kShapes) {
       for (int block : {0, 8, 16}) {
@@ -109,7 +109,7 @@ TEST(Fusion, OfNormalisationGivesTheSameNumbersInAnyLayout) {
   }
 }
 
-TEST(Fusion, OfNormalisationGivesTheSameNumbersInDoubleAndOnVectors) {
+TEST_ON_DEVICES(Fusion, OfNormalisationGivesTheSameNumbersInDoubleAndOnVectors) {
   for (const Chain& chain : NormChains()) {
     NetCase c;
     c.layers = chain.layers;
@@ -122,7 +122,7 @@ TEST(Fusion, OfNormalisationGivesTheSameNumbersInDoubleAndOnVectors) {
   }
 }
 
-TEST(Fusion, OfNormalisationRunsIn16BitsAndChannelsLast) {
+TEST_ON_GPU(Fusion, OfNormalisationRunsIn16BitsAndChannelsLast) {
   const std::vector<Shape> shapes = {
       {1, 16, 9, 1}, {3, 19, 4, 3}, {40, 24, 3, 2}, {2, 5, 8, 8}, {5, 33}};
   const auto expect = [&](const std::string& layers, bool apart_too) {
@@ -147,7 +147,7 @@ TEST(Fusion, OfNormalisationRunsIn16BitsAndChannelsLast) {
   expect(Layer("PReLU", "x", "y", "prelu_param { channel_shared: true }"), true);
 }
 
-TEST(Fusion, OfConvolutionsAndProductsGivesTheSameNumbers) {
+TEST_ON_DEVICES(Fusion, OfConvolutionsAndProductsGivesTheSameNumbers) {
   for (const Shape& shape : kShapes) {
     for (const Chain& chain : ConvolutionChains(static_cast<int>(shape[1]))) {
       for (int block : {0, 16}) {
@@ -163,7 +163,7 @@ TEST(Fusion, OfConvolutionsAndProductsGivesTheSameNumbers) {
   }
 }
 
-TEST(Fusion, TakesConvolutionsInGroupsWithStridesAndDilation) {
+TEST_ON_DEVICES(Fusion, TakesConvolutionsInGroupsWithStridesAndDilation) {
   for (const char* form :
        {"kernel_size: 3 group: 2", "kernel_size: 3 stride: 2 group: 20",
         "kernel_size: 2 dilation: 2", "kernel_h: 1 kernel_w: 3 bias_term: false"}) {
@@ -173,7 +173,7 @@ TEST(Fusion, TakesConvolutionsInGroupsWithStridesAndDilation) {
   }
 }
 
-TEST(Fusion, TakesForksDepthwiseLayers) {
+TEST_ON_DEVICES(Fusion, TakesForksDepthwiseLayers) {
   NetCase c;
   c.layers = Layer("DepthwiseConvolution", "x", "c",
                    "convolution_param { kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } }") +
@@ -181,7 +181,7 @@ TEST(Fusion, TakesForksDepthwiseLayers) {
   ExpectSame(c, {"DepthwiseConvolution+ReLU"});
 }
 
-TEST(Fusion, OfASumWithReluTakesAnyNumberOfBottoms) {
+TEST_ON_DEVICES(Fusion, OfASumWithReluTakesAnyNumberOfBottoms) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     NetCase c;
     c.dtype = dtype;
@@ -193,7 +193,7 @@ TEST(Fusion, OfASumWithReluTakesAnyNumberOfBottoms) {
   }
 }
 
-TEST(Fusion, LeavesApartWhatItWouldChange) {
+TEST_ON_DEVICES(Fusion, LeavesApartWhatItWouldChange) {
   const std::string two = Norm("x", "n") + Scale("n", "s");
   const std::vector<std::string> none;
   const struct {
@@ -220,7 +220,7 @@ TEST(Fusion, LeavesApartWhatItWouldChange) {
   }
 }
 
-TEST(Fusion, GoesByRunningStatisticsWhereTheLayerDoes) {
+TEST_ON_DEVICES(Fusion, GoesByRunningStatisticsWhereTheLayerDoes) {
   NetCase c;
   const std::string global = "batch_norm_param { use_global_stats: true }";
   for (const std::string& sum : {std::string(), Sum("s", "other", "s")}) {
@@ -231,7 +231,7 @@ TEST(Fusion, GoesByRunningStatisticsWhereTheLayerDoes) {
   }
 }
 
-TEST(Fusion, KeepsFrozenParametersAsTheyAre) {
+TEST_ON_DEVICES(Fusion, KeepsFrozenParametersAsTheyAre) {
   NetCase c;
   const std::string frozen = "param { lr_mult: 0 } ", half = frozen + "param { lr_mult: 1 }";
   for (const std::string& param : {frozen + frozen, half}) {
@@ -249,7 +249,7 @@ TEST(Fusion, KeepsFrozenParametersAsTheyAre) {
 }
 
 // The gradient of a loss is filled once and read in every pass, so no layer may overwrite it.
-TEST(Fusion, TakesATopThatIsALoss) {
+TEST_ON_DEVICES(Fusion, TakesATopThatIsALoss) {
   const std::string weight = "loss_weight: 0.5";
   NetCase c;
   c.layers = Norm("x", "n") + Scale("n", "s") + Sum("s", "other", "z", weight) + Scale("x", "y");
@@ -267,7 +267,7 @@ TEST(Fusion, TakesATopThatIsALoss) {
 }
 
 // As in a ResNet, a block's input is read by its first convolution and by its sum.
-TEST(Fusion, TrainsResidualBlocks) {
+TEST_ON_DEVICES(Fusion, TrainsResidualBlocks) {
   auto block = [](const std::string& from, const std::string& to) {
     return Conv(from, to + "a", 20, kNoBias3) + Norm(to + "a", to + "a") +
            Scale(to + "a", to + "a") + Relu(to + "a", to + "a") +

@@ -39,9 +39,8 @@ void ExpectSameIn16Bits(Device* device, const std::string& layers, const std::st
   }
 }
 
-TEST(NarrowChains, OfConvolutionsRoundOnce) {
+TEST_ON_GPU(NarrowChains, OfConvolutionsRoundOnce) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   ExpectSameIn16Bits(gpu.get(), kConvolve + Last("ReLU"), "Convolution+ReLU");
   ExpectSameIn16Bits(gpu.get(), kConvolve + Last("ReLU", "relu_param { negative_slope: 0.25 }"),
                      "Convolution+ReLU");
@@ -51,20 +50,16 @@ TEST(NarrowChains, OfConvolutionsRoundOnce) {
                      "Convolution+Eltwise+ReLU");
 }
 
-TEST(NarrowChains, OfProductsRoundOnce) {
-  const std::unique_ptr<Device> cpu = MakeCpuDevice(), gpu = TestGpu();
-  for (Device* device : {cpu.get(), gpu.get()}) {
-    if (device == nullptr) continue;
-    ExpectSameIn16Bits(device, kMultiply + Last("ReLU"), "InnerProduct+ReLU");
-    ExpectSameIn16Bits(device, kMultiply + Last("ReLU", "relu_param { negative_slope: 0.25 }"),
-                       "InnerProduct+ReLU");
-  }
+TEST_ON_DEVICES(NarrowChains, OfProductsRoundOnce) {
+  const std::unique_ptr<Device> device = TestDevice();
+  ExpectSameIn16Bits(device.get(), kMultiply + Last("ReLU"), "InnerProduct+ReLU");
+  ExpectSameIn16Bits(device.get(), kMultiply + Last("ReLU", "relu_param { negative_slope: 0.25 }"),
+                     "InnerProduct+ReLU");
 }
 
 // The bottoms are in 16 bits. The convolution with axis 2 works on converted copies.
-TEST(NarrowChains, MayEndInSinglePrecision) {
+TEST_ON_GPU(NarrowChains, MayEndInSinglePrecision) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   const std::string fillers = "weight_filler { type: 'xavier' }";
   for (const char* stored : {"forward_type: FLOAT", ""}) {
     for (const std::string& layer :

@@ -27,6 +27,10 @@ std::string ReluText(const std::string& bottom, const std::string& top,
 
 const char kHalf[] = "kernel_size: 2 stride: 2";
 
+// Returns the smallest batch that gives each thread a block of images; the chain takes no smaller
+// one.
+int64_t FullBlocks() { return int64_t{kImages} * NumThreads(); }
+
 // Expects exactly the chain `chain`, or none if it is empty, and the numbers of the separate layers
 // up to rounding.
 void ExpectChain(const NetCase& c, const std::string& chain, double tolerance = 1e-5) {
@@ -52,7 +56,7 @@ void ExpectChainInAllPhases(NetCase c, const std::string& chain) {
 }
 
 TEST(ConvolutionPooling, GivesTheNumbersOfSeparateLayersForAnyBatch) {
-  for (int64_t batch : {kImages - 1, kImages, 2 * kImages + 5}) {
+  for (int64_t batch : {FullBlocks() - 1, FullBlocks(), 2 * FullBlocks() + 5}) {
     NetCase c;
     c.shape = {batch, 5, 12, 13};
     c.layers = ConvText(7, "kernel_size: 5") + PoolText("c", "y", kHalf);
@@ -74,7 +78,7 @@ TEST(ConvolutionPooling, TakesAnyExtents) {
     for (const char* pool : pools) {
       for (int64_t width : {7, 16, 23}) {
         NetCase c;
-        c.shape = {kImages, 3, 9, width};
+        c.shape = {FullBlocks(), 3, 9, width};
         c.layers = ConvText(10, conv) + ReluText("c", "c") + PoolText("c", "y", pool);
         ExpectChain(c, "Convolution+ReLU+Pooling");
       }
@@ -86,7 +90,7 @@ TEST(ConvolutionPooling, TakesFewAndManyChannels) {
   for (int inputs : {1, 2, 17}) {
     for (int outputs : {1, 8, 25}) {
       NetCase c;
-      c.shape = {3 * kImages - 2, inputs, 8, 8};
+      c.shape = {3 * FullBlocks() - 2, inputs, 8, 8};
       c.layers = ConvText(outputs, "kernel_size: 3") + PoolText("c", "y", kHalf);
       ExpectChain(c, "Convolution+Pooling");
     }
@@ -97,7 +101,7 @@ TEST(ConvolutionPooling, KeepsFrozenParameters) {
   for (const char* more : {"param { lr_mult: 0 }", "param { lr_mult: 1 } param { lr_mult: 0 }",
                            "param { lr_mult: 0 } param { lr_mult: 0 }"}) {
     NetCase c;
-    c.shape = {kImages, 3, 8, 8};
+    c.shape = {FullBlocks(), 3, 8, 8};
     c.layers = ConvText(6, "kernel_size: 3", more) + PoolText("c", "y", kHalf);
     ExpectChain(c, "Convolution+Pooling");
   }
@@ -106,7 +110,7 @@ TEST(ConvolutionPooling, KeepsFrozenParameters) {
 TEST(ConvolutionPooling, Stores16Bits) {
   for (DType type : {DType::kBFloat16, DType::kFloat16}) {
     NetCase c;
-    c.shape = {kImages - 1, 3, 10, 10};
+    c.shape = {FullBlocks() - 1, 3, 10, 10};
     c.rounded = c.stored = type;
     c.layers = ConvText(6, "kernel_size: 3") + ReluText("c", "c") + PoolText("c", "y", kHalf);
     const double unit = type == DType::kBFloat16 ? 0x1p-8 : 0x1p-11;
@@ -117,20 +121,18 @@ TEST(ConvolutionPooling, Stores16Bits) {
 // Three blocks of images for two threads: both with and without a gradient of the bottom, for which
 // the blocks are divided in different ways.
 TEST(ConvolutionPooling, DividesBlocksAmongThreads) {
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(2);
+  const ThreadCount two(2);
   NetCase c;
   c.shape = {3 * kImages, 3, 10, 10};
   c.layers = ConvText(13, "kernel_size: 3") + PoolText("c", "y", kHalf);
   ExpectChainInAllPhases(c, "Convolution+Pooling");
   c.shape = {kImages, 3, 10, 10};
   ExpectChain(c, "");  // too few for two threads
-  omp_set_num_threads(before);
 }
 
 TEST(ConvolutionPooling, GivesTheSameBitsEveryTime) {
   NetCase c;
-  c.shape = {3 * kImages, 3, 10, 10};
+  c.shape = {3 * FullBlocks(), 3, 10, 10};
   c.layers = ConvText(6, "kernel_size: 3") + PoolText("c", "y", kHalf);
   const Outcome once = RunOn(MakeCpuDevice().get(), c, true),
                 again = RunOn(MakeCpuDevice().get(), c, true);
@@ -142,7 +144,7 @@ TEST(ConvolutionPooling, LeavesApartWhatItCannotCompute) {
   const char* convs[] = {"kernel_size: 4", "kernel_size: 3 stride: 2", "kernel_size: 3 group: 3",
                          "kernel_size: 3 dilation: 2", "kernel_h: 3 kernel_w: 5"};
   NetCase c;
-  c.shape = {kImages, 3, 12, 12};
+  c.shape = {FullBlocks(), 3, 12, 12};
   for (const char* conv : convs) {
     c.layers = ConvText(6, conv) + PoolText("c", "y", kHalf);
     ExpectChain(c, "");
@@ -160,7 +162,7 @@ TEST(ConvolutionPooling, LeavesApartWhatItCannotCompute) {
 // Every weight is 1, so an output is the sum of 9 pixels and the bias.
 TEST(ConvolutionPooling, ComputesByHand) {
   NetCase c;
-  c.shape = {kImages, 1, 4, 4};
+  c.shape = {FullBlocks(), 1, 4, 4};
   c.layers =
       "layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { "
       "num_output: 1 kernel_size: 3 weight_filler { type: 'constant' value: 1 } bias_filler { "
@@ -169,9 +171,9 @@ TEST(ConvolutionPooling, ComputesByHand) {
       PoolText("c", "y", kHalf);
   const Outcome o = RunOn(MakeCpuDevice().get(), c, true);
   ASSERT_EQ(o.chains, std::vector<std::string>{"Convolution+Pooling"});
-  ASSERT_EQ(o.top.size(), size_t{kImages});
+  ASSERT_EQ(o.top.size(), static_cast<size_t>(FullBlocks()));
   const Random random(11, Stream("bottom", "", 0));
-  for (int n = 0; n < kImages; ++n) {
+  for (int n = 0; n < FullBlocks(); ++n) {
     double largest = -1e9;
     for (int window = 0; window < 4; ++window) {
       double sum = 0.5;

@@ -89,7 +89,7 @@ TEST(Convolution, WorksInAnyNumberOfDimensions) {
       .ExpectTop({3, 1}, {21, 43, 65});
 }
 
-TEST(Convolution, CountsAxesBeforeTheChannelsAsBatch) {
+TEST_ON_DEVICES(Convolution, CountsAxesBeforeTheChannelsAsBatch) {
   Convolve("num_output: 1 axis: 2 kernel_size: 2 bias_term: false")
       .Bottom({1, 2, 1, 3}, {1, 2, 3, 4, 5, 6})
       .Param(0, {1, 1})
@@ -98,7 +98,7 @@ TEST(Convolution, CountsAxesBeforeTheChannelsAsBatch) {
 }
 
 // Neither the engine nor a negative axis changes the results.
-TEST(Convolution, TakesFieldsThatChangeNothing) {
+TEST_ON_DEVICES(Convolution, TakesFieldsThatChangeNothing) {
   for (const char* param :
        {"engine: CAFFE", "engine: CUDNN", "engine: MKLDNN", "force_nd_im2col: true", "axis: -3"}) {
     Nine("kernel_size: 2 " + std::string(param))
@@ -109,7 +109,7 @@ TEST(Convolution, TakesFieldsThatChangeNothing) {
   }
 }
 
-TEST(Convolution, SharesWeightsAmongBottoms) {
+TEST_ON_DEVICES(Convolution, SharesWeightsAmongBottoms) {
   Convolve("num_output: 1 kernel_size: 1 bias_term: false")
       .Bottom({1, 1, 1, 1}, {2})
       .Bottom({1, 1, 1, 1}, {3})
@@ -132,18 +132,12 @@ TEST(Convolution, StartsByItsFillers) {
       .ExpectTop({1, 1, 1, 1}, {50});
 }
 
-// Expects cuDNN if the build has it, otherwise Doppio's own kernel. Without a GPU the engine is "".
-void ExpectGpuKernel(LayerCase* c) {
-  const std::string engine = c->GpuEngine();
-  EXPECT_TRUE(engine == "cuda" || engine == "cudnn" || engine.empty()) << engine;
-}
-
 struct Variant {
   std::string param;
   Shape small, large;  // for finite differences; for the fast kernels
 };
 
-class ConvolutionVariants : public testing::TestWithParam<Variant> {};
+class ConvolutionVariants : public TestOnDevices<Variant> {};
 
 TEST_P(ConvolutionVariants, AgreeWithDifferencesAndInEveryLayout) {
   const Variant& v = GetParam();
@@ -153,13 +147,13 @@ TEST_P(ConvolutionVariants, AgreeWithDifferencesAndInEveryLayout) {
     LayerCase c = Convolve(outputs + v.param);
     c.RandomBottom(v.large).ExpectBackendsAgree(1e-4);
     EXPECT_EQ(c.Engine(), "onednn") << v.param;
-    ExpectGpuKernel(&c);
-    EXPECT_TRUE(c.NarrowOnGpu()) << v.param;
-    EXPECT_EQ(c.GpuConversions(), 0) << v.param;
+    c.ExpectGpuKernel();
+    c.ExpectNarrowOnGpu();
+    c.ExpectNoGpuConversions();
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
+INSTANTIATE_ON_DEVICES(
     Convolution, ConvolutionVariants,
     testing::Values(Variant{"kernel_size: 3", {3, 2, 4, 3}, {3, 16, 5, 7}},
                     Variant{"kernel_size: 1", {1, 2, 2, 3}, {3, 16, 3, 5}},
@@ -184,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
                             {1, 4, 3, 2, 5}}));
 
 // A depthwise convolution: each channel is a separate group.
-TEST(Convolution, MayKeepChannelsApart) {
+TEST_ON_DEVICES(Convolution, MayKeepChannelsApart) {
   for (int channels : {3, 16, 19}) {
     const std::string n = std::to_string(channels);
     Convolve("num_output: " + n + " group: " + n + " kernel_size: 3 pad: 1")
@@ -193,15 +187,15 @@ TEST(Convolution, MayKeepChannelsApart) {
   }
 }
 
-TEST(Convolution, AgreesInFourSpatialDimensions) {
+TEST_ON_DEVICES(Convolution, AgreesInFourSpatialDimensions) {
   LayerCase c = Convolve("num_output: 2 kernel_size: 2");
   c.RandomBottom({1, 2, 2, 3, 2, 2}).ExpectGradient().ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "reference");
-  ExpectGpuKernel(&c);
+  c.ExpectGpuKernel();
   Convolve("num_output: 3").RandomBottom({3, 4}).ExpectGradient().ExpectBackendsAgree();
 }
 
-TEST(Convolution, MayFreezeEachParameter) {
+TEST_ON_DEVICES(Convolution, MayFreezeEachParameter) {
   for (const char* param : {"param { lr_mult: 0 }", "param { lr_mult: 1 } param { lr_mult: 0 }",
                             "param { lr_mult: 0 } param { lr_mult: 0 }"}) {
     LayerCase("type: 'Convolution' convolution_param { num_output: 3 kernel_size: 2 } " +

@@ -64,7 +64,7 @@ TEST(Deconvolution, EnlargesByABilinearFiller) {
       .ExpectTop({1, 1, 4, 4}, {9, 12, 12, 9, 12, 16, 16, 12, 12, 16, 16, 12, 9, 12, 12, 9});
 }
 
-TEST(Deconvolution, SharesWeightsAmongBottoms) {
+TEST_ON_DEVICES(Deconvolution, SharesWeightsAmongBottoms) {
   LayerCase two = Deconvolve("num_output: 3 kernel_size: 2");
   two.RandomBottom({3, 2, 3, 2})
       .RandomBottom({3, 2, 3, 2})
@@ -74,7 +74,7 @@ TEST(Deconvolution, SharesWeightsAmongBottoms) {
   two.Read(1).ExpectGradient().ExpectBackendsAgree();
 }
 
-TEST(Deconvolution, MayFreezeEachParameter) {
+TEST_ON_DEVICES(Deconvolution, MayFreezeEachParameter) {
   for (const char* param : {"param { lr_mult: 0 }", "param { lr_mult: 1 } param { lr_mult: 0 }",
                             "param { lr_mult: 0 } param { lr_mult: 0 }"}) {
     LayerCase("type: 'Deconvolution' convolution_param { num_output: 3 kernel_size: 2 } " +
@@ -85,7 +85,7 @@ TEST(Deconvolution, MayFreezeEachParameter) {
   }
 }
 
-TEST(Deconvolution, CountsAxesBeforeTheChannelsAsBatch) {
+TEST_ON_DEVICES(Deconvolution, CountsAxesBeforeTheChannelsAsBatch) {
   for (const char* axis : {"axis: 2 ", "axis: -2 "}) {
     Deconvolve("num_output: 1 kernel_size: 2 bias_term: false " + std::string(axis))
         .Bottom({1, 2, 1, 2}, {1, 2, 3, 4})
@@ -103,7 +103,7 @@ struct Variant {
   Shape small, large;  // for finite differences; for the fast kernels
 };
 
-class DeconvolutionVariants : public testing::TestWithParam<Variant> {};
+class DeconvolutionVariants : public TestOnDevices<Variant> {};
 
 TEST_P(DeconvolutionVariants, AgreeWithDifferencesAndInEveryLayout) {
   const Variant& v = GetParam();
@@ -116,14 +116,13 @@ TEST_P(DeconvolutionVariants, AgreeWithDifferencesAndInEveryLayout) {
     LayerCase c = Deconvolve(outputs + v.param);
     c.RandomBottom(v.large).ExpectBackendsAgree(1e-4);
     EXPECT_EQ(c.Engine(), "onednn") << v.param;
-    const std::string engine = c.GpuEngine();
-    EXPECT_TRUE(engine == "cuda" || engine == "cudnn" || engine.empty()) << engine;
-    EXPECT_TRUE(c.NarrowOnGpu()) << v.param;
-    EXPECT_EQ(c.GpuConversions(), 0) << v.param;
+    c.ExpectGpuKernel();
+    c.ExpectNarrowOnGpu();
+    c.ExpectNoGpuConversions();
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
+INSTANTIATE_ON_DEVICES(
     Deconvolution, DeconvolutionVariants,
     testing::Values(Variant{"kernel_size: 3", {3, 2, 2, 3}, {3, 16, 5, 7}},
                     Variant{"kernel_size: 1", {1, 2, 2, 3}, {3, 16, 3, 5}},
@@ -139,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Variant{"kernel_size: 2 stride: 2", {1, 2, 2, 2, 1}, {3, 16, 3, 5, 2}}));
 
 // Networks enlarge score maps in this way: each channel is a separate group.
-TEST(Deconvolution, MayKeepChannelsApart) {
+TEST_ON_DEVICES(Deconvolution, MayKeepChannelsApart) {
   for (int channels : {3, 16, 19}) {
     const std::string n = std::to_string(channels);
     Deconvolve("num_output: " + n + " group: " + n + " kernel_size: 4 stride: 2 pad: 1")
@@ -148,7 +147,7 @@ TEST(Deconvolution, MayKeepChannelsApart) {
   }
 }
 
-TEST(Deconvolution, AgreesInFourSpatialDimensions) {
+TEST_ON_DEVICES(Deconvolution, AgreesInFourSpatialDimensions) {
   LayerCase c = Deconvolve("num_output: 2 kernel_size: 2");
   c.RandomBottom({1, 2, 2, 1, 2, 2}).ExpectGradient().ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "reference");
@@ -166,7 +165,7 @@ TEST(Deconvolution, ExplainsMistakes) {
 
 // ---- The forks' names for a depthwise convolution ----
 
-class Depthwise : public testing::TestWithParam<const char*> {};
+class Depthwise : public TestOnDevices<const char*> {};
 
 TEST_P(Depthwise, KeepsChannelsApart) {
   const std::string type = "type: '" + std::string(GetParam()) + "' convolution_param { ";
@@ -197,8 +196,8 @@ TEST_P(Depthwise, RefusesOtherGroups) {
       .ExpectMistake({"num_output 3 is not a multiple of group 2"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Deconvolution, Depthwise,
-                         testing::Values("ConvolutionDepthwise", "DepthwiseConvolution"));
+INSTANTIATE_ON_DEVICES(Deconvolution, Depthwise,
+                       testing::Values("ConvolutionDepthwise", "DepthwiseConvolution"));
 
 }  // namespace
 }  // namespace doppio

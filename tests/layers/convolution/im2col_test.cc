@@ -28,13 +28,12 @@ TEST(Im2col, NeedsNoOutputsAndNoGroups) {
       .ExpectTopShape({1, 3, 2, 2});
 }
 
-TEST(Im2col, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Im2col, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* param :
        {"kernel_size: 3", "kernel_h: 2 kernel_w: 3 pad: 1 stride: 2 dilation: 2"}) {
     LayerCase c = Unfolded(param);
     c.RandomBottom({3, 2, 5, 6}).ExpectGradient().ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    c.ExpectGpuKernel();
   }
   Unfolded("kernel_size: 2").RandomBottom({3, 2, 5}).ExpectGradient().ExpectBackendsAgree();
   Unfolded("kernel_size: 2").RandomBottom({1, 2, 3, 3, 3}).ExpectGradient().ExpectBackendsAgree();

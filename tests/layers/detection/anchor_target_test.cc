@@ -15,7 +15,7 @@ LayerCase Anchored(const std::string& fields, int columns) {
   return c;
 }
 
-TEST(AnchorTarget, LabelsAndEncodesByHand) {
+TEST_ON_DEVICES(AnchorTarget, LabelsAndEncodesByHand) {
   // Overlaps with the object (0, 0)-(23, 15): 256 / 384 = 2/3 and 128 / 512 = 1/4. Anchor 0 is
   // positive as the best one of the object, anchor 1 negative, and anchor 2 crosses the border.
   const double log_width = std::log(1.5);

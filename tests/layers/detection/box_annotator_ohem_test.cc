@@ -20,7 +20,7 @@ std::vector<double> Of(const std::vector<double>& images) {
   return rois;
 }
 
-TEST(BoxAnnotatorOHEM, KeepsTheHardestOfEachImage) {
+TEST_ON_DEVICES(BoxAnnotatorOHEM, KeepsTheHardestOfEachImage) {
   Annotator("roi_per_img: 2")
       .Bottom({5, 5}, Of({0, 1, 0, 0, 1}))
       .Bottom({5}, {1, 9, 3, 2, 8})

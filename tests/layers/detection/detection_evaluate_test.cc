@@ -27,7 +27,7 @@ const Values kDetections = {
     -1, -1, -1,  -1,  -1,  -1,   -1,   // an empty row
 };
 
-TEST(DetectionEvaluate, DistinguishesRightFromWrong) {
+TEST_ON_DEVICES(DetectionEvaluate, DistinguishesRightFromWrong) {
   Evaluate(kDetections, kLabels)
       .ExpectTop({1, 1, 8, 5}, {-1, 1, 2,   -1, -1, -1, 2, 1,   -1, -1,                     //
                                 0,  1, 0.6, 0,  1,  0,  1, 0.9, 1,  0,  0,  1,  0.8, 1, 0,  //

@@ -33,7 +33,7 @@ const Values kOutputA = {0, 1, 0.8, 0, 0, 0.5, 0.5}, kOutputB = {0, 1, 0.7, 0.1,
              kOutputC = {0, 2, 0.6, 0.5, 0.5, 1, 1};
 const Values kB1 = {1, 2, 0.7, 0.1, 0, 0.6, 0.5}, kC1 = {1, 2, 0.9, 0.5, 0.5, 1, 1};
 
-TEST(DetectionOutput, ThinsOutEachClassByItself) {
+TEST_ON_DEVICES(DetectionOutput, ThinsOutEachClassByItself) {
   // The top has 12 rows: 3 priors times 2 classes times 2 images.
   Output(kThin)
       .ExpectTop({1, 1, 12, 7}, Rows({kOutputA, kOutputC, kC1, kB1}, 12))

@@ -25,7 +25,7 @@ std::vector<double> Labels() {
   return labels;
 }
 
-TEST(DetectNetTransformation, FitsImagesAndMakesLabelsInTests) {
+TEST_ON_DEVICES(DetectNetTransformation, FitsImagesAndMakesLabelsInTests) {
   std::vector<double> images(2 * 3 * 2 * 4, 10), expected(images.size(), 0);
   images[0] = 60;
   expected[0] = 50;
@@ -41,7 +41,7 @@ TEST(DetectNetTransformation, FitsImagesAndMakesLabelsInTests) {
       .ExpectBackendsAgree();
 }
 
-TEST(DetectNetTransformation, AugmentsInTraining) {
+TEST_ON_DEVICES(DetectNetTransformation, AugmentsInTraining) {
   LayerCase c = Transformation(kGrid);
   c.RandomBottom({2, 3, 3, 5}, 0, 255).Bottom({2, 32}, Labels());
   c.ExpectTopShape({2, 3, 2, 4}).ExpectTopShape({2, 9, 1, 2}, 1).ExpectBackendsAgree();

@@ -11,7 +11,7 @@ LayerCase Eval(const std::string& fields) {
   return c;
 }
 
-TEST(EvalDetection, MarksBoxesByHand) {
+TEST_ON_DEVICES(EvalDetection, MarksBoxesByHand) {
   // Numbers of 0 predict each of the two cells with score 1/2 and class 0 with probability 1/2.
   // The object is cell 0.
   const auto with = [](const std::string& fields) {

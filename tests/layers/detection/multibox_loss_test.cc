@@ -147,7 +147,7 @@ LayerCase Any(const std::string& param, int classes, int location_classes) {
   return c.AsLoss();
 }
 
-TEST(MultiBoxLoss, AgreesWithDifferences) {
+TEST_ON_DEVICES(MultiBoxLoss, AgreesWithDifferences) {
   for (const char* param :
        {"", "loc_loss_type: L2 conf_loss_type: LOGISTIC", "mining_type: NONE match_type: BIPARTITE",
         "mining_type: HARD_EXAMPLE sample_size: 4 nms_param { nms_threshold: 0.5 }",

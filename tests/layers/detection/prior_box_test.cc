@@ -21,7 +21,7 @@ Values With(Values boxes, double variance = 0.1) {
   return boxes;
 }
 
-TEST(PriorBox, MakesASquareAroundEachPosition) {
+TEST_ON_DEVICES(PriorBox, MakesASquareAroundEachPosition) {
   const Values boxes = {0.15, 0.3, 0.35, 0.7, 0.65, 0.3, 0.85, 0.7};
   Priors("min_size: 4").ExpectTop({1, 2, 8}, With(boxes)).ExpectBackendsAgree();
   // Sizes are truncated to whole pixels.

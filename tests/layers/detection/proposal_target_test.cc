@@ -14,7 +14,7 @@ LayerCase Targets(const std::string& fields) {
   return c;
 }
 
-TEST(ProposalTarget, SamplesAndEncodesByHand) {
+TEST_ON_DEVICES(ProposalTarget, SamplesAndEncodesByHand) {
   // The object is 10 x 10 pixels. Region 0 is 10 x 8 within it (overlap 0.8), region 1 does not
   // meet it, region 2 repeats region 0 and is ignored. With the object there are three samples,
   // all of which are taken; the fourth row repeats the first.

@@ -12,7 +12,7 @@ LayerCase ProposalOf(const std::string& fields) {
   return c;
 }
 
-TEST(Proposal, OrdersClipsAndSuppresses) {
+TEST_ON_DEVICES(Proposal, OrdersClipsAndSuppresses) {
   // By hand. Codes of zeros give a box one pixel larger than the anchor. Position 0 is the best;
   // the box of position 1 moves onto it and is suppressed; the box of position 3 is clipped.
   ProposalOf("post_nms_topn: 4 min_size: 4 nms_thresh: 0.7")

@@ -60,7 +60,7 @@ TEST(RegionLoss, DoesNotPunishBoxesThatOverlapAnObject) {
       .ExpectBottomGradient({1}, {0, 0, 0, 0, -0.125, 0, 0, 0, 0, 0, 0, 0});
 }
 
-TEST(RegionLoss, AgreesWithDifferences) {
+TEST_ON_DEVICES(RegionLoss, AgreesWithDifferences) {
   // With `rescore`, the overlap is a constant for the gradient, so differences would not agree.
   Region("num_class: 3 num: 2 rescore: 0 biases: 1 biases: 0.7 biases: 0.5 biases: 1.2")
       .RandomBottom({2, 16, 3, 2})

@@ -16,7 +16,7 @@ LayerCase Yolo(const std::string& region, const std::string& output = "") {
   return c;
 }
 
-TEST(RegionOutput, DecodesBoxesByHand) {
+TEST_ON_DEVICES(RegionOutput, DecodesBoxesByHand) {
   // Numbers of 0 predict each of the two cells with score 1/2 and class 0, here 1, with
   // probability 1/2.
   const auto with = [](const std::string& output) {

@@ -103,7 +103,7 @@ Values AlignByDefinition(int64_t rows, int64_t columns, double scale, int64_t ra
       });
 }
 
-TEST(RoiAlign, InterpolatesByHand) {
+TEST_ON_DEVICES(RoiAlign, InterpolatesByHand) {
   // The region is 1 to 3 in both directions, its only bin has 2 x 2 points at 1.5 and 2.5. The map
   // is y + 4x there, so the mean is the value at (2, 2).
   LayerCase c = Align("pooled_h: 1 pooled_w: 1");
@@ -111,10 +111,10 @@ TEST(RoiAlign, InterpolatesByHand) {
   c.ExpectTop({1, 1, 1, 1}, {10})
       .ExpectBottomGradient({16}, {0, 0, 0, 0, 0, 1, 2, 1, 0, 2, 4, 2, 0, 1, 2, 1})
       .ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
-TEST(RoiAlign, CountsPointsOutsideTheMapAsZero) {
+TEST_ON_DEVICES(RoiAlign, CountsPointsOutsideTheMapAsZero) {
   // The points are at -1.25, -0.75, ..., 2.75. The first is 0, the next two are clamped to pixel 0,
   // and those from 1.25 on to pixel 1; the last two are beyond 2.
   Align("pooled_h: 1 pooled_w: 9 sampling_ratio: 1")
@@ -125,7 +125,7 @@ TEST(RoiAlign, CountsPointsOutsideTheMapAsZero) {
       .ExpectBackendsAgree();
 }
 
-TEST(RoiAlign, AgreesWithTheDefinition) {
+TEST_ON_DEVICES(RoiAlign, AgreesWithTheDefinition) {
   for (int ratio : {-1, 0, 1, 3}) {
     for (const auto& [rows, columns] : {std::make_pair(3, 2), {6, 7}, {1, 1}}) {
       LayerCase c = Align("spatial_scale: 0.5 pooled_h: " + std::to_string(rows) + " pooled_w: " +
@@ -165,7 +165,7 @@ Values CornersByDefinition(int64_t rows, int64_t columns, double scale, double r
       });
 }
 
-TEST(RoiAlign, TakesTheCornersOfBinsWithRoiPoolingParam) {
+TEST_ON_DEVICES(RoiAlign, TakesTheCornersOfBinsWithRoiPoolingParam) {
   // The corners are at 0, 2 and 4, and the centers of pixels at 0.5, 1.5, ...
   LayerCase c = Corners("pooled_h: 2 pooled_w: 2");
   c.Bottom({1, 1, 4, 4}, kRamp).Bottom({1, 5}, {0, 0, 0, 4, 4});
@@ -173,10 +173,10 @@ TEST(RoiAlign, TakesTheCornersOfBinsWithRoiPoolingParam) {
       .ExpectBottomGradient({1, 2, 4, 4, 8, 4, 4, 2, 1},
                             {1, 1, 1, 4, 2, 2, 2, 2, 2, 2, 2, 2, 4, 1, 1, 1})
       .ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
-TEST(RoiAlign, AgreesWithTheDefinitionOfCascadeRCnn) {
+TEST_ON_DEVICES(RoiAlign, AgreesWithTheDefinitionOfCascadeRCnn) {
   for (const char* pad : {"0", "0.25"}) {
     for (const auto& [rows, columns] : {std::make_pair(3, 2), {6, 7}, {1, 1}}) {
       LayerCase c = Corners("spatial_scale: 0.5 pooled_h: " + std::to_string(rows) +
@@ -189,7 +189,7 @@ TEST(RoiAlign, AgreesWithTheDefinitionOfCascadeRCnn) {
   }
 }
 
-TEST(RoiAlign, ReadsTheEdgeOfTheMapAtAnyScale) {
+TEST_ON_DEVICES(RoiAlign, ReadsTheEdgeOfTheMapAtAnyScale) {
   // The first corner is exactly on the map's edge, where it still counts.
   for (const double scale : {0.3, 0.7, 0.0625}) {
     const double last = 4 + 4 * std::max(0.0, scale - 0.5);
@@ -266,7 +266,7 @@ Values SensitiveByDefinition(double scale, int64_t samples) {
                     });
 }
 
-TEST(PsRoiAlign, TakesAChannelForEachBin) {
+TEST_ON_DEVICES(PsRoiAlign, TakesAChannelForEachBin) {
   // The bins are 2 x 2 pixels; their points are at 1 and 3. The last edge is clamped to 3, so the
   // points there do not count.
   Values x, dx(64, 0);
@@ -279,10 +279,10 @@ TEST(PsRoiAlign, TakesAChannelForEachBin) {
   c.ExpectTop({1, 1, 2, 2}, {5, 0, 0, 0})
       .ExpectBottomGradient({1, 2, 3, 4}, dx)
       .ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
-TEST(PsRoiAlign, TakesTheMeanOfPoints) {
+TEST_ON_DEVICES(PsRoiAlign, TakesTheMeanOfPoints) {
   // The region is 0.5 to 2 in both directions. Its points are at 1 and 1.5.
   LayerCase c = Sensitive("spatial_scale: 0.5 output_dim: 1 group_size: 1");
   c.Bottom({1, 1, 4, 4}, kRamp).Bottom({1, 5}, {0, 1, 1, 3, 3});
@@ -291,7 +291,7 @@ TEST(PsRoiAlign, TakesTheMeanOfPoints) {
       .ExpectBackendsAgree();
 }
 
-TEST(PsRoiAlign, AgreesWithTheDefinition) {
+TEST_ON_DEVICES(PsRoiAlign, AgreesWithTheDefinition) {
   for (const auto& [num, samples] :
        {std::make_pair("", 2), {"sample_num: 0", 2}, {"sample_num: 1", 1}, {"sample_num: 3", 3}}) {
     LayerCase c = Sensitive(std::string("spatial_scale: 0.5 output_dim: 1 group_size: 2 ") + num);

@@ -32,7 +32,7 @@ const Values kOther = {0, 1, 0.6, 0.15, 0.1, 0.45, 0.7};  // region 1
 const Values kDog = {0, 2, 0.3, 0.15, 0.1, 0.45, 0.7};    // region 1
 const Values kLow = {0, 2, 0.1, 0.1, 0.1, 0.4, 0.7};      // region 0
 
-TEST(RoiDetections, DecodesAndThinsOutEachClass) {
+TEST_ON_DEVICES(RoiDetections, DecodesAndThinsOutEachClass) {
   const Values zeros(24, 0);
   TwoRois("", {2, 12}, zeros)
       .ExpectTop({1, 1, 4, 7}, Detections({kCat, kDog}, 4))

@@ -17,16 +17,16 @@ LayerCase Mean(const std::string& param) {
 const Values kCounting = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 constexpr char kTwoByTwo[] = "pooled_h: 2 pooled_w: 2 ";
 
-TEST(RoiPooling, TakesTheLargestOfEachBin) {
+TEST_ON_DEVICES(RoiPooling, TakesTheLargestOfEachBin) {
   LayerCase c = Max(kTwoByTwo);
   c.Bottom({1, 1, 4, 4}, kCounting).Bottom({1, 5}, {0, 0, 0, 3, 3});
   c.ExpectTop({1, 1, 2, 2}, {5, 7, 13, 15})
       .ExpectBottomGradient({1, 2, 3, 4}, {0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 3, 0, 4})
       .ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
-TEST(RoiPooling, SharesPixelsBetweenBins) {
+TEST_ON_DEVICES(RoiPooling, SharesPixelsBetweenBins) {
   // With 3 pixels, bin 0 covers pixels 0 and 1, and bin 1 covers pixels 1 and 2.
   Max(kTwoByTwo)
       .Bottom({1, 1, 4, 4}, {0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
@@ -45,7 +45,7 @@ TEST(RoiPooling, RoundsRegionsToPixelsOfTheMap) {
       .ExpectTop({1, 1, 2, 2}, {10, 11, 14, 15});
 }
 
-TEST(RoiPooling, CutsRegionsToTheMap) {
+TEST_ON_DEVICES(RoiPooling, CutsRegionsToTheMap) {
   Max(kTwoByTwo)
       .Bottom({1, 1, 4, 4}, kCounting)
       .Bottom({4, 5, 1, 1}, {0, 2, 2, 5,  5,  // half of the region is outside
@@ -68,7 +68,7 @@ TEST(RoiPooling, ReadsTheImageThatARegionNames) {
 const Values kRegions = {0, 0,  0, 13, 17, 1, 2, 3, 9,  12, 0,  5, 1,
                          6, 15, 1, -4, -6, 8, 9, 0, 12, 14, 30, 40};
 
-TEST(RoiPooling, AgreesWithDifferencesAndOnEveryDevice) {
+TEST_ON_DEVICES(RoiPooling, AgreesWithDifferencesAndOnEveryDevice) {
   for (const char* bins :
        {"pooled_h: 3 pooled_w: 2", "pooled_h: 6 pooled_w: 7", "pooled_h: 1 pooled_w: 1"}) {
     LayerCase c = Max(std::string("spatial_scale: 0.5 ") + bins);
@@ -77,7 +77,7 @@ TEST(RoiPooling, AgreesWithDifferencesAndOnEveryDevice) {
   }
 }
 
-TEST(RoiPooling, EnlargesRegionsByPadRatio) {
+TEST_ON_DEVICES(RoiPooling, EnlargesRegionsByPadRatio) {
   // The region is 4 wide and 2 high, so it becomes 2 - 1 to 5 + 1 and 3 - 0.5 to 4 + 0.5. The scale
   // makes that 0.5 to 3 and 1.25 to 2.25, which round to 1 to 3 and 1 to 2.
   Max("pooled_w: 3 pooled_h: 2 spatial_scale: 0.5 pad_ratio: 0.25")
@@ -114,7 +114,7 @@ TEST(RoiPooling, ExplainsMistakes) {
   }
 }
 
-TEST(PsRoiPooling, TakesTheMeanOfAChannelForEachBin) {
+TEST_ON_DEVICES(PsRoiPooling, TakesTheMeanOfAChannelForEachBin) {
   Values x;
   for (int c = 0; c < 4; ++c) {
     for (double v : kCounting) x.push_back(100 * c + v);
@@ -131,7 +131,7 @@ TEST(PsRoiPooling, TakesTheMeanOfAChannelForEachBin) {
   c.ExpectTop({1, 1, 2, 2}, {2.5, 104.5, 210.5, 312.5})
       .ExpectBottomGradient({1, 2, 3, 4}, dx)
       .ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
 TEST(PsRoiPooling, RoundsWindowsOutwards) {
@@ -142,7 +142,7 @@ TEST(PsRoiPooling, RoundsWindowsOutwards) {
   c.ExpectTop({1, 1, 1, 1}, {3}).ExpectBottomGradient({3}, {1, 1, 1, 0});
 }
 
-TEST(PsRoiPooling, MakesNothingOfEmptyWindows) {
+TEST_ON_DEVICES(PsRoiPooling, MakesNothingOfEmptyWindows) {
   Mean("spatial_scale: 1 output_dim: 1 group_size: 1")
       .Bottom({1, 1, 1, 2}, {3, 4})
       .Bottom({2, 5}, {0, 5, 5, 9, 9, 0, -9, -9, -5, -5})
@@ -151,7 +151,7 @@ TEST(PsRoiPooling, MakesNothingOfEmptyWindows) {
       .ExpectBackendsAgree();
 }
 
-TEST(PsRoiPooling, AgreesWithDifferencesAndOnEveryDevice) {
+TEST_ON_DEVICES(PsRoiPooling, AgreesWithDifferencesAndOnEveryDevice) {
   LayerCase c = Mean("spatial_scale: 0.5 output_dim: 2 group_size: 3");
   c.RandomBottom({2, 18, 9, 7}).Bottom({5, 5}, kRegions).ExpectGradient().ExpectBackendsAgree();
   Mean("spatial_scale: 0.3 output_dim: 1 group_size: 2")

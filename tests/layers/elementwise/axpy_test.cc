@@ -22,18 +22,18 @@ TEST(Axpy, HasAFactorForEachSampleAndChannel) {
       .ExpectBottomGradient({1, 2, 3, 4}, {1, 2, 3, 4}, 2);
 }
 
-TEST(Axpy, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Axpy, AgreesWithDifferencesAndInEveryLayout) {
   for (const Shape& x : {Shape{3, 5, 2, 1}, Shape{1, 3, 2, 2}, Shape{2, 3}, Shape{2, 3, 4}}) {
     Case({x[0], x[1]}, x, x).ExpectTopShape(x).ExpectGradient().ExpectBackendsAgree();
   }
   Case({3, 5, 1, 1}, {3, 5, 3, 2}, {3, 5, 3, 2}).ExpectGradient().ExpectBackendsAgree();
 }
 
-TEST(Axpy, HasAKernelForGpus) {
+TEST_ON_DEVICES(Axpy, HasAKernelForGpus) {
   // The planes are large enough that a block of threads sums each one.
   LayerCase c = Case({2, 3}, {2, 3, 9, 9}, {2, 3, 9, 9});
   c.ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
 TEST(Axpy, ExplainsMistakes) {

@@ -49,7 +49,7 @@ TEST(Eltwise, GivesTiesToTheSecondOfTwoAndToTheEarlierAfterwards) {
       .ExpectBottomGradient({1, 2, 3, 4}, {0, 0, 0, 4}, 2);
 }
 
-TEST(Eltwise, TakesOneBottomSeveralTimes) {
+TEST_ON_DEVICES(Eltwise, TakesOneBottomSeveralTimes) {
   // LayerCase appends its bottom b0 to the one written here, so the layer reads b0 twice.
   LayerCase("type: 'Eltwise' bottom: 'b0' eltwise_param { coeff: 2 coeff: 3 }")
       .Bottom({2}, {1, 2})
@@ -63,17 +63,16 @@ TEST(Eltwise, TakesOneBottomSeveralTimes) {
   }
 }
 
-TEST(Eltwise, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Eltwise, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* param : {"", "coeff: 0.5 coeff: -2 coeff: 1", "operation: PROD",
                             "operation: PROD stable_prod_grad: false", "operation: MAX"}) {
     LayerCase c("type: 'Eltwise' eltwise_param { " + std::string(param) + " }");
     for (int i = 0; i < 3; ++i) c.RandomBottom({3, 5, 2, 1}, 0.25, 1);
     c.ExpectGradient(1e-5).ExpectBackendsAgree();
     c.InPlace().ExpectGradient(1e-5).ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-    EXPECT_TRUE(c.NarrowOnGpu());
-    EXPECT_EQ(c.GpuConversions(), 0);
+    c.ExpectGpuKernel();
+    c.ExpectNarrowOnGpu();
+    c.ExpectNoGpuConversions();
   }
   LayerCase("type: 'Eltwise'")
       .RandomBottom({1, 3, 700})
@@ -83,7 +82,7 @@ TEST(Eltwise, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 // The numbers of elements fill whole packs or leave a remainder.
-TEST(Eltwise, TakesAnyNumberOfElements) {
+TEST_ON_DEVICES(Eltwise, TakesAnyNumberOfElements) {
   for (const char* param : {"", "coeff: 0.5 coeff: -2", "operation: PROD", "operation: MAX"}) {
     for (const Shape& shape : {Shape{1, 8, 4}, Shape{3, 5, 7}, Shape{3, 16, 3, 1}}) {
       LayerCase c("type: 'Eltwise' eltwise_param { " + std::string(param) + " }");
@@ -93,7 +92,7 @@ TEST(Eltwise, TakesAnyNumberOfElements) {
   }
 }
 
-TEST(Eltwise, LeavesOutBottomsThatDoNotLearn) {
+TEST_ON_DEVICES(Eltwise, LeavesOutBottomsThatDoNotLearn) {
   LayerCase(
       "type: 'Eltwise' propagate_down: false propagate_down: true eltwise_param { operation: PROD "
       "}")

@@ -54,7 +54,7 @@ TEST(BetaShare, TakesSmallAndLargeParameters) {
   }
 }
 
-TEST(Mixup, WritesLabelsAsSharesInTests) {
+TEST_ON_DEVICES(Mixup, WritesLabelsAsSharesInTests) {
   Mix("classes: 3")
       .Bottom({3, 2}, {1, 2, 3, 4, 5, 6})
       .Bottom({3, 1, 1, 1}, {2, 0, 1.5})
@@ -110,18 +110,17 @@ TEST(Mixup, DependsOnTheSampleAndNotOnTheBatch) {
   EXPECT_NE(labels(2, 1), labels(2, 2));
 }
 
-TEST(Mixup, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Mixup, AgreesWithDifferencesAndInEveryLayout) {
   for (const Shape& shape : {Shape{4, 3, 2, 2}, Shape{2, 5}, Shape{2}, Shape{6, 8, 3, 1}}) {
     LayerCase c = Mix("classes: 4");
     c.RandomBottom(shape).LabelBottom({shape[0]}, 4).ExpectGradient().ExpectBackendsAgree();
     EXPECT_EQ(c.BottomGradient(1), std::vector<double>()) << "labels do not learn";
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-    EXPECT_TRUE(c.NarrowOnGpu());
+    c.ExpectGpuKernel();
+    c.ExpectNarrowOnGpu();
   }
 }
 
-TEST(Mixup, NamesAWrongLabelWhenAGpuHasMetIt) {
+TEST_ON_GPU(Mixup, NamesAWrongLabelWhenAGpuHasMetIt) {
   ExpectGpuNamesWrongLabelIn(
       "layer { name: 'mixup' type: 'Mixup' bottom: 'x' bottom: 'label' top: 'mixed' top: 'shares'"
       "  mixup_param { classes: 3 } }"

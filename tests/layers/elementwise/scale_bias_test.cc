@@ -86,7 +86,7 @@ TEST(Bias, AddsWhatIsLearnedOrGiven) {
       .ExpectBottomGradient({1, 2, 3, 4}, {1, 2, 3, 4}, 0);
 }
 
-TEST(ScaleAndBias, AgreeWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(ScaleAndBias, AgreeWithDifferencesAndInEveryLayout) {
   const std::string types[] = {"type: 'Scale' scale_param {",
                                "type: 'Scale' scale_param { bias_term: true",
                                "type: 'Bias' bias_param {"};
@@ -121,16 +121,15 @@ TEST(ScaleAndBias, AgreeWithDifferencesAndInEveryLayout) {
 }
 
 // The shapes make the GPU use each of its algorithms for sums over channels.
-TEST(ScaleAndBias, AgreeForManyChannelsAndForLongOnes) {
+TEST_ON_DEVICES(ScaleAndBias, AgreeForManyChannelsAndForLongOnes) {
   for (const char* layer :
        {"type: 'Scale'", "type: 'Scale' scale_param { bias_term: true }", "type: 'Bias'"}) {
     for (const Shape& shape : {Shape{40, 300}, Shape{33, 70, 2, 2}, Shape{2, 3, 20, 20}}) {
       LayerCase c(layer);
       c.RandomBottom(shape).ExpectBackendsAgree();
-      const std::string gpu = c.GpuEngine();
-      EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-      EXPECT_TRUE(c.NarrowOnGpu());
-      EXPECT_EQ(c.GpuConversions(), 0);
+      c.ExpectGpuKernel();
+      c.ExpectNarrowOnGpu();
+      c.ExpectNoGpuConversions();
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/testing/layer_case.h"
+#include "tests/testing/mistake.h"
 #include "tests/testing/test_layers.h"
 
 namespace doppio {
@@ -24,16 +25,15 @@ TEST(Embed, PicksRowsAndAddsTheBias) {
       .ExpectTop({1, 2}, {3, 4});
 }
 
-TEST(Embed, AgreesWithDifferencesAndAddsUpRepeatedRows) {
+TEST_ON_DEVICES(Embed, AgreesWithDifferencesAndAddsUpRepeatedRows) {
   for (const char* bias : {"true", "false"}) {
     LayerCase c = Embedded("num_output: 5 input_dim: 4 bias_term: " + std::string(bias));
     c.LabelBottom({3, 7}, 4).ExpectGradient().ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    c.ExpectGpuKernel();
   }
 }
 
-TEST(Embed, GivesUnusedRowsNoGradient) {
+TEST_ON_DEVICES(Embed, GivesUnusedRowsNoGradient) {
   // Five labels name at most 5 of the 40 rows.
   LayerCase c = Embedded("num_output: 3 input_dim: 40");
   c.LabelBottom({5}, 40).ExpectGradient().ExpectBackendsAgree();
@@ -61,11 +61,10 @@ TEST(BatchReindex, PicksAndRepeatsRows) {
       .ExpectBottomGradient({1, 2, 3, 4, 5, 6, 7, 8}, {3, 4, 0, 0, 13, 16});
 }
 
-TEST(BatchReindex, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(BatchReindex, AgreesWithDifferencesAndInEveryLayout) {
   LayerCase c("type: 'BatchReindex'");
   c.RandomBottom({5, 3, 2, 2}).LabelBottom({7}, 5).ExpectGradient().ExpectBackendsAgree();
-  const std::string gpu = c.GpuEngine();
-  EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+  c.ExpectGpuKernel();
 }
 
 TEST(BatchReindex, ExplainsMistakes) {
@@ -77,9 +76,8 @@ TEST(BatchReindex, ExplainsMistakes) {
       .ExpectMistake({"2x1", "one axis"});
 }
 
-TEST(RowIndices, AreNamedWhenAGpuHasMetAWrongOne) {
+TEST_ON_GPU(RowIndices, AreNamedWhenAGpuHasMetAWrongOne) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   for (const char* layer :
        {"type: 'BatchReindex' bottom: 'x' bottom: 'index' propagate_down: [true, false]",
         "type: 'Embed' bottom: 'index' propagate_down: false embed_param { num_output: 2 "
@@ -101,15 +99,10 @@ TEST(RowIndices, AreNamedWhenAGpuHasMetAWrongOne) {
     EXPECT_TRUE(std::isnan(net.Forward())) << layer;
     gpu->Synchronize();
     source.values = {rows, {2, 0}};
-    try {
-      net.Forward();
-      ADD_FAILURE() << "accepted: " << layer;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kConfig);
-      EXPECT_NE(std::string(e.what()).find("index 3 at position 1 is outside 0..2"),
-                std::string::npos)
-          << e.what();
-    }
+    const Error e = Thrown([&] { net.Forward(); });
+    EXPECT_EQ(e.code(), ExitCode::kConfig) << layer;
+    EXPECT_NE(e.message().find("index 3 at position 1 is outside 0..2"), std::string::npos)
+        << e.what();
     EXPECT_FALSE(std::isnan(net.Forward())) << layer;
   }
 }

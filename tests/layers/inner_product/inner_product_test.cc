@@ -51,7 +51,7 @@ TEST(InnerProduct, StartsByItsFillers) {
       .ExpectTop({1, 2}, {7, 7});
 }
 
-TEST(InnerProduct, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(InnerProduct, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* param :
        {"", "bias_term: false", "transpose: true", "transpose: true bias_term: false", "axis: 2",
         "axis: 0", "axis: 2 transpose: true"}) {
@@ -69,19 +69,18 @@ TEST(InnerProduct, AgreesWithDifferencesAndInEveryLayout) {
   LayerCase c = Product("num_output: 20");
   c.RandomBottom({3, 16, 2, 2}).ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "onednn");
-  const std::string gpu = c.GpuEngine();
-  EXPECT_TRUE(gpu == "cuda" || gpu.empty()) << gpu;  // empty without a GPU
-  EXPECT_TRUE(c.NarrowOnGpu());
+  c.ExpectGpuKernel();
+  c.ExpectNarrowOnGpu();
   // An image of a single pixel has the same memory layout for any order of its axes.
   LayerCase pixels = Product("num_output: 5");
   pixels.RandomBottom({3, 16, 1, 1}).ExpectBackendsAgree();
-  EXPECT_TRUE(pixels.NarrowOnGpu());
+  pixels.ExpectNarrowOnGpu();
   Product("num_output: 1").RandomBottom({1, 1}).ExpectGradient().ExpectBackendsAgree();
 }
 
 // With many rows, oneDNN multiplies 16-bit factors. From 64 rows on, so does the gradient of the
 // weights.
-TEST(InnerProduct, AgreesIn16BitsWithManyRows) {
+TEST_ON_DEVICES(InnerProduct, AgreesIn16BitsWithManyRows) {
   for (const char* param : {"", "bias_term: false", "transpose: true"}) {
     for (const Shape& shape : {Shape{8, 19, 2, 3}, Shape{9, 16, 3, 2}, Shape{65, 70}}) {
       for (const int outputs : {1, 17, 80}) {
@@ -110,7 +109,7 @@ TEST(InnerProduct, MultipliesIn16BitsWhereTheCpuDoesAndItPays) {
   }
 }
 
-TEST(InnerProduct, MayFreezeEachParameter) {
+TEST_ON_DEVICES(InnerProduct, MayFreezeEachParameter) {
   for (const char* param : {"param { lr_mult: 0 }", "param { lr_mult: 1 } param { lr_mult: 0 }",
                             "param { lr_mult: 0 } param { lr_mult: 0 }"}) {
     for (const int rows : {3, 10}) {

@@ -14,7 +14,7 @@ LayerCase Scores(const std::string& param, const std::vector<double>& labels = {
   return c;
 }
 
-TEST(Accuracy, CountsLabelsAmongTheBestScores) {
+TEST_ON_DEVICES(Accuracy, CountsLabelsAmongTheBestScores) {
   Scores("").ExpectTop({}, {1.0 / 3}).ExpectBackendsAgree();
   Scores("top_k: 2").ExpectTop({}, {2.0 / 3}).ExpectBackendsAgree();
 }
@@ -24,7 +24,7 @@ TEST(Accuracy, CountsEqualScoresAgainstTheLabel) {
   Scores("top_k: 4").ExpectTop({}, {1});
 }
 
-TEST(Accuracy, ShowsEveryClassInASecondTop) {
+TEST_ON_DEVICES(Accuracy, ShowsEveryClassInASecondTop) {
   // Class 2 has no label.
   Scores("top_k: 2")
       .Tops(2)
@@ -44,7 +44,7 @@ TEST(Accuracy, LeavesIgnoredLabelsOut) {
 
 TEST(Accuracy, CutsLabelsToIntegers) { Scores("", {3.9, 1, 0}).ExpectTop({}, {1.0 / 3}); }
 
-TEST(Accuracy, TakesAClassForEveryPosition) {
+TEST_ON_DEVICES(Accuracy, TakesAClassForEveryPosition) {
   for (const char* axis : {"axis: 1", "axis: -3"}) {
     LayerCase("type: 'Accuracy' accuracy_param { " + std::string(axis) + " }")
         .Bottom({2, 2, 1, 2}, {1, 5, 2, 4, 7, 0, 3, 9})

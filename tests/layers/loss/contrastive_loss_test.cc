@@ -28,7 +28,7 @@ TEST(ContrastiveLoss, HasAMarginOf1) {
   ThreePairs("").ExpectTop({}, {25 / 6.0}).ExpectBottomGradient({3}, {3, 4, 0, 0, 0, 0});
 }
 
-TEST(ContrastiveLoss, HasALegacyVersion) {
+TEST_ON_DEVICES(ContrastiveLoss, HasALegacyVersion) {
   ThreePairs("margin: 3 legacy_version: true")
       .ExpectTop({}, {27 / 6.0})
       .ExpectBottomGradient({3}, {3, 4, -1, 0, 0, 0}, 0)
@@ -53,7 +53,7 @@ TEST(ContrastiveLoss, StaysFiniteForEqualSamples) {
       .ExpectBottomGradient({1}, {0, 0});
 }
 
-TEST(ContrastiveLoss, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(ContrastiveLoss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* param : {"margin: 3", "margin: 3 legacy_version: true"}) {
     for (const Shape& shape : {Shape{3, 5}, Shape{2, 3, 2, 1}, Shape{1, 2}}) {
       LayerCase c = ContrastiveLossCase(param);
@@ -65,11 +65,11 @@ TEST(ContrastiveLoss, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(ContrastiveLoss, HasAKernelForGpus) {
+TEST_ON_DEVICES(ContrastiveLoss, HasAKernelForGpus) {
   LayerCase c = ContrastiveLossCase("margin: 3");
   c.RandomBottom({70, 40}).RandomBottom({70, 40}).LabelBottom({70}, 2).AsLoss();
   c.ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
 TEST(ContrastiveLoss, ExplainsMistakes) {

@@ -42,7 +42,7 @@ TEST(EuclideanLoss, NeedsNoNameForItsTop) {
       .ExpectGradient();
 }
 
-TEST(EuclideanLoss, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(EuclideanLoss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* weight : {"", "loss_weight: 2.5"}) {
     for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {
       LayerCase("type: 'EuclideanLoss' " + std::string(weight))
@@ -70,7 +70,7 @@ TEST(L1Loss, IsTheSumOfDistancesOverTheBatch) {
       .ExpectBottomGradient({2}, {-1, 1, 0, 1}, 1);
 }
 
-TEST(L1Loss, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(L1Loss, AgreesWithDifferencesAndInEveryLayout) {
   for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {
     LayerCase("type: 'L1Loss' loss_weight: 2.5")
         .RandomBottom(shape)
@@ -138,7 +138,7 @@ TEST(SigmoidCrossEntropyLoss, IsZeroWhenEverythingIsIgnored) {
       .ExpectBottomGradient({1}, {0, 0});
 }
 
-TEST(SigmoidCrossEntropyLoss, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(SigmoidCrossEntropyLoss, AgreesWithDifferencesAndInEveryLayout) {
   for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {
     LayerCase c("type: 'SigmoidCrossEntropyLoss' loss_weight: 0.5");
     c.RandomBottom(shape, -3, 3)
@@ -150,7 +150,7 @@ TEST(SigmoidCrossEntropyLoss, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(SigmoidCrossEntropyLoss, IgnoresTargetsOnEveryDevice) {
+TEST_ON_DEVICES(SigmoidCrossEntropyLoss, IgnoresTargetsOnEveryDevice) {
   LayerCase("type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 1 normalization: VALID }")
       .RandomBottom({3, 7})
       .LabelBottom({3, 7}, 3)
@@ -158,13 +158,13 @@ TEST(SigmoidCrossEntropyLoss, IgnoresTargetsOnEveryDevice) {
       .ExpectBackendsAgree();
 }
 
-TEST(ElementLosses, HaveKernelsForGpus) {
+TEST_ON_DEVICES(ElementLosses, HaveKernelsForGpus) {
   for (const char* type : {"EuclideanLoss", "L1Loss", "SigmoidCrossEntropyLoss"}) {
     LayerCase c("type: '" + std::string(type) + "'");
     // The number of values makes several blocks of threads share the sum.
     c.RandomBottom({3, 5700}).RandomBottom({3, 5700}, 0, 1).AsLoss().ExpectBackendsAgree();
-    EXPECT_NE(c.GpuEngine(), "host");
-    EXPECT_TRUE(c.NarrowOnGpu());
+    c.ExpectGpuKernel();
+    c.ExpectNarrowOnGpu();
   }
 }
 

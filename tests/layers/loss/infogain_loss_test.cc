@@ -38,7 +38,7 @@ TEST(InfogainLoss, WeighsEveryClassOfALabel) {
   c.ExpectTop({}, {(kLoss0 + kLoss1) / 2}).ExpectBottomGradient({2}, {-0.625, 0.625, -0.75, 0.75});
 }
 
-TEST(InfogainLoss, ReadsItsMatrixFromAFile) {
+TEST_ON_DEVICES(InfogainLoss, ReadsItsMatrixFromAFile) {
   LayerCase c = InfogainLossCase(WithFile({1, 0.5, 2, 3}));
   c.Bottom({2, 2}, {0, kLn3, 0, kLn3}).Bottom({2}, {0, 1});
   c.ExpectTop({}, {(kLoss0 + kLoss1) / 2})
@@ -65,7 +65,7 @@ TEST(InfogainLoss, IsSoftmaxWithLossWhereTheMatrixIsTheIdentity) {
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-12);
 }
 
-TEST(InfogainLoss, IsNormalisedAsTold) {
+TEST_ON_DEVICES(InfogainLoss, IsNormalisedAsTold) {
   auto expect = [](const std::string& param, double loss) {
     LayerCase c = InfogainLossCase("loss_param { ignore_label: 1 " + param + " }");
     c.Bottom({2, 2, 2}, {0, 9, 0, 0, 0, 0, 0, 0}).Bottom({2, 2}, {0, 1, 0, 0});
@@ -98,7 +98,7 @@ TEST(InfogainLoss, HasItsClassesOnAnyAxis) {
   }
 }
 
-TEST(InfogainLoss, ShowsTheProbabilitiesInASecondTop) {
+TEST_ON_DEVICES(InfogainLoss, ShowsTheProbabilitiesInASecondTop) {
   LayerCase c = InfogainLossCase();
   c.Bottom({1, 2}, {0, kLn3}).Bottom({1}, {0}).Bottom({2, 2}, kMatrix).Tops(2);
   c.ExpectTop({}, {kLoss0}).ExpectTop({1, 2}, {0.25, 0.75}, 1e-5, 1);
@@ -107,7 +107,7 @@ TEST(InfogainLoss, ShowsTheProbabilitiesInASecondTop) {
   both.ExpectGradient().ExpectBackendsAgree();
 }
 
-TEST(InfogainLoss, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(InfogainLoss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* more : {"", "loss_weight: 3", "loss_param { ignore_label: 1 }"}) {
     for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 5}}) {
       LayerCase c = InfogainLossCase(more);
@@ -121,14 +121,14 @@ TEST(InfogainLoss, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(InfogainLoss, HasAKernelForGpus) {
+TEST_ON_DEVICES(InfogainLoss, HasAKernelForGpus) {
   LayerCase c = InfogainLossCase();
   c.RandomBottom({2, 3, 3000}, -5, 5).LabelBottom({2, 3000}, 3).RandomBottom({3, 3}).AsLoss();
   c.ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
-TEST(InfogainLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
+TEST_ON_GPU(InfogainLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
   ExpectGpuNamesWrongLabel("type: 'InfogainLoss' " + WithFile({1, 0, 0, 0, 1, 0, 0, 0, 1}), kLn3);
 }
 

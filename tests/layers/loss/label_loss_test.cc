@@ -55,7 +55,7 @@ TEST(LabelLosses, CutLabelsToIntegers) {
   Multinomial().Bottom({1, 2}, {0.5, 1}).Bottom({1}, {0.9}).ExpectTop({}, {kLn2});
 }
 
-TEST(LabelLosses, AgreeWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(LabelLosses, AgreeWithDifferencesAndInEveryLayout) {
   for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {
     const int classes = static_cast<int>(shape.count(1));
     for (const char* norm : {"norm: L1", "norm: L2"}) {
@@ -70,20 +70,20 @@ TEST(LabelLosses, AgreeWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(LabelLosses, HaveKernelsForGpus) {
+TEST_ON_DEVICES(LabelLosses, HaveKernelsForGpus) {
   for (const char* type : {"HingeLoss", "MultinomialLogisticLoss"}) {
     LayerCase c("type: '" + std::string(type) + "'");
     // The number of scores makes several blocks of threads share the sum.
     c.RandomBottom({3, 5700}, 0.1, 1).LabelBottom({3}, 5700).AsLoss().ExpectBackendsAgree();
-    EXPECT_NE(c.GpuEngine(), "host");
+    c.ExpectGpuKernel();
   }
 }
 
-TEST(HingeLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
+TEST_ON_GPU(HingeLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
   ExpectGpuNamesWrongLabel("type: 'HingeLoss'", 3);
 }
 
-TEST(MultinomialLogisticLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
+TEST_ON_GPU(MultinomialLogisticLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
   ExpectGpuNamesWrongLabel("type: 'MultinomialLogisticLoss'", 20 * kLn10);
 }
 

@@ -18,7 +18,7 @@ LayerCase Positions(const std::string& param, const std::vector<double>& labels)
   return c;
 }
 
-TEST(SegAccuracy, ShowsPositionsClassesAndIntersectionOverUnion) {
+TEST_ON_DEVICES(SegAccuracy, ShowsPositionsClassesAndIntersectionOverUnion) {
   // Class 0 has 2 labels and 1 hit, class 1 has 2 labels and 1 hit, class 2 neither labels nor
   // predictions.
   Positions("", {0, 1, 0, 1})
@@ -26,7 +26,7 @@ TEST(SegAccuracy, ShowsPositionsClassesAndIntersectionOverUnion) {
       .ExpectBackendsAgree();
 }
 
-TEST(SegAccuracy, WeighsClassesAlike) {
+TEST_ON_DEVICES(SegAccuracy, WeighsClassesAlike) {
   // Class 0 has 1 hit of 1, class 1 has 2 hits of 2, class 2 has none of 1.
   Positions("", {0, 1, 1, 2})
       .ExpectTop({1, 1, 1, 3}, {0.75, 2.0 / 3, (0.5 + 1 + 0) / 3})

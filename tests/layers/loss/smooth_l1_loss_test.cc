@@ -50,7 +50,7 @@ TEST(SmoothL1Loss, IgnoresLossParam) {
       .ExpectTop({}, {1.5});
 }
 
-TEST(SmoothL1Loss, ObeysLossParamByTheNameOfRfcn) {
+TEST_ON_DEVICES(SmoothL1Loss, ObeysLossParamByTheNameOfRfcn) {
   const auto loss = [](const std::string& type, const std::string& param) {
     LayerCase c("type: '" + type + "' loss_param { " + param + " }");
     c.Bottom({2, 1, 1, 2}, {2, 2, 2, 2}).Bottom({2, 1, 1, 2}, {0, 0, 0, 0});
@@ -68,7 +68,7 @@ TEST(SmoothL1Loss, ObeysLossParamByTheNameOfRfcn) {
   }
 }
 
-TEST(SmoothL1Loss, ShowsTheLossOfEachPositionInASecondTop) {
+TEST_ON_DEVICES(SmoothL1Loss, ShowsTheLossOfEachPositionInASecondTop) {
   const std::string weights = " loss_weight: 2 loss_weight: 0";
   LayerCase rows("type: 'SmoothL1Loss'" + weights);
   rows.Bottom({2, 2}, {0.5, 3, -3, 1}).Bottom({2, 2}, {0, 1, 0, 1}).Tops(2);
@@ -81,7 +81,7 @@ TEST(SmoothL1Loss, ShowsTheLossOfEachPositionInASecondTop) {
       .ExpectGradient();
 }
 
-TEST(SmoothL1Loss, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(SmoothL1Loss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* sigma : {"sigma: 1", "sigma: 3"}) {
     for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {
       LayerCase c = SmoothL1LossCase(sigma);
@@ -94,10 +94,10 @@ TEST(SmoothL1Loss, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(SmoothL1Loss, HasAKernelForGpus) {
+TEST_ON_DEVICES(SmoothL1Loss, HasAKernelForGpus) {
   LayerCase c = SmoothL1LossCase();
   c.RandomBottom({3, 5700}, -2, 2).RandomBottom({3, 5700}).AsLoss().ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
 TEST(SmoothL1Loss, ExplainsMistakes) {

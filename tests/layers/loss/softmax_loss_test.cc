@@ -36,7 +36,7 @@ TEST(SoftmaxWithLoss, TakesALabelForEveryPosition) {
       .ExpectTop({}, {1.5 * kLn2});
 }
 
-TEST(SoftmaxWithLoss, IsNormalisedAsTold) {
+TEST_ON_DEVICES(SoftmaxWithLoss, IsNormalisedAsTold) {
   auto expect = [](const std::string& param, double loss) {
     LayerCase c = SoftmaxLossCase("loss_param { ignore_label: 1 " + param + " }");
     c.Bottom({2, 2, 2}, {0, 9, 0, 0, 0, 0, 0, 0}).Bottom({2, 2}, {0, 1, 0, 0});
@@ -77,7 +77,7 @@ TEST(SoftmaxWithLoss, CutsLabelsToIntegers) {
       .ExpectTop({}, {kLn2});
 }
 
-TEST(SoftmaxWithLoss, ShowsTheProbabilitiesInASecondTop) {
+TEST_ON_DEVICES(SoftmaxWithLoss, ShowsTheProbabilitiesInASecondTop) {
   LayerCase c = SoftmaxLossCase();
   c.Bottom({1, 3}, {0, kLn2, kLn3})
       .Bottom({1}, {2})
@@ -101,7 +101,7 @@ TEST(SoftmaxWithLoss, ShowsTheProbabilitiesInASecondTop) {
       .ExpectBackendsAgree();
 }
 
-TEST(SoftmaxWithLoss, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(SoftmaxWithLoss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* more :
        {"", "loss_weight: 3", "softmax_param { axis: 2 }", "loss_param { ignore_label: 1 }"}) {
     const bool axis_2 = std::string(more).find("axis: 2") != std::string::npos;
@@ -124,7 +124,7 @@ TEST(SoftmaxWithLoss, AgreesWithDifferencesAndInEveryLayout) {
       .ExpectBackendsAgree();
 }
 
-TEST(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
+TEST_ON_DEVICES(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
   for (const char* type : {"SoftmaxWithLoss", "SoftmaxWithLossOHEM"}) {
     LayerCase c("type: '" + std::string(type) +
                 "' loss_weight: 1 loss_weight: 0 loss_weight: 0"
@@ -144,11 +144,11 @@ TEST(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
       .ExpectMistake({"label_smoothing and a third top cannot be combined"});
 }
 
-TEST(SoftmaxWithLoss, HasAKernelForGpus) {
+TEST_ON_DEVICES(SoftmaxWithLoss, HasAKernelForGpus) {
   LayerCase c = SoftmaxLossCase();
   c.RandomBottom({3, 70}, -5, 5).LabelBottom({3}, 70).AsLoss().ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
-  EXPECT_TRUE(c.NarrowOnGpu());
+  c.ExpectGpuKernel();
+  c.ExpectNarrowOnGpu();
   // The number of labels makes several blocks of threads share the sum.
   SoftmaxLossCase("loss_param { ignore_label: 1 }")
       .RandomBottom({2, 3, 8500}, -5, 5)
@@ -157,13 +157,13 @@ TEST(SoftmaxWithLoss, HasAKernelForGpus) {
       .ExpectBackendsAgree();
 }
 
-TEST(SoftmaxWithLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
+TEST_ON_GPU(SoftmaxWithLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
   ExpectGpuNamesWrongLabel("type: 'SoftmaxWithLoss'", kLn3);
   ExpectGpuNamesWrongLabel("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.5 }", kLn3);
 }
 
 // With smoothing s, each of K classes gets s / K of the target, and the label also gets 1 - s.
-TEST(SoftmaxWithLoss, SmoothsLabels) {
+TEST_ON_DEVICES(SoftmaxWithLoss, SmoothsLabels) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
   SoftmaxLossCase("loss_param { label_smoothing: 0.2 }")
       .Bottom({1, 2}, {0, kLn3})
@@ -178,7 +178,7 @@ TEST(SoftmaxWithLoss, SmoothsLabels) {
       labels[1] = 1;
       c.RandomBottom(shape, -2, 2).LabelBottom(labels, 5).AsLoss();
       c.ExpectGradient().ExpectBackendsAgree();
-      EXPECT_NE(c.GpuEngine(), "host");
+      c.ExpectGpuKernel();
     }
   }
   LayerCase both =
@@ -190,7 +190,7 @@ constexpr char kWeights[] =
     "loss_param { weight_by_label_freqs: true class_weighting: 2 class_weighting: 0.5 ";
 
 // SegNet's class weights do not change the divisor of the loss.
-TEST(SoftmaxWithLoss, WeighsTheLossesOfClasses) {
+TEST_ON_DEVICES(SoftmaxWithLoss, WeighsTheLossesOfClasses) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
   SoftmaxLossCase(kWeights + std::string("}"))
       .Bottom({2, 2}, {0, kLn3, 0, kLn3})
@@ -206,7 +206,7 @@ TEST(SoftmaxWithLoss, WeighsTheLossesOfClasses) {
     LayerCase c = SoftmaxLossCase(kWeights + std::string("class_weighting: 0 ") + more);
     c.RandomBottom({3, 3, 5, 1}, -2, 2).LabelBottom({3, 1, 5, 1}, 3).AsLoss();
     c.ExpectGradient().ExpectBackendsAgree();
-    EXPECT_NE(c.GpuEngine(), "host");
+    c.ExpectGpuKernel();
   }
 }
 
@@ -259,14 +259,14 @@ TEST(SoftmaxWithLoss, TakesSoftLabels) {
       .ExpectTop({}, {-std::log(FLT_MIN)});
 }
 
-TEST(SoftmaxWithLoss, AgreesWithDifferencesForSoftLabels) {
+TEST_ON_DEVICES(SoftmaxWithLoss, AgreesWithDifferencesForSoftLabels) {
   for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 7}, Shape{3, 70}}) {
     for (const char* more : {"", "loss_weight: 3 loss_param { normalization: NONE }"}) {
       LayerCase c = SoftmaxLossCase(more);
       c.RandomBottom(shape, -2, 2).RandomBottom(shape, 0, 1).AsLoss();
       c.ExpectGradient().ExpectBackendsAgree();
       EXPECT_EQ(c.BottomGradient(1), std::vector<double>()) << "labels do not learn";
-      EXPECT_NE(c.GpuEngine(), "host");
+      c.ExpectGpuKernel();
     }
     LayerCase both = SoftmaxLossCase("loss_weight: 2 loss_weight: 0");
     both.RandomBottom(shape)

@@ -36,7 +36,7 @@ TEST(BatchNorm, KeepsDecayedSumsWithUnbiasedVariances) {
       .ExpectParam(2, {2.997001});
 }
 
-TEST(BatchNorm, TestsByTheStoredStatistics) {
+TEST_ON_DEVICES(BatchNorm, TestsByTheStoredStatistics) {
   const double a = 1 / std::sqrt(5.0), b = std::sqrt(0.5);
   auto expect = [&](LayerCase c) {
     // The running means are 2 and 3, the running variances 4 and 1.
@@ -85,7 +85,7 @@ TEST(BatchNorm, DoesNotCancelFarFromZero) {
       .ExpectTop({3, 1}, {-a, 0, a});
 }
 
-TEST(BatchNorm, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(BatchNorm, AgreesWithDifferencesAndInEveryLayout) {
   for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{3, 3}, Shape{1, 2, 3}, Shape{4}}) {
     LayerCase c("type: 'BatchNorm'");
     c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
@@ -95,18 +95,17 @@ TEST(BatchNorm, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 // The shapes make the GPU use each of its algorithms for sums over channels.
-TEST(BatchNorm, AgreesForManyChannelsAndForLongOnes) {
+TEST_ON_DEVICES(BatchNorm, AgreesForManyChannelsAndForLongOnes) {
   for (const Shape& shape : {Shape{40, 300}, Shape{33, 70, 2, 2}, Shape{2, 3, 20, 20}}) {
     LayerCase c("type: 'BatchNorm'");
     c.RandomBottom(shape).ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-    EXPECT_TRUE(c.NarrowOnGpu());
-    EXPECT_EQ(c.GpuConversions(), 0);
+    c.ExpectGpuKernel();
+    c.ExpectNarrowOnGpu();
+    c.ExpectNoGpuConversions();
   }
 }
 
-TEST(BatchNorm, TakesThreeParamEntriesWhateverTheySay) {
+TEST_ON_DEVICES(BatchNorm, TakesThreeParamEntriesWhateverTheySay) {
   TwoChannels("param { lr_mult: 1 } param { lr_mult: 2 } param { lr_mult: 0 }")
       .ExpectParam(0, {2, 2})
       .ExpectBackendsAgree();

@@ -89,7 +89,7 @@ TEST(BN, TakesTheFieldsOfEarlyPSPNet) {
       .ExpectTop({2, 1}, {1, 3});
 }
 
-TEST(BN, AgreesWithDifferencesAndOnEveryDevice) {
+TEST_ON_DEVICES(BN, AgreesWithDifferencesAndOnEveryDevice) {
   for (const char* param :
        {"", "frozen: true", "shift_filler { value: 1 }", "bn_mode: INFERENCE"}) {
     for (const Phase phase : {TRAIN, TEST}) {
@@ -98,7 +98,7 @@ TEST(BN, AgreesWithDifferencesAndOnEveryDevice) {
       const bool keeps_running = std::string(param).find('_') == std::string::npos;
       if (keeps_running) c.Param(2, {0.1, -0.2}).Param(3, {1, 2});
       c.ExpectGradient(1e-4, 1e-4).ExpectBackendsAgree(1e-4);
-      EXPECT_NE(c.GpuEngine(), "host");
+      c.ExpectGpuKernel();
     }
   }
   Normalize().RandomBottom({3, 16, 3, 4}).ExpectBackendsAgree(1e-4);

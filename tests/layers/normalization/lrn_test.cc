@@ -29,7 +29,7 @@ TEST(LRN, IgnoresKWithinAChannel) {
       .ExpectTop({1, 1, 1, 3}, {1.0 / 6, 2.0 / 15, 3.0 / 14});
 }
 
-TEST(LRN, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(LRN, AgreesWithDifferencesAndInEveryLayout) {
   const std::string across[] = {"", "local_size: 3 alpha: 2 beta: 0.5 k: 1.5",
                                 "local_size: 1 alpha: 4", "local_size: 9"};
   for (const std::string& param : across) {
@@ -56,17 +56,17 @@ TEST(LRN, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(LRN, HasAKernelForGpus) {
+TEST_ON_GPU(LRN, HasAKernel) {
   LayerCase c("type: 'LRN'");
   c.RandomBottom({1, 2, 1, 1});
-  EXPECT_NE(c.GpuEngine(), "host");
-  EXPECT_TRUE(c.NarrowOnGpu());
-  EXPECT_EQ(c.GpuConversions(), 0);
+  c.ExpectGpuKernel();
+  c.ExpectNarrowOnGpu();
+  c.ExpectNoGpuConversions();
 }
 
 // The windows lie within the pack of channels that a GPU thread works on, reach into the adjacent
 // packs, or reach beyond them.
-TEST(LRN, TakesWindowsOfAnySize) {
+TEST_ON_DEVICES(LRN, TakesWindowsOfAnySize) {
   for (int size : {1, 3, 5, 7, 9, 11, 17, 19, 31}) {
     LayerCase("type: 'LRN' lrn_param { alpha: 0.5 local_size: " + std::to_string(size) + " }")
         .RandomBottom({1, 24, 2, 3}, -3, 3)

@@ -28,7 +28,7 @@ TEST(MVN, NormalisesSamplesAcrossChannels) {
 
 // Caffe's gradient treats eps as a part of the deviation s:
 // (dy - mean(dy) - y mean(y dy)) / (s + eps).
-TEST(MVN, AddsEpsToTheDeviation) {
+TEST_ON_DEVICES(MVN, AddsEpsToTheDeviation) {
   LayerCase("type: 'MVN' mvn_param { eps: 0.25 }")
       .Bottom({1, 1, 1, 2}, {1, 3})
       .ExpectTop({1, 1, 1, 2}, {-0.8, 0.8})
@@ -41,7 +41,7 @@ TEST(MVN, MakesZerosOfEqualValues) {
   LayerCase("type: 'MVN'").Bottom({2, 2}, {1, 2, 3, 4}).ExpectTop({2, 2}, {0, 0, 0, 0});
 }
 
-TEST(MVN, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(MVN, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* param : {"", "across_channels: true", "normalize_variance: false",
                             "across_channels: true normalize_variance: false"}) {
     for (const Shape& shape : {Shape{3, 5, 2, 3}, Shape{1, 3, 4}}) {
@@ -52,12 +52,12 @@ TEST(MVN, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(MVN, HasAKernelForGpus) {
+TEST_ON_DEVICES(MVN, HasAKernelForGpus) {
   // A single block of threads sums each row of the first shape, several blocks that of the second.
   for (const Shape& shape : {Shape{2, 3, 9, 9}, Shape{1, 1, 130, 130}}) {
     LayerCase c("type: 'MVN'");
     c.RandomBottom(shape, 3, 5).ExpectBackendsAgree();
-    EXPECT_NE(c.GpuEngine(), "host");
+    c.ExpectGpuKernel();
   }
 }
 

@@ -31,7 +31,7 @@ TEST(Normalize, HasOneFactorOrOneForEachChannel) {
       .ExpectTop({1, 2, 1, 2}, {1.2, 0, 8, 10});
 }
 
-TEST(Normalize, AddsEpsToTheSquares) {
+TEST_ON_DEVICES(Normalize, AddsEpsToTheSquares) {
   LayerCase("type: 'Normalize' norm_param { eps: 9 }")
       .Bottom({1, 2}, {4, 0})
       .Param(0, {1})
@@ -40,7 +40,7 @@ TEST(Normalize, AddsEpsToTheSquares) {
   LayerCase("type: 'Normalize'").Bottom({1, 2}, {0, 0}).ExpectTop({1, 2}, {0, 0});
 }
 
-TEST(Normalize, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Normalize, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* across : {"true", "false"}) {
     for (const char* shared : {"true", "false"}) {
       for (const Shape& shape : {Shape{3, 5, 2, 3}, Shape{1, 3}, Shape{2, 3, 4}}) {
@@ -52,12 +52,12 @@ TEST(Normalize, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-TEST(Normalize, HasAKernelForGpus) {
+TEST_ON_DEVICES(Normalize, HasAKernelForGpus) {
   for (const char* across : {"true", "false"}) {
     LayerCase c("type: 'Normalize' norm_param { channel_shared: false across_spatial: " +
                 std::string(across) + " }");
     c.RandomBottom({2, 40, 7, 6}).ExpectBackendsAgree();
-    EXPECT_NE(c.GpuEngine(), "host");
+    c.ExpectGpuKernel();
   }
 }
 

@@ -82,7 +82,7 @@ TEST(Pooling, TakesTheFirstOfEqualElements) {
       .ExpectBottomGradient({3}, {0, 0, 0, 0, 3, 0, 0, 0, 0});
 }
 
-TEST(Pooling, ShowsTheChosenElementsInASecondTop) {
+TEST_ON_DEVICES(Pooling, ShowsTheChosenElementsInASecondTop) {
   LayerCase c = NinePixels("kernel_size: 2 stride: 2");
   c.Tops(2).ExpectTop({1, 1, 2, 2}, {5, 6, 8, 9}).ExpectTop({1, 1, 2, 2}, {4, 5, 7, 8}, 1e-5, 1);
   Pool("kernel_size: 2")
@@ -93,7 +93,7 @@ TEST(Pooling, ShowsTheChosenElementsInASecondTop) {
   // The indices (top 1) have the plain layout whatever the layout of the other blobs.
   LayerCase wide = Pool("kernel_size: 2 stride: 2");
   wide.RandomBottom({3, 16, 3, 4}).Tops(2).ExpectBackendsAgree();
-  EXPECT_EQ(wide.GpuConversions(), 0);
+  wide.ExpectNoGpuConversions();
 }
 
 TEST(Pooling, MayTakeTheWholeImage) {
@@ -108,7 +108,7 @@ TEST(Pooling, HasDefaultsForTheOtherOfTwoAxes) {
   NinePixels("pool: AVE kernel_h: 3 kernel_w: 1 stride_w: 2").ExpectTop({1, 1, 1, 2}, {4, 6});
 }
 
-class PoolingVariants : public testing::TestWithParam<std::string> {};
+class PoolingVariants : public TestOnDevices<std::string> {};
 
 TEST_P(PoolingVariants, AgreeWithDifferencesAndInEveryLayout) {
   for (const char* pool : {"MAX ", "AVE "}) {
@@ -119,7 +119,7 @@ TEST_P(PoolingVariants, AgreeWithDifferencesAndInEveryLayout) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
+INSTANTIATE_ON_DEVICES(
     Pooling, PoolingVariants,
     testing::Values("kernel_size: 2 stride: 2", "kernel_size: 3 stride: 2",
                     "kernel_size: 3 stride: 1 pad: 1", "kernel_size: 2 stride: 2 pad: 1",
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "kernel_h: 5 kernel_w: 1", "global_pooling: true",
                     "kernel_size: 1 stride: 2 round_mode: FLOOR"));
 
-TEST(Pooling, TakesWindowsOfAnySize) {
+TEST_ON_DEVICES(Pooling, TakesWindowsOfAnySize) {
   // The window has 289 positions, more than a byte can index.
   Pool("kernel_size: 17 stride: 2 pad: 3").RandomBottom({1, 2, 19, 23}).ExpectBackendsAgree();
   // The planes are large enough that many GPU threads work on each one.
@@ -148,12 +148,12 @@ TEST(Pooling, TakesWindowsOfAnySize) {
       .ExpectTop({1, 1, 1, 1}, {512.5});
 }
 
-TEST(Pooling, HasAKernelForGpus) {
+TEST_ON_GPU(Pooling, HasAKernel) {
   for (const char* pool : {"MAX", "AVE"}) {
     LayerCase c = NinePixels("kernel_size: 2 pool: " + std::string(pool));
-    EXPECT_NE(c.GpuEngine(), "host");
-    EXPECT_TRUE(c.NarrowOnGpu());
-    EXPECT_EQ(c.GpuConversions(), 0);
+    c.ExpectGpuKernel();
+    c.ExpectNarrowOnGpu();
+    c.ExpectNoGpuConversions();
   }
 }
 

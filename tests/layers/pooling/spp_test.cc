@@ -35,12 +35,12 @@ TEST(SPP, OfOneLevelStaysAnImage) {
   Pyramid("pyramid_height: 1").Bottom({1, 1, 3, 3}, kNine).ExpectTop({1, 1, 1, 1}, {9});
 }
 
-TEST(SPP, AgreesWithDifferencesAndOnEveryDevice) {
+TEST_ON_DEVICES(SPP, AgreesWithDifferencesAndOnEveryDevice) {
   for (const char* pool : {"MAX", "AVE"}) {
     for (const char* height : {"1", "2", "3"}) {
       LayerCase c = Pyramid("pool: " + std::string(pool) + " pyramid_height: " + height);
       c.RandomBottom({3, 2, 9, 7}).ExpectGradient(1e-6, 1e-4).ExpectBackendsAgree();
-      EXPECT_NE(c.GpuEngine(), "host");
+      c.ExpectGpuKernel();
     }
     Pyramid("pyramid_height: 2 pool: " + std::string(pool))
         .RandomBottom({1, 16, 4, 6})
@@ -48,7 +48,7 @@ TEST(SPP, AgreesWithDifferencesAndOnEveryDevice) {
   }
 }
 
-TEST(SPP, DrawsAtEachLevel) {
+TEST_ON_DEVICES(SPP, DrawsAtEachLevel) {
   Pyramid("pool: STOCHASTIC pyramid_height: 3")
       .RandomBottom({3, 2, 8, 4}, 0.1, 1)
       .ExpectBackendsAgree();

@@ -41,19 +41,19 @@ TEST(StochasticPooling, DrawsDifferentlyInEachPass) {
   EXPECT_NE(top(1), top(2));
 }
 
-TEST(StochasticPooling, DrawsTheSameOnEveryDevice) {
+TEST_ON_DEVICES(StochasticPooling, DrawsTheSameOnEveryDevice) {
   for (const char* param :
        {"kernel_size: 2 stride: 2", "kernel_size: 3 stride: 2", "kernel_h: 2 kernel_w: 3",
         "global_pooling: true", "kernel_size: 2 stride: 3 round_mode: FLOOR"}) {
     for (const Shape& shape : {Shape{3, 2, 5, 6}, Shape{1, 16, 7, 5}}) {
       LayerCase c = Draw(param);
       c.RandomBottom(shape, 0.1, 1).ExpectBackendsAgree();
-      EXPECT_NE(c.GpuEngine(), "host");
+      c.ExpectGpuKernel();
     }
   }
 }
 
-TEST(StochasticPooling, WeighsElementsByTheirSharesInTesting) {
+TEST_ON_DEVICES(StochasticPooling, WeighsElementsByTheirSharesInTesting) {
   LayerCase c = Draw("kernel_size: 2 stride: 2");
   c.InPhase(TEST)
       .Bottom({1, 1, 2, 4}, {1, 2, 0, 0, 3, 0, 0, 0})

@@ -24,14 +24,13 @@ TEST(LSTMUnit, IsAStepOfLstmOnGivenGates) {
           {1, 2}, {0.1875 * 0.6, 0.1875 * 0.6, 0, 0.25 * 0.64, 0.1875 * 1.2, 0, 0, 0.25 * 1.28}, 1);
 }
 
-TEST(LSTMUnit, AgreesWithDifferencesAndOnEveryDevice) {
+TEST_ON_DEVICES(LSTMUnit, AgreesWithDifferencesAndOnEveryDevice) {
   for (const Shape& cells : {Shape{1, 3, 5}, Shape{1, 1, 1}}) {
     LayerCase c("type: 'LSTMUnit'");
     c.Tops(2).RandomBottom(cells).RandomBottom({1, cells[1], 4 * cells[2]}, -2, 2);
     c.Bottom({1, cells[1]}, cells[1] == 3 ? std::vector<double>{1, 0, 1} : std::vector<double>{1});
     c.ExpectGradient().ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    c.ExpectGpuKernel();
   }
 }
 

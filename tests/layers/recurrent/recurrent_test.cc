@@ -137,7 +137,7 @@ TEST(Recurrent, AddsAStaticInputToEveryStep) {
   }
 }
 
-TEST(Recurrent, AgreesWithDifferencesAndOnEveryDevice) {
+TEST_ON_DEVICES(Recurrent, AgreesWithDifferencesAndOnEveryDevice) {
   for (const char* type : {"LSTM", "RNN"}) {
     for (bool with_static : {false, true}) {
       LayerCase c = Recurrent(type, 3);
@@ -146,13 +146,12 @@ TEST(Recurrent, AgreesWithDifferencesAndOnEveryDevice) {
       if (with_static) c.RandomBottom({2, 5});
       c.ExpectGradient().ExpectBackendsAgree();
       EXPECT_TRUE(c.BottomGradient(1).empty()) << "cont has no gradient";
-      const std::string gpu = c.GpuEngine();
-      EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+      c.ExpectGpuKernel();
     }
   }
 }
 
-TEST(Recurrent, HasGradientsThroughExposedStates) {
+TEST_ON_DEVICES(Recurrent, HasGradientsThroughExposedStates) {
   for (bool with_static : {false, true}) {
     for (const char* type : {"LSTM", "RNN"}) {
       LayerCase c = Recurrent(type, 3, "expose_hidden: true");
@@ -199,7 +198,7 @@ TEST(Recurrent, LearnsFromTheLastStateAlone) {
   EXPECT_NEAR(source->gradients[2][0], -0.6 * a1, 1e-12);
 }
 
-TEST(Recurrent, GoesOnWhereThePassBeforeEnded) {
+TEST_ON_DEVICES(Recurrent, GoesOnWhereThePassBeforeEnded) {
   for (const char* type : {"LSTM", "RNN"}) {
     LayerCase twice = Recurrent(type, 3), longer = Recurrent(type, 3);
     const Values x = Counting(8, 0, 1);
@@ -258,16 +257,9 @@ struct Carrying {
   TestSource* source;
 };
 
-std::vector<std::unique_ptr<Device>> Devices() {
-  std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(MakeCpuDevice());
-  if (std::unique_ptr<Device> gpu = TestGpu()) devices.push_back(std::move(gpu));
-  return devices;
-}
-
-TEST(Recurrent, HasTheGradientThatExposedStatesWouldGive) {
-  for (std::unique_ptr<Device>& device : Devices()) {
-    Carrying carried(std::move(device)), exposed(MakeCpuDevice(), true);
+TEST_ON_DEVICES(Recurrent, HasTheGradientThatExposedStatesWouldGive) {
+  {
+    Carrying carried(TestDevice()), exposed(MakeCpuDevice(), true);
     carried.net->Forward();
     const std::vector<PlainBlob> between = carried.state()->State();
     for (const PlainBlob& blob : between)
@@ -286,9 +278,9 @@ TEST(Recurrent, HasTheGradientThatExposedStatesWouldGive) {
   }
 }
 
-TEST(Recurrent, IsTheSameAgainWhenAPassIsRepeated) {
-  for (std::unique_ptr<Device>& device : Devices()) {
-    Carrying c(std::move(device));
+TEST_ON_DEVICES(Recurrent, IsTheSameAgainWhenAPassIsRepeated) {
+  {
+    Carrying c(TestDevice());
     c.net->Forward();
     const std::vector<float> first = c.Read(0);
     c.net->Forward();
@@ -302,9 +294,9 @@ TEST(Recurrent, IsTheSameAgainWhenAPassIsRepeated) {
   }
 }
 
-TEST(Recurrent, GoesOnFromAStateThatItIsGiven) {
-  for (std::unique_ptr<Device>& device : Devices()) {
-    Carrying c(std::move(device));
+TEST_ON_DEVICES(Recurrent, GoesOnFromAStateThatItIsGiven) {
+  {
+    Carrying c(TestDevice());
     c.net->Forward();
     const std::vector<PlainBlob> between = c.state()->State();
     ASSERT_EQ(between.size(), 2u);
@@ -318,9 +310,9 @@ TEST(Recurrent, GoesOnFromAStateThatItIsGiven) {
   }
 }
 
-TEST(Recurrent, LeavesNothingOfALostStateWhereASequenceBegins) {
-  for (std::unique_ptr<Device>& device : Devices()) {
-    Carrying c(std::move(device));
+TEST_ON_DEVICES(Recurrent, LeavesNothingOfALostStateWhereASequenceBegins) {
+  {
+    Carrying c(TestDevice());
     c.source->values[1] = {0, 0, 1, 1};
     const double loss = c.net->Forward();
     std::vector<PlainBlob> lost = c.state()->State();

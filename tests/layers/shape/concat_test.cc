@@ -28,7 +28,7 @@ TEST(Concat, JoinsAlongAnyAxis) {
       .ExpectTop({1, 2, 3}, {1, 3, 4, 2, 5, 6});
 }
 
-TEST(Concat, OfOneBottomIsThatBottom) {
+TEST_ON_DEVICES(Concat, OfOneBottomIsThatBottom) {
   LayerCase c("type: 'Concat'");
   c.Bottom({1, 3}, {1, 2, 3}).ExpectTop({1, 3}, {1, 2, 3}).ExpectGradient().ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "view");
@@ -36,7 +36,7 @@ TEST(Concat, OfOneBottomIsThatBottom) {
 
 // The channels of the bottoms fill blocks of 8 and 16, only blocks of 8, neither, or, in the last
 // two cases, those of the first or last bottom only.
-TEST(Concat, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Concat, AgreesWithDifferencesAndInEveryLayout) {
   const std::vector<std::vector<int64_t>> channels = {
       {16, 32, 16}, {8, 16, 8}, {3, 5, 1}, {16, 3}, {3, 16}};
   for (const std::vector<int64_t>& parts : channels) {
@@ -44,10 +44,9 @@ TEST(Concat, AgreesWithDifferencesAndInEveryLayout) {
     for (int64_t part : parts) c.RandomBottom({3, part, 2, 1});
     c.ExpectBackendsAgree();
     EXPECT_EQ(c.Engine(), "onednn");
-    EXPECT_TRUE(c.NarrowOnGpu());
-    EXPECT_EQ(c.GpuConversions(), 0);
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    c.ExpectNarrowOnGpu();
+    c.ExpectNoGpuConversions();
+    c.ExpectGpuKernel();
   }
   LayerCase("type: 'Concat'")
       .RandomBottom({3, 2, 2, 1})
@@ -72,7 +71,7 @@ TEST(Concat, AgreesWithDifferencesAndInEveryLayout) {
       .ExpectBackendsAgree();
 }
 
-TEST(Concat, LeavesOutBottomsThatDoNotLearn) {
+TEST_ON_DEVICES(Concat, LeavesOutBottomsThatDoNotLearn) {
   LayerCase("type: 'Concat' propagate_down: false propagate_down: true")
       .RandomBottom({3, 2})
       .RandomBottom({3, 1})

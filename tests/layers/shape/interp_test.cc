@@ -35,7 +35,7 @@ TEST(Interp, CutsOffWhatNegativePadsSay) {
       .ExpectBottomGradient({1, 4, 10}, {0, 0, 0, 0, 0, 3, 12, 0, 0, 0, 0, 0});
 }
 
-TEST(Interp, TakesTheSizeOfASecondBottom) {
+TEST_ON_DEVICES(Interp, TakesTheSizeOfASecondBottom) {
   Resize("use_blob_size: true")
       .Bottom({1, 1, 2, 2}, {0, 4, 8, 16})
       .RandomBottom({2, 5, 3, 3})
@@ -73,13 +73,13 @@ TEST(Interp, OfTheSameSizeCostsNothing) {
   EXPECT_EQ(c.Engine(), "view");
 }
 
-TEST(Interp, AgreesWithDifferencesAndOnEveryDevice) {
+TEST_ON_DEVICES(Interp, AgreesWithDifferencesAndOnEveryDevice) {
   for (const char* param :
        {"zoom_factor: 3", "shrink_factor: 2", "height: 7 width: 2", "height: 2 width: 9",
         "height: 4 width: 5 pad_beg: -1", "zoom_factor: 2 pad_end: -2", "height: 1 width: 1"}) {
     LayerCase c = Resize(param);
     c.RandomBottom({3, 2, 5, 4}).ExpectGradient().ExpectBackendsAgree();
-    EXPECT_NE(c.GpuEngine(), "host");
+    c.ExpectGpuKernel();
     Resize(param).RandomBottom({1, 16, 4, 6}).ExpectBackendsAgree();
   }
 }

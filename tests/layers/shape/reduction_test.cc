@@ -35,24 +35,23 @@ TEST(Reduction, TakesTheAxesFromAxisOnAndAFactor) {
       .ExpectBottomGradient({1, 2}, {2, -4, 12, -16});
 }
 
-TEST(Reduction, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Reduction, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* operation : {"SUM", "ASUM", "SUMSQ", "MEAN"}) {
     for (const char* axis : {"axis: 0", "axis: 1", "axis: 2", "axis: -1"}) {
       LayerCase c = Reduced("operation: " + std::string(operation) + " coeff: -0.7 " + axis);
       c.RandomBottom({3, 5, 2, 3}).ExpectGradient(1e-4, 1e-5, 0).ExpectBackendsAgree();
-      const std::string gpu = c.GpuEngine();
-      EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+      c.ExpectGpuKernel();
     }
   }
 }
 
 // The shapes make the GPU use each of its ways to divide the work.
-TEST(Reduction, AgreesForLongRowsAndForMany) {
+TEST_ON_DEVICES(Reduction, AgreesForLongRowsAndForMany) {
   Reduced("operation: SUMSQ").RandomBottom({3, 20000}).ExpectBackendsAgree();
   Reduced("axis: 1").RandomBottom({700, 40}).ExpectBackendsAgree();
 }
 
-TEST(Reduction, MayBeALoss) {
+TEST_ON_DEVICES(Reduction, MayBeALoss) {
   LayerCase c("type: 'Reduction' reduction_param { operation: SUMSQ coeff: 0.5 } loss_weight: 0.7");
   c.RandomBottom({3, 4}).AsLoss().ExpectGradient().ExpectBackendsAgree();
 }

@@ -31,7 +31,7 @@ TEST(Reshape, OfOneElementMayBeAScalar) {
   LayerCase("type: 'Reshape' reshape_param { shape { } }").Bottom({1, 1}, {7}).ExpectTop({}, {7});
 }
 
-TEST(Reshape, KeepsTheElements) {
+TEST_ON_DEVICES(Reshape, KeepsTheElements) {
   LayerCase c("type: 'Reshape' reshape_param { shape { dim: 3 dim: -1 } }");
   c.Bottom({1, 2, 3}, {1, 2, 3, 4, 5, 6}).ExpectTop({3, 2}, {1, 2, 3, 4, 5, 6});
   c.ExpectBottomGradient({6, 5, 4, 3, 2, 1}, {6, 5, 4, 3, 2, 1});
@@ -73,7 +73,7 @@ TEST(Flatten, JoinsARangeOfAxes) {
   LayerCase("type: 'Flatten'").Bottom({1, 2, 2}, {1, 2, 3, 4}).ExpectTop({1, 4}, {1, 2, 3, 4});
 }
 
-TEST(Flatten, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Flatten, AgreesWithDifferencesAndInEveryLayout) {
   LayerCase c("type: 'Flatten'");
   c.RandomBottom({3, 5, 2, 1}).ExpectGradient().ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "view");
@@ -85,7 +85,7 @@ TEST(Flatten, ExplainsMistakes) {
   Flattened("axis: 2 end_axis: 0").ExpectMistake({"axis 2 comes after end_axis 0"});
 }
 
-TEST(Split, CopiesToEveryTopAndAddsTheirGradients) {
+TEST_ON_DEVICES(Split, CopiesToEveryTopAndAddsTheirGradients) {
   LayerCase c("type: 'Split'");
   c.RandomBottom({3, 5, 2, 1})
       .Tops(3)

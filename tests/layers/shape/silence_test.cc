@@ -17,14 +17,13 @@ TEST(Silence, TakesBlobsFromTheOutputsOfTheNet) {
             0u);
 }
 
-TEST(Silence, TakesAnyLayoutAndSendsNoGradient) {
+TEST_ON_DEVICES(Silence, TakesAnyLayoutAndSendsNoGradient) {
   LayerCase c("type: 'Silence'");
   c.RandomBottom({3, 5, 2, 1}).RandomBottom({1}).Tops(0).NoGradient().ExpectBackendsAgree();
   EXPECT_EQ(c.BottomGradient(), std::vector<double>());
-  const std::string gpu = c.GpuEngine();
-  EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-  EXPECT_TRUE(c.NarrowOnGpu());
-  EXPECT_EQ(c.GpuConversions(), 0);
+  c.ExpectGpuKernel();
+  c.ExpectNarrowOnGpu();
+  c.ExpectNoGpuConversions();
 }
 
 TEST(Silence, HasBottomsOnly) {

@@ -30,13 +30,13 @@ TEST(Slice, CutsAtPoints) {
   }
 }
 
-TEST(Slice, IntoOneTopIsTheBottom) {
+TEST_ON_DEVICES(Slice, IntoOneTopIsTheBottom) {
   LayerCase c("type: 'Slice'");
   c.Bottom({1, 3}, {1, 2, 3}).ExpectTop({1, 3}, {1, 2, 3}).ExpectGradient().ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "view");
 }
 
-TEST(Slice, CountsTopsThatNoLayerReadsAsZero) {
+TEST_ON_DEVICES(Slice, CountsTopsThatNoLayerReadsAsZero) {
   LayerCase("type: 'Slice' slice_param { slice_point: 1 }")
       .RandomBottom({3, 3})
       .Tops(2)
@@ -46,17 +46,16 @@ TEST(Slice, CountsTopsThatNoLayerReadsAsZero) {
       .ExpectBackendsAgree();
 }
 
-TEST(Slice, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Slice, AgreesWithDifferencesAndInEveryLayout) {
   const std::vector<std::pair<int64_t, int>> cuts = {{64, 16}, {48, 16}, {24, 8},
                                                      {9, 5},   {19, 16}, {19, 3}};
   for (const auto& [channels, point] : cuts) {
     LayerCase c("type: 'Slice' slice_param { slice_point: " + std::to_string(point) + " }");
     c.RandomBottom({3, channels, 2, 1}).Tops(2).ExpectBackendsAgree();
     EXPECT_EQ(c.Engine(), "onednn");
-    EXPECT_TRUE(c.NarrowOnGpu());
-    EXPECT_EQ(c.GpuConversions(), 0);
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    c.ExpectNarrowOnGpu();
+    c.ExpectNoGpuConversions();
+    c.ExpectGpuKernel();
   }
   for (const char* axis : {"axis: 0", "axis: 2", "axis: 3"}) {
     for (int64_t channels : {3, 16, 19}) {
@@ -73,13 +72,14 @@ TEST(Slice, AgreesWithDifferencesAndInEveryLayout) {
       .ExpectBackendsAgree();
 }
 
-TEST(Slice, HasAKernelForTopsOfDifferentTypes) {
+TEST_ON_DEVICES(Slice, HasAKernelForTopsOfDifferentTypes) {
   // Top 0 is a loss and hence in single precision.
   LayerCase c("type: 'Slice' slice_param { slice_point: 2 } loss_weight: 1 loss_weight: 0");
   c.RandomBottom({3, 5, 2, 1}).Tops(2).ExpectBackendsAgree();
-  const std::string gpu = c.GpuEngine();
-  EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
-  EXPECT_TRUE(gpu.empty() || !c.NarrowOnGpu());
+  c.ExpectGpuKernel();
+  if (OnGpu()) {
+    EXPECT_FALSE(c.NarrowOnGpu());
+  }
 }
 
 TEST(Slice, ExplainsMistakes) {

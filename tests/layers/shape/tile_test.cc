@@ -18,18 +18,17 @@ TEST(Tile, RepeatsAlongAnAxis) {
       .ExpectBottomGradient({1, 2, 3, 4, 5, 6, 7, 8}, {4, 6, 12, 14});
 }
 
-TEST(Tile, OfOneTileIsTheBottom) {
+TEST_ON_DEVICES(Tile, OfOneTileIsTheBottom) {
   LayerCase c = Tiled("tiles: 1");
   c.RandomBottom({3, 2}).ExpectGradient().ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "view");
 }
 
-TEST(Tile, AgreesWithDifferencesAndInEveryLayout) {
+TEST_ON_DEVICES(Tile, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* axis : {"axis: 0", "axis: 1", "axis: 3"}) {
     LayerCase c = Tiled(std::string(axis) + " tiles: 3");
     c.RandomBottom({3, 5, 2, 3}).ExpectGradient().ExpectBackendsAgree();
-    const std::string gpu = c.GpuEngine();
-    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    c.ExpectGpuKernel();
   }
 }
 

@@ -22,17 +22,17 @@ TEST(Upsample, RepeatsPixels) {
   EXPECT_EQ(same.Engine(), "view");
 }
 
-TEST(Upsample, PutsValuesWhereTheMaskSays) {
+TEST_ON_DEVICES(Upsample, PutsValuesWhereTheMaskSays) {
   LayerCase c = Enlarge("scale: 2");
   c.Bottom({1, 2, 1, 2}, {1, 2, 3, 4})
       .Bottom({1, 2, 1, 2}, {5, 2, 0, 7})
       .ExpectTop({1, 2, 2, 4}, {0, 0, 2, 0, 0, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 4})
       .ExpectBottomGradient({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, {6, 3, 9, 16})
       .ExpectBackendsAgree();
-  EXPECT_NE(c.GpuEngine(), "host");
+  c.ExpectGpuKernel();
 }
 
-TEST(Upsample, TakesTheLastOfSeveral) {
+TEST_ON_DEVICES(Upsample, TakesTheLastOfSeveral) {
   LayerCase("type: 'Upsample'")
       .Bottom({1, 1, 1, 3}, {1, 2, 3})
       .Bottom({1, 1, 1, 3}, {4, 0, 4})
@@ -52,11 +52,11 @@ TEST(Upsample, MayHaveATopOfOddSize) {
   }
 }
 
-TEST(Upsample, AgreesWithDifferencesAndOnEveryDevice) {
+TEST_ON_DEVICES(Upsample, AgreesWithDifferencesAndOnEveryDevice) {
   for (const char* param : {"scale: 2", "scale: 3", "scale_h: 3 scale_w: 1"}) {
     LayerCase c = Enlarge(param);
     c.RandomBottom({3, 2, 3, 2}).ExpectGradient().ExpectBackendsAgree();
-    EXPECT_NE(c.GpuEngine(), "host");
+    c.ExpectGpuKernel();
     Enlarge(param).RandomBottom({1, 16, 2, 3}).ExpectBackendsAgree();
   }
   Enlarge("scale: 2")

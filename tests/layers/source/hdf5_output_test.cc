@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/net/store/hdf5_blobs.h"
 #include "tests/layers/source/memory_net.h"
+#include "tests/testing/mistake.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {
@@ -94,8 +95,7 @@ TEST(HDF5Output, HasOneFileForEachRank) {
   EXPECT_THAT(Read(OutPath("out.rank1.h5"), "label").data, ElementsAre(12, 13));
 }
 
-TEST(HDF5Output, TakesBlobsFromAGpu) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+TEST_ON_GPU(HDF5Output, TakesBlobsFromAGpu) {
   {
     MemoryNet net(Text(OutPath()), 0, 1, DType::kFloat32, TestGpu());
     RunPasses(&net, 2);
@@ -106,25 +106,25 @@ TEST(HDF5Output, TakesBlobsFromAGpu) {
 TEST(HDF5Output, SaysWhatIsWrong) {
   MemoryNet net(Text(OutPath()));
   RunPasses(&net, 1);
-  EXPECT_THAT(ThrownBy([] {
+  EXPECT_THAT(Mistake([] {
                 MemoryNet other(Text(OutPath(), 2, "p"));
                 RunPasses(&other, 1);
               }),
               HasSubstr("is written by layer 'o' of a TEST net already"));
-  EXPECT_THAT(ThrownBy([] { MemoryNet(Text("nowhere/out.h5")); }),
+  EXPECT_THAT(Mistake([] { MemoryNet(Text("nowhere/out.h5")); }),
               HasSubstr("net.prototxt:2:21: layer 'o': there is no folder 'nowhere/'"));
-  EXPECT_THAT(ThrownBy([] { MemoryNet(Text("")); }),
+  EXPECT_THAT(Mistake([] { MemoryNet(Text("")); }),
               HasSubstr("layer 'o': needs a file_name, the HDF5 file to write"));
   const std::string input =
       "layer { name: 'i' type: 'Input' top: 'x' top: 'y' input_param { shape { dim: 2 dim: 3 } "
       "shape { dim: 6 } } }\n";
-  EXPECT_THAT(ThrownBy([&] {
+  EXPECT_THAT(Mistake([&] {
                 MemoryNet(input +
                           "layer { name: 'o' type: 'HDF5Output' bottom: 'x' bottom: 'y' "
                           "hdf5_output_param { file_name: 'a' } }");
               }),
               HasSubstr("the first bottom has 2 rows, the second 6"));
-  EXPECT_THAT(ThrownBy([&] {
+  EXPECT_THAT(Mistake([&] {
                 MemoryNet(input +
                           "layer { name: 'o' type: 'HDF5Output' bottom: 'x' "
                           "hdf5_output_param { file_name: 'a' } }");

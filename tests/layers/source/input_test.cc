@@ -17,11 +17,10 @@ LayerCase Source(const std::string& layer, int tops = 1) {
   return c;
 }
 
-TEST(Input, StartsWithZeros) {
+TEST_ON_DEVICES(Input, StartsWithZeros) {
   LayerCase c = Source("type: 'Input' input_param { shape { dim: 1 dim: 3 } }");
   c.ExpectTop({1, 3}, {0, 0, 0}).ExpectBackendsAgree();
-  const std::string gpu = c.GpuEngine();
-  EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+  c.ExpectGpuKernel();
 }
 
 TEST(Input, HasOneShapeForAllTopsOrOneEach) {
@@ -41,7 +40,7 @@ TEST(Input, ExplainsMistakes) {
       .ExpectMistake({"shape is given 2 times for 3 top(s)"});
 }
 
-TEST(DummyData, FillsItsTops) {
+TEST_ON_DEVICES(DummyData, FillsItsTops) {
   Source("type: 'DummyData' dummy_data_param { shape { dim: 2 } data_filler { value: 3 } }")
       .ExpectTop({2}, {3, 3});
   Source("type: 'DummyData' dummy_data_param { shape { dim: 2 } }").ExpectTop({2}, {0, 0});
@@ -108,9 +107,8 @@ TEST(DummyData, DrawsTheRowsOfOneBigBatchOnSeveralRanks) {
 }
 
 // The second pass overwrites the random top in the GPU's memory, but not the constant one.
-TEST(DummyData, IsSentToAGpuOnceWhereItIsConstant) {
+TEST_ON_GPU(DummyData, IsSentToAGpuOnceWhereItIsConstant) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   const std::string text =
       "layer { name: 'in' type: 'DummyData' top: 'constant' top: 'random' dummy_data_param { shape "
       "{ dim: 3 } "

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/layers/source/memory_net.h"
+#include "tests/testing/mistake.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {
@@ -60,8 +61,7 @@ TEST(MemoryData, GivesEachRankItsShare) {
   EXPECT_EQ(net->kernel(0)->position(), 8);
 }
 
-TEST(MemoryData, ComesToAGpu) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+TEST_ON_GPU(MemoryData, ComesToAGpu) {
   MemoryNet net(kLayer, 0, 1, DType::kFloat32, TestGpu());
   FindMemorySource(net.net(), "d").SetSamples(kImages.data(), kLabels.data(), 3);
   net->Forward();
@@ -79,7 +79,7 @@ TEST(MemoryData, IsRandomWhereSyntheticDataIsAskedFor) {
   EXPECT_THAT(values, Each(Ge(-1)));
   EXPECT_NE(values[0], values[1]);
   EXPECT_THAT(net.Values("y"), ElementsAre(0, 1));
-  EXPECT_THAT(ThrownBy([&] { FindMemorySource(net.net(), "d"); }),
+  EXPECT_THAT(Mistake([&] { FindMemorySource(net.net(), "d"); }),
               HasSubstr("layer 'd': does not take samples from a program"));
 }
 
@@ -101,15 +101,15 @@ TEST(MemoryData, GivesRanksTheRowsOfOneBigRandomBatch) {
 
 TEST(MemoryData, SaysWhatIsMissing) {
   MemoryNet net(kLayer);
-  EXPECT_THAT(ThrownBy([&] { net->Forward(); }),
+  EXPECT_THAT(Mistake([&] { net->Forward(); }),
               testing::AllOf(HasSubstr("'d'"), HasSubstr("gets its samples from a program"),
                              HasSubstr("--synthetic")));
-  EXPECT_THAT(ThrownBy([&] { FindMemorySource(net.net(), "e"); }), HasSubstr("no layer 'e'"));
-  EXPECT_THAT(ThrownBy([&] {
+  EXPECT_THAT(Mistake([&] { FindMemorySource(net.net(), "e"); }), HasSubstr("no layer 'e'"));
+  EXPECT_THAT(Mistake([&] {
                 FindMemorySource(net.net(), "d").SetSamples(kImages.data(), kLabels.data(), 0);
               }),
               HasSubstr("at least one"));
-  EXPECT_THAT(ThrownBy([] {
+  EXPECT_THAT(Mistake([] {
                 MemoryNet(
                     "layer { name: 'd' type: 'MemoryData' top: 'x' top: 'y'\n"
                     "memory_data_param { batch_size: 2 channels: 1 width: 2 } }");

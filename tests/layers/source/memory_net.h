@@ -51,17 +51,6 @@ class MemoryNet {
   std::unique_ptr<Net> net_;
 };
 
-// Calls `f`. Returns the message of the Error that `f` throws, or "" if it throws none.
-template <class F>
-std::string ThrownBy(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 }  // namespace doppio
 
 #endif  // DOPPIO_TESTS_LAYERS_SOURCE_MEMORY_NET_H_

@@ -5,11 +5,10 @@
 namespace doppio {
 namespace {
 
-TEST(Parameter, ShowsWhatItLearns) {
+TEST_ON_DEVICES(Parameter, ShowsWhatItLearns) {
   LayerCase c("type: 'Parameter' parameter_param { shape { dim: 1 dim: 3 } }");
   c.Param(0, {1, -2, 3}).ExpectTop({1, 3}, {1, -2, 3}).ExpectGradient().ExpectBackendsAgree();
-  const std::string gpu = c.GpuEngine();
-  EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+  c.ExpectGpuKernel();
   LayerCase("type: 'Parameter' parameter_param { shape { } }")
       .Param(0, {7})
       .ExpectTop({}, {7})

@@ -3,9 +3,10 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
-#include <chrono>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -13,19 +14,22 @@
 #include <vector>
 
 #include "parallel/world/threads.h"
+#include "tests/testing/manual_clock.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
 
 // Forwards to another communicator, but first lets a test inspect and change what rank 0
-// broadcasts.
+// broadcasts, and counts the ranks that have tried to connect.
 class Listener : public Communicator {
  public:
-  Listener(Communicator* end, std::function<void(char* place)> change)
-      : end_(end), change_(std::move(change)) {}
+  Listener(Communicator* end, std::function<void(char* place)> change, std::atomic<int>* tried)
+      : end_(end), change_(std::move(change)), tried_(tried) {}
   int rank() const override { return end_->rank(); }
   int size() const override { return end_->size(); }
   void AllReduce(void* data, int64_t count, DType dtype) override {
+    ++*tried_;
     end_->AllReduce(data, count, dtype);
   }
   void Broadcast(void* data, int64_t bytes, int root) override {
@@ -39,6 +43,7 @@ class Listener : public Communicator {
  private:
   Communicator* const end_;
   std::function<void(char* place)> change_;
+  std::atomic<int>* const tried_;
 };
 
 int64_t PortIn(const char* place) {
@@ -64,9 +69,10 @@ struct Result {
   std::vector<RankSocket> sockets;
   std::string failure;
 };
-// Connects `size` ranks. `change[r]` modifies what rank r receives from rank 0.
-std::vector<Result> ConnectAll(int size,
-                               const std::map<int, std::function<void(char*)>>& change = {}) {
+// Connects `size` ranks by the time of `clock`. `change[r]` modifies what rank r receives from rank
+// 0. Counts the ranks that have tried to connect in `*tried`.
+std::vector<Result> ConnectAll(int size, const std::map<int, std::function<void(char*)>>& change,
+                               const TimeSource* clock, std::atomic<int>* tried) {
   auto ends = MakeThreadTeam(size);
   std::vector<Result> results(ends.size());
   std::vector<std::thread> threads;
@@ -75,16 +81,20 @@ std::vector<Result> ConnectAll(int size,
       const size_t r = static_cast<size_t>(rank);
       const auto found = change.find(rank);
       Listener control(ends[r].get(),
-                       found == change.end() ? std::function<void(char*)>() : found->second);
-      try {
-        results[r].sockets = ConnectRanks(&control, "node" + std::to_string(rank));
-      } catch (const UnreachableRank& e) {
-        results[r].failure = e.message();
-      }
+                       found == change.end() ? std::function<void(char*)>() : found->second, tried);
+      results[r].failure = MistakeIfAny<UnreachableRank>([&] {
+        results[r].sockets = ConnectRanks(&control, "node" + std::to_string(rank), clock);
+      });
     });
   }
   for (std::thread& thread : threads) thread.join();
   return results;
+}
+
+std::vector<Result> ConnectAll(int size,
+                               const std::map<int, std::function<void(char*)>>& change = {}) {
+  std::atomic<int> tried{0};
+  return ConnectAll(size, change, MachineTime(), &tried);
 }
 
 TEST(RankSockets, ConnectAllRanksToRankZero) {
@@ -100,7 +110,8 @@ TEST(RankSockets, ConnectAllRanksToRankZero) {
     EXPECT_EQ(own[0].host, "node0");
     char byte = static_cast<char>(rank), received = 0;
     ASSERT_EQ(send(own[0].socket.get(), &byte, 1, 0), 1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    pollfd comes = {by_rank[rank]->socket.get(), POLLIN, 0};
+    ASSERT_EQ(poll(&comes, 1, 60'000), 1);
     ASSERT_EQ(recv(by_rank[rank]->socket.get(), &received, 1, 0), 1);
     EXPECT_EQ(received, byte);
   }
@@ -127,15 +138,24 @@ TEST(RankSockets, IgnoreOtherConnections) {
   for (const int fd : open) close(fd);
 }
 
-// One rank finds no listener at the port. All ranks throw the message of that rank.
+// One rank finds no listener at the port. All ranks throw the message of that rank, once rank 0 no
+// longer waits for it.
 TEST(RankSockets, ThatCannotBeConnectedAreNamedOnAllRanks) {
-  const auto begun = std::chrono::steady_clock::now();
-  const std::vector<Result> results =
-      ConnectAll(3, {{2, [](char* place) {
-                        const int64_t closed = 1;
-                        std::memcpy(place + sizeof(uint64_t), &closed, sizeof closed);
-                      }}});
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  ManualClock clock;
+  std::atomic<int> tried{0};
+  std::vector<Result> results;
+  std::thread connecting([&] {
+    const auto change = [](char* place) {
+      const int64_t closed = 1;
+      std::memcpy(place + sizeof(uint64_t), &closed, sizeof closed);
+    };
+    results = ConnectAll(3, {{2, change}}, &clock, &tried);
+  });
+  while (tried < 2) std::this_thread::yield();
+  EXPECT_TRUE(clock.Advance(0, 1));
+  EXPECT_EQ(tried, 2);
+  clock.Advance(10);
+  connecting.join();
   for (const Result& result : results) {
     EXPECT_EQ(result.failure.compare(0, 48, "rank 2 on node2 cannot reach rank 0 on node0 at "), 0)
         << result.failure;

@@ -2,38 +2,56 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <string>
+#include <thread>
 
 #include "core/base/error.h"
 #include "parallel/world/thread_world.h"
+#include "tests/testing/manual_clock.h"
 
 namespace doppio {
 namespace {
 
-using std::chrono::milliseconds;
+// The watch looks this often at the progress of the ranks.
+constexpr double kLook = 0.5;
 
-// Stores a watch's report.
+// Stores a watch's report. The watch's time stands still except in Pass.
 struct Report {
   WatchOptions Options(double stall_seconds) {
     WatchOptions options;
     options.stall_seconds = stall_seconds;
     options.on_lost = [this](const WatchOptions::Loss& loss) { lost.set_value(loss); };
+    options.clock = &clock;
     return options;
   }
+  // Returns once the watch, which must not report, has looked that often.
+  void Pass(int beats) {
+    for (int i = 0; i < beats; ++i) ASSERT_TRUE(clock.Advance(kLook, 1)) << "the watch has ended";
+  }
+  bool Exists() const {
+    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+
+  ManualClock clock;
   std::promise<WatchOptions::Loss> lost;
   std::future<WatchOptions::Loss> future = lost.get_future();
 };
 
 TEST(StallWatch, NamesTheRankThatIsBehind) {
   Report report;
-  StallWatch watch(3, report.Options(0.3));
+  StallWatch watch(3, report.Options(2));
   for (const int rank : {0, 1, 2, 0, 2}) watch.Moved(rank, 4);
-  ASSERT_EQ(report.future.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  // The first look sees the progress. The limit has passed 2 s later.
+  ASSERT_TRUE(report.clock.Advance(0, 1));
+  report.Pass(1 + 3);
+  EXPECT_FALSE(report.Exists());
+  report.clock.Advance(kLook);
   const WatchOptions::Loss loss = report.future.get();
   EXPECT_EQ(loss.message,
-            "no rank has made progress for 0 s; rank 1 is behind the others, last seen at bucket 4 "
+            "no rank has made progress for 2 s; rank 1 is behind the others, last seen at bucket 4 "
             "(--stall_timeout)");
   EXPECT_EQ(loss.code, ExitCode::kPeer);
   EXPECT_TRUE(loss.first);
@@ -41,32 +59,39 @@ TEST(StallWatch, NamesTheRankThatIsBehind) {
 
 TEST(StallWatch, SaysNothingWhileRanksMove) {
   Report report;
-  StallWatch watch(2, report.Options(0.4));
+  StallWatch watch(2, report.Options(2));
   for (int i = 0; i < 15; ++i) {
     watch.Moved(i % 2, 0);
-    std::this_thread::sleep_for(milliseconds(60));
+    report.Pass(3);
   }
-  EXPECT_EQ(report.future.wait_for(milliseconds(0)), std::future_status::timeout);
+  EXPECT_FALSE(report.Exists());
 }
 
 TEST(StallWatch, LetsTheLastRankTakeItsTime) {
   Report report;
-  StallWatch watch(2, report.Options(0.2));
+  StallWatch watch(2, report.Options(2));
   watch.Leave(1);
-  EXPECT_EQ(report.future.wait_for(milliseconds(900)), std::future_status::timeout);
+  report.Pass(20);
+  EXPECT_FALSE(report.Exists());
 }
 
 TEST(StallWatch, WatchesRanksOfOneProcess) {
   Report report;
+  std::atomic<bool> waits{false};
   RunThreadWorld(
       2, {},
       [&](World& world) {
         world.control().Barrier();
+        if (world.rank() == 0) waits = true;
         // Rank 1 hangs until the watch has reported that rank 0 waits for it.
-        if (world.rank() == 1) report.future.wait();
+        if (world.rank() == 1) {
+          while (!waits) std::this_thread::yield();
+          report.Pass(19);
+          while (!report.Exists()) report.clock.Advance(kLook);
+        }
         world.control().Barrier();
       },
-      {}, {}, report.Options(0.3));
+      {}, {}, report.Options(10));
   EXPECT_NE(report.future.get().message.find("; rank 1 is behind the others"), std::string::npos);
 }
 

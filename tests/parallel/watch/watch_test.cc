@@ -6,15 +6,21 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <string>
+#include <thread>
 
 #include "core/base/host_name.h"
 #include "parallel/watch/rank_sockets.h"
 #include "parallel/world/threads.h"
+#include "tests/testing/manual_clock.h"
 
 namespace doppio {
 namespace {
 
-// Runs the watches of several ranks in one process and collects their reports.
+constexpr double kBeat = 0.5;  // seconds between signs, by default
+
+// Runs the watches of several ranks in one process and collects their reports. The time stands
+// still except in Pass.
 class WatchTest : public testing::Test {
  protected:
   struct Report {
@@ -22,63 +28,131 @@ class WatchTest : public testing::Test {
     WatchOptions::Loss loss;
   };
 
-  // The threads of watches but rank 0's send a sign every `beat_seconds`.
+  WatchOptions Options(int rank, double stall_seconds, double silence_seconds) {
+    WatchOptions options;
+    options.stall_seconds = stall_seconds;
+    options.silence_seconds = silence_seconds;
+    options.on_lost = [this, rank](const WatchOptions::Loss& loss) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      reports_.push_back({rank, loss});
+      reported_.notify_all();
+    };
+    options.clock = &clock_;
+    return options;
+  }
+
+  // Starts `size` watches, and returns once all have got the first sign of the others. The threads
+  // of watches but rank 0's send a sign every `beat_seconds`, which is kBeat or longer than the
+  // test.
   void Start(int size, double stall_seconds = 100, double silence_seconds = 20,
-             double beat_seconds = 0.5) {
+             double beat_seconds = kBeat) {
+    events_ = clock_.events() + 2 * (size - 1);
+    signs_ = size - 1 + (beat_seconds == kBeat ? size - 1 : 0);
     ends_ = MakeThreadTeam(size);
     watches_.resize(ends_.size());
     std::vector<std::thread> threads;
     for (size_t r = 0; r < ends_.size(); ++r) {
       threads.emplace_back([=] {
-        WatchOptions options;
-        options.stall_seconds = stall_seconds;
-        options.silence_seconds = silence_seconds;
+        WatchOptions options = Options(static_cast<int>(r), stall_seconds, silence_seconds);
         if (r > 0) options.beat_seconds = beat_seconds;
-        options.on_lost = [this, r](const WatchOptions::Loss& loss) {
-          std::lock_guard<std::mutex> lock(mutex_);
-          reports_.push_back({static_cast<int>(r), loss});
-          reported_.notify_all();
-        };
         watches_[r] = std::make_unique<Watch>(ends_[r].get(), options);
       });
     }
     for (std::thread& thread : threads) thread.join();
+    AwaitWatches();
+  }
+
+  // Starts the watch of rank 0. Rank 1 is connected but sends nothing, as if the network had lost
+  // its machine.
+  void StartWithASilentRank(double silence_seconds) {
+    ends_ = MakeThreadTeam(2);
+    std::thread second([&] { silent_ = ConnectRanks(ends_[1].get(), "node1"); });
+    watches_.push_back(std::make_unique<Watch>(ends_[0].get(), Options(0, 100, silence_seconds)));
+    second.join();
+    AwaitWatches();
+  }
+
+  // Returns once all watches wait for a later time and have got `events_` messages in all, or one
+  // has reported.
+  void AwaitWatches() {
+    const auto waits = [&] {
+      return clock_.waiting() >= static_cast<int>(watches_.size()) && clock_.events() >= events_;
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!waits() && Reports(0).empty()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << "a watch hangs";
+      std::this_thread::yield();
+    }
+  }
+
+  // Lets `seconds` pass in steps of kBeat, or less if a watch reports meanwhile. Returns the
+  // seconds that have passed. The watches see each step, so that none counts as late.
+  double Pass(double seconds) {
+    const double begun = clock_.Now();
+    while (clock_.Now() - begun < seconds && Reports(0).empty()) {
+      events_ += signs_;
+      clock_.Advance(kBeat);
+      AwaitWatches();
+    }
+    return clock_.Now() - begun;
   }
 
   std::vector<Report> Reports(size_t count) {
     std::unique_lock<std::mutex> lock(mutex_);
-    reported_.wait_for(lock, std::chrono::seconds(10), [&] { return reports_.size() >= count; });
+    reported_.wait_for(lock, std::chrono::minutes(1), [&] { return reports_.size() >= count; });
     return reports_;
   }
 
+  // Returns the messages of all reports so far.
+  std::string Messages() {
+    std::string messages;
+    for (const Report& report : Reports(0)) messages += report.loss.message + "\n";
+    return messages;
+  }
+
+  ManualClock clock_;
+  int signs_ = 0;       // that the watches get in kBeat
+  int64_t events_ = 0;  // the messages that they must have got
   std::mutex mutex_;
   std::condition_variable reported_;
   std::vector<Report> reports_;
   std::vector<std::unique_ptr<Communicator>> ends_;
+  std::vector<RankSocket> silent_;
   std::vector<std::unique_ptr<Watch>> watches_;  // end first, because they report
 };
 
 TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
   Start(3, 1);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  while (std::chrono::steady_clock::now() < end) {
+  for (int i = 0; i < 10; ++i) {
     for (const auto& watch : watches_) watch->Moved(0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    Pass(kBeat);
   }
   watches_.clear();  // in rank order; a rank that leaves regularly is not reported as lost
-  EXPECT_EQ(Reports(0).size(), 0u);
+  EXPECT_EQ(Messages(), "");
+}
+
+// A goodbye must not be held back until the sign before it is acknowledged.
+TEST_F(WatchTest, LeavesWhileSignsAreOnTheirWay) {
+  for (int round = 0; round < 100; ++round) {
+    Start(3);
+    clock_.Advance(kBeat);
+    watches_.clear();
+    ASSERT_EQ(Messages(), "") << "round " << round;
+  }
 }
 
 // The thread of rank 1's watch does not get to run, but exchanges begin and end.
 TEST_F(WatchTest, HearsFromARankWhoseWatchWaitsForACore) {
-  Start(2, 100, 2, 100);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  while (std::chrono::steady_clock::now() < end) {
+  Start(2, 100, 2, 1e6);
+  for (int i = 0; i < 4; ++i) {
+    Pass(1.5);
     watches_[1]->Moved(0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ++events_;
+    AwaitWatches();
   }
-  EXPECT_EQ(Reports(0).size(), 0u);
-  const std::vector<Report> reports = Reports(1);  // it sends nothing more
+  EXPECT_EQ(Messages(), "");
+  EXPECT_EQ(Pass(10), 2);  // it sends nothing more
+  const std::vector<Report> reports = Reports(1);
   ASSERT_GE(reports.size(), 1u);
   EXPECT_NE(reports[0].loss.message.find("has been silent for 2 s"), std::string::npos)
       << reports[0].loss.message;
@@ -88,7 +162,7 @@ TEST_F(WatchTest, SendsTheReasonOfAFailureToAllRanks) {
   for (size_t failing : {size_t{0}, size_t{2}}) {
     reports_.clear();
     Start(4);
-    watches_[failing]->Fail(ExitCode::kFile, "record 7 is damaged");
+    std::thread fails([&] { watches_[failing]->Fail(ExitCode::kFile, "record 7 is damaged"); });
     const std::vector<Report> reports = Reports(3);
     ASSERT_EQ(reports.size(), 3u);
     for (const Report& report : reports) {
@@ -97,6 +171,8 @@ TEST_F(WatchTest, SendsTheReasonOfAFailureToAllRanks) {
                                          " has failed: record 7 is damaged");
       EXPECT_EQ(report.loss.first, report.rank == 0) << report.rank;
     }
+    if (failing > 0) watches_[0].reset();  // the failing rank waits for its end
+    fails.join();
     watches_.clear();
   }
 }
@@ -110,18 +186,28 @@ TEST_F(WatchTest, AFailedRankEndsAfterRank0) {
     ended = true;
   });
   EXPECT_EQ(Reports(1).size(), 1u);
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_TRUE(clock_.Advance(0, 1));
+  EXPECT_TRUE(clock_.Advance(2.75, 1)) << "the failed rank does not wait";
   EXPECT_FALSE(ended);
-  const auto begun = std::chrono::steady_clock::now();
   watches_[0].reset();
+  failing.join();  // less than 3 s have passed, so the end of rank 0 has ended the wait
+}
+
+TEST_F(WatchTest, AFailedRankWaitsThreeSecondsForTheEndOfRank0) {
+  Start(2);
+  std::thread failing([&] { watches_[1]->Fail(ExitCode::kFile, "record 7 is damaged"); });
+  EXPECT_EQ(Reports(1).size(), 1u);
+  EXPECT_TRUE(clock_.Advance(0, 1));
+  clock_.Advance(3);
   failing.join();
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2));
 }
 
 TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
   Start(3, 1);
   watches_[0]->Moved(4);
   watches_[2]->Moved(4);
+  // The next signs show the progress. After the limit, ranks may be late by four signs.
+  EXPECT_EQ(Pass(10), kBeat + 1 + 4 * kBeat);
   const std::vector<Report> reports = Reports(3);
   ASSERT_EQ(reports.size(), 3u);
   EXPECT_NE(reports[0].loss.message.find("no rank has made progress for 1 s; rank 1 on " +
@@ -130,20 +216,9 @@ TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
       << reports[0].loss.message;
 }
 
-// Rank 1 is connected but sends nothing, as if the network had lost its machine.
 TEST_F(WatchTest, FindsASilentRankLongBeforeAStall) {
-  ends_ = MakeThreadTeam(2);
-  std::vector<RankSocket> silent;
-  std::thread second([&] { silent = ConnectRanks(ends_[1].get(), "node1"); });
-  WatchOptions options;
-  options.silence_seconds = 1;
-  options.on_lost = [this](const WatchOptions::Loss& loss) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    reports_.push_back({0, loss});
-    reported_.notify_all();
-  };
-  watches_.push_back(std::make_unique<Watch>(ends_[0].get(), options));
-  second.join();
+  StartWithASilentRank(1);
+  EXPECT_EQ(Pass(10), 1);
   const std::vector<Report> reports = Reports(1);
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].loss.message,
@@ -151,6 +226,15 @@ TEST_F(WatchTest, FindsASilentRankLongBeforeAStall) {
             "network between them is cut (--silence_timeout)");
   EXPECT_TRUE(reports[0].loss.unreachable);
   EXPECT_TRUE(reports[0].loss.first);
+}
+
+// As if this process had been stopped for a while.
+TEST_F(WatchTest, DoesNotCountTimeInWhichItDidNotRunAsSilence) {
+  StartWithASilentRank(5);
+  EXPECT_TRUE(clock_.Advance(1000, 1)) << "the watch has reported";
+  EXPECT_EQ(Pass(4), 4);
+  EXPECT_EQ(Messages(), "");
+  EXPECT_LE(Pass(10), 1);
 }
 
 }  // namespace

@@ -87,8 +87,10 @@ class VerifyTest(ExportCase):
                 preexec_fn=lambda one=sent: signal.signal(one, signal.SIG_DFL),  # the caller of the tests may ignore the signal
                 env={**os.environ, "DOPPIO_PYTHON": sys.executable, "PYTHONPATH": self.path("fake"), "FAKE_RUNTIME": "sleep"})
             said = self.path("net.onnx.new.%d/pid.there" % process.pid)
+            end = time.time() + 60
             while not os.path.exists(said):
                 self.assertIsNone(process.poll())
+                self.assertLess(time.time(), end)
                 time.sleep(0.02)
             with open(said, encoding="utf-8") as f:
                 runtime = int(f.read())

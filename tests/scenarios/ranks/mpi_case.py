@@ -1,4 +1,5 @@
 """The base class of scenarios with several ranks: tiny nets, and trainings that mpirun starts."""
+import errno
 import os
 import shlex
 import shutil
@@ -21,6 +22,7 @@ GONE = LOST + "|" + KILLED
 # mutex of PMIx twice in its own end, and never ends, although all ranks have.
 UNREACHABLE = "PMIX ERROR: UNREACHABLE"
 MPIRUN_ENDS_WITHIN = 5  # seconds after the last rank's end
+HANGS = 60  # seconds after which a process that does not end counts as hanging
 
 
 def write_image_net(case):
@@ -68,6 +70,14 @@ def runs(pid):
     return stat is not None and stat[0] != "Z"
 
 
+def reads(pid, path):
+    """Returns true if the process has opened the file."""
+    try:
+        return path in [os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)]
+    except OSError:
+        return False  # the process has just ended, or closed a file
+
+
 class RanksCase(scenario.Scenario):
     def setUp(self):
         super().setUp()
@@ -90,7 +100,7 @@ class MpiCase(RanksCase):
         self.addCleanup(self.log.close)
         process = subprocess.Popen(
             ["mpirun", "-n", str(ranks), "--oversubscribe", "--allow-run-as-root", *command],
-            cwd=self.folder, env=self.environment(OMP_NUM_THREADS="1", **env), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+            cwd=self.folder, env=self.environment(**scenario.ONE_THREAD, **env), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             start_new_session=True)
         self.addCleanup(self.end_all, process)
         return process
@@ -130,7 +140,22 @@ class MpiCase(RanksCase):
             self.assertLess(time.monotonic(), end, self.logged())
             time.sleep(0.05)
 
-    def seconds_to_end(self, process, alive, limit):
+    def await_readers(self, name, process, ranks):
+        """Waits until so many ranks read the named pipe. They wait for its content until the test ends."""
+        end = time.monotonic() + 60
+        writer = None
+        while writer is None or sum(reads(pid, os.path.realpath(self.path(name))) for pid in ranks_of(process)) < ranks:
+            self.assertIsNone(process.poll(), self.logged())
+            self.assertLess(time.monotonic(), end, self.logged())
+            try:
+                if writer is None:
+                    writer = os.open(self.path(name), os.O_WRONLY | os.O_NONBLOCK)
+                    self.addCleanup(os.close, writer)
+            except OSError as e:
+                self.assertEqual(errno.ENXIO, e.errno)  # no rank has opened it
+            time.sleep(0.02)
+
+    def seconds_to_end(self, process, alive):
         """Waits until mpirun and its ranks have ended and alive() is false. Returns the seconds that the ranks and
         mpirun take. Kills mpirun if only mpirun is left and it hangs after UNREACHABLE."""
         begun = seen = time.monotonic()
@@ -142,11 +167,11 @@ class MpiCase(RanksCase):
                 return seen - begun, now - begun
             elif now - seen > MPIRUN_ENDS_WITHIN and UNREACHABLE in self.logged():
                 process.kill()
-            self.assertLess(now - begun, limit, self.logged())
+            self.assertLess(now - begun, HANGS, self.logged())
             time.sleep(0.02)
 
-    def check_ends(self, process, pids, seconds, message=None):
-        self.seconds_to_end(process, lambda: any(map(runs, pids)), seconds)
+    def check_ends(self, process, pids, message=None):
+        self.seconds_to_end(process, lambda: any(map(runs, pids)))
         if message is not None:
             self.assertRegex(self.logged()[-3000:], message)
         self.assertFalse([f for f in os.listdir(self.folder) if ".tmp" in f])

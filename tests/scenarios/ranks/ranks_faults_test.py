@@ -20,12 +20,9 @@ TRAIN = [scenario.DOPPIO, "train"]
 
 
 class FaultsCase(mpi_case.MpiCase):
-    def check_fails(self, process, code, message, begun=None):
-        """Checks that the process ends with this code and one message within 20 s of its start,
-        which includes the time to start processes."""
-        begun = begun or time.monotonic()
-        self.assertEqual(code, process.wait(timeout=60), self.logged())
-        self.assertLess(time.monotonic() - begun, 20, self.logged())
+    def check_fails(self, process, code, message):
+        """Checks that the process ends with this code and one message."""
+        self.assertEqual(code, process.wait(timeout=mpi_case.HANGS), self.logged())
         self.assertRegex(self.logged(), message)
         self.assertEqual(1, self.logged().count("error: "), self.logged())
 
@@ -140,20 +137,15 @@ class SetupTest(FaultsCase):
         self.check_fails(self.mpirun_each(TRAIN, TRAIN, folders=folders), 4, r"error: rank 1 on \S+ has failed: .*list\.txt")
 
     def test_a_rank_that_is_killed_while_the_others_start(self):
-        # Rank 1 reads its solver from a pipe that no process writes, so all ranks are present but
-        # none trains.
+        # Rank 1 reads its solver from an empty pipe, so all ranks are present but none trains.
         os.mkfifo(self.path("pipe"))
         self.write("rank", "exec %s train --solver=$([ $OMPI_COMM_WORLD_RANK = 1 ] && echo pipe || echo solver.prototxt)\n"
                    % scenario.DOPPIO)
         process = self.start(["sh", "rank"], 3)
-        end = time.monotonic() + 60
-        while len(mpi_case.ranks_of(process)) < 3:
-            self.assertLess(time.monotonic(), end, self.logged())
-            time.sleep(0.05)
-        time.sleep(3)
+        self.await_readers("pipe", process, 1)
         pids = mpi_case.ranks_of(process)
         os.kill(next(pid for pid in pids if mpi_case.rank_of(pid) == 1), signal.SIGKILL)
-        self.check_ends(process, pids, 10)
+        self.check_ends(process, pids)
         self.assertRegex(self.logged(), mpi_case.GONE)
 
 
@@ -173,7 +165,7 @@ class RecordsTest(FaultsCase):
         begun = time.monotonic()
         os.kill(next(pid for pid in pids if mpi_case.rank_of(pid) == lost), signal.SIGKILL)
         while any(map(mpi_case.runs, pids)):
-            self.assertLess(time.monotonic() - begun, 10, self.logged())
+            self.assertLess(time.monotonic() - begun, mpi_case.HANGS, self.logged())
             time.sleep(0.02)
         process.wait(timeout=30)
         exit = self.record("exit.json")
@@ -202,7 +194,7 @@ class RecordsTest(FaultsCase):
     def check_launcher_is_told_to_end(self, sent, seconds):
         process, pids = self.begin(2, "--run_dir=runs/it", OMPI_MCA_odls_base_sigkill_timeout=str(seconds))
         process.send_signal(sent)
-        self.check_ends(process, pids, 2 * seconds + 10)
+        self.check_ends(process, pids)
         states = [name for name in os.listdir(self.folder) if name.endswith(".solverstate")]
         self.assertEqual(1, len(states), self.logged())
         exit = self.record("exit.json")
@@ -228,9 +220,7 @@ class StallTest(mpi_case.RanksCase):
         mpi_case.write_image_net(self)
         self.write("list.txt", "good.png 0\n" * 41 + "pipe.png 1\n" + "good.png 0\n" * 60)
         os.mkfifo(self.path("pipe.png"))
-        begun = time.monotonic()
         r = self.train("--cpu_replicas=2", "--stall_timeout=3", "--run_dir=run", code=LOST)
-        self.assertLess(time.monotonic() - begun, 20)
         self.assertIn("error: no rank has made progress for 3 s; rank 1 is behind the others, last seen at bucket 0 (--stall_timeout)", r.stderr)
         exit = json.loads(self.read("run/exit.json"))
         self.assertEqual((LOST, "failed"), (exit["code"], exit["reason"]))

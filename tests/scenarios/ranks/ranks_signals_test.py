@@ -68,12 +68,12 @@ class PhasesTest(mpi_case.MpiCase):
         receivers = {"no ranks": [process.pid], "mpirun": [process.pid], "one rank": ranks[-1:], "all ranks": ranks}[target]
         for pid in receivers:
             if pid != receivers[0]:
-                time.sleep(0.02)  # the first signal stops all ranks; the others get theirs while they leave
+                time.sleep(0.02)  # real time: the first signal stops all ranks; the others get theirs while they leave
             try:
                 os.kill(pid, sent)
             except ProcessLookupError:
                 pass  # the process has just ended
-        took = self.seconds_to_end(process, lambda: any(map(mpi_case.runs, ranks)), 20)
+        took = self.seconds_to_end(process, lambda: any(map(mpi_case.runs, ranks)))
         print("%-32s %-7s to %-9s: %4.1f s until the ranks have ended, %4.1f s until mpirun has, code %d" %
               (self._testMethodName[5:], sent.name, target, *took, process.returncode))
         self.assertFalse([f for f in os.listdir(self.folder) if ".tmp" in f])
@@ -101,12 +101,10 @@ class PhasesTest(mpi_case.MpiCase):
 
     def test_at_the_start(self):
         def attempt(target, sent):
-            # The solver is a pipe that no process writes: the ranks are joined, and wait for it.
+            # The solver is an empty pipe: the ranks are joined, and wait for it.
             os.mkfifo(self.path("pipe"))
             process = self.begin_phase(target, "", "--solver=pipe")
-            ranks = 1 if target == "no ranks" else RANKS
-            self.wait_for(lambda: len(mpi_case.ranks_of(process)) == ranks, process)
-            time.sleep(1)
+            self.await_readers("pipe", process, 1 if target == "no ranks" else RANKS)
             self.check_ends_without_files(sent, target, process)
         self.each(0, attempt)
 
@@ -115,9 +113,7 @@ class PhasesTest(mpi_case.MpiCase):
             mpi_case.write_image_net(self)
             os.mkfifo(self.path("list.txt"))
             process = self.begin_phase(target, "")
-            ranks = 1 if target == "no ranks" else RANKS
-            self.wait_for(lambda: len(mpi_case.ranks_of(process)) == ranks, process)
-            time.sleep(1)
+            self.await_readers("list.txt", process, 1 if target == "no ranks" else RANKS)
             self.check_ends_without_files(sent, target, process)
         self.each(1, attempt)
 

@@ -9,7 +9,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios/ranks"))
@@ -101,7 +100,9 @@ class ReplicasTest(mpi_case.RanksCase):
 
     def test_a_signal_stops_all_with_one_snapshot(self):
         process = self.start("train", "--solver=solver.prototxt", "--cpu_replicas=3", stderr=subprocess.PIPE)
-        time.sleep(2)
+        for line in process.stderr:
+            if "Iteration 200 " in line:
+                break
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)
         self.assertEqual(STOPPED, process.returncode, log)
@@ -173,7 +174,7 @@ class GpuReplicasTest(mpi_case.RanksCase):
         def run(*args):
             return subprocess.run(["mpirun", "-n", "2", "--oversubscribe", "--allow-run-as-root", scenario.DOPPIO, "train",
                                    "--solver=solver.prototxt", "--set=max_iter=5", *args], cwd=self.folder, capture_output=True,
-                                  text=True, timeout=120, env=self.environment(OMP_NUM_THREADS="1"))
+                                  text=True, timeout=120, env=self.environment(**scenario.ONE_THREAD))
         r = run("--gpu=all")
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertRegex(r.stderr, r"gradients by (NCCL [\d.]+ |sums on the host, because ).*: 2 × batch 4")
@@ -241,14 +242,14 @@ class MpiTest(mpi_case.MpiCase):
     def test_a_killed_process_of_replicas_ends_the_other(self):
         process, pids = self.begin(2, "--cpu_replicas=2")
         os.kill(pids[1], signal.SIGKILL)
-        self.check_ends(process, pids, 10)
+        self.check_ends(process, pids)
         self.assertRegex(self.logged(), mpi_case.GONE)
         self.assertNotEqual(0, process.returncode)
 
     def test_a_signal_to_one_process_of_replicas_stops_all_with_a_snapshot(self):
         process, pids = self.begin(2, "--cpu_replicas=2")
         os.kill(pids[1], signal.SIGTERM)
-        self.check_ends(process, pids, 10)
+        self.check_ends(process, pids)
         self.assertEqual(STOPPED, process.returncode, self.logged())
         self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
 
@@ -264,7 +265,7 @@ class MpiTest(mpi_case.MpiCase):
     def test_a_killed_rank_ends_all(self):
         process, pids = self.begin(4)
         os.kill(pids[2], signal.SIGKILL)
-        self.check_ends(process, pids, 10)
+        self.check_ends(process, pids)
         # Either mpirun or the rank that loses its peer may report it first.
         self.assertRegex(self.logged(), mpi_case.GONE)
         self.assertNotEqual(0, process.returncode)
@@ -272,26 +273,26 @@ class MpiTest(mpi_case.MpiCase):
     def test_a_killed_mpirun_leaves_no_process(self):
         process, pids = self.begin(3)
         os.kill(process.pid, signal.SIGKILL)
-        self.check_ends(process, pids, 10)
+        self.check_ends(process, pids)
 
     def test_a_stopped_rank_is_named(self):
         process, pids = self.begin(3, "--stall_timeout=3")
         os.kill(pids[1], signal.SIGSTOP)
         self.addCleanup(lambda: mpi_case.runs(pids[1]) and os.kill(pids[1], signal.SIGCONT))
-        self.check_ends(process, [pids[0], pids[2]], 13, r"error: rank [012] on \S+ has been silent for 3 s, .*bucket \d+: ")
+        self.check_ends(process, [pids[0], pids[2]], r"error: rank [012] on \S+ has been silent for 3 s, .*bucket \d+: ")
         self.assertEqual(LOST, process.returncode, self.logged())
 
     def test_a_signal_to_one_rank_stops_all_with_a_snapshot(self):
         process, pids = self.begin(3)
         os.kill(pids[2], signal.SIGTERM)
-        self.check_ends(process, pids, 10)
+        self.check_ends(process, pids)
         self.assertEqual(STOPPED, process.returncode, self.logged())
         self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
 
     def test_the_run_folder_has_a_log_of_each_rank_and_the_command_to_go_on(self):
         process, pids = self.begin(2, "--run_dir=run")
         os.kill(pids[1], signal.SIGTERM)
-        self.check_ends(process, pids, 10)
+        self.check_ends(process, pids)
         self.assertEqual(STOPPED, process.returncode, self.logged())
         end = json.loads(self.read("run/exit.json"))
         self.assertRegex(end["resume_command"], r"^mpirun -n 2 \S+ train .*--run_dir=run --resume=run_iter_\d+\.solverstate$")
@@ -330,7 +331,7 @@ class MpichTest(mpi_case.RanksCase):
 
     def mpirun(self, *args):
         return subprocess.run(["mpirun.mpich", "-n", "2", scenario.DOPPIO, "train", "--solver=solver.prototxt", "--set=max_iter=20", *args],
-                              cwd=self.folder, capture_output=True, text=True, timeout=120, env=self.environment(OMP_NUM_THREADS="1"))
+                              cwd=self.folder, capture_output=True, text=True, timeout=120, env=self.environment(**scenario.ONE_THREAD))
 
     def test_ranks_train_as_replicas_do(self):
         r = self.mpirun("--json")

@@ -1,11 +1,13 @@
 // Tests the command line: every spelling that gflags accepts, and the messages for wrong ones.
 #include "tools/cli/command_line.h"
 
+#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
+#include "tests/testing/mistake.h"
+#include "tests/testing/scoped_variable.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
 #include "tools/train/nets.h"
@@ -36,14 +38,13 @@ class GivenFlags : public testing::Test {
   }
   // Returns the message that the user sees.
   static std::string Complaint(const std::vector<std::string>& words) {
-    try {
-      Parse(words);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ExitCode::kUsage);
-      return e.what();
-    }
-    return "";
+    const Error e = Thrown([&] { Parse(words); });
+    EXPECT_EQ(e.code(), ExitCode::kUsage);
+    return e.what();
   }
+
+ private:
+  const gflags::FlagSaver flags_of_the_log_library_;
 };
 
 TEST_F(GivenFlags, AreTakenInEverySpelling) {
@@ -123,14 +124,9 @@ TEST_F(GivenFlags, NameAnEngineOfTheDevice) {
   for (const char* engine : {"", "reference", "onednn", "fused", "winograd"})
     EXPECT_EQ(plan(engine).engine, engine);
   for (const char* engine : {"cudnn", "onedn"}) {
-    try {
-      plan(engine);
-      FAIL() << engine;
-    } catch (const UsageError& e) {
-      EXPECT_EQ(e.message(), "--engine: no kernel for this device (CPU) has the engine '" +
-                                 std::string(engine) +
-                                 "'; its engines are fused, onednn, reference, winograd");
-    }
+    EXPECT_EQ(Mistake<UsageError>([&] { plan(engine); }),
+              "--engine: no kernel for this device (CPU) has the engine '" + std::string(engine) +
+                  "'; its engines are fused, onednn, reference, winograd");
   }
 }
 
@@ -175,12 +171,8 @@ TEST_F(GivenFlags, OfMemoryRefuseOtherValues) {
        {"--recompute=1", "--recompute=no", "--recompute=", "--recompute=2.5", "--offload=0",
         "--offload=light", "--offload=-3", "--offload=123456789012345678901"}) {
     const CommandLine line = Parse({"cook", "--solver=s", wrong});
-    try {
-      PlanFromFlags(line.flags, cpu.get());
-      FAIL() << wrong;
-    } catch (const UsageError& e) {
-      EXPECT_NE(e.message().find("wants off, auto"), std::string::npos) << e.message();
-    }
+    const std::string text = Mistake<UsageError>([&] { PlanFromFlags(line.flags, cpu.get()); });
+    EXPECT_NE(text.find("wants off, auto"), std::string::npos) << wrong << ": " << text;
   }
 }
 
@@ -301,24 +293,22 @@ TEST_F(GivenFlags, ALinkNamedLikeACommandIsThatCommand) {
 }
 
 TEST_F(GivenFlags, ComeFromTheEnvironmentWhenNotGiven) {
-  setenv("DOPPIO_GPU", "5", 1);
-  setenv("DOPPIO_SOLVER", "e", 1);
+  const ScopedVariable gpu("DOPPIO_GPU", "5"), solver("DOPPIO_SOLVER", "e");
   const CommandLine line = Parse({"cook", "--gpu=1"});
   EXPECT_EQ(line.flags.gpu, "1");
   EXPECT_EQ(line.flags.solver, "e");
-  setenv("DOPPIO_ITERATIONS", "few", 1);
+  const ScopedVariable iterations("DOPPIO_ITERATIONS", "few");
   EXPECT_EQ(Complaint({"cook"}).substr(0, 46), "DOPPIO_ITERATIONS wants an integer, got 'few'\n");
-  for (const char* name : {"DOPPIO_GPU", "DOPPIO_SOLVER", "DOPPIO_ITERATIONS"}) unsetenv(name);
 }
 
 TEST_F(GivenFlags, ComeFromGflagsVariablesOnRequestOnly) {
-  setenv("FLAGS_gpu", "6", 1);
+  ScopedVariable gpu("FLAGS_gpu", "6");
   EXPECT_EQ(Parse({"cook", "--solver=s"}).flags.gpu, "");
   EXPECT_EQ(Parse({"cook", "--solver=s", "--fromenv=gpu"}).flags.gpu, "6");
-  unsetenv("FLAGS_gpu");
+  gpu.Set(nullptr);
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--fromenv=gpu"}),
             "--fromenv=gpu: FLAGS_gpu is not set in the environment");
-  EXPECT_EQ(Complaint({"cook", "--solver=s", "--tryfromenv=gpu"}), "");
+  EXPECT_EQ(Parse({"cook", "--solver=s", "--tryfromenv=gpu"}).flags.gpu, "");
 }
 
 TEST_F(GivenFlags, ComeFromAFile) {

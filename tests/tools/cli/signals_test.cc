@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -75,13 +75,8 @@ TEST(SignalsDeathTest, ASecondInterruptQuitsAtOnce) {
 
 TEST(Signals, EffectsAreFourWords) {
   EXPECT_EQ(ParseEffect("sigint_effect", "snapshot_stop"), Request::kSnapshotStop);
-  try {
-    ParseEffect("sigint_effect", "halt");
-    FAIL();
-  } catch (const UsageError& e) {
-    EXPECT_STREQ(e.what(),
-                 "--sigint_effect wants stop, snapshot, snapshot_stop or none, got 'halt'");
-  }
+  EXPECT_EQ(Mistake<UsageError>([] { ParseEffect("sigint_effect", "halt"); }),
+            "--sigint_effect wants stop, snapshot, snapshot_stop or none, got 'halt'");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -23,12 +23,7 @@ class FreeGpus : public testing::Test {
     return gpu;
   }
   std::string WhyNot(const std::vector<GpuCandidate>& gpus, int count) {
-    try {
-      ClaimFreeGpus(gpus, count, folder_);
-    } catch (const DeviceError& e) {
-      return e.message();
-    }
-    return "they are";
+    return Mistake<DeviceError>([&] { ClaimFreeGpus(gpus, count, folder_); });
   }
 
   std::string folder_ = testing::TempDir() + "/gpusXXXXXX";

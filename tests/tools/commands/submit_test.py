@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, os.path.join(os.getcwd(), "tests/tools/commands"))
 import tool_case  # noqa: E402
@@ -40,16 +41,20 @@ class SubmitTest(TinyCase):
         with open(os.path.join(self.folder, "calls"), encoding="utf-8") as f:
             return done.returncode, f.read().splitlines()
 
-    def test_scripts_are_sound_bash(self):
+    def check_scripts(self, *checker):
         for system in ("slurm", "pbs", "lsf"):
             for flags in ((), ("--nodes=2", "--gpus_per_node=4", "--cpus_per_rank=8", "--queue=gpu", "--account=a1"),
                           ("--nompi", "--nodes=2", "--cpus_per_rank=8")):
                 self.write("job", self.script(system, *flags))
-                for checker in (["bash", "-n"], ["shellcheck"]):
-                    if shutil.which(checker[0]) is None:
-                        continue
-                    r = subprocess.run(checker + [os.path.join(self.folder, "job")], capture_output=True, text=True, timeout=60)
-                    self.assertEqual((0, ""), (r.returncode, r.stdout + r.stderr))
+                r = subprocess.run([*checker, os.path.join(self.folder, "job")], capture_output=True, text=True, timeout=60)
+                self.assertEqual((0, ""), (r.returncode, r.stdout + r.stderr))
+
+    def test_scripts_are_sound_bash(self):
+        self.check_scripts("bash", "-n")
+
+    @unittest.skipUnless(shutil.which("shellcheck"), "shellcheck is not installed")
+    def test_scripts_pass_shellcheck(self):
+        self.check_scripts("shellcheck")
 
     def test_slurm_runs_the_ranks_and_queues_again_what_was_stopped(self):
         script = self.script("slurm", "--nodes=2", "--gpus_per_node=4")

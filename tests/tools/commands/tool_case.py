@@ -37,8 +37,10 @@ class ToolCase(scenario.Scenario):
         process = subprocess.Popen(
             [DOPPIO, *args], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL))  # the caller of the tests may ignore the signal
+        end = time.monotonic() + 60
         while not os.path.exists(self.path(path % process.pid)):
             self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
         process.send_signal(sent)
         process.communicate(timeout=60)

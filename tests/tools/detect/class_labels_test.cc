@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
 #include "core/base/file.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -32,19 +32,13 @@ TEST(ClassLabels, ReadALabelMap) {
 }
 
 TEST(ClassLabels, ExplainMistakes) {
-  try {
-    ReadClassLabels(LabelsFile("item { name: 'a' label: 1 }\nitem { name: 'b' label: 1 }\n"));
-    FAIL();
-  } catch (const UserError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("class_labels_test.txt:2:"));
-    EXPECT_THAT(e.what(), HasSubstr("a second item has label 1"));
-  }
-  try {
-    ReadClassLabels(LabelsFile("item { name: 'a' }\n"));
-    FAIL();
-  } catch (const UserError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("has no label"));
-  }
+  const auto mistake = [](const std::string& labels) {
+    return Mistake<UserError>([&] { ReadClassLabels(LabelsFile(labels)); });
+  };
+  const std::string twice = mistake("item { name: 'a' label: 1 }\nitem { name: 'b' label: 1 }\n");
+  EXPECT_THAT(twice, HasSubstr("class_labels_test.txt:2:"));
+  EXPECT_THAT(twice, HasSubstr("a second item has label 1"));
+  EXPECT_THAT(mistake("item { name: 'a' }\n"), HasSubstr("has no label"));
 }
 
 }  // namespace

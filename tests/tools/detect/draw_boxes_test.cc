@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/decode/decode.h"
 #include "data/decode/encode.h"
+#include "tests/testing/mistake.h"
 #include "tools/data/image_input.h"
 
 namespace doppio {
@@ -54,12 +54,8 @@ TEST(DrawBoxes, NamesTheCopies) {
               ElementsAre("out/x.jpg", "out/y.png", "out/z.png"));
   EXPECT_THROW(DrawnPaths({"a/x.bmp", "b/x.png"}, "out"), UsageError);
   const std::string image = BlackFile("here.png");
-  try {
-    DrawnPaths({image}, testing::TempDir());
-    FAIL();
-  } catch (const UsageError& e) {
-    EXPECT_THAT(e.message(), HasSubstr("would replace"));
-  }
+  EXPECT_THAT(Mistake<UsageError>([&] { DrawnPaths({image}, testing::TempDir()); }),
+              HasSubstr("would replace"));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -91,12 +91,8 @@ TEST(NetBoxes, SharesACodeBetweenClasses) {
 TEST(NetBoxes, ExplainsShapesThatDoNotFit) {
   RegionBlobs blobs = TwoRegions();
   blobs.codes = {{2, 6}, std::vector<float>(12, 0)};
-  try {
-    ReadRegionBoxes(blobs, 0.5, 0.3, SmallImage());
-    FAIL();
-  } catch (const UsageError& e) {
-    EXPECT_THAT(e.message(), HasSubstr("'rois' is 2x5, 'cls_prob' is 2x3 and 'bbox_pred' is 2x6"));
-  }
+  EXPECT_THAT(Mistake<UsageError>([&] { ReadRegionBoxes(blobs, 0.5, 0.3, SmallImage()); }),
+              HasSubstr("'rois' is 2x5, 'cls_prob' is 2x3 and 'bbox_pred' is 2x6"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/base/file.h"
+#include "tests/testing/mistake.h"
 #include "tools/onnx/onnx_layer.h"
 #include "tools/onnx/write_onnx.h"
 #include "tools/train/deploy_net.h"
@@ -139,18 +140,14 @@ TEST(Onnx, LeavesMixupOut) {
 }
 
 TEST(Onnx, NamesAllLayersThatItHasNot) {
-  try {
-    const Exported net(kInput +
-                       "layer { name: 'i' type: 'Im2col' bottom: 'x' top: 'i' convolution_param { "
-                       "kernel_size: 1 } }\n"
-                       "layer { name: 'j' type: 'Im2col' bottom: 'i' top: 'j' convolution_param { "
-                       "kernel_size: 1 } }\n");
-    FAIL() << "nothing was thrown";
-  } catch (const ErrorList& e) {
-    ASSERT_EQ(e.errors().size(), 2u);
-    EXPECT_EQ(std::string(e.errors()[1].what()),
-              "net.prototxt:3:19: layer 'j': Im2col has no form in ONNX");
-  }
+  const std::string layers =
+      "layer { name: 'i' type: 'Im2col' bottom: 'x' top: 'i' convolution_param { kernel_size: 1 } "
+      "}\n"
+      "layer { name: 'j' type: 'Im2col' bottom: 'i' top: 'j' convolution_param { kernel_size: 1 } "
+      "}\n";
+  EXPECT_EQ(Mistake<ErrorList>([&] { const Exported net(kInput + layers); }),
+            "net.prototxt:2:19: layer 'i': Im2col has no form in ONNX\n"
+            "net.prototxt:3:19: layer 'j': Im2col has no form in ONNX");
 }
 
 TEST(Onnx, IsWrittenWithItsWeightsInsideOrBeside) {

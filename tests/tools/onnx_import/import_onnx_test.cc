@@ -74,7 +74,7 @@ TEST(Import, PadsForOtherOperators) {
               ElementsAre(0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4, 0, 0, 0, 0, 0, 0));
   OnnxModel cut = One("Pad", {1, 2, 1, 2}, {"pads"});
   cut.Integers("pads", {0, 0, 0, -1, 0, 0, 0, 0});
-  EXPECT_THAT(Mistake(cut), HasSubstr("Doppio pads only spatial axes, and cuts nothing off"));
+  EXPECT_THAT(ImportMistake(cut), HasSubstr("Doppio pads only spatial axes, and cuts nothing off"));
 }
 
 TEST(Import, MultipliesByMatrices) {
@@ -117,7 +117,7 @@ TEST(Import, PoolsAsOnnxDoes) {
   EXPECT_THAT(Result(inside, row), ElementsAre(3, 2, FloatEq(13 / 3.0f)));
   OnnxModel whole = pool("AveragePool").Ints("pads", {0, 1, 0, 1}).Int("count_include_pad", 1);
   EXPECT_THAT(Result(whole, row), ElementsAre(2, 2, FloatEq(13 / 3.0f)));
-  EXPECT_THAT(Mistake(pool("MaxPool").Ints("dilations", {1, 2})),
+  EXPECT_THAT(ImportMistake(pool("MaxPool").Ints("dilations", {1, 2})),
               HasSubstr("its windows are dilated"));
 }
 
@@ -133,7 +133,7 @@ TEST(Import, ReducesOverTheImageAndOverLastAxes) {
   OnnxModel sum = One("ReduceSum", {1, 2, 4}, {"axes"});
   EXPECT_THAT(Result(sum.Integers("axes", {2}), x), ElementsAre(10, 26));
   OnnxModel first = One("ReduceSum", {1, 2, 4}, {"axes"});
-  EXPECT_THAT(Mistake(first.Integers("axes", {1})),
+  EXPECT_THAT(ImportMistake(first.Integers("axes", {1})),
               HasSubstr("Doppio reduces all axes from one on"));
 }
 
@@ -172,7 +172,7 @@ TEST(Import, TakesSoftmaxOfTheOpset) {
   OnnxModel last = One("Softmax", {1, 2, 2});
   EXPECT_THAT(Result(last, {0, 0, 1, 1}), Pointwise(FloatNear(1e-6f), Values(4, 0.5f)));
   OnnxModel old = One("Softmax", {1, 2, 2}, {}, 12);
-  EXPECT_THAT(Mistake(old), HasSubstr("it is over several axes at once"));
+  EXPECT_THAT(ImportMistake(old), HasSubstr("it is over several axes at once"));
   OnnxModel log = One("LogSoftmax", {1, 2});
   EXPECT_THAT(Result(log, {0, 0}), Pointwise(FloatNear(1e-6f), Values(2, std::log(0.5f))));
 }
@@ -277,7 +277,7 @@ TEST(Import, SlicesConstants) {
   };
   // The sum with a constant of another size shows the size in its message.
   const auto size = [&](int64_t start, int64_t end, int64_t step) {
-    return Mistake(slice(start, end, step).Output("y"));
+    return ImportMistake(slice(start, end, step).Output("y"));
   };
   EXPECT_THAT(size(1, 3, 1), HasSubstr("broadcast 2 to 1x1"));
   EXPECT_THAT(size(-1, -100, -1), HasSubstr("broadcast 4 to 1x1"));
@@ -293,7 +293,7 @@ TEST(Import, EnlargesImages) {
   EXPECT_THAT(Result(nearest, {1, 2}), ElementsAre(1, 1, 2, 2, 1, 1, 2, 2));
   OnnxModel linear = One("Resize", {1, 1, 1, 2}, {"", "", "sizes"});
   linear.Integers("sizes", {1, 1, 1, 3}).Text("mode", "linear");
-  EXPECT_THAT(Mistake(linear), HasSubstr("this is mode 'linear', coordinates 'half_pixel'"));
+  EXPECT_THAT(ImportMistake(linear), HasSubstr("this is mode 'linear', coordinates 'half_pixel'"));
   linear.Text("coordinate_transformation_mode", "align_corners");
   EXPECT_THAT(Result(linear, {1, 2}), ElementsAre(1, 1.5f, 2));
 }
@@ -302,7 +302,7 @@ TEST(Import, RefusesANodeWithoutNameAndOutput) {
   OnnxModel model;
   model.Input("x", {1}).Node("Relu", {"x"}, {});
   model.model.mutable_graph()->mutable_node(0)->clear_name();
-  EXPECT_THAT(Mistake(model), HasSubstr("node 'Relu' (Relu): it has no output"));
+  EXPECT_THAT(ImportMistake(model), HasSubstr("node 'Relu' (Relu): it has no output"));
 }
 
 TEST(Import, NamesAllNodesThatItHasNot) {
@@ -314,31 +314,32 @@ TEST(Import, NamesAllNodesThatItHasNot) {
       .Int("wrong", 1)
       .Node("Concat", {"behind", "b"}, {"y"})
       .Output("y");
-  EXPECT_THAT(Mistake(model),
+  EXPECT_THAT(ImportMistake(model),
               AllOf(HasSubstr("node 'a_node' (Erf): Doppio has no layer for this operator"),
                     HasSubstr("node 'b_node' (Relu): Doppio does not know its attribute 'wrong'"),
                     testing::Not(HasSubstr("behind"))));
 }
 
 TEST(Import, RejectsHostileModels) {
-  EXPECT_THAT(Mistake(OnnxModel()), HasSubstr("no graph with nodes"));
-  EXPECT_THAT(Mistake(One("Relu", {1, 2}, {}, 3)), HasSubstr("the model has opset 3"));
-  EXPECT_THAT(Mistake(One("Relu", {1, 0})),
+  EXPECT_THAT(ImportMistake(OnnxModel()), HasSubstr("no graph with nodes"));
+  EXPECT_THAT(ImportMistake(One("Relu", {1, 2}, {}, 3)), HasSubstr("the model has opset 3"));
+  EXPECT_THAT(ImportMistake(One("Relu", {1, 0})),
               HasSubstr("axis 1 of the input 'x' has no fixed extent"));
-  EXPECT_THAT(Mistake(One("Relu", {1, int64_t{1} << 40, int64_t{1} << 40})),
+  EXPECT_THAT(ImportMistake(One("Relu", {1, int64_t{1} << 40, int64_t{1} << 40})),
               HasSubstr("the input 'x' is 1x1099511627776x1099511627776"));
-  EXPECT_THAT(Mistake(One("Add", {1, 2}, {"none"})),
+  EXPECT_THAT(ImportMistake(One("Add", {1, 2}, {"none"})),
               HasSubstr("no earlier node and no constant is its input 'none'"));
-  EXPECT_THAT(Mistake(One("Conv", {1, 1, 4, 4}, {"w"}).Floats("w", {1, 1, 2, 2}, {1, 2, 3})),
+  EXPECT_THAT(ImportMistake(One("Conv", {1, 1, 4, 4}, {"w"}).Floats("w", {1, 1, 2, 2}, {1, 2, 3})),
               HasSubstr("the constant 'w' of 1x1x2x2 has 3 elements"));
-  EXPECT_THAT(Mistake(One("Conv", {1, 1, 4, 4}, {"w"}).Floats("w", {1, 3, 1, 1}, {1, 2, 3})),
+  EXPECT_THAT(ImportMistake(One("Conv", {1, 1, 4, 4}, {"w"}).Floats("w", {1, 3, 1, 1}, {1, 2, 3})),
               HasSubstr("as a layer Convolution it does not fit"));
   EXPECT_THAT(
-      Mistake(One("Conv", {1, 1, 4, 4}, {"w"}).Floats("w", {1, 1, 1, 1}, {1}).Ints("pads", {-1})),
+      ImportMistake(
+          One("Conv", {1, 1, 4, 4}, {"w"}).Floats("w", {1, 1, 1, 1}, {1}).Ints("pads", {-1})),
       HasSubstr("its attribute 'pads' needs 4 numbers, at least 0"));
-  EXPECT_THAT(Mistake(One("Reshape", {1, 4}, {"s"}).Integers("s", {1, 3})),
+  EXPECT_THAT(ImportMistake(One("Reshape", {1, 4}, {"s"}).Integers("s", {1, 3})),
               HasSubstr("it makes 1x3 of 1x4"));
-  EXPECT_THAT(Mistake(One("ConstantOfShape", {1, 4})), HasSubstr("Doppio has no layer"));
+  EXPECT_THAT(ImportMistake(One("ConstantOfShape", {1, 4})), HasSubstr("Doppio has no layer"));
   OnnxModel outside = One("Add", {1, 2}, {"c"});
   onnx::TensorProto* const tensor = outside.model.mutable_graph()->add_initializer();
   tensor->set_name("c");
@@ -348,9 +349,9 @@ TEST(Import, RejectsHostileModels) {
   onnx::StringStringEntryProto* const entry = tensor->add_external_data();
   entry->set_key("location");
   entry->set_value("../../etc/passwd");
-  EXPECT_THAT(Mistake(outside), HasSubstr("which is not in the folder of the model"));
+  EXPECT_THAT(ImportMistake(outside), HasSubstr("which is not in the folder of the model"));
   entry->set_value("none.data");
-  EXPECT_THAT(Mistake(outside),
+  EXPECT_THAT(ImportMistake(outside),
               HasSubstr("cannot read the constant 'c' from 'none.data', 8 bytes"));
 }
 

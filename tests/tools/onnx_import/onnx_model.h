@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/run/net.h"
 #include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
+#include "tests/testing/mistake.h"
 #include "tools/onnx_import/import_onnx.h"
 
 namespace doppio {
@@ -151,13 +151,8 @@ inline std::string Types(const OnnxModel& model) {
   return types;
 }
 
-inline std::string Mistake(const OnnxModel& model) {
-  try {
-    ImportModel(model.model, "");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "none";
+inline std::string ImportMistake(const OnnxModel& model) {
+  return Mistake([&] { ImportModel(model.model, ""); });
 }
 
 // A model of one operator on x, with the result y.

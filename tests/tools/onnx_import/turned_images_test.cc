@@ -108,7 +108,7 @@ TEST(Import, KeepsTheOrderOfOtherInputs) {
   OnnxModel two = OfKeras();
   two.Floats("map", {2, 1, 3}, {1, 2, 3, 4, 5, 6}).Node("Mul", {"x", "map"}, {"m"});
   two.Node("Transpose", {"m"}, {"y"}).Ints("perm", {0, 3, 1, 2}).Output("y");
-  EXPECT_THAT(Mistake(two), HasSubstr("broadcast 2x1x3 to 1x2x2x3"));
+  EXPECT_THAT(ImportMistake(two), HasSubstr("broadcast 2x1x3 to 1x2x2x3"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/host_name.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -42,13 +43,8 @@ class RunFolderCase : public testing::Test {
                                 {"parent", nullptr}};
     Write("run.json", run.dump());
   }
-  std::string ErrorOf(const std::string& folder) {
-    try {
-      ReadRun(folder);
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
+  std::string RunMistake() {
+    return Mistake([&] { ReadRun(folder_); });
   }
 
   std::string folder_;
@@ -197,9 +193,9 @@ TEST_F(RunFolderCase, HasNoEndWhileItGoesOn) {
 }
 
 TEST_F(RunFolderCase, MistakesAreNamed) {
-  EXPECT_EQ(ErrorOf(folder_), "'" + folder_ + "' is no run folder: it has no run.json");
+  EXPECT_EQ(RunMistake(), "'" + folder_ + "' is no run folder: it has no run.json");
   Write("run.json", "{\"id\":");
-  EXPECT_EQ(ErrorOf(folder_), "'" + folder_ + "/run.json' is damaged: it is no JSON object");
+  EXPECT_EQ(RunMistake(), "'" + folder_ + "/run.json' is damaged: it is no JSON object");
   EXPECT_THROW(FindRuns(folder_ + "/absent"), FileError);
 }
 
@@ -207,7 +203,7 @@ TEST_F(RunFolderCase, MistakesAreNamed) {
 TEST_F(RunFolderCase, RefusesValuesThatLieTooDeepInEachOther) {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   Write("run.json", "{\"id\": \"r1\", \"job\": " + deep + "}");
-  EXPECT_EQ(ErrorOf(folder_), "'" + folder_ + "/run.json' is damaged: it is no JSON object");
+  EXPECT_EQ(RunMistake(), "'" + folder_ + "/run.json' is damaged: it is no JSON object");
   WriteRun("done", 1000, getpid());
   Write("metrics.jsonl", "{\"t\":1,\"iter\":1,\"phase\":\"train\",\"loss\":" + deep +
                              "}\n{\"t\":1,\"iter\":2,\"phase\":\"train\",\"loss\":\"[[\"}\n"

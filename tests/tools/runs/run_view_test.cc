@@ -38,7 +38,7 @@ RunRecord TwoPoints() {
     run.train.push_back(point);
   }
   run.tests.push_back({1020, 10, 1, {{"accuracy", 0.75}}});
-  run.events.push_back({1005, "resume", 10, ""});
+  run.events.push_back({1005, "resume", 10, "", 0, "", ""});
   return run;
 }
 

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/base/error.h"
 #include "core/base/file.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -30,13 +30,8 @@ class SweepJournalTest : public ::testing::Test {
   }
   std::string path() const { return folder_ + "/sweep.jsonl"; }
   void Add(const std::string& text) { std::ofstream(path(), std::ios::app) << text; }
-  std::string Mistake() {
-    try {
-      SweepJournal(folder_, false);
-    } catch (const FileError& e) {
-      return e.what();
-    }
-    return "none";
+  std::string OpenMistake() {
+    return Mistake<FileError>([&] { SweepJournal(folder_, false); });
   }
 
   std::string folder_;
@@ -89,7 +84,7 @@ TEST_F(SweepJournalTest, ForgetsALineThatAKillHasCutOff) {
 TEST_F(SweepJournalTest, NamesTheLineThatIsDamaged) {
   SweepJournal::Create(folder_, settings_);
   Add("{\"event\":\"later version\"}\nrubbish\n");
-  EXPECT_EQ(Mistake().substr(0, path().size() + 3), path() + ":3:") << Mistake();
+  EXPECT_EQ(OpenMistake().substr(0, path().size() + 3), path() + ":3:") << OpenMistake();
 }
 
 TEST_F(SweepJournalTest, RefusesWhatNoSweepWrites) {
@@ -105,7 +100,7 @@ TEST_F(SweepJournalTest, RefusesWhatNoSweepWrites) {
     std::remove(path().c_str());
     SweepJournal::Create(folder_, settings_);
     Add(std::string(line) + "\n");
-    EXPECT_NE(Mistake().find("damaged"), std::string::npos) << line;
+    EXPECT_NE(OpenMistake().find("damaged"), std::string::npos) << line;
   }
   EXPECT_THROW(SweepJournal::Create(folder_, settings_), FileError);
   EXPECT_THROW(SweepJournal(folder_ + "/none", false), FileError);
@@ -123,14 +118,14 @@ TEST_F(SweepJournalTest, RefusesSettingsThatNoSweepHas) {
     ASSERT_NE(at, std::string::npos) << content;
     content.replace(at, std::string(right).size(), wrong);
     std::ofstream(path()) << content;
-    EXPECT_NE(Mistake().find("damaged"), std::string::npos) << wrong << ": " << Mistake();
+    EXPECT_NE(OpenMistake().find("damaged"), std::string::npos) << wrong << ": " << OpenMistake();
   }
 }
 
 TEST_F(SweepJournalTest, RefusesALineOfEndlessNesting) {
   SweepJournal::Create(folder_, settings_);
   Add(R"({"event":)" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}\n");
-  EXPECT_NE(Mistake().find("damaged"), std::string::npos) << Mistake().substr(0, 200);
+  EXPECT_NE(OpenMistake().find("damaged"), std::string::npos) << OpenMistake().substr(0, 200);
 }
 
 TEST_F(SweepJournalTest, SeveralProcessesAddToIt) {
@@ -161,13 +156,16 @@ TEST_F(SweepJournalTest, OneProcessRunsTheTrials) {
 }
 
 TEST_F(SweepJournalTest, TrialsThatAreLeftKeepOthersWaiting) {
-  int pipe_ends[2];
+  int pipe_ends[2], end_of_trial[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
+  ASSERT_EQ(pipe(end_of_trial), 0);
   const pid_t child = fork();
   if (child == 0) {
     // A trial of a killed sweep has only the lock that it inherits.
     const SweepLock lock(folder_, 0);
-    const std::string script = "printf x >&" + std::to_string(pipe_ends[1]) + "; sleep 0.5";
+    dup2(end_of_trial[0], STDIN_FILENO);
+    close(end_of_trial[1]);
+    const std::string script = "printf x >&" + std::to_string(pipe_ends[1]) + "; read nothing";
     if (fork() == 0) execlp("sh", "sh", "-c", script.c_str(), nullptr);
     _exit(0);
   }
@@ -175,7 +173,8 @@ TEST_F(SweepJournalTest, TrialsThatAreLeftKeepOthersWaiting) {
   ASSERT_EQ(read(pipe_ends[0], &ready, 1), 1);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_THROW(SweepLock(folder_, 0), FileError);
-  const SweepLock lock(folder_, 20);
+  close(end_of_trial[1]);
+  const SweepLock lock(folder_, 60);
 }
 
 }  // namespace

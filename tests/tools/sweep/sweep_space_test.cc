@@ -5,19 +5,15 @@
 #include <cmath>
 #include <set>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
 
-std::string MistakeIn(const std::string& text) {
-  try {
-    ParseSweepParam(text);
-  } catch (const UserError& e) {
-    EXPECT_EQ(e.at().file, "--param " + text);
-    return e.message();
-  }
-  return "none";
+std::string ParamMistake(const std::string& text) {
+  const Error e = Thrown<UserError>([&] { ParseSweepParam(text); });
+  EXPECT_EQ(e.at().file, "--param " + text);
+  return e.message();
 }
 
 std::vector<std::string> AllOf(const std::string& text) {
@@ -53,20 +49,20 @@ TEST(SweepParam, RangesHavePointsForGrids) {
 }
 
 TEST(SweepParam, SaysWhatIsWrong) {
-  EXPECT_EQ(MistakeIn("base_lr").substr(0, 20), "expected NAME=VALUES");
-  EXPECT_EQ(MistakeIn("=1").substr(0, 20), "expected NAME=VALUES");
-  EXPECT_EQ(MistakeIn("x=1,,2"), "a value is empty");
-  EXPECT_EQ(MistakeIn("x="), "a value is empty");
-  EXPECT_EQ(MistakeIn("x=log:0.1"), "expected FIRST..LAST, such as 1e-4..1e-1, got '0.1'");
-  EXPECT_EQ(MistakeIn("x=lin:a..1"), "expected two numbers around '..', got 'a..1'");
-  EXPECT_EQ(MistakeIn("x=lin:nan..1"), "expected two numbers around '..', got 'nan..1'");
-  EXPECT_EQ(MistakeIn("x=lin:1..0"), "the first number of a range must be less than the last");
-  EXPECT_EQ(MistakeIn("x=log:0..1"), "a range in the logarithm must begin above 0");
-  EXPECT_EQ(MistakeIn("x=int:0.5..3"), "int wants whole numbers, got '0.5..3'");
-  EXPECT_EQ(MistakeIn("x=int:0..3:0"), "behind the range comes the step, got '0'");
-  EXPECT_EQ(MistakeIn("x=lin:0..3:x"),
+  EXPECT_EQ(ParamMistake("base_lr").substr(0, 20), "expected NAME=VALUES");
+  EXPECT_EQ(ParamMistake("=1").substr(0, 20), "expected NAME=VALUES");
+  EXPECT_EQ(ParamMistake("x=1,,2"), "a value is empty");
+  EXPECT_EQ(ParamMistake("x="), "a value is empty");
+  EXPECT_EQ(ParamMistake("x=log:0.1"), "expected FIRST..LAST, such as 1e-4..1e-1, got '0.1'");
+  EXPECT_EQ(ParamMistake("x=lin:a..1"), "expected two numbers around '..', got 'a..1'");
+  EXPECT_EQ(ParamMistake("x=lin:nan..1"), "expected two numbers around '..', got 'nan..1'");
+  EXPECT_EQ(ParamMistake("x=lin:1..0"), "the first number of a range must be less than the last");
+  EXPECT_EQ(ParamMistake("x=log:0..1"), "a range in the logarithm must begin above 0");
+  EXPECT_EQ(ParamMistake("x=int:0.5..3"), "int wants whole numbers, got '0.5..3'");
+  EXPECT_EQ(ParamMistake("x=int:0..3:0"), "behind the range comes the step, got '0'");
+  EXPECT_EQ(ParamMistake("x=lin:0..3:x"),
             "behind the range comes the number of points of a grid, got 'x'");
-  EXPECT_EQ(MistakeIn("x=lin:0..3:1"), "a range has at least 2 points");
+  EXPECT_EQ(ParamMistake("x=lin:0..3:1"), "a range has at least 2 points");
 }
 
 TEST(GridPoints, LastParameterChangesFastest) {

@@ -1,6 +1,7 @@
 #include "tools/sweep/sweep_workers.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,11 +11,14 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "tests/testing/scoped_variable.h"
 
 namespace doppio {
 namespace {
 
 using Cores = std::vector<int>;
+
+constexpr int kPolls = 12000;  // every 5 ms: what does not come within a minute hangs
 
 std::string Folder() {
   std::string pattern = ::testing::TempDir() + "workersXXXXXX";
@@ -22,7 +26,7 @@ std::string Folder() {
 }
 
 std::vector<Workers::Ended> WaitFor(Workers* workers) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < kPolls; ++i) {
     const auto ended = workers->Poll();
     if (!ended.empty()) return ended;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -58,7 +62,7 @@ TEST(GpuSlots, ShareGpusAndCores) {
 }
 
 TEST(Workers, ReportHowChildrenEndAndKeepTheirOutput) {
-  unsetenv("OMP_NUM_THREADS");
+  const ScopedVariable threads("OMP_NUM_THREADS", nullptr);
   const std::string log = Folder() + "/log";
   WorkerSlot slot;
   slot.threads = 3;
@@ -81,7 +85,7 @@ TEST(Workers, StopWithUsr1) {
   const std::string log = Folder() + "/log";
   Workers workers({WorkerSlot()});
   workers.Start(0, Shell("trap 'exit 75' USR1; echo ready; while :; do sleep 0.01; done", log));
-  for (int i = 0; i < 2000 && FileBytes(log) < 6; ++i)
+  for (int i = 0; i < kPolls && FileBytes(log) < 6; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   workers.StopAll();
   const auto ended = WaitFor(&workers);
@@ -107,12 +111,13 @@ TEST(Workers, ChildrenDoNotOutliveTheirParent) {
         0, Shell("trap 'echo term; exit 0' TERM; echo ready; while :; do sleep 0.01; done", log));
     for (;;) pause();
   }
-  for (int i = 0; i < 2000 && FileBytes(log) < 6; ++i)
+  for (int i = 0; i < kPolls && FileBytes(log) < 6; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   kill(parent, SIGKILL);
-  for (int i = 0; i < 2000 && FileBytes(log) < 11; ++i)
+  for (int i = 0; i < kPolls && FileBytes(log) < 11; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(ReadFile(log), "ready\nterm\n");
+  EXPECT_EQ(waitpid(parent, nullptr, 0), parent);
 }
 
 }  // namespace

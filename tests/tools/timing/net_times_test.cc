@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -18,13 +18,8 @@ nlohmann::json TwoLayers() {
                {"name": "ip", "backward_ms": 2, "gradients": [9000, 10]}]})");
 }
 
-std::string Complaint(const nlohmann::json& times) {
-  try {
-    ToRankTimes(times, "a.json");
-  } catch (const FileError& e) {
-    return e.what();
-  }
-  return "";
+std::string TimesMistake(const nlohmann::json& times) {
+  return Mistake<FileError>([&] { ToRankTimes(times, "a.json"); });
 }
 
 TEST(NetTimes, BecomeOneRanksIterationFromItsLastLayerOn) {
@@ -41,33 +36,33 @@ TEST(NetTimes, BecomeOneRanksIterationFromItsLastLayerOn) {
 }
 
 TEST(NetTimes, OfAnotherKindOfFileAreAMistake) {
-  EXPECT_EQ(Complaint(nlohmann::json::array())
+  EXPECT_EQ(TimesMistake(nlohmann::json::array())
                 .find("a.json: this is not what 'doppio time --json' writes"),
             0U);
   for (const char* key :
        {"net", "device", "phase", "batch", "forward_ms", "iteration_ms", "layers"}) {
     nlohmann::json times = TwoLayers();
     times.erase(key);
-    EXPECT_NE(Complaint(times).find(key), std::string::npos) << key;
+    EXPECT_NE(TimesMistake(times).find(key), std::string::npos) << key;
   }
 }
 
 TEST(NetTimes, ThatCannotBeAreAMistake) {
   nlohmann::json times = TwoLayers();
   times["phase"] = "TEST";
-  EXPECT_NE(Complaint(times).find("its phase is not TRAIN"), std::string::npos);
+  EXPECT_NE(TimesMistake(times).find("its phase is not TRAIN"), std::string::npos);
   times = TwoLayers();
   times["batch"] = 0;
-  EXPECT_NE(Complaint(times).find("it has no batch"), std::string::npos);
+  EXPECT_NE(TimesMistake(times).find("it has no batch"), std::string::npos);
   times = TwoLayers();
   times["layers"][1]["backward_ms"] = -1;
-  EXPECT_NE(Complaint(times).find("backward_ms is not a time"), std::string::npos);
+  EXPECT_NE(TimesMistake(times).find("backward_ms is not a time"), std::string::npos);
   times = TwoLayers();
   times["backward_ms"] = 0;
-  EXPECT_NE(Complaint(times).find("backward takes no time in it"), std::string::npos);
+  EXPECT_NE(TimesMistake(times).find("backward takes no time in it"), std::string::npos);
   times = TwoLayers();
   times["layers"][2]["gradients"] = {-5};
-  EXPECT_NE(Complaint(times).find("gradients are not numbers of values"), std::string::npos);
+  EXPECT_NE(TimesMistake(times).find("gradients are not numbers of values"), std::string::npos);
 }
 
 }  // namespace

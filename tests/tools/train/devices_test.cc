@@ -6,14 +6,14 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "tests/testing/scoped_variable.h"
 
 namespace doppio {
 namespace {
 
 // Returns the resulting value of CUDA_MODULE_LOADING; "" if it is not set.
 std::string LoadingFor(const std::string& gpu, const char* before = nullptr) {
-  unsetenv("CUDA_MODULE_LOADING");
-  if (before != nullptr) setenv("CUDA_MODULE_LOADING", before, 1);
+  const ScopedVariable loading("CUDA_MODULE_LOADING", before);
   LoadKernelsAtOnceForSeveral(gpu);
   const char* value = std::getenv("CUDA_MODULE_LOADING");
   return value == nullptr ? "" : value;
