@@ -1,82 +1,18 @@
 #!/usr/bin/env python3
-"""Tests tests/fresh/run up to the commands it runs: what it refuses, copies and leaves behind.
-
-Programs of the system are replaced by small scripts, so that nothing is downloaded and no root is needed.
-"""
+"""Tests tests/fresh/run up to the commands it runs: what it refuses, copies and leaves behind."""
 import os
 import shutil
-import subprocess
-import tempfile
-import unittest
+import sys
 
-SCRIPT = os.path.join(os.getcwd(), "tests/fresh/run")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scenarios"))
 
-# The stand-in for debootstrap makes the folders of a system without programs.
-DEBOOTSTRAP = 'echo "$@" >"$SEEN/debootstrap"; mkdir -p "$3/etc/apt" "$3/root"; echo "I: Base system installed successfully."'
-# The stand-in for unshare, called with "-- COMMAND...", runs debootstrap but no command inside the system.
-UNSHARE = r'''while [ "$1" != -- ]; do shift; done
-shift
-[ "$1" = debootstrap ] && exec "$@"
-system=$5
-cp -r "$system/srv/doppio" "$system/etc" "$SEEN/"
-shift 7
-echo "$@" >>"$SEEN/inside"
-case "$*" in
-  *tools/demo*) echo "Trained to a test accuracy of 0.99; log and snapshots are in demo/." ;;
-  *tools/check*) [ -z "$FAIL" ] || { echo "5 passed, 1 failed"; exit 1; }; echo "6 passed, 0 failed" ;;
-esac'''
+import fresh_case  # noqa: E402
+import junit  # noqa: E402
 
 
-@unittest.skipUnless(shutil.which("git"), "git is not installed")
-class FreshTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.bin, self.seen, self.places = [self.make_folder(n) for n in ("bin", "seen", "places")]
-        self.tree = self.make_folder("tree/tests/fresh")
-        for script in (SCRIPT, os.path.join(os.path.dirname(SCRIPT), "system.sh")):
-            shutil.copy(script, self.tree)
-        self.tree = os.path.join(self.folder, "tree")
-        self.program("id", "echo 0")
-        self.program("debootstrap", DEBOOTSTRAP)
-        self.program("unshare", UNSHARE)
-        self.program("apt-get", 'case "$*" in *Debian-Security*) echo http://s.example/ ;; *) echo http://m.example/debian/ ;; esac')
-        self.program("apt-config", "echo 'Acquire::http::Proxy \"http://proxy.example\";'; echo 'Acquire::Languages \"none\";'")
-        self.git("init", "-q")
-        self.write("committed", "1")
-        self.git("add", "-A")
-        self.git("-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "first")
-
-    def make_folder(self, name):
-        path = os.path.join(self.folder, name)
-        os.makedirs(path)
-        return path
-
-    def program(self, name, script):
-        path = os.path.join(self.bin, name)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("#!/bin/sh\n" + script + "\n")
-        os.chmod(path, 0o755)
-
-    def write(self, name, text):
-        with open(os.path.join(self.tree, name), "w", encoding="utf-8") as f:
-            f.write(text)
-
-    def git(self, *arguments):
-        subprocess.run(["git", "-C", self.tree, *arguments], check=True, env=dict(os.environ, HOME=self.folder))
-
-    def read(self, *names):
-        with open(os.path.join(self.seen, *names), encoding="utf-8") as f:
-            return f.read()
-
-    def run_script(self, *arguments, status=0, path=None, **environment):
-        done = subprocess.run(
-            [os.path.join(self.tree, "tests/fresh/run"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            universal_newlines=True, check=False, cwd="/",
-            env=dict(os.environ, PATH=path or self.bin + ":" + os.environ["PATH"], SEEN=self.seen,
-                     TMPDIR=self.places, HOME=self.folder, **environment))
-        self.assertEqual(status, done.returncode, done.stdout)
-        return done.stdout
+class RunTest(fresh_case.FreshCase):
+    script = "run"
 
     def test_runs_both_commands_and_leaves_nothing_behind(self):
         out = self.run_script("trixie")
@@ -87,7 +23,7 @@ class FreshTest(unittest.TestCase):
         self.assertRegex(self.read("debootstrap"), r"^--variant=minbase trixie \S+/root http://m.example/debian/$")
 
     def test_a_failed_command_is_named_and_fails(self):
-        out = self.run_script("bookworm", "--only=check", status=1, FAIL="yes")
+        out = self.run_script("bookworm", "--only=check", status=1, FAIL="LANG=C.UTF-8")
         self.assertRegex(out, r"fresh: check +\d+ s  FAILED \(1\): 5 passed, 1 failed\nfresh: bookworm FAILED\n$")
         self.assertEqual([], os.listdir(self.places))
 
@@ -147,4 +83,4 @@ class FreshTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[__file__])
+    junit.main()

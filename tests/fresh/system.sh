@@ -2,7 +2,8 @@
 # Makes a minimal Debian or Ubuntu in $root and runs commands in it, for the scripts of this folder. Sourced with `set -euo pipefail`.
 #
 # The caller sets `release`, `mirror` ("" for the archive of this machine's apt) and `keep` ("" or yes), calls
-# `check_can_make_systems` and `make_place`, and then uses `root` and the functions below.
+# `check_can_make_systems` and `make_place`, and then uses `root` and the functions below. Tests of the tree itself also set
+# `tree`, the repository, and `uncommitted` ("" or yes).
 
 wrong() { # MESSAGE
   echo "tests/fresh/${0##*/}: $1" >&2
@@ -50,7 +51,7 @@ finish() {
     wait "$running" 2>/dev/null || true
   fi
   if [[ -n $keep && -d $root ]]; then
-    echo "fresh: $release is kept in $root; the steps' output in $place"
+    echo "fresh: ${kept:-$release is kept in $root}; the steps' output in $place"
   else
     # Killed processes may take a moment to end.
     for _ in 1 2 3 4 5; do
@@ -127,6 +128,52 @@ make_system() { # PACKAGE...
   inside / env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
   # ca-certificates, installed by one of the packages, writes its own file.
   cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
+}
+
+# Fails if `tree` has no commit to take; else prints what take_tree takes.
+describe_tree() {
+  local commit
+  commit=$(git -C "$tree" rev-parse --verify -q --short HEAD) || wrong "$tree is no git repository"
+  echo "commit $commit${uncommitted:+ and what is not committed}"
+}
+
+# Copies `tree` as it is committed, or with all changes if `uncommitted` is set, to /srv/doppio.
+take_tree() {
+  rm -rf "$root/srv/doppio"
+  mkdir -p "$root/srv/doppio"
+  if [[ -z $uncommitted ]]; then
+    git -C "$tree" archive HEAD | tar -x -C "$root/srv/doppio"
+  else
+    (cd "$tree" && git ls-files -z --cached --others --exclude-standard |
+      while IFS= read -r -d '' file; do
+        [[ ! -e $file ]] || printf '%s\0' "$file"
+      done | tar --null -T - -c) | tar -x -C "$root/srv/doppio"
+  fi
+}
+
+# Runs a step, shows its output and writes it to a file, and adds its time to `table`: with the last line that matches PATTERN,
+# or, if it fails, with its last line and the first error. Sets `failed` then.
+failed=0
+table=()
+timed() { # NAME PATTERN COMMAND...
+  local name=$1 pattern=$2 log=$place/$1.log begin=$SECONDS status=0 last="" output="" copier="" error=""
+  shift 2
+  echo "fresh: $name"
+  exec {output}> >(exec tee "$log")
+  copier=$!
+  "$@" >&"$output" 2>&1 || status=$?
+  exec {output}>&-
+  wait "$copier"
+  if [[ $status -eq 0 ]]; then
+    last=$(grep -E "$pattern" "$log" | tail -n 1) || true
+  else
+    # What a compiler reports; else a test.
+    error=$({ grep -m 1 -E '^[^ ]+:[0-9]+:[0-9]+: (fatal )?error: ' "$log" || grep -m 1 '^FAILED ' "$log"; } | cut -c1-200) || true
+    last="FAILED ($status): $(tail -n 1 "$log")${error:+; $error}"
+    failed=1
+  fi
+  table+=("$(printf 'fresh: %-12s %5d s  %s' "$name" $((SECONDS - begin)) "$last")")
+  return "$status"
 }
 
 # Runs a step and prints its time and last line; ends the script with the step's output if it fails. The step runs in the
