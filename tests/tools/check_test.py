@@ -73,6 +73,7 @@ class CheckTest(unittest.TestCase):
             f.write("TEST(A, B) {\n}\nTEST_ON_DEVICES(A, C) {\n}\n")
         out, calls = self.check("--minutes=0")
         self.assertTrue(all(call.startswith("query ") for call in calls), calls)
+        self.assertIn("attr(tags, 'on_gpu', tests(set(//...)))", calls[1])
         self.assertEqual([LEFT_OUT, "0 passed, 0 failed, 6 skipped"], out.splitlines()[-2:])
 
     def test_runs_the_double_only_with_everything(self):

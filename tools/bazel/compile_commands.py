@@ -14,7 +14,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Each file is compiled by itself, so each has a command of its own.
 BUILD = ["--config=ci", "--config=each", "--noshow_progress", "--ui_event_filters=-info"]
-# What clang takes from a compile command. The rest is for GCC, or does not change what clang sees.
+# The options of a compile command that clang needs. The other options are GCC's own, or do not change what clang parses.
 WITH_VALUE, ALONE = ("-I", "-iquote", "-isystem", "-include"), ("-D", "-std=", "-march=")
 
 
