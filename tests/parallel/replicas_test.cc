@@ -203,7 +203,8 @@ TEST(Replicas, ScoreAsOneRankDoes) {
     const Trained together = c.Together(ranks, 8);
     ASSERT_EQ(together.tests[0].scores.size(), 2u);
     for (size_t i = 0; i < 2; ++i) {
-      EXPECT_NEAR(together.tests[0].scores[i].value, alone.tests[0].scores[i].value, 1e-12)
+      // Ranks divide the threads, and other kernels may compute with fewer of them.
+      EXPECT_NEAR(together.tests[0].scores[i].value, alone.tests[0].scores[i].value, 1e-6)
           << ranks << " ranks";
     }
   }
