@@ -1,14 +1,14 @@
 #include "data/annotation/annotated_files.h"
 
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "core/base/content_kind.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/text_file.h"
 #include "data/annotation/coco.h"
 #include "data/annotation/voc.h"
 #include "data/decode/mat_image.h"
@@ -30,9 +30,9 @@ class AnnotatedFiles : public Source {
       : names_(parameter.class_name().begin(), parameter.class_name().end()) {
     colour_.set_force_color(true);
     if (parameter.format() == RoiDataParameter::COCO) {
-      const std::string text = ReadFile(parameter.source());
-      CheckIsText(parameter.source(), text, "a file of COCO's annotations (JSON)");
-      CocoAnnotations read = ParseCoco(text, parameter.source(), parameter.root_folder());
+      CocoAnnotations read =
+          ParseCoco(ReadTextFile(parameter.source(), "a file of COCO's annotations (JSON)"),
+                    parameter.source(), parameter.root_folder());
       images_ = std::move(read.images);
       if (names_.empty()) names_ = std::move(read.class_names);
     } else {
@@ -45,6 +45,7 @@ class AnnotatedFiles : public Source {
         throw UserError({}, "roi_data_param: class_name has '" + name + "' twice");
     }
     KeepKnownObjects();
+    DropBadBoxes();
     if (!empty_ones) DropEmptyImages();
     if (images_.empty()) {
       throw FileError("no image in '" + parameter.source() + "' has an object of the classes");
@@ -63,7 +64,7 @@ class AnnotatedFiles : public Source {
     record->decode = DecodeOptions();
     record->encoded_bytes = ReadInto(annotation.image, &record->byte_storage);
     record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
-    const Image image = ImageOfRecord(*record, colour_);
+    const Image image = ImageOfRecord(record, colour_);
     const ImageShape& shape = image.shape;
     const bool sized = annotation.height > 0 && annotation.width > 0;
     if (sized && (shape.height != annotation.height || shape.width != annotation.width)) {
@@ -89,20 +90,28 @@ class AnnotatedFiles : public Source {
   }
 
  private:
+  // Leaves out the objects for which bad(object, image) is true. Returns their number.
+  template <class Bad>
+  int64_t DropObjects(const Bad& bad) {
+    int64_t dropped = 0;
+    for (ImageAnnotation& image : images_) {
+      std::vector<AnnotatedObject>& objects = image.objects;
+      const auto end = std::remove_if(objects.begin(), objects.end(),
+                                      [&](const AnnotatedObject& o) { return bad(o, image); });
+      dropped += objects.end() - end;
+      objects.erase(end, objects.end());
+    }
+    return dropped;
+  }
+
   // Leaves out the objects of other classes and logs their names.
   void KeepKnownObjects() {
     std::set<std::string> others;
-    int64_t left_out = 0;
-    for (ImageAnnotation& image : images_) {
-      const auto unknown = [&](const AnnotatedObject& object) {
-        if (labels_.count(object.name) > 0) return false;
-        others.insert(object.name);
-        ++left_out;
-        return true;
-      };
-      std::vector<AnnotatedObject>& objects = image.objects;
-      objects.erase(std::remove_if(objects.begin(), objects.end(), unknown), objects.end());
-    }
+    const int64_t left_out = DropObjects([&](const AnnotatedObject& object, const auto&) {
+      if (labels_.count(object.name) > 0) return false;
+      others.insert(object.name);
+      return true;
+    });
     if (left_out == 0) return;
     constexpr size_t kNamed = 5;
     std::string list;
@@ -117,6 +126,23 @@ class AnnotatedFiles : public Source {
     LOG(WARNING) << left_out << " objects of other classes than class_name are left out: " << list;
   }
 
+  // Leaves out unusable boxes, as far as the sizes of images are known.
+  void DropBadBoxes() {
+    std::string first;
+    const int64_t dropped =
+        DropObjects([&](const AnnotatedObject& object, const ImageAnnotation& image) {
+          const int height = image.height > 0 ? image.height : INT_MAX;
+          const int width = image.width > 0 ? image.width : INT_MAX;
+          if (IsUsable(BoxOf(object, height, width))) return false;
+          if (first.empty())
+            first = "'" + object.name + "' in '" + image.image + "' (" + image.at.ToString() + ")";
+          return true;
+        });
+    if (dropped == 0) return;
+    LOG(WARNING) << dropped << " boxes " << kUnusableBoxes << " are left out; the first is that of "
+                 << first;
+  }
+
   void DropEmptyImages() {
     const auto empty = [](const ImageAnnotation& image) {
       return std::all_of(image.objects.begin(), image.objects.end(),
@@ -129,20 +155,22 @@ class AnnotatedFiles : public Source {
               << " images have no objects and are left out";
   }
 
-  // Adds an object in fractions of the image, whose right and lower edges lie behind its pixels.
+  // Returns the box of an object in fractions of the image. Its right and lower edges lie behind
+  // its pixels.
+  static Box BoxOf(const AnnotatedObject& object, int height, int width) {
+    return {static_cast<float>(object.left / width), static_cast<float>(object.top / height),
+            static_cast<float>((object.right + 1) / width),
+            static_cast<float>((object.bottom + 1) / height)};
+  }
+
   void TakeObject(const AnnotatedObject& object, const ImageShape& shape, Record* record) const {
-    const double left = std::max(0.0, object.left), top = std::max(0.0, object.top);
-    const double right = std::min(shape.width - 1.0, object.right);
-    const double bottom = std::min(shape.height - 1.0, object.bottom);
-    if (right < left || bottom < top) return;
-    ObjectBox box;
-    box.box = {static_cast<float>(left / shape.width), static_cast<float>(top / shape.height),
-               static_cast<float>((right + 1) / shape.width),
-               static_cast<float>((bottom + 1) / shape.height)};
-    box.label = static_cast<float>(labels_.at(object.name));
-    box.instance = static_cast<float>(record->objects.size());
-    box.difficult = object.difficult;
-    record->objects.push_back(box);
+    const Box box = BoxOf(object, shape.height, shape.width);
+    if (!IsUsable(box)) {
+      ++record->remarks.dropped_boxes;
+      return;
+    }
+    record->objects.push_back({Clipped(box), static_cast<float>(labels_.at(object.name)),
+                               static_cast<float>(record->objects.size()), object.difficult});
   }
 
   std::vector<std::string> names_;

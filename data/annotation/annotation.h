@@ -11,7 +11,8 @@ namespace doppio {
 
 struct AnnotatedObject {
   std::string name;  // of the class
-  // The outermost pixels of the object, counted from 0.
+  // The outermost pixels of the object, counted from 0. They may be in the wrong order, or not
+  // finite.
   double left = 0, top = 0, right = 0, bottom = 0;
   bool difficult = false;  // hard to recognise (VOC), or a crowd (COCO)
 };

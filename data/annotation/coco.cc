@@ -79,11 +79,14 @@ void ReadCocoBox(const CocoPlace& place, const Json& annotation, AnnotatedObject
                     });
   if (!four) throw place.Mistake("has no 'bbox' of four numbers: x, y, width, height");
   const double width = (*box)[2].get<double>(), height = (*box)[3].get<double>();
-  if (width < 0 || height < 0) throw place.Mistake("has a 'bbox' of negative size");
+  // A box without area ends before its first pixel.
+  const auto last = [](double first, double side) {
+    return side > 0 ? first + std::max(0.0, side - 1) : first + std::min(-1.0, side);
+  };
   object->left = (*box)[0].get<double>();
   object->top = (*box)[1].get<double>();
-  object->right = object->left + std::max(0.0, width - 1);
-  object->bottom = object->top + std::max(0.0, height - 1);
+  object->right = last(object->left, width);
+  object->bottom = last(object->top, height);
 }
 
 class CocoReader {

@@ -7,10 +7,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 
-#include "core/base/content_kind.h"
 #include "core/base/file.h"
+#include "core/base/text_file.h"
+#include "data/source/path_lines.h"
 
 namespace doppio {
 namespace {
@@ -93,7 +93,7 @@ class VocReader {
     } else if (path.rfind(std::string(kObjectBox) + "/", 0) == 0) {
       const std::string side = path.substr(sizeof kObjectBox);
       if (side == "xmin" || side == "ymin" || side == "xmax" || side == "ymax")
-        sides_[side] = Number(-1e6, 1e6);
+        sides_[side] = Number(-1e6, 1e6, true);
     }
     path_.resize(lengths_.back());
     lengths_.pop_back();
@@ -111,10 +111,6 @@ class VocReader {
     object_.top = sides_["ymin"] - 1;
     object_.right = sides_["xmax"] - 1;
     object_.bottom = sides_["ymax"] - 1;
-    if (object_.right < object_.left || object_.bottom < object_.top)
-      return Fail(object_at_, "the box of '" + object_.name +
-                                  "' has xmax below xmin or ymax below "
-                                  "ymin");
     annotation_.objects.push_back(object_);
   }
 
@@ -125,12 +121,14 @@ class VocReader {
     return text_.substr(first, text_.find_last_not_of(" \t\r\n") - first + 1);
   }
 
-  // Returns the number in the current tag, or 0 after a mistake.
-  double Number(double least, double most) {
+  // Returns the number in the current tag, or 0 after a mistake. `nan` allows numbers that are not
+  // finite.
+  double Number(double least, double most, bool nan = false) {
     const std::string word = Word();
     char* rest = nullptr;
     const double value = std::strtod(word.c_str(), &rest);
-    if (!word.empty() && *rest == '\0' && value >= least && value <= most) return value;
+    const bool allowed = (value >= least && value <= most) || (nan && !std::isfinite(value));
+    if (!word.empty() && *rest == '\0' && allowed) return value;
     Fail(Here(), "<" + path_.substr(path_.rfind('/') + 1) + "> is '" + word +
                      "'; a number is "
                      "expected here");
@@ -160,23 +158,16 @@ ImageAnnotation ParseVoc(const std::string& text, const std::string& file) {
 }
 
 std::vector<ImageAnnotation> ReadVocList(const std::string& list, const std::string& root) {
-  const std::string content = ReadFile(list);
-  CheckIsText(list, content, "a list of images, one 'image annotation.xml' line per image,");
   std::vector<ImageAnnotation> annotations;
   ErrorCollector mistakes;
-  std::istringstream lines(content);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    std::istringstream words(line);
-    std::string image, file, more;
-    if (!(words >> image)) continue;
-    const SourceLoc at = {list, number, 0};
+  SourceLoc at = {list, 0, 0};
+  for (const std::string& line :
+       ReadLines(list, "a list of images, one 'image annotation.xml' line per image,")) {
+    ++at.line;
+    if (line.empty()) continue;
     mistakes.Try([&] {
-      if (!(words >> file) || words >> more) {
-        throw FileError(at,
-                        "each line is the path of an image and that of its annotation, without "
-                        "spaces in them");
-      }
+      const auto [image, file] =
+          TwoPathsIn(line, root, at, "the path of an image and that of its annotation");
       ImageAnnotation annotation = ParseVoc(ReadFile(root + file), root + file);
       annotation.image = root + image;
       annotation.at = at;

@@ -1,6 +1,7 @@
 #include "data/augment/boxes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "proto/augment.pb.h"
 
@@ -22,6 +23,13 @@ bool Counts(const Box& frame, const Box& box, const EmitConstraint& constraint) 
 }
 
 }  // namespace
+
+bool IsUsable(const Box& box) {
+  const bool finite = std::isfinite(box.xmin) && std::isfinite(box.ymin) &&
+                      std::isfinite(box.xmax) && std::isfinite(box.ymax);
+  return finite && std::max(box.xmin, 0.0f) < std::min(box.xmax, 1.0f) &&
+         std::max(box.ymin, 0.0f) < std::min(box.ymax, 1.0f);
+}
 
 Box Clipped(const Box& box) {
   const auto clip = [](float value) { return std::clamp(value, 0.0f, 1.0f); };

@@ -27,6 +27,11 @@ struct ObjectBox {
   bool difficult = false;
 };
 
+// Returns true if a part of the box that has an area lies inside the image; false for boxes that
+// are inverted, without area, wholly outside or not finite.
+bool IsUsable(const Box& box);
+// Describes the other boxes in messages.
+constexpr char kUnusableBoxes[] = "without area, inverted, outside of the image or not finite";
 // Returns the box clipped to the image, i.e. to [0, 1] in both directions.
 Box Clipped(const Box& box);
 // Returns the intersection over union; 0 if the boxes only touch.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cctype>
 #include <opencv2/imgproc.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -58,14 +59,26 @@ bool IsPnm(const uint8_t* file, size_t bytes) {
          (std::isspace(file[2]) != 0 || file[2] == '#');
 }
 
-}  // namespace
-
-ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
-  if (bytes == 0) throw FileError("the image is empty");
+std::optional<ImageFormat> KnownFormat(const uint8_t* file, size_t bytes) {
   for (const Signature& of : Signatures()) {
     if (Has(file, bytes, 0, of.bytes)) return of.format;
   }
   if (IsPnm(file, bytes)) return ImageFormat::kPnm;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string FormatName(const uint8_t* file, size_t bytes) {
+  const std::optional<ImageFormat> format = KnownFormat(file, bytes);
+  if (!format) return "";
+  static const char* const names[] = {"JPEG", "PNG", "BMP", "PNM"};
+  return names[static_cast<int>(*format)];
+}
+
+ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
+  if (bytes == 0) throw FileError("the image is empty");
+  if (const std::optional<ImageFormat> format = KnownFormat(file, bytes)) return *format;
   const std::string read = "JPEG, PNG, BMP or PNM";
   for (const Foreign& of : ForeignFormats()) {
     if (!Has(file, bytes, of.at, of.bytes)) continue;
@@ -97,6 +110,17 @@ void CheckPixels(int64_t height, int64_t width, const std::string& is) {
                   " pixels; --max_pixels=N raises it");
 }
 
+std::string PixelText(int64_t pixel, const ImageShape& shape) {
+  return "x = " + std::to_string(pixel % shape.width) +
+         ", y = " + std::to_string(pixel / shape.width);
+}
+
+FileError LabelTooLarge(int value, int64_t index, const ImageShape& shape) {
+  const int64_t pixel = index / shape.channels;
+  return FileError("its value at " + PixelText(pixel, shape) + " is " + std::to_string(value) +
+                   ", but labels are at most 255");
+}
+
 void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t bits_per_pixel) {
   if (height < 1 || width < 1) {
     throw file.Corrupt("its size is " + std::to_string(width) + "x" + std::to_string(height));
@@ -109,6 +133,7 @@ void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t
 }
 
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
+  image->narrowed = false;
   switch (FormatOf(file, bytes)) {
     case ImageFormat::kJpeg:
       DecodeJpeg(file, bytes, options, image);

@@ -7,6 +7,7 @@
 #ifndef DOPPIO_DATA_DECODE_DECODE_H_
 #define DOPPIO_DATA_DECODE_DECODE_H_
 
+#include <string>
 #include <vector>
 
 #include "data/source/record.h"
@@ -17,6 +18,7 @@ namespace doppio {
 struct Image {
   ImageShape shape;
   std::vector<uint8_t> bytes;
+  bool narrowed = false;  // the file's values have more than 8 bits; the upper 8 are kept
 
   // Returns a view of this image, valid until `bytes` changes.
   Pixels pixels() const { return {shape, bytes.data(), nullptr, true}; }
@@ -31,6 +33,9 @@ enum class ImageFormat { kJpeg, kPng, kBmp, kPnm };
 // Returns the format that the first bytes indicate. Throws FileError for empty files and other
 // formats.
 ImageFormat FormatOf(const uint8_t* file, size_t bytes);
+
+// Returns the name of the format, such as "PNG", or "" if FormatOf would throw.
+std::string FormatName(const uint8_t* file, size_t bytes);
 
 // Decodes an image file and resizes it as `options` ask. Thread-safe. Throws FileError if the image
 // is incomplete or damaged or has too many pixels. Allocates memory for pixels only after checking

@@ -157,6 +157,16 @@ void ReadDeepRow(const Bmp& bmp, FileReader* in, uint8_t* to) {
   }
 }
 
+void TakeIndices(const Bmp& bmp, const std::vector<uint8_t>& numbers, Image* image) {
+  image->shape = {1, bmp.height, bmp.width};
+  image->bytes.resize(numbers.size());
+  for (int y = 0; y < bmp.height; ++y) {
+    const int to = bmp.top_first ? y : bmp.height - 1 - y;
+    std::copy_n(numbers.begin() + int64_t{y} * bmp.width, bmp.width,
+                image->bytes.begin() + int64_t{to} * bmp.width);
+  }
+}
+
 bool IsGray(const Bmp& bmp) {
   return !bmp.palette.empty() &&
          std::all_of(bmp.palette.begin(), bmp.palette.end(),
@@ -171,6 +181,11 @@ void DecodeBmp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
   in.Take(bmp.pixels_at);
   std::vector<uint8_t> numbers;
   if (bmp.bits <= 8) numbers = bmp.packing == kPlain ? ReadPlain(bmp, &in) : ReadRuns(bmp, &in);
+  if (color == DecodeOptions::Color::kValues) {
+    if (bmp.bits == 16)
+      throw FileError("a BMP of 16 bits has colours of 5 bits, which are no labels");
+    if (bmp.bits <= 8) return TakeIndices(bmp, numbers, image);
+  }
   image->shape = {3, bmp.height, bmp.width};
   const size_t width = bmp.width;
   image->bytes.resize(3 * width * static_cast<size_t>(bmp.height));

@@ -22,6 +22,13 @@ void MakeGray(Image* image);
 // SetMostImagePixels allows. `is` begins the message; it may also describe the size after a resize.
 void CheckPixels(int64_t height, int64_t width, const std::string& is = "it is");
 
+// Returns the place of pixel number `pixel` for messages: "x = 3, y = 0".
+std::string PixelText(int64_t pixel, const ImageShape& shape);
+
+// Returns the error about value number `index`, which is too large for
+// DecodeOptions::Color::kValues.
+FileError LabelTooLarge(int value, int64_t index, const ImageShape& shape);
+
 // Checks the extents of a header, which may have any value: throws FileError if they are not
 // positive, if CheckPixels refuses them, or if the rest of `file` has less than `bits_per_pixel`
 // bits for each pixel.

@@ -40,6 +40,24 @@ void TakeBytes(png_structp png, png_bytep to, size_t bytes) {
   reading->left -= bytes;
 }
 
+// Requests the stored values in bytes, or in two bytes each. Colours become BGR.
+void KeepValues(png_structp png) {
+  png_set_packing(png);
+  png_set_strip_alpha(png);
+  png_set_bgr(png);
+}
+
+// Replaces values of two bytes by bytes.
+void TakeLowBytes(Image* image) {
+  const int64_t count = image->shape.count();
+  for (int64_t i = 0; i < count; ++i) {
+    const int high = image->bytes[2 * i], low = image->bytes[2 * i + 1];
+    if (high != 0) throw LabelTooLarge(high << 8 | low, i, image->shape);
+    image->bytes[i] = static_cast<uint8_t>(low);
+  }
+  image->bytes.resize(count);
+}
+
 // Requests 8-bit gray or BGR from libpng, whatever the file contains.
 void Convert(png_structp png, png_infop info, bool gray) {
   png_set_strip_16(png);
@@ -109,13 +127,19 @@ void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
   const bool gray = color == DecodeOptions::Color::kGray ||
                     (color == DecodeOptions::Color::kAsStored &&
                      (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0);
+  const bool values = color == DecodeOptions::Color::kValues;
+  const bool wide = png_get_bit_depth(png, info) > 8;
   int passes = 0;
   Run(&reading, [&] {
-    Convert(png, info, gray);
+    if (values) {
+      KeepValues(png);
+    } else {
+      Convert(png, info, gray);
+    }
     passes = png_set_interlace_handling(png);
     png_read_update_info(png, info);
   });
-  image->shape = {gray ? 1 : 3, static_cast<int>(png_get_image_height(png, info)),
+  image->shape = {png_get_channels(png, info), static_cast<int>(png_get_image_height(png, info)),
                   static_cast<int>(png_get_image_width(png, info))};
   const size_t row_bytes = png_get_rowbytes(png, info);
   image->bytes.resize(row_bytes * image->shape.height);
@@ -127,6 +151,8 @@ void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
     }
     png_read_end(png, nullptr);
   });
+  image->narrowed = wide && !values;
+  if (wide && values) TakeLowBytes(image);
 }
 
 }  // namespace doppio

@@ -18,6 +18,7 @@ struct Pnm {
 
   bool bits() const { return kind == 1 || kind == 4; }
   bool text() const { return kind <= 3; }
+  bool wide() const { return largest > 255; }
   int channels() const { return kind == 3 || kind == 6 ? 3 : 1; }
 };
 
@@ -55,24 +56,31 @@ Pnm ReadPnmHeader(FileReader* in) {
   return pnm;
 }
 
-void ReadRow(const Pnm& pnm, FileReader* in, uint8_t* to) {
+// Returns the brightness of a value of the file.
+uint8_t LightOf(const Pnm& pnm, int value) {
+  if (pnm.bits()) return value != 0 ? 0 : 255;
+  if (pnm.wide()) return static_cast<uint8_t>(value >> 8);
+  return static_cast<uint8_t>(pnm.text() ? value * 255 / pnm.largest : value);
+}
+
+// Writes convert(value) for each value of the next row.
+template <class Convert>
+void ReadRow(const Pnm& pnm, FileReader* in, const Convert& convert, uint8_t* to) {
   const size_t values = static_cast<size_t>(pnm.width) * static_cast<size_t>(pnm.channels());
-  const bool wide = pnm.largest > 255;
-  if (pnm.kind == 4) {
-    const uint8_t* from = in->Take((values + 7) / 8);
-    for (size_t i = 0; i < values; ++i) to[i] = (from[i / 8] >> (7 - i % 8) & 1) != 0 ? 0 : 255;
-  } else if (!pnm.text()) {
-    const size_t step = wide ? 2 : 1;  // big-endian
-    const uint8_t* from = in->Take(values * step);
-    for (size_t i = 0; i < values; ++i) to[i] = from[i * step];
-  } else {
-    for (size_t i = 0; i < values; ++i) {
+  const size_t bytes = pnm.kind == 4 ? (values + 7) / 8 : values * (pnm.wide() ? 2 : 1);
+  const uint8_t* from = pnm.text() ? nullptr : in->Take(bytes);
+  for (size_t i = 0; i < values; ++i) {
+    int value;
+    if (pnm.kind == 4) {
+      value = from[i / 8] >> (7 - i % 8) & 1;
+    } else if (!pnm.text()) {
+      value = pnm.wide() ? from[2 * i] << 8 | from[2 * i + 1] : from[i];  // big-endian
+    } else {
       // Bits need no white space between them.
-      const int value = std::min(pnm.largest, pnm.bits() ? FirstOfNext(in) - '0' : ReadNumber(in));
+      value = std::min(pnm.largest, pnm.bits() ? FirstOfNext(in) - '0' : ReadNumber(in));
       if (value < 0) throw in->Corrupt("a number is damaged");
-      const int light = wide ? value >> 8 : value * 255 / pnm.largest;
-      to[i] = static_cast<uint8_t>(pnm.bits() ? 255 - light : light);
     }
+    to[i] = convert(value);
   }
 }
 
@@ -84,8 +92,22 @@ void DecodePnm(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
   image->shape = {pnm.channels(), pnm.height, pnm.width};
   const size_t row_bytes = static_cast<size_t>(pnm.width) * pnm.channels();
   image->bytes.resize(row_bytes * static_cast<size_t>(pnm.height));
-  for (int y = 0; y < pnm.height; ++y) {
-    ReadRow(pnm, &in, image->bytes.data() + row_bytes * static_cast<size_t>(y));
+  const bool stored = color == DecodeOptions::Color::kValues;
+  image->narrowed = pnm.wide() && !stored;
+  for (size_t y = 0; y < static_cast<size_t>(pnm.height); ++y) {
+    uint8_t* const row = image->bytes.data() + row_bytes * y;
+    if (!stored) {
+      ReadRow(
+          pnm, &in, [&pnm](int value) { return LightOf(pnm, value); }, row);
+      continue;
+    }
+    int64_t index = static_cast<int64_t>(row_bytes * y);
+    const auto label = [&](int value) {
+      if (value > 255) throw LabelTooLarge(value, index, image->shape);
+      ++index;
+      return static_cast<uint8_t>(value);
+    };
+    ReadRow(pnm, &in, label, row);
   }
   if (pnm.channels() == 3) {
     for (size_t i = 0; i < image->bytes.size(); i += 3) {

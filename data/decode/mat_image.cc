@@ -50,20 +50,21 @@ Image ImageOf(const cv::Mat& pixels) {
   return image;
 }
 
-Image ImageOfRecord(const Record& record, const TransformationParameter& transform) {
+Image ImageOfRecord(Record* record, const TransformationParameter& transform) {
   Image image;
-  if (record.encoded != nullptr) {
-    DecodeOptions options = record.decode;
+  if (record->encoded != nullptr) {
+    DecodeOptions options = record->decode;
     if (transform.force_color()) options.color = DecodeOptions::Color::kColor;
     if (transform.force_gray()) options.color = DecodeOptions::Color::kGray;
-    Decode(record.encoded, record.encoded_bytes, options, &image);
+    Decode(record->encoded, record->encoded_bytes, options, &image);
+    record->remarks.narrowed |= image.narrowed;
     return image;
   }
-  const int channels = record.pixels.shape.channels;
-  if (record.pixels.bytes == nullptr || (channels != 1 && channels != 3)) {
+  const int channels = record->pixels.shape.channels;
+  if (record->pixels.bytes == nullptr || (channels != 1 && channels != 3)) {
     throw FileError("its pixels must be bytes, of 1 or 3 channels");
   }
-  TakePixels(record.pixels, &image);
+  TakePixels(record->pixels, &image);
   return image;
 }
 

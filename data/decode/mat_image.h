@@ -21,8 +21,9 @@ cv::Mat MatOf(Image* image);
 Image ImageOf(const cv::Mat& pixels);
 
 // Returns the pixels of a record, interleaved. Decodes encoded images to the colours that
-// `transform` forces. Throws FileError unless the pixels are bytes with 1 or 3 channels.
-Image ImageOfRecord(const Record& record, const TransformationParameter& transform);
+// `transform` forces, and sets the record's remarks. Throws FileError unless the pixels are bytes
+// with 1 or 3 channels.
+Image ImageOfRecord(Record* record, const TransformationParameter& transform);
 // Replaces the record's pixels by a copy of the image's.
 void SetImage(const Image& image, Record* record);
 

@@ -1,24 +1,13 @@
 #include "data/source/class_names.h"
 
-#include <sstream>
-
-#include "core/base/content_kind.h"
 #include "core/base/file.h"
+#include "core/base/text_file.h"
 
 namespace doppio {
 
 std::vector<std::string> ReadLabels(const std::string& path) {
-  const std::string content = ReadFile(path);
-  CheckIsText(path, content, "a text file of class names, one per line,");
-  std::istringstream text(content);
-  std::vector<std::string> names;
-  for (std::string line; std::getline(text, line);) {
-    line.erase(line.find_last_not_of("\r") + 1);
-    names.push_back(line);
-  }
-  while (!names.empty() && names.back().find_first_not_of(" \t") == std::string::npos) {
-    names.pop_back();
-  }
+  std::vector<std::string> names = ReadLines(path, "a text file of class names, one per line,");
+  while (!names.empty() && names.back().empty()) names.pop_back();
   return names;
 }
 

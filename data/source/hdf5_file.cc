@@ -6,8 +6,10 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
+#include "core/base/nearest_path.h"
 #include "core/tensor/hdf5_handle.h"
 #include "core/tensor/hdf5_shape.h"
+#include "core/tensor/hdf5_values.h"
 
 namespace doppio {
 namespace {
@@ -30,7 +32,9 @@ DOPPIO_REGISTER(Libraries, "HDF5",
 
 Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(-1) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  if (!FileExists(path)) throw FileError("no HDF5 file '" + path + "': there is no such file");
+  if (!FileExists(path)) {
+    throw FileError("no HDF5 file '" + path + "': there is no such file" + DidYouMeanPath(path));
+  }
   RefusePipe(path, "an HDF5 file");
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ >= 0) return;
@@ -54,18 +58,16 @@ Shape Hdf5File::ShapeOf(const std::string& dataset) const {
     throw FileError("HDF5 file '" + path_ + "' has no data set '" + dataset + "'; it has" +
                     NamesInFile());
   }
-  const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
-  const H5T_class_t kind = H5Tget_class(type.get());
-  if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
-    throw FileError("data set '" + dataset + "' of '" + path_ + "' does not hold numbers");
-  }
-  return Hdf5ShapeOf(data.get(), "data set '" + dataset + "' of '" + path_ + "'");
+  const std::string what = "data set '" + dataset + "' of '" + path_ + "'";
+  const std::string found = Hdf5NotNumbers(data.get());
+  if (!found.empty()) throw FileError(what + " does not hold numbers, but " + found);
+  return Hdf5ShapeOf(data.get(), what);
 }
 
 std::vector<float> Hdf5File::Read(const std::string& dataset) const {
   std::vector<float> values(ShapeOf(dataset).count());
   const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
-  if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+  if (!ReadHdf5Floats(data.get(), static_cast<int64_t>(values.size()), values.data())) {
     throw FileError(
         "cannot read data set '" + dataset + "' of '" + path_ +
         "': the file is damaged, or compressed with a filter that this build does not have");

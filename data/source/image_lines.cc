@@ -5,9 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/base/content_kind.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/base/text_file.h"
 
 namespace doppio {
 namespace {
@@ -25,9 +24,10 @@ bool IsNumber(const std::string& text, float* value) {
 
 // Parses the numbers at the end of `text` as labels, and leaves at least one word for the path.
 ImageLine ParseLine(std::string text, const SourceLoc& at) {
-  const char* kBlank = " \t\r";
+  const char* kBlank = " \t";
   ImageLine line;
   line.number = at.line;
+  text.erase(0, text.find_first_not_of(kBlank));
   for (;;) {
     text.erase(text.find_last_not_of(kBlank) + 1);
     const size_t gap = text.find_last_of(kBlank);
@@ -40,7 +40,7 @@ ImageLine ParseLine(std::string text, const SourceLoc& at) {
     text.erase(gap);
   }
   std::reverse(line.labels.begin(), line.labels.end());
-  line.path = text.substr(text.find_first_not_of(kBlank));
+  line.path = text;
   if (line.labels.empty()) {
     throw FileError(at, "no label after '" + line.path + "'; each line is: path label [label...]");
   }
@@ -50,16 +50,12 @@ ImageLine ParseLine(std::string text, const SourceLoc& at) {
 }  // namespace
 
 std::vector<ImageLine> ReadImageLines(const std::string& list) {
-  const std::string text = ReadFile(list);
-  CheckIsText(list, text, "a list of images, one 'path label' line per image,");
   std::vector<ImageLine> lines;
   SourceLoc at{list, 0, 0};
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& line :
+       ReadLines(list, "a list of images, one 'path label' line per image,")) {
     ++at.line;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (line.empty()) continue;
     lines.push_back(ParseLine(line, at));
     const ImageLine& first = lines.front();
     if (lines.back().labels.size() != first.labels.size()) {

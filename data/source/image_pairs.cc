@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
-#include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
-#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/text_file.h"
+#include "core/base/whole_number.h"
 #include "data/decode/decode_formats.h"
+#include "data/decode/label_image.h"
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
+#include "data/source/path_lines.h"
 #include "data/source/source.h"
 #include "proto/data.pb.h"
 
@@ -21,44 +24,52 @@ namespace {
 
 using LabelType = ImageDataParameter::LabelType;
 
+constexpr int kMostLabel = 255;  // labels travel in bytes
+
 struct ImagePair {
-  std::string image, labels;  // the words of the list
+  std::string image, labels;  // the paths in the list; no labels except for LabelType PIXEL
   int label = -1;             // that of all pixels, for LabelType IMAGE
   int line = 0;               // from 1
 };
 
 // Describes a line of a list.
 std::string LineOf(LabelType type) {
-  if (type == ImageDataParameter::NONE) return "the path of an image, without spaces in it";
-  if (type == ImageDataParameter::IMAGE)
-    return "the path of an image, without spaces in it, and a label from 0 to 255";
-  return "the path of an image and that of its image of labels, without spaces in them";
+  if (type == ImageDataParameter::NONE) return "the path of an image";
+  if (type == ImageDataParameter::IMAGE) return "the path of an image and a label from 0 to 255";
+  return "the path of an image and that of its image of labels";
 }
 
-// Reads the words behind the path of an image. Returns false if they are wrong.
-bool ReadLabels(std::istringstream* words, LabelType type, ImagePair* pair) {
-  std::string more;
-  if (type == ImageDataParameter::NONE) return !(*words >> more);
-  if (!(*words >> pair->labels) || *words >> more) return false;
-  if (type == ImageDataParameter::PIXEL) return true;
-  std::istringstream number(pair->labels);
-  return number >> pair->label && number.eof() && pair->label >= 0 && pair->label <= 255;
+// Reads a line that is not empty.
+ImagePair ReadPair(const std::string& line, const std::string& root, LabelType type,
+                   const SourceLoc& at) {
+  ImagePair pair;
+  pair.line = at.line;
+  if (type == ImageDataParameter::PIXEL) {
+    std::tie(pair.image, pair.labels) = TwoPathsIn(line, root, at, LineOf(type));
+    return pair;
+  }
+  std::vector<std::string> words = WordsOf(line);
+  size_t end = line.size();
+  bool complete = true;
+  if (type == ImageDataParameter::IMAGE) {
+    const auto label = ParseWholeNumber(words.back());
+    complete = words.size() > 1 && label && *label <= kMostLabel;
+    pair.label = complete ? static_cast<int>(*label) : -1;
+    end -= words.back().size();
+    words.pop_back();
+  }
+  pair.image = WithoutBlanks(line.substr(0, end));
+  if (!complete || (words.size() > 1 && !FileExists(root + pair.image)))
+    throw FileError(at, "each line is " + LineOf(type));
+  return pair;
 }
 
-std::vector<ImagePair> ReadPairs(const std::string& list, LabelType type) {
-  const std::string text = ReadFile(list);
-  CheckIsText(list, text, "a list of images, one image per line,");
+std::vector<ImagePair> ReadPairs(const std::string& list, const std::string& root, LabelType type) {
   std::vector<ImagePair> pairs;
-  std::istringstream lines(text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    std::istringstream words(line);
-    ImagePair pair;
-    pair.line = number;
-    if (!(words >> pair.image)) continue;
-    if (!ReadLabels(&words, type, &pair))
-      throw FileError(SourceLoc{list, number, 0}, "each line is " + LineOf(type));
-    pairs.push_back(pair);
+  SourceLoc at = {list, 0, 0};
+  for (const std::string& line : ReadLines(list, "a list of images, one image per line,")) {
+    ++at.line;
+    if (!line.empty()) pairs.push_back(ReadPair(line, root, type, at));
   }
   if (pairs.empty()) throw FileError("the image list '" + list + "' is empty");
   return pairs;
@@ -67,12 +78,13 @@ std::vector<ImagePair> ReadPairs(const std::string& list, LabelType type) {
 class ImagePairsSource : public Source {
  public:
   ImagePairsSource(const ImageDataParameter& parameter, const TransformationParameter& transform,
-                   const Random& random)
+                   bool edges, const Random& random)
       : list_(parameter.source()),
         root_(parameter.root_folder()),
         height_(static_cast<int>(parameter.new_height())),
         width_(static_cast<int>(parameter.new_width())),
         label_type_(parameter.label_type()),
+        edges_(edges),
         ignore_label_(static_cast<double>(transform.ignore_label())),
         fill_(MeanFill(transform, parameter.is_color() ? 3 : 1)),
         factors_(transform.scale_factors().begin(), transform.scale_factors().end()),
@@ -80,13 +92,17 @@ class ImagePairsSource : public Source {
     if ((height_ > 0) != (width_ > 0)) {
       throw UserError({}, "set both new_height and new_width, or neither");
     }
+    if (ignore_label_ > kMostLabel) {
+      throw UserError({},
+                      "transform_param: ignore_label must be at most 255, as the labels of images");
+    }
     const bool rectangular = transform.crop_h() > 0;
     crop_height_ = static_cast<int>(rectangular ? transform.crop_h() : transform.crop_size());
     crop_width_ = static_cast<int>(rectangular ? transform.crop_w() : transform.crop_size());
     colour_.set_force_color(parameter.is_color());
     colour_.set_force_gray(!parameter.is_color());
     gray_.set_force_gray(true);
-    pairs_ = ReadPairs(list_, label_type_);
+    pairs_ = ReadPairs(list_, root_, label_type_);
   }
 
   int64_t size() const override { return static_cast<int64_t>(pairs_.size()); }
@@ -104,10 +120,13 @@ class ImagePairsSource : public Source {
     ReadScaled(index, count == 0 ? 1 : factors_[random_.Below(count, sample, 0)], record);
   }
 
+  void Join(const Random& random) override { random_ = random; }
+
  private:
   void ReadScaled(int64_t index, float factor, Record* record) const {
     const ImagePair& pair = pairs_[index];
-    Image image = Decoded(pair.image, colour_, record);
+    ReadFileOf(pair.image, record);
+    Image image = ImageOfRecord(record, colour_);
     Image labels = LabelsOf(pair, image.shape, record);
     const int height = Scaled(height_ > 0 ? height_ : image.shape.height, factor);
     const int width = Scaled(width_ > 0 ? width_ : image.shape.width, factor);
@@ -135,12 +154,10 @@ class ImagePairsSource : public Source {
     return std::to_string(shape.height) + "x" + std::to_string(shape.width);
   }
 
-  Image Decoded(const std::string& path, const TransformationParameter& colour,
-                Record* record) const {
+  void ReadFileOf(const std::string& path, Record* record) const {
     record->decode = DecodeOptions();
     record->encoded_bytes = ReadInto(root_ + path, &record->byte_storage);
     record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
-    return ImageOfRecord(*record, colour);
   }
 
   static void ResizeTo(int height, int width, int interpolation, Image* image) {
@@ -155,12 +172,25 @@ class ImagePairsSource : public Source {
       const double label = pair.label >= 0 ? pair.label : ignore_label_;
       return ImageOf(cv::Mat(image.height, image.width, CV_8UC1, cv::Scalar(label)));
     }
-    Image labels = Decoded(pair.labels, gray_, record);
+    ReadFileOf(pair.labels, record);
+    Image labels = DecodedLabels(pair, record);
     if (labels.shape.height != image.height || labels.shape.width != image.width) {
       throw FileError("its image of labels '" + root_ + pair.labels + "' is " + Size(labels.shape) +
                       " pixels, the image is " + Size(image));
     }
     return labels;
+  }
+
+  // Edges are light or dark, so JPEGs and scaled values do no harm.
+  Image DecodedLabels(const ImagePair& pair, Record* record) const {
+    try {
+      if (edges_) return ImageOfRecord(record, gray_);
+      record->remarks.lossy_labels =
+          FormatOf(record->encoded, record->encoded_bytes) == ImageFormat::kJpeg;
+      return DecodeLabels(record->encoded, record->encoded_bytes);
+    } catch (const Error& e) {
+      RethrowWithContext(e, {}, "its image of labels '" + root_ + pair.labels + "'");
+    }
   }
 
   // Extends the image to the right and to the bottom until the crop fits.
@@ -196,10 +226,11 @@ class ImagePairsSource : public Source {
   const std::string list_, root_;
   const int height_, width_;
   const LabelType label_type_;
+  const bool edges_;
   const double ignore_label_;
   const cv::Scalar fill_;
   const std::vector<float> factors_;
-  const Random random_;
+  Random random_;
   int crop_height_ = 0, crop_width_ = 0;
   TransformationParameter colour_, gray_;
   std::vector<ImagePair> pairs_;
@@ -208,10 +239,10 @@ class ImagePairsSource : public Source {
 }  // namespace
 
 std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
-                                       const TransformationParameter& transform,
+                                       const TransformationParameter& transform, bool edges,
                                        const Random& random) {
   if (!parameter.has_source()) throw UserError({}, "needs a source, a list of images");
-  return std::make_unique<ImagePairsSource>(parameter, transform, random);
+  return std::make_unique<ImagePairsSource>(parameter, transform, edges, random);
 }
 
 }  // namespace doppio

@@ -39,11 +39,20 @@ struct Pixels {
 
 // The options for decoding an encoded image.
 struct DecodeOptions {
-  enum class Color { kAsStored, kColor, kGray };
+  // kValues: what the file stores, for labels: indices instead of the colours of a palette, gray
+  // values of 1 to 16 bits without scaling. Values above 255 are an error.
+  enum class Color { kAsStored, kColor, kGray, kValues };
   Color color = Color::kAsStored;
   int height = 0;  // if both are positive, the image is resized to height x width
   int width = 0;
   bool scaled = false;  // decode a JPEG at 1/2, 1/4 or 1/8 if the result is still large enough
+};
+
+// What users should know about records (data/pipeline/remarks.h).
+struct RecordRemarks {
+  bool narrowed = false;      // the image has values of more than 8 bits and lost their lower bits
+  bool lossy_labels = false;  // the image of labels is a JPEG
+  int dropped_boxes = 0;      // boxes that IsUsable refuses
 };
 
 // A record as read from a source. The pointers refer to the storage members below or to the
@@ -56,6 +65,7 @@ struct Record {
   std::vector<float> labels;
   bool annotated = false;  // true if `objects` lists the objects in the image
   std::vector<ObjectBox> objects;
+  RecordRemarks remarks;  // sources set them, and do not reset them
 
   // Memory for the pointers above, if the source does not keep the record in memory itself.
   std::string byte_storage;

@@ -2,10 +2,10 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 
-#include "core/base/content_kind.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/base/text_file.h"
 
 namespace doppio {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 // Reads a text word by word.
 class Words {
  public:
-  explicit Words(const std::string& path) : text_(ReadFile(path)), at_{path, 1, 0} {
-    CheckIsText(path, text_, "a window file");
+  explicit Words(const std::string& path)
+      : text_(ReadTextFile(path, "a window file")), at_{path, 1, 0} {
     SkipBlank();
   }
 
@@ -24,11 +24,32 @@ class Words {
   const char* Next(const char* wanted) {
     at_.line = line_;
     if (end()) throw FileError(at_, std::string("the file ends where ") + wanted + " should be");
-    const size_t begin = next_;
+    begin_ = next_;
     while (!end() && !Blank()) ++next_;
-    word_.assign(text_, begin, next_ - begin);
+    word_.assign(text_, begin_, next_ - begin_);
     SkipBlank();
     return word_.c_str();
+  }
+
+  // Returns a path that may contain spaces: it ends before the numbers at the end of its line, and
+  // before a '#'.
+  std::string Path(const char* wanted) {
+    Next(wanted);
+    const size_t begin = begin_;
+    const int line = at_.line;
+    size_t after = next_, end_of_path = begin_ + word_.size();
+    int line_after = line_;
+    while (!end() && line_ == line && std::strcmp(Next(wanted), "#") != 0) {
+      char* rest = nullptr;
+      std::strtof(word_.c_str(), &rest);
+      if (*rest == '\0') continue;
+      end_of_path = begin_ + word_.size();
+      after = next_;
+      line_after = line_;
+    }
+    next_ = after;
+    line_ = line_after;
+    return text_.substr(begin, end_of_path - begin);
   }
 
   int Int(const char* wanted, int least) {
@@ -58,6 +79,7 @@ class Words {
   const std::string text_;
   SourceLoc at_;
   std::string word_;
+  size_t begin_ = 0;  // of word_
   size_t next_ = 0;
   int line_ = 1;
 };
@@ -96,7 +118,7 @@ WindowFile ReadWindowFile(const std::string& path, float foreground, float backg
       words.Fail("'#', the start of an image,");
     }
     words.Int("the number of an image", 0);
-    file.paths.push_back(words.Next("the path of an image"));
+    file.paths.push_back(words.Path("the path of an image"));
     const int channels = words.Int("the channels of an image", 1);
     if (channels != 1 && channels != 3) words.Fail("1 or 3, the channels of an image,");
     if (file.paths.size() == 1) file.channels = channels;

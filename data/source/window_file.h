@@ -3,8 +3,9 @@
 //   # INDEX  PATH  CHANNELS HEIGHT WIDTH  NUMBER
 // followed by NUMBER windows
 //   CLASS OVERLAP X1 Y1 X2 Y2
-// Corners are in pixels, from 0, and inclusive. OVERLAP is the window's intersection over union
-// with an object of CLASS.
+// PATH may contain spaces; it ends before the numbers at the end of its line. Corners are in
+// pixels, from 0, and inclusive. OVERLAP is the window's intersection over union with an object of
+// CLASS.
 #ifndef DOPPIO_DATA_SOURCE_WINDOW_FILE_H_
 #define DOPPIO_DATA_SOURCE_WINDOW_FILE_H_
 

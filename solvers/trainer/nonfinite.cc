@@ -9,16 +9,18 @@
 namespace doppio {
 namespace {
 
-bool IsFinite(const Tensor& tensor, Device* device) {
-  if (!tensor || tensor.count() == 0) return true;
+// Returns the index of the first value that is not finite, or -1.
+int64_t PlaceOfNonFinite(const Tensor& tensor, Device* device) {
+  if (!tensor || tensor.count() == 0) return -1;
   const PlainBlob blob = ReadTensor(tensor, device);
-  return std::all_of(blob.data.begin(), blob.data.end(),
-                     [](float value) { return std::isfinite(value); });
+  const auto lost = std::find_if(blob.data.begin(), blob.data.end(),
+                                 [](float value) { return !std::isfinite(value); });
+  return lost == blob.data.end() ? -1 : lost - blob.data.begin();
 }
 
 int FirstNonFinite(const std::vector<Tensor>& tensors, Device* device) {
   const auto lost = std::find_if(tensors.begin(), tensors.end(),
-                                 [&](const Tensor& t) { return !IsFinite(t, device); });
+                                 [&](const Tensor& t) { return PlaceOfNonFinite(t, device) >= 0; });
   return lost == tensors.end() ? -1 : static_cast<int>(lost - tensors.begin());
 }
 
@@ -31,6 +33,15 @@ NonFinite Look(const Net& net, size_t node, bool tops) {
   return top >= 0 ? NonFinite{static_cast<int>(node), -1, top} : NonFinite();
 }
 
+// Returns the sample to which the first non-finite value of a source's top belongs. `position` is
+// that of the source before the pass.
+int64_t SampleOf(const Net& net, const NonFinite& found, int64_t position) {
+  const std::vector<Tensor>& tops = net.plan().tensors[found.node].tops;
+  const int64_t batch = tops[0].shape.dim_or_1(0);
+  const int64_t place = PlaceOfNonFinite(tops[found.top], net.params().device());
+  return position + net.pass().rank * batch + place * batch / tops[found.top].count();
+}
+
 NonFinite FindIn(Net* net) {
   const Plan& plan = net->plan();
   NonFinite found;
@@ -39,11 +50,13 @@ NonFinite FindIn(Net* net) {
   for (PlanStep step : plan.forward) {
     const bool layer = step.kind == StepKind::kLayer;
     const Kernel* kernel = layer ? net->kernel(step.node) : nullptr;
-    if (kernel != nullptr && kernel->position() < 0) step.again = true;
+    const int64_t position = kernel != nullptr ? kernel->position() : -1;
+    if (kernel != nullptr && position < 0) step.again = true;
     net->RunStep(step);
     for (size_t node = 0; layer && found.node < 0 && node < plan.computed_with.size(); ++node) {
       if (plan.computed_with[node] == step.node) found = Look(*net, node, true);
     }
+    if (position >= 0 && found.node == step.node) found.sample = SampleOf(*net, found, position);
   }
   return found;
 }
@@ -67,17 +80,18 @@ NonFinite FindNonFiniteWeights(const Net& net) {
 }
 
 NonFinite FirstOverRanks(const NonFinite& own, const World* world) {
-  constexpr size_t kNumbers = 3;
+  constexpr size_t kNumbers = 4;
   std::vector<double> all(kNumbers * world->size());
   double* mine = &all[kNumbers * world->rank()];
   mine[0] = own.node;
   mine[1] = own.param;
   mine[2] = own.top;
+  mine[3] = static_cast<double>(own.sample);
   world->control().AllReduce(all.data(), static_cast<int64_t>(all.size()), DType::kFloat64);
   NonFinite first;
   for (size_t i = 0; i < all.size(); i += kNumbers) {
     const NonFinite its{static_cast<int>(all[i]), static_cast<int>(all[i + 1]),
-                        static_cast<int>(all[i + 2])};
+                        static_cast<int>(all[i + 2]), static_cast<int64_t>(all[i + 3])};
     if (its.node >= 0 && (first.node < 0 || its.node < first.node)) first = its;
   }
   return first;
@@ -92,7 +106,16 @@ std::string Describe(const NonFinite& found, const Net& net) {
                           (at.empty() ? "" : ", " + at) + ") is the first whose ";
   if (found.param >= 0) return who + "weights are not finite";
   const int edge = graph.nodes[found.node].tops[found.top];
-  return who + "output '" + graph.edges[edge].name + "' is not finite";
+  const std::string output = who + "output '" + graph.edges[edge].name + "' is not finite";
+  const Kernel* source = net.kernel(found.node);
+  const std::string name = found.sample < 0 ? "" : source->NameOfSample(found.sample);
+  return output + (name.empty() ? "" : ": " + name + " holds NaN or infinity");
+}
+
+std::string AdviceFor(const NonFinite& found, const Net& net) {
+  const bool made = found.top >= 0 && net.graph().nodes[found.node].bottoms.empty();
+  return made ? "Correct these data, or leave them out"
+              : "A lower base_lr or clip_gradients often helps";
 }
 
 }  // namespace doppio

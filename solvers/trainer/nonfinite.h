@@ -2,6 +2,7 @@
 #ifndef DOPPIO_SOLVERS_TRAINER_NONFINITE_H_
 #define DOPPIO_SOLVERS_TRAINER_NONFINITE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "core/net/run/communicator.h"
@@ -11,9 +12,10 @@ namespace doppio {
 
 // Location of non-finite numbers in a net.
 struct NonFinite {
-  int node = -1;   // node of the graph; -1: all numbers are finite
-  int param = -1;  // index of the parameter in the node; -1: a top
-  int top = -1;    // index of the top in the node; -1: a parameter
+  int node = -1;        // node of the graph; -1: all numbers are finite
+  int param = -1;       // index of the parameter in the node; -1: a top
+  int top = -1;         // index of the top in the node; -1: a parameter
+  int64_t sample = -1;  // of a data source that made the top; -1: unknown
 };
 
 // Runs forward step by step and checks the parameters and tops of each layer. Does not change
@@ -30,6 +32,9 @@ NonFinite FirstOverRanks(const NonFinite& own, const World* world);
 // Returns a text such as "layer 'norm1' (LRN, net.prototxt:33:1) is the first whose output 'norm1'
 // is not finite".
 std::string Describe(const NonFinite& found, const Net& net);
+
+// Returns a sentence without its full stop that says what may help.
+std::string AdviceFor(const NonFinite& found, const Net& net);
 
 }  // namespace doppio
 

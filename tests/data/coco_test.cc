@@ -64,9 +64,14 @@ TEST(Coco, ExplainsMistakesWithTheirPlace) {
                                              std::string(box) + "}")),
                 HasSubstr("annotations[0] has no 'bbox' of four numbers"));
   }
-  EXPECT_THAT(
-      CocoMistake(Coco(kImage, R"({"image_id": 70, "category_id": 9, "bbox": [1,2,-3,4]})")),
-      HasSubstr("negative size"));
+}
+
+TEST(Coco, EndsBoxesWithoutAreaBeforeTheyBegin) {
+  const CocoAnnotations read = ParseCoco(
+      Coco(kImage, R"({"image_id": 70, "category_id": 9, "bbox": [1, 2, -3, 0]})"), "c.json", "");
+  const AnnotatedObject& object = read.images[0].objects.at(0);
+  EXPECT_EQ(object.right, -2);
+  EXPECT_EQ(object.bottom, 1);
 }
 
 }  // namespace

@@ -107,6 +107,25 @@ TEST_P(DatabaseTest, SaysThatADatumContradictsItself) {
   EXPECT_EQ(ReadError(1), "4: its shape is 0x2x2: not a Caffe Datum of an image");
 }
 
+TEST_P(DatabaseTest, SaysThatTheFlagOfEncodedImagesIsWrong) {
+  const std::string png = Png(1, 1, 1, {3}), jpeg = Jpeg({8, 8, 1}, std::vector<int>(64, 90));
+  Datum without = Parse<Datum>("channels: 3 height: 20 width: 20"), shapeless, with;
+  without.set_data(png);
+  shapeless.set_data(jpeg);
+  with.ParseFromString(RawDatum(1, 1, 2, {5, 6}, 0));
+  with.set_encoded(true);
+  Write({{"a", without.SerializeAsString()},
+         {"b", shapeless.SerializeAsString()},
+         {"c", with.SerializeAsString()}});
+  EXPECT_EQ(ReadError(0),
+            "4: its data is a PNG file, but its field encoded is not set; write the database with "
+            "encoded: true in such records");
+  EXPECT_THAT(ReadError(1), testing::HasSubstr("its data is a JPEG file"));
+  EXPECT_EQ(ReadError(2),
+            "4: its data is 2 raw pixels, as its shape says, but its field encoded is set; write "
+            "the database without encoded");
+}
+
 // 64 x 536838145 x 536903681 is 2^64 + 64, which overflows 64 bits to 64.
 TEST_P(DatabaseTest, SaysThatADatumHasMoreValuesThanAnyRecord) {
   Write({{"a", RawDatum(64, 536838145, 536903681, std::vector<int>(64, 1), 0)}});

@@ -116,57 +116,30 @@ TEST(Decode, DoesNotApplyOrientationTags) {
   EXPECT_EQ(DecodeFile(file).shape, (ImageShape{1, 8, 16}));
 }
 
-struct PngKind {
-  int bits, color_type;
-  bool interlaced;
-};
-
-void AppendTo(png_structp png, png_bytep bytes, size_t count) {
-  static_cast<std::string*>(png_get_io_ptr(png))->append(reinterpret_cast<char*>(bytes), count);
-}
-
-// Returns a PNG file. `rows` are stored as they are.
-std::string AnyPng(int width, PngKind kind, std::vector<std::string> rows) {
-  std::string file;
-  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
-  png_infop info = png_create_info_struct(png);
-  png_set_write_fn(png, &file, AppendTo, [](png_structp) {});
-  png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(rows.size()),
-               kind.bits, kind.color_type, kind.interlaced ? PNG_INTERLACE_ADAM7 : 0, 0, 0);
-  const png_color palette[] = {{10, 20, 30}, {40, 50, 60}};
-  const png_byte alphas[] = {0, 128};
-  if (kind.color_type == PNG_COLOR_TYPE_PALETTE) {
-    png_set_PLTE(png, info, palette, 2);
-    png_set_tRNS(png, info, alphas, 2, nullptr);
-  }
-  png_write_info(png, info);
-  std::vector<png_bytep> pointers;
-  for (std::string& row : rows) pointers.push_back(reinterpret_cast<png_bytep>(&row[0]));
-  png_write_image(png, pointers.data());
-  png_write_end(png, info);
-  png_destroy_write_struct(&png, &info);
-  return file;
-}
-
 TEST(Decode, CutsSixteenBitsOfPngsToTheUpperEight) {
   const std::string gray =
-      AnyPng(2, {16, PNG_COLOR_TYPE_GRAY, false}, {std::string("\x12\xff\x80\x00", 4)});
+      AnyPng(2, {16, PNG_COLOR_TYPE_GRAY}, {std::string("\x12\xff\x80\x00", 4)});
   EXPECT_THAT(DecodeFile(gray).bytes, ElementsAre(0x12, 0x80));
-  const std::string color = AnyPng(1, {16, PNG_COLOR_TYPE_RGB_ALPHA, false},
-                                   {std::string("\x01\xff\x02\xff\x03\xff\0\0", 8)});
+  const std::string color =
+      AnyPng(1, {16, PNG_COLOR_TYPE_RGB_ALPHA}, {std::string("\x01\xff\x02\xff\x03\xff\0\0", 8)});
   EXPECT_THAT(DecodeFile(color).bytes, ElementsAre(3, 2, 1));
+  Image reused = DecodeFile(color);
+  EXPECT_TRUE(reused.narrowed);
+  const std::string eight = Png(1, 1, 1, {7});
+  Decode(reinterpret_cast<const uint8_t*>(eight.data()), eight.size(), {}, &reused);
+  EXPECT_FALSE(reused.narrowed);
 }
 
 TEST(Decode, ReadsPngsOfPalettesFewBitsAndGrayWithAlpha) {
   // The bits 0, 1, 0. The palette's transparency is dropped.
-  EXPECT_THAT(DecodeFile(AnyPng(3, {1, PNG_COLOR_TYPE_PALETTE, false}, {"\x40"})).bytes,
+  EXPECT_THAT(DecodeFile(AnyPng(3, {1, PNG_COLOR_TYPE_PALETTE}, {"\x40"})).bytes,
               ElementsAre(30, 20, 10, 60, 50, 40, 30, 20, 10));
-  EXPECT_THAT(DecodeFile(AnyPng(3, {1, PNG_COLOR_TYPE_GRAY, false}, {"\x40"})).bytes,
+  EXPECT_THAT(DecodeFile(AnyPng(3, {1, PNG_COLOR_TYPE_GRAY}, {"\x40"})).bytes,
               ElementsAre(0, 255, 0));
-  EXPECT_THAT(DecodeFile(AnyPng(2, {4, PNG_COLOR_TYPE_GRAY, false}, {"\x2f"})).bytes,
+  EXPECT_THAT(DecodeFile(AnyPng(2, {4, PNG_COLOR_TYPE_GRAY}, {"\x2f"})).bytes,
               ElementsAre(34, 255));
   const std::string alpha =
-      AnyPng(2, {8, PNG_COLOR_TYPE_GRAY_ALPHA, false}, {std::string("\x07\x80\x09\0", 4)});
+      AnyPng(2, {8, PNG_COLOR_TYPE_GRAY_ALPHA}, {std::string("\x07\x80\x09\0", 4)});
   EXPECT_THAT(DecodeFile(alpha).bytes, ElementsAre(7, 9));
 }
 

@@ -79,6 +79,46 @@ TEST(Hdf5Rows, ReadsEachTopFromTheDataSetOfItsNameInAnyNumberType) {
   EXPECT_THAT(bytes, ElementsAre(250, 251));
 }
 
+// NumPy's booleans are an enumeration of two bytes FALSE and TRUE, PyTables' booleans are bits.
+TEST(Hdf5Rows, ReadsBooleansAndEnumerationsAsTheirNumbers) {
+  const std::string path = ScratchPath("a.h5");
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const auto write = [&](const char* name, hid_t type, hid_t in_memory, const void* values) {
+    const hsize_t rows = 3;
+    const hid_t space = H5Screate_simple(1, &rows, nullptr);
+    const hid_t data = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    EXPECT_GE(H5Dwrite(data, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), 0);
+    H5Dclose(data);
+    H5Sclose(space);
+  };
+  const hid_t boolean = H5Tenum_create(H5T_STD_I8LE), color = H5Tenum_create(H5T_STD_I16BE);
+  const int8_t truths[] = {1, 0, 1};
+  H5Tenum_insert(boolean, "FALSE", &truths[1]);
+  H5Tenum_insert(boolean, "TRUE", &truths[0]);
+  write("mask", boolean, boolean, truths);
+  const uint8_t colors[] = {0xfe, 0x0c, 0x01, 0x00, 0xfe, 0x0c};  // -500, 256, -500, big-endian
+  H5Tenum_insert(color, "RED", &colors[0]);
+  H5Tenum_insert(color, "BLUE", &colors[2]);
+  write("color", color, color, colors);
+  const uint8_t bits[] = {0, 1, 255};
+  write("bits", H5T_STD_B8LE, H5T_NATIVE_B8, bits);
+  for (const hid_t type : {boolean, color}) H5Tclose(type);
+  H5Fclose(file);
+  Hdf5Rows rows(WriteList(path), {"mask", "color", "bits"}, Options(3));
+  std::vector<float> mask(3), values(3), flags(3);
+  rows.Next({mask.data(), values.data(), flags.data()});
+  EXPECT_THAT(mask, ElementsAre(1, 0, 1));
+  EXPECT_THAT(values, ElementsAre(-500, 256, -500));
+  EXPECT_THAT(flags, ElementsAre(0, 1, 255));
+}
+
+TEST(Hdf5Rows, NamesTheRowOfASample) {
+  const Hdf5Rows rows(EightRows(), {"d"}, Options(5));
+  EXPECT_EQ(rows.NameOf(2), "row 2 of '" + ScratchPath("a.h5") + "'");
+  EXPECT_EQ(rows.NameOf(8 + 3), "row 0 of '" + ScratchPath("b.h5") + "'");
+  EXPECT_EQ(rows.NameOf(16 + 7), "row 3 of '" + ScratchPath("c.h5") + "'");
+}
+
 TEST(Hdf5Rows, GoesFromFileToFileAndStartsOver) {
   Hdf5Rows rows(EightRows(), {"d"}, Options(5));
   EXPECT_EQ(rows.size(), 8);
@@ -161,7 +201,8 @@ TEST(Hdf5Rows, SaysThatADataSetHoldsNoNumbers) {
   H5Dclose(H5Dcreate2(file, "d", H5T_C_S1, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   H5Sclose(space);
   H5Fclose(file);
-  EXPECT_EQ(OpenError(WriteList(path)), "4: data set 'd' of '" + path + "' does not hold numbers");
+  EXPECT_EQ(OpenError(WriteList(path)),
+            "4: data set 'd' of '" + path + "' does not hold numbers, but strings");
 }
 
 // Writes a file whose data set has extents but no stored values; HDF5 reads zeros.

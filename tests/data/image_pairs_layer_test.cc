@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/data/data_net.h"
+#include "tests/testing/log_lines.h"
 
 namespace doppio {
 namespace {
@@ -146,8 +147,66 @@ TEST(ImagePairs, HaveOneLabelOrNone) {
     EXPECT_THAT(LayerMistake(layer), HasSubstr("and a label from 0 to 255")) << line;
   }
   const std::string none = OnePair("ImageSegData", tops, "", "label_type: NONE");
-  EXPECT_THAT(LayerMistake(none),
-              HasSubstr("each line is the path of an image, without spaces in it"));
+  EXPECT_THAT(LayerMistake(none), HasSubstr("each line is the path of an image"));
+}
+
+TEST(ImagePairs, TakeLabelsAsStored) {
+  const auto values = [](const std::string& type, const std::string& labels) {
+    const std::string layer = OnePair(type, "top: 'd' top: 'l'", "");
+    WriteFile(ScratchPath("l.png"), labels);
+    DataNet net(layer);
+    net->Forward();
+    return net.Values("l");
+  };
+  const std::string palette = AnyPng(3, {8, 3}, {{0, 1, 15}, "\xff\1\2"});
+  const std::string wide = AnyPng(3, {16, 0}, {{0, 0, 0, 1, 0, 15}, {0, '\xff', 0, 1, 0, 2}});
+  for (const char* type : {"ImageSegData", "DenseImageData"}) {
+    for (const std::string& labels : {palette, wide})
+      EXPECT_THAT(values(type, labels), ElementsAre(0, 1, 15, 255, 1, 2)) << type;
+  }
+  // Edges are light, whatever their index or number of bits.
+  const std::string bits = AnyPng(3, {1, 0}, {"\x40", "\xa0"});
+  EXPECT_THAT(values("ImageLabelmapData", bits), ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(values("ImageSegData", bits), ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(values("ImageLabelmapData", AnyPng(3, {8, 3}, {"\1\4\5", "\5\4\1"})),
+              ElementsAre(0, 1, 1, 1, 1, 0));
+}
+
+TEST(ImagePairs, RefuseLabelsThatAreColoursOrTooLarge) {
+  const std::string layer = OnePair("ImageSegData", "top: 'd' top: 'l'", "");
+  WriteFile(ScratchPath("l.png"), Png(2, 3, 3,
+                                      std::vector<int>{1, 2, 3, 0, 0, 0, 0, 0, 0,  //
+                                                       0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_THAT(LayerMistake(layer),
+              HasSubstr("image '" + ScratchPath("a.png") + "' (" + ScratchPath("list.txt") +
+                        ":1): its image of labels '" + ScratchPath("l.png") +
+                        "': it has colours, such as red 1, green 2, blue 3 at x = 0, y = 0"));
+  WriteFile(ScratchPath("l.png"), AnyPng(3, {16, 0}, {std::string(6, '\1'), std::string(6, 0)}));
+  EXPECT_THAT(LayerMistake(layer), HasSubstr("its value at x = 0, y = 0 is 257"));
+  EXPECT_THAT(LayerMistake(OnePair("ImageSegData", "top: 'd'", "ignore_label: 256")),
+              HasSubstr("ignore_label must be at most 255"));
+}
+
+TEST(ImagePairs, WarnOnceOfLossyLabelsAndOfImagesOf16Bits) {
+  const std::string layer = OnePair("ImageSegData", "top: 'd' top: 'l'", "");
+  WriteFile(ScratchPath("a.png"),
+            AnyPng(8, {16, 0}, std::vector<std::string>(8, std::string(16, 3))));
+  WriteFile(ScratchPath("l.png"), Jpeg({8, 8, 1}, std::vector<int>(64, 4)));
+  const LogLines log;
+  {
+    DataNet net(layer);
+    for (int i = 0; i < 3; ++i) net->Forward();
+    EXPECT_THAT(net.Values("l"), testing::Each(4));
+  }
+  EXPECT_EQ(log.Count("image '" + ScratchPath("a.png") + "' (" + ScratchPath("list.txt") +
+                      ":1) has values of more than 8 bits, of which the upper 8 are used"),
+            1);
+  EXPECT_EQ(log.Count("has its labels in a JPEG"), 1);
+  const std::string light = OnePair("ImageLabelmapData", "top: 'd' top: 'l'", "");
+  WriteFile(ScratchPath("l.png"), Jpeg({2, 3, 1}, std::vector<int>(6, 200)));
+  DataNet edges(light);
+  edges->Forward();
+  EXPECT_EQ(log.Count("JPEG"), 1);
 }
 
 TEST(ImagePairs, MakeEdgesOfLightGray) {

@@ -114,6 +114,35 @@ std::string Png(int height, int width, int channels, const std::vector<int>& pix
   return OnlyPixels(file);
 }
 
+std::string AnyPng(int width, PngKind kind, std::vector<std::string> rows) {
+  std::string file;
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  const auto append = [](png_structp to, png_bytep bytes, size_t count) {
+    static_cast<std::string*>(png_get_io_ptr(to))->append(reinterpret_cast<char*>(bytes), count);
+  };
+  png_set_write_fn(png, &file, append, [](png_structp) {});
+  png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(rows.size()),
+               kind.bits, kind.color_type, kind.interlaced ? PNG_INTERLACE_ADAM7 : 0, 0, 0);
+  if (kind.color_type == PNG_COLOR_TYPE_PALETTE) {
+    std::vector<png_color> palette;
+    for (int i = 0; i < 1 << kind.bits; ++i) {
+      const auto light = [i](int first) { return static_cast<png_byte>(first + 30 * i); };
+      palette.push_back({light(10), light(20), light(30)});
+    }
+    const png_byte alphas[] = {0, 128};
+    png_set_PLTE(png, info, palette.data(), static_cast<int>(palette.size()));
+    png_set_tRNS(png, info, alphas, 2, nullptr);
+  }
+  png_write_info(png, info);
+  std::vector<png_bytep> pointers;
+  for (std::string& row : rows) pointers.push_back(reinterpret_cast<png_bytep>(&row[0]));
+  png_write_image(png, pointers.data());
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  return file;
+}
+
 std::string Jpeg(const JpegKind& kind, const std::vector<int>& pixels) {
   std::string bytes = Bytes(pixels);
   jpeg_compress_struct info;

@@ -31,6 +31,15 @@ std::string Idx(const std::vector<int>& extents, const std::vector<int>& values)
 // Returns an image file with these pixels, row by row; three channels are red, green, blue.
 std::string Png(int height, int width, int channels, const std::vector<int>& pixels);
 
+struct PngKind {
+  int bits;
+  int color_type;  // 0: gray, 2: colour, 3: palette, 4: gray with alpha, 6: colour with alpha
+  bool interlaced = false;
+};
+// Returns a PNG file. `rows` are stored as they are. The palette has different colours, of which
+// the first two are red, green, blue 10, 20, 30 and 40, 50, 60, and transparent.
+std::string AnyPng(int width, PngKind kind, std::vector<std::string> rows);
+
 struct JpegKind {
   int height, width, channels;  // four channels are CMYK
   int across = 2, down = 2;     // pixels per chroma sample

@@ -1,5 +1,7 @@
 #include "data/annotation/voc.h"
 
+#include <cmath>
+
 #include "tests/data/tiny_data.h"
 
 namespace doppio {
@@ -52,9 +54,19 @@ TEST(Voc, ExplainsMistakesWithTheirPlace) {
               HasSubstr("a.xml:2:1: the object 'x' has no <ymax> in its <bndbox>"));
   EXPECT_THAT(VocMistake("<object><bndbox><xmin>one</xmin></bndbox></object>"),
               HasSubstr("a.xml:2:26: <xmin> is 'one'; a number is expected here"));
-  EXPECT_THAT(VocMistake("<object><name>x</name><bndbox><xmin>9</xmin><ymin>1</ymin><xmax>1</xmax>"
-                         "<ymax>1</ymax></bndbox></object>"),
-              HasSubstr("the box of 'x' has xmax below xmin"));
+  EXPECT_THAT(VocMistake("<size><width>nan</width></size>"), HasSubstr("<width> is 'nan'"));
+}
+
+TEST(Voc, KeepsUnusableBoxesForTheirReader) {
+  const ImageAnnotation read = ParseVoc(
+      "<annotation><object><name>x</name><bndbox><xmin>9</xmin><ymin>nan</ymin><xmax>1</xmax>"
+      "<ymax>-inf</ymax></bndbox></object></annotation>",
+      "a.xml");
+  ASSERT_EQ(read.objects.size(), 1u);
+  EXPECT_EQ(read.objects[0].left, 8);
+  EXPECT_EQ(read.objects[0].right, 0);
+  EXPECT_TRUE(std::isnan(read.objects[0].top));
+  EXPECT_TRUE(std::isinf(read.objects[0].bottom));
 }
 
 TEST(Voc, ReadsTheListAndReportsAllMistakes) {

@@ -77,7 +77,7 @@ class LaunchTest(scenario.Scenario):
 
     def test_hosts_get_their_ranks(self):
         self.write_rsh()
-        self.write("hostfile", "# a cluster\nnode1 slots=2\nme@node2:1  # the last one\n")
+        self.write("hostfile", "\ufeff# a cluster\r\nnode1 slots=2\r\nme@node2:1  # the last one")
         run = self.doppio("launch", "--hostfile=hostfile", "--rsh=./rsh", "--tag", "--environment=HOME", "--ranks=2", *TRAIN,
                           "--set", "max_iter=2", MASTER_ADDR="unused", DOPPIO_RENDEZVOUS_TIMEOUT="2")
         # Nothing answers at the name 'node1', so the ranks do not meet.

@@ -6,12 +6,12 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <sstream>
 
 #include <build_facts.h>
 #include "core/base/file.h"
 #include "core/base/library_version.h"
 #include "core/base/nearest.h"
+#include "core/base/text_file.h"
 #include "proto/solver.pb.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
@@ -196,12 +196,10 @@ class Parser {
   void ReadFlagFile(const std::string& path) {
     if (++files_open_ > 16)
       throw UsageError("--flagfile=" + path + ": flag files are nested more than 16 deep");
-    std::istringstream lines(ReadFile(path));
     std::vector<std::string> words;
-    for (std::string text; std::getline(lines, text);) {
-      const size_t begin = text.find_first_not_of(" \t\r");
-      if (begin == std::string::npos || text[begin] == '#') continue;
-      words.push_back(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
+    for (const std::string& line : ReadLines(path, "a file of flags, one per line,")) {
+      const size_t begin = line.find_first_not_of(" \t");
+      if (begin != std::string::npos && line[begin] != '#') words.push_back(line.substr(begin));
     }
     ReadWords(words);
     --files_open_;

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/printable.h"
+#include "core/base/text_file.h"
 #include "tools/cli/text_table.h"
 
 namespace doppio {
@@ -20,18 +21,12 @@ constexpr size_t kLongestQuoted = 1000;
 // Returns line `number` of a file, counted from 1. Returns "" if there is no such line or the file
 // cannot be read, e.g. for a place on the command line.
 std::string SourceLine(const std::string& path, int number) {
-  std::istringstream file;
   try {
-    file.str(ReadFile(path));
+    const std::vector<std::string> lines = LinesOf(ReadFile(path));
+    return number <= static_cast<int>(lines.size()) ? lines[number - 1] : "";
   } catch (const FileError&) {
     return "";
   }
-  std::string line;
-  for (int i = 0; i < number; ++i) {
-    if (!std::getline(file, line)) return "";
-  }
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  return line;
 }
 
 // Expands tabs to the next multiple of 8 columns, which is how protobuf counts columns.

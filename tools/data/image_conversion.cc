@@ -21,6 +21,7 @@ constexpr size_t kShownErrors = 20;
 struct Converted {
   std::string key, value;
   ImageShape shape;
+  bool narrowed = false;
   std::string mistake;  // why the image cannot be converted; "": it has been
 };
 
@@ -67,6 +68,7 @@ class Conversion {
           progress.Done(i + 1);
         });
     ThrowMistakes();
+    if (narrowed_ > 1) LOG(WARNING) << narrowed_ << " images have values of more than 8 bits";
     if (result_.records == 0) {
       throw FileError("no image of '" + (images_.list.empty() ? images_.root : images_.list) +
                       "' can be read");
@@ -84,7 +86,7 @@ class Conversion {
     Converted image;
     try {
       const Datum datum = MakeImageDatum(ReadFile(images_.root + line.path), line.labels,
-                                         options_.image, &image.shape);
+                                         options_.image, &image.shape, &image.narrowed);
       image.key = KeyOf(i, line);
       image.value = datum.SerializeAsString();
     } catch (const FileError& e) {
@@ -124,6 +126,10 @@ class Conversion {
       }
       return;
     }
+    if (image.narrowed && narrowed_++ == 0) {
+      LOG(WARNING) << "image '" << path << "' has values of more than 8 bits, of which the upper 8 "
+                   << "are stored";
+    }
     ++result_.records;
     if (first_path_.empty()) {
       first_ = image.shape;
@@ -160,6 +166,7 @@ class Conversion {
   std::string first_path_;  // "": `first_` is not known yet
   std::vector<Error> mistakes_;
   int64_t not_shown_ = 0;
+  int64_t narrowed_ = 0;  // images
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/decode/decode.h"
+#include "data/pipeline/remarks.h"
 #include "data/source/whole_label.h"
 #include "tools/data/count_progress.h"
 #include "tools/data/in_order.h"
@@ -54,10 +55,28 @@ void AddChannels(const T* from, const Pixels& pixels, std::vector<ChannelSums>* 
   }
 }
 
-void AddRecord(const Record& record, ImageStats* stats) {
+// Throws FileError if pixels that are floats, or labels, are not finite.
+void CheckFinite(const Record& record) {
+  const auto check = [](const float* values, int64_t count, const char* what) {
+    const float* const end = values + count;
+    const float* const lost = std::find_if(values, end, [](float v) { return !std::isfinite(v); });
+    if (lost == end) return;
+    throw FileError("its " + std::string(what) + " " + std::to_string(lost - values) +
+                    ", counted from 0, is NaN or infinity");
+  };
+  const Pixels& pixels = record.pixels;
+  if (record.encoded == nullptr && pixels.floats != nullptr)
+    check(pixels.floats, pixels.shape.count(), "value");
+  check(record.labels.data(), static_cast<int64_t>(record.labels.size()), "label");
+}
+
+void AddRecord(Record* read, ImageStats* stats) {
+  const Record& record = *read;
   thread_local Image image;  // reuses its buffer for every record
   const bool encoded = record.encoded != nullptr;
+  CheckFinite(record);
   if (encoded) Decode(record.encoded, record.encoded_bytes, record.decode, &image);
+  read->remarks.narrowed |= encoded && image.narrowed;
   const Pixels pixels = encoded ? image.pixels() : record.pixels;
   std::vector<ChannelSums>& sums = stats->sums[pixels.shape.channels];
   const void* content = record.encoded;
@@ -86,13 +105,16 @@ void AddRecord(const Record& record, ImageStats* stats) {
 }
 
 // Measures the records [first, end).
-ImageStats MeasureChunk(const Source& source, int64_t first, int64_t end, OnDamage on_damage) {
+ImageStats MeasureChunk(const Source& source, int64_t first, int64_t end, OnDamage on_damage,
+                        Remarks* remarks) {
   thread_local Record record;
   ImageStats stats;
   for (int64_t i = first; i < end; ++i) {
     try {
+      record.remarks = {};
       source.Read(i, &record);
-      AddRecord(record, &stats);
+      AddRecord(&record, &stats);
+      remarks->Take(record.remarks, source, i);
     } catch (const Error& e) {
       if (on_damage == OnDamage::kThrow) RethrowWithContext(e, {}, source.Name(i));
       stats.damaged.push_back({i, e.message()});
@@ -113,10 +135,12 @@ ImageStats MeasureImages(const Source& source, int threads, OnDamage on_damage) 
   const int64_t count = source.size();
   CountProgress progress(count, "records");
   ImageStats all;
+  Remarks remarks;
   InOrder((count + kChunkOfRecords - 1) / kChunkOfRecords, threads,
           [&](int64_t chunk) {
             return MeasureChunk(source, chunk * kChunkOfRecords,
-                                std::min(count, (chunk + 1) * kChunkOfRecords), on_damage);
+                                std::min(count, (chunk + 1) * kChunkOfRecords), on_damage,
+                                &remarks);
           },
           [&](int64_t chunk, const ImageStats& stats) {
             AddStats(stats, &all);

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/content_kind.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/base/text_file.h"
 #include "core/net/spec/prototxt.h"
 #include "data/source/class_names.h"
 #include "proto/detection.pb.h"
@@ -44,8 +43,8 @@ ClassLabels LabelsInOrder(const std::vector<std::string>& names) {
 }
 
 ClassLabels ReadClassLabels(const std::string& path) {
-  const std::string text = ReadFile(path);
-  CheckIsText(path, text, "a label map, or a text file of class names, one per line,");
+  const std::string text =
+      ReadTextFile(path, "a label map, or a text file of class names, one per line,");
   const bool has_items = text.find('{') != std::string::npos && LooksLikeLabelMap(text, path);
   return has_items ? LabelsOfMap(text, path) : LabelsInOrder(ReadLabels(path));
 }

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/base/text_file.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {
@@ -74,9 +74,9 @@ std::vector<HostSlots> ParseHosts(const std::string& list) {
 
 std::vector<HostSlots> ReadHostFile(const std::string& path) {
   std::vector<HostSlots> hosts;
-  std::istringstream lines(ReadFile(path));
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
+  SourceLoc at = {path, 0, 0};
+  for (const std::string& line : ReadLines(path, "a list of hosts, one per line,")) {
+    ++at.line;
     std::istringstream words(line.substr(0, line.find('#')));
     std::string name, slots, more;
     if (!(words >> name)) continue;
@@ -90,8 +90,7 @@ std::vector<HostSlots> ReadHostFile(const std::string& path) {
     }
     if (!host || words >> more) {
       throw UserError(
-          SourceLoc{path, number, 0},
-          "a line is a host and its number of ranks, as in 'node1 slots=4' or 'node1:4'");
+          at, "a line is a host and its number of ranks, as in 'node1 slots=4' or 'node1:4'");
     }
     AddHost(*host, &hosts);
   }

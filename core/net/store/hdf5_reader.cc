@@ -8,6 +8,7 @@
 #include "core/net/store/hdf5_blobs.h"
 #include "core/tensor/hdf5_handle.h"
 #include "core/tensor/hdf5_shape.h"
+#include "core/tensor/hdf5_values.h"
 
 namespace doppio {
 namespace {
@@ -89,16 +90,14 @@ void Hdf5BlobReader::TakeElements(int64_t count, const std::string& name) {
 PlainBlob Hdf5BlobReader::Blob(const std::string& name) {
   const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.ok()) Fail("it has no data set '" + name + "'");
-  const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
-  if (H5Tget_class(type.get()) != H5T_FLOAT && H5Tget_class(type.get()) != H5T_INTEGER) {
-    Fail("its data set '" + name + "' does not hold numbers");
-  }
+  const std::string found = Hdf5NotNumbers(data.get());
+  if (!found.empty()) Fail("its data set '" + name + "' does not hold numbers, but " + found);
   PlainBlob blob;
   blob.shape = ShapeOf(data.get(), name);
   if (FileOf(data.get()) == FileOf(file_) && !Hdf5IsExternal(data.get()))
     TakeElements(blob.shape.count(), name);
   blob.data.resize(blob.shape.count());
-  if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, blob.data.data()) < 0) {
+  if (!ReadHdf5Floats(data.get(), blob.shape.count(), blob.data.data())) {
     Fail("its data set '" + name + "' is damaged");
   }
   return blob;

@@ -26,12 +26,16 @@ TEST(KindOfContent, KnowsFilesByTheirFirstBytes) {
   EXPECT_EQ(KindOfContent("\xff\xd8\xff\xe0"), ContentKind::kImage);
   EXPECT_EQ(KindOfContent("\x89PNG\r\n\x1a\n"), ContentKind::kImage);
   EXPECT_EQ(KindOfContent(Bytes({0xff, 0xfe, 'a', 0})), ContentKind::kUtf16);
+  EXPECT_EQ(KindOfContent(std::string("a\0.\0b\0\n\0", 8)), ContentKind::kUtf16);
+  EXPECT_EQ(KindOfContent(std::string("\0a\0.\0b\0\n", 8)), ContentKind::kUtf16);
+  EXPECT_EQ(KindOfContent(std::string("a\0\1\0b\0\n\0", 8)), ContentKind::kBinary);
   EXPECT_EQ(KindOfContent(Bytes({1, 2, 0})), ContentKind::kBinary);
 }
 
 TEST(KindOfContent, KnowsCaffesBinaryFiles) {
   EXPECT_EQ(KindOfContent("\n\x05LeNet\xa2\x06\x10"), ContentKind::kNet);
-  EXPECT_EQ(KindOfContent("\n\x05LeNet\x12\x10"), ContentKind::kNet);  // V1
+  EXPECT_EQ(KindOfContent("\n\x05LeNet\x12\x10"), ContentKind::kNet);      // V1
+  EXPECT_EQ(KindOfContent("\n\x05LeNet\x8a\x7d\x10"), ContentKind::kNet);  // with preprocessing
   EXPECT_EQ(KindOfContent("\xa2\x06\x10"), ContentKind::kNet);
   // The iteration is 500, which takes a varint of two bytes.
   EXPECT_EQ(KindOfContent(Bytes({8, 0xf4, 3, 0x12, 12}) + "a.caffemodel"),

@@ -313,7 +313,8 @@ TEST_F(GivenFlags, ComeFromGflagsVariablesOnRequestOnly) {
 
 TEST_F(GivenFlags, ComeFromAFile) {
   const std::string path = testing::TempDir() + "/flags.txt";
-  std::ofstream(path) << "# our cluster\n--solver=from_file\n\n  -gpu=7  \n--set=base_lr=2\n";
+  std::ofstream(path) << "\xef\xbb\xbf# our cluster\r\n--solver=from_file\n\n  -gpu=7  \n"
+                         "--set=base_lr=2";
   const CommandLine line = Parse({"cook", "--flagfile=" + path});
   EXPECT_EQ(line.flags.solver, "from_file");
   EXPECT_EQ(line.flags.gpu, "7");
