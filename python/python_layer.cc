@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "core/net/run/changing_tops.h"
+#include "core/net/run/grouped_source.h"
 #include "python/interpreter.h"
 #include "python/live_layer.h"
+#include "python/shown_samples.h"
 
 namespace doppio {
 namespace py = pybind11;
@@ -109,10 +111,12 @@ std::string WhyNotImported(const LayerSpec& spec) {
   return "";
 }
 
-class PythonKernel : public Kernel, public ChangesTops {
+// Counts the samples of its batches as a source does, so that it finds those of the net's sources
+// after a resume, with other replicas, and in tests.
+class PythonKernel : public Kernel, public ChangesTops, public GroupedSource {
  public:
   explicit PythonKernel(const KernelArgs& args)
-      : form_(args.Form<PythonForm>()), placed_(args.param_placed) {
+      : form_(args.Form<PythonForm>()), placed_(args.param_placed), samples_(args.seed) {
     for (const TensorSpec& bottom : args.bottoms) bottom_shapes_.push_back(bottom.shape);
   }
 
@@ -132,7 +136,7 @@ class PythonKernel : public Kernel, public ChangesTops {
 
   void Forward(const Pass& pass) override {
     InTurn(pass, [&] {
-      if (!pass.again) Compute();
+      if (!pass.again) Compute(pass);
       changed_ = Changed();
       for (size_t i = 0; !changed_ && i < t_.tops.size(); ++i) live_->tops[i]->GiveData(t_.tops[i]);
     });
@@ -166,6 +170,10 @@ class PythonKernel : public Kernel, public ChangesTops {
     });
   }
 
+  int64_t position() const override { return position_; }
+  void Seek(int64_t sample) override { position_ = sample; }
+  void Join(const GroupRule& rule) override { samples_.Join(rule); }
+
   bool changed() const override { return changed_; }
   std::any NextForm(bool done) override {
     return PythonForm{settings(), std::make_shared<LayerHandover>(live_, done)};
@@ -179,8 +187,10 @@ class PythonKernel : public Kernel, public ChangesTops {
  private:
   const PythonSettings& settings() const { return form_.settings; }
 
-  void Compute() {
+  void Compute(const Pass& pass) {
     TakeBottoms();
+    samples_.ShowTo(self(), position_ + pass.rank * rows());
+    position_ += pass.ranks * rows();
     Reshape(settings(), live_.get());
     CallPython(settings().at, live_->object->what + ".forward",
                [&] { self().attr("forward")(ListOf(live_->bottoms), ListOf(live_->tops)); });
@@ -195,6 +205,12 @@ class PythonKernel : public Kernel, public ChangesTops {
       live_->bottoms[i]->Fix(t_.bottoms[i].shape);
       live_->bottoms[i]->TakeData(t_.bottoms[i]);
     }
+  }
+
+  // See SampleRows.
+  int64_t rows() const {
+    const std::vector<Tensor>& batch = t_.bottoms.empty() ? t_.tops : t_.bottoms;
+    return batch.empty() ? 1 : batch[0].shape.dim_or_1(0);
   }
 
   bool Changed() const {
@@ -234,6 +250,8 @@ class PythonKernel : public Kernel, public ChangesTops {
   std::vector<Shape> bottom_shapes_;
   const std::vector<bool> placed_;
   std::shared_ptr<LiveLayer> live_;
+  ShownSamples samples_;
+  int64_t position_ = 0;  // the first sample of rank 0's next batch
   bool changed_ = false;
 };
 

@@ -4,38 +4,15 @@
 #ifndef DOPPIO_DATA_ANNOTATION_ROI_FEED_H_
 #define DOPPIO_DATA_ANNOTATION_ROI_FEED_H_
 
-#include <array>
+#include <functional>
 #include <future>
 #include <memory>
-#include <vector>
+#include <string>
 
-#include "data/annotation/scaled_sides.h"
-#include "data/pipeline/bad_records.h"
+#include "data/annotation/roi_reader.h"
 #include "data/pipeline/order.h"
-#include "data/source/source.h"
 
 namespace doppio {
-
-struct RoiFeedOptions {
-  int short_side = 600, max_side = 1000;
-  bool use_flipped = false;    // each image also occurs mirrored
-  bool use_difficult = false;  // difficult objects count
-  bool shuffle = false;
-  int64_t max_boxes = 0;     // largest number of objects; 0: any
-  std::vector<float> means;  // of no channel, of all, or of blue, green and red
-  float scale = 1;           // factor, after the mean
-  uint64_t seed = 0, stream = 0;
-  int64_t bad_records = 0;  // see PipelineOptions
-};
-
-struct RoiSample {
-  ScaledSides size;         // of the image
-  std::vector<float> data;  // planes of blue, green and red
-  // x1, y1, x2, y2 and class of the objects that count, in pixels of the scaled image. Both corners
-  // belong to an object.
-  std::vector<std::array<float, 5>> boxes;
-  std::vector<ObjectBox> objects;  // all objects, also difficult ones, in fractions of the image
-};
 
 // Not thread-safe.
 class RoiFeed {
@@ -46,7 +23,18 @@ class RoiFeed {
 
   // Returns the number of samples in an epoch: twice the number of images with use_flipped.
   int64_t size() const { return order_size_; }
-  const Source& source() const { return *source_; }
+  const Source& source() const { return reader_->source(); }
+  // Returns the name of the record of a sample.
+  std::string NameOf(int64_t sample) const {
+    return source().Name(order_.Record(sample) % source().size());
+  }
+
+  // Describes the samples. Images have no common size.
+  SampleSet samples() const;
+  // Makes the feed follow the rule of its group from the next image on. Later calls have no effect.
+  void Join(const GroupRule& rule);
+  // Returns a function that finds bad records, or null if none may be left out.
+  RecordProbe Probe() const;
 
   // Moves to the next sample of `rank`, one of `ranks`, and returns it. Throws the error of a bad
   // record with the record's name.
@@ -59,21 +47,21 @@ class RoiFeed {
   // Continues at `sample`. Keeps the current sample.
   void Seek(int64_t sample) { position_ = sample; }
 
-  int64_t bad_records() const { return bad_.count(); }
+  int64_t bad_records() const { return reader_->bad_records(); }
   double wait_seconds() const { return wait_seconds_; }
 
  private:
   RoiSample Read(int64_t sample);
-  RoiSample ReadFrom(int64_t index, bool flipped, uint64_t sample) const;
   // Returns the sample, which the thread that reads ahead may already have read.
   RoiSample Take(int64_t sample);
   void ReadAhead(int64_t sample);
 
-  const std::unique_ptr<Source> source_;
+  const std::shared_ptr<RoiReader> reader_;  // shared with Probe()
   const RoiFeedOptions options_;
   const int64_t order_size_;
-  const SampleOrder order_;
-  BadRecords bad_;
+  SampleOrder order_;
+  std::function<int64_t(int64_t)> usable_;  // GroupRule::usable
+  bool joined_ = false;
   int64_t position_ = 0;
   RoiSample current_;
   double wait_seconds_ = 0;

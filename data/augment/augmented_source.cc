@@ -17,6 +17,8 @@ namespace {
 
 using Boxes = Transform::Boxes;
 
+constexpr uint64_t kWindowStream = Transform::kStreams - 1;
+
 class TransformedSource : public Source {
  public:
   TransformedSource(std::unique_ptr<Source> records, const TransformationParameter& transform,
@@ -31,12 +33,18 @@ class TransformedSource : public Source {
   std::string Name(int64_t index) const override { return records_->Name(index); }
   SourceFacts facts() const override { return FactsOf(*records_); }
   void Read(int64_t index, Record* record) const override { ReadSample(index, 0, record); }
+  void Join(const Random& moves) override {
+    records_->Join(moves);
+    random_.moves = moves;
+    joined_ = true;
+  }
 
  protected:
   const std::unique_ptr<Source> records_;
   const TransformationParameter parameter_;
   const std::vector<const Transform*> transforms_;
-  const Random random_;
+  TransformRandom random_;
+  bool joined_ = false;
 };
 
 // For layers Data and ImageData.
@@ -48,12 +56,8 @@ class AugmentedSource : public TransformedSource {
 
   void ReadSample(int64_t index, uint64_t sample, Record* record) const override {
     records_->ReadSample(index, sample, record);
-    Image image = ImageOfRecord(*record, parameter_);
-    for (const Transform* transform : transforms_) {
-      if (!training_ && !transform->in_test) continue;
-      Draws draws(random_, sample * Transform::kStreams + transform->stream);
-      transform->apply({parameter_, training_, &draws, &image});
-    }
+    Image image = ImageOfRecord(record, parameter_);
+    ApplyTransforms(transforms_, parameter_, training_, random_, sample, &image);
     SetImage(image, record);
   }
 
@@ -74,16 +78,20 @@ class AnnotatedSource : public TransformedSource {
     if (!record->annotated) {
       throw FileError("it is a Datum without boxes; layer Data reads such records");
     }
-    Draws draws(random_, sample);
-    Image image = ImageOfRecord(*record, parameter_);
+    // A source alone takes all numbers from one sequence. In a group, each transform has its own,
+    // so that sources with other transforms draw the same numbers.
+    Draws alone(random_.others, sample);
+    Image image = ImageOfRecord(record, parameter_);
     const auto apply = [&](Boxes when) {
       for (const Transform* transform : transforms_) {
         if (transform->boxes != when) continue;
-        transform->apply({parameter_, true, &draws, &image, &record->objects});
+        Draws own = random_.Of(*transform, sample);
+        transform->apply({parameter_, true, joined_ ? &own : &alone, &image, &record->objects});
       }
     };
     apply(Boxes::kBeforeWindow);
-    CutWindow(&draws, &image, &record->objects);
+    Draws window(random_.moves, sample * Transform::kStreams + kWindowStream);
+    CutWindow(joined_ ? &window : &alone, &image, &record->objects);
     apply(Boxes::kAfterWindow);
     SetImage(image, record);
   }

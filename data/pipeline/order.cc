@@ -1,8 +1,17 @@
 #include "data/pipeline/order.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace doppio {
+namespace {
+
+int64_t DrawSkip(const GroupRule& rule, uint64_t seed) {
+  if (rule.rand_skip == 0) return 0;
+  return Random(seed, rule.stream ^ Stream("rand_skip")).Below(rule.rand_skip, 0, 0);
+}
+
+}  // namespace
 
 Permutation::Permutation(const Random& random, uint64_t key, int64_t n)
     : random_(random), key_(key), n_(n) {
@@ -28,6 +37,57 @@ int64_t Permutation::At(int64_t position) const {
     }
   } while (row * columns_ + column >= n_);
   return row * columns_ + column;
+}
+
+SampleOrder::SampleOrder(int64_t size, bool shuffle, const Random& random, int64_t skip,
+                         std::vector<int64_t> blocks)
+    : size_(size), shuffle_(shuffle), random_(random), skip_(skip), blocks_(std::move(blocks)) {
+  int64_t begin = 0;
+  for (int64_t records : blocks_) {
+    begins_.push_back(begin);
+    begin += records;
+  }
+}
+
+SampleOrder::SampleOrder(const GroupRule& rule, int64_t size, uint64_t seed)
+    : SampleOrder(size, rule.shuffle, Random(seed, rule.order_stream), DrawSkip(rule, seed),
+                  rule.blocks) {}
+
+std::shared_ptr<const SampleOrder::Turns> SampleOrder::TurnsOf(int64_t epoch) const {
+  std::shared_ptr<const Turns> known = std::atomic_load(&turns_);
+  if (known != nullptr && known->epoch == epoch) return known;
+  const auto count = static_cast<int64_t>(blocks_.size());
+  // Even keys belong to permutations of blocks, odd keys to permutations of records.
+  const Permutation drawn(random_, static_cast<uint64_t>(epoch) * 2, count);
+  auto turns = std::make_shared<Turns>();
+  turns->epoch = epoch;
+  int64_t end = 0;
+  for (int64_t turn = 0; turn < count; ++turn) {
+    turns->blocks.push_back(shuffle_ ? drawn.At(turn) : turn);
+    turns->ends.push_back(end += blocks_[turns->blocks.back()]);
+  }
+  std::atomic_store(&turns_, std::shared_ptr<const Turns>(turns));
+  return turns;
+}
+
+int64_t SampleOrder::Record(int64_t sample) const {
+  const int64_t epoch = Epoch(sample), position = Position(sample);
+  if (!shuffle_) return position;
+  if (blocks_.empty())
+    return Permutation(random_, static_cast<uint64_t>(epoch), size_).At(position);
+  const std::shared_ptr<const Turns> turns = TurnsOf(epoch);
+  const auto end = std::upper_bound(turns->ends.begin(), turns->ends.end(), position);
+  const int64_t turn = end - turns->ends.begin(), block = turns->blocks[turn];
+  const auto key = static_cast<uint64_t>(epoch * static_cast<int64_t>(blocks_.size()) + turn);
+  return begins_[block] +
+         Permutation(random_, key * 2 + 1, blocks_[block]).At(position - (*end - blocks_[block]));
+}
+
+int64_t SampleOrder::BlockEnd(int64_t sample) const {
+  const int64_t position = Position(sample);
+  if (blocks_.empty()) return sample - position + size_;
+  const std::shared_ptr<const Turns> turns = TurnsOf(Epoch(sample));
+  return sample - position + *std::upper_bound(turns->ends.begin(), turns->ends.end(), position);
 }
 
 }  // namespace doppio

@@ -1,12 +1,16 @@
 // The order in which an endless training run visits the records of a source. A formula maps sample
 // i of the stream to a record, so a run can start anywhere and take any share without iterating.
-// The order depends only on (seed, stream, size, shuffle, sample).
+// The order depends only on (seed, stream, size, blocks, shuffle, sample).
 #ifndef DOPPIO_DATA_PIPELINE_ORDER_H_
 #define DOPPIO_DATA_PIPELINE_ORDER_H_
 
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "core/base/random.h"
+#include "core/base/sample_set.h"
 
 namespace doppio {
 
@@ -24,26 +28,38 @@ class Permutation {
   int64_t n_, rows_, columns_;
 };
 
+// Const methods may be called from several threads at once.
 class SampleOrder {
  public:
-  // `skip` samples are left out at the start of the run (rand_skip).
-  SampleOrder(int64_t size, bool shuffle, const Random& random, int64_t skip)
-      : size_(size), shuffle_(shuffle), random_(random), skip_(skip) {}
+  // `skip` samples are left out at the start of the run (rand_skip). If there are `blocks`, their
+  // sum is `size`, and shuffling draws an order of the blocks in each epoch, and of the records in
+  // each block.
+  SampleOrder(int64_t size, bool shuffle, const Random& random, int64_t skip,
+              std::vector<int64_t> blocks = {});
+  // The order of a source with `size` records that follows `rule`.
+  SampleOrder(const GroupRule& rule, int64_t size, uint64_t seed);
 
   // Epoch, position within the epoch, and record index of sample `sample`.
   int64_t Epoch(int64_t sample) const { return (sample + skip_) / size_; }
   int64_t Position(int64_t sample) const { return (sample + skip_) % size_; }
-  int64_t Record(int64_t sample) const {
-    const int64_t position = Position(sample);
-    if (!shuffle_) return position;
-    return Permutation(random_, static_cast<uint64_t>(Epoch(sample)), size_).At(position);
-  }
+  int64_t Record(int64_t sample) const;
+  // Returns the first sample after `sample` that is in another block or epoch.
+  int64_t BlockEnd(int64_t sample) const;
 
  private:
+  // The order of the blocks in an epoch.
+  struct Turns {
+    int64_t epoch;
+    std::vector<int64_t> blocks, ends;  // position behind the last record of each
+  };
+  std::shared_ptr<const Turns> TurnsOf(int64_t epoch) const;
+
   int64_t size_;
   bool shuffle_;
   Random random_;
   int64_t skip_;
+  std::vector<int64_t> blocks_, begins_;        // sizes and first records
+  mutable std::shared_ptr<const Turns> turns_;  // last used; read and written atomically
 };
 
 }  // namespace doppio

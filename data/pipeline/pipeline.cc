@@ -5,19 +5,18 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
-#include "proto/data.pb.h"
 
 namespace doppio {
 namespace {
 
-int64_t DrawSkip(uint32_t rand_skip, const Random& random) {
-  return rand_skip == 0 ? 0 : random.Below(rand_skip, 0, 0);
-}
-
-SampleOrder MakeOrder(const Source& source, const PipelineOptions& options) {
-  const Random skip(options.seed, options.stream ^ Stream("rand_skip"));
-  const Random shuffle(options.seed, options.stream ^ Stream("shuffle"));
-  return SampleOrder(source.size(), options.shuffle, shuffle, DrawSkip(options.rand_skip, skip));
+// Returns the rule of a source that belongs to no group.
+GroupRule RuleAlone(const PipelineOptions& options) {
+  GroupRule rule;
+  rule.shuffle = options.shuffle;
+  rule.rand_skip = options.rand_skip;
+  rule.stream = options.stream;
+  rule.order_stream = options.stream ^ Stream("shuffle");
+  return rule;
 }
 
 }  // namespace
@@ -31,25 +30,11 @@ int ChooseThreads(int cores, bool encoded) {
 
 Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter& transform,
                    Phase phase, const PipelineOptions& options)
-    : source_(std::move(source)),
-      augment_(transform, phase, Random(options.seed, options.stream ^ Stream("augment")),
-               options.sizes_vary, options.mean_at),
+    : reader_(std::make_shared<SampleReader>(std::move(source), transform, phase, options)),
       options_(options),
-      order_(MakeOrder(*source_, options)),
-      bad_(options.bad_records, source_->size()) {
+      order_(RuleAlone(options), reader_->source().size(), options.seed) {
   DOPPIO_CHECK(options.batch > 0 && options.rank < options.world, "pipeline options");
-  Scratch scratch;
-  WithGoodRecord(0, [&](int64_t index) {
-    source_->Read(index, &scratch.record);
-    const ImageShape image = PixelsOf(&scratch).shape;
-    data_shape_ = augment_.OutputShape(image);
-    if (options.max_boxes > 0) LabelObjects(image, 0, &scratch.record);
-  });
-  label_count_ = static_cast<int>(scratch.record.labels.size());
-  if (options_.threads <= 0) {
-    const bool encoded = scratch.record.encoded != nullptr || source_->decodes();
-    options_.threads = ChooseThreads(RankCores(), encoded);
-  }
+  if (options_.threads <= 0) options_.threads = ChooseThreads(RankCores(), reader_->decodes());
   options_.prefetch = std::max(1, options_.prefetch);
   // At least two small chunks per thread, so that no thread is idle at the end of a batch.
   chunk_samples_ = std::clamp(options_.batch / (2 * options_.threads), 1, 16);
@@ -58,17 +43,33 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
 
 Pipeline::~Pipeline() { Stop(); }
 
-// Calls use(index). If the record is bad and may be left out, tries the next record instead. The
-// record that is used does not depend on threads or ranks, or on the records left out before.
-template <class F>
-void Pipeline::WithGoodRecord(int64_t index, const F& use) {
-  for (;; index = (index + 1) % source_->size()) {
-    try {
-      return use(index);
-    } catch (const Error& e) {
-      bad_.Skip(index, source_->Name(index), e);
-    }
-  }
+SampleSet Pipeline::samples() const {
+  SampleSet set;
+  set.count = size();
+  set.kind = source().kind();
+  set.shuffle = options_.shuffle;
+  set.rand_skip = options_.rand_skip;
+  set.order_salt = Stream("shuffle");
+  const ImageShape& image = reader_->image_shape();
+  set.stored = set.before_crop = {image.height, image.width};
+  return set;
+}
+
+void Pipeline::Join(const GroupRule& rule) {
+  Stop();
+  order_ = SampleOrder(rule, source().size(), options_.seed);
+  usable_ = rule.usable;
+  reader_->Join(rule);
+}
+
+std::string Pipeline::NameOf(int64_t sample) const {
+  const int64_t record = order_.Record(sample);
+  return source().Name(usable_ ? usable_(record) : record);
+}
+
+RecordProbe Pipeline::Probe() const {
+  if (options_.bad_records == 0) return nullptr;
+  return [reader = reader_](int64_t index) { return reader->Usable(index); };
 }
 
 void Pipeline::Start() {
@@ -77,7 +78,7 @@ void Pipeline::Start() {
   for (Slot& slot : slots_) {
     slot.batch.samples.resize(options_.batch);
     slot.batch.labels.resize(static_cast<size_t>(options_.batch) *
-                             static_cast<size_t>(label_count_));
+                             static_cast<size_t>(label_count()));
     slot.chunks_left = chunks_;
     slot.failure = nullptr;
   }
@@ -138,7 +139,7 @@ const Batch& Pipeline::Next() {
 
 void Pipeline::Work() {
   UseAllCores();
-  Scratch scratch;
+  SampleReader::Scratch scratch;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     slot_freed_.wait(lock, [this] {
@@ -163,7 +164,7 @@ void Pipeline::Work() {
   }
 }
 
-void Pipeline::FillChunk(int64_t chunk, Scratch* scratch) {
+void Pipeline::FillChunk(int64_t chunk, SampleReader::Scratch* scratch) {
   const int64_t number = chunk / chunks_;
   Batch& batch = slots_[static_cast<size_t>(number) % slots_.size()].batch;
   const int64_t first_sample = SampleOf(number);
@@ -172,102 +173,13 @@ void Pipeline::FillChunk(int64_t chunk, Scratch* scratch) {
   for (int row = begin; row < end; ++row) FillSample(first_sample + row, row, &batch, scratch);
 }
 
-DecodeOptions Pipeline::DecodeOf(const Record& record) const {
-  DecodeOptions decode = record.decode;
-  if (augment_.color() != DecodeOptions::Color::kAsStored) decode.color = augment_.color();
-  return decode;
-}
-
-Pixels Pipeline::PixelsOf(Scratch* scratch) const {
-  const Record& record = scratch->record;
-  if (record.encoded == nullptr) return record.pixels;
-  Decode(record.encoded, record.encoded_bytes, DecodeOf(record), &scratch->image);
-  return scratch->image.pixels();
-}
-
-void Pipeline::CheckShape(const ImageShape& image) const {
-  const ImageShape shape = augment_.OutputShape(image);
-  if (shape == data_shape_) return;
-  throw FileError("it is " + shape.ToString() +
-                  " (channels x height x width), but the first one is " + data_shape_.ToString() +
-                  ": images of one batch must be of one size; set new_height and new_width "
-                  "(ImageData), resize_param, or crop_size");
-}
-
-void Pipeline::LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const {
-  const std::vector<ObjectBox> objects =
-      augment_.ObjectsIn(augment_.CutOf(image, sample), image, record->objects);
-  const auto room = static_cast<size_t>(options_.max_boxes);
-  if (objects.size() > room) {
-    throw FileError("it has " + std::to_string(objects.size()) + " boxes, but there is room for " +
-                    std::to_string(room) + "; increase max_boxes in annotated_data_param");
-  }
-  const ImageShape sample_shape = augment_.OutputShape(image);
-  const float across = options_.box_columns > 0 ? static_cast<float>(sample_shape.width) /
-                                                      static_cast<float>(options_.box_columns)
-                                                : 1;
-  const float down = options_.box_rows > 0 ? static_cast<float>(sample_shape.height) /
-                                                 static_cast<float>(options_.box_rows)
-                                           : 1;
-  record->labels.assign(room * kBoxLabels, -1);
-  float* to = record->labels.data();
-  for (const ObjectBox& o : objects) {
-    const float row[kBoxLabels] = {0,
-                                   o.label,
-                                   o.instance,
-                                   o.box.xmin * across,
-                                   o.box.ymin * down,
-                                   o.box.xmax * across,
-                                   o.box.ymax * down,
-                                   o.difficult ? 1.0f : 0.0f};
-    to = std::copy(row, row + kBoxLabels, to);
-  }
-}
-
-// Writes the sample without an intermediate image if the record is a JPEG with one or three
-// components, as most photographs are. Returns false for all other records.
-bool Pipeline::FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const {
-  const Record& record = scratch->record;
-  if (record.encoded == nullptr) return false;
-  if (FormatOf(record.encoded, record.encoded_bytes) != ImageFormat::kJpeg) return false;
-  JpegReader reader(record.encoded, record.encoded_bytes);
-  if (reader.components() != 1 && reader.components() != 3) return false;
-  const DecodeOptions decode = DecodeOf(record);
-  if (decode.scaled) reader.ScaleTo(decode.height, decode.width);
-  ImageShape image = {reader.ChannelsFor(decode.color), reader.height(), reader.width()};
-  if (decode.height > 0 && decode.width > 0) {
-    image.height = decode.height;
-    image.width = decode.width;
-  }
-  CheckShape(image);
-  const Cut cut = augment_.CutOf(image, static_cast<uint64_t>(sample));
-  WriteJpegCut(&reader, image, cut, augment_, &scratch->jpeg, to);
-  return true;
-}
-
-void Pipeline::FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch) {
-  WithGoodRecord(order_.Record(sample),
-                 [&](int64_t index) { FillFrom(index, sample, row, batch, scratch); });
-}
-
-void Pipeline::FillFrom(int64_t index, int64_t sample, int row, Batch* batch,
-                        Scratch* scratch) const {
+void Pipeline::FillSample(int64_t sample, int row, Batch* batch,
+                          SampleReader::Scratch* scratch) const {
   CutPixels* const to = &batch->samples[row];
-  source_->ReadSample(index, static_cast<uint64_t>(sample), &scratch->record);
-  if (!FillFromJpeg(sample, scratch, to)) {
-    const Pixels pixels = PixelsOf(scratch);
-    CheckShape(pixels.shape);
-    augment_.Apply(pixels, static_cast<uint64_t>(sample), to);
-    if (options_.max_boxes > 0) {
-      LabelObjects(pixels.shape, static_cast<uint64_t>(sample), &scratch->record);
-    }
-  }
-  const std::vector<float>& labels = scratch->record.labels;
-  if (static_cast<int>(labels.size()) != label_count_) {
-    throw FileError("it has " + std::to_string(labels.size()) +
-                    " labels, but the first record has " + std::to_string(label_count_));
-  }
-  std::copy(labels.begin(), labels.end(), batch->labels.begin() + int64_t{row} * label_count_);
+  float* const labels = batch->labels.data() + int64_t{row} * label_count();
+  const int64_t record = order_.Record(sample);
+  if (usable_) return reader_->Read(usable_(record), sample, scratch, to, labels);
+  reader_->ReadGood(record, sample, scratch, to, labels);
 }
 
 }  // namespace doppio

@@ -10,45 +10,17 @@
 
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "data/augment/augment.h"
-#include "data/decode/decode.h"
-#include "data/decode/jpeg_cut.h"
-#include "data/pipeline/bad_records.h"
 #include "data/pipeline/order.h"
-#include "data/source/source.h"
+#include "data/pipeline/sample_reader.h"
 
 namespace doppio {
-
-struct PipelineOptions {
-  int batch = 1;
-  bool shuffle = false;
-  uint64_t seed = 0;
-  uint64_t stream = 0;  // Stream("data", layer name), so that two layers of a net draw differently
-  uint32_t rand_skip = 0;  // maximum number of samples to leave out at the start
-  int threads = 0;         // 0: ChooseThreads for the rank's cores
-  int prefetch = 4;        // number of whole batches prepared in advance
-  // If positive, the labels of a sample are its objects: max_boxes rows of kBoxLabels numbers.
-  int max_boxes = 0;
-  bool sizes_vary = false;  // see Augment
-  SourceLoc mean_at;        // see Augment
-  // If positive, boxes are in fractions of this many rows and columns (SSD's height_scale and
-  // width_scale) instead of the sample's.
-  int box_rows = 0, box_columns = 0;
-  // Maximum number of different records that may be left out because they cannot be read, decoded
-  // or batched. The next good record replaces each.
-  int64_t bad_records = 0;
-  int rank = 0;
-  int world = 1;
-};
-
-// Numbers per object: 0, class, instance, xmin, ymin, xmax, ymax, difficult (0 or 1). Unused rows
-// are filled with -1.
-constexpr int kBoxLabels = 8;
 
 struct Batch {
   // Global index of the first sample in the stream.
@@ -71,16 +43,25 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   // Returns the shape of one transformed sample.
-  ImageShape data_shape() const { return data_shape_; }
+  ImageShape data_shape() const { return reader_->data_shape(); }
   // Returns the number of labels per sample.
-  int label_count() const { return label_count_; }
+  int label_count() const { return reader_->label_count(); }
   // Returns the number of records in an epoch; 0 if the source is endless.
-  int64_t size() const { return source_->size() == kEndless ? 0 : source_->size(); }
+  int64_t size() const { return source().size() == kEndless ? 0 : source().size(); }
   // Returns the number of threads.
   int threads() const { return options_.threads; }
-  const Source& source() const { return *source_; }
+  const Source& source() const { return reader_->source(); }
+  // Returns the name of the record of a sample.
+  std::string NameOf(int64_t sample) const;
   // Returns the number of different records left out so far.
-  int64_t bad_records() const { return bad_.count(); }
+  int64_t bad_records() const { return reader_->bad_records(); }
+
+  // Describes the samples, without the changes of transform_param.
+  SampleSet samples() const;
+  // Makes the source follow the rule of its group, with the same position.
+  void Join(const GroupRule& rule);
+  // Returns a function that finds bad records, or null if none may be left out.
+  RecordProbe Probe() const;
 
   // Returns the next batch; blocks until it is complete. The batch is valid until the next call of
   // Next, Seek or Shard. If the batch contains a bad record, throws its error with the record's
@@ -91,12 +72,12 @@ class Pipeline {
   template <class T>
   void Write(const Batch& batch, int64_t begin, int64_t end, T* to) const {
     for (int64_t i = begin; i < end; ++i) {
-      augment_.Finish(batch.samples[i], data_shape_, to + i * data_shape_.count());
+      augment().Finish(batch.samples[i], data_shape(), to + i * data_shape().count());
     }
   }
 
   // For callers that write samples of bytes themselves, e.g. the GPU upload path.
-  const Augment& augment() const { return augment_; }
+  const Augment& augment() const { return reader_->augment(); }
 
   // Returns the global index of the first sample of the batch that Next() will return.
   int64_t next_sample() const { return SampleOf(next_batch_); }
@@ -118,36 +99,20 @@ class Pipeline {
     int64_t failed_chunk = 0;  // first failed chunk of the batch
     std::exception_ptr failure;
   };
-  struct Scratch {
-    Record record;
-    Image image;
-    JpegCutScratch jpeg;
-  };
-
   int64_t SampleOf(int64_t batch) const {
     return start_ + (batch * options_.world + options_.rank) * options_.batch;
   }
   void Start();
   void Stop();
   void Work();
-  void FillChunk(int64_t chunk, Scratch* scratch);
-  template <class F>
-  void WithGoodRecord(int64_t index, const F& use);
-  void FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch);
-  void FillFrom(int64_t index, int64_t sample, int row, Batch* batch, Scratch* scratch) const;
-  bool FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const;
-  DecodeOptions DecodeOf(const Record& record) const;
-  Pixels PixelsOf(Scratch* scratch) const;
-  void CheckShape(const ImageShape& image) const;
-  void LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const;
+  void FillChunk(int64_t chunk, SampleReader::Scratch* scratch);
+  void FillSample(int64_t sample, int row, Batch* batch, SampleReader::Scratch* scratch) const;
 
-  const std::unique_ptr<Source> source_;
-  const Augment augment_;
+  // Shared with Probe().
+  const std::shared_ptr<SampleReader> reader_;
   PipelineOptions options_;
   SampleOrder order_;
-  BadRecords bad_;
-  ImageShape data_shape_;
-  int label_count_ = 0;
+  std::function<int64_t(int64_t)> usable_;  // GroupRule::usable
 
   int64_t start_ = 0;       // first sample of rank 0's batch 0
   int64_t next_batch_ = 0;  // index of this rank's next batch, counted from start_

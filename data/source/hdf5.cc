@@ -1,36 +1,32 @@
 #include "data/source/hdf5.h"
 
 #include <algorithm>
-#include <iterator>
-#include <sstream>
+#include <utility>
 
-#include "core/base/content_kind.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "data/pipeline/order.h"
+#include "core/base/text_file.h"
 #include "data/source/hdf5_file.h"
+#include "data/source/path_lines.h"
 
 namespace doppio {
 namespace {
 
-// As in Caffe, any white space separates names.
 std::vector<std::string> ReadList(const std::string& list) {
-  const std::string content = ReadFile(list);
-  CheckIsText(list, content, "a list of HDF5 files");
-  std::istringstream text(content);
-  std::vector<std::string> paths{std::istream_iterator<std::string>(text), {}};
+  std::vector<std::string> paths;
+  for (const std::string& line : ReadLines(list, "a list of HDF5 files")) {
+    for (std::string& path : PathsIn(line)) paths.push_back(std::move(path));
+  }
   if (paths.empty()) throw FileError("'" + list + "' lists no HDF5 files");
   return paths;
 }
+
+const uint64_t kOrderSalt = Stream("hdf5");
 
 }  // namespace
 
 Hdf5Rows::Hdf5Rows(const std::string& list, const std::vector<std::string>& tops,
                    const Hdf5Options& options)
-    : tops_(tops),
-      options_(options),
-      random_(options.seed, options.stream ^ Stream("hdf5")),
-      next_sample_(int64_t{options.rank} * options.batch) {
+    : tops_(tops), options_(options), next_sample_(int64_t{options.rank} * options.batch) {
   for (const std::string& path : ReadList(list)) {
     const Hdf5File file(path);
     int64_t rows = -1;
@@ -55,6 +51,11 @@ Hdf5Rows::Hdf5Rows(const std::string& list, const std::vector<std::string>& tops
     size_ += rows;
   }
   if (size_ == 0) throw FileError("the HDF5 files of '" + list + "' have no rows");
+  GroupRule alone;
+  alone.shuffle = options.shuffle;
+  alone.blocks = samples().blocks;
+  alone.order_stream = options.stream ^ kOrderSalt;
+  Follow(std::move(alone));
 }
 
 Hdf5Rows::~Hdf5Rows() = default;
@@ -70,72 +71,114 @@ void Hdf5Rows::Shard(int rank, int world) {
   Seek(at);
 }
 
-int64_t Hdf5Rows::FileOfTurn(int64_t turn) const {
-  const auto files = static_cast<int64_t>(files_.size());
-  if (!options_.shuffle) return turn % files;
-  return Permutation(random_, static_cast<uint64_t>(turn / files) * 2, files).At(turn % files);
-}
-
-Hdf5Rows::Place Hdf5Rows::Find(int64_t sample) {
-  const auto files = static_cast<int64_t>(files_.size());
-  const int64_t epoch = sample / size_, position = sample % size_;
-  if (epoch != epoch_) {
-    epoch_ends_.clear();
-    int64_t end = 0;
-    for (int64_t i = 0; i < files; ++i) {
-      end += files_[FileOfTurn(epoch * files + i)].rows;
-      epoch_ends_.push_back(end);
-    }
-    epoch_ = epoch;
+SampleSet Hdf5Rows::samples() const {
+  SampleSet set;
+  set.count = size_;
+  set.shuffle = options_.shuffle;
+  set.order_salt = kOrderSalt;
+  for (const File& file : files_) set.blocks.push_back(file.rows);
+  for (const Shape& row : row_shapes_) {
+    if (row.rank() != 3 || set.stored.height > 0) continue;
+    set.stored = set.before_crop = {static_cast<int>(row[1]), static_cast<int>(row[2])};
   }
-  const auto it = std::upper_bound(epoch_ends_.begin(), epoch_ends_.end(), position);
-  const int64_t place = it - epoch_ends_.begin();
-  const int64_t turn = epoch * files + place;
-  const int64_t rows = files_[FileOfTurn(turn)].rows;
-  int64_t row = position - (*it - rows);
-  // Even keys belong to permutations of files, odd keys to permutations of rows.
-  if (options_.shuffle)
-    row = Permutation(random_, static_cast<uint64_t>(turn) * 2 + 1, rows).At(row);
-  return {turn, row};
+  return set;
 }
 
-Hdf5Rows::Loaded Hdf5Rows::ReadTurn(int64_t turn) const {
-  const File& listed = files_[FileOfTurn(turn)];
-  const Hdf5File file(listed.path);
+void Hdf5Rows::Join(const GroupRule& rule) {
+  usable_ = rule.usable;
+  Follow(rule);
+}
+
+void Hdf5Rows::Follow(GroupRule rule) {
+  // Without shuffling, blocks do not change the order, so that one file after the other suffices.
+  if (!rule.shuffle) rule.blocks = samples().blocks;
+  order_.emplace(rule, size_, options_.seed);
+  if (rule.blocks.empty()) rule.blocks = {size_};
+  parts_.clear();
+  size_t file = 0;
+  int64_t begin = 0, row = 0;
+  for (int64_t rows : rule.blocks) {
+    Part part{begin, begin + rows, {}};
+    for (; file < files_.size() && row + files_[file].rows <= part.end; ++file) {
+      if (files_[file].rows > 0) part.files.push_back(file);
+      row += files_[file].rows;
+    }
+    begin = part.end;
+    parts_.push_back(std::move(part));
+  }
+  if (ahead_.valid()) ahead_.wait();
+  ahead_ = {};
+  current_ = other_ = {};
+}
+
+int64_t Hdf5Rows::PartOf(int64_t row) const {
+  return std::upper_bound(parts_.begin(), parts_.end(), row,
+                          [](int64_t at, const Part& part) { return at < part.end; }) -
+         parts_.begin();
+}
+
+Hdf5Rows::Loaded Hdf5Rows::ReadPart(int64_t part) const {
   Loaded loaded;
-  loaded.turn = turn;
-  for (size_t i = 0; i < tops_.size(); ++i) {
-    loaded.tops.push_back(file.Read(tops_[i]));
-    const int64_t wanted = listed.rows * row_shapes_[i].count();
-    if (static_cast<int64_t>(loaded.tops.back().size()) == wanted) continue;
-    throw FileError("data set '" + tops_[i] + "' of '" + listed.path +
-                    "' has changed its size since the start");
+  loaded.part = part;
+  loaded.tops.resize(tops_.size());
+  for (size_t index : parts_[part].files) {
+    const Hdf5File file(files_[index].path);
+    for (size_t i = 0; i < tops_.size(); ++i) {
+      std::vector<float> values = file.Read(tops_[i]);
+      if (static_cast<int64_t>(values.size()) != files_[index].rows * row_shapes_[i].count()) {
+        throw FileError("data set '" + tops_[i] + "' of '" + files_[index].path +
+                        "' has changed its size since the start");
+      }
+      std::vector<float>& top = loaded.tops[i];
+      if (top.empty()) {
+        top = std::move(values);
+      } else {
+        top.insert(top.end(), values.begin(), values.end());
+      }
+    }
   }
   return loaded;
 }
 
-void Hdf5Rows::Load(int64_t turn) {
-  if (current_.turn == turn) return;
-  if (files_.size() == 1 && current_.turn >= 0) {  // keep the only file loaded
-    current_.turn = turn;
-    return;
+// Returns the part that has row `row`, which belongs to sample `sample`.
+const Hdf5Rows::Loaded& Hdf5Rows::Load(int64_t sample, int64_t row) {
+  const int64_t part = PartOf(row), turn = PartOf(order_->Record(sample));
+  if (part != turn) {
+    if (other_.part != part) other_ = ReadPart(part);
+    return other_;
   }
+  if (current_.part == part) return current_;
   Loaded ahead;
   if (ahead_.valid()) ahead = ahead_.get();
-  current_ = ahead.turn == turn ? std::move(ahead) : ReadTurn(turn);
-  if (files_.size() > 1) {
-    ahead_ = std::async(std::launch::async, [this, turn] { return ReadTurn(turn + 1); });
+  current_ = ahead.part == part ? std::move(ahead) : ReadPart(part);
+  const int64_t next = PartOf(order_->Record(order_->BlockEnd(sample)));
+  if (next != part) {
+    ahead_ = std::async(std::launch::async, [this, next] { return ReadPart(next); });
   }
+  return current_;
+}
+
+int64_t Hdf5Rows::RowOf(int64_t sample) const {
+  const int64_t row = order_->Record(sample);
+  return usable_ ? usable_(row) : row;
+}
+
+std::string Hdf5Rows::NameOf(int64_t sample) const {
+  int64_t row = RowOf(sample);
+  size_t file = 0;
+  for (; row >= files_[file].rows; ++file) row -= files_[file].rows;
+  return "row " + std::to_string(row) + " of '" + files_[file].path + "'";
 }
 
 void Hdf5Rows::Next(const std::vector<float*>& tops) {
   DOPPIO_CHECK(tops.size() == tops_.size(), "tops");
   for (int64_t i = 0; i < options_.batch; ++i) {
-    const Place place = Find(next_sample_ + i);
-    Load(place.turn);
+    const int64_t sample = next_sample_ + i, row = RowOf(sample);
+    const Loaded& part = Load(sample, row);
+    const int64_t begin = row - parts_[part.part].begin;
     for (size_t t = 0; t < tops.size(); ++t) {
       const int64_t count = row_shapes_[t].count();
-      const float* from = current_.tops[t].data() + place.row * count;
+      const float* from = part.tops[t].data() + begin * count;
       std::copy(from, from + count, tops[t] + i * count);
     }
   }

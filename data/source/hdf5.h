@@ -1,21 +1,27 @@
-// Data of layer HDF5Data. A text file lists HDF5 files, whose names must not contain spaces. Each
-// top is the data set of the same name in these files; its first axis counts rows. Values of any
-// numeric type and byte order are converted to floats. Two whole files are held in memory: the
+// Data of layer HDF5Data. A text file lists HDF5 files (data/source/path_lines.h). Each top is the
+// data set of the same name in these files; its first axis counts rows. Values of any numeric type
+// and byte order, and booleans, are converted to floats. Two whole files are held in memory: the
 // current file and the next one, which a thread reads ahead.
 //
 // As in Caffe, shuffling draws a new order of the files in each epoch, and of the rows inside each
-// file. Sample numbers, seeds, ranks and Seek work as in Pipeline.
+// file. In a group with other files, what such a file is to others is the smallest run of files
+// that all of the group can hold together (GroupRule::blocks). Sample numbers, seeds, ranks and
+// Seek work as in Pipeline.
 #ifndef DOPPIO_DATA_SOURCE_HDF5_H_
 #define DOPPIO_DATA_SOURCE_HDF5_H_
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/base/sample_set.h"
 #include "core/tensor/shape.h"
+#include "data/pipeline/order.h"
 
 namespace doppio {
 
@@ -43,9 +49,16 @@ class Hdf5Rows {
   // Returns the number of rows in all files.
   int64_t size() const { return size_; }
 
+  // Describes the rows.
+  SampleSet samples() const;
+  // Makes the source follow the rule of its group, with the same position.
+  void Join(const GroupRule& rule);
+
   // Writes the next batch of each top: batch x row_shape(top) values, row-major. Throws FileError
   // if a file cannot be read.
   void Next(const std::vector<float*>& tops);
+  // Returns the name of a sample, with its row counted from 0: "row 4 of 'a.h5'".
+  std::string NameOf(int64_t sample) const;
   // Returns the global index of the first sample of the next batch.
   int64_t next_sample() const { return next_sample_; }
   // Returns the first sample of rank 0's next batch, the same number on every rank.
@@ -60,31 +73,34 @@ class Hdf5Rows {
     std::string path;
     int64_t rows = 0;
   };
-  // The values of one file, and its turn: the file's place in the sequence of all files read.
+  // The files that are in memory together: usually one.
+  struct Part {
+    int64_t begin = 0, end = 0;  // rows of the source
+    std::vector<size_t> files;
+  };
+  // The values of a part.
   struct Loaded {
-    int64_t turn = -1;  // epoch * files + place in this epoch's file order; -1: none
+    int64_t part = -1;  // -1: none
     std::vector<std::vector<float>> tops;
   };
-  struct Place {
-    int64_t turn;  // turn of the file
-    int64_t row;   // row in the file
-  };
 
-  int64_t FileOfTurn(int64_t turn) const;
-  Place Find(int64_t sample);
-  void Load(int64_t turn);
-  Loaded ReadTurn(int64_t turn) const;
+  void Follow(GroupRule rule);
+  int64_t PartOf(int64_t row) const;
+  const Loaded& Load(int64_t sample, int64_t row);
+  Loaded ReadPart(int64_t part) const;
+  int64_t RowOf(int64_t sample) const;
 
   const std::vector<std::string> tops_;
   Hdf5Options options_;
-  const Random random_;
   std::vector<File> files_;
   std::vector<Shape> row_shapes_;
   int64_t size_ = 0;
   int64_t next_sample_;
-  int64_t epoch_ = -1;               // epoch that epoch_ends_ describes
-  std::vector<int64_t> epoch_ends_;  // position after the last row of each turn
-  Loaded current_;
+  std::optional<SampleOrder> order_;
+  std::function<int64_t(int64_t)> usable_;  // GroupRule::usable
+  std::vector<Part> parts_;
+  // `current_` is the part whose turn it is, `other_` one with a row that replaces a bad record.
+  Loaded current_, other_;
   std::future<Loaded> ahead_;
 };
 

@@ -1,5 +1,7 @@
 #include "data/source/source.h"
 
+#include <algorithm>
+
 #include "data/decode/decode.h"
 #include "data/source/database_facts.h"
 #include "proto/data.pb.h"
@@ -14,11 +16,13 @@ ImageShape ShapeOf(const Record& record, Image* scratch) {
 }
 
 bool HaveOneSize(const Source& source, const ImageShape& first) {
+  constexpr int64_t kImages = 16;
+  const int64_t last = source.size() - 1, steps = std::min(kImages - 1, last);
   Record record;
   Image image;
   try {
-    for (const int64_t index : {source.size() / 2, source.size() - 1}) {
-      source.Read(index, &record);
+    for (int64_t i = 1; i <= steps; ++i) {
+      source.Read(last * i / steps, &record);
       const ImageShape shape = ShapeOf(record, &image);
       if (shape.height != first.height || shape.width != first.width) return false;
     }
@@ -54,11 +58,13 @@ DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
                                   : transform.force_gray() ? 1
                                                            : 3;
   declared.facts.channels = ChannelsOfDatabaseName(parameter.source());
+  declared.facts.decode.emplace();
   return declared;
 }
 
 SourceFacts FactsOf(const Source& source) {
   SourceFacts facts = source.facts();
+  if (facts.image.count() > 0) return facts;
   Record record;
   Image image;
   source.Read(0, &record);
@@ -68,7 +74,9 @@ SourceFacts FactsOf(const Source& source) {
   } else if (record.encoded != nullptr) {
     facts.channels = Preprocessing::BGR;
   }
-  if (record.encoded != nullptr) facts.one_size = HaveOneSize(source, facts.image);
+  if (record.encoded == nullptr) return facts;
+  facts.decode = record.decode;
+  facts.one_size = record.decode.height > 0 || HaveOneSize(source, facts.image);
   return facts;
 }
 

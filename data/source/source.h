@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct SourceFacts {
   ImageShape image;
   // False if images differ in height or width.
   bool one_size = true;
+  // How the records are decoded; nullopt if they are planes.
+  std::optional<DecodeOptions> decode;
   std::vector<std::string> class_names;  // indexed by label; empty if unknown
 };
 
@@ -57,6 +60,12 @@ class Source {
   virtual void ReadSample(int64_t index, uint64_t /*sample*/, Record* record) const {
     Read(index, record);
   }
+  // Draws the changes that move pixels, and which record is read, from `random` from now on. Must
+  // not be called while a thread reads. Sources without such changes ignore it.
+  virtual void Join(const Random& /*random*/) {}
+  // Sources of one kind and size draw the same records from equal random numbers. "" for sources
+  // with epochs.
+  virtual std::string kind() const { return ""; }
   // Returns the record's name for messages, such as "record '00000007' of 'mnist_train_lmdb'".
   virtual std::string Name(int64_t index) const = 0;
   // Returns the facts that the format or files next to it provide. Callers use FactsOf instead.
@@ -65,8 +74,8 @@ class Source {
 };
 
 // Returns source.facts(), completed from the images: images that Doppio decodes are BGR, images
-// with one channel are GRAY. Assumes that encoded images have one size if the first, middle and
-// last image agree. Throws FileError if the first record cannot be read.
+// with one channel are GRAY. Assumes that encoded images have one size if 16 images at equal
+// distances agree. Throws FileError if the first record cannot be read.
 SourceFacts FactsOf(const Source& source);
 
 // The facts about a source that is missing or not opened.
@@ -105,12 +114,13 @@ DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
 // Opens the list of images of layers ImageSegData, DenseImageData and ImageLabelmapData. Its lines
 // are "path label_path", "path label" or "path", by label_type. A record has the planes of the
-// image, blue, green and red or one gray, and then one of the labels. ReadSample resizes both by
+// image, blue, green and red or one gray, and then one of the labels: the values of the image of
+// labels (data/decode/label_image.h), or with `edges` its brightness. ReadSample resizes both by
 // one of `transform`'s scale_factors. Images smaller than `transform`'s crop are extended to the
 // right and to the bottom by mean_value and ignore_label. The labels of a record are the image's
 // height and width, at most those of the crop. Throws FileError, UserError.
 std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
-                                       const TransformationParameter& transform,
+                                       const TransformationParameter& transform, bool edges,
                                        const Random& random);
 // Opens the video that layer VideoData reads, with the program ffmpeg. Record i is frame
 // i * (skip_frames + 1), blue, green and red, with the label 0. A camera is endless and delivers

@@ -91,6 +91,7 @@ class WindowSource : public Source {
     const size_t bytes =
         cached ? file.size() : ReadInto(root_ + file_.paths[image_index], &record->byte_storage);
     Decode(reinterpret_cast<const uint8_t*>(file.data()), bytes, options, &image);
+    record->remarks.narrowed = image.narrowed;
     if (window.x2 >= image.shape.width || window.y2 >= image.shape.height) {
       throw FileError("it reaches beyond the image, which is " + std::to_string(image.shape.width) +
                       " wide and " + std::to_string(image.shape.height) + " high");
@@ -115,6 +116,12 @@ class WindowSource : public Source {
     SourceFacts facts;
     facts.channels = Preprocessing::BGR;
     return facts;
+  }
+
+  void Join(const Random& random) override { random_ = random; }
+  std::string kind() const override {
+    return "windows " + std::to_string(file_.objects.size()) + " " +
+           std::to_string(file_.backgrounds.size()) + " " + std::to_string(objects_in_a_million_);
   }
 
  private:
@@ -201,7 +208,7 @@ class WindowSource : public Source {
   const std::string root_;
   const bool mirror_;
   const float scale_;
-  const Random random_;
+  Random random_;
   int64_t objects_in_a_million_ = 0;
   WindowFile file_;
   std::vector<float> mean_;  // one value per channel and pixel of the square

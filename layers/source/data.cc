@@ -10,6 +10,7 @@
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
 #include "data/augment/preprocessing.h"
+#include "data/augment/random_moves.h"
 #include "data/pipeline/pipeline.h"
 #include "data/source/declared_shape.h"
 #include "layers/source/images_kernels.h"
@@ -38,11 +39,16 @@ std::string ParamOf(const LayerSpec& spec) {
 // Returns the transformations of the layer. Some files have a transform_param in data_param or
 // image_data_param; fields of the layer's own transform_param override it.
 TransformationParameter TransformOf(const LayerSpec& spec) {
+  const DataParameter records =
+      IsWindows(spec) || IsImageList(spec) ? DataParameter() : spec.param.data_param();
   TransformationParameter transform = IsImageList(spec)
                                           ? spec.param.image_data_param().transform_param()
-                                          : spec.param.data_param().transform_param();
+                                          : records.transform_param();
   transform.MergeFrom(spec.param.transform_param());
-  if (spec.param.data_param().force_encoded_color()) transform.set_force_color(true);
+  if (records.force_encoded_color()) transform.set_force_color(true);
+  if (IsWindows(spec) && !transform.has_scale()) {
+    transform.set_scale(spec.param.window_data_param().scale());
+  }
   return transform;
 }
 
@@ -123,9 +129,26 @@ TransformationParameter TransformBehindSource(const LayerSpec& spec) {
                            : WithoutAugmentedTransforms(TransformOf(spec));
 }
 
+// Returns the field that names the layer's source.
+std::string SourceFieldOf(const LayerSpec& spec) {
+  return IsVideo(spec) ? "video_data_param" : ParamOf(spec) + ".source";
+}
+
+void CheckSamplersOf(const LayerSpec& spec) {
+  const auto& samplers = spec.param.annotated_data_param().batch_sampler();
+  for (int i = 0; i < samplers.size(); ++i) {
+    AtField(spec, "annotated_data_param.batch_sampler[" + std::to_string(i) + "].sampler", [&] {
+      AnnotatedDataParameter one;
+      *one.add_batch_sampler() = samplers[i];
+      CheckAnnotated(one, TransformationParameter());
+    });
+  }
+}
+
 // Throws UserError for mistakes in transform_param that can be found without the data.
 void CheckTransformsOf(const LayerSpec& spec) {
-  AtField(spec, "transform_param", [&] {
+  if (IsAnnotated(spec)) CheckSamplersOf(spec);
+  AtDataField(spec, SourceFieldOf(spec), [&] {
     const TransformationParameter transform = TransformOf(spec);
     if (IsWindows(spec)) return RefuseUnknownTransforms(transform);
     if (IsAnnotated(spec)) {
@@ -140,10 +163,10 @@ void CheckTransformsOf(const LayerSpec& spec) {
 // Opens the layer's source and the pipeline that reads it. Throws FileError or UserError.
 std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   const PipelineOptions options = OptionsOf(spec);
-  const std::string field = IsVideo(spec) ? "video_data_param" : ParamOf(spec) + ".source";
+  const std::string field = SourceFieldOf(spec);
   std::unique_ptr<Source> source =
       AtField(spec, field, [&] { return OpenSourceOf(spec, options); });
-  return AtField(spec, "transform_param", [&] {
+  return AtDataField(spec, field, [&] {
     if (!IsWindows(spec) && !IsAnnotated(spec)) {
       const Random random(options.seed, options.stream ^ Stream("changes"));
       source = OpenAugmented(std::move(source), TransformOf(spec), spec.phase(), random);
@@ -159,7 +182,9 @@ struct SampleShape {
   int labels = 1;
   std::optional<Preprocessing> preprocessing;  // set if the source was opened
   std::optional<Error> missing;                // see LayerShape::missing
+  std::optional<SampleSet> samples;            // set if the source was opened
   std::shared_ptr<OpenedSource<Pipeline>> opened;
+  bool guessed = false;  // see LayerShape::guessed
 };
 
 // The shape of a sample according to the layer's fields, without reading any image.
@@ -182,6 +207,10 @@ DeclaredFacts DeclaredFactsOfLayer(const LayerSpec& spec) {
     const ImageDataParameter& list = spec.param.image_data_param();
     declared.facts.image = {list.is_color() ? 3 : 1, static_cast<int>(list.new_height()),
                             static_cast<int>(list.new_width())};
+    declared.facts.decode.emplace();
+    declared.facts.decode->height = declared.facts.image.height;
+    declared.facts.decode->width = declared.facts.image.width;
+    declared.facts.decode->scaled = list.scaled_decode();
   } else {
     declared.facts.image.channels = 3;
     if (IsVideo(spec)) return declared;
@@ -204,21 +233,40 @@ DeclaredSample Declared(const LayerSpec& spec) {
 }
 
 // Returns nullopt if the first record is bad and was skipped.
-std::optional<Preprocessing> DescribeOpened(const LayerSpec& spec, const Pipeline& pipeline) {
+std::optional<SourceFacts> FactsOfOpened(const Pipeline& pipeline) {
   try {
-    return DescribeImages(TransformOf(spec), FactsOf(pipeline.source()));
+    return FactsOf(pipeline.source());
   } catch (const Error& e) {
     if (e.code() != ExitCode::kFile || pipeline.bad_records() == 0) throw;
     return std::nullopt;
   }
 }
 
+SampleSet SamplesOf(const LayerSpec& spec, const Pipeline& pipeline,
+                    const std::optional<SourceFacts>& facts) {
+  TransformationParameter transform = TransformOf(spec);
+  SampleSet set = pipeline.samples();
+  // A window becomes as large as the crop; there is no crop at a random place.
+  if (IsWindows(spec)) transform.clear_crop_size();
+  if (!IsWindows(spec) && facts) set.stored = {facts->image.height, facts->image.width};
+  DescribeMoves(transform, spec.phase(), IsAnnotated(spec), &set);
+  if (spec.param.annotated_data_param().batch_sampler_size() > 0)
+    set.moves.push_back({"batch_sampler", spec.param.annotated_data_param().ShortDebugString()});
+  return set;
+}
+
 // Opens the source and returns its shape. Throws FileError or UserError.
 SampleShape OpenedShape(const LayerSpec& spec) {
   auto opened = std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPipeline(spec); });
   const Pipeline& pipeline = opened->source();
-  return {pipeline.data_shape(), pipeline.label_count(), DescribeOpened(spec, pipeline),
-          std::nullopt, std::move(opened)};
+  const std::optional<SourceFacts> facts = FactsOfOpened(pipeline);
+  SampleShape sample;
+  sample.image = pipeline.data_shape();
+  sample.labels = pipeline.label_count();
+  if (facts) sample.preprocessing = DescribeImages(TransformOf(spec), *facts);
+  sample.samples = SamplesOf(spec, pipeline, facts);
+  sample.opened = std::move(opened);
+  return sample;
 }
 
 // Returns how images become values (LayerType::describe_images). If the source is missing, uses the
@@ -234,14 +282,11 @@ Preprocessing DescribeImagesOf(const LayerSpec& spec) {
   return AtField(spec, "transform_param", [&] { return DescribeImages(TransformOf(spec), facts); });
 }
 
-// Returns a sample of the shape `usual` in place of one from the source that is missing with
-// `error`.
-SampleShape UsualSample(const Shape& usual, const Error& error) {
-  SampleShape sample;
-  sample.image = {static_cast<int>(usual[0]), static_cast<int>(usual[1]),
-                  static_cast<int>(usual[2])};
+// Returns `sample`, whose shape is assumed, because the source is missing with `error`.
+SampleShape GuessedSample(SampleShape sample, const Error& error) {
+  sample.guessed = true;
   sample.missing = FileError(
-      error.at(), error.message() + "; its samples are assumed to be " + usual.ToString());
+      error.at(), error.message() + "; its samples are assumed to be " + sample.image.ToString());
   return sample;
 }
 
@@ -256,9 +301,17 @@ SampleShape ShapeOf(const LayerSpec& spec) {
     return OpenedShape(spec);
   } catch (const Error& e) {
     if (e.code() != ExitCode::kFile) throw;
-    declared.sample.missing = e;
-    if (declared.known) return declared.sample;
-    if (spec.options.usual_sample) return UsualSample(*spec.options.usual_sample, e);
+    SampleShape sample = declared.sample;
+    sample.missing = e;
+    // Other numbers of channels come from the number of mean_value.
+    const bool usual_channels = sample.image.channels == 1 || sample.image.channels == 3;
+    if (declared.known) return usual_channels ? sample : GuessedSample(std::move(sample), e);
+    if (spec.options.usual_sample) {
+      const Shape& usual = *spec.options.usual_sample;
+      sample.image = {static_cast<int>(usual[0]), static_cast<int>(usual[1]),
+                      static_cast<int>(usual[2])};
+      return GuessedSample(std::move(sample), e);
+    }
     throw FileError(e.at(),
                     e.message() + "; without it, the shape is known only if crop_size is set");
   }
@@ -270,7 +323,9 @@ LayerShape ShapeOfImages(const LayerSpec& spec, const SampleShape& sample,
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
   shape.form = ImagesForm{ReadsSource(spec) ? sample.opened : nullptr};
   shape.missing = sample.missing;
+  shape.guessed = sample.guessed;
   shape.preprocessing = sample.preprocessing;
+  shape.samples = sample.samples;
   return shape;
 }
 
@@ -316,11 +371,13 @@ std::unique_ptr<Kernel> MakeCuda(const KernelArgs& args) {
   return std::make_unique<UploadedImagesKernel>(args);
 }
 
-// `param` has the batch size. `more`, if not empty, is another message of the layer.
+// `param` has the batch size. `more` is what else the layer reads, `unused` are the fields of
+// transform_param without effect.
 bool RegisterImages(const std::string& type, const std::string& param, int most_tops,
-                    const std::string& more = "") {
+                    const std::vector<std::string>& more, std::vector<std::string> unused) {
   std::vector<std::string> reads = {param, "transform_param"};
-  if (!more.empty()) reads.push_back(more);
+  reads.insert(reads.end(), more.begin(), more.end());
+  for (std::string& field : unused) field = "transform_param." + field;
   KernelTypes::Get().Add(ReferenceKernel(type, &MakeSource<ImagesForm, ImagesKernel>));
   KernelTypes::Get().Add(CudaKernel(type, &MakeCuda).Narrow());
   return LayerTypes::Get().Add(type, LayerType(&InferImages)
@@ -328,15 +385,19 @@ bool RegisterImages(const std::string& type, const std::string& param, int most_
                                          .Tops(1, most_tops)
                                          .DescribesImages(&DescribeImagesOf)
                                          .Reads(reads)
+                                         .Ignores(unused)
                                          .BatchFields({param + ".batch_size"}));
 }
 [[maybe_unused]] const bool images_registered =
-    RegisterImages("Data", "data_param", kAny) &&
-    RegisterImages("ImageData", "image_data_param", kAny) &&
-    RegisterImages("WindowData", "window_data_param", 2) &&
-    RegisterImages("VideoData", "data_param", 2, "video_data_param") &&
-    RegisterImages("AnnotatedData", "data_param", 2) &&
-    RegisterImages("BoxData", "data_param", 2, "annotated_data_param");
+    RegisterImages("Data", "data_param", kAny, {}, {"emit_constraint", "ignore_label"}) &&
+    RegisterImages("ImageData", "image_data_param", kAny, {"data_param.prefetch"},
+                   {"emit_constraint", "ignore_label"}) &&
+    RegisterImages("WindowData", "window_data_param", 2, {"data_param.prefetch"},
+                   {"emit_constraint", "ignore_label"}) &&
+    RegisterImages("VideoData", "data_param", 2, {"video_data_param"},
+                   {"emit_constraint", "ignore_label", "force_color", "force_gray"}) &&
+    RegisterImages("AnnotatedData", "data_param", 2, {}, {"ignore_label"}) &&
+    RegisterImages("BoxData", "data_param", 2, {"annotated_data_param"}, {"ignore_label"});
 
 }  // namespace
 }  // namespace doppio

@@ -142,12 +142,14 @@ class DetectNetKernel : public FormKernel<DetectNetForm> {
   const SourceLoc at_;
 };
 
-DOPPIO_REGISTER_LAYER("DetectNetTransformation",
-                      LayerType(&InferDetectNet)
-                          .Bottoms(2)
-                          .Tops(2)
-                          .Reads({"detectnet_groundtruth_param", "detectnet_augmentation_param",
-                                  "transform_param"}));
+DOPPIO_REGISTER_LAYER(
+    "DetectNetTransformation",
+    LayerType(&InferDetectNet)
+        .Bottoms(2)
+        .Tops(2)
+        .Reads({"detectnet_groundtruth_param", "detectnet_augmentation_param", "transform_param"})
+        .Ignores({"transform_param.scale", "transform_param.mirror", "transform_param.crop_size",
+                  "transform_param.force_color", "transform_param.force_gray"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<DetectNetKernel>("DetectNetTransformation"));
 
 }  // namespace

@@ -1,6 +1,7 @@
 // HDF5Data: an adapter of data/source/hdf5.h. Only data.cc and image_pairs.cc use data/ as well.
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
+#include "core/net/run/grouped_source.h"
 #include "data/source/hdf5.h"
 #include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"
@@ -34,6 +35,7 @@ LayerShape UsualRows(const LayerSpec& spec, const Shape& usual, const Error& err
   }
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
   shape.form = RowsForm{nullptr};
+  shape.guessed = true;
   shape.missing = FileError(
       error.at(), error.message() + "; its samples are assumed to be " + usual.ToString());
   return shape;
@@ -46,10 +48,6 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
   }
   if (!param.has_source())
     throw spec.Mistake("hdf5_data_param", "needs a source, a list of HDF5 files");
-  if (spec.param.has_transform_param()) {
-    throw spec.Mistake("transform_param",
-                       "HDF5Data does not transform its data; remove transform_param");
-  }
   std::shared_ptr<OpenedSource<Hdf5Rows>> opened;
   try {
     opened = std::make_shared<OpenedSource<Hdf5Rows>>([spec] { return OpenRows(spec); });
@@ -64,13 +62,14 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
     tops.push_back(Shape(std::move(dims)));
   }
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
+  shape.samples = opened->source().samples();
   shape.form = RowsForm{ReadsSource(spec) ? opened : nullptr};
   return shape;
 }
 
 // Reads rows into tops in host memory.
 template <class T>
-class RowsKernel : public Kernel {
+class RowsKernel : public Kernel, public GroupedSource {
  public:
   explicit RowsKernel(const KernelArgs& args) : rows_(TakeSource<Hdf5Rows>(args)) {
     for (const Shape& shape : args.top_shapes) {
@@ -87,6 +86,8 @@ class RowsKernel : public Kernel {
   int64_t position() const override { return rows_->position(); }
   void Seek(int64_t sample) override { rows_->Seek(sample); }
   int64_t source_size() const override { return rows_->size(); }
+  void Join(const GroupRule& rule) override { rows_->Join(rule); }
+  std::string NameOfSample(int64_t sample) const override { return rows_->NameOf(sample); }
 
  private:
   const std::unique_ptr<Hdf5Rows> rows_;
@@ -94,9 +95,11 @@ class RowsKernel : public Kernel {
   std::vector<float*> pointers_;
 };
 
-DOPPIO_REGISTER_LAYER(
-    "HDF5Data",
-    LayerType(&InferRows).Bottoms(0).Tops(1, kAny).BatchFields({"hdf5_data_param.batch_size"}));
+DOPPIO_REGISTER_LAYER("HDF5Data", LayerType(&InferRows)
+                                      .Bottoms(0)
+                                      .Tops(1, kAny)
+                                      .Refuses({"transform_param"})
+                                      .BatchFields({"hdf5_data_param.batch_size"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("HDF5Data", &MakeSource<RowsForm, RowsKernel>));
 DOPPIO_REGISTER_KERNEL(
     CudaKernel("HDF5Data", &MakeSyntheticThere).Declines(&DeclinesHostRows<RowsForm>).Narrow());

@@ -6,6 +6,7 @@
 
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
+#include "data/augment/random_moves.h"
 #include "data/pipeline/pipeline.h"
 #include "data/source/declared_shape.h"
 #include "layers/source/images_kernels.h"
@@ -90,10 +91,10 @@ std::unique_ptr<Pipeline> OpenPairs(const LayerSpec& spec) {
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
   std::unique_ptr<Source> source = AtField(spec, PairsField(spec) + ".source", [&] {
-    return OpenImagePairs(param, PairsTransform(spec),
+    return OpenImagePairs(param, PairsTransform(spec), HasEdges(spec),
                           Random(options.seed, options.stream ^ Stream("records")));
   });
-  return AtField(spec, "transform_param", [&] {
+  return AtDataField(spec, PairsField(spec) + ".source", [&] {
     return std::make_unique<Pipeline>(std::move(source), TransformOfPairs(spec), spec.phase(),
                                       options);
   });
@@ -130,6 +131,16 @@ LayerShape ShapeOfPairs(const LayerSpec& spec, const ImageShape& image) {
   return shape;
 }
 
+SampleSet SamplesOfPairs(const LayerSpec& spec, const Pipeline& pipeline) {
+  const TransformationParameter transform = PairsTransform(spec);
+  SampleSet set = pipeline.samples();
+  DescribeMoves(TransformOfPairs(spec), spec.phase(), false, &set);
+  const std::vector<float> factors(transform.scale_factors().begin(),
+                                   transform.scale_factors().end());
+  if (!factors.empty()) set.moves.push_back({"scale_factors", RangeText(factors)});
+  return set;
+}
+
 LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
   const ImageDataParameter& param = PairsParam(spec);
   const std::string field = PairsField(spec);
@@ -138,11 +149,12 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
   if (param.label_type() != ImageDataParameter::PIXEL && spec.type() != "ImageSegData") {
     throw spec.Mistake(field + ".label_type", spec.type() + " takes only label_type: PIXEL");
   }
-  AtField(spec, "transform_param", [&] { CheckTransforms(TransformOfPairs(spec)); });
+  AtDataField(spec, field + ".source", [&] { CheckTransforms(TransformOfPairs(spec)); });
   try {
     const auto opened =
         std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPairs(spec); });
     LayerShape shape = ShapeOfPairs(spec, opened->source().data_shape());
+    shape.samples = SamplesOfPairs(spec, opened->source());
     shape.form = PairsForm{{ReadsSource(spec) ? opened : nullptr},
                            LabelDivisor(spec),
                            PairsTransform(spec).scale(),
@@ -153,7 +165,8 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
     ImageShape image = {param.is_color() ? 4 : 2, static_cast<int>(param.new_height()),
                         static_cast<int>(param.new_width())};
     image = DeclaredShape(PairsTransform(spec), image);
-    if (image.count() == 0 && spec.options.usual_sample) {
+    const bool guessed = image.count() == 0 && spec.options.usual_sample;
+    if (guessed) {
       image.height = static_cast<int>((*spec.options.usual_sample)[1]);
       image.width = static_cast<int>((*spec.options.usual_sample)[2]);
     }
@@ -161,6 +174,10 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
     LayerShape shape = ShapeOfPairs(spec, image);
     shape.form = PairsForm();
     shape.missing = e;
+    shape.guessed = guessed;
+    if (!guessed) return shape;
+    shape.missing = FileError(
+        e.at(), e.message() + "; its images are assumed to be " + shape.tops[0].ToString());
     return shape;
   }
 }
@@ -219,11 +236,14 @@ bool RegisterPairs(const std::string& type, const std::string& param, int most_t
   KernelTypes::Get().Add(ReferenceKernel(type, &MakeSource<PairsForm, PairsKernel>));
   KernelTypes::Get().Add(
       CudaKernel(type, &MakeSyntheticThere).Declines(&DeclinesHostRows<PairsForm>).Narrow());
-  return LayerTypes::Get().Add(type, LayerType(&InferPairs)
-                                         .Bottoms(0)
-                                         .Tops(1, most_tops)
-                                         .Reads({param, "transform_param"})
-                                         .BatchFields({param + ".batch_size"}));
+  return LayerTypes::Get().Add(
+      type, LayerType(&InferPairs)
+                .Bottoms(0)
+                .Tops(1, most_tops)
+                .Reads({param, "transform_param"})
+                .Ignores({"transform_param.emit_constraint", "transform_param.force_color",
+                          "transform_param.force_gray"})
+                .BatchFields({param + ".batch_size"}));
 }
 [[maybe_unused]] const bool pairs_registered =
     RegisterPairs("ImageSegData", "image_data_param", 3) &&

@@ -6,11 +6,13 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/threads.h"
 #include "core/net/plan/kernel.h"
+#include "core/net/run/grouped_source.h"
 #include "data/pipeline/pipeline.h"
 #include "layers/source/batch_upload.h"
 #include "layers/source/label_form.h"
@@ -71,8 +73,8 @@ inline void WriteLabels(LabelForm form, const Batch& batch, size_t top, size_t t
   }
 }
 
-// The base of kernels that read a pipeline into tops in host memory.
-class PipelineKernel : public Kernel {
+// The base of kernels that read a pipeline.
+class PipelineKernel : public Kernel, public GroupedSource {
  public:
   explicit PipelineKernel(std::unique_ptr<Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
   int64_t position() const override { return pipeline_->position(); }
@@ -80,6 +82,9 @@ class PipelineKernel : public Kernel {
   int64_t source_size() const override { return pipeline_->size(); }
   double wait_seconds() const override { return pipeline_->wait_seconds(); }
   int64_t bad_records() const override { return pipeline_->bad_records(); }
+  std::string NameOfSample(int64_t sample) const override { return pipeline_->NameOf(sample); }
+  void Join(const GroupRule& rule) override { pipeline_->Join(rule); }
+  RecordProbe Probe() override { return pipeline_->Probe(); }
 
  protected:
   const std::unique_ptr<Pipeline> pipeline_;
@@ -115,11 +120,11 @@ class ImagesKernel : public PipelineKernel {
 };
 
 // Copies batches to an accelerator, which normalizes them (BatchUpload).
-class UploadedImagesKernel : public Kernel {
+class UploadedImagesKernel : public PipelineKernel {
  public:
   explicit UploadedImagesKernel(const KernelArgs& args)
-      : label_form_(LabelFormOf(args.type)),
-        pipeline_(TakeSource<Pipeline>(args)),
+      : PipelineKernel(TakeSource<Pipeline>(args)),
+        label_form_(LabelFormOf(args.type)),
         upload_((*BatchUploads::Get().Find(args.device->kind()))(args.device, args.top_shapes)) {
     normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
     normalization_.scale = pipeline_->augment().scale();
@@ -151,9 +156,6 @@ class UploadedImagesKernel : public Kernel {
     failure_ = nullptr;
     pipeline_->Seek(sample);
   }
-  int64_t source_size() const override { return pipeline_->size(); }
-  double wait_seconds() const override { return pipeline_->wait_seconds(); }
-  int64_t bad_records() const override { return pipeline_->bad_records(); }
 
  private:
   // Reads the next batch and starts its upload.
@@ -188,7 +190,6 @@ class UploadedImagesKernel : public Kernel {
   }
 
   const LabelForm label_form_;
-  const std::unique_ptr<Pipeline> pipeline_;
   const std::unique_ptr<BatchUpload> upload_;
   Normalization normalization_;
   // The position before Stage, until Forward uses the staged batch.

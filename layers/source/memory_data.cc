@@ -1,7 +1,7 @@
 // MemoryData: reads samples that a program provides in memory (core/net/run/memory_source.h).
 #include <algorithm>
+#include <memory>
 
-#include "core/base/log.h"
 #include "core/net/graph/layer.h"
 #include "core/net/run/memory_source.h"
 #include "layers/source/source_layer.h"
@@ -9,9 +9,16 @@
 namespace doppio {
 namespace {
 
+struct Samples {
+  const float* data = nullptr;
+  const float* labels = nullptr;
+  int64_t count = 0;
+};
+
 struct MemoryDataForm {
   bool without_data = false;
-  std::string unused_transform;  // location of a transform_param, which has no effect
+  // Shared by all kernels of the layer, because a net may be planned again between two passes.
+  std::shared_ptr<Samples> samples = std::make_shared<Samples>();
 
   bool synthetic() const { return without_data; }
 };
@@ -34,8 +41,6 @@ LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
   shape.exact_tops = {false, true};  // top 1 holds labels
   MemoryDataForm form;
   form.without_data = !ReadsSource(spec);
-  if (spec.param.has_transform_param())
-    form.unused_transform = spec.At("transform_param").ToString();
   shape.form = std::move(form);
   return shape;
 }
@@ -43,25 +48,19 @@ LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
 template <class T>
 class MemoryDataKernel : public Kernel, public MemorySource {
  public:
-  explicit MemoryDataKernel(const KernelArgs& args) {
-    const std::string& place = args.Form<MemoryDataForm>().unused_transform;
-    if (place.empty()) return;
-    LOG(WARNING) << place << ": layer '" << args.layer
-                 << "': transform_param has no effect; the samples are used as they are";
-  }
+  explicit MemoryDataKernel(const KernelArgs& args)
+      : samples_(args.Form<MemoryDataForm>().samples) {}
 
   void SetSamples(const float* data, const float* labels, int64_t samples) override {
     if (data == nullptr || labels == nullptr || samples < 1) {
       throw UserError({}, "MemoryData needs data, labels and at least one sample");
     }
-    if (data_ != nullptr) position_ = 0;
-    data_ = data;
-    labels_ = labels;
-    samples_ = samples;
+    if (samples_->data != nullptr) position_ = 0;
+    *samples_ = {data, labels, samples};
   }
 
   void Forward(const Pass& pass) override {
-    if (data_ == nullptr) {
+    if (samples_->data == nullptr) {
       throw UserError(
           {},
           "MemoryData gets its samples from a program, but no program has provided any; "
@@ -70,21 +69,23 @@ class MemoryDataKernel : public Kernel, public MemorySource {
     const Tensor &images = t_.tops[0], &labels = t_.tops[1];
     const int64_t batch = labels.count(), count = images.count() / batch;
     for (int64_t row = 0; row < batch; ++row) {
-      const int64_t sample = (position_ + pass.rank * batch + row) % samples_;
-      std::copy_n(data_ + sample * count, count, images.data<T>() + row * count);
-      labels.data<T>()[row] = labels_[sample];
+      const int64_t sample = (position_ + pass.rank * batch + row) % samples_->count;
+      std::copy_n(samples_->data + sample * count, count, images.data<T>() + row * count);
+      labels.data<T>()[row] = samples_->labels[sample];
     }
     position_ += pass.ranks * batch;
   }
 
   int64_t position() const override { return position_; }
   void Seek(int64_t sample) override { position_ = sample; }
-  int64_t source_size() const override { return samples_; }
+  int64_t source_size() const override { return samples_->count; }
+  std::string NameOfSample(int64_t sample) const override {
+    return "sample " + std::to_string(sample % samples_->count) + " of the program";
+  }
 
  private:
-  const float* data_ = nullptr;
-  const float* labels_ = nullptr;
-  int64_t samples_ = 0, position_ = 0;
+  const std::shared_ptr<Samples> samples_;
+  int64_t position_ = 0;
 };
 
 DOPPIO_REGISTER_LAYER(

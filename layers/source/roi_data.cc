@@ -13,6 +13,7 @@
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
 #include "core/net/run/changing_tops.h"
+#include "core/net/run/grouped_source.h"
 #include "data/annotation/annotated_files.h"
 #include "data/annotation/roi_feed.h"
 #include "layers/source/source_layer.h"
@@ -137,17 +138,21 @@ std::vector<Shape> ShapesOfSample(const RoiSample& sample, int64_t max_boxes, in
   return shapes;
 }
 
-// Returns a sample of the size that the fields declare: that of the records, or else the largest.
-RoiSample DeclaredSample(const LayerSpec& spec, const RoiFeedOptions& options) {
+// Returns a sample of the size that the fields declare: that of the records, or else a guess, the
+// largest. Layers that RoiData replaces have no fields, and some of their loaders pad images to
+// multiples of 32 (PVANET).
+RoiSample DeclaredSample(const LayerSpec& spec, const RoiFeedOptions& options, bool* guessed) {
   ImageShape image;
   if (ReadsRecords(spec)) {
     image = AtField(spec, "data_param", [&] {
       return DeclaredFactsOf(spec.param.data_param(), spec.param.transform_param()).facts.image;
     });
   }
-  if (image.height == 0) image = {3, options.short_side, options.max_side};
+  *guessed = image.height == 0;
+  if (*guessed) image = {3, options.short_side, options.max_side};
   RoiSample sample;
   sample.size = ScaleShortSide(image.height, image.width, options.short_side, options.max_side);
+  if (*guessed && !spec.param.has_roi_data_param()) sample.size = {608, 1024, 1};
   return sample;
 }
 
@@ -194,6 +199,7 @@ LayerShape OpenedRoiShape(const LayerSpec& spec, const RoiFeedOptions& options, 
   if (reads) form.handover = std::make_shared<RoiHandover>(feed);
   LayerShape shape = ShapeOfRoiData(spec, feed->current(), std::move(form));
   shape.preprocessing = DescribeRoiImages(spec, feed->source().facts());
+  shape.samples = feed->samples();
   return shape;
 }
 
@@ -206,14 +212,22 @@ LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
     if (feed != nullptr) {
       LayerShape shape = ShapeOfRoiData(spec, feed->current(), form);
       shape.preprocessing = DescribeRoiImages(spec, feed->source().facts());
+      shape.samples = feed->samples();
       return shape;
     }
   }
   RoiForm without_data;
   without_data.max_boxes = options.max_boxes;
   const auto declared = [&](const std::optional<Error>& missing) {
-    LayerShape shape = ShapeOfRoiData(spec, DeclaredSample(spec, options), without_data);
+    bool guessed = false;
+    LayerShape shape = ShapeOfRoiData(spec, DeclaredSample(spec, options, &guessed), without_data);
     shape.missing = missing;
+    shape.guessed = guessed && missing;
+    if (shape.guessed) {
+      shape.missing =
+          FileError(missing->at(), missing->message() + "; its images are assumed to be " +
+                                       shape.tops[0].ToString());
+    }
     return shape;
   };
   if (spec.options.data == DataMode::kSynthetic) return declared(std::nullopt);
@@ -226,7 +240,7 @@ LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
 }
 
 template <class T>
-class RoiData : public Kernel, public ChangesTops {
+class RoiData : public Kernel, public ChangesTops, public GroupedSource {
  public:
   explicit RoiData(const KernelArgs& args) : form_(args.Form<RoiForm>()) {}
 
@@ -258,6 +272,9 @@ class RoiData : public Kernel, public ChangesTops {
   int64_t source_size() const override { return feed_->size(); }
   double wait_seconds() const override { return feed_->wait_seconds(); }
   int64_t bad_records() const override { return feed_->bad_records(); }
+  void Join(const GroupRule& rule) override { feed_->Join(rule); }
+  RecordProbe Probe() override { return feed_->Probe(); }
+  std::string NameOfSample(int64_t sample) const override { return feed_->NameOf(sample); }
 
  private:
   void Write(const RoiSample& sample) {
@@ -336,6 +353,7 @@ DOPPIO_REGISTER_LAYER("RoiData",
                           .DescribesImages(&DescribeRoiData)
                           .Reads({"roi_data_param", "data_param", "transform_param",
                                   "python_param"})
+                          .Ignores({"data_param.batch_size"})
                           .StandsFor({"roi_data_layer.layer.RoIDataLayer"}, &FeedsProposals));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("RoiData", &MakeRoiData));
 

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "core/net/spec/named_field.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/source/synthetic.h"
 
@@ -35,6 +36,24 @@ auto AtField(const LayerSpec& spec, const std::string& field, F&& f) {
   try {
     return f();
   } catch (const Error& e) {
+    RethrowWithContext(e, spec.At(field), "layer '" + spec.name() + "'");
+  }
+}
+
+// Like AtField, for errors that concern the source at path `source`, or its transformations. A
+// FileError has the location of `source`, unless it names a field of annotated_data_param; another
+// error has that of the field of transform_param that it names.
+template <class F>
+auto AtDataField(const LayerSpec& spec, const std::string& source, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    const bool of_file = e.code() == ExitCode::kFile;
+    const std::string inner = source.substr(0, source.find('.')) + ".transform_param";
+    const std::string named = of_file
+                                  ? NamedField(spec.param, {"annotated_data_param"}, e.message())
+                                  : NamedField(spec.param, {"transform_param", inner}, e.message());
+    const std::string& field = !named.empty() ? named : of_file ? source : "transform_param";
     RethrowWithContext(e, spec.At(field), "layer '" + spec.name() + "'");
   }
 }

@@ -5,6 +5,8 @@
 #include "core/base/checked_product.h"
 #include "core/base/log.h"
 #include "core/net/run/carried_state.h"
+#include "core/net/run/grouped_source.h"
+#include "solvers/trainer/saved_positions.h"
 
 namespace doppio {
 namespace {
@@ -24,31 +26,7 @@ void ForSources(const Net& net, const F& f) {
   });
 }
 
-// Returns the rows per batch of a source.
-int64_t Rows(const Net& net, int node) {
-  return net.graph().edges[net.graph().nodes[node].tops[0]].shape.dim_or_1(0);
-}
-
-void AddPosition(const std::string& layer, int64_t next_sample, int64_t records, RunState* state) {
-  RunState::DataPosition* position = state->add_data();
-  position->set_layer(layer);
-  position->set_next_sample(next_sample);
-  if (records > 0) position->set_records(records);
-}
-
-// Returns null if the state has no position for `layer`.
-const RunState::DataPosition* Find(const RunState& state, const std::string& layer) {
-  for (const RunState::DataPosition& position : state.data()) {
-    if (position.layer() == layer) return &position;
-  }
-  return nullptr;
-}
-
-// Returns -1 if the state has no position for `layer`.
-int64_t FindPosition(const RunState& state, const std::string& layer) {
-  const RunState::DataPosition* const position = Find(state, layer);
-  return position == nullptr ? -1 : position->next_sample();
-}
+int64_t Rows(const Net& net, int node) { return SampleRows(net.graph(), node); }
 
 template <class F>
 void ForCarrying(const Net& net, const F& f) {
@@ -83,11 +61,10 @@ std::vector<PlainBlob> FindCarried(const RunState& state, const std::string& lay
 }  // namespace
 
 void SaveNetState(const std::string& prefix, const Net& net, RunState* state) {
-  AddPosition(prefix, static_cast<int64_t>(net.pass().step), 0, state);
-  ForSources(net, [&](int node, Kernel* kernel) {
-    AddPosition(prefix + net.graph().layer(node).name(), kernel->position(), kernel->source_size(),
-                state);
-  });
+  RunState::DataPosition* const passes = state->add_data();
+  passes->set_layer(prefix);
+  passes->set_next_sample(static_cast<int64_t>(net.pass().step));
+  SavePositions(prefix, net, state);
   ForCarrying(net, [&](const std::string& layer, const CarriesState* carrying) {
     RunState::LayerState* saved = state->add_layer();
     saved->set_layer(prefix + layer);
@@ -101,23 +78,28 @@ void SaveNetState(const std::string& prefix, const Net& net, RunState* state) {
 }
 
 void RestorePositions(const std::string& prefix, const RunState& state, Net* net, int64_t passes) {
-  const int64_t before = FindPosition(state, prefix);
-  if (before >= 0) net->pass().step = static_cast<uint64_t>(before + passes);
+  for (const RunState::DataPosition& position : state.data()) {
+    if (position.layer() != prefix) continue;
+    net->pass().step = static_cast<uint64_t>(position.next_sample() + passes);
+  }
+  const SavedPositions saved = Together(*net, FindPositions(prefix, state, *net));
   ForSources(*net, [&](int node, Kernel* kernel) {
-    const int64_t sample = FindPosition(state, prefix + net->graph().layer(node).name());
-    if (sample >= 0) kernel->Seek(sample + passes * Rows(*net, node));
+    const RunState::DataPosition* const position = saved.at(node);
+    if (position != nullptr) kernel->Seek(position->next_sample() + passes * Rows(*net, node));
   });
 }
 
 void WarnIfDataChanged(const std::string& prefix, const RunState& state, const Net& net) {
+  const SavedPositions positions = FindPositions(prefix, state, net);
+  WarnIfGroupsChanged(net, positions);
   ForSources(net, [&](int node, Kernel* kernel) {
     const std::string& layer = net.graph().layer(node).name();
-    const RunState::DataPosition* const saved = Find(state, prefix + layer);
-    if (saved == nullptr || saved->records() == 0 || saved->records() == kernel->source_size())
-      return;
-    LOG(WARNING) << "the data of layer '" << layer << "' have " << kernel->source_size()
-                 << " records, but had " << saved->records()
-                 << " when the snapshot was written: the resumed run continues at sample "
+    const RunState::DataPosition* const saved = positions.at(node);
+    // 0: endless, or a program has not given its samples yet.
+    const int64_t now = kernel->source_size(), then = saved == nullptr ? 0 : saved->records();
+    if (now == 0 || then == 0 || now == then) return;
+    LOG(WARNING) << "the data of layer '" << layer << "' have " << now << " records, but had "
+                 << then << " when the snapshot was written: the resumed run continues at sample "
                  << saved->next_sample() << " of other data";
   });
 }
@@ -135,14 +117,8 @@ void SetPosition(const NetPosition& position, Net* net) {
   ResetCarriedState(*net);
 }
 
-bool SeekSources(const std::string& type, Net* net, int64_t sample) {
-  bool any = false;
-  ForSources(*net, [&](int node, Kernel* kernel) {
-    if (!type.empty() && net->graph().layer(node).type() != type) return;
-    kernel->Seek(sample);
-    any = true;
-  });
-  return any;
+void SeekSources(Net* net, int64_t sample) {
+  ForSources(*net, [&](int, Kernel* kernel) { kernel->Seek(sample); });
 }
 
 void SkipPasses(Net* net, int64_t passes) {

@@ -22,12 +22,14 @@ inline std::string TestPrefix(size_t net) { return "test" + std::to_string(net) 
 // (CarriesState) under this rank. A position with an empty layer name holds the number of forward
 // passes.
 void SaveNetState(const std::string& prefix, const Net& net, RunState* state);
-// Restores the positions in `state`, moved forward by `passes` batches. Sources without a position
-// in `state` do not move.
+// Restores the positions in `state`, moved forward by `passes` batches. The sources of a group all
+// get the same one. A source without a position in `state` gets that of a source with as many rows,
+// or does not move.
 void RestorePositions(const std::string& prefix, const RunState& state, Net* net,
                       int64_t passes = 0);
 
-// Logs a warning for each source whose number of records has changed since the state was written.
+// Logs a warning for each source whose number of records has changed since the state was written,
+// and for each group whose sources did not stay together before.
 void WarnIfDataChanged(const std::string& prefix, const RunState& state, const Net& net);
 
 // Position of a net in its data and in its random numbers.
@@ -41,9 +43,8 @@ void GetPosition(const Net& net, NetPosition* position);
 // not record their state.
 void SetPosition(const NetPosition& position, Net* net);
 
-// Moves all sources of layer type `type` to `sample`; "" means all types. Returns true if there are
-// any.
-bool SeekSources(const std::string& type, Net* net, int64_t sample);
+// Moves all sources to `sample`.
+void SeekSources(Net* net, int64_t sample);
 // Positions the net as if each rank had read `passes` batches. Used for states without positions,
 // such as Caffe's.
 void SkipPasses(Net* net, int64_t passes);

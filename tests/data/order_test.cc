@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <vector>
 
 namespace doppio {
@@ -57,6 +58,26 @@ TEST(SampleOrder, ShufflesEachEpochAndEachSeedDifferently) {
   EXPECT_NE(first, Epoch(order, 1, 100));
   EXPECT_NE(first, Epoch(other, 0, 100));
   EXPECT_EQ(first, Epoch(order, 0, 100));
+}
+
+TEST(SampleOrder, ShufflesBlocksAndTheRecordsInThem) {
+  const SampleOrder order(9, true, Random(1, 2), 0, {3, 0, 2, 4});
+  std::set<std::vector<int64_t>> starts;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    const std::vector<int64_t> records = Epoch(order, epoch, 9);
+    EXPECT_EQ(Sorted(records), UpTo(9));
+    std::vector<int64_t> begins;
+    for (int64_t at = 0, next = 0; at < 9; at = next) {
+      next = order.BlockEnd(epoch * 9 + at) - epoch * 9;
+      const std::vector<int64_t> block = Sorted({records.begin() + at, records.begin() + next});
+      begins.push_back(block[0]);
+      for (size_t i = 0; i < block.size(); ++i)
+        EXPECT_EQ(block[i], block[0] + static_cast<int64_t>(i));
+    }
+    EXPECT_EQ(Sorted(begins), (std::vector<int64_t>{0, 3, 5}));
+    starts.insert(begins);
+  }
+  EXPECT_GT(starts.size(), 3u);
 }
 
 // Each of 20 records should come first equally often: chi-square with 19 degrees of freedom is

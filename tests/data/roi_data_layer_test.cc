@@ -135,7 +135,9 @@ TEST(RoiDataLayer, HasAShapeWithoutItsFiles) {
       "layer { name: 'input' type: 'RoiData' top: 'data' top: 'im_info' top: 'gt_boxes' }",
       DataMode::kAssume);
   EXPECT_THAT(without.nodes[0].shape.missing.value().message(),
-              HasSubstr("RoiData needs roi_data_param { source: ... }"));
+              testing::AllOf(HasSubstr("RoiData needs roi_data_param { source: ... }"),
+                             HasSubstr("; its images are assumed to be 1x3x608x1024")));
+  EXPECT_TRUE(without.nodes[0].shape.guessed);
   DataNet net("type: 'RoiData' " + std::string(kRoiTops) +
                   " roi_data_param { short_side: 8 max_side: 16 max_boxes: 2 }",
               DataMode::kSynthetic);

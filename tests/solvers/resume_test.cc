@@ -1,6 +1,8 @@
 // Tests that a run that stops and resumes ends with the same bytes as an uninterrupted run.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/solvers/trainer_case.h"
 #include "tests/testing/mistake.h"
 
@@ -231,32 +233,26 @@ TEST(Resume, RefusesASnapshotWithoutTheWeightsOfALayer) {
   EXPECT_EQ(c.Make(options)->Solve().iteration, 13);
 }
 
+// Removes Doppio's part of a state, so that it is as BVLC Caffe writes it.
+void MakeCaffes(const std::string& path) {
+  SolverState state;
+  ASSERT_TRUE(state.ParseFromString(ReadFile(path)));
+  state.clear_run_state();
+  state.clear_crc();
+  WriteFileAtomically(path, state.SerializeAsString());
+}
+
 TEST(Resume, CountsBatchesWhenTheStateIsCaffes) {
   TrainerCase c(DigitsNet(), kEpochs);
   TrainResult whole, resumed;
   const std::vector<double> all = Losses(&c, {}, &whole);
-  SolverState state;
-  ASSERT_TRUE(state.ParseFromString(ReadFile(c.State(5))));
-  state.clear_run_state();
-  state.clear_crc();
-  WriteFileAtomically(c.State(5), state.SerializeAsString());
+  MakeCaffes(c.State(5));
   TrainerOptions options;
   options.resume = c.State(5);
   EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin() + 5, all.end()));
 }
 
-TEST(Resume, StartsTheDataOverWhenTold) {
-  // With learning rate 0, each batch has its own loss.
-  TrainerCase c(DigitsNet(), "base_lr: 0 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
-  TrainResult whole, resumed;
-  const std::vector<double> all = Losses(&c, {}, &whole);
-  TrainerOptions options;
-  options.resume = c.State(2);
-  options.restart_type = "Data";
-  EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin(), all.begin() + 2));
-}
-
-TEST(Resume, StartsNewSequencesWithTheData) {
+TEST(Resume, GoesOnInTheMiddleOfASequenceOfTheData) {
   // A batch of 8 digits is 8 steps of one sequence, because cont is always 1.
   const std::string net = R"(
     layer { name: "data" type: "Data" top: "x" top: "label" data_param { backend: DIGITS size: 50 batch_size: 8 } }
@@ -271,8 +267,78 @@ TEST(Resume, StartsNewSequencesWithTheData) {
   TrainerOptions options;
   options.resume = c.State(2);
   EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin() + 2, all.end()));
-  options.restart_type = "Data";
-  EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin(), all.begin() + 2));
+}
+
+// Two sources of the same digits. The loss is 0 as long as their samples are the same.
+std::string PairsNet(const std::string& second = "pair") {
+  const std::string data = "type: 'Data' data_param { backend: DIGITS size: 50 batch_size: 8 ";
+  return "layer { name: 'data' top: 'x' " + data + "shuffle: true } } layer { name: '" + second +
+         "' top: 'y' " + data + R"(} }
+    layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_param { num_output: 2 } }
+    layer { name: "out" type: "Reduction" bottom: "ip" top: "out" loss_weight: 1 }
+    layer { name: "apart" type: "EuclideanLoss" bottom: "x" bottom: "y" top: "apart" })";
+}
+
+// Changes what Doppio adds to the state, and removes its checksum.
+void ChangeState(const std::string& path, const std::function<void(RunState*)>& change) {
+  SolverState state;
+  ASSERT_TRUE(state.ParseFromString(ReadFile(path)));
+  change(state.mutable_run_state());
+  state.mutable_run_state()->clear_summed();
+  state.clear_crc();
+  WriteFileAtomically(path, state.SerializeAsString());
+}
+
+// Trains on from the state of iteration 2. Returns how often the pairs were wrong.
+int WrongPairs(TrainerCase* c, const LogLines& log) {
+  TrainerOptions options;
+  options.resume = c->State(2);
+  c->Make(options)->Solve();
+  return log.Count("apart = ") - log.Count("apart = 0 ");
+}
+
+TEST(Resume, KeepsTheSourcesOfAGroupTogether) {
+  TrainerCase c(PairsNet(), "base_lr: 0 lr_policy: 'fixed' max_iter: 6 snapshot: 2 display: 1");
+  c.Make()->Solve();
+  const std::string state = ReadFile(c.State(2));
+  {
+    const LogLines log;
+    EXPECT_EQ(WrongPairs(&c, log), 0);
+    EXPECT_EQ(log.Count("both continue at sample"), 0);
+    EXPECT_EQ(log.Count("draw their order and random changes together, but did not"), 0);
+  }
+  // A state of an earlier version, with a source that had started over.
+  WriteFileAtomically(c.State(2), state);
+  ChangeState(c.State(2), [](RunState* run) {
+    for (auto& position : *run->mutable_data()) {
+      position.clear_group();
+      if (position.layer() == "pair") position.set_next_sample(0);
+    }
+  });
+  {
+    const LogLines log;
+    EXPECT_EQ(WrongPairs(&c, log), 0);
+    EXPECT_EQ(log.Count("layer 'pair' was at sample 0 when the snapshot was written, but layer "
+                        "'data', which belongs to the same samples, at sample 16: both continue "
+                        "at sample 16"),
+              1);
+    EXPECT_EQ(log.Count("the sources of the group of layer 'data' draw their order and random "
+                        "changes together, but did not when the snapshot was written"),
+              1);
+  }
+  // A source with another name than in the state.
+  WriteFileAtomically(c.State(2), state);
+  c.SetNet(PairsNet("renamed"));
+  const LogLines log;
+  EXPECT_EQ(WrongPairs(&c, log), 0);
+}
+
+TEST(Resume, KeepsTheSourcesOfAGroupTogetherWithCaffesState) {
+  TrainerCase c(PairsNet(), "base_lr: 0 lr_policy: 'fixed' max_iter: 6 snapshot: 2 display: 1");
+  c.Make()->Solve();
+  MakeCaffes(c.State(2));
+  const LogLines log;
+  EXPECT_EQ(WrongPairs(&c, log), 0);
 }
 
 TEST(Resume, ShowsTheLossesOfTheUninterruptedRun) {
@@ -308,11 +374,62 @@ TEST(Resume, KeepsADrawnSeed) {
 }
 
 TEST(Resume, RefusesTheStateOfAnotherRule) {
-  TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
+  TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed'");
   TrainerOptions options;
-  options.resume = c.Make()->Solve().state_file;
-  const std::string text = Mistake<FileError>([&] { c.Make(options, "type: 'Adam'"); });
+  options.resume = c.Make({}, "max_iter: 1")->Solve().state_file;
+  for (const std::string type : {"Nesterov", "RMSProp", "Adam"}) {
+    const std::string text =
+        Mistake<Error>([&] { c.Make(options, "max_iter: 2 type: '" + type + "'"); });
+    EXPECT_NE(text.find("the solver's type is " + type + ", but '" + options.resume +
+                        "' is the state of a training with SGD"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("--weights=" + c.Model(1)), std::string::npos) << text;
+  }
+  EXPECT_EQ(c.Make(options, "type: 'SGD' max_iter: 2")->Solve().iteration, 2);
+  // A state of Caffe names no rule, but has a number of histories.
+  MakeCaffes(options.resume);
+  const std::string text = Mistake<FileError>([&] { c.Make(options, "max_iter: 2 type: 'Adam'"); });
   EXPECT_NE(text.find("history blobs, but Adam keeps 2"), std::string::npos) << text;
+  EXPECT_NE(text.find("start a new training from its weights with --weights"), std::string::npos)
+      << text;
+}
+
+TEST(Resume, CountsTheStepsOfOtherStepvalues) {
+  const std::string rate = "base_lr: 1 lr_policy: 'multistep' gamma: 0.5 ";
+  for (const bool caffes : {false, true}) {
+    TrainerCase c(SquareNet(), rate);
+    const std::string state = c.Make({}, "stepvalue: 1 max_iter: 2")->Solve().state_file;
+    if (caffes) MakeCaffes(state);
+    TrainerOptions options;
+    options.resume = state;
+    std::vector<double> rates;
+    options.on_iteration = [&](const Progress& p) { rates.push_back(p.rate); };
+    const LogLines log;
+    c.Make(options, "stepvalue: 4 max_iter: 6")->Solve();
+    EXPECT_EQ(rates, (std::vector<double>{1, 1, 0.5, 0.5}));
+    EXPECT_EQ(log.Count("there are 0 steps before iteration 2, and these count"), 1);
+    rates.clear();
+    c.Make(options, "stepvalue: 1 max_iter: 4")->Solve();
+    EXPECT_EQ(rates, (std::vector<double>{0.5, 0.5}));
+    EXPECT_EQ(log.Count("and these count"), 1) << "the steps are those of the state";
+  }
+}
+
+TEST(Resume, TestsAtTheEndsOfEpochsWithAnotherBatch) {
+  // 50 digits are 7 batches of 8; the snapshot of the first epoch has seen 56 samples.
+  TrainerCase c(DigitsNet(),
+                "base_lr: 0.1 lr_policy: 'fixed' test_epoch: 1 snapshot_epoch: 1 "
+                "test_initialization: false");
+  c.Make({}, "max_epoch: 1")->Solve();
+  TrainerOptions options;
+  options.resume = c.State(7);
+  options.net.batch = 2;
+  std::vector<int64_t> tests;
+  options.on_test = [&](const TestScores& scores) { tests.push_back(scores.iteration); };
+  c.Make(options, "max_epoch: 3")->Solve();
+  // The tests after the first epoch come again, because the state is that before them.
+  EXPECT_EQ(tests, (std::vector<int64_t>{7, 7 + 22, 7 + 47}));
 }
 
 }  // namespace

@@ -99,7 +99,8 @@ struct KernelArgs {
   Device* device = nullptr;
   std::vector<TensorSpec> bottoms;  // with the type and layout in which each is stored
   std::vector<DType> tops;          // types in which the tops are stored
-  // Layouts of parameters that another layer or net has already placed.
+  // Layouts of parameters that another layer or net has already placed. A kernel that does not read
+  // such a layout asks for the plain one; the plan then gives it a copy (param_copies.h).
   std::vector<Layout> param_layouts;
   std::vector<bool> param_placed;     // true if param_layouts[i] is fixed
   bool backward = false;              // true if Backward will be called
@@ -182,6 +183,9 @@ class Kernel {
   virtual double wait_seconds() const { return 0; }
   // Returns the number of distinct records skipped so far because they are unusable.
   virtual int64_t bad_records() const { return 0; }
+  // For data sources: returns the name of sample `sample` for messages, such as "row 4 of 'a.h5'",
+  // or "" if the samples have no names.
+  virtual std::string NameOfSample(int64_t /*sample*/) const { return ""; }
   // Returns the wrapped kernel if this kernel only copies tensors for another one, else null.
   virtual Kernel* inner() const { return nullptr; }
 

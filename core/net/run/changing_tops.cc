@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/net/graph/read_fields.h"
 #include "core/net/graph/varying_rows.h"
 
 namespace doppio {
@@ -75,7 +76,7 @@ void InferAgain(int changer, Graph* graph) {
       reads = reads || changed[bottom];
     }
     if (!reads) continue;
-    LayerShape shape = node.type->infer(graph->layer(static_cast<int>(n)), bottoms);
+    LayerShape shape = InferShape(*node.type, graph->layer(static_cast<int>(n)), bottoms);
     CheckParams(static_cast<int>(n), changer, shape, *graph);
     node.shape = std::move(shape);
     for (size_t i = 0; i < node.tops.size(); ++i) {

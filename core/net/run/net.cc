@@ -11,7 +11,7 @@
 #include "core/net/run/carried_state.h"
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/communicator.h"
-#include "core/net/run/memory_source.h"
+#include "core/net/run/grouped_source.h"
 #include "core/net/run/staged_passes.h"
 
 namespace doppio {
@@ -59,7 +59,7 @@ void Net::Connect() {
   outputs_.clear();
   for (int edge : graph_.outputs) {
     const Edge& e = graph_.edges[edge];
-    outputs_.push_back({e.name, e.loss_weight, plan_->values[edge]});
+    outputs_.push_back({e.name, e.loss_weight, plan_->values[edge], IsScore(graph_, edge)});
   }
   Device* device = params_->device();
   forward_ = StepRunner(*plan_, plan_->forward, device);
@@ -69,6 +69,7 @@ void Net::Connect() {
   ops_.clear();
   for (Device* each : plan_->devices) ops_.push_back(&OpsOf(each));
   losses_ = LossReader(plan_->devices, plan_->losses);
+  JoinSources(graph_, plan_->kernels);
   changers_.clear();
   for (const auto& kernel : plan_->kernels) changers_.push_back(ChangerOf(kernel.get()));
   const bool may_change = std::any_of(changers_.begin(), changers_.end(),
@@ -182,8 +183,6 @@ void Net::CheckCanReplan(int changer) const {
         graph_.Describe(n) + " before it ";
     if (StateOf(kernel(n)) != nullptr)
       throw graph_.layer(changer).Mistake("top", mistake + "carries a state from pass to pass");
-    if (kernel(n) != nullptr && dynamic_cast<MemorySource*>(InnermostKernel(kernel(n))) != nullptr)
-      throw graph_.layer(changer).Mistake("top", mistake + "gets its samples from a program");
     const bool computes = !source && kernel(n) != nullptr && ChangerOf(kernel(n)) == nullptr;
     if (pass_.ranks > 1 && computes) {
       throw graph_.layer(changer).Mistake(

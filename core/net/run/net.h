@@ -28,7 +28,8 @@ class TensorOps;
 struct NetOutput {
   std::string blob;
   float loss_weight = 0;
-  Tensor value;  // in plain layout
+  Tensor value;       // in plain layout
+  bool score = true;  // see IsScore
 };
 
 // A net, its plan, and the state of its passes.
@@ -67,7 +68,7 @@ class Net {
   void SetLossScale(float scale);
 
   const Graph& graph() const { return graph_; }
-  // Sets the record that WriteWeights saves, unless the net reads images itself.
+  // Sets the record that WriteWeights saves, in place of what the net does with its own images.
   void set_preprocessing(const std::optional<Preprocessing>& preprocessing) {
     graph_.preprocessing = preprocessing;
   }

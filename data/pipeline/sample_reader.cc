@@ -1,0 +1,186 @@
+#include "data/pipeline/sample_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+
+SampleReader::SampleReader(std::unique_ptr<Source> source, const TransformationParameter& transform,
+                           Phase phase, const PipelineOptions& options)
+    : source_(std::move(source)),
+      augment_(transform, phase, Random(options.seed, options.stream ^ Stream("augment")),
+               options.sizes_vary, options.mean_at),
+      options_(options),
+      bad_(options.bad_records, source_->size()) {
+  Scratch scratch;
+  WithGoodRecord(0, [&](int64_t index) {
+    image_shape_ = Load(index, &scratch);
+    data_shape_ = augment_.OutputShape(image_shape_);
+  });
+  label_count_ = static_cast<int>(scratch.record.labels.size());
+  decodes_ = scratch.record.encoded != nullptr || source_->decodes();
+}
+
+void SampleReader::Join(const GroupRule& rule) {
+  augment_.Join(Random(options_.seed, rule.stream ^ Stream("augment")), rule.crop_step);
+  source_->Join(Random(options_.seed, rule.stream ^ Stream("changes")));
+}
+
+// Calls use(index). If the record is bad and may be left out, tries the next record instead.
+template <class F>
+void SampleReader::WithGoodRecord(int64_t index, const F& use) {
+  for (;; index = (index + 1) % source_->size()) {
+    try {
+      return use(index);
+    } catch (const Error& e) {
+      bad_.Skip(index, source_->Name(index), e);
+    }
+  }
+}
+
+// Reads and decodes a record as sample 0. Returns the shape of its image.
+ImageShape SampleReader::Load(int64_t index, Scratch* scratch) const {
+  scratch->record.remarks = {};
+  source_->Read(index, &scratch->record);
+  const ImageShape image = PixelsOf(scratch).shape;
+  remarks_.Take(scratch->record.remarks, *source_, index);
+  if (options_.max_boxes > 0) LabelObjects(image, 0, &scratch->record);
+  return image;
+}
+
+bool SampleReader::Usable(int64_t index) {
+  try {
+    Scratch scratch;
+    CheckShape(Load(index, &scratch));
+    CheckLabels(scratch.record);
+    return true;
+  } catch (const Error& e) {
+    bad_.Skip(index, source_->Name(index), e);
+    return false;
+  }
+}
+
+DecodeOptions SampleReader::DecodeOf(const Record& record) const {
+  DecodeOptions decode = record.decode;
+  if (augment_.color() != DecodeOptions::Color::kAsStored) decode.color = augment_.color();
+  return decode;
+}
+
+Pixels SampleReader::PixelsOf(Scratch* scratch) const {
+  Record& record = scratch->record;
+  if (record.encoded == nullptr) return record.pixels;
+  Decode(record.encoded, record.encoded_bytes, DecodeOf(record), &scratch->image);
+  record.remarks.narrowed |= scratch->image.narrowed;
+  return scratch->image.pixels();
+}
+
+void SampleReader::CheckShape(const ImageShape& image) const {
+  if (image.channels != data_shape_.channels) {
+    const std::string wanted = std::to_string(data_shape_.channels);
+    throw FileError("it has " + std::to_string(image.channels) + " channel" +
+                    (image.channels == 1 ? "" : "s") + ", but the first one has " + wanted +
+                    ": images of one batch must have as many; " +
+                    (decodes_ ? "force_color: true in transform_param decodes all image files in "
+                                "colour, force_gray: true in gray"
+                              : "make the database anew, from images of " + wanted + " channels"));
+  }
+  const ImageShape shape = augment_.OutputShape(image);
+  if (shape == data_shape_) return;
+  throw FileError("it is " + shape.ToString() +
+                  " (channels x height x width), but the first one is " + data_shape_.ToString() +
+                  ": images of one batch must be of one size; set new_height and new_width "
+                  "(ImageData), resize_param, or crop_size");
+}
+
+void SampleReader::CheckLabels(const Record& record) const {
+  if (static_cast<int>(record.labels.size()) == label_count_) return;
+  throw FileError("it has " + std::to_string(record.labels.size()) +
+                  " labels, but the first record has " + std::to_string(label_count_));
+}
+
+void SampleReader::LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const {
+  const std::vector<ObjectBox> objects =
+      augment_.ObjectsIn(augment_.CutOf(image, sample), image, record->objects);
+  const auto room = static_cast<size_t>(options_.max_boxes);
+  if (objects.size() > room) {
+    throw FileError("it has " + std::to_string(objects.size()) + " boxes, but there is room for " +
+                    std::to_string(room) + "; increase max_boxes in annotated_data_param");
+  }
+  const ImageShape sample_shape = augment_.OutputShape(image);
+  const float across = options_.box_columns > 0 ? static_cast<float>(sample_shape.width) /
+                                                      static_cast<float>(options_.box_columns)
+                                                : 1;
+  const float down = options_.box_rows > 0 ? static_cast<float>(sample_shape.height) /
+                                                 static_cast<float>(options_.box_rows)
+                                           : 1;
+  record->labels.assign(room * kBoxLabels, -1);
+  float* to = record->labels.data();
+  for (const ObjectBox& o : objects) {
+    const float row[kBoxLabels] = {0,
+                                   o.label,
+                                   o.instance,
+                                   o.box.xmin * across,
+                                   o.box.ymin * down,
+                                   o.box.xmax * across,
+                                   o.box.ymax * down,
+                                   o.difficult ? 1.0f : 0.0f};
+    to = std::copy(row, row + kBoxLabels, to);
+  }
+}
+
+// Writes the sample without an intermediate image if the record is a JPEG with one or three
+// components, as most photographs are. Returns false for all other records.
+bool SampleReader::ReadFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const {
+  const Record& record = scratch->record;
+  if (record.encoded == nullptr) return false;
+  if (FormatOf(record.encoded, record.encoded_bytes) != ImageFormat::kJpeg) return false;
+  JpegReader reader(record.encoded, record.encoded_bytes);
+  if (reader.components() != 1 && reader.components() != 3) return false;
+  const DecodeOptions decode = DecodeOf(record);
+  if (decode.scaled) reader.ScaleTo(decode.height, decode.width);
+  ImageShape image = {reader.ChannelsFor(decode.color), reader.height(), reader.width()};
+  if (decode.height > 0 && decode.width > 0) {
+    image.height = decode.height;
+    image.width = decode.width;
+  }
+  CheckShape(image);
+  const Cut cut = augment_.CutOf(image, static_cast<uint64_t>(sample));
+  WriteJpegCut(&reader, image, cut, augment_, &scratch->jpeg, to);
+  return true;
+}
+
+void SampleReader::Read(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                        float* labels) const {
+  try {
+    ReadFrom(index, sample, scratch, to, labels);
+  } catch (const Error& e) {
+    RethrowWithContext(e, {}, source_->Name(index));
+  }
+}
+
+void SampleReader::ReadGood(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                            float* labels) {
+  WithGoodRecord(index, [&](int64_t good) { ReadFrom(good, sample, scratch, to, labels); });
+}
+
+void SampleReader::ReadFrom(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                            float* labels) const {
+  scratch->record.remarks = {};
+  source_->ReadSample(index, static_cast<uint64_t>(sample), &scratch->record);
+  if (!ReadFromJpeg(sample, scratch, to)) {
+    const Pixels pixels = PixelsOf(scratch);
+    CheckShape(pixels.shape);
+    augment_.Apply(pixels, static_cast<uint64_t>(sample), to);
+    if (options_.max_boxes > 0) {
+      LabelObjects(pixels.shape, static_cast<uint64_t>(sample), &scratch->record);
+    }
+  }
+  CheckLabels(scratch->record);
+  remarks_.Take(scratch->record.remarks, *source_, index);
+  std::copy(scratch->record.labels.begin(), scratch->record.labels.end(), labels);
+}
+
+}  // namespace doppio
