@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/nearest.h"
 #include "core/base/split_at.h"
 #include "core/base/threads.h"
-#include "data/decode/decode.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 #include "python/command.h"
 #include "python/devices.h"
 #include "python/errors.h"
+#include "python/images.h"
 #include "python/layer_blob.h"
 #include "python/live_net.h"
 #include "python/live_solver.h"
@@ -107,6 +107,7 @@ void AddNet(py::module_* module) {
       .def("reshape", &LiveNet::Reshape, NoGil())
       .def("_copy_from", &LiveNet::CopyFrom, NoGil())
       .def("_save", &LiveNet::Save, NoGil())
+      .def("_set_samples", &LiveNet::SetSamples)
       .def("share_with", &LiveNet::ShareWith, NoGil(), py::arg("other").none(false))
       .def("_find_layer", &LiveNet::FindLayer)
       .def_property_readonly("_blob_names", &LiveNet::BlobNames)
@@ -177,29 +178,12 @@ py::list Schema() {
   return list;
 }
 
-// Returns the image as height x width x channels in BGR order, as data layers see it.
-py::array_t<uint8_t> LoadImage(const std::string& path, bool color) {
-  Image image;
-  {
-    const py::gil_scoped_release release;
-    const std::string file = ReadFile(path);
-    DecodeOptions options;
-    options.color = color ? DecodeOptions::Color::kColor : DecodeOptions::Color::kGray;
-    try {
-      Decode(reinterpret_cast<const uint8_t*>(file.data()), file.size(), options, &image);
-    } catch (const Error& error) {
-      RethrowWithContext(error, SourceLoc{path}, path);
-    }
-  }
-  const ImageShape& shape = image.shape;
-  return py::array_t<uint8_t>({shape.height, shape.width, shape.channels}, image.bytes.data());
-}
-
 }  // namespace
 }  // namespace doppio
 
 PYBIND11_MODULE(_doppio, m) {
   namespace py = pybind11;
+  m.attr("__module__") = "doppio";  // the module that errors about arguments name
   if (!google::IsGoogleLoggingInitialized()) doppio::InitLog("doppio");
   doppio::ClampNumThreads();
   doppio::AddErrors(&m);
@@ -215,6 +199,7 @@ PYBIND11_MODULE(_doppio, m) {
   m.def(
       "log", [](const std::string& text) { LOG(INFO) << text; }, py::arg("text"));
   m.def("layer_type_list", [] { return doppio::LayerTypes::Get().Names(); });
+  m.def("_nearest", &doppio::Nearest);
   m.def("_further_fields", [](const std::string& type) {
     const auto* layer = doppio::LayerTypes::Get().Find(type);
     return layer == nullptr ? std::vector<std::string>() : layer->further_fields;
@@ -227,7 +212,7 @@ PYBIND11_MODULE(_doppio, m) {
   m.def("solver_count", &doppio::CurrentRanks);
   m.def("schema", &doppio::Schema);
   m.def("load_numpy", &doppio::LoadNumpy);
-  m.def("load_image", &doppio::LoadImage, py::arg("path"), py::arg("color"));
+  doppio::AddImages(&m);
   m.attr("TRAIN") = static_cast<int>(doppio::TRAIN);
   m.attr("TEST") = static_cast<int>(doppio::TEST);
 }

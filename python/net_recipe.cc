@@ -5,6 +5,7 @@
 
 #include "core/net/graph/gradient_flow.h"
 #include "core/net/run/changing_tops.h"
+#include "core/net/spec/preprocessing.h"
 
 namespace doppio {
 namespace {
@@ -54,6 +55,7 @@ NetRecipe::NetRecipe(const std::string& file, Phase phase, int level,
               [device = device_](ParamStore* p) { delete p; }) {
   options_.phase = phase;
   options_.seed = seed;
+  if (phase == TRAIN) test_images_ = DescribeTestImages(source_);
 }
 
 std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Shape>& shapes,
@@ -65,6 +67,7 @@ std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Sha
   if (before != nullptr) StoreForms(before->plan().kernels, -1, &spec);
   Graph graph = MakeGraph(std::move(spec));
   ClearForms(&graph.spec);
+  graph.preprocessing = ForUse(test_images_, graph.preprocessing);
   const bool at_outputs = BeginAtOutputs(&graph);
   PlanOptions plan;
   plan.device = device_.get();

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,8 @@ class NetRecipe {
 
  private:
   NetSource source_;
+  // How phase TEST prepares images, for a net of phase TRAIN.
+  std::optional<Preprocessing> test_images_;
   NetOptions options_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<ParamStore> params_;

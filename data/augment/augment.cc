@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "data/augment/mean_file.h"
 #include "data/augment/transforms.h"
 #include "proto/data.pb.h"
 
@@ -95,6 +94,17 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
   }
 }
 
+void Augment::Join(const Random& random, int crop_step) {
+  random_ = random;
+  crop_step_ = crop_step;
+}
+
+void Augment::UseMean(MeanImage mean) {
+  mean_shape_ = mean.shape;
+  mean_image_ = std::move(mean.values);
+  sizes_vary_ = true;
+}
+
 void Augment::RefuseMean(const std::string& why) const {
   throw UserError(mean_at_, "the mean '" + mean_file_ + "' is " + mean_shape_.ToString() + why);
 }
@@ -109,7 +119,10 @@ ImageShape Augment::OutputShape(const ImageShape& image) const {
     throw UserError({}, "transform_param has " + std::to_string(means) +
                             " mean_value, but the image has " + std::to_string(image.channels) +
                             (image.channels == 1 ? " channel" : " channels") +
-                            "; give one, or one per channel");
+                            "; give one, or one per channel" +
+                            (image.channels == 1 && means == 3
+                                 ? ", or decode gray image files in colour by force_color: true"
+                                 : ""));
   }
   ImageShape cut = image;
   if (crop_height_ > 0) cut = {image.channels, crop_height_, crop_width_};
@@ -133,8 +146,12 @@ Cut Augment::CutOf(const ImageShape& image, uint64_t sample) const {
   cut.top = spare_rows / 2;
   cut.left = spare_columns / 2;
   if (crop_height_ > 0 && random_crop_) {
-    cut.top = static_cast<int>(random_.Below(static_cast<uint32_t>(spare_rows + 1), sample, 1));
-    cut.left = static_cast<int>(random_.Below(static_cast<uint32_t>(spare_columns + 1), sample, 2));
+    const auto draw = [&](int spare, uint64_t axis) {
+      const auto places = static_cast<uint32_t>(spare / crop_step_ + 1);
+      return static_cast<int>(random_.Below(places, sample, axis)) * crop_step_;
+    };
+    cut.top = draw(spare_rows, 1);
+    cut.left = draw(spare_columns, 2);
   }
   cut.mirrored = mirror_ && random_.Below(2, sample, 0) == 1;
   return cut;

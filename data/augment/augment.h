@@ -14,6 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "data/augment/mean_file.h"
 #include "data/source/record.h"
 #include "proto/augment.pb.h"
 #include "proto/state.pb.h"
@@ -53,6 +54,12 @@ class Augment {
   // FileError if the mean cannot be read.
   Augment(const TransformationParameter& parameter, Phase phase, const Random& random,
           bool sizes_vary = false, const SourceLoc& mean_at = {});
+
+  // Draws crops and mirrors from `random` from now on, and crops that begin at multiples of
+  // `crop_step` pixels.
+  void Join(const Random& random, int crop_step);
+  // Subtracts `mean` from now on, of which each sample takes the centre.
+  void UseMean(MeanImage mean);
 
   // Returns the shape of a sample cut from an image of this shape. Throws UserError if crop or mean
   // do not fit the image.
@@ -106,6 +113,7 @@ class Augment {
   std::string mean_file_;
   SourceLoc mean_at_;
   Random random_;
+  int crop_step_ = 1;
   std::optional<EmitConstraint> emit_;
 };
 

@@ -10,6 +10,19 @@
 
 namespace doppio {
 
+MeanImage MeanImage::Centre(int height, int width) const {
+  MeanImage centre;
+  centre.shape = {shape.channels, height, width};
+  const int top = (shape.height - height) / 2, left = (shape.width - width) / 2;
+  for (int c = 0; c < shape.channels; ++c) {
+    for (int y = top; y < top + height; ++y) {
+      const auto row = values.begin() + (int64_t{c} * shape.height + y) * shape.width + left;
+      centre.values.insert(centre.values.end(), row, row + width);
+    }
+  }
+  return centre;
+}
+
 std::vector<double> MeanImage::ChannelMeans() const {
   const int64_t plane = int64_t{shape.height} * shape.width;
   std::vector<double> means;

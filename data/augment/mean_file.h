@@ -13,6 +13,8 @@ struct MeanImage {
   ImageShape shape;
   std::vector<float> values;  // planes
 
+  // Returns the part of `height` x `width` pixels in the middle, which must not be larger.
+  MeanImage Centre(int height, int width) const;
   // Returns the mean of each channel.
   std::vector<double> ChannelMeans() const;
 };

@@ -8,8 +8,10 @@
 #include "data/augment/distort.h"
 #include "data/augment/noise.h"
 #include "data/augment/random_changes.h"
+#include "data/augment/random_moves.h"
 #include "data/augment/random_size.h"
 #include "data/augment/resize_image.h"
+#include "data/augment/settle.h"
 #include "data/decode/decode_formats.h"
 #include "data/decode/mat_image.h"
 #include "proto/data.pb.h"
@@ -180,7 +182,10 @@ const std::vector<Transform>& Transforms() {
   using Boxes = Transform::Boxes;
   // Distort, expand, resize and noise come in SSD's order.
   static const std::vector<Transform> transforms = {
-      Transform({"random_aspect_ratio_param"}, 0, CheckCrop, Crop).InTest().Resizes(DeclareCrop),
+      Transform({"random_aspect_ratio_param"}, 0, CheckCrop, Crop)
+          .InTest([](Parameter* t) { SettleAspectRatio(CropSize(*t), t); })
+          .Moves(MoveOfCrop)
+          .Resizes(DeclareCrop),
       Transform(
           {"random_resize_param", "img_rand_resize_lower", "img_rand_resize_upper",
            "rand_resize_ratio_lower", "rand_resize_ratio_upper", "vertical_stretch_lower",
@@ -188,28 +193,31 @@ const std::vector<Transform>& Transforms() {
           1, CheckRandomSize,
           [](const TransformArgs& c) { ResizeAtRandom(c.parameter, c.training, c.draws, c.image); })
           .Options({"allow_upscale", "interpolation_algo_down", "interpolation_algo_up"})
-          .InTest()
+          .InTest(SettleRandomSize)
+          .Moves(MoveOfRandomSize)
           .Resizes(DeclareUnknown),
-      Transform({"rotation_param"}, 2, CheckRotation, Turn),
-      Transform({"shift_param"}, 5, CheckShift, Move),
+      Transform({"rotation_param"}, 2, CheckRotation, Turn).Moves(MoveOfRotation),
+      Transform({"shift_param"}, 5, CheckShift, Move).Moves(MoveOfShift),
       Transform(
           {"distort_param"}, 3, [](const Parameter& t) { CheckDistortion(t.distort_param()); },
           [](const TransformArgs& c) { Distort(c.parameter.distort_param(), c.draws, c.image); })
           .WithBoxes(Boxes::kBeforeWindow),
       Transform({"expand_param"}, 6, CheckExpansion, ExpandWithObjects)
+          .Moves(MoveOfExpansion)
           .WithBoxes(Boxes::kBeforeWindow)
           .Resizes(DeclareUnknown),
       Transform(
           {"resize_param"}, 7, [](const Parameter& t) { CheckResize(t.resize_param()); },
           ResizeWithObjects)
           .WithBoxes(Boxes::kAfterWindow)
-          .InTest()
+          .InTest([](Parameter* t) { SettleResize(t->mutable_resize_param()); })
+          .Moves(MoveOfResize, true)
           .Resizes(DeclareResize),
       Transform(
           {"noise_param"}, 8, [](const Parameter& t) { CheckNoise(t.noise_param()); },
           [](const TransformArgs& c) { AddNoise(c.parameter.noise_param(), c.draws, c.image); })
           .WithBoxes(Boxes::kAfterWindow)
-          .InTest(),
+          .InTest(SettleNoise),
       Transform({"cutout_param"}, 4, CheckCutout, CutOut),
       // Intel Caffe pads images just before it crops them.
       Transform({"pad"}, 9, CheckPad, Pad).InTest().Resizes(DeclarePad),
@@ -240,6 +248,34 @@ std::vector<const Transform*> RequestedTransforms(const TransformationParameter&
     if (!transform.RequestedBy(parameter).empty()) asked.push_back(&transform);
   }
   return asked;
+}
+
+void ApplyTransforms(const std::vector<const Transform*>& transforms,
+                     const TransformationParameter& parameter, bool training,
+                     const TransformRandom& random, uint64_t sample, Image* image) {
+  for (const Transform* transform : transforms) {
+    if (!training && !transform->in_test) continue;
+    Draws draws = random.Of(*transform, sample);
+    transform->apply({parameter, training, &draws, image});
+  }
+}
+
+TransformationParameter ChangesInTest(const TransformationParameter& parameter) {
+  TransformationParameter changes = parameter;
+  std::set<std::string> kept;
+  for (const Transform& transform : Transforms()) {
+    if (!transform.in_test || transform.RequestedBy(changes).empty()) continue;
+    if (transform.settle != nullptr) transform.settle(&changes);
+    if (transform.RequestedBy(changes).empty()) continue;
+    kept.insert(transform.fields.begin(), transform.fields.end());
+    kept.insert(transform.options.begin(), transform.options.end());
+  }
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  changes.GetReflection()->ListFields(changes, &fields);
+  for (const auto* field : fields) {
+    if (kept.count(field->name()) == 0) changes.GetReflection()->ClearField(&changes, field);
+  }
+  return changes;
 }
 
 bool HasTransformField(const std::string& name) {

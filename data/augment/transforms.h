@@ -4,10 +4,12 @@
 #ifndef DOPPIO_DATA_AUGMENT_TRANSFORMS_H_
 #define DOPPIO_DATA_AUGMENT_TRANSFORMS_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/sample_set.h"
 #include "data/augment/boxes.h"
 #include "data/augment/draws.h"
 #include "data/decode/decode.h"
@@ -37,6 +39,9 @@ struct Transform {
   using Apply = void (*)(const TransformArgs& args);
   // Sets the height and width that images get, or 0 if they depend on the image or are random.
   using Declare = void (*)(const TransformationParameter& parameter, ImageShape* image);
+  using Settle = void (*)(TransformationParameter* parameter);
+  // Returns the range of the random numbers; nullopt if there is nothing random.
+  using Move = std::optional<RandomMove> (*)(const TransformationParameter& parameter);
 
   // `asking` are the fields of transform_param that ask for the transform. `stream` numbers its
   // random numbers, below kStreams: each transform has its own, so that a new one does not change
@@ -44,10 +49,18 @@ struct Transform {
   Transform(std::vector<std::string> asking, uint64_t stream, Check check, Apply apply)
       : fields(std::move(asking)), stream(stream), check(check), apply(apply) {}
   // Layers Data and ImageData apply the transform in phase TEST as well as in TRAIN. AnnotatedData
-  // ignores the phase.
-  Transform InTest() && { return in_test = true, std::move(*this); }
+  // ignores the phase. `settle` changes the fields of the transform to what they do in phase TEST,
+  // without anything random.
+  Transform InTest(Settle settle = nullptr) && {
+    return in_test = true, this->settle = settle, std::move(*this);
+  }
   Transform WithBoxes(Boxes when) && { return boxes = when, std::move(*this); }
   Transform Resizes(Declare size) && { return declare = size, std::move(*this); }
+  // The transform moves pixels at random, in training or, `always`, in both phases. The sources of
+  // a group draw such transforms together.
+  Transform Moves(Move move, bool always = false) && {
+    return this->move = move, moves_always = always, std::move(*this);
+  }
   // Other fields that only this transform reads.
   Transform Options(std::vector<std::string> names) && {
     return options = std::move(names), std::move(*this);
@@ -67,12 +80,34 @@ struct Transform {
   Check check;
   Apply apply;
   Declare declare = nullptr;  // null if images keep their sizes
+  Settle settle = nullptr;    // null if nothing is to change
+  Move move = nullptr;        // null if pixels keep their places, or move without random numbers
+  bool moves_always = false;
 };
 
 // Returns all transforms in the order in which they are applied.
 const std::vector<Transform>& Transforms();
 // Returns the transforms that `parameter` asks for, in this order.
 std::vector<const Transform*> RequestedTransforms(const TransformationParameter& parameter);
+
+// The random numbers of transforms: those that move pixels, and all others.
+struct TransformRandom {
+  TransformRandom(const Random& random) : moves(random), others(random) {}  // NOLINT: converts
+  // Returns the numbers of a transform for a sample.
+  Draws Of(const Transform& transform, uint64_t sample) const {
+    return Draws(transform.move != nullptr ? moves : others,
+                 sample * Transform::kStreams + transform.stream);
+  }
+  Random moves, others;
+};
+
+// Applies those of `transforms` that act in this phase. The random numbers are those of `sample`.
+void ApplyTransforms(const std::vector<const Transform*>& transforms,
+                     const TransformationParameter& parameter, bool training,
+                     const TransformRandom& random, uint64_t sample, Image* image);
+
+// Returns the fields of all transforms that act in phase TEST, settled (see InTest).
+TransformationParameter ChangesInTest(const TransformationParameter& parameter);
 
 // Returns true if a transform or the pipeline uses this field of transform_param, or refuses it.
 // The other fields of forks have no effect.

@@ -4,6 +4,7 @@ import numpy as np
 
 from . import io
 from .net import Net
+from .preparation import Preparation, center_crop
 
 
 def _log(told, given):
@@ -12,9 +13,12 @@ def _log(told, given):
         if not given:
             _doppio.log("Classifier: the weights do not record the preprocessing of the images; pixels are used unchanged")
         return
-    values = {"image_dims": "%dx%d" % (told.resize_height, told.resize_width) if told.resize_height else "the net's input",
+    values = {"image_dims": "%dx%d" % (told.resize_height, told.resize_width) if told.resize_height else
+              "the image's" if told.keep_size else "the net's input",
               "mean": ",".join("%.4g" % m for m in told.mean) or "none", "scale": "%.6g" % told.scale,
               "channels": type(told).Channels.Name(told.channels)}
+    if told.HasField("changes"):
+        values["changes"] = " ".join(str(told.changes).split())
     _doppio.log("Classifier: preprocessing from the weights: %s%s" %
                 (", ".join("%s %s" % item for item in values.items()),
                  "; instead as given: " + ", ".join(sorted(given)) if given else ""))
@@ -22,7 +26,8 @@ def _log(told, given):
 
 class Classifier(Net):
     """Classifies images of any size from io.load_image. The arguments are those of io.Transformer; missing ones come from the
-    weights (Net.preprocessing)."""
+    weights (Net.preprocessing). Without raw_scale, input_scale and channel_swap, the values are those of the data layer in
+    phase TEST."""
 
     def __init__(self, model_file, pretrained_file, image_dims=None, mean=None, input_scale=None, raw_scale=None,
                  channel_swap=None):
@@ -36,6 +41,8 @@ class Classifier(Net):
         self.transformer.set_preprocessing(name, told, **given)
         self.crop_dims = np.array(shape[2:])
         self.image_dims = self._told_dims(told) if image_dims is None else np.array(image_dims)
+        follows = (raw_scale, input_scale, channel_swap) == (None, None, None) and Preparation.is_possible(told, shape)
+        self._preparation = Preparation(told, shape, image_dims) if follows else None
         given["image_dims"] = image_dims
         _log(told, [key for key, value in given.items() if value is not None])
 
@@ -46,15 +53,23 @@ class Classifier(Net):
         size = np.array((told.resize_height, told.resize_width))
         return size if (size >= self.crop_dims).all() else self.crop_dims
 
+    def _prepare(self, image):
+        """Returns the image before the crop."""
+        if self._preparation is None:
+            return io.resize_image(np.asarray(image), self.image_dims)
+        return self._preparation.before_crop(image)
+
+    def _values(self, crop):
+        name = self.inputs[0]
+        if self._preparation is None:
+            return self.transformer.preprocess(name, crop)
+        return self.transformer.normalize(name, crop.transpose(2, 0, 1))
+
     def predict(self, inputs, oversample=True):
         """Returns the net's first output as images x classes. With `oversample`, averages over ten crops of each image."""
-        name, output = self.inputs[0], self.outputs[0]
-        images = [io.resize_image(np.asarray(image), self.image_dims) for image in inputs]
-        if oversample:
-            crops = io.oversample(images, self.crop_dims)
-        else:
-            top, left = (self.image_dims - self.crop_dims) // 2
-            crops = [image[top:top + self.crop_dims[0], left:left + self.crop_dims[1]] for image in images]
-        data = np.stack([self.transformer.preprocess(name, crop) for crop in crops])
-        scores = self.forward_all(**{name: data})[output]
+        images, crops = [self._prepare(image) for image in inputs], []
+        for image in images:
+            crops.extend(io.oversample([image], self.crop_dims) if oversample else [center_crop(image, self.crop_dims)])
+        data = np.stack([self._values(crop) for crop in crops])
+        scores = self.forward_all(**{self.inputs[0]: data})[self.outputs[0]]
         return scores.reshape(len(images), -1, *scores.shape[1:]).mean(1)

@@ -3,6 +3,7 @@ import numpy as np
 
 from . import io
 from .classifier import Classifier
+from .names import not_offered
 
 
 class Detector(Classifier):
@@ -32,6 +33,8 @@ class Detector(Classifier):
         for detection, prediction in zip(found, scores):
             detection["prediction"] = prediction
         return found
+
+    detect_selective_search = not_offered("pass windows of any method of proposals to detect_windows")
 
     def crop(self, image, window):
         """Returns the window with its context in the net's input size. Pixels outside the image have the mean's value."""

@@ -5,10 +5,11 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/nearest.h"
+#include "core/net/graph/find_blob.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/plain_blob.h"
+#include "data/augment/net_input.h"
 #include "data/source/class_names.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
@@ -99,12 +100,9 @@ std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
 }
 
 std::string OutputOf(const Flags& flags, const Graph& graph) {
+  if (!flags.blob.empty()) return FindBlob(graph, flags.blob).name;
   std::vector<std::string> names;
   for (const int edge : graph.outputs) names.push_back(graph.edges[edge].name);
-  if (!flags.blob.empty()) {
-    if (graph.FindEdge(flags.blob) >= 0) return flags.blob;
-    throw UsageError("the net has no blob '" + flags.blob + "'" + DidYouMean(flags.blob, names));
-  }
   if (names.size() == 1) return names[0];
   throw UsageError("the net has " + std::to_string(names.size()) + " outputs (" +
                    Join(names, ", ") + "); name one with --blob");
@@ -151,9 +149,8 @@ class Classifier {
     const KnownPreprocessing known =
         KnownFromFlags(flags_, !job.mean.empty(), LoadWeightFiles(job.weights, net_.get()),
                        net_->graph().preprocessing, job.model);
-    ImageInputOptions options = PrepareImages(known, WishesOf(line, job), input);
-    options.center_crop = flags_.center_crop;
-    reader_ = std::make_unique<ImageInput>(options);
+    reader_ = std::make_unique<NetInput>(PrepareImages(known, WishesOf(line, job), input), input,
+                                         flags_.center_crop);
     TakeClassNames(known.images);
   }
 
@@ -238,7 +235,7 @@ class Classifier {
   const std::unique_ptr<Device> device_;
   ParamStore params_;
   std::unique_ptr<Net> net_;
-  std::unique_ptr<ImageInput> reader_;
+  std::unique_ptr<NetInput> reader_;
   std::string input_, output_;
   int64_t batch_ = 1;
   int classes_ = 0;

@@ -10,6 +10,7 @@
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/data/image_input.h"
 #include "tools/data/in_order.h"
 #include "tools/detect/class_labels.h"
 #include "tools/detect/detect_net.h"
@@ -58,7 +59,7 @@ class ObjectFinder {
     const ImageFit fit = FitOf(known.images);
     known.images.set_short_side(static_cast<uint32_t>(fit.short_side));
     known.images.set_max_side(static_cast<uint32_t>(fit.max_side));
-    fitter_ = std::make_unique<ImageFitter>(PrepareImages(known, wishes, input), fit);
+    fitter_ = std::make_unique<ImageFitter>(PrepareImages(known, wishes, input), input, fit);
     labels_ =
         flags.labels.empty()
             ? LabelsInOrder({known.images.class_name().begin(), known.images.class_name().end()})

@@ -1,11 +1,7 @@
 // `export`: converts a trained net to formats of other programs.
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
@@ -19,6 +15,7 @@
 #include "tools/cli/word_list.h"
 #include "tools/export/array_files.h"
 #include "tools/export/waiting_room.h"
+#include "tools/onnx/image_notes.h"
 #include "tools/onnx/onnx_layer.h"
 #include "tools/onnx/verify_onnx.h"
 #include "tools/onnx/write_onnx.h"
@@ -136,64 +133,6 @@ std::vector<bool> FindBatch(const Graph& graph, const Graph& other) {
   return batch;
 }
 
-// Formats a float with enough digits to restore it exactly.
-std::string Exact(float value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(value));
-  return text;
-}
-
-void AddNotes(const std::string& blob, const Preprocessing& images,
-              std::map<std::string, std::string>* notes) {
-  const auto add = [&](const char* key, const std::string& value) {
-    (*notes)[blob + "." + key] = value;
-  };
-  const auto size = [](uint32_t height, uint32_t width) {
-    return std::to_string(height) + "x" + std::to_string(width);
-  };
-  const std::map<Preprocessing::Channels, std::array<const char*, 2>> orders = {
-      {Preprocessing::BGR, {"blue, green, red", "Bgr8"}},
-      {Preprocessing::RGB, {"red, green, blue", "Rgb8"}},
-      {Preprocessing::GRAY, {"gray", "Gray8"}}};
-  const auto order = orders.find(images.channels());
-  if (order != orders.end()) {
-    add("channels", order->second[0]);
-    (*notes)["Image.BitmapPixelFormat"] = order->second[1];
-  }
-  if (images.resize_height() > 0) {
-    add("resize", size(images.resize_height(), images.resize_width()));
-  }
-  if (images.height() > 0) add("crop", size(images.height(), images.width()));
-  std::vector<std::string> means;
-  for (const float mean : images.mean()) means.push_back(Exact(mean));
-  if (!means.empty()) add("mean_value", Join(means, ","));
-  if (images.has_mean_file()) add("mean_file", images.mean_file());
-  add("scale", Exact(images.scale()));
-  add("pixels", "from 0 to 255, less the mean, times the scale");
-  const std::string classes = Join(images.class_name(), "\n");
-  if (!classes.empty()) (*notes)["classes"] = classes;
-}
-
-// Returns what programs must know about the images that the net was trained on. The preprocessing
-// in the weights is used for the first input; for other inputs, that of the data layer.
-std::map<std::string, std::string> NotesOn(const Graph& graph) {
-  std::map<std::string, std::string> notes;
-  std::optional<Preprocessing> known = graph.preprocessing;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const LayerSpec& layer = graph.layer(static_cast<int>(i));
-    const bool reads_images = graph.nodes[i].type->describe_images != nullptr;
-    if (layer.param.top_size() == 0 || (!reads_images && layer.type() != "Input")) continue;
-    const std::string& blob = layer.param.top(0);
-    if (known) {
-      AddNotes(blob, *known, &notes);
-      known.reset();
-    } else if (reads_images) {
-      AddNotes(blob, graph.nodes[i].type->describe_images(layer), &notes);
-    }
-  }
-  return notes;
-}
-
 void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
   const auto graph_for = [&](int64_t batch) {
     NetSpec spec = SpecFor(line, batch);
@@ -208,6 +147,7 @@ void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
   if (line.flags.dynamic_batch) {
     other = graph_for(BatchOf(net.graph()) + 1);
     batch = FindBatch(net.graph(), other);
+    other.preprocessing = net.graph().preprocessing;
   }
   OnnxOptions options;
   options.dynamic_batch = line.flags.dynamic_batch;
@@ -216,7 +156,7 @@ void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
   *began = true;
   const WaitingRoom room(out);
   const bool external =
-      WriteOnnx(room.Of(out), content, NotesOn(net.graph()), line.flags.external_data);
+      WriteOnnx(room.Of(out), content, ImageNotes(net.graph()), line.flags.external_data);
   OnnxVerification verification;
   if (line.flags.verify) {
     verification = VerifyOnnx(line.flags.dynamic_batch ? other : net.graph(), net.params(), content,

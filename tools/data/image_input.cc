@@ -10,51 +10,12 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/random.h"
 #include "core/base/whole_number.h"
 #include "data/augment/mean_file.h"
-#include "proto/data.pb.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {
 namespace {
-
-// Crops, means and scale are applied by the transformation of a data layer in the TEST phase.
-TransformationParameter TransformOf(const ImageInputOptions& options) {
-  TransformationParameter transform;
-  transform.set_crop_h(static_cast<uint32_t>(options.input.height));
-  transform.set_crop_w(static_cast<uint32_t>(options.input.width));
-  transform.set_scale(options.scale);
-  transform.mutable_mean_value()->Add(options.means.begin(), options.means.end());
-  return transform;
-}
-
-// Crops the image to its largest middle part with the proportions height:width.
-void KeepMiddle(int height, int width, Image* image) {
-  const ImageShape from = image->shape;
-  ImageShape to = from;
-  if (int64_t{from.height} * width > int64_t{from.width} * height) {
-    to.height = std::max(1, static_cast<int>(std::lround(double(from.width) * height / width)));
-  } else {
-    to.width = std::max(1, static_cast<int>(std::lround(double(from.height) * width / height)));
-  }
-  const int top = (from.height - to.height) / 2, left = (from.width - to.width) / 2;
-  const int64_t from_row = int64_t{from.width} * from.channels;
-  const int64_t to_row = int64_t{to.width} * to.channels;
-  std::vector<uint8_t> part(to.count());
-  for (int y = 0; y < to.height; ++y) {
-    const uint8_t* row = image->bytes.data() + (top + y) * from_row + int64_t{left} * from.channels;
-    std::copy(row, row + to_row, part.data() + y * to_row);
-  }
-  image->bytes.swap(part);
-  image->shape = to;
-}
-
-void SwapRedAndBlue(Image* image) {
-  for (size_t i = 0; i + 2 < image->bytes.size(); i += 3) {
-    std::swap(image->bytes[i], image->bytes[i + 2]);
-  }
-}
 
 bool ParseFloat(const std::string& text, float* value) {
   char* end = nullptr;
@@ -71,49 +32,6 @@ bool IsImageName(const std::string& path) {
     if (EndsWith(lower, end)) return true;
   }
   return false;
-}
-
-ImageInput::ImageInput(const ImageInputOptions& options)
-    : options_(options), augment_(TransformOf(options), TEST, Random(0, 0)) {
-  if (options_.height == 0) {
-    options_.height = options_.input.height;
-    options_.width = options_.input.width;
-  }
-  const ImageShape& input = options_.input;
-  const size_t means = options_.means.size();
-  if (means > 1 && means != static_cast<size_t>(input.channels)) {
-    throw UsageError(std::to_string(means) + " means for " + std::to_string(input.channels) +
-                     " channels of the net's input");
-  }
-  if (options_.height < input.height || options_.width < input.width) {
-    throw UsageError("images of " + std::to_string(options_.height) + "x" +
-                     std::to_string(options_.width) + " are smaller than the net's input, " +
-                     std::to_string(input.height) + "x" + std::to_string(input.width));
-  }
-}
-
-Image DecodeTo(int channels, const std::string& file) {
-  DecodeOptions decode;
-  decode.color = channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
-  Image image;
-  Decode(reinterpret_cast<const uint8_t*>(file.data()), file.size(), decode, &image);
-  return image;
-}
-
-std::vector<float> ImageInput::Read(const std::string& file) const {
-  Image image = DecodeTo(options_.input.channels, file);
-  return Convert(&image);
-}
-
-std::vector<float> ImageInput::Convert(Image* image) const {
-  if (options_.center_crop) KeepMiddle(options_.height, options_.width, image);
-  Resize(options_.height, options_.width, image);
-  if (options_.rgb && image->shape.channels == 3) SwapRedAndBlue(image);
-  CutPixels cut;
-  augment_.Apply(image->pixels(), 0, &cut);
-  std::vector<float> values(options_.input.count());
-  augment_.Finish(cut, options_.input, values.data());
-  return values;
 }
 
 std::vector<float> MeansOf(const std::string& file_or_values, int channels) {

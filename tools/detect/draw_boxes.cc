@@ -10,11 +10,11 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "data/augment/net_input.h"
 #include "data/decode/decode.h"
 #include "data/decode/encode.h"
 #include "data/decode/mat_image.h"
 #include "tools/cli/text_table.h"
-#include "tools/data/image_input.h"
 
 namespace doppio {
 namespace {

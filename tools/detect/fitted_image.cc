@@ -5,18 +5,19 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/annotation/scaled_sides.h"
+#include "data/augment/preprocessing.h"
 
 namespace doppio {
-ImageFitter::ImageFitter(const ImageInputOptions& options, const ImageFit& fit)
-    : options_(options), fit_(fit) {
-  options_.height = options_.width = 0;
-  options_.center_crop = false;
+
+ImageFitter::ImageFitter(const Preprocessing& record, const ImageShape& input, const ImageFit& fit)
+    : record_(record), input_(input), fit_(fit) {
+  ClearSizes(&record_);
 }
 
 FittedImage ImageFitter::Read(const std::string& path) const {
   FittedImage fitted;
   try {
-    Image image = DecodeTo(options_.input.channels, ReadFile(path));
+    Image image = DecodeTo(input_.channels, ReadFile(path));
     Fit(&image, &fitted);
   } catch (const FileError& e) {
     fitted.mistake = e.message();
@@ -25,7 +26,7 @@ FittedImage ImageFitter::Read(const std::string& path) const {
 }
 
 void ImageFitter::Fit(Image* image, FittedImage* fitted) const {
-  const ImageShape& input = options_.input;
+  const ImageShape& input = input_;
   fitted->input = input;
   const int height = fitted->height = image->shape.height;
   const int width = fitted->width = image->shape.width;
@@ -39,11 +40,10 @@ void ImageFitter::Fit(Image* image, FittedImage* fitted) const {
   fitted->rows = size.height;
   fitted->columns = size.width;
   fitted->scale = size.scale;
-  ImageInputOptions options = options_;
-  options.input = {input.channels, fitted->rows, fitted->columns};
-  std::vector<float> values = ImageInput(options).Convert(image);
-  if (fit_.kind == ImageFit::kScale) fitted->input = options.input;
-  if (fit_.kind != ImageFit::kPad || options.input == input) {
+  const ImageShape part = {input.channels, fitted->rows, fitted->columns};
+  std::vector<float> values = NetInput(record_, part).Convert(image);
+  if (fit_.kind == ImageFit::kScale) fitted->input = part;
+  if (fit_.kind != ImageFit::kPad || part == input) {
     fitted->values = std::move(values);
     return;
   }

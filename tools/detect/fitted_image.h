@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/data/image_input.h"
+#include "data/augment/net_input.h"
 #include "tools/detect/found_object.h"
 
 namespace doppio {
@@ -38,15 +38,16 @@ struct FittedImage {
 // Reads image files. Thread-safe.
 class ImageFitter {
  public:
-  // `options` describes the net's input. Sizes in it are ignored, except for those of the input.
-  ImageFitter(const ImageInputOptions& options, const ImageFit& fit);
+  // `record` describes how images become values of `input`. Its sizes are ignored.
+  ImageFitter(const Preprocessing& record, const ImageShape& input, const ImageFit& fit);
   // Reads the file `path`. An image that cannot be read has a `mistake`.
   FittedImage Read(const std::string& path) const;
 
  private:
   void Fit(Image* image, FittedImage* fitted) const;
 
-  ImageInputOptions options_;
+  Preprocessing record_;
+  const ImageShape input_;
   const ImageFit fit_;
 };
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/base/random.h"
 #include "core/net/run/net.h"
 #include "core/net/store/plain_blob.h"
+#include "tools/onnx/image_notes.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
@@ -96,6 +98,32 @@ std::vector<float> RandomValues(const Shape& shape, const std::string& name,
   return values;
 }
 
+// Returns the values of random pixels, prepared as the net's images are.
+std::vector<float> RandomPixels(const Shape& shape, const std::string& name,
+                                const Preprocessing& images) {
+  const Random random(1, Stream("verify", name));
+  const int64_t plane = shape.count(2), channels = shape[1];
+  std::vector<float> values(shape.count());
+  for (int64_t i = 0; i < shape.count(); ++i) {
+    const int channel = images.mean_size() == 1 ? 0 : static_cast<int>(i / plane % channels);
+    const float mean = channel < images.mean_size() ? images.mean(channel) : 0;
+    constexpr float kPixels = 256;
+    const float pixel = std::floor(kPixels * random.Uniform(0, static_cast<uint64_t>(i)));
+    values[i] = (pixel - mean) * images.scale();
+  }
+  return values;
+}
+
+// Returns the values for the input `edge`.
+std::vector<float> ValuesFor(const Graph& graph, const Edge& edge, const OnnxRange& range) {
+  const std::map<std::string, Preprocessing> images = ImageInputs(graph);
+  const auto found = images.find(edge.name);
+  if (range.below > 0 || found == images.end() || edge.shape.rank() != 4) {
+    return RandomValues(edge.shape, edge.name, range);
+  }
+  return RandomPixels(edge.shape, edge.name, found->second);
+}
+
 }  // namespace
 
 NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxContent& content) {
@@ -108,7 +136,7 @@ NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxConten
     const Edge& edge = graph.edges[content.inputs[i]];
     const std::string given = kGiven + edge.name;
     std::vector<float> values =
-        RandomValues(edge.shape, edge.name, RangeOf(net.graph(), net.graph().FindEdge(given)));
+        ValuesFor(graph, edge, RangeOf(net.graph(), net.graph().FindEdge(given)));
     WriteTensor(values, net.Blob(given), plan.device);
     run.inputs.push_back(
         {content.graph.input(static_cast<int>(i)).name(), edge.shape, nullptr, std::move(values)});

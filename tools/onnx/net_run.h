@@ -15,9 +15,10 @@ struct NetRun {
 };
 
 // Runs the net that `content` was made from; `graph` may have another batch size than it had then.
-// Input values are uniform in [-1, 1), or integers in range for inputs that are indices, and are
-// the same in every run. `params` holds the net's parameters as plain floats on the host. Throws
-// Error if the net rejects the input.
+// Input values are pixels, prepared as the net's images are, where the input holds images, integers
+// in range for inputs that are indices, and else uniform in [-1, 1). They are the same in every
+// run. `params` holds the net's parameters as plain floats on the host. Throws Error if the net
+// rejects the input.
 NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxContent& content);
 
 }  // namespace doppio

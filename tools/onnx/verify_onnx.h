@@ -1,5 +1,6 @@
-// Verifies an ONNX model: runs the net and the model on the same random input and compares their
-// outputs. ONNX Runtime or OpenCV runs the model, in a Python interpreter that has one of them.
+// Verifies an ONNX model: runs the net and the model on the same random input (RunOnRandomInput in
+// net_run.h) and compares their outputs. ONNX Runtime or OpenCV runs the model, in a Python
+// interpreter that has one of them.
 #ifndef DOPPIO_TOOLS_ONNX_VERIFY_ONNX_H_
 #define DOPPIO_TOOLS_ONNX_VERIFY_ONNX_H_
 

@@ -89,6 +89,25 @@ class TwoCommandsTest(InitCase):
             self.write("new.png", png(plain(color, draws)))
             self.assertEqual(name, self.top_class("colours_doppio", "new.png"))
 
+    def test_classify_is_as_right_as_the_test(self):
+        """The nets for small colour images are trained with a border around the images."""
+        draws = random.Random(1)
+        for name, color in (("dark", (70, 90, 80)), ("light", (90, 80, 90))):
+            for i in range(10):
+                self.write("noise/%s/%d.png" % (name, i),
+                           png([[tuple(c + draws.randrange(60) for c in color) for _ in range(32)] for _ in range(32)]))
+        for net in "resnet20", "lenet", "cifar10_quick":
+            self.init("noise", net, "--net=" + net, "--epochs=1", "--val=0.5", "--batch=5")
+            self.succeed("train", net)
+            [weights] = [name for name in os.listdir(self.path(net)) if name.endswith(".caffemodel")]
+            tested = json.loads(self.succeed("test", "--model=%s/train_val.prototxt" % net, "--json",
+                                             "--weights=%s/%s" % (net, weights)))
+            accuracy = {one["name"]: one["value"] for one in tested["outputs"]}["accuracy"]
+            labels = dict(line.split() for line in self.lines(net + "/val.txt"))
+            images = json.loads(self.succeed("classify", net, "--json", *("noise/" + name for name in labels)))["images"]
+            right = sum(one["classes"][0]["class"] == int(labels[one["file"][len("noise/"):]]) for one in images)
+            self.assertAlmostEqual(accuracy, right / len(labels), msg=net)
+
     def test_classify_wants_a_trained_folder(self):
         self.bars("shapes", 4)
         self.init("shapes")

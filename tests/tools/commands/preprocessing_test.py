@@ -139,6 +139,23 @@ class PreprocessingTest(tool_case.ToolCase):
                       self.fail_with(2, *flags, "--channel_swap=1,2,0"))
         self.assertIn("contradict each other", self.fail_with(2, *flags, "--channel_swap=2,1,0", "--rgb"))
 
+    def test_flags_must_suit_the_input(self):
+        flags = "classify", "--model=deploy.prototxt", "--weights=" + self.train(), "photos"
+        self.assertIn("2 means for 3 channels of the net's input", self.fail_with(2, *flags, "--mean=1,2"))
+        self.assertIn("images of 28x27 are smaller than the net's input, 28x28", self.fail_with(2, *flags, "--resize=28x27"))
+
+    def test_a_pad_that_no_crop_shows_is_not_recorded(self):
+        self.write("net.prototxt", NET.replace("crop_size: 28", "pad: 4 crop_size: 28"))
+        self.assertEqual((1.0, ["Preprocessing from the weights: " + TOLD]), self.classify(self.train()))
+
+    def test_a_pad_that_the_crop_shows_is_recorded(self):
+        self.write("net.prototxt", NET.replace("crop_size: 28", "pad: 4 crop_size: 40"))
+        self.write("deploy.prototxt", DEPLOY.replace("dim: 28", "dim: 40"))
+        told = "RGB, resized to 32x32, pad: 4, crop 40x40, mean 120, scale 0.01"
+        self.assertEqual((1.0, ["Preprocessing from the weights: " + told]), self.classify(self.train()))
+        shown = json.loads(self.succeed("weights", "ls", "--json", "net_iter_50.caffemodel"))["preprocessing"]
+        self.assertEqual(("pad: 4", 32, 40), (shown["changes"], shown["resize_height"], shown["height"]))
+
     def test_like_says_what_it_lacks(self):
         flags = "classify", "--model=deploy.prototxt", "--weights=" + self.train_elsewhere(), "photos"
         self.assertIn("no layer of 'deploy.prototxt' reads images", self.fail_with(2, *flags, "--like=deploy.prototxt"))
@@ -149,7 +166,7 @@ class PreprocessingTest(tool_case.ToolCase):
         self.write("list.txt", "photos/0_0.png 0\n")
         self.succeed("convert_imageset", "./", "list.txt", "db")
         self.succeed("compute_image_mean", "db", "mean.binaryproto")   # beside the net
-        self.assertIn("mean 50,100,200,", self.classify("old.caffemodel", "--like=net.prototxt")[1][0])
+        self.assertIn("mean image (50,100,200),", self.classify("old.caffemodel", "--like=net.prototxt")[1][0])
 
     def test_a_deploy_net_may_state_it(self):
         weights = self.train_elsewhere()

@@ -1,4 +1,4 @@
-// Tests images as input of a deploy net.
+// Tests what commands that read images have in common.
 #include "tools/data/image_input.h"
 
 #include <sys/stat.h>
@@ -11,59 +11,6 @@
 
 namespace doppio {
 namespace {
-
-ImageInputOptions Options(const ImageShape& input) {
-  ImageInputOptions options;
-  options.input = input;
-  return options;
-}
-
-TEST(ImageInput, GivesPlanesLessTheMeanTimesTheScale) {
-  ImageInputOptions options = Options({3, 1, 2});
-  options.means = {1, 2, 3};
-  options.scale = 0.5f;
-  EXPECT_EQ(ImageInput(options).Read(Png(1, 2, 3, {10, 20, 30, 40, 50, 60})),
-            (std::vector<float>{14.5f, 29.5f, 9, 24, 3.5f, 18.5f}));
-}
-
-TEST(ImageInput, PutsRedFirstWhereTheNetWantsIt) {
-  ImageInputOptions options = Options({3, 1, 2});
-  options.rgb = true;
-  options.means = {1, 2, 3};
-  EXPECT_EQ(ImageInput(options).Read(Png(1, 2, 3, {10, 20, 30, 40, 50, 60})),
-            (std::vector<float>{9, 39, 18, 48, 27, 57}));
-}
-
-TEST(ImageInput, MakesGrayForOneChannel) {
-  EXPECT_EQ(ImageInput(Options({1, 1, 1})).Read(Png(1, 1, 3, {7, 7, 7})), std::vector<float>{7});
-}
-
-TEST(ImageInput, CutsTheMiddleOutOfWhatItIsResizedTo) {
-  ImageInputOptions options = Options({1, 1, 1});
-  options.height = options.width = 3;
-  EXPECT_EQ(ImageInput(options).Read(Png(3, 3, 1, {1, 2, 3, 4, 5, 6, 7, 8, 9})),
-            std::vector<float>{5});
-}
-
-TEST(ImageInput, LeavesTheEdgesOutWithCenterCrop) {
-  const std::string wide = Png(1, 3, 1, {9, 50, 200}), tall = Png(3, 1, 1, {9, 50, 200});
-  ImageInputOptions options = Options({1, 1, 1});
-  options.center_crop = true;
-  EXPECT_EQ(ImageInput(options).Read(wide), std::vector<float>{50});
-  EXPECT_EQ(ImageInput(options).Read(tall), std::vector<float>{50});
-}
-
-TEST(ImageInput, RefusesWhatContradicts) {
-  ImageInputOptions options = Options({3, 4, 4});
-  options.means = {1, 2};
-  EXPECT_EQ(MessageOf([&] { ImageInput{options}; }),
-            "2: 2 means for 3 channels of the net's input");
-  options.means.clear();
-  options.height = 4;
-  options.width = 3;
-  EXPECT_EQ(MessageOf([&] { ImageInput{options}; }),
-            "2: images of 4x3 are smaller than the net's input, 4x4");
-}
 
 TEST(MeansOf, TakesValuesOrTheChannelsOfAFile) {
   EXPECT_EQ(MeansOf("104,117,122.5", 3), (std::vector<float>{104, 117, 122.5f}));

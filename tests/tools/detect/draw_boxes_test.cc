@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "core/base/file.h"
+#include "data/augment/net_input.h"
 #include "data/decode/decode.h"
 #include "data/decode/encode.h"
 #include "tests/testing/mistake.h"
-#include "tools/data/image_input.h"
 
 namespace doppio {
 namespace {
