@@ -81,10 +81,10 @@ ComputeShare::ComputeShare(int rank, int ranks)
     : threads_before_(ClampNumThreads()),
       ranks_before_(std::exchange(sharing_ranks, ranks)),
       repin_(ranks > 1 && MayPin(threads_before_)) {
-  const int first = threads_before_ * rank / ranks, end = threads_before_ * (rank + 1) / ranks;
-  omp_set_num_threads(std::max(1, end - first));
+  const int share = std::max(1, threads_before_ / ranks);
+  omp_set_num_threads(share);
   if (repin_ && ranks <= threads_before_) {
-    PinTo(first);
+    PinTo(share * rank);
   } else if (ranks > 1) {
     UseAllCores();
   }

@@ -54,7 +54,8 @@ class OnAllCores {
 
 // Divides the compute threads among several ranks in one process. While a ComputeShare exists, the
 // thread that created it computes with the share of `rank` out of `ranks`: at least one thread,
-// pinned to separate cores under the same conditions as PinComputeThreads.
+// pinned to separate cores under the same conditions as PinComputeThreads. All ranks get the same
+// number of threads, because it decides which kernels compute, and so the layouts of parameters.
 class ComputeShare {
  public:
   ComputeShare(int rank, int ranks);

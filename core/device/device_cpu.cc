@@ -28,10 +28,8 @@ int64_t SizeClass(int64_t bytes) {
 class CpuDevice : public Device {
  public:
   CpuDevice() = default;
-  CpuDevice(const CpuShare& share, std::string name) : share_(share), name_(std::move(name)) {
-    const int all = NumThreads();
-    threads_ = std::max(1, all * (share.part + 1) / share.parts - all * share.part / share.parts);
-  }
+  CpuDevice(const CpuShare& share, std::string name)
+      : share_(share), name_(std::move(name)), threads_(std::max(1, NumThreads() / share.parts)) {}
   ~CpuDevice() override { blocks_.Clear(&std::free); }
 
   std::string kind() const override { return DeviceKind::kCpu; }
@@ -96,7 +94,7 @@ class CpuDevice : public Device {
 
   const CpuShare share_ = {};
   const std::string name_ = "CPU";
-  int threads_ = 0;  // 0: all threads
+  const int threads_ = 0;  // 0: all threads
   BlockCache blocks_;
 };
 

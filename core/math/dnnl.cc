@@ -123,29 +123,36 @@ void Reorder::Run(const void* from, void* to) const {
                        {DNNL_ARG_TO, MemoryAt(to_, to)}});
 }
 
+Reorder ReorderBetween(const TensorSpec& from, const TensorSpec& to) {
+  dnnl::memory::desc source = DescOf(from), target = DescOf(to);
+  if (DimsOf(source) != DimsOf(target)) {
+    if (from.layout.plain()) {
+      source = PlainDesc(Shape(DimsOf(target)), from.dtype);
+    } else {
+      DOPPIO_CHECK(to.layout.plain(), "two opaque layouts with different axes");
+      target = PlainDesc(Shape(DimsOf(source)), to.dtype);
+    }
+  }
+  return Reorder(source, target);
+}
+
 void CopyTensor(const Tensor& from, const Tensor& to) {
   if (from.layout == to.layout) {
     std::memcpy(to.raw, from.raw, from.bytes());
     return;
   }
-  dnnl::memory::desc source = DescOf(from), target = DescOf(to);
-  if (DimsOf(source) != DimsOf(target)) {
-    if (from.layout.plain()) {
-      source = PlainDesc(Shape(DimsOf(target)));
-    } else if (to.layout.plain()) {
-      target = PlainDesc(Shape(DimsOf(source)));
-    } else {
-      // Two opaque layouts with different extents have only the plain layout in common, so copy
-      // through it.
-      TensorSpec plain = to;
-      plain.layout = Layout();
-      std::vector<char> memory(plain.bytes());
-      CopyTensor(from, Tensor(plain, memory.data()));
-      CopyTensor(Tensor(plain, memory.data()), to);
-      return;
-    }
+  const bool plain = from.layout.plain() || to.layout.plain();
+  if (plain || DimsOf(DescOf(from)) == DimsOf(DescOf(to))) {
+    ReorderBetween(from, to).Run(from.raw, to.raw);
+    return;
   }
-  Reorder(source, target).Run(from.raw, to.raw);
+  // Two opaque layouts with different axes have only the plain layout in common, so copy through
+  // it.
+  TensorSpec middle = to;
+  middle.layout = Layout();
+  std::vector<char> memory(middle.bytes());
+  CopyTensor(from, Tensor(middle, memory.data()));
+  CopyTensor(Tensor(middle, memory.data()), to);
 }
 
 }  // namespace doppio

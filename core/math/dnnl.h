@@ -56,10 +56,13 @@ class Reorder {
   dnnl::reorder primitive_;
 };
 
-// Copies a tensor between layouts. Creates a reorder for each call, so it is meant for snapshots
-// and fillers and not for use inside an iteration. The descriptor of an opaque layout may split or
+// Returns the copy between two layouts of a tensor. The descriptor of an opaque layout may split or
 // merge axes of the tensor's shape (a leading group axis, flattened volumes), as long as the
-// row-major order of the elements is the same.
+// row-major order of the elements is the same. Two opaque layouts must have the same axes.
+Reorder ReorderBetween(const TensorSpec& from, const TensorSpec& to);
+
+// Copies a tensor between any two layouts. Creates a reorder for each call, so it is meant for
+// snapshots and fillers and not for use inside an iteration.
 void CopyTensor(const Tensor& from, const Tensor& to);
 
 }  // namespace doppio

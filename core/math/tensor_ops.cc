@@ -14,7 +14,7 @@ constexpr int64_t kGrain = 1 << 14;
 class DnnlConverter : public Converter {
  public:
   DnnlConverter(const TensorSpec& from, const TensorSpec& to)
-      : reorder_(DescOf(from), DescOf(to)) {}
+      : reorder_(ReorderBetween(from, to)) {}
   void Run(const void* from, void* to) const override { reorder_.Run(from, to); }
 
  private:

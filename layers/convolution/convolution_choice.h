@@ -42,6 +42,8 @@ class ConvChooser {
     const Shape weights_shape(weights_);
     if (!args.param_placed.empty() && args.param_placed[0]) {
       placed_ = DescOf({weights_shape, DType::kFloat32, args.param_layouts[0]});
+      // Another layer with these weights has other groups, or is no convolution.
+      if (DimsOf(placed_) != weights_) placed_ = PlainDesc(weights_shape);
     }
     data_ = args.bottom_gradient.empty() ? args.backward : false;
     // A chain has further bottoms, but the backward primitives do not see them.

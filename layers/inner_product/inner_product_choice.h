@@ -112,7 +112,7 @@ struct InnerProductChoice {
     // the bottom is the smaller of the two and cheaper to reorder.
     int64_t block = f.axis == 1 && !f.transpose ? BlockOf(given) : 0;
     if (placed) {
-      kept = DescOf({args.param_shapes[0], DType::kFloat32, args.param_layouts[0]});
+      kept = DescOf({args.param_shapes[0], DType::kFloat32, PlacedLayout(args, f)});
       block = DimsOf(kept).size() > 2 ? ChannelBlockOf(kept) : 0;
     }
     const BlockedWeights blocked(given.shape, f.outputs, std::max<int64_t>(1, block));
@@ -134,6 +134,17 @@ struct InnerProductChoice {
     }
     if (!f.transpose) param = LayoutOf(block > 0 ? blocked.Tensor(kept) : kept);
     return matrix;
+  }
+
+  // Returns the layout of placed weights, or the plain layout if this layer cannot read them in the
+  // order of the layer that placed them.
+  static Layout PlacedLayout(const KernelArgs& args, const InnerProductForm& f) {
+    const Layout& layout = args.param_layouts[0];
+    const auto dims = DimsOf(DescOf({args.param_shapes[0], DType::kFloat32, layout}));
+    const auto& bottom = args.bottoms[0].shape.dims();
+    const bool same_volume = dims.size() == 2 || std::equal(dims.begin() + 1, dims.end(),
+                                                            bottom.begin() + 1, bottom.end());
+    return f.transpose || !same_volume ? Layout() : layout;
   }
 
   void ChooseParams(const KernelArgs& args, int64_t rows, const Shape& matrix) {

@@ -155,18 +155,7 @@ std::string InnerProductDnnlDeclines(const KernelArgs& args) {
   std::string why = WhyNoDnnlProducts(type);
   if (why.empty() && Is16Bit(type)) why = WhyNoRoundedWeights(args);
   if (!why.empty()) return why;
-  const Shape& bottom = args.bottoms[0].shape;
-  if (bottom.count() == 0) return "the bottom is empty";
-  if (!args.param_placed.empty() && args.param_placed[0] && !args.param_layouts[0].plain()) {
-    const memory::dims dims =
-        DimsOf(DescOf({args.param_shapes[0], DType::kFloat32, args.param_layouts[0]}));
-    const bool same_volume =
-        dims.size() == 2 ||
-        std::equal(dims.begin() + 1, dims.end(), bottom.dims().begin() + 1, bottom.dims().end());
-    if (args.Form<InnerProductForm>().transpose || !same_volume) {
-      return "its weights are kept in the order of another layer that shares them";
-    }
-  }
+  if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
   try {
     const InnerProductChoice choice(args);
     if (choice.has_slow_tail()) return "oneDNN is slower with ReLU than without";

@@ -83,6 +83,8 @@ JOBS = [
     tidy("tests-1", "tests/core tests/data tests/layers"),
     tidy("tests-2", "tests ':!tests/core' ':!tests/data' ':!tests/layers' ':!tests/double'"),
     tidy("double", "tests/double", "--config=double", "nvcc"),
+    Job("batches", "batches and numbers of threads at which a net does not train beside its test net",
+        HOST + "--test_tag_filters=by_hand --test_env=DOPPIO_TEST_GRID={first} //tests/models:batch_grid_test", 60, "", 1),
     # More faults than in .ci/run, and faults of machines that network namespaces simulate.
     Job("kills", "moments at which kill -9 loses more than the work since the last snapshot",
         SCENARIO % "KILLS=1000" + "kill_test --test_arg=LeNetTest", 40),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/net/plan/kernel_wrapper.h"
+
 namespace doppio {
 namespace {
 
@@ -31,18 +33,26 @@ class Mirror {
   Buffer memory_;
 };
 
-class HostKernel : public Kernel {
+Device* HostOf(const KernelArgs& args) {
+  return args.device->Attached<HostSide>("host_side").cpu.get();
+}
+
+// Returns the arguments of the kernel on the host.
+KernelArgs OnHost(KernelArgs args) {
+  args.device = HostOf(args);
+  // Channels-last tensors on the device are converted to the plain layout first.
+  for (TensorSpec& bottom : args.bottoms) bottom.layout = Layout();
+  return args;
+}
+
+class HostKernel : public KernelWrapper {
  public:
   HostKernel(const KernelArgs& args, const LayerShape& shape, const KernelType& type)
-      : device_(args.device),
-        cpu_(args.device->Attached<HostSide>("host_side").cpu.get()),
+      : KernelWrapper(type.make(OnHost(args))),
+        device_(args.device),
+        cpu_(HostOf(args)),
         persistent_tops_(shape.persistent_tops) {
     for (const ParamShape& param : shape.params) statistics_ = statistics_ || !param.trainable;
-    KernelArgs own = args;
-    own.device = cpu_;
-    // Channels-last tensors on the device are converted to the plain layout first.
-    for (TensorSpec& bottom : own.bottoms) bottom.layout = Layout();
-    inner_ = type.make(own);
   }
 
   // Returns true if the kernel uses only plain layouts, because the copied tensors are plain.
@@ -70,11 +80,11 @@ class HostKernel : public Kernel {
     mirror(t_.bottom_grads, &bottom_grads_, &own.bottom_grads);
     mirror(t_.top_grads, &top_grads_, &own.top_grads);
     mirror(t_.param_grads, &param_grads_, &own.param_grads);
-    saved_ = Buffer(cpu_, inner_->needs().saved_bytes);
-    scratch_ = Buffer(cpu_, inner_->needs().scratch_bytes);
+    saved_ = Buffer(cpu_, inner()->needs().saved_bytes);
+    scratch_ = Buffer(cpu_, inner()->needs().scratch_bytes);
     own.saved = saved_.data();
     own.scratch = scratch_.data();
-    inner_->Bind(std::move(own));
+    inner()->Bind(std::move(own));
   }
 
   void Forward(const Pass& pass) override {
@@ -82,7 +92,7 @@ class HostKernel : public Kernel {
     Down(params_);
     // The caller writes these tops on the device, so the host needs a copy.
     if (persistent_tops_) Down(tops_);
-    inner_->Forward(pass);
+    KernelWrapper::Forward(pass);
     Up(tops_);
     if (statistics_) Up(params_);
   }
@@ -93,18 +103,12 @@ class HostKernel : public Kernel {
     for (size_t i = 0; i < param_grads_.size(); ++i) {
       if (add[i]) param_grads_[i].Down(device_);
     }
-    inner_->Backward(pass, add);
+    KernelWrapper::Backward(pass, add);
     Up(bottom_grads_);
     Up(param_grads_);
   }
 
-  int64_t position() const override { return inner_->position(); }
-  void Seek(int64_t sample) override { inner_->Seek(sample); }
-  int64_t source_size() const override { return inner_->source_size(); }
-  double wait_seconds() const override { return inner_->wait_seconds(); }
-  int64_t bad_records() const override { return inner_->bad_records(); }
-
-  Kernel* inner() const override { return inner_.get(); }
+  bool same_every_pass() const override { return false; }
 
  private:
   void Down(const std::vector<Mirror>& mirrors) const {
@@ -118,7 +122,6 @@ class HostKernel : public Kernel {
   Device* cpu_;
   const bool persistent_tops_;
   bool statistics_ = false;  // Forward changes parameters
-  std::unique_ptr<Kernel> inner_;
   std::vector<Mirror> bottoms_, tops_, params_, bottom_grads_, top_grads_, param_grads_;
   Buffer saved_, scratch_;
 };

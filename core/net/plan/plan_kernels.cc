@@ -6,6 +6,7 @@
 #include "core/net/graph/place_layers.h"
 #include "core/net/graph/varying_rows.h"
 #include "core/net/plan/host_kernel.h"
+#include "core/net/plan/param_copies.h"
 #include "core/net/plan/plan_groups.h"
 #include "core/net/plan/wide_kernel.h"
 #include "core/net/run/changing_tops.h"
@@ -225,8 +226,9 @@ class Chooser {
     const KernelArgs widened = narrow ? Widened(args) : KernelArgs();
     const KernelArgs& wide = narrow ? widened : args;
     const auto fit = [&](const KernelArgs& seen, std::unique_ptr<Kernel> kernel) {
-      if (&seen == &args || kernel == nullptr) return kernel;
-      return MakeWideKernel(args, unit.shape, std::move(kernel));
+      if (&seen != &args && kernel != nullptr)
+        kernel = MakeWideKernel(args, unit.shape, std::move(kernel));
+      return kernel == nullptr ? nullptr : WithParamCopies(args, std::move(kernel));
     };
     const Choice choice = Choose(unit, args, wide);
     const std::string& declined = choice.declined;
@@ -260,7 +262,8 @@ class Chooser {
       const int store = StoreIndex(unit.params[i]);
       PlaceParam(n, store);
       if (layout_decided_[store]) {
-        CheckReadable(n, i, params_.params()[store].value.layout, At(needs.params, i));
+        DOPPIO_CHECK(params_.params()[store].value.layout == At(needs.params, i),
+                     "a kernel that reads a parameter in another layout than it has");
         continue;
       }
       params_.SetLayout(store, At(needs.params, i));
@@ -327,16 +330,6 @@ class Chooser {
     if (elements > 0 && !params_.placed(store)) params_.SetGradientSlice(store, elements);
     const int64_t slice = params_.params()[store].grad_slice;
     DOPPIO_CHECK(slice == elements, "a gradient whose slices have changed");
-  }
-
-  // A kernel that can read a parameter in the layout chosen by another kernel requests that layout.
-  void CheckReadable(int n, size_t i, const Layout& there, const Layout& wanted) {
-    if (there == wanted) return;
-    const LayerSpec& spec = graph_.layer(n);
-    throw spec.Mistake("param",
-                       "its parameter " + std::to_string(i) +
-                           " is shared with a layer that keeps it in another memory layout; "
-                           "run with --engine=reference");
   }
 
   // If a layer may change the shapes of its tops, the layers before it run again in another plan.

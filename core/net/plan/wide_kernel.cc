@@ -4,14 +4,10 @@
 #include <utility>
 
 #include "core/math/tensor_ops.h"
+#include "core/net/plan/kernel_wrapper.h"
 
 namespace doppio {
 namespace {
-
-int64_t AlignedBytes(int64_t bytes) {
-  constexpr int64_t kAlignment = 256;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 // A tensor as it is stored and as the inner kernel sees it. If the types differ, the inner kernel
 // works on a copy in scratch memory, at `offset`.
@@ -23,8 +19,6 @@ class Pair {
     widen_ = OpsOf(device).Convert(stored, seen);
     round_ = OpsOf(device).Convert(seen, stored);
   }
-
-  int64_t scratch_bytes() const { return widen_ == nullptr ? 0 : AlignedBytes(widened_.bytes()); }
 
   // Returns the tensor to which the inner kernel is bound.
   Tensor Bind(const Tensor& stored, void* scratch) {
@@ -50,16 +44,14 @@ class Pair {
   std::unique_ptr<Converter> widen_, round_;
 };
 
-class WideKernel : public Kernel {
+class WideKernel : public KernelWrapper {
  public:
-  WideKernel(const KernelArgs& args, const LayerShape& shape, std::unique_ptr<Kernel> inner)
-      : shape_(shape), inner_(std::move(inner)) {
-    const KernelNeeds& needs = inner_->needs();
-    needs_ = needs;
+  WideKernel(const KernelArgs& args, const LayerShape& shape, std::unique_ptr<Kernel> kernel)
+      : KernelWrapper(std::move(kernel)), shape_(shape) {
+    needs_ = inner()->needs();
     needs_.types.clear();  // the plan does not convert bottoms; this kernel does
     needs_.bottoms.resize(args.bottoms.size());
     needs_.tops.resize(args.tops.size());
-    needs_.scratch_bytes = AlignedBytes(needs.scratch_bytes);
     for (size_t i = 0; i < args.bottoms.size(); ++i) {
       TensorSpec stored = args.bottoms[i];
       const TensorSpec seen{stored.shape, args.dtype, needs_.bottoms[i]};
@@ -88,7 +80,7 @@ class WideKernel : public Kernel {
     bind(&tops_, &own.tops);
     bind(&bottom_grads_, &own.bottom_grads);
     bind(&top_grads_, &own.top_grads);
-    inner_->Bind(std::move(own));
+    inner()->Bind(std::move(own));
   }
 
   void Forward(const Pass& pass) override {
@@ -98,7 +90,7 @@ class WideKernel : public Kernel {
     for (const Pair& top : tops_) {
       if (shape_.persistent_tops) top.Widen();
     }
-    inner_->Forward(pass);
+    KernelWrapper::Forward(pass);
     for (const Pair& top : tops_) top.Round();
   }
 
@@ -111,27 +103,17 @@ class WideKernel : public Kernel {
       if (shape_.backward_reads_tops) top.Widen();
     }
     for (const Pair& gradient : top_grads_) gradient.Widen();
-    inner_->Backward(pass, add);
+    KernelWrapper::Backward(pass, add);
     for (const Pair& gradient : bottom_grads_) gradient.Round();
     // The plan uses the top's gradient, as the inner kernel left it, as a bottom's gradient.
     if (shape_.overwrites_top_gradients && !shape_.passes_gradient.empty()) top_grads_[0].Round();
   }
 
-  void BackwardSlice(int64_t slice) override { inner_->BackwardSlice(slice); }
-
-  bool same_every_pass() const override { return inner_->same_every_pass(); }
-  int64_t position() const override { return inner_->position(); }
-  void Seek(int64_t sample) override { inner_->Seek(sample); }
-  int64_t source_size() const override { return inner_->source_size(); }
-  double wait_seconds() const override { return inner_->wait_seconds(); }
-  int64_t bad_records() const override { return inner_->bad_records(); }
-  Kernel* inner() const override { return inner_.get(); }
-
  private:
   void Add(Device* device, const TensorSpec& stored, const TensorSpec& seen,
            std::vector<Pair>* to) {
-    to->emplace_back(device, stored, seen, needs_.scratch_bytes);
-    needs_.scratch_bytes += to->back().scratch_bytes();
+    to->emplace_back(device, stored, seen,
+                     stored.dtype == seen.dtype ? 0 : TakeScratch(seen.bytes()));
   }
 
   bool Passes(size_t bottom) const {
@@ -139,7 +121,6 @@ class WideKernel : public Kernel {
   }
 
   const LayerShape shape_;
-  std::unique_ptr<Kernel> inner_;
   std::vector<Pair> bottoms_, tops_, bottom_grads_, top_grads_;
 };
 

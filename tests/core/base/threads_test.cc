@@ -93,6 +93,18 @@ TEST(Threads, DivideTheCoresAmongRanks) {
   UseAllCores();  // resets the pinning for the next test
 }
 
+// The number of threads decides the layouts of parameters, which all ranks must share.
+TEST(Threads, AreAsManyOnEachRank) {
+  if (omp_get_thread_limit() < 5) GTEST_SKIP() << "OMP_THREAD_LIMIT is below 5";
+  const ThreadCount five(5);
+  for (int rank : {0, 1}) {
+    const ComputeShare share(rank, 2);
+    EXPECT_EQ(NumThreads(), 2) << rank;
+  }
+  const ComputeShare least(3, 8);
+  EXPECT_EQ(NumThreads(), 1);
+}
+
 TEST(Threads, AreLeftAloneWhereFewerThanCoresAreAsked) {
   if (ProcessCores() < 2) GTEST_SKIP() << "one core";
   omp_set_num_threads(1);

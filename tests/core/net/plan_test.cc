@@ -140,6 +140,29 @@ TEST(Plan, KeepsTheNumbersOfViewsAndSharedParameters) {
              Classifier("sum"));
 }
 
+// The later layers cannot read the weights in the layout of the first ones: their inputs are flat,
+// transposed, or in groups.
+TEST(Plan, KeepsTheNumbersOfWeightsThatDifferentLayersShare) {
+  const std::string shared = "param { name: 'w' } inner_product_param { bias_term: false ",
+                    filler = "weight_filler { type: 'xavier' } } ";
+  ExpectSame(
+      kInput + Conv("c1", "x", 16) +
+      Layer("code", "InnerProduct", "c1", "code", shared + "num_output: 32 " + filler) +
+      Layer("decoded", "InnerProduct", "code", "decoded",
+            shared + "num_output: 1296 transpose: true " + filler) +
+      Layer("again", "InnerProduct", "decoded", "again", shared + "num_output: 32 " + filler) +
+      Classifier("again"));
+  const auto conv = [](const std::string& name, const std::string& bottom, int outputs,
+                       int groups) {
+    return Layer(name, "Convolution", bottom, name,
+                 "param { name: 'w' } convolution_param { bias_term: false kernel_size: 3 pad: 1"
+                 " weight_filler { type: 'xavier' } num_output: " +
+                     std::to_string(outputs) + " group: " + std::to_string(groups) + " }");
+  };
+  ExpectSame(kInput + Conv("c1", "x", 16) + conv("c2", "c1", 32, 1) + conv("c3", "c2", 32, 2) +
+             Classifier("c3"));
+}
+
 // ShuffleNet without a layer for it: the channels are two axes, exchanged by Permute.
 TEST(Plan, KeepsTheNumbersOfChannelsThatPermuteShuffles) {
   const std::string groups = "reshape_param { shape { dim: 0 dim: 4 dim: 4 dim: 9 dim: 9 } }";

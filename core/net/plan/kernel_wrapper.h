@@ -1,0 +1,50 @@
+// The base class of kernels that compute with another kernel. It passes on all calls that a derived
+// class does not override.
+#ifndef DOPPIO_CORE_NET_PLAN_KERNEL_WRAPPER_H_
+#define DOPPIO_CORE_NET_PLAN_KERNEL_WRAPPER_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/net/plan/kernel.h"
+
+namespace doppio {
+
+class KernelWrapper : public Kernel {
+ public:
+  explicit KernelWrapper(std::unique_ptr<Kernel> inner) : inner_(std::move(inner)) {}
+  // Derived classes bind the inner kernel.
+  void Bind(KernelTensors tensors) override = 0;
+  void Forward(const Pass& pass) override { inner_->Forward(pass); }
+  void Backward(const Pass& pass, const std::vector<bool>& add) override {
+    inner_->Backward(pass, add);
+  }
+  void BackwardSlice(int64_t slice) override { inner_->BackwardSlice(slice); }
+  bool same_every_pass() const override { return inner_->same_every_pass(); }
+  int64_t position() const override { return inner_->position(); }
+  void Seek(int64_t sample) override { inner_->Seek(sample); }
+  void Stage(const Pass& pass) override { inner_->Stage(pass); }
+  int64_t source_size() const override { return inner_->source_size(); }
+  double wait_seconds() const override { return inner_->wait_seconds(); }
+  int64_t bad_records() const override { return inner_->bad_records(); }
+  std::string NameOfSample(int64_t sample) const override { return inner_->NameOfSample(sample); }
+  Kernel* inner() const final { return inner_.get(); }
+
+ protected:
+  // Requests scratch memory beyond that in needs_. Returns its offset.
+  int64_t TakeScratch(int64_t bytes) {
+    constexpr int64_t kAlignment = 256;
+    const int64_t offset = (needs_.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
+    needs_.scratch_bytes = offset + bytes;
+    return offset;
+  }
+
+ private:
+  const std::unique_ptr<Kernel> inner_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_PLAN_KERNEL_WRAPPER_H_
