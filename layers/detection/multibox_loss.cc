@@ -8,6 +8,7 @@
 #include "core/net/graph/layer.h"
 #include "layers/detection/multibox_choice.h"
 #include "layers/loss/loss_shape.h"
+#include "layers/loss/normalized_loss.h"
 
 namespace doppio {
 namespace {
@@ -106,10 +107,11 @@ LayerShape InferMultiboxLoss(const LayerSpec& spec, const std::vector<Shape>& bo
 }
 
 template <class T>
-class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm> {
+class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm>, public NormalizedLoss {
  public:
   explicit MultiBoxLossKernel(const KernelArgs& args)
       : FormKernel(args),
+        NormalizedLoss(form_.normalizer),
         at_(args.at),
         objects_(static_cast<size_t>(form_.extents.images)),
         choices_(objects_.size()),
@@ -123,10 +125,10 @@ class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm> {
       choices_[i].Choose(form_, priors_, objects_[i], Locations(i), Scores(i));
       losses_[i] = LossOf(i);
     });
-    int64_t matches = 0;
+    valid_labels_ = 0;
     for (const MultiBoxChoice& choice : choices_)
-      matches += static_cast<int64_t>(choice.places().size());
-    divisor_ = form_.normalizer.Divisor(pass, matches);
+      valid_labels_ += static_cast<int64_t>(choice.places().size());
+    divisor_ = normalizer_.Divisor(pass, valid_labels_);
     const double loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
     t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
   }
@@ -205,9 +207,16 @@ class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm> {
   double divisor_ = 1;
 };
 
-DOPPIO_REGISTER_LAYER(
-    "MultiBoxLoss",
-    LayerType(&InferMultiboxLoss).Bottoms(4).Tops(1).AutoTop().Scores().Reads({"loss_param"}));
+DOPPIO_REGISTER_LAYER("MultiBoxLoss",
+                      LayerType(&InferMultiboxLoss)
+                          .Bottoms(4)
+                          .Tops(1)
+                          .AutoTop()
+                          .Scores()
+                          .Reads({"loss_param"})
+                          .Ignores({"loss_param.ignore_label", "loss_param.class_weighting",
+                                    "loss_param.label_smoothing",
+                                    "loss_param.weight_by_label_freqs"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<MultiBoxLossKernel>("MultiBoxLoss"));
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "layers/detection/region_grid.h"
 #include "layers/loss/loss_normalizer.h"
 #include "layers/loss/loss_shape.h"
+#include "layers/loss/normalized_loss.h"
 
 namespace doppio {
 namespace {
@@ -58,10 +59,11 @@ LayerShape InferRegionLoss(const LayerSpec& spec, const std::vector<Shape>& bott
 }
 
 template <class T>
-class RegionLoss : public FormKernel<RegionLossForm> {
+class RegionLoss : public FormKernel<RegionLossForm>, public NormalizedLoss {
  public:
   explicit RegionLoss(const KernelArgs& args)
       : FormKernel(args),
+        NormalizedLoss(form_.normalizer),
         at_(args.at),
         targets_(form_.grid.images * form_.grid.boxes()),
         losses_(form_.grid.images) {}

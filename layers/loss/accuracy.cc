@@ -4,6 +4,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
+#include "core/net/run/counted_score.h"
 #include "layers/activation/softmax_math.h"
 #include "layers/loss/labels.h"
 #include "layers/loss/softmax_labels.h"
@@ -25,6 +26,7 @@ AccuracyForm AccuracyFormOf(const LayerSpec& spec, const Shape& scores) {
 
 LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const AccuracyForm f = AccuracyFormOf(spec, bottoms[0]);
+  CheckSeveralClasses(spec, f.shape);
   CheckSoftmaxLabels(spec, f.shape, bottoms, spec.param.accuracy_param().axis());
   if (f.top_k < 1 || f.top_k > f.shape.classes) {
     throw spec.Mistake("accuracy_param.top_k",
@@ -40,15 +42,15 @@ LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottom
 }
 
 template <class T>
-class AccuracyKernel : public FormKernel<AccuracyForm> {
+class AccuracyKernel : public FormKernel<AccuracyForm>, public CountedScore {
  public:
   explicit AccuracyKernel(const KernelArgs& args)
       : FormKernel(args),
         at_(args.at),
         label_(static_cast<size_t>(form_.shape.positions())),
-        hit_(label_.size()),
-        labels_of_class_(args.top_shapes.size() > 1 ? static_cast<size_t>(form_.shape.classes)
-                                                    : 0) {}
+        hit_(label_.size()) {
+    for (const Shape& top : args.top_shapes) counts_.emplace_back(2 * top.count());
+  }
 
   void Forward(const Pass&) override {
     const int64_t valid = form_.labels.Read(at_, t_.bottoms[1].data<T>(), form_.shape.outer,
@@ -58,16 +60,25 @@ class AccuracyKernel : public FormKernel<AccuracyForm> {
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) hit_[i] = Hit(scores, i);
                 });
-    const int64_t hits = std::count(hit_.begin(), hit_.end(), 1);
-    t_.tops[0].data<T>()[0] = Share(hits, valid);
-    if (t_.tops.size() > 1) PerClass(t_.tops[1].data<T>());
+    counts_[0][0] = static_cast<double>(std::count(hit_.begin(), hit_.end(), 1));
+    counts_[0][1] = static_cast<double>(valid);
+    if (counts_.size() > 1) CountClasses(&counts_[1]);
+    for (size_t top = 0; top < counts_.size(); ++top) WriteShares(counts_[top], t_.tops[top]);
   }
 
+  std::vector<double> Counts(int top, const std::vector<double>&, double) const override {
+    return counts_[top];
+  }
+  bool OfClasses(int top) const override { return top == 1; }
+
  private:
-  // Returns part / whole, or 0 if `whole` is 0.
-  static T Share(int64_t part, int64_t whole) {
-    return whole == 0 ? T(0)
-                      : static_cast<T>(static_cast<double>(part) / static_cast<double>(whole));
+  // Writes hits divided by labels. As in Caffe, the accuracy of a batch without a label is 0.
+  static void WriteShares(const std::vector<double>& counts, const Tensor& top) {
+    const size_t shares = counts.size() / 2;
+    for (size_t i = 0; i < shares; ++i) {
+      const double labels = counts[shares + i];
+      top.data<T>()[i] = static_cast<T>(labels == 0 ? 0 : counts[i] / labels);
+    }
   }
 
   // Returns 1 if fewer than top_k other classes score at least as high as the label's, else 0.
@@ -84,24 +95,20 @@ class AccuracyKernel : public FormKernel<AccuracyForm> {
     return not_below <= form_.top_k;
   }
 
-  // Writes the fraction of hits of each class to `top`.
-  void PerClass(T* top) {
-    std::fill(labels_of_class_.begin(), labels_of_class_.end(), 0);
-    std::fill(top, top + form_.shape.classes, T(0));
+  // Writes the hits and then the labels of each class to `counts`.
+  void CountClasses(std::vector<double>* counts) const {
+    std::fill(counts->begin(), counts->end(), 0);
     for (size_t i = 0; i < label_.size(); ++i) {
       if (label_[i] == kIgnoredLabel) continue;
-      ++labels_of_class_[label_[i]];
-      top[label_[i]] += hit_[i];
-    }
-    for (int64_t c = 0; c < form_.shape.classes; ++c) {
-      top[c] = Share(static_cast<int64_t>(top[c]), labels_of_class_[c]);
+      (*counts)[label_[i]] += hit_[i];
+      (*counts)[form_.shape.classes + label_[i]] += 1;
     }
   }
 
   const SourceLoc at_;
   std::vector<int32_t> label_;
   std::vector<uint8_t> hit_;
-  std::vector<int64_t> labels_of_class_;
+  std::vector<std::vector<double>> counts_;  // per top: the hits, then the labels
 };
 
 DOPPIO_REGISTER_LAYER("Accuracy", LayerType(&InferAccuracy).Bottoms(2).Tops(1, 2).Scores());

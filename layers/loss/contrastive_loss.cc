@@ -6,6 +6,7 @@
 #include "layers/common/host_loops.h"
 #include "layers/loss/contrastive_loss_ops.h"
 #include "layers/loss/loss_shape.h"
+#include "layers/loss/normalized_loss.h"
 
 namespace doppio {
 namespace {
@@ -23,9 +24,10 @@ LayerShape InferContrastiveLoss(const LayerSpec& spec, const std::vector<Shape>&
 }
 
 template <class T>
-class ContrastiveLoss : public FormKernel<ContrastiveForm> {
+class ContrastiveLoss : public FormKernel<ContrastiveForm>, public NormalizedLoss {
  public:
-  explicit ContrastiveLoss(const KernelArgs& args) : FormKernel(args), terms_(form_.Terms<T>()) {
+  explicit ContrastiveLoss(const KernelArgs& args)
+      : FormKernel(args), NormalizedLoss(form_.normalizer), terms_(form_.Terms<T>()) {
     if (args.backward) needs_.saved_bytes = form_.samples * kBytesOf<T>;
   }
 

@@ -2,6 +2,7 @@
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/loss/contrastive_loss_ops.h"
+#include "layers/loss/normalized_loss.h"
 
 namespace doppio {
 namespace {
@@ -60,9 +61,10 @@ static void Differentiate(const Gpu& gpu, const ContrastivePairs& pairs, double 
       });
 }
 
-class CudaContrastiveLoss : public FormKernel<ContrastiveForm> {
+class CudaContrastiveLoss : public FormKernel<ContrastiveForm>, public NormalizedLoss {
  public:
-  explicit CudaContrastiveLoss(const KernelArgs& args) : FormKernel(args) {
+  explicit CudaContrastiveLoss(const KernelArgs& args)
+      : FormKernel(args), NormalizedLoss(form_.normalizer) {
     needs_.scratch_bytes = ScratchBytes(form_.samples, form_.values);
     if (args.backward) needs_.saved_bytes = form_.samples * kBytesOf<float>;
   }

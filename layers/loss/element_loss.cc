@@ -4,6 +4,7 @@
 #include "layers/loss/block_sum.h"
 #include "layers/loss/element_loss_ops.h"
 #include "layers/loss/loss_shape.h"
+#include "layers/loss/normalized_loss.h"
 
 namespace doppio {
 namespace {
@@ -28,18 +29,19 @@ struct ElementLoss {
   }
 
   template <class T>
-  class Cpu : public Kernel, public RowReader {
+  class Cpu : public Kernel, public RowReader, public NormalizedLoss {
    public:
     explicit Cpu(const KernelArgs& args)
-        : count_(args.bottoms[0].shape.count()),
+        : NormalizedLoss(args.Form<ElementLossForm>().normalizer),
+          count_(args.bottoms[0].shape.count()),
           all_rows_(args.bottoms[0].shape.dim_or_1(0)),
-          normalizer_(args.Form<ElementLossForm>().normalizer),
           sum_(count_),
           ignored_(args.Form<ElementLossForm>().Ignored<T>()) {}
 
     void Forward(const Pass& pass) override {
       const T *x = t_.bottoms[0].data<T>(), *t = t_.bottoms[1].data<T>();
-      const int64_t rows = ValidRows(all_rows_), count = Count(rows);
+      counted_rows_ = ValidRows(all_rows_);
+      const int64_t count = Count(counted_rows_);
       double valid = static_cast<double>(count);
       if (ignored_.any) {
         valid = sum_([&](int64_t begin, int64_t end) {
@@ -54,9 +56,9 @@ struct ElementLoss {
         }
         return sum;
       });
-      const int64_t targets = static_cast<int64_t>(valid);
-      divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, rows, targets)
-                             : normalizer_.Divisor(pass, targets);
+      valid_labels_ = static_cast<int64_t>(valid);
+      divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, counted_rows_, valid_labels_)
+                             : normalizer_.Divisor(pass, valid_labels_);
       t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     }
 
@@ -81,7 +83,6 @@ struct ElementLoss {
     int64_t Count(int64_t rows) const { return count_ / std::max<int64_t>(1, all_rows_) * rows; }
 
     const int64_t count_, all_rows_;
-    const LossNormalizer normalizer_;
     BlockSum sum_;
     const IgnoredTarget<T> ignored_;
     double divisor_ = 1;  // the divisor of the last Forward
@@ -89,7 +90,11 @@ struct ElementLoss {
 
   static bool Register() {
     LayerType type = LayerType(&Infer).Bottoms(2).Tops(1).AutoTop();
-    if (Op::kUsesLossParam) type.Reads({"loss_param"});
+    if (Op::kUsesLossParam) {
+      type.Reads({"loss_param"})
+          .Ignores({"loss_param.class_weighting", "loss_param.label_smoothing",
+                    "loss_param.weight_by_label_freqs"});
+    }
     if (!Op::kContainsActivation) type.Scores();
     LayerTypes::Get().Add(Op::kType, type);
     RowCounters::Get().Add(Op::kType, {});

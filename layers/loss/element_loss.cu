@@ -1,9 +1,10 @@
-// All losses of element_loss_ops.h on a GPU. The number of targets that count, the divisor, the
-// loss and the loss weight stay in device memory. The host waits for the GPU only if ranks must add
-// up their numbers of targets (ValidCount).
+// All losses of element_loss_ops.h on a GPU. The divisor, the loss and the loss weight stay in
+// device memory. The host waits for the GPU only if ranks must add up their numbers of targets
+// (ValidCount).
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/loss/element_loss_ops.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/valid_count_cuda.h"
 
 namespace doppio {
@@ -29,7 +30,7 @@ struct ElementLossInputs {
   IgnoredTarget<float> ignored;
 };
 
-// Writes the number of targets that are not ignored to *valid in device memory.
+// Writes the number of targets that are not ignored to *valid.
 static void CountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* valid,
                          void* scratch) {
   const float* target = in.target;
@@ -40,10 +41,10 @@ static void CountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* v
       DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
 }
 
-// Writes *loss and *per_divisor, which is 1 / divisor, in device memory.
+// Writes *loss, *per_divisor, which is 1 / divisor, and *valid, the number of targets that count.
 template <class Op, class T>
 static void Sum(const Gpu& gpu, const ElementLossInputs& in, const T* x, const LossDivisor& divisor,
-                float* loss, double* per_divisor, void* scratch) {
+                float* loss, double* per_divisor, int64_t* valid, void* scratch) {
   ReduceRows(
       gpu, 1, in.count, Op::kType, LossSum{0, 0},
       DOPPIO_BODY(int64_t, int64_t i) {
@@ -55,6 +56,7 @@ static void Sum(const Gpu& gpu, const ElementLossInputs& in, const T* x, const L
       DOPPIO_BODY(int64_t, LossSum sum) {
         const double by = divisor(sum.valid);
         *per_divisor = 1 / by;
+        *valid = sum.valid;
         *loss = static_cast<float>(sum.loss / by);
       },
       scratch);
@@ -77,13 +79,13 @@ static void Differentiate(const Gpu& gpu, const ElementLossInputs& in, const T* 
 }
 
 template <class Op>
-class CudaElementLoss : public Kernel {
+class CudaElementLoss : public Kernel, public NormalizedLoss {
  public:
   explicit CudaElementLoss(const KernelArgs& args)
-      : device_(args.device),
+      : NormalizedLoss(args.Form<ElementLossForm>().normalizer),
+        device_(args.device),
         count_(args.bottoms[0].shape.count()),
         backward_(args.backward),
-        normalizer_(args.Form<ElementLossForm>().normalizer),
         ignored_(args.Form<ElementLossForm>().Ignored<float>()),
         valid_count_(args.device) {
     // If the targets have another shape, they correspond to the predictions in row-major order.
@@ -104,15 +106,16 @@ class CudaElementLoss : public Kernel {
 
   void Forward(const Pass& pass) override {
     void* room = static_cast<char*>(t_.scratch) + kDivisorBytes;
-    int64_t* valid = reinterpret_cast<int64_t*>(per_divisor_ + 1);
-    const LossDivisor divisor = valid_count_.DivisorOf(normalizer_, pass, ignored_.any, valid, [&] {
-      CountTargets(GpuOf(device_), in_, valid, room);
+    const LossDivisor divisor = valid_count_.DivisorOf(normalizer_, pass, ignored_.any, [&] {
+      CountTargets(GpuOf(device_), in_, valid_count_.word(), room);
     });
     DispatchStored(in_.type, [&](auto zero) {
       Sum<Op>(GpuOf(device_), in_, static_cast<const decltype(zero)*>(in_.x), divisor,
-              t_.tops[0].data<float>(), per_divisor_, room);
+              t_.tops[0].data<float>(), per_divisor_, valid_count_.word(), room);
     });
   }
+
+  int64_t Valid() const override { return valid_count_.last(); }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     void* dx = t_.bottom_grads[0].raw;
@@ -134,7 +137,6 @@ class CudaElementLoss : public Kernel {
   Device* device_;
   const int64_t count_;
   const bool backward_;
-  const LossNormalizer normalizer_;
   const IgnoredTarget<float> ignored_;
   ValidCount valid_count_;
   ElementLossInputs in_{};

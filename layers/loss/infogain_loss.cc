@@ -120,9 +120,12 @@ LayerShape InferInfogainLoss(const LayerSpec& spec, const std::vector<Shape>& bo
   return shape;
 }
 
-DOPPIO_REGISTER_LAYER(
-    "InfogainLoss",
-    LayerType(&InferInfogainLoss).Bottoms(2, 3).Tops(1, 2).AutoTop().Reads({"loss_param"}));
+DOPPIO_REGISTER_LAYER("InfogainLoss", LayerType(&InferInfogainLoss)
+                                          .Bottoms(2, 3)
+                                          .Tops(1, 2)
+                                          .AutoTop()
+                                          .Reads({"loss_param", "softmax_param"})
+                                          .Ignores({"loss_param.weight_by_label_freqs"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<WeightedSoftmaxLoss>("InfogainLoss"));
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "layers/common/host_loops.h"
 #include "layers/loss/label_loss_ops.h"
 #include "layers/loss/loss_shape.h"
+#include "layers/loss/normalized_loss.h"
 
 namespace doppio {
 namespace {
@@ -33,9 +34,12 @@ struct LabelLoss {
   }
 
   template <class T>
-  class Cpu : public Kernel {
+  class Cpu : public Kernel, public NormalizedLoss {
    public:
-    explicit Cpu(const KernelArgs& args) : at_(args.at), form_(args.Form<LabelLossForm<Op>>()) {
+    explicit Cpu(const KernelArgs& args)
+        : NormalizedLoss(args.Form<LabelLossForm<Op>>().normalizer),
+          at_(args.at),
+          form_(args.Form<LabelLossForm<Op>>()) {
       needs_.scratch_bytes = form_.samples * kBytesOf<int32_t>;
     }
 

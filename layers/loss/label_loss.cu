@@ -3,6 +3,7 @@
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/loss/label_loss_ops.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/wrong_label_cuda.h"
 
 namespace doppio {
@@ -63,10 +64,13 @@ static void Differentiate(const Gpu& gpu, const Op& op, const LabelLossInputs& i
 }
 
 template <class Op>
-class CudaLabelLoss : public Kernel {
+class CudaLabelLoss : public Kernel, public NormalizedLoss {
  public:
   explicit CudaLabelLoss(const KernelArgs& args)
-      : device_(args.device), at_(args.at), form_(args.Form<LabelLossForm<Op>>()) {
+      : NormalizedLoss(args.Form<LabelLossForm<Op>>().normalizer),
+        device_(args.device),
+        at_(args.at),
+        form_(args.Form<LabelLossForm<Op>>()) {
     needs_.scratch_bytes = ReduceRowsBytes<LabelLossSum>(1, args.bottoms[0].shape.count());
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "core/net/plan/kernel.h"
 #include "core/net/run/communicator.h"
@@ -80,20 +81,36 @@ class LossNormalizer {
   double DivisorOfRows(const Pass& pass, int64_t rows, int64_t valid) const {
     if (mode_ == Normalization::kNone || mode_ == Normalization::kPreFixed)
       return Divisor(pass, valid);
-    double all = static_cast<double>(CountsValid()                   ? valid
-                                     : mode_ == Normalization::kFull ? rows * inner_
-                                                                     : rows);
+    double all = Whole(rows, valid);
     if (pass.group != nullptr) pass.group->AllReduce(&all, 1, DType::kFloat64);
     LossDivisor divisor = DivisorOf(pass);
     divisor.fixed = all;
     return divisor(0);
   }
+  // Returns the addends of the loss of several batches (core/net/run/counted_score.h) for a batch
+  // with this loss: `rows` of its samples count, and `valid` of their labels are not ignored. With
+  // kNone and kPreFixed, the loss of several batches is their mean, in which a batch that is not
+  // full counts by its share of the rows.
+  std::vector<double> Counts(double loss, int64_t rows, int64_t valid, double share) const {
+    if (mode_ == Normalization::kNone || mode_ == Normalization::kPreFixed) return {loss, share};
+    const double whole = Whole(rows, valid);
+    return {loss * std::max(whole, LossDivisor().least), whole};
+  }
   // Returns true if the divisor depends on the number of labels that are not ignored.
   bool CountsValid() const { return mode_ == Normalization::kValid; }
-  // Returns the number of labels of this rank.
+  // Return the numbers of samples and of labels of this rank.
+  int64_t rows() const { return outer_; }
   int64_t positions() const { return outer_ * inner_; }
 
  private:
+  // Returns the divisor of a batch with `rows` samples, `valid` of whose labels are not ignored,
+  // where it is a number of samples or labels.
+  double Whole(int64_t rows, int64_t valid) const {
+    return static_cast<double>(CountsValid()                   ? valid
+                               : mode_ == Normalization::kFull ? rows * inner_
+                                                               : rows);
+  }
+
   Normalization mode_;
   double pre_fixed_;
   int64_t outer_, inner_;

@@ -4,8 +4,10 @@
 // labels does not count in the second value. As in DeepLab, a class without labels and predictions
 // counts as 1 in the third.
 #include <algorithm>
+#include <array>
 
 #include "core/net/graph/layer.h"
+#include "core/net/run/counted_score.h"
 #include "layers/activation/softmax_math.h"
 #include "layers/loss/labels.h"
 #include "layers/loss/softmax_labels.h"
@@ -27,6 +29,7 @@ LayerShape InferSegAccuracy(const LayerSpec& spec, const std::vector<Shape>& bot
   if (param.top_k() != 1)
     throw spec.Mistake("seg_accuracy_param.top_k", "SegAccuracy computes only top_k: 1");
   const SoftmaxShape s = SoftmaxShapeAround(spec, "bottom", kClassAxis, bottoms[0]);
+  CheckSeveralClasses(spec, s);
   CheckSoftmaxLabels(spec, s, bottoms, kClassAxis);
   LayerShape shape;
   shape.form = SegAccuracyForm{s,
@@ -39,15 +42,17 @@ LayerShape InferSegAccuracy(const LayerSpec& spec, const std::vector<Shape>& bot
 }
 
 template <class T>
-class SegAccuracyKernel : public FormKernel<SegAccuracyForm> {
+class SegAccuracyKernel : public FormKernel<SegAccuracyForm>, public CountedScore {
  public:
   explicit SegAccuracyKernel(const KernelArgs& args)
-      : FormKernel(args), at_(args.at), classes_(form_.shape.classes) {
-    counts_.resize(classes_ * classes_);
-  }
+      : FormKernel(args),
+        at_(args.at),
+        classes_(form_.shape.classes),
+        counts_(classes_ * classes_),
+        all_(form_.reset ? 0 : counts_.size()) {}
 
   void Forward(const Pass&) override {
-    if (form_.reset) std::fill(counts_.begin(), counts_.end(), 0);
+    std::fill(counts_.begin(), counts_.end(), 0);
     const T* labels = t_.bottoms[1].data<T>();
     for (int64_t i = 0; i < form_.shape.positions(); ++i) {
       if (Ignores(labels[i])) continue;
@@ -56,7 +61,19 @@ class SegAccuracyKernel : public FormKernel<SegAccuracyForm> {
         form_.labels.Fail(at_, static_cast<double>(labels[i]), i, form_.shape.inner);
       ++counts_[label * classes_ + Predicted(t_.bottoms[0].data<T>(), i)];
     }
-    Write(t_.tops[0].data<T>());
+    for (size_t i = 0; i < all_.size(); ++i) all_[i] += counts_[i];
+    const std::array<double, 3> values = Values(form_.reset ? counts_ : all_);
+    std::copy(values.begin(), values.end(), t_.tops[0].data<T>());
+  }
+
+  std::vector<double> Counts(int, const std::vector<double>&, double) const override {
+    return counts_;
+  }
+  std::vector<std::optional<double>> Score(int, const std::vector<double>& sums) const override {
+    const std::array<double, 3> values = Values(sums);
+    const bool has_labels = std::any_of(sums.begin(), sums.end(), [](double n) { return n > 0; });
+    if (!has_labels) return std::vector<std::optional<double>>(values.size());
+    return {values.begin(), values.end()};
   }
 
  private:
@@ -77,16 +94,17 @@ class SegAccuracyKernel : public FormKernel<SegAccuracyForm> {
     return best;
   }
 
-  void Write(T* top) const {
+  // Returns the values of the top for counts [label][predicted class].
+  std::array<double, 3> Values(const std::vector<double>& counts) const {
     double right = 0, all = 0, recall = 0, jaccard = 0;
     int64_t with_labels = 0;
     for (int64_t c = 0; c < classes_; ++c) {
       double of_label = 0, predicted = 0;
       for (int64_t other = 0; other < classes_; ++other) {
-        of_label += static_cast<double>(counts_[c * classes_ + other]);
-        predicted += static_cast<double>(counts_[other * classes_ + c]);
+        of_label += counts[c * classes_ + other];
+        predicted += counts[other * classes_ + c];
       }
-      const double hits = static_cast<double>(counts_[c * classes_ + c]);
+      const double hits = counts[c * classes_ + c];
       const double in_either = of_label + predicted - hits;
       right += hits;
       all += of_label;
@@ -96,14 +114,15 @@ class SegAccuracyKernel : public FormKernel<SegAccuracyForm> {
         ++with_labels;
       }
     }
-    top[0] = static_cast<T>(all == 0 ? 0 : right / all);
-    top[1] = static_cast<T>(with_labels == 0 ? 0 : recall / static_cast<double>(with_labels));
-    top[2] = static_cast<T>(jaccard / static_cast<double>(classes_));
+    return {all == 0 ? 0 : right / all,
+            with_labels == 0 ? 0 : recall / static_cast<double>(with_labels),
+            jaccard / static_cast<double>(classes_)};
   }
 
   const SourceLoc at_;
   const int64_t classes_;
-  std::vector<int64_t> counts_;  // [label][predicted class]
+  // [label][predicted class]: of the last batch, and of all batches with `reset: false`.
+  std::vector<double> counts_, all_;
 };
 
 DOPPIO_REGISTER_LAYER(

@@ -5,6 +5,7 @@
 #include "core/net/graph/layer.h"
 #include "layers/loss/block_sum.h"
 #include "layers/loss/loss_shape.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/smooth_l1_loss_ops.h"
 
 namespace doppio {
@@ -55,10 +56,13 @@ LayerShape InferSmoothL1Loss(const LayerSpec& spec, const std::vector<Shape>& bo
 }
 
 template <class T>
-class SmoothL1Kernel : public FormKernel<SmoothL1Form> {
+class SmoothL1Kernel : public FormKernel<SmoothL1Form>, public NormalizedLoss {
  public:
   explicit SmoothL1Kernel(const KernelArgs& args)
-      : FormKernel(args), count_(args.bottoms[0].shape.count()), sum_(count_) {}
+      : FormKernel(args),
+        NormalizedLoss(form_.normalizer),
+        count_(args.bottoms[0].shape.count()),
+        sum_(count_) {}
 
   void Forward(const Pass& pass) override {
     const SmoothL1<T> terms = form_.TermsOf<T>(t_.bottoms);
@@ -104,7 +108,14 @@ class SmoothL1Kernel : public FormKernel<SmoothL1Form> {
 };
 
 [[maybe_unused]] const bool smooth_l1_loss_registered = [] {
-  const LayerType type = LayerType(&InferSmoothL1Loss).Bottoms(2, 4).Tops(1, 2).AutoTop().Scores();
+  const LayerType type =
+      LayerType(&InferSmoothL1Loss)
+          .Bottoms(2, 4)
+          .Tops(1, 2)
+          .AutoTop()
+          .Scores()
+          .Ignores({"loss_param.ignore_label", "loss_param.class_weighting",
+                    "loss_param.label_smoothing", "loss_param.weight_by_label_freqs"});
   LayerTypes::Get().Add("SmoothL1Loss", LayerType(type).Reads({"loss_param"}));
   return LayerTypes::Get().Add("SmoothL1LossOHEM",
                                LayerType(type).Reads({"smooth_l1_loss_param", "loss_param"}));

@@ -1,6 +1,7 @@
 // SmoothL1Loss on a GPU, in single precision. Nothing is copied to the host.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/smooth_l1_loss_ops.h"
 
 namespace doppio {
@@ -30,10 +31,10 @@ static void Differentiate(const Gpu& gpu, int64_t count, const SmoothL1<float>& 
       });
 }
 
-class CudaSmoothL1 : public FormKernel<SmoothL1Form> {
+class CudaSmoothL1 : public FormKernel<SmoothL1Form>, public NormalizedLoss {
  public:
   explicit CudaSmoothL1(const KernelArgs& args)
-      : FormKernel(args), count_(args.bottoms[0].shape.count()) {
+      : FormKernel(args), NormalizedLoss(form_.normalizer), count_(args.bottoms[0].shape.count()) {
     needs_.scratch_bytes = ReduceRowsBytes<double>(1, count_);
   }
 

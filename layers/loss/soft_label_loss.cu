@@ -3,6 +3,7 @@
 #include "layers/activation/softmax_rows.cuh"
 #include "layers/common/room.h"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/soft_label_ops.h"
 #include "layers/loss/softmax_loss_form.h"
 
@@ -98,12 +99,12 @@ static void Differentiate(const Gpu& gpu, const SoftmaxShape& s, const SoftLabel
       });
 }
 
-class CudaSoftLabelLoss : public Kernel {
+class CudaSoftLabelLoss : public Kernel, public NormalizedLoss {
  public:
   explicit CudaSoftLabelLoss(const KernelArgs& args)
-      : device_(args.device),
+      : NormalizedLoss(args.Form<SoftmaxLossForm>().normalizer),
+        device_(args.device),
         shape_(args.Form<SoftmaxLossForm>().shape),
-        normalizer_(args.Form<SoftmaxLossForm>().normalizer),
         backward_(args.backward) {
     Place(nullptr, nullptr);
   }
@@ -152,7 +153,6 @@ class CudaSoftLabelLoss : public Kernel {
 
   Device* const device_;
   const SoftmaxShape shape_;
-  const LossNormalizer normalizer_;
   const bool backward_;
   SoftLabelState state_{};
 };

@@ -5,17 +5,18 @@
 #include <vector>
 
 #include "layers/activation/softmax_math.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/soft_label_ops.h"
 #include "layers/loss/softmax_loss_form.h"
 
 namespace doppio {
 
 template <class T>
-class SoftLabelSoftmaxLoss : public Kernel {
+class SoftLabelSoftmaxLoss : public Kernel, public NormalizedLoss {
  public:
   explicit SoftLabelSoftmaxLoss(const KernelArgs& args)
-      : shape_(args.Form<SoftmaxLossForm>().shape),
-        normalizer_(args.Form<SoftmaxLossForm>().normalizer),
+      : NormalizedLoss(args.Form<SoftmaxLossForm>().normalizer),
+        shape_(args.Form<SoftmaxLossForm>().shape),
         backward_(args.backward) {
     const int64_t bytes = shape_.count() * kBytesOf<T>;
     (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = (backward_ ? 2 : 1) * bytes;
@@ -67,7 +68,6 @@ class SoftLabelSoftmaxLoss : public Kernel {
 
  private:
   const SoftmaxShape shape_;
-  const LossNormalizer normalizer_;
   const bool backward_;
   T *probability_ = nullptr, *target_ = nullptr;
   double divisor_ = 1;  // the divisor of the last Forward

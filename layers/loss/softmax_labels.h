@@ -26,6 +26,18 @@ inline void CheckSoftmaxLabels(const LayerSpec& spec, const SoftmaxShape& s,
                      1);
 }
 
+// Throws UserError for one score of two classes, as SigmoidCrossEntropyLoss takes it. No label but
+// 0 would be right.
+inline void CheckSeveralClasses(const LayerSpec& spec, const SoftmaxShape& s) {
+  if (s.classes != 1) return;
+  const std::string scores = "'" + spec.param.bottom(0) + "'";
+  throw spec.Mistake(
+      "bottom", spec.type() + " needs a score for each class, but " + scores +
+                    " has only one; train with num_output: 2 and SoftmaxWithLoss, or put scores of "
+                    "0 before those of SigmoidCrossEntropyLoss: a Power with scale: 0 on " +
+                    scores + ", and a Concat of the result and " + scores);
+}
+
 // Reads loss_param and returns the form for labels that are classes. `axis`, the axis of the
 // classes, must not be negative.
 inline SoftmaxLossForm SoftmaxLossFormOf(const LayerSpec& spec, const SoftmaxShape& s, int axis) {
@@ -37,9 +49,17 @@ inline SoftmaxLossForm SoftmaxLossFormOf(const LayerSpec& spec, const SoftmaxSha
 // probabilities and the loss of each label.
 inline LayerShape SoftmaxLossShape(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                                    SoftmaxLossForm form) {
+  const int64_t classes = form.shape.classes;
   LayerShape shape = LossShape(std::move(form), {false, true});
   if (spec.param.top_size() > 1) shape.tops.push_back(bottoms[0]);
   if (spec.param.top_size() > 2) shape.tops.push_back(bottoms[1]);
+  if (classes == 1) {
+    shape.warnings.push_back(
+        {spec.At("bottom"), "layer '" + spec.name() +
+                                "': the softmax of one score is always 1, so "
+                                "nothing is learned; use SigmoidCrossEntropyLoss for '" +
+                                spec.param.bottom(0) + "', or a score for each class"});
+  }
   // Backward reads saved probabilities and classes, so the plan can reuse the prediction's memory.
   shape.backward_reads_bottoms = false;
   return shape;

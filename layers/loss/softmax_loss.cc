@@ -153,14 +153,14 @@ void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
 }
 
 template <class T>
-class SoftmaxLossKernel : public Kernel, public RowReader {
+class SoftmaxLossKernel : public Kernel, public RowReader, public NormalizedLoss {
  public:
   explicit SoftmaxLossKernel(const KernelArgs& args)
-      : at_(args.at),
+      : NormalizedLoss(args.Form<SoftmaxLossForm>().normalizer),
+        at_(args.at),
         shape_(args.Form<SoftmaxLossForm>().shape),
         all_rows_(args.bottoms[0].shape.dim_or_1(0)),
         labels_(args.Form<SoftmaxLossForm>().labels),
-        normalizer_(args.Form<SoftmaxLossForm>().normalizer),
         backward_(args.backward) {
     const int64_t bytes =
         shape_.count() * kBytesOf<T> + shape_.outer * shape_.inner * kBytesOf<int32_t>;
@@ -175,10 +175,10 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
 
   void Forward(const Pass& pass) override {
     // A row has several samples if there are several axes before that of the classes.
-    const int64_t outer =
-        rows_vary() ? shape_.outer / all_rows_ * ValidRows(all_rows_) : shape_.outer;
-    const int64_t valid = labels_.Read(at_, t_.bottoms[1].data<T>(), outer, shape_.inner, label_);
-    std::fill(label_ + outer * shape_.inner, label_ + shape_.outer * shape_.inner, kIgnoredLabel);
+    counted_rows_ = rows_vary() ? shape_.outer / all_rows_ * ValidRows(all_rows_) : shape_.outer;
+    valid_labels_ = labels_.Read(at_, t_.bottoms[1].data<T>(), counted_rows_, shape_.inner, label_);
+    std::fill(label_ + counted_rows_ * shape_.inner, label_ + shape_.outer * shape_.inner,
+              kIgnoredLabel);
     SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
     double loss = 0;
     T* each = EachLoss(t_.tops);
@@ -196,8 +196,8 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
         if (each != nullptr) each[o * shape_.inner + j] = own;
       }
     }
-    divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, outer, valid)
-                           : normalizer_.Divisor(pass, valid);
+    divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, counted_rows_, valid_labels_)
+                           : normalizer_.Divisor(pass, valid_labels_);
     t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
       std::copy(probability_, probability_ + shape_.count(), t_.tops[1].data<T>());
@@ -268,7 +268,6 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
   const SoftmaxShape shape_;
   const int64_t all_rows_;
   const LabelReader labels_;
-  const LossNormalizer normalizer_;
   const bool backward_;
   T* probability_ = nullptr;
   int32_t* label_ = nullptr;

@@ -1,13 +1,13 @@
-// SoftmaxWithLoss on a GPU, for labels that are classes. Nothing is copied to the host, unless
-// ranks must add up their numbers of labels that count (ValidCount). The host does not wait for the
-// GPU otherwise, so a wrong label makes the loss NaN, and a later Forward throws an error that
-// names the label.
+// SoftmaxWithLoss on a GPU, for labels that are classes. The host waits for the GPU only if ranks
+// must add up their numbers of labels that count (ValidCount). It does not wait otherwise, so a
+// wrong label makes the loss NaN, and a later Forward throws an error that names the label.
 #include <cfloat>
 
 #include "layers/activation/softmax_form.h"
 #include "layers/activation/softmax_rows.cuh"
 #include "layers/common/room.h"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/softmax_loss_form.h"
 #include "layers/loss/softmax_loss_sum.cuh"
 #include "layers/loss/valid_count_cuda.h"
@@ -112,10 +112,11 @@ static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLo
       });
 }
 
-class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
+class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public NormalizedLoss {
  public:
   explicit CudaSoftmaxLoss(const KernelArgs& args)
       : FormKernel(args),
+        NormalizedLoss(form_.normalizer),
         at_(args.at),
         shape_(form_.shape),
         valid_count_(args.device),
@@ -138,15 +139,16 @@ class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(form_.labels, at_, form_.shape.inner);
     const float* labels = t_.bottoms[1].data<float>();
-    int64_t* valid = reinterpret_cast<int64_t*>(state_.per_divisor + 1);
     const LossDivisor divisor =
-        valid_count_.DivisorOf(form_.normalizer, pass, form_.labels.ignores(), valid, [&] {
-          CountLabels(GpuOf(device_), kName, shape_.positions(), form_.labels, labels, valid,
-                      t_.scratch);
+        valid_count_.DivisorOf(normalizer_, pass, form_.labels.ignores(), [&] {
+          CountLabels(GpuOf(device_), kName, shape_.positions(), form_.labels, labels,
+                      valid_count_.word(), t_.scratch);
         });
     DispatchStored(t_.bottoms[0].dtype,
                    [&](auto zero) { ForwardAs<decltype(zero)>(GpuOf(device_), labels, divisor); });
   }
+
+  int64_t Valid() const override { return valid_count_.last(); }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     const Tensor& dx = t_.bottom_grads[0];
@@ -171,7 +173,7 @@ class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
     Room kept(saved), passing(scratch);
     passing.TakeBytes(Scratch::Bytes(shape_));
     Room& room = backward_ ? kept : passing;
-    state_.per_divisor = room.Take<double>(2);
+    state_.per_divisor = room.Take<double>(1);
     state_.classes = room.Take<int32_t>(shape_.positions());
     if (backward_) state_.probability = room.Take<float>(shape_.count());
     needs_.saved_bytes = kept.bytes();
@@ -185,7 +187,9 @@ class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
     const T* x = t_.bottoms[0].data<T>();
     ReadPositions(gpu, shape_, form_.labels, x, labels, state_.classes, in);
     SumLosses(gpu, shape_.positions(), labels, state_.classes,
-              {divisor, state_.per_divisor, t_.tops[0].data<float>(), wrong_->word()}, in);
+              {divisor, state_.per_divisor, t_.tops[0].data<float>(), valid_count_.word(),
+               wrong_->word()},
+              in);
     float* shown = t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr;
     if (state_.probability == nullptr && shown == nullptr) return;
     WithIndexFor(shape_.count(), [&](auto zero) {

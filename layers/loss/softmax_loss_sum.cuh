@@ -1,6 +1,5 @@
 // GPU code that the softmax losses of labels that are classes share: the number of labels that
-// count, and the sum of their losses. The number of labels, the divisor and the loss stay on the
-// device; nothing is copied to the host.
+// count, and the sum of their losses. The divisor and the loss stay on the device.
 //
 // Functions with bodies are static, as in core/device/launch.cuh.
 #ifndef DOPPIO_LAYERS_LOSS_SOFTMAX_LOSS_SUM_CUH_
@@ -15,7 +14,7 @@ namespace doppio {
 
 // The results of Forward that Backward reads, in device memory.
 struct SoftmaxLossState {
-  double* per_divisor;  // 1 / divisor, then an int64_t: the number of labels that count
+  double* per_divisor;  // 1 / divisor
   int32_t* classes;     // LabelReader::Class of each position
   float* probability;   // one value per class; null in SoftmaxWithLoss if Backward is never called
 };
@@ -34,24 +33,26 @@ struct MergeSoftmaxLossSums {
   }
 };
 
-// Writes the loss and 1 / divisor. If a label is wrong, writes NaN as the loss and the first wrong
-// label to *wrong.
+// Writes the loss, 1 / divisor and the number of labels that count. If a label is wrong, writes NaN
+// as the loss and the first wrong label to *wrong.
 struct FinishSoftmaxLoss {
   LossDivisor divisor;
   double* per_divisor;
   float* loss;
+  int64_t* valid;
   WrongLabelWord* wrong;
 
   DOPPIO_HD void operator()(int64_t, SoftmaxLossSum sum) const {
     const bool good = sum.wrong == kNoWrongLabel;
     const double by = divisor(sum.valid);
     *per_divisor = 1 / by;
+    *valid = sum.valid;
     *loss = good ? static_cast<float>(sum.loss / by) : NAN;
     if (!good) *wrong = sum.wrong;
   }
 };
 
-// Writes the number of classes among `count` labels to *valid in device memory.
+// Writes the number of classes among `count` labels to *valid.
 static void CountLabels(const Gpu& gpu, const char* what, int64_t count, const LabelReader& reader,
                         const float* labels, int64_t* valid, void* scratch) {
   ReduceRows(

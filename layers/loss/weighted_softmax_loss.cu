@@ -1,10 +1,11 @@
 // Softmax losses in which a label weights all classes (label_weights.h) on a GPU, in single
-// precision and the plain layout. Nothing is copied to the host, unless ranks must add up their
-// numbers of labels that count. The host does not wait for the GPU otherwise, so a wrong label
-// makes the loss NaN, and a later Forward throws an error that names the label.
+// precision and the plain layout. The host waits for the GPU only if ranks must add up their
+// numbers of labels that count. It does not wait otherwise, so a wrong label makes the loss NaN,
+// and a later Forward throws an error that names the label.
 #include "layers/activation/softmax_rows.cuh"
 #include "layers/common/room.h"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/softmax_loss_form.h"
 #include "layers/loss/softmax_loss_sum.cuh"
 #include "layers/loss/valid_count_cuda.h"
@@ -108,10 +109,11 @@ static void Differentiate(const Gpu& gpu, const SoftmaxShape& s, const LabelWeig
       });
 }
 
-class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
+class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public NormalizedLoss {
  public:
   explicit CudaWeightedSoftmaxLoss(const KernelArgs& args)
       : FormKernel(args),
+        NormalizedLoss(form_.normalizer),
         at_(args.at),
         shape_(form_.shape),
         valid_count_(args.device),
@@ -132,18 +134,22 @@ class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
     wrong_->ThrowIfAny(form_.labels, at_, shape_.inner);
     const Gpu gpu = GpuOf(device_);
     const float* labels = t_.bottoms[1].data<float>();
-    int64_t* valid = reinterpret_cast<int64_t*>(state_.per_divisor + 1);
     const LossDivisor divisor =
-        valid_count_.DivisorOf(form_.normalizer, pass, form_.labels.ignores(), valid, [&] {
-          CountLabels(gpu, kName, shape_.positions(), form_.labels, labels, valid, t_.scratch);
+        valid_count_.DivisorOf(normalizer_, pass, form_.labels.ignores(), [&] {
+          CountLabels(gpu, kName, shape_.positions(), form_.labels, labels, valid_count_.word(),
+                      t_.scratch);
         });
     if (form_.has_matrix()) AddRows(gpu, shape_.classes, Matrix(), totals_, t_.scratch);
     const WeightedScratch in(t_.scratch, shape_.positions());
     WriteState(gpu, shape_, form_.labels, t_.bottoms[0].data<float>(), labels, state_,
                t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr, in);
     SumLosses(gpu, shape_, form_.WeightsOf<float>(Matrix(), totals_), labels, state_,
-              {divisor, state_.per_divisor, t_.tops[0].data<float>(), wrong_->word()}, in.room);
+              {divisor, state_.per_divisor, t_.tops[0].data<float>(), valid_count_.word(),
+               wrong_->word()},
+              in.room);
   }
+
+  int64_t Valid() const override { return valid_count_.last(); }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
@@ -160,7 +166,7 @@ class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
     Room kept(saved), passing(scratch);
     passing.TakeBytes(WeightedScratch::Bytes(shape_));
     Room& room = backward_ ? kept : passing;
-    state_.per_divisor = room.Take<double>(2);
+    state_.per_divisor = room.Take<double>(1);
     state_.classes = room.Take<int32_t>(shape_.positions());
     if (form_.has_matrix()) totals_ = room.Take<float>(shape_.classes);
     state_.probability = room.Take<float>(shape_.count());

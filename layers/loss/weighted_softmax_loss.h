@@ -6,15 +6,17 @@
 #include <vector>
 
 #include "layers/activation/softmax_math.h"
+#include "layers/loss/normalized_loss.h"
 #include "layers/loss/softmax_loss_form.h"
 
 namespace doppio {
 
 template <class T>
-class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
+class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public NormalizedLoss {
  public:
   explicit WeightedSoftmaxLoss(const KernelArgs& args)
       : FormKernel(args),
+        NormalizedLoss(form_.normalizer),
         at_(args.at),
         shape_(form_.shape),
         backward_(args.backward),
@@ -37,7 +39,7 @@ class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
       for (int64_t c = 0; c < shape_.classes; ++c) total += static_cast<double>(weights(k, c));
       totals_[k] = static_cast<T>(total);
     }
-    const int64_t valid =
+    valid_labels_ =
         form_.labels.Read(at_, t_.bottoms[1].data<T>(), shape_.outer, shape_.inner, label_);
     SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
     double loss = 0;
@@ -51,7 +53,7 @@ class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm> {
         }
       }
     }
-    divisor_ = form_.normalizer.Divisor(pass, valid);
+    divisor_ = normalizer_.Divisor(pass, valid_labels_);
     t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1)
       std::copy(probability_, probability_ + shape_.count(), t_.tops[1].data<T>());

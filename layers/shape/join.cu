@@ -56,14 +56,14 @@ static void CopyRuns(const Gpu& gpu, const RunCopy& copy) {
 
 // Returns the join in the type of top 0. All layouts are channels last if a bottom's layout is,
 // else plain.
-Join MakeCudaJoin(const KernelArgs& args) {
+JoinRuns MakeCudaJoin(const KernelArgs& args) {
   const JoinForm& form = args.Form<JoinForm>();
   const Layout layout = CommonLayout(args.bottoms);
   std::vector<int> order = {0};
   const int rest = layout.channels_last() ? 2 : 1;
   for (int a = rest; a < form.whole.rank(); ++a) order.push_back(a);
   if (rest == 2) order.push_back(1);
-  Join join = MakeJoin(form, args.tops[0], order);
+  JoinRuns join = MakeJoin(form, args.tops[0], order);
   join.whole = layout;
   join.parts.assign(form.parts.size(), layout);
   return join;

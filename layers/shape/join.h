@@ -27,7 +27,7 @@ struct JoinForm {
 };
 
 // The layouts of the whole and the parts, and the runs to copy.
-struct Join {
+struct JoinRuns {
   Layout whole;  // plain unless set
   std::vector<Layout> parts;
   int64_t rows = 1;
@@ -38,9 +38,9 @@ struct Join {
 // Returns the runs for a layout. `order` lists the axes of the layout, outermost first. `block` is
 // the number of channels (axis 1) in an innermost block. If parts are adjacent along the channels,
 // all parts but the last must consist of whole blocks. The caller sets the layouts of the result.
-inline Join MakeJoin(const JoinForm& form, DType dtype, const std::vector<int>& order,
-                     int64_t block = 1) {
-  Join join;
+inline JoinRuns MakeJoin(const JoinForm& form, DType dtype, const std::vector<int>& order,
+                         int64_t block = 1) {
+  JoinRuns join;
   join.parts.resize(form.parts.size());
   for (const Shape& part : form.parts) {
     int64_t rows = 1, run = block * ElementBytes(dtype);
@@ -57,7 +57,7 @@ inline Join MakeJoin(const JoinForm& form, DType dtype, const std::vector<int>& 
 }
 
 // Returns the runs for the plain layout.
-inline Join MakePlainJoin(const JoinForm& form, DType dtype) {
+inline JoinRuns MakePlainJoin(const JoinForm& form, DType dtype) {
   std::vector<int> order;
   for (int a = 0; a < form.whole.rank(); ++a) order.push_back(a);
   return MakeJoin(form, dtype, order);
@@ -66,7 +66,7 @@ inline Join MakePlainJoin(const JoinForm& form, DType dtype) {
 // The base class of the kernels. Derived classes implement the copies of a device.
 class JoinKernelBase : public Kernel {
  public:
-  JoinKernelBase(const KernelArgs& args, Join join)
+  JoinKernelBase(const KernelArgs& args, JoinRuns join)
       : join_(std::move(join)), concat_(args.Form<JoinForm>().concat) {
     needs_.bottoms = concat_ ? join_.parts : std::vector<Layout>{join_.whole};
     needs_.tops = concat_ ? std::vector<Layout>{join_.whole} : join_.parts;
@@ -95,7 +95,7 @@ class JoinKernelBase : public Kernel {
   // Copies the whole to the parts. Skips absent parts, which are bottoms that need no gradient.
   virtual void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const = 0;
 
-  const Join join_;
+  const JoinRuns join_;
 
  private:
   const bool concat_;

@@ -46,7 +46,7 @@ bool JoinFormatFits(const JoinFormat& format, const JoinForm& form) {
 // Returns the join of elements of `type` in the layout that most elements of `bottoms` already
 // have, or in the plain layout if no other one fits. `bottoms` are the parts (Concat), or the whole
 // alone (Slice).
-Join ChooseJoin(const JoinForm& form, DType type, const std::vector<TensorSpec>& bottoms) {
+JoinRuns ChooseJoin(const JoinForm& form, DType type, const std::vector<TensorSpec>& bottoms) {
   auto elements_in = [&](const JoinFormat* format) {
     int64_t n = 0;
     for (const TensorSpec& bottom : bottoms) {
@@ -55,7 +55,7 @@ Join ChooseJoin(const JoinForm& form, DType type, const std::vector<TensorSpec>&
     }
     return n;
   };
-  Join best = MakePlainJoin(form, type);
+  JoinRuns best = MakePlainJoin(form, type);
   int64_t most = elements_in(nullptr);
   for (const JoinFormat& format : JoinFormats()) {
     if (!JoinFormatFits(format, form)) continue;

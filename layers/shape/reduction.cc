@@ -21,8 +21,9 @@ LayerShape InferReduction(const LayerSpec& spec, const std::vector<Shape>& botto
   form.columns = bottom.count(axis);
   form.coeff = static_cast<double>(param.coeff());
   form.mean = operation == ReductionParameter::MEAN;
-  form.sums_loss = axis == 0 && !form.mean && spec.param.loss_weight_size() > 0 &&
-                   spec.param.loss_weight(0) != 0;
+  form.sums_batch = axis == 0 && !form.mean;
+  form.sums_loss =
+      form.sums_batch && spec.param.loss_weight_size() > 0 && spec.param.loss_weight(0) != 0;
   LayerShape shape;
   shape.form = form;
   shape.tops = {Shape(std::vector<int64_t>(bottom.dims().begin(), bottom.dims().begin() + axis))};
@@ -34,9 +35,10 @@ LayerShape InferReduction(const LayerSpec& spec, const std::vector<Shape>& botto
 constexpr int64_t kFewRows = 8;  // with fewer rows, all threads work on one row at a time
 
 template <class T>
-class ReductionKernel : public FormKernel<ReductionForm> {
+class ReductionKernel : public FormKernel<ReductionForm>, public ReductionScore {
  public:
-  explicit ReductionKernel(const KernelArgs& args) : FormKernel(args), long_row_(form_.columns) {}
+  explicit ReductionKernel(const KernelArgs& args)
+      : FormKernel(args), ReductionScore(form_), long_row_(form_.columns) {}
 
   void Forward(const Pass& pass) override {
     const double factor = form_.Factor(pass);

@@ -34,9 +34,9 @@ static void SpreadGradient(const Gpu& gpu, const ReductionForm& form, double fac
       });
 }
 
-class CudaReduction : public FormKernel<ReductionForm> {
+class CudaReduction : public FormKernel<ReductionForm>, public ReductionScore {
  public:
-  explicit CudaReduction(const KernelArgs& args) : FormKernel(args) {
+  explicit CudaReduction(const KernelArgs& args) : FormKernel(args), ReductionScore(form_) {
     needs_.scratch_bytes = ReduceRowsBytes<double>(form_.rows, form_.columns);
   }
 

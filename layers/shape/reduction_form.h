@@ -9,6 +9,7 @@
 #include "core/base/host_device.h"
 #include "core/net/plan/kernel.h"
 #include "core/net/run/communicator.h"
+#include "core/net/run/counted_score.h"
 
 namespace doppio {
 
@@ -35,7 +36,8 @@ struct ReductionForm {
   int64_t rows = 1, columns = 1;
   double coeff = 1;
   bool mean = false;
-  bool sums_loss = false;  // true for a loss that is a sum over the whole batch
+  bool sums_batch = false;  // true if the top is one sum over the whole batch
+  bool sums_loss = false;   // true if, in addition, the top is a loss
 
   // Returns the factor of a row's sum. The loss of several ranks is the mean of the ranks' losses.
   // If the loss is a sum over the batch, the factor includes the number of ranks, so that the mean
@@ -44,6 +46,19 @@ struct ReductionForm {
     if (mean) return coeff / static_cast<double>(std::max<int64_t>(1, columns));
     return sums_loss && pass.group != nullptr ? coeff * pass.group->size() : coeff;
   }
+};
+
+// A sum over the batch, in a test of several batches: its mean over the batches, in which a batch
+// that is not full counts by its share of the rows.
+class ReductionScore : public CountedScore {
+ public:
+  explicit ReductionScore(const ReductionForm& form) : sums_batch_(form.sums_batch) {}
+  std::vector<double> Counts(int, const std::vector<double>& values, double share) const override {
+    return sums_batch_ ? std::vector<double>{values[0], share} : std::vector<double>();
+  }
+
+ private:
+  const bool sums_batch_;
 };
 
 }  // namespace doppio

@@ -78,6 +78,14 @@ std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
                                                "'; 11point, Integral and MaxIntegral are known");
 }
 
+bool ScoresDetections(const Graph& graph) {
+  return !graph.outputs.empty() &&
+         std::all_of(graph.outputs.begin(), graph.outputs.end(), [&](int output) {
+           const std::string& type = graph.layer(graph.edges[output].producer).type();
+           return type == "DetectionEvaluate" || type == "EvalDetection";
+         });
+}
+
 std::vector<DetectionBlob> DetectionOutputs(const Net& net, const SourceLoc& at) {
   const Graph& graph = net.graph();
   std::vector<DetectionBlob> blobs;

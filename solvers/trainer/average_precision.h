@@ -34,6 +34,9 @@ struct DetectionBlob {
   int64_t classes = 0;  // of EvalDetection, whose rows begin with so many counts; else 0
 };
 
+// Returns true if all outputs of a net are tops of DetectionEvaluate or EvalDetection.
+bool ScoresDetections(const Graph& graph);
+
 // Returns the outputs of a test net. Throws UserError at `at` if an output is neither a top of
 // EvalDetection nor has the shape of the rows of DetectionEvaluate.
 std::vector<DetectionBlob> DetectionOutputs(const Net& net, const SourceLoc& at);

@@ -1,10 +1,11 @@
-// Runs one test: a number of batches through a test net, with the outputs averaged over the
-// batches.
+// Runs one test: a number of batches through a test net, whose scores are those of all samples.
 #ifndef DOPPIO_SOLVERS_TRAINER_TEST_PASS_H_
 #define DOPPIO_SOLVERS_TRAINER_TEST_PASS_H_
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ struct TestScores {
   int64_t iteration = 0;            // iteration of the training run
   int64_t batches = 0;              // batches that the test ran
   bool complete = false;            // false: the test was interrupted
-  double loss = 0;                  // mean weighted loss
-  std::vector<OutputValue> scores;  // mean of each output value
+  double loss = 0;                  // weighted sum of the losses
+  std::vector<OutputValue> scores;  // of each output value
 };
 
 // Batches of one test. The test reads `batches` batches from the current positions of the sources
@@ -35,15 +36,19 @@ struct TestRun {
   int64_t rows = 0;     // rows per full batch
   Net* last = nullptr;  // null: all batches are full
   int64_t last_rows = 0;
+  std::vector<std::string> class_names;  // by label; empty if they are unknown
 
   // Returns the number of batches that run in `net`.
   int64_t full_batches() const { return batches - (last == nullptr ? 0 : 1); }
 };
 
-// Runs a test and returns its scores. A score is the mean over the batches, with the last batch
-// weighted by its rows, so that a mean over the samples of a batch becomes the mean over all
-// samples. An output with one value per row is averaged row by row, over the batches that have that
-// row.
+// Returns the names of the classes by label, from the first record that has names.
+std::vector<std::string> ClassNamesOf(std::initializer_list<std::optional<Preprocessing>> records);
+
+// Runs a test and returns its scores. A score that is a ratio, such as an accuracy or a loss, is
+// that of all samples together (ScoreSums). Any other output is a mean over the batches, in which
+// the last batch counts by its share of the rows. An output with one value per row is averaged row
+// by row, over the batches that have that row.
 //
 // Calls `interrupted` before every batch; if `interrupted` returns true, the test ends without
 // scores. Calls `on_batch`, if set, with the index and the outputs of each batch that this rank

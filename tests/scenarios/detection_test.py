@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests that tiny nets in the style of SSD and of Fast R-CNN learn where a bright square is, and
 which of two kinds it is."""
+import json
 import os
 import random
 import re
@@ -100,13 +101,19 @@ class Detection(scenario.Scenario):
 class DetectionTest(Detection):
     def test_ssd_learns_and_is_scored(self):
         log = self.train(SSD, 0.02, 'test_iter: 4 test_interval: 50 eval_type: "detection" ap_version: "11point" '
-                                    'show_per_class_result: true')
+                                    'show_per_class_result: true', ["--set", "snapshot_after_train=true"])
         self.expect_falling(log)
         scores = [float(score) for score in re.findall(r"Test net output #0: eval = (\S+)", log)]
         self.assertEqual(2, len(scores), log)
         self.assertEqual(2 * 2, len(re.findall(r"\] class[12]: ", log)), log)
         self.assertGreater(scores[1], scores[0] + 0.1)
         self.assertLessEqual(scores[1], 1)
+        for net, score in ("--solver=solver.prototxt", scores[1]), ("--model=net.prototxt", None):
+            run = self.doppio("test", net, "--weights=run_iter_50.caffemodel", "--iterations=4", "--json")
+            output, = json.loads(run.stdout)["outputs"]
+            self.assertEqual("eval", output["name"])
+            self.assertRegex(run.stderr, r"\] class1: ")
+            self.assertAlmostEqual(score or output["value"], output["value"], places=5)
 
     def test_detections_alone_are_scored(self):
         self.write_images()

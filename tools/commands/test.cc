@@ -1,4 +1,4 @@
-// `test`: scores weights by the outputs of a net, averaged over batches.
+// `test`: scores weights by the outputs of a net on test data.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -7,11 +7,12 @@
 
 #include "core/base/log.h"
 #include "core/net/run/net.h"
+#include "solvers/trainer/average_precision.h"
 #include "solvers/trainer/nonfinite.h"
 #include "solvers/trainer/schedule.h"
 #include "solvers/trainer/test_pass.h"
 #include "tools/cli/command.h"
-#include "tools/cli/json_text.h"
+#include "tools/cli/output_json.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 #include "tools/train/devices.h"
@@ -46,25 +47,21 @@ SourceSize WholeSource(const Net& net) {
   return source;
 }
 
-// Runs the test and logs a line for each batch, as Caffe does.
-TestScores Score(const TestRun& run) {
+// Runs the test and logs a line for each batch, as Caffe does. With a rule, scores detections.
+TestScores Score(const TestRun& run, const std::optional<PrecisionRule>& precision) {
   LOG(INFO) << "Running for " << run.batches << " iterations.";
+  std::optional<DetectionScores> detections;
+  if (precision) detections.emplace(DetectionOutputs(*run.net, {}));
   TestScores test =
-      RunTest(run, nullptr, nullptr, [](int64_t batch, const std::vector<OutputValue>& outputs) {
+      RunTest(run, nullptr, nullptr, [&](int64_t batch, const std::vector<OutputValue>& outputs) {
+        if (detections) return detections->Add(batch, outputs);
         for (const OutputValue& output : outputs) {
           LOG(INFO) << "Batch " << batch << ", " << output.blob << " = " << output.value;
         }
       });
+  if (detections) test.scores = detections->Log(*precision, true);
   LOG(INFO) << "Loss: " << test.loss;
-  for (const OutputValue& output : test.scores) {
-    std::ostringstream text;
-    text << output.blob << " = " << output.value;
-    if (output.loss_weight != 0) {
-      text << " (* " << output.loss_weight << " = " << output.loss_weight * output.value
-           << " loss)";
-    }
-    LOG(INFO) << text.str();
-  }
+  for (const OutputValue& output : test.scores) LOG(INFO) << OutputText(output);
   return test;
 }
 
@@ -87,10 +84,16 @@ std::string SamplesText(const TestRun& run) {
 }
 
 void PrintText(const TestRun& run, const TestScores& scores) {
-  TextTable table({"output", ">mean", ">loss weight"});
+  const bool classes = std::any_of(scores.scores.begin(), scores.scores.end(),
+                                   [](const OutputValue& output) { return output.of_class >= 0; });
+  std::vector<std::string> titles = {"output", ">score", ">loss weight"};
+  if (classes) titles.emplace_back("class");
+  TextTable table(titles);
   for (const OutputValue& output : scores.scores) {
-    table.Add({output.blob, Significant(output.value),
-               output.loss_weight == 0 ? "–" : Significant(output.loss_weight)});
+    const std::string number = output.of_class < 0 ? "" : std::to_string(output.of_class) + " ";
+    table.Add({output.blob, output.absent ? "–" : Significant(output.value),
+               output.loss_weight == 0 ? "–" : Significant(output.loss_weight),
+               number + output.class_name});
   }
   table.Add({"weighted loss", Significant(scores.loss), ""});
   table.Print(std::cout);
@@ -113,8 +116,9 @@ void PrintJson(const TestRun& run, const TestScores& scores) {
   out["loss"] = scores.loss;
   out["outputs"] = nlohmann::json::array();
   for (const OutputValue& output : scores.scores) {
-    out["outputs"].push_back(
-        {{"name", output.blob}, {"value", output.value}, {"loss_weight", output.loss_weight}});
+    nlohmann::json json = ToJson(output);
+    json["loss_weight"] = output.loss_weight;
+    out["outputs"].push_back(std::move(json));
   }
   std::cout << JsonText(out) << '\n';
 }
@@ -128,18 +132,18 @@ void WarnOfOtherImages(const Graph& graph, const std::optional<Preprocessing>& i
                << difference;
 }
 
-// Returns the names of the outputs whose means are not finite, "accuracy, loss", or "" if all are
+// Returns the names of the outputs whose scores are not finite, "accuracy, loss", or "" if all are
 // finite.
-std::string NonFiniteMeans(const TestScores& scores) {
+std::string NonFiniteScores(const TestScores& scores) {
   std::vector<std::string> names;
   for (const OutputValue& output : scores.scores) {
-    if (!std::isfinite(output.value)) names.push_back(output.blob);
+    if (!output.absent && !std::isfinite(output.value)) names.push_back(output.blob);
   }
   return names.empty() && !std::isfinite(scores.loss) ? "the weighted loss" : Join(names, ", ");
 }
 
 void CheckFinite(const Net& net, const TestScores& scores) {
-  const std::string names = NonFiniteMeans(scores);
+  const std::string names = NonFiniteScores(scores);
   if (names.empty()) return;
   const NonFinite weights = FindNonFiniteWeights(net);
   throw Error(ExitCode::kNonFinite,
@@ -153,6 +157,8 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   const std::unique_ptr<Device> device = OpenDevice(line.flags, line.flags.gpu);
   const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
   FlaggedNet named = NetFromFlags(line, TEST, data);
+  if (line.flags.weights.empty() && !named.graph.params.empty())
+    throw UsageError("'test' needs --weights\ntry: doppio test --help");
   ParamStore params(device.get(), DType::kFloat32, named.graph.spec.options.seed);
   const PlanOptions options = PlanFromFlags(line.flags, device.get());
   Net net(std::move(named.graph), options, &params);
@@ -174,11 +180,16 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
       run.last = last.get();
     }
   }
+  std::optional<Preprocessing> in_weights;
   if (!line.flags.weights.empty()) {
-    WarnOfOtherImages(net.graph(), LoadWeightFiles(line.flags.weights, &net));
+    in_weights = LoadWeightFiles(line.flags.weights, &net);
+    WarnOfOtherImages(net.graph(), in_weights);
   }
+  run.class_names = ClassNamesOf({net.graph().preprocessing, in_weights});
   *began = true;
-  const TestScores scores = Score(run);
+  std::optional<PrecisionRule> precision = named.precision;
+  if (line.Given("model") && ScoresDetections(net.graph())) precision = PrecisionRule::kIntegral;
+  const TestScores scores = Score(run, precision);
   if (line.flags.json) {
     PrintJson(run, scores);
   } else {
@@ -195,7 +206,7 @@ DOPPIO_REGISTER(
      Words("model solver weights iterations gpu precision workspace_mb deterministic "
            "cuda_graph level stage batch set unset synthetic threads data_threads max_pixels seed "
            "engine fusion winograd json"),
-     {"model|solver", "weights"},
+     {"model|solver"},
      "",
      "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel",
      &RunTestCommand});

@@ -127,8 +127,15 @@ void MetricFiles::Test(const TestScores& test) {
                {"phase", "test"},
                {"net", test.net},
                {"scores", json::object()}};
-  const Numbers numbers = NumbersOf(test.scores);
-  for (const auto& [name, value] : numbers) SetNumber(name, value, &line["scores"], &line);
+  const Numbers all = NumbersOf(test.scores);
+  Numbers numbers;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto& [name, value] = all[i];
+    line["scores"][name] = nullptr;
+    if (test.scores[i].absent) continue;
+    SetNumber(name, value, &line["scores"], &line);
+    numbers.push_back(all[i]);
+  }
   WriteNumbers(line, "test", test.iteration, test.net, numbers);
 }
 

@@ -1,10 +1,10 @@
 #include "tools/train/nets.h"
 
 #include "core/base/whole_number.h"
-#include "core/net/graph/stand_in.h"
 #include "core/net/spec/place_rule.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/weights.h"
+#include "solvers/trainer/empty_statistics.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/word_list.h"
 #include "tools/train/devices.h"
@@ -113,7 +113,9 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int
   if (batch > 0) options.batch = batch;
   auto understand = [&](const NetSource& source) {
     Graph graph = MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
-    LogWarnings(ReplacedLayers(graph.spec));
+    if (batch > 0) return graph;  // a second net of the same file
+    LogWarnings(LayerWarnings(graph));
+    LogWarnings(StatisticsOfBatches(graph));
     return graph;
   };
   if (line.Given("model")) {
@@ -129,7 +131,8 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int
         SourceLoc{line.flags.solver},
         "the solver names no net to test: add test_iter and test_interval, or use --model");
   }
-  return {understand(solver.tests[0]), solver.tests[0].iterations};
+  return {understand(solver.tests[0]), solver.tests[0].iterations,
+          ReadPrecisionRule(solver.param, solver.places)};
 }
 
 std::optional<Preprocessing> LoadWeightFiles(const std::string& files, Net* net) {

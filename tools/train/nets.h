@@ -11,6 +11,7 @@
 #include "core/net/run/net.h"
 #include "core/net/spec/overrides.h"
 #include "core/net/spec/solver_spec.h"
+#include "solvers/trainer/average_precision.h"
 #include "tools/cli/command.h"
 
 namespace doppio {
@@ -39,9 +40,10 @@ struct FlaggedNet {
   Graph graph;
   // TestNetSource::iterations of a solver's test net; 0 for all other nets.
   int64_t test_iter = 0;
+  std::optional<PrecisionRule> precision = std::nullopt;  // of a solver that scores detections
 };
 // Returns the net of --model, or the solver's net for `phase` (for TEST the first test net). If
-// `batch` is not 0, it takes precedence over --batch. Logs warnings. Throws UsageError or
+// `batch` is not 0, it takes precedence over --batch. Else logs warnings. Throws UsageError or
 // UserError.
 FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int64_t batch = 0);
 

@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/output_json.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/job_script.h"
 #include "tools/cluster/joined.h"
@@ -80,7 +81,7 @@ void PrintJson(const TrainingEnd& end) {
   for (const TestScores& test : result.tests) {
     nlohmann::json scores = nlohmann::json::array();
     for (const OutputValue& output : test.scores) {
-      scores.push_back({{"name", output.blob}, {"value", NumberOrNull(output.value)}});
+      scores.push_back(ToJson(output));
     }
     out["tests"].push_back({{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
   }

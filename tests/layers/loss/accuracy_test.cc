@@ -83,6 +83,17 @@ TEST(Accuracy, ExplainsMistakes) {
       .ExpectMistake({"label 2 at sample 0, position 1, is outside 0..1"});
 }
 
+TEST(Accuracy, RefusesOneScoreForTwoClasses) {
+  for (const char* type : {"Accuracy", "SegAccuracy"}) {
+    LayerCase("type: '" + std::string(type) + "'")
+        .Bottom({3, 1, 1, 1}, {-1, 2, 3})
+        .Bottom({3, 1, 1}, {0, 1, 1})
+        .NoGradient()
+        .ExpectMistake({std::string(type) + " needs a score for each class, but 'b0' has only one",
+                        "num_output: 2 and SoftmaxWithLoss", "a Power with scale: 0 on 'b0'"});
+  }
+}
+
 TEST(Accuracy, IsNothingToLearnFrom) {
   LayerCase("type: 'Accuracy'")
       .RandomBottom({3, 2})

@@ -291,6 +291,23 @@ TEST(SoftmaxWithLoss, ExplainsWhatDoesNotGoWithSoftLabels) {
   SoftmaxLossCase().RandomBottom({2, 1}).Bottom({2, 1}, {0, 0}).ExpectTop({}, {0});
 }
 
+TEST(SoftmaxWithLoss, WarnsOfOneScore) {
+  const auto warnings = [](int classes) {
+    return LayerWarnings(GraphFromText(
+        "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y' input_param {\n"
+        "  shape { dim: 4 dim: " +
+        std::to_string(classes) +
+        " } shape { dim: 4 } } }\n"
+        "layer { name: 'l' type: 'SoftmaxWithLoss'\n bottom: 'x' bottom: 'y' top: 'l' }"));
+  };
+  ASSERT_EQ(warnings(1).size(), 1u);
+  EXPECT_EQ(warnings(1)[0].at.ToString(), "net.prototxt:4:2");
+  EXPECT_EQ(warnings(1)[0].message,
+            "layer 'l': the softmax of one score is always 1, so nothing is learned; use "
+            "SigmoidCrossEntropyLoss for 'x', or a score for each class");
+  EXPECT_TRUE(warnings(2).empty());
+}
+
 TEST(SoftmaxWithLoss, ExplainsMistakes) {
   auto with = [](const std::string& more, const std::vector<double>& labels) {
     LayerCase c = SoftmaxLossCase(more);

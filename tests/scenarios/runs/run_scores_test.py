@@ -27,10 +27,20 @@ class RunFolderTest(RunCase):
         self.assertEqual(self.read("snap/tiny_iter_200.solverstate"), self.read("run/last.solverstate"))
 
     def test_a_best_state_between_snapshots_is_kept(self):
-        self.train("--run_dir=run", "--set=snapshot=0", "--keep_best", "--monitor=min:loss", "--keep_last=1", "--set=max_iter=50")
+        self.train("--run_dir=run", "--set=snapshot=0", "--keep_best", "--monitor=min:loss", "--keep_last=1", "--set=max_iter=50",
+                   "--set=test_last=false")
         best = self.json("run/exit.json")["best"]["iter"]
         self.assertEqual(0, best % 20)
         self.assertEqual([best, 50], self.snapshots())
+
+    def test_the_last_weights_are_judged_too(self):
+        self.train("--run_dir=run", "--keep_best", "--monitor=min:loss", "--set=max_iter=50")
+        scores = [(p["iter"], p["scores"]["loss"]) for p in self.lines() if p.get("phase") == "test"]
+        self.assertEqual([0, 20, 40, 50], [iteration for iteration, _ in scores])
+        best = min(scores, key=lambda s: s[1])
+        end = self.json("run/exit.json")
+        self.assertEqual({"metric": "loss", "value": best[1], "iter": best[0]}, end["best"])
+        self.assertEqual(self.read("snap/tiny_iter_%d.caffemodel" % best[0]), self.read("run/best.caffemodel"))
 
     def test_stops_early_and_goes_on_as_if_never_stopped(self):
         flags = ["--monitor=max:accuracy", "--early_stop=patience:3,delta:0.5"]
