@@ -29,13 +29,14 @@ size_t OffsetAfterShortField(const std::string& content, size_t at) {
 }
 
 // Returns true for a binary NetParameter: it starts with layers, or with a name followed by layers
-// (in the new or the old format) or inputs.
+// (in the new or the old format), inputs, or Doppio's record of the preprocessing.
 bool IsNet(const std::string& content) {
-  const std::string layer = "\xa2\x06";
+  const std::string layer = "\xa2\x06", preprocessing = "\x8a\x7d";
   if (Has(content, 0, layer)) return true;
   if (!Has(content, 0, "\n") || ByteAt(content, 1) > 127) return false;
   const size_t next = OffsetAfterShortField(content, 1);
-  return Has(content, next, layer) || Has(content, next, "\x12") || Has(content, next, "\x1a");
+  return Has(content, next, layer) || Has(content, next, preprocessing) ||
+         Has(content, next, "\x12") || Has(content, next, "\x1a");
 }
 
 // Returns true for a SolverState: the iteration as a varint, then the name of the weights file.
@@ -59,8 +60,22 @@ bool IsPickle(const std::string& content) {
   return Has(content, 0, "\x80") && ByteAt(content, 1) >= 2 && ByteAt(content, 1) <= 5;
 }
 
+// Returns true for text in UTF-16: with a byte order mark, or with four ASCII characters, of which
+// every other byte is zero, at its start.
 bool IsUtf16(const std::string& content) {
-  return Has(content, 0, "\xff\xfe") || Has(content, 0, "\xfe\xff");
+  constexpr size_t kChecked = 8;
+  if (Has(content, 0, "\xff\xfe") || Has(content, 0, "\xfe\xff")) return true;
+  if (content.size() < kChecked) return false;
+  for (const size_t zeros : {0, 1}) {  // big-endian, little-endian
+    bool text = true;
+    for (size_t i = 0; i < kChecked; ++i) {
+      const uint8_t byte = ByteAt(content, i);
+      const bool ascii = (byte >= ' ' && byte < 0x7f) || (byte >= '\t' && byte <= '\r');
+      text = text && (i % 2 == zeros ? byte == 0 : ascii);
+    }
+    if (text) return true;
+  }
+  return false;
 }
 
 struct Known {

@@ -9,8 +9,36 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kFactor = 2;       // the blob that divides the sums of means and variances
-constexpr size_t kNamedLayers = 3;  // maximum number of layers in a hint; a net may have a hundred
+constexpr size_t kNamedLayers = 3;  // maximum number of layers in a text; a net may have a hundred
+
+// Returns true for a BatchNorm layer that normalises by its running statistics, or with `running`
+// false by those of the batch.
+bool Normalises(const LayerSpec& layer, bool running) {
+  const BatchNormParameter& param = layer.param.batch_norm_param();
+  const bool global =
+      param.has_use_global_stats() ? param.use_global_stats() : layer.phase() == TEST;
+  return layer.type() == "BatchNorm" && global == running;
+}
+
+// Returns "'bn1', 'bn2', 'bn3' and 17 more".
+std::string ListOf(const std::vector<std::string>& layers) {
+  std::string names;
+  for (size_t i = 0; i < std::min(layers.size(), kNamedLayers); ++i)
+    names += (i == 0 ? "'" : ", '") + layers[i] + "'";
+  if (layers.size() > kNamedLayers)
+    names += " and " + std::to_string(layers.size() - kNamedLayers) + " more";
+  return names;
+}
+
+// Returns the index of the parameter that is 0 while the statistics are empty, if the layer uses
+// running statistics, else -1: of BatchNorm the factor that divides the sums of means and
+// variances, of BN the variance. SegNet's BN has no running statistics.
+int ZeroParam(const LayerSpec& layer, const Node& node) {
+  constexpr int kFactor = 2, kVariance = 3, kBnParams = 4;
+  if (Normalises(layer, true)) return kFactor;
+  const bool bn = layer.type() == "BN" && node.params.size() == kBnParams;
+  return bn && (layer.param.bn_param().frozen() || layer.phase() == TEST) ? kVariance : -1;
+}
 
 // Returns the names in the order of the net.
 std::vector<std::string> LayersWithEmptyStatistics(const Net& net) {
@@ -19,18 +47,21 @@ std::vector<std::string> LayersWithEmptyStatistics(const Net& net) {
   const int nodes = static_cast<int>(net.graph().nodes.size());
   for (int i = 0; i < nodes; ++i) {
     const LayerSpec& layer = net.graph().layer(i);
-    if (layer.type() != "BatchNorm") continue;
-    const int factor = net.param_index(net.graph().nodes[i].params[kFactor]);
-    const Tensor& value = store.params()[factor].value;
-    if (ReadTensor(value, store.device()).data[0] == 0) layers.push_back(layer.name());
+    const int param = ZeroParam(layer, net.graph().nodes[i]);
+    if (param < 0) continue;
+    const int index = net.param_index(net.graph().nodes[i].params[param]);
+    const std::vector<float> values = ReadTensor(store.params()[index].value, store.device()).data;
+    if (std::all_of(values.begin(), values.end(), [](float value) { return value == 0; }))
+      layers.push_back(layer.name());
   }
   return layers;
 }
 
 bool IsFinite(const TestScores& scores) {
   return std::isfinite(scores.loss) &&
-         std::all_of(scores.scores.begin(), scores.scores.end(),
-                     [](const OutputValue& score) { return std::isfinite(score.value); });
+         std::all_of(scores.scores.begin(), scores.scores.end(), [](const OutputValue& score) {
+           return score.absent || std::isfinite(score.value);
+         });
 }
 
 }  // namespace
@@ -39,15 +70,32 @@ std::string EmptyStatisticsHint(const TestScores& scores, const Net& net) {
   if (IsFinite(scores)) return "";
   const std::vector<std::string> layers = LayersWithEmptyStatistics(net);
   if (layers.empty()) return "";
-  std::string names;
-  for (size_t i = 0; i < std::min(layers.size(), kNamedLayers); ++i)
-    names += (i == 0 ? "'" : ", '") + layers[i] + "'";
-  if (layers.size() > kNamedLayers)
-    names += " and " + std::to_string(layers.size() - kNamedLayers) + " more";
   return "scores of test net #" + std::to_string(scores.net) +
          " are not finite. The likely reason: before the first training iteration, the running "
          "statistics of BatchNorm are empty (layers " +
-         names + "). test_initialization: false skips this test";
+         ListOf(layers) + "). test_initialization: false skips this test";
+}
+
+std::string EmptyStatisticsWarning(const Net& train) {
+  const std::vector<std::string> layers = LayersWithEmptyStatistics(train);
+  if (layers.empty()) return "";
+  return "BatchNorm layers " + ListOf(layers) +
+         " of the train net use their running statistics (use_global_stats: true; frozen: true of "
+         "BN), but these are empty, so each layer only multiplies its bottom by 1 / sqrt(eps). "
+         "Start from weights that have these statistics, or remove that field";
+}
+
+std::vector<Warning> StatisticsOfBatches(const Graph& graph) {
+  std::vector<std::string> layers;
+  if (graph.spec.state.phase() == TEST) {
+    for (const LayerSpec& layer : graph.spec.layers)
+      if (Normalises(layer, false)) layers.push_back(layer.name());
+  }
+  if (layers.empty()) return {};
+  return {{graph.spec.at,
+           "BatchNorm layers " + ListOf(layers) +
+               " of a net for phase TEST have use_global_stats: false, so an output depends on the "
+               "other samples of its batch; remove this field to use the running statistics"}};
 }
 
 }  // namespace doppio

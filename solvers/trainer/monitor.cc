@@ -24,15 +24,15 @@ MetricRule ParseMetricRule(const std::string& flag, const std::string& text) {
   return {kind == "max:", text.substr(kind.size())};
 }
 
-void Monitor::CheckKnown(const std::vector<std::string>& outputs) const {
+void Monitor::CheckKnown(const std::vector<std::string>& outputs, const std::string& absent) const {
   const std::set<std::string> known(outputs.begin(), outputs.end());
   if (known.count(rule_.metric.metric) > 0) return;
   const std::vector<std::string> names(known.begin(), known.end());
   std::string list = JoinList(names);
-  const std::string meant = DidYouMean(rule_.metric.metric, names);
+  const std::string meant = absent.empty() ? DidYouMean(rule_.metric.metric, names) : "";
   if (!list.empty()) list = (meant.empty() ? "; there are: " : " There are: ") + list;
   throw UserError({}, "no test net has an output '" + rule_.metric.metric +
-                          "', which the monitor needs" + meant + list);
+                          "', which the monitor needs" + absent + meant + list);
 }
 
 bool Monitor::Record(const std::vector<TestScores>& tests, int64_t iteration) {

@@ -40,7 +40,8 @@ class Monitor {
   explicit Monitor(MonitorRule rule) : rule_(std::move(rule)) {}
 
   // Throws UserError, listing `outputs`, if the metric is not among these outputs of the test nets.
-  void CheckKnown(const std::vector<std::string>& outputs) const;
+  // `absent` says why it is not, or is "" (WhyAbsent in core/net/spec/spec.h).
+  void CheckKnown(const std::vector<std::string>& outputs, const std::string& absent = "") const;
 
   // Records one round of tests. Returns true if its score is better than all previous scores, by
   // any amount. If several test nets have the metric, the first one counts.

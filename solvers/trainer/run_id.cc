@@ -8,15 +8,32 @@ namespace doppio {
 uint64_t RunIdOf(const SolverSpec& solver, const std::vector<std::string>& weights, uint64_t seed,
                  int64_t samples_per_iteration) {
   SolverParameter rule = solver.param;
-  for (const char* field : {"max_iter",        "max_epoch",           "display",
-                            "average_loss",    "test_iter",           "test_interval",
-                            "test_epoch",      "test_initialization", "test_compute_loss",
-                            "test_net",        "test_net_param",      "test_state",
-                            "snapshot",        "snapshot_epoch",      "snapshot_prefix",
-                            "snapshot_format", "snapshot_diff",       "snapshot_after_train",
-                            "debug_info",      "random_seed",         "net",
-                            "net_param",       "train_net",           "train_net_param",
-                            "weights"}) {
+  for (const char* field : {"max_iter",
+                            "max_epoch",
+                            "display",
+                            "average_loss",
+                            "test_iter",
+                            "test_interval",
+                            "test_epoch",
+                            "test_initialization",
+                            "test_compute_loss",
+                            "test_net",
+                            "test_net_param",
+                            "test_state",
+                            "snapshot",
+                            "snapshot_epoch",
+                            "snapshot_prefix",
+                            "snapshot_format",
+                            "snapshot_diff",
+                            "snapshot_after_train",
+                            "debug_info",
+                            "random_seed",
+                            "net",
+                            "net_param",
+                            "train_net",
+                            "train_net_param",
+                            "weights",
+                            "test_last"}) {
     const auto* const known = SolverParameter::descriptor()->FindFieldByName(field);
     DOPPIO_CHECK(known != nullptr, field);
     SolverParameter::GetReflection()->ClearField(&rule, known);

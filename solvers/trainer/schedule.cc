@@ -10,22 +10,16 @@ namespace {
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Converts a setting that has one field in iterations and one in epochs to iterations. The epoch
-// field wins if it is positive; it then requires train data of known size.
-int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char* field,
-                   int64_t iterations, const char* epoch_field, int64_t epochs,
-                   ErrorCollector* errors, const TrainingDone& done = {}) {
-  if (epochs <= 0) return iterations;
-  if (train.known()) {
-    const int64_t left = std::max<int64_t>(0, epochs * train.samples - done.samples);
-    return done.iterations + CeilDiv(left, train.batch * solver.param.iter_size());
-  }
-  errors->Add(
-      solver.places.At(epoch_field),
-      std::string(epoch_field) +
-          " needs train data of known size, which no data layer of the train net has; give " +
-          field + " instead");
-  return 0;
+// Adds a mistake if the size of the train data, in which `epoch_field` counts, is not known.
+// `field` counts iterations instead.
+void CheckEpochs(const SolverSpec& solver, const SourceSize& train, const std::string& field,
+                 const std::string& epoch_field, ErrorCollector* errors) {
+  if (train.known()) return;
+  errors->Add(solver.places.At(epoch_field),
+              epoch_field +
+                  " needs train data of known size, which no data layer of the train net "
+                  "has; give " +
+                  field + " instead");
 }
 
 // Returns the number of batches per test of test net `net`, or 0 after adding a mistake to
@@ -33,7 +27,11 @@ int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char
 int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& source,
                     ErrorCollector* errors) {
   const int64_t given = solver.tests[net].iterations;
-  if (given != kWholePass) return given;
+  if (given != kWholePass) {
+    for (const Warning& w : RepeatedSamples(source, solver, net))
+      LOG(WARNING) << w.at.ToString() << ": " << w.message;
+    return given;
+  }
   if (!source.known()) {
     errors->Add(
         solver.places.At("test_interval"),
@@ -66,6 +64,15 @@ std::string SourceSize::PartialBatchMistake() const {
          " samples cannot be cut short; give all of them the same batch_size";
 }
 
+int64_t Schedule::Times(const Recurrence& recurrence, int64_t iteration) const {
+  if (recurrence.every == 0) return 0;
+  if (!recurrence.epochs) return iteration / recurrence.every;
+  const int64_t after = iteration - done.iterations;
+  const int64_t samples =
+      done.samples + after * (after < 0 ? done.last_samples : iteration_samples);
+  return samples / (recurrence.every * epoch_samples);
+}
+
 SourceSize FindSource(const Net& net) {
   SourceSize found;
   for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
@@ -81,6 +88,27 @@ SourceSize FindSource(const Net& net) {
     }
   }
   return found;
+}
+
+SourceSize FindSource(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (!node.shape.samples || node.shape.samples->count == 0 || node.tops.empty()) continue;
+    return {node.shape.samples->count, graph.edges[node.tops[0]].shape.dim_or_1(0)};
+  }
+  return {};
+}
+
+std::vector<Warning> RepeatedSamples(const SourceSize& source, const SolverSpec& solver,
+                                     size_t net) {
+  const int64_t batches = solver.tests[net].iterations;
+  if (!source.known() || batches * source.batch <= source.samples) return {};
+  return {{solver.places.At("test_iter", static_cast<int>(net)),
+           "test_iter " + std::to_string(batches) + " in batches of " +
+               std::to_string(source.batch) + " is more than the " +
+               std::to_string(source.samples) + " samples of the source of test net #" +
+               std::to_string(net) +
+               ", so some samples count more often than others; without test_iter, a test counts "
+               "each sample once"}};
 }
 
 void CheckEnd(const SolverSpec& solver) {
@@ -100,13 +128,24 @@ Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
   ErrorCollector errors;
   errors.Try([&] { CheckEnd(solver); });
   Schedule s;
-  s.max_iter = Iterations(solver, train, "max_iter", p.max_iter(), "max_epoch", p.max_epoch(),
-                          &errors, done);
-  s.test_interval = Iterations(solver, train, "test_interval", p.test_interval(), "test_epoch",
-                               p.test_epoch(), &errors);
-  s.snapshot = Iterations(solver, train, "snapshot", p.snapshot(), "snapshot_epoch",
-                          p.snapshot_epoch(), &errors);
   s.iter_size = p.iter_size();
+  s.epoch_samples = train.samples;
+  s.iteration_samples = train.batch * s.iter_size;
+  s.done = done;
+  const auto recurrence = [&](const char* field, int64_t iterations, const char* epoch_field,
+                              int64_t epochs) {
+    if (epochs <= 0) return Recurrence{iterations, false};
+    CheckEpochs(solver, train, field, epoch_field, &errors);
+    return Recurrence{epochs, true};
+  };
+  const Recurrence end = recurrence("max_iter", p.max_iter(), "max_epoch", p.max_epoch());
+  s.test = recurrence("test_interval", p.test_interval(), "test_epoch", p.test_epoch());
+  s.snapshot = recurrence("snapshot", p.snapshot(), "snapshot_epoch", p.snapshot_epoch());
+  s.max_iter = end.every;
+  if (end.epochs && train.known()) {
+    const int64_t left = std::max<int64_t>(0, end.every * train.samples - done.samples);
+    s.max_iter = done.iterations + CeilDiv(left, s.iteration_samples);
+  }
   for (size_t i = 0; i < tests.size(); ++i) {
     s.test_iter.push_back(TestBatches(solver, i, tests[i], &errors));
     const bool whole = solver.tests[i].iterations == kWholePass;

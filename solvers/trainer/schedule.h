@@ -10,6 +10,7 @@
 
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
+#include "core/net/spec/warning.h"
 
 namespace doppio {
 
@@ -30,31 +31,54 @@ struct SourceSize {
 };
 // Returns the size of the data source of `net`; all fields are 0 if the net has no source.
 SourceSize FindSource(const Net& net);
+// The same without other_batch, for sources that the graph has opened.
+SourceSize FindSource(const Graph& graph);
 
-// The iterations at which a training run tests, takes snapshots and ends. All numbers are in
-// iterations unless noted.
+// Training done before this start: zero for a new run, else as recorded in the snapshot. Samples
+// are counted over all ranks.
+struct TrainingDone {
+  int64_t iterations = 0;
+  int64_t samples = 0;       // read in these iterations
+  int64_t last_samples = 0;  // read in the last one
+};
+
+// How often something happens.
+struct Recurrence {
+  int64_t every = 0;    // iterations or epochs; 0: never
+  bool epochs = false;  // it happens at the first iteration at or after the end of an epoch
+};
+
+// The iterations at which a training run tests, takes snapshots and ends.
 struct Schedule {
   int64_t max_iter = 0;
-  int64_t test_interval = 0;  // 0: never
-  int64_t snapshot = 0;       // 0: only at the end
+  Recurrence test, snapshot;
   int iter_size = 1;
   std::vector<int64_t> test_iter;  // batches per test, one entry per test net
   std::vector<int64_t> last_rows;  // rows of the last batch of each test; 0: the batch is full
   std::vector<bool> whole_test;    // the test starts at the first sample and reads each sample once
+  int64_t epoch_samples = 0, iteration_samples = 0;  // 0: unknown
+  TrainingDone done;
 
   // Returns true if the schedule has a test before iteration `iteration`.
-  bool TestAt(int64_t iteration) const {
-    return test_interval > 0 && !test_iter.empty() && iteration % test_interval == 0;
-  }
+  bool TestAt(int64_t iteration) const { return !test_iter.empty() && Falls(test, iteration); }
   // Returns true if the schedule has a snapshot after `iteration` updates.
-  bool SnapshotAt(int64_t iteration) const { return snapshot > 0 && iteration % snapshot == 0; }
+  bool SnapshotAt(int64_t iteration) const { return Falls(snapshot, iteration); }
+  // Returns true if the schedule has a test after the first iteration and up to max_iter.
+  bool TestsByTheEnd() const { return !test_iter.empty() && Times(test, max_iter) > 0; }
+
+ private:
+  // Returns the number of times up to `iteration`, without iteration 0.
+  int64_t Times(const Recurrence& recurrence, int64_t iteration) const;
+  bool Falls(const Recurrence& recurrence, int64_t iteration) const {
+    return recurrence.every > 0 &&
+           (iteration == 0 || Times(recurrence, iteration) > Times(recurrence, iteration - 1));
+  }
 };
 
-// Training done before this start: zero for a new run, else as recorded in the snapshot.
-struct TrainingDone {
-  int64_t iterations = 0;
-  int64_t samples = 0;  // samples read in these iterations, over all ranks
-};
+// Returns a warning if the solver's test_iter for test net `net`, which reads `source`, is so large
+// that a test reads samples again.
+std::vector<Warning> RepeatedSamples(const SourceSize& source, const SolverSpec& solver,
+                                     size_t net);
 
 // Throws UserError if the solver sets neither max_iter nor max_epoch.
 void CheckEnd(const SolverSpec& solver);
@@ -63,7 +87,7 @@ bool WritesSnapshots(const SolverParameter& solver);
 
 // Returns the schedule of a solver that LoadSolver has checked. `train` and `tests` are the sources
 // of its nets. Throws all mistakes together: epochs or whole passes over data of unknown size, and
-// a missing end. max_epoch counts samples: the samples left after `done` are read in batches of
+// a missing end. Epochs count samples: the samples left after `done` are read in batches of
 // `train`, even if earlier batches had another size.
 Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
                       const std::vector<SourceSize>& tests, const TrainingDone& done = {});

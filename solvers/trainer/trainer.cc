@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/log.h"
+#include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/replica_check.h"
 #include "solvers/trainer/run_state.h"
 
@@ -66,6 +67,7 @@ void Trainer::Run() {
     Snapshot();
   result_.stopped = stop_ && !result_.stopped_early;
   if (!stop_ && !past) Finish();
+  if (result_.world_changes) return KeepState();  // a rank has left during the last test
   WaitForSnapshot();
   // Ranks that have ended cannot go on with others that have lost a rank in the last steps.
   if (options_.elastic) options_.world->control().Barrier();
@@ -84,6 +86,8 @@ void Trainer::Begin() {
   display_time_ = Clock::now();
   display_iter_ = first_iter_ = iter_;
   wait_seconds_ = WaitSeconds(*train_net_);
+  const std::string warning = iter_ == 0 ? EmptyStatisticsWarning(*train_net_) : "";
+  if (!warning.empty()) LOG(WARNING) << warning;
 }
 
 void Trainer::Iterate() {
@@ -158,6 +162,11 @@ void Trainer::HandleRequest() {
   if (request == Request::kStop || request == Request::kSnapshotStop) stop_ = true;
 }
 
+bool Trainer::TestsLast() const {
+  if (test_nets_.empty() || !spec_.param.test_last()) return false;
+  return monitor_ || spec_.param.test_initialization() || schedule_.TestsByTheEnd();
+}
+
 // Runs after max_iter iterations: shows the loss of the next batch and runs a last test.
 void Trainer::Finish() {
   if (ShouldDisplay()) {
@@ -166,10 +175,18 @@ void Trainer::Finish() {
     stage_ = Stage::kPass;
     double loss = train_net_->Forward();
     if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
-    smoothed_.Add(loss / ranks());
+    loss /= ranks();
+    smoothed_.Add(loss);
     LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_.value();
+    // A dynamic loss scale might skip this update.
+    if (options_.stop_at_nonfinite && !scaler_.dynamic() && !std::isfinite(loss)) StopAtLoss(iter_);
+    WarnAtNonFinite(iter_, loss);
   }
-  if (schedule_.TestAt(iter_) && tested_iter_ != iter_) TestAll();
+  if (tested_iter_ == iter_) return;
+  if (schedule_.TestAt(iter_)) return TestAll();
+  if (!TestsLast()) return;
+  LOG(INFO) << "Testing the weights after the last iteration, too (test_last: false omits this)";
+  TestAll();
 }
 
 }  // namespace doppio

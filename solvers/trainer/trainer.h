@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "core/net/store/weights.h"
 #include "solvers/trainer/average_precision.h"
 #include "solvers/trainer/monitor.h"
+#include "solvers/trainer/nonfinite.h"
 #include "solvers/trainer/run_state.h"
 #include "solvers/trainer/schedule.h"
 #include "solvers/trainer/smoothed_loss.h"
@@ -115,7 +117,6 @@ struct TrainerOptions {
   // Requires a world. An update then begins only after all ranks have all sums of its gradients, so
   // that all complete the same iterations.
   std::optional<ElasticRule> elastic;
-  std::string restart_type;  // on resume, sources of this layer type start at their first sample
   // Weight files to start from; empty: the solver's `weights`. Not allowed with `resume`.
   std::vector<std::string> weights;
 
@@ -200,6 +201,8 @@ class Trainer {
   // See RunIdOf. A resumed run keeps the id of the original run.
   uint64_t run_id() const { return run_id_; }
   const LossScaler& loss_scaler() const { return scaler_; }
+  // Returns true if a run that reaches max_iter tests at its end, whatever test_interval is.
+  bool TestsLast() const;
   // Returns the best state found by the monitor, in this run or in the run that it resumed.
   std::optional<BestState> best() const;
   // Rows per batch of this rank's train net, or 0 if the net has no data top.
@@ -233,10 +236,11 @@ class Trainer {
   std::vector<std::pair<std::string, Net*>> AllNets() const;
   std::unique_ptr<Net> MakeNet(const NetSource& source, bool train, int64_t batch);
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
+  void RecordPreprocessing();
   std::vector<std::string> InitialWeights() const;
   // Returns the report for the train net.
   WeightsReport LoadWeights(const WeightsFile& file);
-  int64_t SamplesSeen(const SolverSnapshot& snapshot) const;
+  TrainingDone DoneBefore(const SolverSnapshot& snapshot) const;
   void Resume(const SolverSnapshot& snapshot);
   RunState MakeRunState();
   int64_t SamplesPerIteration() const { return batch_ * ranks() * spec_.param.iter_size(); }
@@ -272,10 +276,13 @@ class Trainer {
   void FindLostParam();
   std::optional<int> LostParam() const;
   void StopAtNonFiniteWeights();
-  [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& what);
+  [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& when,
+                                    const NonFinite& found);
   bool SnapshotWritten(bool wait);
   bool ShouldDisplay() const;
   void LogIteration();
+  void WarnAtNonFinite(int64_t iteration, double loss);
+  void WarnOfNoLoss(double loss);
   void Report(double loss, Clock::time_point begun);
   Request AgreedRequest();
   void HandleRequest();
@@ -297,6 +304,7 @@ class Trainer {
   uint64_t seed_ = 0, run_id_ = 0;
   LossScaler scaler_;
   ParamStore params_;
+  std::set<std::string> warned_;  // the warnings about the nets, each of which is logged once
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_, last_test_nets_;
   std::optional<PrecisionRule> precision_;  // set if tests evaluate detections
@@ -327,6 +335,7 @@ class Trainer {
   std::optional<Monitor> monitor_;
   // True if the last loss and weights were finite. Each change to non-finite is logged once.
   bool finite_ = true;
+  bool had_loss_ = false;  // some loss was not 0, or the net has no loss
   // If ranks divide the update: the first non-finite parameter of all ranks, and that of each rank,
   // plus 1.
   std::optional<int> lost_param_;

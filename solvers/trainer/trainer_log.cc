@@ -1,10 +1,10 @@
 // The trainer's reports on iterations, and its checks that stop at non-finite numbers.
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "solvers/trainer/nonfinite.h"
 #include "solvers/trainer/outputs.h"
 #include "solvers/trainer/run_state.h"
 #include "solvers/trainer/trainer.h"
@@ -37,20 +37,10 @@ void Trainer::LogIteration() {
 // Reports the last iteration to the log and the callbacks, and checks its loss and weights.
 void Trainer::Report(double loss, Clock::time_point begun) {
   if (shards()) FindLostParam();
-  const std::optional<int> lost = LostParam();
   if (options_.stop_at_nonfinite && !std::isfinite(loss) && !skipped_) StopAtLoss(iter_ - 1);
   StopAtNonFiniteWeights();
-  const bool finite = std::isfinite(loss) && !lost;
-  if (finite_ && !finite) {
-    LOG(WARNING) << "Iteration " << iter_ - 1 << ": "
-                 << (std::isfinite(loss)
-                         ? "the weights of layer '" + params_.param(*lost).layer +
-                               "' are no longer finite"
-                         : "the loss is " + std::to_string(loss) +
-                               (skipped_ ? "" : "; the weights are probably unusable from here on"))
-                 << ". A lower base_lr or clip_gradients often helps.";
-  }
-  finite_ = finite;
+  WarnAtNonFinite(iter_ - 1, loss);
+  WarnOfNoLoss(loss);
 
   const double wait = WaitSeconds(*train_net_);
   if (options_.on_iteration) {
@@ -70,6 +60,32 @@ void Trainer::Report(double loss, Clock::time_point begun) {
   }
   shown_outputs_.clear();
   wait_seconds_ = wait;
+}
+
+// Logs a warning when the loss or the weights cease to be finite.
+void Trainer::WarnAtNonFinite(int64_t iteration, double loss) {
+  const std::optional<int> lost = LostParam();
+  const bool finite = std::isfinite(loss) && !lost;
+  if (finite_ && !finite) {
+    LOG(WARNING) << "Iteration " << iteration << ": "
+                 << (std::isfinite(loss)
+                         ? "the weights of layer '" + params_.param(*lost).layer +
+                               "' are no longer finite"
+                         : "the loss is " + std::to_string(loss) +
+                               (skipped_ ? "" : "; the weights are probably unusable from here on"))
+                 << ". A lower base_lr or clip_gradients often helps.";
+  }
+  finite_ = finite;
+}
+
+// Logs a warning if the first iterations have nothing to learn from.
+void Trainer::WarnOfNoLoss(double loss) {
+  constexpr int64_t kFirst = 20;
+  had_loss_ = had_loss_ || loss != 0 || train_net_->plan().losses.empty();
+  if (had_loss_ || iter_ != std::min(first_iter_ + kFirst, schedule_.max_iter)) return;
+  LOG(WARNING) << "Iteration " << iter_ - 1
+               << ": the loss has been exactly 0 in all iterations, so nothing was learned; the "
+                  "data may have no objects, or only labels that are ignored";
 }
 
 // With one process on the host alone, the loss is known when forward ends, and the weights are
@@ -95,10 +111,19 @@ bool Trainer::ReadsLossFirst() const {
 
 // All ranks get here together, because the loss is the mean over all ranks.
 void Trainer::StopAtLoss(int64_t iteration) {
+  NonFinite found;
+  // Without a look at each loss, any pass of the iteration may have begun it; the last one is
+  // first.
+  int passes = StopsBeforeBackward() ? 1 : schedule_.iter_size;
   RewindOnePass(train_net_.get());
-  NonFinite found = FindNonFinite(train_net_.get());
-  if (ranks() > 1) found = FirstOverRanks(found, options_.world);
-  StopAtNonFinite(iteration, "the loss is not finite; " + Describe(found, *train_net_));
+  for (;;) {
+    found = FindNonFinite(train_net_.get());
+    if (ranks() > 1) found = FirstOverRanks(found, options_.world);
+    if (found.node >= 0 || --passes == 0 || train_net_->pass().step < 2) break;
+    // FindNonFinite has read the data of the pass again.
+    for (int i = 0; i < 2; ++i) RewindOnePass(train_net_.get());
+  }
+  StopAtNonFinite(iteration, "the loss is not finite; ", found);
 }
 
 // Makes the ranks agree on the first parameter, in the order of the arenas, in which an update has
@@ -124,15 +149,14 @@ std::optional<int> Trainer::LostParam() const {
 // Checks only the updates that the device has finished.
 void Trainer::StopAtNonFiniteWeights() {
   if (!options_.stop_at_nonfinite || !LostParam()) return;
-  StopAtNonFinite(iter_ - 1,
-                  "after the update " + Describe(FindNonFiniteWeights(*train_net_), *train_net_));
+  StopAtNonFinite(iter_ - 1, "after the update ", FindNonFiniteWeights(*train_net_));
 }
 
-void Trainer::StopAtNonFinite(int64_t iteration, const std::string& what) {
+void Trainer::StopAtNonFinite(int64_t iteration, const std::string& when, const NonFinite& found) {
   WaitForSnapshot();
   throw Error(ExitCode::kNonFinite,
-              "iteration " + std::to_string(iteration) + ": " + what +
-                  ". A lower base_lr or clip_gradients often helps. " +
+              "iteration " + std::to_string(iteration) + ": " + when +
+                  Describe(found, *train_net_) + ". " + AdviceFor(found, *train_net_) + ". " +
                   (last_state_.empty() ? "There is no snapshot to resume from"
                                        : "The last good snapshot is " + last_state_));
 }

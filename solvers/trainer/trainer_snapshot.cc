@@ -37,6 +37,9 @@ RunState Trainer::MakeRunState() {
   SaveNetState("", *train_net_, &state);
   state.set_seed(seed_);
   state.set_samples_seen(samples_seen_);
+  state.set_iteration_samples(iter_ == schedule_.done.iterations ? schedule_.done.last_samples
+                                                                 : SamplesPerIteration());
+  state.set_rule(spec_.param.type());
   state.set_run_id(run_id_);
   for (float loss : smoothed_.recent()) state.add_recent_loss(loss);
   scaler_.Save(&state);
@@ -144,9 +147,11 @@ void Trainer::SaveAfterFailure(const Error& failure) {
 
 // The states of other Caffes do not record the samples. Their batches are taken to be as large as
 // the current ones.
-int64_t Trainer::SamplesSeen(const SolverSnapshot& snapshot) const {
+TrainingDone Trainer::DoneBefore(const SolverSnapshot& snapshot) const {
   const RunState& run = snapshot.run_state;
-  return run.has_samples_seen() ? run.samples_seen() : snapshot.iter * SamplesPerIteration();
+  const int64_t now = SamplesPerIteration();
+  return {snapshot.iter, run.has_samples_seen() ? run.samples_seen() : snapshot.iter * now,
+          run.has_iteration_samples() ? run.iteration_samples() : now};
 }
 
 void Trainer::Resume(const SolverSnapshot& snapshot) {
@@ -158,10 +163,11 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
     CheckComplete(LoadWeights(ReadWeights(snapshot.learned_net)), snapshot.learned_net);
   }
   update_->ImportHistory(snapshot.history, options_.resume);
-  policy_->set_state(
-      {static_cast<int>(snapshot.current_step), snapshot.minimum_loss, snapshot.iter_last_event});
+  policy_->Resume(
+      {static_cast<int>(snapshot.current_step), snapshot.minimum_loss, snapshot.iter_last_event},
+      snapshot.iter);
   iter_ = snapshot.iter;
-  samples_seen_ = SamplesSeen(snapshot);
+  samples_seen_ = schedule_.done.samples;
   last_state_ = options_.state != nullptr ? options_.state->last_snapshot : options_.resume;
   if (options_.state != nullptr && options_.state->tested) tested_iter_ = iter_;
 
@@ -179,11 +185,7 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
               << iter_ * schedule_.iter_size << " batches";
     SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
   }
-  for (const auto& [prefix, net] : AllNets()) {
-    RestoreCarriedState(prefix, run, *net);
-    const std::string& type = options_.restart_type;
-    if (!type.empty() && SeekSources(type, net, 0)) ResetCarriedState(*net);
-  }
+  for (const auto& [prefix, net] : AllNets()) RestoreCarriedState(prefix, run, *net);
 }
 
 }  // namespace doppio

@@ -1,4 +1,5 @@
 // Starts a training run: seed, nets, schedule, history and weights.
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -6,9 +7,12 @@
 #include "core/base/split_at.h"
 #include "core/net/graph/place_layers.h"
 #include "core/net/graph/row_losses.h"
-#include "core/net/graph/stand_in.h"
+#include "core/net/graph/sample_groups.h"
 #include "core/net/graph/storage.h"
+#include "core/net/spec/preprocessing.h"
 #include "core/net/store/weights.h"
+#include "solvers/trainer/empty_statistics.h"
+#include "solvers/trainer/nothing_learned.h"
 #include "solvers/trainer/run_id.h"
 #include "solvers/trainer/trainer.h"
 
@@ -44,6 +48,20 @@ std::vector<std::string> OutputsOf(const std::vector<std::unique_ptr<Net>>& nets
   return outputs;
 }
 
+// The states of other Caffes do not name their rule.
+void CheckSameRule(const SolverSpec& spec, const std::string& state,
+                   const std::optional<SolverSnapshot>& resumed) {
+  if (!resumed || !resumed->run_state.has_rule()) return;
+  const std::string& rule = resumed->run_state.rule();
+  if (rule == spec.param.type()) return;
+  throw FileError(spec.places.At("type"),
+                  "the solver's type is " + spec.param.type() + ", but '" + state +
+                      "' is the state of a training with " + rule +
+                      ", whose history means something else; set type: \"" + rule +
+                      "\" to resume it, or start a new training from its weights with --weights=" +
+                      resumed->learned_net);
+}
+
 // Returns rank 0's seed on every rank.
 uint64_t Agreed(uint64_t seed, const World* world) {
   if (world != nullptr) world->control().Broadcast(&seed, sizeof seed, 0);
@@ -77,6 +95,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
   mistakes.Try([&] { precision_ = ReadPrecisionRule(spec_.param, spec_.places); });
   mistakes.Try([&] { CheckShards(); });
+  mistakes.Try([&] { CheckSameRule(spec_, options_.resume, resumed); });
   mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
   mistakes.ThrowIfAny();
   per_parameter_ = UpdatesPerParameter();
@@ -90,6 +109,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
     test_nets_.push_back(MakeNet(test, false, options_.net.batch));
     if (precision_) DetectionOutputs(*test_nets_.back(), spec_.places.At("eval_type"));
   }
+  RecordPreprocessing();
 
   const SourceSize source = FindSource(*train_net_);
   batch_ = source.batch * microbatches();
@@ -98,14 +118,17 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   run_id_ = resumed && resumed->run_state.has_run_id()
                 ? resumed->run_state.run_id()
                 : RunIdOf(spec_, InitialWeights(), seed_, SamplesPerIteration());
-  TrainingDone done;
-  if (resumed) done = {resumed->iter, SamplesSeen(*resumed)};
+  const TrainingDone done = resumed ? DoneBefore(*resumed) : TrainingDone();
   schedule_ = MakeSchedule(spec_, {source.samples, batch_ * ranks()}, test_sources, done);
   for (size_t i = 0; i < test_nets_.size(); ++i) last_test_nets_.push_back(MakeLastTestNet(i));
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
   if (options_.monitor) {
     monitor_.emplace(*options_.monitor);
-    monitor_->CheckKnown(OutputsOf(test_nets_));
+    std::string absent;
+    for (const auto& net : test_nets_) {
+      if (absent.empty()) absent = WhyAbsent(net->graph().spec, options_.monitor->metric.metric);
+    }
+    monitor_->CheckKnown(OutputsOf(test_nets_), absent);
   }
   MakeUpdate();
   update_->set_trace(options_.trace);
@@ -181,10 +204,17 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   if (shards()) plan.history_ranks = ranks();
   plan.sync_statistics &= train && options_.world != nullptr;
   Graph graph = MakeGraph(std::move(spec));
-  // Replicas log only errors, and a test's net is made again for its last batch.
+  // Replicas log only errors, a test's net is made again for its last batch, and most of its layers
+  // are the training's, too.
   if (batch == options_.net.batch) {
-    for (const Warning& w : ReplacedLayers(graph.spec))
-      LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
+    std::vector<Warning> warnings = LayerWarnings(graph);
+    for (const Warning& w : train ? NothingLearned(graph) : StatisticsOfBatches(graph))
+      warnings.push_back(w);
+    for (const Warning& w : warnings) {
+      if (warned_.insert(w.message).second)
+        LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
+    }
+    for (const std::string& note : SampleNotes(graph)) LOG(INFO) << note;
   }
   if (train) WeighRowLosses(ranks() * microbatches(), &graph);
   auto made = std::make_unique<Net>(std::move(graph), plan, &params_);
@@ -193,6 +223,17 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   // A test runs each batch on one rank, so its batches are not part of a larger one.
   if (train && options_.world != nullptr) made->pass().group = &options_.world->control();
   return made;
+}
+
+// Snapshots describe how phase TEST prepares images, because that is how the net will be used.
+void Trainer::RecordPreprocessing() {
+  if (options_.net.data != DataMode::kOpen) return;
+  std::optional<Preprocessing> test;
+  for (const auto& net : test_nets_) {
+    if (!test) test = net->graph().preprocessing;
+  }
+  if (!test) test = DescribeTestImages(spec_.train);
+  train_net_->set_preprocessing(ForUse(test, train_net_->graph().preprocessing));
 }
 
 // Builds the net for a partial last batch of a test. Every rank builds it, so that all ranks need
@@ -224,6 +265,9 @@ std::vector<Tensor> Trainer::SharedState() const {
   std::vector<Tensor> state;
   if (!shards()) state = update_->history_arenas();
   state.push_back(params_.values());
+  // A net without parameters has neither.
+  state.erase(std::remove_if(state.begin(), state.end(), [](const Tensor& t) { return !t; }),
+              state.end());
   return state;
 }
 

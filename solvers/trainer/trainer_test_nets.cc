@@ -11,7 +11,7 @@ void Trainer::TestAll() {
   RunState before;
   for (size_t i = 0; i < test_nets_.size(); ++i) {
     if (schedule_.whole_test[i]) {
-      SeekSources("", test_nets_[i].get(), 0);
+      SeekSources(test_nets_[i].get(), 0);
       ResetCarriedState(*test_nets_[i]);
     }
     SaveNetState(TestPrefix(i), *test_nets_[i], &before);
@@ -27,6 +27,8 @@ void Trainer::TestAll() {
     run.rows = FindSource(*run.net).batch;
     run.last = last_test_nets_[i].get();
     run.last_rows = schedule_.last_rows[i];
+    run.class_names =
+        ClassNamesOf({run.net->graph().preprocessing, train_net_->graph().preprocessing});
     std::optional<DetectionScores> detections;
     if (precision_) detections.emplace(DetectionOutputs(*run.net, spec_.places.At("eval_type")));
     const auto interrupted = [this] {

@@ -65,7 +65,7 @@ class CpuUpdatePass : public UpdatePass {
   CpuUpdatePass(Device* device, UpdateArenas arenas, size_t rule)
       : a_(std::move(arenas)),
         rule_(rule),
-        lost_(static_cast<size_t>((a_.size + kChunk - 1) / kChunk), kNone),
+        lost_(static_cast<size_t>(a_.size / kChunk + 1), kNone),
         rates_(a_.slices.size()),
         zeros_(device, kChunk * ElementBytes(a_.dtype)) {
     for (const UpdateSlice& slice : a_.slices) {

@@ -30,6 +30,8 @@ struct LrPolicyRow {
   // Advances the state to this iteration. Null: the policy has no state.
   void (*advance)(const LrInput&, LrState*);
   const char* status;  // name of the policy in log lines about steps; null: not logged
+  // Returns the state before this iteration. Null: the initial state.
+  LrState (*resume)(const LrInput&, const LrState& saved);
 };
 
 namespace {
@@ -56,6 +58,35 @@ void AdvancePlateau(const LrInput& in, LrState* state) {
     ++state->step;
     state->iter_last_event = in.iteration;
   }
+}
+
+// Returns the first iteration in which the policy takes steps.
+int64_t RampEnd(const SolverParameter& p) { return std::max(p.rampup_interval(), p.warmup_iter()); }
+
+LrState ResumeStep(const LrInput& in, const LrState&) {
+  LrState state;
+  if (in.iteration > RampEnd(in.p))
+    state.step = static_cast<int>((in.iteration - 1) / in.p.stepsize());
+  return state;
+}
+
+LrState ResumeMultiStep(const LrInput& in, const LrState&) {
+  LrState state;
+  int64_t at = RampEnd(in.p) - 1;
+  for (const int value : in.p.stepvalue()) {
+    at = std::max<int64_t>(at + 1, value);
+    if (at >= in.iteration) break;
+    ++state.step;
+  }
+  return state;
+}
+
+// The steps of a plateau depend on the losses. The state of another policy records no loss.
+LrState ResumePlateau(const LrInput&, const LrState& saved) {
+  const LrState none;
+  const bool own =
+      saved.minimum_loss != none.minimum_loss || saved.iter_last_event != none.iter_last_event;
+  return own ? saved : none;
 }
 
 // Moves from `from` to `to` along half a cosine as `part` goes from 0 to 1.
@@ -91,17 +122,22 @@ double OneCycle(const LrInput& in) {
 
 const std::vector<LrPolicyRow>& Rows() {
   static const auto* rows = new std::vector<LrPolicyRow>{
-      {"fixed", {}, Fixed, nullptr, nullptr},
-      {"step", {"gamma", "stepsize"}, Stepped, AdvanceStep, nullptr},
-      {"exp", {"gamma"}, Exp, nullptr, nullptr},
-      {"inv", {"gamma", "power"}, Inv, nullptr, nullptr},
-      {"multistep", {"gamma", "stepvalue"}, Stepped, AdvanceMultiStep, "MultiStep"},
-      {"poly", {"power"}, Poly, nullptr, nullptr},
-      {"sigmoid", {"gamma", "stepsize"}, Sigmoid, nullptr, nullptr},
-      {"plateau", {"gamma", "plateau_winsize"}, Stepped, AdvancePlateau, "Plateau"},
-      {"multifixed", {"stagelr", "stageiter"}, MultiFixed, nullptr, nullptr},
-      {"cosine", {}, Cosine, nullptr, nullptr},
-      {"onecycle", {"gamma", "stepsize"}, OneCycle, nullptr, nullptr},
+      {"fixed", {}, Fixed, nullptr, nullptr, nullptr},
+      {"step", {"gamma", "stepsize"}, Stepped, AdvanceStep, nullptr, ResumeStep},
+      {"exp", {"gamma"}, Exp, nullptr, nullptr, nullptr},
+      {"inv", {"gamma", "power"}, Inv, nullptr, nullptr, nullptr},
+      {"multistep",
+       {"gamma", "stepvalue"},
+       Stepped,
+       AdvanceMultiStep,
+       "MultiStep",
+       ResumeMultiStep},
+      {"poly", {"power"}, Poly, nullptr, nullptr, nullptr},
+      {"sigmoid", {"gamma", "stepsize"}, Sigmoid, nullptr, nullptr, nullptr},
+      {"plateau", {"gamma", "plateau_winsize"}, Stepped, AdvancePlateau, "Plateau", ResumePlateau},
+      {"multifixed", {"stagelr", "stageiter"}, MultiFixed, nullptr, nullptr, nullptr},
+      {"cosine", {}, Cosine, nullptr, nullptr, nullptr},
+      {"onecycle", {"gamma", "stepsize"}, OneCycle, nullptr, nullptr, nullptr},
   };
   return *rows;
 }
@@ -109,9 +145,7 @@ const std::vector<LrPolicyRow>& Rows() {
 // Returns true if the rate ramps up at the start of training.
 bool Ramps(const SolverParameter& p) { return p.rampup_interval() > 0 || p.warmup_iter() > 0; }
 // Returns true if `iteration` is within the ramp.
-bool Ramping(const SolverParameter& p, int64_t iteration) {
-  return iteration < std::max(p.rampup_interval(), p.warmup_iter());
-}
+bool Ramping(const SolverParameter& p, int64_t iteration) { return iteration < RampEnd(p); }
 
 // Returns the rate during the ramp. Requires Ramping(p, iteration).
 double RampRate(const SolverParameter& p, int64_t iteration) {
@@ -245,6 +279,16 @@ void LrPolicy::CheckLastRate(const FieldPlaces& places) const {
                                           std::to_string(max_iter_ - 1) +
                                           " is not finite with lr_policy '" + row_->name +
                                           "'; change gamma, power or max_iter");
+}
+
+void LrPolicy::Resume(const LrState& saved, int64_t iteration) {
+  state_ =
+      row_->resume == nullptr ? LrState() : row_->resume({param_, iteration, max_iter_, 0}, saved);
+  if (state_.step == saved.step) return;
+  LOG(WARNING) << "The state was written after " << saved.step
+               << " steps of the learning rate; with the solver's lr_policy '" << row_->name
+               << "' there are " << state_.step << " steps before iteration " << iteration
+               << ", and these count";
 }
 
 double LrPolicy::Rate(int64_t iteration, float smoothed_loss) {

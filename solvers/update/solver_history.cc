@@ -134,7 +134,7 @@ void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::s
                     rule + " keeps " + std::to_string(wanted) + " for the " +
                     std::to_string(learnable.size()) +
                     " parameters of this net; resume with the net and the solver type that it was "
-                    "written with");
+                    "written with, or start a new training from its weights with --weights");
   }
   // Only the sizes must match, because old files store the same elements in other shapes.
   for (size_t i = 0; i < blobs.size(); ++i) {

@@ -62,14 +62,40 @@ TEST(LrPolicy, MultistepTakesOneStepPerIterationAtMost) {
               9, {1, 0.5, 0.25, 0.25, 0.125, 0.125});
 }
 
-TEST(LrPolicy, MultistepGoesOnFromTheStepOfASnapshot) {
+// Expects the rates of an uninterrupted run from any iteration on, whatever the state says.
+void ExpectRatesAfterResume(const std::string& text, const LrState& saved) {
+  const SolverParameter param = Parse(text);
+  constexpr int64_t kEnd = 12;
+  for (int64_t start = 0; start < kEnd; ++start) {
+    LrPolicy whole(param, FieldPlaces(), kEnd), resumed(param, FieldPlaces(), kEnd);
+    for (int64_t i = 0; i < start; ++i) whole.Rate(i);
+    resumed.Resume(saved, start);
+    EXPECT_EQ(resumed.state().step, whole.state().step) << text << " from " << start;
+    for (int64_t i = start; i < kEnd; ++i)
+      EXPECT_DOUBLE_EQ(resumed.Rate(i), whole.Rate(i)) << text << " from " << start << " at " << i;
+  }
+}
+
+TEST(LrPolicy, CountsStepsAnewWhereATrainingResumes) {
+  const std::string rate = "base_lr: 1 gamma: 0.5 ";
+  for (const int step : {0, 2}) {
+    for (const std::string ramp : {"", "warmup_iter: 3 ", "rampup_interval: 4 rampup_lr: 0.1 "}) {
+      const std::string multistep = rate + ramp + "lr_policy: 'multistep' ";
+      ExpectRatesAfterResume(multistep + "stepvalue: 1 stepvalue: 2 stepvalue: 5", {step});
+      ExpectRatesAfterResume(multistep + "stepvalue: 4 stepvalue: 4 stepvalue: 4", {step});
+      ExpectRatesAfterResume(multistep + "stepvalue: 6 stepvalue: 2", {step});
+      ExpectRatesAfterResume(rate + ramp + "lr_policy: 'step' stepsize: 3", {step});
+      ExpectRatesAfterResume(rate + ramp + "lr_policy: 'fixed'", {step});
+    }
+  }
+}
+
+TEST(LrPolicy, PlateauStartsAnewFromTheStateOfAnotherPolicy) {
   const SolverParameter param =
-      Parse("base_lr: 1 lr_policy: 'multistep' gamma: 0.5 stepvalue: 1 stepvalue: 2 stepvalue: 5");
-  LrPolicy policy(param, FieldPlaces(), 9);
-  policy.set_state({2});
-  EXPECT_DOUBLE_EQ(policy.Rate(4), 0.25);
-  EXPECT_DOUBLE_EQ(policy.Rate(5), 0.125);
-  EXPECT_EQ(policy.state().step, 3);
+      Parse("base_lr: 1 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 4");
+  LrPolicy policy(param, FieldPlaces(), 20);
+  policy.Resume({2}, 9);
+  EXPECT_EQ(policy.Rate(9, 1), 1);
 }
 
 TEST(LrPolicy, StepCountsItsStepsForSnapshots) {
@@ -163,7 +189,7 @@ TEST(LrPolicy, PlateauGoesOnFromTheStateOfASnapshot) {
   for (size_t stop = 0; stop < kLosses.size(); ++stop) {
     LrPolicy before(param, FieldPlaces(), 20), after(param, FieldPlaces(), 20);
     for (size_t i = 0; i < stop; ++i) before.Rate(static_cast<int64_t>(i), kLosses[i]);
-    after.set_state(before.state());
+    after.Resume(before.state(), static_cast<int64_t>(stop));
     for (size_t i = stop; i < kLosses.size(); ++i) {
       EXPECT_DOUBLE_EQ(after.Rate(static_cast<int64_t>(i), kLosses[i]), kPlateauRates[i])
           << i << " after " << stop;

@@ -3,7 +3,6 @@
 #ifndef DOPPIO_TESTS_SOLVERS_TRAINER_CASE_H_
 #define DOPPIO_TESTS_SOLVERS_TRAINER_CASE_H_
 
-#include <glog/logging.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,26 +14,9 @@
 #include "core/device/device.h"
 #include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/trainer.h"
+#include "tests/testing/log_lines.h"
 
 namespace doppio {
-
-// Collects the text of all log lines during its lifetime.
-class LogLines : public google::LogSink {
- public:
-  LogLines() { google::AddLogSink(this); }
-  ~LogLines() override { google::RemoveLogSink(this); }
-  void send(google::LogSeverity, const char*, const char*, int, const struct tm*,
-            const char* message, size_t length) override {
-    lines.emplace_back(message, length);
-  }
-  // Returns the number of lines that contain `text`.
-  int Count(const std::string& text) const {
-    int count = 0;
-    for (const std::string& line : lines) count += line.find(text) != std::string::npos;
-    return count;
-  }
-  std::vector<std::string> lines;
-};
 
 // Builds trainers for one net and one solver.
 class TrainerCase {

@@ -112,7 +112,7 @@ TEST(Trainer, SkipsTheFirstTestAndTheLastSnapshotWhenTold) {
       SquareNet(),
       std::string(kFixed) +
           " test_iter: 1 test_interval: 2 test_initialization: false test_compute_loss: true"
-          " snapshot_after_train: false snapshot: 2");
+          " test_last: false snapshot_after_train: false snapshot: 2");
   LogLines log;
   const TrainResult result = c.Make()->Solve();
   EXPECT_EQ(log.Count("Testing net"), 1);
@@ -121,6 +121,60 @@ TEST(Trainer, SkipsTheFirstTestAndTheLastSnapshotWhenTold) {
   EXPECT_TRUE(FileExists(c.State(2)));
   EXPECT_FALSE(FileExists(c.State(3)));
   EXPECT_EQ(result.state_file, c.State(2));
+}
+
+// Returns the iterations of the tests in the log of a training of three iterations.
+std::vector<int> TestsOf(const std::string& more, TrainerOptions options = {}) {
+  TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 1 " + more);
+  std::vector<int> tests;
+  options.on_test = [&](const TestScores& scores) {
+    tests.push_back(static_cast<int>(scores.iteration));
+  };
+  c.Make(options)->Solve();
+  return tests;
+}
+
+TEST(Trainer, TestsTheWeightsThatItEndsWith) {
+  const std::string late = " test_initialization: false";
+  EXPECT_EQ(TestsOf("test_interval: 2"), (std::vector<int>{0, 2, 3}));
+  EXPECT_EQ(TestsOf("test_interval: 3"), (std::vector<int>{0, 3})) << "not twice";
+  EXPECT_EQ(TestsOf("test_interval: 9"), (std::vector<int>{0, 3}));
+  EXPECT_EQ(TestsOf("test_interval: 2" + late), (std::vector<int>{2, 3}));
+  EXPECT_EQ(TestsOf("test_interval: 2 test_last: false"), (std::vector<int>{0, 2}));
+  EXPECT_EQ(TestsOf("test_interval: 3 test_last: false"), (std::vector<int>{0, 3}));
+  EXPECT_EQ(TestsOf("test_interval: 9" + late), std::vector<int>()) << "it tests nothing at all";
+  TrainerOptions monitored;
+  monitored.monitor = MonitorRule{{false, "loss"}};
+  EXPECT_EQ(TestsOf("test_interval: 9" + late, monitored), std::vector<int>{3});
+}
+
+TEST(Trainer, SaysWhyItTestsAfterTheLastIteration) {
+  const std::string said = "Testing the weights after the last iteration, too";
+  LogLines log;
+  TestsOf("test_interval: 3");
+  EXPECT_EQ(log.Count(said), 0);
+  TestsOf("test_interval: 2");
+  EXPECT_EQ(log.Count(said), 1);
+}
+
+TEST(Trainer, FindsTheBestStateInTheLastTest) {
+  // The loss falls in each iteration.
+  TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 1 test_interval: 2");
+  TrainerOptions options;
+  options.monitor = MonitorRule{{false, "loss"}};
+  options.snapshot_best = true;
+  const TrainResult result = c.Make(options, "snapshot_after_train: false")->Solve();
+  ASSERT_TRUE(result.best);
+  EXPECT_EQ(result.best->iteration, 3);
+  EXPECT_TRUE(FileExists(c.State(3)));
+}
+
+TEST(Trainer, DoesNotTestAfterARequestToStop) {
+  TrainerOptions options;
+  options.poll = [polls = 0]() mutable {
+    return ++polls == 2 ? Request::kStop : Request::kNone;  // the first one is in the first test
+  };
+  EXPECT_EQ(TestsOf("test_interval: 2", options), std::vector<int>{0});
 }
 
 TEST(Trainer, DoesNotWriteTheLastSnapshotTwice) {
@@ -220,6 +274,71 @@ TEST(Trainer, WarnsOnceWhenTheLossIsNoNumber) {
   EXPECT_EQ(log.Count("the loss is"), 1);
 }
 
+TEST(Trainer, EndsAtALossAfterTheLastUpdateThatIsNoNumber) {
+  // The only update makes the weight so large that its square is infinite.
+  const std::string solver = "base_lr: 1e30 lr_policy: 'fixed' max_iter: 1 display: 1";
+  TrainerCase c(SquareNet(), solver);
+  TrainerOptions options;
+  options.stop_at_nonfinite = true;
+  const LogLines log;
+  const std::string text = Mistake<Error>([&] { c.Make(options)->Solve(); });
+  EXPECT_NE(text.find("iteration 1: the loss is not finite; layer 'loss'"), std::string::npos)
+      << text;
+  EXPECT_EQ(log.Count("Optimization Done."), 0);
+  options.stop_at_nonfinite = false;
+  c.Make(options)->Solve();
+  EXPECT_EQ(log.Count("Iteration 1: the loss is inf"), 1);
+}
+
+TEST(Trainer, WarnsOnceIfTheLossIsAlwaysZero) {
+  std::string net = SquareNet();
+  net.replace(net.find("data_filler { value: 1 }"), 24, "data_filler { value: 0 }");
+  for (const std::string iterations : {"max_iter: 3", "max_iter: 50"}) {
+    TrainerCase zeros(net, "base_lr: 0.5 lr_policy: 'fixed' " + iterations);
+    const LogLines log;
+    zeros.Make()->Solve();
+    EXPECT_EQ(log.Count("the loss has been exactly 0 in all iterations"), 1) << iterations;
+  }
+  TrainerCase c(SquareNet(), kFixed);
+  const LogLines log;
+  c.Make()->Solve();
+  EXPECT_EQ(log.Count("exactly 0"), 0);
+}
+
+// Returns a net without parameters and with a loss.
+std::string NetWithoutParameters() {
+  return R"(
+    layer { name: "in" type: "DummyData" top: "x" top: "y"
+            dummy_data_param { shape { dim: 2 dim: 3 } data_filler { type: "gaussian" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "x" bottom: "y" top: "loss" })";
+}
+
+TEST(Trainer, RunsANetWithoutParameters) {
+  const std::string data = R"(layer { name: "in" type: "DummyData" top: "x"
+      dummy_data_param { shape { dim: 2 } data_filler { type: "gaussian" } } })";
+  for (const std::string& net : {NetWithoutParameters(), data}) {
+    TrainerCase c(net, "base_lr: 0.5 lr_policy: 'fixed' display: 1 test_iter: 1 test_interval: 2");
+    for (const std::string& rule : RuleNames()) {
+      for (const std::string more : {"iter_size: 2", "clip_gradients: 1", "snapshot_diff: true"}) {
+        const std::string type = "type: '" + rule + "' ";
+        const TrainResult result = c.Make({}, "max_iter: 3 " + type + more)->Solve();
+        EXPECT_EQ(result.iteration, 3) << rule << ", " << more;
+        TrainerOptions resumed;
+        resumed.resume = result.state_file;
+        EXPECT_EQ(c.Make(resumed, type + "max_iter: 4")->Solve().iteration, 4) << rule;
+      }
+    }
+    TrainerOptions reference;
+    reference.plan.engine = "reference";
+    reference.loss_scaling = DynamicLossScaling();
+    EXPECT_EQ(c.Make(reference, "max_iter: 3")->Solve().iteration, 3);
+    auto stepped = c.Make({}, "max_iter: 3");
+    stepped->Advance(2);
+    EXPECT_EQ(stepped->iteration(), 2);
+    EXPECT_EQ(c.Make({}, "max_iter: 3 snapshot_format: HDF5")->Solve().iteration, 3);
+  }
+}
+
 TEST(Trainer, ReportsMistakesOfPolicyAndRuleTogether) {
   TrainerCase c(SquareNet(), "base_lr: 1 lr_policy: 'fixd' max_iter: 1 type: 'Adamm'");
   const std::string text = Mistake([&] { c.Make(); });
@@ -309,11 +428,34 @@ TEST(Trainer, HintsAtEmptyStatisticsWhereTheFirstTestIsNotFinite) {
           "the first training iteration, the running statistics of BatchNorm are empty "
           "(layers 'bn1', 'bn2', 'bn3' and 17 more). test_initialization: false skips this test"),
       1);
+  EXPECT_EQ(log.Count("use their running statistics"), 0);
   // A net with finite scores gets no hint, and neither does a run without this test.
   TrainerCase shallow(BatchNormNet(2), solver);
   shallow.Make(options)->Solve();
   deep.Make(options, "test_initialization: false")->Solve();
   EXPECT_EQ(log.Count("the running statistics of BatchNorm are empty"), 1);
+}
+
+TEST(Trainer, WarnsOfEmptyStatisticsThatTheTrainNetUses) {
+  const auto frozen = [](std::string net) {
+    const std::string type = "type: 'BatchNorm'";
+    for (size_t at = net.find(type); at != std::string::npos; at = net.find(type, at + 1))
+      net.insert(at + type.size(), " batch_norm_param { use_global_stats: true }");
+    return net;
+  };
+  const std::string solver = "base_lr: 1e-9 lr_policy: 'fixed' max_iter: 2";
+  const std::string said = "BatchNorm layers 'bn1', 'bn2' of the train net use their running";
+  LogLines log;
+  TrainerCase trained(BatchNormNet(2), solver);
+  trained.Make()->Solve();
+  EXPECT_EQ(log.Count("running statistics"), 0);
+  TrainerCase c(frozen(BatchNormNet(2)), solver);
+  c.Make()->Advance(1);
+  EXPECT_EQ(log.Count(said), 1);
+  TrainerOptions options;
+  options.weights = {trained.Model(2)};
+  c.Make(options)->Solve();
+  EXPECT_EQ(log.Count(said), 1) << "these weights have the statistics";
 }
 
 }  // namespace

@@ -44,15 +44,28 @@ std::string OutputText(const Edge& edge) {
   return edge.shape.ToString() + (Is16Bit(edge.stored) ? std::string(" ") + Name(edge.stored) : "");
 }
 
-void DescribeTestNet(size_t i, const Net& test, const Schedule& schedule,
-                     std::vector<std::string>* lines) {
+// Returns " every 100 iterations"; "" for never.
+std::string EveryText(const Schedule& schedule, const Recurrence& recurrence) {
+  if (recurrence.every == 0) return "";
+  std::string text = " every " + (recurrence.every == 1 ? "" : Thousands(recurrence.every) + " ") +
+                     (recurrence.epochs ? "epoch" : "iteration") +
+                     (recurrence.every == 1 ? "" : "s");
+  if (!recurrence.epochs) return text;
+  const double iterations = static_cast<double>(recurrence.every * schedule.epoch_samples) /
+                            static_cast<double>(schedule.iteration_samples);
+  return text + " (" + Fixed(iterations, 1) + " iterations)";
+}
+
+void DescribeTestNet(size_t i, const Trainer& trainer, std::vector<std::string>* lines) {
+  const Net& test = *trainer.test_nets()[i];
+  const Schedule& schedule = trainer.schedule();
   std::string line = "test net #" + std::to_string(i) + " " + NameOf(test.graph()) + ": batch " +
                      Thousands(BatchOf(test.graph())) + ", " +
                      std::to_string(schedule.test_iter[i]) + " batches";
   const int64_t last_rows = schedule.last_rows[i];
   if (last_rows > 0) line += ", the last one of " + Thousands(last_rows) + ",";
-  if (schedule.test_interval > 0)
-    line += " every " + Thousands(schedule.test_interval) + " iterations";
+  line += EveryText(schedule, schedule.test);
+  if (trainer.TestsLast()) line += " and after the last one";
   lines->push_back(line);
   lines->push_back("  memory: " + Bytes(test.plan().memory.activations) + " activations, " +
                    Bytes(test.plan().memory.scratch) + " workspace");
@@ -135,11 +148,10 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
             Fixed(samples / static_cast<double>(source.samples), 1) + " epochs in all)";
   }
   lines.push_back(plan);
-  for (size_t i = 0; i < trainer->test_nets().size(); ++i)
-    DescribeTestNet(i, *trainer->test_nets()[i], schedule, &lines);
-  if (schedule.snapshot > 0) {
-    lines.push_back("snapshots every " + Thousands(schedule.snapshot) +
-                    " iterations: " + trainer->param().snapshot_prefix() + "_iter_N");
+  for (size_t i = 0; i < trainer->test_nets().size(); ++i) DescribeTestNet(i, *trainer, &lines);
+  if (schedule.snapshot.every > 0) {
+    lines.push_back("snapshots" + EveryText(schedule, schedule.snapshot) + ": " +
+                    trainer->param().snapshot_prefix() + "_iter_N");
   }
   return lines;
 }

@@ -9,10 +9,12 @@
 #include "core/base/log.h"
 #include "core/net/spec/preprocessing.h"
 #include "core/net/spec/solver_spec.h"
-#include "data/augment/mean_file.h"
+#include "data/augment/preprocessing.h"
+#include "proto/data.pb.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/data/image_input.h"
 
 namespace doppio {
 namespace {
@@ -38,12 +40,15 @@ std::string MeanText(const Preprocessing& images) {
   }
   std::vector<std::string> means;
   for (const float mean : images.mean()) means.push_back(Significant(mean, 4));
-  return "mean " + Join(means, ",");
+  const std::string text = Join(means, ",");
+  return images.mean_image_size() > 0 ? "mean image (" + text + ")" : "mean " + text;
 }
 
 std::string ScaleText(const Preprocessing& images) {
   return "scale " + Significant(images.scale(), 6);
 }
+
+std::string ChangesText(const Preprocessing& images) { return images.changes().ShortDebugString(); }
 
 // Returns the mean of channel `i`; a single value applies to all channels.
 float MeanOf(const Preprocessing& images, int i) {
@@ -78,20 +83,18 @@ bool KnowsColours(const Preprocessing& images) {
 void TakeMeanBeside(const std::string& net, Preprocessing* images) {
   const std::string& mean = images->mean_file();
   const std::string beside = DirName(net) + mean.substr(DirName(mean).size());
-  if (!FileExists(beside)) return;
-  for (const double value : ReadMeanFile(beside).ChannelMeans()) {
-    images->add_mean(static_cast<float>(value));
-  }
+  if (FileExists(beside)) SetMeanImage(ReadMeanFile(beside), images);
 }
 
 // Decides the values one by one and records which of them are assumed.
 class Preparation {
  public:
   Preparation(const KnownPreprocessing& known, const ImageWishes& wishes, const ImageShape& input)
-      : known_(known.images), from_(known.from), wishes_(wishes), used_(known.images) {
-    options_.input = input;
-    used_.set_height(static_cast<uint32_t>(input.height));
-    used_.set_width(static_cast<uint32_t>(input.width));
+      : known_(known.images),
+        from_(known.from),
+        wishes_(wishes),
+        input_(input),
+        used_(FitToInput(known.images, input)) {
     DecideSize();
     DecideChannels();
     DecideMean();
@@ -99,31 +102,27 @@ class Preparation {
     Log();
   }
 
-  const ImageInputOptions& options() const { return options_; }
+  const Preprocessing& used() const { return used_; }
 
  private:
   bool told() const { return !from_.empty(); }
 
-  // The known size before cropping is only valid if the net's input has the size of the known crop.
-  bool KnowsResize() const {
-    return known_.height() == used_.height() && known_.width() == used_.width() &&
-           known_.resize_height() >= used_.height() && known_.resize_width() >= used_.width();
-  }
-
   void DecideSize() {
-    if (!wishes_.resize.empty()) {
-      ParseSize("resize", wishes_.resize, &options_.height, &options_.width);
-    } else if (told() && KnowsResize()) {
-      options_.height = static_cast<int>(known_.resize_height());
-      options_.width = static_cast<int>(known_.resize_width());
+    if (wishes_.resize.empty()) return;
+    int height = 0, width = 0;
+    ParseSize("resize", wishes_.resize, &height, &width);
+    if (height < input_.height || width < input_.width) {
+      throw UsageError("images of " + SizeText(height, width) +
+                       " are smaller than the net's input, " +
+                       SizeText(input_.height, input_.width));
     }
-    const bool resized = options_.height > 0;
-    used_.set_resize_height(resized ? static_cast<uint32_t>(options_.height) : used_.height());
-    used_.set_resize_width(resized ? static_cast<uint32_t>(options_.width) : used_.width());
+    ClearSizes(&used_);
+    used_.set_resize_height(static_cast<uint32_t>(height));
+    used_.set_resize_width(static_cast<uint32_t>(width));
   }
 
   void DecideChannels() {
-    if (options_.input.channels == 1) {
+    if (input_.channels == 1) {
       used_.set_channels(Preprocessing::GRAY);
     } else if (wishes_.channels) {
       used_.set_channels(*wishes_.channels);
@@ -131,21 +130,22 @@ class Preparation {
       used_.set_channels(Preprocessing::BGR);
       assumed_.push_back("BGR");
     }
-    options_.rgb = used_.channels() == Preprocessing::RGB;
   }
 
   void DecideMean() {
-    const int channels = options_.input.channels;
-    if (!wishes_.mean.empty()) {
-      options_.means = MeansOf(wishes_.mean, channels);
-      used_.clear_mean_file();
-    } else {
-      const bool fits = known_.mean_size() <= 1 || known_.mean_size() == channels;
-      if (fits) options_.means.assign(known_.mean().begin(), known_.mean().end());
+    if (wishes_.mean.empty()) {
       if (!told()) assumed_.push_back("no mean");
+      return;
     }
+    const std::vector<float> means = MeansOf(wishes_.mean, input_.channels);
+    if (means.size() > 1 && means.size() != static_cast<size_t>(input_.channels)) {
+      throw UsageError(std::to_string(means.size()) + " means for " +
+                       std::to_string(input_.channels) + " channels of the net's input");
+    }
+    used_.clear_mean_file();
+    used_.clear_mean_image();
     used_.mutable_mean()->Clear();
-    used_.mutable_mean()->Add(options_.means.begin(), options_.means.end());
+    used_.mutable_mean()->Add(means.begin(), means.end());
   }
 
   void DecideScale() {
@@ -154,7 +154,6 @@ class Preparation {
     } else if (!told()) {
       assumed_.push_back("scale 1");
     }
-    options_.scale = used_.scale();
   }
 
   void Log() const {
@@ -175,8 +174,8 @@ class Preparation {
   const Preprocessing known_;
   const std::string from_;
   const ImageWishes wishes_;
+  const ImageShape input_;
   Preprocessing used_;
-  ImageInputOptions options_;
   std::vector<std::string> assumed_;
 };
 
@@ -190,7 +189,9 @@ std::string ToText(const Preprocessing& images) {
     parts.push_back("short side " + std::to_string(images.short_side()) + ", at most " +
                     std::to_string(images.max_side()));
   } else {
+    if (images.keep_size()) parts.push_back("not resized");
     if (images.resize_height() > 0 && resize != crop) parts.push_back("resized to " + resize);
+    if (images.has_changes()) parts.push_back(ChangesText(images));
     if (images.height() > 0) parts.push_back((parts.size() > 1 ? "crop " : "") + crop);
   }
   parts.push_back(MeanText(images));
@@ -205,6 +206,9 @@ nlohmann::json ToJson(const Preprocessing& images) {
     out["resize_height"] = images.resize_height();
     out["resize_width"] = images.resize_width();
   }
+  if (images.keep_size()) out["keep_size"] = true;
+  if (images.scaled_decode()) out["scaled_decode"] = true;
+  if (images.has_changes()) out["changes"] = ChangesText(images);
   if (images.height() > 0) {
     out["height"] = images.height();
     out["width"] = images.width();
@@ -240,15 +244,17 @@ std::string DifferenceText(const Preprocessing& now, const Preprocessing& known)
       now_crop == known_crop) {
     add("resized to " + now_size, known_size);
   }
+  if (now.has_changes() && known.has_changes() && ChangesText(now) != ChangesText(known)) {
+    add(ChangesText(now), ChangesText(known));
+  }
   if (MeansDiffer(now, known)) add(MeanText(now), MeanText(known));
   if (ScalesDiffer(now.scale(), known.scale())) add(ScaleText(now), ScaleText(known));
   return Join(parts, ", ");
 }
 
 Preprocessing PreprocessingLike(const Flags& flags, const std::string& path, bool mean_given) {
-  const NetSource source = LoadNet(path, {}, TRAIN, flags.level, SplitList(flags.stage));
-  const NetSpec spec = MakeNetSpec(source.net, source.places, source.state, NetOptions());
-  std::optional<Preprocessing> images = DescribePreprocessing(spec);
+  std::optional<Preprocessing> images =
+      DescribeForUse(LoadNet(path, {}, TRAIN, flags.level, SplitList(flags.stage)));
   if (!images) {
     throw UsageError("--like wants the net that was trained, with its data layer; no layer of '" +
                      path + "' reads images");
@@ -296,9 +302,9 @@ KnownPreprocessing KnownFromFlags(const Flags& flags, bool mean_given,
   return {};
 }
 
-ImageInputOptions PrepareImages(const KnownPreprocessing& known, const ImageWishes& wishes,
-                                const ImageShape& input) {
-  return Preparation(known, wishes, input).options();
+Preprocessing PrepareImages(const KnownPreprocessing& known, const ImageWishes& wishes,
+                            const ImageShape& input) {
+  return Preparation(known, wishes, input).used();
 }
 
 }  // namespace doppio

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "data/source/record.h"
 #include "proto/preprocessing.pb.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/flags.h"
-#include "tools/data/image_input.h"
 
 namespace doppio {
 
@@ -25,9 +25,10 @@ nlohmann::json ToJson(const Preprocessing& preprocessing);
 // Returns "" if there is none. A value that one of them lacks is not a difference.
 std::string DifferenceText(const Preprocessing& now, const Preprocessing& known);
 
-// Returns the preprocessing of the data layer of the net in `path` for phase TRAIN. If the mean
-// file does not exist, a file of the same name next to the net is used. If that does not exist
-// either, throws FileError unless `mean_given`. Throws UsageError if the net reads no images.
+// Returns the preprocessing of the data layer of the net in `path` for phase TEST, or else for
+// phase TRAIN (DescribeForUse in core/net/spec/preprocessing.h). If the mean file does not exist, a
+// file of the same name next to the net is used. If that does not exist either, throws FileError
+// unless `mean_given`. Throws UsageError if the net reads no images.
 Preprocessing PreprocessingLike(const Flags& flags, const std::string& path, bool mean_given);
 
 // The known preprocessing of the training images.
@@ -60,10 +61,11 @@ KnownPreprocessing KnownFromFlags(const Flags& flags, bool mean_given,
                                   const std::optional<Preprocessing>& in_net,
                                   const std::string& model);
 
-// Decides how images become the net's input and logs the decision. Values in `wishes` take
-// precedence over `known`. Values that are in neither have Caffe's defaults: BGR, no mean, scale 1.
-ImageInputOptions PrepareImages(const KnownPreprocessing& known, const ImageWishes& wishes,
-                                const ImageShape& input);
+// Decides how images become the net's input, for NetInput, and logs the decision. Values in
+// `wishes` take precedence over `known`. Values that are in neither have Caffe's defaults: BGR, no
+// mean, scale 1. Throws UsageError for wishes that contradict the input.
+Preprocessing PrepareImages(const KnownPreprocessing& known, const ImageWishes& wishes,
+                            const ImageShape& input);
 
 }  // namespace doppio
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/store/hdf5_blobs.h"
@@ -76,7 +77,23 @@ void WriteBinary(const std::string& path, const SolverSnapshot& snapshot,
   out.Close();
 }
 
+// Throws FileError for a file of weights.
+[[noreturn]] void RefuseWeights(const std::string& path) {
+  const std::string weights = ".caffemodel";
+  std::string state = path;
+  const size_t at = state.rfind(weights);
+  if (at != std::string::npos) state.replace(at, weights.size(), ".solverstate");
+  const bool beside = state != path && FileExists(state);
+  throw FileError("'" + path + "' has the weights of a net, not the state of a training; " +
+                  (beside ? "the state is in '" + state +
+                                "': pass that file to go on with its "
+                                "training, or pass the weights with --weights to start a new one"
+                          : "pass weights with --weights; without the .solverstate that was "
+                            "written with them, they start a new training"));
+}
+
 SolverSnapshot ReadBinary(const std::string& path) {
+  if (KindOfContent(ReadHead(path, kKindBytes)) == ContentKind::kNet) RefuseWeights(path);
   WireReader in(path, ".solverstate", ContentKind::kSolverState);
   SolverSnapshot snapshot;
   std::string others;
@@ -124,6 +141,7 @@ void WriteHdf5(const std::string& path, const SolverSnapshot& snapshot,
 
 SolverSnapshot ReadHdf5(const std::string& path) {
   Hdf5BlobReader in(path, ".solverstate.h5");
+  if (!in.Has("/iter") && in.Has("/data")) RefuseWeights(path);
   SolverSnapshot snapshot;
   SolverState state;
   const std::string ours = in.RootBytes(kRunState);

@@ -162,6 +162,29 @@ TEST(Snapshot, NoticesWeightsThatAreNotItsOwn) {
   ExpectContains(Mistake<FileError>([&] { ReadSnapshot(state); }), "is not the weights file");
 }
 
+TEST(Snapshot, NamesTheStateBesideWeightsThatAreGivenAsAState) {
+  for (const bool hdf5 : {false, true}) {
+    for (const bool described : {false, true}) {
+      TinyNet tiny = OneLayer();
+      tiny.graph.spec.name = "tiny";
+      if (described) tiny.graph.preprocessing.emplace().set_scale(2);
+      const SnapshotNames names = NamesOfSnapshot(Folder() + "s", 7, hdf5);
+      WriteFiles(names, tiny, Example(7));
+      const auto mistake = [&] { return Mistake<FileError>([&] { ReadSnapshot(names.model); }); };
+      const std::string beside = mistake();
+      EXPECT_NE(beside.find("has the weights of a net, not the state of a training; the state is "
+                            "in '" +
+                            names.state + "'"),
+                std::string::npos)
+          << beside;
+      unlink(names.state.c_str());
+      EXPECT_NE(mistake().find("pass weights with --weights; without the .solverstate"),
+                std::string::npos)
+          << mistake();
+    }
+  }
+}
+
 // The counts are steps of the rate and samples of the data. Wrong ones would be used as indices.
 TEST(Snapshot, RefusesCountsThatNoTrainingHas) {
   const std::string path = Write(Folder() + "run", 7);
@@ -202,7 +225,7 @@ TEST(Snapshot, DamagedStatesAreFileErrors) {
   ExpectContains(Mistake<FileError>([&] { ReadSnapshot(folder + "nosuch.solverstate"); }),
                  "cannot read");
   ExpectContains(Mistake<FileError>([&] { ReadSnapshot(folder + "run_iter_5.caffemodel"); }),
-                 "is not a .solverstate");
+                 "has the weights of a net, not the state of a training");
 }
 
 // Checks every byte, so that no damaged byte goes unnoticed and just yields a strange value.
