@@ -31,6 +31,15 @@ LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bot
   for (int64_t extent : g.kernel) weights.push_back(extent);
   const ConvolutionParameter& p = spec.param.convolution_param();
   shape.params.push_back({weights, p.weight_filler()});
+  if (g.transposed && g.out_channels > g.group && p.weight_filler().type() == "bilinear") {
+    const std::string channels = std::to_string(g.out_channels);
+    shape.warnings.push_back(
+        {spec.At("convolution_param.weight_filler"),
+         "layer '" + spec.name() + "': with group: " + std::to_string(g.group) +
+             ", bilinear weights add up channels of the bottom; to enlarge each channel by itself, "
+             "set num_output: " +
+             channels + " and group: " + channels});
+  }
   if (g.bias) shape.params.push_back({Shape{g.top_channels()}, p.bias_filler()});
   shape.backward_reads_tops = false;
   std::vector<int64_t> factors = weights.dims();

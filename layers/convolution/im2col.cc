@@ -49,7 +49,13 @@ class Im2colKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("Im2col",
-                      LayerType(&InferIm2col).Bottoms(1).Tops(1).Reads({"convolution_param"}));
+                      LayerType(&InferIm2col)
+                          .Bottoms(1)
+                          .Tops(1)
+                          .Reads({"convolution_param"})
+                          .Ignores({"convolution_param.num_output", "convolution_param.group",
+                                    "convolution_param.bias_term", "convolution_param.bias_filler",
+                                    "convolution_param.weight_filler"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Im2colKernel>("Im2col"));
 
 }  // namespace

@@ -64,14 +64,22 @@ void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
   }
 }
 
+// Returns how bottom 0 gets the mask's size. It usually comes from another Upsample, whose scale
+// gives only even sides, while pooling has rounded odd ones.
+std::string HowToFit(const Shape& bottom, const Shape& mask) {
+  if (mask.rank() != 4 || mask[0] != bottom[0] || mask[1] != bottom[1]) return "";
+  return "; an Upsample before this one gives bottom 0 the mask's size with upsample_h: " +
+         std::to_string(mask[2]) + " and upsample_w: " + std::to_string(mask[3]);
+}
+
 UpsampleForm ReadUpsample(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const bool masked = bottoms.size() > 1;
   CheckImages(spec, bottom);
   if (masked && bottoms[1] != bottom) {
     throw spec.Mistake("bottom",
-                       "the mask has the shape of bottom 0, " + bottom.ToString() + "; found " +
-                           bottoms[1].ToString(),
+                       "the mask must have the shape of bottom 0, " + bottom.ToString() +
+                           "; found " + bottoms[1].ToString() + HowToFit(bottom, bottoms[1]),
                        1);
   }
   UpsampleForm form;

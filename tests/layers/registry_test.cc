@@ -73,8 +73,13 @@ TEST(LayerRegistry, NamesFieldsOfTheSchema) {
   const auto& layer = *LayerParameter::descriptor();
   for (const std::string& name : ProductTypes()) {
     const LayerType& type = *LayerTypes::Get().Find(name);
-    for (const std::string& field : type.further_fields)
-      EXPECT_NE(layer.FindFieldByName(field), nullptr) << name << ", " << field;
+    for (const std::string& path : type.further_fields) {
+      const size_t dot = path.find('.');
+      const auto* param = layer.FindFieldByName(path.substr(0, dot));
+      ASSERT_NE(param, nullptr) << name << ", " << path;
+      if (dot == std::string::npos) continue;
+      EXPECT_NE(param->message_type()->FindFieldByName(path.substr(dot + 1)), nullptr) << path;
+    }
     for (const std::string& path : type.batch_fields) {
       const size_t dot = path.find('.');
       const auto* param = layer.FindFieldByName(path.substr(0, dot));

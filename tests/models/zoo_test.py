@@ -60,6 +60,7 @@ class ZooTest(unittest.TestCase):
     def test_no_file_has_a_mistake(self):
         self.assertEqual(0, self.check.returncode, self.check.stdout)
         self.assertGreater(self.check.stdout.count(": no errors"), 70)
+        self.assertNotIn("has no effect in a layer of type", self.check.stdout)
 
     def test_sizes_are_those_published(self):
         for name, (parameters, gigamacs) in PUBLISHED.items():

@@ -25,7 +25,7 @@ MISSING = [
     r"no (LMDB|LevelDB) database at '.*': there is no such (file|folder); without it, the shape is known only if",
     r"cannot read '[^']*': No such file or directory",
     r"cannot find the net '",
-    r"(?s)^[\w.]+ failed\n.*ModuleNotFoundError: No module named ",  # the code of a Python layer
+    r"(?s)^(in the \w+ net: )?[\w.]+ failed\n.*ModuleNotFoundError: No module named ",  # the code of a Python layer
 ]
 # Errors that are not Doppio's fault: the layer or field belongs to another Caffe, and the message
 # says so.
@@ -148,6 +148,14 @@ class CorpusTest(unittest.TestCase):
             for error in found["errors"]:
                 if re.search(r"unknown (type|field) '", error["message"]):
                     self.assertTrue(matches(NAMED, error["message"]), path + ": " + error["message"])
+
+    def test_messages_of_other_layer_types_are_named(self):
+        # These files do have such messages, and no other file has. DetectionOutput of SSD shows images in windows.
+        unread = {("Softmax", "loss_param"), ("DetectionOutput", "transform_param"), ("Data", "input_param"),
+                  ("MemoryData", "transform_param"), ("SoftmaxWithLoss", "contrastive_loss_param")}
+        found = {match.group(2, 1) for file in self.found.values() for warning in file["warnings"]
+                 for match in [re.search(r": (\S+) has no effect in a layer of type (\w+)", warning["message"])] if match}
+        self.assertEqual(unread, found)
 
     def test_real_weights_fit_their_nets(self):
         nets = {"cifar10_quick_h5": "cifar10_quick.prototxt", "cifar10_quick_v2_with_state": "cifar10_quick.prototxt",

@@ -200,14 +200,20 @@ bool RegisterOnGpu(const std::string& name, KernelType::MakeFunction make) {
       KernelType(name, make).On(DeviceKind::kCuda).Engine("cuda").Rank(1).Narrow());
 }
 
-const LayerType kSource =
-    LayerType(&InferSource).Bottoms(0).Tops(1, kAny).BatchFields({"input_param.shape"});
+const LayerType kSource = LayerType(&InferSource)
+                              .Bottoms(0)
+                              .Tops(1, kAny)
+                              .Reads({"input_param"})
+                              .BatchFields({"input_param.shape"});
 
 [[maybe_unused]] const bool registered =
-    RegisterTestLayer(
-        "TestInput",
-        LayerType(&InferInput).Bottoms(0).Tops(1, kAny).BatchFields({"input_param.shape"}),
-        &MakeInput) &&
+    RegisterTestLayer("TestInput",
+                      LayerType(&InferInput)
+                          .Bottoms(0)
+                          .Tops(1, kAny)
+                          .Reads({"input_param"})
+                          .BatchFields({"input_param.shape"}),
+                      &MakeInput) &&
     RegisterTestLayer("TestSource", kSource, &MakeSource<0>) &&
     RegisterTestLayer("TestSourceBlocked8", kSource, &MakeSource<8>) &&
     RegisterTestLayer("TestSourceBlocked16", kSource, &MakeSource<16>) &&

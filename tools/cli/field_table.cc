@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/base/file.h"
 #include "core/net/graph/layer.h"
+#include "core/net/graph/read_fields.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 #include "tools/cli/field_notes.h"
@@ -108,16 +108,6 @@ std::vector<const Descriptor*> MessagesOfFiles() {
   return messages;
 }
 
-bool IsNamedAfter(const std::string& field, const std::string& layer_type) {
-  // "ReLU" and "relu_param" both become "relu".
-  const auto bare = [](std::string name) {
-    if (EndsWith(name, "_param")) name.resize(name.size() - 6);
-    name.erase(std::remove(name.begin(), name.end(), '_'), name.end());
-    return Lower(name);
-  };
-  return bare(field) == bare(layer_type);
-}
-
 std::string ArityOf(const std::string& layer_type) {
   const LayerType* type = LayerTypes::Get().Find(layer_type);
   if (type == nullptr) return "any";
@@ -126,15 +116,10 @@ std::string ArityOf(const std::string& layer_type) {
 }
 
 std::vector<const FieldDescriptor*> ParametersOf(const std::string& layer_type) {
-  const LayerType* type = LayerTypes::Get().Find(layer_type);
   std::vector<const FieldDescriptor*> fields;
-  const Descriptor& layer = *LayerParameter::descriptor();
-  for (int i = 0; i < layer.field_count(); ++i) {
-    const FieldDescriptor* field = layer.field(i);
-    if (!EndsWith(field->name(), "_param")) continue;
-    const bool named = type != nullptr && Contains(type->further_fields, field->name());
-    if (named || (IsNamedAfter(field->name(), layer_type) && !HasNoEffectHere(*field)))
-      fields.push_back(field);
+  for (const std::string& message : ReadMessages(layer_type)) {
+    const FieldDescriptor* field = LayerParameter::descriptor()->FindFieldByName(message);
+    if (!HasNoEffectHere(*field)) fields.push_back(field);
   }
   return fields;
 }

@@ -37,9 +37,6 @@ std::vector<const google::protobuf::Descriptor*> MessagesOfFiles();
 // for an unregistered type, such as a class written in Python.
 std::string ArityOf(const std::string& layer_type);
 
-// Returns true if this field of LayerParameter has the name of a layer type: relu_param and ReLU.
-bool IsNamedAfter(const std::string& field, const std::string& layer_type);
-
 // Returns the fields of LayerParameter that apply only to some layer types and that `layer_type`
 // reads, such as convolution_param for Convolution.
 std::vector<const google::protobuf::FieldDescriptor*> ParametersOf(const std::string& layer_type);

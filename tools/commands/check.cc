@@ -2,12 +2,16 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
-#include "core/net/graph/stand_in.h"
 #include "core/net/spec/solver_spec.h"
+#include "core/net/spec/state_rule.h"
+#include "solvers/trainer/empty_statistics.h"
+#include "solvers/trainer/nothing_learned.h"
+#include "solvers/trainer/schedule.h"
 #include "solvers/update/loss_scaler.h"
 #include "tools/cli/command.h"
 #include "tools/cli/file_kind.h"
@@ -28,6 +32,17 @@ bool IsMissing(const Error& error) {
          error.message().find("ModuleNotFoundError: ") != std::string::npos;
 }
 
+// Returns the message without "in the TEST net: ".
+std::string WithoutPhase(const std::string& message) {
+  for (Phase phase : {TRAIN, TEST}) {
+    NetState state;
+    state.set_phase(phase);
+    const std::string start = InNet(state);
+    if (message.compare(0, start.size(), start) == 0) return message.substr(start.size());
+  }
+  return message;
+}
+
 struct Findings {
   std::string file;
   bool solver = false;
@@ -36,13 +51,19 @@ struct Findings {
   std::vector<Warning> warnings;
   std::vector<std::string> notes;  // summaries of the nets without errors
 
-  // A net is checked once per phase, so most errors occur twice. Adds each error once.
+  // A net is checked once per phase, so most errors occur twice. Adds each error once, and names
+  // its phase only if it does not occur in the other one.
   void Add(const Error& error) {
     if (lenient && IsMissing(error)) return Add(Warning{error.at(), error.message()});
-    const bool known = std::any_of(errors.begin(), errors.end(), [&](const Error& e) {
-      return std::string(e.what()) == error.what();
-    });
-    if (!known) errors.push_back(error);
+    const Error bare(error.code(), error.at(), WithoutPhase(error.message()));
+    for (Error& known : errors) {
+      if (known.at().ToString() != error.at().ToString()) continue;
+      if (known.message() == error.message()) return;
+      if (WithoutPhase(known.message()) != bare.message()) continue;
+      known = bare;
+      return;
+    }
+    errors.push_back(error);
   }
   void Add(const Warning& warning) {
     const bool known = std::any_of(warnings.begin(), warnings.end(), [&](const Warning& w) {
@@ -87,11 +108,16 @@ void AddMissing(const Graph& graph, Findings* findings) {
   }
 }
 
-void CheckGraph(const Flags& flags, const NetSource& source, Findings* findings) {
+// `more` returns the warnings for a net of a solver.
+void CheckGraph(const Flags& flags, const NetSource& source, Findings* findings,
+                const std::function<std::vector<Warning>(const Graph&)>& more = nullptr) {
   findings->Try([&] {
     const Graph graph = GraphToCheck(flags, source);
-    for (const Warning& warning : ReplacedLayers(graph.spec)) findings->Add(warning);
+    for (const Warning& warning : LayerWarnings(graph)) findings->Add(warning);
     for (const Warning& warning : LooseEnds(graph)) findings->Add(warning);
+    for (const Warning& warning : StatisticsOfBatches(graph)) findings->Add(warning);
+    for (const Warning& warning : more ? more(graph) : std::vector<Warning>())
+      findings->Add(warning);
     AddMissing(graph, findings);
     findings->notes.push_back(Phase_Name(source.state.phase()) + ": " +
                               std::to_string(graph.nodes.size()) + " layers, " +
@@ -116,6 +142,7 @@ void CheckNet(const Flags& flags, const std::string& file, const Overrides& over
               Findings* findings) {
   std::vector<NetSource> sources;
   for (Phase phase : {TRAIN, TEST}) {
+    if (PhaseFromFlags(flags, phase) != phase) continue;
     findings->Try([&] {
       sources.push_back(LoadNet(file, overrides, phase, flags.level, SplitList(flags.stage)));
     });
@@ -125,7 +152,7 @@ void CheckNet(const Flags& flags, const std::string& file, const Overrides& over
   findings->Try([&] { LossScalingOf(sources[0].net, sources[0].places); });
   for (const Warning& warning : IgnoredFields(sources[0].net, sources[0].places))
     findings->Add(warning);
-  const bool any = std::any_of(sources.begin(), sources.end(), HasSources);
+  const bool any = flags.phase.empty() && std::any_of(sources.begin(), sources.end(), HasSources);
   for (const NetSource& source : sources) {
     if (!any || HasSources(source)) CheckGraph(flags, source, findings);
   }
@@ -141,8 +168,13 @@ void CheckSolver(const Flags& flags, const std::string& file, const Overrides& o
   for (const Warning& warning : WarningsOf(spec)) findings->Add(warning);
   findings->Try([&] { CheckRules(spec); });
   findings->Try([&] { CheckFiles(spec); });
-  CheckGraph(flags, spec.train, findings);
-  for (const TestNetSource& test : spec.tests) CheckGraph(flags, test, findings);
+  if (PhaseFromFlags(flags, TRAIN) == TRAIN)
+    CheckGraph(flags, spec.train, findings, NothingLearned);
+  if (PhaseFromFlags(flags, TEST) == TRAIN) return;
+  for (size_t i = 0; i < spec.tests.size(); ++i) {
+    CheckGraph(flags, spec.tests[i], findings,
+               [&](const Graph& graph) { return RepeatedSamples(FindSource(graph), spec, i); });
+  }
 }
 
 void PrintText(const Findings& findings) {
@@ -186,6 +218,7 @@ void PrintJson(const std::vector<Findings>& all) {
 ExitCode RunCheck(const CommandLine& line, bool*) {
   const bool json = line.flags.json || line.flags.format == "json";
   if (!json) CheckValue("format", line.flags.format, {"text", "json"});
+  PhaseFromFlags(line.flags, TRAIN);  // checks the flag
   std::vector<std::string> files = line.files;
   for (const std::string& file : {line.flags.solver, line.flags.model}) {
     if (!file.empty()) files.push_back(file);
@@ -230,13 +263,14 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
   return code;
 }
 
-DOPPIO_REGISTER(Commands, "check",
-                {"reports all errors in nets and solvers without running them",
-                 Words("solver model nodata format json level stage batch max_pixels set unset"),
-                 {},
-                 "[FILES...]",
-                 "doppio check --nodata models/*/*.prototxt",
-                 &RunCheck});
+DOPPIO_REGISTER(
+    Commands, "check",
+    {"reports all errors in nets and solvers without running them",
+     Words("solver model nodata format json phase level stage batch max_pixels set unset"),
+     {},
+     "[FILES...]",
+     "doppio check --nodata models/*/*.prototxt",
+     &RunCheck});
 
 }  // namespace
 }  // namespace doppio

@@ -10,10 +10,10 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/net/graph/layer.h"
 #include "data/augment/transforms.h"
-#include "tools/cli/field_table.h"
+#include "solvers/trainer/nothing_learned.h"
 #include "tools/cli/word_list.h"
+#include "tools/train/unread_fields.h"
 
 namespace doppio {
 namespace {
@@ -33,15 +33,6 @@ std::string ForkOf(const FieldDescriptor& field) {
   if (field.number() < 1100) return "SSD, NVCaffe and Intel Caffe";
   if (field.number() < 1200) return "NVCaffe";
   return field.number() < 1300 ? "Intel Caffe" : "TSN's Caffe";
-}
-
-// Returns true if a layer reads this field of LayerParameter.
-bool IsReadByALayer(const std::string& field) {
-  const std::vector<std::string> types = LayerTypes::Get().Names();
-  return std::any_of(types.begin(), types.end(), [&](const std::string& type) {
-    return IsNamedAfter(field, type) ||
-           Contains(LayerTypes::Get().Find(type)->further_fields, field);
-  });
 }
 
 // Returns true for fork fields that a layer, source or solver uses, or rejects if it cannot.
@@ -151,12 +142,39 @@ bool IsDefault(const Message& message, const FieldDescriptor& field) {
   return value == otherwise;
 }
 
+// Adds the warnings for what the type of `layer` does not read, and returns their paths. A message
+// that no type reads is a fork's.
+std::vector<std::string> AddUnreadFields(const LayerParameter& layer, const FieldPlaces& places,
+                                         std::vector<Warning>* warnings) {
+  std::vector<std::string> unread;
+  for (const std::string& path : UnreadFields(layer)) {
+    if (!IsReadByALayer(path.substr(0, path.find('.')))) continue;
+    warnings->push_back(UnreadWarning(layer, places, path));
+    unread.push_back(path);
+  }
+  return unread;
+}
+
+// Returns the rest of the paths that begin with `field`.
+std::vector<std::string> Below(const std::vector<std::string>& paths, const std::string& field) {
+  std::vector<std::string> below;
+  for (const std::string& path : paths) {
+    if (path.compare(0, field.size() + 1, field + ".") == 0)
+      below.push_back(path.substr(field.size() + 1));
+  }
+  return below;
+}
+
+// Leaves out the fields of `message` in `known`.
 void AddIgnoredFields(const Message& message, const FieldPlaces& places,
-                      std::vector<Warning>* warnings) {
+                      std::vector<std::string> known, std::vector<Warning>* warnings) {
   std::vector<const FieldDescriptor*> fields;
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   reflection.ListFields(message, &fields);
+  if (message.GetDescriptor() == LayerParameter::descriptor())
+    known = AddUnreadFields(static_cast<const LayerParameter&>(message), places, warnings);
   for (const FieldDescriptor* field : fields) {
+    if (Contains(known, field->name())) continue;
     if (IsForkField(*field) && field->enum_type() == Number::Type_descriptor()) {
       const std::optional<Warning> ignored = IgnoredNumberType(message, *field, places);
       if (ignored) warnings->push_back(*ignored);
@@ -177,7 +195,8 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
         const Message& nested = field->is_repeated()
                                     ? reflection.GetRepeatedMessage(message, field, i)
                                     : reflection.GetMessage(message, field);
-        AddIgnoredFields(nested, places.Nested(message, field->name(), i), warnings);
+        AddIgnoredFields(nested, places.Nested(message, field->name(), i),
+                         Below(known, field->name()), warnings);
       }
     }
   }
@@ -200,7 +219,7 @@ bool HasNoEffectHere(const FieldDescriptor& field) {
 
 std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& places) {
   std::vector<Warning> warnings;
-  AddIgnoredFields(message, places, &warnings);
+  AddIgnoredFields(message, places, {}, &warnings);
   const auto place = [](const Warning& w) { return std::make_pair(w.at.line, w.at.column); };
   std::stable_sort(warnings.begin(), warnings.end(),
                    [&](const Warning& a, const Warning& b) { return place(a) < place(b); });
@@ -208,10 +227,8 @@ std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& pl
 }
 
 std::vector<Warning> LooseEnds(const Graph& graph) {
-  const bool has_loss = std::any_of(graph.edges.begin(), graph.edges.end(),
-                                    [](const Edge& edge) { return edge.loss_weight != 0; });
   // A net without a loss is for use after training: its outputs are its purpose.
-  if (!has_loss) return {};
+  if (!HasLoss(graph)) return {};
   std::vector<Warning> warnings;
   for (int output : graph.outputs) {
     const Edge& edge = graph.edges[output];

@@ -21,8 +21,8 @@ void LogWarnings(const std::vector<Warning>& warnings);
 bool HasNoEffectHere(const google::protobuf::FieldDescriptor& field);
 
 // Returns warnings for fields that are set in `message` but have no effect in Doppio: fields of
-// Caffe's forks, which are accepted so that files for these forks load, and old transformation
-// fields of data layers.
+// Caffe's forks, which are accepted so that files for these forks load, old transformation fields
+// of data layers, and messages of another layer type.
 std::vector<Warning> IgnoredFields(const google::protobuf::Message& message,
                                    const FieldPlaces& places);
 

@@ -4,14 +4,17 @@
 #include <map>
 #include <set>
 
-#include "core/base/checked_product.h"
-#include "core/net/graph/filler.h"
+#include "core/base/nearest.h"
 #include "core/net/graph/gradient_flow.h"
+#include "core/net/graph/layer_checks.h"
+#include "core/net/graph/param_table.h"
 #include "core/net/graph/place_layers.h"
+#include "core/net/graph/read_fields.h"
+#include "core/net/graph/sample_groups.h"
 #include "core/net/graph/stand_in.h"
 #include "core/net/graph/storage.h"
 #include "core/net/graph/varying_rows.h"
-#include "core/net/spec/fork_names.h"
+#include "core/net/spec/state_rule.h"
 
 namespace doppio {
 namespace {
@@ -22,10 +25,7 @@ class Builder {
 
   Graph Build() {
     const size_t count = graph_.spec.layers.size();
-    if (count == 0) {
-      throw UserError(graph_.spec.at,
-                      "the net has no layers in phase " + Phase_Name(graph_.spec.state.phase()));
-    }
+    if (count == 0) throw UserError(graph_.spec.at, WhyEmpty());
     graph_.nodes.resize(count);
     for (size_t i = 0; i < count; ++i) {
       errors_.Try([&] { AddNode(static_cast<int>(i)); });
@@ -41,6 +41,16 @@ class Builder {
   }
 
  private:
+  // Returns why no layer belongs to the net.
+  std::string WhyEmpty() const {
+    const NetSpec& spec = graph_.spec;
+    if (spec.left_out.empty()) return "the net has no layers";
+    const LayerSpec& layer = spec.left_out.front();
+    return "there is no layer; rules leave out all " + std::to_string(spec.left_out.size()) +
+           ", such as layer '" + layer.name() + "' (line " + std::to_string(layer.At().line) +
+           "): " + WhyLeftOut(layer.param, spec.state);
+  }
+
   void FindOutputs() {
     for (size_t e = 0; e < graph_.edges.size(); ++e) {
       const Edge& edge = graph_.edges[e];
@@ -72,17 +82,43 @@ class Builder {
       node.type = FindType(spec);
       CheckCounts(spec, *node.type);
       if (complete) {
-        std::vector<Shape> bottoms;
-        for (int edge : node.bottoms) bottoms.push_back(graph_.edges[edge].shape);
-        node.shape = node.type->infer(spec, bottoms);
-        CheckSizes(spec, node.shape);
-        AddParams(index, &node);
+        Infer(index, &node);
+        params_.Add(index, &graph_);
       }
     } catch (...) {
       AddTops(index, &node, false);
       throw;
     }
     AddTops(index, &node, complete);
+  }
+
+  void Infer(int index, Node* node) {
+    const LayerSpec& spec = graph_.layer(index);
+    std::vector<Shape> bottoms;
+    for (int edge : node->bottoms) bottoms.push_back(graph_.edges[edge].shape);
+    const int guess = GuessBehind(*node);
+    try {
+      node->shape = InferShape(*node->type, spec, bottoms);
+      CheckSizes(spec, node->shape);
+    } catch (const Error& e) {
+      if (guess < 0 || e.code() != ExitCode::kConfig) throw;
+      const Edge& edge = graph_.edges[guess];
+      // Like the missing file itself, this is not a mistake of the net.
+      throw FileError(e.at(), e.message() + "; the shapes here depend on that of '" + edge.name +
+                                  "' (line " +
+                                  std::to_string(graph_.layer(edge.producer).At().line) +
+                                  "), which is assumed to be " + edge.shape.ToString() +
+                                  ", because its data is missing");
+    }
+  }
+
+  // Returns the edge with an assumed shape that those of the node's bottoms depend on, or -1.
+  int GuessBehind(const Node& node) const {
+    for (int edge : node.bottoms) {
+      const auto guess = guess_of_.find(edge);
+      if (guess != guess_of_.end()) return guess->second;
+    }
+    return -1;
   }
 
   // Returns false if a bottom is unknown, or comes from a layer that failed.
@@ -125,64 +161,13 @@ class Builder {
     std::vector<std::string> names;
     for (const auto& blob : current_) names.push_back(blob.first);
     std::string text = "bottom '" + name + "' is not produced by any layer above";
+    const std::string absent = WhyAbsent(graph_.spec, name);
+    if (!absent.empty()) return text + absent;
     const std::string nearest = Nearest(name, names);
     if (nearest.empty()) return text;
     const int producer = graph_.edges[current_.at(nearest)].producer;
     return text + "; did you mean '" + nearest + "' (line " +
            std::to_string(graph_.layer(producer).At().line) + ")?";
-  }
-
-  static const LayerType* FindType(const LayerSpec& spec) {
-    if (spec.type().empty()) throw spec.Mistake("", "has no type");
-    const LayerType* type = LayerTypes::Get().Find(spec.type());
-    if (type == nullptr) throw spec.Mistake("type", UnknownType(spec.type()));
-    return type;
-  }
-
-  static std::string UnknownType(const std::string& type) {
-    if (type == "Python")  // registered only in programs with an interpreter
-      return "type '" + type + "' of Caffe is not supported by this version of Doppio";
-    const std::string fork = ForkHint("LayerParameter", "type=" + type);
-    return "unknown type '" + type + "'" +
-           (fork.empty() ? DidYouMean(type, LayerTypes::Get().Names()) : ": " + fork);
-  }
-
-  static void CheckCount(const LayerSpec& spec, const char* what, int have, int min, int max) {
-    if (have >= min && (max == kAny || have <= max)) return;
-    std::string wanted = std::to_string(min);
-    if (max == kAny) {
-      wanted = "at least " + wanted;
-    } else if (max != min) {
-      wanted += " to " + std::to_string(max);
-    }
-    throw spec.Mistake(
-        have > 0 ? what : "",
-        spec.type() + " takes " + wanted + " " + what + "(s), got " + std::to_string(have),
-        have > max && max != kAny ? max : 0);
-  }
-
-  static void CheckCounts(const LayerSpec& spec, const LayerType& type) {
-    const int bottoms = spec.param.bottom_size(), tops = spec.param.top_size();
-    CheckCount(spec, "bottom", bottoms, type.min_bottoms, type.max_bottoms);
-    CheckCount(spec, "top", tops, type.auto_top ? 0 : type.min_tops, type.max_tops);
-    if (type.same_count && bottoms != tops) {
-      throw spec.Mistake("top", spec.type() + " produces one top per bottom, but it has " +
-                                    std::to_string(bottoms) + " bottoms, " + std::to_string(tops) +
-                                    " tops");
-    }
-  }
-
-  // Limits the number of elements, so that readers of these shapes may multiply extents without
-  // overflow.
-  static void CheckSizes(const LayerSpec& spec, const LayerShape& shape) {
-    const auto check = [&](const Shape& of, const std::string& what) {
-      if (CheckedProduct(of.dims(), kMaxPlanned)) return;
-      throw spec.Mistake("", what + " of shape " + of.ToString() + " has more than the limit of " +
-                                 std::to_string(kMaxPlanned) + " elements");
-    };
-    for (size_t i = 0; i < shape.tops.size(); ++i) check(shape.tops[i], "top " + std::to_string(i));
-    for (size_t i = 0; i < shape.params.size(); ++i)
-      check(shape.params[i].shape, "parameter " + std::to_string(i));
   }
 
   void AddTops(int index, Node* node, bool complete) {
@@ -196,6 +181,7 @@ class Builder {
                                                   " times for " + std::to_string(count) + " tops"));
     }
     std::set<std::string> seen;
+    const int guess = GuessBehind(*node);
     for (int i = 0; i < count; ++i) {
       Edge edge;
       edge.name = i < named ? spec.param.top(i) : "(automatic)";
@@ -225,101 +211,18 @@ class Builder {
       graph_.edges.push_back(edge);
       node->tops.push_back(id);
       if (!complete) broken_.insert(id);
+      if (complete && node->shape.guessed) guess_of_[id] = node->tops[0];
+      if (guess >= 0) guess_of_[id] = guess;
       if (i < named) current_[edge.name] = id;
     }
   }
-
-  void AddParams(int index, Node* node) {
-    const LayerSpec& spec = graph_.layer(index);
-    const int count = static_cast<int>(node->shape.params.size());
-    if (spec.param.param_size() > count) {
-      throw spec.Mistake("param",
-                         "param is given " + std::to_string(spec.param.param_size()) +
-                             " times, the layer has " + std::to_string(count) + " parameter(s)",
-                         count);
-    }
-    for (int i = 0; i < count; ++i) {
-      const ParamShape& shape = node->shape.params[i];
-      const ParamSpec given = i < spec.param.param_size() ? spec.param.param(i) : ParamSpec();
-      node->param_shapes.push_back(shape.shape);
-      auto shared = given.name().empty() ? by_share_name_.end() : by_share_name_.find(given.name());
-      if (shared != by_share_name_.end()) {
-        ShareParam(spec, i, given, shape.shape, shared->second);
-        node->params.push_back(shared->second);
-        continue;
-      }
-      try {
-        CheckFiller(shape.filler, shape.shape);
-      } catch (const UserError& e) {
-        throw spec.Mistake("", e.message());
-      }
-      GraphParam param;
-      param.node = index;
-      param.index = i;
-      param.shape = shape.shape;
-      param.filler = shape.filler;
-      param.trainable = shape.trainable;
-      param.lr_mult = shape.trainable ? given.lr_mult() : 0;
-      param.decay_mult = given.decay_mult();
-      const int id = static_cast<int>(graph_.params.size());
-      if (!given.name().empty()) by_share_name_[given.name()] = id;
-      has_mults_.push_back({given.has_lr_mult(), given.has_decay_mult()});
-      graph_.params.push_back(param);
-      node->params.push_back(id);
-    }
-  }
-
-  // Adds a later user of a parameter. The shapes must agree. A multiplier that only this user sets
-  // takes effect.
-  void ShareParam(const LayerSpec& spec, int i, const ParamSpec& given, const Shape& shape,
-                  int id) {
-    GraphParam& owner = graph_.params[id];
-    ++owner.uses;
-    const std::string with = "param '" + given.name() + "' is shared with layer '" +
-                             graph_.layer(owner.node).name() + "' (line " +
-                             std::to_string(graph_.layer(owner.node).At().line) + ")";
-    if (shape != owner.shape) {
-      if (given.share_mode() != ParamSpec::PERMISSIVE) {
-        throw spec.Mistake(
-            "param.name",
-            with + ", where its shape is " + owner.shape.ToString() + ", not " + shape.ToString(),
-            i);
-      }
-      if (shape.count() != owner.shape.count()) {
-        throw spec.Mistake("param.name",
-                           with + ", where it has " + std::to_string(owner.shape.count()) +
-                               " values, not " + std::to_string(shape.count()),
-                           i);
-      }
-      owner.reshaped = true;
-    }
-    auto merge = [&](bool given_here, float value, bool* known, float* owned, const char* field) {
-      if (!given_here) return;
-      if (*known && *owned != value) {
-        throw spec.Mistake(std::string("param.") + field,
-                           with + ", where " + field + " is " + std::to_string(*owned) + ", not " +
-                               std::to_string(value),
-                           i);
-      }
-      *known = true;
-      *owned = value;
-    };
-    Mults& mults = has_mults_[id];
-    merge(given.has_lr_mult(), given.lr_mult(), &mults.lr, &owner.lr_mult, "lr_mult");
-    merge(given.has_decay_mult(), given.decay_mult(), &mults.decay, &owner.decay_mult,
-          "decay_mult");
-  }
-
-  struct Mults {
-    bool lr, decay;  // true if a user has set the multiplier
-  };
 
   Graph graph_;
   ErrorCollector errors_;
   std::map<std::string, int> current_;  // blob name -> its last version
   std::set<int> broken_;                // edges of unknown shape
-  std::map<std::string, int> by_share_name_;
-  std::vector<Mults> has_mults_;
+  std::map<int, int> guess_of_;         // edge -> the edge with an assumed shape behind it
+  ParamTable params_;
 };
 
 }  // namespace
@@ -337,7 +240,35 @@ int Graph::FindEdge(const std::string& blob) const {
   return -1;
 }
 
-Graph MakeGraph(NetSpec spec) { return Builder(std::move(spec)).Build(); }
+Graph MakeGraph(NetSpec spec) {
+  if (!spec.has_rules) return Builder(std::move(spec)).Build();
+  const std::string net = InNet(spec.state);
+  ErrorCollector found, mistakes;
+  Graph graph;
+  if (found.Try([&] { graph = Builder(std::move(spec)).Build(); })) return graph;
+  for (const Error& e : found.errors())
+    mistakes.Add(e.code() == ExitCode::kConfig ? UserError(e.at(), net + e.message()) : e);
+  mistakes.ThrowIfAny();
+  return graph;
+}
+
+bool IsScore(const Graph& graph, int edge) {
+  const Edge& e = graph.edges[edge];
+  return e.loss_weight != 0 || graph.nodes[e.producer].type->scores;
+}
+
+std::vector<Warning> LayerWarnings(const Graph& graph) {
+  std::vector<Warning> warnings;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const LayerSpec& layer = graph.spec.layers[n];
+    if (!layer.replaced.empty())
+      warnings.push_back({layer.At("type"), "layer '" + layer.name() + "': " + layer.replaced});
+    const std::vector<Warning>& own = graph.nodes[n].shape.warnings;
+    warnings.insert(warnings.end(), own.begin(), own.end());
+  }
+  for (Warning& warning : SampleWarnings(graph)) warnings.push_back(std::move(warning));
+  return warnings;
+}
 
 int64_t BatchOf(const Graph& graph) {
   for (const Node& node : graph.nodes) {

@@ -87,6 +87,13 @@ struct Graph {
 // Builds the graph of a net. Throws ErrorList with all mistakes of the net.
 Graph MakeGraph(NetSpec spec);
 
+// Returns true if the edge is a loss, or a top of a layer that scores (LayerType::Scores).
+bool IsScore(const Graph& graph, int edge);
+
+// Returns the warnings about layers: LayerShape::warnings, the layers in Python that a layer of
+// Doppio replaces, and sources whose samples do not stay together (sample_groups.h).
+std::vector<Warning> LayerWarnings(const Graph& graph);
+
 // Returns the number of rows in one batch of the first layer that produces data, or 0 if no layer
 // does.
 int64_t BatchOf(const Graph& graph);

@@ -14,8 +14,10 @@
 
 #include "core/base/checked_product.h"
 #include "core/base/registry.h"
+#include "core/base/sample_set.h"
 #include "core/net/plan/kernel.h"
 #include "core/net/spec/spec.h"
+#include "core/net/spec/warning.h"
 #include "core/tensor/tensor.h"
 
 namespace doppio {
@@ -77,6 +79,9 @@ struct LayerShape {
   // The conversion of images to input values. Set if the layer has opened its source of images.
   std::optional<Preprocessing> preprocessing;
 
+  // The samples of the layer's source. Set if the layer has opened a source that knows them.
+  std::optional<SampleSet> samples;
+
   // The tops keep the values that the caller wrote, from pass to pass (Input).
   bool persistent_tops = false;
 
@@ -84,6 +89,13 @@ struct LayerShape {
   // missing; `tops` then have the shapes that the layer declares. Building the net with its data
   // throws this error.
   std::optional<Error> missing;
+
+  // The tops' shapes are not declared but assumed, for want of what determines them. Set only with
+  // `missing`, which says so.
+  bool guessed = false;
+
+  // What is valid but probably not what the user meant. `check` and `train` print it.
+  std::vector<Warning> warnings;
 
   // False if no gradient flows through the layer (Accuracy, ArgMax, data).
   bool has_backward = true;
@@ -161,10 +173,21 @@ struct LayerType {
     describe_images = describe;
     return *this;
   }
-  // The fields of LayerParameter that the layer reads besides the field named after its type. If
-  // there is no such field, the first one is the layer's main field.
+  // The messages of LayerParameter that the layer reads besides the one named after its type, and
+  // single fields of messages ("data_param.prefetch"). If no message is named after the type, the
+  // first one is the layer's main message. `infer` sees no other message (read_fields.h).
   LayerType& Reads(std::vector<std::string> fields) {
     further_fields = std::move(fields);
+    return *this;
+  }
+  // Fields, as paths, that the layer does not read although it reads their messages.
+  LayerType& Ignores(std::vector<std::string> fields) {
+    ignored_fields = std::move(fields);
+    return *this;
+  }
+  // Messages with which the layer is a mistake.
+  LayerType& Refuses(std::vector<std::string> fields) {
+    refused_fields = std::move(fields);
     return *this;
   }
   // The layer stands for these classes of well-known Python modules ("module.Class") if a net has
@@ -218,7 +241,8 @@ struct LayerType {
   int min_tops = 0, max_tops = kAny;
   bool same_count = false, auto_top = false, scores = false;
   DescribeFunction describe_images = nullptr;
-  std::vector<std::string> further_fields, batch_fields, param_names, python_classes;
+  std::vector<std::string> further_fields, ignored_fields, refused_fields;
+  std::vector<std::string> batch_fields, param_names, python_classes;
   StandsFunction stands_for = nullptr;
   RefuseFunction refuse_module = nullptr;
   std::string relu_field;

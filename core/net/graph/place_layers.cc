@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/net/spec/place_rule.h"
+#include "core/net/spec/state_rule.h"
 
 namespace doppio {
 namespace {
@@ -45,8 +46,14 @@ class Placer {
   void CheckRules() {
     for (const PlaceRule& rule : rules_) {
       if (MatchesAny(rule, graph_.spec)) continue;
+      std::string hint = "'doppio summary' lists their names";
+      for (const LayerSpec& layer : graph_.spec.left_out) {
+        if (!MatchesPattern(rule.pattern, layer.name())) continue;
+        hint = "layer '" + layer.name() +
+               "' is left out: " + WhyLeftOut(layer.param, graph_.spec.state);
+      }
       errors_.Add(UsageError("--place: the pattern '" + rule.pattern +
-                             "' matches no layer of the net; 'doppio summary' lists their names"));
+                             "' matches no layer of the net; " + hint));
     }
   }
 

@@ -44,13 +44,4 @@ void ReplacePythonLayer(LayerSpec* spec) {
   spec->param.set_type(type);
 }
 
-std::vector<Warning> ReplacedLayers(const NetSpec& spec) {
-  std::vector<Warning> warnings;
-  for (const LayerSpec& layer : spec.layers) {
-    if (layer.replaced.empty()) continue;
-    warnings.push_back({layer.At("type"), "layer '" + layer.name() + "': " + layer.replaced});
-  }
-  return warnings;
-}
-
 }  // namespace doppio

@@ -3,10 +3,7 @@
 #ifndef DOPPIO_CORE_NET_GRAPH_STAND_IN_H_
 #define DOPPIO_CORE_NET_GRAPH_STAND_IN_H_
 
-#include <vector>
-
 #include "core/net/spec/spec.h"
-#include "core/net/spec/warning.h"
 
 namespace doppio {
 
@@ -14,10 +11,6 @@ namespace doppio {
 // (LayerType::StandsFor), and sets `replaced`. Leaves the layer as it is if no type stands for it,
 // or if the program can import the module.
 void ReplacePythonLayer(LayerSpec* spec);
-
-// Returns a warning for each layer in Python that a layer of Doppio replaces. `spec` is that of a
-// graph.
-std::vector<Warning> ReplacedLayers(const NetSpec& spec);
 
 }  // namespace doppio
 

@@ -96,14 +96,19 @@ bool Reads(const Message& message, const FieldDescriptor& field, const std::stri
 bool Meets(const Message& element, const Condition& condition) {
   const Descriptor& type = *element.GetDescriptor();
   if (Reads(element, *type.FindFieldByName(condition.key), condition.value)) return true;
-  // Layers are bound to a phase by their include rules more often than by their own field.
+  // Layers are bound to a phase by their rules more often than by their own field.
   if (condition.key != "phase" || type.full_name() != LayerParameter::descriptor()->full_name()) {
     return false;
   }
-  const auto& rules = static_cast<const LayerParameter&>(element).include();
-  return std::any_of(rules.begin(), rules.end(), [&](const NetStateRule& rule) {
-    return rule.has_phase() && Phase_Name(rule.phase()) == condition.value;
-  });
+  Phase phase;
+  if (!Phase_Parse(condition.value, &phase)) return false;
+  const auto& layer = static_cast<const LayerParameter&>(element);
+  const auto any = [&](const auto& rules, bool same) {
+    return std::any_of(rules.begin(), rules.end(), [&](const NetStateRule& rule) {
+      return rule.has_phase() && (rule.phase() == phase) == same;
+    });
+  };
+  return any(layer.include(), true) || any(layer.exclude(), false);
 }
 
 // Returns how many parameters a layer certainly has, as far as its text shows.

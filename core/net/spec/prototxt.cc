@@ -8,6 +8,7 @@
 #include "core/base/content_kind.h"
 #include "core/base/file.h"
 #include "core/base/file_limits.h"
+#include "core/base/text_file.h"
 #include "core/net/spec/text_check.h"
 
 namespace doppio {
@@ -128,8 +129,7 @@ void FieldPlaces::Override(const std::string& path, const SourceLoc& at) {
 
 FieldPlaces ParseText(const std::string& text, const std::string& file,
                       google::protobuf::Message* message) {
-  // Editors on Windows may insert a byte order mark.
-  const std::string content = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? text.substr(3) : text;
+  const std::string content = WithoutByteOrderMark(text);
   if (KindOfContent(content) != ContentKind::kText) {
     const std::string what = DescribeContent(content);
     throw UserError(SourceLoc{file, 0, 0},

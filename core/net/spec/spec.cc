@@ -4,40 +4,11 @@
 
 #include "core/net/graph/layer.h"
 #include "core/net/spec/split_layer.h"
+#include "core/net/spec/state_rule.h"
 #include "core/net/spec/upgrade.h"
 
 namespace doppio {
 namespace {
-
-template <class Names>
-bool Has(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Returns true if the state meets all conditions of the rule.
-bool Meets(const NetState& state, const NetStateRule& rule) {
-  if (rule.has_phase() && rule.phase() != state.phase()) return false;
-  if (rule.has_min_level() && state.level() < rule.min_level()) return false;
-  if (rule.has_max_level() && state.level() > rule.max_level()) return false;
-  for (const std::string& stage : rule.stage()) {
-    if (!Has(state.stage(), stage)) return false;
-  }
-  for (const std::string& stage : rule.not_stage()) {
-    if (Has(state.stage(), stage)) return false;
-  }
-  return true;
-}
-
-template <class Rules>
-bool MeetsAny(const NetState& state, const Rules& rules) {
-  return std::any_of(rules.begin(), rules.end(),
-                     [&](const NetStateRule& rule) { return Meets(state, rule); });
-}
-
-bool Included(const LayerParameter& layer, const NetState& state) {
-  if (layer.include_size() > 0) return MeetsAny(state, layer.include());
-  return !MeetsAny(state, layer.exclude());
-}
 
 // Calls f(field, value) for each batch size in a layer that makes data and stores the result as the
 // new size.
@@ -93,6 +64,18 @@ NetSpec WithBatch(NetSpec spec, int64_t batch) {
   return spec;
 }
 
+std::string WhyAbsent(const NetSpec& spec, const std::string& blob) {
+  const LayerSpec* producer = nullptr;
+  for (const LayerSpec& layer : spec.left_out) {
+    const auto& tops = layer.param.top();
+    if (std::find(tops.begin(), tops.end(), blob) == tops.end()) continue;
+    if (producer == nullptr || HasPhase(layer.param, spec.state.phase())) producer = &layer;
+  }
+  if (producer == nullptr) return "";
+  return "; layer '" + producer->name() + "' (line " + std::to_string(producer->At().line) +
+         ") produces it, but " + WhyLeftOut(producer->param, spec.state);
+}
+
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
                     const NetOptions& options) {
   ErrorCollector mistakes;
@@ -122,11 +105,16 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
     if (layer.param.has_phase()) layer.options.phase = layer.param.phase();
     if (layer.param.include_size() > 0 && layer.param.exclude_size() > 0) {
       mistakes.Add(layer.Mistake("exclude", "has include and exclude; use only one of them"));
-    } else if (Included(layer.param, state)) {
-      mistakes.Try([&] {
-        for (LayerSpec& part : SplitLayer(std::move(layer))) spec.layers.push_back(std::move(part));
-      });
+      continue;
     }
+    spec.has_rules |= layer.param.include_size() > 0 || layer.param.exclude_size() > 0;
+    if (!Included(layer.param, state)) {
+      spec.left_out.push_back(std::move(layer));
+      continue;
+    }
+    mistakes.Try([&] {
+      for (LayerSpec& part : SplitLayer(std::move(layer))) spec.layers.push_back(std::move(part));
+    });
   }
   if (options.batch > 0) spec = WithBatch(std::move(spec), options.batch);
   for (LayerSpec& layer : spec.layers) {

@@ -85,6 +85,8 @@ struct NetSpec {
   NetOptions options;
   SourceLoc at;
   std::vector<LayerSpec> layers;
+  std::vector<LayerSpec> left_out;  // the layers that rules leave out in this state
+  bool has_rules = false;           // the layers depend on the state
 };
 
 // Filters `net` by `state`, converts the old `input` fields to an Input layer, and splits layers
@@ -93,6 +95,10 @@ struct NetSpec {
 // exclude. `places` are those of `net`.
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
                     const NetOptions& options);
+
+// Returns why a blob of the file is not in the net, or "": "; layer 'd' (line 1) produces it, but
+// it is included only in TRAIN; add one for TEST".
+std::string WhyAbsent(const NetSpec& spec, const std::string& blob);
 
 // Returns `spec` with this batch in every layer that makes data, as NetOptions::batch does.
 NetSpec WithBatch(NetSpec spec, int64_t batch);

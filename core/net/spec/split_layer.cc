@@ -39,12 +39,6 @@ bool HasSum(const LayerParameter& layer) {
          layer.convolution_param().fusion_type() != ConvolutionParameter::NONE_FUSION;
 }
 
-bool HasRelu(const LayerParameter& layer) {
-  if (IsConvolution(layer)) return layer.convolution_param().relu();
-  if (IsInnerProduct(layer)) return layer.inner_product_param().relu();
-  return layer.type() == "BatchNorm" && layer.batch_norm_param().relu();
-}
-
 // Returns true for Intel Caffe's filler without the Scale that it would fill.
 bool HasIdleFiller(const LayerParameter& layer) {
   return layer.type() == "BatchNorm" && ScaleField(layer) == nullptr &&
@@ -60,7 +54,7 @@ std::vector<std::pair<std::string, const char*>> SplitFields(const LayerParamete
   }
   if (HasSum(layer))
     fields.emplace_back("convolution_param.fusion_type", "an Eltwise named NAME_sum");
-  if (HasRelu(layer)) {
+  if (HasFusedRelu(layer)) {
     fields.emplace_back(ReluParam(layer) + ".relu", "a ReLU named NAME_relu");
   }
   return fields;
@@ -76,7 +70,7 @@ class Splitter {
   std::vector<LayerSpec> Split() {
     CheckContradictions();
     const char* scale = ScaleField(first().param);
-    const bool sum = HasSum(first().param), relu = HasRelu(first().param);
+    const bool sum = HasSum(first().param), relu = HasFusedRelu(first().param);
     if (scale == nullptr && !sum && !relu) return std::move(layers_);
     if (first().param.top_size() != 1) {
       throw first().Mistake(
@@ -117,7 +111,7 @@ class Splitter {
     }
     const bool slope = (IsConvolution(layer) && layer.convolution_param().has_negative_slope()) ||
                        (IsInnerProduct(layer) && layer.inner_product_param().has_negative_slope());
-    if (slope && !HasRelu(layer)) {
+    if (slope && !HasFusedRelu(layer)) {
       throw first().Mistake(ReluParam(layer) + ".negative_slope",
                             "negative_slope is that of relu: true, which is not set; set it, or "
                             "remove negative_slope");
@@ -247,6 +241,12 @@ std::string Layers(int count) {
 }
 
 }  // namespace
+
+bool HasFusedRelu(const LayerParameter& layer) {
+  if (IsConvolution(layer)) return layer.convolution_param().relu();
+  if (IsInnerProduct(layer)) return layer.inner_product_param().relu();
+  return layer.type() == "BatchNorm" && layer.batch_norm_param().relu();
+}
 
 std::vector<LayerSpec> SplitLayer(LayerSpec layer) { return Splitter(std::move(layer)).Split(); }
 

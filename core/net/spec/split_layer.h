@@ -18,6 +18,9 @@
 
 namespace doppio {
 
+// Returns true if `relu: true` adds a ReLU to the layer. Its relu_param is then that of the ReLU.
+bool HasFusedRelu(const LayerParameter& layer);
+
 // Returns the layers for which `layer` stands, in order; a single layer is returned unchanged.
 // Assigns `param` entries and blobs to the new layers. Throws UserError if fields contradict each
 // other.

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "core/base/nearest.h"
+#include "core/net/graph/layer.h"
 #include "core/net/spec/fork_names.h"
+#include "core/net/spec/upgrade.h"
+#include "proto/net.pb.h"
 
 namespace doppio {
 namespace {
@@ -85,6 +88,24 @@ std::string WrongBool(const FieldDescriptor& field, bool negative, const Token& 
   return Wants(field) + Got(token, negative);
 }
 
+// Returns advice if a layer's type is one of the other format, layer { } or layers { }; else "".
+std::string OtherFormat(const FieldDescriptor& field, const Token& token) {
+  V1LayerParameter::LayerType old;
+  const auto is_old = [&](const std::string& name) {
+    return V1LayerParameter::LayerType_Parse(name, &old) && old != V1LayerParameter::NONE;
+  };
+  if (field.name() != "type") return "";
+  if (field.containing_type() == LayerParameter::descriptor() && is_old(token.text))
+    return ": this is a type of layers { }; write type: \"" + TypeName(old) + "\" here";
+  if (field.containing_type() != V1LayerParameter::descriptor()) return "";
+  const bool quoted = token.type == Tokenizer::TYPE_STRING;
+  const std::string name = quoted ? token.text.substr(1, token.text.size() - 2) : token.text;
+  const bool current = quoted ? !is_old(name) : LayerTypes::Get().Find(name) != nullptr;
+  return current ? ": this is a type of layer { }; write layer instead of layers here" +
+                       std::string(quoted ? "" : ", and the type in quotes")
+                 : "";
+}
+
 std::string WrongEnum(const FieldDescriptor& field, bool negative, const Token& token) {
   const EnumDescriptor& type = *field.enum_type();
   if (token.type == Tokenizer::TYPE_INTEGER) {
@@ -96,7 +117,9 @@ std::string WrongEnum(const FieldDescriptor& field, bool negative, const Token& 
     }
   } else if (token.type != Tokenizer::TYPE_IDENTIFIER || negative) {
     const bool quoted = token.type == Tokenizer::TYPE_STRING;
-    return Wants(field) + Got(token, negative) + (quoted ? ": write it without quotes" : "");
+    const std::string other = OtherFormat(field, token);
+    return Wants(field) + Got(token, negative) +
+           (other.empty() && quoted ? ": write it without quotes" : other);
   } else if (type.FindValueByName(token.text) != nullptr) {
     return "";
   }
@@ -107,8 +130,10 @@ std::string WrongEnum(const FieldDescriptor& field, bool negative, const Token& 
     if (i < kMaxNames) list += (i == 0 ? "" : ", ") + names.back();
   }
   if (type.value_count() > kMaxNames) list += ", ...";
+  const std::string other = OtherFormat(field, token);
   const std::string wrong = "'" + std::string(negative ? "-" : "") + token.text +
                             "' is not a value of " + field.name() + " (" + list + ")";
+  if (!other.empty()) return wrong + other;
   const std::string fork =
       ForkHint(field.containing_type()->name(), field.name() + "=" + token.text);
   return fork.empty() ? wrong + DidYouMean(token.text, names) : wrong + ": " + fork;
@@ -149,7 +174,7 @@ std::string WrongValue(const FieldDescriptor& field, bool negative, const Token&
       return WrongEnum(field, negative, token);
     case FieldDescriptor::CPPTYPE_STRING:
       if (token.type == Tokenizer::TYPE_STRING && !negative) return "";
-      return Wants(field) + Got(token, negative);
+      return Wants(field) + Got(token, negative) + OtherFormat(field, token);
     default:
       return WrongInteger(field, negative, token);
   }

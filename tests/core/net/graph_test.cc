@@ -171,6 +171,13 @@ TEST(Graph, NamesTheForkOfALayerItLacks) {
   EXPECT_NE(mistake("Yolov3DetectionOutput").find("MobileNet-YOLO"), std::string::npos);
 }
 
+TEST(Graph, NamesTheTypeForOneOfTheOldFormat) {
+  EXPECT_EQ(GraphMistakes(std::string(kInput) +
+                          "layer { name: 'a' type: 'SOFTMAX_LOSS' bottom: 'x' bottom: 'y' }"),
+            "net.prototxt:3:19: layer 'a': 'SOFTMAX_LOSS' is a type of layers { }; write type: "
+            "\"SoftmaxWithLoss\" here");
+}
+
 TEST(Graph, ReplacesWellKnownLayersInPython) {
   // This program has no Python, so the module cannot be imported.
   const auto net = [](const std::string& name) {

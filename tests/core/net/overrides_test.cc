@@ -118,6 +118,14 @@ TEST(Overrides, ChooseALayerByNameAndPhase) {
             "--set net.layer[conv1,phase=TEST].name=x: no layer[conv1,phase=TEST]");
 }
 
+TEST(Overrides, ChooseALayerThatIsExcludedFromTheOtherPhase) {
+  const char* const net =
+      "layer { name: 'd' exclude { phase: TEST } } layer { name: 'd' exclude { phase: TRAIN } }";
+  const NetParameter changed = Net(net, {"net.layer[d,phase=TEST].name=x"});
+  EXPECT_EQ(changed.layer(0).name(), "d");
+  EXPECT_EQ(changed.layer(1).name(), "x");
+}
+
 std::string NotesOn(const std::string& set) {
   NetParameter net;
   ParseText(kNet, "f", &net);

@@ -229,6 +229,24 @@ TEST(ParseText, KnowsWhereAV1NameBelongs) {
           "layers { }; in layer { } it is param { lr_mult: ... }"));
 }
 
+TEST(ParseText, KnowsATypeOfTheOtherFormat) {
+  EXPECT_THAT(NetMistakes("layers { type: \"InnerProduct\" }"),
+              ElementsAre("f:1:16: type must be a name, got \"InnerProduct\": this is a type of "
+                          "layer { }; write layer instead of layers here"));
+  EXPECT_THAT(NetMistakes("layers { type: \"INNER_PRODUCT\" }"),
+              ElementsAre(testing::EndsWith("got \"INNER_PRODUCT\": write it without quotes")));
+  EXPECT_THAT(
+      NetMistakes("layers { type: InnerProduct }"),
+      ElementsAre(testing::EndsWith("...): this is a type of layer { }; write layer instead "
+                                    "of layers here, and the type in quotes")));
+  EXPECT_THAT(NetMistakes("layers { type: INER_PRODUCT }"),
+              ElementsAre(testing::EndsWith("; did you mean 'INNER_PRODUCT'?")));
+  EXPECT_THAT(
+      NetMistakes("layer { type: SOFTMAX_LOSS }"),
+      ElementsAre("f:1:15: type must be a string in quotes, got SOFTMAX_LOSS: this is a type "
+                  "of layers { }; write type: \"SoftmaxWithLoss\" here"));
+}
+
 TEST(ParseText, ReportsAnOpenStringWhereItBegins) {
   EXPECT_THAT(NetMistakes("name: \"n\nlayer { }"),
               ElementsAre("f:1:7: the string is not closed on its line"));

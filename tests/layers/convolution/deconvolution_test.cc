@@ -55,6 +55,26 @@ TEST(Deconvolution, MixesChannelsWithinAGroup) {
       .ExpectTop({1, 4, 1, 1}, {1, 10, 200, 2000});
 }
 
+TEST(Deconvolution, WarnsOfABilinearFillerThatMixesChannels) {
+  const auto warnings = [](const std::string& fields) {
+    return LayerWarnings(GraphFromText(
+        "layer { name: 'in' type: 'TestInput' top: 'x' input_param { shape { dim: [1, 3, 2, 2] } } "
+        "}\n"
+        "layer { name: 'up' type: 'Deconvolution' bottom: 'x' top: 'up' convolution_param {\n"
+        "  kernel_size: 4 stride: 2 " +
+        fields + " } }"));
+  };
+  const std::vector<Warning> mixed = warnings("num_output: 3\n weight_filler { type: 'bilinear' }");
+  ASSERT_EQ(mixed.size(), 1u);
+  EXPECT_EQ(mixed[0].at.ToString(), "net.prototxt:4:2");
+  EXPECT_EQ(mixed[0].message,
+            "layer 'up': with group: 1, bilinear weights add up channels of the bottom; to enlarge "
+            "each channel by itself, set num_output: 3 and group: 3");
+  EXPECT_EQ(warnings("num_output: 1 weight_filler { type: 'bilinear' }").size(), 1u);
+  EXPECT_TRUE(warnings("num_output: 3 group: 3 weight_filler { type: 'bilinear' }").empty());
+  EXPECT_TRUE(warnings("num_output: 3 weight_filler { type: 'xavier' }").empty());
+}
+
 TEST(Deconvolution, EnlargesByABilinearFiller) {
   LayerCase(
       "type: 'Deconvolution' param { lr_mult: 0 } convolution_param { num_output: 1 "

@@ -79,7 +79,8 @@ TEST(Upsample, ExplainsMistakes) {
   Enlarge("scale: 2")
       .RandomBottom({1, 1, 2, 3})
       .RandomBottom({1, 1, 2, 2})
-      .ExpectMistake({"the shape of bottom 0, 1x1x2x3; found 1x1x2x2"});
+      .ExpectMistake({"the shape of bottom 0, 1x1x2x3; found 1x1x2x2; an Upsample before this one "
+                      "gives bottom 0 the mask's size with upsample_h: 2 and upsample_w: 2"});
   Enlarge("upsample_h: 4 upsample_w: 6 pad_out_h: true")
       .RandomBottom({1, 1, 2, 3})
       .RandomBottom({1, 1, 2, 3})

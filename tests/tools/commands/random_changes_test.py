@@ -39,9 +39,9 @@ class RandomChangesTest(DataCase):
 
     def test_explain_mistakes_at_their_place(self):
         error = self.fail_with(3, "summary", *self.net("rotation_param { max_degrees: 200 }"))
-        self.assertIn("net.prototxt:3:13: error: layer 'd': rotation_param: max_degrees must be from 0 to 180", error)
+        self.assertIn("net.prototxt:3:48: error: layer 'd': rotation_param: max_degrees must be from 0 to 180", error)
         error = self.fail_with(3, "summary", *self.net("shift_param { height: 2 }"))
-        self.assertIn("net.prototxt:3:13: error: layer 'd': shift_param: height must be a fraction of the image's, from 0 to 1", error)
+        self.assertIn("net.prototxt:3:45: error: layer 'd': shift_param: height must be a fraction of the image's, from 0 to 1", error)
         error = self.fail_with(3, "summary", *self.net("pad: 20000"))
         self.assertIn("pad must be at most 16384 pixels, got 20000", error)
 

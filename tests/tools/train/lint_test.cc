@@ -161,7 +161,7 @@ TEST(IgnoredFields, AreNoneOfThoseThatChangeImages) {
     EXPECT_TRUE(
         Ignored("layer { name: 'd' type: '" + std::string(type) +
                 "' transform_param { "
-                "emit_constraint { } resize_param { height: 3 width: 3 } noise_param { prob: 1 } "
+                "resize_param { height: 3 width: 3 } noise_param { prob: 1 } "
                 "distort_param { hue_prob: 1 } expand_param { prob: 1 } allow_upscale: true } }")
             .empty())
         << type;
