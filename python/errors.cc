@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -33,10 +34,32 @@ py::object NewClass(const std::string& name, const py::object& base, ExitCode co
   return made;
 }
 
+// Advice that names options of a command, and the advice for scripts instead.
+constexpr std::pair<const char*, const char*> kAdvice[] = {
+    {"omit --gpu to use the CPU", "call set_mode_cpu() to use the CPU"},
+    {"--synthetic generates random samples", "call set_input_arrays() of the net"},
+    {"--weights or --snapshot", "copy_from() of a net"},
+    {"--snapshot or --resume", "restore() of a solver"},
+    {"--weights=", "copy_from() of "},
+    {"--weights", "copy_from()"},
+    {"a smaller --batch", "a smaller batch_size"},
+    {"--batch=", "a batch_size of "},
+};
+
+std::string ForScripts(std::string text) {
+  for (const auto& [of_command, of_script] : kAdvice) {
+    const size_t size = std::string(of_command).size();
+    for (size_t at; (at = text.find(of_command)) != std::string::npos;) {
+      text.replace(at, size, of_script);
+    }
+  }
+  return text;
+}
+
 void Raise(const Error& error) {
   const auto known = Classes().find(error.code());
   const py::object& type = known == Classes().end() ? Classes().at(ExitCode::kBug) : known->second;
-  py::object raised = type(error.what());
+  py::object raised = type(ForScripts(error.what()));
   raised.attr("code") = static_cast<int>(error.code());
   if (error.at().known()) {
     raised.attr("file") = error.at().file;

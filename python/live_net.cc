@@ -1,10 +1,10 @@
 #include "python/live_net.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "core/base/nearest.h"
+#include "core/net/graph/find_blob.h"
 #include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "python/python_layer.h"
@@ -36,6 +36,7 @@ void LiveNet::Use(const std::shared_ptr<NetRecipe::Made>& made) {
 }
 
 void LiveNet::Attach(const std::shared_ptr<void>& owner, Net* net, Device* device) {
+  GiveSamples(*net);
   owner_ = params_owner_ = owner;
   net_ = net;
   device_ = device;
@@ -176,6 +177,7 @@ void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
     if (before != nullptr && before->position() >= 0)
       now.kernel(static_cast<int>(n))->Seek(before->position());
   }
+  GiveSamples(now);
   now.pass() = net_->pass();
   now.set_preprocessing(graph().preprocessing);
   const std::shared_ptr<void> owner_before = owner_;  // released after the GIL
@@ -258,18 +260,10 @@ int LiveNet::FindLayer(const std::string& name) const {
     names.push_back(graph().layer(static_cast<int>(n)).name());
     if (names.back() == name) return static_cast<int>(n);
   }
-  throw UsageError("the net has no layer '" + name + "'" + DidYouMean(name, names));
+  throw UsageError("the net has no layer '" + name + "'" + DidYouMeanOneOf(name, names));
 }
 
-std::vector<std::string> LiveNet::BlobNames() const {
-  std::vector<std::string> names;
-  std::set<std::string> seen;
-  for (const Edge& edge : graph().edges) {
-    const bool named = edge.top < graph().layer(edge.producer).param.top_size();
-    if (named && seen.insert(edge.name).second) names.push_back(edge.name);
-  }
-  return names;
-}
+std::vector<std::string> LiveNet::BlobNames() const { return doppio::BlobNames(graph()); }
 
 std::vector<std::string> LiveNet::inputs() const {
   std::vector<std::string> names;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/net/run/memory_source.h"
 #include "core/net/run/net.h"
 #include "python/blob.h"
 #include "python/net_recipe.h"
@@ -38,6 +39,10 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   void CopyFrom(const std::string& path);
   // Writes the weights, with their gradients if `diffs` is true, as HDF5 or as a binary net.
   void Save(const std::string& path, bool hdf5, bool diffs);
+  // Makes a MemoryData layer read these arrays of contiguous floats, which this object keeps.
+  // Requires the GIL.
+  void SetSamples(const std::string& layer, const pybind11::array& data,
+                  const pybind11::array& labels);
   // Shares the parameters of `other` from now on, for layers with the same name and shape.
   void ShareWith(LiveNet* other);
 
@@ -70,6 +75,11 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
     Shape shape;
     std::shared_ptr<std::vector<float>> values;
   };
+  // What the script has given to a MemoryData layer.
+  struct Samples {
+    pybind11::array data, labels;
+    void GiveTo(MemorySource* source) const;
+  };
 
   std::shared_ptr<void> OwnerOfBlobs();
   // Calls `f` in turn, with arrays written back before it and read again after it.
@@ -80,6 +90,8 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   bool ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const;
   void Use(const std::shared_ptr<NetRecipe::Made>& made);
   void SetOwnerOfLayerParams() const;
+  // Gives the samples of the script to `net`, which has been created later.
+  void GiveSamples(const Net& net) const;
   void GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
                 const std::map<std::string, Staged>& staged);
   void CheckThatItCanShare(const LiveNet& other) const;
@@ -97,6 +109,7 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   Device* device_ = nullptr;
   std::map<std::string, Shape> shapes_;  // shapes of inputs that differ from the file's
   std::map<std::string, Staged> staged_;
+  std::map<std::string, Samples> samples_;
 };
 
 }  // namespace doppio

@@ -26,6 +26,10 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& can
 // Returns "; did you mean 'kernel_size'?", or "" if no candidate is close enough.
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates);
 
+// Returns DidYouMean or, if no candidate is close enough, the candidates: "; there are conv1, fc2",
+// with the first 50 of them, or "; there are none".
+std::string DidYouMeanOneOf(const std::string& name, const std::vector<std::string>& candidates);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_BASE_NEAREST_H_

@@ -2,6 +2,7 @@
 import _doppio
 import numpy as np
 
+from .preparation import Preparation
 from .proto import caffe_pb2
 
 
@@ -59,6 +60,7 @@ class Transformer:
         """`inputs` maps each input to its shape: {'data': net.blobs['data'].data.shape}."""
         self.inputs = dict(inputs)
         self.transpose, self.channel_swap, self.raw_scale, self.mean, self.input_scale = {}, {}, {}, {}, {}
+        self._preparations = {}  # replace all steps before the mean
 
     def _check(self, name):
         if name not in self.inputs:
@@ -66,11 +68,15 @@ class Transformer:
 
     @classmethod
     def of(cls, net):
-        """Returns a Transformer from images of load_image to the first input of `net`, set up by net.preprocessing."""
-        name = net.inputs[0]
-        transformer = cls({name: net.blobs[name].shape})
+        """Returns a Transformer from images of load_image to the first input of `net`, set up by net.preprocessing. It also
+        crops, and its values are those of the data layer in phase TEST."""
+        name, told = net.inputs[0], net.preprocessing
+        shape = net.blobs[name].shape
+        transformer = cls({name: shape})
         transformer.set_transpose(name, (2, 0, 1))
-        transformer.set_preprocessing(name, net.preprocessing)
+        transformer.set_preprocessing(name, told)
+        if Preparation.is_possible(told, shape):
+            transformer._preparations[name] = Preparation(told, shape)
         return transformer
 
     def set_preprocessing(self, name, told, raw_scale=None, mean=None, input_scale=None, channel_swap=None):
@@ -79,8 +85,8 @@ class Transformer:
         if told is not None:
             if input_scale is None and raw_scale in (None, 255):
                 raw_scale, input_scale = 255, told.scale
-            if mean is None and len(told.mean) in (1, self.inputs[name][1]):
-                mean = np.array(told.mean)
+            if mean is None:
+                mean = self._told_mean(name, told)
             if channel_swap is None and told.channels == caffe_pb2.Preprocessing.BGR and self.inputs[name][1] == 3:
                 channel_swap = (2, 1, 0)
         for setter, value in ((self.set_mean, mean), (self.set_input_scale, input_scale), (self.set_raw_scale, raw_scale),
@@ -88,8 +94,15 @@ class Transformer:
             if value is not None:
                 setter(name, value)
 
+    def _told_mean(self, name, told):
+        shape = tuple(self.inputs[name][1:])
+        if told.mean_image and (told.height, told.width) == shape[1:] and len(told.mean_image) == np.prod(shape):
+            return np.array(told.mean_image).reshape(shape)
+        return np.array(told.mean) if len(told.mean) in (1, shape[0]) else None
+
     def set_transpose(self, name, order):
         self._check(name)
+        self._preparations.pop(name, None)
         if sorted(order) != list(range(len(self.inputs[name]) - 1)):
             raise ValueError("transpose of '%s' wants the axes 0 to %d in some order, got %s" %
                              (name, len(self.inputs[name]) - 2, tuple(order)))
@@ -98,6 +111,7 @@ class Transformer:
     def set_channel_swap(self, name, order):
         """Sets the order of the channels: (2, 1, 0) converts RGB to BGR."""
         self._check(name)
+        self._preparations.pop(name, None)
         if sorted(order) != list(range(self.inputs[name][1])):
             raise ValueError("channel_swap of '%s' wants the channels 0 to %d in some order, got %s" %
                              (name, self.inputs[name][1] - 1, tuple(order)))
@@ -106,6 +120,7 @@ class Transformer:
     def set_raw_scale(self, name, scale):
         """Sets the factor applied before the mean is subtracted: 255 for nets that were trained on bytes."""
         self._check(name)
+        self._preparations.pop(name, None)
         self.raw_scale[name] = scale
 
     def set_input_scale(self, name, scale):
@@ -129,6 +144,8 @@ class Transformer:
     def preprocess(self, name, data):
         self._check(name)
         data = np.asarray(data, dtype=np.float32)
+        if name in self._preparations:
+            return self.normalize(name, self._preparations[name].cropped(data))
         size = tuple(self.inputs[name][2:])
         if data.ndim == 3 and len(size) == 2:
             data = resize_image(data, size)
@@ -136,7 +153,10 @@ class Transformer:
             data = data.transpose(self.transpose[name])
         if name in self.channel_swap:
             data = data[list(self.channel_swap[name])]
-        data = data * np.float32(self.raw_scale.get(name, 1))
+        return self.normalize(name, data * np.float32(self.raw_scale.get(name, 1)))
+
+    def normalize(self, name, data):
+        """Applies the last two steps: subtracts the mean and multiplies by input_scale."""
         if name in self.mean:
             data = data - self.mean[name]
         return data * np.float32(self.input_scale.get(name, 1))

@@ -1,10 +1,11 @@
 """Completes the class Net with everything that needs no C++."""
-import difflib
+import operator
 from collections import OrderedDict
 
 import _doppio
 import numpy as np
 
+from .names import hint, not_offered, publish
 from .proto import caffe_pb2
 
 Net = _doppio.Net
@@ -29,9 +30,7 @@ class Named(OrderedDict):
         return OrderedDict(self)
 
     def __missing__(self, name):
-        near = difflib.get_close_matches(str(name), self, 1)
-        hint = "did you mean '%s'?" % near[0] if near else "there are " + (", ".join(self) or "none")
-        raise KeyError("the net has no %s '%s'; %s" % (self._kind, name, hint))
+        raise KeyError("the net has no %s '%s'; %s" % (self._kind, name, hint(name, self)))
 
 
 def _init(self, *files, network_file=None, phase=None, weights=None, level=0, stages=()):
@@ -41,11 +40,12 @@ def _init(self, *files, network_file=None, phase=None, weights=None, level=0, st
         if phase is not None:
             raise TypeError("phase is given twice")
         phase = files.pop()
-    if phase is None or not 1 <= len(files) <= 2 or (len(files) == 2 and weights is not None):
+    if not isinstance(phase, int) or not 1 <= len(files) <= 2 or (len(files) == 2 and weights is not None):
         raise TypeError("Net needs a file, a phase (TRAIN or TEST) and optionally weights: Net(file, phase, weights=...)")
     if len(files) == 2:
         weights = files.pop()
-    _make(self, str(files[0]), phase, "" if weights is None else str(weights), level, list(stages or ()))
+    stages = [stages] if isinstance(stages, str) else [str(stage) for stage in stages or ()]
+    _make(self, str(files[0]), phase, "" if weights is None else str(weights), operator.index(level), stages)
 
 
 def _kept(self, key, make):
@@ -86,15 +86,15 @@ def _layer_names(self):
 
 
 def _names(place):
-    return property(lambda self: OrderedDict((self._layer(i)[0], self._layer(i)[place])
-                                             for i in range(self._layer_count())))
+    return property(lambda self: Named("layer", ((self._layer(i)[0], self._layer(i)[place])
+                                                 for i in range(self._layer_count()))))
 
 
 def _write(blob, values, name):
     values = np.asarray(values)
     if values.shape[:1] != tuple(blob.shape)[:1]:
-        raise ValueError("'%s' has %s rows, but its blob %s; reshape the blob first" %
-                         (name, values.shape[:1] or "no", blob.shape))
+        raise ValueError("the values for '%s' have the shape %s, but its blob has %s; reshape the blob first" %
+                         (name, values.shape, blob.shape))
     return values
 
 
@@ -104,8 +104,8 @@ def _forward(self, blobs=None, start=None, end=None, **inputs):
         if name not in self.inputs:
             raise KeyError("the net has no input '%s'; its inputs are %s" % (name, ", ".join(self.inputs) or "none"))
         self.blobs[name].data[...] = _write(self.blobs[name], values, name)
-    first = 0 if start is None else self._find_layer(start)
-    last = self._layer_count() - 1 if end is None else self._find_layer(end)
+    first = 0 if start is None else self._find_layer(str(start))
+    last = self._layer_count() - 1 if end is None else self._find_layer(str(end))
     self._run(_doppio.Net._forward, first, last)
     wanted = self._layer(last)[3] if end is not None else self.outputs
     return {name: self.blobs[name].data for name in list(wanted) + list(blobs or [])}
@@ -116,8 +116,8 @@ def _backward(self, diffs=None, start=None, end=None, **tops):
     gradients of the inputs and of `diffs`."""
     for name, values in tops.items():
         self.blobs[name].diff[...] = _write(self.blobs[name], values, name)
-    last = self._layer_count() - 1 if start is None else self._find_layer(start)
-    first = 0 if end is None else self._find_layer(end)
+    last = self._layer_count() - 1 if start is None else self._find_layer(str(start))
+    first = 0 if end is None else self._find_layer(str(end))
     self._run(_doppio.Net._backward, first, last)
     wanted = self._layer(first)[2] if end is not None else self.inputs
     return {name: self.blobs[name].diff for name in list(wanted) + list(diffs or [])}
@@ -167,6 +167,36 @@ def _forward_backward_all(self, blobs=None, diffs=None, **inputs):
     return tuple({name: np.concatenate(parts) for name, parts in of.items()} for of in (values, gradients))
 
 
+def _feed(self, data, labels, layer=None):
+    """Makes the first MemoryData layer of the net, or the one named `layer`, read these samples in a loop, from the first
+    one on. `data` is a float32 array of N x channels x height x width, and `labels` has N numbers; N is a multiple of the
+    batch size. The arrays are not copied: the net reads what a script writes to them."""
+    layers = {name: tops for name, kind, _, tops in map(self._layer, range(self._layer_count())) if kind == "MemoryData"}
+    layer = next(iter(layers), "") if layer is None else str(layer)
+    if layer not in layers:
+        raise _doppio.UsageError("set_input_arrays needs a layer of type MemoryData; the net has " +
+                                 ("no layer '%s' of this type; %s" % (layer, hint(layer, layers)) if layers else
+                                  "none; write to net.blobs['...'].data of an Input layer instead"))
+    batch, *sample = self.blobs[layers[layer][0]].shape
+    data, labels = np.asarray(data), np.asarray(labels)
+    if labels.ndim == 1:
+        labels = np.ascontiguousarray(labels[:, np.newaxis, np.newaxis, np.newaxis])
+    for what, array, shape in (("data", data, tuple(sample)), ("labels", labels, (1, 1, 1))):
+        if array.ndim != 4 or array.shape[1:] != shape:
+            raise _doppio.UsageError("the %s of layer '%s' need an array of N x %d x %d x %d, got the shape %s" %
+                                     (what, layer, *shape, array.shape))
+        if array.dtype != np.float32 or not array.flags.c_contiguous:
+            raise _doppio.UsageError("the %s of layer '%s' must be contiguous float32, got %s; pass "
+                                     "numpy.ascontiguousarray(%s, numpy.float32)" %
+                                     (what, layer, array.dtype if array.dtype != np.float32 else "another order", what))
+    if len(data) != len(labels):
+        raise _doppio.UsageError("layer '%s' got %d samples and %d labels" % (layer, len(data), len(labels)))
+    if len(data) == 0 or len(data) % batch:
+        raise _doppio.UsageError("layer '%s' got %d samples, which is not a multiple of its batch_size %d" %
+                                 (layer, len(data), batch))
+    self._set_samples(layer, data, labels)
+
+
 def _preprocessing(self):
     """How images become the net's input, as a caffe_pb2.Preprocessing from the weights or the net's file. None if unknown."""
     told = self._preprocessing()
@@ -194,7 +224,7 @@ Net.__init__ = _init
 Net.blobs = property(_blobs)
 Net.params = property(_params)
 Net.layers = property(_layers)
-Net.layer_dict = property(lambda self: OrderedDict(zip(_layer_names(self), self.layers)))
+Net.layer_dict = property(lambda self: Named("layer", zip(_layer_names(self), self.layers)))
 Net._layer_names = property(_layer_names)
 Net.bottom_names = _names(2)
 Net.top_names = _names(3)
@@ -202,6 +232,7 @@ Net.forward = _forward
 Net.backward = _backward
 Net.forward_all = _forward_all
 Net.forward_backward_all = _forward_backward_all
+Net.set_input_arrays = _feed
 Net.preprocessing = property(_preprocessing)
 Net.copy_from = Net.load_hdf5 = _copy_from
 Net.save = lambda self, path, write_diff=False: self._save(str(path), _is_hdf5(path), write_diff)
@@ -210,3 +241,7 @@ Net._bottom_ids, Net._top_ids = _indices(2), _indices(3)
 Net._inputs = property(lambda self: [list(self.blobs).index(name) for name in self.inputs])
 Net._outputs = property(lambda self: [list(self.blobs).index(name) for name in self.outputs])
 Net._run = _run
+for _name in ("before_forward", "after_forward", "before_backward", "after_backward"):
+    setattr(Net, _name, not_offered("run the net in parts with start= and end= of forward() and backward(), or use "
+                                    "Solver.add_callback"))
+publish(Net)

@@ -12,6 +12,7 @@ import _doppio
 from google.protobuf.descriptor import FieldDescriptor
 
 from . import proto
+from .names import hint
 
 _LAYER = proto.caffe_pb2.LayerParameter
 
@@ -46,7 +47,9 @@ def _is_repeated(field):
 def assign_proto(message, name, value):
     """Sets a field of `message`. A dict sets a message; a list or a single value is appended to a repeated field."""
     if name not in message.DESCRIPTOR.fields_by_name:
-        raise TypeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
+        near = _doppio._nearest(name, list(message.DESCRIPTOR.fields_by_name))
+        raise TypeError("%s has no field '%s'%s" %
+                        (message.DESCRIPTOR.name, name, "; did you mean '%s'?" % near if near else ""))
     field = message.DESCRIPTOR.fields_by_name[name]
     several = _is_repeated(field)
     if field.type == FieldDescriptor.TYPE_MESSAGE:
@@ -56,9 +59,12 @@ def assign_proto(message, name, value):
             _fill(target, one) if isinstance(one, dict) else target.CopyFrom(one)
         return
     def number(x):
-        if field.type == FieldDescriptor.TYPE_ENUM and isinstance(x, str):
-            return field.enum_type.values_by_name[x].number
-        return x
+        if field.type != FieldDescriptor.TYPE_ENUM or not isinstance(x, str):
+            return x
+        values = field.enum_type.values_by_name
+        if x not in values:
+            raise TypeError("%s has no value '%s'; %s" % (name, x, hint(x, list(values))))
+        return values[x].number
     if several:
         getattr(message, name).extend(map(number, value if isinstance(value, (list, tuple)) else [value]))
     else:
@@ -127,9 +133,20 @@ class Function:
         _fill(layer, common)
         if own:
             if field is None:
-                raise TypeError("a layer of type %s has no field '%s'" % (self.type_name, next(iter(own))))
+                raise TypeError(self._why_no_field(next(iter(own))))
             _fill(getattr(layer, field.name), own)
         return layer
+
+
+    def _why_no_field(self, name):
+        # Without fields of its own, a type may be one of another Caffe.
+        known = _doppio.layer_type_list()
+        if self.type_name in known:
+            return "a layer of type %s has no field '%s'" % (self.type_name, name)
+        near = _doppio._nearest(self.type_name, known)
+        if near:
+            return "unknown layer type %s; did you mean %s?" % (self.type_name, near)
+        return "unknown layer type %s has no field '%s'" % (self.type_name, name)
 
 
 class _Layers:
@@ -185,7 +202,7 @@ class NetSpec:
         try:
             return self.tops[name]
         except KeyError:
-            raise AttributeError("the net has no top '%s'" % name) from None
+            raise AttributeError("the net has no top '%s'; %s" % (name, hint(name, self.tops))) from None
 
     __setitem__, __getitem__ = __setattr__, __getattr__
 

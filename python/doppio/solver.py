@@ -5,6 +5,7 @@ import operator
 import _doppio
 
 from . import proto
+from .names import publish
 
 Solver = _doppio.Solver
 
@@ -40,7 +41,9 @@ Solver.solve = _solve
 Solver.step = _step
 Solver.add_callback = _add_callback
 Solver.restore = lambda self, state: self._restore(str(state))
+Solver.share_weights = lambda self, net: net.share_with(self.net)
 Solver.param = property(lambda self: proto.caffe_pb2.SolverParameter.FromString(self._param))
+publish(Solver)
 
 
 def get_solver(file):

@@ -36,8 +36,9 @@ class IoTest(case.Case):
         self.assertEqual((1, 3, 1), doppio.io.load_image(self.path("image.png"), color=False).shape)
         with self.assertRaises(doppio.FileError):
             doppio.io.load_image(self.path("absent.png"))
-        with self.assertRaisesRegex(doppio.FileError, "text.png"):
+        with self.assertRaisesRegex(doppio.FileError, "text.png") as raised:
             doppio.io.load_image(self.write("text.png", "no image"))
+        self.assertEqual(1, str(raised.exception).count("text.png"))
 
     def test_resize_is_bilinear_between_centres(self):
         image = np.array([[[0.], [4.]]])

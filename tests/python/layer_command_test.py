@@ -37,9 +37,10 @@ class LayerTest(LayerCase):
         text = (layer("image", [], "Images", fields="include { phase: TEST }") + DATA + IP % "data" +
                 'layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }')
         log = self.train(text, solver=SOLVER + "test_iter: 4 test_interval: 3")
-        # A test prints as many numbers as the output had when the test began: the first test those of the planned shape
-        # (2 x 4 x 4), the second one those of the first test's last image (2 x 3 x 9).
-        self.assertEqual(2 * 4 * 4 + 2 * 3 * 9, len(re.findall(r"Test net output #\d+: image = ", log.stderr)), log.stderr)
+        # A test has as many numbers as the output had when the test began, of which it prints ten: the first test those
+        # of the planned shape (2 x 4 x 4), the second one those of the first test's last image (2 x 3 x 9).
+        self.assertEqual(2 * 10, len(re.findall(r"Test net output #\d+: image = ", log.stderr)), log.stderr)
+        self.assertEqual([str(2 * 4 * 4 - 10), str(2 * 3 * 9 - 10)], re.findall(r"\((\d+) more values", log.stderr))
 
     def test_replicas_cannot_run_layers_again(self):
         text = (DATA + IP % "data" + layer("some", ["ip"], "Some", "2") +

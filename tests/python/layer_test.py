@@ -127,6 +127,16 @@ layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 r
                     self.assertGreater(np.abs(found).max(), 0)
             self.assertGreater(len(set(shapes)), 2)
 
+    def test_memory_data_keeps_its_samples_when_shapes_change(self):
+        net = self.net('layer { name: "m" type: "MemoryData" top: "x" top: "y" '
+                       'memory_data_param { batch_size: 1 channels: 1 height: 1 width: 1 } }\n' + layer("image", [], "Images"))
+        net.set_input_arrays(np.zeros((8, 1, 1, 1), np.float32), np.arange(8, dtype=np.float32))
+        shapes = set()
+        for i in range(6):
+            self.assertEqual([i], list(net.forward()["y"]))
+            shapes.add(tuple(net.blobs["image"].shape))
+        self.assertGreater(len(shapes), 2)
+
     # After a change of shapes, the layers before the Python layer run a second time, in the new plan. Results must not change.
     REGIONS = """layer { name: "noise" type: "DummyData" top: "noise" dummy_data_param { shape { dim: 5 dim: 3 } data_filler { type: "gaussian" } } }
 layer { name: "sum" type: "Eltwise" bottom: "data" bottom: "noise" top: "sum" }

@@ -132,10 +132,27 @@ class NetSpecTest(case.Case):
             doppio.to_proto(L.Convolution(data, kernal_size=3))
         with self.assertRaisesRegex(TypeError, r"^ReLU input 0 is not a Top \(type is <class .str.>\)$"):
             L.ReLU("data")
-        with self.assertRaisesRegex(TypeError, "type Nothing has no field 'x'"):
+        with self.assertRaisesRegex(TypeError, "unknown layer type Nothing has no field 'x'"):
             doppio.to_proto(L.Nothing(data, x=1))
-        with self.assertRaisesRegex(AttributeError, "no top 'absent'"):
+        with self.assertRaisesRegex(TypeError, "layer of type AbsVal has no field 'x'"):
+            doppio.to_proto(L.AbsVal(data, x=1))
+        with self.assertRaisesRegex(TypeError, "pool has no value 'MAXX'; did you mean 'MAX'?"):
+            doppio.to_proto(L.Pooling(data, pool="MAXX"))
+        with self.assertRaisesRegex(AttributeError, "no top 'absent'; there are none"):
             NetSpec().absent
+        n = NetSpec()
+        n.conv1 = data
+        with self.assertRaisesRegex(AttributeError, "no top 'conv2'; did you mean 'conv1'?"):
+            n.conv2
+
+    def test_names_of_types_may_be_misspelt_or_of_another_caffe(self):
+        n = NetSpec()
+        n.data = L.Input(shape=dict(dim=[1, 2]))
+        n.c = L.Convolutoin(n.data, num_output=3)
+        with self.assertRaisesRegex(TypeError, r"^unknown layer type Convolutoin; did you mean Convolution\?$"):
+            n.to_proto()
+        n.c = L.TheirOwn(n.data, propagate_down=True, transform_param=dict(scale=2))
+        self.assertEqual("TheirOwn", n.to_proto().layer[1].type)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,10 @@ layer { name: "conv2" type: "Convolution" bottom: "conv1" top: "conv2"
 """
 
 
+MEMORY = """layer { name: "m" type: "MemoryData" top: "x" top: "y" memory_data_param { batch_size: 2 channels: 1 height: 1 width: 3 } }
+"""
+
+
 class NetTest(case.Case):
     def test_computes_what_is_written_into_its_inputs(self):
         net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
@@ -291,6 +295,104 @@ class NetTest(case.Case):
             net.blobs["data"].reshape(2.0, 3)
         with self.assertRaisesRegex(TypeError, "a phase"):
             doppio.Net(self.path("net.prototxt"))
+
+        with self.assertRaisesRegex(KeyError, "no layer 'rel'; did you mean 'relu'"):
+            net.layer_dict["rel"]
+        with self.assertRaisesRegex(KeyError, "no layer 'zzz'; there are data, ip, relu"):
+            net.top_names["zzz"]
+        with self.assertRaisesRegex(doppio.UsageError, "no layer '7'; there are data, ip, relu"):
+            net.forward(end=7)
+
+    def test_mistakes_show_no_internal_names_and_no_options_of_commands(self):
+        path = self.write("net.prototxt", SUM)
+        net = doppio.Net(path, doppio.TEST)
+        with self.assertRaisesRegex(TypeError, r"\b__init__\(\) got an unexpected keyword argument 'weight'"):
+            doppio.Net(path, doppio.TEST, weight="w.caffemodel")
+        with self.assertRaisesRegex(TypeError, r"\bforward_all\(\) takes "):
+            net.forward_all([], 1)
+        with self.assertRaises(TypeError) as raised:
+            net.share_with("other")
+        self.assertNotIn("_doppio", str(raised.exception))
+        with self.assertRaisesRegex(TypeError, "a phase"):
+            doppio.Net(path, phase="TEST")
+        net.save(self.path("w.caffemodel"))
+        self.write("s.prototxt", 'net: "%s" base_lr: 0.1 lr_policy: "fixed" max_iter: 1' % self.write("loss.prototxt", LOSS))
+        state = doppio.get_solver(self.path("s.prototxt")).snapshot()
+        for mistake, advice in ((lambda: net.copy_from(state), r"restore\(\)"),
+                                (lambda: doppio.Net(self.path("w.caffemodel"), doppio.TEST), r"copy_from\(\)")):
+            with self.assertRaisesRegex(doppio.Error, advice) as raised:
+                mistake()
+            self.assertNotRegex(str(raised.exception), r"--\w")
+
+    def test_a_missing_gpu_advises_what_scripts_can_do(self):
+        self.addCleanup(doppio.set_mode_cpu)
+        doppio.set_mode_gpu()
+        try:
+            doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        except doppio.DeviceError as error:
+            self.assertIn("set_mode_cpu()", str(error))
+            self.assertNotIn("--gpu ", str(error))
+        else:
+            self.skipTest("there is a GPU")
+
+    def test_memory_data_reads_arrays_of_the_script(self):
+        net = doppio.Net(self.write("net.prototxt", MEMORY), doppio.TEST)
+        with self.assertRaisesRegex(doppio.ConfigError, r"no program has provided any; call set_input_arrays\(\)"):
+            net.forward()
+        data = np.arange(12, dtype=np.float32).reshape(4, 1, 1, 3)
+        net.set_input_arrays(data, np.arange(4, dtype=np.float32))
+        for first in (0, 2, 0):
+            found = net.forward()
+            np.testing.assert_array_equal(data[first:first + 2], found["x"])
+            np.testing.assert_array_equal([first, first + 1], found["y"])
+        data[2] = 99   # shown, not copied
+        np.testing.assert_array_equal(np.full(3, 99), net.forward()["x"][0, 0, 0])
+        net.set_input_arrays(np.full((2, 1, 1, 3), 5, np.float32), np.full((2, 1, 1, 1), 6, np.float32))
+        found = net.forward()   # the net keeps the arrays
+        np.testing.assert_array_equal(np.full((2, 1, 1, 3), 5), found["x"])
+        np.testing.assert_array_equal([6, 6], found["y"])
+
+    def test_memory_data_survives_a_reshape(self):
+        net = doppio.Net(self.write("net.prototxt", MEMORY + SUM), doppio.TEST)
+        net.set_input_arrays(np.zeros((6, 1, 1, 3), np.float32), np.arange(6, dtype=np.float32))
+        net.forward()
+        net.blobs["data"].reshape(5, 3)
+        np.testing.assert_array_equal([2, 3], net.forward()["y"])
+
+    def test_each_memory_data_layer_gets_its_arrays(self):
+        second = MEMORY.replace('"m"', '"n"').replace('"x"', '"v"').replace('"y"', '"w"')
+        net = doppio.Net(self.write("net.prototxt", MEMORY + second), doppio.TEST)
+        for layer, label in (("m", 1), ("n", 2)):
+            net.set_input_arrays(np.zeros((2, 1, 1, 3), np.float32), np.full(2, label, np.float32), layer=layer)
+        found = net.forward()
+        self.assertEqual((1, 2), (found["y"][0], found["w"][0]))
+
+    def test_memory_data_explains_wrong_arrays(self):
+        net = doppio.Net(self.write("net.prototxt", MEMORY), doppio.TEST)
+        data, labels = np.zeros((4, 1, 1, 3), np.float32), np.zeros(4, np.float32)
+        for wrong, message in (((data[0], labels), r"data of layer 'm' need an array of N x 1 x 1 x 3, got the shape \(1, 1, 3\)"),
+                               ((np.zeros((4, 1, 3, 1), np.float32), labels), r"N x 1 x 1 x 3, got the shape \(4, 1, 3, 1\)"),
+                               ((data, labels.reshape(2, 2)), r"labels of layer 'm' need an array of N x 1 x 1 x 1"),
+                               ((data.astype(float), labels), r"float64; pass numpy\.ascontiguousarray\(data, numpy\.float32\)"),
+                               ((data, np.zeros(4, int)), r"labels of layer 'm' must be contiguous float32, got int64"),
+                               ((np.zeros((4, 1, 1, 6), np.float32)[..., ::2], labels), "got another order"),
+                               ((data, labels[:2]), "got 4 samples and 2 labels"),
+                               ((data[:3], labels[:3]), "got 3 samples, which is not a multiple of its batch_size 2"),
+                               ((data[:0], labels[:0]), "got 0 samples")):
+            with self.subTest(message), self.assertRaisesRegex(doppio.UsageError, message):
+                net.set_input_arrays(*wrong)
+        with self.assertRaisesRegex(doppio.UsageError, "no layer 'k' of this type; did you mean 'm'?"):
+            net.set_input_arrays(data, labels, layer="k")
+        with self.assertRaisesRegex(doppio.UsageError, "needs a layer of type MemoryData; the net has none; write to net.blobs"):
+            doppio.Net(self.write("sum.prototxt", SUM), doppio.TEST).set_input_arrays(data, labels)
+
+    def test_what_pycaffe_has_besides_names_its_replacement(self):
+        net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        for callback in (net.before_forward, net.after_forward, net.before_backward, net.after_backward):
+            with self.assertRaisesRegex(NotImplementedError, "start= and end="):
+                callback(print)
+        with self.assertRaisesRegex(NotImplementedError, "detect_windows"):
+            doppio.Detector.detect_selective_search(None, ["cat.jpg"])
 
     def test_other_threads_run_while_a_net_computes(self):
         net = doppio.Net(self.write("net.prototxt", CONV.replace("dim: 8 dim: 8", "dim: 160 dim: 160")), doppio.TEST)

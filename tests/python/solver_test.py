@@ -151,6 +151,33 @@ class SolverTest(case.Case):
         solver.step(1)
         np.testing.assert_array_equal(deployed.params["ip"][0].data, solver.net.params["ip"][0].data)
 
+    def test_share_weights_gives_a_net_the_solvers_parameters(self):
+        solver = self.solver()
+        net = doppio.Net(self.write("ip.prototxt", 'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 1 '
+                                    'dim: 28 dim: 28 } } } layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" '
+                                    'inner_product_param { num_output: 10 } }'), doppio.TEST)
+        solver.share_weights(net)
+        solver.step(1)
+        np.testing.assert_array_equal(net.params["ip"][0].data, solver.net.params["ip"][0].data)
+
+    def test_trains_on_arrays_of_the_script_and_goes_on_in_them(self):
+        self.write("net.prototxt", """layer { name: "m" type: "MemoryData" top: "x" top: "y"
+              memory_data_param { batch_size: 2 channels: 1 height: 1 width: 3 } }
+            layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_param { num_output: 2 } }
+            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "y" top: "loss" }""")
+        solver = self.solver(test_iter=1, test_interval=100, test_initialization="false")
+        labels = np.array([0, 1, 1, 0, 1, 1], np.float32)
+        solver.net.set_input_arrays(np.ones((6, 1, 1, 3), np.float32), labels)
+        solver.test_nets[0].set_input_arrays(np.ones((2, 1, 1, 3), np.float32), labels[:2])
+        solver.step(2)
+        np.testing.assert_array_equal([1, 0], solver.net.blobs["y"].data)
+        state = solver.snapshot()
+        solver.step(2)
+        np.testing.assert_array_equal([0, 1], solver.net.blobs["y"].data)
+        solver.restore(state)
+        solver.step(1)
+        np.testing.assert_array_equal([1, 1], solver.net.blobs["y"].data)
+
     def test_mistakes_are_exceptions(self):
         with self.assertRaisesRegex(doppio.ConfigError, "solver.prototxt:1:.*lr_policy"):
             self.solver(lr_policy='"fixd"')

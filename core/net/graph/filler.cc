@@ -182,7 +182,8 @@ struct Msra {
   }
 };
 
-// Weights of an interpolating Deconvolution: the product of two triangle functions.
+// Weights of an interpolating Deconvolution: the product of two triangle functions whose peak is
+// the centre of the kernel. Caffe's kernels of 2, 3, 6, 7, 10, ... had another centre until 2017.
 struct Bilinear {
   static void Check(const FillerParameter& filler, const Shape& shape) {
     CheckNotSparse(filler);
@@ -193,12 +194,10 @@ struct Bilinear {
   template <class T>
   static void Run(const Filling& f, T* out) {
     const int64_t size = f.shape[3];
-    const int64_t half = (size + 1) / 2;
-    const float scale = static_cast<float>(half);
-    const float gain = f.filler.scale();
-    const float center = static_cast<float>(2 * half - 1 - half % 2) / (2 * scale);
+    const float gain = f.filler.scale(), half = static_cast<float>((size + 1) / 2);
+    const float center = static_cast<float>(size - 1) / (2 * half);
     const auto triangle = [&](int64_t at) {
-      return 1 - std::fabs(static_cast<float>(at) / scale - center);
+      return 1 - std::fabs(static_cast<float>(at) / half - center);
     };
     Each(f.shape.count(), out,
          [&](int64_t i) { return gain * triangle(i % size) * triangle(i / size % size); });

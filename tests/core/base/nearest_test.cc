@@ -55,5 +55,13 @@ TEST(DidYouMean, IsEmptyWithoutACandidate) {
   EXPECT_EQ(DidYouMean("zzzz", {"MAX", "AVE"}), "");
 }
 
+TEST(DidYouMean, ListsTheCandidatesIfNoneIsClose) {
+  EXPECT_EQ(DidYouMeanOneOf("MAXX", {"MAX", "AVE"}), "; did you mean 'MAX'?");
+  EXPECT_EQ(DidYouMeanOneOf("zzzz", {"MAX", "AVE"}), "; there are MAX, AVE");
+  EXPECT_EQ(DidYouMeanOneOf("zzzz", {}), "; there are none");
+  EXPECT_EQ(DidYouMeanOneOf("zzzz", std::vector<std::string>(52, "a")).substr(150),
+            "a, a, a, a and 2 more");
+}
+
 }  // namespace
 }  // namespace doppio

@@ -137,23 +137,30 @@ TEST(Filler, OneAxisHasItsCountAsFanOut) {
   EXPECT_NEAR(m.max, std::sqrt(3.0 / kMany), 1e-5);
 }
 
-TEST(Filler, BilinearFillsEvenKernels) {
-  // For a 4x4 kernel, f = 2 and c = 0.75, and the triangle is 1/4, 3/4, 3/4, 1/4.
-  const float t[] = {0.25f, 0.75f, 0.75f, 0.25f};
-  const std::vector<float> values = Filled("type: 'bilinear'", {2, 1, 4, 4});
-  for (size_t i = 0; i < 32; ++i) EXPECT_FLOAT_EQ(values[i], t[i % 4] * t[i / 4 % 4]) << i;
+TEST(Filler, BilinearFillsKernelsOfAllSizesSymmetrically) {
+  for (int64_t k = 1; k <= 16; ++k) {
+    const double f = std::ceil(static_cast<double>(k) / 2);
+    const auto triangle = [&](int64_t x) {
+      return 1 - std::fabs((static_cast<double>(x) - static_cast<double>(k - 1) / 2) / f);
+    };
+    const std::vector<float> values = Filled("type: 'bilinear' scale: 2", {2, 1, k, k});
+    ASSERT_EQ(values.size(), static_cast<size_t>(2 * k * k));
+    for (int64_t i = 0; i < 2 * k * k; ++i) {
+      EXPECT_NEAR(values[static_cast<size_t>(i)], 2 * triangle(i % k) * triangle(i / k % k), 1e-6)
+          << k << ' ' << i;
+    }
+  }
 }
 
-TEST(Filler, BilinearFillsOddKernels) {
-  // For a 3x3 kernel, Caffe computes f = 2 and c = (2*2 - 1 - 0) / 4 = 0.75, which gives 1/4, 3/4,
-  // 3/4.
-  const float even_f[] = {0.25f, 0.75f, 0.75f};
+TEST(Filler, BilinearFillsTheKernelsThatCaffeHasHadSince2017) {
+  const float three[] = {0.5f, 1, 0.5f}, four[] = {0.25f, 0.75f, 0.75f, 0.25f};
+  const float six[] = {1 / 6.f, 0.5f, 5 / 6.f, 5 / 6.f, 0.5f, 1 / 6.f};
   std::vector<float> values = Filled("type: 'bilinear'", {1, 1, 3, 3});
-  for (size_t i = 0; i < 9; ++i) EXPECT_FLOAT_EQ(values[i], even_f[i % 3] * even_f[i / 3]) << i;
-  // For a 5x5 kernel, f = 3 and c = (6 - 1 - 1) / 6 = 2/3, which gives 1/3, 2/3, 1, 2/3, 1/3.
-  const float odd_f[] = {1 / 3.f, 2 / 3.f, 1, 2 / 3.f, 1 / 3.f};
-  values = Filled("type: 'bilinear'", {1, 1, 5, 5});
-  for (size_t i = 0; i < 25; ++i) EXPECT_NEAR(values[i], odd_f[i % 5] * odd_f[i / 5], 1e-6) << i;
+  for (size_t i = 0; i < 9; ++i) EXPECT_NEAR(values[i], three[i % 3] * three[i / 3], 1e-6) << i;
+  values = Filled("type: 'bilinear'", {1, 1, 4, 4});
+  for (size_t i = 0; i < 16; ++i) EXPECT_NEAR(values[i], four[i % 4] * four[i / 4], 1e-6) << i;
+  values = Filled("type: 'bilinear'", {1, 1, 6, 6});
+  for (size_t i = 0; i < 36; ++i) EXPECT_NEAR(values[i], six[i % 6] * six[i / 6], 1e-6) << i;
 }
 
 // The filler and the shape of conv1 in Intel's train_val_gabor_init.prototxt of AlexNet.
