@@ -224,6 +224,9 @@ class MpiTransport : public Transport {
   explicit MpiTransport(std::unique_ptr<Session> session)
       : session_(std::move(session)), mpi_(session_->mpi()), rank_(mpi_.Rank(mpi_.World())) {}
 
+  // MPICH 4.0 over UCX may wait in MPI_Finalize for ever: a rank in PMI's barrier does not answer
+  // the ranks that disconnect from it (pmodels/mpich pull request 6596).
+  bool MayHang() const override { return true; }
   TeamPair All() override { return PairOf(mpi_.World()); }
   TeamPair Group(int color) override {
     const MpiComm part =

@@ -94,6 +94,8 @@ void Watch::Moved(int64_t bucket) {
   if (Now() - beat_at_.load(std::memory_order_relaxed) > kUnsentSeconds) Beat();
 }
 
+void Watch::ExpectEnd() { end_by_ = Now() + options_.end_seconds; }
+
 void Watch::Fail(ExitCode code, const std::string& why) {
   if (failing_) return;
   why_ = why;
@@ -142,6 +144,7 @@ void Watch::Read(Peer* peer) {
   const ssize_t count = recv(peer->socket.get(), bytes, sizeof bytes, 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) {
+    peer->left = end_by_ > 0;
     if (count < 0 && errno == ETIMEDOUT) {
       LoseSilent(*peer);
     } else {
@@ -197,6 +200,11 @@ void Watch::Beat() {
 }
 
 void Watch::CheckTimes() {
+  if (end_by_ > 0) {
+    lost_ = Now() >= end_by_;
+    if (lost_ && options_.on_endless) options_.on_endless();
+    return;
+  }
   if (getppid() != parent_) {
     Lose({"the launcher of rank " + std::to_string(rank_) + " on " + HostName() + " is gone",
           ExitCode::kPeer, true, false, true});
@@ -258,7 +266,7 @@ void Watch::Lose(const std::string& message, bool unreachable) {
 }
 
 void Watch::Lose(const WatchOptions::Loss& loss) {
-  if (lost_) return;
+  if (lost_ || end_by_ > 0) return;
   lost_ = true;
   SendLoss(loss.code, loss.message);
   if (options_.on_lost) options_.on_lost(loss);

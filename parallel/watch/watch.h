@@ -46,6 +46,10 @@ struct WatchOptions {
   };
   // Called once, on the watch's own thread. Should end the process.
   std::function<void(const Loss&)> on_lost;
+  // Seconds between Watch::ExpectEnd and the end of the watch.
+  double end_seconds = 10;
+  // Called on the watch's own thread if it takes longer. Should end the process.
+  std::function<void()> on_endless;
   // The time of the limits above; must outlive the watch.
   const TimeSource* clock = MachineTime();
 };
@@ -62,6 +66,9 @@ class Watch {
   // Reports progress: this rank has begun or ended an exchange. `bucket` is the bucket of
   // gradients, or -1 for other exchanges. Thread-safe.
   void Moved(int64_t bucket);
+  // Declares that all ranks have finished, and that the library that connects them has to end now.
+  // From now on no rank counts as lost: it may end without a goodbye.
+  void ExpectEnd();
   // Reports why this rank cannot continue, and ends all other ranks. Returns when they have been
   // told and, on ranks other than 0, when rank 0 has ended, or after 3 s. Stops the watch.
   void Fail(ExitCode code, const std::string& why);
@@ -96,7 +103,8 @@ class Watch {
   std::atomic<double> beat_at_{0};  // time in seconds of the last sign
   std::mutex sending_;              // held while a sign is sent
   std::atomic<bool> leaving_{false}, failing_{false};
-  std::string why_;  // written before failing_ is set, as is code_
+  std::atomic<double> end_by_{0};  // time in seconds by which the watch has to end; 0: never
+  std::string why_;                // written before failing_ is set, as is code_
   ExitCode code_ = ExitCode::kPeer;
   bool lost_ = false;
   double moved_at_ = 0;  // time in seconds at which rank 0 last saw progress of any rank

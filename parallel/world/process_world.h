@@ -69,7 +69,8 @@ struct ProcessWorldKind {
   // (/usr/lib/libmpi.so.40)". Throws UsageError if none can be opened.
   std::string (*describe)(const ProcessWorldOptions& options);
   // Collective; call it once per process. Destroying the world is collective as well, and is
-  // watched until it is complete. Throws PeerError, UsageError, MixedRanks, UnreachableRank.
+  // watched until it is complete. If a library then does not let go of the process, the watch calls
+  // WatchOptions::on_endless. Throws PeerError, UsageError, MixedRanks, UnreachableRank.
   std::unique_ptr<ProcessWorld> (*make)(const ProcessWorldOptions& options);
 };
 using ProcessWorlds = Registry<ProcessWorldKind>;

@@ -61,6 +61,9 @@ class Transport {
   virtual TeamPair Group(int color) = 0;
   // Returns communicators of the ranks on this rank's machine.
   virtual TeamPair Machine() = 0;
+  // Returns true if a library may keep the destructor from returning, even if all ranks have come
+  // to it.
+  virtual bool MayHang() const { return false; }
   // Makes the destructor wait for no other rank. Thread-safe.
   virtual void Abort(const std::string& /*why*/) {}
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <optional>
 
 #include "parallel/reduce/bucket_size.h"
@@ -60,15 +61,21 @@ struct Machines {
 class TeamWorld : public ProcessWorld {
  public:
   TeamWorld(std::unique_ptr<Transport> transport, const WatchOptions& watch)
-      : transport_(std::move(transport)), all_(transport_->All()), bulk_(all_.bulk.get()) {
+      : exceptions_(std::uncaught_exceptions()),
+        transport_(std::move(transport)),
+        all_(transport_->All()),
+        bulk_(all_.bulk.get()) {
     watch_ = std::make_unique<Watch>(all_.control.get(), watch);
     all_.set_watch(watch_.get());
   }
 
   ~TeamWorld() override {
-    if (!broken_) return;
-    all_.set_watch(nullptr);
-    watch_.reset();
+    if (broken_) {
+      all_.set_watch(nullptr);
+      watch_.reset();
+    } else if (transport_->MayHang() && std::uncaught_exceptions() == exceptions_) {
+      MeetAtTheEnd();
+    }
   }
 
   void Connect(const ProcessExchange& exchange) override {
@@ -109,6 +116,16 @@ class TeamWorld : public ProcessWorld {
   std::string how_summed() const override { return how_summed_; }
 
  private:
+  // Waits for all ranks, which are watched meanwhile. Limits the time of what follows.
+  void MeetAtTheEnd() {
+    try {
+      all_.control->Barrier();
+      watch_->ExpectEnd();
+    } catch (const PeerError&) {
+      // Ignored: the watch reports lost ranks.
+    }
+  }
+
   // Groups the ranks by machine. Leaves machines_ empty if two layers would equal one.
   void FindMachines() {
     // Links between GPUs sum whole messages.
@@ -143,6 +160,7 @@ class TeamWorld : public ProcessWorld {
   // hangs is watched as well. In a broken world it ends first, because its callback may call Break.
   std::unique_ptr<Watch> watch_;
   std::atomic<bool> broken_{false};
+  const int exceptions_;
   const std::unique_ptr<Transport> transport_;
   const TeamPair all_;
   ProcessExchange exchange_;

@@ -1,6 +1,8 @@
 // A stand-in for an MPI library with one process, with the binary interface of Open MPI
 // (FAKE_OPEN_MPI), of MPI 5 (FAKE_MPI_5) or of MPICH. FAKE_NAME is the name that it reports. Calls
 // with handles of another interface fail with code 17.
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -66,6 +68,7 @@ bool IsPlace(const void* place, intptr_t value) {
 extern "C" {
 
 int g_fake_mpi_finalized = 0;
+volatile int g_fake_mpi_released = 0;  // ends MPI_Finalize, with FAKE_MPI_HANGS in the environment
 
 int MPI_Get_library_version(char* text, int* length) {
   std::strcpy(text, FAKE_NAME);
@@ -91,6 +94,7 @@ int MPI_Init_thread(int*, char***, int wanted, int* provided) {
 }
 int MPI_Finalize() {
   ++g_fake_mpi_finalized;
+  while (std::getenv("FAKE_MPI_HANGS") != nullptr && g_fake_mpi_released == 0) usleep(1000);
   return kSuccess;
 }
 int MPI_Error_string(int code, char* text, int* length) {

@@ -226,6 +226,7 @@ class MpiWorldTest : public testing::Test {
   void TearDown() override {
     unsetenv("OMPI_COMM_WORLD_RANK");
     unsetenv("OMPI_COMM_WORLD_SIZE");
+    unsetenv("FAKE_MPI_HANGS");
   }
   static const ProcessWorldKind& Kind() { return *ProcessWorlds::Get().Find("mpi"); }
   static ProcessWorldOptions With(const std::string& fake) {
@@ -250,6 +251,29 @@ TEST_F(MpiWorldTest, RefusesToBeJoinedAlone) {
                 "). With srun, try --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI). If the "
                 "launcher belongs to another MPI, name that MPI's library with --mpi_library or "
                 "DOPPIO_MPI_LIBRARY");
+}
+
+// As MPICH's over UCX may do. A stall would be reported after 0.4 s.
+TEST_F(MpiWorldTest, DoesNotWaitForALibraryThatDoesNotEnd) {
+  setenv("FAKE_MPI_HANGS", "1", 1);
+  auto* const released =
+      static_cast<volatile int*>(MpiLibrary(Fake("mpich")).Find("g_fake_mpi_released"));
+  int lost = 0, endless = 0;
+  ProcessWorldOptions options = With("mpich");
+  options.watch.beat_seconds = 0.05;
+  options.watch.stall_seconds = 0.2;
+  options.watch.end_seconds = 1;
+  options.watch.on_lost = [&](const WatchOptions::Loss&) {
+    ++lost;
+    *released = 1;
+  };
+  options.watch.on_endless = [&] {
+    ++endless;
+    *released = 1;
+  };
+  Kind().make(options).reset();
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(endless, 1);
 }
 
 TEST_F(MpiWorldTest, SumsInSixteenBits) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/log.h"
 #include "core/base/version.h"
 #include "parallel/watch/rank_sockets.h"
 #include "tools/cli/flags.h"
@@ -36,10 +37,25 @@ constexpr std::chrono::seconds kRecordingLimit(2);
 std::mutex g_record_mutex;
 std::function<void(const Error&)> g_record;  // guarded by g_record_mutex
 std::atomic<int> g_own_failure{0};           // the exit code of this process's own failure
+constexpr int kWorks = -1;
+std::atomic<int> g_finished{kWorks};  // the exit code of this process's finished work
+
+// Ends this process with the code of its finished work, whose results and records are complete.
+[[noreturn]] void EndFinished() {
+  std::cout.flush();
+  _exit(g_finished);
+}
 
 // Ends this process because a rank is lost or another process has failed. Called by the watch's
 // thread.
 [[noreturn]] void EndLost(const WatchOptions::Loss& loss) {
+  if (g_finished != kWorks && loss.code == ExitCode::kPeer) {
+    if (loss.first) {
+      LOG(WARNING) << loss.message << "; this rank had finished before";
+      if (loss.unreachable) EndLauncherSoon();
+    }
+    EndFinished();
+  }
   const int own = g_own_failure;
   const bool reports = own == 0 && loss.first;
   if (reports) {
@@ -52,6 +68,17 @@ std::atomic<int> g_own_failure{0};           // the exit code of this process's 
     std::this_thread::sleep_for(kReportDelay);
   }
   _exit(own != 0 ? own : static_cast<int>(loss.code));
+}
+
+// Ends this process because MPI does not, although all ranks have finished. Called by the watch's
+// thread.
+[[noreturn]] void EndWithoutLibrary(bool reports) {
+  if (reports) {
+    LOG(WARNING)
+        << "all ranks have finished, but the MPI library does not end (MPI_Finalize); they "
+           "end without it, and the results are complete";
+  }
+  EndFinished();
 }
 
 // Ends all processes because this one has failed. Rank 0 prints the failure.
@@ -144,6 +171,7 @@ ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch) {
   options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
   options.library = flags.mpi_library;
   options.watch = WatchFromFlags(flags);
+  options.watch.on_endless = [first = launch.rank == 0] { EndWithoutLibrary(first); };
   RendezvousOptions& meeting = options.rendezvous;
   meeting.address = launch.address;
   meeting.port = launch.port;
@@ -207,7 +235,9 @@ ExitCode RunJoined(const Flags& flags, bool join, const bool* began,
   std::unique_ptr<ProcessWorld> world =
       LetRankZeroReport(launch, [&] { return JoinProcesses(flags, launch); });
   try {
-    return work(world.get());
+    const ExitCode code = work(world.get());
+    g_finished = static_cast<int>(code);
+    return code;
   } catch (const std::exception& e) {
     EndAll(world.release(), e, *began);
   }

@@ -37,6 +37,11 @@ class WatchTest : public testing::Test {
       reports_.push_back({rank, loss});
       reported_.notify_all();
     };
+    options.on_endless = [this, rank] {
+      std::lock_guard<std::mutex> lock(mutex_);
+      reports_.push_back({rank, {"endless", ExitCode::kDone, false}});
+      reported_.notify_all();
+    };
     options.clock = &clock_;
     return options;
   }
@@ -226,6 +231,23 @@ TEST_F(WatchTest, FindsASilentRankLongBeforeAStall) {
             "network between them is cut (--silence_timeout)");
   EXPECT_TRUE(reports[0].loss.unreachable);
   EXPECT_TRUE(reports[0].loss.first);
+}
+
+// A stall would be reported after 3 s.
+TEST_F(WatchTest, LimitsTheTimeOfALibraryThatEndsAfterAllRanksHaveFinished) {
+  Start(2, 1);
+  for (const auto& watch : watches_) watch->ExpectEnd();
+  EXPECT_EQ(Pass(20), 10);
+  EXPECT_EQ(Reports(2).size(), 2u);
+  EXPECT_EQ(Messages(), "endless\nendless\n");
+}
+
+TEST_F(WatchTest, DoesNotMissARankThatEndsWithoutAGoodbyeAfterAllHaveFinished) {
+  StartWithASilentRank(1);
+  watches_[0]->ExpectEnd();
+  silent_.clear();
+  EXPECT_EQ(Pass(5), 5);
+  EXPECT_EQ(Messages(), "");
 }
 
 // As if this process had been stopped for a while.

@@ -17,6 +17,7 @@ import scenario  # noqa: E402
 LOST = 8
 STOPPED = 75
 TRAIN = [scenario.DOPPIO, "train"]
+ENDLESS = os.path.abspath("tests/scenarios/libendless_mpi.so")
 
 
 class FaultsCase(mpi_case.MpiCase):
@@ -190,6 +191,19 @@ class RecordsTest(FaultsCase):
         self.assertEqual((4, "failed"), (exit["code"], exit["reason"]))
         self.assertIn("bad.png", exit["error"])
         self.check_status("failed")
+
+    # mpirun itself fails, because the ranks leave MPI without its end; it may then kill the slower rank's shell.
+    def test_a_training_is_finished_although_its_library_does_not_end(self):
+        self.write("rank", "trap '' TERM\nLD_PRELOAD=%s %s train --solver=solver.prototxt --set=max_iter=20 --run_dir=runs/it "
+                   "--stall_timeout=5\necho $? > code_$OMPI_COMM_WORLD_RANK\n" % (ENDLESS, scenario.DOPPIO))
+        self.start(["sh", "rank"], 2).wait(timeout=mpi_case.HANGS)
+        codes = {self.read(name) for name in os.listdir(self.folder) if name.startswith("code_")}
+        self.assertEqual({b"0\n"}, codes, self.logged())
+        exit = self.record("exit.json")
+        self.assertEqual((0, "finished"), (exit["code"], exit["reason"]))
+        self.check_status("finished")
+        self.assertEqual(1, self.logged().count("the MPI library does not end"), self.logged())
+        self.assertNotIn("no rank has made progress", self.logged())
 
     def check_launcher_is_told_to_end(self, sent, seconds):
         process, pids = self.begin(2, "--run_dir=runs/it", OMPI_MCA_odls_base_sigkill_timeout=str(seconds))
