@@ -1,14 +1,17 @@
 // `extract_features`: writes blobs of a net to databases, batch by batch. Takes Caffe's arguments.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
-#include "core/base/nearest.h"
+#include "core/base/log.h"
 #include "core/base/whole_number.h"
+#include "core/net/graph/find_blob.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/plain_blob.h"
 #include "data/source/database_writer.h"
 #include "proto/data.pb.h"
+#include "solvers/trainer/schedule.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/removed_on_signals.h"
@@ -26,15 +29,16 @@ namespace {
 struct Arguments {
   std::string weights, net;
   std::vector<std::string> blobs, databases;
-  int64_t batches = 0;
+  int64_t batches = 0;  // 0: one pass over the source
   std::string backend, gpu;
 };
 
-int64_t PositiveNumber(const std::string& text, const std::string& what) {
+int64_t BatchesOf(const std::string& text) {
   constexpr int64_t kMost = 999'999'999;
-  const int64_t number = ParseWholeNumber(text).value_or(0);
-  if (number >= 1 && number <= kMost) return number;
-  throw UsageError(what + " must be at least 1, got '" + text + "'");
+  const int64_t number = text == "all" ? 0 : ParseWholeNumber(text).value_or(-1);
+  if (number >= 0 && number <= kMost) return number;
+  throw UsageError("the number of batches must be at least 1, got '" + text +
+                   "'; 0 or all makes one pass over the data");
 }
 
 Arguments ArgumentsOf(const CommandLine& line) {
@@ -49,7 +53,7 @@ Arguments ArgumentsOf(const CommandLine& line) {
                      std::to_string(arguments.databases.size()) +
                      " databases; give one database for each blob");
   }
-  arguments.batches = PositiveNumber(words[4], "the number of batches");
+  arguments.batches = BatchesOf(words[4]);
   arguments.backend = DatabaseBackend(words[5], "the kind of database");
   arguments.gpu = line.flags.gpu;
   if (words.size() > 6) {
@@ -64,13 +68,7 @@ Arguments ArgumentsOf(const CommandLine& line) {
 
 // Returns the edge of a blob. Throws UsageError unless its first dimension is `rows`.
 const Edge& FindRows(const Graph& graph, const std::string& blob, int64_t rows) {
-  const int found = graph.FindEdge(blob);
-  if (found < 0) {
-    std::vector<std::string> names;
-    for (const Edge& edge : graph.edges) names.push_back(edge.name);
-    throw UsageError("the net has no blob '" + blob + "'" + DidYouMean(blob, names));
-  }
-  const Edge& edge = graph.edges[found];
+  const Edge& edge = FindBlob(graph, blob);
   if (edge.shape.rank() == 0 || edge.shape[0] != rows) {
     throw UsageError("blob '" + blob + "' is " + edge.shape.ToString() +
                      ", which has no row for each of the " + std::to_string(rows) +
@@ -91,10 +89,26 @@ Datum MakeDatum(const Shape& shape, const float* row) {
   return datum;
 }
 
-void PutRows(const PlainBlob& blob, int64_t first_row, DatabaseWriter* database) {
+// Returns the number of records in `batches` batches of `batch` rows; 0 batches mean each sample of
+// the source once. Throws UsageError if the size of the source is not known.
+int64_t CountRecords(const Net& net, int64_t batches, int64_t batch) {
+  const SourceSize source = FindSource(net);
+  if (batches == 0) {
+    if (source.known() && source.batch == batch) return source.samples;
+    throw UsageError("the size of the data is unknown or unlimited; give the number of batches");
+  }
+  if (source.known() && batches * batch > source.samples) {
+    LOG(WARNING) << "the source has " << source.samples << " samples, so of the " << batches * batch
+                 << " records, those behind them repeat; 0 or all in place of " << batches
+                 << " writes each sample once";
+  }
+  return batches * batch;
+}
+
+void PutRows(const PlainBlob& blob, int64_t begin, int64_t end, DatabaseWriter* database) {
   const int64_t values = blob.shape.count(1);
-  for (int64_t row = 0; row < blob.shape[0]; ++row) {
-    const int64_t index = first_row + row;
+  for (int64_t index = begin; index < end; ++index) {
+    const int64_t row = index - begin;
     char key[32];
     std::snprintf(key, sizeof(key), "%010lld", static_cast<long long>(index));
     database->Put(key, MakeDatum(blob.shape, blob.data.data() + row * values).SerializeAsString());
@@ -123,22 +137,25 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
   PlanOptions options = PlanFromFlags(line.flags, device.get());
   options.keep_all = true;
   Net net(std::move(graph), options, &params);
+  const int64_t records = CountRecords(net, arguments.batches, batch);
   LoadWeightFiles(arguments.weights, &net);
   *began = true;
-  CountProgress progress(arguments.batches * batch, "images");
-  for (int64_t i = 0; i < arguments.batches; ++i) {
+  CountProgress progress(records, "images");
+  for (int64_t begin = 0, end; begin < records; begin = end) {
+    end = std::min(records, begin + batch);
     net.Forward();
     for (size_t b = 0; b < databases.size(); ++b) {
       FindRows(net.graph(), arguments.blobs[b], batch);  // Python layers may change shapes
-      PutRows(ReadTensor(net.Blob(arguments.blobs[b]), device.get()), i * batch,
+      PutRows(ReadTensor(net.Blob(arguments.blobs[b]), device.get()), begin, end,
               databases[b].get());
     }
-    progress.Done((i + 1) * batch);
+    progress.Done(end);
   }
   for (const auto& database : databases) database->Finish();
   for (size_t b = 0; b < databases.size(); ++b) {
-    std::cout << arguments.databases[b] << " written, " << Thousands(arguments.batches * batch)
-              << " records of blob " << arguments.blobs[b] << '\n';
+    std::cout << arguments.databases[b] << " written, " << Thousands(records)
+              << (records == 1 ? " record" : " records") << " of blob " << arguments.blobs[b]
+              << '\n';
   }
   return ExitCode::kDone;
 }
@@ -149,7 +166,7 @@ DOPPIO_REGISTER(
      Words("gpu precision workspace_mb deterministic cuda_graph level stage batch set "
            "unset threads data_threads max_pixels seed engine"),
      {},
-     "WEIGHTS NET BLOB[,BLOB] DB[,DB] BATCHES BACKEND [CPU|GPU [N]]",
+     "WEIGHTS NET BLOB[,BLOB] DB[,DB] BATCHES|all BACKEND [CPU|GPU [N]]",
      "doppio extract_features net.caffemodel train_val.prototxt fc7,prob fc7_db,prob_db 10 lmdb",
      &RunExtract});
 

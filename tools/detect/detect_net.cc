@@ -1,6 +1,6 @@
 #include "tools/detect/detect_net.h"
 
-#include "core/base/nearest.h"
+#include "core/net/graph/find_blob.h"
 #include "tools/detect/detect_inputs.h"
 #include "tools/detect/net_boxes.h"
 #include "tools/train/devices.h"
@@ -54,12 +54,9 @@ void DetectNet::FindOutput() {
   }
   const std::string& given = line_.flags.blob;
   if (!given.empty()) {
-    const int edge = graph.FindEdge(given);
-    if (edge < 0)
-      throw UsageError("the net has no blob '" + given + "'" + DidYouMean(given, names));
-    if (!HoldsDetections(graph.edges[edge].shape)) {
-      throw UsageError("blob '" + given + "' is " + graph.edges[edge].shape.ToString() +
-                       "; detections are 1x1xNx7");
+    const Shape& shape = FindBlob(graph, given).shape;
+    if (!HoldsDetections(shape)) {
+      throw UsageError("blob '" + given + "' is " + shape.ToString() + "; detections are 1x1xNx7");
     }
     found = {given};
   }

@@ -342,11 +342,43 @@ class FeaturesTest(tool_case.ToolCase):
         self.assertIn(b"0000000005", content)
         self.assertNotIn(b"0000000006", content)
 
+    def write_images(self, count):
+        """Writes a net that reads `count` images of one gray pixel, of the values 0, 1, 2, ..., in batches of 3."""
+        for i in range(count):
+            self.write("%d.png" % i, png([[(i, i, i)]]))
+        self.write("list.txt", "".join("%d.png 0\n" % i for i in range(count)))
+        self.write("net.prototxt", """layer { name: "d" type: "ImageData" top: "x" top: "y"
+          image_data_param { source: "list.txt" batch_size: 3 is_color: false } }""")
+
+    def test_writes_each_sample_once(self):
+        for count in 1, 4, 6:
+            self.write_images(count)
+            for batches in "0", "all":
+                db = "db_%d_%s" % (count, batches)
+                done = self.run_tool(*self.extract("x", db, batches, "lmdb"))
+                self.assertEqual("%s written, %d record%s of blob x\n" % (db, count, "" if count == 1 else "s"), done.stdout)
+                self.assertNotIn("repeat", done.stderr)
+                mean = self.mean(db, "lmdb")
+                self.assertEqual([count, [(count - 1) / 2]], [mean["images"], mean["mean_values"]])
+        self.write("net.prototxt", FEATURES_NET)
+        before = sorted(os.listdir(self.folder))
+        self.assertIn("the size of the data is unknown or unlimited; give the number of batches",
+                      self.fail_with(2, *self.extract("x", "new", "all", "lmdb")))
+        self.assertEqual(before, sorted(os.listdir(self.folder)))
+
+    def test_warns_if_samples_repeat(self):
+        self.write_images(4)
+        for batches, warns in ("1", False), ("2", True), ("10", True):
+            error = self.run_tool(*self.extract("x", "db_" + batches, batches, "lmdb")).stderr
+            self.assertEqual(warns, "the source has 4 samples, so of the %d records" % (3 * int(batches)) in error, error)
+
     def test_says_what_does_not_fit(self):
         self.assertIn("no blob 'iq'; did you mean 'ip'?", self.fail_with(2, *self.extract("iq", "db", "1", "lmdb")))
+        self.assertIn("no blob 'fc7'; there are x, y, ip, total", self.fail_with(2, *self.extract("fc7", "db", "1", "lmdb")))
         self.assertIn("2 blobs for 1 databases", self.fail_with(2, *self.extract("x,ip", "db", "1", "lmdb")))
-        self.assertIn("number of batches must be at least 1, got 'some'",
-                      self.fail_with(2, *self.extract("x", "db", "some", "lmdb")))
+        for batches in "some", "1.5":
+            self.assertIn("number of batches must be at least 1, got '%s'; 0 or all makes one pass over the data" % batches,
+                          self.fail_with(2, *self.extract("x", "db", batches, "lmdb")))
         self.assertIn("the kind of database wants leveldb or lmdb", self.fail_with(2, *self.extract("x", "db", "1", "h5")))
         self.assertIn("blob 'total' is scalar, which has no row for each of the 2 samples",
                       self.fail_with(2, *self.extract("total", "db", "1", "lmdb")))
