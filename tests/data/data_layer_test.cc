@@ -242,6 +242,23 @@ TEST(DataLayer, SaysWhereTheMistakeIs) {
       HasSubstr("2 tops for labels, but each record has 1"));
 }
 
+TEST(DataLayer, PointsAtTheFieldThatAMistakeNames) {
+  const auto starts = [](const std::string& text, const std::string& start) {
+    EXPECT_THAT(LayerMistake(text), testing::StartsWith(start));
+  };
+  const std::string digits = "top: 'd'\ndata_param { backend: DIGITS batch_size: 1 ";
+  starts("type: 'Data' " + digits + "}\ntransform_param { scale: 2\n  mean_value: [1, 2, 3] }",
+         "3: net.prototxt:4:3: layer 'input': ");
+  starts("type: 'Data' " + digits + "\ntransform_param { scale: 2\n  pad: 99999 } }",
+         "3: net.prototxt:4:3: layer 'input': pad must be at most");
+  starts("type: 'AnnotatedData' " + digits + "}\ntransform_param { scale: 2 }",
+         "4: net.prototxt:2:1: layer 'input': ");  // DIGITS has no boxes
+  starts("type: 'AnnotatedData' " + digits +
+             "} annotated_data_param {\n batch_sampler { }\n batch_sampler { sampler {\n"
+             "  min_scale: 2 } } }\ntransform_param { scale: 2 }",
+         "3: net.prototxt:4:18: layer 'input': sampler: min_scale 2");
+}
+
 TEST(DataLayer, HasTheShapeThatItsImagesAreResizedTo) {
   for (DataMode mode : {DataMode::kOpen, DataMode::kAssume, DataMode::kSynthetic}) {
     const auto digits = [&](const std::string& transform) {

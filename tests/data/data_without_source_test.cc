@@ -48,6 +48,24 @@ TEST(DataWithoutSource, HasTheShapeThatItsFieldsGive) {
   }
 }
 
+// Six mean_value may be those of two images, or a mistake.
+TEST(DataWithoutSource, SaysThatAnUnusualNumberOfChannelsIsAssumed) {
+  const auto shape = [](const std::string& means) {
+    return MakeTestGraph(
+               "layer { name: 'input' type: 'Data' top: 'd' data_param { batch_size: 4 source: "
+               "'none' backend: LMDB } transform_param { crop_size: 5 mean_value: " +
+                   means + " } }",
+               DataMode::kAssume)
+        .nodes[0]
+        .shape;
+  };
+  EXPECT_FALSE(shape("[1, 2, 3]").guessed);
+  const LayerShape six = shape("[1, 2, 3, 4, 5, 6]");
+  EXPECT_TRUE(six.guessed);
+  EXPECT_EQ(six.tops[0], (Shape{4, 6, 5, 5}));
+  EXPECT_THAT(six.missing.value().message(), HasSubstr("; its samples are assumed to be 6x5x5"));
+}
+
 // Mistakes are also found without the data, so that `check` reports them.
 TEST(DataWithoutSource, SaysWhatIsWrongWithItsTransforms) {
   for (DataMode mode : {DataMode::kAssume, DataMode::kSynthetic}) {

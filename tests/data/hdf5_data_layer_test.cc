@@ -44,7 +44,7 @@ TEST(Hdf5DataLayer, DeliversTheSameWithAnyNumberOfThreads) { ExpectSameWithAnyTh
 
 TEST(Hdf5DataLayer, SaysWhatIsWrong) {
   EXPECT_THAT(LayerMistake(FourRows() + "transform_param { scale: 2 }"),
-              HasSubstr("HDF5Data does not transform its data"));
+              HasSubstr("HDF5Data does not take transform_param; remove it"));
   EXPECT_THAT(LayerMistake("type: 'HDF5Data' top: 'd'"),
               HasSubstr("batch_size must be at least 1"));
   EXPECT_THAT(LayerMistake("type: 'HDF5Data' top: 'd' hdf5_data_param { batch_size: 1 }"),
