@@ -76,7 +76,7 @@ std::string DidYouMean(const std::string& name, const std::vector<std::string>& 
 
 std::string DidYouMeanOneOf(const std::string& name, const std::vector<std::string>& candidates) {
   constexpr size_t kShown = 50;
-  const std::string meant = DidYouMean(name, candidates);
+  std::string meant = DidYouMean(name, candidates);
   if (!meant.empty()) return meant;
   std::string list = candidates.empty() ? "none" : candidates[0];
   for (size_t i = 1; i < std::min(kShown, candidates.size()); ++i) list += ", " + candidates[i];

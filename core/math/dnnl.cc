@@ -92,11 +92,11 @@ dnnl::memory::desc WithType(const dnnl::memory::desc& desc, DType type) {
   return DescOf(BlockingOf(desc), TypeOf(type));
 }
 
-Layout LayoutOf(const dnnl::memory::desc& given) {
-  const dnnl::memory::desc desc = WithType(given, DType::kFloat32);
-  if (desc == PlainDesc(Shape(DimsOf(desc)))) return Layout();
-  const Blocking blocking = BlockingOf(desc);
-  return Layout(BytesOf(blocking), static_cast<int64_t>(desc.get_size() / sizeof(float)),
+Layout LayoutOf(const dnnl::memory::desc& desc) {
+  const dnnl::memory::desc single = WithType(desc, DType::kFloat32);
+  if (single == PlainDesc(Shape(DimsOf(single)))) return Layout();
+  const Blocking blocking = BlockingOf(single);
+  return Layout(BytesOf(blocking), static_cast<int64_t>(single.get_size() / sizeof(float)),
                 blocking.padded_dims != blocking.dims);
 }
 

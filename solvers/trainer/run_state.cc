@@ -166,6 +166,16 @@ void RestoreCarriedState(const std::string& prefix, const RunState& state, const
   });
 }
 
+bool HasOnlySources(const std::string& type, const Net& net) {
+  bool any = false, only = true;
+  ForSources(net, [&](int node, Kernel*) {
+    if (!net.graph().nodes[node].bottoms.empty()) return;  // follows a source
+    any = true;
+    only = only && net.graph().layer(node).type() == type;
+  });
+  return any && only;
+}
+
 void ResetCarriedState(const Net& net) {
   ForCarrying(net, [](const std::string&, CarriesState* carrying) { ResetState(carrying); });
 }

@@ -185,7 +185,12 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
               << iter_ * schedule_.iter_size << " batches";
     SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
   }
-  for (const auto& [prefix, net] : AllNets()) RestoreCarriedState(prefix, run, *net);
+  for (const auto& [prefix, net] : AllNets()) {
+    RestoreCarriedState(prefix, run, *net);
+    if (!HasOnlySources(options_.restart_type, *net)) continue;
+    SeekSources(net, 0);
+    ResetCarriedState(*net);
+  }
 }
 
 }  // namespace doppio

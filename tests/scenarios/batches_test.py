@@ -38,8 +38,8 @@ class BatchesTest(scenario.Scenario):
         for want, got in zip(expected, numbers):
             self.assertEqual(len(want), len(got))
             for a, b in zip(want, got):
-                # A score may change by one of the images.
-                self.assertAlmostEqual(a, b, delta=max(0.01 * abs(a), 1.5 / TESTED))
+                # Rounding may change the class of a few images, whose scores are close after 20 iterations.
+                self.assertAlmostEqual(a, b, delta=max(0.01 * abs(a), 3.5 / TESTED))
 
     def test_threads_and_the_batch_of_a_test_do_not_change_a_training(self):
         for name in NETS:

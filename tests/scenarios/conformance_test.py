@@ -28,9 +28,9 @@ def environment():
 
 
 def run_cases(*args, env=None):
-    """Runs run_cases.py. Returns its lines, one per case and a summary, and its whole output."""
-    run = subprocess.run([sys.executable, os.path.join(FOLDER, "run_cases.py"), "--tool", scenario.DOPPIO + " train",
-                          "--jobs", "2", *args, CASES], capture_output=True, text=True, env=env or environment())
+    """Runs run_cases.py, without the last test, which Caffe does not make. Returns its lines, one per case and a summary, and its whole output."""
+    run = subprocess.run([sys.executable, os.path.join(FOLDER, "run_cases.py"), "--tool",
+                          scenario.DOPPIO + " train --set=test_last=false", "--jobs", "2", *args, CASES], capture_output=True, text=True, env=env or environment())
     return run.stdout.splitlines(), run.stdout + run.stderr
 
 

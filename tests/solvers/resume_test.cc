@@ -341,6 +341,19 @@ TEST(Resume, KeepsTheSourcesOfAGroupTogetherWithCaffesState) {
   EXPECT_EQ(WrongPairs(&c, log), 0);
 }
 
+TEST(Resume, StartsTheDataOverWhenTold) {
+  // With learning rate 0, each batch has its own loss.
+  TrainerCase c(DigitsNet(), "base_lr: 0 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
+  TrainResult whole, resumed;
+  const std::vector<double> all = Losses(&c, {}, &whole);
+  TrainerOptions options;
+  options.resume = c.State(2);
+  options.restart_type = "HDF5Data";
+  EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin() + 2, all.end()));
+  options.restart_type = "Data";
+  EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin(), all.begin() + 2));
+}
+
 TEST(Resume, ShowsTheLossesOfTheUninterruptedRun) {
   const std::string solver =
       "base_lr: 0.5 lr_policy: 'fixed' max_iter: 4 average_loss: 3 display: 1";

@@ -193,8 +193,8 @@ struct Bilinear {
   }
   template <class T>
   static void Run(const Filling& f, T* out) {
-    const int64_t size = f.shape[3];
-    const float gain = f.filler.scale(), half = static_cast<float>((size + 1) / 2);
+    const int64_t size = f.shape[3], half_up = (size + 1) / 2;
+    const float gain = f.filler.scale(), half = static_cast<float>(half_up);
     const float center = static_cast<float>(size - 1) / (2 * half);
     const auto triangle = [&](int64_t at) {
       return 1 - std::fabs(static_cast<float>(at) / half - center);
