@@ -1,5 +1,5 @@
 // The base class of kernels that compute with another kernel. It passes on all calls that a derived
-// class does not override.
+// class does not override, except Bind: derived classes bind the inner kernel.
 #ifndef DOPPIO_CORE_NET_PLAN_KERNEL_WRAPPER_H_
 #define DOPPIO_CORE_NET_PLAN_KERNEL_WRAPPER_H_
 
@@ -15,8 +15,6 @@ namespace doppio {
 class KernelWrapper : public Kernel {
  public:
   explicit KernelWrapper(std::unique_ptr<Kernel> inner) : inner_(std::move(inner)) {}
-  // Derived classes bind the inner kernel.
-  void Bind(KernelTensors tensors) override = 0;
   void Forward(const Pass& pass) override { inner_->Forward(pass); }
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
     inner_->Backward(pass, add);

@@ -49,7 +49,7 @@ std::string FieldIn(const Message& message, const std::string& path,
                     const std::set<std::string>& names) {
   for (const FieldDescriptor* field : SetFields(message)) {
     if (names.count(field->name()) == 0) continue;
-    const std::string found = path + "." + field->name();
+    std::string found = path + "." + field->name();
     if (field->message_type() == nullptr || field->is_repeated()) return found;
     return FieldIn(message.GetReflection()->GetMessage(message, field), found, names);
   }
@@ -64,7 +64,7 @@ std::string NamedField(const LayerParameter& layer, const std::vector<std::strin
   for (const std::string& path : messages) {
     const Message* message = MessageAt(layer, path);
     if (message == nullptr) continue;
-    const std::string found = FieldIn(*message, path, names);
+    std::string found = FieldIn(*message, path, names);
     if (found != path) return found;
   }
   return "";
