@@ -75,7 +75,7 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
     Shape shape;
     std::shared_ptr<std::vector<float>> values;
   };
-  // What the script has given to a MemoryData layer.
+  // Samples that the script has given to a MemoryData layer.
   struct Samples {
     pybind11::array data, labels;
     void GiveTo(MemorySource* source) const;

@@ -47,7 +47,7 @@ struct SampleSet {
   std::vector<RandomMove> moves;
 };
 
-// What a source follows in its group.
+// The order and the draws that all sources of a group share.
 struct GroupRule {
   int64_t count = 0;  // as in SampleSet
   bool shuffle = false;

@@ -40,7 +40,7 @@ void SettleRandomSize(TransformationParameter* t) {
     t->set_img_rand_resize_lower(side);
     t->set_img_rand_resize_upper(side);
   } else if (t->allow_upscale()) {
-    // What remains of the transform: images that are smaller than the crop become as large.
+    // In phase TEST, the transform only enlarges images that are smaller than the crop.
     t->set_vertical_stretch_lower(1);
   }
 }

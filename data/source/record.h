@@ -48,7 +48,7 @@ struct DecodeOptions {
   bool scaled = false;  // decode a JPEG at 1/2, 1/4 or 1/8 if the result is still large enough
 };
 
-// What users should know about records (data/pipeline/remarks.h).
+// Warnings about a record (data/pipeline/remarks.h).
 struct RecordRemarks {
   bool narrowed = false;      // the image has values of more than 8 bits and lost their lower bits
   bool lossy_labels = false;  // the image of labels is a JPEG

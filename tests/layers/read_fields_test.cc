@@ -27,7 +27,7 @@ LayerShape InferEcho(const LayerSpec& spec, const std::vector<Shape>&) {
        1 + spec.param.transform_param().has_mirror()}};
   return shape;
 }
-// Its top is 2 on the axes of the fields that it sees.
+// A test layer. Each extent of its top is 2 if the layer sees the field of this axis, else 1.
 DOPPIO_REGISTER_LAYER("TestEcho", LayerType(&InferEcho)
                                       .Bottoms(0)
                                       .Tops(1)

@@ -140,7 +140,7 @@ class SchemaTest(case.Case):
         solver.device_id = 1
         self.assertEqual(1, caffe_pb2.SolverParameter.FromString(solver.SerializeToString()).device_id)
         self.assertEqual(0, caffe_pb2.SolverParameter().device_id)
-        # What Doppio has read from a list in a file: field 18 twice.
+        # Doppio writes field 18 twice if a file gave a list.
         self.assertEqual(2, caffe_pb2.SolverParameter.FromString(bytes([0x90, 1, 0, 0x90, 1, 2])).device_id)
 
     def test_enums_of_nvcaffe_are_in_the_module(self):

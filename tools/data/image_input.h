@@ -1,4 +1,4 @@
-// What commands that read image files as input of a deploy net have in common.
+// Code that commands share which read image files as input of a deploy net.
 #ifndef DOPPIO_TOOLS_DATA_IMAGE_INPUT_H_
 #define DOPPIO_TOOLS_DATA_IMAGE_INPUT_H_
 

@@ -94,7 +94,8 @@ struct LayerShape {
   // `missing`, which says so.
   bool guessed = false;
 
-  // What is valid but probably not what the user meant. `check` and `train` print it.
+  // Warnings about valid fields that the user probably did not mean. `check` and `train` print
+  // them.
   std::vector<Warning> warnings;
 
   // False if no gradient flows through the layer (Accuracy, ArgMax, data).

@@ -246,7 +246,7 @@ void ExpectNumbers(const std::string& layers, int64_t channels, const std::strin
   const std::string text = Source(batch, channels) + layers + kProbe;
   const Numbers got = NumbersOver(text, second, &store);
   const Numbers want = NumbersOver(text, "reference", &alone);
-  // Whether oneDNN keeps weights in blocks depends on the CPU.
+  // On some CPUs, oneDNN keeps the weights plain, and no copies are needed.
   EXPECT_TRUE(copies || !got.copies);
   ExpectClose(got.top, want.top, 2e-5, "top");
   ExpectClose(got.gradients, want.gradients, 2e-5);

@@ -95,7 +95,7 @@ layer { name: "acc" type: "Accuracy" bottom: "ip" bottom: "label" top: "acc" }
 """)
         self.assertIn("error: layer 'acc': Accuracy needs a score for each class, but 'ip' has only one; ",
                       self.check(3, "net.prototxt"))
-        # What the message advises.
+        # The remedy that the message advises.
         net = self.read("net.prototxt").decode().replace('bottom: "ip" bottom: "l', 'bottom: "both" bottom: "l')
         zeros = """layer { name: "zero" type: "Power" bottom: "ip" top: "zero" power_param { scale: 0 } }
 layer { name: "both" type: "Concat" bottom: "zero" bottom: "ip" top: "both" }
