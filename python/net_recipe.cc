@@ -64,7 +64,9 @@ std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Sha
   for (LayerSpec& layer : spec.layers) {
     if (!shapes.empty() && layer.type() == "Input") GiveShapes(shapes, &layer.param);
   }
-  if (before != nullptr) StoreForms(before->plan().kernels, -1, &spec);
+  if (before != nullptr) {
+    StoreForms(before->plan().kernels, std::vector<bool>(spec.layers.size(), false), &spec);
+  }
   Graph graph = MakeGraph(std::move(spec));
   ClearForms(&graph.spec);
   graph.preprocessing = ForUse(test_images_, graph.preprocessing);

@@ -113,7 +113,7 @@ std::string WhyNotImported(const LayerSpec& spec) {
 
 // Counts the samples of its batches as a source does, so that it finds those of the net's sources
 // after a resume, with other replicas, and in tests.
-class PythonKernel : public Kernel, public ChangesTops, public GroupedSource {
+class PythonKernel : public Kernel, public ChangesTops, public SharesForm, public GroupedSource {
  public:
   explicit PythonKernel(const KernelArgs& args)
       : form_(args.Form<PythonForm>()), placed_(args.param_placed), samples_(args.seed) {

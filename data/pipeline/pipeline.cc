@@ -1,6 +1,7 @@
 #include "data/pipeline/pipeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -34,6 +35,7 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
       options_(options),
       order_(RuleAlone(options), reader_->source().size(), options.seed) {
   DOPPIO_CHECK(options.batch > 0 && options.rank < options.world, "pipeline options");
+  DOPPIO_CHECK(options.batch == 1 || !options.any_size, "samples of several sizes in a batch");
   if (options_.threads <= 0) options_.threads = ChooseThreads(RankCores(), reader_->decodes());
   options_.prefetch = std::max(1, options_.prefetch);
   // At least two small chunks per thread, so that no thread is idle at the end of a batch.
@@ -56,6 +58,7 @@ SampleSet Pipeline::samples() const {
 }
 
 void Pipeline::Join(const GroupRule& rule) {
+  if (std::exchange(joined_, true)) return;
   Stop();
   order_ = SampleOrder(rule, source().size(), options_.seed);
   usable_ = rule.usable;
@@ -76,6 +79,7 @@ void Pipeline::Start() {
   // One slot more than `prefetch`, for the batch that the caller holds.
   slots_.resize(static_cast<size_t>(options_.prefetch) + 1);
   for (Slot& slot : slots_) {
+    slot.batch.shape = data_shape();
     slot.batch.samples.resize(options_.batch);
     slot.batch.labels.resize(static_cast<size_t>(options_.batch) *
                              static_cast<size_t>(label_count()));
@@ -100,6 +104,7 @@ void Pipeline::Stop() {
 }
 
 void Pipeline::Seek(int64_t sample) {
+  if (sample == position()) return;
   Stop();
   start_ = sample;
   next_batch_ = 0;
@@ -112,6 +117,11 @@ void Pipeline::Shard(int rank, int world) {
   options_.rank = rank;
   options_.world = world;
   Seek(at);
+}
+
+const Batch& Pipeline::current() const {
+  DOPPIO_CHECK(handed_out_, "no batch");
+  return slots_[static_cast<size_t>(next_batch_ - 1) % slots_.size()].batch;
 }
 
 const Batch& Pipeline::Next() {
@@ -178,8 +188,9 @@ void Pipeline::FillSample(int64_t sample, int row, Batch* batch,
   CutPixels* const to = &batch->samples[row];
   float* const labels = batch->labels.data() + int64_t{row} * label_count();
   const int64_t record = order_.Record(sample);
-  if (usable_) return reader_->Read(usable_(record), sample, scratch, to, labels);
-  reader_->ReadGood(record, sample, scratch, to, labels);
+  const ImageShape shape = usable_ ? reader_->Read(usable_(record), sample, scratch, to, labels)
+                                   : reader_->ReadGood(record, sample, scratch, to, labels);
+  if (options_.any_size) batch->shape = shape;
 }
 
 }  // namespace doppio

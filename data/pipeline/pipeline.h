@@ -25,6 +25,7 @@ namespace doppio {
 struct Batch {
   // Global index of the first sample in the stream.
   int64_t first_sample = 0;
+  ImageShape shape;                // of each sample
   std::vector<CutPixels> samples;  // input of Pipeline::Write
   std::vector<float> labels;       // batch x label_count()
 };
@@ -42,7 +43,10 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Returns the shape of one transformed sample.
+  // Returns the shape of the samples of the batch that Next returned last; before, that of the
+  // first sample.
+  ImageShape shape() const { return handed_out_ ? current().shape : data_shape(); }
+  // Returns the shape of the first transformed sample.
   ImageShape data_shape() const { return reader_->data_shape(); }
   // Returns the number of labels per sample.
   int label_count() const { return reader_->label_count(); }
@@ -58,7 +62,8 @@ class Pipeline {
 
   // Describes the samples, without the changes of transform_param.
   SampleSet samples() const;
-  // Makes the source follow the rule of its group, with the same position.
+  // Makes the source follow the rule of its group, with the same position. Later calls have no
+  // effect.
   void Join(const GroupRule& rule);
   // Returns a function that finds bad records, or null if none may be left out.
   RecordProbe Probe() const;
@@ -67,12 +72,14 @@ class Pipeline {
   // Next, Seek or Shard. If the batch contains a bad record, throws its error with the record's
   // name, as does every later call.
   const Batch& Next();
-  // Writes the samples [begin, end) of a batch: sample i goes to `to` + i * data_shape().count().
+  // Returns the batch that Next returned last, which must be valid.
+  const Batch& current() const;
+  // Writes the samples [begin, end) of a batch: sample i goes to `to` + i * batch.shape.count().
   // Several threads may write parts of a batch at once. T is float or double.
   template <class T>
   void Write(const Batch& batch, int64_t begin, int64_t end, T* to) const {
     for (int64_t i = begin; i < end; ++i) {
-      augment().Finish(batch.samples[i], data_shape(), to + i * data_shape().count());
+      augment().Finish(batch.samples[i], batch.shape, to + i * batch.shape.count());
     }
   }
 
@@ -83,7 +90,7 @@ class Pipeline {
   int64_t next_sample() const { return SampleOf(next_batch_); }
   // Returns the first sample of rank 0's next batch, the same number on every rank.
   int64_t position() const { return next_sample() - int64_t{options_.rank} * options_.batch; }
-  // Continues at `sample`, a value of position().
+  // Continues at `sample`, a value of position(). Has no effect if that is the position already.
   void Seek(int64_t sample);
 
   // Changes the rank and the number of ranks from the next batch on. Cheap if they stay the same.
@@ -117,6 +124,7 @@ class Pipeline {
   int64_t start_ = 0;       // first sample of rank 0's batch 0
   int64_t next_batch_ = 0;  // index of this rank's next batch, counted from start_
   bool handed_out_ = false;
+  bool joined_ = false;
   double wait_seconds_ = 0;
 
   // Several threads fill a batch together, one chunk at a time.

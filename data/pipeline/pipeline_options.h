@@ -19,7 +19,9 @@ struct PipelineOptions {
   // If positive, the labels of a sample are its objects: max_boxes rows of kBoxLabels numbers.
   int max_boxes = 0;
   bool sizes_vary = false;  // see Augment
-  SourceLoc mean_at;        // see Augment
+  // Samples may differ in height and width from the first one. Requires a batch of 1.
+  bool any_size = false;
+  SourceLoc mean_at;  // see Augment
   // If positive, boxes are in fractions of this many rows and columns (SSD's height_scale and
   // width_scale) instead of the sample's.
   int box_rows = 0, box_columns = 0;

@@ -8,6 +8,18 @@
 
 namespace doppio {
 
+// Returns use(index). If the record is bad and may be left out, tries the next record instead.
+template <class F>
+auto SampleReader::WithGoodRecord(int64_t index, const F& use) {
+  for (;; index = (index + 1) % source_->size()) {
+    try {
+      return use(index);
+    } catch (const Error& e) {
+      bad_.Skip(index, source_->Name(index), e);
+    }
+  }
+}
+
 SampleReader::SampleReader(std::unique_ptr<Source> source, const TransformationParameter& transform,
                            Phase phase, const PipelineOptions& options)
     : source_(std::move(source)),
@@ -27,18 +39,6 @@ SampleReader::SampleReader(std::unique_ptr<Source> source, const TransformationP
 void SampleReader::Join(const GroupRule& rule) {
   augment_.Join(Random(options_.seed, rule.stream ^ Stream("augment")), rule.crop_step);
   source_->Join(Random(options_.seed, rule.stream ^ Stream("changes")));
-}
-
-// Calls use(index). If the record is bad and may be left out, tries the next record instead.
-template <class F>
-void SampleReader::WithGoodRecord(int64_t index, const F& use) {
-  for (;; index = (index + 1) % source_->size()) {
-    try {
-      return use(index);
-    } catch (const Error& e) {
-      bad_.Skip(index, source_->Name(index), e);
-    }
-  }
 }
 
 // Reads and decodes a record as sample 0. Returns the shape of its image.
@@ -77,7 +77,8 @@ Pixels SampleReader::PixelsOf(Scratch* scratch) const {
   return scratch->image.pixels();
 }
 
-void SampleReader::CheckShape(const ImageShape& image) const {
+// Returns the shape of the sample from an image. Throws FileError if the batch has no room for it.
+ImageShape SampleReader::CheckShape(const ImageShape& image) const {
   if (image.channels != data_shape_.channels) {
     const std::string wanted = std::to_string(data_shape_.channels);
     throw FileError("it has " + std::to_string(image.channels) + " channel" +
@@ -88,11 +89,14 @@ void SampleReader::CheckShape(const ImageShape& image) const {
                               : "make the database anew, from images of " + wanted + " channels"));
   }
   const ImageShape shape = augment_.OutputShape(image);
-  if (shape == data_shape_) return;
-  throw FileError("it is " + shape.ToString() +
-                  " (channels x height x width), but the first one is " + data_shape_.ToString() +
+  if (options_.any_size || shape == data_shape_) return shape;
+  const auto size = [](const ImageShape& of) {
+    return std::to_string(of.height) + "x" + std::to_string(of.width);
+  };
+  throw FileError("it is " + size(shape) + " (height x width), but the first one is " +
+                  size(data_shape_) +
                   ": images of one batch must be of one size; set new_height and new_width "
-                  "(ImageData), resize_param, or crop_size");
+                  "(ImageData), resize_param, or crop_size; or a batch_size of 1");
 }
 
 void SampleReader::CheckLabels(const Record& record) const {
@@ -132,13 +136,14 @@ void SampleReader::LabelObjects(const ImageShape& image, uint64_t sample, Record
 }
 
 // Writes the sample without an intermediate image if the record is a JPEG with one or three
-// components, as most photographs are. Returns false for all other records.
-bool SampleReader::ReadFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const {
+// components, as most photographs are. Returns its shape, or nullopt for all other records.
+std::optional<ImageShape> SampleReader::ReadFromJpeg(int64_t sample, Scratch* scratch,
+                                                     CutPixels* to) const {
   const Record& record = scratch->record;
-  if (record.encoded == nullptr) return false;
-  if (FormatOf(record.encoded, record.encoded_bytes) != ImageFormat::kJpeg) return false;
+  if (record.encoded == nullptr) return std::nullopt;
+  if (FormatOf(record.encoded, record.encoded_bytes) != ImageFormat::kJpeg) return std::nullopt;
   JpegReader reader(record.encoded, record.encoded_bytes);
-  if (reader.components() != 1 && reader.components() != 3) return false;
+  if (reader.components() != 1 && reader.components() != 3) return std::nullopt;
   const DecodeOptions decode = DecodeOf(record);
   if (decode.scaled) reader.ScaleTo(decode.height, decode.width);
   ImageShape image = {reader.ChannelsFor(decode.color), reader.height(), reader.width()};
@@ -146,33 +151,35 @@ bool SampleReader::ReadFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to)
     image.height = decode.height;
     image.width = decode.width;
   }
-  CheckShape(image);
+  const ImageShape shape = CheckShape(image);
   const Cut cut = augment_.CutOf(image, static_cast<uint64_t>(sample));
   WriteJpegCut(&reader, image, cut, augment_, &scratch->jpeg, to);
-  return true;
+  return shape;
 }
 
-void SampleReader::Read(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
-                        float* labels) const {
+ImageShape SampleReader::Read(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                              float* labels) const {
   try {
-    ReadFrom(index, sample, scratch, to, labels);
+    return ReadFrom(index, sample, scratch, to, labels);
   } catch (const Error& e) {
     RethrowWithContext(e, {}, source_->Name(index));
   }
 }
 
-void SampleReader::ReadGood(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
-                            float* labels) {
-  WithGoodRecord(index, [&](int64_t good) { ReadFrom(good, sample, scratch, to, labels); });
+ImageShape SampleReader::ReadGood(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                                  float* labels) {
+  return WithGoodRecord(index,
+                        [&](int64_t good) { return ReadFrom(good, sample, scratch, to, labels); });
 }
 
-void SampleReader::ReadFrom(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
-                            float* labels) const {
+ImageShape SampleReader::ReadFrom(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                                  float* labels) const {
   scratch->record.remarks = {};
   source_->ReadSample(index, static_cast<uint64_t>(sample), &scratch->record);
-  if (!ReadFromJpeg(sample, scratch, to)) {
+  std::optional<ImageShape> shape = ReadFromJpeg(sample, scratch, to);
+  if (!shape) {
     const Pixels pixels = PixelsOf(scratch);
-    CheckShape(pixels.shape);
+    shape = CheckShape(pixels.shape);
     augment_.Apply(pixels, static_cast<uint64_t>(sample), to);
     if (options_.max_boxes > 0) {
       LabelObjects(pixels.shape, static_cast<uint64_t>(sample), &scratch->record);
@@ -181,6 +188,7 @@ void SampleReader::ReadFrom(int64_t index, int64_t sample, Scratch* scratch, Cut
   CheckLabels(scratch->record);
   remarks_.Take(scratch->record.remarks, *source_, index);
   std::copy(scratch->record.labels.begin(), scratch->record.labels.end(), labels);
+  return *shape;
 }
 
 }  // namespace doppio

@@ -3,6 +3,7 @@
 #define DOPPIO_DATA_PIPELINE_SAMPLE_READER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ class SampleReader {
 
   const Source& source() const { return *source_; }
   const Augment& augment() const { return augment_; }
-  // Returns the shape of a sample.
+  // Returns the shape of the first sample.
   const ImageShape& data_shape() const { return data_shape_; }
   // Returns the shape of the first image before the crop.
   const ImageShape& image_shape() const { return image_shape_; }
@@ -44,25 +45,27 @@ class SampleReader {
   void Join(const GroupRule& rule);
 
   // Reads record `index` as sample `sample` of the run, and writes its label_count() labels to
-  // `labels`. Throws an error with the record's name.
-  void Read(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to, float* labels) const;
+  // `labels`. Returns the shape of the sample. Throws an error with the record's name.
+  ImageShape Read(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                  float* labels) const;
   // The same, but reads the next good record instead of a bad one that may be left out. The record
   // does not depend on threads or ranks, or on the records left out before.
-  void ReadGood(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to, float* labels);
+  ImageShape ReadGood(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                      float* labels);
   // Returns false, and counts the record, if record `index` is bad and may be left out. Throws the
   // error of a bad record that must not be left out.
   bool Usable(int64_t index);
 
  private:
   template <class F>
-  void WithGoodRecord(int64_t index, const F& use);
+  auto WithGoodRecord(int64_t index, const F& use);
   ImageShape Load(int64_t index, Scratch* scratch) const;
-  void ReadFrom(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
-                float* labels) const;
-  bool ReadFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const;
+  ImageShape ReadFrom(int64_t index, int64_t sample, Scratch* scratch, CutPixels* to,
+                      float* labels) const;
+  std::optional<ImageShape> ReadFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const;
   DecodeOptions DecodeOf(const Record& record) const;
   Pixels PixelsOf(Scratch* scratch) const;
-  void CheckShape(const ImageShape& image) const;
+  ImageShape CheckShape(const ImageShape& image) const;
   void CheckLabels(const Record& record) const;
   void LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const;
 

@@ -28,27 +28,23 @@ Hdf5Rows::Hdf5Rows(const std::string& list, const std::vector<std::string>& tops
                    const Hdf5Options& options)
     : tops_(tops), options_(options), next_sample_(int64_t{options.rank} * options.batch) {
   for (const std::string& path : ReadList(list)) {
-    const Hdf5File file(path);
-    int64_t rows = -1;
+    const Hdf5File opened(path);
+    File file{path, size_, 0, {}};
     for (size_t i = 0; i < tops.size(); ++i) {
-      const Shape shape = file.ShapeOf(tops[i]);
+      const Shape shape = opened.ShapeOf(tops[i]);
       const std::string what = "data set '" + tops[i] + "' of '" + path + "'";
       if (shape.rank() == 0)
         throw FileError(what + " is a single number; its first axis must be rows");
-      const Shape row(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
-      if (files_.empty()) row_shapes_.push_back(row);
-      if (row != row_shapes_[i]) {
-        throw FileError(what + " has rows of " + row.ToString() + ", but in '" +
-                        files_.front().path + "' they are " + row_shapes_[i].ToString());
-      }
-      if (i > 0 && shape[0] != rows) {
+      file.shapes.emplace_back(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
+      if (!files_.empty()) CheckRows(file, i);
+      if (i > 0 && shape[0] != file.rows) {
         throw FileError(what + " has " + std::to_string(shape[0]) + " rows, but data set '" +
-                        tops[0] + "' has " + std::to_string(rows));
+                        tops[0] + "' has " + std::to_string(file.rows));
       }
-      rows = shape[0];
+      file.rows = shape[0];
     }
-    files_.push_back({path, rows});
-    size_ += rows;
+    size_ += file.rows;
+    files_.push_back(std::move(file));
   }
   if (size_ == 0) throw FileError("the HDF5 files of '" + list + "' have no rows");
   GroupRule alone;
@@ -56,9 +52,26 @@ Hdf5Rows::Hdf5Rows(const std::string& list, const std::vector<std::string>& tops
   alone.blocks = samples().blocks;
   alone.order_stream = options.stream ^ kOrderSalt;
   Follow(std::move(alone));
+  for (const Shape& shape : files_[0].shapes) batch_.push_back({shape, {}});
 }
 
 Hdf5Rows::~Hdf5Rows() = default;
+
+// Throws FileError if the rows of a top have another shape than those of the first file, and cannot
+// have one.
+void Hdf5Rows::CheckRows(const File& file, size_t top) const {
+  const Shape &first = files_.front().shapes[top], &now = file.shapes[top];
+  if (now == first || (options_.batch == 1 && now.rank() == first.rank())) return;
+  throw FileError("data set '" + tops_[top] + "' of '" + file.path + "' has rows of " +
+                  now.ToString() + ", but in '" + files_.front().path + "' they are " +
+                  first.ToString() +
+                  (now.rank() == first.rank() ? "; only a batch_size of 1 allows that" : ""));
+}
+
+bool Hdf5Rows::shapes_vary() const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [this](const File& file) { return file.shapes != files_[0].shapes; });
+}
 
 void Hdf5Rows::Seek(int64_t sample) {
   next_sample_ = sample + int64_t{options_.rank} * options_.batch;
@@ -77,7 +90,7 @@ SampleSet Hdf5Rows::samples() const {
   set.shuffle = options_.shuffle;
   set.order_salt = kOrderSalt;
   for (const File& file : files_) set.blocks.push_back(file.rows);
-  for (const Shape& row : row_shapes_) {
+  for (const Shape& row : files_[0].shapes) {
     if (row.rank() != 3 || set.stored.height > 0) continue;
     set.stored = set.before_crop = {static_cast<int>(row[1]), static_cast<int>(row[2])};
   }
@@ -85,6 +98,7 @@ SampleSet Hdf5Rows::samples() const {
 }
 
 void Hdf5Rows::Join(const GroupRule& rule) {
+  if (std::exchange(joined_, true)) return;
   usable_ = rule.usable;
   Follow(rule);
 }
@@ -117,24 +131,24 @@ int64_t Hdf5Rows::PartOf(int64_t row) const {
          parts_.begin();
 }
 
+size_t Hdf5Rows::FileOf(int64_t row) const {
+  const auto after = std::upper_bound(files_.begin(), files_.end(), row,
+                                      [](int64_t at, const File& file) { return at < file.begin; });
+  return after - files_.begin() - 1;
+}
+
 Hdf5Rows::Loaded Hdf5Rows::ReadPart(int64_t part) const {
   Loaded loaded;
   loaded.part = part;
-  loaded.tops.resize(tops_.size());
   for (size_t index : parts_[part].files) {
     const Hdf5File file(files_[index].path);
+    std::vector<std::vector<float>>& tops = loaded.files[index];
     for (size_t i = 0; i < tops_.size(); ++i) {
-      std::vector<float> values = file.Read(tops_[i]);
-      if (static_cast<int64_t>(values.size()) != files_[index].rows * row_shapes_[i].count()) {
-        throw FileError("data set '" + tops_[i] + "' of '" + files_[index].path +
-                        "' has changed its size since the start");
-      }
-      std::vector<float>& top = loaded.tops[i];
-      if (top.empty()) {
-        top = std::move(values);
-      } else {
-        top.insert(top.end(), values.begin(), values.end());
-      }
+      tops.push_back(file.Read(tops_[i]));
+      const int64_t count = files_[index].rows * files_[index].shapes[i].count();
+      if (static_cast<int64_t>(tops[i].size()) == count) continue;
+      throw FileError("data set '" + tops_[i] + "' of '" + files_[index].path +
+                      "' has changed its size since the start");
     }
   }
   return loaded;
@@ -164,25 +178,27 @@ int64_t Hdf5Rows::RowOf(int64_t sample) const {
 }
 
 std::string Hdf5Rows::NameOf(int64_t sample) const {
-  int64_t row = RowOf(sample);
-  size_t file = 0;
-  for (; row >= files_[file].rows; ++file) row -= files_[file].rows;
-  return "row " + std::to_string(row) + " of '" + files_[file].path + "'";
+  const int64_t row = RowOf(sample);
+  const File& file = files_[FileOf(row)];
+  return "row " + std::to_string(row - file.begin) + " of '" + file.path + "'";
 }
 
-void Hdf5Rows::Next(const std::vector<float*>& tops) {
-  DOPPIO_CHECK(tops.size() == tops_.size(), "tops");
+const std::vector<Hdf5Rows::Rows>& Hdf5Rows::Next() {
   for (int64_t i = 0; i < options_.batch; ++i) {
     const int64_t sample = next_sample_ + i, row = RowOf(sample);
-    const Loaded& part = Load(sample, row);
-    const int64_t begin = row - parts_[part.part].begin;
+    const size_t index = FileOf(row);
+    const File& file = files_[index];
+    const std::vector<std::vector<float>>& tops = Load(sample, row).files.at(index);
     for (size_t t = 0; t < tops.size(); ++t) {
-      const int64_t count = row_shapes_[t].count();
-      const float* from = part.tops[t].data() + begin * count;
-      std::copy(from, from + count, tops[t] + i * count);
+      const int64_t count = file.shapes[t].count();
+      batch_[t].shape = file.shapes[t];
+      batch_[t].values.resize(options_.batch * count);
+      std::copy_n(tops[t].data() + (row - file.begin) * count, count,
+                  batch_[t].values.data() + i * count);
     }
   }
   next_sample_ += int64_t{options_.batch} * options_.world;
+  return batch_;
 }
 
 }  // namespace doppio

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,26 +38,39 @@ struct Hdf5Options {
 // Not thread-safe.
 class Hdf5Rows {
  public:
-  // Opens every file once to check for missing data sets and mismatched shapes. Throws FileError.
+  // Opens every file once to check for missing data sets and mismatched shapes: with a batch of 1,
+  // the rows of a file may have other shapes than those of the next. Throws FileError.
   Hdf5Rows(const std::string& list, const std::vector<std::string>& tops,
            const Hdf5Options& options);
   ~Hdf5Rows();
   Hdf5Rows(const Hdf5Rows&) = delete;
   Hdf5Rows& operator=(const Hdf5Rows&) = delete;
 
-  // Returns the shape of one row, without the row axis.
-  const Shape& row_shape(size_t top) const { return row_shapes_[top]; }
+  // Returns the shape of one row of the first file, without the row axis.
+  const Shape& row_shape(size_t top) const { return files_[0].shapes[top]; }
+  // Returns the same for the batch that Next returned last, if it has.
+  const Shape& shape(size_t top) const { return batch_[top].shape; }
+  // Returns true if not all files have rows of one shape.
+  bool shapes_vary() const;
   // Returns the number of rows in all files.
   int64_t size() const { return size_; }
 
   // Describes the rows.
   SampleSet samples() const;
-  // Makes the source follow the rule of its group, with the same position.
+  // Makes the source follow the rule of its group, with the same position. Later calls have no
+  // effect.
   void Join(const GroupRule& rule);
 
-  // Writes the next batch of each top: batch x row_shape(top) values, row-major. Throws FileError
+  // One top of a batch: `batch` rows of this shape, row-major.
+  struct Rows {
+    Shape shape;
+    std::vector<float> values;
+  };
+  // Returns the next batch: the rows of each top. It is valid until the next call. Throws FileError
   // if a file cannot be read.
-  void Next(const std::vector<float*>& tops);
+  const std::vector<Rows>& Next();
+  // Returns the batch that Next returned last.
+  const std::vector<Rows>& current() const { return batch_; }
   // Returns the name of a sample, with its row counted from 0: "row 4 of 'a.h5'".
   std::string NameOf(int64_t sample) const;
   // Returns the global index of the first sample of the next batch.
@@ -71,7 +85,8 @@ class Hdf5Rows {
  private:
   struct File {
     std::string path;
-    int64_t rows = 0;
+    int64_t begin = 0, rows = 0;  // rows of the source
+    std::vector<Shape> shapes;    // per top: of a row
   };
   // The files that are in memory together: usually one.
   struct Part {
@@ -80,12 +95,14 @@ class Hdf5Rows {
   };
   // The values of a part.
   struct Loaded {
-    int64_t part = -1;  // -1: none
-    std::vector<std::vector<float>> tops;
+    int64_t part = -1;                                        // -1: none
+    std::map<size_t, std::vector<std::vector<float>>> files;  // per file: its tops
   };
 
+  void CheckRows(const File& file, size_t top) const;
   void Follow(GroupRule rule);
   int64_t PartOf(int64_t row) const;
+  size_t FileOf(int64_t row) const;
   const Loaded& Load(int64_t sample, int64_t row);
   Loaded ReadPart(int64_t part) const;
   int64_t RowOf(int64_t sample) const;
@@ -93,12 +110,13 @@ class Hdf5Rows {
   const std::vector<std::string> tops_;
   Hdf5Options options_;
   std::vector<File> files_;
-  std::vector<Shape> row_shapes_;
   int64_t size_ = 0;
   int64_t next_sample_;
   std::optional<SampleOrder> order_;
   std::function<int64_t(int64_t)> usable_;  // GroupRule::usable
   std::vector<Part> parts_;
+  std::vector<Rows> batch_;
+  bool joined_ = false;
   // `current_` is the part whose turn it is, `other_` one with a row that replaces a bad record.
   Loaded current_, other_;
   std::future<Loaded> ahead_;

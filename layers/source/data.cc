@@ -63,6 +63,14 @@ PipelineOptions OptionsFrom(const Param& param) {
   return options;
 }
 
+// Returns true if the layer brings all images to one size.
+bool HasOneSize(const LayerSpec& spec) {
+  if (IsWindows(spec)) return true;
+  const TransformationParameter transform = TransformOf(spec);
+  const bool resized = IsImageList(spec) && spec.param.image_data_param().new_height() > 0;
+  return resized || transform.crop_size() > 0 || transform.crop_h() > 0;
+}
+
 // Returns the options of the layer's pipeline. Throws UserError.
 PipelineOptions OptionsOf(const LayerSpec& spec) {
   PipelineOptions options;
@@ -83,6 +91,7 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
   options.sizes_vary = SizesVary(TransformOf(spec));
+  options.any_size = options.batch == 1 && !HasOneSize(spec);
   const bool outside = spec.param.transform_param().has_mean_file();
   options.mean_at = spec.At((outside ? "" : ParamOf(spec) + ".") + "transform_param.mean_file");
   if (IsAnnotated(spec)) {
@@ -255,12 +264,21 @@ SampleSet SamplesOf(const LayerSpec& spec, const Pipeline& pipeline,
   return set;
 }
 
-// Opens the source and returns its shape. Throws FileError or UserError.
+// Opens the source, or takes the one that is open, and returns its shape. Throws FileError or
+// UserError.
 SampleShape OpenedShape(const LayerSpec& spec) {
-  auto opened = std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPipeline(spec); });
-  const Pipeline& pipeline = opened->source();
-  const std::optional<SourceFacts> facts = FactsOfOpened(pipeline);
   SampleShape sample;
+  if (const ImagesForm* running = RunningForm<ImagesForm>(spec)) {
+    sample.opened = running->opened;
+    sample.image = running->opened->source()->shape();
+    sample.labels = running->opened->source()->label_count();
+    sample.preprocessing = running->preprocessing;
+    sample.samples = running->samples;
+    return sample;
+  }
+  auto opened = std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPipeline(spec); });
+  const Pipeline& pipeline = *opened->source();
+  const std::optional<SourceFacts> facts = FactsOfOpened(pipeline);
   sample.image = pipeline.data_shape();
   sample.labels = pipeline.label_count();
   if (facts) sample.preprocessing = DescribeImages(TransformOf(spec), *facts);
@@ -321,7 +339,8 @@ SampleShape ShapeOf(const LayerSpec& spec) {
 LayerShape ShapeOfImages(const LayerSpec& spec, const SampleShape& sample,
                          std::vector<Shape> tops) {
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
-  shape.form = ImagesForm{ReadsSource(spec) ? sample.opened : nullptr};
+  shape.form = ImagesForm{ReadsSource(spec) ? sample.opened : nullptr, OptionsOf(spec).any_size,
+                          sample.samples, sample.preprocessing};
   shape.missing = sample.missing;
   shape.guessed = sample.guessed;
   shape.preprocessing = sample.preprocessing;
@@ -365,6 +384,12 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   return shape;
 }
 
+// Returns why an accelerator declines the source, or "".
+std::string DeclinesAnySize(const KernelArgs& args) {
+  const auto& form = args.Form<ImagesForm>();
+  return form.any_size && !form.synthetic() ? "its images may have several sizes" : "";
+}
+
 // Returns the kernel for an accelerator.
 std::unique_ptr<Kernel> MakeCuda(const KernelArgs& args) {
   if (args.Form<ImagesForm>().synthetic()) return MakeSyntheticThere(args);
@@ -379,7 +404,7 @@ bool RegisterImages(const std::string& type, const std::string& param, int most_
   reads.insert(reads.end(), more.begin(), more.end());
   for (std::string& field : unused) field = "transform_param." + field;
   KernelTypes::Get().Add(ReferenceKernel(type, &MakeSource<ImagesForm, ImagesKernel>));
-  KernelTypes::Get().Add(CudaKernel(type, &MakeCuda).Narrow());
+  KernelTypes::Get().Add(CudaKernel(type, &MakeCuda).Declines(&DeclinesAnySize).Narrow());
   return LayerTypes::Get().Add(type, LayerType(&InferImages)
                                          .Bottoms(0)
                                          .Tops(1, most_tops)

@@ -1,6 +1,7 @@
 // HDF5Data: an adapter of data/source/hdf5.h. Only data.cc and image_pairs.cc use data/ as well.
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
+#include "core/net/run/changing_tops.h"
 #include "core/net/run/grouped_source.h"
 #include "data/source/hdf5.h"
 #include "layers/source/opened_source.h"
@@ -34,11 +35,18 @@ LayerShape UsualRows(const LayerSpec& spec, const Shape& usual, const Error& err
     tops.push_back(label ? Shape{batch} : Shape{batch, usual[0], usual[1], usual[2]});
   }
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
-  shape.form = RowsForm{nullptr};
+  shape.form = RowsForm();
   shape.guessed = true;
   shape.missing = FileError(
       error.at(), error.message() + "; its samples are assumed to be " + usual.ToString());
   return shape;
+}
+
+// Returns the shape of `rows` rows of the shape `row`.
+Shape WithRows(int64_t rows, const Shape& row) {
+  std::vector<int64_t> dims = row.dims();
+  dims.insert(dims.begin(), rows);
+  return Shape(std::move(dims));
 }
 
 LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
@@ -48,40 +56,47 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
   }
   if (!param.has_source())
     throw spec.Mistake("hdf5_data_param", "needs a source, a list of HDF5 files");
-  std::shared_ptr<OpenedSource<Hdf5Rows>> opened;
+  RowsForm form;
+  const RowsForm* const running = RunningForm<RowsForm>(spec);
   try {
-    opened = std::make_shared<OpenedSource<Hdf5Rows>>([spec] { return OpenRows(spec); });
+    if (running != nullptr) {
+      form = *running;
+    } else {
+      form.opened = std::make_shared<OpenedSource<Hdf5Rows>>([spec] { return OpenRows(spec); });
+      form.any_size = form.opened->source()->shapes_vary();
+      form.samples = form.opened->source()->samples();
+    }
   } catch (const Error& e) {
     if (e.code() != ExitCode::kFile || !spec.options.usual_sample) throw;
     return UsualRows(spec, *spec.options.usual_sample, e);
   }
   std::vector<Shape> tops;
-  for (size_t i = 0; i < static_cast<size_t>(spec.param.top_size()); ++i) {
-    std::vector<int64_t> dims = opened->source().row_shape(i).dims();
-    dims.insert(dims.begin(), param.batch_size());
-    tops.push_back(Shape(std::move(dims)));
-  }
+  for (size_t i = 0; i < static_cast<size_t>(spec.param.top_size()); ++i)
+    tops.push_back(WithRows(param.batch_size(), form.opened->source()->shape(i)));
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
-  shape.samples = opened->source().samples();
-  shape.form = RowsForm{ReadsSource(spec) ? opened : nullptr};
+  shape.samples = form.samples;
+  if (!ReadsSource(spec)) form.opened = nullptr;
+  shape.form = std::move(form);
   return shape;
 }
 
 // Reads rows into tops in host memory.
 template <class T>
-class RowsKernel : public Kernel, public GroupedSource {
+class RowsKernel : public Kernel, public GroupedSource, public ChangesTops, public SharesForm {
  public:
-  explicit RowsKernel(const KernelArgs& args) : rows_(TakeSource<Hdf5Rows>(args)) {
-    for (const Shape& shape : args.top_shapes) {
-      values_.emplace_back(static_cast<size_t>(shape.count()));
-      pointers_.push_back(values_.back().data());
-    }
-  }
+  explicit RowsKernel(const KernelArgs& args)
+      : form_(args.Form<RowsForm>()), rows_(form_.opened->Take()) {}
 
   void Forward(const Pass& pass) override {
-    rows_->Shard(pass.rank, pass.ranks);
-    rows_->Next(pointers_);
-    for (size_t i = 0; i < pointers_.size(); ++i) CopyTo<T>(t_.tops[i], pointers_[i]);
+    if (!pass.again) rows_->Shard(pass.rank, pass.ranks);
+    const std::vector<Hdf5Rows::Rows>& batch = pass.again ? rows_->current() : rows_->Next();
+    changed_ = false;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const Shape& planned = t_.tops[i].shape;
+      changed_ = changed_ || WithRows(planned[0], batch[i].shape) != planned;
+    }
+    for (size_t i = 0; !changed_ && i < batch.size(); ++i)
+      CopyTo<T>(t_.tops[i], batch[i].values.data());
   }
   int64_t position() const override { return rows_->position(); }
   void Seek(int64_t sample) override { rows_->Seek(sample); }
@@ -89,10 +104,14 @@ class RowsKernel : public Kernel, public GroupedSource {
   void Join(const GroupRule& rule) override { rows_->Join(rule); }
   std::string NameOfSample(int64_t sample) const override { return rows_->NameOf(sample); }
 
+  bool may_change() const override { return form_.any_size; }
+  bool changed() const override { return changed_; }
+  std::any NextForm(bool) override { return FormAgain(form_, rows_); }
+
  private:
-  const std::unique_ptr<Hdf5Rows> rows_;
-  std::vector<std::vector<float>> values_;
-  std::vector<float*> pointers_;
+  const RowsForm form_;
+  const std::shared_ptr<Hdf5Rows> rows_;
+  bool changed_ = false;
 };
 
 DOPPIO_REGISTER_LAYER("HDF5Data", LayerType(&InferRows)

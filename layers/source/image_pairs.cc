@@ -40,19 +40,30 @@ TransformationParameter PairsTransform(const LayerSpec& spec) {
   return transform;
 }
 
+bool Crops(const TransformationParameter& transform) {
+  return transform.crop_size() > 0 || transform.crop_h() > 0;
+}
+
+// Returns true if samples may have several sizes.
+bool AnySize(const LayerSpec& spec) {
+  const ImageDataParameter& param = PairsParam(spec);
+  const TransformationParameter transform = PairsTransform(spec);
+  const bool one_size = param.new_height() > 0 && transform.scale_factors_size() == 0;
+  return param.batch_size() == 1 && !one_size && !Crops(transform);
+}
+
 // Throws UserError if the scale_factors cannot be applied.
-void CheckScaleFactors(const TransformationParameter& transform) {
+void CheckScaleFactors(const LayerSpec& spec, const TransformationParameter& transform) {
   constexpr float kMost = 100;
   for (const float factor : transform.scale_factors()) {
     if (factor > 0 && factor <= kMost) continue;
     throw UserError({}, "transform_param: scale_factors must be above 0 and at most 100, got " +
                             std::to_string(factor));
   }
-  const bool crops = transform.crop_size() > 0 || transform.crop_h() > 0;
-  if (transform.scale_factors_size() == 0 || crops) return;
+  if (transform.scale_factors_size() == 0 || Crops(transform) || AnySize(spec)) return;
   throw UserError({},
                   "transform_param: with scale_factors, samples have different sizes; set "
-                  "crop_size, or crop_h and crop_w");
+                  "crop_size, or crop_h and crop_w, or a batch_size of 1");
 }
 
 // Returns the transformation of records with a plane of labels, from which no mean is subtracted.
@@ -64,7 +75,7 @@ TransformationParameter TransformOfPairs(const LayerSpec& spec) {
     throw UserError({}, "transform_param: " + spec.type() + " takes mean_value, not mean_file");
   }
   if (transform.scale() == 0) throw UserError({}, "transform_param: scale must not be 0");
-  CheckScaleFactors(transform);
+  CheckScaleFactors(spec, transform);
   transform.clear_scale_factors();  // the source applies them
   if (means > 1 && means != channels) {
     throw UserError({}, "transform_param has " + std::to_string(means) +
@@ -87,6 +98,7 @@ std::unique_ptr<Pipeline> OpenPairs(const LayerSpec& spec) {
   options.rand_skip = param.rand_skip();
   options.threads = param.has_threads() ? static_cast<int>(param.threads()) : 0;
   if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
+  options.any_size = AnySize(spec);
   options.bad_records = spec.options.bad_records;
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
@@ -151,14 +163,21 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
   }
   AtDataField(spec, field + ".source", [&] { CheckTransforms(TransformOfPairs(spec)); });
   try {
-    const auto opened =
-        std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPairs(spec); });
-    LayerShape shape = ShapeOfPairs(spec, opened->source().data_shape());
-    shape.samples = SamplesOfPairs(spec, opened->source());
-    shape.form = PairsForm{{ReadsSource(spec) ? opened : nullptr},
-                           LabelDivisor(spec),
-                           PairsTransform(spec).scale(),
-                           HasEdges(spec)};
+    PairsForm form;
+    if (const PairsForm* running = RunningForm<PairsForm>(spec)) {
+      form = *running;
+    } else {
+      form.opened = std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPairs(spec); });
+      form.any_size = AnySize(spec);
+      form.samples = SamplesOfPairs(spec, *form.opened->source());
+      form.divisor = LabelDivisor(spec);
+      form.scale = PairsTransform(spec).scale();
+      form.edges = HasEdges(spec);
+    }
+    LayerShape shape = ShapeOfPairs(spec, form.opened->source()->shape());
+    shape.samples = form.samples;
+    if (!ReadsSource(spec)) form.opened = nullptr;
+    shape.form = std::move(form);
     return shape;
   } catch (const Error& e) {
     if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
@@ -184,51 +203,48 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
 
 // Reads pairs into tops in host memory.
 template <class T>
-class PairsKernel : public PipelineKernel {
+class PairsKernel : public PipelineKernel<PairsForm> {
  public:
   explicit PairsKernel(const KernelArgs& args)
-      : PipelineKernel(args.Form<PairsForm>().opened->Take()),
-        divisor_(args.Form<PairsForm>().divisor),
-        scale_(args.Form<PairsForm>().scale),
-        edges_(args.Form<PairsForm>().edges),
-        planes_(args.top_shapes[0][0] * pipeline_->data_shape().count()) {}
+      : PipelineKernel(args),
+        planes_(args.top_shapes[0][0] * (args.top_shapes[0][1] + 1) * args.top_shapes[0][2] *
+                args.top_shapes[0][3]) {}
 
   void Forward(const Pass& pass) override {
-    pipeline_->Shard(pass.rank, pass.ranks);
-    const Batch& batch = pipeline_->Next();
-    const ImageShape shape = pipeline_->data_shape();
+    const Batch* const batch = BatchOf(pass);
+    if (batch == nullptr) return;
+    const ImageShape shape = batch->shape;
     const int64_t plane = int64_t{shape.height} * shape.width, values = shape.count() - plane;
     T* const data = t_.tops[0].template data<T>();
     T* const labels = t_.tops.size() > 1 ? t_.tops[1].template data<T>() : nullptr;
-    const int64_t label_plane = int64_t{shape.height / divisor_} * (shape.width / divisor_);
+    const int divisor = form_.divisor;
+    const int64_t label_plane = int64_t{shape.height / divisor} * (shape.width / divisor);
     ParallelFor(t_.tops[0].shape[0], 1, [&](int64_t begin, int64_t end) {
-      pipeline_->Write(batch, begin, end, planes_.data());
+      pipeline_->Write(*batch, begin, end, planes_.data());
       for (int64_t i = begin; i < end; ++i) {
         const float* from = planes_.data() + i * shape.count();
         std::copy_n(from, values, data + i * values);
         if (labels != nullptr) WriteLabels(shape, from + values, labels + i * label_plane);
       }
     });
-    if (t_.tops.size() > 2) CopyTo<T>(t_.tops[2], batch.labels.data());
+    if (t_.tops.size() > 2) CopyTo<T>(t_.tops[2], batch->labels.data());
   }
 
  private:
-  // Writes the labels of one image, or every divisor_-th of each row and column. `from` is their
+  // Writes the labels of one image, or every divisor-th of each row and column. `from` is their
   // plane as the pipeline scaled it.
   void WriteLabels(const ImageShape& shape, const float* from, T* to) const {
-    const int rows = shape.height / divisor_, columns = shape.width / divisor_;
+    const int divisor = form_.divisor, rows = shape.height / divisor,
+              columns = shape.width / divisor;
     for (int y = 0; y < rows; ++y) {
       for (int x = 0; x < columns; ++x) {
         const float label =
-            std::round(from[int64_t{y} * divisor_ * shape.width + x * divisor_] / scale_);
-        *to++ = static_cast<T>(edges_ ? (label >= 128 ? 1 : 0) : label);
+            std::round(from[int64_t{y} * divisor * shape.width + x * divisor] / form_.scale);
+        *to++ = static_cast<T>(form_.edges ? (label >= 128 ? 1 : 0) : label);
       }
     }
   }
 
-  const int divisor_;
-  const float scale_;
-  const bool edges_;
   std::vector<float> planes_;  // of a batch: those of the images, each followed by its labels
 };
 

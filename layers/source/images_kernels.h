@@ -3,6 +3,7 @@
 #define DOPPIO_LAYERS_SOURCE_IMAGES_KERNELS_H_
 
 #include <algorithm>
+#include <any>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/plan/kernel.h"
+#include "core/net/run/changing_tops.h"
 #include "core/net/run/grouped_source.h"
 #include "data/pipeline/pipeline.h"
 #include "layers/source/batch_upload.h"
@@ -73,10 +75,12 @@ inline void WriteLabels(LabelForm form, const Batch& batch, size_t top, size_t t
   }
 }
 
-// The base of kernels that read a pipeline.
-class PipelineKernel : public Kernel, public GroupedSource {
+// The base of kernels that read a pipeline. Form is the layer's form, a SourceForm<Pipeline>.
+template <class Form>
+class PipelineKernel : public Kernel, public GroupedSource, public ChangesTops, public SharesForm {
  public:
-  explicit PipelineKernel(std::unique_ptr<Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
+  explicit PipelineKernel(const KernelArgs& args)
+      : form_(args.Form<Form>()), pipeline_(form_.opened->Take()), may_change_(form_.any_size) {}
   int64_t position() const override { return pipeline_->position(); }
   void Seek(int64_t sample) override { pipeline_->Seek(sample); }
   int64_t source_size() const override { return pipeline_->size(); }
@@ -86,30 +90,56 @@ class PipelineKernel : public Kernel, public GroupedSource {
   void Join(const GroupRule& rule) override { pipeline_->Join(rule); }
   RecordProbe Probe() override { return pipeline_->Probe(); }
 
+  bool may_change() const override { return may_change_; }
+  bool changed() const override { return changed_; }
+  bool FixShapes() override {
+    may_change_ = false;
+    return true;
+  }
+  std::any NextForm(bool) override { return FormAgain(form_, pipeline_); }
+
  protected:
-  const std::unique_ptr<Pipeline> pipeline_;
+  // Returns the batch of this pass, or null if its samples do not have the planned size.
+  const Batch* BatchOf(const Pass& pass) {
+    if (!pass.again) pipeline_->Shard(pass.rank, pass.ranks);
+    const Batch& batch = pass.again ? pipeline_->current() : pipeline_->Next();
+    const Shape& planned = this->t_.tops[0].shape;
+    changed_ = batch.shape.height != planned[2] || batch.shape.width != planned[3];
+    if (!changed_) return &batch;
+    if (may_change_) return nullptr;
+    throw FileError(NameOfSample(batch.first_sample) + ": it becomes " + batch.shape.ToString() +
+                    " (channels x height x width), but the first one " + planned.ToString() +
+                    ": images of several sizes do not work if layers are placed on several "
+                    "devices");
+  }
+
+  const Form form_;
+  const std::shared_ptr<Pipeline> pipeline_;
+
+ private:
+  bool may_change_, changed_ = false;
 };
 
 // Reads images into tops in host memory.
 template <class T>
-class ImagesKernel : public PipelineKernel {
+class ImagesKernel : public PipelineKernel<ImagesForm> {
  public:
   explicit ImagesKernel(const KernelArgs& args)
-      : PipelineKernel(TakeSource<Pipeline>(args)), label_form_(LabelFormOf(args.type)) {
+      : PipelineKernel(args), label_form_(LabelFormOf(args.type)) {
     const std::vector<Shape>& tops = args.top_shapes;
     if (tops.size() > 1) labels_.resize(tops[1].count());
   }
 
   void Forward(const Pass& pass) override {
-    pipeline_->Shard(pass.rank, pass.ranks);
-    const Batch& batch = pipeline_->Next();
+    const Batch* const batch = BatchOf(pass);
+    if (batch == nullptr) return;
     const Tensor& data = t_.tops[0];
-    const int64_t count = std::max<int64_t>(1, pipeline_->data_shape().count());
+    const int64_t count = std::max<int64_t>(1, batch->shape.count());
     ParallelFor(data.shape.dim_or_1(0), (1 << 16) / count + 1, [&](int64_t begin, int64_t end) {
-      pipeline_->Write(batch, begin, end, data.data<T>());
+      pipeline_->Write(*batch, begin, end, data.data<T>());
     });
     for (size_t i = 1; i < t_.tops.size(); ++i) {
-      WriteLabels(label_form_, batch, i, t_.tops.size(), t_.tops[i].count(), labels_.data());
+      WriteLabels(label_form_, *batch, i, t_.tops.size(), t_.tops[i].count(), labels_.data());
       CopyTo<T>(t_.tops[i], labels_.data());
     }
   }
@@ -119,11 +149,11 @@ class ImagesKernel : public PipelineKernel {
   std::vector<float> labels_;  // the values of one label top; all label tops have the same size
 };
 
-// Copies batches to an accelerator, which normalizes them (BatchUpload).
-class UploadedImagesKernel : public PipelineKernel {
+// Copies batches to an accelerator, which normalizes them (BatchUpload). All images have one size.
+class UploadedImagesKernel : public PipelineKernel<ImagesForm> {
  public:
   explicit UploadedImagesKernel(const KernelArgs& args)
-      : PipelineKernel(TakeSource<Pipeline>(args)),
+      : PipelineKernel(args),
         label_form_(LabelFormOf(args.type)),
         upload_((*BatchUploads::Get().Find(args.device->kind()))(args.device, args.top_shapes)) {
     normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);

@@ -7,7 +7,6 @@
 // is set (core/net/run/changing_tops.h).
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "core/base/random.h"
@@ -16,6 +15,7 @@
 #include "core/net/run/grouped_source.h"
 #include "data/annotation/annotated_files.h"
 #include "data/annotation/roi_feed.h"
+#include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"
 
 namespace doppio {
@@ -97,30 +97,7 @@ std::unique_ptr<Source> OpenRoiSource(const LayerSpec& spec) {
   });
 }
 
-// Hands a feed to one kernel.
-class RoiHandover {
- public:
-  explicit RoiHandover(std::shared_ptr<RoiFeed> feed) : feed_(std::move(feed)) {}
-
-  // Returns the feed, or null after Take.
-  std::shared_ptr<RoiFeed> feed() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return feed_;
-  }
-  // Returns the feed to the first caller and null to all others.
-  std::shared_ptr<RoiFeed> Take() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return std::exchange(feed_, nullptr);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<RoiFeed> feed_;
-};
-
-struct RoiForm {
-  std::function<std::shared_ptr<RoiFeed>()> open;  // opens another feed
-  std::shared_ptr<RoiHandover> handover;           // null if the net is built without its data
+struct RoiForm : SourceForm<RoiFeed> {
   int64_t max_boxes = 0;
 };
 
@@ -182,45 +159,39 @@ Preprocessing DescribeRoiData(const LayerSpec& spec) {
 }
 
 LayerShape ShapeOfRoiData(const LayerSpec& spec, const RoiSample& sample, RoiForm form) {
+  form.max_boxes = spec.param.roi_data_param().max_boxes();
   LayerShape shape =
       ShapeOfSource(spec, ShapesOfSample(sample, form.max_boxes, spec.param.top_size()));
   shape.exact_tops.assign(shape.tops.size(), true);
   shape.exact_tops[0] = false;
+  shape.preprocessing = form.preprocessing;
+  shape.samples = form.samples;
   shape.form = std::move(form);
   return shape;
 }
 
-// Opens the feed and reads its first image.
-LayerShape OpenedRoiShape(const LayerSpec& spec, const RoiFeedOptions& options, bool reads) {
+// Opens the feed and reads its first image, or takes the feed that is open.
+LayerShape OpenedRoiShape(const LayerSpec& spec, const RoiFeedOptions& options) {
   RoiForm form;
-  form.max_boxes = options.max_boxes;
-  form.open = [spec, options] { return std::make_shared<RoiFeed>(OpenRoiSource(spec), options); };
-  const std::shared_ptr<RoiFeed> feed = form.open();
-  if (reads) form.handover = std::make_shared<RoiHandover>(feed);
-  LayerShape shape = ShapeOfRoiData(spec, feed->current(), std::move(form));
-  shape.preprocessing = DescribeRoiImages(spec, feed->source().facts());
-  shape.samples = feed->samples();
-  return shape;
+  if (const RoiForm* running = RunningForm<RoiForm>(spec)) {
+    form = *running;
+  } else {
+    form.opened = std::make_shared<OpenedSource<RoiFeed>>(
+        [spec, options] { return std::make_shared<RoiFeed>(OpenRoiSource(spec), options); });
+    form.preprocessing = DescribeRoiImages(spec, form.opened->source()->source().facts());
+    form.samples = form.opened->source()->samples();
+  }
+  const std::shared_ptr<RoiFeed> feed = form.opened->source();
+  if (!ReadsSource(spec)) form.opened = nullptr;
+  return ShapeOfRoiData(spec, feed->current(), std::move(form));
 }
 
 LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
   CheckRoiFields(spec);
   const RoiFeedOptions options = RoiOptions(spec);
-  if (spec.before.has_value()) {
-    const RoiForm& form = FormAs<RoiForm>(&spec.before, spec.type());
-    const std::shared_ptr<RoiFeed> feed = form.handover->feed();
-    if (feed != nullptr) {
-      LayerShape shape = ShapeOfRoiData(spec, feed->current(), form);
-      shape.preprocessing = DescribeRoiImages(spec, feed->source().facts());
-      shape.samples = feed->samples();
-      return shape;
-    }
-  }
-  RoiForm without_data;
-  without_data.max_boxes = options.max_boxes;
   const auto declared = [&](const std::optional<Error>& missing) {
     bool guessed = false;
-    LayerShape shape = ShapeOfRoiData(spec, DeclaredSample(spec, options, &guessed), without_data);
+    LayerShape shape = ShapeOfRoiData(spec, DeclaredSample(spec, options, &guessed), RoiForm());
     shape.missing = missing;
     shape.guessed = guessed && missing;
     if (shape.guessed) {
@@ -232,7 +203,7 @@ LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
   };
   if (spec.options.data == DataMode::kSynthetic) return declared(std::nullopt);
   try {
-    return OpenedRoiShape(spec, options, ReadsSource(spec));
+    return OpenedRoiShape(spec, options);
   } catch (const Error& e) {
     if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
     return declared(e);
@@ -240,16 +211,10 @@ LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
 }
 
 template <class T>
-class RoiData : public Kernel, public ChangesTops, public GroupedSource {
+class RoiData : public Kernel, public ChangesTops, public SharesForm, public GroupedSource {
  public:
-  explicit RoiData(const KernelArgs& args) : form_(args.Form<RoiForm>()) {}
-
-  void Bind(KernelTensors tensors) override {
-    Kernel::Bind(std::move(tensors));
-    feed_ = form_.handover->Take();
-    // Another net built from the same graph has taken the feed.
-    if (feed_ == nullptr) feed_ = form_.open();
-  }
+  explicit RoiData(const KernelArgs& args)
+      : form_(args.Form<RoiForm>()), feed_(form_.opened->Take()) {}
 
   void Forward(const Pass& pass) override {
     const RoiSample& sample = pass.again ? feed_->current() : feed_->Next(pass.rank, pass.ranks);
@@ -261,11 +226,7 @@ class RoiData : public Kernel, public ChangesTops, public GroupedSource {
   }
 
   bool changed() const override { return changed_; }
-  std::any NextForm(bool) override {
-    RoiForm form = form_;
-    form.handover = std::make_shared<RoiHandover>(feed_);
-    return form;
-  }
+  std::any NextForm(bool) override { return FormAgain(form_, feed_); }
 
   int64_t position() const override { return feed_->position(); }
   void Seek(int64_t sample) override { feed_->Seek(sample); }
@@ -307,7 +268,7 @@ class RoiData : public Kernel, public ChangesTops, public GroupedSource {
   }
 
   const RoiForm form_;
-  std::shared_ptr<RoiFeed> feed_;
+  const std::shared_ptr<RoiFeed> feed_;
   bool changed_ = false;
 };
 
@@ -339,8 +300,8 @@ class SyntheticRoiData : public Kernel {
 };
 
 std::unique_ptr<Kernel> MakeRoiData(const KernelArgs& args) {
-  return args.Form<RoiForm>().handover == nullptr ? MakeForFloat<SyntheticRoiData>(args)
-                                                  : MakeForFloat<RoiData>(args);
+  return args.Form<RoiForm>().synthetic() ? MakeForFloat<SyntheticRoiData>(args)
+                                          : MakeForFloat<RoiData>(args);
 }
 
 // Returns false for a layer of Fast R-CNN, whose second top is the regions.

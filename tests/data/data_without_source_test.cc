@@ -175,7 +175,7 @@ TEST_ON_DEVICES(DataWithoutSource, IsWrittenOnceOnAGpuAndInAnyType) {
       EXPECT_EQ(net.Values("d"), Rounded(exact.Values("d"), type)) << pass;
       EXPECT_EQ(net.Values("l"), exact.Values("l"));
       // Plays another layer that overwrites the shared scratch memory.
-      const Buffer& scratch = net->plan().scratch[0];
+      const Buffer& scratch = net->plan().buffers->scratch[0];
       const std::vector<char> noise(static_cast<size_t>(scratch.bytes()), static_cast<char>(0xff));
       net.device()->CopyFromHost(scratch.data(), noise.data(), scratch.bytes());
     }

@@ -136,11 +136,8 @@ TEST(Epoch, OfHdf5FilesHasEachSampleOnce) {
         rows.push_back(std::make_unique<Hdf5Rows>(ScratchPath("list.txt"),
                                                   std::vector<std::string>{"label"}, options));
       }
-      return Merge(ranks, samples, [&](int rank) {
-        std::vector<float> labels(kBatch);
-        rows[static_cast<size_t>(rank)]->Next({labels.data()});
-        return labels;
-      });
+      return Merge(ranks, samples,
+                   [&](int rank) { return rows[static_cast<size_t>(rank)]->Next()[0].values; });
     });
   }
 }

@@ -9,21 +9,26 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string FourRows() {
-  const std::string path = ScratchPath("a.h5");
-  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+// Writes a file with the data sets `d` and `l` of these shapes, with the values 1, 2 and so on.
+// Returns its path.
+std::string WriteSets(const std::string& name, const std::vector<hsize_t>& d,
+                      const std::vector<hsize_t>& l) {
+  const hid_t file = H5Fcreate(ScratchPath(name).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
-  for (const char* name : {"d", "l"}) {
-    const hsize_t shape[] = {4, 2};
-    const hid_t space = H5Screate_simple(name[0] == 'd' ? 2 : 1, shape, nullptr);
+  for (const auto& [set, shape] : {std::pair("d", d), std::pair("l", l)}) {
+    const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
     const hid_t data =
-        H5Dcreate2(file, name, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Dcreate2(file, set, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
     H5Dclose(data);
     H5Sclose(space);
   }
   H5Fclose(file);
-  WriteFile(ScratchPath("list.txt"), path);
+  return ScratchPath(name);
+}
+
+std::string FourRows() {
+  WriteFile(ScratchPath("list.txt"), WriteSets("a.h5", {4, 2}, {4}));
   return "type: 'HDF5Data' top: 'd' top: 'l' hdf5_data_param { source: '" +
          ScratchPath("list.txt") + "' batch_size: 3 } ";
 }
@@ -38,6 +43,26 @@ TEST(Hdf5DataLayer, DeliversTheDataSetsNamedLikeItsTops) {
   net->Forward();
   EXPECT_THAT(net.Values("l"), ElementsAre(4, 1, 2));
   EXPECT_EQ(net.kernel()->position(), 6);
+}
+
+TEST_ON_DEVICES(Hdf5DataLayer, DeliversVolumesOfSeveralSizesOneByOne) {
+  WriteFile(ScratchPath("volumes.txt"), WriteSets("a.h5", {1, 1, 2, 1, 3}, {1}) + "\n" +
+                                            WriteSets("b.h5", {2, 1, 1, 2, 2}, {2}));
+  DataNet net("type: 'HDF5Data' top: 'd' top: 'l' hdf5_data_param { source: '" +
+                  ScratchPath("volumes.txt") + "' batch_size: 1 }",
+              DataMode::kOpen, TRAIN, DType::kFloat32, TestDevice());
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    net->Forward();
+    EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 2, 1, 3}));
+    EXPECT_THAT(net.Values("d"), ElementsAre(1, 2, 3, 4, 5, 6));
+    for (int row = 0; row < 2; ++row) {
+      net->Forward();
+      EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 1, 2, 2}));
+      EXPECT_THAT(net.Values("d"), ElementsAre(4 * row + 1, 4 * row + 2, 4 * row + 3, 4 * row + 4));
+      EXPECT_THAT(net.Values("l"), ElementsAre(row + 1));
+      EXPECT_EQ(net.kernel()->position(), 3 * epoch + row + 2);
+    }
+  }
 }
 
 TEST(Hdf5DataLayer, DeliversTheSameWithAnyNumberOfThreads) { ExpectSameWithAnyThreads(FourRows()); }

@@ -41,11 +41,7 @@ std::string WriteList(const std::string& lines) {
   return ScratchPath("list.txt");
 }
 
-std::vector<float> NextRows(Hdf5Rows* rows, int batch) {
-  std::vector<float> values(static_cast<size_t>(batch * rows->row_shape(0).count()));
-  rows->Next({values.data()});
-  return values;
-}
+std::vector<float> NextRows(Hdf5Rows* rows) { return rows->Next()[0].values; }
 
 // Writes three files of 3, 1 and 4 rows with the values 0 to 7. Returns the list's path.
 std::string EightRows() {
@@ -71,12 +67,11 @@ TEST(Hdf5Rows, ReadsEachTopFromTheDataSetOfItsNameInAnyNumberType) {
   EXPECT_EQ(rows.size(), 2);
   EXPECT_EQ(rows.row_shape(0), Shape{});
   EXPECT_EQ(rows.row_shape(1), (Shape{1, 2}));
-  std::vector<float> small(2), big(4), exact(2), bytes(2);
-  rows.Next({small.data(), big.data(), exact.data(), bytes.data()});
-  EXPECT_THAT(small, ElementsAre(-7, 9));
-  EXPECT_THAT(big, ElementsAre(0.5, -1.5, 2, 3));
-  EXPECT_THAT(exact, ElementsAre(0.25, 1e10f));
-  EXPECT_THAT(bytes, ElementsAre(250, 251));
+  const std::vector<Hdf5Rows::Rows>& tops = rows.Next();
+  EXPECT_THAT(tops[0].values, ElementsAre(-7, 9));
+  EXPECT_THAT(tops[1].values, ElementsAre(0.5, -1.5, 2, 3));
+  EXPECT_THAT(tops[2].values, ElementsAre(0.25, 1e10f));
+  EXPECT_THAT(tops[3].values, ElementsAre(250, 251));
 }
 
 // NumPy's booleans are an enumeration of two bytes FALSE and TRUE, PyTables' booleans are bits.
@@ -105,11 +100,10 @@ TEST(Hdf5Rows, ReadsBooleansAndEnumerationsAsTheirNumbers) {
   for (const hid_t type : {boolean, color}) H5Tclose(type);
   H5Fclose(file);
   Hdf5Rows rows(WriteList(path), {"mask", "color", "bits"}, Options(3));
-  std::vector<float> mask(3), values(3), flags(3);
-  rows.Next({mask.data(), values.data(), flags.data()});
-  EXPECT_THAT(mask, ElementsAre(1, 0, 1));
-  EXPECT_THAT(values, ElementsAre(-500, 256, -500));
-  EXPECT_THAT(flags, ElementsAre(0, 1, 255));
+  const std::vector<Hdf5Rows::Rows>& tops = rows.Next();
+  EXPECT_THAT(tops[0].values, ElementsAre(1, 0, 1));
+  EXPECT_THAT(tops[1].values, ElementsAre(-500, 256, -500));
+  EXPECT_THAT(tops[2].values, ElementsAre(0, 1, 255));
 }
 
 TEST(Hdf5Rows, NamesTheRowOfASample) {
@@ -122,21 +116,21 @@ TEST(Hdf5Rows, NamesTheRowOfASample) {
 TEST(Hdf5Rows, GoesFromFileToFileAndStartsOver) {
   Hdf5Rows rows(EightRows(), {"d"}, Options(5));
   EXPECT_EQ(rows.size(), 8);
-  EXPECT_THAT(NextRows(&rows, 5), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(NextRows(&rows), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_EQ(rows.next_sample(), 5);
-  EXPECT_THAT(NextRows(&rows, 5), ElementsAre(5, 6, 7, 0, 1));
-  EXPECT_THAT(NextRows(&rows, 5), ElementsAre(2, 3, 4, 5, 6));
+  EXPECT_THAT(NextRows(&rows), ElementsAre(5, 6, 7, 0, 1));
+  EXPECT_THAT(NextRows(&rows), ElementsAre(2, 3, 4, 5, 6));
 }
 
 TEST(Hdf5Rows, FillsABatchLargerThanAllFiles) {
   Hdf5Rows rows(EightRows(), {"d"}, Options(10));
-  EXPECT_THAT(NextRows(&rows, 10), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 0, 1));
+  EXPECT_THAT(NextRows(&rows), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 0, 1));
 }
 
 TEST(Hdf5Rows, ShufflesFilesAndRowsEachEpoch) {
   Hdf5Rows rows(EightRows(), {"d"}, Options(8, true));
-  std::vector<float> first = NextRows(&rows, 8);
-  const std::vector<float> second = NextRows(&rows, 8);
+  std::vector<float> first = NextRows(&rows);
+  const std::vector<float> second = NextRows(&rows);
   EXPECT_NE(first, second);
   // Rows of one file stay together: those of c.h5 are adjacent.
   const auto c = std::find_if(first.begin(), first.end(), [](float v) { return v >= 4; });
@@ -149,9 +143,9 @@ TEST(Hdf5Rows, ShufflesFilesAndRowsEachEpoch) {
 TEST(Hdf5Rows, GoesOnFromAnySampleAsIfItHadRunThere) {
   const std::string list = EightRows();
   Hdf5Rows straight(list, {"d"}, Options(3, true)), fresh(list, {"d"}, Options(3, true));
-  for (int i = 0; i < 4; ++i) NextRows(&straight, 3);
+  for (int i = 0; i < 4; ++i) NextRows(&straight);
   fresh.Seek(straight.next_sample());
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(NextRows(&fresh, 3), NextRows(&straight, 3));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(NextRows(&fresh), NextRows(&straight));
 }
 
 TEST(Hdf5Rows, SharesOfAllRanksMakeUpTheStream) {
@@ -163,9 +157,9 @@ TEST(Hdf5Rows, SharesOfAllRanksMakeUpTheStream) {
   options.rank = 1;
   Hdf5Rows second(list, {"d"}, options);
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(NextRows(&first, 2), NextRows(&whole, 2));
+    EXPECT_EQ(NextRows(&first), NextRows(&whole));
     EXPECT_EQ(second.next_sample(), whole.next_sample());
-    EXPECT_EQ(NextRows(&second, 2), NextRows(&whole, 2));
+    EXPECT_EQ(NextRows(&second), NextRows(&whole));
   }
 }
 
@@ -237,8 +231,23 @@ TEST(Hdf5Rows, NoticesAFileThatHasBecomeShorter) {
   const std::string a = WriteHdf5("a.h5", {{"d", {3, 1}, {0, 1, 2}, H5T_IEEE_F32LE}});
   Hdf5Rows rows(WriteList(a), {"d"}, Options(1));
   WriteHdf5("a.h5", {{"d", {1, 1}, {0}, H5T_IEEE_F32LE}});
-  EXPECT_EQ(MessageOf([&] { NextRows(&rows, 1); }),
+  EXPECT_EQ(MessageOf([&] { NextRows(&rows); }),
             "4: data set 'd' of '" + a + "' has changed its size since the start");
+}
+
+TEST(Hdf5Rows, ReadsFilesWithRowsOfOtherShapesOneByOne) {
+  const std::string list =
+      WriteList(WriteHdf5("a.h5", {{"d", {1, 2}, {1, 2}, H5T_IEEE_F32LE}}) + "\n" +
+                WriteHdf5("b.h5", {{"d", {2, 3}, {1, 2, 3, 4, 5, 6}, H5T_IEEE_F32LE}}));
+  Hdf5Rows rows(list, {"d"}, Options(1));
+  EXPECT_TRUE(rows.shapes_vary());
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    EXPECT_THAT(NextRows(&rows), ElementsAre(1, 2));
+    EXPECT_EQ(rows.current()[0].shape, Shape{2});
+    EXPECT_THAT(NextRows(&rows), ElementsAre(1, 2, 3));
+    EXPECT_THAT(NextRows(&rows), ElementsAre(4, 5, 6));
+    EXPECT_EQ(rows.current()[0].shape, Shape{3});
+  }
 }
 
 TEST(Hdf5Rows, SaysThatShapesDiffer) {
@@ -248,8 +257,12 @@ TEST(Hdf5Rows, SaysThatShapesDiffer) {
             "4: data set 'e' of '" + rows + "' has 3 rows, but data set 'd' has 2");
   const std::string a = WriteHdf5("a.h5", {{"d", {1, 2}, {1, 2}, H5T_IEEE_F32LE}});
   const std::string b = WriteHdf5("b.h5", {{"d", {1, 3}, {1, 2, 3}, H5T_IEEE_F32LE}});
-  EXPECT_EQ(OpenError(WriteList(a + "\n" + b)),
-            "4: data set 'd' of '" + b + "' has rows of 3, but in '" + a + "' they are 2");
+  const std::string differ =
+      "4: data set 'd' of '" + b + "' has rows of 3, but in '" + a + "' they are 2";
+  EXPECT_EQ(MessageOf([&] { Hdf5Rows(WriteList(a + "\n" + b), {"d"}, Options(2)); }),
+            differ + "; only a batch_size of 1 allows that");
+  const std::string c = WriteHdf5("c.h5", {{"d", {1, 1, 3}, {1, 2, 3}, H5T_IEEE_F32LE}});
+  EXPECT_THAT(OpenError(WriteList(a + "\n" + c)), HasSubstr("has rows of 1x3, but in"));
   const std::string scalar = WriteHdf5("s.h5", {{"d", {}, {1}, H5T_IEEE_F32LE}});
   EXPECT_THAT(OpenError(WriteList(scalar)),
               HasSubstr("is a single number; its first axis must be rows"));

@@ -244,8 +244,9 @@ TEST(ImagePairs, ExplainMistakes) {
   EXPECT_THAT(mistake("mean_file: 'm'"), HasSubstr("takes mean_value, not mean_file"));
   EXPECT_THAT(mistake("scale: 0"), HasSubstr("scale must not be 0"));
   EXPECT_THAT(mistake("mean_value: [1, 2]"), HasSubstr("2 mean_value, but the image has 1"));
-  EXPECT_THAT(mistake("scale_factors: 2"),
-              HasSubstr("samples have different sizes; set crop_size"));
+  std::string two = OnePair("ImageSegData", "top: 'd' top: 'l'", "scale_factors: 2");
+  two.replace(two.find("batch_size: 1"), 13, "batch_size: 2");
+  EXPECT_THAT(LayerMistake(two), HasSubstr("samples have different sizes; set crop_size"));
   for (const char* factor : {"0", "-1", "101", "nan"}) {
     EXPECT_THAT(mistake(std::string("crop_size: 2 scale_factors: [1, ") + factor + "]"),
                 HasSubstr("scale_factors must be above 0 and at most 100"));

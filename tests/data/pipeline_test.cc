@@ -63,7 +63,7 @@ std::vector<float> Labels(Pipeline* pipeline, int batches) {
 
 std::vector<float> Data(const Pipeline& pipeline, const Batch& batch) {
   const auto samples = static_cast<int64_t>(batch.samples.size());
-  std::vector<float> data(static_cast<size_t>(samples * pipeline.data_shape().count()));
+  std::vector<float> data(static_cast<size_t>(samples * batch.shape.count()));
   pipeline.Write(batch, 0, samples, data.data());
   return data;
 }
@@ -290,9 +290,16 @@ TEST(Pipeline, ReadsImagesOfAListAndNamesTheOneOfAnotherSize) {
   EXPECT_EQ(
       MessageOf([&] { both->Next(); }),
       "4: image '" + root + "b.png' (" + list +
-          ":2): it is 3x2x2 (channels x height x width), but the first one is 3x1x2: images of one "
-          "batch must be of one size; set new_height and new_width (ImageData), resize_param, or "
-          "crop_size");
+          ":2): it is 2x2 (height x width), but the first one is 1x2: images of one batch must be "
+          "of one size; set new_height and new_width (ImageData), resize_param, or crop_size; or a "
+          "batch_size of 1");
+  PipelineOptions any = Options(1);
+  any.any_size = true;
+  const auto alone = Make(open(""), any);
+  EXPECT_EQ(alone->Next().shape, (ImageShape{3, 1, 2}));
+  EXPECT_EQ(alone->Next().shape, (ImageShape{3, 2, 2}));
+  EXPECT_EQ(Data(*alone, alone->current()).size(), 12u);
+  EXPECT_EQ(alone->data_shape(), (ImageShape{3, 1, 2}));
   const auto resized = Make(open(" new_height: 4 new_width: 4"), Options(2));
   EXPECT_EQ(resized->data_shape(), (ImageShape{3, 4, 4}));
   EXPECT_EQ(resized->Next().labels.size(), 4u);

@@ -161,7 +161,7 @@ void Spoil(Net* net, Device* device) {
   if (net->graph().nodes[1].shape.persistent_tops) return;
   std::vector<std::vector<double>> weights;
   for (const LossTerm& term : plan.losses) weights.push_back(ReadPlain(term.gradient, device));
-  for (const Buffer* buffer : {&plan.arenas[0], &plan.scratch[0]}) {
+  for (const Buffer* buffer : {&plan.buffers->arenas[0], &plan.buffers->scratch[0]}) {
     const std::vector<char> noise(static_cast<size_t>(buffer->bytes()), static_cast<char>(0xff));
     if (!noise.empty()) device->CopyFromHost(buffer->data(), noise.data(), buffer->bytes());
   }

@@ -32,8 +32,31 @@ class Assembler {
     return std::accumulate(constant_bytes_.begin(), constant_bytes_.end(), int64_t{0});
   }
 
+  // Returns true if `memory` is large enough for the plan.
+  bool FitsIn(const PlanBuffers& memory) const {
+    const auto fit = [](const std::vector<int64_t>& bytes, const std::vector<Buffer>& buffers) {
+      bool all = true;
+      for (size_t i = 0; i < bytes.size(); ++i) all = all && bytes[i] <= buffers[i].bytes();
+      return all;
+    };
+    return fit(draft_.arenas, memory.arenas) && fit(draft_.scratch, memory.scratch) &&
+           fit(constant_bytes_, memory.constants);
+  }
+
+  // Allocates the plan's memory, a quarter larger if `grows`.
+  void Allocate(bool grows) {
+    plan_.buffers = std::make_shared<PlanBuffers>();
+    const auto allocate = [&](const std::vector<int64_t>& bytes, std::vector<Buffer>* buffers) {
+      for (size_t i = 0; i < bytes.size(); ++i)
+        buffers->emplace_back(draft_.devices[i], bytes[i] + (grows ? bytes[i] / 4 : 0));
+    };
+    allocate(draft_.arenas, &plan_.buffers->arenas);
+    allocate(draft_.scratch, &plan_.buffers->scratch);
+    allocate(constant_bytes_, &plan_.buffers->constants);
+  }
+
+  // Binds the kernels to plan_.buffers.
   void Run() {
-    Allocate();
     FillConstants();
     plan_.tensors.resize(graph_.nodes.size());
     for (const Item& item : draft_.items)
@@ -48,21 +71,12 @@ class Assembler {
  private:
   Group& group(int id) { return draft_.groups[id]; }
 
-  void Allocate() {
-    for (size_t i = 0; i < draft_.devices.size(); ++i) {
-      Device* const device = draft_.devices[i];
-      plan_.constants.emplace_back(device, constant_bytes_[i]);
-      plan_.arenas.emplace_back(device, draft_.arenas[i]);
-      plan_.scratch.emplace_back(device, draft_.scratch[i]);
-    }
-  }
-
   void FillConstants() {
     constant_.resize(draft_.groups.size());
     for (size_t g = 0; g < draft_.groups.size(); ++g) {
       if (!draft_.groups[g].constant_grad) continue;
       const int place = draft_.groups[g].place;
-      constant_[g] = InBuffer(plan_.constants[place], constant_blocks_[g].offset);
+      constant_[g] = InBuffer(plan_.buffers->constants[place], constant_blocks_[g].offset);
       const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]),
                                    draft_.groups[g].loss_weight, place};
       FillTensor(start.gradient, start.weight, place);
@@ -84,7 +98,7 @@ class Assembler {
 
   void* At(int block) {
     if (block < 0) return nullptr;
-    return InBuffer(plan_.arenas[draft_.block_place[block]], draft_.blocks[block].offset);
+    return InBuffer(plan_.buffers->arenas[draft_.block_place[block]], draft_.blocks[block].offset);
   }
 
   Tensor Value(int g, const TensorSpec& spec) { return Tensor(spec, At(group(g).storage)); }
@@ -121,7 +135,7 @@ class Assembler {
       if (!item.backward || !unit.param_gradient[i]) t.param_grads.back().raw = nullptr;
     }
     t.saved = At(item.saved);
-    t.scratch = plan_.scratch[item.place].data();
+    t.scratch = plan_.buffers->scratch[item.place].data();
     plan_.tensors[item.node] = t;
     const ThreadCount threads(draft_.devices[item.place]->threads());
     plan_.kernels[item.node]->Bind(std::move(t));
@@ -365,14 +379,20 @@ int64_t BytesAtBatch(const NetSpec& spec, const PlanOptions& options, DType dtyp
 
 }  // namespace
 
-std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params) {
+std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params,
+                               const std::shared_ptr<PlanBuffers>& memory) {
   auto plan = std::make_unique<Plan>();
   Draft draft;
   Assembler assembler = MakeDraft(graph, options, params, &draft, plan.get());
   plan->memory.at_batch = [&graph, options, dtype = params->dtype()](int64_t rows) {
     return BytesAtBatch(graph.spec, options, dtype, rows);
   };
-  CheckFits(graph, *plan, options, *params);
+  if (memory != nullptr && assembler.FitsIn(*memory)) {
+    plan->buffers = memory;
+  } else {
+    CheckFits(graph, *plan, options, *params);
+    assembler.Allocate(memory != nullptr);
+  }
   params->Allocate();
   assembler.Run();
   return plan;

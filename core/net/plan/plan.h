@@ -132,6 +132,11 @@ struct MemorySaved {
   int offloaded = 0;           // number of offloaded blocks
 };
 
+// The memory of a net's plans, of which one runs at a time.
+struct PlanBuffers {
+  std::vector<Buffer> arenas, scratch, constants;  // per device
+};
+
 // The result of planning: bound kernels, steps and memory. Owns all buffers except those of the
 // parameters.
 struct Plan {
@@ -155,14 +160,18 @@ struct Plan {
   std::vector<Device*> devices;
   std::vector<int64_t> device_bytes;  // per device: its arena and scratch memory
 
-  std::unique_ptr<HostStore> host_store;           // null if no block is offloaded
-  std::vector<Buffer> arenas, scratch, constants;  // per device
+  std::unique_ptr<HostStore> host_store;  // null if no block is offloaded
+  std::shared_ptr<PlanBuffers> buffers;
 };
 
 // Plans `graph` on a device and binds the kernels. `graph` must outlive calls of
 // Plan::memory.at_batch. Throws MemoryShortage, before it allocates memory, if the device has less
 // free memory than the net, its history and its exchange need.
-std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params);
+//
+// `memory` is that of an earlier plan of the net, or null. If it is large enough, the plan uses it
+// instead of its own; otherwise the plan's memory has room for somewhat larger plans as well.
+std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params,
+                               const std::shared_ptr<PlanBuffers>& memory = nullptr);
 
 }  // namespace doppio
 

@@ -1,5 +1,6 @@
 #include "core/net/run/changing_tops.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/net/graph/read_fields.h"
@@ -35,15 +36,18 @@ void CheckNotEmpty(const Shape& shape, int n, int top, const Graph& graph) {
 }  // namespace
 
 ChangesTops* ChangerOf(Kernel* kernel) {
-  return kernel == nullptr ? nullptr : dynamic_cast<ChangesTops*>(InnermostKernel(kernel));
+  if (kernel == nullptr) return nullptr;
+  auto* const changer = dynamic_cast<ChangesTops*>(InnermostKernel(kernel));
+  return changer != nullptr && changer->may_change() ? changer : nullptr;
 }
 
-void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done, NetSpec* spec) {
+void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, const std::vector<bool>& done,
+                NetSpec* spec) {
   DOPPIO_CHECK(kernels.size() == spec->layers.size(), "forms for another net");
   for (size_t n = 0; n < kernels.size(); ++n) {
-    ChangesTops* changer = ChangerOf(kernels[n].get());
-    if (changer != nullptr)
-      spec->layers[n].before = changer->NextForm(static_cast<int>(n) <= last_done);
+    if (kernels[n] == nullptr) continue;
+    auto* const shares = dynamic_cast<SharesForm*>(InnermostKernel(kernels[n].get()));
+    if (shares != nullptr) spec->layers[n].before = shares->NextForm(done[n]);
   }
 }
 
@@ -61,15 +65,15 @@ void GraphShapes::Restore(Graph* graph) const {
   for (size_t e = 0; e < edges_.size(); ++e) graph->edges[e].shape = edges_[e];
 }
 
-void InferAgain(int changer, Graph* graph) {
+void InferAgain(const std::vector<int>& changers, Graph* graph) {
   for (size_t n = 0; n < graph->nodes.size(); ++n) {
     const std::any& before = graph->spec.layers[n].before;
     if (before.has_value()) graph->nodes[n].shape.form = before;
   }
   std::vector<bool> changed(graph->edges.size(), false);
-  for (size_t n = changer; n < graph->nodes.size(); ++n) {
+  for (size_t n = changers.front(); n < graph->nodes.size(); ++n) {
     Node& node = graph->nodes[n];
-    bool reads = static_cast<int>(n) == changer;
+    bool reads = std::count(changers.begin(), changers.end(), static_cast<int>(n)) > 0;
     std::vector<Shape> bottoms;
     for (int bottom : node.bottoms) {
       bottoms.push_back(graph->edges[bottom].shape);
@@ -77,7 +81,7 @@ void InferAgain(int changer, Graph* graph) {
     }
     if (!reads) continue;
     LayerShape shape = InferShape(*node.type, graph->layer(static_cast<int>(n)), bottoms);
-    CheckParams(static_cast<int>(n), changer, shape, *graph);
+    CheckParams(static_cast<int>(n), changers.front(), shape, *graph);
     node.shape = std::move(shape);
     for (size_t i = 0; i < node.tops.size(); ++i) {
       const size_t top = node.tops[i];

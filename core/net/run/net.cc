@@ -28,12 +28,17 @@ void Move(const PlanStep& step, const std::vector<Device*>& devices) {
   }
 }
 
-// Copies a state to the kernel of a new plan. If its shapes have changed, the new state stays zero.
+// Copies a state to the kernel of another plan. If its shapes have changed, sets the state to zero.
 void TakeState(const CarriesState& from, CarriesState* to) {
   const std::vector<PlainBlob> state = from.State(), now = to->State();
   bool alike = state.size() == now.size();
   for (size_t i = 0; alike && i < state.size(); ++i) alike = state[i].shape == now[i].shape;
-  if (alike) to->SetState(state);
+  alike ? to->SetState(state) : ResetState(to);
+}
+
+// Returns the first element of a tensor, which has a plain layout.
+Tensor FirstOf(const Tensor& tensor) {
+  return Tensor({Shape{1}, tensor.dtype, Layout()}, tensor.raw);
 }
 
 }  // namespace
@@ -79,15 +84,18 @@ void Net::Connect() {
 
 void Net::StartForward() {
   if (staged_ != nullptr) return staged_->Forward();
-  last_repeated_ = -1;
+  ForgetRepeats();  // of a pass that failed
   for (int changer = RunForward(); changer >= 0; changer = RunForward()) Replan(changer);
-  last_repeated_ = -1;
-  if (previous_plan_ != nullptr) {
-    params_->device()->Synchronize();
-    previous_plan_.reset();
-    previous_memory_.reset();
-  }
+  ForgetRepeats();
   EndForward();
+}
+
+void Net::ForgetRepeats() {
+  if (repeated_.empty() && saved_tops_.empty() && saved_weights_.empty()) return;
+  params_->device()->Synchronize();
+  repeated_.clear();
+  saved_tops_.clear();
+  saved_weights_.clear();
 }
 
 void Net::EndForward() {
@@ -144,17 +152,23 @@ bool Net::ChangedBy(const PlanStep& step) const {
   return layer != nullptr && layer->changed();
 }
 
-// Continues the pass after node `changer` has changed the shapes of its tops: makes another plan
-// and runs the previous layers again in it. The cost is one forward up to this layer; in return,
-// the new plan need not resemble the old one.
+// Continues the pass after node `changer` has changed the shapes of its tops: in another plan, runs
+// the previous layers again. The cost is one forward up to this layer; in return, the plans need
+// not resemble each other.
 void Net::Replan(int changer) {
   CheckCanReplan(changer);
+  std::vector<bool> done(graph_.nodes.size(), false);
+  std::fill_n(done.begin(), changer + 1, true);
+  SaveTensors(done);
+  std::vector<int> changers = {changer};
+  RunSources(changer, &changers);
+  for (int node : changers) done[node] = true;
   const GraphShapes shapes(graph_);
   std::unique_ptr<Plan> plan;
   try {
-    StoreForms(plan_->kernels, changer, &graph_.spec);
-    InferAgain(changer, &graph_);
-    plan = MakePlan(graph_, options_, params_);
+    StoreForms(plan_->kernels, done, &graph_.spec);
+    InferAgain(changers, &graph_);
+    plan = PlanForShapes();
     ClearForms(&graph_.spec);
   } catch (...) {
     ClearForms(&graph_.spec);
@@ -163,16 +177,44 @@ void Net::Replan(int changer) {
   }
   params_->device()->Synchronize();
   plan_.swap(plan);
-  previous_plan_ = std::move(plan);
-  Plan& old = *previous_plan_;
-  for (std::vector<Buffer>* buffers : {&old.arenas, &old.scratch, &old.constants}) {
-    for (Buffer& buffer : *buffers) memory_->push_back(std::move(buffer));
-  }
-  previous_memory_ = std::move(memory_);
-  memory_ = std::make_shared<Memory>();
-  last_repeated_ = changer;
+  repeated_ = std::move(done);
   Connect();
-  ContinueFrom(*previous_plan_);
+  ContinueFrom(*plan);
+  KeepPlan(shapes.edges(), std::move(plan));
+}
+
+// If node `changer` is a source, runs the sources behind it whose shapes may change, too, because
+// the layers that read both accept their new shapes only together. Adds their nodes to `changers`.
+void Net::RunSources(int changer, std::vector<int>* changers) {
+  if (!graph_.nodes[changer].bottoms.empty()) return;
+  for (const PlanStep& step : plan_->forward) {
+    if (step.kind != StepKind::kLayer || step.node <= changer) continue;
+    if (!graph_.nodes[step.node].bottoms.empty() || changers_[step.node] == nullptr) continue;
+    if (!Repeats(step)) Run(step, false);
+    changers->push_back(step.node);
+  }
+}
+
+// Returns the plan for the graph's shapes: one that was kept, or a new one.
+std::unique_ptr<Plan> Net::PlanForShapes() {
+  const std::vector<Shape> edges = GraphShapes(graph_).edges();
+  for (auto other = other_plans_.begin(); other != other_plans_.end(); ++other) {
+    if (other->edges != edges) continue;
+    std::unique_ptr<Plan> plan = std::move(other->plan);
+    other_plans_.erase(other);
+    return plan;
+  }
+  // A program may still read the blobs of the last pass.
+  return MakePlan(graph_, options_, params_, options_.keep_all ? nullptr : plan_->buffers);
+}
+
+// Keeps the plan of the last pass, and the others, if they use the memory of the current one.
+void Net::KeepPlan(std::vector<Shape> edges, std::unique_ptr<Plan> plan) {
+  if (plan->buffers != plan_->buffers) return other_plans_.clear();
+  // The store would hold host memory for each plan.
+  if (plan->host_store != nullptr) return;
+  other_plans_.push_front({std::move(edges), std::move(plan)});
+  if (other_plans_.size() >= kMostPlans) other_plans_.pop_back();
 }
 
 void Net::CheckCanReplan(int changer) const {
@@ -191,30 +233,53 @@ void Net::CheckCanReplan(int changer) const {
   }
 }
 
-// Copies the state that running forward again does not restore.
+Net::SavedTensor::SavedTensor(const Tensor& tensor, Device* device, const TensorOps& ops)
+    : memory(device, tensor.bytes()), copy(tensor, memory.data()) {
+  ops.Copy(tensor, copy);
+}
+
+// Saves the tensors whose values the next plan takes over, because it uses the same memory. Nodes
+// that are `done` have run in this pass.
+void Net::SaveTensors(const std::vector<bool>& done) {
+  Device* const device = params_->device();
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
+    const bool cannot_repeat = done[n] && node.bottoms.empty() && changers_[n] == nullptr;
+    const auto at = static_cast<int>(n);
+    if (saved_tops_.count(at) > 0 || !(cannot_repeat || node.shape.persistent_tops)) continue;
+    for (const Tensor& top : plan_->tensors[n].tops)
+      saved_tops_[at].emplace_back(top, device, *ops_[0]);
+  }
+  if (!saved_weights_.empty()) return;
+  for (const LossTerm& loss : plan_->losses) {
+    saved_weights_.emplace_back();
+    if (loss.gradient) saved_weights_.back().emplace(FirstOf(loss.gradient), device, *ops_[0]);
+  }
+}
+
+// Takes over the state that running forward again does not restore.
 void Net::ContinueFrom(const Plan& before) {
-  const float scale = loss_scale_;
-  loss_scale_ = 1;
-  SetLossScale(scale);
-  if (user_gradients_) StartFromUserGradients();
+  for (const ConstantGradient& start : plan_->constant_gradients) {
+    ops_[start.place]->Fill(user_gradients_ ? 0 : start.weight * loss_scale_, start.gradient);
+  }
   for (size_t i = 0; i < plan_->losses.size(); ++i) {
-    const Tensor &from = before.losses[i].gradient, &to = plan_->losses[i].gradient;
-    if (from && to && from.bytes() == to.bytes()) ops_[0]->Copy(from, to);
+    const Tensor& to = plan_->losses[i].gradient;
+    if (saved_weights_[i] && to) ops_[0]->Copy(saved_weights_[i]->copy, FirstOf(to));
   }
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     Kernel *now = plan_->kernels[n].get(), *old = before.kernels[n].get();
     if (now == nullptr || old == nullptr) continue;
     if (old->position() >= 0) now->Seek(old->position());
-    if (graph_.nodes[n].shape.persistent_tops) CopyTops(static_cast<int>(n));
+    if (graph_.nodes[n].shape.persistent_tops) RestoreTops(static_cast<int>(n));
     CarriesState *state = StateOf(now), *old_state = StateOf(old);
     if (state != nullptr && old_state != nullptr) TakeState(*old_state, state);
   }
 }
 
-void Net::CopyTops(int node) {
-  const std::vector<Tensor>& from = previous_plan_->tensors[node].tops;
-  const std::vector<Tensor>& to = plan_->tensors[node].tops;
-  for (size_t i = 0; i < to.size(); ++i) ops_[0]->Copy(from[i], to[i]);
+void Net::RestoreTops(int node) const {
+  const std::vector<SavedTensor>& saved = saved_tops_.at(node);
+  const std::vector<Tensor>& tops = plan_->tensors[node].tops;
+  for (size_t i = 0; i < tops.size(); ++i) ops_[0]->Copy(saved[i].copy, tops[i]);
 }
 
 void Net::StartFromUserGradients() {
@@ -335,7 +400,7 @@ void Net::RunSlices(const PlanStep& step) {
 }
 
 bool Net::Repeats(const PlanStep& step) const {
-  return !step.backward && step.node <= last_repeated_;
+  return !step.backward && !repeated_.empty() && repeated_[step.node];
 }
 
 // Runs a layer of a repeated pass in the new plan, without side effects: sources are copied, and
@@ -343,7 +408,7 @@ bool Net::Repeats(const PlanStep& step) const {
 void Net::RepeatLayer(int node) {
   const Node& layer = graph_.nodes[node];
   if (layer.tops.empty()) return;
-  if (layer.bottoms.empty() && changers_[node] == nullptr) return CopyTops(node);
+  if (layer.bottoms.empty() && changers_[node] == nullptr) return RestoreTops(node);
   pass_.again = true;
   kernel(node)->Forward(pass_);
 }

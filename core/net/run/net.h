@@ -1,10 +1,13 @@
 // A net that can run: executes the plan's steps in memory that is placed once. Forward and Backward
 // allocate nothing. Errors carry the layer's name and place. If a layer's forward changes the
 // shapes of its tops (core/net/run/changing_tops.h), graph(), plan(), outputs() and all tensors
-// change, and references to the old ones are invalid. Not thread-safe.
+// change, and references to the old ones are invalid. The plans of the last kMostPlans shapes are
+// kept; they use the same memory. Not thread-safe.
 #ifndef DOPPIO_CORE_NET_RUN_NET_H_
 #define DOPPIO_CORE_NET_RUN_NET_H_
 
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +38,8 @@ struct NetOutput {
 // A net, its plan, and the state of its passes.
 class Net {
  public:
+  static constexpr int kMostPlans = 32;
+
   // Plans the graph and allocates all memory. `params` must outlive the net. A net with
   // options.backward adds memory for gradients to it.
   Net(Graph graph, const PlanOptions& options, ParamStore* params);
@@ -57,10 +62,9 @@ class Net {
   // each gradient when it is complete.
   void Backward(bool accumulate, GradientSink* sink = nullptr);
 
-  // Shares ownership of the current plan's buffers, so that they outlive a replan. Until a
-  // replan, the net owns the buffers and frees them in its destructor. The device must outlive
-  // them.
-  std::shared_ptr<void> memory() const { return memory_; }
+  // Shares ownership of the current plan's buffers. With PlanOptions::keep_all, a plan for other
+  // shapes has its own. The device must outlive them.
+  std::shared_ptr<void> memory() const { return plan_->buffers; }
 
   // Makes backward compute the gradients of `scale` times the loss; all gradients grow by that
   // factor. Must not be called between the passes of one iteration. Does not change what Forward
@@ -124,8 +128,13 @@ class Net {
   void BeginSums(bool fresh) const;
   void Replan(int changer);
   void CheckCanReplan(int changer) const;
+  void RunSources(int changer, std::vector<int>* changers);
+  std::unique_ptr<Plan> PlanForShapes();
+  void KeepPlan(std::vector<Shape> edges, std::unique_ptr<Plan> plan);
+  void ForgetRepeats();
+  void SaveTensors(const std::vector<bool>& done);
   void ContinueFrom(const Plan& before);
-  void CopyTops(int node);
+  void RestoreTops(int node) const;
   bool Repeats(const PlanStep& step) const;
   bool ChangedBy(const PlanStep& step) const;
   void Run(const PlanStep& step, bool accumulate);
@@ -155,14 +164,23 @@ class Net {
   PlanOptions options_;                       // for the next plan
   std::vector<const ChangesTops*> changers_;  // per node, usually null; empty if all are null
   bool user_gradients_ = false;
-  using Memory = std::vector<Buffer>;
-  // Empty while plan_ owns the buffers.
-  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
-  // While a forward pass continues after a change of shapes: the plan in which the pass began, its
-  // buffers, and the last node that ran in that plan.
-  std::shared_ptr<Memory> previous_memory_;
-  std::unique_ptr<Plan> previous_plan_;
-  int last_repeated_ = -1;
+  // The plans of other shapes, the last used first.
+  struct OtherPlan {
+    std::vector<Shape> edges;
+    std::unique_ptr<Plan> plan;
+  };
+  std::list<OtherPlan> other_plans_;
+  // While a forward pass continues after a change of shapes: the nodes that have run, and copies of
+  // what the next plan takes over: the tops of nodes that cannot run again, and the first elements
+  // of the gradients of losses.
+  std::vector<bool> repeated_;
+  struct SavedTensor {
+    SavedTensor(const Tensor& tensor, Device* device, const TensorOps& ops);
+    Buffer memory;
+    Tensor copy;
+  };
+  std::map<int, std::vector<SavedTensor>> saved_tops_;
+  std::vector<std::optional<SavedTensor>> saved_weights_;
   // True if a pass of this plan has run step by step, without a StepRunner.
   bool forward_by_steps_ = false, backward_by_steps_ = false;
 };

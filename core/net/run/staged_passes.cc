@@ -51,7 +51,8 @@ void StagedPasses::CheckLayers() const {
     Kernel* const kernel = first_.kernel(static_cast<int>(n));
     if (kernel == nullptr) continue;
     const LayerSpec& layer = first_.graph_.layer(static_cast<int>(n));
-    if (ChangerOf(kernel) != nullptr) {
+    ChangesTops* const changer = ChangerOf(kernel);
+    if (changer != nullptr && !changer->FixShapes()) {
       throw layer.Mistake("type",
                           "may change the shapes of its tops in every pass, which does not "
                           "work if layers are placed on several devices");

@@ -93,8 +93,8 @@ inline SavingOutcome RunSaving(const std::string& text, const SavingWay& way, De
   Net net(GraphFromText(text), options, &store);
   // Fills the memory with noise, so that a read of uninitialised memory shows.
   for (const LossTerm& term : net.plan().losses) EXPECT_FALSE(term.gradient) << "lies in the arena";
-  Spoil(net.plan().arenas[0], device);
-  Spoil(net.plan().scratch[0], device);
+  Spoil(net.plan().buffers->arenas[0], device);
+  Spoil(net.plan().buffers->scratch[0], device);
 
   SavingOutcome outcome;
   outcome.memory = net.plan().memory;

@@ -83,7 +83,7 @@ inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
   ParamStore store(device, c.dtype, 5);
   Net net(GraphFromText(c.Text(), c.phase, c.stored), options, &store);
   // Fills the memory with NaNs, so that a kernel that reads an element before writing it fails.
-  for (const Buffer* buffer : {&net.plan().arenas[0], &net.plan().scratch[0]}) {
+  for (const Buffer* buffer : {&net.plan().buffers->arenas[0], &net.plan().buffers->scratch[0]}) {
     const std::vector<char> noise(static_cast<size_t>(buffer->bytes()), static_cast<char>(0xff));
     device->CopyFromHost(buffer->data(), noise.data(), buffer->bytes());
   }

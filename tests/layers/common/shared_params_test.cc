@@ -199,7 +199,7 @@ Numbers NumbersOver(const std::string& text, const std::string& engine, ParamSto
   options.backward = true;
   options.engine = engine;
   Net net(GraphFromText(text), options, store);
-  const Buffer& scratch = net.plan().scratch[0];
+  const Buffer& scratch = net.plan().buffers->scratch[0];
   std::fill_n(static_cast<char*>(scratch.data()), scratch.bytes(), static_cast<char>(0xff));
   auto& source = dynamic_cast<TestSource&>(*net.kernel(0));
   const Shape& shape = net.plan().tensors[0].tops[0].shape;

@@ -1,0 +1,259 @@
+// Tests sources whose samples have several sizes, with a batch of 1, and the plans of a net that
+// reads them.
+#include <algorithm>
+#include <map>
+
+#include "core/math/tensor_ops.h"
+#include "tests/data/source_groups.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A net with a plan as in training, and the gradient of each parameter.
+class TrainNet {
+ public:
+  explicit TrainNet(const std::string& text, MemorySaving saving = {},
+                    std::unique_ptr<Device> device = MakeCpuDevice())
+      : device_(std::move(device)), store_(device_.get(), DType::kFloat32, 1) {
+    PlanOptions options;
+    options.device = device_.get();
+    options.backward = true;
+    options.saving = saving;
+    net_ = std::make_unique<Net>(MakeTestGraph(text, DataMode::kOpen), options, &store_);
+  }
+
+  Net* operator->() { return net_.get(); }
+
+  // Runs a pass. Returns the loss and all gradients.
+  std::vector<double> Pass() {
+    std::vector<double> numbers = {net_->Forward()};
+    net_->Backward(false);
+    for (const Param& param : store_.params()) {
+      const std::vector<double> gradient = ReadPlain(param.grad, device_.get());
+      numbers.insert(numbers.end(), gradient.begin(), gradient.end());
+    }
+    return numbers;
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  ParamStore store_;
+  std::unique_ptr<Net> net_;
+};
+
+struct Size {
+  int height, width;
+};
+
+std::string NameOf(const std::string& what, const Size& size) {
+  return what + std::to_string(size.height) + "x" + std::to_string(size.width) + ".png";
+}
+
+// Writes an image of each size and one of its labels, 0 or 1. Returns the list's path.
+std::string WritePairs(const std::vector<Size>& sizes, bool labels = true) {
+  std::string list;
+  for (const Size& size : sizes) {
+    std::vector<int> pixels, classes;
+    for (int i = 0; i < size.height * size.width; ++i) {
+      pixels.push_back((i * 37 + size.width) % 256);
+      classes.push_back(pixels.back() > 100 ? 1 : 0);
+    }
+    WriteFile(ScratchPath(NameOf("i", size)), Png(size.height, size.width, 1, pixels));
+    WriteFile(ScratchPath(NameOf("l", size)), Png(size.height, size.width, 1, classes));
+    list += NameOf("i", size) + (labels ? " " + NameOf("l", size) : " 0") + "\n";
+  }
+  const std::string path = NewPath("list");
+  WriteFile(path, list);
+  return path;
+}
+
+std::string PairsLayer(const std::string& list, const std::string& more = "") {
+  return "layer { name: 'pairs' type: 'ImageSegData' top: 'data' top: 'label' image_data_param { "
+         "source: '" +
+         list + "' root_folder: '" + ScratchPath("") + "' is_color: false batch_size: 1 " + more +
+         " } transform_param { scale: 0.01 mean_value: 100 } }\n";
+}
+
+// A small net of the form of segmentation: down, up, a skip, an in-place layer.
+constexpr char kSegmentation[] = R"(
+layer { name: 'c1' type: 'Convolution' bottom: 'data' top: 'c1'
+  convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }
+layer { name: 'r1' type: 'ReLU' bottom: 'c1' top: 'c1' }
+layer { name: 'p' type: 'Pooling' bottom: 'c1' top: 'p' pooling_param { kernel_size: 2 stride: 2 } }
+layer { name: 'c2' type: 'Convolution' bottom: 'p' top: 'c2'
+  convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }
+layer { name: 'r2' type: 'ReLU' bottom: 'c2' top: 'c2' }
+layer { name: 'up' type: 'Deconvolution' bottom: 'c2' top: 'up'
+  convolution_param { num_output: 2 kernel_size: 4 stride: 2 pad: 1 weight_filler { type: 'xavier' } } }
+layer { name: 'crop' type: 'Crop' bottom: 'up' bottom: 'label' top: 'crop' }
+layer { name: 'side' type: 'Convolution' bottom: 'c1' top: 'side'
+  convolution_param { num_output: 2 kernel_size: 1 weight_filler { type: 'xavier' } } }
+layer { name: 'sum' type: 'Eltwise' bottom: 'crop' bottom: 'side' top: 'sum' }
+layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'sum' bottom: 'label' top: 'loss' }
+)";
+
+const std::vector<Size> kSizes = {{8, 12}, {12, 8}, {10, 10}, {32, 20}, {8, 12}, {6, 4}};
+
+// Expects that each pass of the net gives what a net with only this image gives.
+void ExpectAsAlone(TrainNet* net, const std::function<std::string(const Size&)>& alone,
+                   MemorySaving saving = {}) {
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (const Size& size : kSizes) {
+      TrainNet one(alone(size), saving);
+      const std::vector<double> expected = one.Pass(), numbers = net->Pass();
+      ASSERT_EQ(numbers.size(), expected.size());
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        ASSERT_NEAR(numbers[i], expected[i], 1e-5 * std::max(1.0, std::abs(expected[i])))
+            << "epoch " << epoch << ", " << size.height << "x" << size.width << ", number " << i;
+      }
+    }
+  }
+}
+
+TEST(SeveralSizes, TrainAsEachImageAloneWithAnyNumberOfThreads) {
+  for (int threads : {1, 2, 3}) {
+    const ThreadCount count(threads);
+    TrainNet net(PairsLayer(WritePairs(kSizes)) + kSegmentation);
+    ExpectAsAlone(&net,
+                  [](const Size& size) { return PairsLayer(WritePairs({size})) + kSegmentation; });
+  }
+}
+
+TEST(SeveralSizes, TrainWithRecomputationAndOffload) {
+  MemorySaving recompute, offload;
+  recompute.segments = 3;
+  offload.activation_bytes = 0;
+  offload.min_offloaded_bytes = 1;
+  for (const MemorySaving& saving : {recompute, offload}) {
+    TrainNet net(PairsLayer(WritePairs(kSizes)) + kSegmentation, saving);
+    ExpectAsAlone(
+        &net, [](const Size& size) { return PairsLayer(WritePairs({size})) + kSegmentation; },
+        saving);
+  }
+}
+
+TEST(SeveralSizes, KeepPlansInOneMemory) {
+  TrainNet net(PairsLayer(WritePairs(kSizes)) + kSegmentation);
+  std::map<std::vector<int64_t>, const Plan*> plans;
+  for (size_t i = 0; i < kSizes.size(); ++i) net.Pass();
+  const std::shared_ptr<void> memory = net->memory();
+  for (size_t i = 0; i < 2 * kSizes.size(); ++i) {
+    net.Pass();
+    const Plan*& kept = plans[net->Blob("sum").shape.dims()];
+    if (kept == nullptr) kept = &net->plan();
+    EXPECT_EQ(&net->plan(), kept);
+    EXPECT_EQ(net->memory(), memory);
+  }
+  EXPECT_EQ(plans.size(), 5u);
+}
+
+TEST(SeveralSizes, ForgetThePlansThatWereNotUsedForLongest) {
+  std::vector<Size> sizes;
+  for (int i = 0; i < Net::kMostPlans + 8; ++i) sizes.push_back({4 + 2 * (i % 8), 4 + 2 * (i / 8)});
+  TrainNet net(PairsLayer(WritePairs(sizes)) + kSegmentation);
+  std::vector<std::vector<double>> first;
+  for (size_t i = 0; i < sizes.size(); ++i) first.push_back(net.Pass());
+  for (const std::vector<double>& numbers : first) EXPECT_EQ(net.Pass(), numbers);
+}
+
+// Images and labels come from two sources, whose sizes change together; a third one has one size.
+TEST(SeveralSizes, ChangeTogetherInTwoSources) {
+  const auto layer = [](const std::string& name, const std::string& tops, const std::string& list,
+                        const std::string& fields, const std::string& transform) {
+    return "layer { name: '" + name + "' type: 'ImageData' " + tops +
+           " image_data_param { source: '" + list + "' root_folder: '" + ScratchPath("") +
+           "' is_color: false batch_size: 1 " + fields + " } transform_param { " + transform +
+           " } }\n";
+  };
+  const auto text = [&](const std::vector<Size>& sizes) {
+    std::string labels;
+    for (const Size& size : sizes) labels += NameOf("l", size) + " 0\n";
+    const std::string images = WritePairs(sizes, false), path = NewPath("labels");
+    WriteFile(path, labels);
+    std::string net = kSegmentation;
+    const std::string first = "layer { name: 'crop'";
+    net.insert(net.find(first), layer("labels", "top: 'label'", path, "", ""));
+    return layer("one size", "top: 'fixed' top: 'class'", images, "new_height: 6 new_width: 6",
+                 "scale: 0.01") +
+           layer("images", "top: 'data'", images, "", "scale: 0.01 mean_value: 100") + net + R"(
+layer { name: 'fc' type: 'InnerProduct' bottom: 'fixed' top: 'fc'
+  inner_product_param { num_output: 3 weight_filler { type: 'xavier' } } }
+layer { name: 'other loss' type: 'SoftmaxWithLoss' bottom: 'fc' bottom: 'class' top: 'other loss' }
+)";
+  };
+  TrainNet net(text(kSizes));
+  ExpectAsAlone(&net, [&](const Size& size) { return text({size}); });
+}
+
+TEST_ON_DEVICES(SeveralSizes, ComeFromEverySourceOfImages) {
+  WriteFile(ScratchPath("a.png"), Png(2, 3, 1, {10, 20, 30, 40, 50, 60}));
+  WriteFile(ScratchPath("b.png"), Png(3, 1, 1, {70, 80, 90}));
+  WriteFile(ScratchPath("list.txt"), "a.png 1\nb.png 2\n");
+  const std::string list = "source: '" + ScratchPath("list.txt") + "' root_folder: '" +
+                           ScratchPath("") + "' is_color: false batch_size: 1 ";
+  const std::string database = NewPath("db");
+  WriteLmdb(database, {{"0", RawDatum(1, 2, 3, {10, 20, 30, 40, 50, 60}, 1)},
+                       {"1", RawDatum(1, 3, 1, {70, 80, 90}, 2)}});
+  const std::vector<std::string> layers = {
+      "type: 'ImageData' top: 'd' top: 'l' image_data_param { " + list + "}",
+      "type: 'ImageSegData' top: 'd' top: 'l' image_data_param { label_type: IMAGE " + list + "}",
+      "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB batch_size: 1 source: '" +
+          database + "' }"};
+  for (const std::string& layer : layers) {
+    DataNet net(layer, DataMode::kOpen, TRAIN, DType::kFloat32, TestDevice());
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      net->Forward();
+      EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 2, 3})) << layer;
+      EXPECT_THAT(net.Values("d"), ElementsAre(10, 20, 30, 40, 50, 60)) << layer;
+      EXPECT_EQ(net.Values("l")[0], 1) << layer;
+      net->Forward();
+      EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 3, 1})) << layer;
+      EXPECT_THAT(net.Values("d"), ElementsAre(70, 80, 90)) << layer;
+      EXPECT_EQ(net.Values("l")[0], 2) << layer;
+    }
+    net.kernel()->Seek(1);
+    net->Forward();
+    EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 3, 1})) << layer;
+  }
+}
+
+TEST(SeveralSizes, ComeFromScaleFactors) {
+  TrainNet net(PairsLayer(WritePairs({{8, 12}})) + kSegmentation);
+  std::string layer = PairsLayer(WritePairs({{8, 12}}));
+  layer.insert(layer.find("scale: 0.01"), "scale_factors: [0.5, 1, 2] ");
+  TrainNet scaled(layer + kSegmentation);
+  std::map<std::vector<int64_t>, int> seen;
+  for (int i = 0; i < 40; ++i) {
+    scaled.Pass();
+    ++seen[scaled->Blob("sum").shape.dims()];
+  }
+  EXPECT_EQ(seen.size(), 3u);
+}
+
+TEST(SeveralSizes, NeedABatchOfOne) {
+  const std::string list = WritePairs(kSizes);
+  std::string layer = PairsLayer(list);
+  layer.replace(layer.find("batch_size: 1"), 13, "batch_size: 2");
+  TrainNet net(layer + kSegmentation);
+  EXPECT_THAT(MessageOf([&] { net.Pass(); }),
+              HasSubstr("i12x8.png' (" + list +
+                        ":2): it is 12x8 (height x width), but the first one is 8x12: images of "
+                        "one batch must be of one size"));
+}
+
+TEST(SeveralSizes, MustSuitTheParameters) {
+  TrainNet net(PairsLayer(WritePairs({{8, 12}, {8, 12}, {12, 10}})) +
+               "layer { name: 'fc' type: 'InnerProduct' bottom: 'data' top: 'fc' "
+               "inner_product_param { num_output: 2 } }\n"
+               "layer { name: 's' type: 'Silence' bottom: 'label' }");
+  net.Pass();
+  net.Pass();
+  EXPECT_THAT(MessageOf([&] { net.Pass(); }),
+              HasSubstr("layer 'fc': its parameter 0 is 2x96 and would have to be 2x120"));
+}
+
+}  // namespace
+}  // namespace doppio
