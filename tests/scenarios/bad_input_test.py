@@ -265,7 +265,7 @@ ROWS = [
     Bad("image_is_text", data(LIST_PARAM, "ImageData", list__txt="a.png 0\n", a__png="no image"), TRAIN, FILE,
         "'a.png'", "list.txt:1"),
     Bad("images_of_two_sizes", data(LIST_PARAM, "ImageData", list__txt="a.png 0\nb.png 1\n", a__png=IMAGE,
-                                    b__png=LARGE_IMAGE), TRAIN, FILE, "'b.png'", "1x8x8", "1x6x6", "new_height",
+                                    b__png=LARGE_IMAGE), TRAIN, FILE, "'b.png'", "8x8", "6x6", "new_height",
         leaves=[LOCK]),
     Bad("one_of_new_height_and_width", data(LIST_PARAM.replace("batch", "new_height: 6 batch"), "ImageData",
                                             list__txt="a.png 0\n", a__png=IMAGE), TRAIN, CONFIG, "net.prototxt:7:",
