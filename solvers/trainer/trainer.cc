@@ -5,11 +5,39 @@
 #include <cmath>
 
 #include "core/base/log.h"
+#include "core/net/store/plain_blob.h"
 #include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/replica_check.h"
 #include "solvers/trainer/run_state.h"
 
 namespace doppio {
+namespace {
+
+// Restores the statistics that forward changes (BatchNorm), so that a pass that only shows a loss
+// leaves them as the last snapshot has them.
+class KeptStatistics {
+ public:
+  explicit KeptStatistics(const ParamStore& params) : params_(params) {
+    for (const Param& param : params.params()) {
+      const bool changes = !param.trainable && param.value;
+      values_.push_back(changes ? ReadTensor(param.value, params.device_of(param)).data
+                                : std::vector<float>());
+    }
+  }
+
+  void Restore() const {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const Param& param = params_.params()[i];
+      if (!values_[i].empty()) WriteTensor(values_[i], param.value, params_.device_of(param));
+    }
+  }
+
+ private:
+  const ParamStore& params_;
+  std::vector<std::vector<float>> values_;  // per parameter; empty if forward does not change it
+};
+
+}  // namespace
 
 TrainResult Trainer::Solve() {
   LOG(INFO) << "Solving " << train_net_->graph().spec.name;
@@ -173,7 +201,9 @@ void Trainer::Finish() {
     GetPosition(*train_net_, &start_position_);
     if (options_.elastic) BackUpStatistics();
     stage_ = Stage::kPass;
+    const KeptStatistics kept(params_);
     double loss = train_net_->Forward();
+    if (spec_.param.test_last()) kept.Restore();
     if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
     loss /= ranks();
     smoothed_.Add(loss);

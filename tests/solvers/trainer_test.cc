@@ -157,6 +157,27 @@ TEST(Trainer, SaysWhyItTestsAfterTheLastIteration) {
   EXPECT_EQ(log.Count(said), 1);
 }
 
+// The pass that shows the last loss changes the statistics of BatchNorm once more.
+TEST(Trainer, TestsTheStatisticsThatItSaves) {
+  const std::string net = R"(
+    layer { name: "in" type: "DummyData" top: "x" top: "zero"
+            dummy_data_param { shape { dim: 4 dim: 2 } shape { dim: 4 dim: 2 }
+                               data_filler { type: "gaussian" std: 3 } data_filler { value: 0 } } }
+    layer { name: "bn" type: "BatchNorm" bottom: "x" top: "n" }
+    layer { name: "ip" type: "InnerProduct" bottom: "n" top: "w"
+            inner_product_param { num_output: 2 weight_filler { type: "constant" value: 1 } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "w" bottom: "zero" top: "loss" })";
+  std::vector<double> losses;
+  for (const char* display : {"0", "1"}) {
+    TrainerCase c(net, std::string(kFixed) + " test_iter: 1 test_interval: 3 display: " + display);
+    TrainerOptions options;
+    options.on_test = [&](const TestScores& scores) { losses.push_back(scores.loss); };
+    c.Make(options)->Solve();
+  }
+  ASSERT_EQ(losses.size(), 4u);
+  EXPECT_EQ(losses[1], losses[3]);
+}
+
 TEST(Trainer, FindsTheBestStateInTheLastTest) {
   // The loss falls in each iteration.
   TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 1 test_interval: 2");
