@@ -5,6 +5,7 @@
 
 #include "core/math/tensor_ops.h"
 #include "tests/data/source_groups.h"
+#include "tests/testing/log_lines.h"
 
 namespace doppio {
 namespace {
@@ -138,7 +139,9 @@ TEST(SeveralSizes, TrainWithRecomputationAndOffload) {
 TEST(SeveralSizes, KeepPlansInOneMemory) {
   TrainNet net(PairsLayer(WritePairs(kSizes)) + kSegmentation);
   std::map<std::vector<int64_t>, const Plan*> plans;
+  LogLines log;
   for (size_t i = 0; i < kSizes.size(); ++i) net.Pass();
+  EXPECT_GE(log.Count("For larger samples, activations and scratch of the train net"), 1);
   const std::shared_ptr<void> memory = net->memory();
   for (size_t i = 0; i < 2 * kSizes.size(); ++i) {
     net.Pass();

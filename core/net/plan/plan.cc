@@ -379,6 +379,14 @@ int64_t BytesAtBatch(const NetSpec& spec, const PlanOptions& options, DType dtyp
 
 }  // namespace
 
+int64_t PlanBuffers::bytes() const {
+  int64_t bytes = 0;
+  for (const std::vector<Buffer>* buffers : {&arenas, &scratch, &constants}) {
+    for (const Buffer& buffer : *buffers) bytes += buffer.bytes();
+  }
+  return bytes;
+}
+
 std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params,
                                const std::shared_ptr<PlanBuffers>& memory) {
   auto plan = std::make_unique<Plan>();

@@ -135,6 +135,8 @@ struct MemorySaved {
 // The memory of a net's plans, of which one runs at a time.
 struct PlanBuffers {
   std::vector<Buffer> arenas, scratch, constants;  // per device
+
+  int64_t bytes() const;
 };
 
 // The result of planning: bound kernels, steps and memory. Owns all buffers except those of the

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/threads.h"
@@ -205,7 +206,13 @@ std::unique_ptr<Plan> Net::PlanForShapes() {
     return plan;
   }
   // A program may still read the blobs of the last pass.
-  return MakePlan(graph_, options_, params_, options_.keep_all ? nullptr : plan_->buffers);
+  const std::shared_ptr<PlanBuffers> shared = options_.keep_all ? nullptr : plan_->buffers;
+  std::unique_ptr<Plan> plan = MakePlan(graph_, options_, params_, shared);
+  if (shared != nullptr && plan->buffers != shared) {
+    LOG(INFO) << "For larger samples, activations and scratch of the " << plan->memory.net
+              << " get " << Bytes(plan->buffers->bytes());
+  }
+  return plan;
 }
 
 // Keeps the plan of the last pass, and the others, if they use the memory of the current one.
