@@ -37,6 +37,15 @@ size_t Utf8Bytes(const std::string& text, size_t at) {
   return overlong || no_character ? 0 : length;
 }
 
+bool IsUtf8(const std::string& text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t bytes = Utf8Bytes(text, i);
+    if (bytes == 0) return false;
+    i += bytes;
+  }
+  return true;
+}
+
 std::string Printable(const std::string& text) {
   std::string shown;
   for (size_t i = 0; i < text.size();) {

@@ -14,6 +14,9 @@ std::string Printable(const std::string& text);
 // there (RFC 3629, section 4).
 size_t Utf8Bytes(const std::string& text, size_t at);
 
+// Returns true if `text` consists of UTF-8 characters.
+bool IsUtf8(const std::string& text);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_BASE_PRINTABLE_H_

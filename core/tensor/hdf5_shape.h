@@ -14,12 +14,16 @@ namespace doppio {
 // Up to this many elements, memory is allocated however little data the file contains.
 constexpr int64_t kHdf5AlwaysAllocated = int64_t{1} << 24;
 
+// Returns the path of the file that contains an object. An external link leads to another file than
+// the one opened.
+std::string Hdf5FileOf(hid_t object);
 // Returns true if values of the data set may be stored in other files.
 bool Hdf5IsExternal(hid_t dataset);
 
 // Returns the shape of `dataset`. Throws FileError if it has more than kMaxElements elements, or
-// far more data than the file can contain even when compressed. `what` starts the message, e.g.
-// "data set 'x' of 'y.h5'".
+// far more data than the file can contain even when compressed, or if it is virtual and may read
+// itself, because the library would crash. Call it before the library reads values. `what` starts
+// the message, e.g. "data set 'x' of 'y.h5'".
 Shape Hdf5ShapeOf(hid_t dataset, const std::string& what);
 
 }  // namespace doppio

@@ -1,6 +1,8 @@
 #include "data/source/hdf5.h"
 
 #include <hdf5.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -225,6 +227,89 @@ TEST(Hdf5Rows, RefusesDataSetsThatStateMoreThanTheyHold) {
   EXPECT_EQ(message_of(large), "4: data set 'd' of '" + large +
                                    "' states 8589934592 elements, but the file holds only 0 bytes "
                                    "of them");
+}
+
+struct VirtualSource {
+  std::string file, set;
+  hsize_t row = 0;  // of the virtual set; the source has one row
+};
+
+// Writes the data set `name` of `rows` rows, whose rows are those of the sources. A source of row
+// -1 stands for all rows, one block after the other. Adds the data set to a file that exists.
+std::string WriteVirtual(const std::string& path, const std::string& name, hsize_t rows,
+                         const std::vector<VirtualSource>& sources) {
+  const bool old = H5Fis_hdf5(path.c_str()) > 0;
+  const hid_t file = old ? H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
+                         : H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t one = 1, most = H5S_UNLIMITED;
+  const hid_t made = H5Pcreate(H5P_DATASET_CREATE), source = H5Screate_simple(1, &one, nullptr);
+  const bool blocks = sources[0].row == static_cast<hsize_t>(-1);
+  const hid_t space = H5Screate_simple(1, &rows, blocks ? &most : nullptr);
+  for (const VirtualSource& from : sources) {
+    const hsize_t start = blocks ? 0 : from.row, count = blocks ? most : 1;
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, &one, &count, &one);
+    EXPECT_GE(H5Pset_virtual(made, space, from.file.c_str(), from.set.c_str(), source), 0);
+  }
+  H5Sselect_all(space);
+  H5Dclose(H5Dcreate2(file, name.c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT, made, H5P_DEFAULT));
+  for (const hid_t id : {space, source}) H5Sclose(id);
+  H5Pclose(made);
+  H5Fclose(file);
+  return path;
+}
+
+TEST(Hdf5Rows, ReadsVirtualDataSetsOfOtherFilesAndOfVirtualOnes) {
+  WriteHdf5("a.h5", {{"d", {1}, {5}, H5T_IEEE_F32LE}});
+  WriteHdf5("b.h5", {{"d", {1}, {6}, H5T_IEEE_F32LE}});
+  WriteVirtual(ScratchPath("v.h5"), "inner", 1, {{"b.h5", "d"}});
+  const std::string path = WriteVirtual(ScratchPath("v.h5"), "d", 3,
+                                        {{"a.h5", "d"}, {".", "inner", 1}, {"gone.h5", "d", 2}});
+  Hdf5Rows rows(WriteList(path), {"d"}, Options(3));
+  EXPECT_THAT(NextRows(&rows), ElementsAre(5, 6, 0));
+}
+
+TEST(Hdf5Rows, RefusesVirtualDataSetsThatReadThemselves) {
+  const auto refused = [](const std::string& path) {
+    EXPECT_EQ(OpenError(WriteList(path)),
+              "4: data set 'd' of '" + path +
+                  "' is virtual, and its sources are virtual on more than 8 levels; it may read "
+                  "itself; write its values to an ordinary data set");
+  };
+  refused(WriteVirtual(ScratchPath("self.h5"), "d", 1, {{".", "d"}}));
+  refused(WriteVirtual(ScratchPath("path.h5"), "d", 1, {{ScratchPath("path.h5"), "/d"}}));
+  refused(WriteVirtual(ScratchPath("moved.h5"), "d", 1, {{"/gone/moved.h5", "d"}}));
+  WriteVirtual(ScratchPath("one.h5"), "d", 1, {{"two.h5", "d"}});
+  refused(WriteVirtual(ScratchPath("two.h5"), "d", 1, {{"./one.h5", "d"}}));
+  refused(WriteVirtual(ScratchPath("block0.h5"), "d", 2,
+                       {{"block%b.h5", "d", static_cast<hsize_t>(-1)}}));
+}
+
+TEST(Hdf5Rows, RefusesVirtualDataSetsThatReadThemselvesThroughLinks) {
+  const std::string path = ScratchPath("links.h5");
+  WriteVirtual(path, "d", 1, {{".", "soft"}});
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Lcreate_external("links.h5", "d", file, "external", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_soft("/external", file, "soft", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  EXPECT_THAT(OpenError(WriteList(path)), HasSubstr("it may read itself"));
+}
+
+TEST(Hdf5Rows, RefusesExternalStorageInAPipe) {
+  const std::string path = ScratchPath("outside.h5"), pipe = ScratchPath("values");
+  unlink(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t rows = 2;
+  const hid_t space = H5Screate_simple(1, &rows, nullptr), made = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_external(made, pipe.c_str(), 0, 8);
+  H5Dclose(H5Dcreate2(file, "d", H5T_IEEE_F32LE, space, H5P_DEFAULT, made, H5P_DEFAULT));
+  H5Pclose(made);
+  H5Sclose(space);
+  H5Fclose(file);
+  EXPECT_EQ(OpenError(WriteList(path)),
+            "4: '" + pipe +
+                "' is a pipe, and external storage of an HDF5 file cannot be read from "
+                "a pipe; write it to a file first");
 }
 
 TEST(Hdf5Rows, NoticesAFileThatHasBecomeShorter) {

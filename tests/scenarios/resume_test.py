@@ -146,6 +146,12 @@ class ResumeTest(scenario.Scenario):
         self.check_resumed("sgd", "--snapshot=run_iter_100.solverstate.h5", suffix=".h5",
                            extra="snapshot_format: HDF5\n")
 
+    def test_names_that_are_no_paths_of_hdf5(self):
+        net = digits_net()
+        for old, new in (("conv1", "/conv1/Conv"), ("norm1", "ip1/0"), ("drop1", "a//b")):
+            net = net.replace('layer { name: "%s"' % old, 'layer { name: "%s"' % new)
+        self.check_resumed("sgd", "--resume", net, suffix=".h5", extra="snapshot_format: HDF5\n")
+
     def test_adam_by_resume_auto_of_hdf5(self):
         self.check_resumed("adam", "--resume=auto", threads=2, suffix=".h5", extra="snapshot_format: HDF5\n")
 

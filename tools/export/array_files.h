@@ -15,7 +15,8 @@ void WriteSafetensors(const std::string& path, const std::vector<NamedArray>& ar
                       const std::string& net);
 
 // Writes NumPy's .npz: an uncompressed ZIP archive with one .npy file per array. Throws FileError
-// if the archive would exceed the limits of ZIP without ZIP64: 4 GiB and 65535 files.
+// if the archive would exceed the limits of ZIP without ZIP64: 4 GiB, 65535 files, and names of 64
+// KiB.
 void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays);
 
 }  // namespace doppio

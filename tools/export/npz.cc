@@ -10,6 +10,7 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kMostZipBytes = UINT32_MAX, kMostZipFiles = UINT16_MAX;
+constexpr size_t kMostNameBytes = UINT16_MAX - 4;  // without ".npy"
 
 // Appends a number as little-endian bytes, which is this machine's byte order.
 template <class T>
@@ -99,15 +100,18 @@ class ZipWriter {
 
 void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays) {
   int64_t bytes = 0;
+  bool long_name = false;
   constexpr int64_t kHeads = 1024;  // upper bound of the headers of one file, without its name
   for (const NamedArray& array : arrays) {
     bytes += kHeads + 2 * static_cast<int64_t>(array.name.size()) +
              array.shape.count() * static_cast<int64_t>(sizeof(float));
+    long_name = long_name || array.name.size() > kMostNameBytes;
   }
-  if (bytes >= kMostZipBytes || static_cast<int64_t>(arrays.size()) > kMostZipFiles) {
+  if (long_name || bytes >= kMostZipBytes || static_cast<int64_t>(arrays.size()) > kMostZipFiles) {
     throw FileError(
         "cannot write '" + path +
-        "': the weights do not fit into an archive of less than 4 GiB; write .safetensors");
+        "': the weights do not fit into an archive of less than 4 GiB with names of less than "
+        "64 KiB; write .safetensors");
   }
   WriteFileAtomically(path, [&](const std::string& temporary) {
     ZipWriter zip(temporary);

@@ -1,6 +1,7 @@
 #include "tools/export/param_names.h"
 
-#include <set>
+#include "core/base/percent.h"
+#include "core/base/printable.h"
 
 namespace doppio {
 namespace {
@@ -35,6 +36,11 @@ std::string ParamName(const Graph& graph, int param) {
   return owner.name() + "." + names[p.index];
 }
 
+std::string ArchiveName(const std::string& array) {
+  const bool leads_out = array[0] == '/' || ("/" + array).find("/../") != std::string::npos;
+  return PercentEncoded(array, std::string("\\\0/", leads_out ? 3 : 2));
+}
+
 double BatchNormFactor(const Graph& graph, const Node& node, const WeightTensors& weights) {
   DOPPIO_CHECK(
       node.params.size() > kBatchNormFactor && graph.params.size() == weights.values.size(),
@@ -46,7 +52,6 @@ double BatchNormFactor(const Graph& graph, const Node& node, const WeightTensors
 
 std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& weights) {
   std::vector<NamedArray> arrays;
-  std::set<std::string> taken;
   for (size_t i = 0; i < graph.params.size(); ++i) {
     const GraphParam& param = graph.params[i];
     const Node& node = graph.nodes[param.node];
@@ -54,10 +59,11 @@ std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& wei
     if (sums && param.index == kBatchNormFactor) continue;
     NamedArray array;
     array.name = ParamName(graph, static_cast<int>(i));
-    if (!taken.insert(array.name).second) {
-      throw UserError(graph.layer(param.node).At(), "two layers have parameters and the name '" +
-                                                        graph.layer(param.node).name() +
-                                                        "'; give one of them another");
+    if (!IsUtf8(array.name)) {
+      throw graph.layer(param.node)
+          .Mistake("name",
+                   "its name is not in UTF-8, as names of arrays must be; .caffemodel and .h5 hold "
+                   "any name");
     }
     array.shape = param.shape;
     array.data = weights.values[i].data<float>();

@@ -24,8 +24,12 @@ struct NamedArray {
 // Returns all parameters, each once. BatchNorm's running mean and variance, which Caffe stores as
 // decayed sums with a weight, are divided by that weight, and the weight is left out. `weights`
 // holds the values of graph.params as plain floats on the host and must outlive the result. Throws
-// UserError if two parameters would have the same name.
+// UserError if a name is not UTF-8.
 std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& weights);
+
+// Returns the name under which an .npz archive holds an array: percent-encoded where it could lead
+// out of the folder into which a program unpacks the archive.
+std::string ArchiveName(const std::string& array);
 
 // Returns the factor for BatchNorm's blobs 0 and 1, which are sums: 1 / blob 2, or 0 before the
 // first batch.

@@ -14,6 +14,13 @@ void ParamTable::Add(int index, Graph* graph) {
                            " times, the layer has " + std::to_string(count) + " parameter(s)",
                        count);
   }
+  if (count == 0) return;
+  const auto [named, added] = with_params_.emplace(spec.name(), index);
+  if (!added) {
+    throw spec.Mistake("name", "line " + std::to_string(graph->layer(named->second).At().line) +
+                                   " has another layer with parameters and this name, and files "
+                                   "of weights tell them apart by name; give one another name");
+  }
   for (int i = 0; i < count; ++i) {
     const ParamShape& shape = node.shape.params[i];
     const ParamSpec given = i < spec.param.param_size() ? spec.param.param(i) : ParamSpec();

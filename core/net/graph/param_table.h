@@ -23,6 +23,7 @@ class ParamTable {
   };
   void Share(const LayerSpec& spec, int i, const Shape& shape, int id, Graph* graph);
 
+  std::map<std::string, int> with_params_;  // node of each layer with parameters, by name
   std::map<std::string, int> by_share_name_;
   std::vector<Mults> has_mults_;
 };

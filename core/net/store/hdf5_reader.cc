@@ -18,14 +18,6 @@ herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
   return 0;
 }
 
-// Returns the path of the file that contains an object. An external link leads to another file than
-// the one opened.
-std::string FileOf(hid_t object) {
-  std::string name(std::max<ssize_t>(0, H5Fget_name(object, nullptr, 0)), 0);
-  H5Fget_name(object, &name[0], name.size() + 1);
-  return name;
-}
-
 constexpr size_t kMaxTextBytes = 1 << 20;  // more than any path needs
 
 }  // namespace
@@ -94,9 +86,9 @@ PlainBlob Hdf5BlobReader::Blob(const std::string& name) {
   if (!found.empty()) Fail("its data set '" + name + "' does not hold numbers, but " + found);
   PlainBlob blob;
   blob.shape = ShapeOf(data.get(), name);
-  if (FileOf(data.get()) == FileOf(file_) && !Hdf5IsExternal(data.get()))
+  if (Hdf5FileOf(data.get()) == Hdf5FileOf(file_) && !Hdf5IsExternal(data.get()))
     TakeElements(blob.shape.count(), name);
-  blob.data.resize(blob.shape.count());
+  WithinMemory(path_, [&] { blob.data.resize(blob.shape.count()); });
   if (!ReadHdf5Floats(data.get(), blob.shape.count(), blob.data.data())) {
     Fail("its data set '" + name + "' is damaged");
   }

@@ -34,6 +34,9 @@ struct WeightsFile {
 
 // The attribute of HDF5 files that holds a serialized Preprocessing.
 constexpr char kPreprocessingAttribute[] = "preprocessing";
+// The attribute of HDF5 files in which names of layers that begin with kEncodedMark are
+// percent-encoded, because a path of HDF5 cannot keep them ("/conv", "a//b").
+constexpr char kEncodedNames[] = "encoded_names", kEncodedMark = '%';
 
 // Reads a weight file. The content decides between HDF5 and binary; names that end with ".prototxt"
 // are text. Throws FileError if the file is missing, damaged or of another kind.

@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "core/base/file.h"
+#include "core/base/file_limits.h"
+#include "core/base/percent.h"
 #include "core/base/version.h"
 #include "core/net/store/hdf5_blobs.h"
 #include "core/net/store/weights.h"
@@ -58,18 +62,72 @@ ContentSum WriteBinary(const Source& from, const std::string& path) {
   return out.Close();
 }
 
+struct Hdf5Groups {
+  std::vector<std::string> of_layers;  // below "/data" and "/diff"
+  bool encoded = false;
+};
+
+// Returns true if HDF5 keeps all characters of the name, and the reader accepts its depth.
+bool IsPath(const std::string& name) {
+  const std::string path = "/" + name + "/";
+  return path.find("//") == std::string::npos && path.find("/./") == std::string::npos &&
+         path.find('\0') == std::string::npos &&
+         std::count(path.begin(), path.end(), '/') <= kMaxDepth + 1;
+}
+
+// Returns the names of the data sets of all layers whose names are paths: "a/0", "a/1".
+std::set<std::string> DataSetsOf(const Graph& graph) {
+  std::set<std::string> sets;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const std::string& name = graph.layer(static_cast<int>(i)).name();
+    for (size_t k = 0; IsPath(name) && k < graph.nodes[i].params.size(); ++k)
+      sets.insert(name + "/" + std::to_string(k));
+  }
+  return sets;
+}
+
+// Returns true if the path goes through a data set: "a/0/b" if layer "a" has blobs.
+bool MeetsDataSet(const std::string& path, const std::set<std::string>& sets) {
+  for (size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    if (sets.count(path.substr(0, end)) > 0) return true;
+  }
+  return false;
+}
+
+// Returns the groups of layers: as in Caffe, the names of the layers. If a path cannot keep one of
+// the names, this name and those that begin with kEncodedMark are percent-encoded.
+Hdf5Groups GroupsOf(const Graph& graph) {
+  const std::set<std::string> sets = DataSetsOf(graph);
+  Hdf5Groups groups;
+  std::vector<bool> kept;
+  for (const LayerSpec& layer : graph.spec.layers) {
+    groups.of_layers.push_back(layer.name());
+    kept.push_back(IsPath(layer.name()) && !MeetsDataSet(layer.name(), sets));
+    groups.encoded = groups.encoded || !kept.back();
+  }
+  for (size_t i = 0; groups.encoded && i < kept.size(); ++i) {
+    std::string& name = groups.of_layers[i];
+    if (!kept[i] || name[0] == kEncodedMark)
+      name = kEncodedMark + PercentEncoded(name, std::string("/\0", 2));
+  }
+  return groups;
+}
+
 // Stores the value of a shared parameter with its owner, and its gradient with every user, as BVLC
 // Caffe does.
 ContentSum WriteHdf5(const Source& from, const std::string& path) {
   Hdf5BlobWriter out(path);
   out.Group("/data");
+  const Hdf5Groups groups = GroupsOf(from.graph);
+  if (groups.encoded) out.RootBytes(kEncodedNames, {kEncodedMark});
   if (from.graph.preprocessing) {
     out.RootBytes(kPreprocessingAttribute,
                   WithVersion(*from.graph.preprocessing).SerializeAsString());
   }
   for (size_t i = 0; i < from.graph.nodes.size(); ++i) {
     const Node& node = from.graph.nodes[i];
-    const std::string& name = from.graph.layer(static_cast<int>(i)).name();
+    const std::string& name = groups.of_layers[i];
     out.Group("/data/" + name);
     if (from.diffs()) out.Group("/diff/" + name);
     for (size_t k = 0; k < node.params.size(); ++k) {

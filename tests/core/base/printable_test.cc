@@ -23,6 +23,13 @@ TEST(Printable, EscapesWhatIsNoUtf8) {
   EXPECT_EQ(Printable("\xed\x95"), "\\xed\\x95");  // first two bytes of a three-byte character
 }
 
+TEST(Printable, KnowsUtf8) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8(std::string("a\0é 데이터 😀", 20)));
+  EXPECT_FALSE(IsUtf8("caf\xe9"));
+  EXPECT_FALSE(IsUtf8("\xed\x95"));
+}
+
 TEST(Printable, IsWhatMessagesAre) {
   const FileError error({"list.txt", 1}, std::string("no label after '\0\x08'", 19));
   EXPECT_STREQ(error.what(), "list.txt:1: no label after '\\x00\\x08'");

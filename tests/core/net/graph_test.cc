@@ -104,6 +104,20 @@ TEST(Graph, SharesParametersByName) {
   EXPECT_EQ(graph.params[0].lr_mult, 3) << "only the later user names it, so it takes effect";
 }
 
+TEST(Graph, RefusesTwoLayersWithParametersAndOneName) {
+  EXPECT_EQ(GraphMistakes(kInput + Ip("a", "x") +
+                          "layer { name: 'a' type: 'InnerProduct' bottom: 'a' top: 'b'\n"
+                          "  inner_product_param { num_output: 5 } }\n" +
+                          Loss("b")),
+            "net.prototxt:4:9: layer 'a': line 3 has another layer with parameters and this name, "
+            "and files of "
+            "weights tell them apart by name; give one another name");
+  EXPECT_EQ(GraphFromText(kInput + Ip("a", "x") +
+                          "layer { name: 'a' type: 'ReLU' bottom: 'a' top: 'a' }" + Loss("a"))
+                .nodes.size(),
+            4u);
+}
+
 TEST(Graph, RefusesConflictsBetweenSharers) {
   const std::string shape = GraphMistakes(kInput + Ip("a", "x", "param { name: 'w' }") +
                                           Ip("b", "a", "param { name: 'w' }"));

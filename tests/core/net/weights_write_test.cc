@@ -182,6 +182,89 @@ TEST(WriteWeights, HoldsASharedParameterAsCaffeDoes) {
   EXPECT_EQ(tiny.Floats(0)[3], 7);
 }
 
+// Returns a net with one parameter {i} and gradient {100 + i} for each layer i.
+TinyNet NetOfNames(const std::vector<std::string>& names) {
+  TinyNet tiny;
+  for (const std::string& name : names) tiny.Layer(name, "Bias", {{1}});
+  tiny.Allocate();
+  tiny.Place();
+  for (size_t i = 0; i < names.size(); ++i) {
+    tiny.Number(static_cast<int>(i), static_cast<float>(i));
+    WriteTensor({100.0f + static_cast<float>(i)}, tiny.store->params()[i].grad, tiny.device.get());
+  }
+  return tiny;
+}
+
+TEST(WriteWeights, KeepsNamesThatAreNoPathsOfHdf5) {
+  const std::vector<std::string> names = {"/fc/Gemm",
+                                          "fc/Gemm",
+                                          "a//b",
+                                          "a/b",
+                                          "a/",
+                                          "a",
+                                          "a/0",
+                                          "a/0/c",
+                                          "a/0/0",
+                                          "x/./y",
+                                          "x/y",
+                                          "./z",
+                                          ".",
+                                          "..",
+                                          "/",
+                                          "//",
+                                          "",
+                                          "%2Ffc%2FGemm",
+                                          "%",
+                                          "%00",
+                                          "../..",
+                                          "é\xe9",
+                                          std::string("n\0l", 3),
+                                          std::string(99999, 'x'),
+                                          "1" + std::string(300, '/'),
+                                          std::string(1200, 'a') + "/b"};
+  std::string deep = "d";
+  for (int i = 0; i < 120; ++i) deep += "/d";
+  for (const std::string& more : {std::string(), deep}) {  // without and with a name that is deep
+    std::vector<std::string> all = names;
+    if (!more.empty()) all.push_back(more);
+    const TinyNet from = NetOfNames(all);
+    TinyNet to = NetOfNames(std::vector<std::string>(all.rbegin(), all.rend()));
+    const std::string path = Temporary("names.caffemodel.h5");
+    WriteWeights(path, true, from.graph, from.index, *from.store, true);
+    const WeightsReport report = CopyWeights(ReadWeights(path), to.graph, to.index, to.store.get());
+    EXPECT_EQ(report.copied.size(), all.size());
+    EXPECT_TRUE(report.missing.empty() && report.ignored.empty());
+    for (size_t i = 0; i < all.size(); ++i)
+      EXPECT_EQ(to.Floats(static_cast<int>(all.size() - 1 - i))[0], static_cast<float>(i))
+          << all[i];
+  }
+}
+
+TEST(WriteWeights, KeepsCaffesGroupsForNamesThatArePaths) {
+  const TinyNet tiny = NetOfNames({"block/conv", "block", "..", "../b", "%2Fa", "block/10"});
+  const std::string path = Temporary("paths.caffemodel.h5");
+  WriteWeights(path, true, tiny.graph, tiny.index, *tiny.store, true);
+  Hdf5BlobReader in(path, "file");
+  for (const char* name : {"block/conv", "block", "..", "../b", "%2Fa", "block/10"}) {
+    EXPECT_TRUE(in.Has(std::string("/data/") + name + "/0")) << name;
+    EXPECT_TRUE(in.Has(std::string("/diff/") + name + "/0")) << name;
+  }
+  EXPECT_EQ(in.RootBytes("encoded_names"), "");
+  EXPECT_EQ(ReadWeights(path).layers.size(), 6u);
+}
+
+TEST(WriteWeights, KeepsMoreGroupsThanOtherFilesMayHave) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 230; ++i) {
+    names.push_back(std::to_string(i));
+    for (int depth = 1; depth < 90; ++depth) names.back() += "/d";
+  }
+  const TinyNet tiny = NetOfNames(names);
+  const std::string path = Temporary("groups.caffemodel.h5");
+  WriteWeights(path, true, tiny.graph, tiny.index, *tiny.store);
+  EXPECT_EQ(ReadWeights(path).layers.size(), names.size());
+}
+
 TEST(WriteWeights, SaysWhereItCannotWrite) {
   TinyNet tiny = TwoLayerNet();
   ExpectContains(Mistake<FileError>([&] {

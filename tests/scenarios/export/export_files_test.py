@@ -5,6 +5,8 @@ import os
 import struct
 import sys
 import unittest
+import urllib.parse
+import zipfile
 
 sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios/export"))
 from export_case import IMAGE, MISSING, NET, ExportCase, inputs_text, layer, np  # noqa: E402
@@ -48,6 +50,26 @@ class FilesTest(ExportCase):
             arrays[name] = np.frombuffer(data[begin:end], "<f4").reshape(entry["shape"])
         self.assertEqual(len(data), ends[-1])
         self.expect(arrays)
+
+    def test_names_in_npz_stay_in_the_folder(self):
+        self.save(NET.replace('name: "conv"', 'name: "/conv1/Conv"').replace('name: "ip"', 'name: "../../ip"'))
+        self.export("net.npz")
+        with zipfile.ZipFile(self.path("net.npz")) as archive:
+            names = archive.namelist()
+        self.assertFalse([name for name in names if name.startswith("/") or "../" in name], names)
+        with np.load(self.path("net.npz")) as arrays:
+            self.assertEqual({"/conv1/Conv", "../../ip", "norm"},
+                             {urllib.parse.unquote(name).rsplit(".", 1)[0] for name in arrays.files})
+
+    def test_names_that_are_not_utf8_are_refused(self):
+        self.write("net.prototxt", NET.replace('name: "ip"', 'name: "\\351"'))
+        self.assertEqual(0, self.doppio("train", "--solver=%s" % self.write(
+            "solver.prototxt", 'net: "net.prototxt" base_lr: 0 lr_policy: "fixed" max_iter: 1 '
+            'snapshot_prefix: "net"\n')).returncode)
+        os.rename(self.path("net_iter_1.caffemodel"), self.path("net.caffemodel"))
+        for out in ["out.npz", "out.safetensors"]:
+            self.assertIn("is not in UTF-8", self.export(out, code=3))
+        self.export("out.h5")
 
     def test_caffes_files_hold_the_same_weights(self):
         for out in ["out.caffemodel", "out.caffemodel.h5"]:

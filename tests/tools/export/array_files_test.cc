@@ -54,6 +54,21 @@ TEST(Npz, IsAnArchiveOfNpyFiles) {
   EXPECT_EQ(content[content.size() - 12], 2);  // number of files
 }
 
+TEST(Npz, HasNoNamesThatLeadOutOfAFolder) {
+  EXPECT_EQ(ArchiveName("block/conv.weight"), "block/conv.weight");
+  EXPECT_EQ(ArchiveName("a..b/..c.weight"), "a..b/..c.weight");
+  EXPECT_EQ(ArchiveName("../../evil.weight"), "..%2F..%2Fevil.weight");
+  EXPECT_EQ(ArchiveName("a/../b.weight"), "a%2F..%2Fb.weight");
+  EXPECT_EQ(ArchiveName("/conv1/Conv.weight"), "%2Fconv1%2FConv.weight");
+  EXPECT_EQ(ArchiveName("%2Fconv1\\.weight"), "%252Fconv1%5C.weight");
+  EXPECT_EQ(ArchiveName(std::string("a\0.weight", 9)), "a%00.weight");
+}
+
+TEST(Npz, RefusesANameThatAnArchiveCannotHold) {
+  const NamedArray named{std::string(65532, 'x'), {}, kValues, {}};
+  EXPECT_THROW(WriteNpz(PathFor("long.npz"), {named}), FileError);
+}
+
 TEST(Npz, HoldsLessThanFourGibibytes) {
   const NamedArray huge{"ip.weight", {1 << 30}, nullptr, {}};
   EXPECT_THROW(WriteNpz(PathFor("huge.npz"), {huge}), FileError);
