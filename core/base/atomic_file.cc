@@ -23,11 +23,19 @@ constexpr char kMark[] = ".tmp.";
   throw FileError("cannot write '" + path + "': " + std::strerror(reason));
 }
 
+// Some file systems cannot flush a folder, and a folder may be writable but not readable. The new
+// name then reaches the disk a little later.
+bool CannotSyncFolders(int reason) {
+  return reason == EINVAL || reason == ENOTSUP || reason == ENOSYS || reason == EBADF ||
+         reason == EACCES;
+}
+
 void SyncPath(const std::string& path, int flags) {
   const int fd = open(path.c_str(), flags | O_CLOEXEC);
   const int reason = fd < 0 || fsync(fd) != 0 ? errno : 0;
   if (fd >= 0) close(fd);
-  if (reason != 0) Fail(path, reason);
+  if (reason == 0 || ((flags & O_DIRECTORY) != 0 && CannotSyncFolders(reason))) return;
+  Fail(path, reason);
 }
 
 // Returns, for example, "node7-1c8e5a02". A process ID is unique only on one host and until its

@@ -26,7 +26,7 @@ class AtomicFile {
 
   // Both throw FileError. Sync flushes the content to the disk. Rename calls Sync unless it was
   // called before, then renames the temporary file and flushes the folder, so that the new name is
-  // on the disk when Rename returns.
+  // on the disk when Rename returns; this is left to the system if it cannot flush folders.
   void Sync();
   void Rename();
 

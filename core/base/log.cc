@@ -34,10 +34,11 @@ class FileSink : public google::LogSink {
     if (severity < *min_severity_) return;
     // glog's own text for sinks starts with the year, which parsers of Caffe's logs reject.
     char prefix[64];
+    // glog's microseconds are negative before 1970.
+    const int usec = (static_cast<int>(time.usec()) + 1'000'000) % 1'000'000;
     std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ",
                   google::GetLogSeverityName(severity)[0], 1 + time.month(), time.day(),
-                  time.hour(), time.min(), time.sec(), static_cast<int>(time.usec()),
-                  syscall(SYS_gettid));
+                  time.hour(), time.min(), time.sec(), usec, syscall(SYS_gettid));
     const std::string text = prefix + std::string(file) + ":" + std::to_string(line) + "] " +
                              std::string(message, length) + "\n";
     std::fwrite(text.data(), 1, text.size(), file_);

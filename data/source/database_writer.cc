@@ -72,10 +72,8 @@ DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& pa
 }
 
 DatabaseWriter::~DatabaseWriter() {
-  if (format_ != nullptr) {
-    format_.reset();
-    if (kept() == 0) Remove(staging_folder_);
-  }
+  format_.reset();
+  if (!finished_ && kept() == 0) Remove(staging_folder_);
   if (lock_ >= 0) close(lock_);
 }
 
@@ -102,7 +100,7 @@ void DatabaseWriter::TakeSettings(const std::string& settings) {
         fsync(lock_) != 0) {
       throw FileError("cannot write '" + file + "': " + std::strerror(errno));
     }
-  } else if (ReadFile(file) != settings) {
+  } else if (ReadListedFile(file) != settings) {
     throw FileError(
         "'" + staging_folder_ +
         "' holds a database that was started from other images or with other flags (see '" + file +
@@ -123,15 +121,19 @@ void DatabaseWriter::Flush() {
   pending_bytes_ = 0;
 }
 
-void DatabaseWriter::Finish() {
+void DatabaseWriter::Complete() {
+  if (format_ == nullptr) return;
   Flush();
   format_->Sync();
   format_.reset();
+}
+
+void DatabaseWriter::Finish() {
+  Complete();
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    if (kept() == 0) Remove(staging_folder_);
-    throw FileError("cannot write '" + path_ + "': " + reason);
+    throw FileError("cannot write '" + path_ + "': " + std::strerror(errno));
   }
+  finished_ = true;
   Remove(staging_folder_);
 }
 

@@ -82,8 +82,11 @@ class DatabaseWriter {
   // Adds a record. Keys must be unique. Readers see records in key order, whatever the order of
   // Put. Buffers records; throws FileError if writing them fails.
   void Put(std::string key, std::string value);
-  // Writes all buffered records to disk and renames the database to its final path. Throws
-  // FileError.
+  // Writes all buffered records to disk. No Put may follow. Throws FileError. A command with
+  // several databases completes all of them before it finishes one, so that a full disk leaves
+  // none.
+  void Complete();
+  // Completes the database and renames it to its final path. Throws FileError.
   void Finish();
 
  private:
@@ -97,7 +100,8 @@ class DatabaseWriter {
   int lock_ = -1;                // holds a file lock on the settings file; -1 if not resumable
   DatabaseContents found_;
   int64_t flushed_ = 0;                     // number of records passed to format_
-  std::unique_ptr<DatabaseFormat> format_;  // null after Finish
+  std::unique_ptr<DatabaseFormat> format_;  // null after Complete
+  bool finished_ = false;
   std::vector<DatabaseRecord> pending_;
   size_t pending_bytes_ = 0;
 };

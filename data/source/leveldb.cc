@@ -3,6 +3,7 @@
 // collect all keys, because LevelDB keeps no count of records and finds a record only by its key.
 #include <leveldb/db.h>
 
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <new>
@@ -13,6 +14,7 @@
 #include "core/base/library_version.h"
 #include "data/source/database_facts.h"
 #include "data/source/datum.h"
+#include "data/source/leveldb_env.h"
 #include "data/source/source.h"
 #include "proto/data.pb.h"
 
@@ -47,6 +49,9 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
   if (!FileExists(path))
     throw FileError("no LevelDB database at '" + path + "': there is no such folder");
   RefusePipe(path, "a LevelDB database");
+  std::error_code unread;
+  for (const auto& file : std::filesystem::directory_iterator(path, unread))
+    RefusePipe(file.path().string(), "a file of a LevelDB database");
   if (!FileExists(path + "/CURRENT")) {
     throw FileError(
         "'" + path + "' is not a LevelDB database: it has no file CURRENT" +
@@ -54,6 +59,7 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
   }
   auto database = std::make_shared<Database>();
   leveldb::Options options;
+  options.env = UnmappedEnv();
   options.max_open_files = 100;
   options.paranoid_checks = true;  // report damaged records instead of skipping them
   leveldb::DB* db = nullptr;

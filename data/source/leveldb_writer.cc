@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "data/source/database_writer.h"
+#include "data/source/leveldb_env.h"
 
 namespace doppio {
 namespace {
@@ -12,6 +13,7 @@ class LevelDbFormat : public DatabaseFormat {
   LevelDbFormat(const std::string& path, DatabaseMode mode)
       : path_(path), durable_(mode == DatabaseMode::kDurable) {
     leveldb::Options options;
+    options.env = UnmappedEnv();
     options.create_if_missing = true;
     options.error_if_exists = !durable_;
     options.write_buffer_size = 64 << 20;

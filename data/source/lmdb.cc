@@ -1,7 +1,6 @@
 // Reads LMDB databases of Caffe Datums. Takes no lock, so several jobs can share a database, even
-// on a read-only file system. The addresses of all records are collected when the database is
-// opened; the values stay in the mapped file. Reading is therefore thread-safe and possible in any
-// order, and copies each value only once.
+// on a read-only file system. The places of all records in the file are collected when the database
+// is opened. Reading is therefore thread-safe and possible in any order.
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/source/database_facts.h"
@@ -45,25 +44,29 @@ class LmdbSource : public Source {
  public:
   LmdbSource(const DataParameter& parameter, Phase)
       : path_(parameter.source()), file_(OpenFile(path_)) {
-    if (records().empty()) throw FileError("LMDB database '" + path_ + "' is empty");
+    if (size() == 0) throw FileError("LMDB database '" + path_ + "' is empty");
   }
 
-  int64_t size() const override { return static_cast<int64_t>(records().size()); }
+  int64_t size() const override { return file_->size(); }
 
   void Read(int64_t index, Record* record) const override {
-    const std::string_view value = records()[index].value;
+    thread_local std::string value;
+    file_->ReadValue(index, &value);
     ReadDatum(value.data(), value.size(), record);
   }
 
+  // The name is for the error of a record, whose key may be unreadable, too.
   std::string Name(int64_t index) const override {
-    return "record '" + KeyOf(index) + "' of '" + path_ + "'";
+    std::string key = std::to_string(index);
+    try {
+      key = "'" + file_->Key(index) + "'";
+    } catch (const FileError&) {
+    }
+    return "record " + key + " of '" + path_ + "'";
   }
-  SourceFacts facts() const override { return FactsOfDatabase(*this, KeyOf(0), path_); }
+  SourceFacts facts() const override { return FactsOfDatabase(*this, file_->Key(0), path_); }
 
  private:
-  const std::vector<LmdbFile::Record>& records() const { return file_->records(); }
-  std::string KeyOf(int64_t index) const { return std::string(records()[index].key); }
-
   const std::string path_;
   const std::unique_ptr<LmdbFile> file_;
 };

@@ -1,7 +1,6 @@
 #include "data/source/lmdb_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
+#include "data/source/read_at.h"
 
 namespace doppio {
 namespace {
@@ -60,6 +60,15 @@ constexpr int kMaxLevels = 32;  // the limit of liblmdb
   throw FileError("it has several values for a key (MDB_DUPSORT); Caffe's databases have one");
 }
 
+// Returns the number at offset `at` of a page. Throws FileError if the page is shorter.
+template <class T>
+T NumberAt(const std::string& page, uint64_t at) {
+  if (at > page.size() || sizeof(T) > page.size() - at) Damaged();
+  T value;
+  std::memcpy(&value, page.data() + at, sizeof value);
+  return value;
+}
+
 void CheckIsLmdb(const std::string& head) {
   if (KindOfContent(head) == ContentKind::kLmdb) return;
   const std::string found = DescribeContent(head);
@@ -68,41 +77,45 @@ void CheckIsLmdb(const std::string& head) {
 
 }  // namespace
 
-LmdbFile::LmdbFile(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+LmdbFile::LmdbFile(const std::string& path, LmdbUse use)
+    : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat info;
-  const bool open_and_known = file >= 0 && fstat(file, &info) == 0;
-  void* map = MAP_FAILED;
-  if (open_and_known) {
-    bytes_ = static_cast<uint64_t>(info.st_size);
-    map = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file, 0);
-  }
-  const int reason = errno;
-  if (file >= 0) close(file);
-  if (map == MAP_FAILED) throw FileError(std::strerror(reason));
-  map_ = static_cast<const char*>(map);
+  if (file_ < 0 || fstat(file_, &info) != 0) throw FileError(std::strerror(errno));
+  bytes_ = static_cast<uint64_t>(info.st_size);
   try {
-    ReadAll();
+    ReadAll(use);
   } catch (...) {
-    munmap(map, bytes_);
+    close(file_);
     throw;
   }
 }
 
-LmdbFile::~LmdbFile() { munmap(const_cast<char*>(map_), bytes_); }
+LmdbFile::~LmdbFile() { close(file_); }
 
-// Returns the address of the bytes [offset, offset + bytes) of the file. Throws FileError if the
-// file is shorter.
-const char* LmdbFile::Range(uint64_t offset, uint64_t bytes) const {
-  if (offset > bytes_ || bytes > bytes_ - offset) ThrowTruncated();
-  return map_ + offset;
+std::string LmdbFile::Key(int64_t index) const {
+  const Record& record = records_[index];
+  std::string key;
+  Read(record.key, record.key_bytes, &key);
+  return key;
 }
 
-template <class T>
-T LmdbFile::At(uint64_t offset) const {
-  T value;
-  std::memcpy(&value, Range(offset, sizeof value), sizeof value);
-  return value;
+void LmdbFile::ReadValue(int64_t index, std::string* value) const {
+  const Record& record = records_[index];
+  Read(record.value, record.value_bytes, value);
+}
+
+// Throws FileError if the file had fewer than `offset` + `bytes` bytes when it was opened.
+void LmdbFile::CheckRange(uint64_t offset, uint64_t bytes) const {
+  if (offset > bytes_ || bytes > bytes_ - offset) ThrowTruncated();
+}
+
+// Reads `bytes` bytes of the file. Throws FileError if the file is shorter or the disk fails.
+void LmdbFile::Read(uint64_t offset, uint64_t bytes, std::string* to) const {
+  CheckRange(offset, bytes);  // a damaged size must not cause a huge allocation
+  to->resize(bytes);
+  const int64_t got = ReadAt(file_, offset, bytes, to->data());
+  if (got < 0) throw FileError(std::strerror(errno));
+  if (got < static_cast<int64_t>(bytes)) ThrowTruncated();
 }
 
 uint64_t LmdbFile::OffsetOf(uint64_t page) const {
@@ -110,12 +123,16 @@ uint64_t LmdbFile::OffsetOf(uint64_t page) const {
   return page * page_bytes_;
 }
 
-void LmdbFile::ReadAll() {
-  CheckIsLmdb({map_, std::min<size_t>(bytes_, kKindBytes)});
-  const Meta first = At<Meta>(sizeof(PageHead));
+void LmdbFile::ReadAll(LmdbUse use) {
+  std::string head;
+  Read(0, std::min<uint64_t>(bytes_, kKindBytes), &head);
+  CheckIsLmdb(head);
+  Read(sizeof(PageHead), sizeof(Meta), &head);
+  const Meta first = NumberAt<Meta>(head, 0);
   page_bytes_ = first.free.page_bytes;
   if (page_bytes_ < sizeof(PageHead) + sizeof(Meta) || page_bytes_ > kMaxPageBytes) Damaged();
-  const Meta second = At<Meta>(OffsetOf(1) + sizeof(PageHead));
+  Read(OffsetOf(1) + sizeof(PageHead), sizeof(Meta), &head);
+  const Meta second = NumberAt<Meta>(head, 0);
   for (const Meta& meta : {first, second}) {
     if (meta.magic != kMagic) Damaged();
     if (meta.version != kVersion) {
@@ -123,42 +140,49 @@ void LmdbFile::ReadAll() {
                       std::to_string(kVersion) + " is read");
     }
   }
-  const Tree& tree = second.transaction > first.transaction ? second.main : first.main;
-  if ((tree.flags & kSortedValues) != 0) RefuseSeveralValues();
-  if (tree.root == kNoPage) return;
+  const Meta& meta = second.transaction > first.transaction ? second : first;
+  if ((meta.main.flags & kSortedValues) != 0) RefuseSeveralValues();
+  if (use == LmdbUse::kWrite && meta.free.root != kNoPage) {
+    ReadPage(meta.free.root, 1);  // only checks it
+    records_.clear();
+  }
+  if (meta.main.root == kNoPage) return;
   // A damaged count must not cause a huge allocation. Each record takes at least a node and an
   // offset.
   const uint64_t most = bytes_ / (sizeof(NodeHead) + sizeof(uint16_t));
-  records_.reserve(std::min(tree.entries, most));
-  ReadPage(tree.root, 1);
+  records_.reserve(std::min(meta.main.entries, most));
+  ReadPage(meta.main.root, 1);
 }
 
 // Reads the subtree of a page. The pages of a damaged file may form a cycle, so the number of pages
 // read is limited to the number of pages in the file.
-void LmdbFile::ReadPage(uint64_t page, int level) {
-  const uint64_t begin = OffsetOf(page);
+void LmdbFile::ReadPage(uint64_t number, int level) {
+  const uint64_t begin = OffsetOf(number);
   if (level > kMaxLevels || ++pages_read_ > pages()) Damaged();
-  const PageHead head = At<PageHead>(begin);
+  std::string page;
+  Read(begin, page_bytes_, &page);
+  const auto head = NumberAt<PageHead>(page, 0);
   const bool leaf = (head.flags & kLeaf) != 0, branch = (head.flags & kBranch) != 0;
   if (leaf == branch || head.lower < sizeof head || head.lower > page_bytes_) Damaged();
   for (uint64_t at = sizeof head; at + sizeof(uint16_t) <= head.lower; at += sizeof(uint16_t)) {
-    ReadNode(begin, At<uint16_t>(begin + at), leaf, level);
+    ReadNode(page, begin, NumberAt<uint16_t>(page, at), leaf, level);
   }
 }
 
-// Reads one node. `page` is the page's offset in the file, `at` the node's offset in the page.
-void LmdbFile::ReadNode(uint64_t page, uint64_t at, bool leaf, int level) {
-  if (at + sizeof(NodeHead) > page_bytes_) Damaged();
-  const NodeHead node = At<NodeHead>(page + at);
+// Reads the node at offset `at` of a page, which is at offset `begin` of the file.
+void LmdbFile::ReadNode(const std::string& page, uint64_t begin, uint64_t at, bool leaf,
+                        int level) {
+  const auto node = NumberAt<NodeHead>(page, at);
   const uint64_t number = uint64_t{node.low} | uint64_t{node.high} << 16;
   if (!leaf) return ReadPage(number | uint64_t{node.flags} << 32, level + 1);
   if ((node.flags & kSeveralValues) != 0) RefuseSeveralValues();
   const bool own_pages = (node.flags & kOwnPages) != 0;
   const uint64_t key_at = at + sizeof node, value_at = key_at + node.key_bytes;
   if (value_at + (own_pages ? sizeof(uint64_t) : number) > page_bytes_) Damaged();
-  const uint64_t value =
-      own_pages ? OffsetOf(At<uint64_t>(page + value_at)) + sizeof(PageHead) : page + value_at;
-  records_.push_back({{map_ + page + key_at, node.key_bytes}, {Range(value, number), number}});
+  const uint64_t value = own_pages ? OffsetOf(NumberAt<uint64_t>(page, value_at)) + sizeof(PageHead)
+                                   : begin + value_at;
+  CheckRange(value, number);
+  records_.push_back({begin + key_at, value, static_cast<uint32_t>(number), node.key_bytes});
 }
 
 }  // namespace doppio

@@ -1,46 +1,52 @@
 // Reads the records of an LMDB database without liblmdb, which trusts every number in a file: a
 // truncated or damaged file ends the program with SIGBUS or SIGSEGV. Reads only the main table, in
-// the form in which Caffe fills it, with one value per key.
+// the form in which Caffe fills it, with one value per key. Does not map the file into memory,
+// because a mapped file that is cut off, or whose disk fails, ends the program with SIGBUS.
 #ifndef DOPPIO_DATA_SOURCE_LMDB_FILE_H_
 #define DOPPIO_DATA_SOURCE_LMDB_FILE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace doppio {
 
+// kWrite: liblmdb will write to the file, so the table of its free pages is checked too.
+enum class LmdbUse { kRead, kWrite };
+
 class LmdbFile {
  public:
-  struct Record {
-    std::string_view key, value;
-  };
-
-  // Maps the file `path` (data.mdb, not its folder) into memory and finds all records, which reads
-  // every page that holds keys. Throws FileError without the path: "it is not an LMDB file", "it
-  // ends too early...".
-  explicit LmdbFile(const std::string& path);
+  // Opens the file `path` (data.mdb, not its folder) and finds all records, which reads every page
+  // that holds keys. Throws FileError without the path: "it is not an LMDB file", "it ends too
+  // early...".
+  explicit LmdbFile(const std::string& path, LmdbUse use = LmdbUse::kRead);
   ~LmdbFile();
   LmdbFile(const LmdbFile&) = delete;
   LmdbFile& operator=(const LmdbFile&) = delete;
 
-  // Returns the records in key order. They point into the mapped file and are valid for the
-  // lifetime of this object.
-  const std::vector<Record>& records() const { return records_; }
+  // Returns the number of records. They are in key order.
+  int64_t size() const { return static_cast<int64_t>(records_.size()); }
+  // Read the key and the value of a record from the file. Thread-safe. Throw FileError without the
+  // path if the file has been cut off meanwhile, or the disk fails.
+  std::string Key(int64_t index) const;
+  void ReadValue(int64_t index, std::string* value) const;
 
  private:
-  uint64_t pages() const { return bytes_ / page_bytes_; }
-  const char* Range(uint64_t offset, uint64_t bytes) const;
-  template <class T>
-  T At(uint64_t offset) const;
-  uint64_t OffsetOf(uint64_t page) const;
-  void ReadAll();
-  void ReadPage(uint64_t page, int level);
-  void ReadNode(uint64_t page, uint64_t at, bool leaf, int level);
+  struct Record {
+    uint64_t key, value;  // offsets in the file
+    uint32_t value_bytes;
+    uint16_t key_bytes;
+  };
 
-  const char* map_ = nullptr;
+  uint64_t pages() const { return bytes_ / page_bytes_; }
+  void CheckRange(uint64_t offset, uint64_t bytes) const;
+  void Read(uint64_t offset, uint64_t bytes, std::string* to) const;
+  uint64_t OffsetOf(uint64_t page) const;
+  void ReadAll(LmdbUse use);
+  void ReadPage(uint64_t number, int level);
+  void ReadNode(const std::string& page, uint64_t begin, uint64_t at, bool leaf, int level);
+
+  const int file_;
   uint64_t bytes_ = 0;
   uint64_t page_bytes_ = 0;
   uint64_t pages_read_ = 0;

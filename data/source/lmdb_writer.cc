@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <lmdb.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/library_version.h"
 #include "data/source/database_writer.h"
+#include "data/source/lmdb_file.h"
 
 namespace doppio {
 namespace {
@@ -44,26 +47,15 @@ class LmdbFormat : public DatabaseFormat {
 
   void Sync() override { Must(mdb_env_sync(env_, 1)); }
 
+  // Checks the file, because liblmdb ends the program with SIGBUS if it has been cut off.
   DatabaseContents Contents() const override {
-    MDB_txn* transaction = nullptr;
-    Must(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &transaction));
-    MDB_dbi table;
-    MDB_stat stat;
-    MDB_cursor* cursor = nullptr;
-    MDB_val key, value;
-    int result = mdb_dbi_open(transaction, nullptr, 0, &table);
-    if (result == 0) result = mdb_stat(transaction, table, &stat);
-    if (result == 0) result = mdb_cursor_open(transaction, table, &cursor);
-    if (result == 0) result = mdb_cursor_get(cursor, &key, &value, MDB_LAST);
-    DatabaseContents contents;
-    if (result == 0) {
-      contents.records = static_cast<int64_t>(stat.ms_entries);
-      contents.last_key.assign(static_cast<const char*>(key.mv_data), key.mv_size);
+    try {
+      const LmdbFile file(DataFile(), LmdbUse::kWrite);
+      const int64_t records = file.size();
+      return {records, records == 0 ? "" : file.Key(records - 1)};
+    } catch (const FileError& e) {
+      Fail(e.message() + "; remove it to start again");
     }
-    if (cursor != nullptr) mdb_cursor_close(cursor);
-    mdb_txn_abort(transaction);
-    if (result != MDB_NOTFOUND) Must(result);  // not found: the database is empty
-    return contents;
   }
 
  private:
@@ -96,8 +88,23 @@ class LmdbFormat : public DatabaseFormat {
     throw FileError("cannot write LMDB database '" + path_ + "': " + reason);
   }
   void Must(int result) const {
-    if (result != 0) Fail(mdb_strerror(result));
+    if (result != 0) Fail(mdb_strerror(ReasonFor(result)));
   }
+
+  // liblmdb reports a short write as EIO or ENOSPC whatever its cause. Returns the reason why the
+  // file cannot grow, if it cannot.
+  int ReasonFor(int result) const {
+    if (result != EIO && result != ENOSPC) return result;
+    const int file = open(DataFile().c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) return result;
+    const off_t end = lseek(file, 0, SEEK_END);
+    const int reason = posix_fallocate(file, end, 1 << 20);
+    (void)!ftruncate(file, end);
+    close(file);
+    return reason == ENOSPC || reason == EFBIG || reason == EDQUOT ? reason : result;
+  }
+
+  std::string DataFile() const { return path_ + "/data.mdb"; }
 
   const std::string path_;
   MDB_env* env_ = nullptr;

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <random>
+
 #include "core/base/file.h"
 #include "data/source/source.h"
 #include "tests/data/tiny_data.h"
@@ -124,6 +126,19 @@ TEST_P(DatabaseTest, SaysThatTheFlagOfEncodedImagesIsWrong) {
   EXPECT_EQ(ReadError(2),
             "4: its data is 2 raw pixels, as its shape says, but its field encoded is set; write "
             "the database without encoded");
+}
+
+// Reading a mapped file beyond its end would end the program with SIGBUS.
+TEST_P(DatabaseTest, SaysThatADatabaseIsCutOffWhileItIsRead) {
+  std::mt19937 random(1);  // LevelDB compresses its tables
+  std::vector<int> pixels(100'000);
+  for (int& pixel : pixels) pixel = static_cast<int>(random() % 256);
+  Write({{"a", RawDatum(1, 1, 100'000, pixels, 0)}, {"b", RawDatum(1, 1, 100'000, pixels, 1)}});
+  const auto source = Open();
+  for (const std::string& file : Glob(path_ + "/*db")) ASSERT_EQ(truncate(file.c_str(), 8192), 0);
+  Record record;
+  EXPECT_THAT(MessageOf([&] { source->Read(1, &record); }), testing::StartsWith("4: "));
+  EXPECT_THAT(source->Name(1), testing::HasSubstr("of '" + path_ + "'"));
 }
 
 // 64 x 536838145 x 536903681 is 2^64 + 64, which overflows 64 bits to 64.

@@ -2,6 +2,8 @@
 #include "data/source/database_writer.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,6 +65,35 @@ TEST_P(DatabaseWriterTest, LeavesNothingWhenItIsGivenUp) {
     writer.Put("a", RawDatum(1, 1, 1, {1}, 0));
   }
   EXPECT_TRUE(Names().empty());
+}
+
+TEST_P(DatabaseWriterTest, LeavesNothingWhenItIsCompleteButNotFinished) {
+  {
+    DatabaseWriter writer(GetParam(), Path());
+    writer.Put("a", RawDatum(1, 1, 1, {1}, 0));
+    writer.Complete();
+    EXPECT_EQ(Names().size(), 1u);
+  }
+  EXPECT_TRUE(Names().empty());
+}
+
+TEST_P(DatabaseWriterTest, StatesThatAFileMayNotGrow) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::string message;
+  for (const rlim_t bytes : {4096, 100'000}) {
+    const rlimit limit{bytes, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    message = MessageOf([&] {
+      DatabaseWriter writer(GetParam(), Path());
+      writer.Put("a", std::string(1 << 20, 'a'));
+      writer.Finish();
+    });
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_THAT(message, HasSubstr(": File too large")) << bytes;
+    EXPECT_TRUE(Names().empty());
+  }
 }
 
 TEST_P(DatabaseWriterTest, RefusesWhatExists) {
@@ -144,6 +175,22 @@ TEST_P(DatabaseWriterTest, GrowsAsItIsFilled) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, DatabaseWriterTest, testing::Values("LMDB", "LEVELDB"),
                          [](const auto& info) { return std::string(info.param); });
+
+// liblmdb itself would end the program with SIGBUS.
+TEST(LmdbWriter, RefusesToGoOnInAFileThatIsCutOff) {
+  const std::string path = ScratchPath("cut"), file = path + ".tmp/database/data.mdb";
+  {
+    DatabaseWriter writer("LMDB", path, "red");
+    for (int i = 0; i < 2000; ++i) writer.Put(std::to_string(10000 + i), std::string(5000, 'x'));
+  }
+  for (const int64_t bytes : {FileBytes(file) / 2, int64_t{8192}}) {
+    ASSERT_EQ(truncate(file.c_str(), bytes), 0);
+    EXPECT_EQ(MessageOf([&] { DatabaseWriter("LMDB", path, "red"); }),
+              "4: cannot write LMDB database '" + path +
+                  ".tmp/database': it ends too early; it may have been cut off while it was "
+                  "copied; remove it to start again");
+  }
+}
 
 TEST(LmdbWriter, SaysThatAKeyIsTooLong) {
   const std::string path = ScratchPath("db");

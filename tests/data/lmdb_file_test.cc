@@ -32,13 +32,13 @@ std::string Written(const std::string& name, int count) {
   return ScratchPath(name) + "/data.mdb";
 }
 
-// Reads all records, so that an address outside the map is noticed. Returns the message of its
-// FileError, or "" if it throws none.
+// Reads all records. Returns the message of its FileError, or "" if it throws none.
 std::string ReadAll(const std::string& path, KeysAndValues* records) {
   return MistakeIfAny<FileError>([&] {
     const LmdbFile file(path);
-    for (const LmdbFile::Record& record : file.records()) {
-      records->emplace_back(record.key, record.value);
+    for (int64_t i = 0; i < file.size(); ++i) {
+      records->emplace_back(file.Key(i), "");
+      file.ReadValue(i, &records->back().second);
     }
   });
 }
@@ -86,6 +86,18 @@ TEST(LmdbFile, SaysThatAFileIsCutOff) {
   }
 }
 
+TEST(LmdbFile, SaysThatAFileIsCutOffWhileItIsOpen) {
+  const std::string path = Written("db", 100);
+  const LmdbFile file(path);
+  ASSERT_EQ(truncate(path.c_str(), 8192), 0);
+  std::string value;
+  for (int64_t i = 0; i < file.size(); ++i) {
+    const std::string wanted = "it ends too early; it may have been cut off while it was copied";
+    EXPECT_EQ(Mistake<FileError>([&] { file.ReadValue(i, &value); }), wanted);
+    EXPECT_EQ(Mistake<FileError>([&] { file.Key(i); }), wanted);
+  }
+}
+
 // With random damage, each file is either read or refused.
 TEST(LmdbFile, ReadsOrRefusesADamagedFile) {
   const std::string path = Written("db", 60), whole = ReadFile(path), damaged = ScratchPath("x");
@@ -103,14 +115,32 @@ TEST(LmdbFile, ReadsOrRefusesADamagedFile) {
   }
 }
 
+// Offsets in a meta page.
+constexpr size_t kPage = 4096, kFreeRoot = 16 + 24 + 40, kMainRoot = kFreeRoot + 48;
+constexpr size_t kTransaction = 16 + 128;
+
+// Returns the number of a root page in the newer of the two meta pages.
+uint64_t NewerRoot(const std::string& content, size_t root) {
+  const bool first =
+      At<uint64_t>(content, kTransaction) > At<uint64_t>(content, kPage + kTransaction);
+  return At<uint64_t>(content, (first ? 0 : kPage) + root);
+}
+
+TEST(LmdbFile, ChecksTheTableOfFreePagesForAWriter) {
+  const std::string path = ScratchPath("db"), file = path + "/data.mdb";
+  for (const char* value : {"1", "2", "3"}) WriteLmdb(path, {{"a", value}});
+  EXPECT_NO_THROW(LmdbFile(file, LmdbUse::kWrite));
+  std::string content = ReadFile(file);
+  content.replace(NewerRoot(content, kFreeRoot) * kPage, kPage, kPage, '\0');
+  WriteFile(file, content);
+  EXPECT_EQ(LmdbFile(file).size(), 1);
+  EXPECT_EQ(Mistake<FileError>([&] { LmdbFile(file, LmdbUse::kWrite); }), "it is damaged");
+}
+
 TEST(LmdbFile, RefusesATreeThatLeadsBackToItself) {
   const std::string path = Written("db", 300);
   std::string content = ReadFile(path);
-  // Finds the newer of the two meta pages, and in it the root of the main tree.
-  constexpr size_t kPage = 4096, kTransaction = 16 + 128, kRoot = 16 + 24 + 48 + 40;
-  const size_t newer =
-      At<uint64_t>(content, kTransaction) > At<uint64_t>(content, kPage + kTransaction) ? 0 : kPage;
-  const auto root = At<uint64_t>(content, newer + kRoot);
+  const auto root = NewerRoot(content, kMainRoot);
   const size_t at = root * kPage;
   ASSERT_EQ(At<uint16_t>(content, at + 10) & 1, 1) << "a branch";
   for (size_t slot = 16; slot < At<uint16_t>(content, at + 12); slot += 2) {

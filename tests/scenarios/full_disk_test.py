@@ -136,6 +136,48 @@ class RunFolderTest(own_mounts.MountCase):
         self.assertGreater(len(outcomes), 5)
 
 
+class FolderTest(own_mounts.MountCase):
+    """Commands that write several files: all of them or none, so that the command can be repeated."""
+
+    def check_each_size(self, sizes, *command):
+        failed = 0
+        for kib in sizes:
+            self.mount(kib)
+            run = self.doppio(*command)
+            if run.returncode == 0:
+                self.unmount()
+                break
+            failed += 1
+            self.assertEqual(4, run.returncode, run.stderr)
+            self.assertIn("No space left on device", run.stderr)
+            self.assertEqual([], os.listdir(self.path("disk")))
+            self.change("size=64m")
+            again = self.doppio(*command)
+            self.assertEqual(0, again.returncode, again.stderr)
+            self.unmount()
+        self.assertEqual(0, run.returncode)
+        self.assertGreater(failed, 1)
+
+    def write_classes(self):
+        for i in range(8):
+            for name in "ab":
+                self.write("photos/%s/%d.png" % (name, i), scenario.png([[16 * i, 200], [40, 90]]))
+
+    def test_init(self):
+        self.write_classes()
+        self.check_each_size(range(PAGE, 200, PAGE), "init", "photos", "disk/in/side")
+
+    def test_parts_of_a_list(self):
+        self.write_classes()
+        self.check_each_size(range(PAGE, 200, PAGE), "data", "split", "photos", "disk/parts")
+
+    def test_two_databases(self):
+        for name in ["data_batch_%d" % i for i in range(1, 6)] + ["test_batch"]:
+            self.write("cifar/%s.bin" % name, (bytes([1]) + bytes(range(256)) * 12) * 30)
+        for backend in "lmdb", "leveldb":
+            self.check_each_size(range(64, 4000, 128), "convert_cifar_data", "cifar", "disk", backend)
+
+
 class SweepTest(own_mounts.MountCase):
     def results(self, folder):
         run = self.doppio("sweep", "ls", folder, "--json")

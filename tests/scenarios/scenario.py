@@ -1,6 +1,8 @@
 """The base class of scenarios: the program, a scratch folder, and tiny nets that need no files."""
+import fcntl
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -45,6 +47,13 @@ class Scenario(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def block_readers(self, name):
+        """Makes programs that open the file wait until the returned one is closed, but at most for lease-break-time (45 s)."""
+        signal.signal(signal.SIGIO, signal.SIG_IGN)  # the kernel sends it when a program waits
+        file = open(self.path(name), "rb+")
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        return file
+
     def write(self, name, content):
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
         with open(self.path(name), "wb") as f:
@@ -69,6 +78,14 @@ class Scenario(unittest.TestCase):
     def doppio(self, *args, timeout=120, **env):
         return subprocess.run([DOPPIO, *args], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=timeout, env=self.environment(**env))
+
+    def run_in_removed_folder(self, code, *args):
+        """Runs the program in a working folder that has been removed. Returns its standard error."""
+        enter = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"'
+        run = subprocess.run(["sh", "-c", enter, DOPPIO, *args], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True,
+                             text=True, timeout=120, env=self.environment())
+        self.assertEqual(code, run.returncode, run.stderr)
+        return run.stderr
 
     def await_work(self, process, seconds):
         """Waits until the process, which must not end, has computed for so many more seconds of CPU time."""

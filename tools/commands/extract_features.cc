@@ -151,6 +151,7 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
     }
     progress.Done(end);
   }
+  for (const auto& database : databases) database->Complete();
   for (const auto& database : databases) database->Finish();
   for (size_t b = 0; b < databases.size(); ++b) {
     std::cout << arguments.databases[b] << " written, " << Thousands(records)

@@ -10,6 +10,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/new_files.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/job_script.h"
@@ -166,25 +167,23 @@ std::string PageText(const SummaryLines& lines, const std::string& name,
 
 void WriteProject(const std::string& folder, const InitData& data, const InitTexts& texts,
                   const std::string& page) {
-  std::error_code ignored;  // writing to the folder reports the error
-  fs::create_directories(folder, ignored);
-  const auto write = [&](const char* name, const std::string& text) {
-    WriteFileAtomically(folder + "/" + name, text);
-  };
+  NewFiles files(folder);
   for (const auto& [name, part] :
        {std::pair<const char*, const FoundPart*>{"train.txt", &data.train},
         {"val.txt", &data.test}}) {
     if (!part->listed()) continue;
     std::string list;
     for (const ImageLine& image : part->images.lines) list += TextOf(image);
-    write(name, list);
+    files.Write(name, list);
   }
-  if (!data.class_names.empty()) WriteClasses(data.class_names, folder + "/labels.txt");
-  if (!data.left_out.empty()) write("left_out.txt", Join(data.left_out, "\n") + "\n");
-  write("train_val.prototxt", texts.train_val);
-  write("deploy.prototxt", texts.deploy);
-  write("README.md", page);
-  write("solver.prototxt", texts.solver);  // last, because it makes the folder a training folder
+  if (!data.class_names.empty()) files.Write("labels.txt", LinesOfClasses(data.class_names));
+  if (!data.left_out.empty()) files.Write("left_out.txt", Join(data.left_out, "\n") + "\n");
+  files.Write("train_val.prototxt", texts.train_val);
+  files.Write("deploy.prototxt", texts.deploy);
+  files.Write("README.md", page);
+  // Last, because it makes the folder a training folder.
+  files.Write("solver.prototxt", texts.solver);
+  files.Keep();
 }
 
 nlohmann::json ResultJson(const InitData& data, const InitPlan& plan, const std::string& folder,

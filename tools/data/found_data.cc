@@ -39,8 +39,10 @@ std::vector<fs::path> EntriesOf(const std::string& folder) {
 
 bool HasFolders(const std::string& folder) {
   const std::vector<fs::path> entries = EntriesOf(folder);
-  return std::any_of(entries.begin(), entries.end(),
-                     [](const fs::path& entry) { return fs::is_directory(entry); });
+  return std::any_of(entries.begin(), entries.end(), [](const fs::path& entry) {
+    std::error_code broken;  // a link that leads nowhere is no folder
+    return fs::is_directory(entry, broken);
+  });
 }
 
 // Returns true if `path` may be a part of a data set; false for a script, a net, or a folder of

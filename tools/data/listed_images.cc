@@ -12,23 +12,55 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the sorted paths, relative to `from`, of the image files in `folder` and its subfolders.
-std::vector<std::string> ImagesBelow(const fs::path& folder, const fs::path& from) {
-  std::vector<std::string> paths;
-  const auto links = fs::directory_options::follow_directory_symlink;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, links)) {
-    const std::string path = entry.path().lexically_relative(from).string();
-    if (!entry.is_directory() && IsImageName(path)) paths.push_back(path);
+// Collects the paths, relative to a folder, of the image files in its subfolders.
+class ImagesBelow {
+ public:
+  explicit ImagesBelow(const fs::path& folder) : from_(folder), open_{fs::canonical(folder)} {}
+
+  // Adds the images in `folder`, which is below the constructor's, and in its subfolders.
+  void Add(const fs::path& folder) {
+    open_.push_back(RealPath(folder));
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::string path = entry.path().lexically_relative(from_).string();
+      std::error_code broken;  // reading the image reports a broken link
+      if (entry.is_directory(broken)) {
+        Add(entry.path());
+      } else if (IsImageName(path)) {
+        paths_.push_back(path);
+      }
+    }
+    open_.pop_back();
   }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
+  std::vector<std::string> Sorted() {
+    std::sort(paths_.begin(), paths_.end());
+    return std::move(paths_);
+  }
+
+ private:
+  // Returns the path without links. Throws FileError if the folder contains one that is being read:
+  // reading it would never end.
+  fs::path RealPath(const fs::path& folder) const {
+    fs::path real = fs::canonical(folder);
+    for (const fs::path& inner : open_) {
+      if (std::mismatch(real.begin(), real.end(), inner.begin(), inner.end()).first == real.end()) {
+        throw FileError("'" + folder.string() +
+                        "' is a link to a folder that contains it; remove the link");
+      }
+    }
+    return real;
+  }
+
+  const fs::path from_;
+  std::vector<fs::path> open_;  // the folders that are being read, each inside the one before
+  std::vector<std::string> paths_;
+};
 
 std::vector<std::string> FoldersIn(const fs::path& folder) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && name[0] != '.') names.push_back(name);
+    std::error_code broken;  // a link that leads nowhere is no class
+    if (entry.is_directory(broken) && name[0] != '.') names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -47,7 +79,9 @@ ListedImages ReadClassFolders(const std::string& folder) {
     images.classes = FoldersIn(folder);
     for (size_t label = 0; label < images.classes.size(); ++label) {
       const std::string& name = images.classes[label];
-      const std::vector<std::string> paths = ImagesBelow(fs::path(folder) / name, folder);
+      ImagesBelow found(folder);
+      found.Add(fs::path(folder) / name);
+      const std::vector<std::string> paths = found.Sorted();
       if (paths.empty()) {
         throw FileError("folder '" + images.root + name + "' of a class has no image files");
       }
@@ -56,7 +90,8 @@ ListedImages ReadClassFolders(const std::string& folder) {
       }
     }
   } catch (const fs::filesystem_error& e) {
-    throw FileError("cannot read '" + folder + "': " + e.code().message());
+    const std::string path = e.path1().empty() ? folder : e.path1().string();
+    throw FileError("cannot read '" + path + "': " + e.code().message());
   }
   if (images.classes.empty()) {
     const std::string kind = DataKindOf(folder);
@@ -72,10 +107,10 @@ ListedImages ReadImages(const std::string& path, const std::string& root) {
   throw UsageError("--root_folder is for lists, but '" + path + "' is a folder");
 }
 
-void WriteClasses(const std::vector<std::string>& classes, const std::string& path) {
+std::string LinesOfClasses(const std::vector<std::string>& classes) {
   std::string text;
   for (const std::string& name : classes) text += name + "\n";
-  WriteFileAtomically(path, text);
+  return text;
 }
 
 }  // namespace doppio

@@ -36,8 +36,8 @@ ListedImages ReadClassFolders(const std::string& folder);
 // a non-empty `root`.
 ListedImages ReadImages(const std::string& path, const std::string& root);
 
-// Writes one name per line, in the format that `--labels` reads.
-void WriteClasses(const std::vector<std::string>& classes, const std::string& path);
+// Returns one name per line, the format that `--labels` reads.
+std::string LinesOfClasses(const std::vector<std::string>& classes);
 
 }  // namespace doppio
 

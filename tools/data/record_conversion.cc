@@ -49,6 +49,7 @@ void ConvertRecords(const std::vector<RecordConversion>& conversions, const std:
   for (size_t i = 0; i < conversions.size(); ++i) {
     PutRecords(*conversions[i].source, options, key_digits, writers[i].get());
   }
+  for (const auto& writer : writers) writer->Complete();
   for (const auto& writer : writers) writer->Finish();
 }
 

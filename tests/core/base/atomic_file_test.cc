@@ -6,10 +6,28 @@
 #include <unistd.h>
 #include <utime.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "tests/testing/mistake.h"
+
+namespace {
+
+int g_folder_error = 0;  // errno of fsync of a folder; 0: it succeeds
+
+}  // namespace
+
+// Takes the place of the C library's function in this program.
+extern "C" int fsync(int file) {
+  struct stat info;
+  if (g_folder_error == 0 || fstat(file, &info) != 0 || !S_ISDIR(info.st_mode))
+    return fdatasync(file);
+  errno = g_folder_error;
+  return -1;
+}
 
 namespace doppio {
 namespace {
@@ -57,6 +75,21 @@ TEST(AtomicFile, LeavesNothingUnlessItIsRenamed) {
   }
   EXPECT_TRUE(Glob(folder + "*").empty());
   EXPECT_THROW(AtomicFile(folder + "missing/out"), FileError);
+}
+
+TEST(AtomicFile, NeedsNoFileSystemThatCanFlushFolders) {
+  const std::string path = Folder() + "out";
+  for (const int reason : {EINVAL, ENOTSUP, ENOSYS}) {
+    g_folder_error = reason;
+    EXPECT_NO_THROW(WriteFileAtomically(path, std::to_string(reason))) << std::strerror(reason);
+    EXPECT_EQ(ReadFile(path), std::to_string(reason));
+  }
+  for (const int reason : {EIO, ENOSPC}) {
+    g_folder_error = reason;
+    EXPECT_EQ(Mistake<FileError>([&] { WriteFileAtomically(path, "x"); }),
+              "cannot write '" + DirName(path) + "': " + std::strerror(reason));
+  }
+  g_folder_error = 0;
 }
 
 TEST(AtomicFile, NamesTheHostTheBootAndTheProcess) {

@@ -66,6 +66,13 @@ class RunFolderTest(RunCase):
         self.train()
         self.assertEqual(before, sorted(os.listdir(self.folder)))
 
+    def test_needs_no_working_folder(self):
+        paths = ["--solver=" + self.path("solver.prototxt"), "--set=net=" + self.path("net.prototxt"),
+                 "--set=snapshot_prefix=" + self.path("snap/tiny")]
+        self.run_in_removed_folder(0, "train", *paths, "--run_dir=" + self.path("run"))
+        self.assertEqual("", self.json("run/run.json")["cwd"])
+        self.assertEqual(self.read("snap/tiny_iter_60.caffemodel"), self.read("run/last.caffemodel"))
+
     def test_numbers_are_those_of_a_run_without(self):
         self.train("--run_dir=run")
         model = self.read("snap/tiny_iter_60.caffemodel")

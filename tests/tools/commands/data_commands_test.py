@@ -94,6 +94,32 @@ class StatTest(DataCase):
         self.assertNotIn("classes", self.stat("list.txt"))
         self.assertIn("1 images with 2 labels", self.succeed("data", "stat", "list.txt"))
 
+    def test_links_to_themselves(self):
+        self.folder_of_classes()
+        for name in "pets/loop", "pets/cat/loop":
+            os.symlink("loop", self.path(name))
+        self.assertEqual(3, self.stat("pets")["images"])
+        os.symlink("x.png", self.path("pets/cat/x.png"))
+        self.assertIn("image 'pets/cat/x.png': cannot read 'pets/cat/x.png': Too many levels of symbolic links",
+                      self.fail_with(4, "data", "stat", "pets"))
+        os.remove(self.path("pets/cat/x.png"))
+        os.symlink("cat", self.path("pets/tomcat"))
+        self.assertEqual(5, self.stat("pets")["images"])
+
+    def test_links_to_the_folders_above(self):
+        self.folder_of_classes()
+        os.makedirs(self.path("elsewhere"))
+        os.symlink("../pets/dog", self.path("elsewhere/back"))
+        for link, target in (("pets/dog/up", ".."), ("pets/dog/top", "/"), ("pets/all", "."),
+                             ("pets/dog/big/far", self.path("elsewhere"))):
+            os.symlink(target, self.path(link))
+            named = link + ("/back" if "far" in link else "")
+            for verb in "stat", "verify", "split":
+                self.assertIn("error: '%s' is a link to a folder that contains it; remove the link\n" % named,
+                              self.fail_with(4, "data", verb, "pets"))
+            os.remove(self.path(link))
+        self.assertEqual(3, self.stat("pets")["images"])
+
     def test_names_a_damaged_image(self):
         self.folder_of_classes()
         self.write("pets/cat/b.png", b"nothing")

@@ -357,6 +357,19 @@ class BadDataTest(InitCase):
         self.write("train.bin", struct.pack("B", 1) + record)
         self.assertEqual(4, self.run_tool("init", "train.bin", "--val_data=train.bin").returncode)
 
+    def test_links_to_themselves(self):
+        self.bars("shapes", 4)
+        for name in "shapes/loop", "shapes/vertical/loop":
+            os.symlink("loop", self.path(name))
+        self.assertEqual(list(GRAY_CLASSES), [c["name"] for c in self.init("shapes")["classes"]])
+        os.symlink("..", self.path("shapes/vertical/up"))
+        self.assertIn("shapes/vertical/up' is a link to a folder that contains it", self.fail_with(4, "init", "shapes", "into"))
+
+    def test_a_working_folder_that_is_gone(self):
+        self.bars("shapes", 4)
+        self.assertIn("error: cannot use 'shapes_doppio': No such file or directory\n", self.run_in_removed_folder(
+            4, "init", self.path("shapes")))
+
     def test_keeps_folders_that_are_there(self):
         self.bars("shapes", 5)
         self.write("shapes_doppio/mine.txt", "mine")

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/base/file.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
@@ -40,7 +41,8 @@ void ConvertImageFiles(const CommandLine& line, const ConversionOptions& options
   const std::string& database = line.files[1];
   DatabaseWriter writer(backend, database, SettingsOf(images, options, backend));
   *began = true;
-  if (!images.classes.empty()) WriteClasses(images.classes, writer.folder() + "/labels.txt");
+  if (!images.classes.empty())
+    WriteFileAtomically(writer.folder() + "/labels.txt", LinesOfClasses(images.classes));
   const ConversionResult result = ConvertImages(images, options, &writer);
   PrintResult(line.flags, database, result, images.classes);
 }

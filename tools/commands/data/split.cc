@@ -1,12 +1,12 @@
 // `data split`: splits a list into parts with the same share of every class.
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/new_files.h"
 #include "tools/cli/text_table.h"
 #include "tools/commands/data/verbs.h"
 #include "tools/data/list_split.h"
@@ -77,15 +77,15 @@ ExitCode DataSplit(const CommandLine& line, bool* began) {
                        " images are too few for --fractions");
     }
   }
-  std::error_code ignored;  // writing to the folder reports the error
-  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  NewFiles files(folder);
+  for (size_t i = 0; i < names.size(); ++i) files.Write(names[i] + ".txt", texts[i]);
+  if (!images.classes.empty()) files.Write("labels.txt", LinesOfClasses(images.classes));
+  files.Keep();
   for (size_t i = 0; i < names.size(); ++i) {
-    WriteFileAtomically(paths[i], texts[i]);
     out.push_back({{"file", paths[i]}, {"images", counts[i]}});
     if (!line.flags.json)
       std::cout << paths[i] << " written, " << Thousands(counts[i]) << " images\n";
   }
-  if (!images.classes.empty()) WriteClasses(images.classes, folder + "labels.txt");
   if (line.flags.json) std::cout << JsonText(out) << '\n';
   return ExitCode::kDone;
 }

@@ -1,0 +1,43 @@
+#include "core/base/log.h"
+
+#include <gtest/gtest.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <regex>
+
+#include "core/base/file.h"
+
+namespace {
+
+bool g_before_1970 = false;
+
+}  // namespace
+
+// Takes the place of the C library's function in this program. glog reads the time with it.
+extern "C" int gettimeofday(struct timeval* now, void*) noexcept {
+  timespec machine{};
+  clock_gettime(CLOCK_REALTIME, &machine);
+  *now = g_before_1970 ? timeval{-6, 548372} : timeval{machine.tv_sec, machine.tv_nsec / 1000};
+  return 0;
+}
+
+namespace doppio {
+namespace {
+
+TEST(LogFile, HasWholeTimesBefore1970) {
+  const std::string path = testing::TempDir() + "/log_" + std::to_string(getpid());
+  {
+    const LogFile file(path);
+    g_before_1970 = true;
+    LOG(INFO) << "old";
+    g_before_1970 = false;
+  }
+  const std::regex line("I\\d{4} \\d\\d:\\d\\d:\\d\\d\\.\\d{6} .*\\] old\n");
+  const std::string text = ReadFile(path);
+  EXPECT_TRUE(std::regex_match(text, line)) << text;
+}
+
+}  // namespace
+}  // namespace doppio
