@@ -63,6 +63,10 @@ int64_t PlaceBlocks(std::vector<Lifetime>* blocks) {
   int64_t total = 0;
   for (size_t i : order) {
     Lifetime& block = (*blocks)[i];
+    if (block.bytes == 0) {  // sorted last, so that it would move no other block
+      block.offset = 0;
+      continue;
+    }
     block.offset = FindGap(block, placed);
     auto after = std::upper_bound(
         placed.begin(), placed.end(), &block,

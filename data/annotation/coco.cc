@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/parsed_json.h"
+
 namespace doppio {
 namespace {
 
@@ -20,24 +22,6 @@ struct CocoPlace {
     return FileError({file, 0, 0}, list + "[" + std::to_string(index) + "] " + message);
   }
 };
-
-// Parses the text without its outlines, which are most of such a file.
-Json ParseWithoutOutlines(const std::string& text, const std::string& file) {
-  const auto keep = [](int, Json::parse_event_t event, Json& parsed) {
-    return event != Json::parse_event_t::key || parsed != "segmentation";
-  };
-  try {
-    return Json::parse(text, keep);
-  } catch (const Json::parse_error& e) {
-    const size_t end = std::min(text.size(), e.byte > 0 ? e.byte - 1 : 0);
-    const auto stop = text.begin() + static_cast<std::ptrdiff_t>(end);
-    const auto line = 1 + std::count(text.begin(), stop, '\n');
-    const size_t begin = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
-    const size_t column = begin == std::string::npos ? end + 1 : end - begin;
-    throw FileError({file, static_cast<int>(line), static_cast<int>(column)},
-                    "the JSON is damaged here");
-  }
-}
 
 // Returns list `name` of the file. Throws FileError if the file has none.
 const Json& ListOf(const Json& root, const std::string& file, const std::string& name) {
@@ -91,8 +75,8 @@ void ReadCocoBox(const CocoPlace& place, const Json& annotation, AnnotatedObject
 
 class CocoReader {
  public:
-  CocoReader(const Json& root, const std::string& file, const std::string& folder)
-      : root_(root), file_(file), folder_(folder) {}
+  CocoReader(Json root, const std::string& file, const std::string& folder)
+      : root_(std::move(root)), file_(file), folder_(folder) {}
 
   CocoAnnotations Read() {
     ReadCategories();
@@ -123,6 +107,8 @@ class CocoReader {
         throw place.Mistake("has the id " + std::to_string(id) + " of another image");
       ImageAnnotation image;
       image.image = folder_ + TextOf(place, list[i], "file_name");
+      if (image.image.find('\0') != std::string::npos)
+        throw place.Mistake("has a 'file_name' with the character 0, which no path has");
       image.at = {file_, 0, 0};
       image.height = SideOf(place, list[i], "height");
       image.width = SideOf(place, list[i], "width");
@@ -150,7 +136,7 @@ class CocoReader {
     read_.images[of_image->second].objects.push_back(std::move(object));
   }
 
-  const Json& root_;
+  const Json root_;
   const std::string &file_, &folder_;
   std::map<int64_t, std::string> categories_;  // names by id
   std::map<int64_t, size_t> images_;           // indices by id
@@ -161,8 +147,8 @@ class CocoReader {
 
 CocoAnnotations ParseCoco(const std::string& text, const std::string& file,
                           const std::string& root) {
-  const Json json = ParseWithoutOutlines(text, file);
-  return CocoReader(json, file, root).Read();
+  // Outlines are most of such a file.
+  return CocoReader(ParseJson(text, file, "segmentation"), file, root).Read();
 }
 
 }  // namespace doppio

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/base/file.h"
+#include "core/base/file_limits.h"
 #include "core/base/text_file.h"
 #include "data/source/path_lines.h"
 
@@ -68,6 +69,8 @@ class VocReader {
                               ">; an annotation of PASCAL VOC has "
                               "<annotation>");
     }
+    if (lengths_.size() == kMaxDepth)
+      return Fail(Here(), "the tags are nested more than " + std::to_string(kMaxDepth) + " deep");
     lengths_.push_back(path_.size());
     path_ += (path_.empty() ? "" : "/") + name;
     text_.clear();
@@ -168,7 +171,7 @@ std::vector<ImageAnnotation> ReadVocList(const std::string& list, const std::str
     mistakes.Try([&] {
       const auto [image, file] =
           TwoPathsIn(line, root, at, "the path of an image and that of its annotation");
-      ImageAnnotation annotation = ParseVoc(ReadFile(root + file), root + file);
+      ImageAnnotation annotation = ParseVoc(ReadListedFile(root + file), root + file);
       annotation.image = root + image;
       annotation.at = at;
       annotations.push_back(std::move(annotation));

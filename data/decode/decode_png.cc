@@ -69,6 +69,14 @@ void Convert(png_structp png, png_infop info, bool gray) {
   if (!gray) png_set_bgr(png);
 }
 
+// Skips all chunks that do not change pixels: texts and profiles may be compressed, and a file may
+// have any number of them. The chunks of colour spaces determine the conversion to gray.
+void SkipOtherChunks(png_structp png) {
+  static const png_byte kKept[] = "cHRM\0gAMA\0iCCP\0sBIT\0sRGB";
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, kKept, sizeof kKept / 5);
+}
+
 // Runs `call` and throws libpng's error. `call` must not own resources, because longjmp skips
 // destructors.
 template <class F>
@@ -120,6 +128,7 @@ void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
   const png_infop info = reading.info;
   Run(&reading, [&] {
     png_set_read_fn(png, &reading, TakeBytes);
+    SkipOtherChunks(png);
     png_read_info(png, info);
   });
   CheckSize(reading);

@@ -66,6 +66,26 @@ TEST(Coco, ExplainsMistakesWithTheirPlace) {
   }
 }
 
+TEST(Coco, RefusesNumbersBeyondDouble) {
+  const std::string annotation = R"({"image_id": 70, "category_id": 9, "bbox": [1e999, 1, 2, 3]})";
+  EXPECT_EQ(CocoMistake("\n" + annotation),
+            "4: c.json:2:49: the number that ends here is too large");
+  EXPECT_LT(CocoMistake("[" + std::string(1'000'000, '9') + "]").size(), 1000u);
+}
+
+// Filtering values while they are parsed took minutes for so many.
+TEST(Coco, ReadsManyCategories) {
+  std::string categories = R"({"id": 0, "name": "a", "segmentation": {"x": [[1]]}})";
+  for (int i = 1; i < 100'000; ++i)
+    categories += R"(, {"id": )" + std::to_string(i) + R"(, "name": "a"})";
+  EXPECT_EQ(ParseCoco(Coco(kImage, "", categories), "c.json", "").class_names.size(), 100'000u);
+}
+
+TEST(Coco, RefusesANameWithAZero) {
+  EXPECT_EQ(CocoMistake(Coco(R"({"id": 1, "file_name": "a.jpg\u0000.png"})", "")),
+            "4: c.json: images[0] has a 'file_name' with the character 0, which no path has");
+}
+
 TEST(Coco, EndsBoxesWithoutAreaBeforeTheyBegin) {
   const CocoAnnotations read = ParseCoco(
       Coco(kImage, R"({"image_id": 70, "category_id": 9, "bbox": [1, 2, -3, 0]})"), "c.json", "");

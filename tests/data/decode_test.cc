@@ -240,18 +240,57 @@ TEST(Decode, SaysWhatTheLibraryFoundWrong) {
               HasSubstr("4: corrupt JPEG image: "));
 }
 
+std::string BigEndian(uint64_t n) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(n >> shift);
+  return bytes;
+}
+
+// Returns a chunk of a PNG file.
+std::string Chunk(const std::string& kind, const std::string& content) {
+  const std::string checked = kind + content;
+  const uLong checksum =
+      crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()));
+  return BigEndian(content.size()) + checked + BigEndian(checksum);
+}
+
 // Returns `png` with another size in its header.
 std::string Resized(std::string png, uint32_t height, uint32_t width) {
-  const auto big_endian = [](uint32_t n) {
-    std::string bytes;
-    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(n >> shift);
-    return bytes;
-  };
-  constexpr size_t kKind = 12, kSize = 16, kChecksum = 29;
-  png.replace(kSize, 8, big_endian(width) + big_endian(height));
-  const auto* checked = reinterpret_cast<const Bytef*>(&png[kKind]);
-  const uLong checksum = crc32(0, checked, kChecksum - kKind);
-  return png.replace(kChecksum, 4, big_endian(static_cast<uint32_t>(checksum)));
+  constexpr size_t kLength = 8, kKind = 12, kSize = 16, kChecksum = 29;
+  png.replace(kSize, 8, BigEndian(width) + BigEndian(height));
+  const std::string content = png.substr(kSize, kChecksum - kSize);
+  return png.replace(kLength, kChecksum + 4 - kLength,
+                     Chunk(png.substr(kKind, kSize - kKind), content));
+}
+
+// 100 texts of 8 MB in a file of 800 KB.
+TEST(Decode, SkipsTheTextsOfPngs) {
+  const std::string text(8'000'000, 'a'), png = Png(1, 2, 1, {7, 200});
+  uLongf bytes = compressBound(text.size());
+  std::string packed(bytes, 0);
+  ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &bytes,
+                     reinterpret_cast<const Bytef*>(text.data()), text.size()),
+            Z_OK);
+  packed.resize(bytes);
+  constexpr size_t kHeader = 33;  // the signature and the first chunk
+  std::string texts;
+  for (int i = 0; i < 50; ++i) {
+    texts += Chunk("zTXt", std::string("k\0\0", 3) + packed);
+    texts += Chunk("iTXt", std::string("k\0\1\0\0\0", 6) + packed);
+  }
+  const int64_t before = PeakKilobytes();
+  EXPECT_THAT(DecodeFile(png.substr(0, kHeader) + texts + png.substr(kHeader)).bytes,
+              ElementsAre(7, 200));
+  EXPECT_LT(PeakKilobytes() - before, 100 << 10);
+}
+
+// As in OpenCV, the gamma of a file determines its gray values.
+TEST(Decode, KeepsTheGammaOfPngs) {
+  const std::string png = Png(1, 1, 3, {200, 50, 100});
+  constexpr size_t kHeader = 33;
+  const std::string with = png.substr(0, kHeader) + Chunk("gAMA", BigEndian(45455));
+  EXPECT_GT(DecodeFile(with + png.substr(kHeader), {Color::kGray}).bytes.at(0),
+            DecodeFile(png, {Color::kGray}).bytes.at(0));
 }
 
 TEST(Decode, RefusesMorePixelsThanTheLimit) {

@@ -69,6 +69,12 @@ TEST(Voc, KeepsUnusableBoxesForTheirReader) {
   EXPECT_TRUE(std::isinf(read.objects[0].bottom));
 }
 
+TEST(Voc, RefusesDeepNesting) {
+  std::string deep;
+  for (int i = 0; i < 1'000'000; ++i) deep += "<a>";
+  EXPECT_EQ(VocMistake(deep), "4: a.xml:2:298: the tags are nested more than 100 deep");
+}
+
 TEST(Voc, ReadsTheListAndReportsAllMistakes) {
   WriteFile(ScratchPath("a.xml"), kTwoObjects);
   WriteFile(ScratchPath("list.txt"), "a.jpg a.xml\n\nb.jpg a.xml\n");

@@ -1,7 +1,6 @@
 #include "tools/cli/file_kind.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/base/content_kind.h"
 #include "core/base/file.h"
@@ -13,47 +12,47 @@ namespace doppio {
 
 namespace {
 
-// Returns the identifiers outside all braces: the names and the enum values of top-level fields.
-std::vector<std::string> TopLevelNames(const std::string& text, const std::string& file) {
+// Calls f(name) for each identifier outside all braces: the names and the enum values of top-level
+// fields.
+template <class F>
+void ForTopLevelNames(const std::string& text, const std::string& file, const F& f) {
   ErrorCollector ignored;
-  std::vector<std::string> names;
   int depth = 0;
-  for (const Token& token : Tokenize(text, file, &ignored)) {
+  for (TokenReader tokens(text, file, &ignored); !tokens.AtEnd();) {
+    const Token token = tokens.Take();
     if (token.text == "{" || token.text == "<") ++depth;
     if (token.text == "}" || token.text == ">") --depth;
-    if (depth != 0 || token.type != google::protobuf::io::Tokenizer::TYPE_IDENTIFIER) continue;
-    names.push_back(token.text);
+    if (depth == 0 && token.type == google::protobuf::io::Tokenizer::TYPE_IDENTIFIER) f(token.text);
   }
-  return names;
 }
 
 }  // namespace
 
 bool LooksLikeLabelMap(const std::string& text, const std::string& file) {
-  const std::vector<std::string> names = TopLevelNames(text, file);
-  return !names.empty() && std::all_of(names.begin(), names.end(),
-                                       [](const std::string& name) { return name == "item"; });
+  int items = 0, others = 0;
+  ForTopLevelNames(text, file,
+                   [&](const std::string& name) { ++(name == "item" ? items : others); });
+  return items > 0 && others == 0;
 }
 
 std::string PlaceholderIn(const std::string& text, const std::string& file) {
   using google::protobuf::io::Tokenizer;
   ErrorCollector ignored;
-  const std::vector<Token> tokens = Tokenize(text, file, &ignored);
-  for (size_t i = 2; i < tokens.size(); ++i) {
-    const std::string& field = tokens[i - 2].text;
+  for (TokenReader tokens(text, file, &ignored); !tokens.AtEnd();) {
+    const std::string field = tokens.Take().text;
     if (field != "num_output" && field != "num_classes" && field != "dim") continue;
-    if (tokens[i - 1].text == ":" && tokens[i].type == Tokenizer::TYPE_IDENTIFIER)
-      return tokens[i].text;
+    if (tokens.here().text == ":" && tokens.next().type == Tokenizer::TYPE_IDENTIFIER)
+      return tokens.next().text;
   }
   return "";
 }
 
 bool LooksLikeSolver(const std::string& text, const std::string& file) {
   int of_solver = 0, of_net = 0;
-  for (const std::string& name : TopLevelNames(text, file)) {
+  ForTopLevelNames(text, file, [&](const std::string& name) {
     of_solver += SolverParameter::descriptor()->FindFieldByName(name) != nullptr;
     of_net += NetParameter::descriptor()->FindFieldByName(name) != nullptr;
-  }
+  });
   if (of_solver != of_net) return of_solver > of_net;
   return file.find("solver") != std::string::npos;
 }

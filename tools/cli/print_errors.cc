@@ -22,8 +22,16 @@ constexpr size_t kLongestQuoted = 1000;
 // cannot be read, e.g. for a place on the command line.
 std::string SourceLine(const std::string& path, int number) {
   try {
-    const std::vector<std::string> lines = LinesOf(ReadFile(path));
-    return number <= static_cast<int>(lines.size()) ? lines[number - 1] : "";
+    const std::string text = ReadFile(path);
+    const char end_of_line = text.find('\n') == std::string::npos ? '\r' : '\n';
+    size_t begin = 0;
+    for (int line = 1; line < number; ++line) {
+      begin = text.find(end_of_line, begin);
+      if (begin++ == std::string::npos) return "";
+    }
+    const std::vector<std::string> lines =
+        LinesOf(text.substr(begin, text.find(end_of_line, begin) - begin));
+    return lines.empty() ? "" : lines[0];
   } catch (const FileError&) {
     return "";
   }

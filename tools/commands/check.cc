@@ -5,6 +5,8 @@
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "core/base/file.h"
 #include "core/net/spec/solver_spec.h"
@@ -49,7 +51,8 @@ struct Findings {
   bool lenient = false;  // with --nodata: missing files and modules are warnings
   std::vector<Error> errors;
   std::vector<Warning> warnings;
-  std::vector<std::string> notes;  // summaries of the nets without errors
+  std::set<std::pair<std::string, std::string>> warned;  // places and messages of the warnings
+  std::vector<std::string> notes;                        // summaries of the nets without errors
 
   // A net is checked once per phase, so most errors occur twice. Adds each error once, and names
   // its phase only if it does not occur in the other one.
@@ -66,10 +69,7 @@ struct Findings {
     errors.push_back(error);
   }
   void Add(const Warning& warning) {
-    const bool known = std::any_of(warnings.begin(), warnings.end(), [&](const Warning& w) {
-      return w.message == warning.message && w.at.ToString() == warning.at.ToString();
-    });
-    if (!known) warnings.push_back(warning);
+    if (warned.emplace(warning.at.ToString(), warning.message).second) warnings.push_back(warning);
   }
   template <class F>
   bool Try(F&& f) {

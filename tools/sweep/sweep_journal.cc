@@ -22,8 +22,8 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/parsed_json.h"
 #include "tools/cli/json_text.h"
-#include "tools/cli/parsed_json.h"
 
 namespace doppio {
 namespace {
@@ -173,6 +173,7 @@ SweepJournal::SweepJournal(const std::string& folder, bool writable) : folder_(f
   char absolute[PATH_MAX];
   if (realpath(folder.c_str(), absolute) != nullptr) folder_ = absolute;
   const std::string path = PathOf(folder_);
+  RefusePipe(path, "the journal of a sweep");
   file_ = open(path.c_str(), (writable ? O_RDWR | O_APPEND : O_RDONLY) | O_CLOEXEC);
   if (file_ < 0) {
     throw FileError("cannot open " + path + Reason() +
@@ -240,8 +241,7 @@ SweepTrial* SweepJournal::TrialAt(int64_t number) {
 }
 
 void SweepJournal::Apply(const std::string& line) {
-  if (IsTooDeep(line)) throw FileError("its values lie too deep in each other");
-  const nlohmann::json j = nlohmann::json::parse(line);
+  const nlohmann::json j = ParseJson(line, "");
   const std::string event = j.at("event").get<std::string>();
   if ((event == "sweep") != (lines_ == 1))
     throw FileError("the settings are to stand in the first line, and only there");

@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/parsed_json.h"
 #include "tools/cli/median.h"
-#include "tools/cli/parsed_json.h"
 
 namespace doppio {
 namespace {
@@ -96,7 +96,7 @@ json ReadLayerTimes(const std::string& folder) {
   json read;
   try {
     const std::string path = folder + "/layers.json";
-    if (FileExists(path)) read = ParsedJson(ReadFile(path));
+    if (FileExists(path)) read = ParsedJson(ReadListedFile(path));
   } catch (const FileError&) {
     return layers;
   }

@@ -157,6 +157,7 @@ std::vector<int64_t> PlaceBlocksOf(const std::vector<int>& places, size_t device
 
 // Returns node `n` and the layers after it that, as far as the graph shows, one kernel may compute
 // together with `n`: each reads the only top of the layer before it, which no other layer reads.
+// Returns at most as many layers as the longest registered chain has.
 std::vector<int> ChainFrom(const Graph& graph, int n);
 // Returns these layers as one unit, or nullopt if no fusion accepts them. A single layer is always
 // a unit.

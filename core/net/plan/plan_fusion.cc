@@ -32,11 +32,22 @@ int Follower(const Graph& graph, int head, int n) {
   return use.node;
 }
 
+// Returns the number of layers of the longest registered chain.
+size_t LongestChain() {
+  std::ptrdiff_t joints = 0;
+  for (const std::string& name : FusionTypes::Get().Names())
+    joints = std::max(joints, std::count(name.begin(), name.end(), '+'));
+  return static_cast<size_t>(joints) + 1;
+}
+
 }  // namespace
 
 std::vector<int> ChainFrom(const Graph& graph, int n) {
+  static const size_t longest = LongestChain();
   std::vector<int> nodes = {n};
-  for (int next = Follower(graph, n, n); next >= 0; next = Follower(graph, n, next)) {
+  while (nodes.size() < longest) {
+    const int next = Follower(graph, n, nodes.back());
+    if (next < 0) break;
     nodes.push_back(next);
   }
   return nodes;

@@ -7,7 +7,6 @@
 
 #include "core/base/content_kind.h"
 #include "core/base/file.h"
-#include "core/base/file_limits.h"
 #include "core/base/text_file.h"
 #include "core/net/spec/text_check.h"
 
@@ -138,8 +137,6 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
                           "pass weights with --weights or --snapshot"
                         : "a net or solver in text format is needed here, but " + what);
   }
-  // Also for the content of a pipe.
-  CheckBytes("'" + file + "'", static_cast<int64_t>(content.size()));
   doppio::ErrorCollector mistakes;
   CheckText(content, file, *message->GetDescriptor(), &mistakes);
   mistakes.ThrowIfAny();
@@ -161,7 +158,6 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
 
 FieldPlaces ParseTextFile(const std::string& path, google::protobuf::Message* message) {
   CheckExists(path);
-  CheckBytes("'" + path + "'", FileBytes(path));
   return ParseText(ReadFile(path), path, message);
 }
 

@@ -1,6 +1,5 @@
 #include "core/net/spec/text_check.h"
 
-#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -40,39 +39,38 @@ bool Closes(const Token& token) {
   return token.text == "}" || token.text == ">" || token.text == "]";
 }
 
-constexpr size_t kMaxMistakes = 1000;
-
 // A recursive descent over the tokens. Each function leaves the position after the text that it has
 // handled, right or wrong. The recursion depth is limited by the nesting of the message types, none
 // of which contains itself.
 class Checker {
  public:
-  Checker(std::vector<Token> tokens, const std::string& file, ErrorCollector* mistakes)
-      : tokens_(std::move(tokens)), file_(file), mistakes_(mistakes) {
-    for (const Token& token : tokens_) missing_closings_ += Opens(token) - Closes(token);
+  // Reads all tokens twice: messages depend on the number of brackets that the whole file lacks.
+  Checker(const std::string& text, const std::string& file, ErrorCollector* mistakes)
+      : file_(file), mistakes_(mistakes), tokens_(text, file_, &known_) {
+    for (TokenReader all(text, file_, mistakes); !all.AtEnd();) {
+      const Token token = all.Take();
+      missing_closings_ += Opens(token) - Closes(token);
+    }
+    if (mistakes->full()) mistakes->ThrowIfAny();
   }
 
   void Run(const Descriptor& root) { Message(root, nullptr); }
 
  private:
-  const Token& Here() const { return tokens_[at_]; }
-  const Token& Next() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
-  bool AtEnd() const { return Here().type == Tokenizer::TYPE_END; }
+  const Token& Here() const { return tokens_.here(); }
+  const Token& Next() const { return tokens_.next(); }
+  bool AtEnd() const { return tokens_.AtEnd(); }
   bool Is(const char* text) const { return Here().text == text; }
   bool Take(const char* text) {
     if (!Is(text)) return false;
-    ++at_;
+    tokens_.Take();
     return true;
   }
-  // Limits the number of mistakes: a file may have a mistake in every word, and most mistakes cost
-  // a search for similar names.
+  // Stops when the list is full: a file may have a mistake in every word, and most mistakes cost a
+  // search for similar names.
   void Add(const Token& token, const std::string& message) {
     mistakes_->Add(PlaceOf(token, file_), message);
-    if (mistakes_->errors().size() < kMaxMistakes) return;
-    mistakes_->Add(PlaceOf(token, file_), "the rest of the file is not checked: there are " +
-                                              std::to_string(mistakes_->errors().size()) +
-                                              " mistakes");
-    mistakes_->ThrowIfAny();
+    if (mistakes_->full()) mistakes_->ThrowIfAny();
   }
   std::string Found() const { return AtEnd() ? "the end of the file" : "'" + Here().text + "'"; }
   // Returns true if the current token is the name of a field, and so not a value of the field
@@ -106,7 +104,7 @@ class Checker {
 
   // Handles '}' or '>'. Returns true if the token ends the message.
   bool Close(const Descriptor& type, const Token* opening) {
-    const Token& closing = tokens_[at_++];
+    const Token closing = tokens_.Take();
     if (opening == nullptr) {
       Add(closing, "this '" + closing.text + "' closes nothing; remove it");
       return false;
@@ -122,15 +120,14 @@ class Checker {
   }
 
   void Field(const Descriptor& type, std::map<const FieldDescriptor*, int>* seen) {
-    const Token& name = Here();
-    if (name.type != Tokenizer::TYPE_IDENTIFIER) {
-      Add(name, "expected a field name of " + type.name() + ", got " + Found());
-      while (!AtEnd() && !LooksLikeField() && !Is("}") && !Is(">")) ++at_;
+    if (Here().type != Tokenizer::TYPE_IDENTIFIER) {
+      Add(Here(), "expected a field name of " + type.name() + ", got " + Found());
+      while (!AtEnd() && !LooksLikeField() && !Is("}") && !Is(">")) tokens_.Take();
       return;
     }
-    const FieldDescriptor* field = type.FindFieldByName(name.text);
-    if (field == nullptr) return Unknown(type, name);
-    ++at_;
+    const FieldDescriptor* field = type.FindFieldByName(Here().text);
+    if (field == nullptr) return Unknown(type, Here());
+    const Token name = tokens_.Take();
     if (!field->is_repeated()) {
       const auto first = seen->emplace(field, name.line + 1);
       if (!first.second) {
@@ -185,14 +182,14 @@ class Checker {
       for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
       Add(name, text + DidYouMean(name.text, names));
     }
-    ++at_;
+    tokens_.Take();
     Take(":");
     if (!LooksLikeField()) SkipValue();
     if (!Take(";")) Take(",");
   }
 
   void List(const FieldDescriptor& field) {
-    const Token& opening = tokens_[at_++];
+    const Token opening = tokens_.Take();
     if (Take("]")) return;
     for (;;) {
       Value(field);
@@ -204,7 +201,7 @@ class Checker {
         if (Opens(Here())) {
           SkipValue();
         } else {
-          ++at_;
+          tokens_.Take();
         }
       }
       Take("]");
@@ -215,7 +212,7 @@ class Checker {
   void Value(const FieldDescriptor& field) {
     if (IsMessage(field)) {
       if (Is("{") || Is("<")) {
-        const Token& opening = tokens_[at_++];
+        const Token opening = tokens_.Take();
         return Message(*field.message_type(), &opening);
       }
       Add(Here(), "'" + field.name() + "' is a message: expected '{', got " + Found());
@@ -233,26 +230,26 @@ class Checker {
   void SkipValue() {
     Take("-");
     if (Here().type == Tokenizer::TYPE_STRING) {
-      while (Here().type == Tokenizer::TYPE_STRING) ++at_;
+      while (Here().type == Tokenizer::TYPE_STRING) tokens_.Take();
     } else if (Opens(Here())) {
-      const Token& opening = Here();
+      const Token opening = Here();
       int depth = 0;
       do {
         depth += Opens(Here()) - Closes(Here());
-        ++at_;
+        tokens_.Take();
       } while (depth > 0 && !AtEnd());
       if (depth > 0) Add(opening, "this '" + opening.text + "' is never closed");
     } else if (!AtEnd() && !Closes(Here()) && !Is(",") && !Is(";")) {
-      ++at_;
+      tokens_.Take();
     }
   }
 
   static constexpr size_t kStay = -1;
 
-  const std::vector<Token> tokens_;
   const std::string file_;
   ErrorCollector* mistakes_;
-  size_t at_ = 0;
+  ErrorCollector known_;  // text that is not a token, which is already in mistakes_
+  TokenReader tokens_;
   int missing_closings_ = 0;             // in the whole file, minus those already reported
   std::vector<const Descriptor*> open_;  // the messages around the current token
   size_t leave_to_ = kStay;              // close messages until open_[leave_to_] is the innermost
@@ -264,7 +261,7 @@ class Checker {
 
 void CheckText(const std::string& text, const std::string& file, const Descriptor& root,
                ErrorCollector* mistakes) {
-  Checker(Tokenize(text, file, mistakes), file, mistakes).Run(root);
+  Checker(text, file, mistakes).Run(root);
 }
 
 }  // namespace doppio

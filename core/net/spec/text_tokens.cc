@@ -2,12 +2,15 @@
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include <algorithm>
 #include <cctype>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace doppio {
 namespace {
+
+using google::protobuf::io::Tokenizer;
 
 struct Complaint {
   int line, column;
@@ -22,7 +25,7 @@ class Complaints : public google::protobuf::io::ErrorCollector {
     const bool same = line == last_line_ && column - last_column_ <= 1;
     last_line_ = line;
     last_column_ = column;
-    if (!same) list.push_back({line, column, message});
+    if (!same && list.size() <= kMaxMistakes) list.push_back({line, column, message});
   }
   std::vector<Complaint> list;
 
@@ -49,18 +52,16 @@ std::string ClearerMessage(const std::string& message) {
   return words;
 }
 
-// Returns the place of an error. For errors within or at the end of a string, this is the start of
-// the string.
-SourceLoc PlaceOfComplaint(const Complaint& complaint, const std::vector<Token>& tokens,
-                           const std::string& file) {
-  // The last token that starts at or before the place.
-  auto word = std::upper_bound(
-      tokens.begin(), tokens.end(), complaint, [](const Complaint& place, const Token& token) {
-        return std::tie(place.line, place.column) < std::tie(token.line, token.column);
-      });
-  if (word != tokens.begin() && (--word)->type == google::protobuf::io::Tokenizer::TYPE_STRING &&
-      complaint.line == word->line && complaint.column <= word->end_column) {
-    return doppio::PlaceOf(*word, file);
+bool StartsAtOrBefore(const Token& token, const Complaint& place) {
+  return std::tie(token.line, token.column) <= std::tie(place.line, place.column);
+}
+
+// Returns the place of an error. `word` is the last token that starts at or before the error. For
+// errors within or at the end of a string, the place is the start of the string.
+SourceLoc PlaceOfComplaint(const Complaint& complaint, const Token& word, const std::string& file) {
+  if (word.type == Tokenizer::TYPE_STRING && complaint.line == word.line &&
+      complaint.column <= word.end_column) {
+    return doppio::PlaceOf(word, file);
   }
   return {file, complaint.line + 1, complaint.column + 1};
 }
@@ -71,28 +72,56 @@ SourceLoc PlaceOf(const Token& token, const std::string& file) {
   return {file, token.line + 1, token.column + 1};
 }
 
-std::vector<Token> Tokenize(const std::string& text, const std::string& file,
-                            ErrorCollector* mistakes) {
-  Complaints complaints;
-  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  google::protobuf::io::Tokenizer tokenizer(&stream, &complaints);
-  // These are the settings of protobuf's text parser.
-  tokenizer.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
-  tokenizer.set_allow_f_after_float(true);
-  std::vector<Token> tokens;
-  while (tokenizer.Next()) {
-    // The tokenizer returns each byte of a non-ASCII letter as a token. The letter has already been
-    // reported.
-    const Token& token = tokenizer.current();
-    const bool letter = token.type == google::protobuf::io::Tokenizer::TYPE_SYMBOL &&
-                        static_cast<unsigned char>(token.text[0]) >= 0x80;
-    if (!letter) tokens.push_back(token);
+class TokenReader::Source {
+ public:
+  Source(const std::string& text, const std::string& file, ErrorCollector* mistakes)
+      : file_(file),
+        mistakes_(*mistakes),
+        stream_(text.data(), static_cast<int>(text.size())),
+        tokenizer_(&stream_, &complaints_),
+        last_(tokenizer_.current()) {
+    // These are the settings of protobuf's text parser.
+    tokenizer_.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
+    tokenizer_.set_allow_f_after_float(true);
   }
-  tokens.push_back(tokenizer.current());
-  for (const Complaint& complaint : complaints.list) {
-    mistakes->Add(PlaceOfComplaint(complaint, tokens, file), ClearerMessage(complaint.message));
+
+  const Token& Next() {
+    for (bool letter = true; letter && !mistakes_.full();) {
+      tokenizer_.Next();
+      const Token& token = tokenizer_.current();
+      // The tokenizer returns each byte of a non-ASCII letter as a token, and has reported it.
+      letter =
+          token.type == Tokenizer::TYPE_SYMBOL && static_cast<unsigned char>(token.text[0]) >= 0x80;
+      for (const Complaint& complaint : complaints_.list) {
+        const Token& word = !letter && StartsAtOrBefore(token, complaint) ? token : last_;
+        mistakes_.Add(PlaceOfComplaint(complaint, word, file_), ClearerMessage(complaint.message));
+      }
+      complaints_.list.clear();
+      if (!letter) last_ = token;
+    }
+    if (mistakes_.full()) {
+      last_.type = Tokenizer::TYPE_END;
+      last_.text.clear();
+    }
+    return last_;
   }
-  return tokens;
-}
+
+ private:
+  const std::string& file_;
+  ErrorCollector& mistakes_;
+  Complaints complaints_;
+  google::protobuf::io::ArrayInputStream stream_;
+  Tokenizer tokenizer_;
+  Token last_;  // the last token that is no letter
+};
+
+TokenReader::TokenReader(const std::string& text, const std::string& file, ErrorCollector* mistakes)
+    : source_(std::make_unique<Source>(text, file, mistakes)),
+      here_(source_->Next()),
+      next_(source_->Next()) {}
+
+TokenReader::~TokenReader() = default;
+
+Token TokenReader::Take() { return std::exchange(here_, std::exchange(next_, source_->Next())); }
 
 }  // namespace doppio

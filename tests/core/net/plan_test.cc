@@ -241,6 +241,17 @@ TEST(Plan, OrdersTheArenaByWhenBackwardFinishes) {
   EXPECT_EQ(ready, (std::vector<int>{4, 5, 2, 3, 0, 1}));
 }
 
+// Trying each part of the chain as one kernel would take minutes.
+TEST(Plan, IsMadeInTimeForALongChain) {
+  std::string text = kInput, last = "x";
+  for (int i = 0; i < 1500; ++i) {
+    const std::string name = "r" + std::to_string(i);
+    text += Layer(name, "ReLU", last, name);
+    last = name;
+  }
+  EXPECT_FALSE(Train(text + Classifier(last), false).gradients.empty());
+}
+
 TEST(Plan, AccumulatesGradientsOverPasses) {
   const std::string text = kInput + Conv("c1", "x", 4) + Classifier("c1");
   Built once = Train(text, false);

@@ -11,7 +11,6 @@
 
 #include "core/base/file.h"
 #include "core/net/spec/text_check.h"
-#include "core/net/spec/text_tokens.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 #include "tests/testing/mistake.h"
@@ -131,14 +130,35 @@ TEST(ParseText, NamesALetterThatIsNoAsciiOnce) {
                           "f:1:13: " + ascii));
 }
 
-// Sorting each mistake among all words separately would take minutes.
-TEST(Tokenize, TakesNoLongerForManyComplaints) {
+TEST(ParseText, FindsTextThatIsNoTokenWhereItIs) {
+  const std::string text = "name: 'a'\x01 force_backward: \x01 true \x01";
+  EXPECT_THAT(NetMistakes(text),
+              ElementsAre("f:1:7: invalid control characters encountered in text",
+                          "f:1:28: invalid control characters encountered in text",
+                          "f:1:35: invalid control characters encountered in text"));
+}
+
+TEST(ParseText, GivesUpAfterAThousandCharactersThatAreNoText) {
   std::string text;
-  for (int i = 0; i < 200000; ++i) text += "a \x01 ";
-  ErrorCollector mistakes;
-  EXPECT_GT(Tokenize(text, "f", &mistakes).size(), 200000u);
-  EXPECT_EQ(mistakes.errors().size(), 200000u);
-  EXPECT_EQ(mistakes.errors()[1].at().column, 7);
+  for (int i = 0; i < 200'000; ++i) text += "a \x01 ";
+  EXPECT_EQ(NetMistakes(text).size(), 1001u);
+}
+
+// Returns this process's peak memory in kB.
+int64_t PeakKilobytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmPeak:", 0) == 0) return std::stoll(line.substr(7));
+  }
+  return 0;
+}
+
+TEST(ParseText, TakesLittleMemoryForManyTokens) {
+  const std::string text(3'000'000, ',');
+  const int64_t before = PeakKilobytes();
+  EXPECT_THAT(NetMistakes(text),
+              ElementsAre("f:1:1: expected a field name of NetParameter, got ','"));
+  EXPECT_LT(PeakKilobytes() - before, 50 << 10);
 }
 
 TEST(ParseText, ChecksTheRangeOfIntegers) {
