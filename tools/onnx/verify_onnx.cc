@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
+#include "core/base/parsed_json.h"
 #include "tools/cli/run_program.h"
 #include "tools/cli/text_table.h"
 #include "tools/export/array_files.h"
@@ -91,8 +92,13 @@ OnnxVerification VerifyOnnx(const Graph& graph, ParamStore* params, const OnnxCo
                 std::to_string(kRuntimeMinutes) + " minutes",
             {}};
   }
-  if (code != 0 || !FileExists(path)) return {options.python + " has failed to run the model", {}};
-  return CompareResults(nlohmann::json::parse(ReadFile(path)), graph, content, options.tolerance);
+  const OnnxVerification failed = {options.python + " has failed to run the model", {}};
+  if (code != 0 || !FileExists(path)) return failed;
+  try {
+    return CompareResults(ParseJson(ReadFile(path), path), graph, content, options.tolerance);
+  } catch (const nlohmann::json::exception&) {
+    return failed;  // the program has written something else
+  }
 }
 
 }  // namespace doppio

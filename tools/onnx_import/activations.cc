@@ -49,7 +49,7 @@ void ImportElu(const ImportNode& node) {
 void ImportPRelu(const ImportNode& node) {
   const bool turned = node.MaybeTurned(0).turned();
   const ImportValue input = AsStored(node.in(0));
-  const OnnxArray& slopes = node.Constant(1);
+  const OnnxArray& slopes = node.Floats(1);
   LayerParameter layer = LayerOf("PReLU");
   if (slopes.count() == 1) {
     layer.mutable_prelu_param()->set_channel_shared(true);
@@ -137,7 +137,7 @@ void ImportDropout(const ImportNode& node) {
 void ImportIdentity(const ImportNode& node) {
   node.Int("to", 0);
   node.Int("saturate", 1);
-  node.SetOut(node.in(0));
+  node.SetOut(node.MaybeTurned(0));
 }
 [[maybe_unused]] const bool identity_imported =
     RegisterImports({"Identity", "Cast"}, &ImportIdentity);

@@ -3,44 +3,49 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
-#include "core/base/checked_product.h"
 #include "tools/onnx_import/new_shape.h"
 #include "tools/onnx_import/slice_ranges.h"
 
 namespace doppio {
 namespace {
 
-// Folded constants with more elements are refused; shapes and masks have few.
-constexpr int64_t kMostFolded = int64_t{1} << 24;
-
 OnnxArray Empty(const ImportNode& node, const Shape& shape, bool is_integers) {
-  const auto count = CheckedProduct(shape.dims(), kMostFolded);
-  if (!count) node.Refuse("its result would be " + shape.ToString());
   OnnxArray array;
   array.shape = shape;
   array.is_integers = is_integers;
   if (is_integers) {
-    array.integers.resize(static_cast<size_t>(*count));
+    array.integers.resize(node.Room(shape, sizeof(int64_t)));
   } else {
-    array.floats.resize(static_cast<size_t>(*count));
+    array.floats.resize(node.Room(shape, sizeof(float)));
   }
   return array;
 }
 
+// Returns the integer part of `value`, or the nearest integer of 64 bits, or 0 for NaN.
+int64_t WholeOf(double value) {
+  constexpr double kEnd = 0x1p63;
+  if (value >= kEnd) return std::numeric_limits<int64_t>::max();
+  return value >= -kEnd      ? static_cast<int64_t>(value)
+         : std::isnan(value) ? 0
+                             : std::numeric_limits<int64_t>::min();
+}
+
 void SetElement(double value, int64_t i, OnnxArray* array) {
   if (array->is_integers) {
-    array->integers[i] = static_cast<int64_t>(value);
+    array->integers[i] = WholeOf(value);
   } else {
     array->floats[i] = static_cast<float>(value);
   }
 }
 
+// Copies element `i` to element `j` of `to`, which may have the other type.
 void CopyElement(const OnnxArray& from, int64_t i, int64_t j, OnnxArray* to) {
-  if (from.is_integers) {
-    to->integers[j] = from.integers[i];
+  if (from.is_integers && to->is_integers) {
+    to->integers[j] = from.integers[i];  // a double would drop the lower bits
   } else {
-    to->floats[j] = from.floats[i];
+    SetElement(from.at(i), j, to);
   }
 }
 
@@ -104,9 +109,11 @@ OnnxArray Converted(const ImportNode& node) {
   const bool floats = to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::DOUBLE ||
                       to == onnx::TensorProto::FLOAT16 || to == onnx::TensorProto::BFLOAT16;
   OnnxArray result = Empty(node, from.shape, !floats);
-  for (int64_t i = 0; i < from.count(); ++i) SetElement(from.at(i), i, &result);
+  for (int64_t i = 0; i < from.count(); ++i) CopyElement(from, i, i, &result);
   return result;
 }
+
+OnnxArray Same(const ImportNode& node) { return node.Constant(0); }
 
 OnnxArray Rounded(const ImportNode& node) {
   OnnxArray result = node.Constant(0);
@@ -159,15 +166,15 @@ std::vector<int64_t> RowsOf(const SliceRange& range, int64_t extent) {
   const auto within = [&](int64_t place, int64_t least, int64_t most) {
     return std::clamp<int64_t>(place < 0 ? place + extent : place, least, most);
   };
+  const int64_t step = std::clamp(range.step, -extent - 1, extent + 1);
   std::vector<int64_t> rows;
-  if (range.step > 0) {
+  if (step > 0) {
     const int64_t end = within(range.end, 0, extent);
-    for (int64_t row = within(range.start, 0, extent); row < end; row += range.step)
-      rows.push_back(row);
+    for (int64_t row = within(range.start, 0, extent); row < end; row += step) rows.push_back(row);
   } else {
     // An end below the first element includes it.
     const int64_t end = range.end < -extent ? -1 : within(range.end, -1, extent - 1);
-    for (int64_t row = within(range.start, -1, extent - 1); row > end; row += range.step)
+    for (int64_t row = within(range.start, -1, extent - 1); row > end; row += step)
       rows.push_back(row);
   }
   return rows;
@@ -232,7 +239,7 @@ OnnxArray Chosen(const ImportNode& node) {
   for (int64_t i = 0; i < result.count(); ++i) {
     const bool first = condition.at(BroadcastIndex(condition.shape, shape, i)) != 0;
     const OnnxArray& from = first ? a : b;
-    SetElement(from.at(BroadcastIndex(from.shape, shape, i)), i, &result);
+    CopyElement(from, BroadcastIndex(from.shape, shape, i), i, &result);
   }
   return result;
 }
@@ -241,8 +248,7 @@ OnnxArray Range(const ImportNode& node) {
   const double start = node.Number(0), limit = node.Number(1), step = node.Number(2);
   if (step == 0) node.Refuse("its step is 0");
   const double count = std::max(0.0, std::ceil((limit - start) / step));
-  OnnxArray result =
-      Empty(node, {static_cast<int64_t>(std::min(count, 1e15))}, node.Constant(0).is_integers);
+  OnnxArray result = Empty(node, {WholeOf(count)}, node.Constant(0).is_integers);
   for (int64_t i = 0; i < result.count(); ++i)
     SetElement(start + static_cast<double>(i) * step, i, &result);
   return result;
@@ -267,29 +273,28 @@ struct ConstantOp {
   Fold fold;
 };
 constexpr ConstantOp kConstantOps[] = {
-    {"Cast", &Converted},  {"Floor", &Rounded},          {"Ceil", &Rounded},
-    {"Reshape", &Shaped},  {"Squeeze", &Shaped},         {"Unsqueeze", &Shaped},
-    {"Gather", &Gathered}, {"Slice", &Sliced},           {"Concat", &Concatenated},
-    {"Expand", &Expanded}, {"ConstantOfShape", &Filled}, {"Where", &Chosen},
-    {"Range", &Range},     {"ReduceProd", &Product}};
+    {"Identity", &Same},       {"Cast", &Converted},  {"Floor", &Rounded},
+    {"Ceil", &Rounded},        {"Reshape", &Shaped},  {"Squeeze", &Shaped},
+    {"Unsqueeze", &Shaped},    {"Gather", &Gathered}, {"Slice", &Sliced},
+    {"Concat", &Concatenated}, {"Expand", &Expanded}, {"ConstantOfShape", &Filled},
+    {"Where", &Chosen},        {"Range", &Range},     {"ReduceProd", &Product}};
 
 }  // namespace
 
 bool FoldConstants(const ImportNode& node) {
+  int64_t bytes = 0;
   for (int i = 0; i < node.inputs(); ++i) {
     if (node.Has(i) && !node.in(i).is_constant()) return false;
+    if (node.Has(i)) bytes += node.in(i).constant.bytes();
   }
-  if (node.inputs() == 0) return false;
-  if (const Binary binary = BinaryOf(node)) {
-    node.SetOut(Combined(node, binary));
-    return true;
-  }
-  for (const ConstantOp& constant : kConstantOps) {
-    if (node.op() != constant.op) continue;
-    node.SetOut(constant.fold(node));
-    return true;
-  }
-  return false;
+  const Binary binary = BinaryOf(node);
+  const auto* const constant =
+      std::find_if(std::begin(kConstantOps), std::end(kConstantOps),
+                   [&](const ConstantOp& known) { return node.op() == known.op; });
+  if (node.inputs() == 0 || (!binary && constant == std::end(kConstantOps))) return false;
+  if (!node.graph()->Spend(bytes)) node.Refuse("the model's nodes read too many constants");
+  node.SetOut(binary ? Combined(node, binary) : constant->fold(node));
+  return true;
 }
 
 namespace {
@@ -330,7 +335,7 @@ void ImportConstant(const ImportNode& node) {
   } else {
     node.Refuse("it has no value that Doppio knows");
   }
-  node.SetOut(result);
+  node.graph()->SetStored(node.output(), std::move(result));
 }
 [[maybe_unused]] const bool constant_imported = RegisterImports({"Constant"}, &ImportConstant);
 

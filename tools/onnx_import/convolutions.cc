@@ -12,18 +12,23 @@ std::vector<int64_t> KernelOf(const OnnxArray& weights) {
   return {dims.begin() + std::min<size_t>(2, dims.size()), dims.end()};
 }
 
+int GroupOf(const ImportNode& node) {
+  const int group = node.Narrow(node.Int("group", 1));
+  if (group < 1) node.Refuse("its attribute 'group' must be at least 1");
+  return group;
+}
+
 // Sets everything but the pads and the size of the kernel.
 LayerParameter LayerFor(const ImportNode& node, const std::string& type, const Windows& windows,
                         int64_t outputs) {
   LayerParameter layer = LayerOf(type);
   ConvolutionParameter* const param = layer.mutable_convolution_param();
-  param->set_num_output(static_cast<uint32_t>(outputs));
-  const int64_t group = node.Int("group", 1);
-  if (group < 1) node.Refuse("its attribute 'group' must be at least 1");
-  if (group > 1) param->set_group(static_cast<uint32_t>(group));
+  param->set_num_output(node.Narrow(outputs));
+  const int group = GroupOf(node);
+  if (group > 1) param->set_group(group);
   param->set_bias_term(node.Has(2));
-  for (const int64_t stride : windows.stride) param->add_stride(static_cast<uint32_t>(stride));
-  for (const int64_t step : windows.dilation) param->add_dilation(static_cast<uint32_t>(step));
+  for (const int64_t stride : windows.stride) param->add_stride(node.Narrow(stride));
+  for (const int64_t step : windows.dilation) param->add_dilation(node.Narrow(step));
   return layer;
 }
 
@@ -32,17 +37,17 @@ void Finish(const ImportNode& node, const ImportValue& input, const Windows& win
             const OnnxArray& weights, LayerParameter layer) {
   ConvolutionParameter* const param = layer.mutable_convolution_param();
   for (size_t i = 0; i < windows.axes(); ++i) {
-    param->add_pad(static_cast<uint32_t>(windows.begin[i]));
-    param->add_kernel_size(static_cast<uint32_t>(windows.kernel[i]));
+    param->add_pad(node.Narrow(windows.begin[i]));
+    param->add_kernel_size(node.Narrow(windows.kernel[i]));
   }
   AddWeight(weights.shape, weights.floats, &layer);
-  if (node.Has(2)) AddWeight(node.Constant(2).shape, node.Constant(2).floats, &layer);
+  if (node.Has(2)) AddWeight(node.Floats(2).shape, node.Floats(2).floats, &layer);
   node.SetOut(node.Add(layer, {input}));
 }
 
 // Returns `weights` with zeros before and behind the kernel on each spatial axis.
-OnnxArray Widened(const OnnxArray& weights, const std::vector<int64_t>& before,
-                  const std::vector<int64_t>& behind) {
+OnnxArray Widened(const ImportNode& node, const OnnxArray& weights,
+                  const std::vector<int64_t>& before, const std::vector<int64_t>& behind) {
   OnnxArray wide = weights;
   const int axes = static_cast<int>(before.size());
   for (int i = 0; i < axes; ++i) {
@@ -50,7 +55,7 @@ OnnxArray Widened(const OnnxArray& weights, const std::vector<int64_t>& before,
     const Shape old = wide.shape;
     const int64_t inner = old.count(axis + 1), extent = old[axis];
     wide.shape[axis] += before[i] + behind[i];
-    std::vector<float> values(static_cast<size_t>(wide.shape.count()));
+    std::vector<float> values(node.Room(wide.shape, sizeof(float)));
     for (int64_t row = 0; row < old.count(0, axis); ++row) {
       std::copy_n(wide.floats.begin() + row * extent * inner, extent * inner,
                   values.begin() + (row * wide.shape[axis] + before[i]) * inner);
@@ -74,12 +79,12 @@ OnnxArray PadAlike(const ImportNode& node, const OnnxArray& weights, Windows* wi
     windows->kernel[i] += before.back() + behind.back();
     begin = end = pad;
   }
-  return Widened(weights, before, behind);
+  return Widened(node, weights, before, behind);
 }
 
 void ImportConv(const ImportNode& node) {
   ImportValue input = node.Blob(0);
-  OnnxArray weights = node.Constant(1);
+  OnnxArray weights = node.Floats(1);
   if (weights.shape.rank() != input.shape.rank())
     node.Refuse("its weights are " + weights.shape.ToString());
   Windows windows = ReadWindows(node, input.shape, KernelOf(weights));
@@ -97,7 +102,7 @@ void ImportConv(const ImportNode& node) {
 
 void ImportConvTranspose(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
-  const OnnxArray& weights = node.Constant(1);
+  const OnnxArray& weights = node.Floats(1);
   if (weights.shape.rank() != input.shape.rank())
     node.Refuse("its weights are " + weights.shape.ToString());
   const Windows windows = ReadWindows(node, input.shape, KernelOf(weights));
@@ -108,7 +113,8 @@ void ImportConvTranspose(const ImportNode& node) {
     node.Refuse("Doppio's Deconvolution has the same pads on both sides and no output_padding");
   }
   Finish(node, input, windows, weights,
-         LayerFor(node, "Deconvolution", windows, weights.shape[1] * node.Int("group", 1)));
+         LayerFor(node, "Deconvolution", windows,
+                  int64_t{node.Narrow(weights.shape[1])} * GroupOf(node)));
 }
 [[maybe_unused]] const bool conv_transpose_imported =
     RegisterImports({"ConvTranspose"}, &ImportConvTranspose);

@@ -2,11 +2,16 @@
 
 #include <utility>
 
+#include "core/base/file_limits.h"
 #include "core/net/graph/graph.h"
 #include "tools/onnx_import/turned_images.h"
 
 namespace doppio {
 namespace {
+
+// Nodes may spend this many bytes for shapes and masks, and this multiple of the stored constants
+// for the conversion of weights.
+constexpr int64_t kFreeBytes = int64_t{1} << 27, kSpentPerStored = 8;
 
 void SetShape(const Shape& shape, BlobShape* to) {
   to->clear_dim();
@@ -106,17 +111,33 @@ const ImportValue& ImportGraph::InOrder(const std::string& value) {
   return permuted_[value] = Add(layer, content.turned_by, {AsStored(content)}, {value})[0];
 }
 
-std::string ImportGraph::Unique(const std::string& wish, std::set<std::string>* taken) {
+void ImportGraph::SetStored(const std::string& value, OnnxArray constant) {
+  stored_bytes_ += constant.bytes();
+  CheckBytes("the sum of the model's constants", stored_bytes_);
+  const Shape shape = constant.shape;
+  Set(value, {"", shape, std::move(constant), {}, ""});
+}
+
+bool ImportGraph::Spend(int64_t bytes) {
+  if (bytes > kFreeBytes + kSpentPerStored * stored_bytes_ - spent_bytes_) return false;
+  spent_bytes_ += bytes;
+  return true;
+}
+
+std::string ImportGraph::Names::Unique(const std::string& wish) {
   std::string name = wish;
-  for (int i = 2; !taken->insert(name).second; ++i) name = wish + "_" + std::to_string(i);
+  while (!taken.insert(name).second) {
+    int& number = numbers.emplace(wish, 2).first->second;
+    name = wish + "_" + std::to_string(number++);
+  }
   return name;
 }
 
 void ImportGraph::AddInput(const std::string& value, const Shape& shape, bool turned) {
   ImportValue input;
-  input.blob = Unique(value, &blob_names_);
+  input.blob = blobs_.Unique(value);
   input.shape = turned ? Ordered(shape, kChannelsFirst) : shape;
-  layer_names_.insert(input.blob);
+  layers_.taken.insert(input.blob);
   producers_[input.blob] = net_.layer_size();
   *net_.add_layer() = InputOf(input.blob, input.shape);
   Set(value, turned ? ChannelsLast(input, value + "_channels_last") : input);
@@ -125,12 +146,16 @@ void ImportGraph::AddInput(const std::string& value, const Shape& shape, bool tu
 std::vector<ImportValue> ImportGraph::Add(LayerParameter layer, const std::string& name,
                                           const std::vector<ImportValue>& bottoms,
                                           const std::vector<std::string>& tops) {
-  layer.set_name(Unique(name, &layer_names_));
+  for (const BlobProto& blob : layer.blobs()) {
+    if (!Spend(int64_t{blob.data_size()} * int64_t{sizeof(float)}))
+      throw UserError({}, "too many layers have copies of the model's constants");
+  }
+  layer.set_name(layers_.Unique(name));
   for (const ImportValue& bottom : bottoms) {
     DOPPIO_CHECK(!bottom.turned(), bottom.blob);
     layer.add_bottom(bottom.blob);
   }
-  for (const std::string& top : tops) layer.add_top(Unique(top, &blob_names_));
+  for (const std::string& top : tops) layer.add_top(blobs_.Unique(top));
   const std::vector<Shape> shapes = TopShapes(layer, bottoms);
   std::vector<ImportValue> values;
   for (int i = 0; i < layer.top_size(); ++i) {

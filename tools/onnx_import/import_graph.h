@@ -62,6 +62,12 @@ class ImportGraph {
   // Returns the value, in the model's order of axes. Adds a layer Permute if the blob has another.
   const ImportValue& InOrder(const std::string& value);
   void Set(const std::string& value, ImportValue content) { values_[value] = std::move(content); }
+  // Sets a constant that the model holds. Throws FileError if all of them need too much memory.
+  void SetStored(const std::string& value, OnnxArray constant);
+  // Counts `bytes` of constants or weights that a node reads, computes or gives to a layer. Returns
+  // false if the sum over all nodes is too large for the constants that the model holds: a few
+  // bytes of nodes must not fill the memory.
+  bool Spend(int64_t bytes);
 
   // Adds an Input layer for an input of the model; with `turned`, an image N x H x W x C, one for
   // N x C x H x W.
@@ -80,17 +86,24 @@ class ImportGraph {
   const NetParameter& net() const { return net_; }
 
  private:
-  std::string Unique(const std::string& wish, std::set<std::string>* taken);
+  struct Names {
+    std::set<std::string> taken;
+    std::map<std::string, int> numbers;  // the next number behind a taken name
+
+    // Takes `wish` or, if it is taken, `wish` with a number.
+    std::string Unique(const std::string& wish);
+  };
 
   const int opset_;
   NetParameter net_;
+  int64_t stored_bytes_ = 0, spent_bytes_ = 0;
   std::map<std::string, int> readers_;
   std::map<std::string, int> convolutions_;         // nodes Conv by input 0
   std::map<std::string, int> turned_convolutions_;  // transposes that only nodes Conv read
   std::map<std::string, ImportValue> values_;
   std::map<std::string, ImportValue> permuted_;  // results of InOrder
   std::map<std::string, int> producers_;         // layer by blob
-  std::set<std::string> layer_names_, blob_names_;
+  Names layers_, blobs_;
 };
 
 }  // namespace doppio

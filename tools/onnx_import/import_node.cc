@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/checked_product.h"
 #include "core/base/error.h"
+#include "core/base/narrowed.h"
 
 namespace doppio {
 
@@ -13,6 +15,12 @@ ImportNode::ImportNode(const onnx::NodeProto& node, ImportGraph* graph)
       Refuse("no earlier node and no constant is its input '" + input + "'");
   }
   if (node.output_size() == 0) Refuse("it has no output");
+  std::set<std::string> made;
+  for (const std::string& output : node.output()) {
+    if (output.empty()) continue;
+    if (graph->Find(output) != nullptr || !made.insert(output).second)
+      Refuse("the model has another value with the name of its output '" + output + "'");
+  }
 }
 
 std::string ImportNode::Name() const { return "node '" + Wish() + "' (" + op() + ")"; }
@@ -56,6 +64,12 @@ const OnnxArray& ImportNode::Constant(int i) const {
   return value.constant;
 }
 
+const OnnxArray& ImportNode::Floats(int i) const {
+  const OnnxArray& array = Constant(i);
+  if (array.is_integers) Refuse("its input " + std::to_string(i) + " must be floats");
+  return array;
+}
+
 std::vector<int64_t> ImportNode::Integers(int i) const {
   const OnnxArray& array = Constant(i);
   if (!array.is_integers) Refuse("its input " + std::to_string(i) + " must be integers");
@@ -69,10 +83,16 @@ double ImportNode::Number(int i) const {
   return array.at(0);
 }
 
-const onnx::AttributeProto* ImportNode::Attribute(const std::string& name) const {
+const onnx::AttributeProto* ImportNode::Attribute(const std::string& name,
+                                                  onnx::AttributeProto::AttributeType type) const {
   asked_.insert(name);
   for (const onnx::AttributeProto& attribute : node_.attribute()) {
-    if (attribute.name() == name) return &attribute;
+    if (attribute.name() != name) continue;
+    // Old models state no types.
+    const bool typed = type != onnx::AttributeProto::UNDEFINED && attribute.has_type();
+    if (typed && attribute.type() != type)
+      Refuse("its attribute '" + name + "' has another type than ONNX's");
+    return &attribute;
   }
   return nullptr;
 }
@@ -80,22 +100,22 @@ const onnx::AttributeProto* ImportNode::Attribute(const std::string& name) const
 bool ImportNode::HasAttribute(const std::string& name) const { return Attribute(name) != nullptr; }
 
 int64_t ImportNode::Int(const std::string& name, int64_t value) const {
-  const onnx::AttributeProto* const found = Attribute(name);
+  const onnx::AttributeProto* const found = Attribute(name, onnx::AttributeProto::INT);
   return found == nullptr ? value : found->i();
 }
 
 float ImportNode::Float(const std::string& name, float value) const {
-  const onnx::AttributeProto* const found = Attribute(name);
+  const onnx::AttributeProto* const found = Attribute(name, onnx::AttributeProto::FLOAT);
   return found == nullptr ? value : found->f();
 }
 
 std::string ImportNode::Text(const std::string& name, const std::string& value) const {
-  const onnx::AttributeProto* const found = Attribute(name);
+  const onnx::AttributeProto* const found = Attribute(name, onnx::AttributeProto::STRING);
   return found == nullptr ? value : found->s();
 }
 
 std::vector<int64_t> ImportNode::Ints(const std::string& name, std::vector<int64_t> value) const {
-  const onnx::AttributeProto* const found = Attribute(name);
+  const onnx::AttributeProto* const found = Attribute(name, onnx::AttributeProto::INTS);
   if (found == nullptr) return value;
   return {found->ints().begin(), found->ints().end()};
 }
@@ -112,6 +132,33 @@ int ImportNode::Axis(int64_t axis, int rank) const {
     Refuse("it has no axis " + std::to_string(axis) + ", but " + std::to_string(rank) + " axes");
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+std::vector<int> ImportNode::Axes(const std::vector<int64_t>& given, int rank) const {
+  std::set<int> axes;
+  for (const int64_t axis : given) {
+    if (!axes.insert(Axis(axis, rank)).second) Refuse("it names an axis twice");
+  }
+  return {axes.begin(), axes.end()};
+}
+
+int ImportNode::Narrow(int64_t value) const {
+  const std::optional<int> narrow = Narrowed<int>(value);
+  if (narrow.value_or(-1) >= 0) return *narrow;
+  Refuse("it has the number " + std::to_string(value) + "; Doppio's layers have 0 to " +
+         std::to_string(INT32_MAX) + " there");
+}
+
+size_t ImportNode::Room(const Shape& shape, size_t element_bytes) const {
+  if (shape.rank() > kMaxAxes)
+    Refuse("its result would have " + std::to_string(shape.rank()) + " axes");
+  const auto count = CheckedProduct(shape.dims());
+  const auto bytes = count.value_or(0) * static_cast<int64_t>(element_bytes);
+  if (!count || !graph_->Spend(bytes)) {
+    Refuse("its result would be " + shape.ToString() +
+           "; the model's nodes compute constants of too many elements");
+  }
+  return static_cast<size_t>(*count);
 }
 
 std::vector<ImportValue> ImportNode::AddSeveral(const LayerParameter& layer,

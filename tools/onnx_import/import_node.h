@@ -4,7 +4,9 @@
 #define DOPPIO_TOOLS_ONNX_IMPORT_IMPORT_NODE_H_
 
 #include <initializer_list>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/registry.h"
@@ -35,23 +37,36 @@ class ImportNode {
   const ImportValue& MaybeTurned(int i) const;
   // Returns input `i`, which must be a constant. Throws UserError.
   const OnnxArray& Constant(int i) const;
+  // Return the same, which must be floats or integers.
+  const OnnxArray& Floats(int i) const;
   std::vector<int64_t> Integers(int i) const;
   // Returns the only element of a constant.
   double Number(int i) const;
 
   // Return attributes, or the value if they are absent. An attribute that no call asks for is a
-  // mistake: see CheckAttributes.
+  // mistake: see CheckAttributes. Throw UserError for an attribute of another type.
   bool HasAttribute(const std::string& name) const;
   int64_t Int(const std::string& name, int64_t value) const;
   float Float(const std::string& name, float value) const;
   std::string Text(const std::string& name, const std::string& value) const;
   std::vector<int64_t> Ints(const std::string& name, std::vector<int64_t> value) const;
-  const onnx::AttributeProto* Attribute(const std::string& name) const;
+  // UNDEFINED: any type.
+  const onnx::AttributeProto* Attribute(
+      const std::string& name,
+      onnx::AttributeProto::AttributeType type = onnx::AttributeProto::UNDEFINED) const;
   // Throws UserError for an attribute that the node has and its function has not asked for.
   void CheckAttributes() const;
 
   // Returns the axis as a non-negative number. Throws UserError if a value of `rank` axes lacks it.
   int Axis(int64_t axis, int rank) const;
+  // Returns such axes, ascending. Throws UserError if an axis occurs twice.
+  std::vector<int> Axes(const std::vector<int64_t>& given, int rank) const;
+  // Returns a number for a layer's parameter. Throws UserError if it is negative or has more than
+  // 31 bits.
+  int Narrow(int64_t value) const;
+  // Returns the number of elements of an array that the node is about to compute. Throws UserError
+  // if it is too large, alone or together with those of the other nodes.
+  size_t Room(const Shape& shape, size_t element_bytes) const;
 
   // Adds a layer behind the blobs `bottoms`, with one top. Throws UserError if it does not fit.
   ImportValue Add(const LayerParameter& layer, const std::vector<ImportValue>& bottoms) const;
@@ -64,7 +79,10 @@ class ImportNode {
   void SetOut(ImportValue value, int i = 0) const {
     graph_->Set(node_.output(i), std::move(value));
   }
-  void SetOut(const OnnxArray& constant) const { SetOut({"", constant.shape, constant, {}, ""}); }
+  void SetOut(OnnxArray constant) const {
+    const Shape shape = constant.shape;
+    SetOut({"", shape, std::move(constant), {}, ""});
+  }
   // Sets the output to an image N x H x W x C if `turned`, of which `stored` is N x C x H x W, or
   // else to `stored`.
   void SetOutOf(const ImportValue& stored, bool turned) const {

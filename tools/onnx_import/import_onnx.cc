@@ -84,8 +84,9 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
   if (from.node_size() == 0) throw FileError("it has no graph with nodes");
   ImportGraph graph(from, OpsetOf(model));
   for (const onnx::TensorProto& tensor : from.initializer()) {
-    const OnnxArray constant = ReadOnnxArray(tensor, folder);
-    graph.Set(tensor.name(), {"", constant.shape, constant, {}, ""});
+    if (graph.Find(tensor.name()) != nullptr)
+      throw UserError({}, "the model has two constants '" + tensor.name() + "'");
+    graph.SetStored(tensor.name(), ReadOnnxArray(tensor, folder));
   }
   // A net that Doppio has exported gets its inputs back in the order in which it had them.
   const bool own = model.producer_name() == "doppio";

@@ -5,6 +5,7 @@
 #include "tools/onnx_import/import_node.h"
 #include "tools/onnx_import/new_shape.h"
 #include "tools/onnx_import/slice_ranges.h"
+#include "tools/onnx_import/windows.h"
 
 namespace doppio {
 namespace {
@@ -23,8 +24,7 @@ ImportValue Permuted(const ImportNode& node, const ImportValue& value,
                      const std::vector<int64_t>& order) {
   if (std::is_sorted(order.begin(), order.end())) return value;
   LayerParameter layer = LayerOf("Permute");
-  for (const int64_t axis : order)
-    layer.mutable_permute_param()->add_order(static_cast<uint32_t>(axis));
+  for (const int64_t axis : order) layer.mutable_permute_param()->add_order(node.Narrow(axis));
   return node.Add(layer, {value});
 }
 
@@ -33,6 +33,8 @@ void ImportTranspose(const ImportNode& node) {
   std::vector<int64_t> order(static_cast<size_t>(input.shape.rank()));
   std::iota(order.rbegin(), order.rend(), 0);
   order = node.Ints("perm", order);
+  if (node.Axes(order, input.shape.rank()).size() != static_cast<size_t>(input.shape.rank()))
+    node.Refuse("its attribute 'perm' does not name each axis");
   for (int64_t& axis : order) {
     axis = node.Axis(axis, input.shape.rank());
     if (input.turned()) axis = kChannelsLast[axis];
@@ -46,8 +48,9 @@ void ImportTranspose(const ImportNode& node) {
 // Moves channels into squares of pixels, or back.
 void ImportDepthAndSpace(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
-  const int64_t side = node.Int("blocksize", 0);
+  const int64_t side = node.Narrow(node.Int("blocksize", 0));
   const std::string mode = node.Text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") node.Refuse("Doppio does not know its mode '" + mode + "'");
   if (input.shape.rank() != 4 || side < 1) node.Refuse("its input is " + input.shape.ToString());
   const int64_t n = input.shape[0], c = input.shape[1], h = input.shape[2], w = input.shape[3];
   if (node.op() == "SpaceToDepth") {
@@ -82,15 +85,18 @@ void ImportConcat(const ImportNode& node) {
 std::vector<int64_t> SizesOf(const ImportNode& node, int64_t extent) {
   std::vector<int64_t> sizes = node.Ints("split", {});
   if (node.Has(1)) sizes = node.Integers(1);
-  const int64_t parts = node.Int("num_outputs", node.outputs());
+  const int64_t parts = node.outputs();
+  if (node.Int("num_outputs", parts) != parts)
+    node.Refuse("num_outputs is not that of its outputs");
   if (sizes.empty()) {
-    const int64_t size = (extent + parts - 1) / std::max<int64_t>(1, parts);
+    const int64_t size = (extent + parts - 1) / parts;
     sizes.assign(static_cast<size_t>(node.outputs()), size);
     sizes.back() = extent - size * (node.outputs() - 1);
   }
-  const int64_t sum = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
-  const bool positive = std::all_of(sizes.begin(), sizes.end(), [](int64_t s) { return s > 0; });
-  if (sum != extent || !positive || static_cast<int>(sizes.size()) != node.outputs())
+  const bool fit = std::all_of(sizes.begin(), sizes.end(),
+                               [&](int64_t size) { return size > 0 && size <= extent; });
+  if (!fit || std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != extent ||
+      static_cast<int>(sizes.size()) != node.outputs())
     node.Refuse("its parts do not add up to " + std::to_string(extent));
   return sizes;
 }
@@ -102,7 +108,7 @@ std::vector<ImportValue> Cut(const ImportNode& node, const ImportValue& value, i
   LayerParameter layer = LayerOf("Slice");
   if (axis != 1) layer.mutable_slice_param()->set_axis(axis);
   for (const int64_t point : points)
-    layer.mutable_slice_param()->add_slice_point(static_cast<uint32_t>(point));
+    layer.mutable_slice_param()->add_slice_point(node.Narrow(point));
   return node.AddSeveral(layer, {value}, static_cast<int>(points.size()) + 1);
 }
 
@@ -159,7 +165,7 @@ void ImportTile(const ImportNode& node) {
     if (repeats[axis] == 1) continue;
     LayerParameter layer = LayerOf("Tile");
     layer.mutable_tile_param()->set_axis(static_cast<int>(axis));
-    layer.mutable_tile_param()->set_tiles(static_cast<int>(repeats[axis]));
+    layer.mutable_tile_param()->set_tiles(node.Narrow(repeats[axis]));
     value = node.Add(layer, {value});
   }
   node.SetOut(value);
@@ -173,20 +179,20 @@ ImportValue Padded(const ImportNode& node, const ImportValue& value) {
   const int64_t channels = value.shape[1];
   LayerParameter layer = LayerOf("Convolution");
   ConvolutionParameter* const param = layer.mutable_convolution_param();
-  param->set_num_output(static_cast<uint32_t>(channels));
-  param->set_group(static_cast<uint32_t>(channels));
+  param->set_num_output(node.Narrow(channels));
+  param->set_group(node.Narrow(channels));
   param->set_bias_term(false);
   Shape kernel = {channels, 1};
   int64_t place = 0;
   for (int i = 0; i < axes; ++i) {
     const int64_t begin = value.pads[i], end = value.pads[axes + i], pad = std::max(begin, end);
     const int64_t size = 1 + 2 * pad - begin - end;
-    param->add_pad(static_cast<uint32_t>(pad));
-    param->add_kernel_size(static_cast<uint32_t>(size));
+    param->add_pad(node.Narrow(pad));
+    param->add_kernel_size(node.Narrow(size));
     kernel.push_back(size);
     place = place * size + pad - begin;
   }
-  std::vector<float> weights(static_cast<size_t>(kernel.count()));
+  std::vector<float> weights(node.Room(kernel, sizeof(float)));
   const int64_t each = kernel.count(2);
   for (int64_t c = 0; c < channels; ++c) weights[c * each + place] = 1;
   AddWeight(kernel, weights, &layer);
@@ -212,6 +218,8 @@ void ImportPad(const ImportNode& node) {
       *std::min_element(pads.begin(), pads.end()) < 0) {
     node.Refuse("Doppio pads only spatial axes, and cuts nothing off");
   }
+  if (*std::max_element(pads.begin(), pads.end()) > kMostExtent)
+    node.Refuse("a pad is larger than " + std::to_string(kMostExtent));
   value.pads.assign(pads.begin() + 2, pads.begin() + static_cast<int64_t>(rank));
   value.pads.insert(value.pads.end(), pads.begin() + static_cast<int64_t>(rank) + 2, pads.end());
   if (*std::max_element(pads.begin(), pads.end()) == 0) value.pads.clear();

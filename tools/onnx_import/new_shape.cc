@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/checked_product.h"
+
 namespace doppio {
 namespace {
 
@@ -18,7 +20,7 @@ Shape Reshaped(const ImportNode& node, const Shape& from) {
   }
   if (open >= 0) {
     to[open] = 1;
-    const int64_t rest = to.count();
+    const int64_t rest = CheckedProduct(to.dims(), kMaxPlanned).value_or(0);
     to[open] = rest == 0 ? 0 : from.count() / rest;
   }
   return to;
@@ -33,11 +35,7 @@ Shape Flattened(const ImportNode& node, const Shape& from) {
 
 // Returns the axes that Squeeze and Unsqueeze name, ascending, of a value with `rank` axes.
 std::vector<int> NamedAxes(const ImportNode& node, int rank) {
-  std::vector<int> axes;
-  for (const int64_t axis : node.Has(1) ? node.Integers(1) : node.Ints("axes", {}))
-    axes.push_back(node.Axis(axis, rank));
-  std::sort(axes.begin(), axes.end());
-  return axes;
+  return node.Axes(node.Has(1) ? node.Integers(1) : node.Ints("axes", {}), rank);
 }
 
 Shape Squeezed(const ImportNode& node, const Shape& from) {
@@ -56,21 +54,26 @@ Shape Unsqueezed(const ImportNode& node, const Shape& from) {
   const auto given = node.Has(1) ? node.Integers(1) : node.Ints("axes", {});
   const int rank = from.rank() + static_cast<int>(given.size());
   const std::vector<int> axes = NamedAxes(node, rank);
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-    node.Refuse("it names an axis twice");
   Shape to;
   for (int axis = 0, next = 0; axis < rank; ++axis)
     to.push_back(std::binary_search(axes.begin(), axes.end(), axis) ? 1 : from[next++]);
   return to;
 }
 
-}  // namespace
-
-Shape NewShape(const ImportNode& node, const Shape& from) {
+Shape ShapeAfter(const ImportNode& node, const Shape& from) {
   if (node.op() == "Flatten") return Flattened(node, from);
   if (node.op() == "Squeeze") return Squeezed(node, from);
   if (node.op() == "Unsqueeze") return Unsqueezed(node, from);
   return Reshaped(node, from);
+}
+
+}  // namespace
+
+Shape NewShape(const ImportNode& node, const Shape& from) {
+  Shape to = ShapeAfter(node, from);
+  if (to.rank() > kMaxAxes || !CheckedProduct(to.dims(), kMaxPlanned))
+    node.Refuse("its result has too many axes or elements");
+  return to;
 }
 
 }  // namespace doppio

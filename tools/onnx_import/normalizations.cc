@@ -1,6 +1,4 @@
 // BatchNormalization and LRN.
-#include <algorithm>
-
 #include "tools/onnx_import/import_node.h"
 
 namespace doppio {
@@ -33,7 +31,7 @@ void ImportBatchNorm(const ImportNode& node) {
 void ImportLrn(const ImportNode& node) {
   LayerParameter layer = LayerOf("LRN");
   LRNParameter* const param = layer.mutable_lrn_param();
-  param->set_local_size(static_cast<uint32_t>(std::max<int64_t>(0, node.Int("size", 0))));
+  param->set_local_size(node.Narrow(node.Int("size", 0)));
   param->set_alpha(node.Float("alpha", 1e-4f));
   param->set_beta(node.Float("beta", 0.75f));
   param->set_k(node.Float("bias", 1));

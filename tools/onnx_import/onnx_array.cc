@@ -51,6 +51,7 @@ std::string ExternalBytes(const onnx::TensorProto& tensor, const std::string& fo
                     "', which is not in the folder of the model");
   }
   const std::string path = folder.empty() ? location : folder + "/" + location;
+  RefusePipe(path, "the data of a model");
   std::ifstream file(path, std::ios::binary);
   const long long offset = std::atoll(fields["offset"].c_str());
   if (!file || bytes > FileBytes(path)) {

@@ -19,6 +19,10 @@ struct OnnxArray {
   std::vector<int64_t> integers;
 
   int64_t count() const { return shape.count(); }
+  // Returns the memory of the elements.
+  int64_t bytes() const {
+    return static_cast<int64_t>(floats.size() * sizeof(float) + integers.size() * sizeof(int64_t));
+  }
   // Returns element `i` of either type.
   double at(int64_t i) const {
     return is_integers ? static_cast<double>(integers[i]) : static_cast<double>(floats[i]);

@@ -14,9 +14,9 @@ LayerParameter PoolingOf(PoolingParameter::PoolMethod method) {
   return layer;
 }
 
-void SetWindows(const Windows& windows, PoolingParameter* param) {
-  const auto at = [](const std::vector<int64_t>& values, size_t i) {
-    return static_cast<uint32_t>(values[i]);
+void SetWindows(const ImportNode& node, const Windows& windows, PoolingParameter* param) {
+  const auto at = [&node](const std::vector<int64_t>& values, size_t i) {
+    return node.Narrow(values[i]);
   };
   if (windows.kernel[0] == windows.kernel[1]) {
     param->set_kernel_size(at(windows.kernel, 0));
@@ -62,7 +62,7 @@ void ImportPool(const ImportNode& node) {
   const bool ceil = node.Int("ceil_mode", 0) != 0;
   LayerParameter layer = PoolingOf(max ? PoolingParameter::MAX : PoolingParameter::AVE);
   PoolingParameter* const param = layer.mutable_pooling_param();
-  SetWindows(windows, param);
+  SetWindows(node, windows, param);
   const bool has_pads = !windows.symmetric() || windows.begin != std::vector<int64_t>{0, 0};
   if (!max && has_pads && node.Int("count_include_pad", 0) == 0) param->set_avg_include_pad(false);
   if (!max) node.Int("count_include_pad", 0);
@@ -99,14 +99,11 @@ std::vector<int> AxesOf(const ImportNode& node, int rank) {
   std::vector<int64_t> given = node.Ints("axes", {});
   if (node.Has(1)) given = node.Integers(1);
   if (given.empty() && node.Int("noop_with_empty_axes", 0) != 0) node.Refuse("it reduces nothing");
-  std::vector<int> axes;
-  for (const int64_t axis : given) axes.push_back(node.Axis(axis, rank));
   if (given.empty()) {
-    axes.resize(static_cast<size_t>(rank));
-    std::iota(axes.begin(), axes.end(), 0);
+    given.resize(static_cast<size_t>(rank));
+    std::iota(given.begin(), given.end(), 0);
   }
-  std::sort(axes.begin(), axes.end());
-  return axes;
+  return node.Axes(given, rank);
 }
 
 // Returns the axes of the blob for axes of a turned value, ascending.

@@ -31,7 +31,7 @@ LayerParameter ProductOf(const ImportNode& node, int axis, const OnnxArray& matr
   const int64_t outputs = matrix.shape[turn ? 1 : 0], inputs = matrix.shape[turn ? 0 : 1];
   LayerParameter layer = LayerOf("InnerProduct");
   InnerProductParameter* const param = layer.mutable_inner_product_param();
-  param->set_num_output(static_cast<uint32_t>(outputs));
+  param->set_num_output(node.Narrow(outputs));
   param->set_bias_term(false);
   if (axis != 1) param->set_axis(axis);
   AddWeight({outputs, inputs}, turn ? Turned(matrix, factor) : Times(matrix.floats, factor),
@@ -48,7 +48,7 @@ void ImportGemm(const ImportNode& node) {
   const int64_t outputs = layer.inner_product_param().num_output();
   const float beta = node.Float("beta", 1);
   if (node.Has(2)) {
-    std::vector<float> bias = Times(node.Constant(2).floats, beta);
+    std::vector<float> bias = Times(node.Floats(2).floats, beta);
     if (bias.size() == 1) bias.assign(static_cast<size_t>(outputs), bias[0]);
     if (static_cast<int64_t>(bias.size()) != outputs)
       node.Refuse("its bias is " + node.Constant(2).shape.ToString());
@@ -73,8 +73,8 @@ void ImportEmbedding(const ImportNode& node) {
   if (matrix.shape.rank() != 2 || matrix.is_integers || node.Int("axis", 0) != 0)
     node.Refuse("Doppio gathers only the rows of a matrix");
   LayerParameter layer = LayerOf("Embed");
-  layer.mutable_embed_param()->set_input_dim(static_cast<uint32_t>(matrix.shape[0]));
-  layer.mutable_embed_param()->set_num_output(static_cast<uint32_t>(matrix.shape[1]));
+  layer.mutable_embed_param()->set_input_dim(node.Narrow(matrix.shape[0]));
+  layer.mutable_embed_param()->set_num_output(node.Narrow(matrix.shape[1]));
   layer.mutable_embed_param()->set_bias_term(false);
   AddWeight(matrix.shape, matrix.floats, &layer);
   node.SetOut(node.Add(layer, {node.Blob(1)}));

@@ -9,6 +9,7 @@ namespace {
 // Returns rows and columns of the result for an input of the shape `from`.
 Shape SizeAfter(const ImportNode& node, const Shape& from) {
   const bool upsample = node.op() == "Upsample";
+  constexpr double kMost = 1e15;  // refused later
   const int scales = upsample || node.opset() < 11 ? 1 : 2;
   Shape to = from;
   if (node.Has(3)) {
@@ -17,10 +18,11 @@ Shape SizeAfter(const ImportNode& node, const Shape& from) {
     const OnnxArray& factors = node.Constant(scales);
     if (factors.count() != from.rank()) node.Refuse("it has no factor for each axis");
     for (int axis = 0; axis < from.rank(); ++axis)
-      to[axis] = static_cast<int64_t>(
-          std::floor(static_cast<double>(from[axis]) * factors.at(axis) + 1e-6));
+      to[axis] = static_cast<int64_t>(std::floor(std::fmax(
+          0, std::fmin(static_cast<double>(from[axis]) * factors.at(axis) + 1e-6, kMost))));
   }
-  if (to.rank() != 4 || to[0] != from[0] || to[1] != from[1] || to[2] < 1 || to[3] < 1)
+  if (from.rank() != 4 || to.rank() != 4 || to[0] != from[0] || to[1] != from[1] || to[2] < 1 ||
+      to[3] < 1)
     node.Refuse("Doppio resizes rows and columns of images, not " + from.ToString() + " to " +
                 to.ToString());
   return to;
@@ -41,14 +43,14 @@ void ImportResize(const ImportNode& node) {
   if (mode == "nearest" && whole && (place != "asymmetric" || nearest == "floor") &&
       place != "align_corners") {
     LayerParameter layer = LayerOf("Upsample");
-    layer.mutable_upsample_param()->set_scale_h(static_cast<uint32_t>(rows));
-    layer.mutable_upsample_param()->set_scale_w(static_cast<uint32_t>(columns));
+    layer.mutable_upsample_param()->set_scale_h(node.Narrow(rows));
+    layer.mutable_upsample_param()->set_scale_w(node.Narrow(columns));
     return node.SetOut(node.Add(layer, {input}));
   }
   if ((mode == "linear" || mode == "bilinear") && place == "align_corners") {
     LayerParameter layer = LayerOf("Interp");
-    layer.mutable_interp_param()->set_height(static_cast<int>(to[2]));
-    layer.mutable_interp_param()->set_width(static_cast<int>(to[3]));
+    layer.mutable_interp_param()->set_height(node.Narrow(to[2]));
+    layer.mutable_interp_param()->set_width(node.Narrow(to[3]));
     return node.SetOut(node.Add(layer, {input}));
   }
   node.Refuse(

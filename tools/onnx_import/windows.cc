@@ -5,8 +5,6 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kMostExtent = 1 << 20;
-
 // Throws UserError unless `values` has one number from `least` to kMostExtent for each axis.
 void Check(const ImportNode& node, const std::string& name, const std::vector<int64_t>& values,
            size_t count, int64_t least) {

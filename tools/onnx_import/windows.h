@@ -9,6 +9,8 @@
 
 namespace doppio {
 
+constexpr int64_t kMostExtent = 1 << 20;  // of kernels, strides, dilations and pads
+
 // One element for each spatial axis.
 struct Windows {
   std::vector<int64_t> kernel, stride, dilation, begin, end;  // begin and end: pads
