@@ -75,10 +75,7 @@ LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>
 template <class T>
 class BoxAnnotator : public FormKernel<BoxAnnotatorForm> {
  public:
-  explicit BoxAnnotator(const KernelArgs& args)
-      : FormKernel(args),
-        layer_(args.layer),
-        hardest_first_(static_cast<size_t>(form_.regions.count())) {}
+  explicit BoxAnnotator(const KernelArgs& args) : FormKernel(args), layer_(args.layer) {}
 
   void Forward(const Pass&) override {
     const Regions& regions = form_.regions;
@@ -93,6 +90,7 @@ class BoxAnnotator : public FormKernel<BoxAnnotatorForm> {
     std::fill(to_weights, to_weights + regions.count() * weight_count, T(0));
     // The sort is stable, so equal losses keep the order of the regions. NaN counts as the largest
     // loss, so that it reaches the training loss.
+    hardest_first_.resize(static_cast<size_t>(regions.count()));
     std::iota(hardest_first_.begin(), hardest_first_.end(), int64_t{0});
     std::stable_sort(hardest_first_.begin(), hardest_first_.end(), [&](int64_t a, int64_t b) {
       if (std::isnan(losses[b])) return false;

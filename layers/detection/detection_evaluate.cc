@@ -53,14 +53,12 @@ LayerShape InferDetectionEvaluate(const LayerSpec& spec, const std::vector<Shape
 template <class T>
 class DetectionEvaluateKernel : public FormKernel<DetectionEvaluateForm> {
  public:
-  explicit DetectionEvaluateKernel(const KernelArgs& args)
-      : FormKernel(args),
-        at_(args.at),
-        objects_(static_cast<size_t>(form_.rows + form_.label_rows)) {}
+  explicit DetectionEvaluateKernel(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
 
   void Forward(const Pass&) override {
     // No bottom gives the number of images. DetectionOutput has at least one row per image, so the
     // number of rows is an upper bound.
+    objects_.resize(static_cast<size_t>(form_.rows + form_.label_rows));
     ReadObjects(at_, t_.bottoms[1].data<T>(), form_.label_rows, form_.classes, form_.background,
                 true, &objects_);
     T* to = CountObjects(t_.tops[0].data<T>());

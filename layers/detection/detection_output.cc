@@ -56,11 +56,11 @@ LayerShape InferDetectionOutput(const LayerSpec& spec, const std::vector<Shape>&
 template <class T>
 class DetectionOutputKernel : public FormKernel<DetectionOutputForm> {
  public:
-  explicit DetectionOutputKernel(const KernelArgs& args)
-      : FormKernel(args), at_(args.at), detections_(static_cast<size_t>(form_.extents.images)) {}
+  explicit DetectionOutputKernel(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
 
   void Forward(const Pass&) override {
     priors_.Read(at_, t_.bottoms[2].data<T>(), form_.extents.priors);
+    detections_.resize(static_cast<size_t>(form_.extents.images));
     ParallelFor(form_.extents.images, 1, [this](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) Detect(i);
     });

@@ -110,14 +110,12 @@ template <class T>
 class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm>, public NormalizedLoss {
  public:
   explicit MultiBoxLossKernel(const KernelArgs& args)
-      : FormKernel(args),
-        NormalizedLoss(form_.normalizer),
-        at_(args.at),
-        objects_(static_cast<size_t>(form_.extents.images)),
-        choices_(objects_.size()),
-        losses_(objects_.size()) {}
+      : FormKernel(args), NormalizedLoss(form_.normalizer), at_(args.at) {}
 
   void Forward(const Pass& pass) override {
+    objects_.resize(static_cast<size_t>(form_.extents.images));
+    choices_.resize(objects_.size());
+    losses_.resize(objects_.size());
     priors_.Read(at_, t_.bottoms[2].data<T>(), form_.extents.priors);
     ReadObjects(at_, t_.bottoms[3].data<T>(), form_.label_rows, form_.extents.classes,
                 form_.background, form_.difficult_ones, &objects_);

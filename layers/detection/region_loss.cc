@@ -62,13 +62,11 @@ template <class T>
 class RegionLoss : public FormKernel<RegionLossForm>, public NormalizedLoss {
  public:
   explicit RegionLoss(const KernelArgs& args)
-      : FormKernel(args),
-        NormalizedLoss(form_.normalizer),
-        at_(args.at),
-        targets_(form_.grid.images * form_.grid.boxes()),
-        losses_(form_.grid.images) {}
+      : FormKernel(args), NormalizedLoss(form_.normalizer), at_(args.at) {}
 
   void Forward(const Pass& pass) override {
+    targets_.resize(static_cast<size_t>(form_.grid.images * form_.grid.boxes()));
+    losses_.resize(static_cast<size_t>(form_.grid.images));
     objects_ = ReadRegions(at_, form_.grid, t_.bottoms[1].data<T>());
     const bool early = form_.train && pass.FirstSample(form_.grid.images) < kImagesNearAnchors;
     EachImage([this, early](int64_t image) {

@@ -43,10 +43,10 @@ LayerShape InferRegionOutput(const LayerSpec& spec, const std::vector<Shape>& bo
 template <class T>
 class RegionOutput : public FormKernel<RegionOutputForm> {
  public:
-  explicit RegionOutput(const KernelArgs& args)
-      : FormKernel(args), found_(static_cast<size_t>(form_.grid.images)) {}
+  explicit RegionOutput(const KernelArgs& args) : FormKernel(args) {}
 
   void Forward(const Pass&) override {
+    found_.resize(static_cast<size_t>(form_.grid.images));
     ParallelFor(form_.grid.images, 1, [this](int64_t begin, int64_t end) {
       for (int64_t image = begin; image < end; ++image) Detect(image);
     });

@@ -72,13 +72,11 @@ LayerShape InferRoiDetections(const LayerSpec& spec, const std::vector<Shape>& b
 template <class T>
 class RoiDetections : public FormKernel<RoiDetectionsForm> {
  public:
-  explicit RoiDetections(const KernelArgs& args)
-      : FormKernel(args),
-        at_(args.at),
-        of_image_(static_cast<size_t>(form_.images)),
-        found_(static_cast<size_t>(form_.images)) {}
+  explicit RoiDetections(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
 
   void Forward(const Pass&) override {
+    of_image_.resize(static_cast<size_t>(form_.images));
+    found_.resize(of_image_.size());
     for (std::vector<int64_t>& rows : of_image_) rows.clear();
     for (int64_t row = 0; row < form_.regions; ++row) {
       const double image = static_cast<double>(t_.bottoms[0].template data<T>()[5 * row]);

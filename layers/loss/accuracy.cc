@@ -44,15 +44,13 @@ LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottom
 template <class T>
 class AccuracyKernel : public FormKernel<AccuracyForm>, public CountedScore {
  public:
-  explicit AccuracyKernel(const KernelArgs& args)
-      : FormKernel(args),
-        at_(args.at),
-        label_(static_cast<size_t>(form_.shape.positions())),
-        hit_(label_.size()) {
+  explicit AccuracyKernel(const KernelArgs& args) : FormKernel(args), at_(args.at) {
     for (const Shape& top : args.top_shapes) counts_.emplace_back(2 * top.count());
   }
 
   void Forward(const Pass&) override {
+    label_.resize(static_cast<size_t>(form_.shape.positions()));
+    hit_.resize(label_.size());
     const int64_t valid = form_.labels.Read(at_, t_.bottoms[1].data<T>(), form_.shape.outer,
                                             form_.shape.inner, label_.data());
     const T* scores = t_.bottoms[0].data<T>();

@@ -11,16 +11,17 @@
 
 namespace doppio {
 
-// Adds up n elements. Allocates memory in the constructor only. Not thread-safe.
+// Adds up n elements. Only the first sum allocates memory. Not thread-safe.
 class BlockSum {
  public:
-  explicit BlockSum(int64_t n) : n_(n), sums_(static_cast<size_t>((n + kBlock - 1) / kBlock)) {}
+  explicit BlockSum(int64_t n) : n_(n) {}
 
   // Returns the sum of block(0, n), where `block(begin, end)` returns the sum of that range as
   // double. Calls `block` from several threads for parts of fixed size and adds their sums in
   // order.
   template <class F>
   double operator()(const F& block) {
+    sums_.resize(static_cast<size_t>((n_ + kBlock - 1) / kBlock));
     ParallelFor(static_cast<int64_t>(sums_.size()), 2, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         sums_[b] = block(b * kBlock, std::min(n_, (b + 1) * kBlock));

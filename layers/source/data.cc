@@ -52,14 +52,14 @@ TransformationParameter TransformOf(const LayerSpec& spec) {
   return transform;
 }
 
-// Returns the options in `param`, a DataParameter or ImageDataParameter.
+// Returns the options in `param`, a DataParameter or ImageDataParameter in the field `name`.
 template <class Param>
-PipelineOptions OptionsFrom(const Param& param) {
+PipelineOptions OptionsFrom(const LayerSpec& spec, const std::string& name, const Param& param) {
   PipelineOptions options;
   options.batch = static_cast<int>(param.batch_size());
   options.shuffle = param.shuffle();
   options.rand_skip = param.rand_skip();
-  options.threads = param.has_threads() ? static_cast<int>(param.threads()) : 0;
+  options.threads = DataThreadsOf(spec, name, param);
   return options;
 }
 
@@ -75,16 +75,16 @@ bool HasOneSize(const LayerSpec& spec) {
 PipelineOptions OptionsOf(const LayerSpec& spec) {
   PipelineOptions options;
   if (IsWindows(spec)) {
+    options.threads = spec.options.data_threads;
     options.batch = static_cast<int>(spec.param.window_data_param().batch_size());
   } else if (IsImageList(spec)) {
-    options = OptionsFrom(spec.param.image_data_param());
+    options = OptionsFrom(spec, "image_data_param", spec.param.image_data_param());
   } else {
-    options = OptionsFrom(spec.param.data_param());
+    options = OptionsFrom(spec, "data_param", spec.param.data_param());
   }
   if (spec.param.data_param().prefetch() > 0) {
     options.prefetch = static_cast<int>(spec.param.data_param().prefetch());
   }
-  if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
   // Frames are read in ascending order.
   if (IsVideo(spec)) options.threads = 1;
   options.bad_records = spec.options.bad_records;

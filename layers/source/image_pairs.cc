@@ -96,8 +96,7 @@ std::unique_ptr<Pipeline> OpenPairs(const LayerSpec& spec) {
   options.batch = static_cast<int>(param.batch_size());
   options.shuffle = param.shuffle();
   options.rand_skip = param.rand_skip();
-  options.threads = param.has_threads() ? static_cast<int>(param.threads()) : 0;
-  if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
+  options.threads = DataThreadsOf(spec, PairsField(spec), param);
   options.any_size = AnySize(spec);
   options.bad_records = spec.options.bad_records;
   options.seed = spec.options.seed;
@@ -205,15 +204,13 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
 template <class T>
 class PairsKernel : public PipelineKernel<PairsForm> {
  public:
-  explicit PairsKernel(const KernelArgs& args)
-      : PipelineKernel(args),
-        planes_(args.top_shapes[0][0] * (args.top_shapes[0][1] + 1) * args.top_shapes[0][2] *
-                args.top_shapes[0][3]) {}
+  explicit PairsKernel(const KernelArgs& args) : PipelineKernel(args) {}
 
   void Forward(const Pass& pass) override {
     const Batch* const batch = BatchOf(pass);
     if (batch == nullptr) return;
     const ImageShape shape = batch->shape;
+    planes_.resize(static_cast<size_t>(t_.tops[0].shape[0] * shape.count()));
     const int64_t plane = int64_t{shape.height} * shape.width, values = shape.count() - plane;
     T* const data = t_.tops[0].template data<T>();
     T* const labels = t_.tops.size() > 1 ? t_.tops[1].template data<T>() : nullptr;

@@ -125,10 +125,7 @@ template <class T>
 class ImagesKernel : public PipelineKernel<ImagesForm> {
  public:
   explicit ImagesKernel(const KernelArgs& args)
-      : PipelineKernel(args), label_form_(LabelFormOf(args.type)) {
-    const std::vector<Shape>& tops = args.top_shapes;
-    if (tops.size() > 1) labels_.resize(tops[1].count());
-  }
+      : PipelineKernel(args), label_form_(LabelFormOf(args.type)) {}
 
   void Forward(const Pass& pass) override {
     const Batch* const batch = BatchOf(pass);
@@ -139,6 +136,7 @@ class ImagesKernel : public PipelineKernel<ImagesForm> {
       pipeline_->Write(*batch, begin, end, data.data<T>());
     });
     for (size_t i = 1; i < t_.tops.size(); ++i) {
+      labels_.resize(static_cast<size_t>(t_.tops[i].count()));
       WriteLabels(label_form_, *batch, i, t_.tops.size(), t_.tops[i].count(), labels_.data());
       CopyTo<T>(t_.tops[i], labels_.data());
     }

@@ -30,6 +30,18 @@ inline LayerShape ShapeOfSource(const LayerSpec& spec, std::vector<Shape> tops) 
   return shape;
 }
 
+// Returns the number of threads that prepare samples, from --data_threads or from `param`, the
+// message in the field `name`; 0: not given. Throws UserError.
+template <class Param>
+int DataThreadsOf(const LayerSpec& spec, const std::string& name, const Param& param) {
+  if (param.threads() > kMaxThreads) {
+    throw spec.Mistake(name + ".threads", "threads wants 0 to " + std::to_string(kMaxThreads) +
+                                              ", got " + std::to_string(param.threads()));
+  }
+  if (spec.options.data_threads > 0) return spec.options.data_threads;
+  return param.has_threads() ? static_cast<int>(param.threads()) : 0;
+}
+
 // Returns f(). Adds the layer's name and the location of `field` to errors that f throws.
 template <class F>
 auto AtField(const LayerSpec& spec, const std::string& field, F&& f) {

@@ -3,7 +3,8 @@
 //
 // Life of a layer: infer (core/net/graph/layer.h) -> the plan constructs the best kernel that does
 // not decline -> the plan places memory -> Bind once -> Forward / Backward many times. Kernels
-// allocate nothing after Bind.
+// allocate nothing after Bind, except that the first Forward allocates the host memory whose size
+// depends on the batch: the plan also constructs kernels for batches that do not fit.
 #ifndef DOPPIO_CORE_NET_PLAN_KERNEL_H_
 #define DOPPIO_CORE_NET_PLAN_KERNEL_H_
 

@@ -2,6 +2,7 @@
 """Tests that `doppio train` states the memory that a training needs, and refuses what does not fit."""
 import os
 import re
+import resource
 import sys
 import unittest
 
@@ -37,6 +38,19 @@ class MemoryTest(TinyCase):
         self.assertRegex(r.stdout, r"(?m)^ +activations +\d+\.\d GiB  and their gradients; \d+\.\d GiB if none shared memory$")
         self.assertRegex(r.stdout, r"(?m)^ +total +\d+\.\d GiB  of .* that were free$")
         self.assertEqual([], [f for f in os.listdir(self.folder) if not f.endswith(".prototxt")])
+
+    def test_a_batch_that_does_not_fit_costs_no_memory(self):
+        self.write("net.prototxt", """name: "tiny"
+            layer { name: "in" type: "Data" top: "x" top: "y" data_param { backend: DIGITS batch_size: 4 } }
+            layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_param { num_output: 2 } }
+            layer { name: "right" type: "Accuracy" bottom: "ip" bottom: "y" top: "right" }
+            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "y" top: "loss" }""")
+        self.write("solver.prototxt", TINY_SOLVER)
+        r = self.run_tool("train", "--solver=solver.prototxt", "--batch=2000000000")
+        self.assertEqual(6, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"the largest batch that fits is about \d+, and this one is 2000000000\.")
+        kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertLess(kib, 1 << 20, "4 bytes for each row are 8 GB")
 
     def test_the_table_adds_up(self):
         # Computed by hand: weights 2x3 and a bias of 2 are 8 floats. Each is aligned to 64 floats, and a CPU with wide
