@@ -185,6 +185,7 @@ PYBIND11_MODULE(_doppio, m) {
   namespace py = pybind11;
   m.attr("__module__") = "doppio";  // the module that errors about arguments name
   if (!google::IsGoogleLoggingInitialized()) doppio::InitLog("doppio");
+  doppio::CheckThreadVariables();
   doppio::ClampNumThreads();
   doppio::AddErrors(&m);
   doppio::AddBlob(&m);

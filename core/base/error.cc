@@ -1,8 +1,11 @@
 #include "core/base/error.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "core/base/printable.h"
 
@@ -22,6 +25,13 @@ std::string JoinLines(const std::vector<Error>& errors) {
   return text;
 }
 
+// Leaves out the middle of a long message: names and values in files may have megabytes.
+std::string Shortened(const std::string& message) {
+  constexpr size_t kEnd = 10'000;
+  if (message.size() <= 2 * kEnd) return message;
+  return message.substr(0, kEnd) + " ... " + message.substr(message.size() - kEnd);
+}
+
 }  // namespace
 
 std::string SourceLoc::ToString() const {
@@ -32,14 +42,23 @@ std::string SourceLoc::ToString() const {
 }
 
 Error::Error(ExitCode code, const SourceLoc& at, const std::string& message)
-    : std::runtime_error(Printable(WithPlace(at, message))),
+    : std::runtime_error(Printable(WithPlace(at, Shortened(message)))),
       code_(code),
       at_(at),
-      message_(Printable(message)) {}
+      message_(Printable(Shortened(message))) {}
 
 ErrorList::ErrorList(std::vector<Error> errors)
     : Error(errors.empty() ? ExitCode::kBug : errors.front().code(), JoinLines(errors)),
       errors_(std::move(errors)) {}
+
+void ErrorCollector::Add(const Error& error) {
+  if (full()) return;
+  errors_.push_back(error);
+  if (errors_.size() < kMaxMistakes) return;
+  errors_.emplace_back(error.code(), error.at(),
+                       "the rest of the file is not checked: there are " +
+                           std::to_string(kMaxMistakes) + " mistakes");
+}
 
 void ErrorCollector::ThrowIfAny() const {
   if (errors_.empty()) return;
@@ -57,10 +76,26 @@ void RethrowWithContext(const Error& error, const SourceLoc& at, const std::stri
   throw Error(error.code(), error.at().known() ? error.at() : at, context + ": " + error.message());
 }
 
+Error CannotStart(const std::string& what, int reason) {
+  const std::string failure = "cannot start " + what + ": ";
+  if (reason != EAGAIN) return FileError(failure + std::strerror(reason));
+  return MemoryError(failure +
+                     "a limit on processes and threads is reached (ulimit -u or -v, the pids limit "
+                     "of a container); raise it, or lower --threads and --data_threads");
+}
+
 Error AsError(const std::exception& failure) {
   if (const auto* error = dynamic_cast<const Error*>(&failure)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr)
     return MemoryError("the host is out of memory; use a smaller --batch");
+  const auto* const system = dynamic_cast<const std::system_error*>(&failure);
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
+    return CannotStart("a thread", EAGAIN);
+  if (const auto* e = dynamic_cast<const std::filesystem::filesystem_error*>(&failure)) {
+    const std::string path = e->path1().string();
+    return FileError(path.empty() ? e->what()
+                                  : "cannot use '" + path + "': " + e->code().message());
+  }
   return Error(ExitCode::kBug, std::string("internal error: ") + failure.what());
 }
 

@@ -106,10 +106,14 @@ class ErrorList : public Error {
   std::vector<Error> errors_;
 };
 
-// Collects the mistakes of a file so that all of them are reported together.
+// Mistakes that are searched for in a file.
+constexpr size_t kMaxMistakes = 1000;
+
+// Collects the mistakes of a file so that all of them are reported together. After kMaxMistakes,
+// adds one that says so, and is full: further mistakes are left out.
 class ErrorCollector {
  public:
-  void Add(const Error& error) { errors_.push_back(error); }
+  void Add(const Error& error);
   void Add(const SourceLoc& at, const std::string& message) { Add(UserError(at, message)); }
   // Calls `f` and collects the Error or ErrorList that it throws; other exceptions propagate.
   // Returns true if `f` did not throw.
@@ -126,6 +130,7 @@ class ErrorCollector {
     return false;
   }
   bool empty() const { return errors_.empty(); }
+  bool full() const { return errors_.size() > kMaxMistakes; }
   const std::vector<Error>& errors() const { return errors_; }
   // Throws the only mistake, or an ErrorList sorted by place if there are several. Does nothing if
   // there are none.
@@ -141,9 +146,14 @@ class ErrorCollector {
 [[noreturn]] void RethrowWithContext(const Error& error, const SourceLoc& at,
                                      const std::string& context);
 
+// Returns the error that `what`, a thread or a program, cannot start. `reason` is an errno: for
+// EAGAIN a MemoryError that names the limits, otherwise a FileError.
+Error CannotStart(const std::string& what, int reason);
+
 // Converts a caught exception into an Error: an Error is returned as it is (an ErrorList as one
-// Error with its complete text), std::bad_alloc becomes a MemoryError about host memory, and any
-// other exception becomes an internal error with exit code 1.
+// Error with its complete text), std::bad_alloc becomes a MemoryError about host memory, a
+// std::system_error of a thread that cannot start becomes CannotStart, an error of std::filesystem
+// becomes a FileError, and any other exception becomes an internal error with exit code 1.
 Error AsError(const std::exception& failure);
 
 namespace internal {

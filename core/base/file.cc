@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ void WriteAll(const std::string& path, const std::string& content) {
   }
 }
 
-std::string ReadAll(const std::string& path) {
+std::string ReadAll(const std::string& path, int64_t most_bytes) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) Fail("read", path);
   struct stat info;
@@ -62,6 +63,8 @@ std::string ReadAll(const std::string& path) {
     errno = EISDIR;
     Fail("read", path);
   }
+  const std::string subject = "'" + path + "'";
+  CheckBytes(subject, info.st_size, most_bytes);
   std::string content(info.st_size, '\0');
   size_t have = 0;
   for (;;) {
@@ -71,6 +74,7 @@ std::string ReadAll(const std::string& path) {
     if (got < 0) Fail("read", path);
     if (got == 0) break;
     have += static_cast<size_t>(got);
+    CheckBytes(subject, static_cast<int64_t>(have), most_bytes);
   }
   content.resize(have);
   return content;
@@ -84,10 +88,10 @@ class PipeContents {
     static auto* contents = new PipeContents;
     return *contents;
   }
-  std::string Read(const std::string& path) {
+  std::string Read(const std::string& path, int64_t most_bytes) {
     Pipe& pipe = At(path);
     const std::lock_guard<std::mutex> lock(pipe.mutex);
-    if (!pipe.content) pipe.content = ReadAll(path);
+    if (!pipe.content) pipe.content = ReadAll(path, most_bytes);
     return *pipe.content;
   }
 
@@ -108,8 +112,15 @@ class PipeContents {
 
 }  // namespace
 
-std::string ReadFile(const std::string& path) {
-  return IsPipe(path) ? PipeContents::Get().Read(path) : ReadAll(path);
+std::string ReadFile(const std::string& path, int64_t most_bytes) {
+  return WithinMemory(path, [&] {
+    return IsPipe(path) ? PipeContents::Get().Read(path, most_bytes) : ReadAll(path, most_bytes);
+  });
+}
+
+std::string ReadListedFile(const std::string& path) {
+  RefusePipe(path, "a file of a folder or list");
+  return ReadFile(path);
 }
 
 std::string ReadHead(const std::string& path, size_t bytes) {
@@ -123,7 +134,12 @@ std::string ReadHead(const std::string& path, size_t bytes) {
 
 bool IsPipe(const std::string& path) {
   struct stat info;
-  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+  if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))
+    return false;
+  const bool device = S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode);
+  if (device && info.st_rdev != makedev(1, 3))  // /dev/null of Linux
+    throw FileError("cannot read '" + path + "': it is a device; a file is needed here");
+  return true;
 }
 
 void RefusePipe(const std::string& path, const std::string& what) {
@@ -193,11 +209,16 @@ ContentSum SumOf(const std::string& path, int64_t without_last) {
   return sum;
 }
 
+void FailForMemory(const std::string& path) {
+  throw MemoryError("the host has too little memory for the content of '" + path + "'");
+}
+
 bool FileExists(const std::string& path) { return FileBytes(path) >= 0; }
 
 int64_t FileBytes(const std::string& path) {
   struct stat info;
-  return stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : -1;
+  const bool ends = path.find('\0') == std::string::npos;  // the system ignores what follows a 0
+  return ends && stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : -1;
 }
 
 std::string DirName(const std::string& path) {

@@ -5,14 +5,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "core/base/file_limits.h"
+
 namespace doppio {
 
-// Returns the content of a file. Throws FileError with the path and the system's reason. A pipe is
+// Returns the content of a file or a pipe. Throws FileError with the path if it cannot be read or
+// has more than `most_bytes` bytes, which are counted while it is read, and for a device. A pipe is
 // read only once; later calls with the same path return the same content. Thread-safe.
-std::string ReadFile(const std::string& path);
+std::string ReadFile(const std::string& path, int64_t most_bytes = kMaxRecordBytes);
+// Like ReadFile, for a file that is found in a folder or named in another file. Refuses pipes,
+// because no process may ever write to them.
+std::string ReadListedFile(const std::string& path);
 // Returns at most the first `bytes` bytes. Returns "" for a folder or a missing file.
 std::string ReadHead(const std::string& path, size_t bytes);
 // Replaces the content of `path`. Throws FileError.
@@ -23,7 +30,8 @@ void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write);
 
 // Returns true if the file can be read only once and in order: a FIFO, <(...) in a shell, or
-// /dev/stdin connected to a pipe.
+// /dev/stdin connected to a pipe. Throws FileError for a device other than /dev/null: reading it
+// may never end.
 bool IsPipe(const std::string& path);
 // Throws FileError if `path` is a pipe. Readers that seek call this first. `what` describes the
 // expected file, e.g. "an HDF5 file".
@@ -62,6 +70,19 @@ struct ContentSum {
 };
 // Returns the sum over the current file without its last `without_last` bytes. Throws FileError.
 ContentSum SumOf(const std::string& path, int64_t without_last = 0);
+
+// Throws MemoryError: the file at `path` needs more memory than the host has.
+[[noreturn]] void FailForMemory(const std::string& path);
+// Returns read(), which reads the file at `path`. A std::bad_alloc becomes a MemoryError that names
+// the file.
+template <class F>
+auto WithinMemory(const std::string& path, const F& read) {
+  try {
+    return read();
+  } catch (const std::bad_alloc&) {
+    FailForMemory(path);
+  }
+}
 
 }  // namespace doppio
 

@@ -4,10 +4,10 @@
 
 namespace doppio {
 
-void CheckBytes(const std::string& subject, int64_t bytes) {
-  if (bytes <= kMaxRecordBytes) return;
+void CheckBytes(const std::string& subject, int64_t bytes, int64_t most) {
+  if (bytes <= most) return;
   throw FileError(subject + " has " + std::to_string(bytes) + " bytes, more than the limit of " +
-                  std::to_string(kMaxRecordBytes));
+                  std::to_string(most));
 }
 
 }  // namespace doppio

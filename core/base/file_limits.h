@@ -16,16 +16,21 @@ constexpr int64_t kMaxAxes = 32;                   // axes of a blob: Caffe's li
 // Bytes of a record, an image file or a text file: protobuf's limit.
 constexpr int64_t kMaxRecordBytes = INT32_MAX;
 constexpr int64_t kMaxUnpackedBytes = int64_t{1} << 33;  // bytes of an unpacked gzip file
+// Layers, blobs and other messages in a file of weights or of a solver's state. Larger files may
+// have one for each kBytesOfPart bytes; an object in memory is far larger than an empty message.
+constexpr int64_t kMaxParts = 100'000, kBytesOfPart = 12;
 constexpr int kMaxDepth = 100;  // nesting of messages and of HDF5 groups: protobuf's limit
+// Levels of virtual data sets of HDF5 that are sources of each other, and sources of one on all
+// levels.
+constexpr int kMaxVirtualDepth = 8, kMaxVirtualSources = 100'000;
 // Scans of a progressive JPEG. Decoding a scan visits the whole image; photographs have about 10.
 constexpr int kMaxJpegScans = 500;
 
 // The highest compression ratio of deflate, which bounds the size that compressed data can have.
 constexpr int kMaxDeflated = 1032;
 
-// Throws FileError "SUBJECT has N bytes, more than the limit of M" if `bytes` exceeds
-// kMaxRecordBytes.
-void CheckBytes(const std::string& subject, int64_t bytes);
+// Throws FileError "SUBJECT has N bytes, more than the limit of M" if `bytes` exceeds `most`.
+void CheckBytes(const std::string& subject, int64_t bytes, int64_t most = kMaxRecordBytes);
 
 }  // namespace doppio
 

@@ -39,7 +39,7 @@ std::string ReadTextFile(const std::string& path, const std::string& wanted) {
 }
 
 std::vector<std::string> ReadLines(const std::string& path, const std::string& wanted) {
-  return LinesOf(ReadTextFile(path, wanted));
+  return WithinMemory(path, [&] { return LinesOf(ReadTextFile(path, wanted)); });
 }
 
 }  // namespace doppio

@@ -3,8 +3,13 @@
 #include <sched.h>
 
 #include <cstdlib>
-#include <vector>
+#include <future>
 #include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/split_at.h"
+#include "core/base/whole_number.h"
 
 namespace doppio {
 namespace {
@@ -61,6 +66,28 @@ bool PinTo(int first) {
 }
 
 }  // namespace
+
+void CheckThreadVariables() {
+  for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) continue;
+    for (std::string number : SplitAt(value, ',')) {
+      number.erase(number.find_last_not_of(" \t") + 1).erase(0, number.find_first_not_of(" \t"));
+      const int64_t threads = ParseWholeNumber(number).value_or(0);
+      if (threads >= 1 && threads <= kMaxThreads) continue;
+      throw UsageError(std::string(name) + " wants 1 to " + std::to_string(kMaxThreads) +
+                       ", got '" + value + "'");
+    }
+  }
+}
+
+void CheckThreadsStart(int threads) {
+  std::vector<std::future<void>> trials;  // their destructors wait for the threads
+  std::promise<void> end;                 // ends the threads when it is destroyed
+  const std::shared_future<void> ended = end.get_future().share();
+  for (int i = 1; i < threads; ++i)
+    trials.push_back(std::async(std::launch::async, [ended] { ended.wait(); }));
+}
 
 void SetNumThreads(int threads) { chosen_threads = threads; }
 

@@ -14,6 +14,16 @@
 
 namespace doppio {
 
+constexpr int kMaxThreads = 4096;  // more than any machine has cores
+
+// Throws UsageError unless OMP_NUM_THREADS and OMP_THREAD_LIMIT, if set, are numbers, or lists of
+// numbers, from 1 to kMaxThreads. OpenMP would crash with a larger one. Called before OpenMP starts
+// threads.
+void CheckThreadVariables();
+// Starts and ends `threads` - 1 threads. Throws std::system_error if the system's limit does not
+// allow them. OpenMP would end the process instead.
+void CheckThreadsStart(int threads);
+
 // Returns the number of threads in a parallel region: that of SetNumThreads, or else
 // OMP_NUM_THREADS, or else the number of cores that this process may use.
 inline int NumThreads() { return omp_get_max_threads(); }

@@ -33,7 +33,7 @@ std::map<std::string, CachedChoice> Parse(const std::string& text) {
 // choices are measured again.
 std::map<std::string, CachedChoice> Load(const std::string& path) {
   try {
-    if (!path.empty() && FileExists(path)) return Parse(ReadFile(path));
+    if (!path.empty() && FileExists(path)) return Parse(ReadListedFile(path));
   } catch (const std::exception&) {
     // An invalid file is treated like a missing one.
   }

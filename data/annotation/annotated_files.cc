@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/text_file.h"
 #include "data/annotation/coco.h"
@@ -187,7 +188,8 @@ std::unique_ptr<Source> OpenAnnotatedFiles(const RoiDataParameter& parameter, bo
                     "needs source: a list of 'image annotation.xml' lines, or with format: COCO a "
                     "JSON file; or data_param with the backend of annotated records");
   }
-  return std::make_unique<AnnotatedFiles>(parameter, empty_ones);
+  return WithinMemory(parameter.source(),
+                      [&] { return std::make_unique<AnnotatedFiles>(parameter, empty_ones); });
 }
 
 }  // namespace doppio

@@ -5,7 +5,6 @@
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/file_limits.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -36,7 +35,6 @@ std::vector<double> MeanImage::ChannelMeans() const {
 
 MeanImage ReadMeanFile(const std::string& path) {
   CheckExists(path);
-  CheckBytes("mean file '" + path + "'", FileBytes(path));
   const std::string content = ReadFile(path);
   const std::string found =
       KindOfContent(content) == ContentKind::kMean ? "" : DescribeContent(content);

@@ -49,7 +49,7 @@ DOPPIO_REGISTER(Libraries, "zlib", {ZLIB_VERSION, [] { return std::string(zlibVe
 }  // namespace
 
 std::string ReadMaybeGzip(const std::string& path, int64_t max_bytes) {
-  std::string content = ReadFile(path);
+  std::string content = ReadFile(path, kMaxUnpackedBytes);
   auto is_gzip = [&content](size_t at) { return content.compare(at, 2, "\x1f\x8b") == 0; };
   if (!is_gzip(0)) return content;
   std::string unpacked;

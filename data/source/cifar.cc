@@ -25,6 +25,7 @@ std::vector<std::string> FindFiles(const DataParameter& parameter, Phase phase) 
     for (const char* pattern : test ? std::vector<const char*>{"/test_batch.bin", "/test.bin"}
                                     : std::vector<const char*>{"/data_batch_*.bin", "/train.bin"}) {
       for (const std::string& file : Glob(source + pattern)) {
+        RefusePipe(file, "a file of CIFAR's folder");
         if (FileExists(file)) files.push_back(file);
       }
     }

@@ -15,7 +15,9 @@ std::vector<std::string> FindClassNames(const std::string& folder,
                                         const std::vector<std::string>& files) {
   const std::string start = folder.empty() || folder.back() == '/' ? folder : folder + "/";
   for (const std::string& file : files) {
-    if (FileExists(start + file)) return ReadLabels(start + file);
+    if (!FileExists(start + file)) continue;
+    RefusePipe(start + file, "a list of class names in a folder");
+    return ReadLabels(start + file);
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/narrowed.h"
 #include "core/base/text_file.h"
 #include "data/source/hdf5_file.h"
 #include "data/source/path_lines.h"
@@ -92,7 +93,8 @@ SampleSet Hdf5Rows::samples() const {
   for (const File& file : files_) set.blocks.push_back(file.rows);
   for (const Shape& row : files_[0].shapes) {
     if (row.rank() != 3 || set.stored.height > 0) continue;
-    set.stored = set.before_crop = {static_cast<int>(row[1]), static_cast<int>(row[2])};
+    const auto height = Narrowed<int>(row[1]), width = Narrowed<int>(row[2]);
+    if (height && width) set.stored = set.before_crop = {*height, *width};
   }
   return set;
 }

@@ -65,7 +65,8 @@ Shape Hdf5File::ShapeOf(const std::string& dataset) const {
 }
 
 std::vector<float> Hdf5File::Read(const std::string& dataset) const {
-  std::vector<float> values(ShapeOf(dataset).count());
+  const int64_t count = ShapeOf(dataset).count();
+  auto values = WithinMemory(path_, [&] { return std::vector<float>(count); });
   const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   if (!ReadHdf5Floats(data.get(), static_cast<int64_t>(values.size()), values.data())) {
     throw FileError(

@@ -93,7 +93,10 @@ class IdxSource : public Source {
       throw FileError("'" + path_ + "' holds labels; name the IDX file of their images");
     }
     std::vector<std::string> paths(parameter.labels().begin(), parameter.labels().end());
-    if (paths.empty()) paths.push_back(SiblingWithLabels(path_));
+    if (paths.empty()) {
+      paths.push_back(SiblingWithLabels(path_));
+      RefusePipe(paths[0], "the labels of an IDX file");
+    }
     for (const std::string& path : paths) {
       labels_.push_back(ReadIdx(path));
       const IdxFile& labels = labels_.back();

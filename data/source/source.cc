@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/file.h"
 #include "data/decode/decode.h"
 #include "data/source/database_facts.h"
 #include "proto/data.pb.h"
@@ -45,7 +46,7 @@ std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase) 
   if (!parameter.has_source() && type->needs_source) {
     throw UserError({}, "data_param: backend " + backend + " needs a source");
   }
-  return type->open(parameter, phase);
+  return WithinMemory(parameter.source(), [&] { return type->open(parameter, phase); });
 }
 
 DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,

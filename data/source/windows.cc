@@ -72,7 +72,7 @@ class WindowSource : public Source {
     CheckWindows(parameter);
     SetMean(transform);
     if (parameter.cache_images()) {
-      for (const std::string& path : file_.paths) cached_.push_back(ReadFile(root_ + path));
+      for (const std::string& path : file_.paths) cached_.push_back(ReadListedFile(root_ + path));
     }
   }
 

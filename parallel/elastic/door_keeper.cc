@@ -102,8 +102,8 @@ void DoorKeeper::Run() {
     {
       // The sockets may have changed during the wait, so all are tried; none blocks.
       const std::lock_guard<std::mutex> lock(mutex_);
-      Accept(listening_);
-      if (public_.open()) Accept(public_);
+      TakeStranger(listening_);
+      if (public_.open()) TakeStranger(public_);
       for (size_t i = strangers_.size(); i-- > 0;) {
         if (!Hear(&strangers_[i])) strangers_.erase(strangers_.begin() + static_cast<int64_t>(i));
       }
@@ -124,8 +124,8 @@ void DoorKeeper::OpenPublic() {
   if (port > 0) public_ = Listen(options_.backlog, &port);
 }
 
-void DoorKeeper::Accept(const Socket& listening) {
-  Socket socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+void DoorKeeper::TakeStranger(const Socket& listening) {
+  Socket socket = AcceptStranger(listening, options_.backlog, &strangers_);
   if (!socket.open()) return;
   Stranger stranger{std::move(socket), NewKnock(), "", false, MonotonicSeconds()};
   stranger.own.version = kElasticVersion;

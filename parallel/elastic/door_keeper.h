@@ -72,7 +72,7 @@ class DoorKeeper {
 
   void Run();
   // The functions from here on require mutex_.
-  void Accept(const Socket& listening);
+  void TakeStranger(const Socket& listening);
   void OpenPublic();
   bool Hear(Stranger* stranger);
   bool AnswerKnock(Stranger* stranger);

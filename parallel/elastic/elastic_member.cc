@@ -27,6 +27,13 @@ uint64_t RandomNumber() {
   return (static_cast<uint64_t>(random()) << 32) | random();
 }
 
+// Returns "port 29500 of node1, node2".
+std::string PlaceText(int port, const std::vector<std::string>& addresses) {
+  std::string list;
+  for (const std::string& address : addresses) list += (list.empty() ? "" : ", ") + address;
+  return "port " + std::to_string(port) + " of " + list;
+}
+
 DoorKeeper::Options KeeperOptions(const ElasticOptions& options, uint64_t number) {
   DoorKeeper::Options keeper;
   keeper.key = options.Key();
@@ -46,6 +53,7 @@ ElasticMember::ElasticMember(const ElasticOptions& options)
   const std::string problem =
       InterfaceProblem(options.rendezvous.interface, GetText(options.identity.host));
   if (!problem.empty()) throw UsageError(problem);
+  if (options.rendezvous.rank == 0) WarnOfNoSecret(options.rendezvous);
   DoorKeeper::Options keeper = KeeperOptions(options, number_);
   keeper.on_meeting = [this](const std::string& caller) { Break(caller + " calls for a meeting"); };
   keeper_ = std::make_unique<DoorKeeper>(keeper);
@@ -259,35 +267,41 @@ void ElasticMember::ThrowIfInterrupted() const {
 // Becomes a rank of a world that the leader forms, as a newcomer without a state.
 void ElasticMember::Join(ElasticRoster* roster) {
   const std::vector<std::string> addresses = LeaderAddresses();
+  const bool new_here = roster_.places.empty();
   roster_ = {};
   hosted_ = false;
   keeper_->SetMode(DoorKeeper::Mode::kWaits, 0, false);
   auto begun = std::chrono::steady_clock::now();
+  const std::string name =
+      "rank " + std::to_string(options_.rendezvous.rank) + " on " + GetText(options_.identity.host);
+  const std::string place = PlaceText(options_.rendezvous.port, addresses);
   std::string why = "no answer";
   while (SecondsSince(begun) < options_.rendezvous.seconds) {
+    bool other_secret = false, reached = false;
     for (const std::string& address : addresses) {
-      bool reached = false;
       Socket socket;
       const Reached tried = CallDoor({address}, options_.rendezvous.port, options_.Key(),
                                      options_.rendezvous.interface.empty(), kCallSeconds,
                                      CallNow(ElasticCall::kJoin, -1), &socket);
-      if (tried == Reached::kOtherSecret) why = "the secret differs, or the jobs do";
+      other_secret = other_secret || tried == Reached::kOtherSecret;
       if (tried == Reached::kNotElastic) why = "its ranks train without --elastic";
       if (tried == Reached::kYes) {
         if (Await(socket, nullptr, roster) == Entered::kRoster) return;
         reached = true;
+        begun = std::chrono::steady_clock::now();
       }
-      if (reached) begun = std::chrono::steady_clock::now();
     }
+    // A process that has been a rank waits: another job may use the port until its leader is back.
+    if (other_secret && !reached && new_here) {
+      hosted_ = true;
+      throw OtherSecret(name, "the elastic training at " + place);
+    }
+    if (other_secret) why = "the secret differs, or the jobs do";
     ThrowIfInterrupted();
     std::this_thread::sleep_for(kTryAgain);
   }
-  std::string list;
-  for (const std::string& address : addresses) list += (list.empty() ? "" : ", ") + address;
   hosted_ = true;  // no other process knows of this failure
-  throw UnreachableRank("rank " + std::to_string(options_.rendezvous.rank) + " on " +
-                        GetText(options_.identity.host) + " finds no elastic training at port " +
-                        std::to_string(options_.rendezvous.port) + " of " + list + " within " +
+  throw UnreachableRank(name + " finds no elastic training at " + place + " within " +
                         std::to_string(static_cast<int>(options_.rendezvous.seconds)) +
                         " s: " + why + "; check MASTER_ADDR, MASTER_PORT and DOPPIO_ELASTIC_HOSTS");
 }

@@ -105,7 +105,7 @@ class MeetingHost {
       if (!Hear(&guests_[i]) || !guests_[i].socket.open()) guests_.erase(guests_.begin() + i);
     }
     if (waits[0].revents == 0) return;
-    Socket socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Socket socket = AcceptStranger(listening_, options_.size, &guests_);
     if (socket.open()) guests_.push_back({std::move(socket), NewKnock(), "", false});
   }
 

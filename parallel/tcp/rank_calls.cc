@@ -4,14 +4,17 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include "core/base/split_at.h"
 #include "parallel/reduce/texts.h"
@@ -153,6 +156,19 @@ RankDoor ClosedDoor(const std::string& host, const std::string& why) {
   return door;
 }
 
+Socket Accept(const Socket& listening, bool* scarce) {
+  constexpr rlim_t kReserve = 32;  // descriptors for files, e.g. snapshots
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  Socket socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  *scarce = socket.open() ? static_cast<rlim_t>(socket.get()) + kReserve >= limit.rlim_cur
+                          : errno == EMFILE || errno == ENFILE;
+  if (!*scarce) return socket;
+  // The listening socket stays readable, so that its server would not wait.
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return Socket();
+}
+
 Socket StartConnecting(const std::string& address, int64_t port) {
   addrinfo wanted = {};
   wanted.ai_socktype = SOCK_STREAM;
@@ -232,7 +248,7 @@ std::vector<RankSocket> AnswerCalls(const Socket& listening, uint64_t token, int
         callers.erase(callers.begin() + i);
     }
     if (waits[0].revents == 0) continue;
-    Socket socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Socket socket = AcceptStranger(listening, end - first, &callers);
     if (socket.open()) callers.push_back({std::move(socket), ""});
   }
   return ranks;

@@ -6,6 +6,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,6 +54,27 @@ Socket OpenDoor(const std::string& host, const std::string& addresses, int backl
 
 // Returns the door of a rank that cannot listen, with the reason in place of its addresses.
 RankDoor ClosedDoor(const std::string& host, const std::string& why);
+
+// Returns a connection of `listening`, closed if none waits. Returns a closed one and sets
+// `*scarce`, if the process has only few descriptors left for its files.
+Socket Accept(const Socket& listening, bool* scarce);
+
+// Like Accept, for servers that keep in `strangers` the connections which have not proved to be
+// ranks. Limits them to kMostStrangers beside those of `ranks` ranks that may call at once: closes
+// the oldest one that has sent nothing, or else the oldest one.
+template <class Stranger>
+Socket AcceptStranger(const Socket& listening, int ranks, std::vector<Stranger>* strangers) {
+  constexpr size_t kMostStrangers = 64;
+  bool scarce = false;
+  Socket socket = Accept(listening, &scarce);
+  const bool full = socket.open() && strangers->size() >= kMostStrangers + ranks;
+  if ((scarce || full) && !strangers->empty()) {
+    const auto silent = std::find_if(strangers->begin(), strangers->end(),
+                                     [](const Stranger& one) { return one.received.empty(); });
+    strangers->erase(silent == strangers->end() ? strangers->begin() : silent);
+  }
+  return socket;
+}
 
 // Starts a connection to a numeric address. The socket is closed if connecting fails at once.
 Socket StartConnecting(const std::string& address, int64_t port);

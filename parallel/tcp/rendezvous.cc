@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/base/error.h"
+#include "core/base/log.h"
 #include "parallel/reduce/texts.h"
 #include "parallel/tcp/interfaces.h"
 #include "parallel/tcp/meeting_host.h"
@@ -128,9 +128,7 @@ class MeetingCaller {
     entry.proof = CallerProof(key_, own.nonce, host.nonce, entry);
     const bool sent = SendAll(socket_, &entry, sizeof entry, kAnswerSeconds);
     if (!SameDigest(challenge.proof, HostProof(key_, own.nonce, host.nonce))) {
-      throw UsageError(name_ + " has another secret than " + host_ +
-                       ": the ranks belong to different jobs, or DOPPIO_JOB_SECRET differs "
-                       "between them");
+      throw OtherSecret(name_, host_);
     }
     if (!sent) Lost();
     return listening;
@@ -163,7 +161,21 @@ class MeetingCaller {
 
 }  // namespace
 
+UsageError OtherSecret(const std::string& caller, const std::string& host) {
+  return UsageError(caller + " has another secret than " + host +
+                    ": the ranks belong to different jobs, or DOPPIO_JOB_SECRET differs between "
+                    "them");
+}
+
+void WarnOfNoSecret(const RendezvousOptions& options) {
+  if (!options.secret.empty()) return;
+  LOG(WARNING) << "DOPPIO_JOB_SECRET is not set: every process that reaches port " << options.port
+               << " of this machine can join the training; set it to the same random text for all "
+                  "ranks";
+}
+
 Roster MeetRanks(const RendezvousOptions& options, const RankIdentity& own) {
+  if (options.rank == 0) WarnOfNoSecret(options);
   const std::string key = options.job + '\n' + options.secret;
   return options.rank == 0 ? HostMeeting(options, key, own)
                            : MeetingCaller(options, key, own).Run();

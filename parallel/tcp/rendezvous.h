@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "parallel/tcp/rank_calls.h"
 #include "parallel/world/rank_identity.h"
 
@@ -30,6 +31,12 @@ struct Roster {
   std::vector<RankDoor> doors;  // of all ranks, by rank
   Socket listening;             // behind doors[rank]
 };
+
+// Returns the error of a process with another secret. Both texts name a process.
+UsageError OtherSecret(const std::string& caller, const std::string& host);
+
+// Logs a warning if the options have no secret, so that the port is open to every process.
+void WarnOfNoSecret(const RendezvousOptions& options);
 
 // Collective. Throws MixedRanks if the ranks differ in program or library, if two processes have
 // the same rank or different numbers of ranks, or if a rank does not have the interface. Throws

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -148,9 +149,10 @@ void RunThreadWorld(int size, const ReducerOptions& options,
         std::make_unique<ThreadWorld>(control[r]->get(), host[r]->get(), meeting, &gate, options));
   }
   FirstFailure failure;
-  const auto run = [&](int rank) {
+  const auto run = [&](int rank, const std::exception_ptr& no_thread) {
     ThreadWorld& world = *worlds[rank];
     try {
+      if (no_thread) std::rethrow_exception(no_thread);
       const ComputeShare share(processes.share * size + rank, processes.shares * size);
       world.Connect(make_bulk, [&, rank](int64_t bucket) { moved(rank, bucket); });
       body(world);
@@ -170,12 +172,16 @@ void RunThreadWorld(int size, const ReducerOptions& options,
   };
   std::vector<std::thread> threads;
   for (int rank = 1; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      const QuietLog quiet;
-      run(rank);
-    });
+    try {
+      threads.emplace_back([&, rank] {
+        const QuietLog quiet;
+        run(rank, nullptr);
+      });
+    } catch (const std::system_error&) {  // the other ranks must not wait for this one
+      run(rank, std::current_exception());
+    }
   }
-  run(0);
+  run(0, nullptr);
   for (std::thread& thread : threads) thread.join();
   failure.Rethrow();
 }

@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "data/source/source.h"
@@ -54,7 +55,23 @@ TEST_F(ImageListTest, RefusesAnImageFileOfMoreThanTwoGigabytes) {
   const auto source = Open("a.jpg 1", "root_folder: '" + root_ + "'");
   Record record;
   EXPECT_EQ(MessageOf([&] { source->Read(0, &record); }),
-            "4: it has 2147483648 bytes, more than the limit of 2147483647");
+            "4: '" + root_ +
+                "a.jpg' has 2147483648 bytes, more than the limit of "
+                "2147483647");
+}
+
+TEST_F(ImageListTest, RefusesPipesAndDevices) {
+  const std::string pipe = ScratchPath("pipe.jpg");
+  unlink(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const auto source = Open(pipe + " 1\n/dev/zero 1", "");
+  Record record;
+  EXPECT_EQ(MessageOf([&] { source->Read(0, &record); }),
+            "4: '" + pipe +
+                "' is a pipe, and a file of a folder or list cannot be read from a "
+                "pipe; write it to a file first");
+  EXPECT_EQ(MessageOf([&] { source->Read(1, &record); }),
+            "4: cannot read '/dev/zero': it is a device; a file is needed here");
 }
 
 TEST_F(ImageListTest, PassesOnHowToDecode) {

@@ -44,7 +44,7 @@ TEST(MeanFile, IsRefusedAboveTwoGigabytes) {
   WriteFile(path, "x");
   ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 31), 0);  // sparse: takes no space on disk
   EXPECT_EQ(MessageOf([&] { ReadMeanFile(path); }),
-            "4: mean file '" + path + "' has 2147483648 bytes, more than the limit of 2147483647");
+            "4: '" + path + "' has 2147483648 bytes, more than the limit of 2147483647");
 }
 
 TEST(MeanFile, IsRefusedWhereItContradictsItself) {

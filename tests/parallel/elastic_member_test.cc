@@ -140,6 +140,26 @@ TEST(ElasticMember, RefusesOtherProgramsAndTrainings) {
       << thrown[2];
 }
 
+TEST(ElasticMember, EndsAtOnceWithAnotherSecret) {
+  const int port = FreePort();
+  std::atomic<bool> ended{false};
+  const auto thrown = InThreads(2, [&](int rank) {
+    ElasticOptions options = PatientOptions(port, rank, 2);
+    options.interrupted = [&] { return ended.load(); };
+    if (rank == 1) options.rendezvous.secret = "another";
+    try {
+      ElasticMember(options).Meet(-1);
+    } catch (const UsageError&) {
+      ended = true;
+      throw;
+    }
+  });
+  EXPECT_EQ(thrown[1], "rank 1 on here has another secret than the elastic training at port " +
+                           std::to_string(port) +
+                           " of 127.0.0.1: the ranks belong to different jobs, or "
+                           "DOPPIO_JOB_SECRET differs between them");
+}
+
 TEST(ElasticMember, NamesTheRunThatItDoesNotFind) {
   ElasticOptions options = PatientOptions(FreePort(), 1, 2);
   options.rendezvous.seconds = 0.3;

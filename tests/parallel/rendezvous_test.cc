@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <thread>
 
 #include "tests/parallel/tcp_case.h"
+#include "tests/testing/log_lines.h"
 #include "tests/testing/manual_clock.h"
 #include "tests/testing/mistake.h"
 
@@ -181,6 +184,65 @@ TEST(Rendezvous, IgnoresStrangers) {
     MeetRanks(MeetingOf(port, rank, 2), Program());
   });
   EXPECT_EQ(thrown, std::vector<std::string>(2));
+}
+
+// A connection of a stranger, and what it has sent.
+struct Kept {
+  Socket socket;
+  std::string received;
+};
+
+// Waits for a connection, which is already begun, and accepts it.
+Socket AwaitStranger(const Socket& listening, std::vector<Kept>* strangers) {
+  pollfd wait = {listening.get(), POLLIN, 0};
+  poll(&wait, 1, 10'000);
+  return AcceptStranger(listening, 2, strangers);
+}
+
+TEST(AcceptStranger, KeepsSixtyFourBesideTheRanks) {
+  int64_t port = 0;
+  const Socket listening = Listen(100, &port);
+  std::vector<Socket> calls;
+  std::vector<Kept> strangers;
+  for (int i = 0; i < 80; ++i) {
+    calls.push_back(StartConnecting("127.0.0.1", port));
+    Socket socket = AwaitStranger(listening, &strangers);
+    ASSERT_TRUE(socket.open());
+    strangers.push_back({std::move(socket), i == 0 ? "sent" : ""});
+  }
+  EXPECT_EQ(strangers.size(), 66u);
+  EXPECT_EQ(strangers[0].received, "sent");
+}
+
+TEST(AcceptStranger, LeavesDescriptorsForFiles) {
+  int64_t port = 0;
+  const Socket listening = Listen(100, &port);
+  const Socket first = StartConnecting("127.0.0.1", port);
+  const Socket second = StartConnecting("127.0.0.1", port);
+  std::vector<Kept> strangers;
+  strangers.push_back({AwaitStranger(listening, &strangers), ""});
+  ASSERT_TRUE(strangers[0].socket.open());
+  rlimit before = {};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = static_cast<rlim_t>(strangers[0].socket.get()) + 20;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_FALSE(AwaitStranger(listening, &strangers).open());
+  EXPECT_TRUE(strangers.empty());  // dropped for its descriptor
+  setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST(Rendezvous, WarnsOfAPortThatIsOpenToAll) {
+  RendezvousOptions options = MeetingOf(2950, 0, 2);
+  const LogLines log;
+  WarnOfNoSecret(options);
+  EXPECT_TRUE(log.lines.empty());
+  options.secret = "";
+  WarnOfNoSecret(options);
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_NE(log.lines[0].find("DOPPIO_JOB_SECRET is not set: every process that reaches port "
+                              "2950 of this machine can join the training"),
+            std::string::npos);
 }
 
 }  // namespace

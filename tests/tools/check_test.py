@@ -84,7 +84,7 @@ class CheckTest(unittest.TestCase):
 
     def test_the_fast_belt_leaves_slow_tests_out(self):
         _, calls = self.check("--fast", "--config=strict")
-        self.assertIn(" --config=strict --build_tests_only --test_size_filters=small,medium --test_tag_filters=-exclusive ", calls[0])
+        self.assertIn(" --config=strict --build_tests_only --test_size_filters=small,medium --test_tag_filters=-exclusive,-by_hand ", calls[0])
 
     def test_explains_a_limit_that_is_no_number(self):
         for limit in ("", "soon", "-5", "1.5", "123456"):

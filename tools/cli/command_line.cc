@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/library_version.h"
 #include "core/base/nearest.h"
+#include "core/base/split_at.h"
 #include "core/base/text_file.h"
 #include "proto/solver.pb.h"
 #include "tools/cli/arguments.h"
@@ -57,6 +58,18 @@ bool IsKnown(const std::string& name) {
 }
 
 // Returns the type of a flag of glog, as gflags names it: "bool", "int32", "string".
+// Returns the only flag that has `name` among its words: "name" -> "job_name". Returns "" if there
+// is none, or more than one.
+std::string FlagWithWord(const std::string& name, const std::vector<std::string>& known) {
+  std::string found;
+  for (const std::string& flag : known) {
+    if (!Contains(SplitAt(flag, '_'), name)) continue;
+    if (!found.empty()) return "";
+    found = flag;
+  }
+  return found;
+}
+
 std::string LogFlagType(const std::string& name) {
   return gflags::GetCommandLineFlagInfoOrDie(name.c_str()).type;
 }
@@ -237,7 +250,8 @@ class Parser {
     known.insert(known.end(), {"help", "version", "flagfile", "fromenv"});
     std::vector<Error> errors;
     for (const std::string& name : unknown_) {
-      const std::string nearest = Nearest(name, known);
+      std::string nearest = Nearest(name, known);
+      if (nearest.empty()) nearest = FlagWithWord(name, known);
       const bool last = errors.size() + 1 == unknown_.size();
       const bool of_solver =
           Contains(known, "set") && SolverParameter::descriptor()->FindFieldByName(name) != nullptr;

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 
 #include "core/base/error.h"
 
@@ -36,7 +35,7 @@ std::optional<int> RunProgram(std::vector<std::string> words, int input) {
       posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (result == ENOENT) return std::nullopt;
-  if (result != 0) throw FileError("cannot start " + words[0] + ": " + std::strerror(result));
+  if (result != 0) throw CannotStart(words[0], result);
   g_running = child;
   // Waits without reaping the child: once it is reaped, its process ID may be reused, and the
   // signal handler would signal another process.

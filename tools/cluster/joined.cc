@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "core/base/log.h"
@@ -259,14 +260,18 @@ void RecordFailure(const Error& failure) {
   if (!record) return;
   auto done = std::make_shared<std::promise<void>>();
   const std::future<void> recorded = done->get_future();
-  std::thread([record, failure, done] {
-    try {
-      record(failure);
-    } catch (const std::exception&) {
-      // Ignored: the original failure has been printed.
-    }
-    done->set_value();
-  }).detach();
+  try {
+    std::thread([record, failure, done] {
+      try {
+        record(failure);
+      } catch (const std::exception&) {
+        // Ignored: the original failure has been printed.
+      }
+      done->set_value();
+    }).detach();
+  } catch (const std::system_error&) {
+    return;  // no thread is available; the original failure has been printed
+  }
   recorded.wait_for(kRecordingLimit);
 }
 

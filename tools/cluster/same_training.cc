@@ -45,9 +45,9 @@ void AddSettings(const google::protobuf::Message& message, const std::string& pr
   }
 }
 
-std::string ChecksumText(const std::string& bytes) {
+std::string ChecksumText(uint32_t crc) {
   char text[16];
-  std::snprintf(text, sizeof text, "%08x", Crc32c(bytes.data(), bytes.size()));
+  std::snprintf(text, sizeof text, "%08x", crc);
   return text;
 }
 
@@ -86,7 +86,7 @@ void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSp
                        const std::string& resume) {
   Facts facts = SettingsOf(flags, solver);
   facts["the first iteration"] = std::to_string(resume.empty() ? 0 : ReadSolverState(resume).iter);
-  if (!resume.empty()) facts["the checksum of '" + resume + "'"] = ChecksumText(ReadFile(resume));
+  if (!resume.empty()) facts["the checksum of '" + resume + "'"] = ChecksumText(SumOf(resume).crc);
   ThrowIfDifferent(control, facts);
 }
 
@@ -107,7 +107,8 @@ void CheckSameData(Communicator* control, Trainer* trainer) {
     layouts += param.value.layout.descriptor();
   }
   // Rank 0's weights are copied in their memory layout, so all ranks need the same layout.
-  facts["the memory layout of the weights, which the kind of CPU decides,"] = ChecksumText(layouts);
+  facts["the memory layout of the weights, which the kind of CPU decides,"] =
+      ChecksumText(Crc32c(layouts.data(), layouts.size()));
   ThrowIfDifferent(control, facts);
 }
 

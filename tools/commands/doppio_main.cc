@@ -1,7 +1,9 @@
 #include "tools/commands/doppio_main.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "core/base/log.h"
@@ -16,13 +18,21 @@
 namespace doppio {
 namespace {
 
-constexpr int kMaxThreads = 4096;  // more than any machine has cores
-
 // Prepares the calling thread for computing with `threads` threads; 0: the number is OpenMP's.
 void StartComputing(int threads) {
+  CheckThreadVariables();
   SetNumThreads(static_cast<int>(InRange("threads", threads, 0, kMaxThreads)));
-  ClampNumThreads();
+  CheckThreadsStart(ClampNumThreads());
   PinComputeThreads();
+}
+
+// Ranks, databases and sweeps may need more descriptors than the usual soft limit of 1024.
+void RaiseDescriptorLimit() {
+  constexpr rlim_t kWanted = 65536;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kWanted) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kWanted);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
@@ -42,6 +52,7 @@ ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
   }
   for (const std::string& warning : line.warnings) LOG(WARNING) << warning;
   SetMostImagePixels(InRange("max_pixels", line.flags.max_pixels, 1, int64_t{1} << 30));
+  InRange("data_threads", line.flags.data_threads, 0, kMaxThreads);
   StartComputing(line.flags.threads);
   return line.command->run(line, began);
 }
@@ -61,6 +72,7 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
   // With SIGXFSZ ignored, a write beyond the shell's file size limit (ulimit -f) fails with an
   // error.
   signal(SIGXFSZ, SIG_IGN);
+  RaiseDescriptorLimit();
   if (!google::IsGoogleLoggingInitialized()) InitLog("doppio");
   bool began = false;
   ExitCode code = ExitCode::kDone;

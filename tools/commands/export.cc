@@ -181,7 +181,10 @@ void ExportWeights(const CommandLine& line, const std::string& out, bool* began)
   if (!safetensors && !EndsWith(out, ".npz")) {
     WriteWeights(out, EndsWith(out, ".h5"), net.graph(), net.weights());
   } else {
-    const std::vector<NamedArray> arrays = NamedArrays(net.graph(), net.weights());
+    std::vector<NamedArray> arrays = NamedArrays(net.graph(), net.weights());
+    if (!safetensors) {
+      for (NamedArray& array : arrays) array.name = ArchiveName(array.name);
+    }
     safetensors ? WriteSafetensors(out, arrays, net.graph().spec.name) : WriteNpz(out, arrays);
   }
   std::cout << out << " written, " << Bytes(FileBytes(out)) << '\n';

@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/parsed_json.h"
 #include "parallel/gpu/links.h"
 #include "parallel/reduce/bucket_size.h"
 #include "parallel/reduce/link_timer.h"
@@ -18,7 +19,6 @@
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
-#include "tools/cli/parsed_json.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/job_flags.h"
@@ -65,10 +65,7 @@ nlohmann::json ReadTimes(const CommandLine& line) {
         std::string("--times already determines the net, the batch and the times; leave out --") +
         flag);
   }
-  nlohmann::json times = ParsedJson(ReadFile(line.flags.times));
-  if (times.is_discarded())
-    throw FileError(SourceLoc{line.flags.times}, "the file is not valid JSON");
-  return times;
+  return ParseJson(ReadFile(line.flags.times), line.flags.times);
 }
 
 int64_t GradientBytes(const RankTimes& times) {

@@ -144,17 +144,33 @@ bool HasScale(const LayerParameter& layer) {
   return layer.type() == "BatchNorm" && layer.blobs_size() == 5 && layer.top_size() == 1;
 }
 
+// Visits all messages in a message. Throws FileError if there are too many of them, before protobuf
+// makes an object of each.
+void CountMessages(const google::protobuf::Descriptor& type, WireReader* in) {
+  while (const int number = in->Next()) {
+    const FieldDescriptor* const field = type.FindFieldByNumber(number);
+    if (field == nullptr || field->message_type() == nullptr || !in->HasLength()) {
+      in->Skip();
+    } else {
+      in->Message([&] { CountMessages(*field->message_type(), in); });
+    }
+  }
+}
+
 Result UpgradeNetBinary(const std::string& content, const std::string& path) {
   if (content.size() >= INT_MAX) {
     throw FileError("'" + path + "' has 2 GiB or more, which protobuf cannot read");
   }
+  const std::string found = DescribeContent(content);
+  const std::string wanted = "text file or a binary net such as a .caffemodel";
+  if (KindOfContent(content) != ContentKind::kNet && !found.empty())
+    throw FileError("'" + path + "' is not a " + wanted + ": " + found);
+  WireReader in(content, path, wanted);
+  CountMessages(*NetParameter::descriptor(), &in);
   Result result;
   NetParameter net;
-  if (!net.ParseFromString(content) || (net.layer_size() == 0 && net.layers_size() == 0)) {
-    const std::string found = DescribeContent(content);
-    throw FileError("'" + path + "' is neither a text file nor a binary net such as a .caffemodel" +
-                    (found.empty() ? "" : ": " + found));
-  }
+  if (!net.ParseFromString(content) || (net.layer_size() == 0 && net.layers_size() == 0))
+    throw FileError("'" + path + "' is not a " + wanted + ": it is damaged or has no layers");
   std::set<std::string> unknown;
   FindUnknown(net, &unknown);
   net.DiscardUnknownFields();

@@ -85,7 +85,7 @@ class Conversion {
     const ImageLine& line = LineOf(i);
     Converted image;
     try {
-      const Datum datum = MakeImageDatum(ReadFile(images_.root + line.path), line.labels,
+      const Datum datum = MakeImageDatum(ReadListedFile(images_.root + line.path), line.labels,
                                          options_.image, &image.shape, &image.narrowed);
       image.key = KeyOf(i, line);
       image.value = datum.SerializeAsString();

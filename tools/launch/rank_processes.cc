@@ -147,9 +147,7 @@ class RankGroup {
     for (const int fd : {input[0], out[1], err[1]}) close(fd);
     rank.input = input[1];
     rank.outputs = {{{out[0], &std::cout, ""}, {err[0], &std::cerr, ""}}};
-    if (failed != 0) {
-      throw FileError("cannot start '" + start.words[0] + "': " + std::strerror(failed));
-    }
+    if (failed != 0) throw CannotStart("'" + start.words[0] + "'", failed);
     rank.running = true;
     ++running_;
     Tell(&rank, start.script);

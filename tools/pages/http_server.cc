@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/percent.h"
 
 namespace doppio {
 namespace {
@@ -25,24 +26,9 @@ constexpr size_t kMostRequestBytes = 16384;  // per request head
 constexpr size_t kMostConnections = 64;
 constexpr int kAskMs = 200;  // between two calls of `stopped`
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const int lower = std::tolower(static_cast<unsigned char>(c));
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-std::string Decode(const std::string& text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
-        HexDigit(text[i + 2]) >= 0) {
-      decoded += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
-      i += 2;
-    } else {
-      decoded += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return decoded;
+std::string Decode(std::string text) {
+  std::replace(text.begin(), text.end(), '+', ' ');
+  return PercentDecoded(text);
 }
 
 std::string Trim(const std::string& text) {
@@ -103,6 +89,9 @@ class Connection {
   bool Expired(Clock::time_point now, double patience_s) const {
     return std::chrono::duration<double>(now - active_).count() > patience_s;
   }
+
+  // Returns true if the client has not yet sent a whole request.
+  bool Silent() const { return !answered_; }
 
   // Receives or sends what is possible without blocking. Returns false if the connection is done.
   bool ReceiveOrSend(const HttpServer::Handler& handler) {
@@ -221,9 +210,17 @@ HttpServer::~HttpServer() { close(listener_); }
 
 void HttpServer::Run(const Handler& handler, const std::function<bool()>& stopped) {
   std::list<Connection> connections;
+  // The oldest silent client makes room for a new one, so that silent clients hold no connections.
+  const auto oldest_silent = [&] {
+    return std::find_if(connections.begin(), connections.end(),
+                        [](const Connection& one) { return one.Silent(); });
+  };
+  const auto full = [&] {
+    return connections.size() >= kMostConnections && oldest_silent() == connections.end();
+  };
   while (!stopped()) {
     std::vector<pollfd> waits = {{listener_, POLLIN, 0}};
-    if (connections.size() >= kMostConnections) waits[0].events = 0;
+    if (full()) waits[0].events = 0;
     for (const Connection& connection : connections) waits.push_back(connection.Waits());
     if (poll(waits.data(), waits.size(), kAskMs) < 0) {
       if (errno == EINTR) continue;
@@ -236,9 +233,11 @@ void HttpServer::Run(const Handler& handler, const std::function<bool()>& stoppe
                       (waits[i].revents == 0 || connection->ReceiveOrSend(handler));
       connection = on ? std::next(connection) : connections.erase(connection);
     }
-    if (waits[0].revents == 0) continue;
+    if (waits[0].revents == 0 || full()) continue;
     const int socket = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket >= 0) connections.emplace_back(socket);
+    if (socket < 0) continue;
+    if (connections.size() >= kMostConnections) connections.erase(oldest_silent());
+    connections.emplace_back(socket);
   }
 }
 

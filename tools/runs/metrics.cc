@@ -17,7 +17,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/host_name.h"
-#include "tools/cli/parsed_json.h"
+#include "core/base/parsed_json.h"
 #include "tools/runs/metric_line.h"
 
 namespace doppio {
@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, double>> Numbers(const json& object, const ch
 }
 
 json ParseObject(const std::string& path) {
-  json object = ParsedJson(ReadFile(path));
+  json object = ParsedJson(ReadListedFile(path));
   if (!object.is_object()) throw FileError("'" + path + "' is damaged: it is no JSON object");
   return object;
 }
@@ -128,7 +128,7 @@ void ReadLines(const std::string& all, RunRecord* run) {
       continue;
     }
     // A killed process leaves an incomplete line; the next process starts a new line.
-    const json line = ParsedJson(text);
+    const json line = ParsedJson(std::string(text));
     if (line.is_object()) ReadLine(line, run);
   }
 }
@@ -144,6 +144,7 @@ std::vector<fs::path> FoldersIn(const fs::path& folder, std::error_code* error) 
 
 // Returns the complete lines in the last `bytes` bytes of a file.
 std::string EndOf(const std::string& path, int64_t bytes) {
+  RefusePipe(path, "a file of a run folder");
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const int64_t from = std::max<int64_t>(0, static_cast<int64_t>(file.tellg()) - bytes);
   file.seekg(from);
@@ -232,7 +233,7 @@ RunRecord ReadRunState(const std::string& folder) {
 RunRecord ReadRun(const std::string& folder) {
   RunRecord run = ReadRunState(folder);
   const std::string numbers = folder + "/metrics.jsonl";
-  if (FileExists(numbers)) ReadLines(ReadFile(numbers), &run);
+  if (FileExists(numbers)) ReadLines(ReadListedFile(numbers), &run);
   TakeNewerProgress(&run);
   return run;
 }

@@ -19,6 +19,7 @@
 
 #include "core/base/file.h"
 #include "core/base/host_name.h"
+#include "core/base/parsed_json.h"
 #include "core/base/version.h"
 #include "solvers/trainer/schedule.h"
 #include "tools/runs/metrics.h"
@@ -114,7 +115,7 @@ void LinkFile(const std::string& folder, const std::string& name, const std::str
   const fs::path to = fs::relative(target, folder, error);
   const std::string aside = folder + "/." + name + ".tmp";
   fs::remove(aside, error);
-  fs::create_symlink(to.empty() ? fs::absolute(target) : to, aside, error);
+  fs::create_symlink(to.empty() ? fs::absolute(target, error) : to, aside, error);
   if (!error) fs::rename(aside, folder + "/" + name, error);
   if (error)
     LOG(WARNING) << "cannot link '" << folder << "/" << name << "' to '" << target
@@ -169,9 +170,10 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
   if (goes_on_) fs::remove(path_ + "/exit.json");
   json argv = json::array({start.line->program});
   for (const std::string& word : start.line->words) argv.push_back(word);
+  std::error_code removed;  // a training whose paths are absolute needs no working folder
   run_ = {{"id", fs::absolute(path_).filename().string()},
           {"argv", argv},
-          {"cwd", fs::current_path().string()},
+          {"cwd", fs::current_path(removed).string()},
           {"host", HostName()},
           {"user", UserName()},
           {"version", Version()},
@@ -349,15 +351,17 @@ void RunFolder::Fail(ExitCode code, const std::string& error, const std::string&
 
 void RecordLostRun(const std::string& path, const Error& failure) {
   if (!FileExists(path + "/run.json") || FileExists(path + "/exit.json")) return;
-  json run = json::parse(ReadFile(path + "/run.json"), nullptr, false);
-  if (!run.is_object() || run.value("status", "") != "running") return;
+  json run = ParsedJson(ReadListedFile(path + "/run.json"));
+  if (!run.is_object() || run["status"] != "running") return;
   const auto field = [&](const char* name) { return run.contains(name) ? run[name] : json(); };
+  const double now = SecondsSinceEpoch();
+  const json started = field("started");
   const json exit = {{"code", static_cast<int>(failure.code())},
                      {"reason", "failed"},
                      {"iter", field("iter")},
                      {"error", failure.what()},
                      {"resume_command", nullptr},
-                     {"seconds", SecondsSinceEpoch() - run.value("started", SecondsSinceEpoch())},
+                     {"seconds", now - (started.is_number() ? started.get<double>() : now)},
                      {"best", field("best")}};
   WriteJson(path + "/exit.json", exit);
   run["status"] = "failed";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "tools/cli/word_list.h"
@@ -60,11 +62,9 @@ void AddArguments(const std::vector<std::string>& argv,
 class Curves {
  public:
   void Add(const std::string& kind, const std::string& name, int net, int64_t iter, double value) {
-    auto found = std::find_if(curves_.begin(), curves_.end(), [&](const Curve& curve) {
-      return curve.kind == kind && curve.name == name && curve.net == net;
-    });
-    if (found == curves_.end()) found = curves_.insert(curves_.end(), {kind, name, net, {}});
-    found->series.Add(static_cast<double>(iter), value);
+    const auto [found, added] = indices_.try_emplace({kind, name, net}, curves_.size());
+    if (added) curves_.push_back({kind, name, net, {}});
+    curves_[found->second].series.Add(static_cast<double>(iter), value);
   }
 
   json Finish(size_t points) const {
@@ -92,6 +92,7 @@ class Curves {
     Series series;
   };
   std::vector<Curve> curves_;
+  std::map<std::tuple<std::string, std::string, int>, size_t> indices_;  // in curves_
 };
 
 json CurvesOf(const RunRecord& run, size_t points) {

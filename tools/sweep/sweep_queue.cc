@@ -105,7 +105,7 @@ class QueueRunner {
     for (const SweepJob& job : ToDo()) {
       const std::string file = JobFile(journal_->folder(), job.trial);
       if (!FileExists(file)) continue;
-      const std::string number = FirstWord(ReadFile(file));
+      const std::string number = FirstWord(ReadListedFile(file));
       if (queued->count(number) > 0) jobs_.push_back({number, job});
     }
     if (!jobs_.empty())

@@ -106,7 +106,7 @@ TrialProgress ReadProgress(const std::string& folder, int64_t trial, const Metri
 
 std::string FirstError(const std::string& log, int64_t begin) {
   if (!FileExists(log)) return "";
-  const std::string all = ReadFile(log);
+  const std::string all = ReadListedFile(log);
   std::istringstream lines(all.substr(std::min(all.size(), static_cast<size_t>(begin))));
   for (std::string line; std::getline(lines, line);) {
     const size_t mark = line.find("error: ");

@@ -114,7 +114,7 @@ void Workers::Start(int slot, const WorkerCommand& command) {
   if (child != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) {
     close(log);
-    throw FileError(std::string("cannot start a process (") + std::strerror(why) + ")");
+    throw CannotStart("a process", why);
   }
   if (child == 0) {
     // In its own process group, the child does not receive Ctrl-C from a terminal. This process

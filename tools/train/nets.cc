@@ -72,7 +72,7 @@ NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data) {
   options.phase = phase;
   options.data = data;
   options.batch = InRange("batch", flags.batch, 0, INT32_MAX);
-  options.data_threads = static_cast<int>(AtLeast("data_threads", flags.data_threads, 0));
+  options.data_threads = flags.data_threads;
   options.stored = StoredFromFlags(flags);
   options.seed = SeedFromFlags(flags);
   options.place = ParsePlaceRules(flags.place);

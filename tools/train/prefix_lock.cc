@@ -19,6 +19,8 @@
 #include "core/base/file.h"
 #include "core/base/host_name.h"
 #include "core/base/log.h"
+#include "core/base/parsed_json.h"
+#include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 
 namespace doppio {
@@ -38,7 +40,7 @@ std::string LockPathOf(const std::string& prefix) { return prefix + ".lock"; }
 // Returns the JSON object in PREFIX.lock, or an empty object if the file is missing or damaged.
 json ReadRecord(const std::string& prefix) {
   if (!FileExists(LockPathOf(prefix))) return json::object();
-  const json record = json::parse(ReadFile(LockPathOf(prefix)), nullptr, false);
+  const json record = ParsedJson(ReadListedFile(LockPathOf(prefix)));
   return record.is_object() ? record : json::object();
 }
 
@@ -99,13 +101,12 @@ bool Rewrite(int file, const std::string& text) {
 std::string RecordOf(uint64_t run, const std::string& resumed) {
   char id[20];
   std::snprintf(id, sizeof id, "%016" PRIx64, run);
-  return json{{"run", id},
-              {"resumed", resumed},
-              {"host", HostName()},
-              {"process", std::to_string(getpid())},
-              {"since", LocalTime(std::time(nullptr))}}
-             .dump() +
-         "\n";
+  const json record = {{"run", id},
+                       {"resumed", resumed},
+                       {"host", HostName()},
+                       {"process", std::to_string(getpid())},
+                       {"since", LocalTime(std::time(nullptr))}};
+  return JsonText(record, -1) + "\n";
 }
 
 }  // namespace

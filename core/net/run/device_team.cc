@@ -1,6 +1,7 @@
 #include "core/net/run/device_team.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "core/base/threads.h"
 
@@ -35,11 +36,18 @@ TaskOrder::TaskOrder(const std::vector<std::vector<int>>& runs, int devices, int
 }
 
 DeviceTeam::DeviceTeam(const std::vector<Device*>& devices) : devices_(devices) {
-  for (size_t i = 0; i < devices.size(); ++i)
-    threads_.emplace_back([this, i] { Work(static_cast<int>(i)); });
+  try {
+    for (size_t i = 0; i < devices.size(); ++i)
+      threads_.emplace_back([this, i] { Work(static_cast<int>(i)); });
+  } catch (const std::system_error&) {  // no thread is available
+    Stop();
+    throw;
+  }
 }
 
-DeviceTeam::~DeviceTeam() {
+DeviceTeam::~DeviceTeam() { Stop(); }
+
+void DeviceTeam::Stop() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stops_ = true;

@@ -51,6 +51,7 @@ class DeviceTeam {
   void Run(const TaskOrder& order, const std::function<void(int task, int part)>& run);
 
  private:
+  void Stop();
   void Work(int device);
   void RunTasks(int device);
 

@@ -33,8 +33,10 @@ std::string FindModel(const std::string& state, const std::string& learned_net) 
     throw FileError("'" + state + "' does not name its weights file (learned_net)");
   }
   std::string beside = DirName(state) + BaseName(learned_net);
-  if (FileExists(learned_net)) return learned_net;
-  if (FileExists(beside)) return beside;
+  for (const std::string& model : {learned_net, beside}) {
+    RefusePipe(model, "the weights of a snapshot");
+    if (FileExists(model)) return model;
+  }
   throw FileError("the weights of '" + state + "' are missing: there is no '" + learned_net +
                   (beside == learned_net ? "'" : "' and no '" + beside + "'"));
 }
@@ -144,6 +146,7 @@ std::optional<std::string> NewestCompleteSnapshot(const std::string& prefix,
                                                   std::optional<uint64_t> run_id) {
   for (const std::string& state : StatesOf(prefix)) {
     try {
+      RefusePipe(state, "a snapshot that is found by its name");
       if (run_id && ReadSolverState(state).run_state.run_id() != *run_id) {
         LOG(INFO) << "Snapshot " << state << " is of an earlier run";
         continue;

@@ -1,6 +1,10 @@
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/file_limits.h"
+#include "core/base/percent.h"
+#include "core/base/narrowed.h"
 #include "core/net/spec/prototxt.h"
 #include "core/net/store/hdf5_blobs.h"
 #include "core/net/store/weights.h"
@@ -24,10 +28,10 @@ constexpr LayerFields kV0{V0LayerParameter::kNameFieldNumber, V0LayerParameter::
                           V0LayerParameter::kBlobsFieldNumber};
 
 std::string V1TypeName(uint64_t number) {
-  const int type = static_cast<int>(number);
-  return V1LayerParameter::LayerType_IsValid(type)
-             ? V1LayerParameter::LayerType_Name(static_cast<V1LayerParameter::LayerType>(type))
-             : std::to_string(type);
+  const std::optional<int> type = Narrowed<int>(number);
+  return type && V1LayerParameter::LayerType_IsValid(*type)
+             ? V1LayerParameter::LayerType_Name(static_cast<V1LayerParameter::LayerType>(*type))
+             : std::to_string(number);
 }
 
 void ReadLayer(WireReader* in, const LayerFields& fields, LayerBlobs* layer) {
@@ -87,7 +91,8 @@ void ReadText(const std::string& path, WeightsFile* file) {
 }
 
 constexpr size_t kMaxBlobs = 1000;  // per layer
-constexpr int kMaxGroups = 20'000;  // per file
+// Per file. Each group that Doppio writes takes 704 bytes or more.
+constexpr int64_t kMaxGroups = 20'000, kBytesOfGroup = 512;
 
 // Converts "12" to 12. Returns kMaxBlobs for names that are not numbers.
 size_t BlobIndex(const std::string& name) {
@@ -101,7 +106,11 @@ size_t BlobIndex(const std::string& name) {
 // Reads groups as layers. "block/conv" is in the group "block", which may be a layer, too.
 class GroupReader {
  public:
-  GroupReader(Hdf5BlobReader* in, std::vector<LayerBlobs>* layers) : in_(in), layers_(layers) {}
+  GroupReader(Hdf5BlobReader* in, WeightsFile* file)
+      : in_(in),
+        file_(file),
+        encoded_(!in->RootBytes(kEncodedNames).empty()),
+        most_groups_(std::max(kMaxGroups, FileBytes(file->path) / kBytesOfGroup)) {}
 
   // Reads a group and the groups in it. Limits depth and number, because a link may lead to an
   // enclosing group, and several links may lead to the same group.
@@ -110,12 +119,12 @@ class GroupReader {
       in_->Fail("its groups are nested more than " + std::to_string(kMaxDepth) +
                 " levels deep; one of them may contain itself");
     }
-    if (++groups_ > kMaxGroups) {
-      in_->Fail("it has more than " + std::to_string(kMaxGroups) + " groups");
+    if (++groups_ > most_groups_) {
+      in_->Fail("it has more than " + std::to_string(most_groups_) + " groups");
     }
     const std::string group = "/data/" + name;
     LayerBlobs layer;
-    layer.name = name;
+    layer.name = encoded_ && name[0] == kEncodedMark ? PercentDecoded(name.substr(1)) : name;
     bool has_groups = false;
     for (const Hdf5BlobReader::Child& child : in_->Children(group)) {
       if (child.group) {
@@ -125,16 +134,23 @@ class GroupReader {
       }
       const size_t index = BlobIndex(child.name);
       if (index >= kMaxBlobs) in_->Fail("layer '" + name + "' has a data set '" + child.name + "'");
-      if (index >= layer.blobs.size()) layer.blobs.resize(index + 1, PlainBlob{Shape{0}, {}});
+      if (index >= layer.blobs.size()) {
+        blobs_ += static_cast<int64_t>(index + 1 - layer.blobs.size());
+        if (blobs_ > std::max(kMaxParts, FileBytes(file_->path) / kBytesOfPart))
+          in_->Fail("its data sets leave out more blobs than it has");
+        layer.blobs.resize(index + 1, PlainBlob{Shape{0}, {}});
+      }
       layer.blobs[index] = in_->Blob(group + "/" + child.name);
     }
-    if (!layer.blobs.empty() || !has_groups) layers_->push_back(std::move(layer));
+    if (!layer.blobs.empty() || !has_groups) file_->layers.push_back(std::move(layer));
   }
 
  private:
   Hdf5BlobReader* const in_;
-  std::vector<LayerBlobs>* const layers_;
-  int groups_ = 0;
+  WeightsFile* const file_;
+  const bool encoded_;
+  const int64_t most_groups_;
+  int64_t groups_ = 0, blobs_ = 0;
 };
 
 }  // namespace
@@ -145,7 +161,7 @@ WeightsFile ReadWeights(const std::string& path) {
   if (IsHdf5(path) || EndsWith(path, ".h5")) {
     Hdf5BlobReader in(path, ".caffemodel.h5");
     file.hdf5 = true;
-    GroupReader groups(&in, &file.layers);
+    GroupReader groups(&in, &file);
     for (const Hdf5BlobReader::Child& child : in.Children("/data")) {
       if (!child.group) in.Fail("'/data/" + child.name + "' is not a layer");
       groups.Read(child.name, 1);
@@ -158,7 +174,7 @@ WeightsFile ReadWeights(const std::string& path) {
     ReadText(path, &file);
   } else {
     WireReader in(path, ".caffemodel", ContentKind::kNet);
-    ReadNet(&in, &file);
+    WithinMemory(path, [&] { ReadNet(&in, &file); });
   }
   return file;
 }

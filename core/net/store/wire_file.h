@@ -27,13 +27,16 @@ class WireReader {
 
   // Returns the number of the next field in the current message, or 0 at the end of the message.
   int Next();
+  // Returns true if the field is a string, bytes or message field, as the file has it.
+  bool HasLength() const;
   // Read a string, bytes or message field, or a varint field.
   std::string String();
   uint64_t Varint();
   PlainBlob Blob();  // Reads a BlobProto in any form that a version of Caffe has written.
   void Skip() { Skip(nullptr); }
   void CopyTo(std::string* bytes);  // Appends the unchanged bytes of the field.
-  // Enters a nested message and calls body(), which must read the message to its end.
+  // Enters a nested message and calls body(), which must read the message to its end. Throws
+  // FileError if the file has too many messages for its size.
   template <class F>
   void Message(F&& body) {
     const auto outer = Enter();
@@ -55,10 +58,12 @@ class WireReader {
   void BlobShapeDims(Shape* shape);
 
   std::string path_, kind_;
+  int64_t bytes_ = 0;    // of the file
   std::string content_;  // the content, if the file is a pipe
   std::unique_ptr<google::protobuf::io::ZeroCopyInputStream> stream_;
   std::unique_ptr<google::protobuf::io::CodedInputStream> in_;
   uint32_t tag_ = 0;
+  int64_t parts_ = 0;  // nested messages that have been entered
 };
 
 // Returns the bytes of a BlobProto field within a message, including the field's tag and length.

@@ -2,6 +2,7 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/narrowed.h"
 #include "core/net/store/wire_file.h"
 #include "core/tensor/half.h"
 #include "proto/data.pb.h"
@@ -70,6 +72,7 @@ WireReader::WireReader(const std::string& path, const std::string& kind, Content
     stream_ = OpenFile(path);
   }
   const int64_t bytes = pipe ? static_cast<int64_t>(content_.size()) : FileBytes(path);
+  bytes_ = bytes;
   if (bytes == 0) Fail("it is empty");
   if (bytes >= INT_MAX) {
     Fail("it has " + std::to_string(bytes) +
@@ -86,6 +89,7 @@ WireReader::WireReader(const std::string& path, const std::string& kind, Content
 WireReader::WireReader(const std::string& bytes, const std::string& path, const std::string& kind)
     : path_(path),
       kind_(kind),
+      bytes_(static_cast<int64_t>(bytes.size())),
       stream_(std::make_unique<io::ArrayInputStream>(bytes.data(), static_cast<int>(bytes.size()))),
       in_(std::make_unique<io::CodedInputStream>(stream_.get())) {
   in_->PushLimit(static_cast<int>(bytes.size()));
@@ -104,8 +108,7 @@ int WireReader::Next() {
 
 int WireReader::Length() {
   uint32_t length = 0;
-  if (Lite::GetTagWireType(tag_) != Lite::WIRETYPE_LENGTH_DELIMITED ||
-      !in_->ReadVarint32(&length)) {
+  if (!HasLength() || !in_->ReadVarint32(&length)) {
     Fail("it is damaged or in another format");
   }
   if (length > static_cast<uint32_t>(in_->BytesUntilLimit())) {
@@ -140,7 +143,17 @@ void WireReader::CopyTo(std::string* bytes) {
   Skip(&out);
 }
 
-WireReader::Limit WireReader::Enter() { return in_->PushLimit(Length()); }
+bool WireReader::HasLength() const {
+  return Lite::GetTagWireType(tag_) == Lite::WIRETYPE_LENGTH_DELIMITED;
+}
+
+WireReader::Limit WireReader::Enter() {
+  const int length = Length();
+  const int64_t most = std::max(kMaxParts, bytes_ / kBytesOfPart);
+  if (++parts_ > most)
+    Fail("it has more than " + std::to_string(most) + " layers, blobs and other parts");
+  return in_->PushLimit(length);
+}
 
 void WireReader::Leave(Limit outer) {
   DOPPIO_CHECK(in_->BytesUntilLimit() == 0, "a message is read to its end");
@@ -150,7 +163,7 @@ void WireReader::Leave(Limit outer) {
 // Appends the values of a packed field, or one value of an unpacked field.
 template <class T>
 void WireReader::Numbers(std::vector<T>* values) {
-  const bool packed = Lite::GetTagWireType(tag_) == Lite::WIRETYPE_LENGTH_DELIMITED;
+  const bool packed = HasLength();
   const auto one = sizeof(T) == 4 ? Lite::WIRETYPE_FIXED32 : Lite::WIRETYPE_FIXED64;
   if (!packed && Lite::GetTagWireType(tag_) != one) Fail("it is damaged or in another format");
   const int bytes = packed ? Length() : static_cast<int>(sizeof(T));
@@ -179,7 +192,8 @@ PlainBlob WireReader::Blob() {
         case BlobProto::kChannelsFieldNumber:
         case BlobProto::kHeightFieldNumber:
         case BlobProto::kWidthFieldNumber:
-          legacy[field - 1] = static_cast<int32_t>(Varint());
+          // A negative extent is refused below.
+          legacy[field - 1] = Narrowed<int32_t>(static_cast<int64_t>(Varint())).value_or(-1);
           has_legacy = true;
           break;
         case BlobProto::kShapeFieldNumber:

@@ -3,6 +3,10 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
 #include "core/base/registry.h"
 #include "tests/testing/mistake.h"
 
@@ -62,6 +66,42 @@ TEST(AsError, DistinguishesMissingMemoryFromDefects) {
   const ErrorList list({UserError({"a", 1, 2}, "one"), UserError({"a", 3, 4}, "two")});
   EXPECT_EQ(AsError(list).code(), ExitCode::kConfig);
   EXPECT_STREQ(AsError(list).what(), "a:1:2: one\na:3:4: two");
+}
+
+TEST(AsError, NamesTheLimitOnThreads) {
+  const Error error = AsError(std::system_error(EAGAIN, std::generic_category()));
+  EXPECT_EQ(error.code(), ExitCode::kMemory);
+  EXPECT_EQ(error.message().find("cannot start a thread: a limit on processes and threads"), 0u);
+  EXPECT_NE(error.message().find("lower --threads and --data_threads"), std::string::npos);
+  EXPECT_EQ(AsError(std::system_error(EPERM, std::generic_category())).code(), ExitCode::kBug);
+  EXPECT_STREQ(CannotStart("'ssh'", ENOENT).what(),
+               "cannot start 'ssh': No such file or directory");
+}
+
+TEST(AsError, NamesThePathThatCannotBeUsed) {
+  const auto code = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+  const Error error = AsError(std::filesystem::filesystem_error("status", "set/loop", code));
+  EXPECT_EQ(error.code(), ExitCode::kFile);
+  EXPECT_EQ(error.message(), "cannot use 'set/loop': " + code.message());
+  EXPECT_EQ(AsError(std::filesystem::filesystem_error("cannot get current path", code)).code(),
+            ExitCode::kFile);
+}
+
+TEST(Error, LeavesOutTheMiddleOfALongMessage) {
+  const std::string name(1'000'000, 'a');
+  const FileError error("no layer '" + name + "' in the net");
+  EXPECT_LT(error.message().size(), 30'000u);
+  EXPECT_EQ(error.message().substr(0, 12), "no layer 'aa");
+  EXPECT_EQ(error.message().substr(error.message().size() - 12), "' in the net");
+  EXPECT_EQ(error.message(), error.what());
+}
+
+TEST(ErrorCollector, KeepsAThousandMistakes) {
+  ErrorCollector mistakes;
+  for (int i = 0; i < 5000; ++i) mistakes.Add({"f", i + 1, 0}, "wrong");
+  ASSERT_EQ(mistakes.errors().size(), 1001u);
+  EXPECT_STREQ(mistakes.errors().back().what(),
+               "f:1000: the rest of the file is not checked: there are 1000 mistakes");
 }
 
 TEST(Check, NamesFileLineAndCondition) {

@@ -97,6 +97,45 @@ TEST_F(PipeTest, IsRefusedByReadersThatSeek) {
   EXPECT_EQ(ReadFile(path_), "once");  // unblocks the writer
 }
 
+TEST_F(PipeTest, IsRefusedInAFolderOrList) {
+  EXPECT_EQ(Mistake<FileError>([&] { ReadListedFile(path_); }),
+            "'" + path_ +
+                "' is a pipe, and a file of a folder or list cannot be read from a pipe; "
+                "write it to a file first");
+  EXPECT_EQ(ReadFile(path_), "once");  // unblocks the writer
+}
+
+TEST_F(PipeTest, IsReadUpToTheLimit) {
+  EXPECT_EQ(Mistake<FileError>([&] { ReadFile(path_, 3); }),
+            "'" + path_ + "' has 4 bytes, more than the limit of 3");
+}
+
+TEST_F(FileTest, RefusesDevicesWithoutAnEnd) {
+  const std::string link = Path("zero");
+  unlink(link.c_str());
+  ASSERT_EQ(symlink("/dev/zero", link.c_str()), 0);
+  const std::string refusal = "cannot read '" + link + "': it is a device; a file is needed here";
+  EXPECT_EQ(Mistake<FileError>([&] { ReadFile(link); }), refusal);
+  EXPECT_EQ(Mistake<FileError>([&] { ReadListedFile(link); }), refusal);
+  EXPECT_EQ(Mistake<FileError>([&] { ReadHead(link, 4); }), refusal);
+  EXPECT_EQ(Mistake<FileError>([&] { SumOf(link); }), refusal);
+  EXPECT_EQ(Mistake<FileError>([&] { RefusePipe(link, "a database"); }), refusal);
+  EXPECT_EQ(ReadFile("/dev/null"), "");
+}
+
+TEST_F(FileTest, RefusesALargeFileBeforeItTakesMemory) {
+  WriteFileAtomically(Path("large"), "x");
+  ASSERT_EQ(truncate(Path("large").c_str(), int64_t{1} << 40), 0);  // sparse: takes no space
+  EXPECT_EQ(Mistake<FileError>([&] { ReadFile(Path("large")); }),
+            "'" + Path("large") + "' has 1099511627776 bytes, more than the limit of 2147483647");
+}
+
+TEST_F(FileTest, NamesTheFileForWhichMemoryIsMissing) {
+  EXPECT_EQ(WithinMemory("f.h5", [] { return 7; }), 7);
+  EXPECT_EQ(Mistake<MemoryError>([] { WithinMemory("f.h5", [] { throw std::bad_alloc(); }); }),
+            "the host has too little memory for the content of 'f.h5'");
+}
+
 TEST_F(FileTest, ReadsTheHeadOfAFile) {
   WriteFileAtomically(Path("head"), "abc");
   EXPECT_EQ(ReadHead(Path("head"), 2), "ab");
@@ -124,6 +163,12 @@ TEST(Names, AreSplitIntoFolderAndSuffix) {
 TEST(Crc32c, GivesTheCheckValueOfItsStandard) {
   EXPECT_EQ(Crc32c("123456789", 9), 0xe3069283u);
   EXPECT_EQ(Crc32c("6789", 4, Crc32c("12345", 5)), 0xe3069283u);
+}
+
+TEST(FileBytes, KnowsNoPathWithAZero) {
+  WriteFileAtomically(testing::TempDir() + "/zero", "x");
+  EXPECT_EQ(FileBytes(testing::TempDir() + "/zero"), 1);
+  EXPECT_EQ(FileBytes(testing::TempDir() + std::string("/zero\0.txt", 10)), -1);
 }
 
 }  // namespace

@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "tests/testing/mistake.h"
+#include "tests/testing/scoped_variable.h"
 
 namespace doppio {
 namespace {
@@ -17,6 +22,35 @@ int CoresOfThisThread() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+TEST(ThreadVariables, HaveTheRangeOfTheFlag) {
+  for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT"}) {
+    for (const char* good : {"1", "4096", " 8 ", "4,2", ""}) {
+      const ScopedVariable set(name, good);
+      EXPECT_NO_THROW(CheckThreadVariables()) << good;
+    }
+    for (const char* bad :
+         {"0", "4097", "100000", "99999999999999999999", "-1", "two", "4,0", " "}) {
+      const ScopedVariable set(name, bad);
+      EXPECT_EQ(Mistake<UsageError>([] { CheckThreadVariables(); }),
+                std::string(name) + " wants 1 to 4096, got '" + bad + "'");
+    }
+  }
+}
+
+TEST(Threads, ThatTheSystemRefusesAreFoundByATrial) {
+  EXPECT_NO_THROW(CheckThreadsStart(1));
+  EXPECT_NO_THROW(CheckThreadsStart(3));
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = pages * sysconf(_SC_PAGESIZE) + (rlim_t{64} << 20);  // stacks of 8 threads
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  EXPECT_THROW(CheckThreadsStart(200), std::system_error);
+  setrlimit(RLIMIT_AS, &before);
 }
 
 TEST(Threads, StayOnCoresOfTheirOwn) {

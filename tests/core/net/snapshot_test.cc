@@ -212,6 +212,17 @@ TEST(Snapshot, RefusesCountsThatNoTrainingHas) {
             damaged + "next_sample of 'data' is 9223372036854775807");
 }
 
+TEST(Snapshot, RefusesMoreHistoryThanAFileOfItsSizeHas) {
+  const std::string path = Write(Folder() + "run", 7);
+  std::string bytes = ReadFile(path);
+  for (int i = 0; i < 150'000; ++i) bytes += std::string("\x1a\0", 2);  // history {}
+  WriteFileAtomically(path, bytes);
+  EXPECT_NE(Mistake<FileError>([&] {
+              ReadSnapshot(path);
+            }).find("it has more than 100000 layers, blobs and other parts"),
+            std::string::npos);
+}
+
 TEST(Snapshot, DamagedStatesAreFileErrors) {
   const std::string folder = Folder();
   for (const bool hdf5 : {false, true}) {
@@ -307,6 +318,14 @@ TEST(NewestCompleteSnapshot, TakesThoseOfOneRun) {
   EXPECT_EQ(NewestCompleteSnapshot(prefix), prefix + "_iter_30.solverstate");
   EXPECT_EQ(NewestCompleteSnapshot(prefix, 2), prefix + "_iter_20.solverstate");
   EXPECT_FALSE(NewestCompleteSnapshot(prefix, 3).has_value());
+}
+
+TEST(NewestCompleteSnapshot, PassesOverPipesAndDevices) {
+  const std::string prefix = Folder() + "run";
+  Write(prefix, 10);
+  ASSERT_EQ(mkfifo((prefix + "_iter_20.solverstate").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", (prefix + "_iter_30.solverstate").c_str()), 0);
+  EXPECT_EQ(NewestCompleteSnapshot(prefix), prefix + "_iter_10.solverstate");
 }
 
 TEST(NewestCompleteSnapshot, PassesOverWhatADyingProcessLeaves) {

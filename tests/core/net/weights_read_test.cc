@@ -122,6 +122,35 @@ TEST(ReadWeights, RefusesABlobOfMoreAxesThanCaffeHas) {
             "'" + path + "' is not a .caffemodel: a blob has 33 axes, more than the limit of 32");
 }
 
+// Extents and types are varints of up to 64 bits.
+TEST(ReadWeights, KeepsNoLowerBitsOfLargeNumbers) {
+  const std::string blob("\x08\x81\x80\x80\x80\x10\x10\x01\x18\x01\x20\x01\x2d\0\0\0\0", 17);
+  WriteBytes(Temporary("num.caffemodel"), "\xa2\x06\x13\x3a\x11" + blob);  // num: 2^32 + 1
+  ExpectContains(Mistake<FileError>([] { ReadWeights(Temporary("num.caffemodel")); }),
+                 "a blob of shape -1x1x1x1 has 1 value");
+  // type: 2^32 + 1
+  WriteBytes(Temporary("type.caffemodel"), "\x12\x06\x28\x81\x80\x80\x80\x10");
+  EXPECT_EQ(ReadWeights(Temporary("type.caffemodel")).layers[0].type, "4294967297");
+}
+
+// An object in memory is much larger than an empty message.
+TEST(ReadWeights, RefusesMoreLayersOrBlobsThanAFileOfItsSizeHas) {
+  const auto repeated = [](const std::string& message) {
+    std::string bytes;
+    for (int i = 0; i < 150'000; ++i) bytes += message;
+    return bytes;
+  };
+  const std::string blobs = repeated(std::string("\x3a\0", 2));
+  const std::string nets[] = {repeated(std::string("\xa2\x06\0", 3)),
+                              "\xa2\x06\xe0\xa7\x12" + blobs};
+  ASSERT_EQ(blobs.size(), 0x493e0u);
+  for (const std::string& net : nets) {
+    WriteBytes(Temporary("many.caffemodel"), net);
+    ExpectContains(Mistake<FileError>([] { ReadWeights(Temporary("many.caffemodel")); }),
+                   "it has more than 100000 layers, blobs and other parts");
+  }
+}
+
 TEST(ReadWeights, ReadsV1AndV0LayersWithFourAxes) {
   NetParameter net;
   V1LayerParameter* v1 = net.add_layers();

@@ -230,10 +230,11 @@ class RecordsTest(FaultsCase):
 
 class StallTest(mpi_case.RanksCase):
     def test_a_replica_that_hangs_is_named(self):
-        # An image of the second replica is a pipe that no process writes.
+        # The second replica waits for an image.
         mpi_case.write_image_net(self)
-        self.write("list.txt", "good.png 0\n" * 41 + "pipe.png 1\n" + "good.png 0\n" * 60)
-        os.mkfifo(self.path("pipe.png"))
+        self.write("list.txt", "good.png 0\n" * 41 + "late.png 1\n" + "good.png 0\n" * 60)
+        self.write("late.png", self.read("good.png"))
+        self.addCleanup(self.block_readers("late.png").close)
         r = self.train("--cpu_replicas=2", "--stall_timeout=3", "--run_dir=run", code=LOST)
         self.assertIn("error: no rank has made progress for 3 s; rank 1 is behind the others, last seen at bucket 0 (--stall_timeout)", r.stderr)
         exit = json.loads(self.read("run/exit.json"))

@@ -37,9 +37,8 @@ class ConvertTest(DataCase):
     def test_goes_on_after_it_was_killed(self):
         os.mkdir(self.path("i"))
         for i in range(2100):
-            if i != 2050:
-                self.write("i/%04d.png" % i, png([[i % 256, i // 256]]))
-        os.mkfifo(self.path("i/2050.png"))  # a pipe without a writer blocks the command
+            self.write("i/%04d.png" % i, png([[i % 256, i // 256]]))
+        blocked = self.block_readers("i/2050.png")
         self.write("list.txt", "".join("%04d.png %d\n" % (i, i % 7) for i in range(2100)))
         command = ["data", "convert", "--gray", "--root_folder=i/", "list.txt", "db"]
         p = subprocess.Popen([tool_case.DOPPIO, *command], cwd=self.folder, stderr=subprocess.DEVNULL)
@@ -47,6 +46,7 @@ class ConvertTest(DataCase):
         p.send_signal(signal.SIGKILL)
         p.communicate()
         self.assertEqual(-signal.SIGKILL, p.returncode)
+        blocked.close()
         self.assertFalse(os.path.exists(self.path("db")))
         shutil.copytree(self.path("db.tmp"), self.path("other.tmp"))
 

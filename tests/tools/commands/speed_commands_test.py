@@ -51,6 +51,21 @@ class TimeTest(TinyCase):
         self.assertEqual(2, r.returncode)
         self.assertIn("--threads wants 0 to 4096, got -1", r.stderr)
 
+    def test_refuses_numbers_of_threads_that_no_machine_has(self):
+        for variable in "OMP_NUM_THREADS", "OMP_THREAD_LIMIT":
+            for value in "100000", "0", "many":
+                error = self.fail_with(2, "time", "--model", LENET, "--synthetic", **{variable: value})
+                self.assertIn("error: %s wants 1 to 4096, got '%s'" % (variable, value), error)
+        error = self.fail_with(2, "time", "--model", LENET, "--data_threads=2147483647")
+        self.assertIn("--data_threads wants 0 to 4096, got 2147483647", error)
+        self.write("list.txt", "a.png 0\n")
+        for layer in ('type: "Data" data_param { backend: DIGITS', 'type: "ImageData" image_data_param { source: "list.txt"'):
+            self.write("net.prototxt", 'layer { name: "d" top: "d" top: "l" %s batch_size: 2\n threads: 4097 } }' % layer)
+            r = self.run_tool("check", "net.prototxt")
+            self.assertEqual(3, r.returncode, r.stdout + r.stderr)
+            self.assertIn("net.prototxt:2:2: error: ", r.stdout)
+            self.assertIn("threads wants 0 to 4096, got 4097", r.stdout)
+
     def test_a_limit_of_threads_is_obeyed(self):
         # oneDNN's convolutions wait for as many threads as OpenMP promises.
         for setting, threads in (({"OMP_THREAD_LIMIT": "1"}, 1), ({"OMP_DYNAMIC": "true"}, 2)):
@@ -235,7 +250,7 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "ip2" bottom: "y" top: "loss"
                 (("--times=times.json", "--bucket_mb=big"), 2, "to 1000000, got 'big'"),
                 (("--times=times.json", "--batch=3"), 2, "--times already determines the net, the batch and the times; leave out --batch"),
                 (("--times=nowhere.json",), 4, "nowhere.json"),
-                (("--times=solver.prototxt",), 4, "solver.prototxt: error: the file is not valid JSON")]:
+                (("--times=solver.prototxt",), 4, "solver.prototxt:1:2: error: the JSON is damaged here")]:
             self.write_tiny()
             r = self.run_tool("scale", *arguments)
             self.assertEqual(code, r.returncode, arguments)

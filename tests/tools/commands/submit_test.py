@@ -142,6 +142,7 @@ class SubmitTest(TinyCase):
                 (("slurm", "--time=1:00", "--", "test", "--model=m", "--weights=w"), "the command after -- must be a training"),
                 (("slurm", "--time=1:00", "train", "--solver=s"), "put the flags of the training after --"),
                 (("slurm", "--time=1:00", "--", "train"), "'train' needs --solver"),
+                (("slurm", "--time=1:00", "--name=x", *training), "unknown flag '--name'; did you mean '--job_name'?"),
                 (("slurm", "--time=1:00", *training, "--bach=3"), "unknown flag '--bach'; did you mean '--batch'?"),
                 (("slurm", "--time=1:00", *training, "--iterations=3"), "--iterations has no effect on 'train'"),
                 (("slurm", "--time=1:00", *training, "--elastic=2:4"), "joined by TCP; add --nompi before the --"),

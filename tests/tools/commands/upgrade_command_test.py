@@ -168,11 +168,18 @@ layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { n
         again = self.upgrade("upgrade", "new.caffemodel", "again.caffemodel")
         self.assertIn("is in the current format", again.stdout)
 
+    def test_refuses_more_messages_than_a_file_of_its_size_has(self):
+        with open(os.path.join(self.folder, "many.caffemodel"), "wb") as f:
+            f.write(bytes([0xa2, 6, 0]) * 150_000)  # layer {}
+        r = self.upgrade("upgrade", "many.caffemodel", "out")
+        self.assertEqual(4, r.returncode, r.stderr)
+        self.assertIn("it has more than 100000 layers, blobs and other parts", r.stderr)
+
     def test_refuses_what_is_no_net(self):
         with open(os.path.join(self.folder, "mean.binaryproto"), "wb") as f:
             f.write(bytes([8, 1, 16, 1, 24, 1, 32, 1]))
         r = self.upgrade("upgrade", "mean.binaryproto", "out")
-        self.assertEqual((4, "error: 'mean.binaryproto' is neither a text file nor a binary net such as a .caffemodel: it is a "
+        self.assertEqual((4, "error: 'mean.binaryproto' is not a text file or a binary net such as a .caffemodel: it is a "
                              "mean image (.binaryproto); name it in mean_file\n"),
                          (r.returncode, r.stderr))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))

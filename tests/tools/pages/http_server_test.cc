@@ -8,9 +8,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <thread>
-
 #include <set>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/testing/mistake.h"
 #include "tools/pages/dash_server.h"
@@ -79,6 +80,32 @@ TEST(HttpServer, ClosesAConnectionWhoseRequestIsNotWholeInTime) {
   thread.join();
   close(client);
   EXPECT_TRUE(closed);
+}
+
+// More clients than the server keeps connect and send nothing.
+TEST(HttpServer, AnswersBesideSilentClients) {
+  HttpServer server(ParseBindAddress("bind", "127.0.0.1:0"), 600);
+  std::atomic<bool> stopped{false};
+  std::thread thread([&] {
+    server.Run([](const HttpRequest&) { return HttpResponse(); }, [&] { return stopped.load(); });
+  });
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<uint16_t>(server.port()));
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::vector<int> clients;
+  for (int i = 0; i < 70; ++i) {
+    clients.push_back(socket(AF_INET, SOCK_STREAM, 0));
+    ASSERT_EQ(connect(clients.back(), reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
+  }
+  const std::string request = "GET / HTTP/1.1\r\n\r\n";
+  ASSERT_GT(send(clients.back(), request.data(), request.size(), MSG_NOSIGNAL), 0);
+  char answer[12];
+  EXPECT_EQ(recv(clients.back(), answer, sizeof answer, MSG_WAITALL), 12);
+  EXPECT_EQ(std::string(answer, sizeof answer), "HTTP/1.1 200");
+  stopped = true;
+  thread.join();
+  for (const int client : clients) close(client);
 }
 
 class DashServerTest : public testing::Test {

@@ -2,6 +2,7 @@
 #include "tools/runs/metrics.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -249,6 +250,15 @@ TEST_F(RunFolderCase, ALiveRunIsAsFarAsItsNumbersAre) {
   // A finished run has recorded its last iteration.
   WriteRun("finished", SecondsSinceEpoch(), getpid());
   EXPECT_EQ(ReadRun(folder_).iter, 120);
+}
+
+// Otherwise the pages of all runs would wait for a writer of one run's pipe.
+TEST_F(RunFolderCase, RefusesAPipe) {
+  WriteRun("running", SecondsSinceEpoch(), getpid());
+  const std::string pipe = folder_ + "/metrics.jsonl";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(Mistake<FileError>([&] { ReadRun(folder_); }).find("'" + pipe + "' is a pipe"), 0u);
+  EXPECT_EQ(Mistake<FileError>([&] { ReadRunEnd(folder_); }).find("'" + pipe + "' is a pipe"), 0u);
 }
 
 TEST_F(RunFolderCase, AHeartbeatGivesTimeAndRate) {

@@ -63,6 +63,14 @@ TEST(ViewRun, HoldsCurvesByKindNameAndNet) {
   EXPECT_EQ(R"({"x":[0.0,10.0,10.0],"y":[10.0,11.0,20.0]})", view["clock"].dump());
 }
 
+TEST(ViewRun, FindsACurveAmongMany) {  // takes 10 s if it compares all names
+  RunRecord run = TwoPoints();
+  for (TrainPoint& point : run.train) {
+    for (int i = 0; i < 30000; ++i) point.outputs.emplace_back("out" + std::to_string(i), 1);
+  }
+  EXPECT_EQ(30005u, ViewRun(run, "a", 100)["curves"].size());
+}
+
 TEST(SettingsOf, PutsTheCommandLineOverTheFiles) {
   RunRecord run;
   run.argv = {"doppio",
