@@ -318,7 +318,7 @@ SampleShape ShapeOf(const LayerSpec& spec) {
   try {
     return OpenedShape(spec);
   } catch (const Error& e) {
-    if (e.code() != ExitCode::kFile) throw;
+    if (!IsMissingSource(spec, e)) throw;
     SampleShape sample = declared.sample;
     sample.missing = e;
     // Other numbers of channels come from the number of mean_value.

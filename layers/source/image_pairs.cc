@@ -179,7 +179,7 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
     shape.form = std::move(form);
     return shape;
   } catch (const Error& e) {
-    if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
+    if (!IsMissingSource(spec, e) || ReadsSource(spec)) throw;
     ImageShape image = {param.is_color() ? 4 : 2, static_cast<int>(param.new_height()),
                         static_cast<int>(param.new_width())};
     image = DeclaredShape(PairsTransform(spec), image);

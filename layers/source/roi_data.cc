@@ -205,7 +205,7 @@ LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
   try {
     return OpenedRoiShape(spec, options);
   } catch (const Error& e) {
-    if (e.code() != ExitCode::kFile || ReadsSource(spec)) throw;
+    if (!IsMissingSource(spec, e) || ReadsSource(spec)) throw;
     return declared(e);
   }
 }

@@ -21,6 +21,12 @@ namespace doppio {
 // Returns true if the net is built with its data.
 inline bool ReadsSource(const LayerSpec& spec) { return spec.options.data == DataMode::kOpen; }
 
+// Returns true if `e` says that the source is missing, so that a net built without its data may
+// assume its shape. False for damage, which has a place in a file of the source.
+inline bool IsMissingSource(const LayerSpec& spec, const Error& e) {
+  return e.code() == ExitCode::kFile && (e.at().line == 0 || e.at().file == spec.At().file);
+}
+
 // Returns the shape of a layer with a source and these tops.
 inline LayerShape ShapeOfSource(const LayerSpec& spec, std::vector<Shape> tops) {
   LayerShape shape;

@@ -122,6 +122,18 @@ TEST(RoiDataLayer, ReplacesTheLayerOfPyFasterRcnn) {
               HasSubstr("type 'Python' of Caffe is not supported"));
 }
 
+TEST(RoiDataLayer, IsNotAssumedIfItsFileIsDamaged) {
+  WriteFile(ScratchPath("damaged.json"), "{\"images\": [1e999]}");
+  EXPECT_THAT(
+      MessageOf([] {
+        MakeTestGraph("layer { name: 'input' " + std::string("type: 'RoiData' ") + kRoiTops +
+                          " roi_data_param { format: COCO source: '" + ScratchPath("damaged.json") +
+                          "' } }",
+                      DataMode::kAssume);
+      }),
+      HasSubstr("damaged.json:1:17: layer 'input': the number that ends here is too large"));
+}
+
 TEST(RoiDataLayer, HasAShapeWithoutItsFiles) {
   const std::string layer =
       "layer { name: 'input' type: 'RoiData' top: 'data' top: 'im_info' top: 'gt_boxes' "
