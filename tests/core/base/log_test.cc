@@ -4,8 +4,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <ctime>
-#include <regex>
+#include <string>
 
 #include "core/base/file.h"
 
@@ -34,9 +35,10 @@ TEST(LogFile, HasWholeTimesBefore1970) {
     LOG(INFO) << "old";
     g_before_1970 = false;
   }
-  const std::regex line("I\\d{4} \\d\\d:\\d\\d:\\d\\d\\.\\d{6} .*\\] old\n");
   const std::string text = ReadFile(path);
-  EXPECT_TRUE(std::regex_match(text, line)) << text;
+  std::string form = text.substr(0, text.find(' ', 6));
+  for (char& c : form) c = std::isdigit(static_cast<unsigned char>(c)) != 0 ? '0' : c;
+  EXPECT_EQ(form, "I0000 00:00:00.000000") << text;
 }
 
 }  // namespace
