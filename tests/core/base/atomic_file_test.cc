@@ -21,7 +21,8 @@ int g_folder_error = 0;  // errno of fsync of a folder; 0: it succeeds
 }  // namespace
 
 // Takes the place of the C library's function in this program.
-extern "C" int fsync(int file) {
+extern "C" int SyncFile(int file) __asm__("fsync");
+extern "C" int SyncFile(int file) {
   struct stat info;
   if (g_folder_error == 0 || fstat(file, &info) != 0 || !S_ISDIR(info.st_mode))
     return fdatasync(file);

@@ -17,7 +17,8 @@ bool g_before_1970 = false;
 }  // namespace
 
 // Takes the place of the C library's function in this program. glog reads the time with it.
-extern "C" int gettimeofday(struct timeval* now, void*) noexcept {
+extern "C" int TimeOfDay(timeval* now, void* zone) noexcept __asm__("gettimeofday");
+extern "C" int TimeOfDay(timeval* now, void* /*zone*/) noexcept {
   timespec machine{};
   clock_gettime(CLOCK_REALTIME, &machine);
   *now = g_before_1970 ? timeval{-6, 548372} : timeval{machine.tv_sec, machine.tv_nsec / 1000};
