@@ -62,7 +62,8 @@ template <class S>
 struct SourceForm {
   std::shared_ptr<OpenedSource<S>> opened;  // null if the net is built without its data
   bool any_size = false;                    // samples may have several sizes
-  // What LayerShape has of an open source, which is found out only once.
+  // Copies of these members of LayerShape. A plan for other shapes takes them from here instead of
+  // reading the source again.
   std::optional<SampleSet> samples;
   std::optional<Preprocessing> preprocessing;
 

@@ -347,7 +347,8 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
   if (!ChangedBy(step)) return;
   throw graph_.layer(step.node).Mistake(
       "top",
-      "changed the shape of a top in its forward, which only a forward of the whole net supports");
+      "changed the shape of a top in its forward, which only a forward of the whole net supports; "
+      "to time a net whose images have several sizes, use --synthetic");
 }
 
 void Net::Run(const PlanStep& step, bool accumulate) {
