@@ -14,16 +14,17 @@
 
 namespace doppio {
 
-// Writes an HDF5 file with the data set "rows", one number a row, `first`, `first` + 1 and so on.
+// Writes an HDF5 file with the data set `name`, one number a row, `first`, `first` + 1 and so on.
 // Returns `path`.
-inline std::string WriteRows(const std::string& path, int rows, int first) {
+inline std::string WriteRows(const std::string& path, int rows, int first,
+                             const std::string& name = "rows") {
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   std::vector<float> values;
   for (int i = 0; i < rows; ++i) values.push_back(static_cast<float>(first + i));
   const hsize_t shape[] = {static_cast<hsize_t>(rows)};
   const hid_t space = H5Screate_simple(1, shape, nullptr);
-  const hid_t data =
-      H5Dcreate2(file, "rows", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t data = H5Dcreate2(file, name.c_str(), H5T_NATIVE_FLOAT, space, H5P_DEFAULT,
+                                H5P_DEFAULT, H5P_DEFAULT);
   H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
   H5Dclose(data);
   H5Sclose(space);
@@ -37,19 +38,19 @@ inline std::string NewPath(const std::string& name) {
   return ScratchPath(name + std::to_string(made++));
 }
 
-// Returns a layer whose top "rows" has the numbers from 0 on, in files of these numbers of rows.
+// Returns a layer whose top has the numbers from 0 on, in files of these numbers of rows.
 inline std::string RowsLayer(const std::string& name, const std::vector<int>& files,
-                             const std::string& param) {
+                             const std::string& param, const std::string& top = "rows") {
   const std::string path = NewPath(name);
   std::string list;
   int first = 0;
   for (int rows : files) {
-    list += WriteRows(path + "_" + std::to_string(first) + ".h5", rows, first) + "\n";
+    list += WriteRows(path + "_" + std::to_string(first) + ".h5", rows, first, top) + "\n";
     first += rows;
   }
   WriteFile(path + ".txt", list);
-  return "layer { name: '" + name + "' type: 'HDF5Data' top: 'rows' hdf5_data_param { source: '" +
-         path + ".txt' " + param + " } }\n";
+  return "layer { name: '" + name + "' type: 'HDF5Data' top: '" + top +
+         "' hdf5_data_param { source: '" + path + ".txt' " + param + " } }\n";
 }
 
 // Returns a layer that reads these records from a database.

@@ -79,6 +79,14 @@ TEST(SourceGroups, ShuffleFilesOfOtherLimitsTogether) {
   EXPECT_THAT(FindSampleGroups(graph)[0].rule.blocks, ElementsAre(8));
 }
 
+TEST(SourceGroups, ShuffleFilesOfDifferentLengths) {
+  const std::string param = "batch_size: 3 shuffle: true";
+  for (const std::vector<int>& files : {std::vector<int>{8}, {3, 5}, {5, 3}, {1, 7}}) {
+    SourcesNet net(RowsLayer("a", {3, 5}, param) + RowsLayer("b", files, param, "others"));
+    ExpectPairs(&net, "rows", "others", 9);
+  }
+}
+
 TEST(SourceGroups, DrawTheSameInAnyOrderOfTheLayers) {
   const std::string a = NumbersLayer("a", 8, "batch_size: 3 shuffle: true");
   const std::string b = NumbersLayer("b", 8, "batch_size: 3 rand_skip: 5");

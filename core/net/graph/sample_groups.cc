@@ -23,12 +23,14 @@ int64_t RowsOf(const Graph& graph, int node) {
 
 bool IsIndependent(const Graph& graph, int node) { return graph.layer(node).param.independent(); }
 
-// Returns the sizes of the largest blocks into which all sources that have several blocks can be
-// divided; none if no source has several.
+// Returns the sizes of the smallest blocks that consist of whole blocks of each source that has
+// blocks; none if no source has several.
 std::vector<int64_t> CommonBlocks(const std::vector<const SampleSet*>& sets) {
   std::optional<std::set<int64_t>> common;
+  bool several = false;
   for (const SampleSet* set : sets) {
-    if (set->blocks.size() < 2) continue;
+    if (set->blocks.empty()) continue;
+    several = several || set->blocks.size() > 1;
     std::set<int64_t> ends;
     int64_t end = 0;
     for (int64_t samples : set->blocks) {
@@ -38,7 +40,7 @@ std::vector<int64_t> CommonBlocks(const std::vector<const SampleSet*>& sets) {
     common = std::move(ends);
   }
   std::vector<int64_t> blocks;
-  if (!common) return blocks;
+  if (!several) return blocks;
   common->erase(0);
   int64_t begin = 0;
   for (int64_t end : *common) {
