@@ -1,5 +1,6 @@
 // Mixup: in training, mixes neighbouring samples and their labels. Otherwise it passes the
 // samples through and writes labels as class shares, so that one loss serves both phases.
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/threads.h"
@@ -69,7 +70,13 @@ class Mixup : public FormKernel<MixupForm> {
 
   // Mixing is symmetric, so a sample's gradient is mixed from the same two rows.
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    if (!t_.bottom_grads[0]) return;
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    // If only the mixed labels are read, the data have no gradient.
+    if (!t_.top_grads[0]) {
+      std::fill_n(dx.data<T>(), dx.count(), T(0));
+      return;
+    }
     MixRows(pass, t_.top_grads[0].data<T>(), t_.bottom_grads[0].data<T>());
   }
 

@@ -78,7 +78,11 @@ class CudaMixup : public FormKernel<MixupForm> {
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    if (t_.bottom_grads[0]) Mix(pass, t_.top_grads[0], t_.bottom_grads[0]);
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    // If only the mixed labels are read, the data have no gradient.
+    if (!t_.top_grads[0]) return device_->Zero(dx.raw, dx.bytes());
+    Mix(pass, t_.top_grads[0], dx);
   }
 
  private:
