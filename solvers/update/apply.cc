@@ -67,7 +67,7 @@ class CpuUpdatePass : public UpdatePass {
         rule_(rule),
         lost_(static_cast<size_t>(a_.size / kChunk + 1), kNone),
         rates_(a_.slices.size()),
-        zeros_(device, kChunk * ElementBytes(a_.dtype)) {
+        zeros_(device, std::min(kChunk, a_.size) * ElementBytes(a_.dtype)) {
     for (const UpdateSlice& slice : a_.slices) {
       first_piece_.push_back(norms_.size());
       norms_.resize(norms_.size() + Pieces(slice));
