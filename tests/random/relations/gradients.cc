@@ -1,0 +1,156 @@
+// The gradient of each parameter is the derivative of the loss, by central differences along one
+// direction of the parameter, with the reference kernels in double.
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+#include "core/base/random.h"
+#include "solvers/trainer/run_state.h"
+#include "tests/random/layer_row.h"
+#include "tests/random/pruned.h"
+#include "tests/random/relation.h"
+
+namespace doppio {
+namespace {
+
+constexpr double kTolerance = 1e-6;  // relative to the sum of the magnitudes of all terms
+// A step that is right for one curvature is too large for another.
+constexpr double kSteps[] = {1e-5, 1e-6, 1e-4, 1e-7};
+
+// Returns the edges from which a loss can be reached.
+std::vector<bool> ReachLoss(const Graph& graph) {
+  std::vector<bool> reach(graph.edges.size());
+  for (size_t e = 0; e < reach.size(); ++e) reach[e] = graph.edges[e].loss_weight != 0;
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    const bool any = std::any_of(node.tops.begin(), node.tops.end(),
+                                 [&](int top) { return reach[static_cast<size_t>(top)]; });
+    for (const int bottom : node.bottoms) {
+      if (any) reach[static_cast<size_t>(bottom)] = true;
+    }
+  }
+  return reach;
+}
+
+// Returns true if the gradient is the derivative of the loss: no bottom without a gradient lies
+// between a parameter and a loss, and no layer reads a loss, whose weight its reader then decides.
+bool GradientsFlow(const Graph& graph) {
+  const std::vector<bool> reach = ReachLoss(graph);
+  std::vector<bool> learns(graph.edges.size());
+  for (const Node& node : graph.nodes) {
+    bool any = std::count(node.param_gradient.begin(), node.param_gradient.end(), true) > 0;
+    const bool counts = std::any_of(node.tops.begin(), node.tops.end(),
+                                    [&](int top) { return reach[static_cast<size_t>(top)]; });
+    for (size_t b = 0; b < node.bottoms.size(); ++b) {
+      const auto bottom = static_cast<size_t>(node.bottoms[b]);
+      const bool gradient = b < node.bottom_gradient.size() && node.bottom_gradient[b];
+      if (counts && learns[bottom] && !gradient) return false;
+      any = any || learns[bottom];
+    }
+    for (const int top : node.tops) learns[static_cast<size_t>(top)] = any;
+  }
+  return std::none_of(graph.edges.begin(), graph.edges.end(),
+                      [](const Edge& edge) { return edge.loss_weight != 0 && !edge.uses.empty(); });
+}
+
+// Computes losses of the first batch for changed parameters.
+class Probe {
+ public:
+  explicit Probe(Trainer* trainer) : trainer_(trainer), net_(trainer->train_net()) {
+    GetPosition(net_, &start_);
+    Loss();
+    net_.Backward(false);
+    for (const Param& param : trainer->params().params()) {
+      gradients_.push_back(param.gradient
+                               ? NumbersOf(param.grad, trainer->params().device_of(param))
+                               : std::vector<double>());
+    }
+  }
+
+  // Returns what is wrong with the gradient of a parameter, or "".
+  std::string Check(size_t index) {
+    const Param& param = trainer_->params().params()[index];
+    const std::vector<double>& gradient = gradients_[index];
+    std::vector<double> direction;
+    const Random random(1, Stream("direction", param.layer, param.index));
+    double slope = 0, magnitude = 0;
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      direction.push_back(2 * static_cast<double>(random.Uniform(0, i)) - 1);
+      slope += direction[i] * gradient[i];
+      magnitude += std::abs(direction[i] * gradient[i]);
+    }
+    double nearest = std::nan("");
+    for (const double step : kSteps) {
+      const double ahead = LossAt(param, direction, step), behind = LossAt(param, direction, -step);
+      const double difference = (ahead - behind) / (2 * step);
+      if (!std::isfinite(difference)) return "";  // a loss near the limits of its function
+      // The last bits of the losses divided by the step.
+      const double rounding = 1e-14 * std::max(std::abs(ahead), std::abs(behind)) / step;
+      if (std::abs(difference - slope) <= kTolerance * magnitude + 10 * rounding + 1e-9) return "";
+      if (!(std::abs(difference - slope) >= std::abs(nearest - slope))) nearest = difference;
+    }
+    std::ostringstream text;
+    text.precision(10);
+    text << "parameter " << param.index << " of layer '" << param.layer << "': the loss rises by "
+         << nearest << " along a direction, but its gradient says " << slope;
+    return text.str();
+  }
+
+ private:
+  double Loss() {
+    SetPosition(start_, &net_);
+    return net_.Forward();
+  }
+
+  double LossAt(const Param& param, const std::vector<double>& direction, double step) {
+    double* const values = param.value.data<double>();
+    const std::vector<double> before(values, values + direction.size());
+    for (size_t i = 0; i < direction.size(); ++i) values[i] += step * direction[i];
+    const double loss = Loss();
+    std::copy(before.begin(), before.end(), values);
+    return loss;
+  }
+
+  Trainer* const trainer_;
+  Net& net_;
+  NetPosition start_;
+  std::vector<std::vector<double>> gradients_;
+};
+
+std::string CheckGradients(const RandomCase& random_case, Draw* draw, const std::string& folder) {
+  const unsigned excluded = LayerRow::kKinks | LayerRow::kJumps | LayerRow::kOutside;
+  const std::optional<RandomCase> pruned = Pruned(random_case, excluded, folder);
+  if (!pruned) return "";
+  RandomCase once = *pruned;
+  once.solver.clear_max_epoch();
+  once.solver.set_max_iter(1);
+  // With several passes, backward keeps all gradients of parameters, and blocks of memory are
+  // shared as usual.
+  once.solver.set_iter_size(2);
+  once.solver.clear_test_interval();
+  once.solver.clear_test_epoch();
+  once.solver.clear_test_iter();
+  Way way;
+  way.folder = folder;
+  way.dtype = DType::kFloat64;
+  way.engine = "reference";
+  way.fusion = draw->Chance(0.7);
+  way.threads = draw->Of<int>({1, 2, 3});
+  std::string why;
+  way.before = [&](Trainer* trainer) {
+    if (!GradientsFlow(trainer->train_net().graph())) return;
+    Probe probe(trainer);
+    const auto& params = trainer->params().params();
+    for (size_t i = 0; i < params.size() && why.empty(); ++i) {
+      if (params[i].gradient && params[i].value.layout.plain()) why = probe.Check(i);
+    }
+  };
+  Declined(Run(once, way));
+  return why;
+}
+
+DOPPIO_REGISTER(Relations, "gradients", {&CheckGradients, &Always});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,55 @@
+// N replicas of a part of the batch train as one with the whole batch (docs/parallel.md), with
+// --sync_bn if there is a BatchNorm.
+#include "tests/random/batch.h"
+#include "tests/random/layer_row.h"
+#include "tests/random/pruned.h"
+#include "tests/random/relation.h"
+
+namespace doppio {
+namespace {
+
+bool IsNorm(const LayerParameter& layer) {
+  return layer.type() == "BatchNorm" || layer.type() == "BN";
+}
+
+// Documented exceptions: carried states, and random numbers below a Filter. Layers that compute the
+// statistics of a batch sum them over the replicas.
+bool NotForReplicas(const LayerParameter& layer) {
+  const unsigned traits = LayerRow::kWholeBatch | LayerRow::kState | LayerRow::kOutside;
+  return layer.type() == "Filter" || (!IsNorm(layer) && (TraitsOfLayer(layer) & traits) != 0);
+}
+
+bool HasType(const NetParameter& net, const std::string& type) {
+  for (const LayerParameter& layer : net.layer()) {
+    if (layer.type() == type) return true;
+  }
+  return false;
+}
+
+std::string CheckReplicas(const RandomCase& random_case, Draw* draw, const std::string& folder) {
+  const int ranks = draw->Of<int>({2, 2, 3});
+  const std::optional<RandomCase> pruned = Pruned(random_case, &NotForReplicas, folder);
+  if (!pruned) return "";
+  RandomCase whole = *pruned;
+  MakeDivisible(&whole.net, ranks);
+  Way alone;
+  alone.folder = folder;
+  Way together = alone;
+  together.ranks = together.shares = ranks;
+  together.threads = ranks * draw->Of<int>({1, 1, 2});
+  together.sync_statistics = true;
+  together.bucket_bytes = draw->Of<int64_t>({-1, 0, 100, 10'000});
+  const Outcome divided = Run(whole, together);
+  if (Declined(divided)) return "";
+  // The train net's outputs are those of one rank's samples. The random numbers of a test net's
+  // DummyData are other ones from the second test on.
+  std::set<std::string> kinds = {"output"};
+  if (HasType(whole.net, "DummyData")) kinds = {"output", "test", "mean"};
+  return Compared(whole, Without(divided, kinds), Without(Run(whole, alone), kinds), kRounding,
+                  folder, alone);
+}
+
+DOPPIO_REGISTER(Relations, "replicas", {&CheckReplicas, &Always});
+
+}  // namespace
+}  // namespace doppio
