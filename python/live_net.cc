@@ -5,6 +5,7 @@
 
 #include "core/base/nearest.h"
 #include "core/net/graph/find_blob.h"
+#include "core/net/graph/layer.h"
 #include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "python/python_layer.h"
@@ -13,7 +14,7 @@ namespace doppio {
 namespace py = pybind11;
 namespace {
 
-bool IsInput(const LayerSpec& layer) { return layer.type() == "Input"; }
+bool IsInput(const LayerSpec& layer) { return TakesInput(layer.type()); }
 
 bool ReadsImages(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),

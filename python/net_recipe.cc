@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/net/graph/gradient_flow.h"
+#include "core/net/graph/layer.h"
 #include "core/net/run/changing_tops.h"
 #include "core/net/spec/preprocessing.h"
 
@@ -62,7 +63,7 @@ std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Sha
                                                  const Net* before) const {
   NetSpec spec = MakeNetSpec(source_.net, source_.places, source_.state, options_);
   for (LayerSpec& layer : spec.layers) {
-    if (!shapes.empty() && layer.type() == "Input") GiveShapes(shapes, &layer.param);
+    if (!shapes.empty() && TakesInput(layer.type())) GiveShapes(shapes, &layer.param);
   }
   if (before != nullptr) {
     StoreForms(before->plan().kernels, std::vector<bool>(spec.layers.size(), false), &spec);

@@ -134,7 +134,10 @@ class DetectionEvaluateKernel : public FormKernel<DetectionEvaluateForm> {
 };
 
 DOPPIO_REGISTER_LAYER("DetectionEvaluate",
-                      LayerType(&InferDetectionEvaluate).Bottoms(2).Tops(1).Scores());
+                      LayerType(&InferDetectionEvaluate)
+                          .Bottoms(2)
+                          .Tops(1)
+                          .ScoresDetections([](const LayerParameter&) { return 0; }));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<DetectionEvaluateKernel>("DetectionEvaluate"));
 
 }  // namespace

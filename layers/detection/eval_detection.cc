@@ -113,7 +113,12 @@ class EvalDetection : public FormKernel<EvalDetectionForm> {
 };
 
 DOPPIO_REGISTER_LAYER("EvalDetection",
-                      LayerType(&InferEvalDetection).Bottoms(2, 3).Tops(1).Scores());
+                      LayerType(&InferEvalDetection)
+                          .Bottoms(2, 3)
+                          .Tops(1)
+                          .ScoresDetections([](const LayerParameter& layer) {
+                            return static_cast<int>(layer.eval_detection_param().num_class());
+                          }));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<EvalDetection>("EvalDetection"));
 
 }  // namespace

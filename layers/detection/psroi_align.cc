@@ -23,7 +23,8 @@ LayerShape InferPsroiAlign(const LayerSpec& spec, const std::vector<Shape>& bott
 template <class T>
 using PsRoiAlign = RoiPointKernel<T, PsAlignPoints>;
 
-DOPPIO_REGISTER_LAYER("PSROIAlign", LayerType(&InferPsroiAlign).Bottoms(2).Tops(1));
+DOPPIO_REGISTER_LAYER("PSROIAlign",
+                      LayerType(&InferPsroiAlign).Bottoms(2).Tops(1).DrawnAs("pooling"));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<PsRoiAlign>("PSROIAlign"));
 
 }  // namespace

@@ -60,7 +60,8 @@ class PsRoiPooling : public FormKernel<RoiPoolingForm> {
   const HostLoops loops_;
 };
 
-DOPPIO_REGISTER_LAYER("PSROIPooling", LayerType(&InferPsroiPooling).Bottoms(2).Tops(1));
+DOPPIO_REGISTER_LAYER("PSROIPooling",
+                      LayerType(&InferPsroiPooling).Bottoms(2).Tops(1).DrawnAs("pooling"));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<PsRoiPooling>("PSROIPooling"));
 
 }  // namespace

@@ -45,8 +45,9 @@ std::unique_ptr<Kernel> MakeRoiAlign(const KernelArgs& args) {
   return corners ? MakeForFloat<RoiCorners>(args) : MakeForFloat<RoiAlign>(args);
 }
 
-DOPPIO_REGISTER_LAYER("ROIAlign",
-                      LayerType(&InferRoiAlign).Bottoms(2).Tops(1).Reads({"roi_pooling_param"}));
+DOPPIO_REGISTER_LAYER(
+    "ROIAlign",
+    LayerType(&InferRoiAlign).Bottoms(2).Tops(1).DrawnAs("pooling").Reads({"roi_pooling_param"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("ROIAlign", &MakeRoiAlign));
 
 }  // namespace

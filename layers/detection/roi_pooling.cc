@@ -126,7 +126,8 @@ class RoiPooling : public FormKernel<RoiPoolingForm> {
   const HostLoops loops_;
 };
 
-DOPPIO_REGISTER_LAYER("ROIPooling", LayerType(&InferRoiPooling).Bottoms(2).Tops(1));
+DOPPIO_REGISTER_LAYER("ROIPooling",
+                      LayerType(&InferRoiPooling).Bottoms(2).Tops(1).DrawnAs("pooling"));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<RoiPooling>("ROIPooling"));
 
 }  // namespace

@@ -195,6 +195,7 @@ int SureScaleParams(const LayerParameter& layer) {
 // Without a second bottom, the factors or summands are parameters.
 DOPPIO_REGISTER_LAYER("Scale", LayerType(&InferScaleBias)
                                    .Bottoms(1, 2)
+                                   .DrawnAs("norm")
                                    .Tops(1)
                                    .KeepsCoordinates()
                                    .Params({"weight", "bias"}, &SureScaleParams)

@@ -82,6 +82,10 @@ DOPPIO_REGISTER_LAYER("InnerProduct", LayerType(&InferInnerProduct)
                                           .Bottoms(1)
                                           .Tops(1)
                                           .AcceptsRelu("inner_product_param")
+                                          .FixesInputSize([](const LayerParameter& layer) {
+                                            const bool t = layer.inner_product_param().transpose();
+                                            return t ? 0 : 1;
+                                          })
                                           .Params({"weight", "bias"}, &SureInnerProductParams)
                                           .RowByRow([](const LayerParameter& layer) {
                                             return layer.inner_product_param().axis();

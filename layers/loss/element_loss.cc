@@ -95,7 +95,11 @@ struct ElementLoss {
           .Ignores({"loss_param.class_weighting", "loss_param.label_smoothing",
                     "loss_param.weight_by_label_freqs"});
     }
-    if (!Op::kContainsActivation) type.Scores();
+    if (Op::kActivation[0] == 0) {
+      type.Scores();
+    } else {
+      type.DeploysAs(Op::kActivation);
+    }
     LayerTypes::Get().Add(Op::kType, type);
     RowCounters::Get().Add(Op::kType, {});
     return KernelTypes::Get().Add(ReferenceKernel<Cpu>(Op::kType));

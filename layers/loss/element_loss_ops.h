@@ -6,9 +6,9 @@
 //   kUsesLossParam: if true, ignore_label and the normalization come from loss_param; if false, the
 //       loss is divided by the batch size.
 //   kTargetLearns: if true, the second bottom gets a gradient, the negative of the first bottom's.
-//   kContainsActivation: true if the loss applies an activation, which remains in exported nets.
-//   Loss(x, t): returns the loss of one pair.
-//   Gradient(x, t): returns the derivative of the loss with respect to x.
+//   kActivation: type of the activation that the loss applies, which remains in exported nets, or
+//   "". Loss(x, t): returns the loss of one pair. Gradient(x, t): returns the derivative of the
+//   loss with respect to x.
 #ifndef DOPPIO_LAYERS_LOSS_ELEMENT_LOSS_OPS_H_
 #define DOPPIO_LAYERS_LOSS_ELEMENT_LOSS_OPS_H_
 
@@ -25,7 +25,7 @@ namespace doppio {
 struct EuclideanLoss {
   static constexpr const char* kType = "EuclideanLoss";
   static constexpr bool kUsesLossParam = false, kTargetLearns = true;
-  static constexpr bool kContainsActivation = false;
+  static constexpr const char* kActivation = "";
   template <class T>
   DOPPIO_HD static T Loss(T x, T t) {
     return T(0.5) * (x - t) * (x - t);
@@ -40,7 +40,7 @@ struct EuclideanLoss {
 struct L1Loss {
   static constexpr const char* kType = "L1Loss";
   static constexpr bool kUsesLossParam = false, kTargetLearns = true;
-  static constexpr bool kContainsActivation = false;
+  static constexpr const char* kActivation = "";
   template <class T>
   DOPPIO_HD static T Loss(T x, T t) {
     return std::fabs(x - t);
@@ -55,7 +55,7 @@ struct L1Loss {
 struct SigmoidCrossEntropyLoss {
   static constexpr const char* kType = "SigmoidCrossEntropyLoss";
   static constexpr bool kUsesLossParam = true, kTargetLearns = false;
-  static constexpr bool kContainsActivation = true;
+  static constexpr const char* kActivation = "Sigmoid";
   // Returns -t log(s) - (1 - t) log(1 - s) with s = sigmoid(x), in a form that does not overflow.
   template <class T>
   DOPPIO_HD static T Loss(T x, T t) {

@@ -120,10 +120,15 @@ LayerShape InferInfogainLoss(const LayerSpec& spec, const std::vector<Shape>& bo
   return shape;
 }
 
+void AdaptSoftmax(LayerParameter* layer) {
+  layer->mutable_softmax_param()->set_axis(layer->infogain_loss_param().axis());
+}
+
 DOPPIO_REGISTER_LAYER("InfogainLoss", LayerType(&InferInfogainLoss)
                                           .Bottoms(2, 3)
                                           .Tops(1, 2)
                                           .AutoTop()
+                                          .DeploysAs("Softmax", &AdaptSoftmax)
                                           .Reads({"loss_param", "softmax_param"})
                                           .Ignores({"loss_param.weight_by_label_freqs"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<WeightedSoftmaxLoss>("InfogainLoss"));

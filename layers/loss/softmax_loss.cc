@@ -293,6 +293,7 @@ std::unique_ptr<Kernel> MakeSoftmaxLoss(const KernelArgs& args) {
                                     .Bottoms(2)
                                     .Tops(1, 3)
                                     .AutoTop()
+                                    .DeploysAs("Softmax")
                                     .Reads({"softmax_param", "loss_param"}));
     KernelTypes::Get().Add(ReferenceKernel(type, &MakeSoftmaxLoss));
   }

@@ -12,7 +12,7 @@
 namespace doppio {
 namespace {
 
-constexpr int kBlobs = 3;
+constexpr int kBlobs = 3, kWeight = 2;
 
 LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const BatchNormParameter& param = spec.param.batch_norm_param();
@@ -49,6 +49,7 @@ LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& botto
     statistic.trainable = false;
     shape.params.push_back(statistic);
   }
+  shape.statistics = {form.global, kWeight};
   shape.backward_reads_bottoms = false;
   shape.backward_reads_tops = !form.global;
   shape.in_place_ok = true;
@@ -125,6 +126,9 @@ DOPPIO_REGISTER_LAYER("BatchNorm", LayerType(&InferBatchNorm)
                                        .Tops(1)
                                        .KeepsCoordinates()
                                        .AcceptsRelu("batch_norm_param")
+                                       .DrawnAs("norm")
+                                       .StoresSums(kWeight)
+                                       .StoresParamsOf("Scale")
                                        .Params({"running_mean", "running_var", "factor"}));
 DOPPIO_REGISTER_KERNEL(StoredKernelType<BatchNorm>("BatchNorm"));
 

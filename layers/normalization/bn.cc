@@ -109,13 +109,15 @@ LayerShape InferBn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   shape.params = {{blob, slope, !p.frozen()}, {blob, bias, !p.frozen()}};
   if (segnet) return shape;
   for (int i = 0; i < 2; ++i) shape.params.push_back({blob, FillerParameter(), false});
+  constexpr int kVariance = 3;
+  if (p.frozen() || spec.phase() == TEST) shape.statistics = {true, kVariance};
   return shape;
 }
 
 template <class T>
 using Bn = BnKernel<T, HostLoops>;
 
-DOPPIO_REGISTER_LAYER("BN", LayerType(&InferBn).Bottoms(1).Tops(1).Params(
+DOPPIO_REGISTER_LAYER("BN", LayerType(&InferBn).Bottoms(1).Tops(1).DrawnAs("norm").Params(
                                 {"weight", "bias", "running_mean", "running_var"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Bn>("BN"));
 

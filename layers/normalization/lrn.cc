@@ -117,7 +117,8 @@ class LrnKernel : public Kernel {
   const Shape shape_;
 };
 
-DOPPIO_REGISTER_LAYER("LRN", LayerType(&InferLrn).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow());
+DOPPIO_REGISTER_LAYER(
+    "LRN", LayerType(&InferLrn).Bottoms(1).Tops(1).KeepsCoordinates().RowByRow().DrawnAs("norm"));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<LrnKernel>("LRN"));
 
 }  // namespace

@@ -84,7 +84,8 @@ class Mvn : public FormKernel<MvnForm> {
   const double eps_;
 };
 
-DOPPIO_REGISTER_LAYER("MVN", LayerType(&InferMvn).Bottoms(1).Tops(1).KeepsCoordinates());
+DOPPIO_REGISTER_LAYER("MVN",
+                      LayerType(&InferMvn).Bottoms(1).Tops(1).KeepsCoordinates().DrawnAs("norm"));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Mvn>("MVN"));
 
 }  // namespace

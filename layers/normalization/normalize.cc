@@ -132,6 +132,7 @@ class Normalize : public FormKernel<NormalizeForm> {
 DOPPIO_REGISTER_LAYER("Normalize", LayerType(&InferNormalize)
                                        .Bottoms(1)
                                        .Tops(1)
+                                       .DrawnAs("norm")
                                        .KeepsCoordinates()
                                        .Reads({"norm_param"})
                                        .Params({"weight", "bias"}));

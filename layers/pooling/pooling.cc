@@ -269,7 +269,8 @@ std::string PoolingDeclines(const KernelArgs& args) {
   return args.tops.size() > 1 ? "its second top holds indices in single precision" : "";
 }
 
-DOPPIO_REGISTER_LAYER("Pooling", LayerType(&InferPooling).Bottoms(1).Tops(1, 2).RowByRow());
+DOPPIO_REGISTER_LAYER("Pooling",
+                      LayerType(&InferPooling).Bottoms(1).Tops(1, 2).RowByRow().DrawnAs("pooling"));
 DOPPIO_REGISTER_KERNEL(
     ReferenceKernel("Pooling", &MakePooling).Declines(&PoolingDeclines).Narrow());
 

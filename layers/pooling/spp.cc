@@ -82,7 +82,7 @@ class Spp : public PlainPoolingKernel<T, HostLoops> {
       : PlainPoolingKernel<T, HostLoops>(args, args.Form<SppForm>().levels) {}
 };
 
-DOPPIO_REGISTER_LAYER("SPP", LayerType(&InferSpp).Bottoms(1).Tops(1));
+DOPPIO_REGISTER_LAYER("SPP", LayerType(&InferSpp).Bottoms(1).Tops(1).DrawnAs("pooling"));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<Spp>("SPP"));
 
 }  // namespace

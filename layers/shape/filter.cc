@@ -75,7 +75,7 @@ class FilterKernel : public Kernel, public RowCountSource {
   FilterRows rows_;
 };
 
-DOPPIO_REGISTER_LAYER("Filter", LayerType(&InferFilter).Bottoms(2, kAny).Tops(1, kAny));
+DOPPIO_REGISTER_LAYER("Filter", LayerType(&InferFilter).Bottoms(2, kAny).Tops(1, kAny).RowsVary());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<FilterKernel>("Filter"));
 
 }  // namespace

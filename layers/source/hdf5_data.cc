@@ -117,6 +117,7 @@ class RowsKernel : public Kernel, public GroupedSource, public ChangesTops, publ
 DOPPIO_REGISTER_LAYER("HDF5Data", LayerType(&InferRows)
                                       .Bottoms(0)
                                       .Tops(1, kAny)
+                                      .StartsOver()
                                       .Refuses({"transform_param"})
                                       .BatchFields({"hdf5_data_param.batch_size"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("HDF5Data", &MakeSource<RowsForm, RowsKernel>));

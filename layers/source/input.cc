@@ -193,8 +193,11 @@ class DummyDataKernel : public Kernel {
   bool filled_ = false;
 };
 
-DOPPIO_REGISTER_LAYER(
-    "Input", LayerType(&InferInput).Bottoms(0).Tops(1, kAny).BatchFields({"input_param.shape"}));
+DOPPIO_REGISTER_LAYER("Input", LayerType(&InferInput)
+                                   .Bottoms(0)
+                                   .Tops(1, kAny)
+                                   .TakesInput()
+                                   .BatchFields({"input_param.shape"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("Input", &MakeKernel<InputKernel>));
 DOPPIO_REGISTER_KERNEL(CudaKernel<InputKernel>("Input").Declines(nullptr));
 DOPPIO_REGISTER_LAYER("DummyData",

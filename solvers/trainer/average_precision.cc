@@ -81,8 +81,7 @@ std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
 bool ScoresDetections(const Graph& graph) {
   return !graph.outputs.empty() &&
          std::all_of(graph.outputs.begin(), graph.outputs.end(), [&](int output) {
-           const std::string& type = graph.layer(graph.edges[output].producer).type();
-           return type == "DetectionEvaluate" || type == "EvalDetection";
+           return graph.nodes[graph.edges[output].producer].type->detection_classes != nullptr;
          });
 }
 
@@ -91,14 +90,11 @@ std::vector<DetectionBlob> DetectionOutputs(const Net& net, const SourceLoc& at)
   std::vector<DetectionBlob> blobs;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const Edge& edge = graph.edges[graph.outputs[i]];
-    const LayerSpec& layer = graph.layer(edge.producer);
+    const auto classes = graph.nodes[edge.producer].type->detection_classes;
     const int64_t row = edge.shape.rank() > 0 ? edge.shape[edge.shape.rank() - 1] : 0;
-    if (layer.type() == "EvalDetection") {
-      blobs.push_back({edge.name, row, layer.param.eval_detection_param().num_class()});
-      continue;
-    }
-    blobs.push_back({edge.name, row, 0});
-    if (row == kEvaluatedRow) continue;
+    const int counts = classes == nullptr ? 0 : classes(graph.layer(edge.producer).param);
+    blobs.push_back({edge.name, row, counts});
+    if (counts > 0 || row == kEvaluatedRow) continue;
     throw UserError(at,
                     "with eval_type: \"detection\", all outputs of a test net must be tops of "
                     "DetectionEvaluate or EvalDetection, but '" +

@@ -31,7 +31,7 @@ std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
 struct DetectionBlob {
   std::string name;
   int64_t row = 5;      // numbers in a row
-  int64_t classes = 0;  // of EvalDetection, whose rows begin with so many counts; else 0
+  int64_t classes = 0;  // each row begins with so many counts (LayerType::ScoresDetections)
 };
 
 // Returns true if all outputs of a net are tops of DetectionEvaluate or EvalDetection.

@@ -11,15 +11,6 @@ namespace {
 
 constexpr size_t kNamedLayers = 3;  // maximum number of layers in a text; a net may have a hundred
 
-// Returns true for a BatchNorm layer that normalises by its running statistics, or with `running`
-// false by those of the batch.
-bool Normalises(const LayerSpec& layer, bool running) {
-  const BatchNormParameter& param = layer.param.batch_norm_param();
-  const bool global =
-      param.has_use_global_stats() ? param.use_global_stats() : layer.phase() == TEST;
-  return layer.type() == "BatchNorm" && global == running;
-}
-
 // Returns "'bn1', 'bn2', 'bn3' and 17 more".
 std::string ListOf(const std::vector<std::string>& layers) {
   std::string names;
@@ -30,29 +21,19 @@ std::string ListOf(const std::vector<std::string>& layers) {
   return names;
 }
 
-// Returns the index of the parameter that is 0 while the statistics are empty, if the layer uses
-// running statistics, else -1: of BatchNorm the factor that divides the sums of means and
-// variances, of BN the variance. SegNet's BN has no running statistics.
-int ZeroParam(const LayerSpec& layer, const Node& node) {
-  constexpr int kFactor = 2, kVariance = 3, kBnParams = 4;
-  if (Normalises(layer, true)) return kFactor;
-  const bool bn = layer.type() == "BN" && node.params.size() == kBnParams;
-  return bn && (layer.param.bn_param().frozen() || layer.phase() == TEST) ? kVariance : -1;
-}
-
 // Returns the names in the order of the net.
 std::vector<std::string> LayersWithEmptyStatistics(const Net& net) {
   std::vector<std::string> layers;
   const ParamStore& store = net.params();
   const int nodes = static_cast<int>(net.graph().nodes.size());
   for (int i = 0; i < nodes; ++i) {
-    const LayerSpec& layer = net.graph().layer(i);
-    const int param = ZeroParam(layer, net.graph().nodes[i]);
-    if (param < 0) continue;
-    const int index = net.param_index(net.graph().nodes[i].params[param]);
+    const Node& node = net.graph().nodes[i];
+    const auto& statistics = node.shape.statistics;
+    if (!statistics || !statistics->running) continue;
+    const int index = net.param_index(node.params[statistics->empty_param]);
     const std::vector<float> values = ReadTensor(store.params()[index].value, store.device()).data;
     if (std::all_of(values.begin(), values.end(), [](float value) { return value == 0; }))
-      layers.push_back(layer.name());
+      layers.push_back(net.graph().layer(i).name());
   }
   return layers;
 }
@@ -88,8 +69,11 @@ std::string EmptyStatisticsWarning(const Net& train) {
 std::vector<Warning> StatisticsOfBatches(const Graph& graph) {
   std::vector<std::string> layers;
   if (graph.spec.state.phase() == TEST) {
-    for (const LayerSpec& layer : graph.spec.layers)
-      if (Normalises(layer, false)) layers.push_back(layer.name());
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const auto& statistics = graph.nodes[i].shape.statistics;
+      if (statistics && !statistics->running)
+        layers.push_back(graph.layer(static_cast<int>(i)).name());
+    }
   }
   if (layers.empty()) return {};
   return {{graph.spec.at,

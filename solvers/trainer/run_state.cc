@@ -166,12 +166,12 @@ void RestoreCarriedState(const std::string& prefix, const RunState& state, const
   });
 }
 
-bool HasOnlySources(const std::string& type, const Net& net) {
+bool SourcesStartOver(const Net& net) {
   bool any = false, only = true;
   ForSources(net, [&](int node, Kernel*) {
     if (!net.graph().nodes[node].bottoms.empty()) return;  // follows a source
     any = true;
-    only = only && net.graph().layer(node).type() == type;
+    only = only && net.graph().nodes[node].type->starts_over;
   });
   return any && only;
 }

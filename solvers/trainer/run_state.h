@@ -57,8 +57,8 @@ void GatherCarriedState(Communicator* ranks, RunState* state);
 void RestoreCarriedState(const std::string& prefix, const RunState& state, const Net& net);
 // Moves sources and random numbers back by one pass, so that the last pass can be repeated.
 void RewindOnePass(Net* net);
-// Returns true if the net has sources of this layer type and no others.
-bool HasOnlySources(const std::string& type, const Net& net);
+// Returns true if the net has sources, and all of them have LayerType::StartsOver.
+bool SourcesStartOver(const Net& net);
 // Makes all layers that carry state start new sequences.
 void ResetCarriedState(const Net& net);
 // Copies the carried state of `from` to `to`, which is the same net with another batch size. Layers

@@ -117,8 +117,8 @@ struct TrainerOptions {
   // Requires a world. An update then begins only after all ranks have all sums of its gradients, so
   // that all complete the same iterations.
   std::optional<ElasticRule> elastic;
-  // On resume, nets all of whose sources have this layer type start at their first samples.
-  std::string restart_type;
+  // On resume, nets all of whose sources have LayerType::StartsOver start at their first samples.
+  bool start_over = false;
   // Weight files to start from; empty: the solver's `weights`. Not allowed with `resume`.
   std::vector<std::string> weights;
 

@@ -187,7 +187,7 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   }
   for (const auto& [prefix, net] : AllNets()) {
     RestoreCarriedState(prefix, run, *net);
-    if (!HasOnlySources(options_.restart_type, *net)) continue;
+    if (!options_.start_over || !SourcesStartOver(*net)) continue;
     SeekSources(net, 0);
     ResetCarriedState(*net);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/base/log.h"
 #include "core/base/nearest.h"
@@ -27,11 +28,15 @@ struct LrPolicyRow {
   const char* name;
   std::vector<const char*> needs;  // required fields besides base_lr
   double (*rate)(const LrInput&);
+  std::optional<LrPolicyTrait> trait = {};
+  // Checks the policy's own fields. Null: there is nothing to check.
+  void (*check)(const SolverParameter&, const FieldPlaces&, int64_t max_iter,
+                ErrorCollector*) = nullptr;
   // Advances the state to this iteration. Null: the policy has no state.
-  void (*advance)(const LrInput&, LrState*);
-  const char* status;  // name of the policy in log lines about steps; null: not logged
+  void (*advance)(const LrInput&, LrState*) = nullptr;
+  const char* status = nullptr;  // name of the policy in log lines about steps; null: not logged
   // Returns the state before this iteration. Null: the initial state.
-  LrState (*resume)(const LrInput&, const LrState& saved);
+  LrState (*resume)(const LrInput&, const LrState& saved) = nullptr;
 };
 
 namespace {
@@ -120,24 +125,68 @@ double OneCycle(const LrInput& in) {
                     (in.i() - rise) / (static_cast<double>(in.max_iter) - rise));
 }
 
+void CheckStages(const SolverParameter& p, const FieldPlaces& places, int64_t,
+                 ErrorCollector* errors) {
+  if (p.stagelr_size() != p.stageiter_size()) {
+    errors->Add(places.At("stageiter"), "there are " + std::to_string(p.stageiter_size()) +
+                                            " stageiter for " + std::to_string(p.stagelr_size()) +
+                                            " stagelr; give one each");
+  }
+  for (int i = 1; i < p.stageiter_size(); ++i) {
+    if (p.stageiter(i) > p.stageiter(i - 1)) continue;
+    errors->Add(places.At("stageiter", i), "stageiter " + std::to_string(p.stageiter(i)) +
+                                               " does not come after " +
+                                               std::to_string(p.stageiter(i - 1)) +
+                                               "; each is the last iteration of its stage");
+  }
+}
+
+void CheckWindows(const SolverParameter& p, const FieldPlaces& places, int64_t,
+                  ErrorCollector* errors) {
+  for (int i = 0; i < p.plateau_winsize_size(); ++i) {
+    if (p.plateau_winsize(i) >= 1) continue;
+    errors->Add(
+        places.At("plateau_winsize", i),
+        "plateau_winsize is " + std::to_string(p.plateau_winsize(i)) +
+            "; give the number of iterations without a new minimum of the loss, at least 1");
+  }
+}
+
+void CheckRise(const SolverParameter& p, const FieldPlaces& places, int64_t max_iter,
+               ErrorCollector* errors) {
+  if (max_iter <= 0 || p.stepsize() < max_iter) return;
+  errors->Add(places.At("stepsize"), "stepsize is " + std::to_string(p.stepsize()) +
+                                         ", but the rate must fall again before max_iter, " +
+                                         std::to_string(max_iter));
+}
+
 const std::vector<LrPolicyRow>& Rows() {
   static const auto* rows = new std::vector<LrPolicyRow>{
-      {"fixed", {}, Fixed, nullptr, nullptr, nullptr},
-      {"step", {"gamma", "stepsize"}, Stepped, AdvanceStep, nullptr, ResumeStep},
-      {"exp", {"gamma"}, Exp, nullptr, nullptr, nullptr},
-      {"inv", {"gamma", "power"}, Inv, nullptr, nullptr, nullptr},
+      {"fixed", {}, Fixed},
+      {"step", {"gamma", "stepsize"}, Stepped, {}, nullptr, AdvanceStep, nullptr, ResumeStep},
+      {"exp", {"gamma"}, Exp},
+      {"inv", {"gamma", "power"}, Inv},
       {"multistep",
        {"gamma", "stepvalue"},
        Stepped,
+       {},
+       nullptr,
        AdvanceMultiStep,
        "MultiStep",
        ResumeMultiStep},
-      {"poly", {"power"}, Poly, nullptr, nullptr, nullptr},
-      {"sigmoid", {"gamma", "stepsize"}, Sigmoid, nullptr, nullptr, nullptr},
-      {"plateau", {"gamma", "plateau_winsize"}, Stepped, AdvancePlateau, "Plateau", ResumePlateau},
-      {"multifixed", {"stagelr", "stageiter"}, MultiFixed, nullptr, nullptr, nullptr},
-      {"cosine", {}, Cosine, nullptr, nullptr, nullptr},
-      {"onecycle", {"gamma", "stepsize"}, OneCycle, nullptr, nullptr, nullptr},
+      {"poly", {"power"}, Poly, LrPolicyTrait::kFollowsMaxIter},
+      {"sigmoid", {"gamma", "stepsize"}, Sigmoid, LrPolicyTrait::kSignedGamma},
+      {"plateau",
+       {"gamma", "plateau_winsize"},
+       Stepped,
+       LrPolicyTrait::kNeedsLoss,
+       CheckWindows,
+       AdvancePlateau,
+       "Plateau",
+       ResumePlateau},
+      {"multifixed", {"stagelr", "stageiter"}, MultiFixed, LrPolicyTrait::kOwnRates, CheckStages},
+      {"cosine", {}, Cosine, LrPolicyTrait::kFollowsMaxIter},
+      {"onecycle", {"gamma", "stepsize"}, OneCycle, LrPolicyTrait::kFollowsMaxIter, CheckRise},
   };
   return *rows;
 }
@@ -163,10 +212,16 @@ bool IsSet(const SolverParameter& param, const char* name) {
                               : reflection->HasField(param, field);
 }
 
-const LrPolicyRow* FindRow(const SolverParameter& param, const FieldPlaces& places) {
+// Returns null if there is no such policy.
+const LrPolicyRow* RowOf(const SolverParameter& param) {
   for (const LrPolicyRow& row : Rows()) {
     if (param.lr_policy() == row.name) return &row;
   }
+  return nullptr;
+}
+
+const LrPolicyRow* FindRow(const SolverParameter& param, const FieldPlaces& places) {
+  if (const LrPolicyRow* row = RowOf(param)) return row;
   if (!param.has_lr_policy()) {
     throw UserError(places.At(), "lr_policy is missing; give one of " + JoinList(LrPolicyNames()));
   }
@@ -177,9 +232,7 @@ const LrPolicyRow* FindRow(const SolverParameter& param, const FieldPlaces& plac
 
 void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPolicyRow& row,
                 ErrorCollector* errors) {
-  // With multifixed, all rates are in stagelr.
-  const bool has_own_rates = row.rate == MultiFixed && !Ramps(p);
-  if (!p.has_base_lr() && !has_own_rates)
+  if (!p.has_base_lr() && !(row.trait == LrPolicyTrait::kOwnRates && !Ramps(p)))
     errors->Add(places.At(), "base_lr is missing; set the initial learning rate");
   for (const char* field : row.needs) {
     if (!IsSet(p, field)) {
@@ -190,21 +243,6 @@ void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPol
                   "stepsize is " + std::to_string(p.stepsize()) +
                       "; give the number of iterations between two steps, at least 1");
     }
-  }
-}
-
-void CheckStages(const SolverParameter& p, const FieldPlaces& places, ErrorCollector* errors) {
-  if (p.stagelr_size() != p.stageiter_size()) {
-    errors->Add(places.At("stageiter"), "there are " + std::to_string(p.stageiter_size()) +
-                                            " stageiter for " + std::to_string(p.stagelr_size()) +
-                                            " stagelr; give one each");
-  }
-  for (int i = 1; i < p.stageiter_size(); ++i) {
-    if (p.stageiter(i) > p.stageiter(i - 1)) continue;
-    errors->Add(places.At("stageiter", i), "stageiter " + std::to_string(p.stageiter(i)) +
-                                               " does not come after " +
-                                               std::to_string(p.stageiter(i - 1)) +
-                                               "; each is the last iteration of its stage");
   }
 }
 
@@ -238,7 +276,10 @@ std::vector<std::string> LrPolicyNames() {
   return names;
 }
 
-bool RateNeedsLoss(const SolverParameter& param) { return param.lr_policy() == "plateau"; }
+bool HasTrait(const SolverParameter& param, LrPolicyTrait trait) {
+  const LrPolicyRow* row = RowOf(param);
+  return row != nullptr && row->trait == trait;
+}
 
 double WarmupMomentumFactor(const SolverParameter& param, int64_t iteration) {
   if (iteration < 1 || iteration >= param.warmup_iter()) return 1;
@@ -252,18 +293,7 @@ LrPolicy::LrPolicy(const SolverParameter& param, const FieldPlaces& places, int6
   ErrorCollector errors;
   CheckNeeds(param, places, *row_, &errors);
   CheckRamp(param, places, &errors);
-  if (row_->rate == MultiFixed) CheckStages(param, places, &errors);
-  for (int i = 0; i < param.plateau_winsize_size(); ++i) {
-    if (param.plateau_winsize(i) >= 1) continue;
-    errors.Add(places.At("plateau_winsize", i),
-               "plateau_winsize is " + std::to_string(param.plateau_winsize(i)) +
-                   "; give the number of iterations without a new minimum of the loss, at least 1");
-  }
-  if (row_->rate == OneCycle && max_iter > 0 && param.stepsize() >= max_iter) {
-    errors.Add(places.At("stepsize"), "stepsize is " + std::to_string(param.stepsize()) +
-                                          ", but the rate must fall again before max_iter, " +
-                                          std::to_string(max_iter));
-  }
+  if (row_->check != nullptr) row_->check(param, places, max_iter, &errors);
   errors.ThrowIfAny();
   CheckLastRate(places);
 }

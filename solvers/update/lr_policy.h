@@ -30,6 +30,18 @@ namespace doppio {
 
 struct LrPolicyRow;
 
+// What the rest of the program knows of a policy.
+enum class LrPolicyTrait {
+  // Rates depend on max_iter, so the first iterations of a long training are not those of a short
+  // one.
+  kFollowsMaxIter,
+  // The rate of an iteration depends on its loss. Parameters can then not be updated before the
+  // forward pass is done.
+  kNeedsLoss,
+  kOwnRates,     // does not use base_lr, except at the end of a ramp
+  kSignedGamma,  // a negative gamma is usual
+};
+
 // State of a policy. SolverState has fields for these values.
 struct LrState {
   int step = 0;                 // steps taken so far; saved as current_step
@@ -67,9 +79,11 @@ class LrPolicy {
 // Returns the names of all policies.
 std::vector<std::string> LrPolicyNames();
 
-// Returns true if the rate of an iteration depends on its loss. Parameters can then not be updated
-// before the forward pass is done.
-bool RateNeedsLoss(const SolverParameter& param);
+// Returns true if the solver's lr_policy exists and has the trait.
+bool HasTrait(const SolverParameter& param, LrPolicyTrait trait);
+inline bool RateNeedsLoss(const SolverParameter& param) {
+  return HasTrait(param, LrPolicyTrait::kNeedsLoss);
+}
 
 // Returns Intel Caffe's factor on SGD's momentum during warm-up: the rate divided by the rate of
 // the previous iteration. The factor is needed because the history contains the old rate. Returns 1

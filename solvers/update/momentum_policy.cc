@@ -42,4 +42,15 @@ double WeightDecayAt(const SolverParameter& param, int64_t iteration, int64_t ma
   return decay * std::pow(Done(iteration, max_iter), param.weight_decay_power());
 }
 
+std::vector<std::pair<std::string, std::string>> MomentumFieldsThatFollowMaxIter(
+    const SolverParameter& param) {
+  std::vector<std::pair<std::string, std::string>> fields = {
+      {"momentum_policy", param.momentum_policy()},
+      {"weight_decay_policy", param.weight_decay_policy()}};
+  fields.erase(std::remove_if(fields.begin(), fields.end(),
+                              [](const auto& field) { return field.second != "poly"; }),
+               fields.end());
+  return fields;
+}
+
 }  // namespace doppio

@@ -10,6 +10,9 @@
 #define DOPPIO_SOLVERS_UPDATE_MOMENTUM_POLICY_H_
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "proto/solver.pb.h"
 #include "solvers/update/field_check.h"
@@ -23,6 +26,10 @@ void CheckMomentumPolicy(const SolverParameter& param, FieldCheck* check);
 // iteration. `max_iter` is the effective number of iterations (see Schedule).
 double MomentumAt(const SolverParameter& param, int64_t iteration, int64_t max_iter, double rate);
 double WeightDecayAt(const SolverParameter& param, int64_t iteration, int64_t max_iter);
+
+// Returns the fields of these two policies whose numbers depend on max_iter, with their values.
+std::vector<std::pair<std::string, std::string>> MomentumFieldsThatFollowMaxIter(
+    const SolverParameter& param);
 
 }  // namespace doppio
 

@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/net/graph/find_blob.h"
+#include "core/net/graph/layer.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/plain_blob.h"
@@ -72,7 +73,7 @@ std::string Extent(const BlobShape& shape) {
 std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
   LayerSpec* found = nullptr;
   for (LayerSpec& layer : net->layers) {
-    if (layer.type() != "Input") continue;
+    if (!TakesInput(layer.type())) continue;
     if (found != nullptr || layer.param.top_size() != 1) {
       throw layer.Mistake("",
                           "is a second input of the net; classify supports nets with one input");

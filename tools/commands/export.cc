@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/net/graph/layer.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/params.h"
 #include "core/net/store/weights.h"
@@ -83,7 +84,7 @@ class LoadedNet {
 // contrast, only says how many samples it reads at once in training and tests.
 bool HasInputLayer(const NetSpec& spec) {
   return std::any_of(spec.layers.begin(), spec.layers.end(),
-                     [](const LayerSpec& layer) { return layer.type() == "Input"; });
+                     [](const LayerSpec& layer) { return TakesInput(layer.type()); });
 }
 
 // Loads the net in phase TEST. If `batch` is 0, the batch size is that of the Input layers, or 1 if

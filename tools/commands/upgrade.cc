@@ -9,6 +9,7 @@
 
 #include "core/base/content_kind.h"
 #include "core/base/file.h"
+#include "core/net/graph/layer.h"
 #include "core/net/spec/prototxt.h"
 #include "core/net/spec/solver_fields.h"
 #include "core/net/spec/split_layer.h"
@@ -141,7 +142,9 @@ bool StoreAsFloats(const std::string& path, BlobProto* blob) {
 // after its statistics. NVCaffe has fields for this, but a binary file identifies fields only by
 // numbers, which mean other fields elsewhere.
 bool HasScale(const LayerParameter& layer) {
-  return layer.type() == "BatchNorm" && layer.blobs_size() == 5 && layer.top_size() == 1;
+  const LayerType* type = LayerTypes::Get().Find(layer.type());
+  return type != nullptr && !type->stores_params_of.empty() && layer.top_size() == 1 &&
+         layer.blobs_size() == static_cast<int>(type->param_names.size()) + 2;
 }
 
 // Visits all messages in a message. Throws FileError if there are too many of them, before protobuf

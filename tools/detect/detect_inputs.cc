@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/net/graph/layer.h"
 #include "core/tensor/shape.h"
 
 namespace doppio {
@@ -51,7 +52,7 @@ DetectInputs SetDetectInputs(int64_t batch, const ImageShape& image, NetSpec* ne
   DetectInputs inputs;
   BlobShape* data = nullptr;
   for (LayerSpec& layer : net->layers) {
-    if (layer.type() != "Input") continue;
+    if (!TakesInput(layer.type())) continue;
     SeparateShapes(&layer.param);
     InputParameter* input = layer.param.mutable_input_param();
     for (int i = 0; i < layer.param.top_size() && i < input->shape_size(); ++i) {

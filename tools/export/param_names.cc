@@ -6,15 +6,15 @@
 namespace doppio {
 namespace {
 
-constexpr int kBatchNormFactor = 2;  // index of the blob with the sums' weight
-
 using Names = std::vector<std::string>;
 
 // Returns the names of a layer's blobs in Caffe's order.
 Names NamesOf(const LayerSpec& layer, size_t count) {
-  // With two bottoms, the second one holds the factors.
-  if (layer.type() == "Scale" && layer.param.bottom_size() == 2) return {"bias"};
-  Names names = LayerTypes::Get().Find(layer.type())->param_names;
+  const LayerType& type = *LayerTypes::Get().Find(layer.type());
+  Names names = type.param_names;
+  // With a second bottom, which holds the first parameters' values, Scale has only the last.
+  if (type.max_bottoms == 2 && layer.param.bottom_size() == 2 && names.size() > count)
+    names.erase(names.begin(), names.end() - static_cast<int64_t>(count));
   for (size_t i = names.size(); i < count; ++i) names.push_back("blob" + std::to_string(i));
   return names;
 }
@@ -42,11 +42,9 @@ std::string ArchiveName(const std::string& array) {
 }
 
 double BatchNormFactor(const Graph& graph, const Node& node, const WeightTensors& weights) {
-  DOPPIO_CHECK(
-      node.params.size() > kBatchNormFactor && graph.params.size() == weights.values.size(),
-      "a BatchNorm has three blobs");
-  const double weight =
-      static_cast<double>(weights.values[node.params[kBatchNormFactor]].data<float>()[0]);
+  const int index = node.type->sums_weight;
+  DOPPIO_CHECK(index >= 0 && graph.params.size() == weights.values.size(), "a layer with sums");
+  const double weight = static_cast<double>(weights.values[node.params[index]].data<float>()[0]);
   return weight == 0 ? 0 : 1 / weight;
 }
 
@@ -55,8 +53,8 @@ std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& wei
   for (size_t i = 0; i < graph.params.size(); ++i) {
     const GraphParam& param = graph.params[i];
     const Node& node = graph.nodes[param.node];
-    const bool sums = graph.layer(param.node).type() == "BatchNorm";
-    if (sums && param.index == kBatchNormFactor) continue;
+    const bool sums = node.type->sums_weight >= 0;
+    if (sums && param.index == node.type->sums_weight) continue;
     NamedArray array;
     array.name = ParamName(graph, static_cast<int>(i));
     if (!IsUtf8(array.name)) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "core/net/graph/layer.h"
 #include "tools/cli/word_list.h"
 #include "tools/timing/layer_detail.h"
 
@@ -135,13 +136,11 @@ class Builder {
 }  // namespace
 
 std::string LayerKind(const LayerParameter& layer) {
-  const std::string& type = layer.type();
-  const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
+  const LayerType* type = LayerTypes::Get().Find(layer.type());
   if (layer.bottom_size() == 0) return "data";
-  if (has("Loss") || has("Accuracy")) return "loss";
+  if (type != nullptr && (type->auto_top || type->scores)) return "loss";
   if (Outputs(layer) > 0) return "learned";
-  if (has("Pool")) return "pooling";
-  if (has("Norm") || has("LRN") || has("Scale")) return "norm";
+  if (type != nullptr && type->drawn_as[0] != 0) return type->drawn_as;
   if (layer.bottom_size() == 1 && layer.top_size() == 1) return "element";
   return "other";
 }

@@ -17,6 +17,8 @@
 #include "core/base/whole_number.h"
 #include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/monitor.h"
+#include "solvers/update/lr_policy.h"
+#include "solvers/update/momentum_policy.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/word_list.h"
 #include "tools/runs/metrics.h"
@@ -150,19 +152,15 @@ void CheckHalving(const SolverSpec& solver) {
         SourceLoc{solver.path},
         "halving counts in iterations: the solver needs max_iter and test_interval, not epochs");
   }
-  const std::pair<const char*, std::string> policies[] = {
-      {"lr_policy", p.lr_policy()},
-      {"momentum_policy", p.momentum_policy()},
-      {"weight_decay_policy", p.weight_decay_policy()}};
-  for (const auto& [field, policy] : policies) {
-    for (const char* whole : {"poly", "cosine", "onecycle"}) {
-      if (policy != whole) continue;
-      throw UserError(
-          solver.places.At(field),
-          std::string(field) + " '" + policy +
-              "' follows max_iter, so the first iterations of a long training are not those "
-              "of a short one, as halving needs; use another policy, or --method=random");
-    }
+  auto fields = MomentumFieldsThatFollowMaxIter(p);
+  if (HasTrait(p, LrPolicyTrait::kFollowsMaxIter))
+    fields.insert(fields.begin(), {"lr_policy", p.lr_policy()});
+  for (const auto& [field, policy] : fields) {
+    throw UserError(
+        solver.places.At(field),
+        field + " '" + policy +
+            "' follows max_iter, so the first iterations of a long training are not those "
+            "of a short one, as halving needs; use another policy, or --method=random");
   }
 }
 

@@ -1,17 +1,20 @@
 #include "tools/train/deploy_net.h"
-#include "tools/cli/word_list.h"
 
 #include <algorithm>
 #include <string>
 
+#include "core/net/graph/layer.h"
+#include "tools/cli/word_list.h"
+
 namespace doppio {
 namespace {
 
-// Returns the type of the layer that a loss computes from its first bottom; "" if the loss contains
-// none.
-std::string TypeInside(const LayerSpec& layer) {
-  if (layer.type() == "SoftmaxWithLoss" || layer.type() == "InfogainLoss") return "Softmax";
-  return layer.type() == "SigmoidCrossEntropyLoss" ? "Sigmoid" : "";
+// Returns the type of the layer; null if it is not registered.
+const LayerType* TypeOf(const LayerSpec& layer) { return LayerTypes::Get().Find(layer.type()); }
+
+// Returns true if the layer is a loss that contains another layer.
+bool ContainsLayer(const LayerSpec& layer) {
+  return TypeOf(layer) != nullptr && !TypeOf(layer)->deploys_as.empty();
 }
 
 bool HasBlob(const NetSpec& net, const std::string& name) {
@@ -22,21 +25,17 @@ bool HasBlob(const NetSpec& net, const std::string& name) {
 }  // namespace
 
 void ReplaceLosses(NetSpec* net) {
-  const auto losses =
-      std::count_if(net->layers.begin(), net->layers.end(),
-                    [](const LayerSpec& layer) { return !TypeInside(layer).empty(); });
+  const auto losses = std::count_if(net->layers.begin(), net->layers.end(), &ContainsLayer);
   const bool plain_name = losses == 1 && !HasBlob(*net, "prob");
   for (LayerSpec& layer : net->layers) {
-    const std::string type = TypeInside(layer);
-    if (type.empty() || layer.param.bottom_size() == 0) continue;
+    if (!ContainsLayer(layer) || layer.param.bottom_size() == 0) continue;
+    const LayerType& type = *TypeOf(layer);
     LayerParameter* param = &layer.param;
     const std::string top = param->top_size() > 1 ? param->top(1)
                             : plain_name          ? "prob"
                                                   : layer.name() + "/prob";
-    if (layer.type() == "InfogainLoss") {
-      param->mutable_softmax_param()->set_axis(param->infogain_loss_param().axis());
-    }
-    param->set_type(type);
+    if (type.adapt_deployed != nullptr) type.adapt_deployed(param);
+    param->set_type(type.deploys_as);
     param->mutable_bottom()->DeleteSubrange(1, param->bottom_size() - 1);
     param->clear_top();
     param->add_top(top);

@@ -6,8 +6,8 @@
 
 namespace doppio {
 
-// Replaces each loss with the layer whose result the loss computes internally: SoftmaxWithLoss and
-// InfogainLoss become Softmax, SigmoidCrossEntropyLoss becomes Sigmoid. The new top takes the name
+// Replaces each loss with the layer whose result the loss computes internally
+// (LayerType::DeploysAs): SoftmaxWithLoss becomes Softmax. The new top takes the name
 // of the loss's second top. If the loss has only one top, the new top is named "prob", or
 // "LAYER/prob" if that name is taken or several losses would need it.
 void ReplaceLosses(NetSpec* net);

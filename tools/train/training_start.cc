@@ -77,9 +77,8 @@ TrainerOptions TrainerOptionsFromFlags(const Flags& flags, const std::string& re
   if (flags.seed >= 0) options.seed = options.net.seed;
   options.loss_scaling = ParseLossScaling("loss_scale", flags.loss_scale);
   options.resume = resume;
-  // --snapshot restarts HDF5 data at the first row, as in Caffe; --resume continues where the run
-  // stopped.
-  if (!flags.snapshot.empty()) options.restart_type = "HDF5Data";
+  // With --snapshot, HDF5 data starts over as in Caffe; --resume continues where the run stopped.
+  options.start_over = !flags.snapshot.empty();
   if (options.resume.empty()) options.weights = SplitList(flags.weights);
   return options;
 }

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "solvers/update/lr_policy.h"
+
 namespace doppio {
 namespace {
 
@@ -12,13 +14,9 @@ struct UnusualValue {
   const char* effect;
 };
 
-// The policy multifixed takes its rates from stagelr.
 bool UsesBaseRate(const SolverParameter& p) {
-  return p.has_base_lr() && p.lr_policy() != "multifixed";
+  return p.has_base_lr() && !HasTrait(p, LrPolicyTrait::kOwnRates);
 }
-
-// A decreasing sigmoid has a negative gamma.
-bool WantsPositiveGamma(const SolverParameter& p) { return p.lr_policy() != "sigmoid"; }
 
 const std::vector<UnusualValue>& Rows() {
   using P = SolverParameter;
@@ -36,7 +34,7 @@ const std::vector<UnusualValue>& Rows() {
       {"weight_decay", [](const P& p) { return p.weight_decay(); },
        [](const P& p) { return p.weight_decay() < 0; }, "weights grow away from 0"},
       {"gamma", [](const P& p) { return p.gamma(); },
-       [](const P& p) { return p.gamma() < 0 && WantsPositiveGamma(p); },
+       [](const P& p) { return p.gamma() < 0 && !HasTrait(p, LrPolicyTrait::kSignedGamma); },
        "learning rates become negative or grow"},
       {"clip_gradients", [](const P& p) { return p.clip_gradients(); },
        [](const P& p) { return p.clip_gradients() == 0; },

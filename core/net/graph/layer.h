@@ -94,6 +94,13 @@ struct LayerShape {
   // `missing`, which says so.
   bool guessed = false;
 
+  // Set if the layer normalises by statistics of the batch, or by stored running ones.
+  struct Statistics {
+    bool running = false;  // uses the stored ones, whatever the batch
+    int empty_param = -1;  // the parameter that is 0 until the first statistics are stored
+  };
+  std::optional<Statistics> statistics;
+
   // Warnings about valid fields that the user probably did not mean. `check` and `train` print
   // them.
   std::vector<Warning> warnings;
@@ -135,6 +142,7 @@ struct LayerType {
   using CountFunction = int (*)(const LayerParameter& layer);
   using RefuseFunction = std::string (*)(const LayerSpec& spec);
   using StandsFunction = bool (*)(const LayerParameter& layer);
+  using AdaptFunction = void (*)(LayerParameter* layer);
 
   LayerType() = default;
   explicit LayerType(InferFunction infer) : infer(infer) {}
@@ -166,6 +174,30 @@ struct LayerType {
   // what it reads becomes an output.
   LayerType& Scores() {
     scores = true;
+    return *this;
+  }
+  // The layer's top holds detections that are compared with objects, for average precision. Each
+  // row begins with as many counts as `classes` returns.
+  LayerType& ScoresDetections(CountFunction classes) {
+    scores = true;
+    detection_classes = classes;
+    return *this;
+  }
+  // A layer of type `inner` computes the output of a deployed net from bottom 0 of this one.
+  // `adapt`, if not null, sets the fields of `inner` from those of this layer.
+  LayerType& DeploysAs(std::string inner, AdaptFunction adapt = nullptr) {
+    deploys_as = std::move(inner);
+    adapt_deployed = adapt;
+    return *this;
+  }
+  // The caller writes the tops: the layer is an input of a deployed net.
+  LayerType& TakesInput() {
+    takes_input = true;
+    return *this;
+  }
+  // With --snapshot, the source starts over, as in Caffe; with --resume it continues.
+  LayerType& StartsOver() {
+    starts_over = true;
     return *this;
   }
   // The layer reads images. `describe` returns how images become input values. If the source is
@@ -223,12 +255,38 @@ struct LayerType {
     sure_params = sure;
     return *this;
   }
+  // Parameters 0 and 1 are running sums, and parameter `weight` is the sum of their weights.
+  LayerType& StoresSums(int weight) {
+    sums_weight = weight;
+    return *this;
+  }
+  // NVCaffe stores the parameters of a following layer of type `type` behind this layer's own.
+  LayerType& StoresParamsOf(std::string type) {
+    stores_params_of = std::move(type);
+    return *this;
+  }
+  // Parameter 0 has one extent for each input value, so it fixes the size of the net's input.
+  // `axis` returns the axis of this extent.
+  LayerType& FixesInputSize(CountFunction axis) {
+    input_values_axis = axis;
+    return *this;
+  }
+  // The kind of the layer in drawings of nets, if it cannot be told from its other properties.
+  LayerType& DrawnAs(const char* kind) {
+    drawn_as = kind;
+    return *this;
+  }
   // The layer computes each row of a batch independently. `axis` returns the first axis along which
   // the layer combines values; rows are independent if that axis is not the first. Null means that
   // the axis is never the first.
   LayerType& RowByRow(CountFunction axis = nullptr) {
     row_by_row = true;
     mixed_axis = axis;
+    return *this;
+  }
+  // The number of rows of the tops depends on the values of the bottoms (varying_rows.h).
+  LayerType& RowsVary() {
+    rows_vary = true;
     return *this;
   }
   // A pixel of a top has the coordinates of the same pixel of the bottoms.
@@ -248,10 +306,21 @@ struct LayerType {
   RefuseFunction refuse_module = nullptr;
   std::string relu_field;
   CountFunction sure_params = nullptr;
-  bool row_by_row = false, keeps_coordinates = false;
-  CountFunction mixed_axis = nullptr;
+  bool row_by_row = false, rows_vary = false, keeps_coordinates = false;
+  bool takes_input = false, starts_over = false;
+  CountFunction mixed_axis = nullptr, detection_classes = nullptr, input_values_axis = nullptr;
+  std::string deploys_as, stores_params_of;
+  AdaptFunction adapt_deployed = nullptr;
+  int sums_weight = -1;
+  const char* drawn_as = "";
 };
 using LayerTypes = Registry<LayerType>;
+
+// Returns true if the caller writes the tops of layers of this type (LayerType::TakesInput).
+inline bool TakesInput(const std::string& type) {
+  const LayerType* found = LayerTypes::Get().Find(type);
+  return found != nullptr && found->takes_input;
+}
 
 #define DOPPIO_REGISTER_LAYER(name, ...) DOPPIO_REGISTER(::doppio::LayerTypes, name, __VA_ARGS__)
 

@@ -6,8 +6,6 @@
 namespace doppio {
 namespace {
 
-constexpr char kMaker[] = "Filter";
-
 class Finder {
  public:
   explicit Finder(const Graph& graph) : graph_(graph) {
@@ -54,7 +52,7 @@ class Finder {
         return;
       }
     }
-    if (spec.type() == kMaker) maker = n;
+    if (node.type->rows_vary) maker = n;
     for (int top : node.tops) {
       found_.of_edge[top] = maker;
       if (maker >= 0 && graph_.edges[top].loss_weight != 0) {

@@ -23,9 +23,6 @@ bool IsChannels(const Shape& in_file, const Shape& wanted) {
   return wanted.rank() == 1 && in_file.rank() == 4 && in_file == Shape{1, wanted[0], 1, 1};
 }
 
-// Number of blobs of a BatchNorm. NVCaffe appends the blobs of a Scale.
-constexpr size_t kBatchNormBlobs = 3;
-
 bool Fits(const Shape& in_file, const Shape& wanted) {
   return in_file == wanted || IsChannels(in_file, wanted) ||
          (in_file.rank() <= 4 && wanted.rank() <= 4 &&
@@ -53,7 +50,7 @@ class Copier {
         if (!layer.blobs.empty()) report_.ignored.push_back(layer.name);
       } else {
         const int scale = FusedScale(layer);
-        const size_t own = scale < 0 ? layer.blobs.size() : kBatchNormBlobs;
+        const size_t own = scale < 0 ? layer.blobs.size() : graph_.nodes[it->second].params.size();
         MatchBlobs(layer, 0, own, it->second);
         if (scale >= 0) MatchBlobs(layer, own, layer.blobs.size(), scale);
         if (!layer.blobs.empty()) report_.copied.push_back(layer.name);
@@ -98,16 +95,18 @@ class Copier {
     move.layer = layer.name();
   }
 
-  // Returns the Scale layer that gets the blobs after the statistics of an NVCaffe BatchNorm, or
+  // Returns the layer that gets the blobs behind the layer's own (LayerType::StoresParamsOf), or
   // -1.
   int FusedScale(const LayerBlobs& layer) const {
     const auto it = nodes_.find(layer.name);
-    if (it == nodes_.end() || layer.blobs.size() <= kBatchNormBlobs) return -1;
-    const Node& norm = graph_.nodes[it->second];
-    if (graph_.layer(it->second).type() != "BatchNorm" || norm.tops.empty()) return -1;
-    for (const Use& use : graph_.edges[norm.tops[0]].uses) {
+    if (it == nodes_.end()) return -1;
+    const Node& node = graph_.nodes[it->second];
+    const std::string& follower = node.type->stores_params_of;
+    if (follower.empty() || layer.blobs.size() <= node.params.size() || node.tops.empty())
+      return -1;
+    for (const Use& use : graph_.edges[node.tops[0]].uses) {
       const Node& reader = graph_.nodes[use.node];
-      if (graph_.layer(use.node).type() == "Scale" && !reader.params.empty()) return use.node;
+      if (graph_.layer(use.node).type() == follower && !reader.params.empty()) return use.node;
     }
     return -1;
   }
@@ -148,17 +147,17 @@ class Copier {
            "fillers";
   }
 
-  // Returns a hint for an InnerProduct whose weights were trained with another input size, else the
-  // general hint.
+  // Returns a hint for weights that were trained with another size of the net's input
+  // (LayerType::FixesInputSize), else the general hint.
   std::string HintOf(int index, const Shape& in_file) const {
     const LayerSpec& spec = graph_.layer(index);
     const Node& node = graph_.nodes[index];
     const Shape &here = node.param_shapes[0], there = WithoutLeadingOnes(in_file);
-    if (spec.type() != "InnerProduct" || there.rank() != 2) return Hint();
-    const int inputs = spec.param.inner_product_param().transpose() ? 0 : 1;
+    if (node.type->input_values_axis == nullptr || there.rank() != 2) return Hint();
+    const int inputs = node.type->input_values_axis(spec.param);
     if (there[1 - inputs] != here[1 - inputs]) return Hint();
     const Edge& bottom = graph_.edges[node.bottoms[0]];
-    return "; an InnerProduct fixes the size of the net's input: bottom '" + bottom.name +
+    return "; an " + spec.type() + " fixes the size of the net's input: bottom '" + bottom.name +
            "' of shape " + bottom.shape.ToString() + " gives it " + std::to_string(here[inputs]) +
            " values, the weights are for " + std::to_string(there[inputs]) +
            "; give the net the input size that it was trained with";
