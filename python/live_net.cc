@@ -6,6 +6,7 @@
 #include "core/base/nearest.h"
 #include "core/net/graph/find_blob.h"
 #include "core/net/graph/layer.h"
+#include "core/net/run/sample_source.h"
 #include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "python/python_layer.h"
@@ -174,9 +175,9 @@ void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
     }
   }
   for (size_t n = 0; n < graph().nodes.size(); ++n) {
-    const Kernel* before = net_->kernel(static_cast<int>(n));
-    if (before != nullptr && before->position() >= 0)
-      now.kernel(static_cast<int>(n))->Seek(before->position());
+    const int node = static_cast<int>(n);
+    if (const SampleSource* before = SourceOf(net_->kernel(node)))
+      Capability<SampleSource>(now.kernel(node))->Seek(before->position());
   }
   GiveSamples(now);
   now.pass() = net_->pass();

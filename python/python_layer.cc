@@ -10,6 +10,7 @@
 
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/grouped_source.h"
+#include "core/net/run/sample_source.h"
 #include "python/interpreter.h"
 #include "python/live_layer.h"
 #include "python/shown_samples.h"
@@ -113,7 +114,11 @@ std::string WhyNotImported(const LayerSpec& spec) {
 
 // Counts the samples of its batches as a source does, so that it finds those of the net's sources
 // after a resume, with other replicas, and in tests.
-class PythonKernel : public Kernel, public ChangesTops, public SharesForm, public GroupedSource {
+class PythonKernel : public Kernel,
+                     public SampleSource,
+                     public ChangesTops,
+                     public SharesForm,
+                     public GroupedSource {
  public:
   explicit PythonKernel(const KernelArgs& args)
       : form_(args.Form<PythonForm>()), placed_(args.param_placed), samples_(args.seed) {
@@ -263,9 +268,7 @@ DOPPIO_REGISTER_LAYER(
     "Python", LayerType(&Infer).Bottoms(0, kAny).Tops(0, kAny).RefusesModules(&WhyNotImported));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("Python", &Make));
 
-PythonKernel* PythonKernelOf(Kernel* kernel) {
-  return kernel == nullptr ? nullptr : dynamic_cast<PythonKernel*>(InnermostKernel(kernel));
-}
+PythonKernel* PythonKernelOf(Kernel* kernel) { return Capability<PythonKernel>(kernel); }
 
 }  // namespace
 

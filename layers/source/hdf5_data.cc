@@ -3,6 +3,7 @@
 #include "core/net/graph/layer.h"
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/grouped_source.h"
+#include "core/net/run/sample_source.h"
 #include "data/source/hdf5.h"
 #include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"
@@ -82,7 +83,11 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
 
 // Reads rows into tops in host memory.
 template <class T>
-class RowsKernel : public Kernel, public GroupedSource, public ChangesTops, public SharesForm {
+class RowsKernel : public Kernel,
+                   public SampleSource,
+                   public GroupedSource,
+                   public ChangesTops,
+                   public SharesForm {
  public:
   explicit RowsKernel(const KernelArgs& args)
       : form_(args.Form<RowsForm>()), rows_(form_.opened->Take()) {}

@@ -15,6 +15,7 @@
 #include "core/net/plan/kernel.h"
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/grouped_source.h"
+#include "core/net/run/sample_source.h"
 #include "data/pipeline/pipeline.h"
 #include "layers/source/batch_upload.h"
 #include "layers/source/label_form.h"
@@ -77,7 +78,11 @@ inline void WriteLabels(LabelForm form, const Batch& batch, size_t top, size_t t
 
 // The base of kernels that read a pipeline. Form is the layer's form, a SourceForm<Pipeline>.
 template <class Form>
-class PipelineKernel : public Kernel, public GroupedSource, public ChangesTops, public SharesForm {
+class PipelineKernel : public Kernel,
+                       public SampleSource,
+                       public GroupedSource,
+                       public ChangesTops,
+                       public SharesForm {
  public:
   explicit PipelineKernel(const KernelArgs& args)
       : form_(args.Form<Form>()), pipeline_(form_.opened->Take()), may_change_(form_.any_size) {}

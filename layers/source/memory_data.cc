@@ -4,6 +4,7 @@
 
 #include "core/net/graph/layer.h"
 #include "core/net/run/memory_source.h"
+#include "core/net/run/sample_source.h"
 #include "layers/source/source_layer.h"
 
 namespace doppio {
@@ -46,7 +47,7 @@ LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
 }
 
 template <class T>
-class MemoryDataKernel : public Kernel, public MemorySource {
+class MemoryDataKernel : public Kernel, public SampleSource, public MemorySource {
  public:
   explicit MemoryDataKernel(const KernelArgs& args)
       : samples_(args.Form<MemoryDataForm>().samples) {}

@@ -13,6 +13,7 @@
 #include "core/net/graph/layer.h"
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/grouped_source.h"
+#include "core/net/run/sample_source.h"
 #include "data/annotation/annotated_files.h"
 #include "data/annotation/roi_feed.h"
 #include "layers/source/opened_source.h"
@@ -211,7 +212,11 @@ LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
 }
 
 template <class T>
-class RoiData : public Kernel, public ChangesTops, public SharesForm, public GroupedSource {
+class RoiData : public Kernel,
+                public SampleSource,
+                public ChangesTops,
+                public SharesForm,
+                public GroupedSource {
  public:
   explicit RoiData(const KernelArgs& args)
       : form_(args.Form<RoiForm>()), feed_(form_.opened->Take()) {}

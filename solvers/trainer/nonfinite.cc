@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/net/run/sample_source.h"
 #include "core/net/store/plain_blob.h"
 
 namespace doppio {
@@ -49,9 +50,9 @@ NonFinite FindIn(Net* net) {
   // ranks.
   for (PlanStep step : plan.forward) {
     const bool layer = step.kind == StepKind::kLayer;
-    const Kernel* kernel = layer ? net->kernel(step.node) : nullptr;
-    const int64_t position = kernel != nullptr ? kernel->position() : -1;
-    if (kernel != nullptr && position < 0) step.again = true;
+    const SampleSource* source = layer ? SourceOf(net->kernel(step.node)) : nullptr;
+    const int64_t position = source != nullptr ? source->position() : -1;
+    if (layer && source == nullptr) step.again = true;
     net->RunStep(step);
     for (size_t node = 0; layer && found.node < 0 && node < plan.computed_with.size(); ++node) {
       if (plan.computed_with[node] == step.node) found = Look(*net, node, true);
@@ -107,7 +108,7 @@ std::string Describe(const NonFinite& found, const Net& net) {
   if (found.param >= 0) return who + "weights are not finite";
   const int edge = graph.nodes[found.node].tops[found.top];
   const std::string output = who + "output '" + graph.edges[edge].name + "' is not finite";
-  const Kernel* source = net.kernel(found.node);
+  const auto* source = Capability<SampleSource>(net.kernel(found.node));
   const std::string name = found.sample < 0 ? "" : source->NameOfSample(found.sample);
   return output + (name.empty() ? "" : ": " + name + " holds NaN or infinity");
 }

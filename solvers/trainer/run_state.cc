@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/net/run/carried_state.h"
 #include "core/net/run/grouped_source.h"
+#include "core/net/run/sample_source.h"
 #include "solvers/trainer/saved_positions.h"
 
 namespace doppio {
@@ -22,7 +23,7 @@ void ForKernels(const Net& net, const F& f) {
 template <class F>
 void ForSources(const Net& net, const F& f) {
   ForKernels(net, [&](int node, Kernel* kernel) {
-    if (kernel->position() >= 0) f(node, kernel);
+    if (SampleSource* source = SourceOf(kernel)) f(node, source);
   });
 }
 
@@ -83,20 +84,20 @@ void RestorePositions(const std::string& prefix, const RunState& state, Net* net
     net->pass().step = static_cast<uint64_t>(position.next_sample() + passes);
   }
   const SavedPositions saved = Together(*net, FindPositions(prefix, state, *net));
-  ForSources(*net, [&](int node, Kernel* kernel) {
+  ForSources(*net, [&](int node, SampleSource* source) {
     const RunState::DataPosition* const position = saved.at(node);
-    if (position != nullptr) kernel->Seek(position->next_sample() + passes * Rows(*net, node));
+    if (position != nullptr) source->Seek(position->next_sample() + passes * Rows(*net, node));
   });
 }
 
 void WarnIfDataChanged(const std::string& prefix, const RunState& state, const Net& net) {
   const SavedPositions positions = FindPositions(prefix, state, net);
   WarnIfGroupsChanged(net, positions);
-  ForSources(net, [&](int node, Kernel* kernel) {
+  ForSources(net, [&](int node, SampleSource* source) {
     const std::string& layer = net.graph().layer(node).name();
     const RunState::DataPosition* const saved = positions.at(node);
     // 0: endless, or a program has not given its samples yet.
-    const int64_t now = kernel->source_size(), then = saved == nullptr ? 0 : saved->records();
+    const int64_t now = source->source_size(), then = saved == nullptr ? 0 : saved->records();
     if (now == 0 || then == 0 || now == then) return;
     LOG(WARNING) << "the data of layer '" << layer << "' have " << now << " records, but had "
                  << then << " when the snapshot was written: the resumed run continues at sample "
@@ -107,32 +108,34 @@ void WarnIfDataChanged(const std::string& prefix, const RunState& state, const N
 void GetPosition(const Net& net, NetPosition* position) {
   position->step = net.pass().step;
   position->samples.clear();
-  ForSources(net, [&](int, Kernel* kernel) { position->samples.push_back(kernel->position()); });
+  ForSources(net,
+             [&](int, SampleSource* source) { position->samples.push_back(source->position()); });
 }
 
 void SetPosition(const NetPosition& position, Net* net) {
   net->pass().step = position.step;
   auto sample = position.samples.begin();
-  ForSources(*net, [&](int, Kernel* kernel) { kernel->Seek(*sample++); });
+  ForSources(*net, [&](int, SampleSource* source) { source->Seek(*sample++); });
   ResetCarriedState(*net);
 }
 
 void SeekSources(Net* net, int64_t sample) {
-  ForSources(*net, [&](int, Kernel* kernel) { kernel->Seek(sample); });
+  ForSources(*net, [&](int, SampleSource* source) { source->Seek(sample); });
 }
 
 void SkipPasses(Net* net, int64_t passes) {
   net->pass().step = static_cast<uint64_t>(passes);
   const int ranks = net->pass().ranks;
-  ForSources(*net,
-             [&](int node, Kernel* kernel) { kernel->Seek(passes * ranks * Rows(*net, node)); });
+  ForSources(*net, [&](int node, SampleSource* source) {
+    source->Seek(passes * ranks * Rows(*net, node));
+  });
 }
 
 void RewindOnePass(Net* net) {
   --net->pass().step;
   const int ranks = net->pass().ranks;
-  ForSources(*net, [&](int node, Kernel* kernel) {
-    kernel->Seek(kernel->position() - ranks * Rows(*net, node));
+  ForSources(*net, [&](int node, SampleSource* source) {
+    source->Seek(source->position() - ranks * Rows(*net, node));
   });
   for (const auto& other : net->other_microbatches()) RewindOnePass(other.get());
 }
@@ -168,7 +171,7 @@ void RestoreCarriedState(const std::string& prefix, const RunState& state, const
 
 bool SourcesStartOver(const Net& net) {
   bool any = false, only = true;
-  ForSources(net, [&](int node, Kernel*) {
+  ForSources(net, [&](int node, SampleSource*) {
     if (!net.graph().nodes[node].bottoms.empty()) return;  // follows a source
     any = true;
     only = only && net.graph().nodes[node].type->starts_over;
@@ -192,14 +195,16 @@ void CopyCarriedState(const Net& from, const Net& to) {
 
 int64_t BadRecordsOf(const Net& net) {
   int64_t count = 0;
-  ForSources(net, [&](int, Kernel* kernel) { count += kernel->bad_records(); });
+  ForSources(net, [&](int, SampleSource* source) { count += source->bad_records(); });
   for (const auto& other : net.other_microbatches()) count += BadRecordsOf(*other);
   return count;
 }
 
 double WaitSeconds(const Net& net) {
   double seconds = 0;
-  ForKernels(net, [&](int, Kernel* kernel) { seconds += kernel->wait_seconds(); });
+  ForKernels(net, [&](int, Kernel* kernel) {
+    if (const auto* source = Capability<SampleSource>(kernel)) seconds += source->wait_seconds();
+  });
   for (const auto& other : net.other_microbatches()) seconds += WaitSeconds(*other);
   return seconds;
 }

@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/net/graph/sample_groups.h"
 #include "core/net/run/grouped_source.h"
+#include "core/net/run/sample_source.h"
 
 namespace doppio {
 namespace {
@@ -15,8 +16,7 @@ template <class F>
 void ForPositions(const Net& net, const F& f) {
   const int nodes = static_cast<int>(net.graph().nodes.size());
   for (int node = 0; node < nodes; ++node) {
-    const Kernel* const kernel = net.kernel(node);
-    if (kernel != nullptr && kernel->position() >= 0) f(node, *kernel);
+    if (const SampleSource* const source = SourceOf(net.kernel(node))) f(node, *source);
   }
 }
 
@@ -24,7 +24,7 @@ void ForPositions(const Net& net, const F& f) {
 std::vector<SampleGroup> Groups(const Net& net) {
   std::vector<SampleGroup> groups;
   for (SampleGroup& group : FindSampleGroups(net.graph())) {
-    if (group.nodes.size() > 1 && net.kernel(group.nodes[0])->position() >= 0)
+    if (group.nodes.size() > 1 && SourceOf(net.kernel(group.nodes[0])) != nullptr)
       groups.push_back(std::move(group));
   }
   return groups;
@@ -45,11 +45,11 @@ void SavePositions(const std::string& prefix, const Net& net, RunState* state) {
   for (const SampleGroup& group : Groups(net)) {
     for (int node : group.nodes) groups[node] = group.name;
   }
-  ForPositions(net, [&](int node, const Kernel& kernel) {
+  ForPositions(net, [&](int node, const SampleSource& source) {
     Position* const position = state->add_data();
     position->set_layer(prefix + net.graph().layer(node).name());
-    position->set_next_sample(kernel.position());
-    if (kernel.source_size() > 0) position->set_records(kernel.source_size());
+    position->set_next_sample(source.position());
+    if (source.source_size() > 0) position->set_records(source.source_size());
     if (groups.count(node) > 0) position->set_group(groups[node]);
   });
 }
@@ -60,7 +60,7 @@ SavedPositions FindPositions(const std::string& prefix, const RunState& state, c
   for (const Position& position : state.data()) by_name[position.layer()].push_back(&position);
   std::map<std::string, size_t> used;
   SavedPositions saved;
-  ForPositions(net, [&](int node, const Kernel&) {
+  ForPositions(net, [&](int node, const SampleSource&) {
     const std::string name = prefix + net.graph().layer(node).name();
     const size_t which = used[name]++;
     saved[node] = which < by_name[name].size() ? by_name[name][which] : nullptr;

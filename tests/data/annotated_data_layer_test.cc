@@ -34,7 +34,7 @@ TEST_ON_DEVICES(AnnotatedDataLayer, DeliversBoxesInOrderAndThenRowsThatAreNone) 
   DataNet net(TwoAnnotated("max_boxes: 2"), DataMode::kOpen, TRAIN, DType::kFloat32, TestDevice());
   EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
   EXPECT_EQ(net.ShapeOf("y"), (Shape{1, 1, 4, 8}));
-  EXPECT_EQ(net.kernel()->source_size(), 2);
+  EXPECT_EQ(net.source()->source_size(), 2);
   net->Forward();
   EXPECT_THAT(net.Values("x"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
   EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 0, 0, 0.5, 0.5, 0,   //
@@ -56,7 +56,7 @@ TEST(AnnotatedDataLayer, DeliversTheBoxesOfDrawnShapes) {
               "annotated_data_param { max_boxes: 4 }");
   EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 3, 48, 48}));
   EXPECT_EQ(net.ShapeOf("y"), (Shape{1, 1, 8, 8}));
-  EXPECT_EQ(net.kernel()->source_size(), 6);
+  EXPECT_EQ(net.source()->source_size(), 6);
   net->Forward();
   const auto source = OpenSource(Parse<DataParameter>(param), TRAIN);
   std::vector<double> pixels, rows;

@@ -73,10 +73,10 @@ TEST_ON_DEVICES(DataLayers, GiveTheSameBatchesWhereTheNextIsStaged) {
       // Staging must change neither this pass's tops nor the position in the data.
       for (int i = 0; i < pass % 3; ++i) net->StageNext();
       EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
-      EXPECT_EQ(net.kernel()->position(), plain.kernel()->position());
+      EXPECT_EQ(net.source()->position(), plain.source()->position());
     }
     net->StageNext();
-    for (DataNet* one : {&plain, &net}) one->kernel()->Seek(1);
+    for (DataNet* one : {&plain, &net}) one->source()->Seek(1);
     for (int pass = 0; pass < 2; ++pass) {
       plain->Forward();
       net->Forward();
@@ -94,11 +94,11 @@ TEST_ON_GPU(DataLayers, FailInTheForwardWhoseBatchWasStaged) {
               DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
   net->Forward();
   net->StageNext();
-  EXPECT_EQ(net.kernel()->position(), 1);
+  EXPECT_EQ(net.source()->position(), 1);
   EXPECT_THROW(net->Forward(), Error);
-  net.kernel()->Seek(0);
+  net.source()->Seek(0);
   net->Forward();
-  EXPECT_EQ(net.kernel()->position(), 1);
+  EXPECT_EQ(net.source()->position(), 1);
 }
 
 TEST_ON_DEVICES(DataLayers, RoundImagesWhereTheyAreStoredIn16BitsAndNoLabels) {
@@ -110,20 +110,20 @@ TEST_ON_DEVICES(DataLayers, RoundImagesWhereTheyAreStoredIn16BitsAndNoLabels) {
       EXPECT_EQ(net.Top(0).dtype, type);
       EXPECT_EQ(net.Top(0).layout.channels_last(), OnGpu());
       EXPECT_EQ(net.Top(1).dtype, DType::kFloat32);
-      EXPECT_EQ(net.kernel()->source_size(), exact.kernel()->source_size());
+      EXPECT_EQ(net.source()->source_size(), exact.source()->source_size());
       for (int pass = 0; pass < 3; ++pass) {
         exact->Forward();
         net->Forward();
         EXPECT_EQ(net.Values("x"), Rounded(exact.Values("x"), type)) << layer;
         EXPECT_EQ(net.Values("y"), exact.Values("y"));
-        EXPECT_EQ(net.kernel()->position(), exact.kernel()->position());
+        EXPECT_EQ(net.source()->position(), exact.source()->position());
       }
-      exact.kernel()->Seek(1);
-      net.kernel()->Seek(1);
+      exact.source()->Seek(1);
+      net.source()->Seek(1);
       exact->Forward();
       net->Forward();
       EXPECT_EQ(net.Values("x"), Rounded(exact.Values("x"), type)) << layer;
-      EXPECT_GE(net.kernel()->wait_seconds(), 0);
+      EXPECT_GE(net.source()->wait_seconds(), 0);
     }
   }
 }
@@ -140,7 +140,7 @@ TEST(DataLayer, DeliversImagesAndLabels) {
                 TRAIN, dtype);
     EXPECT_EQ(net.ShapeOf("d"), (Shape{2, 1, 1, 2}));
     EXPECT_EQ(net.ShapeOf("l"), Shape{2});
-    EXPECT_EQ(net.kernel()->source_size(), 3);
+    EXPECT_EQ(net.source()->source_size(), 3);
     net->Forward();
     EXPECT_THAT(net.Values("d"), ElementsAre(-2, -1.5, 3, 3.5));
     EXPECT_THAT(net.Values("l"), ElementsAre(5, 6));
@@ -159,22 +159,22 @@ TEST(DataLayer, OpensItsSourceOnceForTheFirstNetOfAGraph) {
   ParamStore store(cpu.get(), DType::kFloat32, 1);
   Net first(graph, options, &store);
   first.Forward();
-  EXPECT_EQ(first.kernel(0)->position(), 2);
+  EXPECT_EQ(SourceOf(first.kernel(0))->position(), 2);
   const auto make_second = [&] { Net(graph, options, &store); };
   EXPECT_THAT(MessageOf(make_second), HasSubstr(path));
   ASSERT_EQ(std::rename((path + "_moved").c_str(), path.c_str()), 0);
   Net second(graph, options, &store);
   second.Forward();
-  EXPECT_EQ(second.kernel(0)->position(), 2);
-  EXPECT_EQ(first.kernel(0)->position(), 2);
+  EXPECT_EQ(SourceOf(second.kernel(0))->position(), 2);
+  EXPECT_EQ(SourceOf(first.kernel(0))->position(), 2);
 }
 
 TEST(DataLayer, GoesOnFromItsPosition) {
   DataNet first(ThreeRecords()), second(ThreeRecords());
-  EXPECT_EQ(first.kernel()->position(), 0);
+  EXPECT_EQ(first.source()->position(), 0);
   first->Forward();
-  EXPECT_EQ(first.kernel()->position(), 2);
-  second.kernel()->Seek(first.kernel()->position());
+  EXPECT_EQ(first.source()->position(), 2);
+  second.source()->Seek(first.source()->position());
   second->Forward();
   EXPECT_THAT(second.Values("l"), ElementsAre(7, 5));
 }
@@ -200,8 +200,8 @@ TEST(DataLayer, ReadsATransformWrittenInsideItsOwnMessage) {
 
 TEST(DataLayer, TakesThePartOfItsPhase) {
   const std::string layer = "type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 } ";
-  EXPECT_EQ(DataNet(layer, DataMode::kOpen, TRAIN).kernel()->source_size(), 60000);
-  EXPECT_EQ(DataNet(layer, DataMode::kOpen, TEST).kernel()->source_size(), 10000);
+  EXPECT_EQ(DataNet(layer, DataMode::kOpen, TRAIN).source()->source_size(), 60000);
+  EXPECT_EQ(DataNet(layer, DataMode::kOpen, TEST).source()->source_size(), 10000);
 }
 
 TEST(DataLayer, SaysWhereTheMistakeIs) {

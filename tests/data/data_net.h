@@ -8,6 +8,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/run/net.h"
+#include "core/net/run/sample_source.h"
 #include "core/net/spec/prototxt.h"
 #include "tests/data/tiny_data.h"
 #include "tests/testing/layer_case.h"
@@ -46,6 +47,7 @@ class DataNet {
 
   Net* operator->() { return net_.get(); }
   Kernel* kernel() { return net_->kernel(0); }
+  SampleSource* source() { return SourceOf(kernel()); }
   const Tensor& Top(size_t i) { return net_->plan().tensors[0].tops[i]; }
   Device* device() { return device_.get(); }
   // Returns the values of each top of the layer.

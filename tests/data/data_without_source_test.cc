@@ -112,7 +112,7 @@ TEST(DataWithoutSource, IsRandomAndWithLabelsInRange) {
   EXPECT_THAT(net.Values("l"), ElementsAre(0, 1, 0));
   net->Forward();
   EXPECT_EQ(net.Values("d"), data);
-  EXPECT_EQ(net.kernel()->source_size(), 0);
+  EXPECT_EQ(net.source(), nullptr);
 }
 
 // -1 is no label, and a loss with a label for each pixel rejects it. With this seed, the random

@@ -37,12 +37,12 @@ TEST(Hdf5DataLayer, DeliversTheDataSetsNamedLikeItsTops) {
   DataNet net(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat64);
   EXPECT_EQ(net.ShapeOf("d"), (Shape{3, 2}));
   EXPECT_EQ(net.ShapeOf("l"), Shape{3});
-  EXPECT_EQ(net.kernel()->source_size(), 4);
+  EXPECT_EQ(net.source()->source_size(), 4);
   net->Forward();
   EXPECT_THAT(net.Values("d"), ElementsAre(1, 2, 3, 4, 5, 6));
   net->Forward();
   EXPECT_THAT(net.Values("l"), ElementsAre(4, 1, 2));
-  EXPECT_EQ(net.kernel()->position(), 6);
+  EXPECT_EQ(net.source()->position(), 6);
 }
 
 TEST_ON_DEVICES(Hdf5DataLayer, DeliversVolumesOfSeveralSizesOneByOne) {
@@ -60,7 +60,7 @@ TEST_ON_DEVICES(Hdf5DataLayer, DeliversVolumesOfSeveralSizesOneByOne) {
       EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 1, 2, 2}));
       EXPECT_THAT(net.Values("d"), ElementsAre(4 * row + 1, 4 * row + 2, 4 * row + 3, 4 * row + 4));
       EXPECT_THAT(net.Values("l"), ElementsAre(row + 1));
-      EXPECT_EQ(net.kernel()->position(), 3 * epoch + row + 2);
+      EXPECT_EQ(net.source()->position(), 3 * epoch + row + 2);
     }
   }
 }

@@ -154,7 +154,7 @@ TEST(UnusableBoxes, OfAnnotationFilesAreCountedAtTheStart) {
                       "left out; the first is that of 'cat' in '" +
                       ScratchPath("a.png") + "' (" + ScratchPath("list.txt") + ":1)"),
             1);
-  EXPECT_EQ(net.kernel()->source_size(), 2);  // b.xml has no object
+  EXPECT_EQ(net.source()->source_size(), 2);  // b.xml has no object
   for (int i = 0; i < 2; ++i) {
     net->Forward();
     EXPECT_THAT(net.Values("b"), ElementsAre(0, 0, i == 0 ? 1 : 0, i == 0 ? 1 : 0, 1));
@@ -166,12 +166,12 @@ TEST(UnusableBoxes, OfAnnotationFilesAreCountedAtTheStart) {
 
 TEST(NamesOfSamples, AreThoseOfTheirRecords) {
   DataNet data(ThreeRecords());
-  EXPECT_EQ(data.kernel()->NameOfSample(3 + 1), "record '1' of '" + ScratchPath("db") + "'");
+  EXPECT_EQ(data.source()->NameOfSample(3 + 1), "record '1' of '" + ScratchPath("db") + "'");
   DataNet shapes(
       "type: 'RoiData' top: 'd' top: 'i' top: 'b' data_param { backend: SHAPES size: 3 "
       "} roi_data_param { short_side: 128 use_flipped: true shuffle: false }");
-  EXPECT_EQ(shapes.kernel()->NameOfSample(4), shapes.kernel()->NameOfSample(1));
-  EXPECT_NE(shapes.kernel()->NameOfSample(4), shapes.kernel()->NameOfSample(2));
+  EXPECT_EQ(shapes.source()->NameOfSample(4), shapes.source()->NameOfSample(1));
+  EXPECT_NE(shapes.source()->NameOfSample(4), shapes.source()->NameOfSample(2));
 }
 
 }  // namespace

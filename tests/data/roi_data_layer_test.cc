@@ -36,7 +36,7 @@ constexpr char kRoiTops[] = "top: 'data' top: 'im_info' top: 'gt_boxes' top: 'la
 
 TEST_ON_DEVICES(RoiDataLayer, ChangesTheShapesOfItsTopsFromImageToImage) {
   DataNet net(CatsLayer(kRoiTops, ""), DataMode::kOpen, TEST, DType::kFloat32, TestDevice());
-  EXPECT_EQ(net.kernel()->source_size(), 2);
+  EXPECT_EQ(net.source()->source_size(), 2);
   for (int epoch = 0; epoch < 2; ++epoch) {
     net->Forward();
     EXPECT_EQ(net.ShapeOf("data"), (Shape{1, 3, 2, 4}));
@@ -50,7 +50,7 @@ TEST_ON_DEVICES(RoiDataLayer, ChangesTheShapesOfItsTopsFromImageToImage) {
     EXPECT_EQ(net.ShapeOf("gt_boxes"), (Shape{2, 5}));
     EXPECT_EQ(net.ShapeOf("labels"), (Shape{1, 1, 2, 8}));
     EXPECT_THAT(net.Values("im_info"), ElementsAre(3, 2, 1));
-    EXPECT_EQ(net.kernel()->position(), 2 * epoch + 2);
+    EXPECT_EQ(net.source()->position(), 2 * epoch + 2);
   }
 }
 
@@ -60,7 +60,7 @@ TEST(RoiDataLayer, DeliversTheSameWithAnyNumberOfThreads) {
 
 TEST(RoiDataLayer, ContinuesWhereASnapshotEnded) {
   DataNet net(CatsLayer(kRoiTops, ""), DataMode::kOpen, TEST);
-  net.kernel()->Seek(1);
+  net.source()->Seek(1);
   net->Forward();
   EXPECT_EQ(net.ShapeOf("data"), (Shape{1, 3, 3, 2}));
 }

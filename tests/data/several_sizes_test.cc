@@ -217,7 +217,7 @@ TEST_ON_DEVICES(SeveralSizes, ComeFromEverySourceOfImages) {
       EXPECT_THAT(net.Values("d"), ElementsAre(70, 80, 90)) << layer;
       EXPECT_EQ(net.Values("l")[0], 2) << layer;
     }
-    net.kernel()->Seek(1);
+    net.source()->Seek(1);
     net->Forward();
     EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 3, 1})) << layer;
   }

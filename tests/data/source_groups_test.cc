@@ -165,9 +165,11 @@ TEST(SourceGroups, GoOnFromAnySample) {
   for (int passes = 1; passes < 7; ++passes) {
     straight->Forward();
     SourcesNet fresh(layers);
-    for (int node : {0, 1}) fresh.kernel(node)->Seek(straight.kernel(node)->position());
+    for (int node : {0, 1})
+      SourceOf(fresh.kernel(node))->Seek(SourceOf(straight.kernel(node))->position());
     SourcesNet more(layers);
-    for (int node : {0, 1}) more.kernel(node)->Seek(straight.kernel(node)->position());
+    for (int node : {0, 1})
+      SourceOf(more.kernel(node))->Seek(SourceOf(straight.kernel(node))->position());
     ExpectPairs(&fresh, "a", "rows", 4);
     SourcesNet whole(layers);
     const std::vector<double> all = whole.Next("a", passes + 4);
@@ -204,7 +206,7 @@ TEST(SourceGroups, LeaveABadRecordOutOfAllSources) {
     // 3 and 0 replace 2 and 7 in each of three epochs.
     EXPECT_EQ(std::count(seen.begin(), seen.end(), 3), 6);
     EXPECT_EQ(std::count(seen.begin(), seen.end(), 0), 6);
-    EXPECT_EQ(net.kernel(0)->bad_records() + net.kernel(1)->bad_records(), 2);
+    EXPECT_EQ(SourceOf(net.kernel(0))->bad_records() + SourceOf(net.kernel(1))->bad_records(), 2);
     SourcesNet strict(damaged, 0);
     EXPECT_THROW(strict.Next("a", 2), Error);
   }

@@ -60,21 +60,21 @@ TEST_F(Video, DeliversFramesInOrderAndStartsAgain) {
   EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 3, 1, 2}));
   EXPECT_EQ(net.ShapeOf("l"), (Shape{1}));
   EXPECT_EQ(Frames(&net, 7), (std::vector<double>{0, 1, 2, 3, 4, 0, 1}));
-  EXPECT_EQ(net.kernel()->source_size(), 5);
+  EXPECT_EQ(net.source()->source_size(), 5);
   EXPECT_THAT(ReadFile(ScratchPath("arguments")), HasSubstr(" -i file:" + ScratchPath("it's.mp4")));
 }
 
 TEST_F(Video, LeavesFramesOut) {
   DataNet net(Layer("skip_frames: 1"));
-  EXPECT_EQ(net.kernel()->source_size(), 3);
+  EXPECT_EQ(net.source()->source_size(), 3);
   EXPECT_EQ(Frames(&net, 4), (std::vector<double>{0, 2, 4, 0}));
 }
 
 TEST_F(Video, ContinuesAtAFrame) {
   DataNet net(Layer());
-  net.kernel()->Seek(3);
+  net.source()->Seek(3);
   EXPECT_EQ(Frames(&net, 2), (std::vector<double>{3, 4}));
-  net.kernel()->Seek(1);
+  net.source()->Seek(1);
   EXPECT_EQ(Frames(&net, 1), (std::vector<double>{1}));
 }
 

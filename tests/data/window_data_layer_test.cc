@@ -21,11 +21,11 @@ TEST_ON_DEVICES(WindowDataLayer, DeliversWindowsAndTheirClasses) {
   DataNet net(TwoWindows(), DataMode::kOpen, TRAIN, DType::kFloat32, TestDevice());
   EXPECT_EQ(net.ShapeOf("x"), (Shape{4, 3, 1, 1}));
   EXPECT_EQ(net.ShapeOf("y"), Shape{4});
-  EXPECT_EQ(net.kernel()->source_size(), 0);
+  EXPECT_EQ(net.source()->source_size(), 0);
   net->Forward();
   EXPECT_THAT(net.Values("x"), ElementsAre(9, 10, 11, 9, 10, 11, 9, 10, 11, 0, 1, 2));
   EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 5));
-  EXPECT_EQ(net.kernel()->position(), 4);
+  EXPECT_EQ(net.source()->position(), 4);
 }
 
 TEST(WindowDataLayer, DeliversTheSameWithAnyNumberOfThreads) {

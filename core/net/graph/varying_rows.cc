@@ -105,8 +105,8 @@ VaryingRows FindVaryingRows(const Graph& graph) { return Finder(graph).Find(); }
 void ConnectRows(const VaryingRows& rows, const std::vector<Kernel*>& kernels) {
   for (size_t n = 0; n < kernels.size(); ++n) {
     if (rows.counted_by[n] < 0) continue;
-    auto* reader = dynamic_cast<RowReader*>(InnermostKernel(kernels[n]));
-    auto* maker = dynamic_cast<RowCountSource*>(InnermostKernel(kernels[rows.counted_by[n]]));
+    auto* reader = Capability<RowReader>(kernels[n]);
+    auto* maker = Capability<RowCountSource>(kernels[rows.counted_by[n]]);
     DOPPIO_CHECK(reader != nullptr && maker != nullptr,
                  "a kernel that neither counts rows nor says their number");
     reader->SetValidRows(maker->rows());

@@ -167,26 +167,6 @@ class Kernel {
   // (Device::Record).
   virtual bool same_every_pass() const { return false; }
 
-  // For data sources: returns the global index of rank 0's next sample, which is the same on all
-  // ranks and is saved in snapshots. Returns -1 if the layer is not a source.
-  virtual int64_t position() const { return -1; }
-  // For data sources: makes `sample` rank 0's next sample. Other kernels ignore the call.
-  virtual void Seek(int64_t /*sample*/) {}
-  // For data sources, between two passes: prepares the batch of the next Forward, if possible while
-  // the device computes. That Forward must get an equal `pass`, except for `step`. Stage does not
-  // change position(); Seek discards the batch; the next Forward throws an error that occurs here.
-  // Has no effect if Forward does all the work itself, or if a batch is already prepared.
-  virtual void Stage(const Pass& /*pass*/) {}
-  // Returns the number of samples in the source, or 0 if the layer is not a source or the source
-  // has no end.
-  virtual int64_t source_size() const { return 0; }
-  // Returns the total time in seconds that Forward has waited for data.
-  virtual double wait_seconds() const { return 0; }
-  // Returns the number of distinct records skipped so far because they are unusable.
-  virtual int64_t bad_records() const { return 0; }
-  // For data sources: returns the name of sample `sample` for messages, such as "row 4 of 'a.h5'",
-  // or "" if the samples have no names.
-  virtual std::string NameOfSample(int64_t /*sample*/) const { return ""; }
   // Returns the wrapped kernel if this kernel only copies tensors for another one, else null.
   virtual Kernel* inner() const { return nullptr; }
 
@@ -211,6 +191,13 @@ class FormKernel : public Kernel {
 inline Kernel* InnermostKernel(Kernel* kernel) {
   while (kernel->inner() != nullptr) kernel = kernel->inner();
   return kernel;
+}
+
+// Returns the interface T of the kernel that computes, or null if it does not have it or `kernel`
+// is null. Interfaces beside Kernel: SampleSource, GroupedSource, ChangesTops, CarriesState, ...
+template <class T>
+T* Capability(Kernel* kernel) {
+  return kernel == nullptr ? nullptr : dynamic_cast<T*>(InnermostKernel(kernel));
 }
 
 // One implementation of a layer type on a device, by default on the CPU with rank 0:

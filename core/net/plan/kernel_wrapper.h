@@ -4,7 +4,6 @@
 #define DOPPIO_CORE_NET_PLAN_KERNEL_WRAPPER_H_
 
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,13 +20,6 @@ class KernelWrapper : public Kernel {
   }
   void BackwardSlice(int64_t slice) override { inner_->BackwardSlice(slice); }
   bool same_every_pass() const override { return inner_->same_every_pass(); }
-  int64_t position() const override { return inner_->position(); }
-  void Seek(int64_t sample) override { inner_->Seek(sample); }
-  void Stage(const Pass& pass) override { inner_->Stage(pass); }
-  int64_t source_size() const override { return inner_->source_size(); }
-  double wait_seconds() const override { return inner_->wait_seconds(); }
-  int64_t bad_records() const override { return inner_->bad_records(); }
-  std::string NameOfSample(int64_t sample) const override { return inner_->NameOfSample(sample); }
   Kernel* inner() const final { return inner_.get(); }
 
  protected:

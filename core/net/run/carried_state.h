@@ -25,9 +25,7 @@ class CarriesState {
 };
 
 // Returns the state of a kernel, or null for a kernel that carries none.
-inline CarriesState* StateOf(Kernel* kernel) {
-  return kernel == nullptr ? nullptr : dynamic_cast<CarriesState*>(InnermostKernel(kernel));
-}
+inline CarriesState* StateOf(Kernel* kernel) { return Capability<CarriesState>(kernel); }
 
 // Sets the state to zeros, as in a new net.
 inline void ResetState(CarriesState* carrying) {

@@ -37,7 +37,7 @@ void CheckNotEmpty(const Shape& shape, int n, int top, const Graph& graph) {
 
 ChangesTops* ChangerOf(Kernel* kernel) {
   if (kernel == nullptr) return nullptr;
-  auto* const changer = dynamic_cast<ChangesTops*>(InnermostKernel(kernel));
+  auto* const changer = Capability<ChangesTops>(kernel);
   return changer != nullptr && changer->may_change() ? changer : nullptr;
 }
 
@@ -46,7 +46,7 @@ void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, const std::
   DOPPIO_CHECK(kernels.size() == spec->layers.size(), "forms for another net");
   for (size_t n = 0; n < kernels.size(); ++n) {
     if (kernels[n] == nullptr) continue;
-    auto* const shares = dynamic_cast<SharesForm*>(InnermostKernel(kernels[n].get()));
+    auto* const shares = Capability<SharesForm>(kernels[n].get());
     if (shares != nullptr) spec->layers[n].before = shares->NextForm(done[n]);
   }
 }

@@ -41,7 +41,7 @@ class CountedScore {
 
 // Returns the interface of a kernel, or null if its tops are not such ratios.
 inline const CountedScore* CountedScoreOf(Kernel* kernel) {
-  return kernel == nullptr ? nullptr : dynamic_cast<CountedScore*>(InnermostKernel(kernel));
+  return Capability<CountedScore>(kernel);
 }
 
 }  // namespace doppio

@@ -7,7 +7,7 @@ namespace doppio {
 namespace {
 
 GroupedSource* SourceOf(const std::unique_ptr<Kernel>& kernel) {
-  return kernel == nullptr ? nullptr : dynamic_cast<GroupedSource*>(InnermostKernel(kernel.get()));
+  return Capability<GroupedSource>(kernel.get());
 }
 
 // Returns GroupRule::usable of the group.

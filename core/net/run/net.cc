@@ -13,6 +13,7 @@
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/communicator.h"
 #include "core/net/run/grouped_source.h"
+#include "core/net/run/sample_source.h"
 #include "core/net/run/staged_passes.h"
 
 namespace doppio {
@@ -76,8 +77,12 @@ void Net::Connect() {
   for (Device* each : plan_->devices) ops_.push_back(&OpsOf(each));
   losses_ = LossReader(plan_->devices, plan_->losses);
   JoinSources(graph_, plan_->kernels);
+  sources_.clear();
   changers_.clear();
-  for (const auto& kernel : plan_->kernels) changers_.push_back(ChangerOf(kernel.get()));
+  for (const auto& kernel : plan_->kernels) {
+    if (auto* source = Capability<SampleSource>(kernel.get())) sources_.push_back(source);
+    changers_.push_back(ChangerOf(kernel.get()));
+  }
   const bool may_change = std::any_of(changers_.begin(), changers_.end(),
                                       [](const ChangesTops* layer) { return layer != nullptr; });
   if (!may_change) changers_.clear();
@@ -115,12 +120,11 @@ void Net::StageNext() {
   if (staged_ != nullptr) {
     for (const auto& part : staged_->others()) part->StageNext();
   }
-  for (const auto& kernel : plan_->kernels) {
-    if (kernel == nullptr) continue;
+  for (SampleSource* source : sources_) {
     const int64_t begun = MonotonicNs();
-    const double waited = kernel->wait_seconds();
-    kernel->Stage(pass_);
-    if (Traced(trace_)) TraceWait(begun, kernel->wait_seconds() - waited);
+    const double waited = source->wait_seconds();
+    source->Stage(pass_);
+    if (Traced(trace_)) TraceWait(begun, source->wait_seconds() - waited);
   }
 }
 
@@ -276,7 +280,8 @@ void Net::ContinueFrom(const Plan& before) {
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     Kernel *now = plan_->kernels[n].get(), *old = before.kernels[n].get();
     if (now == nullptr || old == nullptr) continue;
-    if (old->position() >= 0) now->Seek(old->position());
+    const SampleSource* const source = SourceOf(old);
+    if (source != nullptr) Capability<SampleSource>(now)->Seek(source->position());
     if (graph_.nodes[n].shape.persistent_tops) RestoreTops(static_cast<int>(n));
     CarriesState *state = StateOf(now), *old_state = StateOf(old);
     if (state != nullptr && old_state != nullptr) TakeState(*old_state, state);

@@ -24,6 +24,7 @@
 namespace doppio {
 
 class ChangesTops;   // core/net/run/changing_tops.h
+class SampleSource;  // core/net/run/sample_source.h
 class StagedPasses;  // core/net/run/staged_passes.h
 class TensorOps;
 
@@ -162,6 +163,7 @@ class Net {
   // Null if one device computes all layers, and for micro-batches other than the first.
   std::unique_ptr<StagedPasses> staged_;
   PlanOptions options_;                       // for the next plan
+  std::vector<SampleSource*> sources_;        // of the plan
   std::vector<const ChangesTops*> changers_;  // per node, usually null; empty if all are null
   bool user_gradients_ = false;
   // The plans of other shapes, the last used first.

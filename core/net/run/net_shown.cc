@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/net/run/net.h"
+#include "core/net/run/sample_source.h"
 
 namespace doppio {
 namespace {
@@ -51,7 +52,8 @@ std::string Net::NameOf(const PlanStep& step) const {
 
 void Net::RunTraced(const PlanStep& step, bool accumulate) {
   if (!Traced(trace_)) return Run(step, accumulate);
-  const Kernel* source = step.kind == StepKind::kLayer ? kernel(step.node) : nullptr;
+  const SampleSource* source =
+      step.kind == StepKind::kLayer ? Capability<SampleSource>(kernel(step.node)) : nullptr;
   const double waited = source == nullptr ? 0 : source->wait_seconds();
   const RunTrace::Started begun = trace_->Begin(TraceOf::kDevice);
   Run(step, accumulate);

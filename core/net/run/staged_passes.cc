@@ -6,6 +6,7 @@
 #include "core/net/run/carried_state.h"
 #include "core/net/run/changing_tops.h"
 #include "core/net/run/memory_source.h"
+#include "core/net/run/sample_source.h"
 #include "core/net/spec/place_rule.h"
 
 namespace doppio {
@@ -61,7 +62,7 @@ void StagedPasses::CheckLayers() const {
       throw layer.Mistake(
           "type", "carries a state from pass to pass, which does not work with micro-batches");
     }
-    if (parts && dynamic_cast<MemorySource*>(InnermostKernel(kernel)) != nullptr) {
+    if (parts && Capability<MemorySource>(kernel) != nullptr) {
       throw layer.Mistake(
           "type", "gets its samples from a program, which does not work with micro-batches");
     }
@@ -109,9 +110,10 @@ void StagedPasses::Align() {
     net.pass().rank = static_cast<int>(i) + 1;
     for (size_t n = 0; n < first_.graph_.nodes.size(); ++n) {
       const int node = static_cast<int>(n);
-      if (first_.kernel(node) == nullptr || first_.kernel(node)->position() < 0) continue;
-      const int64_t position = first_.kernel(node)->position();
-      if (net.kernel(node)->position() != position) net.kernel(node)->Seek(position);
+      const SampleSource* const leads = SourceOf(first_.kernel(node));
+      if (leads == nullptr) continue;
+      auto* const follows = Capability<SampleSource>(net.kernel(node));
+      if (follows->position() != leads->position()) follows->Seek(leads->position());
     }
   }
 }
