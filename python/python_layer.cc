@@ -234,7 +234,7 @@ class PythonKernel : public Kernel,
         const auto from = live_->params->blobs[i]
                               ->data()
                               .cast<py::array_t<T, py::array::c_style | py::array::forcecast>>();
-        std::copy_n(from.data(), t_.params[i].count(), t_.params[i].template data<T>());
+        std::copy_n(from.data(), t_.params[i].count(), ParamValues<T>(i));
       });
     }
   }

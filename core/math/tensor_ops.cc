@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
 #include "core/math/dnnl.h"
 
@@ -85,7 +86,7 @@ class CpuTensorOps : public TensorOps {
       const T* y = b.data<T>();
       T* z = to.data<T>();
       ParallelFor(to.stored(), kGrain, [=](int64_t begin, int64_t end) {
-#pragma GCC ivdep
+        DOPPIO_INDEPENDENT_ITERATIONS
         for (int64_t i = begin; i < end; ++i) {
           z[i] = static_cast<T>(static_cast<Wide>(x[i]) + static_cast<Wide>(y[i]));
         }

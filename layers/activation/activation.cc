@@ -1,4 +1,5 @@
 // Every activation of activation_ops.h on the CPU: layer type, kernel and registration.
+#include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/activation/activation_ops.h"
@@ -35,13 +36,13 @@ struct Activation {
     }
 
     void Forward(const Pass&) override {
-      const T* x = t_.bottoms[0].data<T>();
-      T* y = t_.tops[0].data<T>();
+      const T* x = BottomValues<T>(0);
+      T* y = TopValues<T>(0);
       // Captures a copy of the operation, so that the compiler knows that stores to y do not change
       // it.
       ParallelFor(t_.tops[0].stored(), kActivationGrain,
                   [x, y, op = op_](int64_t begin, int64_t end) {
-#pragma GCC ivdep
+                    DOPPIO_INDEPENDENT_ITERATIONS
                     for (int64_t i = begin; i < end; ++i)
                       y[i] = static_cast<T>(op.Forward(Widen(x[i])));
                   });
@@ -49,14 +50,14 @@ struct Activation {
 
     void Backward(const Pass&, const std::vector<bool>&) override {
       if (!t_.bottom_grads[0]) return;
-      const T* dy = t_.top_grads[0].data<T>();
-      T* dx = t_.bottom_grads[0].data<T>();
-      const T* v = op_.reads() == Reads::kBottom ? t_.bottoms[0].data<T>()
-                   : op_.reads() == Reads::kTop  ? t_.tops[0].data<T>()
+      const T* dy = TopGradient<T>(0);
+      T* dx = BottomGradient<T>(0);
+      const T* v = op_.reads() == Reads::kBottom ? BottomValues<T>(0)
+                   : op_.reads() == Reads::kTop  ? TopValues<T>(0)
                                                  : dy;
       ParallelFor(t_.bottom_grads[0].stored(), kActivationGrain,
                   [v, dy, dx, op = op_](int64_t begin, int64_t end) {
-#pragma GCC ivdep
+                    DOPPIO_INDEPENDENT_ITERATIONS
                     for (int64_t i = begin; i < end; ++i)
                       dx[i] = static_cast<T>(op.Gradient(Widen(v[i]), Widen(dy[i])));
                   });

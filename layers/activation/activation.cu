@@ -30,7 +30,7 @@ class CudaActivation : public Kernel {
     const Tensor& x = t_.bottoms[0];
     DispatchStored(x.dtype, [&](auto zero) {
       using T = decltype(zero);
-      Apply(GpuOf(device_), op_, x.data<T>(), t_.tops[0].data<T>(), x.count());
+      Apply(GpuOf(device_), op_, x.data<T>(), TopValues<T>(0), x.count());
     });
   }
 

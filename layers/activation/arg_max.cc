@@ -71,7 +71,7 @@ class ArgMaxKernel : public FormKernel<ArgMaxForm> {
       : FormKernel(args), order_(form_.top_k > 1 ? static_cast<size_t>(form_.size) : 0) {}
 
   void Forward(const Pass&) override {
-    const T* bottom = t_.bottoms[0].data<T>();
+    const T* bottom = BottomValues<T>(0);
     if (form_.top_k == 1) {
       ParallelFor(form_.outer * form_.inner, 1 + 16384 / form_.size,
                   [&](int64_t begin, int64_t end) {
@@ -109,7 +109,7 @@ class ArgMaxKernel : public FormKernel<ArgMaxForm> {
   }
   // Writes element `index` of line `x` to the top as result `k` of line `i`.
   void Put(int64_t i, int64_t k, int64_t index, const T* x) const {
-    T* top = t_.tops[0].data<T>();
+    T* top = TopValues<T>(0);
     const T value = x[index * form_.inner];
     if (form_.by_sample && form_.values) {
       top[2 * i * form_.top_k + k] = static_cast<T>(index);

@@ -93,8 +93,8 @@ class Dropout : public FormKernel<DropoutForm> {
   }
 
   void Forward(const Pass& pass) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     const uint64_t first_sample = pass.FirstSample(form_.samples);
     ForEachChunk([=](int64_t sample, int64_t element, int64_t begin, int64_t count, Bits* kept) {
       Draw(first_sample + static_cast<uint64_t>(sample), element, kept);
@@ -104,8 +104,8 @@ class Dropout : public FormKernel<DropoutForm> {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     ForEachChunk([=](int64_t, int64_t, int64_t begin, int64_t count, const Bits* kept) {
       Apply(gradients_, kept, count, dy + begin, dx + begin);
     });
@@ -193,12 +193,10 @@ class SpatialDropout : public FormKernel<DropoutForm> {
  public:
   using FormKernel::FormKernel;
 
-  void Forward(const Pass& pass) override {
-    Run(pass, t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
-  }
+  void Forward(const Pass& pass) override { Run(pass, BottomValues<T>(0), TopValues<T>(0)); }
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    Run(pass, t_.top_grads[0].data<T>(), t_.bottom_grads[0].data<T>());
+    Run(pass, TopGradient<T>(0), BottomGradient<T>(0));
   }
 
  private:

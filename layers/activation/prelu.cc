@@ -38,9 +38,9 @@ class PReLU : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
+    const T* x = BottomValues<T>(0);
     const T* slope = Slopes();
-    T* y = t_.tops[0].data<T>();
+    T* y = TopValues<T>(0);
     ForEachElement(
         channels_,
         [=](int64_t i, T factor) {
@@ -50,9 +50,9 @@ class PReLU : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T* x = t_.bottoms[0].data<T>();
+    const T* x = BottomValues<T>(0);
     const T* slope = Slopes();
-    const T* dy = t_.top_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
     if (t_.param_grads[0]) {
       const double* sums = SumPerChannel<T>(channels_, t_.scratch, [=](T& sum, T&, int64_t i) {
         sum += (x[i] > 0 ? T(0) : x[i]) * dy[i];
@@ -60,7 +60,7 @@ class PReLU : public Kernel {
       StoreSums<T>(channels_, sums, add[0], t_.param_grads[0]);
     }
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     ForEachElement(
         channels_,
         [=](int64_t i, T factor) {
@@ -73,7 +73,7 @@ class PReLU : public Kernel {
   // Returns one slope per channel, padded to whole blocks.
   const T* Slopes() const {
     void* room = static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_);
-    return PadChannels(channels_, t_.params[0].data<T>(), static_cast<T*>(room));
+    return PadChannels(channels_, ParamValues<T>(0), static_cast<T*>(room));
   }
 
   ChannelBlocks channels_;

@@ -46,17 +46,16 @@ class CudaPrelu : public Kernel {
   void Forward(const Pass&) override {
     DispatchStored(type_, [&](auto zero) {
       using T = decltype(zero);
-      MapChannels(GpuOf(device_), channels_, kName, t_.tops[0].data<T>(), OfParam(),
-                  t_.bottoms[0].data<T>());
+      MapChannels(GpuOf(device_), channels_, kName, TopValues<T>(0), OfParam(), BottomValues<T>(0));
     });
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     DispatchStored(type_, [&](auto zero) {
       using T = decltype(zero);
-      const T *x = t_.bottoms[0].data<T>(), *dy = t_.top_grads[0].data<T>();
-      T* dx = t_.bottom_grads[0].data<T>();
-      if (float* to = t_.param_grads[0].data<float>()) {
+      const T *x = BottomValues<T>(0), *dy = TopGradient<T>(0);
+      T* dx = BottomGradient<T>(0);
+      if (float* to = ParamGradient<float>(0)) {
         SumChannels(GpuOf(device_), channels_, kName, dx, OfParam(), StoreFirst{{to, add[0]}},
                     t_.scratch, x, dy);
       } else if (dx != nullptr) {
@@ -68,7 +67,7 @@ class CudaPrelu : public Kernel {
   bool same_every_pass() const override { return true; }
 
  private:
-  Slopes OfParam() const { return {t_.params[0].data<float>()}; }
+  Slopes OfParam() const { return {ParamValues<float>(0)}; }
 
   Device* const device_;
   const DType type_;

@@ -20,13 +20,12 @@ class SoftmaxKernel : public Kernel {
   explicit SoftmaxKernel(const KernelArgs& args) : shape_(args.Form<SoftmaxForm>().shape) {}
 
   void Forward(const Pass&) override {
-    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
+    SoftmaxForward(shape_, BottomValues<T>(0), TopValues<T>(0));
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    SoftmaxBackward(shape_, t_.tops[0].data<T>(), t_.top_grads[0].data<T>(),
-                    t_.bottom_grads[0].data<T>());
+    SoftmaxBackward(shape_, TopValues<T>(0), TopGradient<T>(0), BottomGradient<T>(0));
   }
 
  private:

@@ -65,8 +65,7 @@ class CudaSoftmax : public Kernel {
     const Tensor& y = t_.tops[0];
     DispatchStored(y.dtype, [&](auto zero) {
       using T = decltype(zero);
-      Probabilities<T>(GpuOf(device_), view_.shape, t_.bottoms[0].data<T>(), y.data<T>(),
-                       t_.scratch);
+      Probabilities<T>(GpuOf(device_), view_.shape, BottomValues<T>(0), y.data<T>(), t_.scratch);
     });
   }
 
@@ -75,8 +74,8 @@ class CudaSoftmax : public Kernel {
     if (!dx) return;
     DispatchStored(dx.dtype, [&](auto zero) {
       using T = decltype(zero);
-      Gradient<T>(GpuOf(device_), view_.shape, t_.tops[0].data<T>(), t_.top_grads[0].data<T>(),
-                  dx.data<T>(), t_.scratch);
+      Gradient<T>(GpuOf(device_), view_.shape, TopValues<T>(0), TopGradient<T>(0), dx.data<T>(),
+                  t_.scratch);
     });
   }
   bool same_every_pass() const override { return true; }

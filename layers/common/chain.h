@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
 #include "core/net/plan/kernel.h"
 #include "layers/activation/activation_ops.h"
@@ -34,7 +35,7 @@ struct ChainTail {
     const T* y = t.tops[0].data<T>();
     T* dy = t.top_grads[0].data<T>();
     ParallelFor(t.tops[0].stored(), 8192, [y, dy, op = *relu](int64_t begin, int64_t end) {
-#pragma GCC ivdep
+      DOPPIO_INDEPENDENT_ITERATIONS
       for (int64_t i = begin; i < end; ++i) {
         using Wide = ComputeType<T>;
         dy[i] = static_cast<T>(op.Gradient(static_cast<Wide>(y[i]), static_cast<Wide>(dy[i])));

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/independent_iterations.h"
 #include "core/net/plan/kernel.h"
 
 namespace doppio {

@@ -75,7 +75,7 @@ class ConvolutionKernel : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     for (size_t p = 0; p < t_.params.size(); ++p) {
-      T* gradient = t_.param_grads[p].data<T>();
+      T* gradient = ParamGradient<T>(p);
       if (gradient != nullptr && !add[p])
         std::fill(gradient, gradient + t_.params[p].count(), T(0));
     }
@@ -105,9 +105,7 @@ class ConvolutionKernel : public Kernel {
   int64_t pixels() const { return unfolding_.columns(); }
   int64_t x_step() const { return g_.in_channels / g_.group * g_.input_count(); }
   int64_t y_step() const { return outputs() * pixels(); }
-  const T* weights(int64_t group) const {
-    return t_.params[0].data<T>() + group * outputs() * inputs();
-  }
+  const T* weights(int64_t group) const { return ParamValues<T>(0) + group * outputs() * inputs(); }
 
   // y = weights * unfolded x, for one image.
   void Multiply(const T* x, T* y) {
@@ -131,14 +129,14 @@ class ConvolutionKernel : public Kernel {
     for (int64_t group = 0; group < g_.group; ++group) {
       unfolding_.Unfold(x + group * x_step(), columns());
       Gemm(false, true, outputs(), inputs(), pixels(), T(1), y + group * y_step(), columns(), T(1),
-           t_.param_grads[0].data<T>() + group * outputs() * inputs());
+           ParamGradient<T>(0) + group * outputs() * inputs());
     }
   }
 
   void AddBias(T* top, int64_t count) {
     const int64_t plane = count / g_.top_channels();
     for (int64_t c = 0; c < g_.top_channels(); ++c) {
-      const T bias = t_.params[1].data<T>()[c];
+      const T bias = ParamValues<T>(1)[c];
       for (int64_t j = 0; j < plane; ++j) top[c * plane + j] += bias;
     }
   }
@@ -154,7 +152,7 @@ class ConvolutionKernel : public Kernel {
     for (int64_t c = 0; c < g_.top_channels(); ++c) {
       double sum = 0;
       for (int64_t j = 0; j < plane; ++j) sum += top_grad[c * plane + j];
-      t_.param_grads[1].data<T>()[c] += static_cast<T>(sum);
+      ParamGradient<T>(1)[c] += static_cast<T>(sum);
     }
   }
 

@@ -225,7 +225,7 @@ class DnnlConvolution : public Kernel {
   template <class T>
   void AddBias(T* top) const {
     const float* bias =
-        PadChannels(top_channels_, t_.params[1].data<float>(), static_cast<float*>(t_.scratch));
+        PadChannels(top_channels_, ParamValues<float>(1), static_cast<float*>(t_.scratch));
     ForEachElement(
         top_channels_,
         [top](int64_t i, float of_channel) {

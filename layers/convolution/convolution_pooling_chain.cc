@@ -129,11 +129,11 @@ class ConvolutionPooling : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    const float* bias = g_.bias ? t_.params[1].data<float>() : nullptr;
+    const float* bias = g_.bias ? ParamValues<float>(1) : nullptr;
     for (int64_t o = 0; o < conv_.padded_outputs(); ++o) {
       bias_[o] = bias != nullptr && o < conv_.out_channels ? bias[o] : 0;
     }
-    conv_.PackForConvolve(t_.params[0].data<float>(), packed_);
+    conv_.PackForConvolve(ParamValues<float>(0), packed_);
     constexpr int kTile = image_lanes::kOutputs;
     ForEachPart(PartsOf(kTile), kTile, true, [this](const Part& part, const ThreadRoom& room) {
       for (int64_t o = part.first; o < part.last; o += kTile) {
@@ -148,7 +148,7 @@ class ConvolutionPooling : public Kernel {
   void Backward(const Pass&, const std::vector<bool>& add) override {
     const bool data(t_.bottom_grads[0]), weights(t_.param_grads[0]),
         bias = g_.bias && t_.param_grads[1];
-    if (data) conv_.PackForSpread(t_.params[0].data<float>(), packed_);
+    if (data) conv_.PackForSpread(ParamValues<float>(0), packed_);
     for (const ThreadRoom& room : threads_) {
       if (weights) std::fill(room.weights, room.weights + conv_.weights(), 0.0f);
       if (bias) std::fill(room.bias, room.bias + conv_.out_channels, 0.0f);
@@ -218,7 +218,7 @@ class ConvolutionPooling : public Kernel {
   // Copies a block of the bottom to room.x, with padding around each plane.
   void GatherBottom(int64_t block, const ThreadRoom& room) const {
     const int64_t height = g_.input[0], width = g_.input[1], plane = height * width;
-    const T* x = t_.bottoms[0].data<T>() + block * kImages * conv_.in_channels * plane;
+    const T* x = BottomValues<T>(0) + block * kImages * conv_.in_channels * plane;
     const int64_t step = conv_.in_channels * plane;
     const bool padded = g_.pad[0] > 0 || g_.pad[1] > 0;
     if (padded) std::fill(room.x, room.x + conv_.in_channels * conv_.x_plane(), Images{});
@@ -260,9 +260,8 @@ class ConvolutionPooling : public Kernel {
         places += kImages;
       }
     }
-    image_lanes::Scatter(
-        pooled, conv_.out_channels * pooled_, ImagesOf(block), pooled_,
-        t_.tops[0].data<T>() + (block * kImages * conv_.out_channels + o) * pooled_);
+    image_lanes::Scatter(pooled, conv_.out_channels * pooled_, ImagesOf(block), pooled_,
+                         TopValues<T>(0) + (block * kImages * conv_.out_channels + o) * pooled_);
   }
 
   // Writes the gradients of planes [first, last) of the convolution's top to room.y: that of each
@@ -271,8 +270,7 @@ class ConvolutionPooling : public Kernel {
     using Index = Lanes<int32_t, kImages>;
     std::fill(room.y, room.y + chunk_ * conv_.plane(), Images{});
     if (!t_.top_grads[0]) return;
-    const T* dy =
-        t_.top_grads[0].data<T>() + (block * kImages * conv_.out_channels + first) * pooled_;
+    const T* dy = TopGradient<T>(0) + (block * kImages * conv_.out_channels + first) * pooled_;
     for (int64_t o = first; o < last; ++o, dy += pooled_) {
       image_lanes::Gather(dy, conv_.out_channels * pooled_, ImagesOf(block), pooled_, room.pooled);
       const uint8_t* places = Places(block, o);
@@ -300,7 +298,7 @@ class ConvolutionPooling : public Kernel {
 
   void ScatterBottomGradient(int64_t block, const ThreadRoom& room) const {
     const int64_t height = g_.input[0], width = g_.input[1], plane = height * width;
-    T* dx = t_.bottom_grads[0].data<T>() + block * kImages * conv_.in_channels * plane;
+    T* dx = BottomGradient<T>(0) + block * kImages * conv_.in_channels * plane;
     for (int64_t c = 0; c < conv_.in_channels; ++c, dx += plane) {
       const Images* from = room.dx + c * conv_.x_plane() + g_.pad[0] * conv_.x_width + g_.pad[1];
       for (int64_t h = 0; h < height; ++h) {

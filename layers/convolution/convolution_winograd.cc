@@ -108,14 +108,13 @@ class WinogradConvolution : public Kernel {
   void Forward(const Pass&) override {
     std::fill(bias_, bias_ + VectorsOf(g_.out_channels) * kChannels, 0.0f);
     if (g_.bias) {
-      const float* bias = t_.params[1].template data<float>();
+      const float* bias = ParamValues<float>(1);
       std::copy(bias, bias + g_.out_channels, bias_);
     }
-    const T *y = t_.tops[0].template data<T>(),
-            *other = tail_.sum ? t_.bottoms[1].template data<T>() : nullptr;
+    const T *y = TopValues<T>(0), *other = tail_.sum ? BottomValues<T>(1) : nullptr;
     const float slope = tail_.relu ? tail_.relu->slope : 1;
-    filter_.Forward(t_.params[0].template data<float>(), BottomPlanes(t_.bottoms[0]),
-                    TopPlanes(t_.tops[0]), [=](Channels result, const T* element, int64_t channel) {
+    filter_.Forward(ParamValues<float>(0), BottomPlanes(t_.bottoms[0]), TopPlanes(t_.tops[0]),
+                    [=](Channels result, const T* element, int64_t channel) {
                       result += LoadLanes<kChannels>(bias_ + channel);
                       if (other != nullptr) result += LoadWide<kChannels>(other + (element - y));
                       if (slope == 1) return result;
@@ -130,7 +129,7 @@ class WinogradConvolution : public Kernel {
       tail_.PassGradient<T>(t_);
       if (gradients_) BackwardParams(add);
       if (t_.bottom_grads[0]) {
-        filter_.BackwardBottom(t_.params[0].template data<float>(), TopPlanes(t_.top_grads[0]),
+        filter_.BackwardBottom(ParamValues<float>(0), TopPlanes(t_.top_grads[0]),
                                BottomPlanes(t_.bottom_grads[0]));
       }
       return;
@@ -166,13 +165,13 @@ class WinogradConvolution : public Kernel {
 
   void BackwardParams(const std::vector<bool>& add) const {
     const bool bias = g_.bias && t_.param_grads[1];
-    float* weights = t_.param_grads[0] ? t_.param_grads[0].template data<float>() : nullptr;
+    float* weights = t_.param_grads[0] ? ParamGradient<float>(0) : nullptr;
     if (weights == nullptr && !bias) return;
     filter_.BackwardParams(BottomPlanes(t_.bottoms[0]), TopPlanes(t_.top_grads[0]), weights, add[0],
                            bias ? bias_ : nullptr);
     if (!bias) return;
     // The parameter has no room for whole vectors.
-    float* to = t_.param_grads[1].template data<float>();
+    float* to = ParamGradient<float>(1);
     for (int64_t o = 0; o < g_.out_channels; ++o) to[o] = add[1] ? to[o] + bias_[o] : bias_[o];
   }
 

@@ -60,13 +60,13 @@ class GpuConvolution : public Kernel {
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       if (!t_.top_grads[i]) continue;
       const void* dy = t_.top_grads[i].raw;
-      if (float* dw = t_.param_grads[0].data<float>()) {
+      if (float* dw = ParamGradient<float>(0)) {
         const void* x = t_.bottoms[i].raw;
         WeightGradient(g_.transposed ? dy : x, g_.transposed ? x : dy, add[0] || written, dw);
       }
       if (g_.bias && t_.param_grads[1] && !summed) {
         LaunchChannelSums(gpu(), outer_, top_channels_, inner_, type_, dy, add[1] || written,
-                          t_.param_grads[1].data<float>(), t_.scratch);
+                          ParamGradient<float>(1), t_.scratch);
       }
       written = true;  // further pairs add to the same parameter gradients
     }
@@ -113,13 +113,13 @@ class GpuConvolution : public Kernel {
 
   Gpu gpu() const { return GpuOf(device_); }
   void NeedScratch(int64_t bytes) { needs_.scratch_bytes = std::max(needs_.scratch_bytes, bytes); }
-  const float* weights() const { return t_.params[0].data<float>(); }
+  const float* weights() const { return ParamValues<float>(0); }
 
   GpuTail tail() const {
     GpuTail tail;
     tail.channels = top_channels_;
     tail.inner = inner_;
-    if (g_.bias) tail.bias = t_.params[1].data<float>();
+    if (g_.bias) tail.bias = ParamValues<float>(1);
     if (tail_.sum) tail.other = t_.bottoms[1].raw;
     tail.relu = tail_.relu.has_value();
     if (tail_.relu) tail.slope = tail_.relu->slope;
@@ -139,8 +139,7 @@ class GpuConvolution : public Kernel {
     const bool sum = tail_.relu && dy && g_.bias && t_.param_grads[1];
     if (sum) {
       LaunchMaskedChannelSums(gpu(), tail_.relu->slope, outer_, top_channels_, inner_, type_,
-                              t_.tops[0].raw, dy.raw, add[1], t_.param_grads[1].data<float>(),
-                              t_.scratch);
+                              t_.tops[0].raw, dy.raw, add[1], ParamGradient<float>(1), t_.scratch);
     } else if (tail_.relu) {
       LaunchReluMask(gpu(), tail_.relu->slope, type_, dy.count(), t_.tops[0].raw, dy.raw);
     }

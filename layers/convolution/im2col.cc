@@ -28,15 +28,15 @@ class Im2colKernel : public Kernel {
       : g_(args.Form<ConvGeometry>()), unfolding_(g_, g_.in_channels) {}
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     for (int64_t n = 0; n < g_.batch; ++n) unfolding_.Unfold(x + n * image(), y + n * matrix());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     for (int64_t n = 0; n < g_.batch; ++n) unfolding_.Fold(dy + n * matrix(), dx + n * image());
   }
 

@@ -15,8 +15,8 @@ class CudaIm2col : public Kernel {
             kMostIndices / std::max<int64_t>(1, g_.in_channels * Largest()), 1, g_.batch)) {}
 
   void Forward(const Pass&) override {
-    const float* x = t_.bottoms[0].data<float>();
-    float* y = t_.tops[0].data<float>();
+    const float* x = BottomValues<float>(0);
+    float* y = TopValues<float>(0);
     ForSomeImages(g_, at_a_time_, [&](int64_t first, int64_t images) {
       std::visit(
           [&](const auto& w) {
@@ -28,9 +28,9 @@ class CudaIm2col : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    float* dx = t_.bottom_grads[0].data<float>();
+    float* dx = BottomGradient<float>(0);
     if (dx == nullptr) return;
-    const float* dy = t_.top_grads[0].data<float>();
+    const float* dy = TopGradient<float>(0);
     ForSomeImages(g_, at_a_time_, [&](int64_t first, int64_t images) {
       std::visit(
           [&](const auto& w) {

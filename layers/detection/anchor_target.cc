@@ -87,8 +87,8 @@ class AnchorTarget : public FormKernel<AnchorTargetForm> {
 
   void Forward(const Pass& pass) override {
     std::vector<int> classes;
-    ReadRegionObjects(at_, t_.bottoms[1].data<T>(), form_.object_rows, &objects_, &classes);
-    const T* size = t_.bottoms[2].data<T>();
+    ReadRegionObjects(at_, BottomValues<T>(1), form_.object_rows, &objects_, &classes);
+    const T* size = BottomValues<T>(2);
     FindInside(static_cast<double>(size[0]), static_cast<double>(size[1]));
     Label();
     const uint64_t sample = pass.FirstSample(1);
@@ -161,10 +161,9 @@ class AnchorTarget : public FormKernel<AnchorTargetForm> {
   }
 
   void Write(int64_t positives, int64_t negatives) const {
-    T* const labels = t_.tops[0].data<T>();
+    T* const labels = TopValues<T>(0);
     std::fill_n(labels, t_.tops[0].count(), T(-1));
-    for (int top = 1; top < 4; ++top)
-      std::fill_n(t_.tops[top].data<T>(), t_.tops[top].count(), T(0));
+    for (int top = 1; top < 4; ++top) std::fill_n(TopValues<T>(top), t_.tops[top].count(), T(0));
     const auto divided = [](double sum, int64_t by) {
       return by == 0 ? 0 : sum / static_cast<double>(by);
     };
@@ -181,9 +180,9 @@ class AnchorTarget : public FormKernel<AnchorTargetForm> {
         targets = EncodeRegion(form_.anchors.At(i), objects_[nearest_[i].object]);
       for (int64_t side = 0; side < 4; ++side) {
         const int64_t at = (4 * anchor + side) * positions + position;
-        t_.tops[1].data<T>()[at] = static_cast<T>(targets[side]);
-        if (labels_[i] == 1) t_.tops[2].data<T>()[at] = T(1);
-        if (labels_[i] >= 0) t_.tops[3].data<T>()[at] = static_cast<T>(weights[labels_[i]]);
+        TopValues<T>(1)[at] = static_cast<T>(targets[side]);
+        if (labels_[i] == 1) TopValues<T>(2)[at] = T(1);
+        if (labels_[i] >= 0) TopValues<T>(3)[at] = static_cast<T>(weights[labels_[i]]);
       }
     }
   }

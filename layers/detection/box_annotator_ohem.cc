@@ -80,12 +80,12 @@ class BoxAnnotator : public FormKernel<BoxAnnotatorForm> {
   void Forward(const Pass&) override {
     const Regions& regions = form_.regions;
     const int64_t weight_count = form_.weights;
-    const T* rois = t_.bottoms[0].data<T>();
-    const T* losses = t_.bottoms[1].data<T>();
-    const T* labels = t_.bottoms[2].data<T>();
-    const T* weights = t_.bottoms[3].data<T>();
-    T* to_labels = t_.tops[0].data<T>();
-    T* to_weights = t_.tops[1].data<T>();
+    const T* rois = BottomValues<T>(0);
+    const T* losses = BottomValues<T>(1);
+    const T* labels = BottomValues<T>(2);
+    const T* weights = BottomValues<T>(3);
+    T* to_labels = TopValues<T>(0);
+    T* to_weights = TopValues<T>(1);
     std::fill(to_labels, to_labels + regions.count(), static_cast<T>(form_.ignored));
     std::fill(to_weights, to_weights + regions.count() * weight_count, T(0));
     // The sort is stable, so equal losses keep the order of the regions. NaN counts as the largest

@@ -59,10 +59,10 @@ class DetectionEvaluateKernel : public FormKernel<DetectionEvaluateForm> {
     // No bottom gives the number of images. DetectionOutput has at least one row per image, so the
     // number of rows is an upper bound.
     objects_.resize(static_cast<size_t>(form_.rows + form_.label_rows));
-    ReadObjects(at_, t_.bottoms[1].data<T>(), form_.label_rows, form_.classes, form_.background,
-                true, &objects_);
-    T* to = CountObjects(t_.tops[0].data<T>());
-    const T* from = t_.bottoms[0].data<T>();
+    ReadObjects(at_, BottomValues<T>(1), form_.label_rows, form_.classes, form_.background, true,
+                &objects_);
+    T* to = CountObjects(TopValues<T>(0));
+    const T* from = BottomValues<T>(0);
     found_.resize(objects_.size());
     for (size_t i = 0; i < objects_.size(); ++i) found_[i].assign(objects_[i].size(), false);
     for (int64_t row : ByScore(from)) MatchDetection(from + 7 * row, row, to + 5 * row);

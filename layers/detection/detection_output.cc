@@ -59,7 +59,7 @@ class DetectionOutputKernel : public FormKernel<DetectionOutputForm> {
   explicit DetectionOutputKernel(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
 
   void Forward(const Pass&) override {
-    priors_.Read(at_, t_.bottoms[2].data<T>(), form_.extents.priors);
+    priors_.Read(at_, BottomValues<T>(2), form_.extents.priors);
     detections_.resize(static_cast<size_t>(form_.extents.images));
     ParallelFor(form_.extents.images, 1, [this](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) Detect(i);
@@ -74,8 +74,8 @@ class DetectionOutputKernel : public FormKernel<DetectionOutputForm> {
     const DetectionExtents& e = form_.extents;
     std::vector<Detection>& found = detections_[image];
     found.clear();
-    const T* scores = t_.bottoms[1].data<T>() + image * e.priors * e.classes;
-    const T* codes = t_.bottoms[0].data<T>() + image * 4 * e.priors * e.location_classes;
+    const T* scores = BottomValues<T>(1) + image * e.priors * e.classes;
+    const T* codes = BottomValues<T>(0) + image * 4 * e.priors * e.location_classes;
     std::vector<Box> boxes;
     for (int64_t c = 0; c < e.classes; ++c) {
       if (c == form_.background) continue;

@@ -50,7 +50,7 @@ class EvalDetection : public FormKernel<EvalDetectionForm> {
   explicit EvalDetection(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
 
   void Forward(const Pass&) override {
-    const auto objects = ReadRegions(at_, form_.grid, t_.bottoms[1].data<T>());
+    const auto objects = ReadRegions(at_, form_.grid, BottomValues<T>(1));
     ParallelFor(form_.grid.images, 1, [&](int64_t begin, int64_t end) {
       for (int64_t image = begin; image < end; ++image) Evaluate(image, objects[image]);
     });
@@ -64,7 +64,7 @@ class EvalDetection : public FormKernel<EvalDetectionForm> {
     std::vector<std::vector<double>> scores(grid.classes, std::vector<double>(grid.boxes(), kNone));
     std::vector<double> probabilities;
     for (int64_t box = 0; box < grid.boxes(); ++box) {
-      const T* x = t_.bottoms[0].data<T>() + grid.At(image, box);
+      const T* x = BottomValues<T>(0) + grid.At(image, box);
       boxes[box] = grid.Decode(x, box).Corners();
       grid.Classify(x, &probabilities);
       const auto best = std::max_element(probabilities.begin(), probabilities.end());
@@ -72,7 +72,7 @@ class EvalDetection : public FormKernel<EvalDetectionForm> {
       scores[best - probabilities.begin()][box] =
           (form_.object_score ? object : 1) * (form_.class_score ? *best : 1);
     }
-    T* to = t_.tops[0].data<T>() + image * form_.numbers();
+    T* to = TopValues<T>(0) + image * form_.numbers();
     std::fill_n(to, form_.numbers(), T(0));
     for (const RegionObject& object : objects) to[object.label] += 1;
     to += grid.classes;

@@ -116,9 +116,9 @@ class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm>, public Normalize
     objects_.resize(static_cast<size_t>(form_.extents.images));
     choices_.resize(objects_.size());
     losses_.resize(objects_.size());
-    priors_.Read(at_, t_.bottoms[2].data<T>(), form_.extents.priors);
-    ReadObjects(at_, t_.bottoms[3].data<T>(), form_.label_rows, form_.extents.classes,
-                form_.background, form_.difficult_ones, &objects_);
+    priors_.Read(at_, BottomValues<T>(2), form_.extents.priors);
+    ReadObjects(at_, BottomValues<T>(3), form_.label_rows, form_.extents.classes, form_.background,
+                form_.difficult_ones, &objects_);
     EachImage([this](size_t i) {
       choices_[i].Choose(form_, priors_, objects_[i], Locations(i), Scores(i));
       losses_[i] = LossOf(i);
@@ -128,11 +128,11 @@ class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm>, public Normalize
       valid_labels_ += static_cast<int64_t>(choice.places().size());
     divisor_ = normalizer_.Divisor(pass, valid_labels_);
     const double loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
-    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
+    TopValues<T>(0)[0] = static_cast<T>(loss / divisor_);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]) / divisor_;
+    const double weight = static_cast<double>(TopGradient<T>(0)[0]) / divisor_;
     EachImage([=](size_t i) {
       if (t_.bottom_grads[0]) PlaceGradient(i, weight);
       if (t_.bottom_grads[1]) ClassGradient(i, weight);
@@ -152,10 +152,10 @@ class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm>, public Normalize
   }
   int64_t ScoreCount() const { return form_.extents.priors * form_.extents.classes; }
   const T* Locations(size_t i) const {
-    return t_.bottoms[0].data<T>() + static_cast<int64_t>(i) * LocationCount();
+    return BottomValues<T>(0) + static_cast<int64_t>(i) * LocationCount();
   }
   const T* Scores(size_t i) const {
-    return t_.bottoms[1].data<T>() + static_cast<int64_t>(i) * ScoreCount();
+    return BottomValues<T>(1) + static_cast<int64_t>(i) * ScoreCount();
   }
 
   // Returns the loss of image i before normalization.
@@ -172,7 +172,7 @@ class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm>, public Normalize
 
   // Writes the gradient of the locations of image i.
   void PlaceGradient(size_t i, double weight) const {
-    T* to = t_.bottom_grads[0].data<T>() + static_cast<int64_t>(i) * LocationCount();
+    T* to = BottomGradient<T>(0) + static_cast<int64_t>(i) * LocationCount();
     std::fill_n(to, LocationCount(), T(0));
     for (const PlaceSample& sample : choices_[i].places()) {
       for (size_t k = 0; k < 4; ++k) {
@@ -188,7 +188,7 @@ class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm>, public Normalize
   // Writes the gradient of the confidences of image i.
   void ClassGradient(size_t i, double weight) const {
     const int64_t classes = form_.extents.classes;
-    T* to = t_.bottom_grads[1].data<T>() + static_cast<int64_t>(i) * ScoreCount();
+    T* to = BottomGradient<T>(1) + static_cast<int64_t>(i) * ScoreCount();
     std::fill_n(to, ScoreCount(), T(0));
     for (const ClassSample& sample : choices_[i].classes()) {
       form_.score.Gradient(Scores(i) + sample.prior * classes, sample.label, weight,

@@ -153,9 +153,7 @@ class PriorBox : public Kernel {
  public:
   explicit PriorBox(const KernelArgs& args) : values_(args.Form<PriorBoxForm>().Values()) {}
 
-  void Forward(const Pass&) override {
-    std::copy(values_.begin(), values_.end(), t_.tops[0].data<T>());
-  }
+  void Forward(const Pass&) override { std::copy(values_.begin(), values_.end(), TopValues<T>(0)); }
 
  private:
   const std::vector<float> values_;

@@ -98,9 +98,9 @@ class Proposal : public FormKernel<ProposalForm> {
   void Decode(int64_t image) {
     const AnchorGrid& anchors = form_.anchors;
     const int64_t a = anchors.per_position(), positions = anchors.positions();
-    const T* scores = t_.bottoms[0].data<T>() + (2 * image + 1) * a * positions;
-    const T* codes = t_.bottoms[1].data<T>() + 4 * image * a * positions;
-    const T* size = t_.bottoms[2].data<T>() + 3 * image;
+    const T* scores = BottomValues<T>(0) + (2 * image + 1) * a * positions;
+    const T* codes = BottomValues<T>(1) + 4 * image * a * positions;
+    const T* size = BottomValues<T>(2) + 3 * image;
     const double height = static_cast<double>(size[0]), width = static_cast<double>(size[1]),
                  least = form_.min_size * static_cast<double>(size[2]);
     ParallelFor(anchors.count(), 1024, [&](int64_t begin, int64_t end) {
@@ -125,9 +125,9 @@ class Proposal : public FormKernel<ProposalForm> {
 
   // Writes the rows of an image. Without any region, the whole image is the region, with score 0.
   void Write(int64_t image, const std::vector<int>& kept) {
-    const T* size = t_.bottoms[2].data<T>() + 3 * image;
-    T* rows = t_.tops[0].data<T>() + 5 * image * form_.rows;
-    T* scores = t_.tops.size() > 1 ? t_.tops[1].data<T>() + image * form_.rows : nullptr;
+    const T* size = BottomValues<T>(2) + 3 * image;
+    T* rows = TopValues<T>(0) + 5 * image * form_.rows;
+    T* scores = t_.tops.size() > 1 ? TopValues<T>(1) + image * form_.rows : nullptr;
     const int64_t found = static_cast<int64_t>(kept.size());
     for (int64_t row = 0; row < form_.rows; ++row, rows += 5) {
       rows[0] = static_cast<T>(image);

@@ -76,7 +76,7 @@ class ProposalTarget : public FormKernel<ProposalTargetForm> {
   explicit ProposalTarget(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
 
   void Forward(const Pass& pass) override {
-    ReadRegionObjects(at_, t_.bottoms[1].data<T>(), form_.object_rows, &objects_, &classes_);
+    ReadRegionObjects(at_, BottomValues<T>(1), form_.object_rows, &objects_, &classes_);
     for (int label : classes_) {
       if (label < form_.classes || form_.classes == 2) continue;
       throw UserError(at_, "an object has class " + std::to_string(label) +
@@ -101,7 +101,7 @@ class ProposalTarget : public FormKernel<ProposalTargetForm> {
     candidates_.clear();
     positives_.clear();
     negatives_.clear();
-    const T* first = t_.bottoms[0].data<T>();
+    const T* first = BottomValues<T>(0);
     for (int64_t i = 0; i < form_.regions; ++i) {
       const T* row = first + 5 * i;
       if (row[0] != T(0)) {
@@ -129,16 +129,15 @@ class ProposalTarget : public FormKernel<ProposalTargetForm> {
     // Without a sample, as when all overlaps are between the thresholds, the first region is one
     // that no loss of boxes sees.
     if (positives_.empty()) positives_.push_back(0);
-    for (int top = 2; top < 5; ++top)
-      std::fill_n(t_.tops[top].data<T>(), t_.tops[top].count(), T(0));
+    for (int top = 2; top < 5; ++top) std::fill_n(TopValues<T>(top), t_.tops[top].count(), T(0));
     for (int64_t row = 0; row < form_.rows; ++row) {
       const int64_t sample = row % static_cast<int64_t>(positives_.size());
       const Candidate& of = candidates_[positives_[sample]];
-      T* region = t_.tops[0].data<T>() + 5 * row;
+      T* region = TopValues<T>(0) + 5 * row;
       *region++ = T(0);
       for (double side : of.box) *region++ = static_cast<T>(side);
       const bool object = sample < positives;
-      t_.tops[1].data<T>()[row] = static_cast<T>(object ? classes_[of.nearest.object] : 0);
+      TopValues<T>(1)[row] = static_cast<T>(object ? classes_[of.nearest.object] : 0);
       if (object) WriteTargets(row, of);
     }
   }
@@ -148,9 +147,9 @@ class ProposalTarget : public FormKernel<ProposalTargetForm> {
     const int64_t slot = std::min<int64_t>(classes_[of.nearest.object], form_.classes - 1);
     const int64_t at = 4 * (row * form_.classes + slot);
     for (int64_t side = 0; side < 4; ++side) {
-      t_.tops[2].data<T>()[at + side] =
+      TopValues<T>(2)[at + side] =
           static_cast<T>((targets[side] - form_.mean[side]) / form_.deviation[side]);
-      t_.tops[3].data<T>()[at + side] = t_.tops[4].data<T>()[at + side] = T(1);
+      TopValues<T>(3)[at + side] = TopValues<T>(4)[at + side] = T(1);
     }
   }
 

@@ -67,7 +67,7 @@ class RegionLoss : public FormKernel<RegionLossForm>, public NormalizedLoss {
   void Forward(const Pass& pass) override {
     targets_.resize(static_cast<size_t>(form_.grid.images * form_.grid.boxes()));
     losses_.resize(static_cast<size_t>(form_.grid.images));
-    objects_ = ReadRegions(at_, form_.grid, t_.bottoms[1].data<T>());
+    objects_ = ReadRegions(at_, form_.grid, BottomValues<T>(1));
     const bool early = form_.train && pass.FirstSample(form_.grid.images) < kImagesNearAnchors;
     EachImage([this, early](int64_t image) {
       FindTargets(image, early);
@@ -75,12 +75,12 @@ class RegionLoss : public FormKernel<RegionLossForm>, public NormalizedLoss {
     });
     divisor_ = form_.normalizer.Divisor(pass, form_.normalizer.positions());
     const double loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
-    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
+    TopValues<T>(0)[0] = static_cast<T>(loss / divisor_);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]) / divisor_;
+    const double weight = static_cast<double>(TopGradient<T>(0)[0]) / divisor_;
     EachImage([this, weight](int64_t image) { WriteGradient(image, weight); });
   }
 
@@ -100,7 +100,7 @@ class RegionLoss : public FormKernel<RegionLossForm>, public NormalizedLoss {
   }
 
   const T* Numbers(int64_t image, int64_t box) const {
-    return t_.bottoms[0].data<T>() + form_.grid.At(image, box);
+    return BottomValues<T>(0) + form_.grid.At(image, box);
   }
   Target* TargetsOf(int64_t image) { return targets_.data() + image * form_.grid.boxes(); }
   const Target* TargetsOf(int64_t image) const {
@@ -211,7 +211,7 @@ class RegionLoss : public FormKernel<RegionLossForm>, public NormalizedLoss {
     for (int64_t box = 0; box < grid.boxes(); ++box) {
       const Target& target = TargetsOf(image)[box];
       const T* x = Numbers(image, box);
-      T* to = t_.bottom_grads[0].data<T>() + grid.At(image, box);
+      T* to = BottomGradient<T>(0) + grid.At(image, box);
       EachSquare(x, target, [&](int64_t i, double scale, double difference, double slope) {
         to[i * grid.cells()] = static_cast<T>(weight * scale * difference * slope);
       });

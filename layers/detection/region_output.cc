@@ -25,7 +25,7 @@ LayerShape InferRegionOutput(const LayerSpec& spec, const std::vector<Shape>& bo
   constexpr double kLeast = 0.005;  // as in darknet's evaluation
   const RegionLossParameter& p = spec.param.region_loss_param();
   const std::string path = "region_loss_param.";
-  if (p.softmax() == 0 || p.has_softmax_tree()) {
+  if (p.softmax() == 0 || !p.softmax_tree().empty()) {
     throw spec.Mistake(path + (p.softmax() == 0 ? "softmax" : "softmax_tree"),
                        "RegionOutput computes the softmax of the classes; a tree of classes, or "
                        "classes that do not exclude each other, are not supported");
@@ -50,7 +50,7 @@ class RegionOutput : public FormKernel<RegionOutputForm> {
     ParallelFor(form_.grid.images, 1, [this](int64_t begin, int64_t end) {
       for (int64_t image = begin; image < end; ++image) Detect(image);
     });
-    WriteDetections(found_, t_.tops[0].count() / 7, t_.tops[0].template data<T>());
+    WriteDetections(found_, t_.tops[0].count() / 7, TopValues<T>(0));
   }
 
  private:
@@ -61,7 +61,7 @@ class RegionOutput : public FormKernel<RegionOutputForm> {
     std::vector<std::vector<double>> scores(grid.classes);
     std::vector<double> probabilities;
     for (int64_t box = 0; box < grid.boxes(); ++box) {
-      const T* x = t_.bottoms[0].template data<T>() + grid.At(image, box);
+      const T* x = BottomValues<T>(0) + grid.At(image, box);
       grid.Classify(x, &probabilities);
       const auto best = std::max_element(probabilities.begin(), probabilities.end());
       const auto label = best - probabilities.begin();

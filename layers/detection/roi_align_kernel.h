@@ -19,18 +19,16 @@ class RoiPointKernel : public FormKernel<RoiPoolingForm> {
   explicit RoiPointKernel(const KernelArgs& args) : FormKernel(args), loops_(args.device) {}
 
   void Forward(const Pass&) override {
-    const T* rois = t_.bottoms[1].data<T>();
+    const T* rois = BottomValues<T>(1);
     CheckRois(form_, rois);
-    loops_.Run(form_.rois.top_count(),
-               RoiPointMean<T, Points>{form_.rois, t_.bottoms[0].data<T>(), rois,
-                                       t_.tops[0].data<T>(), nullptr});
+    loops_.Run(form_.rois.top_count(), RoiPointMean<T, Points>{form_.rois, BottomValues<T>(0), rois,
+                                                               TopValues<T>(0), nullptr});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const RoiPointMeanPlaneGradient<T, Points> body{form_.rois, t_.bottoms[1].data<T>(),
-                                                    t_.top_grads[0].data<T>(),
-                                                    t_.bottom_grads[0].data<T>()};
+    const RoiPointMeanPlaneGradient<T, Points> body{form_.rois, BottomValues<T>(1),
+                                                    TopGradient<T>(0), BottomGradient<T>(0)};
     ParallelFor(form_.rois.images * form_.rois.channels, 1, [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) body(n);
     });

@@ -79,7 +79,7 @@ class RoiDetections : public FormKernel<RoiDetectionsForm> {
     found_.resize(of_image_.size());
     for (std::vector<int64_t>& rows : of_image_) rows.clear();
     for (int64_t row = 0; row < form_.regions; ++row) {
-      const double image = static_cast<double>(t_.bottoms[0].template data<T>()[5 * row]);
+      const double image = static_cast<double>(BottomValues<T>(0)[5 * row]);
       if (!(image >= 0 && image < static_cast<double>(form_.images))) {
         throw WrongInRow(at_, "regions", row, "image", image,
                          "there are images 0.." + std::to_string(form_.images - 1));
@@ -87,7 +87,7 @@ class RoiDetections : public FormKernel<RoiDetectionsForm> {
       of_image_[static_cast<size_t>(image)].push_back(row);
     }
     for (int64_t image = 0; image < form_.images; ++image) Detect(image);
-    WriteDetections(found_, form_.most(), t_.tops[0].template data<T>());
+    WriteDetections(found_, form_.most(), TopValues<T>(0));
   }
 
  private:
@@ -102,7 +102,7 @@ class RoiDetections : public FormKernel<RoiDetectionsForm> {
       ParallelFor(static_cast<int64_t>(rows.size()), 256, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           boxes[i] = Decode(image, rows[i], label);
-          scores[i] = t_.bottoms[1].template data<T>()[rows[i] * form_.classes + label];
+          scores[i] = BottomValues<T>(1)[rows[i] * form_.classes + label];
         }
       });
       AddDetections(form_.rule, static_cast<int>(label), boxes, scores.data(), 1, &found);
@@ -112,9 +112,9 @@ class RoiDetections : public FormKernel<RoiDetectionsForm> {
 
   // Returns the box of a region and a class in fractions of the image.
   Box Decode(int64_t image, int64_t row, int64_t label) const {
-    const T* size = t_.bottoms[3].template data<T>() + 3 * image;
-    const Box region = ReadBox(t_.bottoms[0].template data<T>() + 5 * row + 1);
-    Box code = ReadBox(t_.bottoms[2].template data<T>() + row * form_.codes + form_.CodeOf(label));
+    const T* size = BottomValues<T>(3) + 3 * image;
+    const Box region = ReadBox(BottomValues<T>(0) + 5 * row + 1);
+    Box code = ReadBox(BottomValues<T>(2) + row * form_.codes + form_.CodeOf(label));
     for (size_t i = 0; i < 4; ++i) code[i] = code[i] * form_.deviation[i] + form_.mean[i];
     Box box = DecodeRegion(region, code);  // its maximum corner lies behind its last pixel
     for (size_t i = 0; i < 4; ++i) {

@@ -37,7 +37,7 @@ class CudaRoiKernel : public Kernel {
   Gpu gpu() const { return GpuOf(device_); }
   // Pinned host memory that the GPU sets to 1 for a bad region.
   uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
-  const float* rois() const { return t_.bottoms[1].data<float>(); }
+  const float* rois() const { return BottomValues<float>(1); }
 
   Device* const device_;
   const RoiForm form_;
@@ -57,14 +57,14 @@ class CudaRoiPooling : public CudaRoiKernel {
   // Returns the positions of the maxima, or null if Backward is never called.
   int32_t* From() const { return static_cast<int32_t*>(t_.saved); }
   void Pool() override {
-    ForEachIndex(gpu(), form_.top_count(), "ROIPooling",
-                 RoiMax<float>{form_, t_.bottoms[0].data<float>(), rois(), t_.tops[0].data<float>(),
-                               From(), bad()});
+    ForEachIndex(
+        gpu(), form_.top_count(), "ROIPooling",
+        RoiMax<float>{form_, BottomValues<float>(0), rois(), TopValues<float>(0), From(), bad()});
   }
   void Spread() override {
     ForEachIndex(gpu(), form_.bottom_count(), "ROIPooling's gradient",
-                 RoiMaxGradient<float>{form_, rois(), t_.top_grads[0].data<float>(), From(),
-                                       t_.bottom_grads[0].data<float>()});
+                 RoiMaxGradient<float>{form_, rois(), TopGradient<float>(0), From(),
+                                       BottomGradient<float>(0)});
   }
 };
 
@@ -74,14 +74,14 @@ class CudaPsRoiPooling : public CudaRoiKernel {
 
  private:
   void Pool() override {
-    ForEachIndex(gpu(), form_.top_count(), "PSROIPooling",
-                 PsRoiMean<float>{form_, t_.bottoms[0].data<float>(), rois(),
-                                  t_.tops[0].data<float>(), bad()});
+    ForEachIndex(
+        gpu(), form_.top_count(), "PSROIPooling",
+        PsRoiMean<float>{form_, BottomValues<float>(0), rois(), TopValues<float>(0), bad()});
   }
   void Spread() override {
-    ForEachIndex(gpu(), form_.bottom_count(), "PSROIPooling's gradient",
-                 PsRoiMeanGradient<float>{form_, rois(), t_.top_grads[0].data<float>(),
-                                          t_.bottom_grads[0].data<float>()});
+    ForEachIndex(
+        gpu(), form_.bottom_count(), "PSROIPooling's gradient",
+        PsRoiMeanGradient<float>{form_, rois(), TopGradient<float>(0), BottomGradient<float>(0)});
   }
 };
 
@@ -94,14 +94,14 @@ class CudaRoiPoints : public CudaRoiKernel {
  private:
   void Pool() override {
     ForEachIndex(gpu(), form_.top_count(), form_.own_channels ? "PSROIAlign" : "ROIAlign",
-                 RoiPointMean<float, Points>{form_, t_.bottoms[0].data<float>(), rois(),
-                                             t_.tops[0].data<float>(), bad()});
+                 RoiPointMean<float, Points>{form_, BottomValues<float>(0), rois(),
+                                             TopValues<float>(0), bad()});
   }
   void Spread() override {
     ForEachIndex(gpu(), form_.bottom_count(),
                  form_.own_channels ? "PSROIAlign's gradient" : "ROIAlign's gradient",
-                 RoiPointMeanGradient<float, Points>{form_, rois(), t_.top_grads[0].data<float>(),
-                                                     t_.bottom_grads[0].data<float>()});
+                 RoiPointMeanGradient<float, Points>{form_, rois(), TopGradient<float>(0),
+                                                     BottomGradient<float>(0)});
   }
 };
 

@@ -42,20 +42,20 @@ class Axpy : public Kernel {
       : runs_(args.bottoms[0].shape.count()), length_(args.bottoms[1].shape.count(2)) {}
 
   void Forward(const Pass&) override {
-    const T *a = t_.bottoms[0].data<T>(), *x = t_.bottoms[1].data<T>();
-    const T* y = t_.bottoms[2].data<T>();
-    T* top = t_.tops[0].data<T>();
+    const T *a = BottomValues<T>(0), *x = BottomValues<T>(1);
+    const T* y = BottomValues<T>(2);
+    T* top = TopValues<T>(0);
     ForEachRow(runs_, length_, [=](int64_t run, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) top[i] = a[run] * x[i] + y[i];
     });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    const T *a = t_.bottoms[0].data<T>(), *x = t_.bottoms[1].data<T>();
-    const T* dy = t_.top_grads[0].data<T>();
-    T *da = t_.bottom_grads[0].data<T>(), *dx = t_.bottom_grads[1].data<T>();
+    const T *a = BottomValues<T>(0), *x = BottomValues<T>(1);
+    const T* dy = TopGradient<T>(0);
+    T *da = BottomGradient<T>(0), *dx = BottomGradient<T>(1);
     // Null if y's gradient shares the memory of dy.
-    T* to_y = t_.bottom_grads[2].data<T>();
+    T* to_y = BottomGradient<T>(2);
     ForEachRow(runs_, length_, [=](int64_t run, int64_t begin, int64_t end) {
       if (da != nullptr) {
         double sum = 0;

@@ -55,7 +55,7 @@ class CudaAxpy : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    WriteTop(GpuOf(device_), Runs(), t_.bottoms[2].data<float>(), t_.tops[0].data<float>());
+    WriteTop(GpuOf(device_), Runs(), BottomValues<float>(2), TopValues<float>(0));
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -63,15 +63,13 @@ class CudaAxpy : public Kernel {
     // y's gradient is absent if it shares the memory of dy. Copy it before Differentiate, because
     // dx may overwrite dy.
     if (to_y) CopyOnDevice(device_, to_y.raw, dy.raw, dy.bytes());
-    Differentiate(GpuOf(device_), Runs(), dy.data<float>(), t_.bottom_grads[0].data<float>(),
-                  t_.bottom_grads[1].data<float>(), t_.scratch);
+    Differentiate(GpuOf(device_), Runs(), dy.data<float>(), BottomGradient<float>(0),
+                  BottomGradient<float>(1), t_.scratch);
   }
   bool same_every_pass() const override { return true; }
 
  private:
-  AxpyRuns Runs() const {
-    return {runs_, length_, t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>()};
-  }
+  AxpyRuns Runs() const { return {runs_, length_, BottomValues<float>(0), BottomValues<float>(1)}; }
 
   Device* const device_;
   const int64_t runs_, length_;

@@ -1,5 +1,6 @@
 // Eltwise: the sum (with coefficients), product or maximum of two or more bottoms of the same
 // shape. Also computes a sum together with the ReLU after it.
+#include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
 #include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
@@ -87,7 +88,7 @@ class Eltwise : public Kernel {
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    for (size_t i = 0; i < in_.size(); ++i) in_[i] = t_.bottoms[i].data<T>();
+    for (size_t i = 0; i < in_.size(); ++i) in_[i] = BottomValues<T>(i);
   }
 
   void Forward(const Pass&) override {
@@ -115,7 +116,7 @@ class Eltwise : public Kernel {
   // that occurs several times.
   void ForwardChunk(int64_t begin, int64_t n) {
     const T* first = in_[0] + begin;
-    T* y = t_.tops[0].data<T>() + begin;
+    T* y = TopValues<T>(0) + begin;
     Wide result[kChunk];
     if (op_ == EltwiseOp::kMax) {
       Max(begin, n, result);
@@ -134,7 +135,7 @@ class Eltwise : public Kernel {
     }
     if (!tail_.relu) return RoundAll(result, n, y);
     const Relu relu = *tail_.relu;
-#pragma GCC ivdep
+    DOPPIO_INDEPENDENT_ITERATIONS
     for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(relu.Forward(result[i]));
   }
 
@@ -143,7 +144,7 @@ class Eltwise : public Kernel {
     for (int64_t i = 0; i < n; ++i) to[i] = Widen(from[i]);
   }
   static void RoundAll(const Wide* from, int64_t n, T* to) {
-#pragma GCC ivdep
+    DOPPIO_INDEPENDENT_ITERATIONS
     for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(from[i]);
   }
 
@@ -176,11 +177,11 @@ class Eltwise : public Kernel {
   }
 
   void BackwardChunk(size_t bottom, int64_t begin, int64_t n) {
-    const T* dy = t_.top_grads[0].data<T>() + begin;
-    T* dx = t_.bottom_grads[bottom].data<T>() + begin;
+    const T* dy = TopGradient<T>(0) + begin;
+    T* dx = BottomGradient<T>(bottom) + begin;
     if (op_ == EltwiseOp::kMax) {
       const EltwiseWinner* winner = static_cast<const EltwiseWinner*>(t_.saved) + begin;
-#pragma GCC ivdep
+      DOPPIO_INDEPENDENT_ITERATIONS
       for (int64_t i = 0; i < n; ++i) dx[i] = winner[i] == bottom ? dy[i] : T(0);
     } else if (op_ == EltwiseOp::kSum) {
       const Wide c = coefficients_[bottom];
@@ -188,7 +189,7 @@ class Eltwise : public Kernel {
         if (dx != dy) std::copy(dy, dy + n, dx);
         return;
       }
-#pragma GCC ivdep
+      DOPPIO_INDEPENDENT_ITERATIONS
       for (int64_t i = 0; i < n; ++i) dx[i] = static_cast<T>(c * Widen(dy[i]));
     } else if (op_ == EltwiseOp::kProduct) {
       Wide others[kChunk];
@@ -199,8 +200,8 @@ class Eltwise : public Kernel {
       RoundAll(others, n, dx);
     } else {
       const T* x = in_[bottom] + begin;
-      const T* y = t_.tops[0].data<T>() + begin;
-#pragma GCC ivdep
+      const T* y = TopValues<T>(0) + begin;
+      DOPPIO_INDEPENDENT_ITERATIONS
       for (int64_t i = 0; i < n; ++i)
         dx[i] = static_cast<T>(Widen(y[i]) / Widen(x[i]) * Widen(dy[i]));
     }

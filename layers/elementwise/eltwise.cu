@@ -176,8 +176,8 @@ class CudaEltwise : public Kernel {
       using T = decltype(zero);
       T* to = static_cast<T*>(y.raw);
       if (table_.op == EltwiseOp::kSum && table_.count == 2) {
-        SumOfTwo(GpuOf(device_), y.count(), coefficients_[0], t_.bottoms[0].data<T>(),
-                 coefficients_[1], t_.bottoms[1].data<T>(), relu_, to);
+        SumOfTwo(GpuOf(device_), y.count(), coefficients_[0], BottomValues<T>(0), coefficients_[1],
+                 BottomValues<T>(1), relu_, to);
       } else {
         ForEachPack<kPackWidth<T>>(GpuOf(device_), y.count(),
                                    table_.packed && PacksAligned(to, winners_), kName,
@@ -191,7 +191,7 @@ class CudaEltwise : public Kernel {
     const Tensor& dy = t_.top_grads[0];
     DispatchStored(dy.dtype, [&](auto zero) {
       using T = decltype(zero);
-      const T* y = t_.tops[0].data<T>();
+      const T* y = TopValues<T>(0);
       T* gradient = static_cast<T*>(dy.raw);
       ForEachPack<kPackWidth<T>>(
           GpuOf(device_), dy.count(), table_.packed && PacksAligned(y, gradient, winners_), kName,

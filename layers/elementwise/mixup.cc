@@ -64,20 +64,20 @@ class Mixup : public FormKernel<MixupForm> {
   explicit Mixup(const KernelArgs& args) : FormKernel(args), at_(args.at) {}
 
   void Forward(const Pass& pass) override {
-    MixRows(pass, t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
-    MixLabels(pass, t_.bottoms[1].data<T>(), t_.tops[1].data<T>());
+    MixRows(pass, BottomValues<T>(0), TopValues<T>(0));
+    MixLabels(pass, BottomValues<T>(1), TopValues<T>(1));
   }
 
   // Mixing is symmetric, so a sample's gradient is mixed from the same two rows.
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    const Tensor& dx = t_.bottom_grads[0];
-    if (!dx) return;
+    T* dx = BottomGradient<T>(0);
+    if (dx == nullptr) return;
     // If only the mixed labels are read, the data have no gradient.
     if (!t_.top_grads[0]) {
-      std::fill_n(dx.data<T>(), dx.count(), T(0));
+      std::fill_n(dx, t_.bottom_grads[0].count(), T(0));
       return;
     }
-    MixRows(pass, t_.top_grads[0].data<T>(), t_.bottom_grads[0].data<T>());
+    MixRows(pass, TopGradient<T>(0), dx);
   }
 
  private:

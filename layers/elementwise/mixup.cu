@@ -73,7 +73,7 @@ class CudaMixup : public FormKernel<MixupForm> {
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(form_, at_, 1);
     const double* shares = Mix(pass, t_.bottoms[0], t_.tops[0]);
-    MixLabels(GpuOf(device_), form_, shares, t_.bottoms[1].data<float>(), t_.tops[1].data<float>(),
+    MixLabels(GpuOf(device_), form_, shares, BottomValues<float>(1), TopValues<float>(1),
               wrong_->word(), static_cast<char*>(t_.scratch) + ShareBytes());
   }
 

@@ -96,8 +96,8 @@ class ScaleBias : public FormKernel<ScaleBiasForm> {
   }
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     const T* s = form_.has_scale() ? Factors(ScaleValues(), 0) : nullptr;
     const T* b = form_.has_bias() ? Factors(BiasValues(), 1) : nullptr;
     if (b == nullptr) {
@@ -149,10 +149,10 @@ class ScaleBias : public FormKernel<ScaleBiasForm> {
   // Computes dx and, if `want_sums` is true, the sums of x * dy and of dy, in one pass over memory.
   // Returns the sums, or null.
   const double* BackwardScale(bool want_sums) {
-    const T* x = t_.bottoms[0].data<T>();
-    const T* dy = t_.top_grads[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    const T* dy = TopGradient<T>(0);
     const T* s = Factors(ScaleValues(), 0);
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     if (!want_sums) {
       if (dx == nullptr) return nullptr;
       ForEachElement(
@@ -176,8 +176,8 @@ class ScaleBias : public FormKernel<ScaleBiasForm> {
   // Computes dx and, if `want_sums` is true, the second sums, those of dy. Returns the sums, or
   // null.
   const double* BackwardBias(bool want_sums) {
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     if (dx != nullptr && dx != dy) {
       ForEachElement(channels_, [=](int64_t i) { dx[i] = dy[i]; });
     }

@@ -89,25 +89,25 @@ class CudaScaleBias : public FormKernel<ScaleBiasForm> {
   void Sum(const float* scale, const StoreSums& store) const {
     DispatchStored(type_, [&](auto zero) {
       using T = decltype(zero);
-      const T* x = store.scale_grad.to == nullptr ? nullptr : t_.bottoms[0].data<T>();
-      const T* dy = t_.top_grads[0].data<T>();
-      T* dx = scale == nullptr ? nullptr : t_.bottom_grads[0].data<T>();
+      const T* x = store.scale_grad.to == nullptr ? nullptr : BottomValues<T>(0);
+      const T* dy = TopGradient<T>(0);
+      T* dx = scale == nullptr ? nullptr : BottomGradient<T>(0);
       SumChannels(GpuOf(device_), channels_, kName, dx, TermsBy{scale}, store, t_.scratch, x, dy);
     });
   }
 
   const float* FactorAt(bool bottom, int param) const {
-    if (bottom) return t_.bottoms[1].data<float>();
-    return param >= 0 ? t_.params[param].data<float>() : nullptr;
+    if (bottom) return BottomValues<float>(1);
+    return param >= 0 ? ParamValues<float>(param) : nullptr;
   }
   const float* Scale() const { return FactorAt(form_.scale_bottom, form_.scale_param); }
   const float* Bias() const { return FactorAt(form_.bias_bottom, form_.bias_param); }
 
   SumTarget TargetAt(bool bottom, int param, const std::vector<bool>& add) const {
-    if (bottom) return {t_.bottom_grads[1].data<float>(), false};
+    if (bottom) return {BottomGradient<float>(1), false};
     if (param < 0) return {};
     const size_t p = param;
-    return {t_.param_grads[p].data<float>(), add[p]};
+    return {ParamGradient<float>(p), add[p]};
   }
 
   const DType type_;

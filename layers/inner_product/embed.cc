@@ -43,20 +43,20 @@ class EmbedKernel : public FormKernel<EmbedForm> {
   }
 
   void Forward(const Pass&) override {
-    T* y = t_.tops[0].data<T>();
-    form_.indices.Read(at_, t_.bottoms[0].data<T>(), form_.count, Rows());
-    GatherRows(form_.count, form_.width, Rows(), t_.params[0].data<T>(), y);
-    if (form_.bias) AddToRows(form_.count, form_.width, t_.params[1].data<T>(), y);
+    T* y = TopValues<T>(0);
+    form_.indices.Read(at_, BottomValues<T>(0), form_.count, Rows());
+    GatherRows(form_.count, form_.width, Rows(), ParamValues<T>(0), y);
+    if (form_.bias) AddToRows(form_.count, form_.width, ParamValues<T>(1), y);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T* dy = t_.top_grads[0].data<T>();
-    if (T* dw = t_.param_grads[0].data<T>()) {
+    const T* dy = TopGradient<T>(0);
+    if (T* dw = ParamGradient<T>(0)) {
       if (!add[0]) std::fill(dw, dw + t_.param_grads[0].count(), T(0));
       AddRows(form_.count, form_.width, Rows(), dy, dw);
     }
     if (form_.bias && t_.param_grads[1])
-      SumColumns(form_.count, form_.width, dy, add[1], t_.param_grads[1].data<T>());
+      SumColumns(form_.count, form_.width, dy, add[1], ParamGradient<T>(1));
   }
 
  private:

@@ -25,15 +25,14 @@ class CudaEmbed : public FormKernel<EmbedForm> {
 
   void Forward(const Pass&) override {
     wrong_->ThrowIfAny(form_.indices, at_, 1);
-    LaunchReadIndices(GpuOf(device_), form_.indices, form_.count, t_.bottoms[0].data<float>(),
-                      Rows(), wrong_->word(), t_.scratch);
-    LaunchGatherRows(GpuOf(device_), form_.count, form_.width, Rows(), t_.params[0].data<float>(),
-                     form_.bias ? t_.params[1].data<float>() : nullptr, NAN,
-                     t_.tops[0].data<float>());
+    LaunchReadIndices(GpuOf(device_), form_.indices, form_.count, BottomValues<float>(0), Rows(),
+                      wrong_->word(), t_.scratch);
+    LaunchGatherRows(GpuOf(device_), form_.count, form_.width, Rows(), ParamValues<float>(0),
+                     form_.bias ? ParamValues<float>(1) : nullptr, NAN, TopValues<float>(0));
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const float* dy = t_.top_grads[0].data<float>();
+    const float* dy = TopGradient<float>(0);
     if (const Tensor& dw = t_.param_grads[0]) {
       if (!add[0]) device_->Zero(dw.raw, dw.bytes());
       LaunchAddRows(GpuOf(device_), form_.count, form_.width, Rows(), dy, dw.data<float>(),
@@ -41,7 +40,7 @@ class CudaEmbed : public FormKernel<EmbedForm> {
     }
     if (!form_.bias || !t_.param_grads[1]) return;
     LaunchChannelSums(GpuOf(device_), form_.count, form_.width, 1, DType::kFloat32, dy, add[1],
-                      t_.param_grads[1].data<float>(), t_.scratch);
+                      ParamGradient<float>(1), t_.scratch);
   }
 
  private:

@@ -48,16 +48,16 @@ class InnerProductKernel : public FormKernel<InnerProductForm> {
   using FormKernel::FormKernel;
 
   void Forward(const Pass&) override {
-    T* y = t_.tops[0].data<T>();
-    Gemm(false, !form_.transpose, form_.rows, form_.outputs, form_.inputs, T(1),
-         t_.bottoms[0].data<T>(), t_.params[0].data<T>(), T(0), y);
-    if (form_.bias) AddToRows(form_.rows, form_.outputs, t_.params[1].data<T>(), y);
+    T* y = TopValues<T>(0);
+    Gemm(false, !form_.transpose, form_.rows, form_.outputs, form_.inputs, T(1), BottomValues<T>(0),
+         ParamValues<T>(0), T(0), y);
+    if (form_.bias) AddToRows(form_.rows, form_.outputs, ParamValues<T>(1), y);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T* x = t_.bottoms[0].data<T>();
-    const T* dy = t_.top_grads[0].data<T>();
-    if (T* dw = t_.param_grads[0].data<T>()) {
+    const T* x = BottomValues<T>(0);
+    const T* dy = TopGradient<T>(0);
+    if (T* dw = ParamGradient<T>(0)) {
       const T beta = add[0] ? T(1) : T(0);
       if (form_.transpose) {
         Gemm(true, false, form_.inputs, form_.outputs, form_.rows, T(1), x, dy, beta, dw);
@@ -66,10 +66,10 @@ class InnerProductKernel : public FormKernel<InnerProductForm> {
       }
     }
     if (form_.bias && t_.param_grads[1])
-      SumColumns(form_.rows, form_.outputs, dy, add[1], t_.param_grads[1].data<T>());
+      SumColumns(form_.rows, form_.outputs, dy, add[1], ParamGradient<T>(1));
     if (t_.bottom_grads[0]) {
       Gemm(false, form_.transpose, form_.rows, form_.inputs, form_.outputs, T(1), dy,
-           t_.params[0].data<T>(), T(0), t_.bottom_grads[0].data<T>());
+           ParamValues<T>(0), T(0), BottomGradient<T>(0));
     }
   }
 };

@@ -40,7 +40,7 @@ class CudaInnerProduct : public FormKernel<InnerProductForm> {
             GemmFactor(t_.bottoms[0].raw, type_, form_.inputs), Weights(), 0, Rows(y));
     GpuTail tail;
     tail.channels = form_.outputs;
-    if (form_.bias) tail.bias = t_.params[1].data<float>();
+    if (form_.bias) tail.bias = ParamValues<float>(1);
     tail.relu = tail_.relu.has_value();
     if (tail_.relu) tail.slope = tail_.relu->slope;
     LaunchTail(GpuOf(device_), tail, form_.rows, type_, y);
@@ -51,7 +51,7 @@ class CudaInnerProduct : public FormKernel<InnerProductForm> {
     const GemmMatrix x = GemmFactor(t_.bottoms[0].raw, type_, form_.inputs);
     const GemmMatrix dy = Rows(t_.top_grads[0].raw);
     const bool sum = form_.bias && t_.param_grads[1];
-    float* const bias_grad = sum ? t_.param_grads[1].data<float>() : nullptr;
+    float* const bias_grad = sum ? ParamGradient<float>(1) : nullptr;
     if (sum && tail_.relu) {
       LaunchMaskedChannelSums(gpu, tail_.relu->slope, form_.rows, form_.outputs, 1, type_,
                               t_.tops[0].raw, dy.data, add[1], bias_grad, t_.scratch);
@@ -62,7 +62,7 @@ class CudaInnerProduct : public FormKernel<InnerProductForm> {
       LaunchReluMask(gpu, tail_.relu->slope, type_, form_.rows * form_.outputs, t_.tops[0].raw,
                      dy.data);
     }
-    if (float* to = t_.param_grads[0].data<float>()) {
+    if (float* to = ParamGradient<float>(0)) {
       const float beta = add[0] ? 1 : 0;
       const GemmMatrix dw{to, DType::kFloat32, form_.transpose ? form_.outputs : form_.inputs};
       if (form_.transpose) {

@@ -116,7 +116,7 @@ class DnnlInnerProduct : public Kernel {
     x_.Bind(t_.bottoms[0].raw, t_.scratch);
     dy_.Bind(t_.top_grads[0].raw, t_.scratch);
     if (slices_.elements() > 0) {
-      float* bias = has_bias_ ? t_.param_grads[1].data<float>() : nullptr;
+      float* bias = has_bias_ ? ParamGradient<float>(1) : nullptr;
       return slices_.Bind(x_.memory(), dy_.memory(), t_.param_grads[0].raw, bias, t_.scratch);
     }
     weight_gradient_.Bind(t_.param_grads[0].raw, t_.scratch);

@@ -51,9 +51,9 @@ class AccuracyKernel : public FormKernel<AccuracyForm>, public CountedScore {
   void Forward(const Pass&) override {
     label_.resize(static_cast<size_t>(form_.shape.positions()));
     hit_.resize(label_.size());
-    const int64_t valid = form_.labels.Read(at_, t_.bottoms[1].data<T>(), form_.shape.outer,
+    const int64_t valid = form_.labels.Read(at_, BottomValues<T>(1), form_.shape.outer,
                                             form_.shape.inner, label_.data());
-    const T* scores = t_.bottoms[0].data<T>();
+    const T* scores = BottomValues<T>(0);
     ParallelFor(form_.shape.positions(), 1 + 16384 / form_.shape.classes,
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) hit_[i] = Hit(scores, i);

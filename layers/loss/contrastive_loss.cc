@@ -32,8 +32,8 @@ class ContrastiveLoss : public FormKernel<ContrastiveForm>, public NormalizedLos
   }
 
   void Forward(const Pass& pass) override {
-    const T *a = t_.bottoms[0].data<T>(), *b = t_.bottoms[1].data<T>();
-    const T* similar = t_.bottoms[2].data<T>();
+    const T *a = BottomValues<T>(0), *b = BottomValues<T>(1);
+    const T* similar = BottomValues<T>(2);
     T* slopes = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
     double loss = 0;
     for (int64_t n = 0; n < form_.samples; ++n, a += form_.values, b += form_.values) {
@@ -46,17 +46,17 @@ class ContrastiveLoss : public FormKernel<ContrastiveForm>, public NormalizedLos
       loss += static_cast<double>(terms_.Loss(alike, static_cast<T>(square)));
       if (slopes != nullptr) slopes[n] = terms_.Slope(alike, static_cast<T>(square));
     }
-    t_.tops[0].data<T>()[0] = static_cast<T>(loss / 2 / form_.Divisor(pass));
+    TopValues<T>(0)[0] = static_cast<T>(loss / 2 / form_.Divisor(pass));
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]) / form_.Divisor(pass);
-    const T *a = t_.bottoms[0].data<T>(), *b = t_.bottoms[1].data<T>();
+    const double weight = static_cast<double>(TopGradient<T>(0)[0]) / form_.Divisor(pass);
+    const T *a = BottomValues<T>(0), *b = BottomValues<T>(1);
     const T* slopes = static_cast<const T*>(t_.saved);
     for (size_t side = 0; side < 2; ++side) {
       if (!t_.bottom_grads[side]) continue;
       const T scale = static_cast<T>(side == 0 ? weight : -weight);
-      T* to = t_.bottom_grads[side].data<T>();
+      T* to = BottomGradient<T>(side);
       ForEachRow(form_.samples, form_.values, [=](int64_t n, int64_t begin, int64_t end) {
         const T slope = scale * slopes[n];
         for (int64_t i = begin; i < end; ++i) to[i] = slope * (a[i] - b[i]);

@@ -71,25 +71,21 @@ class CudaContrastiveLoss : public FormKernel<ContrastiveForm>, public Normalize
 
   void Forward(const Pass& pass) override {
     float* slopes = needs_.saved_bytes > 0 ? static_cast<float*>(t_.saved) : nullptr;
-    SumLosses(GpuOf(device_), Pairs(), form_.Divisor(pass), t_.tops[0].data<float>(), slopes,
+    SumLosses(GpuOf(device_), Pairs(), form_.Divisor(pass), TopValues<float>(0), slopes,
               t_.scratch);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    Differentiate(GpuOf(device_), Pairs(), form_.Divisor(pass), t_.top_grads[0].data<float>(),
-                  static_cast<const float*>(t_.saved), t_.bottom_grads[0].data<float>(),
-                  t_.bottom_grads[1].data<float>());
+    Differentiate(GpuOf(device_), Pairs(), form_.Divisor(pass), TopGradient<float>(0),
+                  static_cast<const float*>(t_.saved), BottomGradient<float>(0),
+                  BottomGradient<float>(1));
   }
   bool same_every_pass() const override { return true; }
 
  private:
   ContrastivePairs Pairs() const {
-    return {t_.bottoms[0].data<float>(),
-            t_.bottoms[1].data<float>(),
-            t_.bottoms[2].data<float>(),
-            form_.samples,
-            form_.values,
-            form_.terms};
+    return {BottomValues<float>(0), BottomValues<float>(1), BottomValues<float>(2),
+            form_.samples,          form_.values,           form_.terms};
   }
 };
 

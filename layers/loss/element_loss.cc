@@ -39,7 +39,7 @@ struct ElementLoss {
           ignored_(args.Form<ElementLossForm>().Ignored<T>()) {}
 
     void Forward(const Pass& pass) override {
-      const T *x = t_.bottoms[0].data<T>(), *t = t_.bottoms[1].data<T>();
+      const T *x = BottomValues<T>(0), *t = BottomValues<T>(1);
       counted_rows_ = ValidRows(all_rows_);
       const int64_t count = Count(counted_rows_);
       double valid = static_cast<double>(count);
@@ -59,17 +59,17 @@ struct ElementLoss {
       valid_labels_ = static_cast<int64_t>(valid);
       divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, counted_rows_, valid_labels_)
                              : normalizer_.Divisor(pass, valid_labels_);
-      t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
+      TopValues<T>(0)[0] = static_cast<T>(loss / divisor_);
     }
 
     void Backward(const Pass&, const std::vector<bool>&) override {
-      const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]);
-      const T *x = t_.bottoms[0].data<T>(), *t = t_.bottoms[1].data<T>();
+      const double weight = static_cast<double>(TopGradient<T>(0)[0]);
+      const T *x = BottomValues<T>(0), *t = BottomValues<T>(1);
       const int64_t count = Count(ValidRows(all_rows_));
       for (size_t side = 0; side < 2; ++side) {
         if (!t_.bottom_grads[side]) continue;
         const T scale = static_cast<T>((side == 0 ? weight : -weight) / divisor_);
-        T* to = t_.bottom_grads[side].data<T>();
+        T* to = BottomGradient<T>(side);
         ParallelFor(count_, kElementLossGrain, [=](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             to[i] = i >= count || ignored_(t[i]) ? T(0) : scale * Op::Gradient(x[i], t[i]);

@@ -101,7 +101,7 @@ class CudaElementLoss : public Kernel, public NormalizedLoss {
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     per_divisor_ = static_cast<double*>(backward_ ? t_.saved : t_.scratch);
-    in_ = {t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].data<float>(), count_, ignored_};
+    in_ = {t_.bottoms[0].dtype, t_.bottoms[0].raw, BottomValues<float>(1), count_, ignored_};
   }
 
   void Forward(const Pass& pass) override {
@@ -111,7 +111,7 @@ class CudaElementLoss : public Kernel, public NormalizedLoss {
     });
     DispatchStored(in_.type, [&](auto zero) {
       Sum<Op>(GpuOf(device_), in_, static_cast<const decltype(zero)*>(in_.x), divisor,
-              t_.tops[0].data<float>(), per_divisor_, valid_count_.word(), room);
+              TopValues<float>(0), per_divisor_, valid_count_.word(), room);
     });
   }
 
@@ -119,12 +119,12 @@ class CudaElementLoss : public Kernel, public NormalizedLoss {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     void* dx = t_.bottom_grads[0].raw;
-    float* dtarget = t_.bottom_grads[1].data<float>();
+    float* dtarget = BottomGradient<float>(1);
     if (dx == nullptr && dtarget == nullptr) return;
     DispatchStored(in_.type, [&](auto zero) {
       using T = decltype(zero);
-      Differentiate<Op>(GpuOf(device_), in_, static_cast<const T*>(in_.x),
-                        t_.top_grads[0].data<float>(), per_divisor_, static_cast<T*>(dx), dtarget);
+      Differentiate<Op>(GpuOf(device_), in_, static_cast<const T*>(in_.x), TopGradient<float>(0),
+                        per_divisor_, static_cast<T*>(dx), dtarget);
     });
   }
 

@@ -45,23 +45,22 @@ struct LabelLoss {
 
     void Forward(const Pass& pass) override {
       int32_t* label = static_cast<int32_t*>(t_.scratch);
-      form_.labels.Read(at_, t_.bottoms[1].data<T>(), form_.samples, 1, label);
-      const T* x = t_.bottoms[0].data<T>();
+      form_.labels.Read(at_, BottomValues<T>(1), form_.samples, 1, label);
+      const T* x = BottomValues<T>(0);
       double loss = 0;
       for (int64_t n = 0; n < form_.samples; ++n, x += form_.scores) {
         for (int64_t c = 0; c < form_.scores; ++c)
           loss += static_cast<double>(form_.op.Loss(x[c], c == label[n]));
       }
-      t_.tops[0].data<T>()[0] =
-          static_cast<T>(loss / form_.normalizer.Divisor(pass, form_.samples));
+      TopValues<T>(0)[0] = static_cast<T>(loss / form_.normalizer.Divisor(pass, form_.samples));
     }
 
     void Backward(const Pass& pass, const std::vector<bool>&) override {
       if (!t_.bottom_grads[0]) return;
-      const double weight = static_cast<double>(t_.top_grads[0].data<T>()[0]);
+      const double weight = static_cast<double>(TopGradient<T>(0)[0]);
       const T scale = static_cast<T>(weight / form_.normalizer.Divisor(pass, form_.samples));
-      const T *x = t_.bottoms[0].data<T>(), *label = t_.bottoms[1].data<T>();
-      T* dx = t_.bottom_grads[0].data<T>();
+      const T *x = BottomValues<T>(0), *label = BottomValues<T>(1);
+      T* dx = BottomGradient<T>(0);
       ForEachRow(form_.samples, form_.scores, [=](int64_t n, int64_t begin, int64_t end) {
         const int32_t own = form_.labels.Class(label[n]);
         for (int64_t i = begin; i < end; ++i)

@@ -81,19 +81,19 @@ class CudaLabelLoss : public Kernel, public NormalizedLoss {
 
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(form_.labels, at_, 1);
-    SumLosses(GpuOf(device_), form_.op, Inputs(), Divisor(pass), t_.tops[0].data<float>(),
+    SumLosses(GpuOf(device_), form_.op, Inputs(), Divisor(pass), TopValues<float>(0),
               wrong_->word(), t_.scratch);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    Differentiate(GpuOf(device_), form_.op, Inputs(), Divisor(pass), t_.top_grads[0].data<float>(),
-                  t_.bottom_grads[0].data<float>());
+    Differentiate(GpuOf(device_), form_.op, Inputs(), Divisor(pass), TopGradient<float>(0),
+                  BottomGradient<float>(0));
   }
 
  private:
   LabelLossInputs Inputs() const {
-    return {t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>(), form_.samples, form_.scores,
+    return {BottomValues<float>(0), BottomValues<float>(1), form_.samples, form_.scores,
             form_.labels};
   }
   double Divisor(const Pass& pass) const { return form_.normalizer.Divisor(pass, form_.samples); }

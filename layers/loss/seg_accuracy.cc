@@ -53,17 +53,17 @@ class SegAccuracyKernel : public FormKernel<SegAccuracyForm>, public CountedScor
 
   void Forward(const Pass&) override {
     std::fill(counts_.begin(), counts_.end(), 0);
-    const T* labels = t_.bottoms[1].data<T>();
+    const T* labels = BottomValues<T>(1);
     for (int64_t i = 0; i < form_.shape.positions(); ++i) {
       if (Ignores(labels[i])) continue;
       const int32_t label = form_.labels.Class(labels[i]);
       if (label == kWrongLabel)
         form_.labels.Fail(at_, static_cast<double>(labels[i]), i, form_.shape.inner);
-      ++counts_[label * classes_ + Predicted(t_.bottoms[0].data<T>(), i)];
+      ++counts_[label * classes_ + Predicted(BottomValues<T>(0), i)];
     }
     for (size_t i = 0; i < all_.size(); ++i) all_[i] += counts_[i];
     const std::array<double, 3> values = Values(form_.reset ? counts_ : all_);
-    std::copy(values.begin(), values.end(), t_.tops[0].data<T>());
+    std::copy(values.begin(), values.end(), TopValues<T>(0));
   }
 
   std::vector<double> Counts(int, const std::vector<double>&, double) const override {

@@ -71,22 +71,22 @@ class SmoothL1Kernel : public FormKernel<SmoothL1Form>, public NormalizedLoss {
       for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(terms.Loss(i));
       return sum;
     });
-    t_.tops[0].data<T>()[0] = static_cast<T>(loss / form_.Divisor(pass));
+    TopValues<T>(0)[0] = static_cast<T>(loss / form_.Divisor(pass));
     if (t_.tops.size() < 2) return;
-    T* each = t_.tops[1].data<T>();
+    T* each = TopValues<T>(1);
     std::fill(each, each + t_.tops[1].count(), T(0));
     for (int64_t i = 0; i < count_; ++i) each[Position(i)] += terms.Loss(i);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     const SmoothL1<T> terms = form_.TermsOf<T>(t_.bottoms);
-    const T* top = t_.top_grads[0].data<T>();
-    const T* own = t_.tops.size() > 1 ? t_.top_grads[1].data<T>() : nullptr;
+    const T* top = TopGradient<T>(0);
+    const T* own = t_.tops.size() > 1 ? TopGradient<T>(1) : nullptr;
     const double weight = (top == nullptr ? 0.0 : static_cast<double>(*top)) / form_.Divisor(pass);
     for (size_t side = 0; side < 2; ++side) {
       if (!t_.bottom_grads[side]) continue;
       const T sign = static_cast<T>(side == 0 ? 1 : -1), scale = static_cast<T>(weight);
-      T* to = t_.bottom_grads[side].data<T>();
+      T* to = BottomGradient<T>(side);
       ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           to[i] = sign * (own == nullptr ? scale : scale + own[Position(i)]) * terms.Gradient(i);

@@ -40,13 +40,12 @@ class CudaSmoothL1 : public FormKernel<SmoothL1Form>, public NormalizedLoss {
 
   void Forward(const Pass& pass) override {
     SumLosses(GpuOf(device_), count_, form_.TermsOf<float>(t_.bottoms), form_.Divisor(pass),
-              t_.tops[0].data<float>(), t_.scratch);
+              TopValues<float>(0), t_.scratch);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     Differentiate(GpuOf(device_), count_, form_.TermsOf<float>(t_.bottoms), form_.Divisor(pass),
-                  t_.top_grads[0].data<float>(), t_.bottom_grads[0].data<float>(),
-                  t_.bottom_grads[1].data<float>());
+                  TopGradient<float>(0), BottomGradient<float>(0), BottomGradient<float>(1));
   }
   bool same_every_pass() const override { return true; }
 

@@ -119,17 +119,17 @@ class CudaSoftLabelLoss : public Kernel, public NormalizedLoss {
   void Forward(const Pass& pass) override {
     const LossDivisor divisor = normalizer_.DivisorFor(pass, AllPositions(pass));
     const SoftLabelScratch in(t_.scratch, shape_.positions());
-    const float* targets = t_.bottoms[1].data<float>();
-    WriteState(GpuOf(device_), shape_, t_.bottoms[0].data<float>(), targets, state_,
-               t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr, in);
-    SumLosses(GpuOf(device_), shape_, divisor, targets, state_, t_.tops[0].data<float>(), in.room);
+    const float* targets = BottomValues<float>(1);
+    WriteState(GpuOf(device_), shape_, BottomValues<float>(0), targets, state_,
+               t_.tops.size() > 1 ? TopValues<float>(1) : nullptr, in);
+    SumLosses(GpuOf(device_), shape_, divisor, targets, state_, TopValues<float>(0), in.room);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    Differentiate(GpuOf(device_), shape_, state_, t_.top_grads[0].data<float>(),
-                  t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr,
-                  t_.bottom_grads[0].data<float>(), t_.scratch);
+    Differentiate(GpuOf(device_), shape_, state_, TopGradient<float>(0),
+                  t_.top_grads.size() > 1 ? TopGradient<float>(1) : nullptr,
+                  BottomGradient<float>(0), t_.scratch);
   }
 
  private:

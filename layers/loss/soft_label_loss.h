@@ -29,26 +29,26 @@ class SoftLabelSoftmaxLoss : public Kernel, public NormalizedLoss {
   }
 
   void Forward(const Pass& pass) override {
-    const T* target = t_.bottoms[1].data<T>();
-    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
+    const T* target = BottomValues<T>(1);
+    SoftmaxForward(shape_, BottomValues<T>(0), probability_);
     double loss = 0;
     for (int64_t i = 0; i < shape_.count(); ++i) {
       loss += static_cast<double>(SoftLabelLoss(target[i], probability_[i]));
     }
     divisor_ = normalizer_.Divisor(pass, normalizer_.positions());
-    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
+    TopValues<T>(0)[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
-      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].data<T>());
+      std::copy(probability_, probability_ + shape_.count(), TopValues<T>(1));
     }
     if (backward_) std::copy(target, target + shape_.count(), target_);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
-    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
-    const T* top = t_.top_grads[0].data<T>();
+    if (through_top1) SoftmaxBackward(shape_, probability_, TopGradient<T>(1), dx);
+    const T* top = TopGradient<T>(0);
     const T scale = static_cast<T>(top == nullptr ? 0 : static_cast<double>(*top) / divisor_);
     const int64_t classes = shape_.classes, inner = shape_.inner;
     const T *probability = probability_, *target = target_;

@@ -176,10 +176,10 @@ class SoftmaxLossKernel : public Kernel, public RowReader, public NormalizedLoss
   void Forward(const Pass& pass) override {
     // A row has several samples if there are several axes before that of the classes.
     counted_rows_ = rows_vary() ? shape_.outer / all_rows_ * ValidRows(all_rows_) : shape_.outer;
-    valid_labels_ = labels_.Read(at_, t_.bottoms[1].data<T>(), counted_rows_, shape_.inner, label_);
+    valid_labels_ = labels_.Read(at_, BottomValues<T>(1), counted_rows_, shape_.inner, label_);
     std::fill(label_ + counted_rows_ * shape_.inner, label_ + shape_.outer * shape_.inner,
               kIgnoredLabel);
-    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
+    SoftmaxForward(shape_, BottomValues<T>(0), probability_);
     double loss = 0;
     T* each = EachLoss(t_.tops);
     if (each != nullptr) std::fill(each, each + shape_.outer * shape_.inner, T(0));
@@ -198,18 +198,18 @@ class SoftmaxLossKernel : public Kernel, public RowReader, public NormalizedLoss
     }
     divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, counted_rows_, valid_labels_)
                            : normalizer_.Divisor(pass, valid_labels_);
-    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
+    TopValues<T>(0)[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
-      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].data<T>());
+      std::copy(probability_, probability_ + shape_.count(), TopValues<T>(1));
     }
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
-    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
-    const double weight = t_.top_grads[0] ? static_cast<double>(t_.top_grads[0].data<T>()[0]) : 0.0;
+    if (through_top1) SoftmaxBackward(shape_, probability_, TopGradient<T>(1), dx);
+    const double weight = t_.top_grads[0] ? static_cast<double>(TopGradient<T>(0)[0]) : 0.0;
     const T scale = static_cast<T>(weight / divisor_);
     const T* own = EachLoss(t_.top_grads);
     const int64_t per_sample = shape_.classes * shape_.inner;

@@ -138,7 +138,7 @@ class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public NormalizedLos
 
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(form_.labels, at_, form_.shape.inner);
-    const float* labels = t_.bottoms[1].data<float>();
+    const float* labels = BottomValues<float>(1);
     const LossDivisor divisor =
         valid_count_.DivisorOf(normalizer_, pass, form_.labels.ignores(), [&] {
           CountLabels(GpuOf(device_), kName, shape_.positions(), form_.labels, labels,
@@ -155,8 +155,8 @@ class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public NormalizedLos
     if (!dx) return;
     const Gpu gpu = GpuOf(device_);
     const Scratch in(t_.scratch, shape_.positions());
-    const float* weight = t_.top_grads[0].data<float>();
-    const float* dy = t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr;
+    const float* weight = TopGradient<float>(0);
+    const float* dy = t_.top_grads.size() > 1 ? TopGradient<float>(1) : nullptr;
     if (dy != nullptr) SoftmaxDots(gpu, shape_, state_.probability, dy, in.losses, in.room);
     DispatchStored(dx.dtype, [&](auto stored) {
       WithIndexFor(shape_.count(), [&](auto zero) {
@@ -184,13 +184,13 @@ class CudaSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public NormalizedLos
   template <class T>
   void ForwardAs(const Gpu& gpu, const float* labels, const LossDivisor& divisor) {
     const Scratch in(t_.scratch, shape_.positions());
-    const T* x = t_.bottoms[0].data<T>();
+    const T* x = BottomValues<T>(0);
     ReadPositions(gpu, shape_, form_.labels, x, labels, state_.classes, in);
-    SumLosses(gpu, shape_.positions(), labels, state_.classes,
-              {divisor, state_.per_divisor, t_.tops[0].data<float>(), valid_count_.word(),
-               wrong_->word()},
-              in);
-    float* shown = t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr;
+    SumLosses(
+        gpu, shape_.positions(), labels, state_.classes,
+        {divisor, state_.per_divisor, TopValues<float>(0), valid_count_.word(), wrong_->word()},
+        in);
+    float* shown = t_.tops.size() > 1 ? TopValues<float>(1) : nullptr;
     if (state_.probability == nullptr && shown == nullptr) return;
     WithIndexFor(shape_.count(), [&](auto zero) {
       WriteProbabilities<decltype(zero)>(gpu, shape_, x, in.rows, state_.probability, shown);

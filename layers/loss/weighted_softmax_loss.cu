@@ -133,7 +133,7 @@ class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Norma
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(form_.labels, at_, shape_.inner);
     const Gpu gpu = GpuOf(device_);
-    const float* labels = t_.bottoms[1].data<float>();
+    const float* labels = BottomValues<float>(1);
     const LossDivisor divisor =
         valid_count_.DivisorOf(normalizer_, pass, form_.labels.ignores(), [&] {
           CountLabels(gpu, kName, shape_.positions(), form_.labels, labels, valid_count_.word(),
@@ -141,12 +141,12 @@ class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Norma
         });
     if (form_.has_matrix()) AddRows(gpu, shape_.classes, Matrix(), totals_, t_.scratch);
     const WeightedScratch in(t_.scratch, shape_.positions());
-    WriteState(gpu, shape_, form_.labels, t_.bottoms[0].data<float>(), labels, state_,
-               t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr, in);
-    SumLosses(gpu, shape_, form_.WeightsOf<float>(Matrix(), totals_), labels, state_,
-              {divisor, state_.per_divisor, t_.tops[0].data<float>(), valid_count_.word(),
-               wrong_->word()},
-              in.room);
+    WriteState(gpu, shape_, form_.labels, BottomValues<float>(0), labels, state_,
+               t_.tops.size() > 1 ? TopValues<float>(1) : nullptr, in);
+    SumLosses(
+        gpu, shape_, form_.WeightsOf<float>(Matrix(), totals_), labels, state_,
+        {divisor, state_.per_divisor, TopValues<float>(0), valid_count_.word(), wrong_->word()},
+        in.room);
   }
 
   int64_t Valid() const override { return valid_count_.last(); }
@@ -154,9 +154,8 @@ class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Norma
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     Differentiate(GpuOf(device_), shape_, form_.WeightsOf<float>(Matrix(), totals_), state_,
-                  t_.top_grads[0].data<float>(),
-                  t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr,
-                  t_.bottom_grads[0].data<float>(), t_.scratch);
+                  TopGradient<float>(0), t_.top_grads.size() > 1 ? TopGradient<float>(1) : nullptr,
+                  BottomGradient<float>(0), t_.scratch);
   }
 
  private:
@@ -176,8 +175,7 @@ class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Norma
 
   // Returns the matrix in device memory, or null if the weights are two numbers.
   const float* Matrix() const {
-    return form_.matrix_bottom ? t_.bottoms[2].data<float>()
-                               : static_cast<const float*>(matrix_.data());
+    return form_.matrix_bottom ? BottomValues<float>(2) : static_cast<const float*>(matrix_.data());
   }
 
   const SourceLoc at_;

@@ -39,9 +39,8 @@ class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Normalize
       for (int64_t c = 0; c < shape_.classes; ++c) total += static_cast<double>(weights(k, c));
       totals_[k] = static_cast<T>(total);
     }
-    valid_labels_ =
-        form_.labels.Read(at_, t_.bottoms[1].data<T>(), shape_.outer, shape_.inner, label_);
-    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
+    valid_labels_ = form_.labels.Read(at_, BottomValues<T>(1), shape_.outer, shape_.inner, label_);
+    SoftmaxForward(shape_, BottomValues<T>(0), probability_);
     double loss = 0;
     const T* p = probability_;
     for (int64_t o = 0; o < shape_.outer; ++o) {
@@ -54,17 +53,16 @@ class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Normalize
       }
     }
     divisor_ = normalizer_.Divisor(pass, valid_labels_);
-    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
-    if (t_.tops.size() > 1)
-      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].data<T>());
+    TopValues<T>(0)[0] = static_cast<T>(loss / divisor_);
+    if (t_.tops.size() > 1) std::copy(probability_, probability_ + shape_.count(), TopValues<T>(1));
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
-    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
-    const T* top = t_.top_grads[0].data<T>();
+    if (through_top1) SoftmaxBackward(shape_, probability_, TopGradient<T>(1), dx);
+    const T* top = TopGradient<T>(0);
     const T scale = static_cast<T>(top == nullptr ? 0 : static_cast<double>(*top) / divisor_);
     const LabelWeights<T> weights = Weights();
     const int64_t classes = shape_.classes, inner = shape_.inner;
@@ -89,7 +87,7 @@ class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Normalize
  private:
   LabelWeights<T> Weights() const {
     const T* rows = nullptr;
-    if (form_.has_matrix()) rows = form_.matrix_bottom ? t_.bottoms[2].data<T>() : matrix_.data();
+    if (form_.has_matrix()) rows = form_.matrix_bottom ? BottomValues<T>(2) : matrix_.data();
     return form_.WeightsOf(rows, totals_.data());
   }
 

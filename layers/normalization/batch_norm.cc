@@ -76,8 +76,8 @@ class BatchNorm : public Kernel {
   }
 
   void Forward(const Pass& pass) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     stats_.Take(pass, x, t_.params, t_.scratch, second_, first_, scale_);
     ForEachElement(
         channels_,
@@ -89,8 +89,8 @@ class BatchNorm : public Kernel {
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     if (stats_.global()) {
       ForEachElement(
           channels_, [=](int64_t i, Wide scale) { dx[i] = static_cast<T>(Widen(dy[i]) * scale); },
@@ -99,7 +99,7 @@ class BatchNorm : public Kernel {
     }
     // The batch's mean and variance also depend on x, so remove the components of dy along 1 and
     // along y.
-    const T* y = t_.tops[0].data<T>();
+    const T* y = TopValues<T>(0);
     const double* sums =
         SumPerChannel<Wide>(channels_, t_.scratch, [=](Wide& sum, Wide& dot, int64_t i) {
           sum += Widen(dy[i]);

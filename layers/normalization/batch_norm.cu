@@ -42,7 +42,7 @@ class CudaNorm : public FormKernel<BatchNormForm> {
     sums_ = reinterpret_cast<TwoSums*>(scratch + RoomBytes());
     first_ = reinterpret_cast<float*>(scratch + SumsEnd());
     second_ = first_ + channels_.channels();
-    state_ = {t_.params[0].data<float>(), t_.params[1].data<float>(), t_.params[2].data<float>()};
+    state_ = {ParamValues<float>(0), ParamValues<float>(1), ParamValues<float>(2)};
   }
   // A pass that sums over ranks cannot be recorded.
   bool same_every_pass() const override { return !over_ranks_; }
@@ -210,10 +210,8 @@ class CudaBatchNormChain : public CudaNorm {
     const bool mask = tail_.sum && tail_.relu;
     const void* y = mask ? t_.tops[0].raw : nullptr;
     NormSums sums;
-    if (form_.has_scale)
-      sums.factor_grad = {t_.param_grads[kScaleParam].data<float>(), add[kScaleParam]};
-    if (form_.has_bias)
-      sums.bias_grad = {t_.param_grads[kBiasParam].data<float>(), add[kBiasParam]};
+    if (form_.has_scale) sums.factor_grad = {ParamGradient<float>(kScaleParam), add[kScaleParam]};
+    if (form_.has_bias) sums.bias_grad = {ParamGradient<float>(kBiasParam), add[kBiasParam]};
     // The batch's mean and variance depend on x; the running ones do not.
     if (dx != nullptr && !form_.global) {
       sums.mean_dz = first_;
@@ -232,8 +230,8 @@ class CudaBatchNormChain : public CudaNorm {
 
  private:
   Norms WithRelu(bool relu) const {
-    return {by_, form_.has_scale ? t_.params[kScaleParam].data<float>() : nullptr,
-            form_.has_bias ? t_.params[kBiasParam].data<float>() : nullptr,
+    return {by_, form_.has_scale ? ParamValues<float>(kScaleParam) : nullptr,
+            form_.has_bias ? ParamValues<float>(kBiasParam) : nullptr,
             relu && tail_.relu ? tail_.relu->slope : 1};
   }
 

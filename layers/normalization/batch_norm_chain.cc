@@ -63,13 +63,13 @@ class BatchNormChain : public Kernel {
         reinterpret_cast<Wide*>(static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_));
     along_x_ = along_one_ + channels_.padded();
     slope_ = along_x_ + channels_.padded();
-    x_ = t_.bottoms[0].data<T>();
-    y_ = t_.tops[0].data<T>();
+    x_ = BottomValues<T>(0);
+    y_ = TopValues<T>(0);
   }
 
   void Forward(const Pass& pass) override {
     stats_.Take(pass, x_, t_.params, t_.scratch, along_one_, mean_, scale_);
-    const T* other = tail_.sum ? t_.bottoms[1].data<T>() : nullptr;
+    const T* other = tail_.sum ? BottomValues<T>(1) : nullptr;
     if (tail_.sum && tail_.relu) {
       Write([other, relu = *tail_.relu](Wide z, int64_t i) {
         return relu.Forward(z + Widen(other[i]));
@@ -84,7 +84,7 @@ class BatchNormChain : public Kernel {
   }
 
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
-    T* dy = t_.top_grads[0].data<T>();
+    T* dy = TopGradient<T>(0);
     auto plain = [dy](Wide, int64_t i) { return Widen(dy[i]); };
     if (!tail_.relu) {
       Backward(pass, plain, plain, add);
@@ -122,7 +122,7 @@ class BatchNormChain : public Kernel {
                 const std::vector<bool>& add) {
     const Tensor factor_grad = has_scale_ ? t_.param_grads[kScaleParam] : Tensor();
     const Tensor bias_grad = has_bias_ ? t_.param_grads[kBiasParam] : Tensor();
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     std::fill(along_one_, along_one_ + 2 * channels_.padded(), Wide(0));
     if (factor_grad || bias_grad || (dx != nullptr && !stats_.global())) {
       const double* sums = Sum(first);
@@ -167,11 +167,11 @@ class BatchNormChain : public Kernel {
 
   const Wide* Factor() {
     if (!has_scale_) return factor_room_.data();
-    return PadChannels(channels_, t_.params[kScaleParam].data<Wide>(), factor_room_.data());
+    return PadChannels(channels_, ParamValues<Wide>(kScaleParam), factor_room_.data());
   }
   const Wide* Bias() {
     if (!has_bias_) return bias_room_.data();
-    return PadChannels(channels_, t_.params[kBiasParam].data<Wide>(), bias_room_.data());
+    return PadChannels(channels_, ParamValues<Wide>(kBiasParam), bias_room_.data());
   }
 
   const BatchNormStats<Wide> stats_;

@@ -66,8 +66,8 @@ class BnKernel : public FormKernel<BnForm> {
     statistics_ = reinterpret_cast<T*>(static_cast<char*>(t_.saved) + statistics_at_);
     if (form_.normalizes) {
       const Shape per_channel{channels_};
-      T* mean = form_.global ? t_.params[2].data<T>() : statistics_;
-      T* variance = form_.global ? t_.params[3].data<T>() : statistics_ + channels_;
+      T* mean = form_.global ? ParamValues<T>(2) : statistics_;
+      T* variance = form_.global ? ParamValues<T>(3) : statistics_ + channels_;
       t.params = {{{per_channel, t_.params[0].dtype, Layout()}, mean},
                   {{per_channel, t_.params[0].dtype, Layout()}, variance},
                   {{Shape{1}, t_.params[0].dtype, Layout()}, weight()}};
@@ -94,8 +94,8 @@ class BnKernel : public FormKernel<BnForm> {
     loops_.Run(channels_,
                FollowStatistics<T>{channels_, statistics_, static_cast<T>(form_.momentum),
                                    static_cast<T>(1 - form_.momentum),
-                                   static_cast<T>(m > 1 ? (m - 1) / m : 1), t_.params[2].data<T>(),
-                                   t_.params[3].data<T>()});
+                                   static_cast<T>(m > 1 ? (m - 1) / m : 1), ParamValues<T>(2),
+                                   ParamValues<T>(3)});
   }
 
   void Backward(const Pass& pass, const std::vector<bool>& add) override {

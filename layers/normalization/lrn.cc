@@ -40,8 +40,8 @@ class LrnKernel : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     T* scale = static_cast<T*>(needs_.saved_bytes > 0 ? t_.saved : t_.scratch);
     EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
       const int64_t at = Row(n, c, h), width = shape_[3];
@@ -57,9 +57,9 @@ class LrnKernel : public Kernel {
   // dx = dy * scale^-beta - 2 * alpha / window * beta * x * (sum of dy * y / scale in the window)
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* x = t_.bottoms[0].data<T>();
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     const T* scale = static_cast<const T*>(t_.saved);
     T* ratio = static_cast<T*>(t_.scratch);
     EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {

@@ -233,8 +233,8 @@ class CudaLrn : public Kernel {
     float* scale = needs_.saved_bytes > 0 ? static_cast<float*>(t_.saved) : nullptr;
     DispatchStored(t_.tops[0].dtype, [&](auto zero) {
       using T = decltype(zero);
-      const T* x = t_.bottoms[0].data<T>();
-      T* y = t_.tops[0].data<T>();
+      const T* x = BottomValues<T>(0);
+      T* y = TopValues<T>(0);
       SumWindows<kPackWidth<T>>(GpuOf(device_), shape_, PacksAligned(x, y, scale), Squares<T>{x},
                                 Normalized<T>{ops_, x, y, scale});
     });
@@ -245,7 +245,7 @@ class CudaLrn : public Kernel {
     if (!dx) return;
     DispatchStored(dx.dtype, [&](auto zero) {
       using T = decltype(zero);
-      LrnGradient(GpuOf(device_), shape_, ops_, t_.bottoms[0].data<T>(), t_.top_grads[0].data<T>(),
+      LrnGradient(GpuOf(device_), shape_, ops_, BottomValues<T>(0), TopGradient<T>(0),
                   static_cast<const float*>(t_.saved), static_cast<float*>(t_.scratch),
                   dx.data<T>());
     });

@@ -39,8 +39,8 @@ class Mvn : public FormKernel<MvnForm> {
   }
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     T* inverses = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
     ForEachRow(form_.rows, form_.length, [=](int64_t row, int64_t begin, int64_t end) {
       const double n = static_cast<double>(end - begin);
@@ -63,9 +63,9 @@ class Mvn : public FormKernel<MvnForm> {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T *y = t_.tops[0].data<T>(), *dy = t_.top_grads[0].data<T>();
+    const T *y = TopValues<T>(0), *dy = TopGradient<T>(0);
     const T* inverses = static_cast<const T*>(t_.saved);
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     ForEachRow(form_.rows, form_.length, [=](int64_t row, int64_t begin, int64_t end) {
       const double n = static_cast<double>(end - begin);
       double sum = 0, product = 0;

@@ -91,14 +91,14 @@ class CudaMvn : public FormKernel<MvnForm> {
   }
 
   void Forward(const Pass&) override {
-    NormalizeRows(GpuOf(device_), form_, t_.bottoms[0].data<float>(), t_.tops[0].data<float>(),
-                  inverses_, t_.scratch);
+    NormalizeRows(GpuOf(device_), form_, BottomValues<float>(0), TopValues<float>(0), inverses_,
+                  t_.scratch);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    MvnGradient(GpuOf(device_), form_, t_.tops[0].data<float>(), t_.top_grads[0].data<float>(),
-                inverses_, t_.bottom_grads[0].data<float>(), t_.scratch);
+    MvnGradient(GpuOf(device_), form_, TopValues<float>(0), TopGradient<float>(0), inverses_,
+                BottomGradient<float>(0), t_.scratch);
   }
   bool same_every_pass() const override { return true; }
 

@@ -52,8 +52,8 @@ class Normalize : public FormKernel<NormalizeForm> {
   }
 
   void Forward(const Pass&) override {
-    const T *x = t_.bottoms[0].data<T>(), *factors = t_.params[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T *x = BottomValues<T>(0), *factors = ParamValues<T>(0);
+    T* y = TopValues<T>(0);
     T* inverses = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
     const NormalizeForm s = form_;
     ForEachGroup([=](int64_t group, const auto& each) {
@@ -66,12 +66,12 @@ class Normalize : public FormKernel<NormalizeForm> {
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T *x = t_.bottoms[0].data<T>(), *dy = t_.top_grads[0].data<T>();
-    const T *factors = t_.params[0].data<T>(), *inverses = static_cast<const T*>(t_.saved);
+    const T *x = BottomValues<T>(0), *dy = TopGradient<T>(0);
+    const T *factors = ParamValues<T>(0), *inverses = static_cast<const T*>(t_.saved);
     // Sum up the factors' gradients first, because dx may overwrite dy.
     if (t_.param_grads[0]) AddUpFactors(x, dy, inverses, add[0]);
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     const NormalizeForm s = form_;
     ForEachGroup([=](int64_t group, const auto& each) {
       const T inverse = inverses[group];
@@ -117,7 +117,7 @@ class Normalize : public FormKernel<NormalizeForm> {
         sums[c] = sum;
       }
     });
-    T* gradient = t_.param_grads[0].data<T>();
+    T* gradient = ParamGradient<T>(0);
     const auto store = [&](int64_t f, double sum) {
       gradient[f] = static_cast<T>(sum) + (add ? gradient[f] : T(0));
     };

@@ -91,15 +91,14 @@ class CudaNormalize : public FormKernel<NormalizeForm> {
   }
 
   void Forward(const Pass&) override {
-    DivideByNorms(GpuOf(device_), form_, t_.bottoms[0].data<float>(), t_.params[0].data<float>(),
-                  inverses_, t_.tops[0].data<float>(), t_.scratch);
+    DivideByNorms(GpuOf(device_), form_, BottomValues<float>(0), ParamValues<float>(0), inverses_,
+                  TopValues<float>(0), t_.scratch);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    NormalizeGradient(GpuOf(device_), form_, t_.bottoms[0].data<float>(),
-                      t_.top_grads[0].data<float>(), t_.params[0].data<float>(), inverses_,
-                      {t_.param_grads[0].data<float>(), add[0]}, t_.bottom_grads[0].data<float>(),
-                      t_.scratch);
+    NormalizeGradient(GpuOf(device_), form_, BottomValues<float>(0), TopGradient<float>(0),
+                      ParamValues<float>(0), inverses_, {ParamGradient<float>(0), add[0]},
+                      BottomGradient<float>(0), t_.scratch);
   }
   bool same_every_pass() const override { return true; }
 

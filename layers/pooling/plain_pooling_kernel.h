@@ -34,18 +34,18 @@ class PlainPoolingKernel : public Kernel {
       const PlainPooling& pooling = poolings_[p];
       const int64_t samples = pooling.g.planes / std::max<int64_t>(1, pooling.channels);
       loops_.Run(pooling.g.windows(),
-                 PlainPoolingForward<T>{pooling, t_.bottoms[0].data<T>(), t_.tops[0].data<T>(),
-                                        Chosen(p), pass.FirstSample(samples)});
+                 PlainPoolingForward<T>{pooling, BottomValues<T>(0), TopValues<T>(0), Chosen(p),
+                                        pass.FirstSample(samples)});
     }
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     if (dx == nullptr) return;
     for (size_t p = 0; p < poolings_.size(); ++p) {
       loops_.Run(poolings_[p].g.elements(),
-                 PlainPoolingBackward<T>{poolings_[p], t_.bottoms[0].data<T>(),
-                                         t_.top_grads[0].data<T>(), Chosen(p), p > 0, dx});
+                 PlainPoolingBackward<T>{poolings_[p], BottomValues<T>(0), TopGradient<T>(0),
+                                         Chosen(p), p > 0, dx});
     }
   }
 

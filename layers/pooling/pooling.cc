@@ -139,7 +139,7 @@ class PoolingKernel : public Kernel {
   template <int kLanes, class F>
   void SumOverWindows(int64_t in, int64_t out, const F& add) const {
     Wide* const rows = static_cast<Wide*>(t_.scratch) + omp_get_thread_num() * RowsElements();
-    T* const dx = t_.bottom_grads[0].data<T>() + in;
+    T* const dx = BottomGradient<T>(0) + in;
     int64_t written = 0, cleared = 0;  // numbers of rows
     const auto write_until = [&](int64_t end) {
       for (; written < end; ++written) {
@@ -165,10 +165,10 @@ class PoolingKernel : public Kernel {
 
   template <int kLanes, class Index>
   void TakeLargest(int64_t in, int64_t out) const {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     Index* saved = static_cast<Index*>(t_.saved);
-    T* indices = t_.tops.size() > 1 ? t_.tops[1].data<T>() : nullptr;
+    T* indices = t_.tops.size() > 1 ? TopValues<T>(1) : nullptr;
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
       const auto [best, where] = LargestOf<kLanes, Wide>(g_, i, j, [=](int64_t element) {
         return LoadWide<kLanes>(x + in + element * channels_.block);
@@ -183,7 +183,7 @@ class PoolingKernel : public Kernel {
 
   template <int kLanes, class Index>
   void ReturnToLargest(int64_t in, int64_t out) const {
-    const T* dy = t_.top_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
     const Index* saved = static_cast<const Index*>(t_.saved);
     SumOverWindows<kLanes>(in, out, [=](Wide* rows, int64_t i, int64_t j, int64_t at) {
       const auto gradient = LoadWide<kLanes>(dy + at);
@@ -216,8 +216,8 @@ class PoolingKernel : public Kernel {
 
   template <int kLanes>
   void Average(int64_t in, int64_t out) const {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     ForWindows(out, [&](int64_t i, int64_t j, int64_t at) {
       Lanes<Wide, kLanes> sum{};
       ForEachPlace(g_, i, j, [&](int32_t, int64_t element) {
@@ -229,7 +229,7 @@ class PoolingKernel : public Kernel {
 
   template <int kLanes>
   void SpreadAverage(int64_t in, int64_t out) const {
-    const T* dy = t_.top_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
     SumOverWindows<kLanes>(in, out, [this, dy](Wide* rows, int64_t i, int64_t j, int64_t at) {
       const Lanes<Wide, kLanes> share = LoadWide<kLanes>(dy + at) / Divisor(i, j);
       AddToWindow<kLanes>(rows, i, j, [share](int32_t) { return share; });

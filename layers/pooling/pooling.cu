@@ -331,8 +331,8 @@ class CudaPooling : public Kernel {
     WithTypes(pooling_, [&](auto zero, auto index) {
       using T = decltype(zero);
       using Int = decltype(index);
-      const T* x = t_.bottoms[0].data<T>();
-      T* y = t_.tops[0].data<T>();
+      const T* x = BottomValues<T>(0);
+      T* y = TopValues<T>(0);
       if (pooling_.g.max) {
         TakeLargest<Int>(gpu, x, y);
       } else if (!OneLargeWindow(pooling_.g)) {
@@ -376,7 +376,7 @@ class CudaPooling : public Kernel {
  private:
   template <class Int, class T>
   void TakeLargest(const Gpu& gpu, const T* x, T* y) const {
-    float* indices = t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr;
+    float* indices = t_.tops.size() > 1 ? TopValues<float>(1) : nullptr;
     WithPlaces(pooling_.g, [&](auto place) {
       using Saved = decltype(place);
       Saved* places = needs_.saved_bytes > 0 ? static_cast<Saved*>(t_.saved) : nullptr;

@@ -27,10 +27,10 @@ class LstmUnitKernel : public Kernel {
     math_.Copy(Gates(), t_.bottoms[1].raw, GateBytes());
     math_.Run(size_, LstmStep<T>{hidden_,
                                  {4 * hidden_, nullptr, nullptr, nullptr, Cont()},
-                                 t_.bottoms[0].data<T>(),
+                                 BottomValues<T>(0),
                                  Gates(),
-                                 t_.tops[0].data<T>(),
-                                 t_.tops[1].data<T>()});
+                                 TopValues<T>(0),
+                                 TopValues<T>(1)});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -41,9 +41,9 @@ class LstmUnitKernel : public Kernel {
     if (dgates == nullptr && dbefore == nullptr) return;
     math_.Run(size_, LstmStepBackward<T>{hidden_,
                                          Cont(),
-                                         t_.bottoms[0].data<T>(),
+                                         BottomValues<T>(0),
                                          Gates(),
-                                         t_.tops[0].data<T>(),
+                                         TopValues<T>(0),
                                          {Data(t_.top_grads[1]), nullptr, nullptr},
                                          Data(t_.top_grads[0]),
                                          dgates == nullptr ? unwanted : dgates,
@@ -56,7 +56,7 @@ class LstmUnitKernel : public Kernel {
   int64_t GateBytes() const { return 4 * size_ * kBytesOf<T>; }
   // Returns the gates after their activation functions.
   T* Gates() const { return static_cast<T*>(backward_ ? t_.saved : t_.scratch); }
-  const T* Cont() const { return t_.bottoms[2].data<T>(); }
+  const T* Cont() const { return BottomValues<T>(2); }
   // Returns the data of the tensor, or null if it is absent.
   static T* Data(const Tensor& tensor) { return tensor ? tensor.data<T>() : nullptr; }
 

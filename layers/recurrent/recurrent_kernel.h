@@ -201,15 +201,13 @@ class RecurrentKernel : public Kernel, public CarriesState {
     }
   }
 
-  T* Bottom(size_t i) const { return t_.bottoms[i].data<T>(); }
-  T* Top(size_t i) const { return t_.tops[i].data<T>(); }
-  T* Param(size_t i) const { return t_.params[i].data<T>(); }
+  T* Bottom(size_t i) const { return BottomValues<T>(i); }
+  T* Top(size_t i) const { return TopValues<T>(i); }
+  T* Param(size_t i) const { return ParamValues<T>(i); }
   // The next three functions return null if the gradient is absent.
-  T* ParamGrad(size_t i) const { return t_.param_grads[i].data<T>(); }
-  T* BottomGrad(size_t i) const { return t_.bottom_grads[i].data<T>(); }
-  T* TopGrad(size_t i) const {
-    return i < t_.top_grads.size() ? t_.top_grads[i].data<T>() : nullptr;
-  }
+  T* ParamGrad(size_t i) const { return ParamGradient<T>(i); }
+  T* BottomGrad(size_t i) const { return BottomGradient<T>(i); }
+  T* TopGrad(size_t i) const { return i < t_.top_grads.size() ? TopGradient<T>(i) : nullptr; }
   // Returns the index of W_ho among the blobs (RNN).
   size_t OutputWeights() const { return f_.hidden_weights() + 1; }
 

@@ -37,15 +37,15 @@ class BatchReindexKernel : public FormKernel<BatchReindexForm> {
   }
 
   void Forward(const Pass&) override {
-    form_.indices.Read(at_, t_.bottoms[1].data<T>(), form_.count, Rows());
-    GatherRows(form_.count, form_.width, Rows(), t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
+    form_.indices.Read(at_, BottomValues<T>(1), form_.count, Rows());
+    GatherRows(form_.count, form_.width, Rows(), BottomValues<T>(0), TopValues<T>(0));
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    T* dx = t_.bottom_grads[0].data<T>();
+    T* dx = BottomGradient<T>(0);
     std::fill(dx, dx + form_.indices.rows() * form_.width, T(0));
-    AddRows(form_.count, form_.width, Rows(), t_.top_grads[0].data<T>(), dx);
+    AddRows(form_.count, form_.width, Rows(), TopGradient<T>(0), dx);
   }
 
  private:

@@ -23,17 +23,17 @@ class CudaBatchReindex : public FormKernel<BatchReindexForm> {
 
   void Forward(const Pass&) override {
     wrong_->ThrowIfAny(form_.indices, at_, 1);
-    LaunchReadIndices(GpuOf(device_), form_.indices, form_.count, t_.bottoms[1].data<float>(),
-                      Rows(), wrong_->word(), t_.scratch);
-    LaunchGatherRows(GpuOf(device_), form_.count, form_.width, Rows(), t_.bottoms[0].data<float>(),
-                     nullptr, NAN, t_.tops[0].data<float>());
+    LaunchReadIndices(GpuOf(device_), form_.indices, form_.count, BottomValues<float>(1), Rows(),
+                      wrong_->word(), t_.scratch);
+    LaunchGatherRows(GpuOf(device_), form_.count, form_.width, Rows(), BottomValues<float>(0),
+                     nullptr, NAN, TopValues<float>(0));
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     const Tensor& dx = t_.bottom_grads[0];
     if (!dx) return;
     device_->Zero(dx.raw, dx.bytes());
-    LaunchAddRows(GpuOf(device_), form_.count, form_.width, Rows(), t_.top_grads[0].data<float>(),
+    LaunchAddRows(GpuOf(device_), form_.count, form_.width, Rows(), TopGradient<float>(0),
                   dx.data<float>(), static_cast<int32_t*>(t_.scratch));
   }
 

@@ -46,18 +46,18 @@ class FilterKernel : public Kernel, public RowCountSource {
   const int64_t* rows() const override { return &rows_.taken(); }
 
   void Forward(const Pass&) override {
-    rows_.Choose(t_.bottoms.back().data<T>());
+    rows_.Choose(BottomValues<T>(t_.bottoms.size() - 1));
     for (size_t i = 0; i < t_.tops.size(); ++i) {
-      GatherRows(rows_.all(), t_.tops[i].shape.count(1), rows_.source(), t_.bottoms[i].data<T>(),
-                 t_.tops[i].data<T>());
+      GatherRows(rows_.all(), t_.tops[i].shape.count(1), rows_.source(), BottomValues<T>(i),
+                 TopValues<T>(i));
     }
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       if (!t_.bottom_grads[i]) continue;
-      const T* dy = t_.top_grads[i].data<T>();
-      T* dx = t_.bottom_grads[i].data<T>();
+      const T* dy = TopGradient<T>(i);
+      T* dx = BottomGradient<T>(i);
       const int64_t width = t_.tops[i].shape.count(1);
       for (int64_t row = 0; row < rows_.all(); ++row) {
         const int32_t from = rows_.target()[row];

@@ -24,8 +24,8 @@ class InterpKernel : public FormKernel<InterpForm> {
     loops_.Run(t_.tops[0].count(), ResizeForward<T>{form_.h,
                                                     form_.w,
                                                     {form_.planes, form_.h.output, form_.w.output},
-                                                    t_.bottoms[0].data<T>(),
-                                                    t_.tops[0].data<T>()});
+                                                    BottomValues<T>(0),
+                                                    TopValues<T>(0)});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -34,8 +34,8 @@ class InterpKernel : public FormKernel<InterpForm> {
                ResizeBackward<T>{form_.h,
                                  form_.w,
                                  {form_.planes, form_.h.input, form_.w.input},
-                                 t_.top_grads[0].data<T>(),
-                                 t_.bottom_grads[0].data<T>()});
+                                 TopGradient<T>(0),
+                                 BottomGradient<T>(0)});
   }
 
   bool same_every_pass() const override { return true; }

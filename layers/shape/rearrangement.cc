@@ -217,15 +217,15 @@ class RearrangementKernel : public FormKernel<StridedBox> {
   using FormKernel::FormKernel;
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     ForEachElement(form_, [=](int64_t bottom, int64_t top) { y[top] = x[bottom]; });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     const int64_t count = t_.bottoms[0].count();
     if (form_.count() != count) std::fill(dx, dx + count, T(0));
     ForEachElement(form_, [=](int64_t bottom, int64_t top) { dx[bottom] = dy[top]; });

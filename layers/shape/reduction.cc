@@ -42,8 +42,8 @@ class ReductionKernel : public FormKernel<ReductionForm>, public ReductionScore 
 
   void Forward(const Pass& pass) override {
     const double factor = form_.Factor(pass);
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     if (form_.rows < kFewRows) {
       for (int64_t r = 0; r < form_.rows; ++r) {
         y[r] = static_cast<T>(factor * long_row_([&](int64_t begin, int64_t end) {
@@ -62,9 +62,9 @@ class ReductionKernel : public FormKernel<ReductionForm>, public ReductionScore 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     const T factor = static_cast<T>(form_.Factor(pass));
-    const T* x = t_.bottoms[0].data<T>();
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     const bool reads = form_.term != ReductionTerm::kValue;
     ParallelFor(form_.rows * form_.columns, 8192, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

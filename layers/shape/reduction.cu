@@ -41,14 +41,14 @@ class CudaReduction : public FormKernel<ReductionForm>, public ReductionScore {
   }
 
   void Forward(const Pass& pass) override {
-    SumTerms(GpuOf(device_), form_, form_.Factor(pass), t_.bottoms[0].data<float>(),
-             t_.tops[0].data<float>(), t_.scratch);
+    SumTerms(GpuOf(device_), form_, form_.Factor(pass), BottomValues<float>(0), TopValues<float>(0),
+             t_.scratch);
   }
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    float* dx = t_.bottom_grads[0].data<float>();
+    float* dx = BottomGradient<float>(0);
     if (dx == nullptr) return;
-    SpreadGradient(GpuOf(device_), form_, form_.Factor(pass), t_.bottoms[0].data<float>(),
-                   t_.top_grads[0].data<float>(), dx);
+    SpreadGradient(GpuOf(device_), form_, form_.Factor(pass), BottomValues<float>(0),
+                   TopGradient<float>(0), dx);
   }
   bool same_every_pass() const override { return true; }
 };

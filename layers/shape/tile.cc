@@ -35,8 +35,8 @@ class TileKernel : public FormKernel<TileForm> {
   using FormKernel::FormKernel;
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     ParallelFor(form_.outer * form_.tiles, 1 + 16384 / (form_.run + 1),
                 [=](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
@@ -48,8 +48,8 @@ class TileKernel : public FormKernel<TileForm> {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     ParallelFor(form_.outer * form_.run, 1 + 16384 / form_.tiles, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) dx[i] = form_.Sum(dy, i / form_.run, i % form_.run);
     });

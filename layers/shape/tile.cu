@@ -30,11 +30,11 @@ class CudaTile : public FormKernel<TileForm> {
   using FormKernel::FormKernel;
 
   void Forward(const Pass&) override {
-    RepeatRuns(GpuOf(device_), form_, t_.bottoms[0].data<float>(), t_.tops[0].data<float>());
+    RepeatRuns(GpuOf(device_), form_, BottomValues<float>(0), TopValues<float>(0));
   }
   void Backward(const Pass&, const std::vector<bool>&) override {
-    float* dx = t_.bottom_grads[0].data<float>();
-    if (dx != nullptr) AddUpTiles(GpuOf(device_), form_, t_.top_grads[0].data<float>(), dx);
+    float* dx = BottomGradient<float>(0);
+    if (dx != nullptr) AddUpTiles(GpuOf(device_), form_, TopGradient<float>(0), dx);
   }
   bool same_every_pass() const override { return true; }
 };

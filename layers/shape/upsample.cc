@@ -117,11 +117,11 @@ class Upsample : public FormKernel<UpsampleForm> {
       : FormKernel(args), layer_(args.layer), grid_(form_.grid), loops_(args.device) {}
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     if (!form_.masked) return loops_.Run(grid_.top_count(), RepeatPixels<T>{grid_, x, y});
     std::fill(y, y + grid_.top_count(), T(0));
-    const T* mask = t_.bottoms[1].data<T>();
+    const T* mask = BottomValues<T>(1);
     for (int64_t n = 0; n < grid_.bottom_count(); ++n) {
       const int64_t place = PlaceByMask(grid_, mask, n);
       if (place < 0) throw form_.BadMask(layer_);
@@ -131,10 +131,10 @@ class Upsample : public FormKernel<UpsampleForm> {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     if (!form_.masked) return loops_.Run(grid_.bottom_count(), SumPixels<T>{grid_, dy, dx});
-    const T* mask = t_.bottoms[1].data<T>();
+    const T* mask = BottomValues<T>(1);
     loops_.Run(grid_.bottom_count(), ReadByMask<T>{grid_, mask, dy, dx});
   }
 

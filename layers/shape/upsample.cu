@@ -47,8 +47,8 @@ class CudaUpsample : public FormKernel<UpsampleForm> {
   }
 
   void Forward(const Pass&) override {
-    const float* x = t_.bottoms[0].data<float>();
-    float* y = t_.tops[0].data<float>();
+    const float* x = BottomValues<float>(0);
+    float* y = TopValues<float>(0);
     const Gpu gpu = GpuOf(device_);
     if (!form_.masked) {
       ForEachIndex(gpu, grid_.top_count(), "Upsample", RepeatPixels<float>{grid_, x, y});
@@ -56,17 +56,17 @@ class CudaUpsample : public FormKernel<UpsampleForm> {
     }
     if (*static_cast<volatile uint32_t*>(bad()) != 0) throw form_.BadMask(layer_);
     int32_t* last = static_cast<int32_t*>(t_.scratch);
-    FindLast(gpu, grid_, t_.bottoms[1].data<float>(), last, bad());
+    FindLast(gpu, grid_, BottomValues<float>(1), last, bad());
     ForEachIndex(gpu, grid_.top_count(), "Upsample", TakeLast<float>{last, x, y});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    float* dx = t_.bottom_grads[0].data<float>();
+    float* dx = BottomGradient<float>(0);
     if (dx == nullptr) return;
-    const float* dy = t_.top_grads[0].data<float>();
+    const float* dy = TopGradient<float>(0);
     const char* what = "Upsample's gradient";
     if (form_.masked) {
-      const float* mask = t_.bottoms[1].data<float>();
+      const float* mask = BottomValues<float>(1);
       ForEachIndex(GpuOf(device_), grid_.bottom_count(), what,
                    ReadByMask<float>{grid_, mask, dy, dx});
     } else {

@@ -94,7 +94,7 @@ class DetectNetKernel : public FormKernel<DetectNetForm> {
     WriteImage(image, i);
     std::vector<float> values(t_.tops[1].count() / t_.tops[1].shape[0]);
     form_.grid->Write(objects, values.data());
-    std::copy(values.begin(), values.end(), t_.tops[1].data<T>() + i * Size(values));
+    std::copy(values.begin(), values.end(), TopValues<T>(1) + i * Size(values));
   }
 
   static int64_t Size(const std::vector<float>& values) {
@@ -104,7 +104,7 @@ class DetectNetKernel : public FormKernel<DetectNetForm> {
   std::vector<DetectNetObject> ObjectsOf(int64_t i) const {
     if (!form_.has_objects) return {};
     const int64_t count = t_.bottoms[1].count() / t_.bottoms[1].shape[0];
-    const T* from = t_.bottoms[1].data<T>() + i * count;
+    const T* from = BottomValues<T>(1) + i * count;
     const std::vector<float> values(from, from + count);
     try {
       return ReadDetectNetObjects(values.data(), count);
@@ -116,7 +116,7 @@ class DetectNetKernel : public FormKernel<DetectNetForm> {
   cv::Mat ImageOf(int64_t i) const {
     const Shape& shape = t_.bottoms[0].shape;
     const int height = static_cast<int>(shape[2]), width = static_cast<int>(shape[3]);
-    const T* from = t_.bottoms[0].data<T>() + i * kChannels * shape[2] * shape[3];
+    const T* from = BottomValues<T>(0) + i * kChannels * shape[2] * shape[3];
     cv::Mat image(height, width, CV_32FC3);
     for (int y = 0; y < height; ++y) {
       cv::Vec3f* row = image.ptr<cv::Vec3f>(y);
@@ -130,7 +130,7 @@ class DetectNetKernel : public FormKernel<DetectNetForm> {
 
   void WriteImage(const cv::Mat& image, int64_t i) const {
     const int64_t plane = int64_t{image.rows} * image.cols;
-    T* to = t_.tops[0].data<T>() + i * kChannels * plane;
+    T* to = TopValues<T>(0) + i * kChannels * plane;
     for (int y = 0; y < image.rows; ++y) {
       const cv::Vec3f* row = image.ptr<cv::Vec3f>(y);
       for (int x = 0; x < image.cols; ++x, ++to) {

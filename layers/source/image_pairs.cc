@@ -212,8 +212,8 @@ class PairsKernel : public PipelineKernel<PairsForm> {
     const ImageShape shape = batch->shape;
     planes_.resize(static_cast<size_t>(t_.tops[0].shape[0] * shape.count()));
     const int64_t plane = int64_t{shape.height} * shape.width, values = shape.count() - plane;
-    T* const data = t_.tops[0].template data<T>();
-    T* const labels = t_.tops.size() > 1 ? t_.tops[1].template data<T>() : nullptr;
+    T* const data = TopValues<T>(0);
+    T* const labels = t_.tops.size() > 1 ? TopValues<T>(1) : nullptr;
     const int divisor = form_.divisor;
     const int64_t label_plane = int64_t{shape.height / divisor} * (shape.width / divisor);
     ParallelFor(t_.tops[0].shape[0], 1, [&](int64_t begin, int64_t end) {

@@ -29,13 +29,13 @@ class ParameterKernel : public Kernel {
   explicit ParameterKernel(const KernelArgs&) {}
 
   void Forward(const Pass&) override {
-    std::copy_n(t_.params[0].data<T>(), t_.tops[0].count(), t_.tops[0].data<T>());
+    std::copy_n(ParamValues<T>(0), t_.tops[0].count(), TopValues<T>(0));
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     if (!t_.param_grads[0]) return;
-    const T* dy = t_.top_grads[0].data<T>();
-    T* dw = t_.param_grads[0].data<T>();
+    const T* dy = TopGradient<T>(0);
+    T* dw = ParamGradient<T>(0);
     const bool adds = add[0];
     ParallelFor(t_.tops[0].count(), 1 << 14, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) dw[i] = adds ? dw[i] + dy[i] : dy[i];

@@ -245,11 +245,11 @@ class RoiData : public Kernel,
  private:
   void Write(const RoiSample& sample) {
     CopyTo<T>(t_.tops[0], sample.data.data());
-    T* info = t_.tops[1].template data<T>();
+    T* info = TopValues<T>(1);
     info[0] = static_cast<T>(sample.size.height);
     info[1] = static_cast<T>(sample.size.width);
     info[2] = static_cast<T>(sample.size.scale);
-    T* to = t_.tops[2].template data<T>();
+    T* to = TopValues<T>(2);
     std::fill_n(to, t_.tops[2].count(), T(0));
     for (const std::array<float, kRoiColumns>& row : sample.boxes)
       to = std::copy(row.begin(), row.end(), to);
@@ -257,7 +257,7 @@ class RoiData : public Kernel,
   }
 
   void WriteLabels(const RoiSample& sample) {
-    T* to = t_.tops[3].template data<T>();
+    T* to = TopValues<T>(3);
     std::fill_n(to, t_.tops[3].count(), T(-1));
     for (const ObjectBox& object : sample.objects) {
       const std::array<float, kLabelColumns> row = {0,
@@ -286,14 +286,14 @@ class SyntheticRoiData : public Kernel {
   void Forward(const Pass& pass) override {
     if (std::exchange(written_, true)) return;
     const Shape& image = t_.tops[0].shape;
-    values_.Fill(0, 1, image, pass.rank, t_.tops[0].template data<T>());
+    values_.Fill(0, 1, image, pass.rank, TopValues<T>(0));
     const T height = static_cast<T>(image[2]), width = static_cast<T>(image[3]);
     const std::vector<std::vector<T>> rows = {
         {height, width, T(1)},
         {width / 4, height / 4, width * 3 / 4 - 1, height * 3 / 4 - 1, T(1)},
         {T(0), T(1), T(0), T(0.25), T(0.25), T(0.75), T(0.75), T(0)}};
     for (size_t i = 1; i < t_.tops.size(); ++i) {
-      T* to = t_.tops[i].template data<T>();
+      T* to = TopValues<T>(i);
       std::fill_n(to, t_.tops[i].count(), i == 3 ? T(-1) : T(0));
       std::copy(rows[i - 1].begin(), rows[i - 1].end(), to);
     }

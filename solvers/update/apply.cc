@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
 #include "solvers/update/update_element.h"
 
@@ -27,8 +28,8 @@ template <class Rule, class T>
 void StepRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
                T* steps, int64_t n) {
   const UpdateScalars<T> s = scalars;  // a copy, so that no store can alias it
-// "omp simd" would give `h` separate memory per lane, and GCC would then vectorise nothing.
-#pragma GCC ivdep
+  // "omp simd" would give `h` separate memory per lane, and GCC would then vectorise nothing.
+  DOPPIO_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < n; ++i) {
     T h[kMaxSlots] = {h0[i], Rule::kSlots > 1 ? h1[i] : T(0)};
     const T step = UpdateElement<Rule>(s, rate, decay, g[i], &w[i], h);
@@ -43,7 +44,7 @@ template <class Rule, class T>
 void TakeRange(const UpdateScalars<T>& scalars, T decay, const T* g, const T* w, T* h0, T* h1,
                T* directions, int64_t n) {
   const UpdateScalars<T> s = scalars;
-#pragma GCC ivdep
+  DOPPIO_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < n; ++i) {
     T h[kMaxSlots] = {h0[i], h1[i]};
     directions[i] = TakeGradient<Rule>(s, decay, g[i], w[i], h);

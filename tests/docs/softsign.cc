@@ -23,16 +23,16 @@ class Softsign : public Kernel {
   explicit Softsign(const KernelArgs& args) : count_(args.bottoms[0].shape.count()) {}
 
   void Forward(const Pass&) override {
-    const T* x = t_.bottoms[0].data<T>();
-    T* y = t_.tops[0].data<T>();
+    const T* x = BottomValues<T>(0);
+    T* y = TopValues<T>(0);
     ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) y[i] = x[i] / (1 + std::abs(x[i]));
     });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    const T *x = t_.bottoms[0].data<T>(), *dy = t_.top_grads[0].data<T>();
-    T* dx = t_.bottom_grads[0].data<T>();
+    const T *x = BottomValues<T>(0), *dy = TopGradient<T>(0);
+    T* dx = BottomGradient<T>(0);
     if (dx == nullptr) return;
     ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

@@ -171,6 +171,32 @@ class Kernel {
   virtual Kernel* inner() const { return nullptr; }
 
  protected:
+  // Return the elements of tensor i, of type T, in the order in which they are stored.
+  template <class T>
+  T* BottomValues(size_t i) const {
+    return t_.bottoms[i].data<T>();
+  }
+  template <class T>
+  T* TopValues(size_t i) const {
+    return t_.tops[i].data<T>();
+  }
+  template <class T>
+  T* ParamValues(size_t i) const {
+    return t_.params[i].data<T>();
+  }
+  template <class T>
+  T* BottomGradient(size_t i) const {
+    return t_.bottom_grads[i].data<T>();
+  }
+  template <class T>
+  T* TopGradient(size_t i) const {
+    return t_.top_grads[i].data<T>();
+  }
+  template <class T>
+  T* ParamGradient(size_t i) const {
+    return t_.param_grads[i].data<T>();
+  }
+
   // Filled by the constructor. An empty vector means that all layouts are plain.
   KernelNeeds needs_;
   KernelTensors t_;
