@@ -98,7 +98,7 @@ void LiveSolver::Solve(Calls calls) {
 }
 
 void LiveSolver::ApplyUpdate() {
-  Run({}, [](Trainer& trainer) { trainer.ApplyGradients(); });
+  Run({}, [](Trainer& trainer) { trainer.ApplyUpdate(); });
 }
 
 void LiveSolver::Restore(const std::string& state) {

@@ -36,7 +36,7 @@ class LiveSolver {
   std::string Snapshot();
 
   int64_t iteration() const { return running_->trainer->iteration(); }
-  const SolverParameter& param() const { return running_->trainer->param(); }
+  const SolverParameter& param() const { return running_->trainer->parts().run.spec.param; }
   const std::shared_ptr<LiveNet>& net() const { return net_; }
   const std::vector<std::shared_ptr<LiveNet>>& test_nets() const { return test_nets_; }
 

@@ -2,221 +2,223 @@
 // order.
 #include "solvers/trainer/trainer.h"
 
-#include <cmath>
+#include <utility>
 
 #include "core/base/log.h"
-#include "core/net/store/plain_blob.h"
-#include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/replica_check.h"
+#include "solvers/trainer/requests.h"
 #include "solvers/trainer/run_state.h"
 
 namespace doppio {
 namespace {
 
-// Restores the statistics that forward changes (BatchNorm), so that a pass that only shows a loss
-// leaves them as the last snapshot has them.
-class KeptStatistics {
- public:
-  explicit KeptStatistics(const ParamStore& params) : params_(params) {
-    for (const Param& param : params.params()) {
-      const bool changes = !param.trainable && param.value;
-      values_.push_back(changes ? ReadTensor(param.value, params.device_of(param)).data
-                                : std::vector<float>());
-    }
-  }
-
-  void Restore() const {
-    for (size_t i = 0; i < values_.size(); ++i) {
-      const Param& param = params_.params()[i];
-      if (!values_[i].empty()) WriteTensor(values_[i], param.value, params_.device_of(param));
-    }
-  }
-
- private:
-  const ParamStore& params_;
-  std::vector<std::vector<float>> values_;  // per parameter; empty if forward does not change it
-};
-
-}  // namespace
-
-TrainResult Trainer::Solve() {
-  LOG(INFO) << "Solving " << train_net_->graph().spec.name;
-  LOG(INFO) << "Learning Rate Policy: " << spec_.param.lr_policy();
-  Begin();
-  try {
-    Run();
-  } catch (const Error& e) {
-    AbortRanks(e.what());
-    if (options_.elastic && e.code() == ExitCode::kPeer) {
-      KeepState();
-    } else {
-      SaveAfterFailure(e);
-    }
-    throw;
-  } catch (const std::exception& e) {
-    AbortRanks(e.what());
-    throw;
-  }
-  if (!result_.world_changes) {
-    LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
-                                                           : "Optimization Done.");
-  }
-  testing_.reset();
-  result_.iteration = iter_;
-  result_.smoothed_loss = smoothed_.value();
-  result_.best = best();
-  if (!scaler_.scaling().off()) result_.loss_scale = scaler_.scale();
-  result_.updates_skipped = scaler_.skipped();
-  for (const auto& [prefix, net] : AllNets()) result_.bad_records += BadRecordsOf(*net);
-  return result_;
+std::optional<SolverSnapshot> ReadResumed(const TrainerOptions& options) {
+  if (options.state != nullptr) return options.state->solver;
+  return options.resume.empty() ? std::nullopt : std::optional(ReadSnapshot(options.resume));
 }
 
 // Must run before the stack unwinds. A GPU of this rank may be in an exchange that waits for this
 // rank's part, and its memory is freed only when the GPU is done. Aborting the world ends the
 // exchange.
-void Trainer::AbortRanks(const std::string& failure) {
-  if (options_.world == nullptr) return;
-  options_.world->Abort("rank " + std::to_string(rank()) + " has failed: " + failure);
+void AbortRanks(const World* world, const std::string& failure) {
+  if (world == nullptr) return;
+  world->Abort("rank " + std::to_string(world->rank()) + " has failed: " + failure);
+}
+
+}  // namespace
+
+Trainer::Trainer(SolverSpec spec, const TrainerOptions& options)
+    : parts_(std::move(spec), options, ReadResumed(options)) {
+  if (options.world == nullptr) return;
+  if (options.before_sharing) options.before_sharing(this);
+  parts_.BroadcastStart();
+}
+
+TrainResult Trainer::Solve() {
+  TrainingRun& run = parts_.run;
+  LOG(INFO) << "Solving " << train_net().graph().spec.name;
+  LOG(INFO) << "Learning Rate Policy: " << run.spec.param.lr_policy();
+  parts_.Begin();
+  try {
+    Run();
+  } catch (const Error& e) {
+    AbortRanks(run.options.world, e.what());
+    if (run.options.elastic && e.code() == ExitCode::kPeer) {
+      parts_.snapshots.Keep();
+    } else {
+      parts_.snapshots.SaveAfterFailure(e);
+    }
+    throw;
+  } catch (const std::exception& e) {
+    AbortRanks(run.options.world, e.what());
+    throw;
+  }
+  TrainResult& result = run.result;
+  if (!result.world_changes) {
+    LOG(INFO) << (result.stopped || result.stopped_early ? "Optimization stopped early."
+                                                         : "Optimization Done.");
+  }
+  parts_.tests.Forget();
+  result.iteration = run.iteration;
+  result.smoothed_loss = parts_.passes.smoothed().value();
+  result.best = parts_.tests.best();
+  const LossScaler& scaler = parts_.update.scaler();
+  if (!scaler.scaling().off()) result.loss_scale = scaler.scale();
+  result.updates_skipped = scaler.skipped();
+  for (const auto& [prefix, net] : parts_.nets.All()) result.bad_records += BadRecordsOf(*net);
+  return result;
 }
 
 // Runs everything between the first and the last line of the log.
 void Trainer::Run() {
-  while (iter_ < schedule_.max_iter && !stop_) Iterate();
-  if (options_.trace != nullptr) options_.trace->Stop();
-  if (result_.world_changes) return KeepState();
+  TrainingRun& run = parts_.run;
+  while (run.iteration < run.schedule.max_iter && !run.stop) Iterate();
+  if (run.options.trace != nullptr) run.options.trace->Stop();
+  if (run.result.world_changes) return parts_.snapshots.Keep();
 
   // Like Caffe, a run that reaches max_iter does not repeat a snapshot that the schedule has made.
   // A stopped run may be at an iteration of the schedule without a snapshot: before its first
   // iteration.
-  const bool scheduled = schedule_.SnapshotAt(iter_) && !stop_;
+  const bool scheduled = run.schedule.SnapshotAt(run.iteration) && !run.stop;
   // A resumed state may have more iterations than this run asks for.
-  const bool past = iter_ > schedule_.max_iter;
-  if (spec_.param.snapshot_after_train() && !scheduled && !past && snapshot_iter_ != iter_)
+  const bool past = run.iteration > run.schedule.max_iter;
+  if (run.spec.param.snapshot_after_train() && !scheduled && !past && !parts_.snapshots.taken())
     Snapshot();
-  result_.stopped = stop_ && !result_.stopped_early;
-  if (!stop_ && !past) Finish();
-  if (result_.world_changes) return KeepState();  // a rank has left during the last test
+  run.result.stopped = run.stop && !run.result.stopped_early;
+  if (!run.stop && !past) Finish();
+  // A rank may have left during the last test.
+  if (run.result.world_changes) return parts_.snapshots.Keep();
   WaitForSnapshot();
   // Ranks that have ended cannot go on with others that have lost a rank in the last steps.
-  if (options_.elastic) options_.world->control().Barrier();
+  if (run.options.elastic) run.options.world->control().Barrier();
 }
 
 void Trainer::Advance(int64_t iterations) {
-  Begin();
-  for (int64_t i = 0; i < iterations && !stop_; ++i) Iterate();
+  parts_.Begin();
+  for (int64_t i = 0; i < iterations && !parts_.run.stop; ++i) Iterate();
   WaitForSnapshot();
-  testing_.reset();
-}
-
-void Trainer::Begin() {
-  result_ = TrainResult();
-  stop_ = false;
-  display_time_ = Clock::now();
-  display_iter_ = first_iter_ = iter_;
-  wait_seconds_ = WaitSeconds(*train_net_);
-  const std::string warning = iter_ == 0 ? EmptyStatisticsWarning(*train_net_) : "";
-  if (!warning.empty()) LOG(WARNING) << warning;
+  parts_.tests.Forget();
 }
 
 void Trainer::Iterate() {
-  if (options_.before_iteration) options_.before_iteration(iter_);
+  const TrainerOptions& options = parts_.run.options;
+  const int64_t iteration = parts_.run.iteration;
+  if (options.before_iteration) options.before_iteration(iteration);
   Trace(
-      options_.trace, TraceOf::kHost, "iteration", "iteration", [&] { Step(); }, iter_);
-  if (options_.trace != nullptr) options_.trace->CollectDeviceTimes();
+      options.trace, TraceOf::kHost, "iteration", "iteration", [&] { Step(); }, iteration);
+  if (options.trace != nullptr) options.trace->CollectDeviceTimes();
 }
 
 void Trainer::Step() {
-  const bool tests = schedule_.TestAt(iter_) && tested_iter_ != iter_;
-  if (tests && (iter_ > 0 || spec_.param.test_initialization())) {
-    Trace(options_.trace, TraceOf::kHost, "test", "tests", [&] { TestAll(); });
-    if (stop_) return;
+  TrainerParts& p = parts_;
+  const TrainerOptions& options = p.run.options;
+  if (p.tests.Due()) {
+    Test();
+    if (p.run.stop) return;
   }
-  const Clock::time_point begun = Clock::now();
-  const bool watched = StopsBeforeUpdate() && DeviceDecides();
-  RunPasses(watched);
-  if (options_.before_update) options_.before_update();
+  p.log.BeginIteration();
+  RunPasses(p.guard.DeviceChecksLosses());
+  if (options.before_update) options.before_update();
+
   // If nothing needs the loss before the update, the host waits neither for the device nor for the
   // losses of other ranks.
-  const bool told_first = ReadsLossFirst();
+  const bool loss_first = p.guard.NeedsLossFirst(), shows = p.run.Displays();
   double loss = 0;
-  if (told_first) {
-    if (options_.elastic) ExchangeBeforeUpdate();
-    loss = MeanLoss();
-    AddLoss(&loss);
-    if (StopsBeforeUpdate() && !std::isfinite(loss)) {
-      if (exchange_ != nullptr && !exchanged_) exchange_->Finish(nullptr);
-      StopAtLoss(iter_);
+  if (loss_first) {
+    // The sum of the losses succeeds only if all ranks have the sums of their gradients, so that a
+    // rank lost before it leaves all others before the update.
+    if (options.elastic) p.update.Exchange();
+    loss = p.passes.MeanLoss();
+    p.passes.AddLoss(&loss);
+    if (p.guard.Stops(loss)) {
+      p.update.Exchange();
+      p.guard.StopAtLoss(p.run.iteration);
     }
-    if (ShouldDisplay()) LogIteration();
+    if (shows) p.log.Show(p.passes.smoothed().value());
   }
-  StartUpdate();
-  if (!told_first) loss = MeanLoss();
-  if (watched && !std::isfinite(loss)) StopAtLoss(iter_);  // the device has skipped the update
-  const bool shows = ShouldDisplay() && !told_first;
-  if (shows) {
-    AddLoss(&loss);
-    LogIteration();
+  p.update.Run(p.passes.smoothed().value());
+  if (!loss_first) {
+    loss = p.passes.MeanLoss();
+    if (p.guard.Stops(loss)) p.guard.StopAtLoss(p.run.iteration);
+    if (shows) {
+      p.passes.AddLoss(&loss);
+      p.log.Show(p.passes.smoothed().value());
+    }
   }
-  EndUpdate();
-  if (!told_first && !shows) AddLoss(&loss);
-  Report(loss, begun);
-  if (exchange_ != nullptr && options_.check_replicas > 0 && iter_ % options_.check_replicas == 0) {
-    Trace(options_.trace, TraceOf::kHost, "ranks", "check of replicas",
-          [&] { CheckReplicas(*options_.world, options_.plan.device, SharedState(), iter_); });
+  p.update.End();
+  if (!loss_first && !shows) p.passes.AddLoss(&loss);
+  p.guard.Check(loss, p.update.skipped());
+  p.log.Report(loss, p.passes.smoothed().value(), p.update.rate());
+
+  if (options.world != nullptr && options.check_replicas > 0 &&
+      p.run.iteration % options.check_replicas == 0) {
+    Trace(options.trace, TraceOf::kHost, "ranks", "check of replicas", [&] {
+      CheckReplicas(*options.world, options.plan.device, p.SharedState(), p.run.iteration);
+    });
   }
-  SnapshotWritten(false);
-  if (schedule_.SnapshotAt(iter_)) Snapshot();
+  p.snapshots.Poll();
+  if (p.run.schedule.SnapshotAt(p.run.iteration)) Snapshot();
   HandleRequest();
 }
 
-// Returns the strongest request of all ranks, so that all ranks act on it at the same iteration.
-Request Trainer::AgreedRequest() {
-  if (options_.elastic) return AgreedElasticRequest();
-  const Request own = options_.poll ? options_.poll() : Request::kNone;
-  if (options_.world == nullptr) return own;
-  const bool snapshot = own == Request::kSnapshot || own == Request::kSnapshotStop;
-  double votes[] = {static_cast<double>(snapshot),
-                    static_cast<double>(own == Request::kStop || own == Request::kSnapshotStop)};
-  options_.world->control().AllReduce(votes, 2, DType::kFloat64);
-  if (votes[1] > 0) return votes[0] > 0 ? Request::kSnapshotStop : Request::kStop;
-  return votes[0] > 0 ? Request::kSnapshot : Request::kNone;
+// Runs forward and backward for all passes of an iteration. With `watch_losses`, the device checks
+// the losses and makes the update depend on them.
+void Trainer::RunPasses(bool watch_losses) {
+  const int passes = parts_.run.schedule.iter_size;
+  parts_.passes.Begin();
+  parts_.update.Begin();
+  for (int pass = 0; pass < passes; ++pass) {
+    parts_.passes.Forward();
+    parts_.guard.CheckBeforeBackward();
+    if (watch_losses) parts_.update.WatchLosses(pass == 0);
+    parts_.passes.Backward(pass, parts_.update.BeginBackward(pass + 1 == passes));
+  }
+}
+
+double Trainer::ForwardBackward() {
+  RunPasses(false);
+  return parts_.passes.MeanLoss();
+}
+
+void Trainer::ApplyUpdate() {
+  parts_.update.Run(parts_.passes.smoothed().value());
+  parts_.update.End();
+}
+
+// Runs all test nets, in order. Requests are served before each batch.
+void Trainer::Test() {
+  const TrainerOptions& options = parts_.run.options;
+  const auto interrupted = [this] {
+    HandleRequest();
+    return parts_.run.stop;
+  };
+  Trace(options.trace, TraceOf::kHost, "test", "tests", [&] {
+    const bool best = parts_.tests.Run(interrupted);
+    if (best && options.snapshot_best && !parts_.snapshots.taken()) Snapshot();
+    parts_.tests.End();
+  });
 }
 
 void Trainer::HandleRequest() {
-  Request request = Request::kNone;
-  Trace(options_.trace, TraceOf::kHost, "ranks", "requests", [&] { request = AgreedRequest(); });
-  const bool snapshot = request == Request::kSnapshot || request == Request::kSnapshotStop;
-  if (snapshot && snapshot_iter_ != iter_) Snapshot();
-  if (request == Request::kStop || request == Request::kSnapshotStop) stop_ = true;
-}
-
-bool Trainer::TestsLast() const {
-  if (test_nets_.empty() || !spec_.param.test_last()) return false;
-  return monitor_ || spec_.param.test_initialization() || schedule_.TestsByTheEnd();
+  TrainingRun& run = parts_.run;
+  Agreement agreed;
+  Trace(run.options.trace, TraceOf::kHost, "ranks", "requests",
+        [&] { agreed = AgreeOnRequests(run.options, !parts_.tests.running()); });
+  run.result.world_changes |= agreed.world_changes;
+  run.result.leaves |= agreed.leaves;
+  if (agreed.snapshot && !parts_.snapshots.taken()) Snapshot();
+  run.stop |= agreed.stop;
 }
 
 // Runs after max_iter iterations: shows the loss of the next batch and runs a last test.
 void Trainer::Finish() {
-  if (ShouldDisplay()) {
-    GetPosition(*train_net_, &start_position_);
-    if (options_.elastic) BackUpStatistics();
-    stage_ = Stage::kPass;
-    const KeptStatistics kept(params_);
-    double loss = train_net_->Forward();
-    if (spec_.param.test_last()) kept.Restore();
-    if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
-    loss /= ranks();
-    smoothed_.Add(loss);
-    LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_.value();
-    // A dynamic loss scale might skip this update.
-    if (options_.stop_at_nonfinite && !scaler_.dynamic() && !std::isfinite(loss)) StopAtLoss(iter_);
-    WarnAtNonFinite(iter_, loss);
+  if (parts_.run.Displays()) {
+    const double loss = parts_.passes.LossOfNextBatch();
+    LOG(INFO) << "Iteration " << parts_.run.iteration
+              << ", loss = " << parts_.passes.smoothed().value();
+    parts_.guard.CheckLast(loss, parts_.update.skipped());
   }
-  if (tested_iter_ == iter_) return;
-  if (schedule_.TestAt(iter_)) return TestAll();
-  if (!TestsLast()) return;
-  LOG(INFO) << "Testing the weights after the last iteration, too (test_last: false omits this)";
-  TestAll();
+  if (parts_.tests.DueAtEnd()) Test();
 }
 
 }  // namespace doppio

@@ -133,7 +133,8 @@ class ReplicasCase {
     }
     for (const Tensor& arena : trainer.update().history_arenas())
       trained.history_bytes += arena.bytes();
-    if (trainer.exchange() != nullptr) trained.exchanged = trainer.exchange()->totals();
+    const GradientExchange* const exchange = trainer.parts().update.exchange();
+    if (exchange != nullptr) trained.exchanged = exchange->totals();
     return trained;
   }
 

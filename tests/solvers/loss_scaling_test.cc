@@ -149,7 +149,7 @@ TEST_ON_DEVICES(LossScaling, SkipsUpdatesUntilTheScaleFits) {
     trainer->ApplyUpdate();
     EXPECT_EQ(FirstWeight(trainer.get()), 0.5f) << more;
     EXPECT_EQ(FirstHistory(trainer.get()), 0.5f) << more;
-    EXPECT_EQ(trainer->loss_scaler().skipped(), skips);
+    EXPECT_EQ(trainer->parts().update.scaler().skipped(), skips);
     EXPECT_EQ(log.Count("update skipped"), skips);
   }
 }
@@ -212,12 +212,12 @@ TEST(LossScaling, LetsUpdatesRunDuringBackwardUnlessItMaySkipThem) {
 TEST(LossScaling, ComesFromTheNetUnlessTheCallerKnowsBetter) {
   TrainerCase c("global_grad_scale: 128 global_grad_scale_adaptive: true " + SquareNet(),
                 "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
-  EXPECT_EQ(c.Make()->loss_scaler().scale(), 128);
-  EXPECT_TRUE(c.Make()->loss_scaler().dynamic());
-  EXPECT_EQ(c.Make(With(Fixed(2)))->loss_scaler().scale(), 2);
-  EXPECT_FALSE(c.Make(With(Fixed(2)))->loss_scaler().dynamic());
+  EXPECT_EQ(c.Make()->parts().update.scaler().scale(), 128);
+  EXPECT_TRUE(c.Make()->parts().update.scaler().dynamic());
+  EXPECT_EQ(c.Make(With(Fixed(2)))->parts().update.scaler().scale(), 2);
+  EXPECT_FALSE(c.Make(With(Fixed(2)))->parts().update.scaler().dynamic());
   TrainerCase without(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
-  EXPECT_TRUE(without.Make()->loss_scaler().scaling().off());
+  EXPECT_TRUE(without.Make()->parts().update.scaler().scaling().off());
 }
 
 // The scale doubles every second update, so overflows occur before and after the interruption.
@@ -259,7 +259,7 @@ TEST(LossScaling, StartsOverFromAStateWithoutIt) {
   TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 2");
   TrainerOptions options = With(Dynamic(64));
   options.resume = c.Make()->Solve().state_file;
-  EXPECT_EQ(c.Make(options)->loss_scaler().scale(), 64);
+  EXPECT_EQ(c.Make(options)->parts().update.scaler().scale(), 64);
 }
 
 }  // namespace

@@ -188,14 +188,14 @@ TEST(Resume, EndsAfterTheSameSamplesWithAnotherBatch) {
   options.resume = c.State(5);
   options.net.batch = 16;
   // The first 5 iterations have seen 40 of 100 samples, so 60 are left.
-  EXPECT_EQ(c.Make(options, "max_epoch: 2")->schedule().max_iter, 5 + 4);
+  EXPECT_EQ(c.Make(options, "max_epoch: 2")->parts().run.schedule.max_iter, 5 + 4);
   options.net.batch = 5;
   const TrainResult result = c.Make(options, "max_epoch: 2")->Solve();
   EXPECT_EQ(result.iteration, 5 + 12);
   // The samples of both batch sizes count.
   options.resume = result.state_file;
   options.net.batch = 8;
-  EXPECT_EQ(c.Make(options, "max_epoch: 3")->schedule().max_iter, 17 + 7);
+  EXPECT_EQ(c.Make(options, "max_epoch: 3")->parts().run.schedule.max_iter, 17 + 7);
 }
 
 TEST(Resume, ReportsDataThatHaveChanged) {
@@ -382,7 +382,7 @@ TEST(Resume, KeepsADrawnSeed) {
   TrainerOptions resumed;
   resumed.plan.device = device.get();
   resumed.resume = state;
-  EXPECT_EQ(Trainer(spec, resumed).seed(), 123456789012ull);
+  EXPECT_EQ(Trainer(spec, resumed).parts().run.seed, 123456789012ull);
 }
 
 TEST(Resume, RefusesTheStateOfAnotherRule) {

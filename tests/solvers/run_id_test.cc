@@ -1,5 +1,4 @@
-#include "solvers/trainer/run_id.h"
-
+// Tests which settings of a run determine its id.
 #include <gtest/gtest.h>
 
 #include "tests/solvers/trainer_case.h"
@@ -8,7 +7,7 @@ namespace doppio {
 namespace {
 
 uint64_t IdOf(const std::string& solver, TrainerOptions options = {}) {
-  return TrainerCase(SquareNet(), solver).Make(options)->run_id();
+  return TrainerCase(SquareNet(), solver).Make(options)->parts().run.run_id;
 }
 
 TEST(RunId, DiffersBetweenRunsWithOtherNumbers) {
@@ -29,7 +28,7 @@ TEST(RunId, IsThatOfTheResumedRun) {
   first->Solve();
   TrainerOptions options;
   options.resume = c.State(2);
-  EXPECT_EQ(c.Make(options, "base_lr: 0.2")->run_id(), first->run_id());
+  EXPECT_EQ(c.Make(options, "base_lr: 0.2")->parts().run.run_id, first->parts().run.run_id);
 }
 
 }  // namespace

@@ -37,11 +37,18 @@ class TrainerCase {
   // Builds a trainer. `more` adds fields to the solver; it may repeat fields, and the last value
   // counts.
   std::unique_ptr<Trainer> Make(TrainerOptions options = {}, const std::string& more = "") {
-    const std::string path = folder_ + "solver.prototxt";
-    WriteFileAtomically(path, "net: '" + folder_ + "net.prototxt'\nsnapshot_prefix: '" + Prefix() +
-                                  "'\nrandom_seed: 7\n" + solver_ + "\n" + more);
     options.plan.device = device_.get();
-    return std::make_unique<Trainer>(LoadSolver(path), options);
+    return std::make_unique<Trainer>(Load(more), options);
+  }
+
+  // Returns a run for parts of a trainer that are tested without it.
+  TrainingRun Run(const TrainerOptions& options = {}) {
+    TrainingRun run;
+    run.spec = Load("");
+    run.options = options;
+    run.options.plan.device = device_.get();
+    run.seed = 7;
+    return run;
   }
 
   std::string Prefix() const { return folder_ + "s"; }
@@ -53,6 +60,13 @@ class TrainerCase {
   }
 
  private:
+  SolverSpec Load(const std::string& more) {
+    const std::string path = folder_ + "solver.prototxt";
+    WriteFileAtomically(path, "net: '" + folder_ + "net.prototxt'\nsnapshot_prefix: '" + Prefix() +
+                                  "'\nrandom_seed: 7\n" + solver_ + "\n" + more);
+    return LoadSolver(path);
+  }
+
   std::string solver_, folder_;
   std::unique_ptr<Device> device_;
 };

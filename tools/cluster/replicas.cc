@@ -133,7 +133,7 @@ void RunProcess(const Flags& flags, const Replicas& replicas,
 // Returns "each updates a share of the weights, with at most 2.1 MiB of 8.2 MiB of history". A
 // trainer of --dry_run has no other ranks, so its shares are not known.
 std::string ShardText(const Trainer& trainer) {
-  const bool known = trainer.exchange() != nullptr;
+  const bool known = trainer.parts().update.exchange() != nullptr;
   const MemoryUse& plan = trainer.train_net().plan().memory;
   return "each updates a share of the weights, with " + std::string(known ? "at most " : "about ") +
          Bytes(known ? trainer.update().history_bytes() : plan.history) + " of " +
@@ -248,8 +248,8 @@ void AddReplicaFlags(const Flags& flags, int ranks, TrainerOptions* options) {
 std::string RanksText(const Flags& flags, const Trainer& trainer, const Replicas& replicas,
                       const TrainerOptions& options) {
   if (replicas.count == 1) return "";
-  const int64_t batch = trainer.batch(), all = batch * replicas.count;
-  const int iter_size = trainer.schedule().iter_size;
+  const int64_t batch = trainer.parts().run.batch, all = batch * replicas.count;
+  const int iter_size = trainer.parts().run.schedule.iter_size;
   std::string text = std::to_string(replicas.count) + " replicas " + replicas.how + ": " +
                      std::to_string(replicas.count) + " × batch " + Thousands(batch) + " = " +
                      Thousands(all) + " samples a pass";
@@ -267,8 +267,9 @@ std::string RanksText(const Flags& flags, const Trainer& trainer, const Replicas
 }
 
 std::string ExchangeText(const Trainer& trainer, int64_t iterations) {
-  if (trainer.exchange() == nullptr || iterations == 0) return "";
-  const GradientExchange::Totals totals = trainer.exchange()->totals();
+  const GradientExchange* const exchange = trainer.parts().update.exchange();
+  if (exchange == nullptr || iterations == 0) return "";
+  const GradientExchange::Totals totals = exchange->totals();
   const double n = static_cast<double>(iterations);
   const std::string gathered =
       totals.gathered_bytes == 0

@@ -99,7 +99,7 @@ void CheckSameData(Communicator* control, Trainer* trainer) {
   add("the train net", FindSource(trainer->train_net()));
   for (size_t i = 0; i < trainer->test_nets().size(); ++i)
     add("test net #" + std::to_string(i), FindSource(*trainer->test_nets()[i]));
-  facts["max_iter"] = std::to_string(trainer->schedule().max_iter);
+  facts["max_iter"] = std::to_string(trainer->parts().run.schedule.max_iter);
   std::string layouts;
   for (const Param& param : trainer->params().params()) {
     facts["the shape of parameter " + std::to_string(param.index) + " of layer '" + param.layer +

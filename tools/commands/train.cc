@@ -254,7 +254,7 @@ class Training {
     const std::string old_files = OldFilesText(OldFiles(flags_, trainer));
     if (!old_files.empty()) LOG(WARNING) << old_files;
     if (Locks()) {
-      lock_.emplace(solver_.param.snapshot_prefix(), trainer.run_id(), resume_,
+      lock_.emplace(solver_.param.snapshot_prefix(), trainer.parts().run.run_id, resume_,
                     flags_.take_over || GoesOn());
     }
     BeginRecords(&trainer, own);

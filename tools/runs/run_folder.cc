@@ -267,8 +267,8 @@ void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string&
   iteration_ = trainer->iteration();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    run_["seed"] = trainer->seed();
-    run_["max_iter"] = trainer->schedule().max_iter;
+    run_["seed"] = trainer->parts().run.seed;
+    run_["max_iter"] = trainer->parts().run.schedule.max_iter;
     if (!parent.empty()) run_["parent"] = parent;
   }
   WriteRun();

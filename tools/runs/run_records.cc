@@ -95,7 +95,7 @@ void RunRecords::AddCallbacks(TrainerOptions* options) {
 void RunRecords::Begin(Trainer* trainer, const TrainerOptions& options) {
   if (!options.resume.empty() || options.state != nullptr)
     kept_.AddEarlier(prefix_, trainer->iteration());
-  const std::optional<BestState> best = trainer->best();
+  const std::optional<BestState> best = trainer->parts().tests.best();
   if (best) kept_.SetBest(best->iteration);
   if (folder_ == nullptr) return;
   std::string parent = options.resume;

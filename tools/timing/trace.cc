@@ -89,7 +89,7 @@ void TrainingTrace::AddTo(TrainerOptions* options) {
 }
 
 void TrainingTrace::Plan(Trainer* trainer) {
-  const int64_t start = trainer->iteration(), max_iter = trainer->schedule().max_iter;
+  const int64_t start = trainer->iteration(), max_iter = trainer->parts().run.schedule.max_iter;
   if (on_layers_) {
     layers_.emplace(trainer->train_net());
     layers_window_ = LayerTimes::WindowOf(start, max_iter);

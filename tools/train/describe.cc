@@ -17,7 +17,7 @@ std::string NameOf(const Graph& graph) {
 }
 
 std::string BatchText(const Trainer& trainer, int64_t batch) {
-  const int iter_size = trainer.schedule().iter_size;
+  const int iter_size = trainer.parts().run.schedule.iter_size;
   if (batch == 0) return "no batch";
   if (iter_size == 1) return "batch " + Thousands(batch);
   return "batch " + Thousands(batch) + " × iter_size " + std::to_string(iter_size) + " = " +
@@ -58,14 +58,14 @@ std::string EveryText(const Schedule& schedule, const Recurrence& recurrence) {
 
 void DescribeTestNet(size_t i, const Trainer& trainer, std::vector<std::string>* lines) {
   const Net& test = *trainer.test_nets()[i];
-  const Schedule& schedule = trainer.schedule();
+  const Schedule& schedule = trainer.parts().run.schedule;
   std::string line = "test net #" + std::to_string(i) + " " + NameOf(test.graph()) + ": batch " +
                      Thousands(BatchOf(test.graph())) + ", " +
                      std::to_string(schedule.test_iter[i]) + " batches";
   const int64_t last_rows = schedule.last_rows[i];
   if (last_rows > 0) line += ", the last one of " + Thousands(last_rows) + ",";
   line += EveryText(schedule, schedule.test);
-  if (trainer.TestsLast()) line += " and after the last one";
+  if (trainer.parts().tests.TestsLast()) line += " and after the last one";
   lines->push_back(line);
   lines->push_back("  memory: " + Bytes(test.plan().memory.activations) + " activations, " +
                    Bytes(test.plan().memory.scratch) + " workspace");
@@ -114,7 +114,7 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
 
 std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free) {
   const Net& net = trainer->train_net();
-  const Schedule& schedule = trainer->schedule();
+  const Schedule& schedule = trainer->parts().run.schedule;
   const int64_t batch = net.batch();
   std::vector<std::string> lines;
   lines.push_back("train net " + NameOf(net.graph()) + ": " +
@@ -123,14 +123,14 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
                   BatchText(*trainer, batch) + ", " + PrecisionText(trainer) + ", on " +
                   trainer->params().device()->name());
   int64_t test_bytes = 0;
-  for (const auto* nets : {&trainer->test_nets(), &trainer->last_test_nets()}) {
+  for (const auto* nets : {&trainer->test_nets(), &trainer->parts().nets.last_tests()}) {
     for (const auto& test : *nets) test_bytes += test == nullptr ? 0 : test->plan().memory.now();
   }
   const std::vector<std::string> memory = DescribeMemory(
       net.plan().memory, test_bytes, trainer->update().rule(), *trainer->params().device(), free);
   lines.insert(lines.end(), memory.begin(), memory.end());
   for (const std::string& line : DescribeSaving(net)) lines.push_back("  " + line);
-  const LossScaler& scaler = trainer->loss_scaler();
+  const LossScaler& scaler = trainer->parts().update.scaler();
   if (!scaler.scaling().off()) {
     lines.push_back("  loss scale " + LossScaleText(scaler.scale()) +
                     (scaler.dynamic() ? ", dynamic" : ""));
@@ -140,7 +140,7 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
   std::string plan = "  " +
                      Thousands(std::max<int64_t>(0, schedule.max_iter - trainer->iteration())) +
                      " iterations from " + Thousands(trainer->iteration()) + ", seed " +
-                     std::to_string(trainer->seed());
+                     std::to_string(trainer->parts().run.seed);
   if (source.samples > 0 && batch > 0) {
     const double samples = static_cast<double>(schedule.max_iter * schedule.iter_size) *
                            static_cast<double>(batch * ranks);
@@ -151,7 +151,7 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
   for (size_t i = 0; i < trainer->test_nets().size(); ++i) DescribeTestNet(i, *trainer, &lines);
   if (schedule.snapshot.every > 0) {
     lines.push_back("snapshots" + EveryText(schedule, schedule.snapshot) + ": " +
-                    trainer->param().snapshot_prefix() + "_iter_N");
+                    trainer->parts().run.spec.param.snapshot_prefix() + "_iter_N");
   }
   return lines;
 }

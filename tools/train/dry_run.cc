@@ -37,9 +37,10 @@ void CheckFits(Trainer* trainer, int64_t free) {
     left -= need.now();
   };
   take(trainer->train_net().plan().memory);
+  const auto& last_tests = trainer->parts().nets.last_tests();
   for (size_t i = 0; i < trainer->test_nets().size(); ++i) {
     take(trainer->test_nets()[i]->plan().memory);
-    if (trainer->last_test_nets()[i] != nullptr) take(trainer->last_test_nets()[i]->plan().memory);
+    if (last_tests[i] != nullptr) take(last_tests[i]->plan().memory);
   }
 }
 

@@ -54,8 +54,8 @@ std::string OldFilesText(const std::vector<std::string>& files) {
 }
 
 std::vector<std::string> OldFiles(const Flags& flags, const Trainer& trainer) {
-  std::vector<std::string> files =
-      OldSnapshots(trainer.param(), trainer.schedule(), trainer.iteration());
+  std::vector<std::string> files = OldSnapshots(trainer.parts().run.spec.param,
+                                                trainer.parts().run.schedule, trainer.iteration());
   const std::optional<TraceRequest> request = TraceFromFlags(flags);
   if (request && FileExists(request->file)) files.push_back(request->file);
   if (!flags.no_overwrite || files.empty()) return files;

@@ -1,0 +1,24 @@
+// Requests to a running training from outside, on which all ranks act at the same iteration.
+#ifndef DOPPIO_SOLVERS_TRAINER_REQUESTS_H_
+#define DOPPIO_SOLVERS_TRAINER_REQUESTS_H_
+
+#include "solvers/trainer/trainer_options.h"
+
+namespace doppio {
+
+// What all ranks do next.
+struct Agreement {
+  bool snapshot = false;       // write a snapshot
+  bool stop = false;           // end after this iteration
+  bool world_changes = false;  // all end because the ranks change; the training goes on with others
+  bool leaves = false;         // this rank was told to stop, and the others go on
+};
+
+// Polls this rank's request and returns the strongest one of all ranks. In an elastic training, a
+// request to stop concerns only the ranks that have it, as long as enough others remain, and the
+// ranks also end for newcomers if `admits` is true. Collective.
+Agreement AgreeOnRequests(const TrainerOptions& options, bool admits);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_SOLVERS_TRAINER_REQUESTS_H_

@@ -1,0 +1,137 @@
+#include "solvers/trainer/test_rounds.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/log.h"
+#include "solvers/trainer/empty_statistics.h"
+#include "solvers/trainer/run_state.h"
+#include "solvers/trainer/test_pass.h"
+
+namespace doppio {
+
+TestRounds::TestRounds(TrainingRun* run, const TrainingNets* nets)
+    : run_(run), nets_(nets), precision_(ReadPrecisionRule(run->spec.param, run->spec.places)) {
+  if (!run->options.monitor) return;
+  monitor_.emplace(*run->options.monitor);
+  std::string absent;
+  std::vector<std::string> outputs;
+  for (const auto& net : nets->tests()) {
+    if (absent.empty()) absent = WhyAbsent(net->graph().spec, run->options.monitor->metric.metric);
+    for (const NetOutput& output : net->outputs()) outputs.push_back(output.blob);
+  }
+  monitor_->CheckKnown(outputs, absent);
+}
+
+bool TestRounds::Due() const {
+  return run_->schedule.TestAt(run_->iteration) && !done() &&
+         (run_->iteration > 0 || run_->spec.param.test_initialization());
+}
+
+bool TestRounds::DueAtEnd() const {
+  if (done()) return false;
+  if (run_->schedule.TestAt(run_->iteration)) return true;
+  if (!TestsLast()) return false;
+  LOG(INFO) << "Testing the weights after the last iteration, too (test_last: false omits this)";
+  return true;
+}
+
+bool TestRounds::TestsLast() const {
+  const SolverParameter& param = run_->spec.param;
+  if (nets_->tests().empty() || !param.test_last()) return false;
+  return monitor_ || param.test_initialization() || run_->schedule.TestsByTheEnd();
+}
+
+bool TestRounds::Run(const std::function<bool()>& interrupted) {
+  before_.reset();
+  for (size_t i = 0; i < nets_->tests().size(); ++i) {
+    if (!run_->schedule.whole_test[i]) continue;
+    SeekSources(nets_->tests()[i].get(), 0);
+    ResetCarriedState(*nets_->tests()[i]);
+  }
+  RunState before;
+  Save(&before);
+  before_ = std::move(before);
+  std::vector<TestScores>& tests = run_->result.tests;
+  tests.clear();
+  for (size_t i = 0; i < nets_->tests().size() && !run_->stop; ++i) Test(i, interrupted);
+  if (run_->stop || !monitor_ || !monitor_->Record(tests, run_->iteration)) return false;
+  if (run_->options.on_best) run_->options.on_best(*best());
+  return true;
+}
+
+void TestRounds::Test(size_t i, const std::function<bool()>& interrupted) {
+  const SolverParameter& param = run_->spec.param;
+  TestRun test;
+  test.net = nets_->tests()[i].get();
+  test.batches = run_->schedule.test_iter[i];
+  test.rows = FindSource(*test.net).batch;
+  test.last = nets_->last_tests()[i].get();
+  test.last_rows = run_->schedule.last_rows[i];
+  test.class_names =
+      ClassNamesOf({test.net->graph().preprocessing, nets_->train().graph().preprocessing});
+  LOG(INFO) << "Iteration " << run_->iteration << ", Testing net (#" << i << ")";
+  std::optional<DetectionScores> detections;
+  if (precision_)
+    detections.emplace(DetectionOutputs(*test.net, run_->spec.places.At("eval_type")));
+  TestScores scores = RunTest(test, run_->options.world, interrupted,
+                              [&](int64_t batch, const std::vector<OutputValue>& outputs) {
+                                if (detections) detections->Add(batch, outputs);
+                              });
+  if (detections && scores.complete) {
+    if (run_->ranks() > 1) detections->Gather(&run_->options.world->control());
+    scores.scores = detections->Log(*precision_, param.show_per_class_result());
+  }
+  // Some ranks may have run one batch more than others, so all ranks take the same position.
+  if (run_->ranks() > 1 && scores.complete)
+    RestorePositions(TestPrefix(i), *before_, test.net, test.full_batches());
+  scores.net = static_cast<int>(i);
+  scores.iteration = run_->iteration;
+  LogTest(scores, param.test_compute_loss());
+  if (scores.complete && run_->iteration == 0) {
+    const std::string hint = EmptyStatisticsHint(scores, *test.net);
+    if (!hint.empty()) LOG(WARNING) << "Iteration 0: " << hint;
+  }
+  if (run_->options.on_test) run_->options.on_test(scores);
+  run_->result.tests.push_back(std::move(scores));
+}
+
+void TestRounds::End() {
+  if (run_->stop) return;
+  if (monitor_ && monitor_->Exhausted() && run_->iteration < run_->schedule.max_iter) {
+    const MonitorRule& rule = monitor_->rule();
+    LOG(INFO) << "Iteration " << run_->iteration << ": " << rule.patience
+              << " consecutive tests without a gain in " << rule.metric.metric << ", the best is "
+              << monitor_->best().value_or(std::nan("")) << " of iteration "
+              << monitor_->best_iteration();
+    run_->result.stopped_early = true;
+    run_->stop = true;
+    return;
+  }
+  before_.reset();
+  if (run_->options.elastic) done_at_ = run_->iteration;
+}
+
+std::optional<BestState> TestRounds::best() const {
+  if (!monitor_ || !monitor_->best()) return std::nullopt;
+  return BestState{monitor_->best_iteration(), *monitor_->best()};
+}
+
+void TestRounds::Save(RunState* state) const {
+  if (before_) {
+    *state = *before_;
+    return;
+  }
+  for (size_t i = 0; i < nets_->tests().size(); ++i)
+    SaveNetState(TestPrefix(i), *nets_->tests()[i], state);
+  if (monitor_) monitor_->Save(state);
+}
+
+void TestRounds::Restore(const RunState& state, bool done) {
+  if (monitor_) monitor_->Restore(state);
+  if (done) done_at_ = run_->iteration;
+}
+
+}  // namespace doppio
