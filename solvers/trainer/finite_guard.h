@@ -21,7 +21,8 @@ class FiniteGuard {
  public:
   // `run`, the train net and the update of its parameters must outlive this object. `dynamic` is
   // true if the loss scale is dynamic: only the gradients then determine whether an update is
-  // skipped. `last_state` returns the last state file, or "", when it is complete.
+  // skipped. `last_state` waits for the snapshot that is being written and returns the last state
+  // file, or "".
   FiniteGuard(const TrainingRun* run, Net* net, const Update* update, bool dynamic,
               std::function<std::string()> last_state);
 

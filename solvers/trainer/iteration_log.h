@@ -29,7 +29,7 @@ class IterationLog {
   const Net* const net_;
   Clock::time_point begun_;         // the start of this iteration
   Clock::time_point display_time_;  // of the last Begin or Show
-  int64_t display_iter_ = 0;        // then
+  int64_t display_iter_ = 0;        // the iteration at that time
   std::vector<OutputValue> shown_;  // the train net's outputs, if this iteration was logged
   double wait_seconds_ = 0;  // total over the train net's data layers, up to the last iteration
 };

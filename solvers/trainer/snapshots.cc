@@ -165,27 +165,22 @@ TrainerState Snapshots::StateInMemory() const {
 }
 
 void Snapshots::Resume(const SolverSnapshot& snapshot) {
+  const std::string& file = run_->options.resume;
   const TrainerState* const memory = run_->options.state.get();
-  const RunState& state = snapshot.run_state;
-  RestoreWeights(snapshot);
+  if (memory != nullptr) {
+    LOG(INFO) << "Going on from the state in memory after iteration " << snapshot.iter;
+    CheckComplete(nets_->Load({"memory", false, memory->weights, {}}), "memory");
+  } else {
+    LOG(INFO) << "Restoring previous solver status from " << file;
+    CheckComplete(nets_->Load(ReadWeights(snapshot.learned_net)), snapshot.learned_net);
+  }
   update_->Restore(snapshot);
   run_->iteration = snapshot.iter;
   run_->samples_seen = run_->schedule.done.samples;
-  last_state_ = memory != nullptr ? memory->last_snapshot : run_->options.resume;
-  for (float loss : state.recent_loss()) passes_->smoothed().Add(loss);
-  tests_->Restore(state, memory != nullptr && memory->tested);
-  RestoreNets(state);
-}
-
-void Snapshots::RestoreWeights(const SolverSnapshot& snapshot) {
-  const TrainerOptions& options = run_->options;
-  if (options.state != nullptr) {
-    LOG(INFO) << "Going on from the state in memory after iteration " << snapshot.iter;
-    CheckComplete(nets_->Load({"memory", false, options.state->weights, {}}), "memory");
-  } else {
-    LOG(INFO) << "Restoring previous solver status from " << options.resume;
-    CheckComplete(nets_->Load(ReadWeights(snapshot.learned_net)), snapshot.learned_net);
-  }
+  last_state_ = memory != nullptr ? memory->last_snapshot : file;
+  for (float loss : snapshot.run_state.recent_loss()) passes_->smoothed().Add(loss);
+  tests_->Restore(snapshot.run_state, memory != nullptr && memory->tested);
+  RestoreNets(snapshot.run_state);
 }
 
 void Snapshots::RestoreNets(const RunState& state) {

@@ -49,7 +49,6 @@ class Snapshots {
  private:
   SolverSnapshot SolverState() const;
   TrainerState StateInMemory() const;
-  void RestoreWeights(const SolverSnapshot& snapshot);
   void RestoreNets(const RunState& state);
   void Report(bool wait);
   void EndWriting();

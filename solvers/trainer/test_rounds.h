@@ -1,4 +1,4 @@
-// The tests of a training run. A round runs all test nets and tells their scores to the monitor. A
+// The tests of a training run. A round runs all test nets and gives their scores to the monitor. A
 // run that resumes from a snapshot that was written during a round repeats the round.
 #ifndef DOPPIO_SOLVERS_TRAINER_TEST_ROUNDS_H_
 #define DOPPIO_SOLVERS_TRAINER_TEST_ROUNDS_H_

@@ -102,7 +102,7 @@ void Trainer::Advance(int64_t iterations) {
 
 void Trainer::Iterate() {
   const TrainerOptions& options = parts_.run.options;
-  const int64_t iteration = parts_.run.iteration;
+  const int64_t& iteration = parts_.run.iteration;
   if (options.before_iteration) options.before_iteration(iteration);
   Trace(
       options.trace, TraceOf::kHost, "iteration", "iteration", [&] { Step(); }, iteration);

@@ -54,7 +54,6 @@ class UpdateStep {
   void Save(SolverSnapshot* solver) const;
   void Restore(const SolverSnapshot& solver);
 
-  Update& update() { return *update_; }
   const Update& update() const { return *update_; }
   const GradientExchange* exchange() const { return exchange_.get(); }  // null for a single rank
   const LossScaler& scaler() const { return scaler_; }
