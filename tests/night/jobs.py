@@ -21,7 +21,9 @@ ASAN, TSAN = HOST + "--config=asan --config=ubsan ", HOST + "--config=tsan "
 DOUBLE = "tools/check --config=double --build_tests_only --test_tag_filters="
 SCENARIO = HOST + "--test_timeout=5400 --test_env=DOPPIO_TEST_%s //tests/scenarios:"
 EACH = "tools/dev build --config=cpu --config=each --keep_going "
-PROGRAM = "tools/dev build --config=cpu && python3 tests/cluster/"
+PROGRAM_ONLY = "tools/dev build --config=cpu && "
+PROGRAM = PROGRAM_ONLY + "python3 tests/cluster/"
+RANDOM = "tools/dev build --config=cpu //tests/random:random_trainings && "
 # Makes the folder $d, which is removed at the end.
 SCRATCH = "d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && "
 # Packages without CUDA and for one level of CPU take a fraction of the time.
@@ -85,6 +87,15 @@ JOBS = [
     tidy("double", "tests/double", "--config=double", "nvcc"),
     Job("batches", "batches and numbers of threads at which a net does not train beside its test net",
         HOST + "--test_tag_filters=by_hand --test_env=DOPPIO_TEST_GRID={first} //tests/models:batch_grid_test", 60, "", 1),
+    # Random trainings. The build is that of the host alone.
+    Job("random", "ways to run that change the numbers of random trainings",
+        RANDOM + "bazel-bin/tests/random/random_trainings --seeds={first}:{seeds} --minutes=70", 90, "", 20000),
+    Job("random-oracle", "random trainings whose numbers are not those of the oracle",
+        RANDOM + "tests/random/oracle/run --seeds={first}:{seeds} --minutes=70", 90, "python3-torch", 5000),
+    Job("random-commands", "random trainings on which commands disagree",
+        RANDOM + "python3 tests/random/processes.py --seeds={first}:{seeds} --minutes=70", 90, "", 500),
+    Job("mutations", "changed files of users on which commands disagree",
+        PROGRAM_ONLY + "python3 tests/random/mutate.py --seeds={first}:{seeds} --minutes=70", 90, "shared", 5000),
     # More faults than in .ci/run, and faults of machines that network namespaces simulate.
     Job("kills", "moments at which kill -9 loses more than the work since the last snapshot",
         SCENARIO % "KILLS=1000" + "kill_test --test_arg=LeNetTest", 40),
@@ -97,5 +108,5 @@ JOBS = [
     Job("elastic-link", "elastic trainings that do not continue after a cable is cut",
         PROGRAM + "elastic_link.py --rounds=20 --seed={first}", 30, "root iproute2 /usr/bin/ssh /usr/sbin/sshd", 1),
     Job("shaped-link", "predictions of `doppio scale` for slow links that are wrong by more than 10 %",
-        "tools/dev build --config=cpu && tests/cluster/shaped_link_test.sh", 30, "root iproute2"),
+        PROGRAM_ONLY + "tests/cluster/shaped_link_test.sh", 30, "root iproute2"),
 ]
