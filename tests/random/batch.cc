@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/net/graph/layer.h"
-#include "core/net/spec/state_rule.h"
 
 namespace doppio {
 namespace {
@@ -34,12 +33,23 @@ void ChangeRows(const FieldDescriptor* field, const std::function<int64_t(int64_
   }
 }
 
+// Returns true if a rule does not keep the layer out of the phase, at some level and stage.
+bool Belongs(const LayerParameter& layer, Phase phase) {
+  const auto names = [&](const NetStateRule& rule) { return rule.phase() == phase; };
+  const auto allows = [&](const NetStateRule& rule) { return !rule.has_phase() || names(rule); };
+  if (layer.include_size() > 0)
+    return std::any_of(layer.include().begin(), layer.include().end(), allows);
+  return std::none_of(layer.exclude().begin(), layer.exclude().end(), [&](const auto& rule) {
+    return rule.has_phase() && names(rule) && rule.stage_size() + rule.not_stage_size() == 0;
+  });
+}
+
 }  // namespace
 
 void ChangeBatches(NetParameter* net, Phase phase, const std::function<int64_t(int64_t)>& change) {
   for (LayerParameter& layer : *net->mutable_layer()) {
     const LayerType* type = LayerTypes::Get().Find(layer.type());
-    if (type == nullptr || !HasPhase(layer, phase)) continue;
+    if (type == nullptr || !Belongs(layer, phase)) continue;
     for (const std::string& path : type->batch_fields) {
       const size_t dot = path.find('.');
       const FieldDescriptor* outer = layer.GetDescriptor()->FindFieldByName(path.substr(0, dot));

@@ -34,7 +34,7 @@ SOLVER = 'net: "net.prototxt"\nbase_lr: 0.001\nlr_policy: "fixed"\nmax_iter: 1\n
 MISSING, MEMORY = 4, 6
 PLACE = re.compile(r"^(\S.*:\d+:\d+|--\S.*): error: ")
 TRIES = 50  # nets that a seed tries until check accepts one
-MOST_PARAMETERS = 70_000_000  # of a net that is planned, which fills them
+MOST_PARAMETERS = 30_000_000  # of a net that is planned, which fills them
 
 
 def nets_of(root, corpus, scratch):

@@ -57,7 +57,8 @@ class DumpRun {
 
   // Returns false if a loss is not finite.
   bool Train() {
-    const int64_t max_iter = trainer_.schedule().max_iter, passes = trainer_.schedule().iter_size;
+    const Schedule& schedule = trainer_.parts().run.schedule;
+    const int64_t max_iter = schedule.max_iter, passes = schedule.iter_size;
     arrays_.Add("max_iter", 0, 0, Shape(), "", {static_cast<double>(max_iter)});
     AddWeights(0);
     for (int64_t update = 0; update < std::min(max_iter, kMostUpdates); ++update) {
@@ -67,7 +68,7 @@ class DumpRun {
         net_.Backward(pass > 0);
         AddPass(update * passes + pass, loss);
       }
-      trainer_.ApplyGradients();
+      trainer_.ApplyUpdate();
       AddWeights(update + 1);
     }
     return true;
@@ -129,6 +130,65 @@ RandomCase WithoutTests(RandomCase random_case) {
   return random_case;
 }
 
+// Returns true if the train net of the case has a graph.
+bool HasGraph(const RandomCase& random_case, const Way& way) {
+  try {
+    GraphOfCase(WriteCase(random_case, way), TRAIN);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Returns the blobs that depend on other blobs and that no layer with a gradient reads.
+std::vector<std::string> EndsOf(const Graph& graph) {
+  std::vector<std::string> ends;
+  for (const Edge& edge : graph.edges) {
+    const auto has_gradient = [&](const Use& use) {
+      const Node& node = graph.nodes[use.node];
+      return node.shape.has_backward && !node.tops.empty();
+    };
+    const Node& producer = graph.nodes[edge.producer];
+    if (!edge.name.empty() && edge.loss_weight == 0 && producer.shape.has_backward &&
+        !producer.bottoms.empty() && std::none_of(edge.uses.begin(), edge.uses.end(), has_gradient))
+      ends.push_back(edge.name);
+  }
+  return ends;
+}
+
+// Adds a loss of a blob. Its gradient is different for each element and never vanishes.
+void AddLoss(const std::string& blob, NetParameter* net) {
+  const std::string name = "loss of " + blob;
+  LayerParameter* layer = net->add_layer();
+  layer->set_name(name + " 1");
+  layer->set_type("Swish");
+  layer->add_bottom(blob);
+  layer->add_top(name + " 1");
+  layer = net->add_layer();
+  layer->set_name(name);
+  layer->set_type("Reduction");
+  layer->add_bottom(name + " 1");
+  layer->add_top(name);
+  layer->add_loss_weight(0.1f);
+}
+
+// Adds losses of the blobs that no loss depends on, where possible, so that all layers have
+// gradients to compare.
+RandomCase WithLosses(const RandomCase& random_case, const Way& way) {
+  if (!HasGraph(random_case, way)) return random_case;
+  const std::vector<std::string> ends = EndsOf(GraphOfCase(WriteCase(random_case, way), TRAIN));
+  RandomCase all = random_case;
+  for (const std::string& blob : ends) AddLoss(blob, &all.net);
+  if (HasGraph(all, way)) return all;
+  RandomCase some = random_case;
+  for (const std::string& blob : ends) {
+    RandomCase more = some;
+    AddLoss(blob, &more.net);
+    if (HasGraph(more, way)) some = more;
+  }
+  return some;
+}
+
 }  // namespace
 
 bool DumpForOracle(const RandomCase& random_case, const std::string& folder) {
@@ -145,7 +205,7 @@ bool DumpForOracle(const RandomCase& random_case, const std::string& folder) {
     finite = run.Train();
     arrays = run.arrays();
   };
-  const Outcome outcome = Run(WithoutTests(random_case), way);
+  const Outcome outcome = Run(WithLosses(WithoutTests(random_case), way), way);
   if (!outcome.refused.empty() || !finite) return false;
   arrays.Write(folder);
   return true;

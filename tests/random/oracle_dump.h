@@ -9,10 +9,10 @@
 
 namespace doppio {
 
-// Trains the case for up to three updates in double precision, by the reference kernels, and writes
-// it with its blobs, gradients and weights to `folder`, which has the format of oracle/dump.py
-// then. Returns false, without arrays in `folder`, if the program refuses the case or its loss
-// becomes infinite.
+// Trains the case, with further losses, for up to three updates in double precision, by the
+// reference kernels, and writes it with its blobs, gradients and weights to `folder`, which has the
+// format of oracle/dump.py then. Returns false, without arrays in `folder`, if the program refuses
+// the case or its loss becomes infinite.
 bool DumpForOracle(const RandomCase& random_case, const std::string& folder);
 
 }  // namespace doppio

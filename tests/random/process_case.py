@@ -77,10 +77,13 @@ class ProcessCase:
 
     # Flags that every training gets: the files of this folder, whatever the solver's file names.
     def solver_flags(self, iterations, *flags):
-        epochs = ["--unset=" + name for name in ("max_epoch", "snapshot_epoch") if self.solver.HasField(name)]
+        other = ["--unset=" + name for name in ("max_epoch", "snapshot_epoch") if self.solver.HasField(name)]
+        if self.solver.lr_policy == "onecycle" and self.solver.stepsize >= iterations:
+            other.append("--set=lr_policy=fixed")  # a cycle needs more iterations
+        if not any(flag.startswith("--set=snapshot=") for flag in flags):
+            other.append("--set=snapshot=0")
         return ["--solver=solver.prototxt", "--set=net=net.prototxt", "--set=snapshot_prefix=run",
-                "--set=max_iter=%d" % iterations, *([] if any("snapshot=" in f for f in flags) else ["--set=snapshot=0"]),
-                *epochs, *flags]
+                "--set=snapshot_after_train=true", "--set=max_iter=%d" % iterations, *other, *flags]
 
     def train(self, iterations, *flags, codes=(0,), launcher=(), env=None):
         """Trains from the command line, with --json. Returns the run."""

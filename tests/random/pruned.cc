@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "tests/random/layer_row.h"
 #include "tests/random/outcome.h"
 #include "tests/random/smaller.h"
 
@@ -39,6 +40,13 @@ unsigned TraitsOfLayer(const LayerParameter& layer) {
   NetParameter net;
   *net.add_layer() = layer;
   return TraitsOf(net);
+}
+
+bool DrawsInTests(const NetParameter& net) {
+  return std::any_of(net.layer().begin(), net.layer().end(), [](const LayerParameter& layer) {
+    const bool random = (TraitsOfLayer(layer) & LayerRow::kRandom) != 0;
+    return layer.type() == "DummyData" || (layer.bottom_size() > 0 && random);
+  });
 }
 
 std::optional<RandomCase> Pruned(const RandomCase& random_case,

@@ -203,6 +203,19 @@ std::string Same(const Outcome& a, const Outcome& b) {
   return largest.relative > 0 ? largest.ToString() : "";
 }
 
+RandomCase StartOf(RandomCase random_case) {
+  SolverParameter& solver = random_case.solver;
+  solver.clear_max_epoch();
+  solver.clear_test_interval();
+  solver.clear_test_epoch();
+  solver.clear_test_iter();
+  solver.set_max_iter(1);
+  solver.set_lr_policy("fixed");  // others may need more iterations
+  solver.clear_momentum_policy();
+  if (!solver.has_base_lr()) solver.set_base_lr(0.01f);
+  return random_case;
+}
+
 bool Declined(const Outcome& changed) {
   const auto code = static_cast<ExitCode>(changed.code);
   if (code != ExitCode::kConfig && code != ExitCode::kUsage) return false;

@@ -45,6 +45,9 @@ std::string Same(const Outcome& a, const Outcome& b);
 // refused with a message for the user. Counts the message in the tally.
 bool Declined(const Outcome& changed);
 
+// Returns the case with one iteration and without tests, for relations that look at its start only.
+RandomCase StartOf(RandomCase random_case);
+
 // Returns true if the case has none of these traits.
 inline bool HasNone(const RandomCase& random_case, unsigned traits) {
   return (random_case.traits & traits) == 0;

@@ -57,7 +57,7 @@ def resume(case):
 
 def stop_by_signal(case, total, first, flags):
     """Sends SIGINT to a training after it has logged iteration `first`. Returns the iteration of its snapshot."""
-    process = case.program.start("train", *case.solver_flags(total, *flags), "--set=display=1", "--set=snapshot_after_train=true",
+    process = case.program.start("train", *case.solver_flags(total, *flags), "--set=display=1",
                                  stdout=subprocess.DEVNULL)
     # The small pipe and buffer hold the lines of less than 30 iterations, so that the training waits for this reader.
     fcntl.fcntl(process.stderr, F_SETPIPE_SZ, PAGE)
@@ -90,8 +90,8 @@ def stop_by_signal(case, total, first, flags):
 def agreement(case):
     """check, train --dry_run, summary and train accept the same cases, with the same shapes."""
     # Each command gets code 0 or 3 for a case whose files exist.
-    flags = case.solver_flags(2)
-    checked = case.program.run("check", "solver.prototxt", "--set=net=net.prototxt", codes=(0, 3))
+    flags = case.solver_flags(case.solver.max_iter or 2)
+    checked = case.program.run("check", *(flag.replace("--solver=", "") for flag in flags), codes=(0, 3))
     single = case.program.run("check", "net.prototxt", codes=(0, 3))
     dry = case.program.run("train", *flags, "--dry_run", codes=(0, 3))
     trained = case.program.run("train", *flags, codes=(0, 3, NOT_FINITE))

@@ -9,6 +9,7 @@ import numpy as np
 # Indices of blobs by their role in names such as "conv1.weight" (docs/export.md). In a Scale of two bottoms and in a Bias,
 # the bias is blob 0.
 ROLES = {"weight": 0, "bias": 1, "running_mean": 0, "running_var": 1}
+ROLES_OF_BN = {**ROLES, "running_mean": 2, "running_var": 3}
 
 
 def read_npz(path):
@@ -49,7 +50,8 @@ def expected_array(name, blobs, kind):
     if role.startswith("blob"):
         index = int(role[len("blob"):])
     else:
-        index = min(ROLES[role], len(blobs) - 1) if role == "bias" else ROLES[role]
+        index = (ROLES_OF_BN if kind == "BN" else ROLES)[role]
+        index = min(index, len(blobs) - 1) if role == "bias" else index
     if index >= len(blobs):
         return None
     if kind != "BatchNorm":

@@ -5,7 +5,6 @@ from net import Net
 from solver import Solver
 
 TOLERANCE = 1e-6  # relative; both sides compute in float64
-SINGLE = {"ROIAlign": 1e-4, "Interp": 1e-4}  # layers that find their points in single precision
 # Numbers that are this small beside the largest ones of their kind are the rounding of sums that are 0.
 SMALL = 1e-6
 
@@ -28,11 +27,10 @@ class Check:
             self.relative = numpy.inf
         elif self.want.size:
             both = numpy.isnan(self.want) & numpy.isnan(self.got) | (self.want == self.got)
-            with numpy.errstate(invalid="ignore"):
+            with numpy.errstate(all="ignore"):
                 difference = numpy.where(both, 0, numpy.abs(self.want - self.got)).max()
-            scale = max(scale, self.largest(), 1e-300)
-            self.relative = float(difference / scale) if difference > 0 else 0.0
-            self.relative = self.relative if self.relative == self.relative else numpy.inf
+                relative = float(difference / numpy.float64(max(scale, self.largest(), 1e-300)))
+            self.relative = numpy.inf if numpy.isnan(relative) else relative
 
 
 class Run:
@@ -82,8 +80,7 @@ class Run:
     def rows(self, value, got):
         """Returns the two arrays without the rows that a Filter drops. The program to test repeats other rows there."""
         want = value.detach().numpy()
-        varies = any(layer.type == "Filter" for layer in self.net.layers)
-        if varies and got is not None and want.ndim and got.shape[1:] == want.shape[1:]:
+        if self.net.varies and got is not None and want.ndim and got.shape[1:] == want.shape[1:]:
             got = got[:want.shape[0]]
         return want, got
 
@@ -106,7 +103,7 @@ class Run:
 
 
 def noise_of(dump, checks):
-    """Returns how much noise of 1e-13 in weights and data changes each check, because of jumps and cancellation."""
+    """Returns how much noise in all tops changes each check, because of jumps and cancellation."""
     worst = [0.0] * len(checks)
     for seed in range(8):  # a tie of two values remains in one of 256 cases
         for i, (check, noisy) in enumerate(zip(checks, Run(dump, numpy.random.default_rng(seed)).checks)):
@@ -120,9 +117,12 @@ def compare(dump):
     """Returns the first check that differs, or None, and the largest relative difference of all."""
     checks = Run(dump).checks
     largest = max((check.relative for check in checks), default=0.0)
-    tolerance = max([TOLERANCE] + [SINGLE.get(layer.get("type"), 0.0) for layer in dump.net.all("layer")])
-    wrong = [i for i, check in enumerate(checks) if check.relative > tolerance]
-    if wrong:
-        worst = noise_of(dump, checks)
-        wrong = [i for i in wrong if checks[i].relative > 10 * worst[i]]
-    return checks[wrong[0]] if wrong else None, largest
+    worst = noise_of(dump, checks) if largest > TOLERANCE else []
+    excused = False  # a move, so that later passes have other weights
+    for check, noise in zip(checks, worst):
+        if excused and check.kind != "move":
+            break
+        if check.relative > max(TOLERANCE, 10 * noise):
+            return check, largest
+        excused |= check.kind == "move" and check.relative > TOLERANCE
+    return None, largest

@@ -88,7 +88,7 @@ def bin_means(low, high, count, ratio, size):
 def bin_corners(low, high, count, size):
     """Returns corners x pixels: the share of each pixel in the value at a corner of bins. Pixel i is at i + 0.5."""
     points = low + torch.arange(count + 1) * (high - low) / count
-    return tent(points - 0.5, size, (points >= 0) & (points <= size)) * (high >= low)
+    return tent(points - 0.5, size, (points >= 0) & (points <= size)) * (high > low)
 
 
 @layer_type("ROIAlign")
@@ -100,8 +100,7 @@ def roi_align(layer, x, regions):
     for image, corners in rows_of(regions, fields.real("pad_ratio")):
         x1, y1, x2, y2 = (c * scale for c in corners)
         if corners_only:
-            ordered = float(x1 <= x2 and y1 <= y2)
-            rows, columns = bin_corners(y1, y2, height, x.shape[2]) * ordered, bin_corners(x1, x2, width, x.shape[3])
+            rows, columns = bin_corners(y1, y2, height, x.shape[2]), bin_corners(x1, x2, width, x.shape[3])
         else:
             rows = bin_means(y1, y2, height, ratio, x.shape[2])
             columns = bin_means(x1, x2, width, ratio, x.shape[3])

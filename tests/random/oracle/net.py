@@ -22,6 +22,9 @@ NO_GRADIENT = {"Accuracy", "ArgMax", "Threshold", "SegAccuracy", "HDF5Output", "
                "BoxAnnotatorOHEM", "DetectionOutput", "DetectionEvaluate", "Proposal", "DetectNetTransformation",
                "AnchorTarget", "ProposalTarget", "RoiDetections", "EvalDetection", "RegionOutput"}
 
+# Layers that find the points between which they interpolate in single precision.
+SINGLE = {"ROIAlign", "Interp"}
+
 
 def weights_of(layer):
     """Returns the loss weight of each top."""
@@ -62,6 +65,7 @@ class Net:
         self.noise = None
         messages, train = layers_of(net, solver)
         self.forced = net.get("force_backward", False)
+        self.varies = any(message.get("type") == "Filter" for message in messages)  # the rows that it selects
         self.layers = [Layer(self, message, train) for message in messages]
         for layer in self.layers:
             if layer.type in LOSSES and not layer.tops:
@@ -127,14 +131,17 @@ class Net:
             self.parameters[key] = Parameter(*key, self.start[key], learns)
         return self.parameters[key]
 
-    def noisy(self, value):
-        """Returns the value with the net's noise, which keeps 0 and the whole parts of labels."""
+    def noisy(self, layer, value):
+        """Returns the value of a top with the net's noise, which keeps 0 and the whole parts of labels."""
         if self.noise is None:
             return value.view_as(value)  # every top has a gradient of its own
-        return value * (1 + 1e-13 * torch.tensor(self.noise.random(value.shape)))
+        size = 2e-6 if layer.type in SINGLE else 1e-13
+        return value * (1 + size * torch.tensor(self.noise.random(value.shape)))
 
     def dumped(self, kind, layer, top):
         array = self.dumped_array(kind, self.pass_number, layer.name, top)
+        if array is not None and self.varies:
+            array = array[:len(self.values[layer.inputs[0]])]
         return None if array is None else torch.tensor(array, dtype=torch.float64)
 
     def source(self, layer):
@@ -164,7 +171,7 @@ class Net:
             bottoms = [self.values[edge] if flows else self.values[edge].detach().requires_grad_()
                        for edge, flows in zip(layer.inputs, layer.flows)]
             for top, value in enumerate(self.compute(layer, bottoms)):
-                value = self.noisy(value)
+                value = self.noisy(layer, value)
                 value.requires_grad_() if value.is_leaf else value.retain_grad()
                 self.values[number, top] = value
                 weight = layer.weights[top]

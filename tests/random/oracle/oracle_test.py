@@ -374,7 +374,7 @@ class OracleTest(unittest.TestCase):
                    [image, [[0, 1, 0, 5, 1]]], [[[[[2, 3]]]]], [[[[[0, 1, 1, 0]]]]])
 
         # At the map's points 0, 1 and 2: half of pixel 0, and halves of two pixels.
-        self.check("type: 'ROIAlign' roi_pooling_param { pooled_h: 1 pooled_w: 2 }", [image, [[0, 0, 0, 2, 0]]],
+        self.check("type: 'ROIAlign' roi_pooling_param { pooled_h: 1 pooled_w: 2 }", [image, [[0, 0, 0, 2, 1]]],
                    [[[[[1, 1.5, 2.5], [1, 1.5, 2.5]]]]], [[[[[3, 2, 1, 0]]]]])
         # Corners 0.6 and 1.4 are 1 and 1, so pixel 1 has two bins of half a pixel, each of its own channel.
         self.check("type: 'PSROIPooling' psroi_pooling_param { output_dim: 1 group_size: 2 spatial_scale: 1 }",

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/net/plan/plan.h"
+#include "core/net/run/carried_state.h"
 #include "solvers/update/apply.h"
 #include "tests/random/relation.h"
 #include "tools/cli/flags.h"
@@ -19,7 +20,7 @@
 namespace doppio {
 namespace {
 
-// Shares and bytes for what no plan counts: constants, and states that layers carry.
+// Shares and bytes for what no plan counts, such as constants.
 constexpr double kUnplanned = 0.02, kOverplanned = 0.1;
 constexpr int64_t kUnplannedBytes = 4 << 10;
 
@@ -103,10 +104,33 @@ Seen SeenBy(const Trainer& trainer) {
     seen.nets.push_back(ViewOf(net->graph()));
     seen.planned += net->plan().memory.now();
   }
-  for (const auto& net : trainer.last_test_nets()) {
+  for (const auto& net : trainer.parts().nets.last_tests()) {
     if (net != nullptr) seen.planned += net->plan().memory.now();
   }
   return seen;
+}
+
+// Returns the bytes of the states that layers carry from pass to pass, which no plan counts: that
+// before and that after a pass.
+int64_t CarriedBytes(const Net& net) {
+  int64_t bytes = 0;
+  for (int node = 0; node < static_cast<int>(net.graph().nodes.size()); ++node) {
+    Kernel* const kernel = net.kernel(node);
+    const CarriesState* const carries = kernel == nullptr ? nullptr : StateOf(kernel);
+    if (carries == nullptr) continue;
+    for (const PlainBlob& blob : carries->State())
+      bytes += 2 * blob.shape.count() * static_cast<int64_t>(sizeof(float));
+  }
+  return bytes;
+}
+
+int64_t CarriedBytes(const Trainer& trainer) {
+  int64_t bytes = CarriedBytes(trainer.train_net());
+  for (const auto& net : trainer.test_nets()) bytes += CarriedBytes(*net);
+  for (const auto& net : trainer.parts().nets.last_tests()) {
+    if (net != nullptr) bytes += CarriedBytes(*net);
+  }
+  return bytes;
 }
 
 Seen Rehearsed(const std::string& path) {
@@ -149,7 +173,7 @@ std::string CheckAccepted(const RandomCase& random_case, Draw*, const std::strin
   way.before = [&](Trainer* trainer) { trained = SeenBy(*trainer); };
   way.after = [&](Trainer* trainer) {
     // A source of several sizes may have changed the plan.
-    planned = std::max(trained.planned, SeenBy(*trainer).planned);
+    planned = std::max(trained.planned, SeenBy(*trainer).planned) + CarriedBytes(*trainer);
     // The update keeps a chunk of zeros for parameters without a gradient.
     planned += std::min(kUpdateChunk, trainer->params().values().count()) *
                static_cast<int64_t>(sizeof(float));

@@ -1,5 +1,7 @@
 // N replicas of a part of the batch train as one with the whole batch (docs/parallel.md), with
 // --sync_bn if there is a BatchNorm.
+#include <set>
+
 #include "tests/random/batch.h"
 #include "tests/random/layer_row.h"
 #include "tests/random/pruned.h"
@@ -8,22 +10,17 @@
 namespace doppio {
 namespace {
 
+// Replicas sum the statistics of these layers over the batch in training. A BatchNorm that also
+// uses the statistics of the batch in tests changes the running ones in each of them.
 bool IsNorm(const LayerParameter& layer) {
-  return layer.type() == "BatchNorm" || layer.type() == "BN";
+  return layer.type() == "BN" ||
+         (layer.type() == "BatchNorm" && !layer.batch_norm_param().has_use_global_stats());
 }
 
-// Documented exceptions: carried states, and random numbers below a Filter. Layers that compute the
-// statistics of a batch sum them over the replicas.
+// Documented exceptions: carried states, and random numbers below a Filter.
 bool NotForReplicas(const LayerParameter& layer) {
   const unsigned traits = LayerRow::kWholeBatch | LayerRow::kState | LayerRow::kOutside;
   return layer.type() == "Filter" || (!IsNorm(layer) && (TraitsOfLayer(layer) & traits) != 0);
-}
-
-bool HasType(const NetParameter& net, const std::string& type) {
-  for (const LayerParameter& layer : net.layer()) {
-    if (layer.type() == type) return true;
-  }
-  return false;
 }
 
 std::string CheckReplicas(const RandomCase& random_case, Draw* draw, const std::string& folder) {
@@ -41,10 +38,10 @@ std::string CheckReplicas(const RandomCase& random_case, Draw* draw, const std::
   together.bucket_bytes = draw->Of<int64_t>({-1, 0, 100, 10'000});
   const Outcome divided = Run(whole, together);
   if (Declined(divided)) return "";
-  // The train net's outputs are those of one rank's samples. The random numbers of a test net's
-  // DummyData are other ones from the second test on.
+  // The train net's outputs are those of one rank's samples. The replicas share the batches of a
+  // test, so later tests draw other random numbers.
   std::set<std::string> kinds = {"output"};
-  if (HasType(whole.net, "DummyData")) kinds = {"output", "test", "mean"};
+  if (DrawsInTests(whole.net)) kinds = {"output", "test", "mean"};
   return Compared(whole, Without(divided, kinds), Without(Run(whole, alone), kinds), kRounding,
                   folder, alone);
 }

@@ -100,12 +100,13 @@ std::string CheckWeightsFormats(const RandomCase& random_case, Draw* draw,
     written = BlobsOf(trainer);
     why = CheckExports(net, written, folder);
   };
-  if (Declined(Run(named, way)) || !why.empty()) return why;
-  RandomCase once = named;  // the start is all that counts
-  once.solver = SolverParameter();
-  once.solver.set_lr_policy("fixed");
-  once.solver.set_base_lr(0);
-  once.solver.set_max_iter(1);
+  const Outcome outcome = Run(named, way);
+  if (!outcome.refused.empty()) {
+    ++ProcessTally().refusals[outcome.refused];
+    return "";
+  }
+  if (!why.empty()) return why;
+  const RandomCase once = StartOf(named);
   for (const char* file : {"/w.caffemodel", "/w.caffemodel.h5"}) {
     why = CheckStart(once, way, folder + file, written);
     if (!why.empty()) return why;
