@@ -25,9 +25,9 @@ constexpr double kTimesRounding = 8;
 double ToleranceOf(const RandomCase& random_case, double tolerance) {
   switch (RequestedStorage(random_case.net, std::nullopt)) {
     case DType::kBFloat16:
-      return std::max(tolerance, 0.03);
+      return std::max(tolerance, 0.05);
     case DType::kFloat16:
-      return std::max(tolerance, 0.004);
+      return std::max(tolerance, 0.008);
     default:
       return tolerance;
   }

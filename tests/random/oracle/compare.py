@@ -106,8 +106,10 @@ def noise_of(dump, checks):
     """Returns how much noise in all tops changes each check, because of jumps and cancellation."""
     worst = [0.0] * len(checks)
     for seed in range(8):  # a tie of two values remains in one of 256 cases
-        for i, (check, noisy) in enumerate(zip(checks, Run(dump, numpy.random.default_rng(seed)).checks)):
-            moved = Check(check.layer, check.what, check.kind, check.want, noisy.want)
+        noisy = {(check.layer, check.what): check.want for check in Run(dump, numpy.random.default_rng(seed)).checks}
+        for i, check in enumerate(checks):
+            other = noisy.get((check.layer, check.what), check.want)
+            moved = Check(check.layer, check.what, check.kind, check.want, other)
             moved.measure(SMALL * check.largest())
             worst[i] = max(worst[i], moved.relative)
     return worst

@@ -140,7 +140,7 @@ class Net:
 
     def dumped(self, kind, layer, top):
         array = self.dumped_array(kind, self.pass_number, layer.name, top)
-        if array is not None and self.varies:
+        if array is not None and self.varies and layer.inputs:
             array = array[:len(self.values[layer.inputs[0]])]
         return None if array is None else torch.tensor(array, dtype=torch.float64)
 

@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-constexpr double kBFloat16 = 0.03, kFloat16 = 0.004;
+constexpr double kBFloat16 = 0.05, kFloat16 = 0.008;
 
 bool NarrowApplies(const RandomCase& random_case) {
   return RequestedStorage(random_case.net, std::nullopt) == DType::kFloat32;
