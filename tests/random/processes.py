@@ -148,7 +148,7 @@ class Driver:
         kept = os.path.join(os.path.abspath(self.options.keep), "%s_%d" % (name, seed))
         shutil.rmtree(kept, ignore_errors=True)
         if os.path.isdir(scratch):
-            shutil.copytree(scratch, kept)  # follows the links to data
+            shutil.copytree(scratch, kept, ignore=shutil.ignore_patterns("*.tmp.*"))  # follows the links to data
             move_paths(kept, os.path.abspath(source), kept)
             with open(os.path.join(kept, "commands.sh"), "w", encoding="utf-8") as f:
                 f.writelines(command.replace(scratch, kept) + "\n" for command in commands)

@@ -111,34 +111,43 @@ def shard_update(case):
 
 
 class ElasticTraining:
-    """A training with --elastic that runs until it is stopped."""
+    """A training with --elastic that runs until it is stopped. `lines` are those of its log that matter: a net may have
+    thousands of outputs, which the log shows."""
 
     def __init__(self, case, ranks, flags):
-        self.case = case
-        self.log_path = case.path("log")
-        with open(self.log_path, "w", encoding="utf-8") as log:
-            self.process = case.program.start("launch", "--ranks=%d" % ranks, "--", "train", *case.solver_flags(10**9, *flags),
-                                              "--set=display=20", "--elastic=1:%d" % ranks, "--silence_timeout=200", stdout=log, stderr=log)
+        self.case, self.lines, self.rest = case, [], ""
+        with open(case.path("log"), "w", encoding="utf-8") as log:
+            self.process = case.program.start(
+                "launch", "--ranks=%d" % ranks, "--", "train", *case.solver_flags(10**9, *flags), "--set=display=500",
+                "--elastic=1:%d" % ranks, "--silence_timeout=200", stdout=log, stderr=log)
+        self.log = open(case.path("log"), encoding="utf-8", errors="replace")
 
-    def log(self):
-        with open(self.log_path, encoding="utf-8", errors="replace") as f:
-            return f.read()
+    def read(self):
+        """Reads what is new in the log."""
+        *lines, self.rest = (self.rest + self.log.read()).split("\n")
+        self.lines += [line for line in lines if "net output #" not in line]
+
+    def tail(self, count=20):
+        return "\n".join(self.lines[-count:])
 
     def wait_for(self, condition, what):
         end = time.monotonic() + program.HANGS
-        while not condition():
+        while True:
+            self.read()
+            if condition():
+                return
             if self.process.poll() is not None:
-                raise program.LeftOut("the training ended: " + program.last_lines(self.log(), 3))
+                raise program.LeftOut("the training ended: " + self.tail(3))
             if time.monotonic() > end:
-                raise program.Finding("%s within %d s\n%s" % (what, program.HANGS, program.last_lines(self.log())))
+                raise program.Finding("%s within %d s\n%s" % (what, program.HANGS, self.tail()))
             time.sleep(0.01)
 
     def displayed(self):
-        return self.log().count("] Iteration ")
+        return sum("] Iteration " in line for line in self.lines)
 
     def worlds(self):
         """Returns (ranks, first iteration) of each world."""
-        return [(int(m.group(1)), int(m.group(2) or 0)) for m in WORLD.finditer(self.log())]
+        return [(int(m.group(1)), int(m.group(2) or 0)) for m in map(WORLD.search, self.lines) if m]
 
     def rank_processes(self):
         """Returns the process of each rank."""
@@ -163,10 +172,19 @@ class ElasticTraining:
         try:
             code = self.process.wait(program.HANGS)
         except subprocess.TimeoutExpired:
-            raise program.Finding("the training does not stop\n" + program.last_lines(self.log())) from None
+            raise program.Finding("the training does not stop\n" + self.tail()) from None
+        self.read()
         if code != STOPPED:
-            raise program.Finding("a stopped training ended with code %d\n%s" % (code, program.last_lines(self.log())))
+            raise program.Finding("a stopped training ended with code %d\n%s" % (code, self.tail()))
         return max(int(m) for m in re.findall(r"run_iter_(\d+)\.caffemodel", " ".join(os.listdir(self.case.folder))))
+
+    def end(self):
+        """Kills all processes. Ranks end when launch does."""
+        program.end_group(self.process)
+        end = time.monotonic() + program.HANGS
+        while self.rank_processes() and time.monotonic() < end:
+            time.sleep(0.01)
+        self.log.close()
 
 
 def elastic(case):
@@ -175,13 +193,16 @@ def elastic(case):
         raise program.LeftOut("recurrent layers start anew in another world")
     fixed = ["--set=%s=fixed" % name for name, slow in BY_LENGTH.items() if getattr(case.solver, name) in slow]
     flags = ["--set=snapshot_format=BINARYPROTO", "--set=base_lr=1e-6", "--on_nan=go", *fixed]
-    if case.solver.HasField("test_interval"):
-        flags.append("--set=test_interval=1000")
+    flags += ["--set=test_interval=1000"] if case.solver.HasField("test_interval") else []
+    flags += ["--set=min_lr=0"] if case.solver.HasField("min_lr") else []
     part, ranks = case.sub("elastic"), case.draw.choice((2, 3))
     part.program.threads = 1
     training = ElasticTraining(part, ranks, flags)
     try:
         training.wait_for(lambda: training.displayed() > 1, "the training does not begin")
+        errors = [line for line in training.lines if "error: " in line]
+        if errors:
+            raise (program.Finding if "internal error" in errors[0] else program.LeftOut)("a rank has failed: " + errors[0])
         time.sleep(case.draw.uniform(0, 0.3))  # real time: any moment of the training
         victim = case.draw.randrange(ranks)
         training.wait_for(lambda: victim in training.rank_processes(), "there is no rank %d" % victim)
@@ -191,7 +212,7 @@ def elastic(case):
         training.wait_for(lambda: training.displayed() > shown, "the second world does not train")
         end = training.stop()
     finally:
-        program.end_group(training.process)
+        training.end()
     expected = elastic_reference(case.sub("reference"), training.worlds(), end, flags)
     case.same("worlds %s until iteration %d" % (training.worlds(), end), expected, part.path("run_iter_%d.caffemodel" % end))
 

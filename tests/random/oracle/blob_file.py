@@ -1,4 +1,4 @@
-"""Reads binary files of Caffe: weights and single blobs, from protobuf's wire format."""
+"""Reads blobs from binary files of Caffe, in protobuf's wire format."""
 import numpy
 
 
@@ -49,17 +49,3 @@ def blob_of(data):
 def read_blob(path):
     with open(path, "rb") as f:
         return blob_of(f.read())
-
-
-def read_weights(path):
-    """Returns the blobs of each layer by the layer's name, from a file of the current format."""
-    with open(path, "rb") as f:
-        data = f.read()
-    weights = {}
-    for number, layer in fields_of(data):
-        if number != 100:
-            continue
-        parts = list(fields_of(layer))
-        name = next(value for number, value in parts if number == 1).decode()
-        weights[name] = [blob_of(value) for number, value in parts if number == 7]
-    return weights

@@ -17,7 +17,7 @@ import numpy
 import torch
 
 import prototxt
-from blob_file import read_weights
+from blob_file import blob_of, fields_of
 from layer_types import NotKnown
 from net import Net
 from solver import Solver
@@ -25,6 +25,20 @@ from solver import Solver
 CASES = os.path.join(os.environ.get("DOPPIO_SHARED", "/work/shared"), "conformance/cases")
 DEFAULT_RUN = [["--solver=solver.prototxt", "--weights=init.caffemodel"]]
 LEAST_MOVE = 2e-4  # tensors that move less, relative to their size, say nothing about moves
+
+
+def read_weights(path):
+    """Returns the blobs of each layer by the layer's name, from a file of the current format."""
+    with open(path, "rb") as f:
+        data = f.read()
+    weights = {}
+    for number, layer in fields_of(data):
+        if number != 100:
+            continue
+        parts = list(fields_of(layer))
+        name = next(value for number, value in parts if number == 1).decode()
+        weights[name] = [blob_of(value) for number, value in parts if number == 7]
+    return weights
 
 
 class Source:

@@ -82,25 +82,15 @@ class Layer:
         noise = self.net.noise
         return like * 0 if noise is None else torch.tensor(noise.random(like.shape)) * (1e-12 * like + 1e-300)
 
-    def dumped_top_grad(self, top=0):
-        return self.net.dumped("top_grad", self, top)
-
-    def dumped_bottom_grad(self, bottom=0):
-        producer, top = self.net.producer(self, bottom)
-        return self.net.dumped("top_grad", producer, top)
+    def dumped_grads(self):
+        """Returns the gradients of the first top and bottom that the program to test has, or None for each."""
+        return self.net.dumped("top_grad", self, 0), self.net.dumped("top_grad", *self.net.producer(self, 0))
 
 
 def axis_of(fields, x, default=1, name="axis"):
     """Returns the field's axis, counted from the front."""
     axis = int(fields.get(name, default))
     return axis + x.dim() if axis < 0 else axis
-
-
-def product(extents):
-    result = 1
-    for extent in extents:
-        result *= int(extent)
-    return result
 
 
 def with_gradient_of(value, surrogate):

@@ -1,7 +1,9 @@
 """Layers that multiply and add: products, sums, learned factors and offsets."""
+from math import prod
+
 import torch
 
-from layer_types import axis_of, layer_type, product
+from layer_types import axis_of, layer_type
 
 
 @layer_type("Parameter")
@@ -13,8 +15,8 @@ def parameter(layer):
 def inner_product(layer, x):
     fields = layer.fields("inner_product_param")
     axis, outputs = axis_of(fields, x), int(fields.get("num_output"))
-    inputs = product(x.shape[axis:])
-    flat = x.reshape(-1, inputs) if inputs else x.reshape(product(x.shape[:axis]), 0)
+    inputs = prod(x.shape[axis:])
+    flat = x.reshape(-1, inputs) if inputs else x.reshape(prod(x.shape[:axis]), 0)
     if fields.get("transpose", False):
         y = flat @ layer.weight(0, [inputs, outputs])
     else:
@@ -111,7 +113,8 @@ def arg_max(layer, x):
     axis = axis_of(fields, x) if fields.has("axis") else 1
     flat = x if fields.has("axis") else x.reshape(x.shape[0], -1)
     # Of equal values, the one with the higher index comes first.
-    order = flat.shape[axis] - 1 - flat.flip(axis).sort(dim=axis, descending=True, stable=True)[1].narrow(axis, 0, count)
+    order = flat.flip(axis).sort(dim=axis, descending=True, stable=True)[1].narrow(axis, 0, count)
+    order = flat.shape[axis] - 1 - order
     found = flat.gather(axis, order)
     if fields.has("axis"):
         return found if values else order.double()
@@ -123,7 +126,7 @@ def arg_max(layer, x):
 def accuracy(layer, x, label):
     fields = layer.fields("accuracy_param")
     axis = axis_of(fields, x)
-    scores = x.detach().reshape(product(x.shape[:axis]), x.shape[axis], -1)
+    scores = x.detach().reshape(prod(x.shape[:axis]), x.shape[axis], -1)
     labels = label.detach().reshape(scores.shape[0], scores.shape[2]).long()
     counts = labels != int(fields.get("ignore_label")) if fields.has("ignore_label") else torch.ones_like(labels).bool()
     own = scores.gather(1, torch.where(counts, labels, labels * 0).unsqueeze(1))

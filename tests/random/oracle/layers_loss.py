@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from blob_file import read_blob
-from layer_types import axis_of, layer_type, product, with_gradient_of
+from layer_types import axis_of, layer_type, with_gradient_of
 
 LEAST_PROBABILITY = 1e-20              # of InfogainLoss and MultinomialLogisticLoss
 LEAST_LOG_FLOAT = math.log(2.0 ** -126)  # of SoftmaxWithLoss: the smallest normal float
@@ -38,7 +38,7 @@ class Classes:
     """Scores as outer x classes x inner, and labels as outer x inner."""
 
     def __init__(self, x, axis, labels=None):
-        self.outer, self.count, self.inner = product(x.shape[:axis]), x.shape[axis], product(x.shape[axis + 1:])
+        self.outer, self.count, self.inner = math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1:])
         self.scores = x.reshape(self.outer, self.count, self.inner)
         if labels is not None:
             self.labels = labels.detach().reshape(self.outer, self.inner)
@@ -124,7 +124,7 @@ def smooth_l1_loss(layer, x, target, *weights):
     terms = torch.where(d.abs() < 1 / square, square * d * d / 2, d.abs() - 0.5 / square)
     if len(weights) > 1:
         terms = terms * weights[1].detach().reshape(x.shape)
-    positions = x.shape[0] * product(x.shape[2:])
+    positions = x.shape[0] * math.prod(x.shape[2:])
     norm = Normalizer(layer, "VALID" if layer.type == "SmoothL1LossOHEM" else "BATCH_SIZE")
     if layer.type == "SmoothL1Loss" and norm.mode != "PRE_FIXED":
         norm.mode = "BATCH_SIZE"

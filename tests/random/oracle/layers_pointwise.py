@@ -43,24 +43,15 @@ def swish(layer, x):
     return x * (x * layer.fields("swish_param").real("beta", 1)).sigmoid()
 
 
-@layer_type("Power")
-def power(layer, x):
-    fields = layer.fields("power_param")
-    return (fields.real("shift") + fields.real("scale", 1) * x).pow(fields.real("power", 1))
-
-
-@layer_type("Exp")
-def exp(layer, x):
-    fields = layer.fields("exp_param")
+@layer_type("Power", "Exp", "Log")
+def power_exp_log(layer, x):
+    fields = layer.fields(layer.type.lower() + "_param")
+    x = fields.real("shift") + fields.real("scale", 1) * x
+    if layer.type == "Power":
+        return x.pow(fields.real("power", 1))
     base = fields.real("base", -1)
-    return ((fields.real("shift") + fields.real("scale", 1) * x) * (1 if base == -1 else math.log(base))).exp()
-
-
-@layer_type("Log")
-def log(layer, x):
-    fields = layer.fields("log_param")
-    base = fields.real("base", -1)
-    return (fields.real("shift") + fields.real("scale", 1) * x).log() / (1 if base == -1 else math.log(base))
+    factor = 1.0 if base == -1 else math.log(base)
+    return (x * factor).exp() if layer.type == "Exp" else x.log() / factor
 
 
 @layer_type("Clip")
@@ -79,7 +70,7 @@ def threshold(layer, x):
 
 def kept_of(layer, x, scale):
     """Returns 1 where the program to test kept an element, else 0. Zeroes look alike, unless they have gradients."""
-    y, dy, dx = layer.drawn_top(), layer.dumped_top_grad(), layer.dumped_bottom_grad()
+    y, dy, dx = layer.drawn_top(), *layer.dumped_grads()
     x = x.detach()
     kept = ((y - x * scale).abs() <= y.abs()).double()
     kept = torch.where((x == 0) & (layer.unsure(x) > 0.5e-300), torch.zeros_like(x), kept)

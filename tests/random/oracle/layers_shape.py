@@ -1,7 +1,9 @@
 """Layers that move values."""
+from math import prod
+
 import torch
 
-from layer_types import axis_of, layer_type, product
+from layer_types import axis_of, layer_type
 
 
 @layer_type("Split")
@@ -50,7 +52,7 @@ def crop(layer, x, like):
 def flatten(layer, x):
     fields = layer.fields("flatten_param")
     first, last = axis_of(fields, x), axis_of(fields, x, -1, "end_axis")
-    return x.reshape(list(x.shape[:first]) + [product(x.shape[first:last + 1])] + list(x.shape[last + 1:]))
+    return x.reshape(list(x.shape[:first]) + [prod(x.shape[first:last + 1])] + list(x.shape[last + 1:]))
 
 
 @layer_type("Reshape")
@@ -61,7 +63,7 @@ def reshape(layer, x):
     end = x.dim() if axes == -1 else first + axes
     inner = [int(n) if n else x.shape[first + i] for i, n in enumerate(fields.sub("shape").all("dim"))]
     if -1 in inner:
-        inner[inner.index(-1)] = product(x.shape[first:end]) // max(1, product(n for n in inner if n != -1))
+        inner[inner.index(-1)] = prod(x.shape[first:end]) // max(1, prod(n for n in inner if n != -1))
     return x.reshape(list(x.shape[:first]) + inner + list(x.shape[end:]))
 
 

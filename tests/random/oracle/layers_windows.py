@@ -5,7 +5,7 @@ import numpy
 import torch
 import torch.nn.functional as F
 
-from layer_types import axis_of, layer_type, product
+from layer_types import axis_of, layer_type
 
 LOWEST = -numpy.finfo(numpy.float32).max
 
@@ -62,7 +62,7 @@ class Geometry:
 
     def flat(self, x):
         """Returns x with one axis in front of the channels."""
-        return x.reshape([product(self.lead), self.channels] + list(self.sizes))
+        return x.reshape([math.prod(self.lead), self.channels] + list(self.sizes))
 
     def places(self, counts, sizes):
         return [places(n, k, s, p, d, size) for n, size, (k, s, p, d) in zip(counts, sizes, self.rules)]
@@ -82,10 +82,10 @@ def convolution(layer, *bottoms):
         group, outputs = int(fields.get("group", default)), int(fields.get("num_output", form.channels))
         counts, inputs = form.pooled(), form.channels // group
         cut = windows(form.flat(x), 2, form.places(counts, form.sizes))
-        cut = cut.reshape(cut.shape[0], group, inputs, product(counts), product(form.kernel))
+        cut = cut.reshape(cut.shape[0], group, inputs, math.prod(counts), math.prod(form.kernel))
         weights = layer.weight(0, [outputs, inputs] + form.kernel)
         weights = weights.reshape(group, outputs // group, inputs, cut.shape[4])
-        y = torch.einsum("ngcpk,gock->ngop", cut, weights).reshape(cut.shape[0], outputs, product(counts))
+        y = torch.einsum("ngcpk,gock->ngop", cut, weights).reshape(cut.shape[0], outputs, math.prod(counts))
         tops.append(with_bias(layer, fields, y, outputs).reshape(form.lead + [outputs] + counts))
     return tuple(tops)
 
@@ -97,14 +97,14 @@ def deconvolution(layer, *bottoms):
         form = Geometry(fields, x)
         group, outputs = int(fields.get("group", 1)), int(fields.get("num_output"))
         sizes, inputs = form.spread(), form.channels // group
-        flat = x.reshape(product(form.lead), group, inputs, product(form.sizes))
+        flat = x.reshape(math.prod(form.lead), group, inputs, math.prod(form.sizes))
         weights = layer.weight(0, [form.channels, outputs // group] + form.kernel)
-        weights = weights.reshape(group, inputs, outputs // group, product(form.kernel))
+        weights = weights.reshape(group, inputs, outputs // group, math.prod(form.kernel))
         parts = torch.einsum("ngcp,gcok->ngopk", flat, weights).reshape(flat.shape[0], outputs, -1)
         # The pixels of a top numbered in order; the windows of this map say where each product belongs.
-        numbers = torch.arange(product(sizes), dtype=torch.float64).reshape([1, 1] + sizes)
-        at = windows(numbers, 2, form.places(form.sizes, sizes), fill=product(sizes)).reshape(-1).long()
-        y = torch.zeros(flat.shape[0], outputs, product(sizes) + 1).index_add(2, at, parts)[:, :, :-1]
+        numbers = torch.arange(math.prod(sizes), dtype=torch.float64).reshape([1, 1] + sizes)
+        at = windows(numbers, 2, form.places(form.sizes, sizes), fill=math.prod(sizes)).reshape(-1).long()
+        y = torch.zeros(flat.shape[0], outputs, math.prod(sizes) + 1).index_add(2, at, parts)[:, :, :-1]
         tops.append(with_bias(layer, fields, y, outputs).reshape(form.lead + [outputs] + sizes))
     return tuple(tops)
 
@@ -116,7 +116,7 @@ def im2col(layer, x):
     cut = windows(form.flat(x), 2, form.places(counts, form.sizes))
     first, taps = 2 + len(counts), len(counts)
     cut = cut.permute([0, 1] + list(range(first, first + taps)) + list(range(2, first)))
-    return cut.reshape(form.lead + [form.channels * product(form.kernel)] + counts)
+    return cut.reshape(form.lead + [form.channels * math.prod(form.kernel)] + counts)
 
 
 class PoolWindows:
@@ -137,7 +137,7 @@ class PoolWindows:
         self.divisor = torch.from_numpy(numpy.outer(*spans)).double()
 
     def elements(self, fill):
-        extents = list(self.x.shape[:2]) + self.counts + [product(at.shape[1] for at in self.axes)]
+        extents = list(self.x.shape[:2]) + self.counts + [math.prod(at.shape[1] for at in self.axes)]
         return windows(self.x, 2, self.axes, fill).reshape(extents)
 
     def pick(self, which):
@@ -193,7 +193,7 @@ def spp(layer, x):
         kernel = [math.ceil(size / bins) for size in x.shape[2:]]
         pad = [(k * bins - size + 1) // 2 for k, size in zip(kernel, x.shape[2:])]
         cut = PoolWindows(layer, x, kernel, kernel, pad)
-        end = begin + x.shape[1] * product(cut.counts)
+        end = begin + x.shape[1] * math.prod(cut.counts)
         levels.append(cut.pooled(fields.get("pool", "MAX"), None if drawn is None else drawn[:, begin:end])[0])
         begin = end
     return levels[0] if height == 1 else torch.cat([level.reshape(x.shape[0], -1) for level in levels], 1)
@@ -236,9 +236,9 @@ def upsample(layer, x, *mask):
     cut = [bool(fields.get(name, False)) for name in ("pad_out_h", "pad_out_w")]
     sizes = [x.shape[2 + i] * scales[i] - cut[i] for i in (0, 1)]
     sizes = [int(fields.get(name, size)) for name, size in zip(("upsample_h", "upsample_w"), sizes)]
-    planes, at = x.reshape(product(x.shape[:2]), -1), mask[0].detach().reshape(product(x.shape[:2]), -1).long()
+    planes, at = x.reshape(math.prod(x.shape[:2]), -1), mask[0].detach().reshape(math.prod(x.shape[:2]), -1).long()
     # Of several values for a place the last one is used.
-    last = torch.full((planes.shape[0], product(sizes)), -1)
+    last = torch.full((planes.shape[0], math.prod(sizes)), -1)
     for number in range(planes.shape[1]):
         last.scatter_(1, at[:, number:number + 1], number)
     y = torch.where(last >= 0, planes.gather(1, last.clamp(min=0)), torch.zeros(()))

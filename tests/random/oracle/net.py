@@ -1,17 +1,14 @@
 """A net: its layers and blobs, one pass forward and back, in Caffe's order and by Caffe's rules."""
+import importlib
+
 import torch
 
-import layers_dense  # noqa: F401
-import layers_loss  # noqa: F401
-import layers_norm  # noqa: F401
-import layers_pointwise  # noqa: F401
-import layers_recurrent  # noqa: F401
-import layers_regions  # noqa: F401
-import layers_shape  # noqa: F401
-import layers_windows  # noqa: F401
 from fused_layers import split_fused
 from layer_types import TYPES, Layer, NotKnown, Parameter
 from prototxt import Message
+
+for family in ("dense", "loss", "norm", "pointwise", "recurrent", "regions", "shape", "windows"):
+    importlib.import_module("layers_" + family)  # adds its types
 
 # Losses whose first top counts 1 unless the file says otherwise.
 LOSSES = {"SoftmaxWithLoss", "SoftmaxWithLossOHEM", "InfogainLoss", "MultinomialLogisticLoss", "HingeLoss",
@@ -113,8 +110,8 @@ class Net:
         return any(self.learns(self.layers[number]) for flows, (number, _) in zip(layer.flows, layer.inputs) if flows)
 
     def shows_sum(self, layer):
-        """Returns true if the program to test shows the gradient of the layer's bottom as that of its tops: they are one
-        array if the layer moves nothing, and all readers of the bottom and of the tops add to it."""
+        """Returns true if the program to test shows the gradient of the layer's bottom as that of its tops. They are
+        one array if the layer moves nothing, and all readers of the bottom and of the tops add to it."""
         if not layer.inputs:
             return False
         top, bottom = self.values[self.layers.index(layer), 0], self.values[layer.inputs[0]]

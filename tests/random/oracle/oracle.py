@@ -38,20 +38,18 @@ def judge(folder):
 class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
     """Answers in a process of its own for each question, so that questions of several programs do not wait."""
 
-    class RequestHandlerClass(socketserver.StreamRequestHandler):
-        def handle(self):
-            folder = self.rfile.readline().decode(errors="surrogateescape").rstrip("\n")
-            self.wfile.write(judge(folder).encode(errors="replace"))
 
-    def __init__(self, path):
-        super().__init__(path, self.RequestHandlerClass)
+class Question(socketserver.StreamRequestHandler):
+    def handle(self):
+        folder = self.rfile.readline().decode(errors="surrogateescape").rstrip("\n")
+        self.wfile.write(judge(folder).encode(errors="replace"))
 
 
 def main(args):
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
     if len(args) == 1 and args[0].startswith("--serve="):
-        with Server(args[0].split("=", 1)[1]) as server:
+        with Server(args[0].split("=", 1)[1], Question) as server:
             print("ready", flush=True)
             server.serve_forever()
     if not args or args[0].startswith("-"):

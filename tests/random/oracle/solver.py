@@ -72,12 +72,6 @@ class Rule:
         self.solver, self.h, self.u = solver, 0.0, 0.0
         self.delta, self.momentum2 = solver.real("delta", 1e-8), solver.real("momentum2", 0.999)
 
-    def adam_direction(self, g, momentum, decayed, t):
-        self.h = momentum * self.h + (1 - momentum) * g
-        self.u = self.momentum2 * self.u + (1 - self.momentum2) * g * g
-        root = (self.u / (1 - self.momentum2 ** t)).sqrt()
-        return self.h / (1 - momentum ** t) / (root + self.delta) + decayed
-
     def step(self, kind, w, g, rate, momentum, decayed, t):
         if kind == "SGD":
             self.h = momentum * self.h + rate * g
@@ -88,30 +82,25 @@ class Rule:
         if kind == "SAG":
             self.h = momentum * self.h + (1 - momentum) * g
             return rate * self.h
-        if kind == "AdaGrad":
-            self.h = self.h + g * g
-            return rate * g / (self.h.sqrt() + self.delta)
-        if kind == "RMSProp":
+        if kind in ("AdaGrad", "RMSProp"):
             kept = self.solver.real("rms_decay", 0.99)
-            self.h = kept * self.h + (1 - kept) * g * g
+            self.h = self.h + g * g if kind == "AdaGrad" else kept * self.h + (1 - kept) * g * g
             return rate * g / (self.h.sqrt() + self.delta)
         if kind == "AdaDelta":
             self.h = momentum * self.h + (1 - momentum) * g * g
             d = g * ((self.delta + self.u) / (self.delta + self.h)).sqrt()
             self.u = momentum * self.u + (1 - momentum) * d * d
             return rate * d
+        if kind not in ("Adam", "AdamW", "LAMB"):
+            raise ValueError("unknown rule " + kind)
+        self.h = momentum * self.h + (1 - momentum) * g
+        self.u = self.momentum2 * self.u + (1 - self.momentum2) * g * g
+        of_h, of_u = 1 - momentum ** t, 1 - self.momentum2 ** t
         if kind == "Adam":
-            self.h = momentum * self.h + (1 - momentum) * g
-            self.u = self.momentum2 * self.u + (1 - self.momentum2) * g * g
-            correction = math.sqrt(1 - self.momentum2 ** t) / (1 - momentum ** t)
-            return rate * correction * self.h / (self.u.sqrt() + self.delta)
-        direction = self.adam_direction(g, momentum, decayed, t)
-        if kind == "LAMB":
-            norms = float(w.norm()), float(direction.norm())
-            return rate * direction * (norms[0] / norms[1] if all(norms) else 1.0)
-        if kind == "AdamW":
-            return rate * direction
-        raise ValueError("unknown rule " + kind)
+            return rate * math.sqrt(of_u) / of_h * self.h / (self.u.sqrt() + self.delta)
+        direction = self.h / of_h / ((self.u / of_u).sqrt() + self.delta) + decayed
+        norms = float(w.norm()), float(direction.norm())
+        return rate * direction * (norms[0] / norms[1] if kind == "LAMB" and all(norms) else 1.0)
 
 
 class Solver:
