@@ -22,20 +22,13 @@ def relu(layer, x):
     return torch.where(x > 0, x, x * layer.fields("relu_param").real("negative_slope"))
 
 
-def elu_of(x, alpha, scale):
-    return scale * torch.where(x > 0, x, alpha * (x.clamp(max=0).exp() - 1))
-
-
-@layer_type("ELU")
+@layer_type("ELU", "SELU", "SeLu")
 def elu(layer, x):
-    fields = layer.fields("elu_param")
-    return elu_of(x, fields.real("alpha", 1), fields.real("lambda", 1))
-
-
-@layer_type("SELU", "SeLu")
-def selu(layer, x):
-    fields = layer.fields("selu_param")
-    return elu_of(x, fields.real("alpha", 1.6732632423543772), fields.real("lambda", 1.0507009873554805))
+    plain = layer.type == "ELU"
+    fields = layer.fields("elu_param" if plain else "selu_param")
+    alpha = fields.real("alpha", 1 if plain else 1.6732632423543772)
+    scale = fields.real("lambda", 1 if plain else 1.0507009873554805)
+    return scale * torch.where(x > 0, x, alpha * (x.clamp(max=0).exp() - 1))
 
 
 @layer_type("Swish")

@@ -1,7 +1,8 @@
 """Reads prototxt files without a schema: a message is a table of lists of values."""
 import codecs
 import re
-import struct
+
+import numpy
 
 TOKEN = re.compile(r"""\s+|\#[^\n]*|(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<mark>[{}<>:\[\],;])"""
                    r"""|(?P<word>[-+]?[\w.]+(?:(?<=[0-9.][eE])[-+]\d+)?)""", re.DOTALL)
@@ -9,10 +10,8 @@ TOKEN = re.compile(r"""\s+|\#[^\n]*|(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])
 
 def float32(number):
     """Returns the number that a field of type float holds."""
-    try:
-        return struct.unpack("f", struct.pack("f", number))[0]
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
+    with numpy.errstate(over="ignore"):
+        return float(numpy.float32(number))
 
 
 class Message:
