@@ -6,7 +6,6 @@ import torch.nn.functional as F
 
 from layer_types import layer_type
 
-
 PLAIN = {
     "AbsVal": torch.abs, "BNLL": lambda x: F.softplus(x, threshold=50), "Sigmoid": torch.sigmoid, "TanH": torch.tanh,
     "Mish": lambda x: x * F.softplus(x, threshold=50).tanh(),

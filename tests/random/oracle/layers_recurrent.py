@@ -41,7 +41,7 @@ class Sequence:
         return torch.where(cont == 0, torch.zeros_like(state), state) * cont
 
     def tops(self, outputs, states):
-        self.layer.state["states"] = tuple(states)
+        self.layer.state["states"] = [state.detach() for state in states]  # gradients do not cross passes
         tops = [torch.stack(outputs)]
         return tuple(tops + [state.unsqueeze(0) for state in states]) if self.exposed else tops[0]
 

@@ -187,7 +187,4 @@ class Net:
             grad = self.values[edge].grad
             if grad is not None:
                 self.written[edge] = float(grad.reshape(-1)[0])
-        for layer in self.layers:
-            layer.state = {name: tuple(t.detach() for t in value) if isinstance(value, tuple) else value
-                           for name, value in layer.state.items()}
         self.pass_number += 1

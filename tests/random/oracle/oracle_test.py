@@ -10,7 +10,6 @@ import unittest
 
 sys.path[:0] = [os.path.join(os.getcwd(), folder) for folder in ("tests/random/oracle", "tests/scenarios")]
 import junit  # noqa: E402
-import prototxt  # noqa: E402
 
 try:
     import numpy as np
@@ -18,6 +17,7 @@ try:
     MISSING = ""
     import compare
     import oracle
+    import prototxt
     from dump import Dump
     from net import Net
     from solver import Rates, Solver

@@ -125,10 +125,14 @@ class Solver:
             elif policy == "opt":
                 momentum = (1 - math.sqrt(rate) / 2) ** 2
                 momentum = min(momentum, most) if s.has("max_momentum") else momentum
-        if self.kind == "SGD" and 0 < i < int(s.get("warmup_iter", 0)):
-            before, now = self.rates.warm(i - 1), self.rates.warm(i)
-            momentum *= now / before if before > 0 else 1
         return momentum
+
+    def warm_up_factor(self):
+        """Returns the factor of SGD's momentum in a warm-up, because the history contains the rate before."""
+        i = self.iteration
+        warms = self.kind == "SGD" and 0 < i < int(self.solver.get("warmup_iter", 0))
+        before = self.rates.warm(i - 1) if warms else 0
+        return self.rates.warm(i) / before if before > 0 else 1.0
 
     def weight_decay(self):
         s = self.solver
@@ -155,7 +159,7 @@ class Solver:
         s, net = self.solver, self.net
         self.recent = (self.recent + [sum(losses) / len(losses)])[-int(s.get("average_loss", 1)):]
         rate = self.rates.of(self.iteration, sum(self.recent) / len(self.recent))
-        momentum, decay = self.momentum(rate), self.weight_decay()
+        momentum, warm, decay = self.momentum(rate), self.warm_up_factor(), self.weight_decay()
         learned = [p for p in net.parameters.values() if p.learns]
         counted = [p.value.grad for p in learned if p.value.grad is not None and (p.rate() != 0 or net.forced)]
         norm, most = math.sqrt(sum(float((g ** 2).sum()) for g in counted)), s.real("clip_gradients", -1)
@@ -171,5 +175,5 @@ class Solver:
                 own = self.own_rate(p, g, rate, momentum, decay)
                 rule = self.rules.setdefault((p.layer, p.index), Rule(s))
                 full = g if self.kind in ("AdamW", "LAMB") else g + pull
-                p.value -= rule.step(self.kind, p.value, full, own, momentum, pull, self.iteration + 1)
+                p.value -= rule.step(self.kind, p.value, full, own, momentum * warm, pull, self.iteration + 1)
         self.iteration += 1
