@@ -6,7 +6,7 @@
 
 namespace doppio {
 
-// What all ranks do next.
+// The action that all ranks take next.
 struct Agreement {
   bool snapshot = false;       // write a snapshot
   bool stop = false;           // end after this iteration

@@ -30,7 +30,7 @@ namespace doppio {
 
 struct LrPolicyRow;
 
-// What the rest of the program knows of a policy.
+// Properties of a policy that other parts of the program depend on.
 enum class LrPolicyTrait {
   // Rates depend on max_iter, so the first iterations of a long training are not those of a short
   // one.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kMostPixelLabels = 256;  // labels travel in bytes
 
-// What differs from layer to layer.
+// A layer type that reads pairs, its parameter message, and the most tops that it may have.
 struct PairLayer {
   const char* type;
   const char* message;

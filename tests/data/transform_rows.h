@@ -13,7 +13,7 @@
 namespace doppio {
 
 struct ImageWish {
-  // Which fields the layer obeys.
+  // The group of layers that the wish is for, by the fields of transform_param that they read.
   enum Layer {
     kPlain,      // crop, mirror, means and scale: WindowData, records that are not 8-bit images
     kImages,     // all fields of Data and ImageData

@@ -1,4 +1,4 @@
-// What is known of a net from its layers alone.
+// Computes traits and facts of a net from its layers, without building its graph.
 #include <algorithm>
 #include <map>
 

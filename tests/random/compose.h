@@ -20,7 +20,8 @@ struct NetPlan {
   int layers = 1;                     // between sources and losses, at least
   int branches = 0, shared = 0;       // at least (CaseFacts)
   int losses = 1, scores = 0;
-  // What the net learns. A small share of nets learns nothing, in one of three ways.
+  // Whether the net learns, or why it learns nothing: it has no loss, no parameters, or only frozen
+  // ones.
   enum Learning { kSome, kWithoutLoss, kWithoutParameters, kFrozen } learning = kSome;
   // Traits that no layer has, so that there are cases for each relation. With `norms`, BatchNorm
   // and BN may have them, because replicas can sum their statistics.

@@ -179,7 +179,7 @@ Names DrawnBySourceRows(const std::string& type, int* layers) {
   return fields;
 }
 
-// What the rows of a type draw.
+// The fields that the rows of a type have set, and the number of layers that they have drawn.
 struct Drawn {
   Names fields;  // that are set in the layers
   int layers = 0;

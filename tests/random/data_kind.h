@@ -12,7 +12,7 @@
 
 namespace doppio {
 
-// What a name says. The names of data_files.h.
+// The parsed name of a data file; data_files.h defines the names.
 struct DataName {
   std::string text;                  // the whole name
   std::string kind;                  // "lmdbpng"

@@ -104,7 +104,7 @@ DOPPIO_REGISTER(LayerRows, "BNLL", {&DrawBnll});
 DOPPIO_REGISTER(LayerRows, "ReLU6", {&DrawRelu6, LayerRow::kKinks});
 DOPPIO_REGISTER(LayerRows, "Mish", {&DrawMish});
 DOPPIO_REGISTER(LayerRows, "HardSwish", {&DrawHardSwish, LayerRow::kKinks});
-// Its gradient is not the derivative if it is in place: it then passes everywhere.
+// In place, Clip passes the whole gradient, as in Caffe, so the gradient is not the derivative.
 DOPPIO_REGISTER(LayerRows, "Clip", {&DrawClip, LayerRow::kKinks});
 DOPPIO_REGISTER(LayerRows, "Threshold",
                 {&DrawThreshold, LayerRow::kJumps | LayerRow::kNoBackward, 0.3});

@@ -114,7 +114,7 @@ class ConvDrawing {
     if (group_ > 1) outputs = group_ * draw_.Int(1, std::max<int64_t>(1, 33 / group_));
     while (outputs > group_ && outputs * MacsOfOutput() > kMostConvMacs) outputs -= group_;
     if (keep) outputs = channels_;
-    // Of the depthwise types, both fields may be unset.
+    // The depthwise types have defaults for both fields.
     fields_.Maybe(depthwise_ && outputs == channels_ ? 0.5 : 1, "num_output", outputs);
     fields_.Maybe(depthwise_ ? 0.5 : group_ == 1 ? 0.1 : 1, "group", group_);
   }

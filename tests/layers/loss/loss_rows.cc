@@ -109,7 +109,7 @@ bool DrawHingeLoss(NetDraft* draft) {
                  fields.In("hinge_loss_param"));
 }
 
-// Its prediction must be probabilities.
+// MultinomialLogisticLoss reads probabilities, so a Softmax makes them.
 bool DrawMultinomialLogisticLoss(NetDraft* draft) {
   const std::optional<DraftBlob> scores = FewValues(draft, kMostLossValues);
   if (!scores) return false;

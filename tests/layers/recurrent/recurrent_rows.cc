@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMostDrawnSteps = 40;
 
-// What RNN and LSTM read: steps x streams x ... and steps x streams.
+// The bottoms of RNN and LSTM: values of steps x streams x ..., and marks of steps x streams.
 struct DrawnSequence {
   DraftBlob values, marks;
   // The streams are the samples of a batch, and the steps are its channels. If false, the steps are

@@ -22,7 +22,9 @@ from layer_types import NotKnown
 from net import Net
 from solver import Solver
 
-CASES = os.path.join(os.environ.get("DOPPIO_SHARED", "/work/shared"), "conformance/cases")
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
+# The folder beside the checkout, as for tools/check.
+CASES = os.path.join(os.environ.get("DOPPIO_SHARED", os.path.join(ROOT, "../shared")), "conformance/cases")
 DEFAULT_RUN = [["--solver=solver.prototxt", "--weights=init.caffemodel"]]
 LEAST_MOVE = 2e-4  # tensors that move less, relative to their size, say nothing about moves
 
@@ -172,6 +174,8 @@ class Case:
 def main(args):
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
+    if not os.path.isdir(CASES):
+        sys.exit("conformance.py: there is no folder %s; DOPPIO_SHARED names the one that contains conformance" % CASES)
     shown, found, by_type, ran = "-v" in args, 0, {}, 0
     for name in [arg for arg in args if arg != "-v"] or sorted(os.listdir(CASES)):
         try:
