@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/net/graph/find_blob.h"
 #include "core/net/graph/layer.h"
 #include "core/net/run/sample_source.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/log.h"
-#include "core/base/nearest.h"
-#include "core/base/split_at.h"
+#include "core/base/text/nearest.h"
+#include "core/base/text/split_at.h"
 #include "core/base/threads.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"

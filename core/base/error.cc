@@ -7,7 +7,7 @@
 #include <new>
 #include <system_error>
 
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 
 namespace doppio {
 namespace {

@@ -40,7 +40,7 @@ struct SourceLoc {
 
 // Base class of all exceptions that Doppio throws. what() returns the place and the message,
 // without the word "error". Messages may quote bytes of files and file names, so the constructor
-// escapes unprintable characters (core/base/printable.h).
+// escapes unprintable characters (core/base/text/printable.h).
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const SourceLoc& at, const std::string& message);

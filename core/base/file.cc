@@ -16,7 +16,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/error.h"
-#include "core/base/nearest_path.h"
+#include "core/base/text/nearest_path.h"
 
 namespace doppio {
 namespace {

@@ -37,7 +37,7 @@ bool IsPipe(const std::string& path);
 // expected file, e.g. "an HDF5 file".
 void RefusePipe(const std::string& path, const std::string& what);
 // Throws FileError if `path` does not exist. The message suggests the nearest name
-// (core/base/nearest_path.h).
+// (core/base/text/nearest_path.h).
 void CheckExists(const std::string& path);
 
 // Throws FileError, with advice, if the folder that would contain `path` does not exist.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 
 namespace doppio {
 namespace {

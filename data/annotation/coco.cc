@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/base/parsed_json.h"
+#include "core/base/text/parsed_json.h"
 
 namespace doppio {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/file.h"
 #include "core/base/file_limits.h"
-#include "core/base/text_file.h"
+#include "core/base/text/text_file.h"
 #include "data/source/path_lines.h"
 
 namespace doppio {

@@ -4,7 +4,7 @@
 // in the databases that Caffe's conversion writes.
 #include <vector>
 
-#include "core/base/content_kind.h"
+#include "core/base/text/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/source/class_names.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/narrowed.h"
-#include "core/base/text_file.h"
+#include "core/base/text/text_file.h"
 #include "data/source/hdf5_file.h"
 #include "data/source/path_lines.h"
 

@@ -2,11 +2,11 @@
 
 #include <hdf5.h>
 
-#include "core/base/content_kind.h"
+#include "core/base/text/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
-#include "core/base/nearest_path.h"
+#include "core/base/text/nearest_path.h"
 #include "core/tensor/hdf5_handle.h"
 #include "core/tensor/hdf5_shape.h"
 #include "core/tensor/hdf5_values.h"

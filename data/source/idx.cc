@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/checked_product.h"
-#include "core/base/content_kind.h"
+#include "core/base/text/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/decode/gzip.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/base/text_file.h"
+#include "core/base/text/text_file.h"
 
 namespace doppio {
 namespace {

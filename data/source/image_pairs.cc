@@ -9,8 +9,8 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/text_file.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/text_file.h"
+#include "core/base/text/whole_number.h"
 #include "data/decode/decode_formats.h"
 #include "data/decode/label_image.h"
 #include "data/decode/mat_image.h"

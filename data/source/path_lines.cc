@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 
 namespace doppio {
 namespace {

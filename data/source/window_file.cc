@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "core/base/text_file.h"
+#include "core/base/text/text_file.h"
 
 namespace doppio {
 namespace {

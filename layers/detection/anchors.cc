@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 
 namespace doppio {
 namespace {

@@ -6,9 +6,9 @@
 //   kUsesLossParam: if true, ignore_label and the normalization come from loss_param; if false, the
 //       loss is divided by the batch size.
 //   kTargetLearns: if true, the second bottom gets a gradient, the negative of the first bottom's.
-//   kActivation: type of the activation that the loss applies, which remains in exported nets, or
-//   "". Loss(x, t): returns the loss of one pair. Gradient(x, t): returns the derivative of the
-//   loss with respect to x.
+//   kActivation: type of the activation that the loss applies, or "". Exported nets keep it.
+//   Loss(x, t): returns the loss of one pair.
+//   Gradient(x, t): returns the derivative of the loss with respect to x.
 #ifndef DOPPIO_LAYERS_LOSS_ELEMENT_LOSS_OPS_H_
 #define DOPPIO_LAYERS_LOSS_ELEMENT_LOSS_OPS_H_
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "parallel/reduce/texts.h"
 #include "parallel/watch/rank_sockets.h"
 #include "parallel/world/process_world.h"

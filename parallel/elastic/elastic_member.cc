@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "parallel/reduce/texts.h"
 #include "parallel/tcp/interfaces.h"
 #include "parallel/tcp/tcp_world.h"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 
 namespace doppio {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "parallel/mpi/mpi_families.h"
 
 namespace doppio {

@@ -16,7 +16,7 @@
 #include <random>
 #include <thread>
 
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "parallel/reduce/texts.h"
 
 namespace doppio {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "parallel/world/slurm_step.h"
 
 namespace doppio {

@@ -9,7 +9,7 @@
 
 #include "core/net/run/net.h"
 #include "core/net/spec/warning.h"
-#include "solvers/trainer/test_pass.h"
+#include "solvers/scores/test_pass.h"
 
 namespace doppio {
 

@@ -8,7 +8,7 @@
 #include "core/base/log.h"
 #include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/run_state.h"
-#include "solvers/trainer/test_pass.h"
+#include "solvers/scores/test_pass.h"
 
 namespace doppio {
 

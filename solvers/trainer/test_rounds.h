@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "solvers/trainer/average_precision.h"
+#include "solvers/scores/average_precision.h"
 #include "solvers/trainer/training_nets.h"
 
 namespace doppio {

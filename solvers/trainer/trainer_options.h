@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/net/run/net.h"
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 #include "solvers/trainer/trainer_state.h"
 #include "solvers/update/loss_scaler.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/random.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/trainer.h"
 

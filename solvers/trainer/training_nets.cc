@@ -5,11 +5,11 @@
 #include "core/net/graph/row_losses.h"
 #include "core/net/graph/sample_groups.h"
 #include "core/net/spec/preprocessing.h"
-#include "solvers/trainer/average_precision.h"
+#include "solvers/scores/average_precision.h"
 #include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/nothing_learned.h"
 #include "solvers/trainer/run_state.h"
-#include "solvers/trainer/test_pass.h"
+#include "solvers/scores/test_pass.h"
 #include "solvers/trainer/update_step.h"
 
 namespace doppio {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 
 namespace doppio {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/base/log.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "solvers/update/field_check.h"
 
 namespace doppio {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "solvers/update/field_check.h"
 #include "solvers/update/momentum_policy.h"
 #include "solvers/update/rules.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "core/net/plan/fusion.h"
 #include "core/net/spec/prototxt.h"
 #include "core/net/spec/upgrade.h"

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 
 namespace doppio {
 namespace {

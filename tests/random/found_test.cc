@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "core/base/file.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "tests/random/campaign.h"
 #include "tests/random/found_case.h"
 #include "tests/random/ledger.h"

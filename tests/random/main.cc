@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/split_at.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/split_at.h"
+#include "core/base/text/whole_number.h"
 #include "tests/random/campaign.h"
 #include "tests/random/child.h"
 #include "tests/random/found_case.h"

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "core/net/store/hdf5_blobs.h"
 #include "tests/random/tiny_images.h"
 

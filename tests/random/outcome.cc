@@ -9,7 +9,7 @@
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/plain_blob.h"
 #include "parallel/world/thread_world.h"
-#include "solvers/trainer/outputs.h"
+#include "solvers/scores/outputs.h"
 #include "tests/random/silent_log.h"
 
 namespace doppio {

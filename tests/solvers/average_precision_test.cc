@@ -1,4 +1,4 @@
-#include "solvers/trainer/average_precision.h"
+#include "solvers/scores/average_precision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

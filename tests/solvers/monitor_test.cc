@@ -1,5 +1,5 @@
 // Tests which round of tests counts as the best, and when patience runs out.
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 
 #include <gtest/gtest.h>
 

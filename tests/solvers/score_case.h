@@ -15,7 +15,7 @@
 #include "core/net/store/hdf5_blobs.h"
 #include "proto/data.pb.h"
 #include "solvers/trainer/schedule.h"
-#include "solvers/trainer/test_pass.h"
+#include "solvers/scores/test_pass.h"
 
 namespace doppio {
 

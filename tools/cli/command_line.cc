@@ -10,9 +10,9 @@
 #include <build_facts.h>
 #include "core/base/file.h"
 #include "core/base/library_version.h"
-#include "core/base/nearest.h"
-#include "core/base/split_at.h"
-#include "core/base/text_file.h"
+#include "core/base/text/nearest.h"
+#include "core/base/text/split_at.h"
+#include "core/base/text/text_file.h"
 #include "proto/solver.pb.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/command.h"

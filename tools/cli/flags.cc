@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "core/base/error.h"
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "core/base/file.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/net/graph/layer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/field_table.h"

@@ -2,7 +2,7 @@
 #ifndef DOPPIO_TOOLS_CLI_OUTPUT_JSON_H_
 #define DOPPIO_TOOLS_CLI_OUTPUT_JSON_H_
 
-#include "solvers/trainer/outputs.h"
+#include "solvers/scores/outputs.h"
 #include "tools/cli/json_text.h"
 
 namespace doppio {

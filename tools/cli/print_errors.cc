@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/file.h"
-#include "core/base/printable.h"
-#include "core/base/text_file.h"
+#include "core/base/text/printable.h"
+#include "core/base/text/text_file.h"
 #include "tools/cli/text_table.h"
 
 namespace doppio {

@@ -1,7 +1,7 @@
 #include "tools/cli/verbs.h"
 
 #include "core/base/log.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/word_list.h"
 

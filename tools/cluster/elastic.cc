@@ -11,7 +11,7 @@
 #include "core/base/host_name.h"
 #include "core/base/version.h"
 #include "core/base/log.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "core/net/spec/spec.h"
 #include "parallel/watch/rank_sockets.h"
 #include "parallel/world/launcher.h"

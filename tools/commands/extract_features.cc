@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "core/base/log.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "core/net/graph/find_blob.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"

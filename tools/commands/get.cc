@@ -9,7 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "data/decode/gzip.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/base/version.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flag_text.h"

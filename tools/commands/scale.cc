@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/parsed_json.h"
+#include "core/base/text/parsed_json.h"
 #include "parallel/gpu/links.h"
 #include "parallel/reduce/bucket_size.h"
 #include "parallel/reduce/link_timer.h"

@@ -5,8 +5,8 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/nearest.h"
-#include "core/base/nearest_path.h"
+#include "core/base/text/nearest.h"
+#include "core/base/text/nearest_path.h"
 #include "parallel/world/process_world.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"

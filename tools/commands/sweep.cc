@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "core/base/file.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/verbs.h"

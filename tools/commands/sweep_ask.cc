@@ -4,7 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "core/net/spec/overrides.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"

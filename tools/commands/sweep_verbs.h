@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 #include "tools/cli/command.h"
 #include "tools/sweep/sweep_journal.h"
 

@@ -7,10 +7,10 @@
 
 #include "core/base/log.h"
 #include "core/net/run/net.h"
-#include "solvers/trainer/average_precision.h"
+#include "solvers/scores/average_precision.h"
 #include "solvers/trainer/nonfinite.h"
 #include "solvers/trainer/schedule.h"
-#include "solvers/trainer/test_pass.h"
+#include "solvers/scores/test_pass.h"
 #include "tools/cli/command.h"
 #include "tools/cli/output_json.h"
 #include "tools/cli/text_table.h"

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <set>
 
-#include "core/base/content_kind.h"
+#include "core/base/text/content_kind.h"
 #include "core/base/file.h"
 #include "core/net/graph/layer.h"
 #include "core/net/spec/prototxt.h"

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "data/augment/mean_file.h"
 #include "tools/cli/flags.h"
 

@@ -1,7 +1,7 @@
 #include "tools/export/param_names.h"
 
-#include "core/base/percent.h"
-#include "core/base/printable.h"
+#include "core/base/text/percent.h"
+#include "core/base/text/printable.h"
 
 namespace doppio {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/net/spec/prototxt.h"
 #include "tools/cli/embedded_files.h"
 

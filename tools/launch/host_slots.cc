@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
-#include "core/base/text_file.h"
+#include "core/base/text/text_file.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {

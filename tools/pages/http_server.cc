@@ -15,7 +15,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 
 namespace doppio {
 namespace {

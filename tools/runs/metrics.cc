@@ -17,7 +17,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/host_name.h"
-#include "core/base/parsed_json.h"
+#include "core/base/text/parsed_json.h"
 #include "tools/runs/metric_line.h"
 
 namespace doppio {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 
 namespace doppio {
 

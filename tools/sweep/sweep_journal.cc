@@ -22,7 +22,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/parsed_json.h"
+#include "core/base/text/parsed_json.h"
 #include "tools/cli/json_text.h"
 
 namespace doppio {

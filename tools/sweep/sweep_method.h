@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 #include "tools/sweep/sweep_journal.h"
 
 namespace doppio {

@@ -13,10 +13,10 @@
 #include <set>
 
 #include "core/base/file.h"
-#include "core/base/nearest.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/nearest.h"
+#include "core/base/text/whole_number.h"
 #include "core/net/spec/solver_spec.h"
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 #include "solvers/update/lr_policy.h"
 #include "solvers/update/momentum_policy.h"
 #include "tools/cli/flags.h"
@@ -155,13 +155,13 @@ void CheckHalving(const SolverSpec& solver) {
   auto fields = MomentumFieldsThatFollowMaxIter(p);
   if (HasTrait(p, LrPolicyTrait::kFollowsMaxIter))
     fields.insert(fields.begin(), {"lr_policy", p.lr_policy()});
-  for (const auto& [field, policy] : fields) {
-    throw UserError(
-        solver.places.At(field),
-        field + " '" + policy +
-            "' follows max_iter, so the first iterations of a long training are not those "
-            "of a short one, as halving needs; use another policy, or --method=random");
-  }
+  if (fields.empty()) return;
+  const auto& [field, policy] = fields.front();
+  throw UserError(
+      solver.places.At(field),
+      field + " '" + policy +
+          "' follows max_iter, so the first iterations of a long training are not those "
+          "of a short one, as halving needs; use another policy, or --method=random");
 }
 
 // Returns the settings that are values of flags. SettingsFromFlags sets the others.

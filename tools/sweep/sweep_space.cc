@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 #include "tools/sweep/sweep_journal.h"

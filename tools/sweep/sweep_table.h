@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 #include "tools/sweep/sweep_journal.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 #include "tools/sweep/sweep_journal.h"
 #include "tools/sweep/sweep_method.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/parsed_json.h"
+#include "core/base/text/parsed_json.h"
 #include "tools/cli/median.h"
 
 namespace doppio {

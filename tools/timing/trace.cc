@@ -11,7 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/host_name.h"
 #include "core/base/log.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 

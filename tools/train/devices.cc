@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/free_gpus.h"

@@ -1,6 +1,6 @@
 #include "tools/train/nets.h"
 
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "core/net/spec/place_rule.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/weights.h"

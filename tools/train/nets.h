@@ -11,7 +11,7 @@
 #include "core/net/run/net.h"
 #include "core/net/spec/overrides.h"
 #include "core/net/spec/solver_spec.h"
-#include "solvers/trainer/average_precision.h"
+#include "solvers/scores/average_precision.h"
 #include "tools/cli/command.h"
 
 namespace doppio {

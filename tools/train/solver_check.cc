@@ -6,7 +6,7 @@
 
 #include "core/net/store/snapshot.h"
 #include "core/net/store/weights.h"
-#include "solvers/trainer/average_precision.h"
+#include "solvers/scores/average_precision.h"
 #include "solvers/trainer/schedule.h"
 #include "solvers/trainer/trainer.h"
 #include "solvers/update/loss_scaler.h"

@@ -2,7 +2,7 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "core/net/store/snapshot.h"
 #include "parallel/reduce/texts.h"
 #include "tools/cli/flags.h"

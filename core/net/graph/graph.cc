@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/net/graph/gradient_flow.h"
 #include "core/net/graph/layer_checks.h"
 #include "core/net/graph/param_table.h"

@@ -2,7 +2,7 @@
 
 #include "core/base/checked_product.h"
 #include "core/base/file_limits.h"
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/net/spec/fork_names.h"
 #include "core/net/spec/upgrade.h"
 

@@ -171,7 +171,8 @@ class Kernel {
   virtual Kernel* inner() const { return nullptr; }
 
  protected:
-  // Return the elements of tensor i, of type T, in the order in which they are stored.
+  // Return the elements of tensor i, of type T, in the order in which they are stored, or null if
+  // the tensor is absent.
   template <class T>
   T* BottomValues(size_t i) const {
     return t_.bottoms[i].data<T>();

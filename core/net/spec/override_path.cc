@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/net/graph/layer.h"
 #include "core/net/spec/fork_names.h"
 #include "proto/net.pb.h"

@@ -5,9 +5,9 @@
 
 #include <iterator>
 
-#include "core/base/content_kind.h"
+#include "core/base/text/content_kind.h"
 #include "core/base/file.h"
-#include "core/base/text_file.h"
+#include "core/base/text/text_file.h"
 #include "core/net/spec/text_check.h"
 
 namespace doppio {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/file.h"
-#include "core/base/nearest_path.h"
+#include "core/base/text/nearest_path.h"
 #include "core/net/spec/solver_fields.h"
 #include "core/net/spec/spec.h"
 #include "core/net/spec/upgrade.h"

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/net/spec/fork_names.h"
 #include "core/net/spec/text_tokens.h"
 #include "core/net/spec/text_value.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "core/net/graph/layer.h"
 #include "core/net/spec/fork_names.h"
 #include "core/net/spec/upgrade.h"

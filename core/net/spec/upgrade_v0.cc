@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 
 namespace doppio {
 namespace {

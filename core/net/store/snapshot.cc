@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 #include "core/net/store/solver_state.h"
 #include "core/net/store/weights.h"
 

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/file_limits.h"
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 #include "core/base/narrowed.h"
 #include "core/net/spec/prototxt.h"
 #include "core/net/store/hdf5_blobs.h"

@@ -4,7 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/file_limits.h"
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 #include "core/base/version.h"
 #include "core/net/store/hdf5_blobs.h"
 #include "core/net/store/weights.h"

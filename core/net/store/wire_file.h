@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/content_kind.h"
+#include "core/base/text/content_kind.h"
 #include "core/base/file.h"
 #include "core/net/store/plain_blob.h"
 

@@ -1,4 +1,4 @@
-#include "core/base/nearest_path.h"
+#include "core/base/text/nearest_path.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/base/split_at.h"
+#include "core/base/text/split_at.h"
 
 #include <gtest/gtest.h>
 

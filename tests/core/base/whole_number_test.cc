@@ -1,4 +1,4 @@
-#include "core/base/whole_number.h"
+#include "core/base/text/whole_number.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 #include "data/decode/decode.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"

@@ -1,8 +1,8 @@
-#include "solvers/trainer/test_pass.h"
+#include "solvers/scores/test_pass.h"
 
 #include "core/base/log.h"
 #include "solvers/trainer/run_state.h"
-#include "solvers/trainer/score_sums.h"
+#include "solvers/scores/score_sums.h"
 
 namespace doppio {
 

@@ -1,7 +1,7 @@
 // Reads the output values of a net, one per element of its output blobs, and logs them in Caffe's
 // format.
-#ifndef DOPPIO_SOLVERS_TRAINER_OUTPUTS_H_
-#define DOPPIO_SOLVERS_TRAINER_OUTPUTS_H_
+#ifndef DOPPIO_SOLVERS_SCORES_OUTPUTS_H_
+#define DOPPIO_SOLVERS_SCORES_OUTPUTS_H_
 
 #include <string>
 #include <vector>
@@ -39,4 +39,4 @@ void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs,
 
 }  // namespace doppio
 
-#endif  // DOPPIO_SOLVERS_TRAINER_OUTPUTS_H_
+#endif  // DOPPIO_SOLVERS_SCORES_OUTPUTS_H_

@@ -1,9 +1,9 @@
-#include "solvers/trainer/monitor.h"
+#include "solvers/scores/monitor.h"
 
 #include <cmath>
 #include <set>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 #include "solvers/update/field_check.h"
 
 namespace doppio {

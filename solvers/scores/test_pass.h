@@ -1,6 +1,6 @@
 // Runs one test: a number of batches through a test net, whose scores are those of all samples.
-#ifndef DOPPIO_SOLVERS_TRAINER_TEST_PASS_H_
-#define DOPPIO_SOLVERS_TRAINER_TEST_PASS_H_
+#ifndef DOPPIO_SOLVERS_SCORES_TEST_PASS_H_
+#define DOPPIO_SOLVERS_SCORES_TEST_PASS_H_
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/net/run/communicator.h"
 #include "core/net/run/net.h"
-#include "solvers/trainer/outputs.h"
+#include "solvers/scores/outputs.h"
 
 namespace doppio {
 
@@ -80,4 +80,4 @@ void LogTest(const TestScores& scores, bool loss);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_SOLVERS_TRAINER_TEST_PASS_H_
+#endif  // DOPPIO_SOLVERS_SCORES_TEST_PASS_H_

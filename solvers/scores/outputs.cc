@@ -1,4 +1,4 @@
-#include "solvers/trainer/outputs.h"
+#include "solvers/scores/outputs.h"
 
 #include <algorithm>
 #include <sstream>

@@ -1,6 +1,6 @@
 // Suggests an existing file for a path that does not exist.
-#ifndef DOPPIO_CORE_BASE_NEAREST_PATH_H_
-#define DOPPIO_CORE_BASE_NEAREST_PATH_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_NEAREST_PATH_H_
+#define DOPPIO_CORE_BASE_TEXT_NEAREST_PATH_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ std::string DidYouMeanPath(const std::string& path);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_NEAREST_PATH_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_NEAREST_PATH_H_

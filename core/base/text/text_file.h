@@ -1,7 +1,7 @@
 // Reads text files that users write, whatever editor and system wrote them: with or without a byte
 // order mark, with \n, \r\n or \r at the ends of lines, and with or without one after the last.
-#ifndef DOPPIO_CORE_BASE_TEXT_FILE_H_
-#define DOPPIO_CORE_BASE_TEXT_FILE_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_TEXT_FILE_H_
+#define DOPPIO_CORE_BASE_TEXT_TEXT_FILE_H_
 
 #include <string>
 #include <vector>
@@ -24,4 +24,4 @@ std::vector<std::string> ReadLines(const std::string& path, const std::string& w
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_TEXT_FILE_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_TEXT_FILE_H_

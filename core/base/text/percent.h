@@ -1,7 +1,7 @@
 // Percent-encoding of text for places that give some bytes a meaning of their own (RFC 3986,
 // section 2.1).
-#ifndef DOPPIO_CORE_BASE_PERCENT_H_
-#define DOPPIO_CORE_BASE_PERCENT_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_PERCENT_H_
+#define DOPPIO_CORE_BASE_TEXT_PERCENT_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ std::string PercentDecoded(const std::string& encoded);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_PERCENT_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_PERCENT_H_

@@ -1,4 +1,4 @@
-#include "core/base/parsed_json.h"
+#include "core/base/text/parsed_json.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Recognises what a file contains by its first bytes, so that an error about the wrong file can
 // name the file's format and the option or layer that reads it.
-#ifndef DOPPIO_CORE_BASE_CONTENT_KIND_H_
-#define DOPPIO_CORE_BASE_CONTENT_KIND_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_CONTENT_KIND_H_
+#define DOPPIO_CORE_BASE_TEXT_CONTENT_KIND_H_
 
 #include <cstddef>
 #include <string>
@@ -44,4 +44,4 @@ void CheckIsText(const std::string& path, const std::string& content, const std:
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_CONTENT_KIND_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_CONTENT_KIND_H_

@@ -1,6 +1,6 @@
 // Parses JSON from files with arbitrary content.
-#ifndef DOPPIO_CORE_BASE_PARSED_JSON_H_
-#define DOPPIO_CORE_BASE_PARSED_JSON_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_PARSED_JSON_H_
+#define DOPPIO_CORE_BASE_TEXT_PARSED_JSON_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,4 +18,4 @@ nlohmann::json ParsedJson(const std::string& text);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_PARSED_JSON_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_PARSED_JSON_H_

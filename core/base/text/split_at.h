@@ -1,6 +1,6 @@
 // Splits lists such as those in PATH.
-#ifndef DOPPIO_CORE_BASE_SPLIT_AT_H_
-#define DOPPIO_CORE_BASE_SPLIT_AT_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_SPLIT_AT_H_
+#define DOPPIO_CORE_BASE_TEXT_SPLIT_AT_H_
 
 #include <algorithm>
 #include <string>
@@ -21,4 +21,4 @@ inline std::vector<std::string> SplitAt(const std::string& text, char separator)
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_SPLIT_AT_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_SPLIT_AT_H_

@@ -1,10 +1,10 @@
-#include "core/base/nearest_path.h"
+#include "core/base/text/nearest_path.h"
 
 #include <filesystem>
 #include <iterator>
 #include <vector>
 
-#include "core/base/nearest.h"
+#include "core/base/text/nearest.h"
 
 namespace doppio {
 namespace {

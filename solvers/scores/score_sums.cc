@@ -1,4 +1,4 @@
-#include "solvers/trainer/score_sums.h"
+#include "solvers/scores/score_sums.h"
 
 #include <algorithm>
 #include <cmath>

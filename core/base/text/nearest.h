@@ -1,6 +1,6 @@
 // Finds the known name that is closest to an unknown one, for "did you mean" suggestions.
-#ifndef DOPPIO_CORE_BASE_NEAREST_H_
-#define DOPPIO_CORE_BASE_NEAREST_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_NEAREST_H_
+#define DOPPIO_CORE_BASE_TEXT_NEAREST_H_
 
 #include <limits>
 #include <string>
@@ -32,4 +32,4 @@ std::string DidYouMeanOneOf(const std::string& name, const std::vector<std::stri
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_NEAREST_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_NEAREST_H_

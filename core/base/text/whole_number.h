@@ -1,6 +1,6 @@
 // Parses whole numbers that a user has typed or that are part of a name.
-#ifndef DOPPIO_CORE_BASE_WHOLE_NUMBER_H_
-#define DOPPIO_CORE_BASE_WHOLE_NUMBER_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_WHOLE_NUMBER_H_
+#define DOPPIO_CORE_BASE_TEXT_WHOLE_NUMBER_H_
 
 #include <cstdint>
 #include <optional>
@@ -21,4 +21,4 @@ inline std::optional<int64_t> ParseWholeNumber(const std::string& text) {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_WHOLE_NUMBER_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_WHOLE_NUMBER_H_

@@ -1,6 +1,6 @@
 // Escapes text for messages, so that bytes from a file or a file name cannot control the terminal.
-#ifndef DOPPIO_CORE_BASE_PRINTABLE_H_
-#define DOPPIO_CORE_BASE_PRINTABLE_H_
+#ifndef DOPPIO_CORE_BASE_TEXT_PRINTABLE_H_
+#define DOPPIO_CORE_BASE_TEXT_PRINTABLE_H_
 
 #include <string>
 
@@ -19,4 +19,4 @@ bool IsUtf8(const std::string& text);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_BASE_PRINTABLE_H_
+#endif  // DOPPIO_CORE_BASE_TEXT_PRINTABLE_H_

@@ -1,6 +1,6 @@
 // Tracks a test score to find the best state of a training run and to decide on early stopping.
-#ifndef DOPPIO_SOLVERS_TRAINER_MONITOR_H_
-#define DOPPIO_SOLVERS_TRAINER_MONITOR_H_
+#ifndef DOPPIO_SOLVERS_SCORES_MONITOR_H_
+#define DOPPIO_SOLVERS_SCORES_MONITOR_H_
 
 #include <cstdint>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "proto/solver.pb.h"
-#include "solvers/trainer/test_pass.h"
+#include "solvers/scores/test_pass.h"
 
 namespace doppio {
 
@@ -68,4 +68,4 @@ class Monitor {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_SOLVERS_TRAINER_MONITOR_H_
+#endif  // DOPPIO_SOLVERS_SCORES_MONITOR_H_

@@ -1,9 +1,9 @@
-#include "core/base/text_file.h"
+#include "core/base/text/text_file.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/base/content_kind.h"
+#include "core/base/text/content_kind.h"
 #include "core/base/file.h"
 
 namespace doppio {

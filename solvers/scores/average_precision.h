@@ -2,8 +2,8 @@
 // Computed like SSD's solver from the rows of DetectionEvaluate or EvalDetection. Sources: M.
 // Everingham et al., "The PASCAL Visual Object Classes Challenge", 2010, section 4.2 (11point), and
 // the edition of 2012 (MaxIntegral).
-#ifndef DOPPIO_SOLVERS_TRAINER_AVERAGE_PRECISION_H_
-#define DOPPIO_SOLVERS_TRAINER_AVERAGE_PRECISION_H_
+#ifndef DOPPIO_SOLVERS_SCORES_AVERAGE_PRECISION_H_
+#define DOPPIO_SOLVERS_SCORES_AVERAGE_PRECISION_H_
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 #include "core/net/run/communicator.h"
 #include "core/net/spec/prototxt.h"
 #include "proto/solver.pb.h"
-#include "solvers/trainer/outputs.h"
+#include "solvers/scores/outputs.h"
 
 namespace doppio {
 
@@ -104,4 +104,4 @@ class DetectionScores {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_SOLVERS_TRAINER_AVERAGE_PRECISION_H_
+#endif  // DOPPIO_SOLVERS_SCORES_AVERAGE_PRECISION_H_
