@@ -65,6 +65,8 @@ struct TinyNet {
  private:
   void AddNode(const std::string& name, const std::string& type, Node node,
                const std::vector<Shape>& shapes) {
+    static const LayerType without_traits = LayerType();
+    node.type = &without_traits;
     LayerSpec spec;
     spec.param.set_name(name);
     spec.param.set_type(type);

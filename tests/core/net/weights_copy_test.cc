@@ -40,6 +40,8 @@ TinyNet NormAndScale(int factors) {
   net.graph.edges.resize(1);
   net.graph.edges[0].uses = {{1, 0}};
   net.graph.nodes[0].tops = {0};
+  static const LayerType norm = LayerType().StoresParamsOf("Scale");
+  net.graph.nodes[0].type = &norm;
   net.Allocate();
   net.Place();
   return net;
@@ -138,6 +140,9 @@ TEST(CopyWeights, SaysThatInnerProductTiesTheInputSize) {
   bottom.shape = {1, 3, 3, 3};
   tiny.graph.edges.push_back(bottom);
   tiny.graph.nodes[0].bottoms = {0};
+  const LayerType inner_product =
+      LayerType().FixesInputSize([](const LayerParameter&) { return 1; });
+  tiny.graph.nodes[0].type = &inner_product;
   NetParameter net;
   LayerParameter* fc6 = net.add_layer();
   fc6->set_name("fc6");
