@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "core/base/text/nearest.h"
+#include "core/net/contract/layer.h"
+#include "core/net/contract/plain_blob.h"
+#include "core/net/contract/sample_source.h"
 #include "core/net/graph/find_blob.h"
-#include "core/net/graph/layer.h"
-#include "core/net/run/sample_source.h"
-#include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "python/python_layer.h"
 

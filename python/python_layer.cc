@@ -8,9 +8,9 @@
 #include <mutex>
 #include <utility>
 
-#include "core/net/run/changing_tops.h"
-#include "core/net/run/grouped_source.h"
-#include "core/net/run/sample_source.h"
+#include "core/net/contract/changing_tops.h"
+#include "core/net/contract/grouped_source.h"
+#include "core/net/contract/sample_source.h"
 #include "python/interpreter.h"
 #include "python/live_layer.h"
 #include "python/shown_samples.h"

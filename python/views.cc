@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/math/tensor_ops.h"
-#include "core/net/store/plain_blob.h"
+#include "core/net/contract/plain_blob.h"
 
 namespace doppio {
 namespace py = pybind11;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests that no file outside the registrations knows the name of a layer type: code asks the type's row in the registry
-for a trait instead (LayerType in core/net/graph/layer.h).
+for a trait instead (LayerType in core/net/contract/layer.h).
 
 A file that must know a name needs an entry here, with the reason.
 """

@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "core/base/content/text_file.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/text/text_file.h"
 #include "data/annotation/coco.h"
 #include "data/annotation/voc.h"
 #include "data/decode/mat_image.h"

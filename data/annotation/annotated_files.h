@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 
@@ -12,7 +12,7 @@ class RoiDataParameter;
 
 // Opens the images that `parameter` lists. A record is the decoded image, blue, green, red, and its
 // objects, whose labels begin at 1. Objects of other classes than `class_name`, and unusable boxes
-// (data/augment/boxes.h), are left out with a warning; boxes are clipped to the image. Leaves out
+// (data/record/boxes.h), are left out with a warning; boxes are clipped to the image. Leaves out
 // images without objects that are not difficult unless `empty_ones` is true. Throws FileError,
 // ErrorList or UserError.
 std::unique_ptr<Source> OpenAnnotatedFiles(const RoiDataParameter& parameter, bool empty_ones);

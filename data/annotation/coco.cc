@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/base/text/parsed_json.h"
+#include "core/base/content/parsed_json.h"
 
 namespace doppio {
 namespace {

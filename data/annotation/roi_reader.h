@@ -10,7 +10,7 @@
 #include "data/annotation/scaled_sides.h"
 #include "data/pipeline/bad_records.h"
 #include "data/pipeline/remarks.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 

@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/content/text_file.h"
 #include "core/base/file.h"
 #include "core/base/file_limits.h"
-#include "core/base/text/text_file.h"
-#include "data/source/path_lines.h"
+#include "data/record/path_lines.h"
 
 namespace doppio {
 namespace {

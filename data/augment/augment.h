@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "data/augment/mean_file.h"
-#include "data/source/record.h"
+#include "data/record/record.h"
 #include "proto/augment.pb.h"
 #include "proto/state.pb.h"
 

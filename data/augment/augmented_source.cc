@@ -9,7 +9,7 @@
 #include "data/augment/box_sampler.h"
 #include "data/augment/transforms.h"
 #include "data/decode/mat_image.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "data/augment/boxes.h"
-#include "data/augment/draws.h"
+#include "data/record/boxes.h"
+#include "data/record/draws.h"
 #include "proto/detection.pb.h"
 
 namespace doppio {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "proto/data.pb.h"

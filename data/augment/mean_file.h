@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/source/record.h"
+#include "data/record/record.h"
 
 namespace doppio {
 

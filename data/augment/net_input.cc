@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "data/augment/preprocessing.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 namespace {

@@ -2,8 +2,8 @@
 #ifndef DOPPIO_DATA_AUGMENT_NOISE_H_
 #define DOPPIO_DATA_AUGMENT_NOISE_H_
 
-#include "data/augment/draws.h"
 #include "data/decode/decode.h"
+#include "data/record/draws.h"
 #include "proto/augment.pb.h"
 
 namespace doppio {

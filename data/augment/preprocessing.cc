@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/file.h"
+#include "data/augment/declared_shape.h"
 #include "data/augment/transforms.h"
-#include "data/source/declared_shape.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

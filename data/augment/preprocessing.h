@@ -4,7 +4,7 @@
 #define DOPPIO_DATA_AUGMENT_PREPROCESSING_H_
 
 #include "data/augment/mean_file.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 

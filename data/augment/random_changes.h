@@ -5,9 +5,9 @@
 
 #include <opencv2/core.hpp>
 
-#include "data/augment/boxes.h"
-#include "data/augment/draws.h"
 #include "data/decode/decode.h"
+#include "data/record/boxes.h"
+#include "data/record/draws.h"
 #include "proto/augment.pb.h"
 
 namespace doppio {

@@ -4,8 +4,8 @@
 #ifndef DOPPIO_DATA_AUGMENT_RANDOM_SIZE_H_
 #define DOPPIO_DATA_AUGMENT_RANDOM_SIZE_H_
 
-#include "data/augment/draws.h"
 #include "data/decode/decode.h"
+#include "data/record/draws.h"
 
 namespace doppio {
 

@@ -2,9 +2,9 @@
 #ifndef DOPPIO_DATA_AUGMENT_RESIZE_IMAGE_H_
 #define DOPPIO_DATA_AUGMENT_RESIZE_IMAGE_H_
 
-#include "data/augment/boxes.h"
-#include "data/augment/draws.h"
 #include "data/decode/decode.h"
+#include "data/record/boxes.h"
+#include "data/record/draws.h"
 #include "proto/augment.pb.h"
 
 namespace doppio {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/base/sample_set.h"
-#include "data/augment/boxes.h"
-#include "data/augment/draws.h"
 #include "data/decode/decode.h"
+#include "data/record/boxes.h"
+#include "data/record/draws.h"
 
 namespace doppio {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/checked_product.h"
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "data/decode/decode_formats.h"
 #include "data/decode/mat_image.h"

@@ -4,7 +4,7 @@
 #define DOPPIO_DATA_DECODE_DECODE_FORMATS_H_
 
 #include "data/decode/decode.h"
-#include "data/source/file_reader.h"
+#include "data/record/file_reader.h"
 
 namespace doppio {
 

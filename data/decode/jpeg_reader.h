@@ -16,7 +16,7 @@
 #include <jpeglib.h>
 // clang-format on
 
-#include "data/source/record.h"
+#include "data/record/record.h"
 
 namespace doppio {
 

@@ -4,8 +4,8 @@
 
 #include <opencv2/core.hpp>
 
-#include "data/augment/draws.h"
 #include "data/decode/decode.h"
+#include "data/record/draws.h"
 #include "proto/augment.pb.h"
 
 namespace doppio {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 

@@ -10,11 +10,11 @@
 #include "core/base/sample_set.h"
 #include "data/augment/augment.h"
 #include "data/decode/decode.h"
-#include "data/decode/jpeg_cut.h"
 #include "data/pipeline/bad_records.h"
+#include "data/pipeline/jpeg_cut.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/pipeline/remarks.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 

@@ -4,11 +4,11 @@
 // in the databases that Caffe's conversion writes.
 #include <vector>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/source/class_names.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

@@ -1,7 +1,7 @@
 #include "data/source/class_names.h"
 
+#include "core/base/content/text_file.h"
 #include "core/base/file.h"
-#include "core/base/text/text_file.h"
 
 namespace doppio {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "data/source/record.h"
+#include "data/record/record.h"
 
 namespace doppio {
 

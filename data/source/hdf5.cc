@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/content/text_file.h"
 #include "core/base/error.h"
 #include "core/base/narrowed.h"
-#include "core/base/text/text_file.h"
+#include "data/record/path_lines.h"
 #include "data/source/hdf5_file.h"
-#include "data/source/path_lines.h"
 
 namespace doppio {
 namespace {

@@ -1,4 +1,4 @@
-// Data of layer HDF5Data. A text file lists HDF5 files (data/source/path_lines.h). Each top is the
+// Data of layer HDF5Data. A text file lists HDF5 files (data/record/path_lines.h). Each top is the
 // data set of the same name in these files; its first axis counts rows. Values of any numeric type
 // and byte order, and booleans, are converted to floats. Two whole files are held in memory: the
 // current file and the next one, which a thread reads ahead.

@@ -2,7 +2,7 @@
 
 #include <hdf5.h>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"

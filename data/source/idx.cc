@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/base/checked_product.h"
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/decode/gzip.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

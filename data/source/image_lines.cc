@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/base/content/text_file.h"
 #include "core/base/error.h"
-#include "core/base/text/text_file.h"
 
 namespace doppio {
 namespace {

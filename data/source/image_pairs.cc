@@ -7,16 +7,16 @@
 #include <tuple>
 #include <vector>
 
+#include "core/base/content/text_file.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/text/text_file.h"
 #include "core/base/text/whole_number.h"
 #include "data/decode/decode_formats.h"
 #include "data/decode/label_image.h"
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
-#include "data/source/path_lines.h"
-#include "data/source/source.h"
+#include "data/record/path_lines.h"
+#include "data/record/source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

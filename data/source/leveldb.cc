@@ -12,10 +12,10 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
+#include "data/record/source.h"
 #include "data/source/database_facts.h"
 #include "data/source/datum.h"
 #include "data/source/leveldb_env.h"
-#include "data/source/source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

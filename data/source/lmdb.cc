@@ -3,10 +3,10 @@
 // is opened. Reading is therefore thread-safe and possible in any order.
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "data/record/source.h"
 #include "data/source/database_facts.h"
 #include "data/source/datum.h"
 #include "data/source/lmdb_file.h"
-#include "data/source/source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

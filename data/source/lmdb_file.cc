@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "data/source/read_at.h"
 

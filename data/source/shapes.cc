@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "core/base/random.h"
-#include "data/augment/draws.h"
-#include "data/source/source.h"
+#include "data/record/draws.h"
+#include "data/record/source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

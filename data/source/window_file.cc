@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/base/content/text_file.h"
 #include "core/base/error.h"
-#include "core/base/text/text_file.h"
 
 namespace doppio {
 namespace {

@@ -8,10 +8,10 @@
 #include "core/base/file.h"
 #include "data/augment/augment.h"
 #include "data/augment/mean_file.h"
-#include "data/augment/window_crop.h"
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
+#include "data/source/window_crop.h"
 #include "data/source/window_file.h"
 #include "proto/data.pb.h"
 

@@ -1,7 +1,7 @@
 // Every activation of activation_ops.h on the CPU: layer type, kernel and registration.
 #include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/activation/activation_ops.h"
 #include "layers/common/stored_kernel.h"
 

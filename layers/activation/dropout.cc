@@ -12,7 +12,7 @@
 #include <cmath>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/activation/dropout_form.h"
 #include "layers/common/lanes.h"
 #include "layers/common/stored_kernel.h"

@@ -1,6 +1,6 @@
 // PReLU: y = x where x is positive, else slope * x. There is one learned slope per channel (axis
 // 1), or one for all channels.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/activation/prelu_form.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/channel_blocks.h"

@@ -1,6 +1,6 @@
 // PReLU on a GPU, plain or channels last, for every stored type. Forward and backward each take one
 // pass over memory.
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/activation/prelu_form.h"
 #include "layers/common/channel_sums.cuh"
 #include "layers/common/stored_form_cuda.h"

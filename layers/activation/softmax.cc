@@ -1,5 +1,5 @@
 // Softmax: probabilities over one axis.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/activation/softmax_math.h"
 
 namespace doppio {

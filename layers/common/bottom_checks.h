@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 

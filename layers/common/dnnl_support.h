@@ -10,7 +10,7 @@
 
 #include "core/base/threads.h"
 #include "core/math/dnnl.h"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 
 namespace doppio {
 

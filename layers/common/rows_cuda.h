@@ -6,7 +6,7 @@
 
 #include "core/device/device_cuda.h"
 #include "layers/common/row_index.h"
-#include "layers/loss/wrong_label_cuda.h"
+#include "layers/common/wrong_label_cuda.h"
 
 namespace doppio {
 

@@ -3,7 +3,7 @@
 #ifndef DOPPIO_LAYERS_COMMON_STORED_FORM_CUDA_H_
 #define DOPPIO_LAYERS_COMMON_STORED_FORM_CUDA_H_
 
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 
 namespace doppio {
 

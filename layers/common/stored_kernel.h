@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/base/independent_iterations.h"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 
 namespace doppio {
 

@@ -4,7 +4,7 @@
 // to its bottom, and its backward pass is the forward pass of that convolution.
 #include "core/base/threads.h"
 #include "core/math/blas.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/im2col.h"
 

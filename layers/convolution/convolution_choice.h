@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "core/math/dnnl_isa.h"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/dnnl_support.h"
-#include "layers/common/dnnl_tail.h"
 #include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/winograd_rule.h"
+#include "layers/elementwise/dnnl_tail.h"
 
 namespace doppio {
 

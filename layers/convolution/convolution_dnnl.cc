@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/math/dnnl_isa.h"
-#include "core/net/plan/fusion.h"
+#include "core/net/contract/fusion.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/convolution/convolution_choice.h"
 

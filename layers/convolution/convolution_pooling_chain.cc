@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/math/dnnl_isa.h"
-#include "core/net/plan/fusion.h"
-#include "layers/common/chain.h"
+#include "core/net/contract/fusion.h"
 #include "layers/common/room.h"
 #include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/plane_convolution.h"
 #include "layers/convolution/winograd_rule.h"
+#include "layers/elementwise/chain.h"
 #include "layers/pooling/pooling_form.h"
 #include "layers/pooling/window_lanes.h"
 

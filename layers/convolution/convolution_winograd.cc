@@ -8,12 +8,12 @@
 #include <string>
 
 #include "core/math/dnnl_isa.h"
-#include "layers/common/chain.h"
 #include "layers/common/dnnl_support.h"
 #include "layers/common/room.h"
 #include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/winograd_filter.h"
 #include "layers/convolution/winograd_rule.h"
+#include "layers/elementwise/chain.h"
 
 namespace doppio {
 namespace {

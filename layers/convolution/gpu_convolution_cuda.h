@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "layers/common/chain.h"
-#include "layers/common/tail_cuda.h"
 #include "layers/convolution/conv_geometry.h"
+#include "layers/elementwise/chain.h"
+#include "layers/elementwise/tail_cuda.h"
 
 namespace doppio {
 

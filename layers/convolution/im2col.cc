@@ -1,7 +1,7 @@
 // Im2col: unfolds the bottom, so that each cell of a window becomes a channel of the top.
 #include "layers/convolution/im2col.h"
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 namespace {

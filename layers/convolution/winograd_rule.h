@@ -3,7 +3,7 @@
 #ifndef DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_RULE_H_
 #define DOPPIO_LAYERS_CONVOLUTION_WINOGRAD_RULE_H_
 
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/winograd_tiles.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/detection/anchors.h"
 #include "layers/detection/detection_bottoms.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/boxes.h"
 
 namespace doppio {

@@ -9,7 +9,7 @@
 #include <map>
 #include <numeric>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 namespace {

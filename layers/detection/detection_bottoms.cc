@@ -1,6 +1,6 @@
 #include "layers/detection/detection_bottoms.h"
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 

@@ -4,7 +4,7 @@
 // detection is a true positive if it is the first to match its object, and a false positive if it
 // matches no object or one that is already matched. A detection that matches a difficult object
 // that does not count is neither. The row of an empty detection has the values -1, -1, 0, 0 and 0.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/detection_bottoms.h"
 
 namespace doppio {

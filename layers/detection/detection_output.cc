@@ -4,7 +4,7 @@
 #include <cfloat>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/detection_bottoms.h"
 #include "layers/detection/detection_rows.h"
 

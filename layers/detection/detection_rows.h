@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/boxes.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/region_grid.h"
 
 namespace doppio {

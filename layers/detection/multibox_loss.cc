@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/multibox_choice.h"
 #include "layers/loss/loss_shape.h"
 #include "layers/loss/normalized_loss.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/math/tensor_ops.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/stored_form_cuda.h"
 
 namespace doppio {

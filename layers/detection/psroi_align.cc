@@ -1,6 +1,6 @@
 // PSROIAlign: shape inference and CPU kernel. Each element of the top is the mean over a grid of
 // points in a bin of a region; each bin reads a bottom channel of its own.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/roi_align_kernel.h"
 
 namespace doppio {

@@ -1,6 +1,6 @@
 // PSROIPooling: shape inference and CPU kernel. Each element of the top is the mean of a bin of a
 // region; each bin reads bottom channels of its own.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/detection/roi_pooling_form.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/detection/detection_bottoms.h"
 

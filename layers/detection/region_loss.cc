@@ -13,7 +13,7 @@
 #include <numeric>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/region_grid.h"
 #include "layers/loss/loss_normalizer.h"
 #include "layers/loss/loss_shape.h"

@@ -1,6 +1,6 @@
 // ROIAlign: shape inference and CPU kernel. Each element of the top is the mean over a grid of
 // points in a bin of a region or, in the form of Cascade R-CNN, the value at a corner of bins.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/detection/roi_align_kernel.h"
 
 namespace doppio {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/threads.h"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/host_loops.h"
 #include "layers/detection/roi_align_ops.h"
 #include "layers/detection/roi_pooling_form.h"

@@ -1,6 +1,6 @@
 // ROIPooling: shape inference and CPU kernel. Each element of the top is the maximum of a bin of a
 // region.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/detection/roi_pooling_form.h"

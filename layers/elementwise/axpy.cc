@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/host_loops.h"
 
 namespace doppio {

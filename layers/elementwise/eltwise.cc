@@ -2,9 +2,9 @@
 // shape. Also computes a sum together with the ReLU after it.
 #include "core/base/independent_iterations.h"
 #include "core/base/threads.h"
-#include "core/net/plan/fusion.h"
-#include "layers/common/chain.h"
+#include "core/net/contract/fusion.h"
 #include "layers/common/stored_kernel.h"
+#include "layers/elementwise/chain.h"
 #include "layers/elementwise/eltwise_form.h"
 
 namespace doppio {

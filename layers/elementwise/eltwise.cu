@@ -1,8 +1,8 @@
 // Eltwise and Eltwise+ReLU on a GPU, plain or channels last, for every stored type. Forward takes
 // one pass over memory, and so does backward for all bottoms together.
 #include "core/device/elementwise.cuh"
-#include "layers/common/chain.h"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/elementwise/chain.h"
 #include "layers/elementwise/eltwise_form.h"
 
 namespace doppio {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/elementwise/mixup_ops.h"
 

@@ -3,8 +3,8 @@
 // error that names the label.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/common/wrong_label_cuda.h"
 #include "layers/elementwise/mixup_ops.h"
-#include "layers/loss/wrong_label_cuda.h"
 
 namespace doppio {
 namespace {

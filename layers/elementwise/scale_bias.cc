@@ -1,6 +1,6 @@
 // Scale: y = x * scale + bias. Bias: y = x + bias. The factors are parameters or bottom 1. They are
 // repeated over the axes of bottom 0 that they lack.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/elementwise/scale_bias_form.h"

@@ -1,5 +1,5 @@
 // Embed: replaces each index in the bottom by that row of a learned matrix, plus a bias.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/row_copies.h"
 #include "layers/inner_product/embed_form.h"
 

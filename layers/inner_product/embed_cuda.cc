@@ -4,7 +4,7 @@
 
 #include "layers/common/rows_cuda.h"
 #include "layers/common/stored_form_cuda.h"
-#include "layers/common/tail_cuda.h"
+#include "layers/elementwise/tail_cuda.h"
 #include "layers/inner_product/embed_form.h"
 
 namespace doppio {

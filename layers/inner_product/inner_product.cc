@@ -1,6 +1,6 @@
 // InnerProduct: flattens the axes from `axis` on, multiplies them by a matrix and adds a bias.
 #include "core/math/blas.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/row_copies.h"
 #include "layers/inner_product/inner_product_form.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "layers/common/dnnl_support.h"
-#include "layers/common/dnnl_tail.h"
+#include "layers/elementwise/dnnl_tail.h"
 #include "layers/inner_product/blocked_weights.h"
 #include "layers/inner_product/inner_product_form.h"
 #include "layers/inner_product/rounded_weights.h"

@@ -6,9 +6,9 @@
 // each pass. The weights' gradient is in single precision, like the weights themselves.
 #include "core/math/cublas.h"
 #include "core/math/tensor_ops.h"
-#include "layers/common/chain.h"
 #include "layers/common/stored_form_cuda.h"
-#include "layers/common/tail_cuda.h"
+#include "layers/elementwise/chain.h"
+#include "layers/elementwise/tail_cuda.h"
 #include "layers/inner_product/inner_product_form.h"
 
 namespace doppio {

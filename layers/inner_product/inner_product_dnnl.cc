@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/math/dnnl_isa.h"
-#include "core/net/plan/fusion.h"
+#include "core/net/contract/fusion.h"
 #include "layers/inner_product/gradient_slices.h"
 #include "layers/inner_product/inner_product_choice.h"
 

@@ -2,7 +2,7 @@
 // similar. The loss is the sum of the terms of all pairs (contrastive_loss_ops.h), divided by twice
 // the batch size.
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/loss/contrastive_loss_ops.h"
 #include "layers/loss/loss_shape.h"

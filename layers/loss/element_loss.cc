@@ -1,5 +1,5 @@
 // All losses of element_loss_ops.h: shape inference, CPU kernels and registration.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/graph/varying_rows.h"
 #include "layers/loss/block_sum.h"
 #include "layers/loss/element_loss_ops.h"

@@ -1,7 +1,7 @@
 // All losses of label_loss_ops.h: shape inference, CPU kernels and registration. The sum of the
 // losses is divided by the batch size.
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/loss/label_loss_ops.h"
 #include "layers/loss/loss_shape.h"

@@ -2,9 +2,9 @@
 // so a wrong label makes the loss NaN, and a later Forward throws an error that names the label.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/common/wrong_label_cuda.h"
 #include "layers/loss/label_loss_ops.h"
 #include "layers/loss/normalized_loss.h"
-#include "layers/loss/wrong_label_cuda.h"
 
 namespace doppio {
 namespace {

@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "core/base/random.h"  // DOPPIO_HD
-#include "layers/loss/labels.h"
+#include "layers/common/labels.h"
 #include "layers/loss/loss_normalizer.h"
 
 namespace doppio {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/net/plan/kernel.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
+#include "core/net/contract/kernel.h"
 #include "layers/loss/loss_divisor.h"
 
 namespace doppio {
@@ -87,10 +87,10 @@ class LossNormalizer {
     divisor.fixed = all;
     return divisor(0);
   }
-  // Returns the addends of the loss of several batches (core/net/run/counted_score.h) for a batch
-  // with this loss: `rows` of its samples count, and `valid` of their labels are not ignored. With
-  // kNone and kPreFixed, the loss of several batches is their mean, in which a batch that is not
-  // full counts by its share of the rows.
+  // Returns the addends of the loss of several batches (core/net/contract/counted_score.h) for a
+  // batch with this loss: `rows` of its samples count, and `valid` of their labels are not ignored.
+  // With kNone and kPreFixed, the loss of several batches is their mean, in which a batch that is
+  // not full counts by its share of the rows.
   std::vector<double> Counts(double loss, int64_t rows, int64_t valid, double share) const {
     if (mode_ == Normalization::kNone || mode_ == Normalization::kPreFixed) return {loss, share};
     const double whole = Whole(rows, valid);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/tensor/shape.h"
 
 namespace doppio {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/net/run/counted_score.h"
+#include "core/net/contract/counted_score.h"
 #include "layers/loss/loss_normalizer.h"
 
 namespace doppio {

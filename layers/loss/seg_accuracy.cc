@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/net/graph/layer.h"
-#include "core/net/run/counted_score.h"
+#include "core/net/contract/counted_score.h"
+#include "core/net/contract/layer.h"
 #include "layers/activation/softmax_math.h"
-#include "layers/loss/labels.h"
+#include "layers/common/labels.h"
 #include "layers/loss/softmax_labels.h"
 
 namespace doppio {

@@ -2,7 +2,7 @@
 // their distance elsewhere. The sum is divided by the batch size. Bottom 2 weights the distance,
 // bottom 3 the loss. The optional second top is the loss of each position, from which R-FCN selects
 // hard examples.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/loss/block_sum.h"
 #include "layers/loss/loss_shape.h"
 #include "layers/loss/normalized_loss.h"

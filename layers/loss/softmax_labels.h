@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/loss/loss_shape.h"
 #include "layers/loss/softmax_loss_form.h"
 

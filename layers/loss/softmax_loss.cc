@@ -11,7 +11,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/graph/varying_rows.h"
 #include "layers/activation/softmax_math.h"
 #include "layers/loss/soft_label_loss.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "layers/activation/softmax_shape.h"
+#include "layers/common/labels.h"
 #include "layers/loss/label_weights.h"
-#include "layers/loss/labels.h"
 #include "layers/loss/loss_normalizer.h"
 
 namespace doppio {

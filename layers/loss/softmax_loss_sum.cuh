@@ -6,9 +6,9 @@
 #define DOPPIO_LAYERS_LOSS_SOFTMAX_LOSS_SUM_CUH_
 
 #include "core/device/launch.cuh"
-#include "layers/loss/labels.h"
+#include "layers/common/labels.h"
+#include "layers/common/wrong_label_cuda.h"
 #include "layers/loss/loss_divisor.h"
-#include "layers/loss/wrong_label_cuda.h"
 
 namespace doppio {
 

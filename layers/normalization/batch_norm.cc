@@ -5,7 +5,7 @@
 // Backward reads only the top, which holds the normalised values. So the layer works in place and
 // in any layout, and moves less memory than a primitive that keeps its bottom. Hence BatchNorm has
 // no oneDNN kernel.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/stored_kernel.h"
 #include "layers/normalization/batch_norm_stats.h"
 

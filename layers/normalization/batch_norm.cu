@@ -3,9 +3,9 @@
 // one that writes the top. Backward makes one pass for the sums and one that writes the gradient.
 #include <vector>
 
-#include "core/net/run/communicator.h"
-#include "layers/common/chain.h"
+#include "core/net/contract/communicator.h"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/elementwise/chain.h"
 #include "layers/normalization/batch_norm_form.h"
 #include "layers/normalization/batch_norm_functions.cuh"
 

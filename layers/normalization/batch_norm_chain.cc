@@ -4,9 +4,9 @@
 //
 // The kernel saves no values between x and y: backward recomputes them from x, including the sign
 // for ReLU. After a sum, whose other summand backward does not read, the sign comes from y.
-#include "core/net/plan/fusion.h"
-#include "layers/common/chain.h"
+#include "core/net/contract/fusion.h"
 #include "layers/common/stored_kernel.h"
+#include "layers/elementwise/chain.h"
 #include "layers/elementwise/scale_bias_form.h"
 #include "layers/normalization/batch_norm_stats.h"
 

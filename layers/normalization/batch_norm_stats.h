@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/net/plan/kernel.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/normalization/batch_norm_form.h"
 

@@ -9,8 +9,8 @@
 //   does not normalise.
 // Both equal BatchNorm followed by Scale, and the kernels of these layers compute them. Only the
 // statistics are stored in different places.
-#include "core/net/graph/layer.h"
-#include "core/net/plan/fusion.h"
+#include "core/net/contract/fusion.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/normalization/bn_kernel.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/host_device.h"
-#include "core/net/plan/kernel.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
+#include "core/net/contract/kernel.h"
 #include "layers/normalization/bn_form.h"
 
 namespace doppio {

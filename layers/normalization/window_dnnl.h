@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/dnnl_support.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/common/host_loops.h"
 #include "layers/common/lanes.h"

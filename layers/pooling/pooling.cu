@@ -2,7 +2,7 @@
 // one window in forward and one element of the bottom in backward, for a pack of neighbouring
 // channels if the channels are last.
 #include "core/device/elementwise.cuh"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/divider.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/pooling/pooling_form.h"

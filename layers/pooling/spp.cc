@@ -1,7 +1,7 @@
 // SPP, spatial pyramid pooling (He et al., "Spatial Pyramid Pooling in Deep Convolutional Networks
 // for Visual Recognition", 2014): level l pools into 2^l x 2^l windows. The top has one vector per
 // sample, in which the levels follow each other.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/pooling/plain_pooling_kernel.h"

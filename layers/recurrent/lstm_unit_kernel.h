@@ -3,7 +3,7 @@
 #ifndef DOPPIO_LAYERS_RECURRENT_LSTM_UNIT_KERNEL_H_
 #define DOPPIO_LAYERS_RECURRENT_LSTM_UNIT_KERNEL_H_
 
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/recurrent/recurrent_ops.h"
 
 namespace doppio {

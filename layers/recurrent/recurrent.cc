@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/math/blas.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/common/row_copies.h"
 #include "layers/recurrent/lstm_unit_kernel.h"

@@ -4,7 +4,7 @@
 #include "core/device/launch.cuh"
 #include "core/math/cublas.h"
 #include "layers/common/stored_form_cuda.h"
-#include "layers/common/tail_cuda.h"
+#include "layers/elementwise/tail_cuda.h"
 #include "layers/recurrent/lstm_unit_kernel.h"
 #include "layers/recurrent/recurrent_kernel.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/net/run/carried_state.h"
+#include "core/net/contract/carried_state.h"
 #include "layers/common/room.h"
 #include "layers/recurrent/recurrent_form.h"
 #include "layers/recurrent/recurrent_ops.h"

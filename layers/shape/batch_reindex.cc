@@ -1,6 +1,6 @@
 // BatchReindex copies the rows of bottom 0 that the indices in bottom 1 select. An index may occur
 // several times.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/row_copies.h"
 #include "layers/shape/batch_reindex_form.h"
 

@@ -1,7 +1,7 @@
 // BatchReindex on a GPU, in single precision. The host does not wait for the GPU, so if an index is
 // out of range, its row of the top becomes NaN, and a later Forward throws an error that names the
 // index.
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/rows_cuda.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/shape/batch_reindex_form.h"

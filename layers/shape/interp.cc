@@ -1,6 +1,6 @@
 // Interp (DeepLab, PSPNet) resizes images bilinearly with aligned corners, either to a given size
 // or by a factor, or to the size of a second bottom.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/shape/interp_kernel.h"

@@ -3,7 +3,7 @@
 #ifndef DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 #define DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/shape/interp_resize.h"
 
 namespace doppio {

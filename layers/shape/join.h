@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/threads.h"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 
 namespace doppio {
 

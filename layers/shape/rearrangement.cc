@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/shape/strided_box.h"
 

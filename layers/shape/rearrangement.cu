@@ -1,6 +1,6 @@
 // Permute, Crop, Reorg and ShuffleChannel on a GPU, for elements of 2 or 4 bytes.
 #include "core/device/launch.cuh"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/divider.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/shape/strided_box.h"

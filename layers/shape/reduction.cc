@@ -1,6 +1,6 @@
 // Reduction reduces the axes from `axis` on to one value: their sum, sum of magnitudes, sum of
 // squares or mean.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/loss/block_sum.h"
 #include "layers/shape/reduction_form.h"

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "core/base/host_device.h"
-#include "core/net/plan/kernel.h"
-#include "core/net/run/communicator.h"
-#include "core/net/run/counted_score.h"
+#include "core/net/contract/communicator.h"
+#include "core/net/contract/counted_score.h"
+#include "core/net/contract/kernel.h"
 
 namespace doppio {
 

@@ -2,7 +2,7 @@
 // kernels.
 #include <algorithm>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 
 namespace doppio {

@@ -1,6 +1,6 @@
 // Silence: reads blobs so that they are not outputs of the net. It has no tops and therefore no
 // backward pass.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/stored_form_cuda.h"
 
 namespace doppio {

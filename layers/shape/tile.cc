@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/shape/tile_form.h"
 

@@ -1,6 +1,6 @@
 // Tile on a GPU, in single precision.
 #include "core/device/launch.cuh"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/shape/tile_form.h"
 

@@ -1,7 +1,7 @@
 // Upsample enlarges images. With one bottom it repeats pixels. With a mask as its second bottom it
 // writes each value to the position from which MAX pooling took it, and zeros to all other
 // positions.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
 #include "layers/common/host_loops.h"
 #include "layers/shape/upsample_ops.h"

@@ -1,7 +1,7 @@
 // Upsample on a GPU, in single precision. The host does not wait for the GPU, so a later Forward
 // throws the error for a mask that points outside of the top.
 #include "core/device/launch.cuh"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/shape/upsample_ops.h"
 

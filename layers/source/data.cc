@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "core/base/random.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
+#include "data/augment/declared_shape.h"
 #include "data/augment/preprocessing.h"
 #include "data/augment/random_moves.h"
 #include "data/pipeline/pipeline.h"
-#include "data/source/declared_shape.h"
 #include "layers/source/images_kernels.h"
 #include "layers/source/label_form.h"
 #include "layers/source/source_layer.h"

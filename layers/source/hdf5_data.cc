@@ -1,9 +1,9 @@
 // HDF5Data: an adapter of data/source/hdf5.h. Only data.cc and image_pairs.cc use data/ as well.
 #include "core/base/random.h"
-#include "core/net/graph/layer.h"
-#include "core/net/run/changing_tops.h"
-#include "core/net/run/grouped_source.h"
-#include "core/net/run/sample_source.h"
+#include "core/net/contract/changing_tops.h"
+#include "core/net/contract/grouped_source.h"
+#include "core/net/contract/layer.h"
+#include "core/net/contract/sample_source.h"
 #include "data/source/hdf5.h"
 #include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"

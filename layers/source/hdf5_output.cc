@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/file.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/run/rows_file.h"
 
 namespace doppio {

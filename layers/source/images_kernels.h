@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/base/threads.h"
-#include "core/net/plan/kernel.h"
-#include "core/net/run/changing_tops.h"
-#include "core/net/run/grouped_source.h"
-#include "core/net/run/sample_source.h"
+#include "core/net/contract/changing_tops.h"
+#include "core/net/contract/grouped_source.h"
+#include "core/net/contract/kernel.h"
+#include "core/net/contract/sample_source.h"
 #include "data/pipeline/pipeline.h"
 #include "layers/source/batch_upload.h"
 #include "layers/source/label_form.h"

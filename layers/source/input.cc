@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "core/base/random.h"
+#include "core/net/contract/layer.h"
 #include "core/net/graph/filler.h"
-#include "core/net/graph/layer.h"
 #include "layers/common/stored_form_cuda.h"
 
 namespace doppio {

@@ -1,10 +1,10 @@
-// MemoryData: reads samples that a program provides in memory (core/net/run/memory_source.h).
+// MemoryData: reads samples that a program provides in memory (core/net/contract/memory_source.h).
 #include <algorithm>
 #include <memory>
 
-#include "core/net/graph/layer.h"
-#include "core/net/run/memory_source.h"
-#include "core/net/run/sample_source.h"
+#include "core/net/contract/layer.h"
+#include "core/net/contract/memory_source.h"
+#include "core/net/contract/sample_source.h"
 #include "layers/source/source_layer.h"
 
 namespace doppio {

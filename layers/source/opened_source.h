@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/sample_set.h"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "core/net/spec/spec.h"
 #include "proto/preprocessing.pb.h"
 

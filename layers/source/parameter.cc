@@ -3,7 +3,7 @@
 
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/common/stored_form_cuda.h"
 
 namespace doppio {

@@ -4,16 +4,16 @@
 //   class, in pixels of the scaled image); and, for DetectionEvaluate, labels 1 x 1 x N x 8
 //   (detection_bottoms.h), with difficult objects. An image without objects has one empty row.
 // The shapes of the tops change from image to image, unless all images have one size and max_boxes
-// is set (core/net/run/changing_tops.h).
+// is set (core/net/contract/changing_tops.h).
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "core/base/random.h"
-#include "core/net/graph/layer.h"
-#include "core/net/run/changing_tops.h"
-#include "core/net/run/grouped_source.h"
-#include "core/net/run/sample_source.h"
+#include "core/net/contract/changing_tops.h"
+#include "core/net/contract/grouped_source.h"
+#include "core/net/contract/layer.h"
+#include "core/net/contract/sample_source.h"
 #include "data/annotation/annotated_files.h"
 #include "data/annotation/roi_feed.h"
 #include "layers/source/opened_source.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 #include "layers/source/batch_upload.h"
 #include "layers/source/label_form.h"
 

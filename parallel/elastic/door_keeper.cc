@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
-#include "parallel/reduce/texts.h"
+#include "parallel/meeting/texts.h"
 
 namespace doppio {
 namespace {

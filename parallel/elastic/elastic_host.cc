@@ -7,8 +7,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/text/split_at.h"
-#include "parallel/reduce/texts.h"
-#include "parallel/watch/rank_sockets.h"
+#include "parallel/meeting/texts.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {

@@ -9,10 +9,10 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/text/split_at.h"
-#include "parallel/reduce/texts.h"
-#include "parallel/tcp/interfaces.h"
+#include "parallel/meeting/texts.h"
+#include "parallel/sockets/interfaces.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "parallel/tcp/tcp_world.h"
-#include "parallel/watch/rank_sockets.h"
 
 namespace doppio {
 namespace {

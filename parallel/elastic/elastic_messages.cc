@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "core/base/clock.h"
-#include "parallel/reduce/texts.h"
+#include "parallel/meeting/texts.h"
 
 namespace doppio {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "core/base/registry.h"
 #include "core/device/device.h"
-#include "core/net/run/communicator.h"
-#include "parallel/world/meeting.h"
+#include "core/net/contract/communicator.h"
+#include "parallel/meeting/meeting.h"
 
 namespace doppio {
 

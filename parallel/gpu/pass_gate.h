@@ -15,7 +15,7 @@
 #include <mutex>
 #include <string>
 
-#include "parallel/world/meeting.h"
+#include "parallel/meeting/meeting.h"
 
 namespace doppio {
 

@@ -17,11 +17,11 @@
 #include "core/base/host_name.h"
 #include "core/base/library_version.h"
 #include "core/tensor/half.h"
+#include "parallel/meeting/rank_identity.h"
 #include "parallel/mpi/mpi_search.h"
 #include "parallel/mpi/poll_pace.h"
 #include "parallel/reduce/sum_in_order.h"
 #include "parallel/world/launcher.h"
-#include "parallel/world/rank_identity.h"
 #include "parallel/world/team_world.h"
 
 namespace doppio {

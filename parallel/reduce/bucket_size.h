@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/store/params.h"
 
 namespace doppio {

@@ -13,7 +13,7 @@
 
 #include "core/device/device.h"
 #include "core/math/tensor_ops.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/store/params.h"
 
 namespace doppio {

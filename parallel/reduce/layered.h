@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "parallel/reduce/task_thread.h"
 
 namespace doppio {

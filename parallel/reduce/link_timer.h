@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/device/device.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "parallel/reduce/all_reduce_cost.h"
 
 namespace doppio {

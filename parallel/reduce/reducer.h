@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/base/queue.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/run/run_trace.h"
 #include "core/net/store/params.h"
 #include "parallel/gpu/pass_gate.h"

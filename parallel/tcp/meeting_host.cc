@@ -7,10 +7,10 @@
 #include <cstring>
 #include <optional>
 
-#include "parallel/reduce/texts.h"
-#include "parallel/tcp/interfaces.h"
+#include "parallel/meeting/texts.h"
+#include "parallel/sockets/interfaces.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "parallel/tcp/meeting_messages.h"
-#include "parallel/watch/rank_sockets.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {

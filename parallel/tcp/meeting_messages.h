@@ -7,8 +7,8 @@
 #include <string>
 
 #include "parallel/tcp/sha256.h"
-#include "parallel/tcp/rank_calls.h"
-#include "parallel/world/rank_identity.h"
+#include "parallel/sockets/rank_calls.h"
+#include "parallel/meeting/rank_identity.h"
 
 namespace doppio {
 

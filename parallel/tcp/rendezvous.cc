@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "core/base/log.h"
-#include "parallel/reduce/texts.h"
-#include "parallel/tcp/interfaces.h"
+#include "parallel/meeting/texts.h"
+#include "parallel/sockets/interfaces.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "parallel/tcp/meeting_host.h"
 #include "parallel/tcp/meeting_messages.h"
-#include "parallel/watch/rank_sockets.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {

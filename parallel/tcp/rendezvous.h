@@ -11,8 +11,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "parallel/tcp/rank_calls.h"
-#include "parallel/world/rank_identity.h"
+#include "parallel/meeting/rank_identity.h"
+#include "parallel/sockets/rank_calls.h"
 
 namespace doppio {
 

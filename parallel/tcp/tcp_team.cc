@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "core/tensor/half.h"
+#include "parallel/meeting/texts.h"
 #include "parallel/reduce/shares.h"
-#include "parallel/reduce/texts.h"
 
 namespace doppio {
 namespace {

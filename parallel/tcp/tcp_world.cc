@@ -6,7 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/host_name.h"
-#include "parallel/reduce/texts.h"
+#include "parallel/meeting/texts.h"
 #include "parallel/tcp/rendezvous.h"
 #include "parallel/tcp/tcp_team.h"
 #include "parallel/world/team_world.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/device/device.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 
 namespace doppio {
 

@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/host_name.h"
 #include "core/base/threads.h"
-#include "parallel/watch/rank_sockets.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "parallel/watch/watch_message.h"
 
 namespace doppio {

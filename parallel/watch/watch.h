@@ -23,7 +23,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 
 namespace doppio {
 

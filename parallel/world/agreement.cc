@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "parallel/reduce/texts.h"
+#include "parallel/meeting/texts.h"
 
 namespace doppio {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 
 namespace doppio {
 

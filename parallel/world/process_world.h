@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/registry.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "parallel/gpu/device_link.h"
 #include "parallel/reduce/reducer.h"
 #include "parallel/tcp/rendezvous.h"

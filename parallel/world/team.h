@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
+#include "parallel/meeting/meeting.h"
 #include "parallel/watch/watch.h"
-#include "parallel/world/meeting.h"
 
 namespace doppio {
 

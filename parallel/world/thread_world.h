@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "parallel/gpu/device_link.h"
 #include "parallel/reduce/reducer.h"
 #include "parallel/watch/watch.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "parallel/meeting/meeting.h"
 #include "parallel/reduce/sum_in_order.h"
-#include "parallel/world/meeting.h"
 
 namespace doppio {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 
 namespace doppio {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/spec/prototxt.h"
 #include "proto/solver.pb.h"
 #include "solvers/scores/outputs.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "core/net/run/counted_score.h"
+#include "core/net/contract/counted_score.h"
 
 namespace doppio {
 namespace {

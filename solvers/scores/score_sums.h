@@ -1,13 +1,13 @@
 // Adds up the results of a test's batches. A score that is a ratio of sums over a batch is divided
-// only at the end (core/net/run/counted_score.h), so it depends neither on the size of the batches
-// nor on the number of ranks. Every other output is a mean over the batches.
+// only at the end (core/net/contract/counted_score.h), so it depends neither on the size of the
+// batches nor on the number of ranks. Every other output is a mean over the batches.
 #ifndef DOPPIO_SOLVERS_SCORES_SCORE_SUMS_H_
 #define DOPPIO_SOLVERS_SCORES_SCORE_SUMS_H_
 
 #include <string>
 #include <vector>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/run/net.h"
 #include "solvers/scores/outputs.h"
 

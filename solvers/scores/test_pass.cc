@@ -1,7 +1,7 @@
 #include "solvers/scores/test_pass.h"
 
 #include "core/base/log.h"
-#include "solvers/trainer/run_state.h"
+#include "solvers/state/run_state.h"
 #include "solvers/scores/score_sums.h"
 
 namespace doppio {

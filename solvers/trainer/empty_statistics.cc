@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/net/store/plain_blob.h"
+#include "core/net/contract/plain_blob.h"
 
 namespace doppio {
 namespace {

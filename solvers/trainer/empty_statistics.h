@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/warning.h"
 #include "core/net/run/net.h"
-#include "core/net/spec/warning.h"
 #include "solvers/scores/test_pass.h"
 
 namespace doppio {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/log.h"
-#include "solvers/trainer/run_state.h"
+#include "solvers/state/run_state.h"
 #include "solvers/update/lr_policy.h"
 
 namespace doppio {

@@ -5,7 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "solvers/trainer/run_state.h"
+#include "solvers/state/run_state.h"
 
 namespace doppio {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/net/run/sample_source.h"
-#include "core/net/store/plain_blob.h"
+#include "core/net/contract/plain_blob.h"
+#include "core/net/contract/sample_source.h"
 
 namespace doppio {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/run/net.h"
 
 namespace doppio {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "core/net/contract/warning.h"
 #include "core/net/graph/graph.h"
-#include "core/net/spec/warning.h"
 
 namespace doppio {
 

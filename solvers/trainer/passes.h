@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/net/run/net.h"
-#include "solvers/trainer/run_state.h"
+#include "solvers/state/run_state.h"
 #include "solvers/trainer/training_run.h"
 
 namespace doppio {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/device/device.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/tensor/tensor.h"
 
 namespace doppio {

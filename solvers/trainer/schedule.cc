@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/base/log.h"
-#include "core/net/run/sample_source.h"
+#include "core/net/contract/sample_source.h"
 
 namespace doppio {
 namespace {

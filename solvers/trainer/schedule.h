@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/warning.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
-#include "core/net/spec/warning.h"
 
 namespace doppio {
 

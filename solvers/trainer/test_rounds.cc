@@ -7,7 +7,7 @@
 
 #include "core/base/log.h"
 #include "solvers/trainer/empty_statistics.h"
-#include "solvers/trainer/run_state.h"
+#include "solvers/state/run_state.h"
 #include "solvers/scores/test_pass.h"
 
 namespace doppio {

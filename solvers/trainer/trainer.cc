@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "solvers/state/run_state.h"
 #include "solvers/trainer/replica_check.h"
 #include "solvers/trainer/requests.h"
-#include "solvers/trainer/run_state.h"
 
 namespace doppio {
 namespace {

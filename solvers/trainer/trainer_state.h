@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/store/snapshot.h"
 #include "core/net/store/weights.h"
 

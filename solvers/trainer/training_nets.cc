@@ -8,7 +8,7 @@
 #include "solvers/scores/average_precision.h"
 #include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/nothing_learned.h"
-#include "solvers/trainer/run_state.h"
+#include "solvers/state/run_state.h"
 #include "solvers/scores/test_pass.h"
 #include "solvers/trainer/update_step.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/device/device.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/store/params.h"
-#include "core/net/store/plain_blob.h"
 #include "solvers/update/apply.h"
 
 namespace doppio {

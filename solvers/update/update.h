@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/device/device.h"
-#include "core/net/run/gradient_sink.h"
+#include "core/net/contract/gradient_sink.h"
 #include "core/net/run/run_trace.h"
 #include "core/net/spec/prototxt.h"
 #include "core/net/store/params.h"

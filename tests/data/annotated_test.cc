@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/augment/boxes.h"
 #include "data/pipeline/pipeline.h"
+#include "data/record/boxes.h"
 #include "proto/detection.pb.h"
 #include "tests/data/tiny_data.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "data/augment/transforms.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "proto/data.pb.h"
 #include "tests/data/tiny_data.h"
 

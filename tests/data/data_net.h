@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/threads.h"
+#include "core/net/contract/sample_source.h"
 #include "core/net/run/net.h"
-#include "core/net/run/sample_source.h"
 #include "core/net/spec/prototxt.h"
 #include "tests/data/tiny_data.h"
 #include "tests/testing/layer_case.h"

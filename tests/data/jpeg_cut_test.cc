@@ -1,6 +1,6 @@
 // Compares the short way from a JPEG to a sample with the long way: decode the whole image,
 // cv::resize, crop.
-#include "data/decode/jpeg_cut.h"
+#include "data/pipeline/jpeg_cut.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #include <opencv2/core.hpp>
 #include <set>
 
-#include "data/augment/draws.h"
 #include "data/decode/mat_image.h"
+#include "data/record/draws.h"
 #include "tests/data/gray_image.h"
 #include "tests/data/tiny_data.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "data/augment/boxes.h"
+#include "data/record/boxes.h"
 #include "proto/detection.pb.h"
 #include "tests/data/data_net.h"
 #include "tests/testing/log_lines.h"

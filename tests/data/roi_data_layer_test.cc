@@ -1,5 +1,5 @@
 // Tests the layer RoiData in a net.
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "proto/detection.pb.h"
 #include "tests/data/data_net.h"
 

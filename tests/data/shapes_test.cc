@@ -2,7 +2,7 @@
 #include <cmath>
 #include <map>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/sample_set.h"
-#include "data/source/record.h"
+#include "data/record/record.h"
 #include "tests/random/data_kind.h"
 #include "tests/random/field_text.h"
 #include "tests/random/source_row.h"

@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "data/annotation/voc.h"
+#include "data/record/path_lines.h"
+#include "data/record/source.h"
 #include "data/source/class_names.h"
 #include "data/source/hdf5.h"
 #include "data/source/image_lines.h"
-#include "data/source/path_lines.h"
-#include "data/source/source.h"
 #include "data/source/window_file.h"
 #include "tests/data/tiny_data.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 namespace {

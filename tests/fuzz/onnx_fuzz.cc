@@ -3,8 +3,8 @@
 #include "core/net/spec/upgrade.h"
 #include "core/net/store/weights.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tools/nets/deploy_net.h"
 #include "tools/onnx/onnx_layer.h"
-#include "tools/train/deploy_net.h"
 
 namespace {
 

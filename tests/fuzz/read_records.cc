@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "data/decode/decode.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "data/source/record.h"
+#include "data/record/record.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

@@ -3,7 +3,7 @@
 // fuzzed without further files; a small valid file in the corpus gives the fuzzer a start.
 #include <cstdlib>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/read_records.h"
 

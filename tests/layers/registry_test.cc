@@ -7,7 +7,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/activation/activation_ops.h"
 #include "proto/net.pb.h"
 #include "tests/testing/layer_case.h"

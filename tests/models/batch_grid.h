@@ -12,7 +12,7 @@
 #include "core/base/threads.h"
 #include "core/net/plan/plan.h"
 #include "core/net/spec/solver_spec.h"
-#include "tools/train/reserved_device.h"
+#include "tools/nets/reserved_device.h"
 
 namespace doppio {
 

@@ -11,10 +11,10 @@
 
 #include "core/base/file.h"
 #include "core/base/random.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/spec/spec.h"
-#include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "tests/core/net/weight_files.h"
 #include "tests/solvers/trainer_case.h"

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "parallel/reduce/texts.h"
+#include "parallel/meeting/texts.h"
 #include "parallel/world/threads.h"
 
 namespace doppio {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/device/device.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/tensor/half.h"
 
 namespace doppio {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "parallel/watch/rank_sockets.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "tests/parallel/elastic_case.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "parallel/world/rank_identity.h"
+#include "parallel/meeting/rank_identity.h"
 
 #include <gtest/gtest.h>
 

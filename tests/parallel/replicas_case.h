@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/spec/solver_spec.h"
-#include "core/net/store/plain_blob.h"
 #include "parallel/world/thread_world.h"
 #include "solvers/trainer/trainer.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "core/net/store/plain_blob.h"
+#include "core/net/contract/plain_blob.h"
 
 namespace doppio {
 

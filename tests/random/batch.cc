@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 namespace {

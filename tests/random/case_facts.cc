@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "tests/random/layer_row.h"
 #include "tests/random/random_case.h"
 #include "tests/random/source_row.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text/split_at.h"
-#include "core/net/plan/fusion.h"
+#include "core/net/contract/fusion.h"
 #include "core/net/spec/prototxt.h"
 #include "core/net/spec/upgrade.h"
 #include "tests/random/random_case.h"

@@ -11,7 +11,7 @@
 #include "core/net/graph/filler.h"
 #include "core/net/graph/read_fields.h"
 #include "core/net/spec/prototxt.h"
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "tests/random/compose.h"
 #include "tests/random/layer_row.h"
 #include "tests/random/source_row.h"

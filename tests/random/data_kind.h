@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/registry.h"
-#include "data/source/record.h"
+#include "data/record/record.h"
 
 namespace doppio {
 

@@ -80,7 +80,7 @@ def read_rows(path):
 
 
 def deployed(case):
-    """Returns the net with the layers that `export` puts in place of losses (tools/train/deploy_net.h), behind the losses."""
+    """Returns the net with the layers that `export` puts in place of losses (tools/nets/deploy_net.h), behind the losses."""
     losses = [layer for layer in case.net.layer if layer.type in INSIDE and runs_in_test(layer)]
     taken = any("prob" in layer.top for layer in case.net.layer)
     net = case.messages("NetParameter")(name=case.net.name)

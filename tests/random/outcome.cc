@@ -5,9 +5,9 @@
 
 #include "core/base/random.h"
 #include "core/base/threads.h"
-#include "core/net/spec/place_rule.h"
+#include "core/net/contract/place_rule.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/spec/solver_spec.h"
-#include "core/net/store/plain_blob.h"
 #include "parallel/world/thread_world.h"
 #include "solvers/scores/outputs.h"
 #include "tests/random/silent_log.h"

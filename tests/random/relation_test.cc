@@ -12,7 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/spec/prototxt.h"
 #include "tests/random/child.h"
 #include "tests/random/found_case.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "data/augment/boxes.h"
 #include "data/decode/decode.h"
+#include "data/record/boxes.h"
 #include "tests/random/data_kind.h"
 
 namespace doppio {

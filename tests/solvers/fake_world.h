@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 
 namespace doppio {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/store/params.h"
-#include "core/net/store/plain_blob.h"
 #include "solvers/update/update.h"
 
 namespace doppio {

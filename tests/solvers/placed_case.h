@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/threads.h"
-#include "core/net/spec/place_rule.h"
+#include "core/net/contract/place_rule.h"
 #include "core/net/store/weights.h"
 #include "tests/solvers/trainer_case.h"
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "core/net/run/carried_state.h"
+#include "core/net/contract/carried_state.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 

@@ -41,7 +41,7 @@ def main():
         with open(path, encoding="utf-8") as f:
             table.update(notes(f.read().split("\n")))
     print("// Made by tools/bazel/field_notes.py from the comments in proto/.\n"
-          '#include "tools/cli/field_notes.h"\n\n'
+          '#include "tools/help/field_notes.h"\n\n'
           "namespace doppio {\n\n"
           "const std::map<std::string, std::string>& FieldNotes() {\n"
           "  static const auto* notes = new std::map<std::string, std::string>{")

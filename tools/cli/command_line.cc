@@ -8,17 +8,17 @@
 #include <cstdlib>
 
 #include <build_facts.h>
+#include "core/base/content/text_file.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
 #include "core/base/text/nearest.h"
 #include "core/base/text/split_at.h"
-#include "core/base/text/text_file.h"
 #include "proto/solver.pb.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
 #include "tools/cli/fork_flags.h"
+#include "tools/cli/training_folder.h"
 #include "tools/cli/word_list.h"
-#include "tools/train/training_folder.h"
 
 namespace doppio {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/file.h"
 #include "core/net/spec/text_tokens.h"
 #include "proto/net.pb.h"

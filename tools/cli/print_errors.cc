@@ -7,9 +7,9 @@
 #include <sstream>
 #include <utility>
 
+#include "core/base/content/text_file.h"
 #include "core/base/file.h"
 #include "core/base/text/printable.h"
-#include "core/base/text/text_file.h"
 #include "tools/cli/text_table.h"
 
 namespace doppio {

@@ -13,11 +13,11 @@
 #include "core/base/log.h"
 #include "core/base/text/whole_number.h"
 #include "core/net/spec/spec.h"
-#include "parallel/watch/rank_sockets.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "parallel/world/launcher.h"
 #include "tools/cluster/joined.h"
 #include "tools/cluster/same_training.h"
-#include "tools/train/nets.h"
+#include "tools/nets/nets.h"
 
 namespace doppio {
 namespace {

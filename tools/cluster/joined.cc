@@ -14,7 +14,7 @@
 
 #include "core/base/log.h"
 #include "core/base/version.h"
-#include "parallel/watch/rank_sockets.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/print_errors.h"
 #include "tools/cluster/end_launcher.h"

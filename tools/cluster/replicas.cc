@@ -16,7 +16,7 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 #include "tools/cluster/joined.h"
-#include "tools/train/devices.h"
+#include "tools/nets/devices.h"
 
 namespace doppio {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "parallel/reduce/reducer.h"
 #include "parallel/world/process_world.h"
 #include "solvers/trainer/trainer.h"

@@ -12,7 +12,7 @@
 #include "parallel/world/process_world.h"
 #include "solvers/trainer/schedule.h"
 #include "tools/cli/flags.h"
-#include "tools/train/flat_settings.h"
+#include "tools/nets/flat_settings.h"
 
 namespace doppio {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/spec/solver_spec.h"
 #include "parallel/tcp/sha256.h"
 #include "solvers/trainer/trainer.h"

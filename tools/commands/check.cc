@@ -21,9 +21,9 @@
 #include "tools/cli/json_text.h"
 #include "tools/cli/print_errors.h"
 #include "tools/cli/word_list.h"
-#include "tools/train/lint.h"
-#include "tools/train/nets.h"
-#include "tools/train/solver_check.h"
+#include "tools/nets/lint.h"
+#include "tools/nets/nets.h"
+#include "tools/nets/solver_check.h"
 
 namespace doppio {
 namespace {

@@ -4,12 +4,12 @@
 #include <iostream>
 #include <sstream>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "tools/cli/command.h"
-#include "tools/cli/flag_text.h"
-#include "tools/cli/help_topics.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
+#include "tools/help/flag_text.h"
+#include "tools/help/help_topics.h"
 
 namespace doppio {
 namespace {

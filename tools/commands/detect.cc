@@ -15,7 +15,7 @@
 #include "tools/detect/class_labels.h"
 #include "tools/detect/detect_net.h"
 #include "tools/detect/draw_boxes.h"
-#include "tools/train/preparation.h"
+#include "tools/nets/preparation.h"
 
 namespace doppio {
 namespace {

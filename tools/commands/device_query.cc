@@ -13,9 +13,9 @@
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
-#include "tools/cluster/accelerators.h"
-#include "tools/cluster/gpu_readings.h"
-#include "tools/train/cpu_info.h"
+#include "tools/gpus/accelerators.h"
+#include "tools/gpus/gpu_readings.h"
+#include "tools/nets/cpu_info.h"
 
 namespace doppio {
 namespace {

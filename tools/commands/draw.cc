@@ -3,18 +3,18 @@
 #include <iostream>
 
 #include "core/base/file.h"
+#include "core/net/contract/place_rule.h"
 #include "core/net/graph/graph.h"
-#include "core/net/spec/place_rule.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/spec/spec.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/word_list.h"
+#include "tools/nets/lint.h"
+#include "tools/nets/nets.h"
 #include "tools/pages/graphviz.h"
 #include "tools/pages/net_drawing.h"
 #include "tools/pages/net_page.h"
-#include "tools/train/lint.h"
-#include "tools/train/nets.h"
 
 namespace doppio {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/params.h"
 #include "core/net/store/weights.h"
@@ -16,13 +16,13 @@
 #include "tools/cli/word_list.h"
 #include "tools/export/array_files.h"
 #include "tools/export/waiting_room.h"
+#include "tools/nets/deploy_net.h"
+#include "tools/nets/lint.h"
+#include "tools/nets/nets.h"
 #include "tools/onnx/image_notes.h"
 #include "tools/onnx/onnx_layer.h"
 #include "tools/onnx/verify_onnx.h"
 #include "tools/onnx/write_onnx.h"
-#include "tools/train/deploy_net.h"
-#include "tools/train/lint.h"
-#include "tools/train/nets.h"
 
 namespace doppio {
 namespace {

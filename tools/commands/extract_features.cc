@@ -5,10 +5,10 @@
 
 #include "core/base/log.h"
 #include "core/base/text/whole_number.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/graph/find_blob.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
-#include "core/net/store/plain_blob.h"
 #include "data/source/database_writer.h"
 #include "proto/data.pb.h"
 #include "solvers/trainer/schedule.h"
@@ -19,9 +19,9 @@
 #include "tools/cli/word_list.h"
 #include "tools/data/count_progress.h"
 #include "tools/data/databases.h"
-#include "tools/train/devices.h"
-#include "tools/train/lint.h"
-#include "tools/train/nets.h"
+#include "tools/nets/devices.h"
+#include "tools/nets/lint.h"
+#include "tools/nets/nets.h"
 
 namespace doppio {
 namespace {

@@ -4,15 +4,15 @@
 #include <iomanip>
 #include <iostream>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "tools/cli/command.h"
-#include "tools/cli/field_table.h"
-#include "tools/cli/flag_text.h"
-#include "tools/cli/help_index.h"
-#include "tools/cli/help_topics.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
+#include "tools/help/field_table.h"
+#include "tools/help/flag_text.h"
+#include "tools/help/help_index.h"
+#include "tools/help/help_topics.h"
 
 namespace doppio {
 namespace {

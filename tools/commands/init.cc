@@ -18,7 +18,7 @@
 #include "tools/data/list_split.h"
 #include "tools/init/init_data.h"
 #include "tools/init/init_files.h"
-#include "tools/train/nets.h"
+#include "tools/nets/nets.h"
 
 namespace doppio {
 namespace {

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "core/base/host_name.h"
-#include "parallel/tcp/interfaces.h"
+#include "parallel/sockets/interfaces.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/own_path.h"

@@ -7,10 +7,10 @@
 #include "core/base/text/nearest.h"
 #include "core/base/version.h"
 #include "tools/cli/command.h"
-#include "tools/cli/flag_text.h"
-#include "tools/cli/help_topics.h"
 #include "tools/cli/word_list.h"
 #include "tools/commands/help.h"
+#include "tools/help/flag_text.h"
+#include "tools/help/help_topics.h"
 
 namespace doppio {
 namespace {

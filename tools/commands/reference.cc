@@ -6,14 +6,14 @@
 #include <map>
 
 #include "core/base/file.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 #include "solvers/update/lr_policy.h"
 #include "tools/cli/command.h"
-#include "tools/cli/field_notes.h"
-#include "tools/cli/field_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/help/field_notes.h"
+#include "tools/help/field_table.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

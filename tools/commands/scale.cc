@@ -9,9 +9,9 @@
 
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
+#include "core/base/content/parsed_json.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/text/parsed_json.h"
 #include "parallel/gpu/links.h"
 #include "parallel/reduce/bucket_size.h"
 #include "parallel/reduce/link_timer.h"
@@ -24,11 +24,11 @@
 #include "tools/cluster/job_flags.h"
 #include "tools/cluster/joined.h"
 #include "tools/cluster/replicas.h"
+#include "tools/nets/devices.h"
+#include "tools/nets/nets.h"
 #include "tools/pages/scaling_plot.h"
 #include "tools/timing/net_timer.h"
 #include "tools/timing/net_times.h"
-#include "tools/train/devices.h"
-#include "tools/train/nets.h"
 
 namespace doppio {
 namespace {

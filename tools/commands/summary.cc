@@ -8,9 +8,9 @@
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/nets/nets.h"
+#include "tools/nets/reserved_device.h"
 #include "tools/timing/layer_detail.h"
-#include "tools/train/nets.h"
-#include "tools/train/reserved_device.h"
 
 namespace doppio {
 namespace {

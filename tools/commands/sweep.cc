@@ -13,6 +13,7 @@
 #include "tools/cluster/job_flags.h"
 #include "tools/cluster/job_script.h"
 #include "tools/commands/sweep_verbs.h"
+#include "tools/nets/devices.h"
 #include "tools/sweep/sweep_journal.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_plan.h"
@@ -20,7 +21,6 @@
 #include "tools/sweep/sweep_run.h"
 #include "tools/sweep/sweep_trial.h"
 #include "tools/sweep/sweep_workers.h"
-#include "tools/train/devices.h"
 
 namespace doppio {
 namespace {

@@ -15,9 +15,9 @@
 #include "tools/cli/output_json.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
-#include "tools/train/devices.h"
-#include "tools/train/nets.h"
-#include "tools/train/preparation.h"
+#include "tools/nets/devices.h"
+#include "tools/nets/nets.h"
+#include "tools/nets/preparation.h"
 
 namespace doppio {
 namespace {

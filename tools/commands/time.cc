@@ -8,12 +8,12 @@
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/nets/describe.h"
+#include "tools/nets/devices.h"
+#include "tools/nets/nets.h"
+#include "tools/nets/placement.h"
 #include "tools/timing/net_timer.h"
 #include "tools/timing/net_times.h"
-#include "tools/train/describe.h"
-#include "tools/train/devices.h"
-#include "tools/train/nets.h"
-#include "tools/train/placement.h"
 
 namespace doppio {
 namespace {

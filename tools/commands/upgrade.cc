@@ -7,9 +7,9 @@
 #include <iostream>
 #include <set>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/file.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/spec/prototxt.h"
 #include "core/net/spec/solver_fields.h"
 #include "core/net/spec/split_layer.h"
@@ -18,7 +18,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/word_list.h"
-#include "tools/train/lint.h"
+#include "tools/nets/lint.h"
 
 namespace doppio {
 namespace {

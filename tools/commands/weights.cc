@@ -11,7 +11,7 @@
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
 #include "tools/export/weight_stats.h"
-#include "tools/train/preparation.h"
+#include "tools/nets/preparation.h"
 
 namespace doppio {
 namespace {

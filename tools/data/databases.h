@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "tools/data/listed_images.h"
 
 namespace doppio {

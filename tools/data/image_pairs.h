@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 
 namespace doppio {
 

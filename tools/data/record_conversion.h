@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/source/source.h"
+#include "data/record/source.h"
 #include "tools/data/image_conversion.h"
 
 namespace doppio {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/content/text_file.h"
 #include "core/base/error.h"
-#include "core/base/text/text_file.h"
 #include "core/net/spec/prototxt.h"
 #include "data/source/class_names.h"
 #include "proto/detection.pb.h"

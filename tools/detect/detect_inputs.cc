@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/tensor/shape.h"
 
 namespace doppio {

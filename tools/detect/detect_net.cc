@@ -3,9 +3,9 @@
 #include "core/net/graph/find_blob.h"
 #include "tools/detect/detect_inputs.h"
 #include "tools/detect/net_boxes.h"
-#include "tools/train/devices.h"
-#include "tools/train/lint.h"
-#include "tools/train/nets.h"
+#include "tools/nets/devices.h"
+#include "tools/nets/lint.h"
+#include "tools/nets/nets.h"
 #include "tools/cli/word_list.h"
 
 namespace doppio {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
-#include "core/net/store/plain_blob.h"
 #include "tools/cli/command_line.h"
 #include "tools/detect/fitted_image.h"
 #include "tools/detect/found_object.h"

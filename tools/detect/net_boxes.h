@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/net/store/plain_blob.h"
+#include "core/net/contract/plain_blob.h"
 #include "tools/detect/fitted_image.h"
 #include "tools/detect/found_object.h"
 

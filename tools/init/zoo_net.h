@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/source/record.h"
+#include "data/record/record.h"
 #include "proto/solver.pb.h"
 
 namespace doppio {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <sstream>
 
+#include "core/base/content/text_file.h"
 #include "core/base/error.h"
-#include "core/base/text/text_file.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {

@@ -1,5 +1,5 @@
 // The ends of a net: data layers become inputs, and losses and scores are left out.
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/activation/dropout_form.h"
 #include "tools/onnx/onnx_layer.h"
 

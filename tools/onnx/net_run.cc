@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/base/random.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
-#include "core/net/store/plain_blob.h"
 #include "tools/onnx/image_notes.h"
 #include "tools/onnx/onnx_layer.h"
 

@@ -4,8 +4,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "core/base/content/parsed_json.h"
 #include "core/base/file.h"
-#include "core/base/text/parsed_json.h"
 #include "tools/cli/run_program.h"
 #include "tools/cli/text_table.h"
 #include "tools/export/array_files.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "tools/cli/word_list.h"
 #include "tools/timing/layer_detail.h"
 

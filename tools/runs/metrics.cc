@@ -14,10 +14,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/base/content/parsed_json.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/host_name.h"
-#include "core/base/text/parsed_json.h"
 #include "tools/runs/metric_line.h"
 
 namespace doppio {

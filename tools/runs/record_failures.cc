@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "core/base/file.h"
-#include "parallel/reduce/texts.h"
+#include "parallel/meeting/texts.h"
 #include "tools/runs/run_folder.h"
 
 namespace doppio {

@@ -17,9 +17,9 @@
 #include <filesystem>
 #include <set>
 
+#include "core/base/content/parsed_json.h"
 #include "core/base/file.h"
 #include "core/base/host_name.h"
-#include "core/base/text/parsed_json.h"
 #include "core/base/version.h"
 #include "solvers/trainer/schedule.h"
 #include "tools/runs/metrics.h"

@@ -3,8 +3,8 @@
 #include "core/net/spec/prototxt.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
+#include "tools/nets/flat_settings.h"
 #include "tools/runs/metrics.h"
-#include "tools/train/flat_settings.h"
 
 namespace doppio {
 

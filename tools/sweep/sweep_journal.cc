@@ -19,10 +19,10 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/content/parsed_json.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/base/text/parsed_json.h"
 #include "tools/cli/json_text.h"
 
 namespace doppio {

@@ -21,12 +21,12 @@
 #include "solvers/update/momentum_policy.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/word_list.h"
+#include "tools/nets/nets.h"
+#include "tools/nets/solver_check.h"
 #include "tools/runs/metrics.h"
 #include "tools/runs/run_records.h"
 #include "tools/sweep/sweep_method.h"
 #include "tools/sweep/sweep_space.h"
-#include "tools/train/nets.h"
-#include "tools/train/solver_check.h"
 
 namespace doppio {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/content/parsed_json.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/text/parsed_json.h"
 #include "tools/cli/median.h"
 
 namespace doppio {

@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "core/base/clock.h"
-#include "solvers/trainer/run_state.h"
+#include "solvers/state/run_state.h"
 #include "solvers/update/update.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/median.h"
-#include "tools/train/nets.h"
+#include "tools/nets/nets.h"
 
 namespace doppio {
 namespace {

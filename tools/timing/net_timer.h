@@ -12,7 +12,7 @@
 
 #include "core/net/run/net.h"
 #include "tools/cli/flags.h"
-#include "tools/cluster/gpu_readings.h"
+#include "tools/gpus/gpu_readings.h"
 
 namespace doppio {
 

@@ -7,8 +7,8 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "tools/cli/text_table.h"
-#include "tools/train/describe.h"
-#include "tools/train/placement.h"
+#include "tools/nets/describe.h"
+#include "tools/nets/placement.h"
 
 namespace doppio {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/run/run_trace.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/flags.h"

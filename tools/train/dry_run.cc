@@ -4,9 +4,9 @@
 #include <iostream>
 #include <memory>
 
-#include "tools/train/describe.h"
+#include "tools/nets/describe.h"
+#include "tools/nets/placement.h"
 #include "tools/train/old_files.h"
-#include "tools/train/placement.h"
 
 namespace doppio {
 namespace {

@@ -15,11 +15,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/base/content/parsed_json.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/host_name.h"
 #include "core/base/log.h"
-#include "core/base/text/parsed_json.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
 

@@ -1,7 +1,7 @@
 #include "tools/train/save_state.h"
 
 #include "core/base/log.h"
-#include "tools/train/devices.h"
+#include "tools/nets/devices.h"
 #include "tools/train/prefix_lock.h"
 #include "tools/train/training_start.h"
 

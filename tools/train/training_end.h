@@ -10,7 +10,7 @@
 #include "parallel/world/launcher.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/command.h"
-#include "tools/cluster/gpu_readings.h"
+#include "tools/gpus/gpu_readings.h"
 
 namespace doppio {
 

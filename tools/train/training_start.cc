@@ -4,9 +4,9 @@
 #include "core/base/log.h"
 #include "core/base/text/whole_number.h"
 #include "core/net/store/snapshot.h"
-#include "parallel/reduce/texts.h"
+#include "parallel/meeting/texts.h"
 #include "tools/cli/flags.h"
-#include "tools/train/nets.h"
+#include "tools/nets/nets.h"
 #include "tools/train/prefix_lock.h"
 
 namespace doppio {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/spec/spec.h"
 
 namespace doppio {

@@ -2,7 +2,7 @@
 #ifndef DOPPIO_CORE_NET_GRAPH_LAYER_CHECKS_H_
 #define DOPPIO_CORE_NET_GRAPH_LAYER_CHECKS_H_
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 

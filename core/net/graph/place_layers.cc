@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "core/net/spec/place_rule.h"
+#include "core/net/contract/place_rule.h"
 #include "core/net/spec/state_rule.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "proto/net.pb.h"
 
 namespace doppio {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/sample_set.h"
+#include "core/net/contract/warning.h"
 #include "core/net/graph/graph.h"
-#include "core/net/spec/warning.h"
 
 namespace doppio {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "core/net/plan/kernel.h"
+#include "core/net/contract/kernel.h"
 
 namespace doppio {
 

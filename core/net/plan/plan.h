@@ -11,8 +11,8 @@
 
 #include "core/device/device.h"
 #include "core/device/host_store.h"
+#include "core/net/contract/layer.h"
 #include "core/net/graph/graph.h"
-#include "core/net/graph/layer.h"
 #include "core/net/plan/memory_need.h"
 #include "core/net/store/params.h"
 
@@ -56,7 +56,7 @@ struct PlanOptions {
   // If positive, it also uses up larger gradients in slices of at most this many bytes, where a
   // kernel can compute slices (GradientSink::ReadySlice).
   int64_t gradient_slice_bytes = int64_t{64} << 20;
-  // Layers may be computed together if the results are the same (core/net/plan/fusion.h).
+  // Layers may be computed together if the results are the same (core/net/contract/fusion.h).
   bool fusion = true;
   Winograd winograd = Winograd::kAuto;
   MemorySaving saving;

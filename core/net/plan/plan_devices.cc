@@ -1,9 +1,9 @@
 // Finds the devices of a plan and checks their memory.
 #include <algorithm>
 
+#include "core/net/contract/place_rule.h"
 #include "core/net/graph/place_layers.h"
 #include "core/net/plan/plan_draft.h"
-#include "core/net/spec/place_rule.h"
 
 namespace doppio {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/device/arena.h"
-#include "core/net/plan/fusion.h"
+#include "core/net/contract/fusion.h"
 #include "core/net/plan/plan.h"
 
 namespace doppio {
@@ -38,7 +38,7 @@ struct Group {
   std::vector<int> converted;  // groups with the same numbers in another type or layout
 };
 
-// The layers that one kernel computes: a single layer, or a chain (core/net/plan/fusion.h).
+// The layers that one kernel computes: a single layer, or a chain (core/net/contract/fusion.h).
 struct Unit {
   std::vector<int> nodes;        // from head to tail
   std::vector<ChainLink> chain;  // empty for a single layer

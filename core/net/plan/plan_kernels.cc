@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "core/base/threads.h"
+#include "core/net/contract/changing_tops.h"
 #include "core/net/graph/place_layers.h"
 #include "core/net/graph/varying_rows.h"
 #include "core/net/plan/host_kernel.h"
 #include "core/net/plan/param_copies.h"
 #include "core/net/plan/plan_groups.h"
 #include "core/net/plan/wide_kernel.h"
-#include "core/net/run/changing_tops.h"
 
 namespace doppio {
 namespace {

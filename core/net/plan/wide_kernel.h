@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 

@@ -9,11 +9,11 @@
 #include "core/base/log.h"
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
-#include "core/net/run/carried_state.h"
-#include "core/net/run/changing_tops.h"
-#include "core/net/run/communicator.h"
-#include "core/net/run/grouped_source.h"
-#include "core/net/run/sample_source.h"
+#include "core/net/contract/carried_state.h"
+#include "core/net/contract/changing_tops.h"
+#include "core/net/contract/communicator.h"
+#include "core/net/contract/grouped_source.h"
+#include "core/net/contract/sample_source.h"
 #include "core/net/run/staged_passes.h"
 
 namespace doppio {

@@ -1,8 +1,8 @@
 // A net that can run: executes the plan's steps in memory that is placed once. Forward and Backward
 // allocate nothing. Errors carry the layer's name and place. If a layer's forward changes the
-// shapes of its tops (core/net/run/changing_tops.h), graph(), plan(), outputs() and all tensors
-// change, and references to the old ones are invalid. The plans of the last kMostPlans shapes are
-// kept; they use the same memory. Not thread-safe.
+// shapes of its tops (core/net/contract/changing_tops.h), graph(), plan(), outputs() and all
+// tensors change, and references to the old ones are invalid. The plans of the last kMostPlans
+// shapes are kept; they use the same memory. Not thread-safe.
 #ifndef DOPPIO_CORE_NET_RUN_NET_H_
 #define DOPPIO_CORE_NET_RUN_NET_H_
 
@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/gradient_sink.h"
 #include "core/net/graph/graph.h"
 #include "core/net/plan/plan.h"
-#include "core/net/run/gradient_sink.h"
 #include "core/net/run/loss_reader.h"
 #include "core/net/run/run_trace.h"
 #include "core/net/run/step_runner.h"
@@ -23,8 +23,8 @@
 
 namespace doppio {
 
-class ChangesTops;   // core/net/run/changing_tops.h
-class SampleSource;  // core/net/run/sample_source.h
+class ChangesTops;   // core/net/contract/changing_tops.h
+class SampleSource;  // core/net/contract/sample_source.h
 class StagedPasses;  // core/net/run/staged_passes.h
 class TensorOps;
 

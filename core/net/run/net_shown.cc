@@ -4,8 +4,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/net/contract/sample_source.h"
 #include "core/net/run/net.h"
-#include "core/net/run/sample_source.h"
 
 namespace doppio {
 namespace {

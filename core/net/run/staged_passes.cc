@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <string>
 
-#include "core/net/run/carried_state.h"
-#include "core/net/run/changing_tops.h"
-#include "core/net/run/memory_source.h"
-#include "core/net/run/sample_source.h"
-#include "core/net/spec/place_rule.h"
+#include "core/net/contract/carried_state.h"
+#include "core/net/contract/changing_tops.h"
+#include "core/net/contract/memory_source.h"
+#include "core/net/contract/place_rule.h"
+#include "core/net/contract/sample_source.h"
 
 namespace doppio {
 

@@ -7,7 +7,7 @@
 #include <cctype>
 
 #include "core/base/text/nearest.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/spec/fork_names.h"
 #include "proto/net.pb.h"
 

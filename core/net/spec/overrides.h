@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/warning.h"
 #include "core/net/spec/prototxt.h"
-#include "core/net/spec/warning.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 

@@ -1,6 +1,6 @@
 #include "core/net/spec/preprocessing.h"
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 namespace {

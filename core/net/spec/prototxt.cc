@@ -5,9 +5,9 @@
 
 #include <iterator>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/file.h"
-#include "core/base/text/text_file.h"
+#include "core/base/content/text_file.h"
 #include "core/net/spec/text_check.h"
 
 namespace doppio {

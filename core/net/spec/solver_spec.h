@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/warning.h"
 #include "core/net/spec/overrides.h"
 #include "core/net/spec/prototxt.h"
-#include "core/net/spec/warning.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 

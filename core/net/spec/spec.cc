@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/spec/split_layer.h"
 #include "core/net/spec/state_rule.h"
 #include "core/net/spec/upgrade.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/net/spec/place_rule.h"
+#include "core/net/contract/place_rule.h"
 #include "core/net/spec/prototxt.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/shape.h"
@@ -55,7 +55,7 @@ struct LayerSpec {
   // The net's options, except that options.phase is the layer's own phase if it has one.
   NetOptions options;
   // The value that this layer's kernel in an earlier plan passes to `infer` (ChangesTops::NextForm
-  // in core/net/run/changing_tops.h). Usually empty.
+  // in core/net/contract/changing_tops.h). Usually empty.
   std::any before;
   // Set if this layer replaces one of type Python (core/net/graph/stand_in.h): what was replaced
   // and why, for the log.

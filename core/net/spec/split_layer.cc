@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 
 namespace doppio {
 namespace {

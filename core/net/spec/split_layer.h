@@ -13,8 +13,8 @@
 
 #include <vector>
 
+#include "core/net/contract/warning.h"
 #include "core/net/spec/spec.h"
-#include "core/net/spec/warning.h"
 
 namespace doppio {
 

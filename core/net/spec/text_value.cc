@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/text/nearest.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "core/net/spec/fork_names.h"
 #include "core/net/spec/upgrade.h"
 #include "proto/net.pb.h"

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/net/contract/warning.h"
 #include "core/net/spec/prototxt.h"
-#include "core/net/spec/warning.h"
 #include "proto/legacy.pb.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"

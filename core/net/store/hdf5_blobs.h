@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/store/plain_blob.h"
+#include "core/net/contract/plain_blob.h"
 
 namespace doppio {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/file_limits.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/plain_blob.h"
 #include "core/net/graph/graph.h"
-#include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "proto/solver.pb.h"
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/store/hdf5_blobs.h"

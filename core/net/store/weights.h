@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/graph/graph.h"
 #include "core/net/store/params.h"
-#include "core/net/store/plain_blob.h"
 
 namespace doppio {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/file.h"
-#include "core/net/store/plain_blob.h"
+#include "core/net/contract/plain_blob.h"
 
 namespace doppio {
 

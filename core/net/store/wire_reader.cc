@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "core/base/checked_product.h"
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/narrowed.h"

@@ -1,4 +1,4 @@
-#include "core/base/text/content_kind.h"
+#include "core/base/content/content_kind.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/base/text/parsed_json.h"
+#include "core/base/content/parsed_json.h"
 
 #include <gtest/gtest.h>
 

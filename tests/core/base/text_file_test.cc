@@ -1,4 +1,4 @@
-#include "core/base/text/text_file.h"
+#include "core/base/content/text_file.h"
 
 #include <gtest/gtest.h>
 

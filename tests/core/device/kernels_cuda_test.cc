@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/random.h"
-#include "core/net/graph/layer.h"
+#include "core/net/contract/layer.h"
 #include "layers/activation/activation_ops.h"
 #include "solvers/update/apply.h"
 #include "tests/core/device/first_gpu.h"

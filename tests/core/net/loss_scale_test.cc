@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
-#include "core/net/store/plain_blob.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
-#include "core/net/store/plain_blob.h"
 #include "tests/core/net/far_device.h"
 #include "tests/testing/layer_case.h"
 

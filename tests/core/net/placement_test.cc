@@ -3,10 +3,10 @@
 
 #include <random>
 
+#include "core/net/contract/place_rule.h"
 #include "core/net/graph/place_layers.h"
 #include "core/net/plan/plan.h"
 #include "core/net/run/device_team.h"
-#include "core/net/spec/place_rule.h"
 #include "core/net/spec/prototxt.h"
 #include "tests/testing/mistake.h"
 

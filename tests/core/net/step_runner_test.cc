@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/base/random.h"
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 #include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/net/contract/plain_blob.h"
 #include "core/net/graph/graph.h"
 #include "core/net/store/params.h"
-#include "core/net/store/plain_blob.h"
 
 namespace doppio {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/base/threads.h"
-#include "core/net/plan/fusion.h"
+#include "core/net/contract/fusion.h"
 #include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/image_lanes.h"
 #include "tests/layers/common/fusion_case.h"

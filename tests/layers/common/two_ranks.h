@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/net/run/communicator.h"
+#include "core/net/contract/communicator.h"
 
 namespace doppio {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/net/run/carried_state.h"
+#include "core/net/contract/carried_state.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 

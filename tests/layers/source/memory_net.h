@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/net/run/memory_source.h"
+#include "core/net/contract/memory_source.h"
+#include "core/net/contract/sample_source.h"
 #include "core/net/run/net.h"
-#include "core/net/run/sample_source.h"
 #include "core/net/spec/prototxt.h"
 #include "tests/testing/test_layers.h"
 

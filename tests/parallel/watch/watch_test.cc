@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/base/host_name.h"
-#include "parallel/watch/rank_sockets.h"
+#include "parallel/sockets/rank_sockets.h"
 #include "parallel/world/threads.h"
 #include "tests/testing/manual_clock.h"
 

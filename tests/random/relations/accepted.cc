@@ -8,13 +8,13 @@
 
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "core/net/contract/carried_state.h"
 #include "core/net/plan/plan.h"
-#include "core/net/run/carried_state.h"
 #include "solvers/update/apply.h"
 #include "tests/random/relation.h"
 #include "tools/cli/flags.h"
-#include "tools/train/reserved_device.h"
-#include "tools/train/solver_check.h"
+#include "tools/nets/reserved_device.h"
+#include "tools/nets/solver_check.h"
 #include "tools/train/training_start.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "solvers/trainer/run_state.h"
+#include "solvers/state/run_state.h"
 #include "tests/random/layer_row.h"
 #include "tests/random/pruned.h"
 #include "tests/random/relation.h"

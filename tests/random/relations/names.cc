@@ -1,6 +1,6 @@
 // New names of layers, blobs and shared parameters change nothing. Layers draw their start weights
 // by their names, so the net with new names begins with the weights of the other one.
-#include "core/net/store/plain_blob.h"
+#include "core/net/contract/plain_blob.h"
 #include "tests/random/layer_row.h"
 #include "tests/random/new_names.h"
 #include "tests/random/pruned.h"

@@ -10,7 +10,7 @@
 #include "tests/testing/scoped_variable.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
-#include "tools/train/nets.h"
+#include "tools/nets/nets.h"
 
 namespace doppio {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "core/base/file.h"
 #include "tests/testing/mistake.h"
+#include "tools/nets/deploy_net.h"
 #include "tools/onnx/onnx_layer.h"
 #include "tools/onnx/write_onnx.h"
-#include "tools/train/deploy_net.h"
 
 namespace doppio {
 namespace {

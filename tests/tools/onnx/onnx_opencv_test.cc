@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/spec/solver_spec.h"
-#include "core/net/store/plain_blob.h"
+#include "tools/nets/deploy_net.h"
 #include "tools/onnx/net_run.h"
 #include "tools/onnx/onnx_layer.h"
 #include "tools/onnx/write_onnx.h"
-#include "tools/train/deploy_net.h"
 
 namespace doppio {
 namespace {

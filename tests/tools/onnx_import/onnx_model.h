@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
-#include "core/net/store/plain_blob.h"
 #include "core/net/store/weights.h"
 #include "tests/testing/mistake.h"
 #include "tools/onnx_import/import_onnx.h"

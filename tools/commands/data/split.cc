@@ -11,7 +11,7 @@
 #include "tools/commands/data/verbs.h"
 #include "tools/data/list_split.h"
 #include "tools/data/listed_images.h"
-#include "tools/train/nets.h"
+#include "tools/nets/nets.h"
 
 namespace doppio {
 namespace {

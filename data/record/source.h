@@ -1,0 +1,160 @@
+// A data set: a fixed number of records with random access. Shuffling, sharding and resuming rely
+// on nothing else, so every format is opened such that any index can be read directly.
+//
+// Each format has its own file, which registers a SourceType under the name of the backend in
+// data_param.
+#ifndef DOPPIO_DATA_RECORD_SOURCE_H_
+#define DOPPIO_DATA_RECORD_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/base/registry.h"
+#include "data/record/record.h"
+#include "proto/preprocessing.pb.h"
+#include "proto/state.pb.h"
+
+namespace doppio {
+
+class AnnotatedDataParameter;
+class DataParameter;
+class ImageDataParameter;
+class TransformationParameter;
+class VideoDataParameter;
+class WindowDataParameter;
+
+// The size of a source that draws its records at random without end, such as OpenWindows. Such a
+// source has no epochs.
+constexpr int64_t kEndless = int64_t{1} << 62;
+
+// Facts about all images of a source. Weight files store them.
+struct SourceFacts {
+  Preprocessing::Channels channels = Preprocessing::AS_IN_DATA;
+  // The shape of the first image as the source delivers it; unknown extents are 0.
+  ImageShape image;
+  // False if images differ in height or width.
+  bool one_size = true;
+  // How the records are decoded; nullopt if they are planes.
+  std::optional<DecodeOptions> decode;
+  std::vector<std::string> class_names;  // indexed by label; empty if unknown
+};
+
+// Const methods may be called from several threads at once.
+class Source {
+ public:
+  virtual ~Source() = default;
+  // Returns the number of records, at least 1.
+  virtual int64_t size() const = 0;
+  // Returns true if Read() decodes images itself, so that reading with several threads pays off.
+  virtual bool decodes() const { return false; }
+  // Reads record `index` into `record`. Thread-safe. Memory that the record points to is valid
+  // while the source lives and until the next read into the same record. Throws FileError that
+  // describes the defect but does not name the record; callers add Name(index).
+  virtual void Read(int64_t index, Record* record) const = 0;
+  // Reads record `index` as sample `sample` of the run. Sources that change records at random
+  // derive the random numbers from `sample`.
+  virtual void ReadSample(int64_t index, uint64_t /*sample*/, Record* record) const {
+    Read(index, record);
+  }
+  // Draws the changes that move pixels, and which record is read, from `random` from now on. Must
+  // not be called while a thread reads. Sources without such changes ignore it.
+  virtual void Join(const Random& /*random*/) {}
+  // Sources of one kind and size draw the same records from equal random numbers. "" for sources
+  // with epochs.
+  virtual std::string kind() const { return ""; }
+  // Returns the record's name for messages, such as "record '00000007' of 'mnist_train_lmdb'".
+  virtual std::string Name(int64_t index) const = 0;
+  // Returns the facts that the format or files next to it provide. Callers use FactsOf instead.
+  // Throws FileError.
+  virtual SourceFacts facts() const { return {}; }
+};
+
+// Returns source.facts(), completed from the images: images that Doppio decodes are BGR, images
+// with one channel are GRAY. Assumes that encoded images have one size if 16 images at equal
+// distances agree. Throws FileError if the first record cannot be read.
+SourceFacts FactsOf(const Source& source);
+
+// The facts about a source that is missing or not opened.
+struct DeclaredFacts {
+  SourceFacts facts;
+  bool sure = true;  // false if the images can have another shape than `facts.image`
+};
+
+struct SourceType {
+  // Opens the source that `parameter` names, for a net of the given phase. Throws FileError,
+  // UserError.
+  std::unique_ptr<Source> (*open)(const DataParameter& parameter, Phase phase);
+  bool needs_source = true;  // data_param must set `source`
+  // Returns the facts that hold for every source with these parameters, or usually. Throws
+  // UserError. Null if there are none.
+  DeclaredFacts (*declare)(const DataParameter& parameter) = nullptr;
+};
+// The types by backend name, such as "LMDB" or "IDX", which is a value of DataParameter::DB.
+using Sources = Registry<SourceType>;
+
+// SourceType::open of the class T.
+template <class T>
+std::unique_ptr<Source> OpenAs(const DataParameter& parameter, Phase phase) {
+  return std::make_unique<T>(parameter, phase);
+}
+
+// Opens the source of data_param's backend. Throws FileError, UserError.
+std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
+// Returns the facts about the source of data_param's backend without opening it: the type's, or
+// those of a database of images with a channel for each mean_value, with one if force_gray is set,
+// or else with three. Throws UserError.
+DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
+                              const TransformationParameter& transform);
+// Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,
+// UserError.
+std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
+// Opens the list of images of layers ImageSegData, DenseImageData and ImageLabelmapData. Its lines
+// are "path label_path", "path label" or "path", by label_type. A record has the planes of the
+// image, blue, green and red or one gray, and then one of the labels: the values of the image of
+// labels (data/decode/label_image.h), or with `edges` its brightness. ReadSample resizes both by
+// one of `transform`'s scale_factors. Images smaller than `transform`'s crop are extended to the
+// right and to the bottom by mean_value and ignore_label. The labels of a record are the image's
+// height and width, at most those of the crop. Throws FileError, UserError.
+std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
+                                       const TransformationParameter& transform, bool edges,
+                                       const Random& random);
+// Opens the video that layer VideoData reads, with the program ffmpeg. Record i is frame
+// i * (skip_frames + 1), blue, green and red, with the label 0. A camera is endless and delivers
+// its next frame whatever the index. Reading in ascending order is fast. Throws FileError,
+// UserError.
+std::unique_ptr<Source> OpenVideo(const VideoDataParameter& parameter);
+// Opens the windows that layer WindowData draws. The source is endless: record i is sample i. It
+// applies transform_param itself. Throws FileError, UserError.
+std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
+                                    const TransformationParameter& transform, const Random& random);
+// Wraps `records`, a database of AnnotatedDatum, to change its images as layer AnnotatedData does:
+// by batch_sampler, and by those transforms (data/augment/transforms.h) that can change boxes.
+// Throws UserError.
+std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
+                                      const AnnotatedDataParameter& parameter,
+                                      const TransformationParameter& transform,
+                                      const Random& random);
+// Throws UserError if OpenAnnotated would reject these parameters.
+void CheckAnnotated(const AnnotatedDataParameter& parameter,
+                    const TransformationParameter& transform);
+// Returns `transform` without the fields that OpenAnnotated applies: what the pipeline still
+// applies.
+TransformationParameter WithoutAnnotatedTransforms(TransformationParameter transform);
+// Wraps `records` to change their images by the transforms (data/augment/transforms.h) that
+// `transform` asks for in this phase. Returns `records` itself if there are none. Throws UserError.
+std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
+                                      const TransformationParameter& transform, Phase phase,
+                                      const Random& random);
+// Throws UserError if OpenAugmented would reject `transform`.
+void CheckAugmented(const TransformationParameter& transform);
+// Returns `transform` without the fields that OpenAugmented applies: what the pipeline still
+// applies.
+TransformationParameter WithoutAugmentedTransforms(TransformationParameter transform);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_DATA_RECORD_SOURCE_H_

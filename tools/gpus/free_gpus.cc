@@ -1,0 +1,88 @@
+#include "tools/gpus/free_gpus.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cctype>
+
+#include "core/base/error.h"
+#include "tools/gpus/gpu_readings.h"
+
+namespace doppio {
+namespace {
+
+// A driver reserves some hundred MiB of a board for itself, and a desktop needs as much.
+constexpr int64_t kIdleBytes = int64_t{1} << 30;
+constexpr double kIdlePercent = 5;
+
+// File locks that are released by the destructor.
+class Locks {
+ public:
+  Locks() = default;
+  Locks(const Locks&) = delete;
+  Locks& operator=(const Locks&) = delete;
+  ~Locks() {
+    for (int file : files_) close(file);
+  }
+  bool Take(const std::string& path) {
+    // A file of another user cannot be opened with O_CREAT (fs.protected_regular), but without it.
+    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) file = open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (file < 0) return false;
+    if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+      close(file);
+      return false;
+    }
+    files_.push_back(file);
+    return true;
+  }
+
+ private:
+  std::vector<int> files_;
+};
+
+// Returns why a GPU counts as busy, or "" if it is idle.
+std::string WhyBusy(const GpuReading& reading) {
+  if (!reading.memory_used_bytes && !reading.utilization_percent)
+    return "it does not tell whether it is used";
+  if (reading.memory_used_bytes.value_or(0) <= kIdleBytes &&
+      reading.utilization_percent.value_or(0) <= kIdlePercent)
+    return "";
+  return LongText(reading);
+}
+
+std::string LockFile(const std::string& folder, const std::string& pci_bus_id) {
+  std::string name;
+  for (char c : pci_bus_id) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
+  return folder + "/doppio-gpu-" + name + ".lock";
+}
+
+}  // namespace
+
+ClaimedGpus ClaimFreeGpus(const std::vector<GpuCandidate>& candidates, int count,
+                          const std::string& folder) {
+  ClaimedGpus claimed;
+  const auto locks = std::make_shared<Locks>();
+  claimed.claim = locks;
+  std::string others;
+  for (const GpuCandidate& gpu : candidates) {
+    if (static_cast<int>(claimed.indices.size()) == count) return claimed;
+    std::string why = WhyBusy(gpu.reading);
+    if (why.empty() && !locks->Take(LockFile(folder, gpu.pci_bus_id))) {
+      why = "another Doppio has taken it (" + LockFile(folder, gpu.pci_bus_id) + ")";
+    }
+    if (why.empty()) {
+      claimed.indices.push_back(gpu.index);
+    } else {
+      others += "; GPU " + std::to_string(gpu.index) + ": " + why;
+    }
+  }
+  if (static_cast<int>(claimed.indices.size()) == count) return claimed;
+  throw DeviceError(std::to_string(claimed.indices.size()) + " of " +
+                    std::to_string(candidates.size()) + " GPUs are free, " + std::to_string(count) +
+                    " wanted" + others);
+}
+
+}  // namespace doppio

@@ -1,0 +1,59 @@
+// Chooses and opens the devices that --gpu asks for.
+#ifndef DOPPIO_TOOLS_NETS_DEVICES_H_
+#define DOPPIO_TOOLS_NETS_DEVICES_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/tensor/dtype.h"
+#include "parallel/world/launcher.h"
+#include "tools/cli/flags.h"
+
+namespace doppio {
+
+// The GPUs that this process uses.
+struct ChosenGpus {
+  std::vector<int> indices;  // CUDA device indices, one per rank of the process; empty: the CPU
+  // Keeps other processes from claiming the same idle GPUs; null if none were claimed.
+  std::shared_ptr<void> claim;
+};
+
+// Chooses GPUs. `gpu` is a list ("0", "0,1"; two ranks share a GPU that occurs twice), "all",
+// "free:N" (N idle GPUs), or "" for the CPU. If a launcher started several processes, each gets one
+// GPU: the process with local rank r gets entry r of the list, modulo its length. Throws UsageError
+// if `gpu` is malformed, and DeviceError with the reason if the GPUs are not available.
+ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch = Launch());
+
+// Sets CUDA_MODULE_LOADING=EAGER if the threads of this process will use several GPUs and the user
+// has not set the variable. Must be called before the first use of CUDA. Without it, CUDA loads a
+// kernel at its first launch, and loading waits for the GPU. That GPU may wait for the all-reduce
+// kernel of another GPU, whose launch the loading blocks. Throws UsageError.
+void LoadKernelsAtOnceForSeveral(const std::string& gpu);
+
+// Throws DeviceError if one of the chosen GPUs cannot be used by this process. Does not allocate
+// anything on the GPUs.
+void CheckGpus(const std::string& gpu, const ChosenGpus& chosen);
+
+// Opens one device per chosen GPU, or the CPU if none is chosen, and configures it from the flags.
+// The devices share ownership of `chosen.claim`. Throws DeviceError, or UsageError for a wrong
+// flag.
+std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::string& gpu,
+                                                 const ChosenGpus& chosen);
+
+// Opens and configures GPU number `index`. Throws DeviceError.
+std::unique_ptr<Device> OpenGpu(const Flags& flags, int index);
+
+// Opens the CPU, or the single GPU that `gpu` names, for commands that use one device. Throws
+// DeviceError if `gpu` names several GPUs.
+std::unique_ptr<Device> OpenDevice(const Flags& flags, const std::string& gpu);
+
+// Returns the type in which --precision stores activations, or nothing if the flag is not given.
+// Throws UsageError for an unknown precision.
+std::optional<DType> StoredFromFlags(const Flags& flags);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_NETS_DEVICES_H_

@@ -1,0 +1,136 @@
+#include "tools/train/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <iostream>
+
+#include "tools/cli/text_table.h"
+#include "tools/gpus/gpu_readings.h"
+
+namespace doppio {
+namespace {
+
+constexpr double kRedrawLineSeconds = 0.1;
+constexpr double kForget = 0.02;
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool Utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string value = Variable(name);
+    if (!value.empty()) {
+      return value.find("UTF-8") != std::string::npos || value.find("utf8") != std::string::npos;
+    }
+  }
+  return false;
+}
+
+std::string Bar(double share, int width, bool utf8) {
+  std::string bar = utf8 ? "▕" : "[";
+  const int full = static_cast<int>(share * width);
+  for (int i = 0; i < width; ++i) bar += i < full ? (utf8 ? "█" : "#") : " ";
+  return bar + (utf8 ? "▏" : "]");
+}
+
+std::string Short(double value) { return Significant(value, 4); }
+
+}  // namespace
+
+std::optional<Terminal> FindTerminal() {
+  if (isatty(STDERR_FILENO) == 0 || Variable("TERM") == "dumb") return std::nullopt;
+  Terminal terminal;
+  terminal.utf8 = Utf8();
+  winsize size{};
+  if (std::atoi(Variable("COLUMNS").c_str()) > 0) {
+    terminal.columns = std::atoi(Variable("COLUMNS").c_str());
+  } else if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    terminal.columns = size.ws_col;
+  }
+  return terminal;
+}
+
+std::string ProgressText(const Progress& progress, double images_per_second,
+                         double seconds_per_iteration, double data_wait_share,
+                         const Terminal& terminal, const GpuReading& gpu) {
+  const double share = progress.max_iter > 0 ? static_cast<double>(progress.iteration) /
+                                                   static_cast<double>(progress.max_iter)
+                                             : 0;
+  std::vector<std::string> parts;
+  parts.push_back(std::to_string(progress.iteration) + "/" + std::to_string(progress.max_iter));
+  parts.push_back("loss " + Short(progress.smoothed_loss));
+  if (images_per_second > 0) {
+    parts.push_back(Thousands(std::llround(images_per_second)) + " img/s");
+  }
+  if (seconds_per_iteration > 0) {
+    const double left = static_cast<double>(progress.max_iter - progress.iteration);
+    parts.push_back("ETA " + Duration(left * seconds_per_iteration));
+  }
+  parts.push_back("lr " + Short(progress.rate));
+  parts.push_back("data wait " + Fixed(100 * data_wait_share, 0) + " %");
+  const std::string watched = ShortText(gpu, terminal.utf8);
+  if (!watched.empty()) parts.push_back(watched);
+  const size_t width = std::max(20, terminal.columns - 1);
+  // The bar's width does not depend on the iteration, so that the line does not jump.
+  const int bar = terminal.columns < 70 ? 0 : terminal.columns < 110 ? 12 : 30;
+  std::string text = bar > 0 ? Bar(share, bar, terminal.utf8) : "";
+  for (const std::string& part : parts) {
+    const std::string gap = text.empty() ? "" : &part == &parts[0] ? " " : "  ";
+    if (DisplayWidth(text) + gap.size() + DisplayWidth(part) > width) break;
+    text += gap + part;
+  }
+  return text;
+}
+
+void ProgressLine::Iteration(const Progress& progress, const GpuReading& gpu) {
+  const Clock::time_point now = Clock::now();
+  auto seconds_since = [now](Clock::time_point then) {
+    return std::chrono::duration<double>(now - then).count();
+  };
+  if (started_) {
+    const double seconds = std::max(1e-9, seconds_since(last_iteration_));
+    const double keep = seconds_ == 0 ? 0 : 1 - kForget;
+    seconds_ = keep * seconds_ + (1 - keep) * seconds;
+    images_ = keep * images_ + (1 - keep) * progress.images_per_second;
+    wait_ = keep * wait_ + (1 - keep) * std::min(1.0, progress.data_wait_seconds / seconds);
+  }
+  last_iteration_ = now;
+  const bool last = progress.iteration >= progress.max_iter;
+  if (started_ && !last && drawn_ && seconds_since(last_drawn_) < kRedrawLineSeconds) return;
+  started_ = true;
+  last_drawn_ = now;
+  drawn_ = true;
+  std::cerr << "\r\033[K" << ProgressText(progress, images_, seconds_, wait_, terminal_, gpu)
+            << std::flush;
+}
+
+void ProgressLine::Test(const TestScores& scores) {
+  Clear();
+  if (!scores.complete) return;
+  char clock[16];
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  std::strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &local));
+  std::cerr << clock << " iter " << scores.iteration << "   test #" << scores.net;
+  constexpr size_t kShown = 8;
+  for (size_t i = 0; i < std::min(kShown, scores.scores.size()); ++i) {
+    std::cerr << "  " << scores.scores[i].blob << ' ' << Short(scores.scores[i].value);
+  }
+  if (scores.scores.size() > kShown) std::cerr << "  …";
+  std::cerr << std::endl;
+}
+
+void ProgressLine::Clear() {
+  if (drawn_) std::cerr << "\r\033[K" << std::flush;
+  drawn_ = false;
+}
+
+}  // namespace doppio

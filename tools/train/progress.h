@@ -1,0 +1,60 @@
+// Shows the progress of a training on a terminal: one line at the bottom that is redrawn, and one
+// permanent line above it for each test. If standard error is not a terminal, this code is not used
+// and the trainer's log lines show the same numbers.
+#ifndef DOPPIO_TOOLS_TRAIN_PROGRESS_H_
+#define DOPPIO_TOOLS_TRAIN_PROGRESS_H_
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "core/device/nvml.h"
+#include "solvers/trainer/trainer.h"
+
+namespace doppio {
+
+// The capabilities of a terminal.
+struct Terminal {
+  int columns = 80;
+  bool utf8 = false;
+};
+
+// Returns the capabilities of the terminal on standard error. Returns nothing if standard error is
+// not a terminal or the terminal cannot move its cursor (TERM=dumb).
+std::optional<Terminal> FindTerminal();
+
+// Returns the progress line: "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr
+// 0.1  data wait 2 %  GPU 97 % 61 °C 540 W". If the line is wider than the terminal, its last parts
+// are left out. `seconds_per_iteration` is 0 if it is not known yet; `data_wait_share` is in [0,
+// 1].
+std::string ProgressText(const Progress& progress, double images_per_second,
+                         double seconds_per_iteration, double data_wait_share,
+                         const Terminal& terminal, const GpuReading& gpu = GpuReading());
+
+// Draws the progress line on standard error. Not thread-safe.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const Terminal& terminal) : terminal_(terminal) {}
+  ~ProgressLine() { Clear(); }
+
+  // Updates the line after an iteration. Redraws at most every 0.1 seconds.
+  void Iteration(const Progress& progress, const GpuReading& gpu = GpuReading());
+  // Prints a permanent line with the scores of a complete test.
+  void Test(const TestScores& scores);
+  // Removes the line so that other output can be printed.
+  void Clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Terminal terminal_;
+  bool drawn_ = false;
+  bool started_ = false;
+  Clock::time_point last_drawn_, last_iteration_;
+  // Exponential moving averages over about the last 50 iterations.
+  double seconds_ = 0, images_ = 0, wait_ = 0;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_TRAIN_PROGRESS_H_
