@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/contract/memory_source.h"
+#include "core/net/run/find_memory_source.h"
 #include "core/net/run/net.h"
 #include "python/blob.h"
 #include "python/net_recipe.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/net/contract/changing_tops.h"
 #include "core/net/contract/layer.h"
 #include "core/net/graph/gradient_flow.h"
+#include "core/net/run/infer_again.h"
 #include "core/net/spec/preprocessing.h"
 
 namespace doppio {

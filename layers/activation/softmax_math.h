@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "core/base/threads.h"
-#include "core/net/spec/spec.h"
+#include "core/net/contract/layer_spec.h"
 #include "core/tensor/shape.h"
 #include "layers/activation/softmax_form.h"
 #include "layers/activation/softmax_shape.h"

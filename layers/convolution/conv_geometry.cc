@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/net/spec/spec.h"
+#include "core/net/contract/layer_spec.h"
 #include "core/tensor/tensor.h"
 #include "layers/common/bottom_checks.h"
 

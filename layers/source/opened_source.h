@@ -11,7 +11,7 @@
 
 #include "core/base/sample_set.h"
 #include "core/net/contract/kernel.h"
-#include "core/net/spec/spec.h"
+#include "core/net/contract/layer_spec.h"
 #include "proto/preprocessing.pb.h"
 
 namespace doppio {

@@ -5,8 +5,8 @@
 #include "core/base/checked_product.h"
 #include "core/base/log.h"
 #include "core/net/contract/carried_state.h"
-#include "core/net/contract/grouped_source.h"
 #include "core/net/contract/sample_source.h"
+#include "core/net/run/join_sources.h"
 #include "solvers/state/saved_positions.h"
 
 namespace doppio {

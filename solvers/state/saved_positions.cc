@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "core/base/log.h"
-#include "core/net/contract/grouped_source.h"
 #include "core/net/contract/sample_source.h"
 #include "core/net/graph/sample_groups.h"
+#include "core/net/run/join_sources.h"
 
 namespace doppio {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "core/net/contract/memory_source.h"
 #include "core/net/graph/read_fields.h"
+#include "core/net/run/find_memory_source.h"
 #include "tests/data/data_net.h"
 #include "tests/random/data_files.h"
 #include "tests/random/layer_row.h"

@@ -9,10 +9,8 @@
 #define DOPPIO_CORE_NET_CONTRACT_CHANGING_TOPS_H_
 
 #include <any>
-#include <memory>
-#include <vector>
 
-#include "core/net/graph/graph.h"
+#include "core/net/contract/kernel.h"
 
 namespace doppio {
 
@@ -40,32 +38,10 @@ class SharesForm {
 };
 
 // Returns the interface of a kernel, or null if the kernel does not change shapes.
-ChangesTops* ChangerOf(Kernel* kernel);
-
-// Stores the next forms of all kernels of a plan that share theirs in LayerSpec::before. `done`
-// tells which nodes have run in this pass. `spec` describes the same net.
-void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, const std::vector<bool>& done,
-                NetSpec* spec);
-// Clears all stored forms.
-void ClearForms(NetSpec* spec);
-
-// The parts of a graph that InferAgain changes, saved so that they can be restored.
-class GraphShapes {
- public:
-  explicit GraphShapes(const Graph& graph);
-  // Restores the saved shapes in `graph`.
-  void Restore(Graph* graph) const;
-  const std::vector<Shape>& edges() const { return edges_; }
-
- private:
-  std::vector<LayerShape> nodes_;
-  std::vector<Shape> edges_;
-};
-
-// Infers shapes again for the nodes `changers`, in ascending order, and for all layers that depend
-// on changed shapes. A layer with a stored form gets that form. Throws UserError if a layer cannot
-// use the new shapes, or if a parameter's shape would change.
-void InferAgain(const std::vector<int>& changers, Graph* graph);
+inline ChangesTops* ChangerOf(Kernel* kernel) {
+  auto* const changer = Capability<ChangesTops>(kernel);
+  return changer != nullptr && changer->may_change() ? changer : nullptr;
+}
 
 }  // namespace doppio
 

@@ -3,12 +3,7 @@
 #ifndef DOPPIO_CORE_NET_CONTRACT_GROUPED_SOURCE_H_
 #define DOPPIO_CORE_NET_CONTRACT_GROUPED_SOURCE_H_
 
-#include <memory>
-#include <vector>
-
 #include "core/base/sample_set.h"
-#include "core/net/contract/kernel.h"
-#include "core/net/graph/graph.h"
 
 namespace doppio {
 
@@ -22,14 +17,6 @@ class GroupedSource {
   // out.
   virtual RecordProbe Probe() { return nullptr; }
 };
-
-// Returns the number of samples in a batch of a layer with a position: the rows of its first bottom
-// or, for a source, of its first top.
-int64_t SampleRows(const Graph& graph, int node);
-
-// Makes the sources of each group of several follow its rule. A kernel whose layer has no samples
-// of its own follows the first group with as many rows. `kernels` are those of the graph's nodes.
-void JoinSources(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels);
 
 }  // namespace doppio
 

@@ -16,8 +16,8 @@
 #include "core/base/registry.h"
 #include "core/base/sample_set.h"
 #include "core/net/contract/kernel.h"
+#include "core/net/contract/layer_spec.h"
 #include "core/net/contract/warning.h"
-#include "core/net/spec/spec.h"
 #include "core/tensor/tensor.h"
 
 namespace doppio {

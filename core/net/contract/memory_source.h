@@ -5,11 +5,8 @@
 #define DOPPIO_CORE_NET_CONTRACT_MEMORY_SOURCE_H_
 
 #include <cstdint>
-#include <string>
 
 namespace doppio {
-
-class Net;
 
 // A source whose samples the calling program provides.
 class MemorySource {
@@ -23,10 +20,6 @@ class MemorySource {
   // same samples; each rank reads its share.
   virtual void SetSamples(const float* data, const float* labels, int64_t samples) = 0;
 };
-
-// Returns the source of the MemoryData layer with this name. Throws UserError if no MemoryData
-// layer has the name, or if the layer makes synthetic data.
-MemorySource& FindMemorySource(const Net& net, const std::string& layer);
 
 }  // namespace doppio
 

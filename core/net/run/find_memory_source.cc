@@ -1,4 +1,4 @@
-#include "core/net/contract/memory_source.h"
+#include "core/net/run/find_memory_source.h"
 
 #include "core/net/run/net.h"
 

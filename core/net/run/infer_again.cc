@@ -1,8 +1,9 @@
-#include "core/net/contract/changing_tops.h"
+#include "core/net/run/infer_again.h"
 
 #include <algorithm>
 #include <string>
 
+#include "core/net/contract/changing_tops.h"
 #include "core/net/graph/read_fields.h"
 #include "core/net/graph/varying_rows.h"
 
@@ -34,12 +35,6 @@ void CheckNotEmpty(const Shape& shape, int n, int top, const Graph& graph) {
 }
 
 }  // namespace
-
-ChangesTops* ChangerOf(Kernel* kernel) {
-  if (kernel == nullptr) return nullptr;
-  auto* const changer = Capability<ChangesTops>(kernel);
-  return changer != nullptr && changer->may_change() ? changer : nullptr;
-}
 
 void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, const std::vector<bool>& done,
                 NetSpec* spec) {

@@ -1,5 +1,6 @@
-#include "core/net/contract/grouped_source.h"
+#include "core/net/run/join_sources.h"
 
+#include "core/net/contract/grouped_source.h"
 #include "core/net/graph/sample_groups.h"
 #include "core/net/run/usable_records.h"
 

@@ -12,8 +12,9 @@
 #include "core/net/contract/carried_state.h"
 #include "core/net/contract/changing_tops.h"
 #include "core/net/contract/communicator.h"
-#include "core/net/contract/grouped_source.h"
 #include "core/net/contract/sample_source.h"
+#include "core/net/run/infer_again.h"
+#include "core/net/run/join_sources.h"
 #include "core/net/run/staged_passes.h"
 
 namespace doppio {

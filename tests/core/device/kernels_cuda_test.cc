@@ -5,6 +5,7 @@
 
 #include "core/base/random.h"
 #include "core/net/contract/layer.h"
+#include "core/net/spec/prototxt.h"
 #include "layers/activation/activation_ops.h"
 #include "solvers/update/apply.h"
 #include "tests/core/device/first_gpu.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/net/contract/memory_source.h"
 #include "core/net/contract/sample_source.h"
+#include "core/net/run/find_memory_source.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/prototxt.h"
 #include "tests/testing/test_layers.h"
