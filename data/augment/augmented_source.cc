@@ -1,6 +1,6 @@
-// Sources that apply the transforms of transform_param (data/augment/transforms.h) to the records
-// of another source. The random numbers are a function of the sample's number in the run. Crop,
-// mirror, mean and scale are left to the pipeline.
+// The random numbers of a transform are a function of the sample's number in the run.
+#include "data/augment/augmented_source.h"
+
 #include <algorithm>
 #include <opencv2/core.hpp>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "data/augment/box_sampler.h"
 #include "data/augment/transforms.h"
 #include "data/decode/mat_image.h"
-#include "data/record/source.h"
+#include "data/decode/source_facts.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

@@ -5,8 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "data/augment/augmented_source.h"
 #include "data/augment/preprocessing.h"
-#include "data/record/source.h"
 
 namespace doppio {
 namespace {

@@ -20,12 +20,7 @@
 
 namespace doppio {
 
-class AnnotatedDataParameter;
 class DataParameter;
-class ImageDataParameter;
-class TransformationParameter;
-class VideoDataParameter;
-class WindowDataParameter;
 
 // The size of a source that draws its records at random without end, such as OpenWindows. Such a
 // source has no epochs.
@@ -73,11 +68,6 @@ class Source {
   virtual SourceFacts facts() const { return {}; }
 };
 
-// Returns source.facts(), completed from the images: images that Doppio decodes are BGR, images
-// with one channel are GRAY. Assumes that encoded images have one size if 16 images at equal
-// distances agree. Throws FileError if the first record cannot be read.
-SourceFacts FactsOf(const Source& source);
-
 // The facts about a source that is missing or not opened.
 struct DeclaredFacts {
   SourceFacts facts;
@@ -101,59 +91,6 @@ template <class T>
 std::unique_ptr<Source> OpenAs(const DataParameter& parameter, Phase phase) {
   return std::make_unique<T>(parameter, phase);
 }
-
-// Opens the source of data_param's backend. Throws FileError, UserError.
-std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
-// Returns the facts about the source of data_param's backend without opening it: the type's, or
-// those of a database of images with a channel for each mean_value, with one if force_gray is set,
-// or else with three. Throws UserError.
-DeclaredFacts DeclaredFactsOf(const DataParameter& parameter,
-                              const TransformationParameter& transform);
-// Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,
-// UserError.
-std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
-// Opens the list of images of layers ImageSegData, DenseImageData and ImageLabelmapData. Its lines
-// are "path label_path", "path label" or "path", by label_type. A record has the planes of the
-// image, blue, green and red or one gray, and then one of the labels: the values of the image of
-// labels (data/decode/label_image.h), or with `edges` its brightness. ReadSample resizes both by
-// one of `transform`'s scale_factors. Images smaller than `transform`'s crop are extended to the
-// right and to the bottom by mean_value and ignore_label. The labels of a record are the image's
-// height and width, at most those of the crop. Throws FileError, UserError.
-std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
-                                       const TransformationParameter& transform, bool edges,
-                                       const Random& random);
-// Opens the video that layer VideoData reads, with the program ffmpeg. Record i is frame
-// i * (skip_frames + 1), blue, green and red, with the label 0. A camera is endless and delivers
-// its next frame whatever the index. Reading in ascending order is fast. Throws FileError,
-// UserError.
-std::unique_ptr<Source> OpenVideo(const VideoDataParameter& parameter);
-// Opens the windows that layer WindowData draws. The source is endless: record i is sample i. It
-// applies transform_param itself. Throws FileError, UserError.
-std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
-                                    const TransformationParameter& transform, const Random& random);
-// Wraps `records`, a database of AnnotatedDatum, to change its images as layer AnnotatedData does:
-// by batch_sampler, and by those transforms (data/augment/transforms.h) that can change boxes.
-// Throws UserError.
-std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
-                                      const AnnotatedDataParameter& parameter,
-                                      const TransformationParameter& transform,
-                                      const Random& random);
-// Throws UserError if OpenAnnotated would reject these parameters.
-void CheckAnnotated(const AnnotatedDataParameter& parameter,
-                    const TransformationParameter& transform);
-// Returns `transform` without the fields that OpenAnnotated applies: what the pipeline still
-// applies.
-TransformationParameter WithoutAnnotatedTransforms(TransformationParameter transform);
-// Wraps `records` to change their images by the transforms (data/augment/transforms.h) that
-// `transform` asks for in this phase. Returns `records` itself if there are none. Throws UserError.
-std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
-                                      const TransformationParameter& transform, Phase phase,
-                                      const Random& random);
-// Throws UserError if OpenAugmented would reject `transform`.
-void CheckAugmented(const TransformationParameter& transform);
-// Returns `transform` without the fields that OpenAugmented applies: what the pipeline still
-// applies.
-TransformationParameter WithoutAugmentedTransforms(TransformationParameter transform);
 
 }  // namespace doppio
 

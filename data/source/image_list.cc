@@ -4,9 +4,9 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/pipeline/read_into.h"
-#include "data/record/source.h"
 #include "data/source/class_names.h"
 #include "data/source/image_lines.h"
+#include "data/source/open_source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

@@ -16,7 +16,7 @@
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
 #include "data/record/path_lines.h"
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

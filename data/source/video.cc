@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "data/source/video_frames.h"
 #include "proto/detection.pb.h"
 

@@ -10,7 +10,7 @@
 #include "data/augment/mean_file.h"
 #include "data/decode/mat_image.h"
 #include "data/pipeline/read_into.h"
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "data/source/window_crop.h"
 #include "data/source/window_file.h"
 #include "proto/data.pb.h"

@@ -9,10 +9,13 @@
 
 #include "core/base/random.h"
 #include "core/net/contract/layer.h"
+#include "data/augment/augmented_source.h"
 #include "data/augment/declared_shape.h"
 #include "data/augment/preprocessing.h"
 #include "data/augment/random_moves.h"
+#include "data/decode/source_facts.h"
 #include "data/pipeline/pipeline.h"
+#include "data/source/open_source.h"
 #include "layers/source/images_kernels.h"
 #include "layers/source/label_form.h"
 #include "layers/source/source_layer.h"

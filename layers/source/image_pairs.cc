@@ -9,6 +9,7 @@
 #include "data/augment/declared_shape.h"
 #include "data/augment/random_moves.h"
 #include "data/pipeline/pipeline.h"
+#include "data/source/open_source.h"
 #include "layers/source/images_kernels.h"
 #include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"

@@ -16,6 +16,7 @@
 #include "core/net/contract/sample_source.h"
 #include "data/annotation/annotated_files.h"
 #include "data/annotation/roi_feed.h"
+#include "data/source/open_source.h"
 #include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"
 

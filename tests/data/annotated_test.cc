@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/augment/augmented_source.h"
 #include "data/pipeline/pipeline.h"
 #include "data/record/boxes.h"
+#include "data/source/open_source.h"
 #include "proto/detection.pb.h"
 #include "tests/data/tiny_data.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "data/augment/augmented_source.h"
 #include "data/augment/transforms.h"
-#include "data/record/source.h"
 #include "proto/data.pb.h"
 #include "tests/data/tiny_data.h"
 

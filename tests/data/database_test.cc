@@ -6,7 +6,7 @@
 #include <random>
 
 #include "core/base/file.h"
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "core/base/file.h"
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <map>
 
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -11,6 +11,7 @@
 
 #include "data/pipeline/pipeline.h"
 #include "data/source/hdf5.h"
+#include "data/source/open_source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "data/decode/gzip.h"
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

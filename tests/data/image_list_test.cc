@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

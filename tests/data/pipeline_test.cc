@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/threads.h"
+#include "data/source/open_source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,5 +1,5 @@
 // Tests the layer RoiData in a net.
-#include "data/record/source.h"
+#include "data/source/open_source.h"
 #include "proto/detection.pb.h"
 #include "tests/data/data_net.h"
 

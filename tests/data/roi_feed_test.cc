@@ -4,6 +4,7 @@
 #include <set>
 
 #include "data/annotation/annotated_files.h"
+#include "data/source/open_source.h"
 #include "proto/detection.pb.h"
 #include "tests/data/tiny_data.h"
 

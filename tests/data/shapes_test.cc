@@ -2,7 +2,8 @@
 #include <cmath>
 #include <map>
 
-#include "data/record/source.h"
+#include "data/decode/source_facts.h"
+#include "data/source/open_source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

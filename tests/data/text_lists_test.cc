@@ -6,10 +6,10 @@
 
 #include "data/annotation/voc.h"
 #include "data/record/path_lines.h"
-#include "data/record/source.h"
 #include "data/source/class_names.h"
 #include "data/source/hdf5.h"
 #include "data/source/image_lines.h"
+#include "data/source/open_source.h"
 #include "data/source/window_file.h"
 #include "tests/data/tiny_data.h"
 

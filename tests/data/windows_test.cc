@@ -1,5 +1,6 @@
 // Tests layer WindowData: its window file, the geometry of its crops, and its samples.
 #include "data/pipeline/pipeline.h"
+#include "data/source/open_source.h"
 #include "data/source/window_crop.h"
 #include "data/source/window_file.h"
 #include "tests/data/tiny_data.h"

@@ -4,7 +4,8 @@
 #include <memory>
 
 #include "data/decode/decode.h"
-#include "data/record/source.h"
+#include "data/decode/source_facts.h"
+#include "data/source/open_source.h"
 
 namespace doppio {
 namespace {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
+#include "data/source/open_source.h"
 #include "proto/data.pb.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json_text.h"

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "data/source/open_source.h"
 #include "proto/data.pb.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "data/source/database_writer.h"
+#include "data/source/open_source.h"
 #include "proto/data.pb.h"
 #include "tools/cli/flags.h"
 

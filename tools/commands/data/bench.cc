@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/net/spec/prototxt.h"
+#include "data/augment/augmented_source.h"
 #include "data/pipeline/pipeline.h"
 #include "proto/data.pb.h"
 #include "tools/cli/flags.h"
