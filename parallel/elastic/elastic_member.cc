@@ -12,6 +12,7 @@
 #include "parallel/meeting/texts.h"
 #include "parallel/sockets/interfaces.h"
 #include "parallel/sockets/rank_sockets.h"
+#include "parallel/tcp/rendezvous.h"
 #include "parallel/tcp/tcp_world.h"
 
 namespace doppio {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "parallel/elastic/elastic_messages.h"
-#include "parallel/tcp/rendezvous.h"
+#include "parallel/meeting/rendezvous_options.h"
 #include "parallel/watch/watch.h"
 
 namespace doppio {

@@ -9,23 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "parallel/meeting/rank_identity.h"
+#include "parallel/meeting/rendezvous_options.h"
 #include "parallel/sockets/rank_calls.h"
 
 namespace doppio {
-
-struct RendezvousOptions {
-  std::string address;  // of rank 0: a name, an IPv4 or an IPv6 address
-  int port = 0;         // at which rank 0 listens
-  int rank = 0, size = 1;
-  std::string secret;     // "": every process that reaches the port may join
-  std::string job;        // the launcher's name of the job: ranks of different jobs do not join
-  std::string interface;  // network interface for the exchange; "": that of the route to rank 0
-  double seconds = 180;   // of `clock`, within which all ranks must come
-  const TimeSource* clock = MachineTime();
-};
 
 struct Roster {
   std::vector<RankDoor> doors;  // of all ranks, by rank

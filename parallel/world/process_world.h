@@ -10,8 +10,8 @@
 #include "core/base/registry.h"
 #include "core/net/contract/communicator.h"
 #include "parallel/gpu/device_link.h"
+#include "parallel/meeting/rendezvous_options.h"
 #include "parallel/reduce/reducer.h"
-#include "parallel/tcp/rendezvous.h"
 #include "parallel/watch/watch.h"
 
 namespace doppio {
