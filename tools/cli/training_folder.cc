@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "core/net/spec/solver_spec.h"
 #include "core/net/store/snapshot.h"
-#include "tools/cluster/job_script.h"
+#include "tools/cli/shell_quoted.h"
 
 namespace doppio {
 namespace {

@@ -15,6 +15,7 @@
 #include "core/net/spec/spec.h"
 #include "parallel/sockets/rank_sockets.h"
 #include "parallel/world/launcher.h"
+#include "tools/cli/launch_flags.h"
 #include "tools/cluster/joined.h"
 #include "tools/cluster/same_training.h"
 #include "tools/nets/nets.h"

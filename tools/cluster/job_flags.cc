@@ -1,6 +1,7 @@
 #include "tools/cluster/job_flags.h"
 
 #include "tools/cli/flags.h"
+#include "tools/cli/shell_quoted.h"
 
 namespace doppio {
 namespace {

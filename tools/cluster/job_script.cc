@@ -1,9 +1,10 @@
 #include "tools/cluster/job_script.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <sstream>
+
+#include "tools/cli/shell_quoted.h"
 
 namespace doppio {
 namespace {
@@ -238,18 +239,6 @@ std::string JobScript(const JobOptions& options) {
       return LsfScript(options);
   }
   return "";
-}
-
-std::string ShellQuoted(const std::string& word) {
-  bool plain = !word.empty();
-  for (const char c : word) {
-    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                      std::string("-_./=:,+%@").find(c) != std::string::npos);
-  }
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 int64_t SecondsOf(const std::string& time) {

@@ -35,9 +35,6 @@ struct JobOptions {
 // Returns a Bash script with the batch system's directives at its head.
 std::string JobScript(const JobOptions& options);
 
-// Returns `word` quoted for a shell, or unchanged if it needs no quotes.
-std::string ShellQuoted(const std::string& word);
-
 // Returns "HH:MM:SS", "HH:MM", or SLURM's "D-HH", "D-HH:MM" or "D-HH:MM:SS" in seconds; -1 if
 // `time` has another form or is zero.
 int64_t SecondsOf(const std::string& time);

@@ -16,6 +16,7 @@
 #include "core/base/version.h"
 #include "parallel/sockets/rank_sockets.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/launch_flags.h"
 #include "tools/cli/print_errors.h"
 #include "tools/cluster/end_launcher.h"
 #include "tools/cluster/source_digest.h"
@@ -183,11 +184,6 @@ ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch) {
   meeting.seconds = MeetingSeconds();
   if (const char* secret = std::getenv("DOPPIO_JOB_SECRET")) meeting.secret = secret;
   return options;
-}
-
-Launch LaunchFromFlags(const Flags& flags) {
-  CheckValue("launcher", flags.launcher, {"auto", "mpi", "slurm", "env"});
-  return flags.comm == "threads" ? Launch() : FindLaunch(flags.launcher);
 }
 
 std::string JoiningLibrary(const Flags& flags, const Launch& launch) {

@@ -15,10 +15,6 @@
 
 namespace doppio {
 
-// Returns how a launcher has started this process among others; an empty Launch with
-// --comm=threads. Throws UsageError.
-Launch LaunchFromFlags(const Flags& flags);
-
 // Returns the name of the library that joins the processes, for the log: "Open MPI v4.1.4
 // (/usr/lib/libmpi.so.40)". Throws UsageError if the launcher's processes cannot be joined.
 std::string JoiningLibrary(const Flags& flags, const Launch& launch);

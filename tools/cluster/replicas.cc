@@ -14,6 +14,7 @@
 #include "parallel/world/launcher.h"
 #include "parallel/world/thread_world.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/launch_flags.h"
 #include "tools/cli/text_table.h"
 #include "tools/cluster/joined.h"
 #include "tools/nets/devices.h"

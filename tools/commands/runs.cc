@@ -10,10 +10,10 @@
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/shell_quoted.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
-#include "tools/cluster/job_script.h"
 #include "tools/runs/metrics.h"
 #include "tools/timing/layer_times.h"
 

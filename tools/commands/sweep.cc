@@ -8,6 +8,7 @@
 #include "core/base/text/whole_number.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/shell_quoted.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/job_flags.h"

@@ -12,6 +12,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/signals.h"
+#include "tools/cli/terminal.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/elastic.h"

@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "core/base/log.h"
+#include "tools/cli/terminal.h"
 #include "tools/cli/text_table.h"
-#include "tools/train/progress.h"
 
 namespace doppio {
 namespace {

@@ -1,7 +1,7 @@
 #include "tools/launch/rank_script.h"
 
+#include "tools/cli/shell_quoted.h"
 #include "tools/cli/word_list.h"
-#include "tools/cluster/job_script.h"
 
 namespace doppio {
 

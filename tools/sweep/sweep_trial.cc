@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
-#include "tools/cluster/job_script.h"
+#include "tools/cli/shell_quoted.h"
 #include "tools/runs/metrics.h"
 
 namespace doppio {

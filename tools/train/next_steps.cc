@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/file.h"
-#include "tools/cluster/job_script.h"
+#include "tools/cli/shell_quoted.h"
 #include "tools/train/training_end.h"
 
 namespace doppio {

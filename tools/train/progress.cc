@@ -1,15 +1,11 @@
 #include "tools/train/progress.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <iostream>
 
+#include "tools/cli/terminal.h"
 #include "tools/cli/text_table.h"
 #include "tools/gpus/gpu_readings.h"
 
@@ -18,21 +14,6 @@ namespace {
 
 constexpr double kRedrawLineSeconds = 0.1;
 constexpr double kForget = 0.02;
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-bool Utf8() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string value = Variable(name);
-    if (!value.empty()) {
-      return value.find("UTF-8") != std::string::npos || value.find("utf8") != std::string::npos;
-    }
-  }
-  return false;
-}
 
 std::string Bar(double share, int width, bool utf8) {
   std::string bar = utf8 ? "▕" : "[";
@@ -44,19 +25,6 @@ std::string Bar(double share, int width, bool utf8) {
 std::string Short(double value) { return Significant(value, 4); }
 
 }  // namespace
-
-std::optional<Terminal> FindTerminal() {
-  if (isatty(STDERR_FILENO) == 0 || Variable("TERM") == "dumb") return std::nullopt;
-  Terminal terminal;
-  terminal.utf8 = Utf8();
-  winsize size{};
-  if (std::atoi(Variable("COLUMNS").c_str()) > 0) {
-    terminal.columns = std::atoi(Variable("COLUMNS").c_str());
-  } else if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    terminal.columns = size.ws_col;
-  }
-  return terminal;
-}
 
 std::string ProgressText(const Progress& progress, double images_per_second,
                          double seconds_per_iteration, double data_wait_share,

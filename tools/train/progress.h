@@ -10,18 +10,9 @@
 
 #include "core/device/nvml.h"
 #include "solvers/trainer/trainer.h"
+#include "tools/cli/terminal.h"
 
 namespace doppio {
-
-// The capabilities of a terminal.
-struct Terminal {
-  int columns = 80;
-  bool utf8 = false;
-};
-
-// Returns the capabilities of the terminal on standard error. Returns nothing if standard error is
-// not a terminal or the terminal cannot move its cursor (TERM=dumb).
-std::optional<Terminal> FindTerminal();
 
 // Returns the progress line: "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr
 // 0.1  data wait 2 %  GPU 97 % 61 °C 540 W". If the line is wider than the terminal, its last parts

@@ -10,10 +10,10 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "tools/cli/json_text.h"
+#include "tools/cli/launch_flags.h"
 #include "tools/cli/output_json.h"
+#include "tools/cli/shell_quoted.h"
 #include "tools/cli/word_list.h"
-#include "tools/cluster/job_script.h"
-#include "tools/cluster/joined.h"
 
 namespace doppio {
 

@@ -230,14 +230,6 @@ TEST(JobScript, LeavesOutWhatIsNotAskedFor) {
   }
 }
 
-TEST(ShellQuoted, LeavesPlainWordsAndQuotesTheRest) {
-  EXPECT_EQ(ShellQuoted("--set=net.x_1/y,z"), "--set=net.x_1/y,z");
-  EXPECT_EQ(ShellQuoted("a b"), "'a b'");
-  EXPECT_EQ(ShellQuoted("$HOME;rm*"), "'$HOME;rm*'");
-  EXPECT_EQ(ShellQuoted("it's"), R"('it'\''s')");
-  EXPECT_EQ(ShellQuoted(""), "''");
-}
-
 TEST(SecondsOf, ReadsHoursAndMinutes) {
   EXPECT_EQ(SecondsOf("48:00:00"), 48 * 3600);
   EXPECT_EQ(SecondsOf("1:30"), 5400);
