@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the rule for includes: a file may include its own folder or a lower floor (docs/design.md).
+"""Tests the rules for includes (docs/design.md): a file may include lower floors, and of its own folder its own room and
+the rooms before it.
 
 Bazel's visibility stops direct dependencies; this also stops includes that slip in through transitive ones, and
 keeps the headers of device libraries, and the names of kinds of devices, in the files that may know them.
@@ -10,8 +11,8 @@ import re
 import sys
 import unittest
 
-RULES = "tools/bazel/doppio.bzl"  # states the floors
-NEIGHBOURS_MAY_MEET = {1, 2}   # small rooms of one floor that build on each other
+RULES = "tools/bazel/doppio.bzl"  # states the floors and the order of rooms
+NEIGHBOURS_MAY_MEET = {1, 2}   # small folders of one floor that build on each other
 DOORS = {("layers/source/data.cc", "data"), ("layers/source/detectnet_transformation.cc", "data"),
          ("layers/source/hdf5_data.cc", "data"), ("layers/source/image_pairs.cc", "data"),
          ("layers/source/roi_data.cc", "data"), ("python/command.cc", "tools")}
@@ -32,13 +33,13 @@ TWICE_COMPILED = {"core/base/host_device.h", "core/device/elementwise.cuh", "cor
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 
 
-def floors():
+def table(name):
     with open(RULES, encoding="utf-8") as f:
-        table = re.search(r"^_FLOORS = ({.*?^})", f.read(), re.M | re.S).group(1)
-    return {room: floor for room, floor in ast.literal_eval(table).items() if room != "tests"}
+        return ast.literal_eval(re.search(r"^%s = ({.*?^})" % name, f.read(), re.M | re.S).group(1))
 
 
-FLOORS = floors()
+FLOORS = {folder: floor for folder, floor in table("_FLOORS").items() if folder != "tests"}
+ROOMS = table("_ROOMS")
 
 
 def sources(root):
@@ -46,11 +47,11 @@ def sources(root):
         for folder, _, names in sorted(os.walk(os.path.join(root, floor))):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)
-                if name.endswith((".h", ".cc", ".cu", ".cuh")) and room_of(path) == floor:
+                if name.endswith((".h", ".cc", ".cu", ".cuh")) and folder_of(path) == floor:
                     yield floor, path
 
 
-def room_of(path):
+def folder_of(path):
     """The innermost folder of FLOORS that holds the file."""
     folder = os.path.dirname(path)
     while folder and folder not in FLOORS:
@@ -58,35 +59,69 @@ def room_of(path):
     return folder or None
 
 
+def room_of(path):
+    """The path of the file's folder below that of FLOORS; "" for the latter."""
+    return os.path.dirname(path)[len(folder_of(path)) + 1:]
+
+
+def is_backward(path, target):
+    """Returns true if both files are in one folder of FLOORS and the target's room comes after that of `path`."""
+    folder = folder_of(path)
+    if folder != folder_of(target) or folder not in ROOMS:
+        return False
+    order = ROOMS[folder].index
+    return order(room_of(target)) > order(room_of(path))
+
+
 class FloorsTest(unittest.TestCase):
     root = os.getcwd()
 
     def includes(self):
-        for room, path in sources(self.root):
+        for folder, path in sources(self.root):
             with open(os.path.join(self.root, path), encoding="utf-8") as f:
                 for number, line in enumerate(f, 1):
                     match = INCLUDE.match(line)
                     if match:
-                        yield room, path, number, match.group(1) == '"', match.group(2)
+                        yield folder, path, number, match.group(1) == '"', match.group(2)
 
     def test_finds_the_sources(self):
         self.assertGreater(len(list(sources(self.root))), 60)
 
-    def test_a_file_includes_its_own_room_or_a_lower_floor(self):
+    def test_a_file_includes_its_own_folder_or_a_lower_floor(self):
         wrong = []
-        for room, path, number, quoted, target in self.includes():
-            other = room_of(target) if quoted else None
-            if other is None or other == room or (path, other) in DOORS:
+        for folder, path, number, quoted, target in self.includes():
+            other = folder_of(target) if quoted else None
+            if other is None or other == folder or (path, other) in DOORS:
                 continue
-            if FLOORS[other] > FLOORS[room]:
+            if FLOORS[other] > FLOORS[folder]:
                 wrong.append("%s:%d includes %s, a higher floor" % (path, number, target))
-            if FLOORS[other] == FLOORS[room] and FLOORS[room] not in NEIGHBOURS_MAY_MEET:
+            if FLOORS[other] == FLOORS[folder] and FLOORS[folder] not in NEIGHBOURS_MAY_MEET:
                 wrong.append("%s:%d includes %s, its neighbour" % (path, number, target))
         self.assertEqual([], wrong)
 
+    def test_every_room_is_in_the_table(self):
+        found = {}
+        for folder, path in sources(self.root):
+            found.setdefault(folder, set()).add(room_of(path))
+        for folder, rooms in found.items():
+            self.assertEqual(set(ROOMS.get(folder, [""])), rooms, folder)
+
+    def test_a_file_includes_its_own_room_or_one_before_it(self):
+        wrong = ["%s:%d includes %s, a room after its own" % (path, number, target)
+                 for _, path, number, quoted, target in self.includes() if quoted and is_backward(path, target)]
+        self.assertEqual([], wrong)
+
+    def test_is_backward_knows_the_order(self):
+        for folder, rooms in ROOMS.items():
+            files = [os.path.join(folder, room, "a.h") for room in rooms]
+            for lower, higher in zip(files, files[1:]):
+                self.assertTrue(is_backward(lower, higher), lower)
+                self.assertFalse(is_backward(higher, lower), higher)
+                self.assertFalse(is_backward(higher, higher), higher)
+
     def test_quoted_includes_are_paths_from_the_root(self):
         wrong = ["%s:%d %s" % (p, n, t) for _, p, n, quoted, t in self.includes()
-                 if quoted and room_of(t) is None]
+                 if quoted and folder_of(t) is None]
         self.assertEqual([], wrong)
 
     def test_device_headers_stay_in_their_files(self):

@@ -22,6 +22,54 @@ _FLOORS = {
     "tests": 6,
 }
 
+# Rooms (subfolders) of the folders above, in order: a file may include its own room and the rooms before it. "" is the
+# folder itself. The folders that are missing here have no subfolders. tests/floors_test.py enforces the order.
+_ROOMS = {
+    "core/base": ["text", "", "content"],
+    "core/net": ["contract", "spec", "graph", "store", "plan", "run"],
+    "data": ["record", "decode", "augment", "pipeline", "annotation", "source"],
+    "layers": [
+        "common",
+        "activation",
+        "elementwise",
+        "loss",
+        "pooling",
+        "inner_product",
+        "convolution",
+        "normalization",
+        "recurrent",
+        "shape",
+        "detection",
+        "source",
+    ],
+    "parallel": ["meeting", "sockets", "watch", "gpu", "reduce", "world", "tcp", "mpi", "elastic"],
+    "solvers": ["update", "state", "scores", "trainer"],
+    "tools": [
+        "bazel",
+        "packing",
+        "cli",
+        "gpus",
+        "data",
+        "nets",
+        "help",
+        "cluster",
+        "launch",
+        "timing",
+        "train",
+        "init",
+        "detect",
+        "export",
+        "runs",
+        "sweep",
+        "pages",
+        "onnx",
+        "onnx_import",
+        "commands/data",
+        "commands",
+        "",
+    ],
+}
+
 # Folders whose code need not be fast. They are compiled with -O1, which takes half the time.
 _COLD = ["python", "tests", "tools"]
 
