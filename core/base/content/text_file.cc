@@ -9,13 +9,13 @@
 namespace doppio {
 namespace {
 
-constexpr char kMark[] = "\xef\xbb\xbf";
-constexpr size_t kMarkBytes = sizeof kMark - 1;
+constexpr char kByteOrderMark[] = "\xef\xbb\xbf";
+constexpr size_t kByteOrderMarkBytes = sizeof kByteOrderMark - 1;
 
 }  // namespace
 
 std::string WithoutByteOrderMark(std::string text) {
-  if (text.compare(0, kMarkBytes, kMark) == 0) text.erase(0, kMarkBytes);
+  if (text.compare(0, kByteOrderMarkBytes, kByteOrderMark) == 0) text.erase(0, kByteOrderMarkBytes);
   return text;
 }
 

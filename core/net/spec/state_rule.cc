@@ -31,14 +31,14 @@ bool MeetsAny(const NetState& state, const Rules& rules) {
                      [&](const NetStateRule& rule) { return Meets(state, rule); });
 }
 
-std::string Quoted(const std::string& stage) { return "stage '" + stage + "'"; }
+std::string StageText(const std::string& stage) { return "stage '" + stage + "'"; }
 
 // Returns the conditions of a rule: "in TRAIN with stage 'one' from level 2".
 std::string RuleText(const NetStateRule& rule) {
   std::string text;
   if (rule.has_phase()) text += " in " + Phase_Name(rule.phase());
-  for (const std::string& stage : rule.stage()) text += " with " + Quoted(stage);
-  for (const std::string& stage : rule.not_stage()) text += " without " + Quoted(stage);
+  for (const std::string& stage : rule.stage()) text += " with " + StageText(stage);
+  for (const std::string& stage : rule.not_stage()) text += " without " + StageText(stage);
   if (rule.has_min_level()) text += " from level " + std::to_string(rule.min_level());
   if (rule.has_max_level()) text += " up to level " + std::to_string(rule.max_level());
   return text.empty() ? "always" : text.substr(1);
@@ -49,7 +49,7 @@ std::string StateText(const NetState& state, const NetStateRule& rule) {
   std::string text;
   if (rule.stage_size() + rule.not_stage_size() > 0) {
     for (const std::string& stage : state.stage())
-      text += (text.empty() ? "" : ", ") + Quoted(stage);
+      text += (text.empty() ? "" : ", ") + StageText(stage);
     if (text.empty()) text = "no stage";
   }
   if (rule.has_min_level() || rule.has_max_level())
