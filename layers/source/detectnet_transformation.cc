@@ -9,8 +9,8 @@
 
 #include "core/base/random.h"
 #include "core/net/contract/layer.h"
-#include "data/annotation/detectnet_changes.h"
-#include "data/annotation/detectnet_grid.h"
+#include "data/augment/detectnet_changes.h"
+#include "data/augment/detectnet_grid.h"
 #include "layers/source/source_layer.h"
 #include "proto/data.pb.h"
 

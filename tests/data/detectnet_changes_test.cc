@@ -1,4 +1,4 @@
-#include "data/annotation/detectnet_changes.h"
+#include "data/augment/detectnet_changes.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

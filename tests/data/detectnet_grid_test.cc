@@ -1,4 +1,4 @@
-#include "data/annotation/detectnet_grid.h"
+#include "data/augment/detectnet_grid.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // The random changes by which NVCaffe's DetectNet augments its images, with the objects in them.
-#ifndef DOPPIO_DATA_ANNOTATION_DETECTNET_CHANGES_H_
-#define DOPPIO_DATA_ANNOTATION_DETECTNET_CHANGES_H_
+#ifndef DOPPIO_DATA_AUGMENT_DETECTNET_CHANGES_H_
+#define DOPPIO_DATA_AUGMENT_DETECTNET_CHANGES_H_
 
 #include <opencv2/core.hpp>
 #include <vector>
 
-#include "data/annotation/detectnet_grid.h"
+#include "data/augment/detectnet_grid.h"
 #include "data/record/draws.h"
 #include "proto/detection.pb.h"
 
@@ -44,4 +44,4 @@ class DetectNetChanges {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_DATA_ANNOTATION_DETECTNET_CHANGES_H_
+#endif  // DOPPIO_DATA_AUGMENT_DETECTNET_CHANGES_H_

@@ -1,4 +1,4 @@
-#include "data/annotation/detectnet_changes.h"
+#include "data/augment/detectnet_changes.h"
 
 #include <algorithm>
 #include <cmath>

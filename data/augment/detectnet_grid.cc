@@ -1,4 +1,4 @@
-#include "data/annotation/detectnet_grid.h"
+#include "data/augment/detectnet_grid.h"
 
 #include <algorithm>
 #include <cfloat>

@@ -1,7 +1,7 @@
 // The labels with which NVCaffe's DetectNet trains: the objects of an image as values on a grid of
 // square cells. The results equal those of NVCaffe's layer DetectNetTransformation.
-#ifndef DOPPIO_DATA_ANNOTATION_DETECTNET_GRID_H_
-#define DOPPIO_DATA_ANNOTATION_DETECTNET_GRID_H_
+#ifndef DOPPIO_DATA_AUGMENT_DETECTNET_GRID_H_
+#define DOPPIO_DATA_AUGMENT_DETECTNET_GRID_H_
 
 #include <cstdint>
 #include <map>
@@ -56,4 +56,4 @@ class DetectNetGrid {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_DATA_ANNOTATION_DETECTNET_GRID_H_
+#endif  // DOPPIO_DATA_AUGMENT_DETECTNET_GRID_H_
