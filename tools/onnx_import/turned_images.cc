@@ -1,6 +1,7 @@
 #include "tools/onnx_import/turned_images.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -30,22 +31,24 @@ bool IsTurn(const onnx::NodeProto& node) {
 }
 
 bool IsTurnedAtOnce(const onnx::GraphProto& graph, const std::string& input) {
+  std::map<std::string, std::vector<const onnx::NodeProto*>> readers;
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& value : node.input()) readers[value].push_back(&node);
+  }
+  std::set<std::string> outputs;
+  for (const onnx::ValueInfoProto& output : graph.output()) outputs.insert(output.name());
   std::set<std::string> seen = {input};
   std::vector<std::string> waiting = {input};
   bool turned = false;
   while (!waiting.empty()) {
     const std::string value = waiting.back();
     waiting.pop_back();
-    for (const onnx::ValueInfoProto& output : graph.output()) {
-      if (output.name() == value) return false;
-    }
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (std::find(node.input().begin(), node.input().end(), value) == node.input().end())
-        continue;
-      turned |= IsTurn(node);
-      if (IsTurn(node)) continue;
-      if (ElementwiseOps().count(node.op_type()) == 0 || node.output_size() != 1) return false;
-      if (seen.insert(node.output(0)).second) waiting.push_back(node.output(0));
+    if (outputs.count(value) > 0) return false;
+    for (const onnx::NodeProto* node : readers[value]) {
+      turned |= IsTurn(*node);
+      if (IsTurn(*node)) continue;
+      if (ElementwiseOps().count(node->op_type()) == 0 || node->output_size() != 1) return false;
+      if (seen.insert(node->output(0)).second) waiting.push_back(node->output(0));
     }
   }
   return turned;
