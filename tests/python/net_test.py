@@ -117,6 +117,21 @@ class NetTest(case.Case):
         net.backward()
         np.testing.assert_allclose(net.params["ip"][0].diff, expected)
 
+    def test_a_view_and_its_bottom_have_their_own_gradients(self):
+        net = doppio.Net(self.write("net.prototxt", """force_backward: true
+            layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 1 } } }
+            layer { name: "same" type: "Power" bottom: "data" top: "same" }
+            layer { name: "flat" type: "Flatten" bottom: "same" top: "flat" }
+            layer { name: "twice" type: "Power" bottom: "flat" top: "twice" power_param { scale: 2 } }
+            layer { name: "thrice" type: "Power" bottom: "same" top: "thrice" power_param { scale: 3 } }"""), doppio.TEST)
+        net.forward(data=np.ones((2, 3, 1)))
+        net.blobs["same"].data[...] = 4
+        np.testing.assert_array_equal(net.blobs["flat"].data, np.full((2, 3), 4))
+        found = net.backward(twice=np.ones((2, 3)), thrice=np.ones((2, 3, 1)))
+        np.testing.assert_array_equal(net.blobs["flat"].diff, np.full((2, 3), 2))
+        np.testing.assert_array_equal(net.blobs["same"].diff, np.full((2, 3, 1), 5))
+        np.testing.assert_array_equal(found["data"], np.full((2, 3, 1), 5))
+
     def test_gives_gradients_from_the_outputs(self):
         net = doppio.Net(self.write("net.prototxt", "force_backward: true\n" + SUM), doppio.TEST)
         net.forward(data=[[1, 2, 3], [-1, -2, -3]])

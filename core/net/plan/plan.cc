@@ -60,7 +60,9 @@ class Assembler {
     FillConstants();
     plan_.tensors.resize(graph_.nodes.size());
     for (const Item& item : draft_.items)
-      forward_.push_back(item.reorder ? ForwardReorder(item) : BindLayer(item));
+      forward_.push_back(item.view      ? PlanStep()
+                         : item.reorder ? ForwardReorder(item)
+                                        : BindLayer(item));
     AddHostStore();
     for (int time = 0; time <= draft_.end(); ++time) AddEvent(time);
     if (draft_.options.backward) MarkReady();
@@ -152,11 +154,15 @@ class Assembler {
 
   // A move runs on the device that reads the value, in both directions.
   PlanStep ReorderStep(const Item& item, const Tensor& from, const Tensor& to) {
-    PlanStep step = StepOf(item.move ? StepKind::kMove : StepKind::kReorder, item);
+    const StepKind kind = item.view   ? StepKind::kCopy
+                          : item.move ? StepKind::kMove
+                                      : StepKind::kReorder;
+    PlanStep step = StepOf(kind, item);
     step.from = from;
     step.to = to;
     if (item.move) {
       step.peer = group(item.bottoms[0]).place;
+    if (item.view) return step;
       step.edge = group(item.bottoms[0]).edge;
       return step;
     }
@@ -209,7 +215,7 @@ class Assembler {
     add_copies(&before_);
     if (event.kind == Event::kBackward) {
       AddBackward(item);
-    } else {
+    } else if (!item.view) {
       steps.push_back(forward_[event.item]);
       steps.back().again = !forward;
     }

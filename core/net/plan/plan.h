@@ -77,7 +77,8 @@ enum class StepKind {
   kReorder,  // converts an edge's value or gradient to another layout or type
   kFill,     // initialises a gradient with its loss weight
   kAdd,      // adds a further contribution to a gradient
-  kCopy,     // copies a gradient that a layer overwrites while other layers still read it
+  kCopy,     // copies a gradient: of a view's top to its bottom, or if a layer overwrites the
+             // gradient while other layers still read it
   kMove,     // copies a value in forward, or a gradient in backward, to another device
   // Calls of HostStore (core/device/host_store.h):
   kSave,     // the copy of a block to host memory starts

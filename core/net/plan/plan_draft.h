@@ -56,7 +56,9 @@ struct Unit {
 // A unit's kernel, or a reorder or move of one group for a unit.
 struct Item {
   bool reorder = false;
-  bool move = false;               // a reorder that copies from one device to another
+  bool move = false;  // a reorder that copies from one device to another
+  // A reorder whose top has the value of the bottom, in the same memory, and a gradient of its own.
+  bool view = false;
   int place = 0;                   // the device that runs the item
   int node = 0;                    // the unit's head
   int unit = -1;                   // -1 for a reorder

@@ -1,5 +1,7 @@
 #include "core/net/plan/plan_groups.h"
 
+#include <utility>
+
 namespace doppio {
 
 int GroupMaker::Convert(int source, const TensorSpec& wanted, int reader) {
@@ -14,7 +16,9 @@ int GroupMaker::Convert(int source, const TensorSpec& wanted, int reader) {
     if (same_axes && spec.dtype == to.dtype && spec.layout == to.layout) return known;
   }
   ++reorders_;
-  return AddReorder(source, from, to, reader, group(source).place);
+  const int made = AddReorder(ReorderOf(source, from, reader, group(source).place), to);
+  group(source).converted.push_back(made);
+  return made;
 }
 
 int GroupMaker::Move(int source, int reader) {
@@ -24,27 +28,44 @@ int GroupMaker::Move(int source, int reader) {
     if (group(known).place == place) return known;
   }
   const TensorSpec spec = group(source).spec;
-  return AddReorder(source, spec, spec, reader, place);
+  const int made = AddReorder(ReorderOf(source, spec, reader, place), spec);
+  group(source).converted.push_back(made);
+  return made;
 }
 
-// Adds an item that makes the numbers of `source` in another layout, type or place.
-int GroupMaker::AddReorder(int source, const TensorSpec& from, const TensorSpec& to, int reader,
-                           int place) {
+int GroupMaker::Alias(int source, int edge, int n) {
+  const Node& node = draft_.graph->nodes[n];
+  Item item = ReorderOf(source, group(source).spec, n, group(source).place);
+  item.view = true;
+  item.backward = item.backward && node.backward;
+  item.bottom_gradient = {node.bottom_gradient[0]};
+  const int made = AddReorder(std::move(item), group(source).spec);
+  group(made).edge = edge;
+  group(made).pinned = group(source).pinned;
+  return made;
+}
+
+// Returns an item that makes the numbers of `source` in another layout, type or place.
+Item GroupMaker::ReorderOf(int source, const TensorSpec& from, int reader, int place) const {
   Item item;
   item.reorder = true;
-  item.move = place != group(source).place;
+  item.move = place != draft_.groups[source].place;
   item.place = place;
   item.node = reader;
   item.bottoms = {source};
   item.bottom_specs = {from};
   item.backward = draft_.options.backward;
   item.bottom_gradient = {true};
+  return item;
+}
+
+// Adds the item and returns the group of its top.
+int GroupMaker::AddReorder(Item item, const TensorSpec& to) {
+  const int made = AddGroup(to, item.place);
+  group(made).edge = group(item.bottoms[0]).edge;
   item.top_specs = {to};
-  const int made = AddGroup(to, place);
-  group(made).edge = group(source).edge;
   item.tops = {made};
   AddItem(std::move(item));
-  group(source).converted.push_back(made);
   return made;
 }
 

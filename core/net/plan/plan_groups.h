@@ -24,6 +24,10 @@ class GroupMaker {
   // on the first request.
   int Move(int source, int reader);
 
+  // Returns a new group that has the value of `source`, in the same memory, and a gradient of its
+  // own, which backward adds to that of `source`. `edge` is a top of node `n`, a view.
+  int Alias(int source, int edge, int n);
+
   // Adds a group of the next item on device `place`.
   int AddGroup(const TensorSpec& spec, int place);
 
@@ -34,7 +38,8 @@ class GroupMaker {
   int reorders() const { return reorders_; }
 
  private:
-  int AddReorder(int source, const TensorSpec& from, const TensorSpec& to, int reader, int place);
+  Item ReorderOf(int source, const TensorSpec& from, int reader, int place) const;
+  int AddReorder(Item item, const TensorSpec& to);
 
   Draft& draft_;
   int reorders_ = 0;

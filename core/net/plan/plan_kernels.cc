@@ -85,11 +85,21 @@ class Chooser {
     if (node.shape.view == View::kReshape)
       source = groups_.Convert(source,
                                {group(source).spec.shape, group(source).spec.dtype, Layout()}, n);
+    // Without keep_all, nobody reads the gradient of a blob before it is complete.
+    const bool shares = !draft_.options.keep_all || HasOneContribution(node);
     for (int top : node.tops) {
-      draft_.edge_group[top] = source;
-      group(source).loss_weight += edge(top).loss_weight;
-      if (edge(top).loss_weight != 0) group(source).pinned = true;
+      const int shown = shares ? source : groups_.Alias(source, top, n);
+      draft_.edge_group[top] = shown;
+      group(shown).loss_weight += edge(top).loss_weight;
+      if (edge(top).loss_weight != 0) group(shown).pinned = true;
     }
+  }
+
+  // Returns true if nothing but the top of this view contributes to the gradient of its bottom, so
+  // that both have the same gradient.
+  bool HasOneContribution(const Node& view) const {
+    const Edge& bottom = edge(view.bottoms[0]);
+    return view.tops.size() == 1 && bottom.uses.size() == 1 && bottom.loss_weight == 0;
   }
 
   KernelArgs ArgsFor(const Unit& unit) {

@@ -69,6 +69,11 @@ class MemoryPlanner {
       Group& top = group(it.tops[i]);
       const bool may = i == 0 && it.in_place_ok && !draft_.options.keep_all &&
                        !it.bottoms.empty() && it.bottom_specs[0].bytes() == top.spec.bytes() &&
+    if (it.view) {
+      group(it.tops[0]).storage = group(it.bottoms[0]).storage;
+      shared_bytes_ += PlacedBytes(group(it.tops[0]).spec.bytes());
+      return;
+    }
                        it.bottom_specs[0].dtype == top.spec.dtype &&
                        it.bottom_specs[0].layout == top.spec.layout;
       if (may && MayOverwrite(it.bottoms[0], t)) {
@@ -160,7 +165,8 @@ class MemoryPlanner {
     if (!it.backward) return;
     if (!it.reorder && draft_.UnitOf(it).shape.overwrites_top_gradients) OwnTopGradients(&it, time);
     for (size_t i = 0; i < it.bottoms.size(); ++i) {
-      if (it.bottom_gradient[i] && (!it.reorder || Wanted(it.bottoms[i]))) Contribute(&it, i, time);
+      const bool read = !it.reorder || draft_.options.keep_all || Wanted(it.bottoms[i]);
+      if (it.bottom_gradient[i] && read) Contribute(&it, i, time);
     }
     for (int g : it.tops) {
       if (group(g).grad_storage >= 0) --readers_[group(g).grad_storage];
