@@ -89,6 +89,7 @@ Memory PlanMemory(Graph graph, bool backward) {
     PlanOptions options;
     options.device = device.get();
     options.backward = backward;
+    options.runs = false;
     // A net does not say whether the solver uses iter_size, clip_gradients or the like, so none is
     // assumed.
     options.accumulate = false;

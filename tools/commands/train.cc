@@ -185,6 +185,7 @@ class Training {
     options_ = TrainerOptionsFromFlags(flags_, resume_, replicas_.devices[0].get());
     AddReplicaFlags(flags_, replicas_.count, &options_);
     options_.plan.places = placed_.by_name;
+    options_.plan.runs = !flags_.dry_run;
     records_->AddRules(&options_);
     if (!terminal_ || flags_.dry_run || quiet_) return;
     ShowOnlyWarnings();

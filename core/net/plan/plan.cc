@@ -88,6 +88,7 @@ class Assembler {
 
   void FillTensor(const Tensor& tensor, float value, int place) {
     DispatchReal(tensor.dtype, [&](auto zero) {
+    if (!draft_.options.runs) return;
       using T = decltype(zero);
       const std::vector<T> host(tensor.stored(), static_cast<T>(value));
       draft_.devices[place]->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
@@ -407,7 +408,7 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
     CheckFits(graph, *plan, options, *params);
     assembler.Allocate(memory != nullptr);
   }
-  params->Allocate();
+  params->Allocate(options.runs);
   assembler.Run();
   return plan;
 }

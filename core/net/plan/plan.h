@@ -66,6 +66,9 @@ struct PlanOptions {
   int history_ranks = 1;
   // Bytes per gradient element that the exchange with other ranks will allocate on the device.
   int exchange_bytes = 0;
+  // If false, the plan is only described and never runs: parameters and constants get memory, but
+  // no values.
+  bool runs = true;
   // Each blob and its gradient keep their own memory to the end of an iteration. Disables fusion.
   bool keep_all = false;
   bool sync_statistics = false;  // see KernelArgs

@@ -105,7 +105,7 @@ ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_orde
   return bytes;
 }
 
-void ParamStore::Allocate() {
+void ParamStore::Allocate(bool fill) {
   if (!allocated_) AllocateArenas();
   for (int i : added_) {
     Param& p = param(i);
@@ -113,7 +113,7 @@ void ParamStore::Allocate() {
       others_.emplace_back(device_of(p), p.value.bytes());
       p.value.raw = others_.back().data();
     }
-    Fill(&p);
+    if (fill) Fill(&p);
   }
   AllocateReplicas();
 }

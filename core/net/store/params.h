@@ -115,8 +115,9 @@ class ParamStore {
   // the store cannot be used.
   ParamBytes Place(bool gradients, const std::vector<int>& finish_order,
                    std::vector<Lifetime> lives = {});
-  // Allocates memory for the placed parameters and fills it with initial values.
-  void Allocate();
+  // Allocates memory for the placed parameters and, if `fill` is true, fills it with initial
+  // values. Otherwise the memory is zero.
+  void Allocate(bool fill = true);
   // Returns the bytes that Allocate will allocate on `device` for the arenas and replicas, without
   // `unpadded`.
   ParamBytes BytesToAllocate(const Device* device) const;

@@ -77,6 +77,7 @@ void PlanSummary(Graph graph, bool backward) {
   ParamStore params(device.get(), DType::kFloat32, 1);
   PlanOptions options;
   options.device = device.get();
+  options.runs = false;
   options.backward = backward;
   options.accumulate = false;
   options.gradients_consumed = backward && !graph.spec.debug_info;
@@ -136,7 +137,9 @@ int64_t CarriedBytes(const Trainer& trainer) {
 Seen Rehearsed(const std::string& path) {
   return Look([&](Seen* seen) {
     const std::unique_ptr<Device> device = MakeReservedDevice();
-    const Trainer trainer(LoadSolver(path), TrainerOptionsFromFlags(Flags(), "", device.get()));
+    TrainerOptions options = TrainerOptionsFromFlags(Flags(), "", device.get());
+    options.plan.runs = false;
+    const Trainer trainer(LoadSolver(path), options);
     *seen = SeenBy(trainer);
   });
 }

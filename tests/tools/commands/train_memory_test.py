@@ -52,6 +52,23 @@ class MemoryTest(TinyCase):
         kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.assertLess(kib, 1 << 20, "4 bytes for each row are 8 GB")
 
+    @unittest.skipIf(THREAD_SANITIZER, "ThreadSanitizer leaves too few addresses to reserve the memory")
+    def test_a_plan_computes_no_weights(self):
+        self.write("net.prototxt", """name: "wide"
+            layer { name: "in" type: "Data" top: "x" top: "y" data_param { backend: DIGITS batch_size: 4 } }
+            layer { name: "wide" type: "InnerProduct" bottom: "x" top: "wide"
+              inner_product_param { num_output: 65536 weight_filler { type: "xavier" } } }
+            layer { name: "narrow" type: "InnerProduct" bottom: "wide" top: "narrow"
+              inner_product_param { num_output: 8192 weight_filler { type: "gaussian" std: 0.01 } } }
+            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "narrow" bottom: "y" top: "loss" }""")
+        self.write("solver.prototxt", TINY_SOLVER)
+        r = self.run_tool("summary", "--model=net.prototxt")
+        self.assertRegex(r.stdout, r"\b2\.\d GiB parameters", r.stderr)
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertRegex(r.stdout, r"(?m)^ +weights +2\.\d GiB", r.stderr)
+        kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertLess(kib, 1 << 20, "4 bytes for each of 588 million parameters are 2.4 GB")
+
     def test_the_table_adds_up(self):
         # Computed by hand: weights 2x3 and a bias of 2 are 8 floats. Each is aligned to 64 floats, and a CPU with wide
         # vectors may pad the weights further.
