@@ -160,13 +160,17 @@ class PriorBox : public Kernel {
 };
 
 // Keeps the values in device memory and copies them to the top in each pass.
-class CudaPriorBox : public Kernel {
+class CudaPriorBox : public FormKernel<PriorBoxForm> {
  public:
-  explicit CudaPriorBox(const KernelArgs& args) : ops_(OpsOf(args.device)) {
-    const std::vector<float> values = args.Form<PriorBoxForm>().Values();
-    const int64_t bytes = static_cast<int64_t>(values.size() * sizeof(float));
-    values_ = Buffer(args.device, bytes);
-    args.device->CopyFromHost(values_.data(), values.data(), bytes);
+  explicit CudaPriorBox(const KernelArgs& args) : FormKernel(args), ops_(OpsOf(args.device)) {
+    needs_.kept_bytes = args.top_shapes[0].count() * static_cast<int64_t>(sizeof(float));
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    const std::vector<float> values = form_.Values();
+    values_ = Buffer(device_, needs_.kept_bytes);
+    device_->CopyFromHost(values_.data(), values.data(), needs_.kept_bytes);
   }
 
   void Forward(const Pass&) override { ops_.Copy(Tensor(t_.tops[0], values_.data()), t_.tops[0]); }

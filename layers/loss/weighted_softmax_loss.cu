@@ -119,13 +119,14 @@ class CudaWeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Norma
         valid_count_(args.device),
         backward_(args.backward) {
     Place(nullptr, nullptr);
+    needs_.kept_bytes = static_cast<int64_t>(form_.matrix.size() * sizeof(float));
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     Place(t_.saved, t_.scratch);
     wrong_ = std::make_unique<WrongLabel>(device_);
-    const int64_t bytes = static_cast<int64_t>(form_.matrix.size() * sizeof(float));
+    const int64_t bytes = needs_.kept_bytes;
     matrix_ = Buffer(device_, bytes);
     if (bytes > 0) device_->CopyFromHost(matrix_.data(), form_.matrix.data(), bytes);
   }

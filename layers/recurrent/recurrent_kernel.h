@@ -123,6 +123,7 @@ class RecurrentKernel : public Kernel, public CarriesState {
     }
     needs_.saved_bytes = kept.bytes();
     needs_.scratch_bytes = std::max(forward.bytes(), back.bytes());
+    needs_.kept_bytes = f_.exposed ? 0 : 2 * CarriedBytes();
   }
 
   // Computes step t. Needs the states of step t - 1.

@@ -147,7 +147,9 @@ void PrintText(const std::vector<Row>& rows, const Memory& memory, int64_t batch
       std::cout << " + " << Bytes(use.param_grads) << " gradients + " << Bytes(use.params)
                 << " momentum";
     }
-    std::cout << " + " << Bytes(use.scratch) << " workspace\n";
+    std::cout << " + " << Bytes(use.scratch) << " workspace";
+    if (use.kept > 0) std::cout << " + " << Bytes(use.kept) << " kept from pass to pass";
+    std::cout << '\n';
   }
   std::cout << "(MAC = multiply-add; FLOPs ≈ 2 × MAC; values are 4 bytes each)\n";
 }
@@ -175,11 +177,9 @@ void PrintJson(const Graph& graph, const std::vector<Row>& rows, const Memory& m
   out["macs"] = macs;
   out["activation_bytes"] = activations;
   if (memory.unknown.empty()) {
-    out["memory"] = {{"parameters", memory.use.params},
-                     {"gradients", memory.use.param_grads},
-                     {"activations", memory.use.activations},
-                     {"unshared", memory.use.unshared},
-                     {"workspace", memory.use.scratch}};
+    out["memory"] = {{"parameters", memory.use.params},       {"gradients", memory.use.param_grads},
+                     {"activations", memory.use.activations}, {"unshared", memory.use.unshared},
+                     {"workspace", memory.use.scratch},       {"kept", memory.use.kept}};
   } else {
     out["memory"] = nullptr;
     out["memory_unknown_because"] = memory.unknown;

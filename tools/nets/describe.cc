@@ -67,8 +67,10 @@ void DescribeTestNet(size_t i, const Trainer& trainer, std::vector<std::string>*
   line += EveryText(schedule, schedule.test);
   if (trainer.parts().tests.TestsLast()) line += " and after the last one";
   lines->push_back(line);
-  lines->push_back("  memory: " + Bytes(test.plan().memory.activations) + " activations, " +
-                   Bytes(test.plan().memory.scratch) + " workspace");
+  const MemoryUse& memory = test.plan().memory;
+  lines->push_back("  memory: " + Bytes(memory.activations) + " activations, " +
+                   Bytes(memory.scratch) + " workspace" +
+                   (memory.kept > 0 ? ", " + Bytes(memory.kept) + " kept" : ""));
 }
 
 }  // namespace
@@ -102,6 +104,7 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
       library.empty() ? ""
                       : "with the workspaces of " + library + ", each up to " +
                             Bytes(device.workspace_bytes()));
+  if (train.kept > 0) add("kept", train.kept, "by layers from pass to pass");
   if (test_bytes > 0) add("test nets", test_bytes, "");
   add("total", train.total() + test_bytes, free < 0 ? "" : "of " + Bytes(free) + " that were free");
   std::ostringstream text;

@@ -129,6 +129,9 @@ struct KernelNeeds {
   std::vector<Layout> params;
   int64_t saved_bytes = 0;    // memory kept from Forward to Backward (masks, indices, workspaces)
   int64_t scratch_bytes = 0;  // scratch memory within one call, shared by all layers
+  // Device memory that the kernel itself allocates, at the earliest in Bind, and keeps from pass to
+  // pass: carried states, large tables. The plan only counts it.
+  int64_t kept_bytes = 0;
   // If positive, the gradient of parameter 0 has memory only for this many of its stored elements.
   // Backward leaves it out, and BackwardSlice computes it.
   int64_t gradient_slice = 0;

@@ -12,7 +12,8 @@ namespace {
 std::string Parts(const MemoryUse& use) {
   const std::pair<const char*, int64_t> parts[] = {
       {"weights", use.params},    {"gradients", use.param_grads},   {"history", use.history},
-      {"exchange", use.exchange}, {"activations", use.activations}, {"scratch", use.scratch}};
+      {"exchange", use.exchange}, {"activations", use.activations}, {"scratch", use.scratch},
+      {"kept", use.kept}};
   std::string text;
   for (const auto& [name, bytes] : parts) {
     if (bytes > 0) text += (text.empty() ? "" : ", ") + std::string(name) + " " + Bytes(bytes);
@@ -37,7 +38,7 @@ int64_t Nearby(int64_t batch) { return std::max<int64_t>(1, batch / 16); }
 std::optional<int64_t> MemoryNeed::LargestBatch(int64_t free) const {
   if (batch < 1 || !at_batch) return std::nullopt;
   constexpr int kMaxPlans = 20;
-  const int64_t fixed = total() - activations - scratch;
+  const int64_t fixed = total() - activations - scratch - kept;
   struct Batch {
     int64_t rows, bytes;
   };

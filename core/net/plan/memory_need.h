@@ -26,9 +26,10 @@ struct MemoryUse {
   int64_t activations = 0;  // the arena: values, gradients and saved memory; blocks may share bytes
   int64_t unshared = 0;     // `activations` if no blocks shared bytes
   int64_t scratch = 0;
+  int64_t kept = 0;  // what kernels keep from pass to pass (KernelNeeds::kept_bytes)
 
-  // Returns the bytes that the plan itself allocates.
-  int64_t now() const { return params + param_grads + activations + scratch; }
+  // Returns the bytes that the plan and its kernels allocate.
+  int64_t now() const { return params + param_grads + activations + scratch + kept; }
   // Returns `now()` plus the bytes that the solver and the exchange will allocate.
   int64_t total() const { return now() + history + exchange; }
 };
@@ -49,9 +50,9 @@ struct MemoryNeed : MemoryUse {
   std::string net;  // for messages: "train net LeNet"
   bool backward = false;
   int64_t batch = 0;  // rows; 0 if the net has no batch
-  // Plans the same net with `rows` rows and returns the bytes of its activations and scratch
-  // memory. Throws Error if the net cannot have such a batch. Empty if unknown. Must not be called
-  // after the net's graph is destroyed.
+  // Plans the same net with `rows` rows and returns the bytes of its activations, scratch memory
+  // and what its kernels keep. Throws Error if the net cannot have such a batch. Empty if unknown.
+  // Must not be called after the net's graph is destroyed.
   std::function<int64_t(int64_t rows)> at_batch;
 
   // Returns a batch smaller than `batch` that needs at most `free` bytes, while a batch about one

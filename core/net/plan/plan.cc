@@ -28,7 +28,8 @@ class Assembler {
     }
     constant_bytes_ = PlaceBlocksOf(places, draft_.devices.size(), &constant_blocks_);
     for (size_t i = 0; i < draft_.devices.size(); ++i)
-      plan_.device_bytes.push_back(constant_bytes_[i] + draft_.arenas[i] + draft_.scratch[i]);
+      plan_.device_bytes.push_back(constant_bytes_[i] + draft_.arenas[i] + draft_.scratch[i] +
+                                   draft_.kept[i]);
     return std::accumulate(constant_bytes_.begin(), constant_bytes_.end(), int64_t{0});
   }
 
@@ -87,8 +88,8 @@ class Assembler {
   }
 
   void FillTensor(const Tensor& tensor, float value, int place) {
-    DispatchReal(tensor.dtype, [&](auto zero) {
     if (!draft_.options.runs) return;
+    DispatchReal(tensor.dtype, [&](auto zero) {
       using T = decltype(zero);
       const std::vector<T> host(tensor.stored(), static_cast<T>(value));
       draft_.devices[place]->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
@@ -161,9 +162,9 @@ class Assembler {
     PlanStep step = StepOf(kind, item);
     step.from = from;
     step.to = to;
+    if (item.view) return step;
     if (item.move) {
       step.peer = group(item.bottoms[0]).place;
-    if (item.view) return step;
       step.edge = group(item.bottoms[0]).edge;
       return step;
     }
@@ -343,34 +344,7 @@ Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* 
   const ParamBytes bytes =
       params->Place(options.backward, gradients.order, std::move(gradients.lives));
   Assembler assembler(draft, plan, params);
-  MemoryNeed& memory = plan->memory;
-  static_cast<MemoryUse&>(memory) = draft->memory;
-  const int64_t constants = assembler.PlaceConstants();
-  memory.activations += constants;
-  memory.unshared += constants;
-  plan->saved.plain_activations += constants;
-  // Each micro-batch has its own.
-  for (int64_t* bytes : {&memory.activations, &memory.unshared, &memory.scratch})
-    *bytes *= microbatches;
-  plan->saved.plain_activations *= microbatches;
-  memory.net = (graph.spec.options.phase == TRAIN ? "train net " : "test net ") + graph.spec.name;
-  memory.backward = options.backward;
-  memory.batch = BatchOf(graph);
-  memory.params = bytes.values;
-  memory.unpadded_params = bytes.unpadded;
-  memory.param_grads = bytes.grads;
-  memory.replica_params = bytes.replica_values;
-  memory.replica_grads = bytes.replica_grads;
-  int64_t slot = 0, divided = 0;
-  for (const ParamArena& arena : params->arenas()) {
-    slot += arena.size;
-    divided += arena.gradients_end;
-  }
-  memory.whole_history = options.history_slots * slot * ElementBytes(params->dtype());
-  memory.history = options.history_slots * ElementBytes(params->dtype()) *
-                   (slot - divided + (divided + options.history_ranks - 1) / options.history_ranks);
-  if (options.backward)
-    memory.exchange = options.exchange_bytes * (bytes.grads / ElementBytes(params->dtype()));
+  CountMemory(*draft, bytes, assembler.PlaceConstants(), *params, plan);
   return assembler;
 }
 
@@ -381,7 +355,7 @@ int64_t BytesAtBatch(const NetSpec& spec, const PlanOptions& options, DType dtyp
   Draft draft;
   Plan plan;
   MakeDraft(graph, options, &params, &draft, &plan);
-  return plan.memory.activations + plan.memory.scratch;
+  return plan.memory.activations + plan.memory.scratch + plan.memory.kept;
 }
 
 }  // namespace

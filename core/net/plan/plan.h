@@ -164,7 +164,8 @@ struct Plan {
   // The devices that compute, indexed by Node::place. One device if no layer is placed. A device of
   // several places may occur more than once.
   std::vector<Device*> devices;
-  std::vector<int64_t> device_bytes;  // per device: its arena and scratch memory
+  // Per device: its arena, its scratch memory and what its kernels keep.
+  std::vector<int64_t> device_bytes;
 
   std::unique_ptr<HostStore> host_store;  // null if no block is offloaded
   std::shared_ptr<PlanBuffers> buffers;

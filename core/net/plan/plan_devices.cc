@@ -1,4 +1,4 @@
-// Finds the devices of a plan and checks their memory.
+// Finds the devices of a plan, and counts and checks their memory.
 #include <algorithm>
 
 #include "core/net/contract/place_rule.h"
@@ -24,7 +24,8 @@ std::vector<Device*> UsedDevices(const Graph& graph, const PlanOptions& options,
   return devices;
 }
 
-// Returns the bytes of activations and scratch memory that all micro-batches need on a device.
+// Returns the bytes of activations, of scratch memory and of what kernels keep that all
+// micro-batches need on a device.
 int64_t ActivationsOn(const Device* device, const Graph& graph, const Plan& plan,
                       const PlanOptions& options) {
   int64_t bytes = 0;
@@ -53,6 +54,39 @@ std::vector<Device*> DevicesOf(const Graph& graph, const PlanOptions& options) {
   return devices;
 }
 
+void CountMemory(const Draft& draft, const ParamBytes& bytes, int64_t constants,
+                 const ParamStore& params, Plan* plan) {
+  const PlanOptions& options = draft.options;
+  const NetSpec& spec = draft.graph->spec;
+  MemoryNeed& memory = plan->memory;
+  static_cast<MemoryUse&>(memory) = draft.memory;
+  memory.activations += constants;
+  memory.unshared += constants;
+  plan->saved.plain_activations += constants;
+  // Each micro-batch has its own.
+  for (int64_t* own : {&memory.activations, &memory.unshared, &memory.scratch, &memory.kept,
+                       &plan->saved.plain_activations})
+    *own *= spec.options.microbatches;
+  memory.net = (spec.options.phase == TRAIN ? "train net " : "test net ") + spec.name;
+  memory.backward = options.backward;
+  memory.batch = BatchOf(*draft.graph);
+  memory.params = bytes.values;
+  memory.unpadded_params = bytes.unpadded;
+  memory.param_grads = bytes.grads;
+  memory.replica_params = bytes.replica_values;
+  memory.replica_grads = bytes.replica_grads;
+  int64_t slot = 0, divided = 0;
+  for (const ParamArena& arena : params.arenas()) {
+    slot += arena.size;
+    divided += arena.gradients_end;
+  }
+  const int64_t element_bytes = ElementBytes(params.dtype());
+  memory.whole_history = options.history_slots * slot * element_bytes;
+  memory.history = options.history_slots * element_bytes *
+                   (slot - divided + (divided + options.history_ranks - 1) / options.history_ranks);
+  if (options.backward) memory.exchange = options.exchange_bytes * (bytes.grads / element_bytes);
+}
+
 void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
                const ParamStore& params) {
   if (options.microbatch > 0) return;  // the first micro-batch has counted all of them
@@ -67,7 +101,7 @@ void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
     need.params = bytes.values;
     need.param_grads = bytes.grads;
     need.history = options.history_slots * (bytes.values - bytes.replica_values);
-    need.scratch = need.exchange = 0;
+    need.scratch = need.kept = need.exchange = 0;
     need.CheckFits(device->free_bytes(), *device);
   }
 }

@@ -128,9 +128,9 @@ struct Draft {
   std::vector<int> edge_group;  // per edge of the graph; -1 inside a chain
   std::vector<Event> events;    // indexed by time
   std::vector<Lifetime> blocks;
-  std::vector<int> block_place;          // per block: its device
-  std::vector<Device*> devices;          // see Plan
-  std::vector<int64_t> arenas, scratch;  // per device: bytes
+  std::vector<int> block_place;                // per block: its device
+  std::vector<Device*> devices;                // see Plan
+  std::vector<int64_t> arenas, scratch, kept;  // per device: bytes
   // Per block: the times at which the block is used. Empty for blocks that must not be offloaded.
   std::vector<std::vector<int>> uses;
   std::vector<Offload> offloads;
@@ -168,6 +168,10 @@ std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes);
 // Returns the devices that compute this micro-batch, indexed by Node::place. Throws UserError if
 // the net has a device that is not in the options.
 std::vector<Device*> DevicesOf(const Graph& graph, const PlanOptions& options);
+// Fills plan->memory, except at_batch. `bytes` are those of the parameters, and `constants` the
+// bytes of the constant gradients.
+void CountMemory(const Draft& draft, const ParamBytes& bytes, int64_t constants,
+                 const ParamStore& params, Plan* plan);
 // Throws MemoryShortage if a device has less free memory than the plan, its parameters, their
 // history and their exchange need.
 void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
@@ -181,7 +185,7 @@ void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params);
 // items and groups.
 void MakeSchedule(int segments, const Plan& plan, Draft* draft);
 // Decides which values share memory and how long each block lives. Fills blocks, uses and notes,
-// and sets memory.scratch and memory.unshared.
+// and sets memory.scratch, memory.kept and memory.unshared.
 void PlaceMemory(const Plan& plan, Draft* draft);
 // Offloads as few blocks as possible, preferring those that are large and idle for long, so that
 // the activations take at most `options.saving.activation_bytes`. Fills offloads. Throws UsageError

@@ -15,6 +15,7 @@ class MemoryPlanner {
 
   void Run() {
     draft_.scratch.assign(draft_.devices.size(), 0);
+    draft_.kept.assign(draft_.devices.size(), 0);
     for (size_t t = 0; t < draft_.items.size(); ++t) PlaceValues(static_cast<int>(t));
     LiveValues();
     for (size_t t = draft_.items.size(); t-- > 0;) {
@@ -25,8 +26,11 @@ class MemoryPlanner {
       draft_.memory.unshared += PlacedBytes(block.bytes);
     }
     draft_.memory.unshared += shared_bytes_;
-    draft_.memory.scratch =
-        std::accumulate(draft_.scratch.begin(), draft_.scratch.end(), int64_t{0});
+    const auto sum = [](const std::vector<int64_t>& bytes) {
+      return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+    };
+    draft_.memory.scratch = sum(draft_.scratch);
+    draft_.memory.kept = sum(draft_.kept);
   }
 
  private:
@@ -65,15 +69,15 @@ class MemoryPlanner {
 
   void PlaceValues(int t) {
     Item& it = item(t);
-    for (size_t i = 0; i < it.tops.size(); ++i) {
-      Group& top = group(it.tops[i]);
-      const bool may = i == 0 && it.in_place_ok && !draft_.options.keep_all &&
-                       !it.bottoms.empty() && it.bottom_specs[0].bytes() == top.spec.bytes() &&
     if (it.view) {
       group(it.tops[0]).storage = group(it.bottoms[0]).storage;
       shared_bytes_ += PlacedBytes(group(it.tops[0]).spec.bytes());
       return;
     }
+    for (size_t i = 0; i < it.tops.size(); ++i) {
+      Group& top = group(it.tops[i]);
+      const bool may = i == 0 && it.in_place_ok && !draft_.options.keep_all &&
+                       !it.bottoms.empty() && it.bottom_specs[0].bytes() == top.spec.bytes() &&
                        it.bottom_specs[0].dtype == top.spec.dtype &&
                        it.bottom_specs[0].layout == top.spec.layout;
       if (may && MayOverwrite(it.bottoms[0], t)) {
@@ -274,6 +278,7 @@ class MemoryPlanner {
     const KernelNeeds& needs = plan_.kernels[it.node]->needs();
     int64_t& scratch = draft_.scratch[it.place];
     scratch = std::max(scratch, needs.scratch_bytes);
+    draft_.kept[it.place] += needs.kept_bytes;
     if (needs.saved_bytes == 0) return;
     it.saved = NewBlock(it.place, needs.saved_bytes, t, t);
     std::vector<int>& uses = draft_.uses[it.saved] = {t};

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <regex>
 #include <string>
@@ -16,7 +17,7 @@
 namespace doppio {
 namespace {
 
-// The CPU with a given amount of free memory.
+// The CPU with a given amount of free memory. Counts the bytes that are asked for.
 class SmallDevice : public Device {
  public:
   explicit SmallDevice(int64_t free, bool host_memory = true)
@@ -24,8 +25,18 @@ class SmallDevice : public Device {
   std::string kind() const override { return DeviceKind::kCpu; }
   bool host_memory() const override { return host_memory_; }
   std::string name() const override { return "small device"; }
-  void* Allocate(int64_t bytes) override { return memory_->Allocate(bytes); }
-  void Free(void* memory) noexcept override { memory_->Free(memory); }
+  void* Allocate(int64_t bytes) override {
+    void* const memory = memory_->Allocate(bytes);
+    blocks_[memory] = bytes;
+    in_use_ += bytes;
+    peak_ = std::max(peak_, in_use_);
+    return memory;
+  }
+  void Free(void* memory) noexcept override {
+    in_use_ -= blocks_[memory];
+    blocks_.erase(memory);
+    memory_->Free(memory);
+  }
   void CopyFromHost(void* to, const void* from, int64_t bytes) override {
     memory_->CopyFromHost(to, from, bytes);
   }
@@ -34,14 +45,16 @@ class SmallDevice : public Device {
   }
   void Zero(void* memory, int64_t bytes) override { memory_->Zero(memory, bytes); }
   void Synchronize() override {}
-  int64_t bytes_in_use() const override { return memory_->bytes_in_use(); }
-  int64_t peak_bytes() const override { return memory_->peak_bytes(); }
+  int64_t bytes_in_use() const override { return in_use_; }
+  int64_t peak_bytes() const override { return peak_; }
   int64_t free_bytes() override { return free_; }
 
  private:
   const int64_t free_;
   const bool host_memory_;
   const std::unique_ptr<Device> memory_ = MakeCpuDevice();
+  std::map<void*, int64_t> blocks_;
+  int64_t in_use_ = 0, peak_ = 0;
 };
 
 std::string NetOf(int64_t batch) {
@@ -100,16 +113,52 @@ TEST(MemoryNeed, FitsExactlyAndNotWithAByteLess) {
   EXPECT_TRUE(Plan(NetOf(4), total - 1).refusal);
 }
 
+// A net with layers that carry states from pass to pass: an LSTM, two of 4 streams x 5, and an RNN,
+// one of 4 streams x 6.
+constexpr char kRecurrent[] =
+    "layer { name: 'in' type: 'TestInput' top: 'x' top: 'cont'\n"
+    "  input_param { shape { dim: 3 dim: 4 dim: 7 } shape { dim: 3 dim: 4 } } }\n"
+    "layer { name: 'lstm' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'lstm'\n"
+    "  recurrent_param { num_output: 5 weight_filler { type: 'xavier' } } }\n"
+    "layer { name: 'rnn' type: 'RNN' bottom: 'lstm' bottom: 'cont' top: 'rnn' loss_weight: 1\n"
+    "  recurrent_param { num_output: 6 weight_filler { type: 'xavier' } } }\n";
+constexpr int64_t kRecurrentStates = (2 * 4 * 5 + 4 * 6) * 4;  // bytes
+
 TEST(MemoryNeed, IsWhatIsAllocated) {
+  for (const std::string& text : {NetOf(64), std::string(kRecurrent)}) {
+    SmallDevice device(-1);
+    ParamStore store(&device, DType::kFloat32, 1);
+    PlanOptions options;
+    options.device = &device;
+    options.backward = true;
+    Net net(GraphFromText(text), options, &store);
+    net.Forward();
+    net.Backward(false);
+    EXPECT_EQ(device.peak_bytes(), net.plan().memory.now()) << text;
+  }
+}
+
+TEST(MemoryNeed, CountsStatesBeforeAndAfterAPass) {
+  const MemoryNeed need = Plan(kRecurrent, -1).need;
+  EXPECT_EQ(need.kept, 2 * kRecurrentStates);
+  EXPECT_FALSE(Plan(kRecurrent, need.total()).refusal);
+  const std::string message = Plan(kRecurrent, need.total() - 1).refusal.value();
+  EXPECT_NE(message.find("kept 512 B"), std::string::npos) << message;
+  EXPECT_EQ(Plan(NetOf(4), -1).need.kept, 0);
+}
+
+TEST(MemoryNeed, OfAPlanThatDoesNotRunIsKnownWithoutValues) {
   SmallDevice device(-1);
   ParamStore store(&device, DType::kFloat32, 1);
   PlanOptions options;
   options.device = &device;
   options.backward = true;
-  const Net net(GraphFromText(NetOf(64)), options, &store);
-  // The device rounds up each of the five blocks, at most to twice its size.
-  EXPECT_GE(device.bytes_in_use(), net.plan().memory.now());
-  EXPECT_LE(device.bytes_in_use(), 2 * net.plan().memory.now() + 5 * 64);
+  options.runs = false;
+  const Graph graph = GraphFromText(NetOf(4));
+  const std::unique_ptr<doppio::Plan> plan = MakePlan(graph, options, &store);
+  EXPECT_EQ(plan->memory.total(), Plan(NetOf(4), -1).need.total());
+  const Tensor values = store.values();
+  for (int64_t i = 0; i < values.count(); ++i) ASSERT_EQ(values.data<float>()[i], 0) << i;
 }
 
 TEST(MemoryNeed, IsNoMoreThanWithoutSharing) {

@@ -77,8 +77,8 @@ void PlanSummary(Graph graph, bool backward) {
   ParamStore params(device.get(), DType::kFloat32, 1);
   PlanOptions options;
   options.device = device.get();
-  options.runs = false;
   options.backward = backward;
+  options.runs = false;
   options.accumulate = false;
   options.gradients_consumed = backward && !graph.spec.debug_info;
   MakePlan(graph, options, &params);
@@ -109,29 +109,6 @@ Seen SeenBy(const Trainer& trainer) {
     if (net != nullptr) seen.planned += net->plan().memory.now();
   }
   return seen;
-}
-
-// Returns the bytes of the states that layers carry from pass to pass, which no plan counts: that
-// before and that after a pass.
-int64_t CarriedBytes(const Net& net) {
-  int64_t bytes = 0;
-  for (int node = 0; node < static_cast<int>(net.graph().nodes.size()); ++node) {
-    Kernel* const kernel = net.kernel(node);
-    const CarriesState* const carries = kernel == nullptr ? nullptr : StateOf(kernel);
-    if (carries == nullptr) continue;
-    for (const PlainBlob& blob : carries->State())
-      bytes += 2 * blob.shape.count() * static_cast<int64_t>(sizeof(float));
-  }
-  return bytes;
-}
-
-int64_t CarriedBytes(const Trainer& trainer) {
-  int64_t bytes = CarriedBytes(trainer.train_net());
-  for (const auto& net : trainer.test_nets()) bytes += CarriedBytes(*net);
-  for (const auto& net : trainer.parts().nets.last_tests()) {
-    if (net != nullptr) bytes += CarriedBytes(*net);
-  }
-  return bytes;
 }
 
 Seen Rehearsed(const std::string& path) {
@@ -176,7 +153,7 @@ std::string CheckAccepted(const RandomCase& random_case, Draw*, const std::strin
   way.before = [&](Trainer* trainer) { trained = SeenBy(*trainer); };
   way.after = [&](Trainer* trainer) {
     // A source of several sizes may have changed the plan.
-    planned = std::max(trained.planned, SeenBy(*trainer).planned) + CarriedBytes(*trainer);
+    planned = std::max(trained.planned, SeenBy(*trainer).planned);
     // The update keeps a chunk of zeros for parameters without a gradient.
     planned += std::min(kUpdateChunk, trainer->params().values().count()) *
                static_cast<int64_t>(sizeof(float));
