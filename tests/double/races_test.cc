@@ -58,6 +58,15 @@ TEST_F(Races, AreNoneWithinAnActor) {
   EXPECT_EXIT(Step(b, Clock(), {{at_, 100, false}}), kFault, "double: race: ");
 }
 
+TEST_F(Races, NameAnActorAsItWasAtTheStep) {
+  const int a = NewActor("a"), b = NewActor("b");
+  Step(a, Clock(), {{at_, 4, true}});
+  RenameActor(a, "c");
+  Step(a, Clock(), {{at_ + 4, 4, true}});
+  EXPECT_EXIT(Step(b, Clock(), {{at_, 4, true}}), kFault, "after step 1 on a ");
+  EXPECT_EXIT(Step(b, Clock(), {{at_ + 4, 4, true}}), kFault, "after step 2 on c ");
+}
+
 TEST_F(Races, AreForgottenWhenMemoryIsFreed) {
   const int a = NewActor("a"), b = NewActor("b");
   Step(a, Clock(), {{at_, 100, true}});

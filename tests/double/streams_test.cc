@@ -160,6 +160,42 @@ TEST(Streams, FinishTheWorkOfADestroyedStream) {
   });
 }
 
+// Writes twice to the same memory, on a stream and on another one that replaces it.
+void WriteAndReplace(bool wait) {
+  DeviceInts a;
+  const cudaStream_t first = NewStream();
+  Enqueue(first, Set(a, 1));
+  if (wait) cudaStreamSynchronize(first);
+  cudaStreamDestroy(first);
+  const cudaStream_t second = NewStream();
+  Enqueue(second, Set(a, 2));
+  cudaDeviceSynchronize();
+}
+
+TEST(StreamsDeathTest, FindRacesWithTheWorkOfADestroyedStream) {
+  InAnyOrder([] { WriteAndReplace(true); });
+  for (const char* order : {"late", "early", "random"}) {
+    Begin(3, order);
+    EXPECT_EXIT(WriteAndReplace(false), ExitedWithCode(kFaultStatus), "double: race");
+  }
+}
+
+// Each piece of work copies clocks, which have an entry for each actor.
+TEST(Streams, AndGraphsReuseTheActorsOfDestroyedOnes) {
+  Begin(1, "random");
+  DeviceInts a;
+  const int before = NewActor("before");
+  for (int i = 0; i < 50; ++i) {
+    const cudaStream_t stream = NewStream();
+    const cudaGraphExec_t exec = Captured(stream, [&] { Enqueue(stream, Set(a, i)); });
+    EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    EXPECT_EQ(ValueOf(a, stream), i);
+    EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  }
+  EXPECT_EQ(NewActor("after") - before, 3);
+}
+
 TEST(StreamsDeathTest, FindUseOfWhatIsDestroyed) {
   Begin(1, "late");
   const cudaStream_t stream = NewStream();

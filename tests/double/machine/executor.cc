@@ -240,6 +240,7 @@ void Settle() {
   for (size_t i = 0; i < machine.streams.size();) {
     Stream* stream = machine.streams[i];
     if (stream->destroyed && stream->queue.empty()) {
+      stream->lane = nullptr;
       machine.streams.erase(machine.streams.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
       ++i;

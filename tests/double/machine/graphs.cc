@@ -33,12 +33,6 @@ cudaGraphNodeType TypeOf(const Task& task) {
   return cudaGraphNodeTypeKernel;
 }
 
-std::shared_ptr<Lane> NewLane() {
-  auto lane = std::make_shared<Lane>();
-  lane->actor = NewActor("a branch of a graph");
-  return lane;
-}
-
 // Checks that the captured arguments still point to live memory. The executor repeats this check
 // when the nodes run.
 void CheckLaunch(const Plan& plan) {
@@ -121,7 +115,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
     if (const cudaError_t error = ErrorOf(CurrentDevice())) return error;
     auto* made = new GraphExec;
     made->plan = FindGraph(graph)->plan;
-    for (int i = 0; i < made->plan->lanes; ++i) made->lanes.push_back(NewLane());
+    for (int i = 0; i < made->plan->lanes; ++i) {
+      made->lanes.push_back(TakeLane(&TheMachine(), "a branch of a graph"));
+    }
     if (Planted("freed-early")) FreeMemoryOf(*made->plan);
     TheMachine().handles.insert(made);
     *exec = reinterpret_cast<cudaGraphExec_t>(made);

@@ -108,8 +108,8 @@ struct Stream {
   bool blocking = false;  // ordered with the legacy stream
   bool destroyed = false;
   std::deque<std::shared_ptr<Item>> queue;
-  std::shared_ptr<Lane> lane;
-  Clock clock;  // covers all work that has run
+  std::shared_ptr<Lane> lane;  // null once the stream is destroyed and its work is done
+  Clock clock;                 // covers all work that has run
   bool upload_last = false;
   std::shared_ptr<Capture> capture;
   std::vector<int> tails;  // captured nodes that the next node depends on
@@ -157,7 +157,8 @@ struct Machine {
   std::vector<Device> devices;
   // Streams with a handle or with work. They are never deleted, so that handles stay unique.
   std::vector<Stream*> streams;
-  std::unordered_set<const void*> handles;  // live streams, events, graphs and executable graphs
+  std::vector<std::shared_ptr<Lane>> lanes;  // of all streams and executable graphs
+  std::unordered_set<const void*> handles;   // live streams, events, graphs and executable graphs
   std::set<std::shared_ptr<Capture>> captures;
   std::shared_ptr<const Clock> host = std::make_shared<Clock>();
   bool busy = false;     // a thread is running a piece of work
@@ -187,6 +188,8 @@ cudaError_t ErrorOf(int device);
 Stream* FindStream(cudaStream_t handle);
 Event* FindEvent(cudaEvent_t handle);
 Stream* MakeStream(int device, unsigned flags, int priority);
+// Returns a lane that only the caller uses, under this name in messages.
+std::shared_ptr<Lane> TakeLane(Machine* machine, const std::string& name);
 
 // enqueue.cc: operations of the host on streams.
 cudaError_t Put(Lock& lock, Stream* stream, std::shared_ptr<const Task> task);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 
 #include "tests/double/machine/arena.h"
 #include "tests/double/machine/fault.h"
@@ -19,7 +20,7 @@ namespace {
 struct Past {
   int actor = 0;
   int64_t time = 0;
-  int what = 0;  // index in `names`
+  int who = 0, what = 0;  // names of the actor and of the step: indices in `names`
   bool writes = false;
   int64_t gap = 0;
   bool operator==(const Past& o) const {
@@ -37,7 +38,7 @@ using Ranges = std::map<const char*, Range>;
 
 struct History {
   std::mutex mutex;
-  std::vector<std::string> actors;
+  std::vector<int> actors;  // current name of each actor: index in `names`
   std::vector<std::string> names;
   std::unordered_map<std::string, int> name_numbers;
   Ranges ranges;  // disjoint, by start address; other bytes have no past
@@ -46,6 +47,13 @@ struct History {
 History& TheHistory() {
   static History* const history = new History;
   return *history;
+}
+
+// Returns the index of a name in `names`.
+int Number(History* history, const std::string& name) {
+  const auto [found, added] = history->name_numbers.emplace(name, history->names.size());
+  if (added) history->names.push_back(name);
+  return found->second;
 }
 
 // Splits the range that contains `at`, if any. Returns the first range that begins at or after
@@ -70,7 +78,7 @@ bool Meet(const Past& a, const Past& b, int64_t bytes) {
 }
 
 std::string DescribeAccess(const History& history, const Past& past) {
-  return history.names[past.what] + " on " + history.actors[past.actor] + " (step " +
+  return history.names[past.what] + " on " + history.names[past.who] + " (step " +
          std::to_string(past.time) + ")";
 }
 
@@ -130,32 +138,43 @@ void Note(History* history, const Past& now, const Clock& before, const char* be
 int NewActor(const std::string& name) {
   History& history = TheHistory();
   const std::lock_guard<std::mutex> lock(history.mutex);
-  history.actors.push_back(name);
+  history.actors.push_back(Number(&history, name));
   return static_cast<int>(history.actors.size()) - 1;
 }
 
-void Clock::Join(const Clock& other) {
-  for (const auto& [actor, time] : other.times_) Set(actor, std::max(time, Of(actor)));
+void RenameActor(int actor, const std::string& name) {
+  History& history = TheHistory();
+  const std::lock_guard<std::mutex> lock(history.mutex);
+  history.actors[actor] = Number(&history, name);
 }
 
-void Clock::Set(int actor, int64_t time) { times_[actor] = time; }
+void Clock::Join(const Clock& other) {
+  const size_t count = other.times_.size();
+  if (times_.size() < count) times_.resize(count);
+  for (size_t i = 0; i < count; ++i) times_[i] = std::max(times_[i], other.times_[i]);
+}
+
+void Clock::Set(int actor, int64_t time) {
+  const size_t index = static_cast<size_t>(actor);
+  if (times_.size() <= index) times_.resize(index + 1);
+  times_[index] = time;
+}
 
 int64_t Clock::Of(int actor) const {
-  const auto found = times_.find(actor);
-  return found == times_.end() ? 0 : found->second;
+  const size_t index = static_cast<size_t>(actor);
+  return index < times_.size() ? times_[index] : 0;
 }
 
 void NoteAccesses(const std::string& what, int actor, int64_t time, const Clock& before,
                   const std::vector<Access>& accesses) {
   History& history = TheHistory();
   const std::lock_guard<std::mutex> lock(history.mutex);
-  const auto [name, added] = history.name_numbers.emplace(what, history.names.size());
-  if (added) history.names.push_back(what);
+  const int who = history.actors[actor], name = Number(&history, what);
   for (const Access& access : accesses) {
     int64_t offset = 0;
     if (access.bytes <= 0 || !InArena(access.at, &offset)) continue;
     const char* const begin = static_cast<const char*>(access.at);
-    Note(&history, {actor, time, name->second, access.writes, access.gap}, before, begin,
+    Note(&history, {actor, time, who, name, access.writes, access.gap}, before, begin,
          begin + access.bytes);
   }
 }

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace doppio::gpu_double {
@@ -21,8 +20,10 @@ struct Access {
   int64_t gap = 0;
 };
 
-// Registers an actor, which is a stream or a host thread. Each actor counts its own steps.
+// Registers an actor, which is a stream or a branch of a graph. Each actor counts its own steps.
 int NewActor(const std::string& name);
+// Changes the name that messages use for later steps of the actor.
+void RenameActor(int actor, const std::string& name);
 
 // A vector clock.
 class Clock {
@@ -31,7 +32,7 @@ class Clock {
   void Set(int actor, int64_t time);
   int64_t Of(int actor) const;  // 0 for an unknown actor
  private:
-  std::unordered_map<int, int64_t> times_;
+  std::vector<int64_t> times_;  // by actor; 0 for actors beyond the end
 };
 
 // Records the accesses in step `time` of `actor`, which happened after all steps in `before`.

@@ -25,8 +25,7 @@ Stream* AddStream(Machine* machine, int device, unsigned flags, int priority, bo
   stream->flags = flags;
   stream->priority = priority;
   stream->blocking = (flags & cudaStreamNonBlocking) == 0;
-  stream->lane = std::make_shared<Lane>();
-  stream->lane->actor = NewActor(stream->Name());
+  stream->lane = TakeLane(machine, stream->Name());
   machine->streams.push_back(stream);
   machine->handles.insert(stream);
   return stream;
@@ -63,6 +62,20 @@ void ResetMachine() {
 std::string Stream::Name() const {
   return (legacy ? "the default stream" : "stream " + std::to_string(number)) + " of GPU " +
          std::to_string(device);
+}
+
+// Reuses a lane that nothing uses any more if the host has waited for its last step: the new
+// owner's work is enqueued later, so it is ordered after that step. Clocks, which have an entry for
+// each lane, stay small in a process that creates thousands of streams.
+std::shared_ptr<Lane> TakeLane(Machine* machine, const std::string& name) {
+  for (const std::shared_ptr<Lane>& lane : machine->lanes) {
+    if (lane.use_count() > 1 || machine->host->Of(lane->actor) < lane->time) continue;
+    RenameActor(lane->actor, name);
+    return lane;
+  }
+  machine->lanes.push_back(std::make_shared<Lane>());
+  machine->lanes.back()->actor = NewActor(name);
+  return machine->lanes.back();
 }
 
 Stream* MakeStream(int device, unsigned flags, int priority) {
