@@ -39,6 +39,30 @@ TEST(Copies, RefuseADirectionThatTheAddressesDoNotHave) {
   EXPECT_EQ(pageable, 0);
 }
 
+// Large clearings release whole pages.
+TEST(Copies, ClearAllTheirBytesAndNoOthers) {
+  Begin(1, "random");
+  constexpr size_t kBytes = 3 << 20;
+  std::vector<char> bytes(kBytes);
+  for (const auto& [from, count] : std::vector<std::pair<size_t, size_t>>{
+           {0, kBytes}, {0, 100}, {4095, 2 << 20}, {8192, 2 << 20}, {4097, (2 << 20) + 5000}}) {
+    for (const bool pinned : {false, true}) {
+      void* at = nullptr;
+      ASSERT_EQ(
+          pinned ? cudaHostAlloc(&at, kBytes, cudaHostAllocPortable) : cudaMalloc(&at, kBytes),
+          cudaSuccess);
+      char* const begin = static_cast<char*>(at);
+      EXPECT_EQ(cudaMemset(begin, 7, kBytes), cudaSuccess);
+      EXPECT_EQ(cudaMemset(begin + from, 0, count), cudaSuccess);
+      EXPECT_EQ(cudaMemcpy(bytes.data(), begin, kBytes, cudaMemcpyDefault), cudaSuccess);
+      for (size_t i = 0; i < kBytes; ++i) {
+        ASSERT_EQ(bytes[i], i >= from && i < from + count ? 0 : 7) << i << " of " << from;
+      }
+      EXPECT_EQ(pinned ? cudaFreeHost(at) : cudaFree(at), cudaSuccess);
+    }
+  }
+}
+
 TEST(Copies, PoisonAPinnedDestinationUntilTheyAreDone) {
   Begin(1, "late");
   const cudaStream_t stream = NewStream();

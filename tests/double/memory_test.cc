@@ -5,6 +5,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -253,6 +254,22 @@ TEST(Memory, FailsAsAsked) {
         ::_exit(n == 999999 && NewBlock(1) != nullptr ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "");
+}
+
+// Opening and closing a block takes time for each resident page.
+TEST(Memory, HasFewResidentPagesAfterItIsCleared) {
+  const int64_t bytes = int64_t{32} << 20;
+  char* const at = NewBlock(bytes, kEmptyGpu);
+  {
+    const OpenMemory open;
+    CheckInside(at, bytes, "a clearing");
+    SetBytes(at, 0, bytes);
+    at[bytes / 2] = 1;
+  }
+  std::vector<unsigned char> resident(static_cast<size_t>(bytes / 4096));
+  ASSERT_EQ(::mincore(at, static_cast<size_t>(bytes), resident.data()), 0);
+  EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](int page) { return page & 1; }), 1);
+  FreeDevice(at);
 }
 
 TEST(Memory, DoesNotFillHugeBlocks) {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "tests/double/machine/arena.h"
@@ -15,6 +16,7 @@ namespace doppio::gpu_double {
 namespace {
 
 constexpr int64_t kAlignment = 256;
+constexpr int64_t kReleased = int64_t{1} << 20;  // zeros of at least this size are not stored
 
 int64_t RoundUp(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
@@ -158,6 +160,23 @@ void CheckInside(const void* at, int64_t bytes, const std::string& what) {
   if (map.open_count == 0 || live->open) return;
   Open(live);
   map.open.push_back(live->block.begin);
+}
+
+// A program that clears a workspace of many MiB usually accesses little of it, and each page that
+// it has accessed costs time whenever its block opens or closes.
+void SetBytes(void* at, int value, int64_t bytes) {
+  char* const begin = static_cast<char*>(at);
+  char* const end = begin + bytes;
+  if (value != 0 || bytes < kReleased) {
+    std::memset(begin, value, end - begin);
+    return;
+  }
+  char* const first =
+      reinterpret_cast<char*>(RoundUp(reinterpret_cast<intptr_t>(begin), kPageBytes));
+  char* const last = end - reinterpret_cast<uintptr_t>(end) % kPageBytes;
+  std::memset(begin, 0, first - begin);
+  ::madvise(first, last - first, MADV_DONTNEED);
+  std::memset(last, 0, end - last);
 }
 
 std::string Describe(const void* at) {

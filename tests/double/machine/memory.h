@@ -16,7 +16,7 @@ namespace doppio::gpu_double {
 // Value of Block::device for pinned memory.
 constexpr int kPinned = -1;
 
-// Fills new memory: a NaN in every float type. In blocks larger than 64 MiB, only the first and the
+// Fills new memory: a NaN in every float type. In blocks larger than 16 MiB, only the first and the
 // last MiB are filled, and the rest is 0.
 constexpr unsigned char kPoison = 0xFF;
 // Fills the margins between the ends of a block and its guard pages. Freeing the block checks that
@@ -50,6 +50,9 @@ bool IsDeviceAddress(const void* at);
 // empty range is always valid. `what` names the work that accesses the bytes. If memory is open,
 // also opens the block.
 void CheckInside(const void* at, int64_t bytes, const std::string& what);
+// Sets bytes of an open block of device or pinned memory. Whole pages of zeros take no memory until
+// they are accessed again.
+void SetBytes(void* at, int value, int64_t bytes);
 // Describes an address: "block 17 of GPU 0 (4096 bytes) at byte 128", "host memory", "freed block
 // 17 of GPU 0", ...
 std::string Describe(const void* at);

@@ -12,7 +12,7 @@
 namespace doppio::gpu_double {
 namespace {
 
-constexpr int64_t kFilledWhole = int64_t{64} << 20;
+constexpr int64_t kFilledWhole = int64_t{16} << 20;
 constexpr int64_t kFilledEnd = int64_t{1} << 20;
 
 void Protect(const Block& block, int protection) {

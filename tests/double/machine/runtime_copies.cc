@@ -156,7 +156,7 @@ cudaError_t Clear(Lock& lock, Stream* stream, void* at, int value, size_t bytes)
   task->work.counter = &Counters::clearings;
   task->work.run = [=] {
     Count(&Counters::clearing_bytes, size);
-    if (!Planted("memset-missing")) std::memset(at, value, bytes);
+    if (!Planted("memset-missing")) SetBytes(at, value, size);
     return std::vector<Access>();
   };
   if (place == Place::kPinnedHost) task->destination = {static_cast<char*>(at), size};
