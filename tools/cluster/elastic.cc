@@ -28,7 +28,7 @@ constexpr int kMostElasticRanks = 1024;
 // busy answers there and stays.
 constexpr double kElasticSilence = 5;
 // A launcher may end all processes when the first one ends.
-constexpr std::chrono::milliseconds kReportDelay(500);
+constexpr std::chrono::milliseconds kLeaveDelay(500);
 
 void CheckElasticFlags(const Flags& flags, const Launch& launch) {
   const auto refuse = [](const std::string& why) { throw UsageError("--elastic " + why); };
@@ -68,7 +68,7 @@ int LargestDivisor(const SolverSpec& solver, NetOptions options, int n) {
 
 // Ends this process. Another one prints the failure that both have.
 [[noreturn]] void LeaveToAnother(const Error& failure) {
-  std::this_thread::sleep_for(kReportDelay);
+  std::this_thread::sleep_for(kLeaveDelay);
   _exit(static_cast<int>(failure.code()));
 }
 
