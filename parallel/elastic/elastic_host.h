@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "parallel/elastic/door_keeper.h"
+#include "parallel/elastic/join_server.h"
 #include "parallel/elastic/elastic_options.h"
 
 namespace doppio {

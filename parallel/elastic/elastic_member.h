@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-#include "parallel/elastic/door_keeper.h"
+#include "parallel/elastic/join_server.h"
 #include "parallel/elastic/elastic_host.h"
 #include "parallel/elastic/elastic_options.h"
 #include "parallel/world/process_world.h"

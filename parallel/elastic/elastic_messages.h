@@ -1,5 +1,5 @@
 // The messages between the processes of an elastic training. A caller and the process behind a door
-// begin as in a rendezvous (parallel/tcp/meeting_messages.h): with a Knock each and a Challenge.
+// begin as in a rendezvous (parallel/tcp/rendezvous_messages.h): with a Knock each and a Challenge.
 // Then the caller sends an ElasticCall, and gets ElasticAnswers.
 #ifndef DOPPIO_PARALLEL_ELASTIC_ELASTIC_MESSAGES_H_
 #define DOPPIO_PARALLEL_ELASTIC_ELASTIC_MESSAGES_H_
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "parallel/tcp/meeting_messages.h"
+#include "parallel/tcp/rendezvous_messages.h"
 
 namespace doppio {
 

@@ -3,7 +3,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 
-#include "parallel/sockets/rank_calls.h"
+#include "parallel/sockets/rank_connections.h"
 
 namespace doppio {
 

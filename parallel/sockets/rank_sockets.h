@@ -12,7 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/net/contract/communicator.h"
-#include "parallel/sockets/rank_calls.h"
+#include "parallel/sockets/rank_connections.h"
 
 namespace doppio {
 

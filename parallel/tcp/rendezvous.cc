@@ -12,8 +12,8 @@
 #include "parallel/meeting/texts.h"
 #include "parallel/sockets/interfaces.h"
 #include "parallel/sockets/rank_sockets.h"
-#include "parallel/tcp/meeting_host.h"
-#include "parallel/tcp/meeting_messages.h"
+#include "parallel/tcp/rendezvous_host.h"
+#include "parallel/tcp/rendezvous_messages.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {

@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "parallel/meeting/rank_identity.h"
 #include "parallel/meeting/rendezvous_options.h"
-#include "parallel/sockets/rank_calls.h"
+#include "parallel/sockets/rank_connections.h"
 
 namespace doppio {
 

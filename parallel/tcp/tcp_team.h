@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "parallel/sockets/rank_calls.h"
+#include "parallel/sockets/rank_connections.h"
 #include "parallel/world/team.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "parallel/sockets/rank_calls.h"
+#include "parallel/sockets/rank_connections.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {

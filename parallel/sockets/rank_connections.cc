@@ -1,4 +1,4 @@
-#include "parallel/sockets/rank_calls.h"
+#include "parallel/sockets/rank_connections.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

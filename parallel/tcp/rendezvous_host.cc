@@ -1,4 +1,4 @@
-#include "parallel/tcp/meeting_host.h"
+#include "parallel/tcp/rendezvous_host.h"
 
 #include <poll.h>
 
@@ -10,7 +10,7 @@
 #include "parallel/meeting/texts.h"
 #include "parallel/sockets/interfaces.h"
 #include "parallel/sockets/rank_sockets.h"
-#include "parallel/tcp/meeting_messages.h"
+#include "parallel/tcp/rendezvous_messages.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "parallel/tcp/meeting_messages.h"
+#include "parallel/tcp/rendezvous_messages.h"
 
 #include <poll.h>
 #include <sys/random.h>

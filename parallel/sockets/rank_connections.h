@@ -1,8 +1,8 @@
 // Connects processes of one run by TCP: a rank listens, other ranks call it. A call presents the
 // token of the listening rank, which only ranks of the run know; all other connections, such as
 // port scans, are dropped.
-#ifndef DOPPIO_PARALLEL_SOCKETS_RANK_CALLS_H_
-#define DOPPIO_PARALLEL_SOCKETS_RANK_CALLS_H_
+#ifndef DOPPIO_PARALLEL_SOCKETS_RANK_CONNECTIONS_H_
+#define DOPPIO_PARALLEL_SOCKETS_RANK_CONNECTIONS_H_
 
 #include <sys/socket.h>
 
@@ -93,4 +93,4 @@ std::vector<RankSocket> AnswerCalls(const Socket& listening, uint64_t token, int
 
 }  // namespace doppio
 
-#endif  // DOPPIO_PARALLEL_SOCKETS_RANK_CALLS_H_
+#endif  // DOPPIO_PARALLEL_SOCKETS_RANK_CONNECTIONS_H_

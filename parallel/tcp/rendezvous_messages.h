@@ -1,13 +1,13 @@
 // The messages of a rendezvous, in the order in which they are sent. All machines of a job have the
 // same byte order.
-#ifndef DOPPIO_PARALLEL_TCP_MEETING_MESSAGES_H_
-#define DOPPIO_PARALLEL_TCP_MEETING_MESSAGES_H_
+#ifndef DOPPIO_PARALLEL_TCP_RENDEZVOUS_MESSAGES_H_
+#define DOPPIO_PARALLEL_TCP_RENDEZVOUS_MESSAGES_H_
 
 #include <cstdint>
 #include <string>
 
 #include "parallel/tcp/sha256.h"
-#include "parallel/sockets/rank_calls.h"
+#include "parallel/sockets/rank_connections.h"
 #include "parallel/meeting/rank_identity.h"
 
 namespace doppio {
@@ -58,4 +58,4 @@ bool ReceiveAll(const Socket& socket, void* data, int64_t bytes, double seconds)
 
 }  // namespace doppio
 
-#endif  // DOPPIO_PARALLEL_TCP_MEETING_MESSAGES_H_
+#endif  // DOPPIO_PARALLEL_TCP_RENDEZVOUS_MESSAGES_H_

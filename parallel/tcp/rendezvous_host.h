@@ -1,6 +1,6 @@
 // Rank 0's side of a rendezvous.
-#ifndef DOPPIO_PARALLEL_TCP_MEETING_HOST_H_
-#define DOPPIO_PARALLEL_TCP_MEETING_HOST_H_
+#ifndef DOPPIO_PARALLEL_TCP_RENDEZVOUS_HOST_H_
+#define DOPPIO_PARALLEL_TCP_RENDEZVOUS_HOST_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ Roster HostMeeting(const RendezvousOptions& options, const std::string& key,
 
 }  // namespace doppio
 
-#endif  // DOPPIO_PARALLEL_TCP_MEETING_HOST_H_
+#endif  // DOPPIO_PARALLEL_TCP_RENDEZVOUS_HOST_H_

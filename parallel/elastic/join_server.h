@@ -1,8 +1,8 @@
 // Answers calls from other processes of an elastic training on a thread of its own, whatever the
 // training thread does. So others can tell a busy process from a dead one, and callers that wait
 // for a meeting keep their place.
-#ifndef DOPPIO_PARALLEL_ELASTIC_DOOR_KEEPER_H_
-#define DOPPIO_PARALLEL_ELASTIC_DOOR_KEEPER_H_
+#ifndef DOPPIO_PARALLEL_ELASTIC_JOIN_SERVER_H_
+#define DOPPIO_PARALLEL_ELASTIC_JOIN_SERVER_H_
 
 #include <atomic>
 #include <functional>
@@ -102,4 +102,4 @@ class DoorKeeper {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_PARALLEL_ELASTIC_DOOR_KEEPER_H_
+#endif  // DOPPIO_PARALLEL_ELASTIC_JOIN_SERVER_H_

@@ -1,4 +1,4 @@
-#include "parallel/elastic/door_keeper.h"
+#include "parallel/elastic/join_server.h"
 
 #include <fcntl.h>
 #include <poll.h>
