@@ -14,36 +14,37 @@
 namespace doppio {
 namespace {
 
-constexpr double kAskSeconds = 1.5, kAskAgainSeconds = 0.5;
+constexpr double kProbeSeconds = 1.5, kProbeAgainSeconds = 0.5;
 constexpr std::chrono::milliseconds kLookAgain(20);
 
 // Asks once, within `seconds`.
-Presence AskOnce(const ElasticPlace& place, const std::string& key, double seconds,
-                 const ElasticCall& call) {
+Presence ProbeOnce(const ElasticPlace& place, const std::string& key, double seconds,
+                   const ElasticRequest& call) {
   Presence found;
   Socket socket;
-  const Reached reached = CallDoor(SplitAt(GetText(place.door.addresses), ','), place.door.port,
-                                   key, false, seconds, call, &socket);
+  const Reached reached = SendRequest(SplitAt(GetText(place.listener.addresses), ','),
+                                      place.listener.port, key, false, seconds, call, &socket);
   ElasticAnswer answer;
   if (reached == Reached::kNoAnswer) return found;
   found.state = Presence::kDead;  // or its port belongs to another program now
   if (reached != Reached::kYes) return found;
   if (!ReceiveAnswer(socket, seconds, &answer)) {
     found.state = Presence::kSilent;
-  } else if (answer.kind == ElasticAnswer::kPresent && answer.number == place.number) {
-    found = {Presence::kLives, answer.epoch, static_cast<DoorKeeper::Mode>(answer.count)};
+  } else if (answer.kind == ElasticAnswer::kAlive && answer.number == place.number) {
+    found = {Presence::kLives, answer.epoch, static_cast<JoinServer::Mode>(answer.count)};
   }
   return found;
 }
 
-// Returns kSilent only after kAskSeconds. A process that is ending may accept a call and reset it.
-Presence AskOne(const ElasticPlace& place, const std::string& key, ElasticCall call) {
-  call.kind = ElasticCall::kAsk;
+// Returns kSilent only after kProbeSeconds. A process that is ending may accept a call and reset
+// it.
+Presence Probe(const ElasticPlace& place, const std::string& key, ElasticRequest call) {
+  call.kind = ElasticRequest::kProbe;
   const auto begun = std::chrono::steady_clock::now();
   for (;; std::this_thread::sleep_for(kLookAgain)) {
-    const double left = kAskSeconds - SecondsSince(begun);
+    const double left = kProbeSeconds - SecondsSince(begun);
     if (left <= 0) return Presence();
-    const Presence found = AskOnce(place, key, left, call);
+    const Presence found = ProbeOnce(place, key, left, call);
     if (found.state != Presence::kSilent) return found;
   }
 }
@@ -56,11 +57,11 @@ std::string JoinTexts(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::vector<Presence> AskAll(const std::vector<ElasticPlace>& places, const std::string& key,
-                             const ElasticCall& own) {
+std::vector<Presence> ProbeAll(const std::vector<ElasticPlace>& places, const std::string& key,
+                               const ElasticRequest& own) {
   std::vector<std::future<Presence>> asked;
   for (const ElasticPlace& place : places)
-    asked.push_back(std::async(std::launch::async, &AskOne, std::cref(place), std::cref(key), own));
+    asked.push_back(std::async(std::launch::async, &Probe, std::cref(place), std::cref(key), own));
   std::vector<Presence> found;
   for (auto& one : asked) found.push_back(one.get());
   return found;
@@ -68,13 +69,13 @@ std::vector<Presence> AskAll(const std::vector<ElasticPlace>& places, const std:
 
 ElasticHost::End ElasticHost::Hold(ElasticRoster* roster) {
   const auto begun = std::chrono::steady_clock::now();
-  double asked = -kAskAgainSeconds;
+  double asked = -kProbeAgainSeconds;
   for (;; std::this_thread::sleep_for(kLookAgain)) {
     Gather();
     double waited = SecondsSince(begun);
-    if (!missing_.empty() && waited - asked >= kAskAgainSeconds) {
+    if (!missing_.empty() && waited - asked >= kProbeAgainSeconds) {
       End end;
-      if (AskMissing(&end)) return end;
+      if (ProbeMissing(&end)) return end;
       Gather();  // who has come meanwhile
       waited = asked = SecondsSince(begun);
     }
@@ -88,12 +89,12 @@ ElasticHost::End ElasticHost::Hold(ElasticRoster* roster) {
 }
 
 std::string ElasticHost::NameOf(size_t member) const {
-  return "rank " + std::to_string(member) + " on " + GetText(place_.members[member].door.host);
+  return "rank " + std::to_string(member) + " on " + GetText(place_.members[member].listener.host);
 }
 
 // Sorts the processes that wait into members of the last world and newcomers.
 void ElasticHost::Gather() {
-  const std::vector<ElasticCall> waiting = keeper_->Waiting();
+  const std::vector<ElasticRequest> waiting = server_->Waiting();
   entered_.clear();
   newcomers_.clear();
   missing_.clear();
@@ -102,33 +103,35 @@ void ElasticHost::Gather() {
     const uint64_t number = place_.members[m].number;
     members.insert(number);
     if (number == place_.own.number) continue;
-    const auto found = std::find_if(waiting.begin(), waiting.end(), [&](const ElasticCall& call) {
-      return call.number == number && call.kind == ElasticCall::kEnter;
-    });
+    const auto found =
+        std::find_if(waiting.begin(), waiting.end(), [&](const ElasticRequest& call) {
+          return call.number == number && call.kind == ElasticRequest::kRejoin;
+        });
     if (found == waiting.end()) {
       missing_.insert(m);
     } else {
       entered_.push_back(*found);
     }
   }
-  for (const ElasticCall& call : waiting) {
-    if (call.kind == ElasticCall::kJoin || members.count(call.number) == 0)
+  for (const ElasticRequest& call : waiting) {
+    if (call.kind == ElasticRequest::kJoin || members.count(call.number) == 0)
       newcomers_.push_back(call);
   }
-  std::stable_sort(newcomers_.begin(), newcomers_.end(),
-                   [](const ElasticCall& a, const ElasticCall& b) { return a.rank < b.rank; });
+  std::stable_sort(
+      newcomers_.begin(), newcomers_.end(),
+      [](const ElasticRequest& a, const ElasticRequest& b) { return a.rank < b.rank; });
 }
 
-bool ElasticHost::AskMissing(End* end) {
+bool ElasticHost::ProbeMissing(End* end) {
   std::vector<ElasticPlace> places;
   for (const size_t m : missing_) places.push_back(place_.members[m]);
-  const std::vector<Presence> found = AskAll(places, options_.Key(), place_.own);
+  const std::vector<Presence> found = ProbeAll(places, options_.Key(), place_.own);
   size_t i = 0;
   for (const size_t m : missing_) {
     const Presence& one = found[i++];
     found_[m] = one;
     if (one.state == Presence::kSilent) {
-      silent_since_.emplace(m, MonotonicSeconds() - kAskSeconds);
+      silent_since_.emplace(m, MonotonicSeconds() - kProbeSeconds);
     } else {
       silent_since_.erase(m);
     }
@@ -189,8 +192,8 @@ std::string ElasticHost::TooFew(int usable, double waited) const {
 }
 
 void ElasticHost::EndForAll(ElasticAnswer::Kind kind, const std::string& text) {
-  for (const ElasticCall& call : keeper_->Waiting()) {
-    const Socket socket = keeper_->Release(call.number);
+  for (const ElasticRequest& call : server_->Waiting()) {
+    const Socket socket = server_->Release(call.number);
     const auto bytes = static_cast<int64_t>(text.size());
     if (socket.open())
       SendAnswer(socket, {kind, place_.own.number, place_.own.epoch, 0, bytes}, text);
@@ -201,8 +204,8 @@ void ElasticHost::EndForAll(ElasticAnswer::Kind kind, const std::string& text) {
 
 void ElasticHost::CheckPrograms() {
   std::vector<RankIdentity> identities = {place_.own.identity};
-  for (const ElasticCall& call : entered_) identities.push_back(call.identity);
-  for (const ElasticCall& call : newcomers_) identities.push_back(call.identity);
+  for (const ElasticRequest& call : entered_) identities.push_back(call.identity);
+  for (const ElasticRequest& call : newcomers_) identities.push_back(call.identity);
   const std::string difference = DifferenceAmong(identities);
   if (!difference.empty()) EndForAll(ElasticAnswer::kMixed, difference);
 }
@@ -219,20 +222,20 @@ std::string ElasticHost::LeftText() const {
 }
 
 // Returns the call that this process would make, with the addresses at which others have come.
-ElasticCall ElasticHost::OwnCall() const {
-  ElasticCall own = place_.own;
-  const std::vector<std::string> routes = keeper_->Routes();
+ElasticRequest ElasticHost::OwnRequest() const {
+  ElasticRequest own = place_.own;
+  const std::vector<std::string> routes = server_->Routes();
   if (!options_.rendezvous.interface.empty() || routes.empty()) return own;
   std::string list;
   for (const std::string& route : routes) list += (list.empty() ? "" : ",") + route;
-  PutText(list, own.door.addresses);
+  PutText(list, own.listener.addresses);
   PutText(list, own.team.addresses);
   return own;
 }
 
 // Sends the roster to its ranks. A rank that does not get it is missed when the world is made.
 ElasticRoster ElasticHost::Introduce() {
-  std::vector<ElasticCall> ranks = {OwnCall()};
+  std::vector<ElasticRequest> ranks = {OwnRequest()};
   ranks.insert(ranks.end(), entered_.begin(), entered_.end());
   const size_t members = ranks.size();
   ranks.insert(ranks.end(), newcomers_.begin(), newcomers_.end());
@@ -244,7 +247,8 @@ ElasticRoster ElasticHost::Introduce() {
   for (size_t r = 0; r < ranks.size(); ++r) {
     epoch = std::max(epoch, ranks[r].epoch);
     if (r < usable) {
-      roster.places.push_back({ranks[r].number, ranks[r].iteration, ranks[r].door, ranks[r].team});
+      roster.places.push_back(
+          {ranks[r].number, ranks[r].iteration, ranks[r].listener, ranks[r].team});
     } else if (r < members) {
       roster.left += (roster.left.empty() ? "" : ", ") +
                      NameOf(static_cast<size_t>(ranks[r].rank)) +
@@ -262,7 +266,7 @@ ElasticRoster ElasticHost::Introduce() {
                                 static_cast<int64_t>(roster.places.size()),
                                 static_cast<int64_t>(text.size())};
   for (size_t r = 1; r < usable; ++r) {
-    const Socket socket = keeper_->Release(ranks[r].number);
+    const Socket socket = server_->Release(ranks[r].number);
     if (socket.open()) SendAnswer(socket, answer, rest + text);
   }
   return roster;

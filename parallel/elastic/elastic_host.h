@@ -17,16 +17,16 @@ namespace doppio {
 struct Presence {
   enum State { kLives, kDead, kSilent } state = kSilent;
   int64_t epoch = 0;  // of its world, if it lives
-  DoorKeeper::Mode mode = DoorKeeper::Mode::kTrains;
+  JoinServer::Mode mode = JoinServer::Mode::kTraining;
 };
 // Asks all `places` at once. `own` is the caller. Takes at most some seconds.
-std::vector<Presence> AskAll(const std::vector<ElasticPlace>& places, const std::string& key,
-                             const ElasticCall& own);
+std::vector<Presence> ProbeAll(const std::vector<ElasticPlace>& places, const std::string& key,
+                               const ElasticRequest& own);
 
 class ElasticHost {
  public:
   struct Place {
-    ElasticCall own;                    // of this process
+    ElasticRequest own;                 // of this process
     std::vector<ElasticPlace> members;  // of its last world, by rank; empty: before the first one
     std::set<uint64_t> stuck;           // members that do not come although they live
     double busy_seconds = 0;            // that members may take until they come
@@ -37,8 +37,8 @@ class ElasticHost {
     kExcluded     // the others have formed a world without this process
   };
   // All arguments must outlive the host.
-  ElasticHost(const ElasticOptions& options, DoorKeeper* keeper, Place place)
-      : options_(options), keeper_(keeper), place_(std::move(place)) {}
+  ElasticHost(const ElasticOptions& options, JoinServer* server, Place place)
+      : options_(options), server_(server), place_(std::move(place)) {}
 
   // Blocks until the meeting ends. Throws UnreachableRank on all its ranks if they are too few, and
   // MixedRanks if their programs differ.
@@ -48,7 +48,7 @@ class ElasticHost {
   bool first() const { return place_.members.empty(); }
   std::string NameOf(size_t member) const;
   // Returns true, with *end, if this process must not hold the meeting.
-  bool AskMissing(End* end);
+  bool ProbeMissing(End* end);
   bool AllDecided(double waited) const;
   void CheckMajority();
   bool Enough(double waited);
@@ -56,17 +56,17 @@ class ElasticHost {
   [[noreturn]] void EndForAll(ElasticAnswer::Kind kind, const std::string& text);
   void Gather();
   void CheckPrograms();
-  ElasticCall OwnCall() const;
+  ElasticRequest OwnRequest() const;
   ElasticRoster Introduce();
   std::string LeftText() const;
 
   const ElasticOptions& options_;
-  DoorKeeper* const keeper_;
+  JoinServer* const server_;
   const Place place_;
-  std::vector<ElasticCall> entered_;    // members that have come, by rank
-  std::vector<ElasticCall> newcomers_;  // in the order of their ranks to be
-  std::set<size_t> missing_;            // members that have not come
-  std::map<size_t, Presence> found_;    // of the missing ones
+  std::vector<ElasticRequest> entered_;    // members that have come, by rank
+  std::vector<ElasticRequest> newcomers_;  // in the order of their ranks to be
+  std::set<size_t> missing_;               // members that have not come
+  std::map<size_t, Presence> found_;       // of the missing ones
   std::map<size_t, double> silent_since_;
 };
 

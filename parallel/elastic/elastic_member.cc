@@ -18,8 +18,8 @@
 namespace doppio {
 namespace {
 
-constexpr double kCallSeconds = 2;
-constexpr double kSignSeconds = 6;  // a host sends a sign every second
+constexpr double kRequestSeconds = 2;
+constexpr double kHeartbeatSeconds = 6;  // a host sends a sign every second
 constexpr int kBacklog = 64;
 constexpr std::chrono::milliseconds kTryAgain(200);
 
@@ -35,16 +35,16 @@ std::string PlaceText(int port, const std::vector<std::string>& addresses) {
   return "port " + std::to_string(port) + " of " + list;
 }
 
-DoorKeeper::Options KeeperOptions(const ElasticOptions& options, uint64_t number) {
-  DoorKeeper::Options keeper;
-  keeper.key = options.Key();
-  keeper.own = {};
-  keeper.own.number = number;
-  keeper.own.identity = options.identity;
-  keeper.own.training = options.training;
-  keeper.public_port = options.rendezvous.port;
-  keeper.backlog = kBacklog;
-  return keeper;
+JoinServer::Options ServerOptions(const ElasticOptions& options, uint64_t number) {
+  JoinServer::Options server;
+  server.key = options.Key();
+  server.own = {};
+  server.own.number = number;
+  server.own.identity = options.identity;
+  server.own.training = options.training;
+  server.public_port = options.rendezvous.port;
+  server.backlog = kBacklog;
+  return server;
 }
 
 }  // namespace
@@ -55,9 +55,9 @@ ElasticMember::ElasticMember(const ElasticOptions& options)
       InterfaceProblem(options.rendezvous.interface, GetText(options.identity.host));
   if (!problem.empty()) throw UsageError(problem);
   if (options.rendezvous.rank == 0) WarnOfNoSecret(options.rendezvous);
-  DoorKeeper::Options keeper = KeeperOptions(options, number_);
-  keeper.on_meeting = [this](const std::string& caller) { Break(caller + " calls for a meeting"); };
-  keeper_ = std::make_unique<DoorKeeper>(keeper);
+  JoinServer::Options server = ServerOptions(options, number_);
+  server.on_rejoin = [this](const std::string& caller) { Break(caller + " calls for a meeting"); };
+  server_ = std::make_unique<JoinServer>(server);
 }
 
 ElasticMember::~ElasticMember() { Leave(); }
@@ -97,7 +97,7 @@ double ElasticMember::BusySeconds() const {
 }
 
 bool ElasticMember::NewcomersFit() const {
-  const int waiting = keeper_->newcomers();
+  const int waiting = server_->newcomers();
   if (waiting == 0 || roster_.rank != 0) return false;
   const int size = static_cast<int>(roster_.places.size());
   return options_.Usable(size + waiting) > size;
@@ -134,23 +134,23 @@ ProcessWorld* ElasticMember::Meet(int64_t iteration) {
 
 // Returns the roster of the next world, in which this process listens with *team.
 ElasticRoster ElasticMember::Gather(int64_t iteration, Socket* team) {
-  *team = OpenDoor(GetText(options_.identity.host), "", kBacklog, &team_);
+  *team = OpenListener(GetText(options_.identity.host), "", kBacklog, &team_);
   if (!team->open())
     throw PeerError(GetText(options_.identity.host) + " cannot listen for other ranks");
   ElasticRoster roster;
   const bool begins = options_.rendezvous.rank == 0 && !options_.joins;
   if (roster_.places.empty() && begins) {
-    keeper_->SetMode(DoorKeeper::Mode::kHosts, 0, true);
+    server_->SetMode(JoinServer::Mode::kHosting, 0, true);
     // Otherwise a run may have begun here already, and this process is a newcomer.
-    if (keeper_->ListensInPublic() && Host(iteration, &roster)) return roster;
+    if (server_->HasPublicPort() && Host(iteration, &roster)) return roster;
   }
   if (roster_.places.empty() || !Seek(iteration, &roster)) Join(&roster);
   return roster;
 }
 
-ElasticCall ElasticMember::CallNow(ElasticCall::Kind kind, int64_t iteration) {
+ElasticRequest ElasticMember::MakeRequest(ElasticRequest::Kind kind, int64_t iteration) {
   const std::string addresses = OwnAddresses(options_.rendezvous.interface);
-  ElasticCall call = {};
+  ElasticRequest call = {};
   call.kind = kind;
   call.number = number_;
   call.rank = roster_.places.empty() ? options_.rendezvous.rank : roster_.rank;
@@ -158,8 +158,8 @@ ElasticCall ElasticMember::CallNow(ElasticCall::Kind kind, int64_t iteration) {
   call.iteration = iteration;
   call.training = options_.training;
   call.identity = options_.identity;
-  call.door = keeper_->door();
-  PutText(addresses, call.door.addresses);
+  call.listener = server_->listener();
+  PutText(addresses, call.listener.addresses);
   call.team = team_;
   PutText(addresses, call.team.addresses);
   return call;
@@ -168,11 +168,11 @@ ElasticCall ElasticMember::CallNow(ElasticCall::Kind kind, int64_t iteration) {
 // Meets the other members of the last world. Returns false if they have gone on without this one.
 bool ElasticMember::Seek(int64_t iteration, ElasticRoster* roster) {
   for (;; std::this_thread::sleep_for(kTryAgain)) {
-    keeper_->SetMode(DoorKeeper::Mode::kSeeks, roster_.epoch, false);
+    server_->SetMode(JoinServer::Mode::kSearching, roster_.epoch, false);
     const std::vector<ElasticPlace> lower(roster_.places.begin(),
                                           roster_.places.begin() + roster_.rank);
     const std::vector<Presence> found =
-        AskAll(lower, options_.Key(), CallNow(ElasticCall::kAsk, iteration));
+        ProbeAll(lower, options_.Key(), MakeRequest(ElasticRequest::kProbe, iteration));
     const ElasticPlace* host = nullptr;
     for (size_t r = 0; r < lower.size(); ++r) {
       if (found[r].state != Presence::kLives) continue;
@@ -180,7 +180,7 @@ bool ElasticMember::Seek(int64_t iteration, ElasticRoster* roster) {
       if (host == nullptr && stuck_.count(lower[r].number) == 0) host = &lower[r];
     }
     if (host == nullptr) {
-      keeper_->SetMode(DoorKeeper::Mode::kHosts, roster_.epoch, true);
+      server_->SetMode(JoinServer::Mode::kHosting, roster_.epoch, true);
       const bool held = Host(iteration, roster);
       if (held || roster->epoch < 0) return held;
       continue;
@@ -195,11 +195,11 @@ bool ElasticMember::Seek(int64_t iteration, ElasticRoster* roster) {
 bool ElasticMember::Host(int64_t iteration, ElasticRoster* roster) {
   hosted_ = true;
   ElasticHost::Place place;
-  place.own = CallNow(ElasticCall::kEnter, iteration);
+  place.own = MakeRequest(ElasticRequest::kRejoin, iteration);
   place.members = roster_.places;
   place.stuck = stuck_;
   place.busy_seconds = BusySeconds();
-  const ElasticHost::End end = ElasticHost(options_, keeper_.get(), place).Hold(roster);
+  const ElasticHost::End end = ElasticHost(options_, server_.get(), place).Hold(roster);
   roster->rank = 0;
   if (end == ElasticHost::End::kExcluded) roster->epoch = -1;
   return end == ElasticHost::End::kHeld;
@@ -209,12 +209,12 @@ ElasticMember::Entered ElasticMember::Enter(const ElasticPlace& host, int64_t it
                                             ElasticRoster* roster) {
   Socket socket;
   const bool by_route = options_.rendezvous.interface.empty();
-  const Reached reached =
-      CallDoor(SplitAt(GetText(host.door.addresses), ','), host.door.port, options_.Key(), by_route,
-               kCallSeconds, CallNow(ElasticCall::kEnter, iteration), &socket);
+  const Reached reached = SendRequest(SplitAt(GetText(host.listener.addresses), ','),
+                                      host.listener.port, options_.Key(), by_route, kRequestSeconds,
+                                      MakeRequest(ElasticRequest::kRejoin, iteration), &socket);
   if (reached != Reached::kYes) return Entered::kLost;
   hosted_ = false;
-  keeper_->SetMode(DoorKeeper::Mode::kWaits, roster_.epoch, false);
+  server_->SetMode(JoinServer::Mode::kWaiting, roster_.epoch, false);
   return Await(socket, &host, roster);
 }
 
@@ -223,12 +223,12 @@ ElasticMember::Entered ElasticMember::Await(const Socket& socket, const ElasticP
                                             ElasticRoster* roster) {
   const auto begun = std::chrono::steady_clock::now();
   ElasticAnswer answer;
-  while (ReceiveAnswer(socket, kSignSeconds, &answer)) {
+  while (ReceiveAnswer(socket, kHeartbeatSeconds, &answer)) {
     std::string text;
     switch (answer.kind) {
-      case ElasticAnswer::kWait: {
+      case ElasticAnswer::kHeartbeat: {
         if (host == nullptr) ThrowIfInterrupted();
-        const bool busy = answer.count == static_cast<int64_t>(DoorKeeper::Mode::kTrains);
+        const bool busy = answer.count == static_cast<int64_t>(JoinServer::Mode::kTraining);
         if (host == nullptr || !busy || SecondsSince(begun) < BusySeconds()) continue;
         stuck_.insert(host->number);
         return Entered::kLost;
@@ -271,7 +271,7 @@ void ElasticMember::Join(ElasticRoster* roster) {
   const bool new_here = roster_.places.empty();
   roster_ = {};
   hosted_ = false;
-  keeper_->SetMode(DoorKeeper::Mode::kWaits, 0, false);
+  server_->SetMode(JoinServer::Mode::kWaiting, 0, false);
   auto begun = std::chrono::steady_clock::now();
   const std::string name =
       "rank " + std::to_string(options_.rendezvous.rank) + " on " + GetText(options_.identity.host);
@@ -281,9 +281,9 @@ void ElasticMember::Join(ElasticRoster* roster) {
     bool other_secret = false, reached = false;
     for (const std::string& address : addresses) {
       Socket socket;
-      const Reached tried = CallDoor({address}, options_.rendezvous.port, options_.Key(),
-                                     options_.rendezvous.interface.empty(), kCallSeconds,
-                                     CallNow(ElasticCall::kJoin, -1), &socket);
+      const Reached tried = SendRequest({address}, options_.rendezvous.port, options_.Key(),
+                                        options_.rendezvous.interface.empty(), kRequestSeconds,
+                                        MakeRequest(ElasticRequest::kJoin, -1), &socket);
       other_secret = other_secret || tried == Reached::kOtherSecret;
       if (tried == Reached::kNotElastic) why = "its ranks train without --elastic";
       if (tried == Reached::kYes) {
@@ -316,7 +316,7 @@ std::vector<std::string> ElasticMember::LeaderAddresses() const {
   };
   for (const std::string& host : options_.hosts) add(host);
   for (const ElasticPlace& place : roster_.places) {
-    for (const std::string& address : SplitAt(GetText(place.door.addresses), ',')) add(address);
+    for (const std::string& address : SplitAt(GetText(place.listener.addresses), ',')) add(address);
   }
   return addresses;
 }
@@ -334,15 +334,15 @@ WatchOptions ElasticMember::OwnWatch() {
 // again as its members.
 bool ElasticMember::MakeWorld(ElasticRoster roster, const Socket& team) {
   roster_ = std::move(roster);
-  keeper_->SetMode(DoorKeeper::Mode::kTrains, roster_.epoch, roster_.rank == 0);
+  server_->SetMode(JoinServer::Mode::kTraining, roster_.epoch, roster_.rank == 0);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     making_ = roster_.epoch;
   }
-  std::vector<RankDoor> doors;
-  for (const ElasticPlace& place : roster_.places) doors.push_back(place.team);
+  std::vector<RankListener> listeners;
+  for (const ElasticPlace& place : roster_.places) listeners.push_back(place.team);
   try {
-    world_ = MakeTcpWorld(roster_.rank, doors, team, OwnWatch());
+    world_ = MakeTcpWorld(roster_.rank, listeners, team, OwnWatch());
   } catch (const PeerError& e) {
     LOG(WARNING) << e.message() << "; the ranks meet again";
     return false;

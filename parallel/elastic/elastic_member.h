@@ -62,7 +62,7 @@ class ElasticMember {
  private:
   enum class Entered { kRoster, kExcluded, kLost };
 
-  ElasticCall CallNow(ElasticCall::Kind kind, int64_t iteration);
+  ElasticRequest MakeRequest(ElasticRequest::Kind kind, int64_t iteration);
   ElasticRoster Gather(int64_t iteration, Socket* team);
   bool Seek(int64_t iteration, ElasticRoster* roster);
   bool Host(int64_t iteration, ElasticRoster* roster);
@@ -77,8 +77,8 @@ class ElasticMember {
 
   const ElasticOptions options_;
   const uint64_t number_;
-  ElasticRoster roster_;  // of the last world; without places before the first one
-  RankDoor team_ = {};    // of the next world
+  ElasticRoster roster_;    // of the last world; without places before the first one
+  RankListener team_ = {};  // of the next world
   std::set<uint64_t> stuck_;
   bool hosted_ = false;
   double beat_at_ = 0, longest_ = 0;  // longest_ is 0 before the second Beat
@@ -88,7 +88,7 @@ class ElasticMember {
   int64_t making_ = 0;   // the epoch of the world that is made or used
   std::string why_;
   std::unique_ptr<ProcessWorld> world_;
-  std::unique_ptr<DoorKeeper> keeper_;  // last, because its thread calls Break
+  std::unique_ptr<JoinServer> server_;  // last, because its thread calls Break
 };
 
 }  // namespace doppio

@@ -46,13 +46,14 @@ Socket ConnectTo(const std::string& name, int64_t port, double seconds, int* err
   return connected;
 }
 
-Reached Introduce(const Socket& socket, const std::string& key, double seconds, ElasticCall* call) {
-  Knock own = NewKnock();
+Reached Introduce(const Socket& socket, const std::string& key, double seconds,
+                  ElasticRequest* call) {
+  Greeting own = NewGreeting();
   own.version = kElasticVersion;
-  Knock host;
+  Greeting host;
   Challenge challenge;
   if (!SendAll(socket, &own, sizeof own, seconds) ||
-      !ReceiveAll(socket, &host, sizeof host, seconds) || !IsKnock(host))
+      !ReceiveAll(socket, &host, sizeof host, seconds) || !IsGreeting(host))
     return Reached::kNoAnswer;
   if (host.version != kElasticVersion) return Reached::kNotElastic;
   if (!ReceiveAll(socket, &challenge, sizeof challenge, seconds)) return Reached::kNoAnswer;
@@ -65,15 +66,15 @@ Reached Introduce(const Socket& socket, const std::string& key, double seconds, 
 }  // namespace
 
 Sha256Digest ElasticProof(const std::string& key, const Nonce& caller, const Nonce& host,
-                          const ElasticCall& call) {
+                          const ElasticRequest& call) {
   const auto* const bytes = reinterpret_cast<const char*>(&call);
   std::string text = "a member";
   text.append(caller.begin(), caller.end()).append(host.begin(), host.end());
   return HmacSha256(key, text.append(bytes + sizeof call.proof, bytes + sizeof call));
 }
 
-Reached CallDoor(const std::vector<std::string>& addresses, int64_t port, const std::string& key,
-                 bool by_route, double seconds, ElasticCall call, Socket* socket) {
+Reached SendRequest(const std::vector<std::string>& addresses, int64_t port, const std::string& key,
+                    bool by_route, double seconds, ElasticRequest call, Socket* socket) {
   const auto begun = std::chrono::steady_clock::now();
   bool all_refused = true;
   Reached last = Reached::kNoAnswer;
@@ -89,7 +90,7 @@ Reached CallDoor(const std::vector<std::string>& addresses, int64_t port, const 
     all_refused = false;
     const std::string route = RouteAddress(connected);
     if (by_route && !route.empty()) {
-      PutText(route, call.door.addresses);
+      PutText(route, call.listener.addresses);
       PutText(route, call.team.addresses);
     }
     last = Introduce(connected, key, seconds - SecondsSince(begun), &call);

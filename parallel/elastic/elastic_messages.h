@@ -1,6 +1,6 @@
-// The messages between the processes of an elastic training. A caller and the process behind a door
-// begin as in a rendezvous (parallel/tcp/rendezvous_messages.h): with a Knock each and a Challenge.
-// Then the caller sends an ElasticCall, and gets ElasticAnswers.
+// The messages between the processes of an elastic training. A caller and the process behind a
+// listener begin as in a rendezvous (parallel/tcp/rendezvous_messages.h): with a Greeting each and
+// a Challenge. Then the caller sends an ElasticRequest, and gets ElasticAnswers.
 #ifndef DOPPIO_PARALLEL_ELASTIC_ELASTIC_MESSAGES_H_
 #define DOPPIO_PARALLEL_ELASTIC_ELASTIC_MESSAGES_H_
 
@@ -12,14 +12,14 @@
 
 namespace doppio {
 
-// In a Knock. Differs from kMeetingVersion, so that ranks without --elastic are told apart.
+// In a Greeting. Differs from kRendezvousVersion, so that ranks without --elastic are told apart.
 constexpr int64_t kElasticVersion = 1001;
 
-struct ElasticCall {
+struct ElasticRequest {
   enum Kind : int64_t {
-    kAsk,    // is the process there, and in which world?
-    kEnter,  // from a member of the last world, to the host of the next meeting
-    kJoin    // from a process without a world, to the leader
+    kProbe,   // is the process there, and in which world?
+    kRejoin,  // from a member of the last world, to the host of the next meeting
+    kJoin     // from a process without a world, to the leader
   };
   Sha256Digest proof;  // of the rest
   int64_t kind;
@@ -29,24 +29,24 @@ struct ElasticCall {
   int64_t iteration;      // of the state that it holds; -1: none
   Sha256Digest training;  // of the settings that all ranks must share
   RankIdentity identity;
-  RankDoor door;  // where it answers calls
-  RankDoor team;  // where ranks of the next world call it
+  RankListener listener;  // where it answers calls
+  RankListener team;      // where ranks of the next world call it
 };
 
 struct ElasticAnswer {
   enum Kind : int64_t {
-    kPresent,   // to kAsk
-    kWait,      // sent every second until the meeting ends
-    kRoster,    // followed by `count` ElasticPlaces and `bytes` bytes of text: what has changed
-    kExcluded,  // the world has gone on without the caller
-    kRefused,   // followed by `bytes` bytes: why the caller cannot join
-    kMissing,   // followed by `bytes` bytes: too few ranks have come
-    kMixed      // followed by `bytes` bytes: the ranks run different programs
+    kAlive,      // to kProbe
+    kHeartbeat,  // sent every second until the meeting ends
+    kRoster,     // followed by `count` ElasticPlaces and `bytes` bytes of text: what has changed
+    kExcluded,   // the world has gone on without the caller
+    kRefused,    // followed by `bytes` bytes: why the caller cannot join
+    kMissing,    // followed by `bytes` bytes: too few ranks have come
+    kMixed       // followed by `bytes` bytes: the ranks run different programs
   };
   int64_t kind;
   uint64_t number;  // of the process that answers
   int64_t epoch;    // of its world, or of the new world
-  int64_t count;    // with kPresent and kWait: the DoorKeeper::Mode of the process
+  int64_t count;    // with kAlive and kHeartbeat: the JoinServer::Mode of the process
   int64_t bytes;
 };
 
@@ -54,12 +54,12 @@ struct ElasticAnswer {
 struct ElasticPlace {
   uint64_t number;
   int64_t iteration;  // of the state that it holds; -1: none
-  RankDoor door, team;
+  RankListener listener, team;
 };
 
 // Returns the proof that the caller knows `key`. `caller` and `host` are the two nonces.
 Sha256Digest ElasticProof(const std::string& key, const Nonce& caller, const Nonce& host,
-                          const ElasticCall& call);
+                          const ElasticRequest& call);
 
 enum class Reached {
   kYes,
@@ -71,10 +71,10 @@ enum class Reached {
 
 // Calls the process that listens at `port` of one of the addresses (names or numbers), in this
 // order, within `seconds`. Sets the proof of `call` and sends it. If `by_route`, replaces the
-// addresses in the doors of `call` by the address of this end of the connection, unless that is a
-// loopback address. `*socket` is open only for kYes.
-Reached CallDoor(const std::vector<std::string>& addresses, int64_t port, const std::string& key,
-                 bool by_route, double seconds, ElasticCall call, Socket* socket);
+// addresses in the listeners of `call` by the address of this end of the connection, unless that is
+// a loopback address. `*socket` is open only for kYes.
+Reached SendRequest(const std::vector<std::string>& addresses, int64_t port, const std::string& key,
+                    bool by_route, double seconds, ElasticRequest call, Socket* socket);
 
 // Sends an answer and what follows it. Returns false if the caller does not take it.
 bool SendAnswer(const Socket& socket, const ElasticAnswer& answer, const std::string& rest);

@@ -17,31 +17,31 @@ namespace {
 
 constexpr int kPollMs = 200;
 constexpr double kTickSeconds = 1;  // between signs to guests, and between tries of the public port
-constexpr double kStrangerSeconds = 10;
+constexpr double kPendingSeconds = 10;
 
-std::string MemberName(const ElasticCall& call) {
+std::string MemberName(const ElasticRequest& call) {
   return "rank " + std::to_string(call.rank) + " on " + GetText(call.identity.host);
 }
 
 }  // namespace
 
-DoorKeeper::DoorKeeper(Options options) : options_(std::move(options)) {
+JoinServer::JoinServer(Options options) : options_(std::move(options)) {
   const RankIdentity& own = options_.own.identity;
-  listening_ = OpenDoor(GetText(own.host), "", options_.backlog, &door_);
+  listening_ = OpenListener(GetText(own.host), "", options_.backlog, &listener_);
   if (!listening_.open())
     throw PeerError(GetText(own.host) + " cannot listen for other ranks: " + std::strerror(errno));
   DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
   thread_ = std::thread([this] { Run(); });
 }
 
-DoorKeeper::~DoorKeeper() {
+JoinServer::~JoinServer() {
   (void)!write(wake_[1], "", 1);
   thread_.join();
   close(wake_[0]);
   close(wake_[1]);
 }
 
-void DoorKeeper::SetMode(Mode mode, int64_t epoch, bool leads) {
+void JoinServer::SetMode(Mode mode, int64_t epoch, bool leads) {
   const std::lock_guard<std::mutex> lock(mutex_);
   mode_ = mode;
   epoch_ = epoch;
@@ -49,28 +49,28 @@ void DoorKeeper::SetMode(Mode mode, int64_t epoch, bool leads) {
   if (leads && !public_.open()) OpenPublic();
   if (!leads) public_ = Socket();
   for (size_t i = guests_.size(); i-- > 0;) {
-    const bool late = mode == Mode::kTrains && guests_[i].call.kind == ElasticCall::kEnter;
+    const bool late = mode == Mode::kTraining && guests_[i].call.kind == ElasticRequest::kRejoin;
     if (late) Refuse(guests_[i].socket, ElasticAnswer::kExcluded, "");
-    const bool away = late || (!leads && mode != Mode::kSeeks);
+    const bool away = late || (!leads && mode != Mode::kSearching);
     if (away) guests_.erase(guests_.begin() + static_cast<int64_t>(i));
   }
   CountNewcomers();
 }
 
-bool DoorKeeper::ListensInPublic() {
+bool JoinServer::HasPublicPort() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return public_.open();
 }
 
-std::vector<ElasticCall> DoorKeeper::Waiting() {
+std::vector<ElasticRequest> JoinServer::Waiting() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  DropGone();
-  std::vector<ElasticCall> calls;
+  DropClosed();
+  std::vector<ElasticRequest> calls;
   for (const Guest& guest : guests_) calls.push_back(guest.call);
   return calls;
 }
 
-Socket DoorKeeper::Release(uint64_t number) {
+Socket JoinServer::Release(uint64_t number) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = std::find_if(guests_.begin(), guests_.end(),
                                   [&](const Guest& guest) { return guest.call.number == number; });
@@ -81,12 +81,12 @@ Socket DoorKeeper::Release(uint64_t number) {
   return socket;
 }
 
-std::vector<std::string> DoorKeeper::Routes() {
+std::vector<std::string> JoinServer::Routes() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return routes_;
 }
 
-void DoorKeeper::Run() {
+void JoinServer::Run() {
   UseAllCores();
   double next_tick = 0;
   for (;;) {
@@ -102,91 +102,93 @@ void DoorKeeper::Run() {
     {
       // The sockets may have changed during the wait, so all are tried; none blocks.
       const std::lock_guard<std::mutex> lock(mutex_);
-      TakeStranger(listening_);
-      if (public_.open()) TakeStranger(public_);
+      AcceptFrom(listening_);
+      if (public_.open()) AcceptFrom(public_);
       for (size_t i = strangers_.size(); i-- > 0;) {
         if (!Hear(&strangers_[i])) strangers_.erase(strangers_.begin() + static_cast<int64_t>(i));
       }
       if (MonotonicSeconds() >= next_tick) {
-        DropGone();
-        SendSigns();
+        DropClosed();
+        SendHeartbeats();
         if (leads_ && !public_.open()) OpenPublic();
         next_tick = MonotonicSeconds() + kTickSeconds;
       }
-      caller.swap(called_by_);
+      caller.swap(requested_by_);
     }
-    if (!caller.empty() && options_.on_meeting) options_.on_meeting(caller);
+    if (!caller.empty() && options_.on_rejoin) options_.on_rejoin(caller);
   }
 }
 
-void DoorKeeper::OpenPublic() {
+void JoinServer::OpenPublic() {
   int64_t port = options_.public_port;
   if (port > 0) public_ = Listen(options_.backlog, &port);
 }
 
-void DoorKeeper::TakeStranger(const Socket& listening) {
-  Socket socket = AcceptStranger(listening, options_.backlog, &strangers_);
+void JoinServer::AcceptFrom(const Socket& listening) {
+  Socket socket = AcceptPending(listening, options_.backlog, &strangers_);
   if (!socket.open()) return;
-  Stranger stranger{std::move(socket), NewKnock(), "", false, MonotonicSeconds()};
+  Stranger stranger{std::move(socket), NewGreeting(), "", false, MonotonicSeconds()};
   stranger.own.version = kElasticVersion;
   strangers_.push_back(std::move(stranger));
 }
 
 // Reads what a stranger has sent. Returns false if the stranger is done.
-bool DoorKeeper::Hear(Stranger* stranger) {
-  char bytes[sizeof(ElasticCall)];
-  const size_t wanted = stranger->knocked ? sizeof(Knock) + sizeof(ElasticCall) : sizeof(Knock);
+bool JoinServer::Hear(Stranger* stranger) {
+  char bytes[sizeof(ElasticRequest)];
+  const size_t wanted =
+      stranger->greeted ? sizeof(Greeting) + sizeof(ElasticRequest) : sizeof(Greeting);
   const ssize_t count = recv(stranger->socket.get(), bytes,
                              std::min(sizeof bytes, wanted - stranger->received.size()), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR))
-    return MonotonicSeconds() - stranger->came < kStrangerSeconds;
+    return MonotonicSeconds() - stranger->came < kPendingSeconds;
   if (count <= 0) return false;
   stranger->received.append(bytes, static_cast<size_t>(count));
   if (stranger->received.size() < wanted) return true;
-  if (!stranger->knocked) return AnswerKnock(stranger);
+  if (!stranger->greeted) return AnswerGreeting(stranger);
   Take(stranger);
   return false;
 }
 
-bool DoorKeeper::AnswerKnock(Stranger* stranger) {
-  Knock knock;
-  std::memcpy(&knock, stranger->received.data(), sizeof knock);
-  if (!IsKnock(knock)) return false;
-  stranger->knocked = true;
-  const Challenge challenge = {HostProof(options_.key, knock.nonce, stranger->own.nonce)};
+bool JoinServer::AnswerGreeting(Stranger* stranger) {
+  Greeting greeting;
+  std::memcpy(&greeting, stranger->received.data(), sizeof greeting);
+  if (!IsGreeting(greeting)) return false;
+  stranger->greeted = true;
+  const Challenge challenge = {HostProof(options_.key, greeting.nonce, stranger->own.nonce)};
   // The messages fit into the buffer of a new socket, so this does not wait.
   return SendAll(stranger->socket, &stranger->own, sizeof stranger->own, 0) &&
-         knock.version == kElasticVersion &&
+         greeting.version == kElasticVersion &&
          SendAll(stranger->socket, &challenge, sizeof challenge, 0);
 }
 
-void DoorKeeper::Take(Stranger* stranger) {
-  Knock knock;
-  ElasticCall call;
-  std::memcpy(&knock, stranger->received.data(), sizeof knock);
-  std::memcpy(&call, stranger->received.data() + sizeof knock, sizeof call);
-  if (!SameDigest(call.proof, ElasticProof(options_.key, knock.nonce, stranger->own.nonce, call)))
+void JoinServer::Take(Stranger* stranger) {
+  Greeting greeting;
+  ElasticRequest call;
+  std::memcpy(&greeting, stranger->received.data(), sizeof greeting);
+  std::memcpy(&call, stranger->received.data() + sizeof greeting, sizeof call);
+  if (!SameDigest(call.proof,
+                  ElasticProof(options_.key, greeting.nonce, stranger->own.nonce, call)))
     return;
   const std::string route = RouteAddress(stranger->socket);
   if (!route.empty() && std::find(routes_.begin(), routes_.end(), route) == routes_.end())
     routes_.push_back(route);
-  if (call.kind == ElasticCall::kAsk) {
-    const ElasticAnswer answer = {ElasticAnswer::kPresent, options_.own.number, epoch_,
+  if (call.kind == ElasticRequest::kProbe) {
+    const ElasticAnswer answer = {ElasticAnswer::kAlive, options_.own.number, epoch_,
                                   static_cast<int64_t>(mode_), 0};
     SendAll(stranger->socket, &answer, sizeof answer, 0);
-  } else if (call.kind == ElasticCall::kJoin) {
-    const std::string why = WhyNot(call);
+  } else if (call.kind == ElasticRequest::kJoin) {
+    const std::string why = WhyRefused(call);
     if (!why.empty()) return Refuse(stranger->socket, ElasticAnswer::kRefused, why);
     if (leads_) Keep(stranger, call);
-  } else if (mode_ == Mode::kTrains && call.epoch < epoch_) {
+  } else if (mode_ == Mode::kTraining && call.epoch < epoch_) {
     Refuse(stranger->socket, ElasticAnswer::kExcluded, "");
-  } else if (mode_ != Mode::kWaits) {
-    if (mode_ == Mode::kTrains) called_by_ = MemberName(call);
+  } else if (mode_ != Mode::kWaiting) {
+    if (mode_ == Mode::kTraining) requested_by_ = MemberName(call);
     Keep(stranger, call);
   }
 }
 
-void DoorKeeper::Keep(Stranger* stranger, const ElasticCall& call) {
+void JoinServer::Keep(Stranger* stranger, const ElasticRequest& call) {
   const auto known = std::find_if(guests_.begin(), guests_.end(), [&](const Guest& guest) {
     return guest.call.number == call.number;
   });
@@ -195,7 +197,7 @@ void DoorKeeper::Keep(Stranger* stranger, const ElasticCall& call) {
   CountNewcomers();
 }
 
-void DoorKeeper::Refuse(const Socket& socket, ElasticAnswer::Kind kind,
+void JoinServer::Refuse(const Socket& socket, ElasticAnswer::Kind kind,
                         const std::string& why) const {
   const ElasticAnswer answer = {kind, options_.own.number, epoch_, 0,
                                 static_cast<int64_t>(why.size())};
@@ -204,7 +206,7 @@ void DoorKeeper::Refuse(const Socket& socket, ElasticAnswer::Kind kind,
 
 // Returns why a newcomer cannot join a run that has begun; "" if it can. Before the first world,
 // the host compares all ranks.
-std::string DoorKeeper::WhyNot(const ElasticCall& call) const {
+std::string JoinServer::WhyRefused(const ElasticRequest& call) const {
   if (epoch_ == 0) return "";
   std::string difference = DifferenceAmong({options_.own.identity, call.identity});
   if (!difference.empty()) return difference;
@@ -214,7 +216,7 @@ std::string DoorKeeper::WhyNot(const ElasticCall& call) const {
 }
 
 // Forgets guests that have gone.
-void DoorKeeper::DropGone() {
+void JoinServer::DropClosed() {
   for (size_t i = guests_.size(); i-- > 0;) {
     char nothing;
     const ssize_t count = recv(guests_[i].socket.get(), &nothing, 1, 0);
@@ -225,16 +227,16 @@ void DoorKeeper::DropGone() {
 }
 
 // Shows guests that this process lives.
-void DoorKeeper::SendSigns() {
-  const ElasticAnswer wait = {ElasticAnswer::kWait, options_.own.number, epoch_,
+void JoinServer::SendHeartbeats() {
+  const ElasticAnswer wait = {ElasticAnswer::kHeartbeat, options_.own.number, epoch_,
                               static_cast<int64_t>(mode_), 0};
   for (const Guest& guest : guests_) SendAll(guest.socket, &wait, sizeof wait, 0);
 }
 
-void DoorKeeper::CountNewcomers() {
+void JoinServer::CountNewcomers() {
   newcomers_ =
       static_cast<int>(std::count_if(guests_.begin(), guests_.end(), [](const Guest& guest) {
-        return guest.call.kind == ElasticCall::kJoin;
+        return guest.call.kind == ElasticRequest::kJoin;
       }));
 }
 

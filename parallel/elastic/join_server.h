@@ -15,39 +15,39 @@
 
 namespace doppio {
 
-class DoorKeeper {
+class JoinServer {
  public:
   enum class Mode : int64_t {
-    kTrains,  // in a world
-    kSeeks,   // looks for the host of the next meeting
-    kHosts,   // is the host
-    kWaits    // has found the host
+    kTraining,   // in a world
+    kSearching,  // looks for the host of the next meeting
+    kHosting,    // is the host
+    kWaiting     // has found the host
   };
   struct Options {
     std::string key;      // the secret of the run
-    ElasticCall own;      // number, identity and training of this process
+    ElasticRequest own;   // number, identity and training of this process
     int public_port = 0;  // at which newcomers call the leader
     int backlog = 16;
-    // Called on the keeper's thread when a member of this process's world calls for a meeting while
+    // Called on the server's thread when a member of this process's world calls for a meeting while
     // this process trains.
-    std::function<void(const std::string& why)> on_meeting;
+    std::function<void(const std::string& why)> on_rejoin;
   };
 
-  // Opens the door of this process. Throws PeerError if it cannot listen.
-  explicit DoorKeeper(Options options);
-  ~DoorKeeper();
-  DoorKeeper(const DoorKeeper&) = delete;
-  DoorKeeper& operator=(const DoorKeeper&) = delete;
+  // Opens the listener of this process. Throws PeerError if it cannot listen.
+  explicit JoinServer(Options options);
+  ~JoinServer();
+  JoinServer(const JoinServer&) = delete;
+  JoinServer& operator=(const JoinServer&) = delete;
 
   // All functions are thread-safe.
-  const RankDoor& door() const { return door_; }
+  const RankListener& listener() const { return listener_; }
   // `leads` is true on rank 0 and on the host of a meeting: then this process listens at the public
   // port, too, as soon as that is free, and keeps newcomers. Others send all callers away.
   void SetMode(Mode mode, int64_t epoch, bool leads);
   // Returns true if this process listens at the public port.
-  bool ListensInPublic();
+  bool HasPublicPort();
   // Returns the calls of the processes that wait, in the order of their coming.
-  std::vector<ElasticCall> Waiting();
+  std::vector<ElasticRequest> Waiting();
   // Returns the number of newcomers that wait.
   int newcomers() const { return newcomers_; }
   // Returns the connection of a process that waits, which then no longer does. The socket is closed
@@ -60,42 +60,42 @@ class DoorKeeper {
   // A connection whose other side has not yet proved that it belongs to the run.
   struct Stranger {
     Socket socket;
-    Knock own;
+    Greeting own;
     std::string received;
-    bool knocked = false;
+    bool greeted = false;
     double came = 0;
   };
   struct Guest {
     Socket socket;
-    ElasticCall call;
+    ElasticRequest call;
   };
 
   void Run();
   // The functions from here on require mutex_.
-  void TakeStranger(const Socket& listening);
+  void AcceptFrom(const Socket& listening);
   void OpenPublic();
   bool Hear(Stranger* stranger);
-  bool AnswerKnock(Stranger* stranger);
+  bool AnswerGreeting(Stranger* stranger);
   void Take(Stranger* stranger);
-  void Keep(Stranger* stranger, const ElasticCall& call);
+  void Keep(Stranger* stranger, const ElasticRequest& call);
   void Refuse(const Socket& socket, ElasticAnswer::Kind kind, const std::string& why) const;
-  std::string WhyNot(const ElasticCall& call) const;
-  void DropGone();
-  void SendSigns();
+  std::string WhyRefused(const ElasticRequest& call) const;
+  void DropClosed();
+  void SendHeartbeats();
   void CountNewcomers();
 
   const Options options_;
-  RankDoor door_ = {};
+  RankListener listener_ = {};
   Socket listening_, public_;
   int wake_[2] = {-1, -1};  // a pipe that ends the thread
   std::mutex mutex_;        // guards the members below, except newcomers_
   std::vector<Stranger> strangers_;
   std::vector<Guest> guests_;
   std::vector<std::string> routes_;
-  Mode mode_ = Mode::kSeeks;
+  Mode mode_ = Mode::kSearching;
   int64_t epoch_ = 0;
   bool leads_ = false;
-  std::string called_by_;  // the member that calls for a meeting, or ""
+  std::string requested_by_;  // the member that calls for a meeting, or ""
   std::atomic<int> newcomers_{0};
   std::thread thread_;
 };

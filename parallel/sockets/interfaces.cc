@@ -29,8 +29,8 @@ std::string OwnAddresses(const std::string& interface) {
   list += loopback;
   if (list.empty()) return interface.empty() ? "127.0.0.1" : "";
   list = list.substr(1);
-  if (list.size() < sizeof(RankDoor::addresses)) return list;
-  return list.substr(0, list.rfind(',', sizeof(RankDoor::addresses) - 1));
+  if (list.size() < sizeof(RankListener::addresses)) return list;
+  return list.substr(0, list.rfind(',', sizeof(RankListener::addresses) - 1));
 }
 
 std::string InterfaceProblem(const std::string& interface, const std::string& host) {

@@ -81,7 +81,9 @@ bool ReadHello(Caller* caller, uint64_t token, int first, int end, std::vector<R
 
 }  // namespace
 
-std::string RankDoor::Where() const { return GetText(addresses) + " port " + std::to_string(port); }
+std::string RankListener::Where() const {
+  return GetText(addresses) + " port " + std::to_string(port);
+}
 
 Socket NewSocket(int family) {
   return Socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -137,23 +139,23 @@ Socket Listen(int backlog, int64_t* port) {
   return Socket();
 }
 
-Socket OpenDoor(const std::string& host, const std::string& addresses, int backlog,
-                RankDoor* door) {
-  *door = {};
-  door->token = RandomToken();
+Socket OpenListener(const std::string& host, const std::string& addresses, int backlog,
+                    RankListener* listener) {
+  *listener = {};
+  listener->token = RandomToken();
   // A call comes at all addresses at once. If the queue is full, it comes again only after 1 s.
   constexpr int kMostAddresses = 8;
-  Socket listening = Listen(kMostAddresses * backlog, &door->port);
-  PutText(host, door->host);
-  PutText(addresses, door->addresses);
+  Socket listening = Listen(kMostAddresses * backlog, &listener->port);
+  PutText(host, listener->host);
+  PutText(addresses, listener->addresses);
   return listening;
 }
 
-RankDoor ClosedDoor(const std::string& host, const std::string& why) {
-  RankDoor door = {};
-  PutText(host, door.host);
-  PutText(why, door.addresses);
-  return door;
+RankListener ClosedListener(const std::string& host, const std::string& why) {
+  RankListener listener = {};
+  PutText(host, listener.host);
+  PutText(why, listener.addresses);
+  return listener;
 }
 
 Socket Accept(const Socket& listening, bool* scarce) {
@@ -189,18 +191,18 @@ bool Connected(const Socket& socket) {
   return getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
 }
 
-Socket Call(const RankDoor& door, int rank, const std::string& host, double seconds,
-            const TimeSource* clock) {
+Socket ConnectToRank(const RankListener& listener, int rank, const std::string& host,
+                     double seconds, const TimeSource* clock) {
   struct Attempt {
     Socket socket;
     bool said_hello = false;
   };
   std::vector<Attempt> attempts;
-  for (const std::string& address : SplitAt(GetText(door.addresses), ',')) {
-    Socket socket = StartConnecting(address, door.port);
+  for (const std::string& address : SplitAt(GetText(listener.addresses), ',')) {
+    Socket socket = StartConnecting(address, listener.port);
     if (socket.open()) attempts.push_back({std::move(socket)});
   }
-  Hello hello = {door.token, rank, {}};
+  Hello hello = {listener.token, rank, {}};
   PutText(host, hello.host);
   // Advances an attempt. Returns false if it has failed.
   const auto go_on = [&](Attempt* attempt, bool* answered) {
@@ -210,7 +212,7 @@ Socket Call(const RankDoor& door, int rank, const std::string& host, double seco
     }
     uint64_t answer = 0;
     *answered = recv(attempt->socket.get(), &answer, sizeof answer, 0) == sizeof answer &&
-                answer == door.token;
+                answer == listener.token;
     return *answered;
   };
   const double until = clock->Now() + seconds;
@@ -233,7 +235,7 @@ Socket Call(const RankDoor& door, int rank, const std::string& host, double seco
   return Socket();
 }
 
-std::vector<RankSocket> AnswerCalls(const Socket& listening, uint64_t token, int first, int end,
+std::vector<RankSocket> AcceptRanks(const Socket& listening, uint64_t token, int first, int end,
                                     double seconds, const TimeSource* clock) {
   std::vector<RankSocket> ranks;
   std::vector<Caller> callers;
@@ -248,7 +250,7 @@ std::vector<RankSocket> AnswerCalls(const Socket& listening, uint64_t token, int
         callers.erase(callers.begin() + i);
     }
     if (waits[0].revents == 0) continue;
-    Socket socket = AcceptStranger(listening, end - first, &callers);
+    Socket socket = AcceptPending(listening, end - first, &callers);
     if (socket.open()) callers.push_back({std::move(socket), ""});
   }
   return ranks;

@@ -18,9 +18,9 @@
 namespace doppio {
 
 // Where a rank listens. A message, so its layout is fixed.
-struct RankDoor {
+struct RankListener {
   uint64_t token;
-  int64_t port;  // 0: the rank cannot listen (ClosedDoor)
+  int64_t port;  // 0: the rank cannot listen (ClosedListener)
   char host[256];
   char addresses[2048];  // "10.0.0.5,fd00::5,127.0.0.1"
 
@@ -48,26 +48,27 @@ std::string RouteAddress(const Socket& socket);
 // `*port`; if it is 0, a free port is taken. The socket is closed if neither works, with errno set.
 Socket Listen(int backlog, int64_t* port);
 
-// Returns a listening socket on a free port for `backlog` callers, and sets `*door` with a new
+// Returns a listening socket on a free port for `backlog` callers, and sets `*listener` with a new
 // token.
-Socket OpenDoor(const std::string& host, const std::string& addresses, int backlog, RankDoor* door);
+Socket OpenListener(const std::string& host, const std::string& addresses, int backlog,
+                    RankListener* listener);
 
-// Returns the door of a rank that cannot listen, with the reason in place of its addresses.
-RankDoor ClosedDoor(const std::string& host, const std::string& why);
+// Returns the listener of a rank that cannot listen, with the reason in place of its addresses.
+RankListener ClosedListener(const std::string& host, const std::string& why);
 
 // Returns a connection of `listening`, closed if none waits. Returns a closed one and sets
 // `*scarce`, if the process has only few descriptors left for its files.
 Socket Accept(const Socket& listening, bool* scarce);
 
 // Like Accept, for servers that keep in `strangers` the connections which have not proved to be
-// ranks. Limits them to kMostStrangers beside those of `ranks` ranks that may call at once: closes
+// ranks. Limits them to kMostPending beside those of `ranks` ranks that may call at once: closes
 // the oldest one that has sent nothing, or else the oldest one.
 template <class Stranger>
-Socket AcceptStranger(const Socket& listening, int ranks, std::vector<Stranger>* strangers) {
-  constexpr size_t kMostStrangers = 64;
+Socket AcceptPending(const Socket& listening, int ranks, std::vector<Stranger>* strangers) {
+  constexpr size_t kMostPending = 64;
   bool scarce = false;
   Socket socket = Accept(listening, &scarce);
-  const bool full = socket.open() && strangers->size() >= kMostStrangers + ranks;
+  const bool full = socket.open() && strangers->size() >= kMostPending + ranks;
   if ((scarce || full) && !strangers->empty()) {
     const auto silent = std::find_if(strangers->begin(), strangers->end(),
                                      [](const Stranger& one) { return one.received.empty(); });
@@ -81,14 +82,14 @@ Socket StartConnecting(const std::string& address, int64_t port);
 // Returns true if a connection that has become writable is established.
 bool Connected(const Socket& socket);
 
-// Calls the rank behind `door` at all its addresses at once, as rank `rank` on `host`. Returns the
-// first connection that answers with the token: the address may also belong to another machine, for
-// example in a container's network. The socket is closed if none answers within `seconds`.
-Socket Call(const RankDoor& door, int rank, const std::string& host, double seconds,
-            const TimeSource* clock = MachineTime());
+// Calls the rank behind `listener` at all its addresses at once, as rank `rank` on `host`. Returns
+// the first connection that answers with the token: the address may also belong to another machine,
+// for example in a container's network. The socket is closed if none answers within `seconds`.
+Socket ConnectToRank(const RankListener& listener, int rank, const std::string& host,
+                     double seconds, const TimeSource* clock = MachineTime());
 
 // Returns the calls of the ranks from `first` to `end` - 1, as far as they come within `seconds`.
-std::vector<RankSocket> AnswerCalls(const Socket& listening, uint64_t token, int first, int end,
+std::vector<RankSocket> AcceptRanks(const Socket& listening, uint64_t token, int first, int end,
                                     double seconds, const TimeSource* clock = MachineTime());
 
 }  // namespace doppio

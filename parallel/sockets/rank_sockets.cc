@@ -26,30 +26,33 @@ std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& h
                                      const TimeSource* clock) {
   const int rank = control->rank(), size = control->size();
   if (size == 1) return {};
-  RankDoor door = {};
+  RankListener listener = {};
   Socket listening;
-  if (rank == 0) listening = OpenDoor(host, OwnAddresses(), size, &door);
-  control->Broadcast(&door, sizeof door, 0);
-  if (door.port == 0)
-    throw UnreachableRank("rank 0 on " + GetText(door.host) + " cannot listen for the other ranks");
+  if (rank == 0) listening = OpenListener(host, OwnAddresses(), size, &listener);
+  control->Broadcast(&listener, sizeof listener, 0);
+  if (listener.port == 0)
+    throw UnreachableRank("rank 0 on " + GetText(listener.host) +
+                          " cannot listen for the other ranks");
   control->Barrier();  // no rank may arrive after the time to connect has started
 
   std::vector<RankSocket> sockets;
   std::string problem;
   if (rank == 0) {
-    sockets = AnswerCalls(listening, door.token, 1, size, kAcceptSeconds, clock);
+    sockets = AcceptRanks(listening, listener.token, 1, size, kAcceptSeconds, clock);
     if (static_cast<int>(sockets.size()) + 1 < size) {
       problem = "only " + std::to_string(sockets.size()) + " of " + std::to_string(size - 1) +
-                " ranks have reached rank 0 on " + GetText(door.host) + " at " + door.Where() +
-                " within " + std::to_string(static_cast<int>(kAcceptSeconds)) + " s";
+                " ranks have reached rank 0 on " + GetText(listener.host) + " at " +
+                listener.Where() + " within " + std::to_string(static_cast<int>(kAcceptSeconds)) +
+                " s";
     }
   } else {
     sockets.resize(1);
-    sockets[0].host = GetText(door.host);
-    sockets[0].socket = Call(door, rank, host, kConnectSeconds, clock);
+    sockets[0].host = GetText(listener.host);
+    sockets[0].socket = ConnectToRank(listener, rank, host, kConnectSeconds, clock);
     if (!sockets[0].socket.open()) {
       problem = "rank " + std::to_string(rank) + " on " + host + " cannot reach rank 0 on " +
-                GetText(door.host) + " at " + door.Where() + "; check for a firewall between them";
+                GetText(listener.host) + " at " + listener.Where() +
+                "; check for a firewall between them";
     }
   }
   AgreeOn(control, problem);

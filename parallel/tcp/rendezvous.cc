@@ -59,9 +59,10 @@ Socket ConnectOnce(const std::string& name, int port, std::string* why) {
 }
 
 // A rank's side of the rendezvous, unless it is rank 0.
-class MeetingCaller {
+class RendezvousClient {
  public:
-  MeetingCaller(const RendezvousOptions& options, const std::string& key, const RankIdentity& own)
+  RendezvousClient(const RendezvousOptions& options, const std::string& key,
+                   const RankIdentity& own)
       : options_(options),
         key_(key),
         own_(own),
@@ -80,10 +81,11 @@ class MeetingCaller {
     if (!ReceiveAll(socket_, text.data(), verdict.bytes, kAnswerSeconds)) Lost();
     if (verdict.kind == Verdict::kMixed) throw MixedRanks(text);
     if (verdict.kind == Verdict::kMissing) throw UnreachableRank(text);
-    roster.doors.resize(options_.size);
-    if (verdict.kind != Verdict::kDoors || text.size() != roster.doors.size() * sizeof(RankDoor))
+    roster.listeners.resize(options_.size);
+    if (verdict.kind != Verdict::kListeners ||
+        text.size() != roster.listeners.size() * sizeof(RankListener))
       Lost();
-    std::memcpy(roster.doors.data(), text.data(), text.size());
+    std::memcpy(roster.listeners.data(), text.data(), text.size());
     return roster;
   }
 
@@ -105,17 +107,18 @@ class MeetingCaller {
 
   // Proves itself to rank 0, and says where it listens.
   Socket Enter() {
-    const Knock own = NewKnock();
-    Knock host;
+    const Greeting own = NewGreeting();
+    Greeting host;
     if (!SendAll(socket_, &own, sizeof own, kAnswerSeconds) ||
-        !ReceiveAll(socket_, &host, sizeof host, kAnswerSeconds) || !IsKnock(host)) {
+        !ReceiveAll(socket_, &host, sizeof host, kAnswerSeconds) || !IsGreeting(host)) {
       throw PeerError(name_ + " gets no answer from " + host_ +
                       "; another program may listen there: set MASTER_PORT to a free port, the "
                       "same for all ranks");
     }
-    if (host.version != kMeetingVersion) {
+    if (host.version != kRendezvousVersion) {
       throw UsageError(host_ + " runs a Doppio with another rendezvous (version " +
-                       std::to_string(host.version) + ", here " + std::to_string(kMeetingVersion) +
+                       std::to_string(host.version) + ", here " +
+                       std::to_string(kRendezvousVersion) +
                        "). Install the same build on all machines");
     }
     Challenge challenge;
@@ -124,8 +127,8 @@ class MeetingCaller {
     entry.rank = options_.rank;
     entry.size = options_.size;
     entry.identity = own_;
-    Socket listening = OpenOwnDoor(&entry.door);
-    entry.proof = CallerProof(key_, own.nonce, host.nonce, entry);
+    Socket listening = OpenOwnListener(&entry.listener);
+    entry.proof = ClientProof(key_, own.nonce, host.nonce, entry);
     const bool sent = SendAll(socket_, &entry, sizeof entry, kAnswerSeconds);
     if (!SameDigest(challenge.proof, HostProof(key_, own.nonce, host.nonce))) {
       throw OtherSecret(name_, host_);
@@ -134,17 +137,18 @@ class MeetingCaller {
     return listening;
   }
 
-  // Listens for the other ranks. Without the network interface it says why in *door.
-  Socket OpenOwnDoor(RankDoor* door) const {
+  // Listens for the other ranks. Without the network interface it says why in *listener.
+  Socket OpenOwnListener(RankListener* listener) const {
     const std::string host = GetText(own_.host);
     const std::string problem = InterfaceProblem(options_.interface, host);
     if (!problem.empty()) {
-      *door = ClosedDoor(host, problem);
+      *listener = ClosedListener(host, problem);
       return Socket();
     }
     const std::string route = RouteAddress(socket_);
     const bool by_route = options_.interface.empty() && !route.empty();
-    return OpenDoor(host, by_route ? route : OwnAddresses(options_.interface), options_.size, door);
+    return OpenListener(host, by_route ? route : OwnAddresses(options_.interface), options_.size,
+                        listener);
   }
 
   [[noreturn]] void Lost() const {
@@ -177,8 +181,8 @@ void WarnOfNoSecret(const RendezvousOptions& options) {
 Roster MeetRanks(const RendezvousOptions& options, const RankIdentity& own) {
   if (options.rank == 0) WarnOfNoSecret(options);
   const std::string key = options.job + '\n' + options.secret;
-  return options.rank == 0 ? HostMeeting(options, key, own)
-                           : MeetingCaller(options, key, own).Run();
+  return options.rank == 0 ? HostRendezvous(options, key, own)
+                           : RendezvousClient(options, key, own).Run();
 }
 
 }  // namespace doppio

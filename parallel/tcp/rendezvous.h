@@ -17,8 +17,8 @@
 namespace doppio {
 
 struct Roster {
-  std::vector<RankDoor> doors;  // of all ranks, by rank
-  Socket listening;             // behind doors[rank]
+  std::vector<RankListener> listeners;  // of all ranks, by rank
+  Socket listening;                     // behind listeners[rank]
 };
 
 // Returns the error of a process with another secret. Both texts name a process.

@@ -21,9 +21,9 @@ constexpr double kReplySeconds = 10;
 // A connection whose other side has not yet proved that it is a rank.
 struct Guest {
   Socket socket;
-  Knock own;
+  Greeting own;
   std::string received;
-  bool knocked = false;
+  bool greeted = false;
 };
 
 struct Member {
@@ -31,9 +31,9 @@ struct Member {
   Entry entry;
 };
 
-class MeetingHost {
+class RendezvousHost {
  public:
-  MeetingHost(const RendezvousOptions& options, const std::string& key, const RankIdentity& own)
+  RendezvousHost(const RendezvousOptions& options, const std::string& key, const RankIdentity& own)
       : options_(options), key_(key), members_(options.size) {
     int64_t port = options.port;
     listening_ = Listen(options.size, &port);
@@ -51,9 +51,9 @@ class MeetingHost {
     const std::string host = GetText(own.host);
     const std::string problem = InterfaceProblem(options.interface, host);
     if (problem.empty()) {
-      door_ = OpenDoor(host, "", options.size, &entry.door);
+      listener_ = OpenListener(host, "", options.size, &entry.listener);
     } else {
-      entry.door = ClosedDoor(host, problem);
+      entry.listener = ClosedListener(host, problem);
     }
   }
 
@@ -105,46 +105,46 @@ class MeetingHost {
       if (!Hear(&guests_[i]) || !guests_[i].socket.open()) guests_.erase(guests_.begin() + i);
     }
     if (waits[0].revents == 0) return;
-    Socket socket = AcceptStranger(listening_, options_.size, &guests_);
-    if (socket.open()) guests_.push_back({std::move(socket), NewKnock(), "", false});
+    Socket socket = AcceptPending(listening_, options_.size, &guests_);
+    if (socket.open()) guests_.push_back({std::move(socket), NewGreeting(), "", false});
   }
 
   // Reads what `guest` has sent. Returns false if the connection is to be dropped.
   bool Hear(Guest* guest) {
     char bytes[sizeof(Entry)];
-    const size_t wanted = guest->knocked ? sizeof(Knock) + sizeof(Entry) : sizeof(Knock);
+    const size_t wanted = guest->greeted ? sizeof(Greeting) + sizeof(Entry) : sizeof(Greeting);
     const ssize_t count = recv(guest->socket.get(), bytes,
                                std::min(sizeof bytes, wanted - guest->received.size()), 0);
     if (count < 0) return errno == EAGAIN || errno == EINTR;
     if (count == 0) return false;
     guest->received.append(bytes, count);
-    if (!guest->knocked) {
-      if (guest->received.size() < sizeof(Knock)) return true;
-      return AnswerKnock(guest);
+    if (!guest->greeted) {
+      if (guest->received.size() < sizeof(Greeting)) return true;
+      return AnswerGreeting(guest);
     }
-    if (guest->received.size() < sizeof(Knock) + sizeof(Entry)) return true;
+    if (guest->received.size() < sizeof(Greeting) + sizeof(Entry)) return true;
     return Admit(guest);
   }
 
-  bool AnswerKnock(Guest* guest) {
-    Knock knock;
-    std::memcpy(&knock, guest->received.data(), sizeof knock);
-    if (!IsKnock(knock)) return false;
-    guest->knocked = true;
-    const Challenge challenge = {HostProof(key_, knock.nonce, guest->own.nonce)};
+  bool AnswerGreeting(Guest* guest) {
+    Greeting greeting;
+    std::memcpy(&greeting, guest->received.data(), sizeof greeting);
+    if (!IsGreeting(greeting)) return false;
+    guest->greeted = true;
+    const Challenge challenge = {HostProof(key_, greeting.nonce, guest->own.nonce)};
     if (!SendAll(guest->socket, &guest->own, sizeof guest->own, kReplySeconds)) return false;
-    // A rank with another version has understood the Knock, and tells the user.
-    if (knock.version != kMeetingVersion) return false;
+    // A rank with another version has understood the Greeting, and tells the user.
+    if (greeting.version != kRendezvousVersion) return false;
     return SendAll(guest->socket, &challenge, sizeof challenge, kReplySeconds);
   }
 
   // Makes a guest that has sent its entry a member.
   bool Admit(Guest* guest) {
-    Knock knock;
+    Greeting greeting;
     Entry entry;
-    std::memcpy(&knock, guest->received.data(), sizeof knock);
-    std::memcpy(&entry, guest->received.data() + sizeof knock, sizeof entry);
-    if (!SameDigest(entry.proof, CallerProof(key_, knock.nonce, guest->own.nonce, entry))) {
+    std::memcpy(&greeting, guest->received.data(), sizeof greeting);
+    std::memcpy(&entry, guest->received.data() + sizeof greeting, sizeof entry);
+    if (!SameDigest(entry.proof, ClientProof(key_, greeting.nonce, guest->own.nonce, entry))) {
       ++strangers_;
       return false;
     }
@@ -180,24 +180,24 @@ class MeetingHost {
     std::string difference = DifferenceAmong(identities);
     if (!difference.empty()) return difference;
     const auto closed = std::find_if(members_.begin(), members_.end(), [](const auto& member) {
-      return member->entry.door.port == 0;
+      return member->entry.listener.port == 0;
     });
-    return closed == members_.end() ? "" : GetText((*closed)->entry.door.addresses);
+    return closed == members_.end() ? "" : GetText((*closed)->entry.listener.addresses);
   }
 
-  // Sends all ranks the doors of all.
+  // Sends all ranks the listeners of all.
   Roster Introduce() {
-    PutText(OwnDoorAddresses(), members_[0]->entry.door.addresses);
+    PutText(OwnListenerAddresses(), members_[0]->entry.listener.addresses);
     Roster roster;
-    for (const auto& member : members_) roster.doors.push_back(member->entry.door);
-    roster.listening = std::move(door_);
-    const auto* const bytes = reinterpret_cast<const char*>(roster.doors.data());
-    Send(Verdict::kDoors, std::string(bytes, roster.doors.size() * sizeof(RankDoor)));
+    for (const auto& member : members_) roster.listeners.push_back(member->entry.listener);
+    roster.listening = std::move(listener_);
+    const auto* const bytes = reinterpret_cast<const char*>(roster.listeners.data());
+    Send(Verdict::kListeners, std::string(bytes, roster.listeners.size() * sizeof(RankListener)));
     return roster;
   }
 
   // Returns the addresses at which ranks have come, so that they call rank 0 on the same network.
-  std::string OwnDoorAddresses() const {
+  std::string OwnListenerAddresses() const {
     if (!options_.interface.empty() || routes_.empty()) return OwnAddresses(options_.interface);
     std::string list;
     for (const std::string& route : routes_) list += (list.empty() ? "" : ",") + route;
@@ -220,7 +220,7 @@ class MeetingHost {
 
   const RendezvousOptions& options_;
   const std::string key_;
-  Socket listening_, door_;
+  Socket listening_, listener_;
   std::vector<std::optional<Member>> members_;  // by rank
   std::vector<Guest> guests_;
   Socket last_;  // of a rank that does not fit
@@ -231,9 +231,9 @@ class MeetingHost {
 
 }  // namespace
 
-Roster HostMeeting(const RendezvousOptions& options, const std::string& key,
-                   const RankIdentity& own) {
-  return MeetingHost(options, key, own).Run();
+Roster HostRendezvous(const RendezvousOptions& options, const std::string& key,
+                      const RankIdentity& own) {
+  return RendezvousHost(options, key, own).Run();
 }
 
 }  // namespace doppio

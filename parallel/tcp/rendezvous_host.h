@@ -9,8 +9,8 @@
 namespace doppio {
 
 // Receives all ranks, compares them, and sends the result to all. See MeetRanks.
-Roster HostMeeting(const RendezvousOptions& options, const std::string& key,
-                   const RankIdentity& own);
+Roster HostRendezvous(const RendezvousOptions& options, const std::string& key,
+                      const RankIdentity& own);
 
 }  // namespace doppio
 

@@ -40,23 +40,23 @@ bool MoveAll(const Socket& socket, int64_t bytes, int event, double seconds, con
 
 }  // namespace
 
-Knock NewKnock() {
-  Knock knock = {};
-  PutText(kMagic, knock.magic);
-  knock.version = kMeetingVersion;
-  DOPPIO_CHECK(getrandom(knock.nonce.data(), knock.nonce.size(), 0) ==
-                   static_cast<ssize_t>(knock.nonce.size()),
+Greeting NewGreeting() {
+  Greeting greeting = {};
+  PutText(kMagic, greeting.magic);
+  greeting.version = kRendezvousVersion;
+  DOPPIO_CHECK(getrandom(greeting.nonce.data(), greeting.nonce.size(), 0) ==
+                   static_cast<ssize_t>(greeting.nonce.size()),
                "getrandom");
-  return knock;
+  return greeting;
 }
 
-bool IsKnock(const Knock& knock) { return GetText(knock.magic) == kMagic; }
+bool IsGreeting(const Greeting& greeting) { return GetText(greeting.magic) == kMagic; }
 
 Sha256Digest HostProof(const std::string& key, const Nonce& caller, const Nonce& host) {
   return HmacSha256(key, "rank 0" + BytesOf(caller) + BytesOf(host));
 }
 
-Sha256Digest CallerProof(const std::string& key, const Nonce& caller, const Nonce& host,
+Sha256Digest ClientProof(const std::string& key, const Nonce& caller, const Nonce& host,
                          const Entry& entry) {
   const auto* const bytes = reinterpret_cast<const char*>(&entry);
   const std::string rest(bytes + sizeof entry.proof, bytes + sizeof entry);

@@ -12,17 +12,17 @@
 
 namespace doppio {
 
-constexpr int64_t kMeetingVersion = 1;
+constexpr int64_t kRendezvousVersion = 1;
 using Nonce = Sha256Digest;  // 32 random bytes
 
 // Begins a conversation in both directions. Every version understands it.
-struct Knock {
+struct Greeting {
   char magic[16];   // "doppio ranks"
-  int64_t version;  // kMeetingVersion
+  int64_t version;  // kRendezvousVersion
   Nonce nonce;
 };
 
-// From rank 0, after its Knock.
+// From rank 0, after its Greeting.
 struct Challenge {
   Sha256Digest proof;
 };
@@ -32,23 +32,23 @@ struct Entry {
   Sha256Digest proof;  // of the rest
   int64_t rank, size;
   RankIdentity identity;
-  RankDoor door;
+  RankListener listener;
 };
 
-// From rank 0, before `bytes` bytes of text or of doors.
+// From rank 0, before `bytes` bytes of text or of listeners.
 struct Verdict {
-  enum Kind : int64_t { kDoors, kMixed, kMissing };
+  enum Kind : int64_t { kListeners, kMixed, kMissing };
   int64_t kind, bytes;
 };
 
-// Returns a Knock with a new nonce.
-Knock NewKnock();
-bool IsKnock(const Knock& knock);
+// Returns a Greeting with a new nonce.
+Greeting NewGreeting();
+bool IsGreeting(const Greeting& greeting);
 
 // The proofs that rank 0 and another rank know `key`. `caller` and `host` are the nonces of the
 // other rank and of rank 0.
 Sha256Digest HostProof(const std::string& key, const Nonce& caller, const Nonce& host);
-Sha256Digest CallerProof(const std::string& key, const Nonce& caller, const Nonce& host,
+Sha256Digest ClientProof(const std::string& key, const Nonce& caller, const Nonce& host,
                          const Entry& entry);
 
 // Sends or receives all bytes of a non-blocking socket. Returns false after `seconds`, or if the

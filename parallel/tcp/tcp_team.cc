@@ -16,7 +16,7 @@ namespace doppio {
 namespace {
 
 // Ranks connect to lower ranks first, so a rank may have to wait for a chain of others.
-constexpr double kAnswerLonger = 5;
+constexpr double kAcceptLonger = 5;
 constexpr int kPollMs = 100;                       // how soon a wait notices an abort
 constexpr int64_t kTreeBytes = 8192;               // largest sum along the tree
 constexpr int64_t kPieceBytes = int64_t{1} << 20;  // what a rank sends in one step
@@ -218,30 +218,31 @@ class TcpTeam : public Team {
 
 }  // namespace
 
-std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankDoor>& doors,
+std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankListener>& listeners,
                                   const std::vector<int>& names, const Socket& listening,
                                   const TeamTimes& times) {
-  const int size = static_cast<int>(doors.size());
-  const std::string host = GetText(doors[rank].host);
+  const int size = static_cast<int>(listeners.size());
+  const std::string host = GetText(listeners[rank].host);
   const auto name = [&](int r) {
-    return "rank " + std::to_string(names[r]) + " on " + GetText(doors[r].host);
+    return "rank " + std::to_string(names[r]) + " on " + GetText(listeners[r].host);
   };
   std::vector<RankSocket> peers(size);
   for (int r = 0; r < rank; ++r) {
-    peers[r].socket = Call(doors[r], rank, host, times.call);
+    peers[r].socket = ConnectToRank(listeners[r], rank, host, times.connect);
     if (peers[r].socket.open()) continue;
-    throw PeerError(name(rank) + " cannot reach " + name(r) + " at " + doors[r].Where() +
+    throw PeerError(name(rank) + " cannot reach " + name(r) + " at " + listeners[r].Where() +
                     "; check for a firewall between them, or name another network with "
                     "--interface");
   }
   for (RankSocket& caller :
-       AnswerCalls(listening, doors[rank].token, rank + 1, size, times.call + kAnswerLonger))
+       AcceptRanks(listening, listeners[rank].token, rank + 1, size, times.connect + kAcceptLonger))
     peers[caller.rank].socket = std::move(caller.socket);
   for (int r = 0; r < size; ++r) {
     peers[r].rank = names[r];
-    peers[r].host = GetText(doors[r].host);
+    peers[r].host = GetText(listeners[r].host);
     if (r != rank && !peers[r].socket.open())
-      throw PeerError(name(r) + " has not reached " + name(rank) + " at " + doors[rank].Where());
+      throw PeerError(name(r) + " has not reached " + name(rank) + " at " +
+                      listeners[rank].Where());
   }
   return std::make_unique<TcpTeam>(rank, std::move(peers), times.idle);
 }

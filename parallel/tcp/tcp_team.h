@@ -18,14 +18,14 @@ namespace doppio {
 
 // Limits of a team, in seconds.
 struct TeamTimes {
-  double call = 60;  // to reach another rank
-  double idle = 0;   // without a byte in an exchange while no watch follows the team; 0: no limit
+  double connect = 60;  // to reach another rank
+  double idle = 0;  // without a byte in an exchange while no watch follows the team; 0: no limit
 };
 
 // Collective over the group. Connects this rank, which listens with `listening` behind
-// doors[rank], with all other ranks of the group. `names` has the ranks' numbers in the world, for
-// messages. Throws PeerError.
-std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankDoor>& doors,
+// listeners[rank], with all other ranks of the group. `names` has the ranks' numbers in the world,
+// for messages. Throws PeerError.
+std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankListener>& listeners,
                                   const std::vector<int>& names, const Socket& listening,
                                   const TeamTimes& times = {});
 

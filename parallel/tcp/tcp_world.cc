@@ -18,7 +18,7 @@ namespace {
 struct GroupEntry {
   int64_t color;
   char machine[64];
-  RankDoor control, bulk;
+  RankListener control, bulk;
 };
 
 // Processes on one machine share the identifier of its boot.
@@ -32,13 +32,13 @@ std::string MachineName() {
 
 class TcpTransport : public Transport {
  public:
-  TcpTransport(int rank, const std::vector<RankDoor>& doors, const Socket& listening,
+  TcpTransport(int rank, const std::vector<RankListener>& listeners, const Socket& listening,
                const TeamTimes& times)
       : host_(HostName()), exceptions_(std::uncaught_exceptions()), times_(times) {
-    std::vector<int> ranks(doors.size());
+    std::vector<int> ranks(listeners.size());
     std::iota(ranks.begin(), ranks.end(), 0);
-    addresses_ = GetText(doors[rank].addresses);
-    root_ = MakeTcpTeam(rank, doors, ranks, listening, times);
+    addresses_ = GetText(listeners[rank].addresses);
+    root_ = MakeTcpTeam(rank, listeners, ranks, listening, times);
   }
 
   // A rank must not end its connections while others still use theirs. A rank that fails does not
@@ -65,24 +65,24 @@ class TcpTransport : public Transport {
     GroupEntry& own = entries[rank];
     own.color = color;
     PutText(by_machine ? MachineName() : "", own.machine);
-    const Socket control = OpenDoor(host_, addresses_, size, &own.control);
-    const Socket bulk = OpenDoor(host_, addresses_, size, &own.bulk);
+    const Socket control = OpenListener(host_, addresses_, size, &own.control);
+    const Socket bulk = OpenListener(host_, addresses_, size, &own.bulk);
     for (int r = 0; r < size; ++r) root_->Broadcast(&entries[r], sizeof entries[r], r);
     if (color == kNoColor) return {};
     int place = 0;
     std::vector<int> ranks;
-    std::vector<RankDoor> control_doors, bulk_doors;
+    std::vector<RankListener> control_listeners, bulk_listeners;
     for (int r = 0; r < size; ++r) {
       if (entries[r].color != color || GetText(entries[r].machine) != GetText(own.machine))
         continue;
       if (r == rank) place = static_cast<int>(ranks.size());
       ranks.push_back(r);
-      control_doors.push_back(entries[r].control);
-      bulk_doors.push_back(entries[r].bulk);
+      control_listeners.push_back(entries[r].control);
+      bulk_listeners.push_back(entries[r].bulk);
     }
     TeamPair pair;
-    pair.control = MakeTcpTeam(place, control_doors, ranks, control, times_);
-    pair.bulk = MakeTcpTeam(place, bulk_doors, ranks, bulk, times_);
+    pair.control = MakeTcpTeam(place, control_listeners, ranks, control, times_);
+    pair.bulk = MakeTcpTeam(place, bulk_listeners, ranks, bulk, times_);
     return pair;
   }
 
@@ -103,7 +103,7 @@ std::unique_ptr<ProcessWorld> MakeTcp(const ProcessWorldOptions& options) {
   const Roster roster =
       MeetRanks(options.rendezvous, IdentityOf(HostName(), options.program, "TCP"));
   return MakeTeamWorld(
-      std::make_unique<TcpTransport>(rank, roster.doors, roster.listening, TeamTimes()),
+      std::make_unique<TcpTransport>(rank, roster.listeners, roster.listening, TeamTimes()),
       options.watch);
 }
 
@@ -111,10 +111,10 @@ DOPPIO_REGISTER(ProcessWorlds, "tcp", {&DescribeTcp, &MakeTcp});
 
 }  // namespace
 
-std::unique_ptr<ProcessWorld> MakeTcpWorld(int rank, const std::vector<RankDoor>& doors,
+std::unique_ptr<ProcessWorld> MakeTcpWorld(int rank, const std::vector<RankListener>& listeners,
                                            const Socket& listening, const WatchOptions& watch) {
   constexpr TeamTimes kTimes = {10, 20};
-  return MakeTeamWorld(std::make_unique<TcpTransport>(rank, doors, listening, kTimes), watch);
+  return MakeTeamWorld(std::make_unique<TcpTransport>(rank, listeners, listening, kTimes), watch);
 }
 
 }  // namespace doppio

@@ -12,8 +12,9 @@
 namespace doppio {
 
 // Collective. Connects processes that have met: this rank, which listens with `listening` behind
-// doors[rank], and all others. Rank r listens behind doors[r]. Throws PeerError if a rank is lost.
-std::unique_ptr<ProcessWorld> MakeTcpWorld(int rank, const std::vector<RankDoor>& doors,
+// listeners[rank], and all others. Rank r listens behind listeners[r]. Throws PeerError if a rank
+// is lost.
+std::unique_ptr<ProcessWorld> MakeTcpWorld(int rank, const std::vector<RankListener>& listeners,
                                            const Socket& listening, const WatchOptions& watch);
 
 }  // namespace doppio

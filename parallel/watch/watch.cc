@@ -164,8 +164,8 @@ void Watch::Read(Peer* peer) {
 
 void Watch::Handle(Peer* peer, const WatchMessage& message) {
   const std::string& text = message.text;
-  if (message.kind == WatchMessage::kBeat) {
-    WatchSign sign;
+  if (message.kind == WatchMessage::kHeartbeat) {
+    Heartbeat sign;
     std::memcpy(&sign, text.data(), sizeof sign);
     if (sign.progress != peer->progress) moved_at_ = Now();
     peer->progress = sign.progress;
@@ -192,10 +192,10 @@ void Watch::ForgiveOwnDelay(double due) {
 void Watch::Beat() {
   const std::lock_guard<std::mutex> lock(sending_);
   beat_at_ = Now();
-  const WatchSign sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
+  const Heartbeat sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
   const std::string text(reinterpret_cast<const char*>(&sign), sizeof sign);
   for (const auto& peer : peers_) {
-    if (!peer->left) Send(peer->socket.get(), WatchMessage::kBeat, text);
+    if (!peer->left) Send(peer->socket.get(), WatchMessage::kHeartbeat, text);
   }
 }
 

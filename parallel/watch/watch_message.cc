@@ -21,8 +21,8 @@ bool IsFailure(unsigned char code) {
 
 bool IsValid(const WatchMessage& message) {
   switch (message.kind) {
-    case WatchMessage::kBeat:
-      return message.text.size() == sizeof(WatchSign);
+    case WatchMessage::kHeartbeat:
+      return message.text.size() == sizeof(Heartbeat);
     case WatchMessage::kLost:
       return !message.text.empty() && IsFailure(static_cast<unsigned char>(message.text[0]));
     case WatchMessage::kBye:

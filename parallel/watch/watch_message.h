@@ -12,9 +12,9 @@ namespace doppio {
 
 struct WatchMessage {
   enum Kind : uint32_t {
-    kBeat = 1,  // a WatchSign
-    kLost,      // the exit code as one byte, and a message for the user
-    kBye        // no text: the rank leaves normally
+    kHeartbeat = 1,  // a Heartbeat
+    kLost,           // the exit code as one byte, and a message for the user
+    kBye             // no text: the rank leaves normally
   };
   Kind kind;
   std::string text;
@@ -24,7 +24,7 @@ struct WatchMessage {
 };
 
 // The progress of a rank.
-struct WatchSign {
+struct Heartbeat {
   int64_t rank, progress, bucket;
 };
 

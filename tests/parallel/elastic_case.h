@@ -13,7 +13,7 @@ namespace doppio {
 inline ElasticOptions PatientOptions(int port, int rank, int size) {
   constexpr double kNever = 1e4;
   ElasticOptions options;
-  options.rendezvous = MeetingOf(port, rank, size);
+  options.rendezvous = RendezvousOf(port, rank, size);
   options.most = 8;
   options.silent_seconds = options.busy_seconds = kNever;
   options.identity = IdentityOf("here", "doppio 1", "TCP");

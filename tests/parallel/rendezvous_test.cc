@@ -25,14 +25,14 @@ std::vector<std::string> Meet(int size,
                               const std::function<void(int rank, RendezvousOptions*)>& change) {
   const int port = FreePort();
   return InThreads(size, [&](int rank) {
-    RendezvousOptions options = MeetingOf(port, rank, size);
+    RendezvousOptions options = RendezvousOf(port, rank, size);
     change(rank, &options);
     MeetRanks(options, Program());
   });
 }
 
 // Lets ranks 0 and 1 meet after change(rank, &options). The time in which rank 0 waits for others
-// passes once it has heard rank 1: a connection, a knock and an entry. Returns what each has
+// passes once it has heard rank 1: a connection, a greeting and an entry. Returns what each has
 // thrown.
 std::vector<std::string> MeetInVain(
     const std::function<void(int rank, RendezvousOptions*)>& change) {
@@ -41,10 +41,10 @@ std::vector<std::string> MeetInVain(
   std::thread time([&] {
     while (clock.events() < 3) std::this_thread::yield();
     EXPECT_TRUE(clock.Advance(0, 1));
-    clock.Advance(MeetingOf(port, 0, 2).seconds);
+    clock.Advance(RendezvousOf(port, 0, 2).seconds);
   });
   const std::vector<std::string> thrown = InThreads(2, [&](int rank) {
-    RendezvousOptions options = MeetingOf(port, rank, 2);
+    RendezvousOptions options = RendezvousOf(port, rank, 2);
     if (rank == 0) options.clock = &clock;
     change(rank, &options);
     MeetRanks(options, Program());
@@ -57,12 +57,12 @@ TEST(Rendezvous, TellsEachRankWhereAllListen) {
   const int port = FreePort();
   std::vector<Roster> rosters(3);
   const std::vector<std::string> thrown = InThreads(
-      3, [&](int rank) { rosters[rank] = MeetRanks(MeetingOf(port, rank, 3), Program()); });
+      3, [&](int rank) { rosters[rank] = MeetRanks(RendezvousOf(port, rank, 3), Program()); });
   EXPECT_EQ(thrown, std::vector<std::string>(3));
   for (const Roster& roster : rosters) {
-    ASSERT_EQ(roster.doors.size(), 3u);
+    ASSERT_EQ(roster.listeners.size(), 3u);
     for (int rank = 0; rank < 3; ++rank)
-      EXPECT_EQ(roster.doors[rank].Where(), rosters[rank].doors[rank].Where());
+      EXPECT_EQ(roster.listeners[rank].Where(), rosters[rank].listeners[rank].Where());
   }
 }
 
@@ -116,7 +116,7 @@ TEST(Rendezvous, RefusesTwoProcessesWithOneRank) {
 TEST(Rendezvous, RefusesDifferentBuilds) {
   const int port = FreePort();
   const auto thrown = InThreads(2, [&](int rank) {
-    MeetRanks(MeetingOf(port, rank, 2), Program("doppio " + std::to_string(rank)));
+    MeetRanks(RendezvousOf(port, rank, 2), Program("doppio " + std::to_string(rank)));
   });
   EXPECT_EQ(thrown[0],
             "the ranks run different builds of Doppio: rank 0 on here: doppio 0; rank 1 on here: "
@@ -127,7 +127,7 @@ TEST(Rendezvous, RefusesDifferentBuilds) {
 TEST(Rendezvous, NamesAPortThatIsTaken) {
   int64_t port = 0;
   const Socket taken = Listen(1, &port);
-  RendezvousOptions options = MeetingOf(static_cast<int>(port), 0, 2);
+  RendezvousOptions options = RendezvousOf(static_cast<int>(port), 0, 2);
   EXPECT_EQ(Mistake<UsageError>([&] { MeetRanks(options, Program()); }),
             "rank 0 on here cannot listen at port " + std::to_string(port) +
                 " for the other ranks: Address already in use; set MASTER_PORT to a free port, the "
@@ -135,7 +135,7 @@ TEST(Rendezvous, NamesAPortThatIsTaken) {
 }
 
 TEST(Rendezvous, NamesARankZeroThatDoesNotListen) {
-  RendezvousOptions options = MeetingOf(FreePort(), 1, 2);
+  RendezvousOptions options = RendezvousOf(FreePort(), 1, 2);
   options.seconds = 0.3;
   const std::string text = Mistake<PeerError>([&] { MeetRanks(options, Program()); });
   EXPECT_NE(text.find("rank 1 on here cannot reach rank 0 at 127.0.0.1 port "), std::string::npos)
@@ -161,10 +161,10 @@ TEST(Rendezvous, NamesAnUnknownInterfaceOnAllRanks) {
 TEST(Rendezvous, UsesTheAddressesOfTheInterface) {
   const int port = FreePort();
   InThreads(2, [&](int rank) {
-    RendezvousOptions options = MeetingOf(port, rank, 2);
+    RendezvousOptions options = RendezvousOf(port, rank, 2);
     options.interface = "lo";
-    for (const RankDoor& door : MeetRanks(options, Program()).doors)
-      EXPECT_EQ(door.Where().compare(0, 9, "127.0.0.1"), 0) << door.Where();
+    for (const RankListener& listener : MeetRanks(options, Program()).listeners)
+      EXPECT_EQ(listener.Where().compare(0, 9, "127.0.0.1"), 0) << listener.Where();
   });
 }
 
@@ -181,7 +181,7 @@ TEST(Rendezvous, IgnoresStrangers) {
         strangers.push_back(std::move(socket));
       }
     }
-    MeetRanks(MeetingOf(port, rank, 2), Program());
+    MeetRanks(RendezvousOf(port, rank, 2), Program());
   });
   EXPECT_EQ(thrown, std::vector<std::string>(2));
 }
@@ -196,10 +196,10 @@ struct Kept {
 Socket AwaitStranger(const Socket& listening, std::vector<Kept>* strangers) {
   pollfd wait = {listening.get(), POLLIN, 0};
   poll(&wait, 1, 10'000);
-  return AcceptStranger(listening, 2, strangers);
+  return AcceptPending(listening, 2, strangers);
 }
 
-TEST(AcceptStranger, KeepsSixtyFourBesideTheRanks) {
+TEST(AcceptPending, KeepsSixtyFourBesideTheRanks) {
   int64_t port = 0;
   const Socket listening = Listen(100, &port);
   std::vector<Socket> calls;
@@ -214,7 +214,7 @@ TEST(AcceptStranger, KeepsSixtyFourBesideTheRanks) {
   EXPECT_EQ(strangers[0].received, "sent");
 }
 
-TEST(AcceptStranger, LeavesDescriptorsForFiles) {
+TEST(AcceptPending, LeavesDescriptorsForFiles) {
   int64_t port = 0;
   const Socket listening = Listen(100, &port);
   const Socket first = StartConnecting("127.0.0.1", port);
@@ -233,7 +233,7 @@ TEST(AcceptStranger, LeavesDescriptorsForFiles) {
 }
 
 TEST(Rendezvous, WarnsOfAPortThatIsOpenToAll) {
-  RendezvousOptions options = MeetingOf(2950, 0, 2);
+  RendezvousOptions options = RendezvousOf(2950, 0, 2);
   const LogLines log;
   WarnOfNoSecret(options);
   EXPECT_TRUE(log.lines.empty());

@@ -32,7 +32,7 @@ inline std::vector<std::string> InThreads(int size, const std::function<void(int
   return thrown;
 }
 
-inline RendezvousOptions MeetingOf(int port, int rank, int size) {
+inline RendezvousOptions RendezvousOf(int port, int rank, int size) {
   RendezvousOptions options;
   options.address = "127.0.0.1";
   options.port = port;

@@ -17,7 +17,7 @@ std::unique_ptr<Team> Join(const RendezvousOptions& options) {
   const Roster roster = MeetRanks(options, IdentityOf("here", "doppio", "TCP"));
   std::vector<int> names(options.size);
   std::iota(names.begin(), names.end(), 0);
-  return MakeTcpTeam(options.rank, roster.doors, names, roster.listening);
+  return MakeTcpTeam(options.rank, roster.listeners, names, roster.listening);
 }
 
 // Runs body(team) on each of `size` ranks, and expects that none throws.
@@ -25,7 +25,7 @@ void WithTeams(int size, const std::function<void(Team*)>& body,
                const std::string& address = "127.0.0.1") {
   const int port = FreePort();
   const std::vector<std::string> thrown = InThreads(size, [&](int rank) {
-    RendezvousOptions options = MeetingOf(port, rank, size);
+    RendezvousOptions options = RendezvousOf(port, rank, size);
     options.address = address;
     body(Join(options).get());
   });
@@ -92,7 +92,7 @@ TEST(TcpTeam, GivesEvenSharesTheBitsOfTheWholeSum) {
 TEST(TcpTeam, NamesARankThatIsGone) {
   const int port = FreePort();
   const std::vector<std::string> thrown = InThreads(2, [&](int rank) {
-    const std::unique_ptr<Team> team = Join(MeetingOf(port, rank, 2));
+    const std::unique_ptr<Team> team = Join(RendezvousOf(port, rank, 2));
     if (rank == 0) team->Barrier();
   });
   EXPECT_EQ(thrown[0].compare(0, 32, "the connection to rank 1 on here"), 0) << thrown[0];
@@ -101,7 +101,7 @@ TEST(TcpTeam, NamesARankThatIsGone) {
 TEST(TcpTeam, EndsItsWaitAfterAnAbort) {
   const int port = FreePort();
   std::unique_ptr<Team> teams[2];
-  InThreads(2, [&](int rank) { teams[rank] = Join(MeetingOf(port, rank, 2)); });
+  InThreads(2, [&](int rank) { teams[rank] = Join(RendezvousOf(port, rank, 2)); });
   const std::vector<std::string> thrown = InThreads(2, [&](int rank) {
     if (rank == 0) teams[0]->Barrier();
     if (rank == 1) teams[0]->Abort("the reason");

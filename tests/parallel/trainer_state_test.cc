@@ -40,7 +40,7 @@ void Share(bool arrays, const std::function<void(int rank, const TrainerState&)>
   const int port = FreePort();
   const auto thrown = InThreads(3, [&](int rank) {
     ElasticOptions options;
-    options.rendezvous = MeetingOf(port, rank, 3);
+    options.rendezvous = RendezvousOf(port, rank, 3);
     options.most = 3;
     options.identity = IdentityOf("here", "doppio 1", "TCP");
     ElasticMember member(options);

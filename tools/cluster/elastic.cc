@@ -120,7 +120,7 @@ ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solve
   return options;
 }
 
-ProcessWorld* ElasticSeat::Meet() {
+ProcessWorld* ElasticSession::Meet() {
   ProcessWorld* const world = member.Meet(state == nullptr ? -1 : state->solver.iter);
   const int newest = member.newest_rank();
   if (newest < 0) {
@@ -140,7 +140,7 @@ ProcessWorld* ElasticSeat::Meet() {
   return world;
 }
 
-std::string ElasticSeat::WorldText() const {
+std::string ElasticSession::WorldText() const {
   const ElasticRoster& roster = member.roster();
   const size_t ranks = roster.places.size();
   std::string text = "world " + std::to_string(roster.epoch) + ": " + std::to_string(ranks) +
@@ -152,7 +152,7 @@ std::string ElasticSeat::WorldText() const {
   return text;
 }
 
-ElasticRule ElasticSeat::Rule() {
+ElasticRule ElasticSession::Rule() {
   ElasticRule rule;
   rule.least = least;
   rule.newcomers = [this] { return member.NewcomersFit(); };
@@ -162,31 +162,31 @@ ElasticRule ElasticSeat::Rule() {
   return rule;
 }
 
-ExitCode RunElastic(ElasticSeat* seat,
+ExitCode RunElastic(ElasticSession* session,
                     const std::function<std::optional<ExitCode>(ProcessWorld* world)>& work,
                     const std::function<void()>& save) {
   for (;;) {
     try {
-      ProcessWorld* const world = seat->Meet();
+      ProcessWorld* const world = session->Meet();
       const std::optional<ExitCode> code = work(world);
       if (code) return *code;
     } catch (const UnreachableRank& e) {
-      if (!seat->member.hosted()) LeaveToAnother(e);
-      if (seat->state != nullptr) save();
+      if (!session->member.hosted()) LeaveToAnother(e);
+      if (session->state != nullptr) save();
       throw;
     } catch (const MixedRanks& e) {
       // A newcomer with other data ends; the others go on without it.
-      if (seat->first_world() && !seat->member.hosted()) LeaveToAnother(e);
-      if (seat->first_world() || seat->newcomer) throw;
+      if (session->first_world() && !session->member.hosted()) LeaveToAnother(e);
+      if (session->first_world() || session->newcomer) throw;
       LOG(WARNING) << e.message() << "; the ranks meet again";
     } catch (const Error& e) {
       if (e.code() != ExitCode::kPeer) throw;
-      seat->lost = e.message();
+      session->lost = e.message();
     }
   }
 }
 
-Request ElasticSeat::Requested(Request own) {
+Request ElasticSession::Requested(Request own) {
   member.Beat();
   if (own == Request::kStop || own == Request::kSnapshotStop) stop = own;
   return stop != Request::kNone ? stop : own;

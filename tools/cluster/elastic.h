@@ -26,8 +26,8 @@ ElasticRange ParseElastic(const std::string& value);
 ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solver);
 
 // The state that a process of an elastic training keeps from one world to the next.
-struct ElasticSeat {
-  explicit ElasticSeat(const ElasticOptions& options) : least(options.least), member(options) {}
+struct ElasticSession {
+  explicit ElasticSession(const ElasticOptions& options) : least(options.least), member(options) {}
 
   // Blocks until the process is a rank of a new world in which all ranks have the newest state.
   // Throws PeerError if a rank is lost meanwhile, and what ElasticMember::Meet throws.
@@ -55,7 +55,7 @@ struct ElasticSeat {
 // world. If too few ranks are left for one, the host of their last meeting calls `save`, throws
 // UnreachableRank, and prints it alone. Failures of this process itself are thrown; the others go
 // on.
-ExitCode RunElastic(ElasticSeat* seat,
+ExitCode RunElastic(ElasticSession* session,
                     const std::function<std::optional<ExitCode>(ProcessWorld* world)>& work,
                     const std::function<void()>& save);
 

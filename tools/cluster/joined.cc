@@ -113,7 +113,7 @@ const ProcessWorldKind& KindOf(Joining joining) {
 }
 
 // Returns the seconds within which all processes must meet without MPI.
-double MeetingSeconds() {
+double RendezvousSeconds() {
   const char* const set = std::getenv("DOPPIO_RENDEZVOUS_TIMEOUT");
   const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
   return seconds > 0 ? seconds : RendezvousOptions().seconds;
@@ -181,7 +181,7 @@ ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch) {
   meeting.size = launch.size;
   meeting.job = launch.job;
   meeting.interface = flags.interface;
-  meeting.seconds = MeetingSeconds();
+  meeting.seconds = RendezvousSeconds();
   if (const char* secret = std::getenv("DOPPIO_JOB_SECRET")) meeting.secret = secret;
   return options;
 }

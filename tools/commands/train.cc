@@ -115,10 +115,11 @@ std::vector<std::string> GpuNames(const Replicas& replicas) {
 // A run of `train` in one process, or in an elastic training the part of it in one world.
 class Training {
  public:
-  // `world` is null if the process is alone. `seat` is null unless the training is elastic. All
+  // `world` is null if the process is alone. `session` is null unless the training is elastic. All
   // arguments must outlive this object.
-  Training(const CommandLine& line, ProcessWorld* world, bool* began, ElasticSeat* seat = nullptr)
-      : line_(line), flags_(line.flags), world_(world), began_(began), seat_(seat) {}
+  Training(const CommandLine& line, ProcessWorld* world, bool* began,
+           ElasticSession* session = nullptr)
+      : line_(line), flags_(line.flags), world_(world), began_(began), session_(session) {}
 
   // Creates `*records` on the way, so that `failures` can record later failures, and `*signals`
   // when the training begins. The caller keeps `*signals` until the ranks have separated: a
@@ -142,7 +143,7 @@ class Training {
     if (TakeGpu(&placed_, &replicas_.devices[0])) free_ = replicas_.devices[0]->free_bytes();
     MakeRecords(records);
     const std::string folder = AgreedFolder(world_, *records_);
-    if (seat_ != nullptr) seat_->run_dir = folder;
+    if (session_ != nullptr) session_->run_dir = folder;
     const std::shared_ptr<LogFile> log = RecordFailures(world_, folder, records_, failures);
     LogAllWarnings(flags_, solver_);
     SetOptions();
@@ -158,13 +159,13 @@ class Training {
 
  private:
   // Returns true if an earlier world has begun this training.
-  bool GoesOn() const { return seat_ != nullptr && seat_->state != nullptr; }
+  bool GoesOn() const { return session_ != nullptr && session_->state != nullptr; }
 
   // The records of an earlier world must be closed before.
   void MakeRecords(std::unique_ptr<RunRecords>* records) {
     CommandLine line = line_;
-    const bool takes_over = seat_ != nullptr && !seat_->first_world();
-    if (takes_over && !seat_->run_dir.empty()) line.flags.run_dir = seat_->run_dir;
+    const bool takes_over = session_ != nullptr && !session_->first_world();
+    if (takes_over && !session_->run_dir.empty()) line.flags.run_dir = session_->run_dir;
     *records = std::make_unique<RunRecords>(line, solver_, GpuNames(replicas_),
                                             !flags_.dry_run && !quiet_, takes_over);
     records_ = records->get();
@@ -211,9 +212,9 @@ class Training {
     records_->AddCallbacks(&options_);
     options_.poll = [this] {
       const Request own = *signals_ == nullptr ? Request::kNone : (*signals_)->Poll();
-      return seat_ == nullptr ? own : seat_->Requested(own);
+      return session_ == nullptr ? own : session_->Requested(own);
     };
-    if (seat_ != nullptr) options_.elastic = seat_->Rule();
+    if (session_ != nullptr) options_.elastic = session_->Rule();
     options_.before_snapshot = [this] {
       if (lock_) lock_->CheckHeld();
     };
@@ -238,7 +239,7 @@ class Training {
   void Lead(World* ranks, Device* device) {
     TrainerOptions own = options_;
     own.world = ranks;
-    if (seat_ != nullptr) own.state = seat_->state;
+    if (session_ != nullptr) own.state = session_->state;
     AddAgreement(replicas_, ranks, &own);
     const std::vector<std::string> links = TryLinks(replicas_, ranks, device);
     std::optional<TrainingTrace> trace;
@@ -246,7 +247,7 @@ class Training {
     if (request_ || keep_layers) trace.emplace(request_, keep_layers, ranks, device).AddTo(&own);
     Trainer trainer(solver_, own);
     if (trace) trace->Plan(&trainer);
-    if (seat_ != nullptr) TellUser(seat_->WorldText());
+    if (session_ != nullptr) TellUser(session_->WorldText());
     TellUser(RanksText(flags_, trainer, replicas_, options_));
     for (const std::string& text : PlacementLines(flags_, trainer.train_net())) TellUser(text);
     TellUser(summed_);
@@ -281,10 +282,10 @@ class Training {
 
   void BeginRecords(Trainer* trainer, const TrainerOptions& options) {
     records_->Begin(trainer, options);
-    if (seat_ == nullptr) return;
-    const ElasticRoster& roster = seat_->member.roster();
+    if (session_ == nullptr) return;
+    const ElasticRoster& roster = session_->member.roster();
     records_->World(static_cast<int>(roster.places.size()), roster.left, roster.came);
-    seat_->lost.clear();
+    session_->lost.clear();
   }
 
   // Ends this process, or its part in this world, while the training goes on.
@@ -318,7 +319,7 @@ class Training {
   const Flags& flags_;
   ProcessWorld* const world_;
   bool* const began_;
-  ElasticSeat* const seat_;  // null unless the training is elastic
+  ElasticSession* const session_;  // null unless the training is elastic
   std::map<int, Request> effects_;
   std::optional<Terminal> terminal_;     // for the progress line
   std::optional<TraceRequest> request_;  // of --trace
@@ -349,16 +350,16 @@ ExitCode RunElasticTrain(const CommandLine& line, bool* began) {
     const Request own = signals == nullptr ? Request::kNone : signals->Poll();
     return own == Request::kStop || own == Request::kSnapshotStop;
   };
-  ElasticSeat seat(options);
+  ElasticSession session(options);
   const auto work = [&](ProcessWorld* world) -> std::optional<ExitCode> {
     failures.Use({});
     records.reset();
-    Training training(line, world, began, &seat);
+    Training training(line, world, began, &session);
     const ExitCode code = training.Run(&records, &failures, &signals);
     return training.world_changes() ? std::nullopt : std::optional(code);
   };
   try {
-    return RunElastic(&seat, work, [&] { SaveState(line.flags, solver, seat.state); });
+    return RunElastic(&session, work, [&] { SaveState(line.flags, solver, session.state); });
   } catch (const std::exception& e) {
     if (records != nullptr) records->Fail(e);
     throw;

@@ -19,9 +19,9 @@ WatchMessages Received(const std::string& bytes) {
 }
 
 TEST(WatchMessages, ComeBackWholeHoweverTheyAreCut) {
-  const std::string sign(sizeof(WatchSign), 'x');
+  const std::string sign(sizeof(Heartbeat), 'x');
   const std::string bytes = WatchMessage{WatchMessage::kLost, "\x04 why"}.ToBytes() +
-                            WatchMessage{WatchMessage::kBeat, sign}.ToBytes() +
+                            WatchMessage{WatchMessage::kHeartbeat, sign}.ToBytes() +
                             WatchMessage{WatchMessage::kBye, ""}.ToBytes();
   WatchMessages messages;
   std::vector<WatchMessage> whole;
@@ -31,7 +31,7 @@ TEST(WatchMessages, ComeBackWholeHoweverTheyAreCut) {
   }
   ASSERT_EQ(whole.size(), 3u);
   EXPECT_EQ(whole[0].text, "\x04 why");
-  EXPECT_EQ(whole[1].kind, WatchMessage::kBeat);
+  EXPECT_EQ(whole[1].kind, WatchMessage::kHeartbeat);
   EXPECT_EQ(whole[1].text, sign);
   EXPECT_EQ(whole[2].kind, WatchMessage::kBye);
   EXPECT_FALSE(messages.damaged());
@@ -47,7 +47,7 @@ TEST(WatchMessages, NoticeWhatNoRankSends) {
   const std::string all_is_well(1, '\0'), unknown_code(1, '\x63');
   for (const std::string& bytes :
        {std::string("GET / HTTP/1.1\r\n"), Head(WatchMessage::kLost, 0xffffffff),
-        Head(WatchMessage::kLost, 4097), Head(0, 0), Head(4, 0), Head(WatchMessage::kBeat, 0),
+        Head(WatchMessage::kLost, 4097), Head(0, 0), Head(4, 0), Head(WatchMessage::kHeartbeat, 0),
         Head(WatchMessage::kBye, 1) + "x", Head(WatchMessage::kLost, 0),
         Head(WatchMessage::kLost, 1) + all_is_well, Head(WatchMessage::kLost, 1) + unknown_code}) {
     WatchMessages messages = Received(bytes);

@@ -17,7 +17,7 @@
 namespace doppio {
 namespace {
 
-constexpr double kBeat = 0.5;  // seconds between signs, by default
+constexpr double kHeartbeat = 0.5;  // seconds between signs, by default
 
 // Runs the watches of several ranks in one process and collects their reports. The time stands
 // still except in Pass.
@@ -47,12 +47,12 @@ class WatchTest : public testing::Test {
   }
 
   // Starts `size` watches, and returns once all have got the first sign of the others. The threads
-  // of watches but rank 0's send a sign every `beat_seconds`, which is kBeat or longer than the
-  // test.
+  // of watches but rank 0's send a sign every `beat_seconds`, which is kHeartbeat or longer than
+  // the test.
   void Start(int size, double stall_seconds = 100, double silence_seconds = 20,
-             double beat_seconds = kBeat) {
+             double beat_seconds = kHeartbeat) {
     events_ = clock_.events() + 2 * (size - 1);
-    signs_ = size - 1 + (beat_seconds == kBeat ? size - 1 : 0);
+    signs_ = size - 1 + (beat_seconds == kHeartbeat ? size - 1 : 0);
     ends_ = MakeThreadTeam(size);
     watches_.resize(ends_.size());
     std::vector<std::thread> threads;
@@ -90,13 +90,13 @@ class WatchTest : public testing::Test {
     }
   }
 
-  // Lets `seconds` pass in steps of kBeat, or less if a watch reports meanwhile. Returns the
+  // Lets `seconds` pass in steps of kHeartbeat, or less if a watch reports meanwhile. Returns the
   // seconds that have passed. The watches see each step, so that none counts as late.
   double Pass(double seconds) {
     const double begun = clock_.Now();
     while (clock_.Now() - begun < seconds && Reports(0).empty()) {
       events_ += signs_;
-      clock_.Advance(kBeat);
+      clock_.Advance(kHeartbeat);
       AwaitWatches();
     }
     return clock_.Now() - begun;
@@ -116,7 +116,7 @@ class WatchTest : public testing::Test {
   }
 
   ManualClock clock_;
-  int signs_ = 0;       // that the watches get in kBeat
+  int signs_ = 0;       // that the watches get in kHeartbeat
   int64_t events_ = 0;  // the messages that they must have got
   std::mutex mutex_;
   std::condition_variable reported_;
@@ -130,7 +130,7 @@ TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
   Start(3, 1);
   for (int i = 0; i < 10; ++i) {
     for (const auto& watch : watches_) watch->Moved(0);
-    Pass(kBeat);
+    Pass(kHeartbeat);
   }
   watches_.clear();  // in rank order; a rank that leaves regularly is not reported as lost
   EXPECT_EQ(Messages(), "");
@@ -140,7 +140,7 @@ TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
 TEST_F(WatchTest, LeavesWhileSignsAreOnTheirWay) {
   for (int round = 0; round < 100; ++round) {
     Start(3);
-    clock_.Advance(kBeat);
+    clock_.Advance(kHeartbeat);
     watches_.clear();
     ASSERT_EQ(Messages(), "") << "round " << round;
   }
@@ -212,7 +212,7 @@ TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
   watches_[0]->Moved(4);
   watches_[2]->Moved(4);
   // The next signs show the progress. After the limit, ranks may be late by four signs.
-  EXPECT_EQ(Pass(10), kBeat + 1 + 4 * kBeat);
+  EXPECT_EQ(Pass(10), kHeartbeat + 1 + 4 * kHeartbeat);
   const std::vector<Report> reports = Reports(3);
   ASSERT_EQ(reports.size(), 3u);
   EXPECT_NE(reports[0].loss.message.find("no rank has made progress for 1 s; rank 1 on " +
