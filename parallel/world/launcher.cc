@@ -127,12 +127,12 @@ bool Selected(const std::string& launcher, Kind kind) {
 void CheckFound(const std::string& launcher, const Launch& launch) {
   if (launcher == "env" && launch.launcher.empty()) {
     throw UsageError(
-        "--launcher=env wants RANK and WORLD_SIZE, and MASTER_ADDR and MASTER_PORT of rank 0, in "
+        "--launcher=env needs RANK and WORLD_SIZE, and MASTER_ADDR and MASTER_PORT of rank 0, in "
         "the environment");
   }
   if (launcher == "slurm" && launch.launcher.empty()) {
     throw UsageError(
-        "--launcher=slurm wants the variables of srun in the environment, such as SLURM_PROCID "
+        "--launcher=slurm needs the variables of srun in the environment, such as SLURM_PROCID "
         "and SLURM_STEP_NUM_TASKS; start the processes with srun");
   }
 }

@@ -151,7 +151,7 @@ TEST(Layered, GivesAllRanksTheSameBits) {
 
 TEST(Layered, EndsAllWaitsWhenARankLeaves) {
   for (int leaving = 0; leaving < 6; ++leaving) {
-    std::atomic<int> told{0};
+    std::atomic<int> reported{0};
     OnEveryRank(PlacesByNode({2, 1, 3}), [&](Communicator* end) {
       if (end->rank() == leaving) {
         end->Abort("no more data");
@@ -159,17 +159,17 @@ TEST(Layered, EndsAllWaitsWhenARankLeaves) {
       }
       for (int call = 0; call < 2; ++call) {
         EXPECT_EQ(Mistake<PeerError>([&] { end->Barrier(); }), "no more data");
-        ++told;
+        ++reported;
       }
     });
-    EXPECT_EQ(told, 10) << leaving;
+    EXPECT_EQ(reported, 10) << leaving;
   }
 }
 
 // A wait for a piece that crosses nodes ends, too, and uses the memory of the sum no longer.
 TEST(Layered, EndsTheWaitsOfBothLayersWhenARankLeaves) {
   for (int leaving = 0; leaving < 4; ++leaving) {
-    std::atomic<int> told{0};
+    std::atomic<int> reported{0};
     OnEveryRank(
         PlacesByNode({2, 2}),
         [&](Communicator* end) {
@@ -178,11 +178,11 @@ TEST(Layered, EndsTheWaitsOfBothLayersWhenARankLeaves) {
             std::vector<float> data(1'000'000);
             const auto sum = [&] { end->AllReduce(data.data(), 1'000'000, DType::kFloat32); };
             EXPECT_EQ(Mistake<PeerError>(sum), "no more data");
-            ++told;
+            ++reported;
           }
         },
         Across::kAll);
-    EXPECT_EQ(told, 6) << leaving;
+    EXPECT_EQ(reported, 6) << leaving;
   }
 }
 

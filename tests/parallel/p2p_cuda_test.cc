@@ -53,7 +53,7 @@ TEST_P(LinksOnGpus, CommunicateMuch) {
 }
 
 TEST_P(LinksOnGpus, EndAllWaitsWhenARankLeaves) {
-  std::atomic<int> told{0};
+  std::atomic<int> reported{0};
   const auto body = [&](World& world, Device* device) {
     const Buffer memory(device, 64);
     device->Synchronize();  // waits until the memory is cleared
@@ -62,11 +62,11 @@ TEST_P(LinksOnGpus, EndAllWaitsWhenARankLeaves) {
     if (world.rank() == 2) throw FileError("record 7 is damaged");
     for (int call = 0; call < 2; ++call) {
       EXPECT_EQ(Mistake<PeerError>(sum), "rank 2 has failed: record 7 is damaged");
-      ++told;
+      ++reported;
     }
   };
   EXPECT_EQ(Mistake<FileError>([&] { OnLinkedRanks(4, GetParam(), body); }), "record 7 is damaged");
-  EXPECT_EQ(told, 6);
+  EXPECT_EQ(reported, 6);
 }
 
 // An exchange sums what the computing thread had requested before ExchangeAfterCompute(), however

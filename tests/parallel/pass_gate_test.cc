@@ -90,7 +90,7 @@ class Devices {
       EXPECT_FALSE(SomeWaitLocked()) << "an exchange waits where a set-up begins";
       ++set_ups_;
     }
-    // Real time, so that the other ranks go on during the set-up.
+    // Real time, so that the other ranks continue during the set-up.
     std::this_thread::sleep_for(std::chrono::microseconds(draw % 1500));
     std::lock_guard<std::mutex> lock(mutex_);
     --set_ups_;

@@ -59,7 +59,7 @@ TEST(ThreadTeam, SumsSixteenBitNumbersInSinglePrecision) {
 }
 
 TEST(ThreadTeam, EndsAllWaitsWhenARankLeaves) {
-  std::atomic<int> told{0};
+  std::atomic<int> reported{0};
   OnEachEnd(4, [&](Communicator* end) {
     if (end->rank() == 2) {
       end->Abort("rank 2 has failed: no more data");
@@ -67,10 +67,10 @@ TEST(ThreadTeam, EndsAllWaitsWhenARankLeaves) {
     }
     for (int call = 0; call < 2; ++call) {
       EXPECT_EQ(Mistake<PeerError>([&] { end->Barrier(); }), "rank 2 has failed: no more data");
-      ++told;
+      ++reported;
     }
   });
-  EXPECT_EQ(told, 6);
+  EXPECT_EQ(reported, 6);
 }
 
 TEST(ThreadWorld, GivesEachRankItsShareOfTheThreads) {

@@ -9,7 +9,7 @@ namespace {
 // Checks a name for a directive, which no shell unquotes. Throws UsageError.
 std::string PlainName(const char* flag, const std::string& name) {
   if (name.empty() || ShellQuoted(name) == name) return name;
-  throw UsageError(std::string("--") + flag + " wants letters, digits and _ - . only, got '" +
+  throw UsageError(std::string("--") + flag + " needs letters, digits and _ - . only, got '" +
                    name + "'");
 }
 
@@ -22,7 +22,7 @@ JobOptions JobOptionsFromFlags(const Flags& flags, BatchSystem system) {
       static_cast<int>(InRange("cpus_per_rank", flags.cpus_per_rank, 0, 100'000));
   options.seconds = SecondsOf(flags.time);
   if (options.seconds < 0) {
-    throw UsageError("--time wants HH:MM:SS or D-HH:MM:SS, such as 24:00:00, got '" + flags.time +
+    throw UsageError("--time needs HH:MM:SS or D-HH:MM:SS, such as 24:00:00, got '" + flags.time +
                      "'");
   }
   options.warn_seconds = InRange("warn_seconds", flags.warn_seconds, 1, 65535);

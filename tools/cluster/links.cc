@@ -17,7 +17,7 @@ LinkChoice Choice(const std::string& name, const std::string& because = "") {
 // Returns the fastest link that is available.
 LinkChoice Best(bool processes, bool one_each) {
   const char* const other = processes ? kHost : kPeers;
-  if (!one_each) return Choice(other, ", because NCCL wants a GPU for each rank");
+  if (!one_each) return Choice(other, ", because NCCL needs a GPU for each rank");
   try {
     return Choice(kNccl);
   } catch (const DeviceError& e) {
@@ -36,7 +36,7 @@ LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
   }
   if (comm == kNccl && !one_each) {
     throw UsageError(
-        "--comm=nccl wants a GPU for each rank, and --gpu names one twice; use --comm=p2p");
+        "--comm=nccl needs a GPU for each rank, and --gpu names one twice; use --comm=p2p");
   }
   try {
     return Choice(comm == kNccl || comm == kPeers ? comm : kHost, " (--comm=" + comm + ")");

@@ -96,7 +96,7 @@ void CheckAllAlike(const Flags& flags, const World& processes) {
   double sums[] = {own, own * own};
   processes.control().AllReduce(sums, 2, DType::kFloat64);
   if (sums[0] * sums[0] == sums[1] * processes.size()) return;
-  throw UsageError("each process wants the same --cpu_replicas, but " +
+  throw UsageError("each process needs the same --cpu_replicas, but " +
                    std::to_string(processes.size()) + " processes have " +
                    std::to_string(static_cast<int64_t>(sums[0])) + " in all, and process " +
                    std::to_string(processes.rank()) + " has " + std::to_string(flags.cpu_replicas));
@@ -146,7 +146,7 @@ int64_t BucketBytesFromFlag(const std::string& value) {
   double mb = -1;
   if (!ReadNumber(value, &mb) || !(mb >= 0 && mb <= 1e6)) {
     throw UsageError(
-        "--bucket_mb wants auto, or 0 (a message for each parameter) to 1000000, got '" + value +
+        "--bucket_mb needs auto, or 0 (a message for each parameter) to 1000000, got '" + value +
         "'");
   }
   return static_cast<int64_t>(mb * (1 << 20));
@@ -170,7 +170,7 @@ Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world) {
                      " is between GPUs; say which ones by --gpu, such as --gpu=0,1");
   }
   if (flags.cpu_replicas < 1 || flags.cpu_replicas > kMostReplicas) {
-    throw UsageError("--cpu_replicas wants 1 to " + std::to_string(kMostReplicas) + ", got " +
+    throw UsageError("--cpu_replicas needs 1 to " + std::to_string(kMostReplicas) + ", got " +
                      std::to_string(flags.cpu_replicas));
   }
   BucketsFromFlags(flags);
@@ -228,14 +228,14 @@ void AddReplicaFlags(const Flags& flags, int ranks, TrainerOptions* options) {
   CheckValue("batch_mode", flags.batch_mode, {"per_device", "total"});
   CheckValue("scale_lr", flags.scale_lr, {"none", "linear", "sqrt"});
   if (flags.lr_warmup < 0)
-    throw UsageError("--lr_warmup wants a number of iterations, got " +
+    throw UsageError("--lr_warmup needs a number of iterations, got " +
                      std::to_string(flags.lr_warmup));
   if (flags.batch_mode == "total") options->net.shares = ranks;
   if (flags.scale_lr == "linear") options->rate_scale = ranks;
   if (flags.scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
   options->warmup = flags.lr_warmup;
   if (flags.check_replicas < 0)
-    throw UsageError("--check_replicas wants a number of iterations, got " +
+    throw UsageError("--check_replicas needs a number of iterations, got " +
                      std::to_string(flags.check_replicas));
   options->check_replicas = flags.check_replicas;
   options->plan.sync_statistics = flags.sync_bn;

@@ -46,7 +46,7 @@ class Locks {
 // Returns why a GPU counts as busy, or "" if it is idle.
 std::string WhyBusy(const GpuReading& reading) {
   if (!reading.memory_used_bytes && !reading.utilization_percent)
-    return "it does not tell whether it is used";
+    return "it does not report whether it is used";
   if (reading.memory_used_bytes.value_or(0) <= kIdleBytes &&
       reading.utilization_percent.value_or(0) <= kIdlePercent)
     return "";

@@ -246,7 +246,7 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "ip2" bottom: "y" top: "loss"
                 (("--times=times.json", "--reduce_precision=16"), 2, "--reduce_precision wants fp32, bf16 or fp16, got '16'"),
                 (("--times=times.json", "--ranks_per_node=0"), 2, "--ranks_per_node wants 1 to 100000, got 0"),
                 (("--times=times.json", "--max_ranks=0"), 2, "--max_ranks wants 1 to 1048576, got 0"),
-                (("--times=times.json", "--bucket_mb=-1"), 2, "--bucket_mb wants auto, or 0"),
+                (("--times=times.json", "--bucket_mb=-1"), 2, "--bucket_mb needs auto, or 0"),
                 (("--times=times.json", "--bucket_mb=big"), 2, "to 1000000, got 'big'"),
                 (("--times=times.json", "--batch=3"), 2, "--times already determines the net, the batch and the times; leave out --batch"),
                 (("--times=nowhere.json",), 4, "nowhere.json"),

@@ -53,7 +53,7 @@ TEST_F(FreeGpus, ThatAreTooFewAreExplained) {
   silent.reading = GpuReading();
   EXPECT_EQ(WhyNot({Gpu(0, 97, 20 << 10), Gpu(1, 0, 0), silent}, 2),
             "1 of 3 GPUs are free, 2 wanted; GPU 0: 97 % busy, 20.0 GiB of 80.0 GiB in use; GPU 2: "
-            "it does not tell whether it is used");
+            "it does not report whether it is used");
 }
 
 // After a failure, no GPU stays claimed.
