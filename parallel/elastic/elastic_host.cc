@@ -1,11 +1,9 @@
 #include "parallel/elastic/elastic_host.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
-#include <thread>
 
-#include "core/base/clock.h"
+#include "core/base/text/join.h"
 #include "core/base/text/split_at.h"
 #include "parallel/meeting/texts.h"
 #include "parallel/sockets/rank_sockets.h"
@@ -14,74 +12,88 @@
 namespace doppio {
 namespace {
 
-constexpr double kProbeSeconds = 1.5, kProbeAgainSeconds = 0.5;
-constexpr std::chrono::milliseconds kLookAgain(20);
+constexpr double kProbeAgainSeconds = 0.5;
+constexpr double kPauseSeconds = 0.02;
 
-// Asks once, within `seconds`.
+// Waits for kPauseSeconds. Returns the time at which the wait had to end.
+double Pause(const TimeSource& clock) {
+  const double due = clock.Now() + kPauseSeconds;
+  clock.Poll(nullptr, 0, due);
+  return due;
+}
+
+// Probes once, within `seconds`.
 Presence ProbeOnce(const ElasticPlace& place, const std::string& key, double seconds,
-                   const ElasticRequest& call) {
-  Presence found;
+                   const TimeSource* clock, const ElasticRequest& request) {
   Socket socket;
-  const Reached reached = SendRequest(SplitAt(GetText(place.listener.addresses), ','),
-                                      place.listener.port, key, false, seconds, call, &socket);
+  const Reached reached =
+      SendElasticRequest(SplitAt(GetText(place.listener.addresses), ','), place.listener.port, key,
+                         false, seconds, clock, request, &socket);
+  if (reached == Reached::kNoAnswer || reached == Reached::kLost) return {};
+  // Otherwise its port belongs to no program now, or to another one.
+  if (reached != Reached::kYes) return {Health::kGone};
   ElasticAnswer answer;
-  if (reached == Reached::kNoAnswer) return found;
-  found.state = Presence::kDead;  // or its port belongs to another program now
-  if (reached != Reached::kYes) return found;
-  if (!ReceiveAnswer(socket, seconds, &answer)) {
-    found.state = Presence::kSilent;
-  } else if (answer.kind == ElasticAnswer::kAlive && answer.number == place.number) {
-    found = {Presence::kLives, answer.epoch, static_cast<JoinServer::Mode>(answer.count)};
+  if (!ReceiveAnswer(socket, seconds, &answer)) return {};
+  const bool own = answer.kind == ElasticAnswer::kAlive && answer.number == place.number;
+  return own ? Presence{Health::kAlive, answer.epoch} : Presence{Health::kGone};
+}
+
+// Returns kSilent only after kProbeSeconds: a process that is ending may accept a connection and
+// reset it.
+Presence Probe(const ElasticPlace& place, const std::string& key, const TimeSource* clock,
+               ElasticRequest request) {
+  request.kind = ElasticRequest::kProbe;
+  const double until = clock->Now() + kProbeSeconds;
+  Presence found;
+  for (double left = kProbeSeconds; found.health == Health::kSilent && left > 0;
+       left = until - clock->Now()) {
+    found = ProbeOnce(place, key, left, clock, request);
+    if (found.health == Health::kSilent) Pause(*clock);
   }
   return found;
-}
-
-// Returns kSilent only after kProbeSeconds. A process that is ending may accept a call and reset
-// it.
-Presence Probe(const ElasticPlace& place, const std::string& key, ElasticRequest call) {
-  call.kind = ElasticRequest::kProbe;
-  const auto begun = std::chrono::steady_clock::now();
-  for (;; std::this_thread::sleep_for(kLookAgain)) {
-    const double left = kProbeSeconds - SecondsSince(begun);
-    if (left <= 0) return Presence();
-    const Presence found = ProbeOnce(place, key, left, call);
-    if (found.state != Presence::kSilent) return found;
-  }
-}
-
-std::string JoinTexts(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
-  return all;
 }
 
 }  // namespace
 
 std::vector<Presence> ProbeAll(const std::vector<ElasticPlace>& places, const std::string& key,
-                               const ElasticRequest& own) {
-  std::vector<std::future<Presence>> asked;
-  for (const ElasticPlace& place : places)
-    asked.push_back(std::async(std::launch::async, &Probe, std::cref(place), std::cref(key), own));
+                               const TimeSource* clock, const ElasticRequest& own) {
+  std::vector<std::future<Presence>> probes;
+  for (const ElasticPlace& place : places) {
+    probes.push_back(
+        std::async(std::launch::async, &Probe, std::cref(place), std::cref(key), clock, own));
+  }
   std::vector<Presence> found;
-  for (auto& one : asked) found.push_back(one.get());
+  for (auto& one : probes) found.push_back(one.get());
   return found;
 }
 
+ElasticHost::ElasticHost(const ElasticOptions& options, JoinServer* server, Place place)
+    : options_(options),
+      server_(server),
+      place_(std::move(place)),
+      detector_(options.watch.clock, {Limit::kProbe, options.silent_seconds},
+                {Limit::kRejoin, place_.busy_seconds}) {
+  for (size_t m = 0; m < place_.members.size(); ++m) {
+    detector_.Add(NameOf(m));
+    if (place_.stuck.count(place_.members[m].number) > 0) detector_.Declare(m, Health::kStalled);
+  }
+}
+
 ElasticHost::End ElasticHost::Hold(ElasticRoster* roster) {
-  const auto begun = std::chrono::steady_clock::now();
-  double asked = -kProbeAgainSeconds;
-  for (;; std::this_thread::sleep_for(kLookAgain)) {
+  const TimeSource& clock = *options_.watch.clock;
+  const double begun = clock.Now();
+  double probe_at = begun;
+  for (;; detector_.Woke(Pause(clock))) {
     Gather();
-    double waited = SecondsSince(begun);
-    if (!missing_.empty() && waited - asked >= kProbeAgainSeconds) {
+    if (!missing_.empty() && clock.Now() >= probe_at) {
       End end;
       if (ProbeMissing(&end)) return end;
-      Gather();  // who has come meanwhile
-      waited = asked = SecondsSince(begun);
+      Gather();  // others may have come meanwhile
+      probe_at = clock.Now() + kProbeAgainSeconds;
     }
-    if (!AllDecided(waited)) continue;
+    if (!AllDecided()) continue;
     CheckMajority();
-    if (Enough(waited)) break;
+    if (Enough(clock.Now() - begun)) break;
   }
   CheckPrograms();
   *roster = Introduce();
@@ -98,24 +110,26 @@ void ElasticHost::Gather() {
   entered_.clear();
   newcomers_.clear();
   missing_.clear();
+  ++gathers_;
   std::set<uint64_t> members;
   for (size_t m = 0; m < place_.members.size(); ++m) {
     const uint64_t number = place_.members[m].number;
     members.insert(number);
     if (number == place_.own.number) continue;
     const auto found =
-        std::find_if(waiting.begin(), waiting.end(), [&](const ElasticRequest& call) {
-          return call.number == number && call.kind == ElasticRequest::kRejoin;
+        std::find_if(waiting.begin(), waiting.end(), [&](const ElasticRequest& request) {
+          return request.number == number && request.kind == ElasticRequest::kRejoin;
         });
     if (found == waiting.end()) {
       missing_.insert(m);
     } else {
       entered_.push_back(*found);
+      detector_.Heard(static_cast<int>(m), gathers_, -1);
     }
   }
-  for (const ElasticRequest& call : waiting) {
-    if (call.kind == ElasticRequest::kJoin || members.count(call.number) == 0)
-      newcomers_.push_back(call);
+  for (const ElasticRequest& request : waiting) {
+    if (request.kind == ElasticRequest::kJoin || members.count(request.number) == 0)
+      newcomers_.push_back(request);
   }
   std::stable_sort(
       newcomers_.begin(), newcomers_.end(),
@@ -125,17 +139,16 @@ void ElasticHost::Gather() {
 bool ElasticHost::ProbeMissing(End* end) {
   std::vector<ElasticPlace> places;
   for (const size_t m : missing_) places.push_back(place_.members[m]);
-  const std::vector<Presence> found = ProbeAll(places, options_.Key(), place_.own);
+  const double due = options_.watch.clock->Now() + kProbeSeconds;
+  const std::vector<Presence> found =
+      ProbeAll(places, options_.Key(), options_.watch.clock, place_.own);
+  detector_.Woke(due);
   size_t i = 0;
   for (const size_t m : missing_) {
     const Presence& one = found[i++];
-    found_[m] = one;
-    if (one.state == Presence::kSilent) {
-      silent_since_.emplace(m, MonotonicSeconds() - kProbeSeconds);
-    } else {
-      silent_since_.erase(m);
-    }
-    if (one.state != Presence::kLives) continue;
+    if (one.health == Health::kGone) detector_.Declare(m, Health::kGone);
+    if (one.health != Health::kAlive) continue;
+    detector_.Heard(m);
     const uint64_t number = place_.members[m].number;
     const bool lower = m < static_cast<size_t>(place_.own.rank);
     *end = one.epoch > place_.own.epoch ? End::kExcluded : End::kLowerLives;
@@ -146,31 +159,25 @@ bool ElasticHost::ProbeMissing(End* end) {
 
 // Returns true if it is certain for each missing member that it does not come, or that it need not
 // be waited for.
-bool ElasticHost::AllDecided(double waited) const {
-  return std::all_of(missing_.begin(), missing_.end(), [&](size_t m) {
-    const auto found = found_.find(m);
-    if (found == found_.end()) return false;
-    if (found->second.state == Presence::kDead) return true;
-    const auto silent = silent_since_.find(m);
-    if (silent != silent_since_.end())
-      return MonotonicSeconds() - silent->second >= options_.silent_seconds;
-    return place_.stuck.count(place_.members[m].number) > 0 || waited >= place_.busy_seconds;
-  });
+bool ElasticHost::AllDecided() const {
+  return std::all_of(missing_.begin(), missing_.end(),
+                     [&](size_t m) { return detector_.HealthOf(m) != Health::kAlive; });
 }
 
-// If a network is cut, the members on both sides of the cut live. Only one side may go on: the one
-// with most of the members that may live, or the one with rank 0 if both sides are equal.
+// If a network is cut, the members on both sides of the cut are alive. Only one side may continue:
+// the one with most of the members that may be alive, or the one with rank 0 if both sides are
+// equal.
 void ElasticHost::CheckMajority() {
   std::vector<std::string> doubtful;
   for (const size_t m : missing_) {
-    if (found_.at(m).state != Presence::kDead) doubtful.push_back(NameOf(m));
+    if (detector_.HealthOf(m) != Health::kGone) doubtful.push_back(NameOf(m));
   }
   const size_t here = entered_.size() + 1, there = doubtful.size();
   if (here > there || (here == there && place_.own.rank == 0)) return;
   EndForAll(ElasticAnswer::kMissing,
             "only " + std::to_string(here) + " of " + std::to_string(here + there) +
-                " ranks that may live have met; the others may train on without them: " +
-                JoinTexts(doubtful));
+                " ranks that may be alive have met; the others may train on without them: " +
+                Join(doubtful));
 }
 
 // Returns true if there are enough ranks for a world. Ends all if no more come in time.
@@ -187,13 +194,13 @@ bool ElasticHost::Enough(double waited) {
 std::string ElasticHost::TooFew(int usable, double waited) const {
   return "only " + std::to_string(usable) + (usable == 1 ? " rank" : " ranks") +
          " can train after " + std::to_string(static_cast<int>(waited)) +
-         " s, and --elastic wants at least " + std::to_string(options_.least) +
+         " s, and --elastic needs at least " + std::to_string(options_.least) +
          (first() ? "" : "; left: " + LeftText());
 }
 
 void ElasticHost::EndForAll(ElasticAnswer::Kind kind, const std::string& text) {
-  for (const ElasticRequest& call : server_->Waiting()) {
-    const Socket socket = server_->Release(call.number);
+  for (const ElasticRequest& request : server_->Waiting()) {
+    const Socket socket = server_->Release(request.number);
     const auto bytes = static_cast<int64_t>(text.size());
     if (socket.open())
       SendAnswer(socket, {kind, place_.own.number, place_.own.epoch, 0, bytes}, text);
@@ -204,32 +211,25 @@ void ElasticHost::EndForAll(ElasticAnswer::Kind kind, const std::string& text) {
 
 void ElasticHost::CheckPrograms() {
   std::vector<RankIdentity> identities = {place_.own.identity};
-  for (const ElasticRequest& call : entered_) identities.push_back(call.identity);
-  for (const ElasticRequest& call : newcomers_) identities.push_back(call.identity);
+  for (const ElasticRequest& request : entered_) identities.push_back(request.identity);
+  for (const ElasticRequest& request : newcomers_) identities.push_back(request.identity);
   const std::string difference = DifferenceAmong(identities);
   if (!difference.empty()) EndForAll(ElasticAnswer::kMixed, difference);
 }
 
 std::string ElasticHost::LeftText() const {
   std::vector<std::string> left;
-  for (const size_t m : missing_) {
-    const Presence::State state = found_.at(m).state;
-    left.push_back(NameOf(m) + (state == Presence::kDead     ? " has ended"
-                                : state == Presence::kSilent ? " does not answer"
-                                                             : " hangs"));
-  }
-  return JoinTexts(left);
+  for (const size_t m : missing_) left.push_back(detector_.Summary(m));
+  return Join(left);
 }
 
-// Returns the call that this process would make, with the addresses at which others have come.
+// Returns the request that this process would send, with the addresses at which others have come.
 ElasticRequest ElasticHost::OwnRequest() const {
   ElasticRequest own = place_.own;
-  const std::vector<std::string> routes = server_->Routes();
+  const std::string routes = server_->Routes();
   if (!options_.rendezvous.interface.empty() || routes.empty()) return own;
-  std::string list;
-  for (const std::string& route : routes) list += (list.empty() ? "" : ",") + route;
-  PutText(list, own.listener.addresses);
-  PutText(list, own.team.addresses);
+  PutText(routes, own.listener.addresses);
+  PutText(routes, own.team.addresses);
   return own;
 }
 
@@ -258,7 +258,7 @@ ElasticRoster ElasticHost::Introduce() {
       came.push_back("rank " + std::to_string(r) + " on " + GetText(ranks[r].identity.host));
   }
   roster.epoch = epoch + 1;
-  roster.came = JoinTexts(came);
+  roster.came = Join(came);
   std::string rest(reinterpret_cast<const char*>(roster.places.data()),
                    roster.places.size() * sizeof(ElasticPlace));
   const std::string text = roster.left + '\n' + roster.came;

@@ -1,34 +1,34 @@
-// The meeting in which the members of a world that is lost, and newcomers, form the next one: the
-// side of its host, the lowest rank that still lives.
+// The rendezvous in which the members of a lost world, and newcomers, form the next one: the side
+// of its host, the lowest rank that is alive.
 #ifndef DOPPIO_PARALLEL_ELASTIC_ELASTIC_HOST_H_
 #define DOPPIO_PARALLEL_ELASTIC_ELASTIC_HOST_H_
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "parallel/elastic/join_server.h"
 #include "parallel/elastic/elastic_options.h"
+#include "parallel/elastic/join_server.h"
+#include "parallel/watch/failure_detector.h"
 
 namespace doppio {
 
-// The state of another member, as far as the caller can find out.
+// The state of another member: kAlive, kGone or kSilent.
 struct Presence {
-  enum State { kLives, kDead, kSilent } state = kSilent;
-  int64_t epoch = 0;  // of its world, if it lives
-  JoinServer::Mode mode = JoinServer::Mode::kTraining;
+  Health health = Health::kSilent;
+  int64_t epoch = 0;  // of its world, if it is alive
 };
-// Asks all `places` at once. `own` is the caller. Takes at most some seconds.
+constexpr double kProbeSeconds = 1.5;  // after which a probe counts as not answered
+// Probes all `places` at once, as the sender of `own`. Takes at most kProbeSeconds of `clock`.
 std::vector<Presence> ProbeAll(const std::vector<ElasticPlace>& places, const std::string& key,
-                               const ElasticRequest& own);
+                               const TimeSource* clock, const ElasticRequest& own);
 
 class ElasticHost {
  public:
   struct Place {
     ElasticRequest own;                 // of this process
     std::vector<ElasticPlace> members;  // of its last world, by rank; empty: before the first one
-    std::set<uint64_t> stuck;           // members that do not come although they live
+    std::set<uint64_t> stuck;           // members that are alive but do not come
     double busy_seconds = 0;            // that members may take until they come
   };
   enum class End {
@@ -37,19 +37,18 @@ class ElasticHost {
     kExcluded     // the others have formed a world without this process
   };
   // All arguments must outlive the host.
-  ElasticHost(const ElasticOptions& options, JoinServer* server, Place place)
-      : options_(options), server_(server), place_(std::move(place)) {}
+  ElasticHost(const ElasticOptions& options, JoinServer* server, Place place);
 
-  // Blocks until the meeting ends. Throws UnreachableRank on all its ranks if they are too few, and
-  // MixedRanks if their programs differ.
+  // Blocks until the rendezvous ends. Throws UnreachableRank on all its ranks if they are too few,
+  // and MixedRanks if their programs differ.
   End Hold(ElasticRoster* roster);
 
  private:
   bool first() const { return place_.members.empty(); }
   std::string NameOf(size_t member) const;
-  // Returns true, with *end, if this process must not hold the meeting.
+  // Returns true, with *end, if this process must not be the host.
   bool ProbeMissing(End* end);
-  bool AllDecided(double waited) const;
+  bool AllDecided() const;
   void CheckMajority();
   bool Enough(double waited);
   std::string TooFew(int usable, double waited) const;
@@ -66,8 +65,8 @@ class ElasticHost {
   std::vector<ElasticRequest> entered_;    // members that have come, by rank
   std::vector<ElasticRequest> newcomers_;  // in the order of their ranks to be
   std::set<size_t> missing_;               // members that have not come
-  std::map<size_t, Presence> found_;       // of the missing ones
-  std::map<size_t, double> silent_since_;
+  FailureDetector detector_;               // of the members, by rank
+  int64_t gathers_ = 0;                    // calls of Gather, the progress of members that wait
 };
 
 }  // namespace doppio

@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
-#include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/text/join.h"
 #include "core/base/text/split_at.h"
 #include "parallel/meeting/texts.h"
 #include "parallel/sockets/interfaces.h"
@@ -19,32 +19,13 @@ namespace doppio {
 namespace {
 
 constexpr double kRequestSeconds = 2;
-constexpr double kHeartbeatSeconds = 6;  // a host sends a sign every second
+constexpr double kHeartbeatSeconds = DefaultSeconds(Limit::kHost);  // a host sends one each second
 constexpr int kBacklog = 64;
 constexpr std::chrono::milliseconds kTryAgain(200);
 
 uint64_t RandomNumber() {
   std::random_device random;
   return (static_cast<uint64_t>(random()) << 32) | random();
-}
-
-// Returns "port 29500 of node1, node2".
-std::string PlaceText(int port, const std::vector<std::string>& addresses) {
-  std::string list;
-  for (const std::string& address : addresses) list += (list.empty() ? "" : ", ") + address;
-  return "port " + std::to_string(port) + " of " + list;
-}
-
-JoinServer::Options ServerOptions(const ElasticOptions& options, uint64_t number) {
-  JoinServer::Options server;
-  server.key = options.Key();
-  server.own = {};
-  server.own.number = number;
-  server.own.identity = options.identity;
-  server.own.training = options.training;
-  server.public_port = options.rendezvous.port;
-  server.backlog = kBacklog;
-  return server;
 }
 
 }  // namespace
@@ -55,9 +36,9 @@ ElasticMember::ElasticMember(const ElasticOptions& options)
       InterfaceProblem(options.rendezvous.interface, GetText(options.identity.host));
   if (!problem.empty()) throw UsageError(problem);
   if (options.rendezvous.rank == 0) WarnOfNoSecret(options.rendezvous);
-  JoinServer::Options server = ServerOptions(options, number_);
-  server.on_rejoin = [this](const std::string& caller) { Break(caller + " calls for a meeting"); };
-  server_ = std::make_unique<JoinServer>(server);
+  server_ = std::make_unique<JoinServer>(options_, number_, [this](const std::string& member) {
+    Break(member + " has requested a rendezvous");
+  });
 }
 
 ElasticMember::~ElasticMember() { Leave(); }
@@ -85,10 +66,10 @@ void ElasticMember::Leave() {
   world_.reset();
 }
 
-void ElasticMember::Beat() {
-  const double now = MonotonicSeconds();
-  if (beat_at_ > 0) longest_ = std::max(longest_, now - beat_at_);
-  beat_at_ = now;
+void ElasticMember::BeginIteration() {
+  const double now = clock().Now();
+  if (iteration_at_ > 0) longest_ = std::max(longest_, now - iteration_at_);
+  iteration_at_ = now;
 }
 
 double ElasticMember::BusySeconds() const {
@@ -127,7 +108,7 @@ ProcessWorld* ElasticMember::Meet(int64_t iteration) {
   for (;;) {
     Socket team;
     ElasticRoster roster = Gather(iteration, &team);
-    beat_at_ = longest_ = 0;
+    iteration_at_ = longest_ = 0;
     if (MakeWorld(std::move(roster), team)) return world_.get();
   }
 }
@@ -144,38 +125,38 @@ ElasticRoster ElasticMember::Gather(int64_t iteration, Socket* team) {
     // Otherwise a run may have begun here already, and this process is a newcomer.
     if (server_->HasPublicPort() && Host(iteration, &roster)) return roster;
   }
-  if (roster_.places.empty() || !Seek(iteration, &roster)) Join(&roster);
+  if (roster_.places.empty() || !Seek(iteration, &roster)) JoinAsNewcomer(&roster);
   return roster;
 }
 
 ElasticRequest ElasticMember::MakeRequest(ElasticRequest::Kind kind, int64_t iteration) {
   const std::string addresses = OwnAddresses(options_.rendezvous.interface);
-  ElasticRequest call = {};
-  call.kind = kind;
-  call.number = number_;
-  call.rank = roster_.places.empty() ? options_.rendezvous.rank : roster_.rank;
-  call.epoch = roster_.epoch;
-  call.iteration = iteration;
-  call.training = options_.training;
-  call.identity = options_.identity;
-  call.listener = server_->listener();
-  PutText(addresses, call.listener.addresses);
-  call.team = team_;
-  PutText(addresses, call.team.addresses);
-  return call;
+  ElasticRequest request = {};
+  request.kind = kind;
+  request.number = number_;
+  request.rank = roster_.places.empty() ? options_.rendezvous.rank : roster_.rank;
+  request.epoch = roster_.epoch;
+  request.iteration = iteration;
+  request.training = options_.training;
+  request.identity = options_.identity;
+  request.listener = server_->listener();
+  PutText(addresses, request.listener.addresses);
+  request.team = team_;
+  PutText(addresses, request.team.addresses);
+  return request;
 }
 
-// Meets the other members of the last world. Returns false if they have gone on without this one.
+// Meets the other members of the last world. Returns false if they train without this one.
 bool ElasticMember::Seek(int64_t iteration, ElasticRoster* roster) {
   for (;; std::this_thread::sleep_for(kTryAgain)) {
     server_->SetMode(JoinServer::Mode::kSearching, roster_.epoch, false);
     const std::vector<ElasticPlace> lower(roster_.places.begin(),
                                           roster_.places.begin() + roster_.rank);
     const std::vector<Presence> found =
-        ProbeAll(lower, options_.Key(), MakeRequest(ElasticRequest::kProbe, iteration));
+        ProbeAll(lower, options_.Key(), &clock(), MakeRequest(ElasticRequest::kProbe, iteration));
     const ElasticPlace* host = nullptr;
     for (size_t r = 0; r < lower.size(); ++r) {
-      if (found[r].state != Presence::kLives) continue;
+      if (found[r].health != Health::kAlive) continue;
       if (found[r].epoch > roster_.epoch) return false;
       if (host == nullptr && stuck_.count(lower[r].number) == 0) host = &lower[r];
     }
@@ -191,7 +172,7 @@ bool ElasticMember::Seek(int64_t iteration, ElasticRoster* roster) {
 }
 
 // Returns true with the roster of the next world. Returns false if another member is the host, or
-// with roster->epoch = -1 if the others have gone on without this process.
+// with roster->epoch = -1 if the others train without this process.
 bool ElasticMember::Host(int64_t iteration, ElasticRoster* roster) {
   hosted_ = true;
   ElasticHost::Place place;
@@ -209,47 +190,38 @@ ElasticMember::Entered ElasticMember::Enter(const ElasticPlace& host, int64_t it
                                             ElasticRoster* roster) {
   Socket socket;
   const bool by_route = options_.rendezvous.interface.empty();
-  const Reached reached = SendRequest(SplitAt(GetText(host.listener.addresses), ','),
-                                      host.listener.port, options_.Key(), by_route, kRequestSeconds,
-                                      MakeRequest(ElasticRequest::kRejoin, iteration), &socket);
+  const Reached reached = SendElasticRequest(
+      SplitAt(GetText(host.listener.addresses), ','), host.listener.port, options_.Key(), by_route,
+      kRequestSeconds, &clock(), MakeRequest(ElasticRequest::kRejoin, iteration), &socket);
   if (reached != Reached::kYes) return Entered::kLost;
   hosted_ = false;
   server_->SetMode(JoinServer::Mode::kWaiting, roster_.epoch, false);
   return Await(socket, &host, roster);
 }
 
-// Waits for the end of a meeting. `host` is null for a newcomer, who may have to wait for long.
+// Waits for the end of a rendezvous. `host` is null for a newcomer, who may have to wait for long.
 ElasticMember::Entered ElasticMember::Await(const Socket& socket, const ElasticPlace* host,
                                             ElasticRoster* roster) {
-  const auto begun = std::chrono::steady_clock::now();
+  FailureDetector detector(&clock(), {Limit::kHost, kHeartbeatSeconds},
+                           {Limit::kRejoin, BusySeconds()});
+  detector.Add("the host");
   ElasticAnswer answer;
-  while (ReceiveAnswer(socket, kHeartbeatSeconds, &answer)) {
+  for (int64_t heartbeats = 1; ReceiveAnswer(socket, kHeartbeatSeconds, &answer); ++heartbeats) {
     std::string text;
     switch (answer.kind) {
       case ElasticAnswer::kHeartbeat: {
         if (host == nullptr) ThrowIfInterrupted();
-        const bool busy = answer.count == static_cast<int64_t>(JoinServer::Mode::kTraining);
-        if (host == nullptr || !busy || SecondsSince(begun) < BusySeconds()) continue;
+        // A host that still trains does not come to the rendezvous.
+        const bool trains = answer.count == static_cast<int64_t>(JoinServer::Mode::kTraining);
+        detector.Heard(0, trains ? 0 : heartbeats, -1);
+        if (host == nullptr || detector.HealthOf(0) != Health::kStalled) continue;
         stuck_.insert(host->number);
         return Entered::kLost;
       }
       case ElasticAnswer::kExcluded:
         return Entered::kExcluded;
-      case ElasticAnswer::kRoster: {
-        const auto bytes = answer.count * static_cast<int64_t>(sizeof(ElasticPlace));
-        std::string places;
-        if (!ReceiveRest(socket, bytes, &places) || !ReceiveRest(socket, answer.bytes, &text))
-          return Entered::kLost;
-        roster->epoch = answer.epoch;
-        roster->places.resize(answer.count);
-        std::memcpy(roster->places.data(), places.data(), places.size());
-        roster->left = text.substr(0, text.find('\n'));
-        roster->came = text.substr(text.find('\n') + 1);
-        for (size_t r = 0; r < roster->places.size(); ++r) {
-          if (roster->places[r].number == number_) roster->rank = static_cast<int>(r);
-        }
-        return Entered::kRoster;
-      }
+      case ElasticAnswer::kRoster:
+        return TakeRoster(socket, answer, roster);
       default:
         if (!ReceiveRest(socket, answer.bytes, &text)) return Entered::kLost;
         if (answer.kind == ElasticAnswer::kMixed) throw MixedRanks(text);
@@ -260,36 +232,55 @@ ElasticMember::Entered ElasticMember::Await(const Socket& socket, const ElasticP
   return Entered::kLost;
 }
 
+ElasticMember::Entered ElasticMember::TakeRoster(const Socket& socket, const ElasticAnswer& answer,
+                                                 ElasticRoster* roster) const {
+  const auto bytes = answer.count * static_cast<int64_t>(sizeof(ElasticPlace));
+  std::string places, text;
+  if (!ReceiveRest(socket, bytes, &places) || !ReceiveRest(socket, answer.bytes, &text))
+    return Entered::kLost;
+  roster->epoch = answer.epoch;
+  roster->places.resize(answer.count);
+  std::memcpy(roster->places.data(), places.data(), places.size());
+  roster->left = text.substr(0, text.find('\n'));
+  roster->came = text.substr(text.find('\n') + 1);
+  for (size_t r = 0; r < roster->places.size(); ++r) {
+    if (roster->places[r].number == number_) roster->rank = static_cast<int>(r);
+  }
+  return Entered::kRoster;
+}
+
 void ElasticMember::ThrowIfInterrupted() const {
   if (options_.Interrupted())
     throw Error(ExitCode::kStopped, "stopped by a signal while waiting to become a rank");
 }
 
 // Becomes a rank of a world that the leader forms, as a newcomer without a state.
-void ElasticMember::Join(ElasticRoster* roster) {
+void ElasticMember::JoinAsNewcomer(ElasticRoster* roster) {
   const std::vector<std::string> addresses = LeaderAddresses();
   const bool new_here = roster_.places.empty();
   roster_ = {};
   hosted_ = false;
   server_->SetMode(JoinServer::Mode::kWaiting, 0, false);
-  auto begun = std::chrono::steady_clock::now();
+  double begun = clock().Now();
   const std::string name =
       "rank " + std::to_string(options_.rendezvous.rank) + " on " + GetText(options_.identity.host);
-  const std::string place = PlaceText(options_.rendezvous.port, addresses);
+  const std::string place =
+      "port " + std::to_string(options_.rendezvous.port) + " of " + Join(addresses);
   std::string why = "no answer";
-  while (SecondsSince(begun) < options_.rendezvous.seconds) {
+  while (clock().Now() - begun < options_.rendezvous.seconds) {
     bool other_secret = false, reached = false;
     for (const std::string& address : addresses) {
       Socket socket;
-      const Reached tried = SendRequest({address}, options_.rendezvous.port, options_.Key(),
-                                        options_.rendezvous.interface.empty(), kRequestSeconds,
-                                        MakeRequest(ElasticRequest::kJoin, -1), &socket);
+      const Reached tried =
+          SendElasticRequest({address}, options_.rendezvous.port, options_.Key(),
+                             options_.rendezvous.interface.empty(), kRequestSeconds, &clock(),
+                             MakeRequest(ElasticRequest::kJoin, -1), &socket);
       other_secret = other_secret || tried == Reached::kOtherSecret;
-      if (tried == Reached::kNotElastic) why = "its ranks train without --elastic";
+      if (tried == Reached::kOtherVersion) why = "its ranks train without --elastic";
       if (tried == Reached::kYes) {
         if (Await(socket, nullptr, roster) == Entered::kRoster) return;
         reached = true;
-        begun = std::chrono::steady_clock::now();
+        begun = clock().Now();
       }
     }
     // A process that has been a rank waits: another job may use the port until its leader is back.

@@ -14,9 +14,9 @@
 #include <set>
 #include <string>
 
-#include "parallel/elastic/join_server.h"
 #include "parallel/elastic/elastic_host.h"
 #include "parallel/elastic/elastic_options.h"
+#include "parallel/elastic/join_server.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {
@@ -32,15 +32,15 @@ class ElasticMember {
 
   // Leaves the last world, and blocks until this process is a rank of the next one. `iteration` is
   // that of the state that this process holds; -1 if it holds none. A process that was away for
-  // too long comes as a newcomer. The calls of the world throw PeerError when a rank is lost or
-  // newcomers force a new meeting; destroying what uses the world does not wait for other ranks.
+  // too long comes as a newcomer. The functions of the world throw PeerError when a rank is lost or
+  // newcomers force a new rendezvous; destroying what uses the world does not wait for other ranks.
   // Throws UnreachableRank if too few ranks meet or if there is no run to join, Error (kStopped) if
   // it is interrupted, MixedRanks and UsageError as MeetRanks does.
   ProcessWorld* Meet(int64_t iteration);
   // Ends the world in this process.
   void Leave();
 
-  // Returns true if this process was the host of the last meeting.
+  // Returns true if this process was the host of the last rendezvous.
   bool hosted() const { return hosted_; }
   // The world of the last Meet.
   int64_t epoch() const { return roster_.epoch; }
@@ -52,11 +52,12 @@ class ElasticMember {
   // Why the last world ended; "" if this process has left it.
   std::string why_broken();
 
-  // To be called once per iteration: tells how long a busy member may take to come to a meeting.
-  void Beat();
+  // To be called once per iteration: the longest iteration determines how long a busy member may
+  // take to come to a rendezvous.
+  void BeginIteration();
   // Returns true if this process is rank 0 and newcomers can join its world. Does not block.
   bool NewcomersFit() const;
-  // Makes all calls of the world in this process throw PeerError. Thread-safe.
+  // Makes all functions of the world in this process throw PeerError. Thread-safe.
   void Break(const std::string& why);
 
  private:
@@ -68,8 +69,11 @@ class ElasticMember {
   bool Host(int64_t iteration, ElasticRoster* roster);
   Entered Enter(const ElasticPlace& host, int64_t iteration, ElasticRoster* roster);
   Entered Await(const Socket& socket, const ElasticPlace* host, ElasticRoster* roster);
+  Entered TakeRoster(const Socket& socket, const ElasticAnswer& answer,
+                     ElasticRoster* roster) const;
+  const TimeSource& clock() const { return *options_.watch.clock; }
   void ThrowIfInterrupted() const;
-  void Join(ElasticRoster* roster);
+  void JoinAsNewcomer(ElasticRoster* roster);
   std::vector<std::string> LeaderAddresses() const;
   bool MakeWorld(ElasticRoster roster, const Socket& team);
   double BusySeconds() const;
@@ -81,8 +85,9 @@ class ElasticMember {
   RankListener team_ = {};  // of the next world
   std::set<uint64_t> stuck_;
   bool hosted_ = false;
-  double beat_at_ = 0, longest_ = 0;  // longest_ is 0 before the second Beat
-  std::mutex mutex_;                  // guards the members up to why_
+  double iteration_at_ = 0;  // time in seconds of the last BeginIteration
+  double longest_ = 0;       // iteration, in seconds; 0 before the second BeginIteration
+  std::mutex mutex_;         // guards the members up to why_
   ProcessWorld* breakable_ = nullptr;
   int64_t broken_ = -1;  // the epoch that Break has ended
   int64_t making_ = 0;   // the epoch of the world that is made or used

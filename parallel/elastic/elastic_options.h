@@ -13,21 +13,23 @@
 namespace doppio {
 
 struct ElasticOptions {
-  RendezvousOptions rendezvous;    // of the first world; the leader listens at its port for ever
+  RendezvousOptions rendezvous;    // of the first world; the leader always listens at its port
   std::vector<std::string> hosts;  // further machines on which newcomers look for the leader
   bool joins = false;              // true: joins a run, and does not begin one even as rank 0
   int least = 1, most = 1;         // ranks of a world
   // Returns the largest number of ranks, at most n, that can train together; empty: n.
   std::function<int(int n)> usable;
-  double silent_seconds = 3;  // without an answer until a member counts as lost
-  // Least time in which a member that lives must come to a meeting. It has three times as long as
-  // its longest iteration took, if that is longer.
-  double busy_seconds = 5;
+  double silent_seconds = DefaultSeconds(Limit::kProbe);  // without an answer of a member
+  // Least time in which a member that is alive must come to a rendezvous. It has three times as
+  // long as its longest iteration took, if that is longer.
+  double busy_seconds = DefaultSeconds(Limit::kRejoin);
   RankIdentity identity;
   Sha256Digest training = {};  // of the settings that all ranks must share
-  // Returns true if the process was told to end. Asked only while it waits for others to come.
+  // Returns true if the process was requested to end. Called only while it waits for others to
+  // come.
   std::function<bool()> interrupted;
-  WatchOptions watch;  // on_lost is called only if the launcher is lost
+  // on_lost is called only if the launcher is lost. All limits of the training use its clock.
+  WatchOptions watch;
 
   bool Interrupted() const { return interrupted && interrupted(); }
   // Returns the number of ranks of a world of which `n` could be ranks.
@@ -44,7 +46,7 @@ struct ElasticRoster {
   int64_t epoch = 0;
   int rank = 0;
   std::vector<ElasticPlace> places;  // by rank
-  // Texts for the log, such as "rank 2 on node7 has ended"; "" if no rank has left or come.
+  // Texts for the log, such as "rank 2 on node7 is gone"; "" if no rank has left or come.
   std::string left, came;
 };
 

@@ -1,6 +1,6 @@
-// Answers calls from other processes of an elastic training on a thread of its own, whatever the
-// training thread does. So others can tell a busy process from a dead one, and callers that wait
-// for a meeting keep their place.
+// Answers requests of other processes of an elastic training on a thread of its own, even while the
+// training thread computes. So others can distinguish a busy process from a dead one, and processes
+// that wait for a rendezvous keep their place.
 #ifndef DOPPIO_PARALLEL_ELASTIC_JOIN_SERVER_H_
 #define DOPPIO_PARALLEL_ELASTIC_JOIN_SERVER_H_
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "parallel/elastic/elastic_messages.h"
+#include "parallel/elastic/elastic_options.h"
 
 namespace doppio {
 
@@ -19,83 +20,66 @@ class JoinServer {
  public:
   enum class Mode : int64_t {
     kTraining,   // in a world
-    kSearching,  // looks for the host of the next meeting
+    kSearching,  // looks for the host of the next rendezvous
     kHosting,    // is the host
     kWaiting     // has found the host
   };
-  struct Options {
-    std::string key;      // the secret of the run
-    ElasticRequest own;   // number, identity and training of this process
-    int public_port = 0;  // at which newcomers call the leader
-    int backlog = 16;
-    // Called on the server's thread when a member of this process's world calls for a meeting while
-    // this process trains.
-    std::function<void(const std::string& why)> on_rejoin;
-  };
 
-  // Opens the listener of this process. Throws PeerError if it cannot listen.
-  explicit JoinServer(Options options);
+  // Begins to listen. `number` is that of this process. `on_rejoin` is called on the server's
+  // thread when a member of this process's world requests a rendezvous while this process trains.
+  // `options` must outlive the server. Throws PeerError if this process cannot listen.
+  JoinServer(const ElasticOptions& options, uint64_t number,
+             std::function<void(const std::string& member)> on_rejoin);
   ~JoinServer();
   JoinServer(const JoinServer&) = delete;
   JoinServer& operator=(const JoinServer&) = delete;
 
   // All functions are thread-safe.
   const RankListener& listener() const { return listener_; }
-  // `leads` is true on rank 0 and on the host of a meeting: then this process listens at the public
-  // port, too, as soon as that is free, and keeps newcomers. Others send all callers away.
+  // `leads` is true on rank 0 and on the host of a rendezvous: then this process listens at the
+  // public port, too, as soon as that is free, and keeps newcomers. Others close the connections of
+  // newcomers.
   void SetMode(Mode mode, int64_t epoch, bool leads);
   // Returns true if this process listens at the public port.
   bool HasPublicPort();
-  // Returns the calls of the processes that wait, in the order of their coming.
+  // Returns the requests of the processes that wait, in the order of their coming.
   std::vector<ElasticRequest> Waiting();
   // Returns the number of newcomers that wait.
   int newcomers() const { return newcomers_; }
   // Returns the connection of a process that waits, which then no longer does. The socket is closed
-  // if the process has gone.
+  // if the process has ended.
   Socket Release(uint64_t number);
-  // Returns the addresses at which callers have come, without loopback addresses.
-  std::vector<std::string> Routes();
+  // Returns the own addresses at which processes have connected, separated by commas, without
+  // loopback addresses.
+  std::string Routes();
 
  private:
-  // A connection whose other side has not yet proved that it belongs to the run.
-  struct Stranger {
-    Socket socket;
-    Greeting own;
-    std::string received;
-    bool greeted = false;
-    double came = 0;
-  };
-  struct Guest {
-    Socket socket;
-    ElasticRequest call;
-  };
+  using Server = RequestServer<ElasticRequest>;
 
   void Run();
   // The functions from here on require mutex_.
-  void AcceptFrom(const Socket& listening);
-  void OpenPublic();
-  bool Hear(Stranger* stranger);
-  bool AnswerGreeting(Stranger* stranger);
-  void Take(Stranger* stranger);
-  void Keep(Stranger* stranger, const ElasticRequest& call);
+  void OpenPublicPort();
+  void Handle(Server::Received received);
+  void Keep(Server::Received received);
   void Refuse(const Socket& socket, ElasticAnswer::Kind kind, const std::string& why) const;
-  std::string WhyRefused(const ElasticRequest& call) const;
+  std::string WhyRefused(const ElasticRequest& request) const;
   void DropClosed();
-  void SendHeartbeats();
+  ElasticAnswer AnswerOf(ElasticAnswer::Kind kind) const;
   void CountNewcomers();
 
-  const Options options_;
+  const ElasticOptions& options_;
+  const uint64_t number_;
+  const std::function<void(const std::string& member)> on_rejoin_;
   RankListener listener_ = {};
   Socket listening_, public_;
   int wake_[2] = {-1, -1};  // a pipe that ends the thread
   std::mutex mutex_;        // guards the members below, except newcomers_
-  std::vector<Stranger> strangers_;
-  std::vector<Guest> guests_;
-  std::vector<std::string> routes_;
+  Server requests_;
+  std::vector<Server::Received> waiting_;
   Mode mode_ = Mode::kSearching;
   int64_t epoch_ = 0;
   bool leads_ = false;
-  std::string requested_by_;  // the member that calls for a meeting, or ""
+  std::string requested_by_;  // the member that requests a rendezvous, or ""
   std::atomic<int> newcomers_{0};
   std::thread thread_;
 };

@@ -25,13 +25,6 @@ Nccl::Type NcclTypeOf(DType dtype) {
   return Nccl::kFloat32;
 }
 
-// Returns the time in which all ranks must join, in seconds.
-double JoinSeconds() {
-  const char* set = std::getenv("DOPPIO_NCCL_TIMEOUT");
-  const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
-  return seconds > 0 ? seconds : 180;
-}
-
 class NcclEnd : public Communicator {
  public:
   NcclEnd(Device* device, const LinkPlace& place)
@@ -65,7 +58,9 @@ class NcclEnd : public Communicator {
       if (std::uncaught_exceptions() > exceptions_) throw PeerError("this rank fails");
       meeting_->Arrive();
       stream_.gpu();
-      if (!blocking_) Settle(nccl_.finalize(comm_), "leaving the other ranks", JoinSeconds());
+      if (!blocking_)
+        Settle(nccl_.finalize(comm_), "leaving the other ranks",
+               SecondsFromEnvironment(Limit::kNccl));
       nccl_.destroy(comm_);
     } catch (const std::exception&) {
       nccl_.abort(comm_);
@@ -130,7 +125,7 @@ class NcclEnd : public Communicator {
     Nccl::Config config;
     config.blocking = 0;
     Check(nccl_.init_rank_config(&comm_, size_, id, rank_, &config), kDoing);
-    Settle(Nccl::kInProgress, kDoing, JoinSeconds());
+    Settle(Nccl::kInProgress, kDoing, SecondsFromEnvironment(Limit::kNccl));
   }
 
   // Blocks until the call that returned `result` has completed; a non-blocking communicator accepts

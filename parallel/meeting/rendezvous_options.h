@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/clock.h"
+#include "parallel/meeting/limits.h"
 
 namespace doppio {
 
@@ -15,7 +16,7 @@ struct RendezvousOptions {
   std::string secret;     // "": every process that reaches the port may join
   std::string job;        // the launcher's name of the job: ranks of different jobs do not join
   std::string interface;  // network interface for the exchange; "": that of the route to rank 0
-  double seconds = 180;   // of `clock`, within which all ranks must come
+  double seconds = DefaultSeconds(Limit::kRendezvous);  // of `clock`, for all ranks to come
   const TimeSource* clock = MachineTime();
 };
 

@@ -53,29 +53,37 @@ bool SendWhole(const Socket& socket, const Message& message) {
          static_cast<ssize_t>(sizeof message);
 }
 
+// Returns the error of a connection that has become writable; 0 if it is established.
+int ErrorOf(const Socket& socket) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  return getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
 // A connection whose rank is not known yet.
-struct Caller {
+struct Pending {
   Socket socket;
   std::string received;
 };
 
-// Reads from `caller`, and moves its socket to `ranks` once its message is complete. Returns false
-// if the caller is not a rank of this run, or is a rank that has already connected.
-bool ReadHello(Caller* caller, uint64_t token, int first, int end, std::vector<RankSocket>* ranks) {
+// Reads from `pending`, and moves its socket to `ranks` once its message is complete. Returns false
+// if the other side is not a rank of this run, or is a rank that has already connected.
+bool ReadHello(Pending* pending, uint64_t token, int first, int end,
+               std::vector<RankSocket>* ranks) {
   Hello hello;
   char bytes[sizeof hello];
   const ssize_t count =
-      recv(caller->socket.get(), bytes, sizeof hello - caller->received.size(), 0);
+      recv(pending->socket.get(), bytes, sizeof hello - pending->received.size(), 0);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
-  caller->received.append(bytes, count);
-  if (caller->received.size() < sizeof hello) return true;
-  std::memcpy(&hello, caller->received.data(), sizeof hello);
+  pending->received.append(bytes, count);
+  if (pending->received.size() < sizeof hello) return true;
+  std::memcpy(&hello, pending->received.data(), sizeof hello);
   const bool known = std::any_of(ranks->begin(), ranks->end(),
                                  [&](const RankSocket& one) { return one.rank == hello.rank; });
   if (hello.token != token || hello.rank < first || hello.rank >= end || known) return false;
-  if (!SendWhole(caller->socket, token)) return false;
-  ranks->push_back({std::move(caller->socket), static_cast<int>(hello.rank), GetText(hello.host)});
+  if (!SendWhole(pending->socket, token)) return false;
+  ranks->push_back({std::move(pending->socket), static_cast<int>(hello.rank), GetText(hello.host)});
   return true;
 }
 
@@ -143,7 +151,7 @@ Socket OpenListener(const std::string& host, const std::string& addresses, int b
                     RankListener* listener) {
   *listener = {};
   listener->token = RandomToken();
-  // A call comes at all addresses at once. If the queue is full, it comes again only after 1 s.
+  // A rank connects to all addresses at once. If the queue is full, it tries again only after 1 s.
   constexpr int kMostAddresses = 8;
   Socket listening = Listen(kMostAddresses * backlog, &listener->port);
   PutText(host, listener->host);
@@ -171,6 +179,32 @@ Socket Accept(const Socket& listening, bool* scarce) {
   return Socket();
 }
 
+Connection ConnectTo(const std::string& name, int64_t port, double seconds) {
+  addrinfo wanted = {};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* all = nullptr;
+  const int failed = getaddrinfo(name.c_str(), std::to_string(port).c_str(), &wanted, &all);
+  if (failed != 0) return {Socket(), EHOSTUNREACH, gai_strerror(failed)};
+  Connection result;
+  for (const addrinfo* one = all; one != nullptr && !result.socket.open(); one = one->ai_next) {
+    Socket socket = NewSocket(one->ai_family);
+    const bool begun =
+        connect(socket.get(), one->ai_addr, one->ai_addrlen) == 0 || errno == EINPROGRESS;
+    pollfd wait = {socket.get(), POLLOUT, 0};
+    if (!begun) {
+      result.error = errno;
+    } else if (poll(&wait, 1, std::max(1, static_cast<int>(seconds * 1e3))) != 1) {
+      result.error = ETIMEDOUT;
+    } else {
+      result.error = ErrorOf(socket);
+    }
+    result.why = result.error == ETIMEDOUT ? "no answer" : std::strerror(result.error);
+    if (result.error == 0) result.socket = std::move(socket);
+  }
+  freeaddrinfo(all);
+  return result;
+}
+
 Socket StartConnecting(const std::string& address, int64_t port) {
   addrinfo wanted = {};
   wanted.ai_socktype = SOCK_STREAM;
@@ -185,11 +219,7 @@ Socket StartConnecting(const std::string& address, int64_t port) {
   return begun ? std::move(socket) : Socket();
 }
 
-bool Connected(const Socket& socket) {
-  int error = 0;
-  socklen_t length = sizeof error;
-  return getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
-}
+bool Connected(const Socket& socket) { return ErrorOf(socket) == 0; }
 
 Socket ConnectToRank(const RankListener& listener, int rank, const std::string& host,
                      double seconds, const TimeSource* clock) {
@@ -205,7 +235,7 @@ Socket ConnectToRank(const RankListener& listener, int rank, const std::string& 
   Hello hello = {listener.token, rank, {}};
   PutText(host, hello.host);
   // Advances an attempt. Returns false if it has failed.
-  const auto go_on = [&](Attempt* attempt, bool* answered) {
+  const auto advance = [&](Attempt* attempt, bool* answered) {
     if (!attempt->said_hello) {
       attempt->said_hello = Connected(attempt->socket) && SendWhole(attempt->socket, hello);
       return attempt->said_hello;
@@ -225,7 +255,7 @@ Socket ConnectToRank(const RankListener& listener, int rank, const std::string& 
     clock->Poll(waits.data(), waits.size(), until);
     for (size_t i = attempts.size(); i-- > 0;) {
       bool answered = false;
-      if (waits[i].revents == 0 || go_on(&attempts[i], &answered)) {
+      if (waits[i].revents == 0 || advance(&attempts[i], &answered)) {
         if (answered) return std::move(attempts[i].socket);
       } else {
         attempts.erase(attempts.begin() + i);
@@ -238,20 +268,20 @@ Socket ConnectToRank(const RankListener& listener, int rank, const std::string& 
 std::vector<RankSocket> AcceptRanks(const Socket& listening, uint64_t token, int first, int end,
                                     double seconds, const TimeSource* clock) {
   std::vector<RankSocket> ranks;
-  std::vector<Caller> callers;
+  std::vector<Pending> pending;
   const double until = clock->Now() + seconds;
   while (static_cast<int>(ranks.size()) < end - first && clock->Now() < until) {
     std::vector<pollfd> waits = {{listening.get(), POLLIN, 0}};
-    for (const Caller& caller : callers) waits.push_back({caller.socket.get(), POLLIN, 0});
+    for (const Pending& one : pending) waits.push_back({one.socket.get(), POLLIN, 0});
     clock->Poll(waits.data(), waits.size(), until);
-    for (size_t i = callers.size(); i-- > 0;) {
+    for (size_t i = pending.size(); i-- > 0;) {
       if (waits[i + 1].revents == 0) continue;
-      if (!ReadHello(&callers[i], token, first, end, &ranks) || !callers[i].socket.open())
-        callers.erase(callers.begin() + i);
+      if (!ReadHello(&pending[i], token, first, end, &ranks) || !pending[i].socket.open())
+        pending.erase(pending.begin() + i);
     }
     if (waits[0].revents == 0) continue;
-    Socket socket = AcceptPending(listening, end - first, &callers);
-    if (socket.open()) callers.push_back({std::move(socket), ""});
+    Socket socket = AcceptPending(listening, end - first, &pending);
+    if (socket.open()) pending.push_back({std::move(socket), ""});
   }
   return ranks;
 }

@@ -1,6 +1,6 @@
-// Connects processes of one run by TCP: a rank listens, other ranks call it. A call presents the
-// token of the listening rank, which only ranks of the run know; all other connections, such as
-// port scans, are dropped.
+// Connects processes of one run by TCP: a rank listens, other ranks connect to it. A connecting
+// rank sends the token of the listening rank, which only ranks of the run know; all other
+// connections, such as port scans, are dropped.
 #ifndef DOPPIO_PARALLEL_SOCKETS_RANK_CONNECTIONS_H_
 #define DOPPIO_PARALLEL_SOCKETS_RANK_CONNECTIONS_H_
 
@@ -48,8 +48,8 @@ std::string RouteAddress(const Socket& socket);
 // `*port`; if it is 0, a free port is taken. The socket is closed if neither works, with errno set.
 Socket Listen(int backlog, int64_t* port);
 
-// Returns a listening socket on a free port for `backlog` callers, and sets `*listener` with a new
-// token.
+// Returns a listening socket on a free port for `backlog` ranks that connect at once, and sets
+// `*listener` with a new token.
 Socket OpenListener(const std::string& host, const std::string& addresses, int backlog,
                     RankListener* listener);
 
@@ -60,35 +60,45 @@ RankListener ClosedListener(const std::string& host, const std::string& why);
 // `*scarce`, if the process has only few descriptors left for its files.
 Socket Accept(const Socket& listening, bool* scarce);
 
-// Like Accept, for servers that keep in `strangers` the connections which have not proved to be
-// ranks. Limits them to kMostPending beside those of `ranks` ranks that may call at once: closes
+// Like Accept, for servers that keep in `pending` the connections which have not proved to be
+// ranks. Limits them to kMostPending beside those of `ranks` ranks that may connect at once: closes
 // the oldest one that has sent nothing, or else the oldest one.
-template <class Stranger>
-Socket AcceptPending(const Socket& listening, int ranks, std::vector<Stranger>* strangers) {
+template <class Pending>
+Socket AcceptPending(const Socket& listening, int ranks, std::vector<Pending>* pending) {
   constexpr size_t kMostPending = 64;
   bool scarce = false;
   Socket socket = Accept(listening, &scarce);
-  const bool full = socket.open() && strangers->size() >= kMostPending + ranks;
-  if ((scarce || full) && !strangers->empty()) {
-    const auto silent = std::find_if(strangers->begin(), strangers->end(),
-                                     [](const Stranger& one) { return one.received.empty(); });
-    strangers->erase(silent == strangers->end() ? strangers->begin() : silent);
+  const bool full = socket.open() && pending->size() >= kMostPending + ranks;
+  if ((scarce || full) && !pending->empty()) {
+    const auto silent = std::find_if(pending->begin(), pending->end(),
+                                     [](const Pending& one) { return one.received.empty(); });
+    pending->erase(silent == pending->end() ? pending->begin() : silent);
   }
   return socket;
 }
+
+// A connection, or why there is none.
+struct Connection {
+  Socket socket;    // non-blocking; closed on failure
+  int error = 0;    // an errno; ETIMEDOUT if nothing answers
+  std::string why;  // for messages
+};
+// Connects to the first address of a name or number that answers, each within `seconds`.
+Connection ConnectTo(const std::string& name, int64_t port, double seconds);
 
 // Starts a connection to a numeric address. The socket is closed if connecting fails at once.
 Socket StartConnecting(const std::string& address, int64_t port);
 // Returns true if a connection that has become writable is established.
 bool Connected(const Socket& socket);
 
-// Calls the rank behind `listener` at all its addresses at once, as rank `rank` on `host`. Returns
-// the first connection that answers with the token: the address may also belong to another machine,
-// for example in a container's network. The socket is closed if none answers within `seconds`.
+// Connects to a listening rank at all its addresses at once, as rank `rank` on `host`. Returns the
+// first connection that answers with the token: the address may also belong to another machine, for
+// example in a container's network. The socket is closed if none answers within `seconds`.
 Socket ConnectToRank(const RankListener& listener, int rank, const std::string& host,
                      double seconds, const TimeSource* clock = MachineTime());
 
-// Returns the calls of the ranks from `first` to `end` - 1, as far as they come within `seconds`.
+// Returns the connections of the ranks from `first` to `end` - 1, as far as they come within
+// `seconds`.
 std::vector<RankSocket> AcceptRanks(const Socket& listening, uint64_t token, int first, int end,
                                     double seconds, const TimeSource* clock = MachineTime());
 

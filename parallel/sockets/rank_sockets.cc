@@ -4,12 +4,14 @@
 
 #include "parallel/meeting/texts.h"
 #include "parallel/sockets/interfaces.h"
+#include "parallel/meeting/limits.h"
 
 namespace doppio {
 namespace {
 
 // A rank that cannot connect knows the reason better than rank 0, so it gives up first.
-constexpr double kConnectSeconds = 5, kAcceptSeconds = 7;
+constexpr double kAcceptSeconds = DefaultSeconds(Limit::kWatchConnect);
+constexpr double kConnectSeconds = kAcceptSeconds - 2;
 
 // Collective. Throws one rank's problem on all ranks. Prefers the problem of the highest rank,
 // because rank 0 only knows that another rank is missing.

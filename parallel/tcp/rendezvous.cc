@@ -1,9 +1,5 @@
 #include "parallel/tcp/rendezvous.h"
 
-#include <netdb.h>
-#include <poll.h>
-
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -13,50 +9,16 @@
 #include "parallel/sockets/interfaces.h"
 #include "parallel/sockets/rank_sockets.h"
 #include "parallel/tcp/rendezvous_host.h"
-#include "parallel/tcp/rendezvous_messages.h"
+#include "parallel/tcp/requests.h"
+#include "parallel/meeting/limits.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {
 namespace {
 
-constexpr double kAnswerSeconds = 10;
-constexpr int kConnectMs = 3000;
+constexpr double kAddressSeconds = 3;  // for one of several addresses
+constexpr double kAnswerSeconds = DefaultSeconds(Limit::kRequest);
 constexpr std::chrono::milliseconds kAgain(200);
-
-// Tries each address of a name once. The socket is closed if none answers; `*why` then says why.
-Socket ConnectOnce(const std::string& name, int port, std::string* why) {
-  addrinfo wanted = {};
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* all = nullptr;
-  const int failed = getaddrinfo(name.c_str(), std::to_string(port).c_str(), &wanted, &all);
-  if (failed != 0) {
-    *why = gai_strerror(failed);
-    return Socket();
-  }
-  Socket connected;
-  for (const addrinfo* one = all; one != nullptr && !connected.open(); one = one->ai_next) {
-    Socket socket = NewSocket(one->ai_family);
-    if (connect(socket.get(), one->ai_addr, one->ai_addrlen) != 0 && errno != EINPROGRESS) {
-      *why = std::strerror(errno);
-      continue;
-    }
-    pollfd wait = {socket.get(), POLLOUT, 0};
-    if (poll(&wait, 1, kConnectMs) != 1) {
-      *why = "no answer";
-      continue;
-    }
-    int error = 0;
-    socklen_t length = sizeof error;
-    getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error != 0) {
-      *why = std::strerror(error);
-      continue;
-    }
-    connected = std::move(socket);
-  }
-  freeaddrinfo(all);
-  return connected;
-}
 
 // A rank's side of the rendezvous, unless it is rank 0.
 class RendezvousClient {
@@ -93,51 +55,44 @@ class RendezvousClient {
   // Rank 0 may start later than this rank.
   void Connect() {
     const double begun = options_.clock->Now();
-    std::string why;
-    while (true) {
-      socket_ = ConnectOnce(options_.address, options_.port, &why);
+    for (;; std::this_thread::sleep_for(kAgain)) {
+      Connection made = ConnectTo(options_.address, options_.port, kAddressSeconds);
+      socket_ = std::move(made.socket);
       if (socket_.open()) return;
-      if (options_.clock->Now() - begun > options_.seconds) break;
-      std::this_thread::sleep_for(kAgain);
+      if (options_.clock->Now() - begun <= options_.seconds) continue;
+      throw PeerError(name_ + " cannot reach " + host_ + " within " +
+                      std::to_string(static_cast<int>(options_.seconds)) + " s: " + made.why +
+                      "; check MASTER_ADDR and MASTER_PORT, and that no firewall is in between");
     }
-    throw PeerError(name_ + " cannot reach " + host_ + " within " +
-                    std::to_string(static_cast<int>(options_.seconds)) + " s: " + why +
-                    "; check MASTER_ADDR and MASTER_PORT, and that no firewall is in between");
   }
 
-  // Proves itself to rank 0, and says where it listens.
+  // Proves itself to rank 0, and reports where it listens.
   Socket Enter() {
-    const Greeting own = NewGreeting();
-    Greeting host;
-    if (!SendAll(socket_, &own, sizeof own, kAnswerSeconds) ||
-        !ReceiveAll(socket_, &host, sizeof host, kAnswerSeconds) || !IsGreeting(host)) {
-      throw PeerError(name_ + " gets no answer from " + host_ +
-                      "; another program may listen there: set MASTER_PORT to a free port, the "
-                      "same for all ranks");
-    }
-    if (host.version != kRendezvousVersion) {
-      throw UsageError(host_ + " runs a Doppio with another rendezvous (version " +
-                       std::to_string(host.version) + ", here " +
-                       std::to_string(kRendezvousVersion) +
-                       "). Install the same build on all machines");
-    }
-    Challenge challenge;
-    if (!ReceiveAll(socket_, &challenge, sizeof challenge, kAnswerSeconds)) Lost();
     Entry entry = {};
     entry.rank = options_.rank;
     entry.size = options_.size;
     entry.identity = own_;
     Socket listening = OpenOwnListener(&entry.listener);
-    entry.proof = ClientProof(key_, own.nonce, host.nonce, entry);
-    const bool sent = SendAll(socket_, &entry, sizeof entry, kAnswerSeconds);
-    if (!SameDigest(challenge.proof, HostProof(key_, own.nonce, host.nonce))) {
-      throw OtherSecret(name_, host_);
+    int64_t version = 0;
+    switch (SendRequest(socket_, key_, kAnswerSeconds, &entry, &version)) {
+      case Reached::kYes:
+        return listening;
+      case Reached::kOtherVersion:
+        throw UsageError(host_ + " runs a Doppio with another rendezvous (version " +
+                         std::to_string(version) + ", here " + std::to_string(Entry::kVersion) +
+                         "). Install the same build on all machines");
+      case Reached::kOtherSecret:
+        throw OtherSecret(name_, host_);
+      case Reached::kLost:
+        Lost();
+      default:
+        throw PeerError(name_ + " gets no answer from " + host_ +
+                        "; another program may listen there: set MASTER_PORT to a free port, the "
+                        "same for all ranks");
     }
-    if (!sent) Lost();
-    return listening;
   }
 
-  // Listens for the other ranks. Without the network interface it says why in *listener.
+  // Listens for the other ranks. Without the network interface, *listener has the reason.
   Socket OpenOwnListener(RankListener* listener) const {
     const std::string host = GetText(own_.host);
     const std::string problem = InterfaceProblem(options_.interface, host);
@@ -165,8 +120,8 @@ class RendezvousClient {
 
 }  // namespace
 
-UsageError OtherSecret(const std::string& caller, const std::string& host) {
-  return UsageError(caller + " has another secret than " + host +
+UsageError OtherSecret(const std::string& client, const std::string& host) {
+  return UsageError(client + " has another secret than " + host +
                     ": the ranks belong to different jobs, or DOPPIO_JOB_SECRET differs between "
                     "them");
 }

@@ -1,8 +1,8 @@
-// The meeting of the processes of a job that no MPI joins: rank 0 listens at a known port, all
+// The rendezvous of the processes of a job that no MPI joins: rank 0 listens at a known port, all
 // other ranks connect to it, and each learns where the others listen.
 //
-// Both sides prove by HMAC-SHA-256 of two random numbers that they know the job's secret, which is
-// never sent. The secret keeps other jobs and strangers out; it does not encrypt the exchange.
+// Both sides prove that they know the job's secret, which is never sent (requests.h). The secret
+// keeps other jobs and programs out; it does not encrypt the exchange.
 #ifndef DOPPIO_PARALLEL_TCP_RENDEZVOUS_H_
 #define DOPPIO_PARALLEL_TCP_RENDEZVOUS_H_
 
@@ -13,6 +13,7 @@
 #include "parallel/meeting/rank_identity.h"
 #include "parallel/meeting/rendezvous_options.h"
 #include "parallel/sockets/rank_connections.h"
+#include "parallel/meeting/limits.h"
 
 namespace doppio {
 
@@ -22,7 +23,7 @@ struct Roster {
 };
 
 // Returns the error of a process with another secret. Both texts name a process.
-UsageError OtherSecret(const std::string& caller, const std::string& host);
+UsageError OtherSecret(const std::string& client, const std::string& host);
 
 // Logs a warning if the options have no secret, so that the port is open to every process.
 void WarnOfNoSecret(const RendezvousOptions& options);

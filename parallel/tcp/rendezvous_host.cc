@@ -5,26 +5,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <optional>
 
 #include "parallel/meeting/texts.h"
 #include "parallel/sockets/interfaces.h"
 #include "parallel/sockets/rank_sockets.h"
-#include "parallel/tcp/rendezvous_messages.h"
+#include "parallel/tcp/requests.h"
 #include "parallel/world/process_world.h"
 
 namespace doppio {
 namespace {
 
-constexpr double kReplySeconds = 10;
-
-// A connection whose other side has not yet proved that it is a rank.
-struct Guest {
-  Socket socket;
-  Greeting own;
-  std::string received;
-  bool greeted = false;
-};
+constexpr double kReplySeconds = DefaultSeconds(Limit::kRequest);
 
 struct Member {
   Socket socket;  // closed for rank 0
@@ -34,7 +27,9 @@ struct Member {
 class RendezvousHost {
  public:
   RendezvousHost(const RendezvousOptions& options, const std::string& key, const RankIdentity& own)
-      : options_(options), key_(key), members_(options.size) {
+      : options_(options),
+        requests_(key, options.size, options.seconds, options.clock),
+        members_(options.size) {
     int64_t port = options.port;
     listening_ = Listen(options.size, &port);
     if (!listening_.open()) {
@@ -91,63 +86,22 @@ class RendezvousHost {
                        std::to_string(options_.port) + " within " +
                        std::to_string(static_cast<int>(options_.seconds)) + " s; missing: rank " +
                        ranks;
-    if (strangers_ > 0)
-      text += ". " + std::to_string(strangers_) + " connection(s) had another secret";
+    if (requests_.other_secrets() > 0)
+      text +=
+          ". " + std::to_string(requests_.other_secrets()) + " connection(s) had another secret";
     return text;
   }
 
   void Wait(double until) {
     std::vector<pollfd> waits = {{listening_.get(), POLLIN, 0}};
-    for (const Guest& guest : guests_) waits.push_back({guest.socket.get(), POLLIN, 0});
+    requests_.AddTo(&waits);
     options_.clock->Poll(waits.data(), waits.size(), until);
-    for (size_t i = guests_.size(); i-- > 0;) {
-      if (waits[i + 1].revents == 0) continue;
-      if (!Hear(&guests_[i]) || !guests_[i].socket.open()) guests_.erase(guests_.begin() + i);
-    }
-    if (waits[0].revents == 0) return;
-    Socket socket = AcceptPending(listening_, options_.size, &guests_);
-    if (socket.open()) guests_.push_back({std::move(socket), NewGreeting(), "", false});
+    for (auto& received : requests_.Read()) Admit(std::move(received.socket), received.request);
+    if (waits[0].revents != 0) requests_.Accept(listening_);
   }
 
-  // Reads what `guest` has sent. Returns false if the connection is to be dropped.
-  bool Hear(Guest* guest) {
-    char bytes[sizeof(Entry)];
-    const size_t wanted = guest->greeted ? sizeof(Greeting) + sizeof(Entry) : sizeof(Greeting);
-    const ssize_t count = recv(guest->socket.get(), bytes,
-                               std::min(sizeof bytes, wanted - guest->received.size()), 0);
-    if (count < 0) return errno == EAGAIN || errno == EINTR;
-    if (count == 0) return false;
-    guest->received.append(bytes, count);
-    if (!guest->greeted) {
-      if (guest->received.size() < sizeof(Greeting)) return true;
-      return AnswerGreeting(guest);
-    }
-    if (guest->received.size() < sizeof(Greeting) + sizeof(Entry)) return true;
-    return Admit(guest);
-  }
-
-  bool AnswerGreeting(Guest* guest) {
-    Greeting greeting;
-    std::memcpy(&greeting, guest->received.data(), sizeof greeting);
-    if (!IsGreeting(greeting)) return false;
-    guest->greeted = true;
-    const Challenge challenge = {HostProof(key_, greeting.nonce, guest->own.nonce)};
-    if (!SendAll(guest->socket, &guest->own, sizeof guest->own, kReplySeconds)) return false;
-    // A rank with another version has understood the Greeting, and tells the user.
-    if (greeting.version != kRendezvousVersion) return false;
-    return SendAll(guest->socket, &challenge, sizeof challenge, kReplySeconds);
-  }
-
-  // Makes a guest that has sent its entry a member.
-  bool Admit(Guest* guest) {
-    Greeting greeting;
-    Entry entry;
-    std::memcpy(&greeting, guest->received.data(), sizeof greeting);
-    std::memcpy(&entry, guest->received.data() + sizeof greeting, sizeof entry);
-    if (!SameDigest(entry.proof, ClientProof(key_, greeting.nonce, guest->own.nonce, entry))) {
-      ++strangers_;
-      return false;
-    }
+  // Makes a rank that has sent its entry a member.
+  void Admit(Socket socket, const Entry& entry) {
     const std::string name =
         "rank " + std::to_string(entry.rank) + " on " + GetText(entry.identity.host);
     if (entry.size != options_.size) {
@@ -161,16 +115,10 @@ class RendezvousHost {
                  " and on " + GetText(entry.identity.host) + "; give each process its own RANK";
     }
     if (!problem_.empty()) {
-      last_ = std::move(guest->socket);
-      return false;
+      rejected_.push_back(std::move(socket));
+      return;
     }
-    const std::string route = RouteAddress(guest->socket);
-    if (!route.empty() && std::find(routes_.begin(), routes_.end(), route) == routes_.end())
-      routes_.push_back(route);
-    members_[entry.rank].emplace();
-    members_[entry.rank]->socket = std::move(guest->socket);
-    members_[entry.rank]->entry = entry;
-    return true;
+    members_[entry.rank] = Member{std::move(socket), entry};
   }
 
   // Returns why the ranks that have come cannot train together; "" if they can.
@@ -187,21 +135,17 @@ class RendezvousHost {
 
   // Sends all ranks the listeners of all.
   Roster Introduce() {
-    PutText(OwnListenerAddresses(), members_[0]->entry.listener.addresses);
+    // The other ranks then reach rank 0 on the same network as now.
+    const std::string routes = requests_.routes();
+    const bool by_route = options_.interface.empty() && !routes.empty();
+    PutText(by_route ? routes : OwnAddresses(options_.interface),
+            members_[0]->entry.listener.addresses);
     Roster roster;
     for (const auto& member : members_) roster.listeners.push_back(member->entry.listener);
     roster.listening = std::move(listener_);
     const auto* const bytes = reinterpret_cast<const char*>(roster.listeners.data());
     Send(Verdict::kListeners, std::string(bytes, roster.listeners.size() * sizeof(RankListener)));
     return roster;
-  }
-
-  // Returns the addresses at which ranks have come, so that they call rank 0 on the same network.
-  std::string OwnListenerAddresses() const {
-    if (!options_.interface.empty() || routes_.empty()) return OwnAddresses(options_.interface);
-    std::string list;
-    for (const std::string& route : routes_) list += (list.empty() ? "" : ",") + route;
-    return list;
   }
 
   // Sends a verdict to all ranks that have come. A rank that does not receive it will notice that
@@ -215,17 +159,14 @@ class RendezvousHost {
     for (const auto& member : members_) {
       if (member) send(member->socket);
     }
-    send(last_);
+    for (const Socket& socket : rejected_) send(socket);
   }
 
   const RendezvousOptions& options_;
-  const std::string key_;
   Socket listening_, listener_;
+  RequestServer<Entry> requests_;
   std::vector<std::optional<Member>> members_;  // by rank
-  std::vector<Guest> guests_;
-  Socket last_;  // of a rank that does not fit
-  std::vector<std::string> routes_;
-  int strangers_ = 0;  // connections with another secret
+  std::vector<Socket> rejected_;                // of ranks that do not fit
   std::string problem_;
 };
 

@@ -17,8 +17,6 @@ namespace {
 
 constexpr const char* kMagic = "doppio ranks";
 
-std::string BytesOf(const Nonce& nonce) { return std::string(nonce.begin(), nonce.end()); }
-
 // Calls move(position, bytes) as send or recv until all bytes are moved.
 template <class F>
 bool MoveAll(const Socket& socket, int64_t bytes, int event, double seconds, const F& move) {
@@ -40,10 +38,10 @@ bool MoveAll(const Socket& socket, int64_t bytes, int event, double seconds, con
 
 }  // namespace
 
-Greeting NewGreeting() {
+Greeting NewGreeting(int64_t version) {
   Greeting greeting = {};
   PutText(kMagic, greeting.magic);
-  greeting.version = kRendezvousVersion;
+  greeting.version = version;
   DOPPIO_CHECK(getrandom(greeting.nonce.data(), greeting.nonce.size(), 0) ==
                    static_cast<ssize_t>(greeting.nonce.size()),
                "getrandom");
@@ -52,15 +50,10 @@ Greeting NewGreeting() {
 
 bool IsGreeting(const Greeting& greeting) { return GetText(greeting.magic) == kMagic; }
 
-Sha256Digest HostProof(const std::string& key, const Nonce& caller, const Nonce& host) {
-  return HmacSha256(key, "rank 0" + BytesOf(caller) + BytesOf(host));
-}
-
-Sha256Digest ClientProof(const std::string& key, const Nonce& caller, const Nonce& host,
-                         const Entry& entry) {
-  const auto* const bytes = reinterpret_cast<const char*>(&entry);
-  const std::string rest(bytes + sizeof entry.proof, bytes + sizeof entry);
-  return HmacSha256(key, "a rank" + BytesOf(caller) + BytesOf(host) + rest);
+Sha256Digest ServerProof(const std::string& key, const Nonce& client, const Nonce& server) {
+  std::string text = "rank 0";
+  text.append(client.begin(), client.end()).append(server.begin(), server.end());
+  return HmacSha256(key, text);
 }
 
 bool SendAll(const Socket& socket, const void* data, int64_t bytes, double seconds) {

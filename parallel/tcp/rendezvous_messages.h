@@ -6,30 +6,31 @@
 #include <cstdint>
 #include <string>
 
-#include "parallel/tcp/sha256.h"
-#include "parallel/sockets/rank_connections.h"
 #include "parallel/meeting/rank_identity.h"
+#include "parallel/sockets/rank_connections.h"
+#include "parallel/tcp/sha256.h"
 
 namespace doppio {
 
-constexpr int64_t kRendezvousVersion = 1;
 using Nonce = Sha256Digest;  // 32 random bytes
 
 // Begins a conversation in both directions. Every version understands it.
 struct Greeting {
   char magic[16];   // "doppio ranks"
-  int64_t version;  // kRendezvousVersion
+  int64_t version;  // of the request that follows
   Nonce nonce;
 };
 
-// From rank 0, after its Greeting.
+// From the server, after its Greeting.
 struct Challenge {
   Sha256Digest proof;
 };
 
-// From another rank.
+// The request of a rank to rank 0 (parallel/tcp/requests.h).
 struct Entry {
-  Sha256Digest proof;  // of the rest
+  static constexpr int64_t kVersion = 1;
+  static constexpr const char* kSender = "a rank";
+  Sha256Digest proof;
   int64_t rank, size;
   RankIdentity identity;
   RankListener listener;
@@ -42,14 +43,11 @@ struct Verdict {
 };
 
 // Returns a Greeting with a new nonce.
-Greeting NewGreeting();
+Greeting NewGreeting(int64_t version);
 bool IsGreeting(const Greeting& greeting);
 
-// The proofs that rank 0 and another rank know `key`. `caller` and `host` are the nonces of the
-// other rank and of rank 0.
-Sha256Digest HostProof(const std::string& key, const Nonce& caller, const Nonce& host);
-Sha256Digest ClientProof(const std::string& key, const Nonce& caller, const Nonce& host,
-                         const Entry& entry);
+// Returns the proof that a server knows `key`.
+Sha256Digest ServerProof(const std::string& key, const Nonce& client, const Nonce& server);
 
 // Sends or receives all bytes of a non-blocking socket. Returns false after `seconds`, or if the
 // other side has closed the connection.

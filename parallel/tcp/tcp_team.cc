@@ -234,9 +234,9 @@ std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankListener>& lis
                     "; check for a firewall between them, or name another network with "
                     "--interface");
   }
-  for (RankSocket& caller :
+  for (RankSocket& other :
        AcceptRanks(listening, listeners[rank].token, rank + 1, size, times.connect + kAcceptLonger))
-    peers[caller.rank].socket = std::move(caller.socket);
+    peers[other.rank].socket = std::move(other.socket);
   for (int r = 0; r < size; ++r) {
     peers[r].rank = names[r];
     peers[r].host = GetText(listeners[r].host);

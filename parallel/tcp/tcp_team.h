@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "parallel/sockets/rank_connections.h"
+#include "parallel/meeting/limits.h"
 #include "parallel/world/team.h"
 
 namespace doppio {
 
 // Limits of a team, in seconds.
 struct TeamTimes {
-  double connect = 60;  // to reach another rank
+  double connect = DefaultSeconds(Limit::kConnect);  // to reach another rank
   double idle = 0;  // without a byte in an exchange while no watch follows the team; 0: no limit
 };
 

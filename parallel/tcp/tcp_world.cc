@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-// What a rank tells all others when a group is formed.
+// What each rank sends to all others when a group is formed.
 struct GroupEntry {
   int64_t color;
   char machine[64];
@@ -89,13 +89,13 @@ class TcpTransport : public Transport {
   const std::string host_;
   const int exceptions_;
   const TeamTimes times_;
-  std::string addresses_;  // of this rank, at which the others call it
+  std::string addresses_;  // of this rank, at which the others reach it
   std::unique_ptr<Team> root_;
 };
 
 std::string DescribeTcp(const ProcessWorldOptions& options) {
-  const RendezvousOptions& meeting = options.rendezvous;
-  return "TCP (rank 0 at " + meeting.address + " port " + std::to_string(meeting.port) + ")";
+  const RendezvousOptions& rendezvous = options.rendezvous;
+  return "TCP (rank 0 at " + rendezvous.address + " port " + std::to_string(rendezvous.port) + ")";
 }
 
 std::unique_ptr<ProcessWorld> MakeTcp(const ProcessWorldOptions& options) {
@@ -113,7 +113,8 @@ DOPPIO_REGISTER(ProcessWorlds, "tcp", {&DescribeTcp, &MakeTcp});
 
 std::unique_ptr<ProcessWorld> MakeTcpWorld(int rank, const std::vector<RankListener>& listeners,
                                            const Socket& listening, const WatchOptions& watch) {
-  constexpr TeamTimes kTimes = {10, 20};
+  constexpr TeamTimes kTimes = {DefaultSeconds(Limit::kElasticConnect),
+                                DefaultSeconds(Limit::kElasticIdle)};
   return MakeTeamWorld(std::make_unique<TcpTransport>(rank, listeners, listening, kTimes), watch);
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/base/host_name.h"
@@ -19,10 +20,11 @@
 namespace doppio {
 namespace {
 
-// How late the watch's thread may be until it counts as waiting for a core.
-constexpr double kLateSeconds = 0.5;
-// Time without a sign after which an exchanging thread sends one.
+// Time without a heartbeat after which an exchanging thread sends one.
 constexpr double kUnsentSeconds = 1;
+// Heartbeats by which ranks may be late when a stall is reported, so that a silent rank is reported
+// before the stall that it causes.
+constexpr int kLateHeartbeats = 4;
 // Time in which rank 0 prints the message and writes the reason into the run folder.
 constexpr double kReportSeconds = 3;
 
@@ -40,46 +42,75 @@ void LimitUnacknowledged(int fd, double seconds) {
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
-// Sends each message at once. A rank's goodbye that waits behind a sign on its way would be lost if
-// the connection closed meanwhile, and the others would take the rank for lost.
+// Sends each message at once. A rank's goodbye that waits behind a heartbeat on its way would be
+// lost if the connection closed meanwhile, and the others would take the rank for lost.
 void SendAtOnce(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-std::string SecondsText(double seconds) { return std::to_string(static_cast<int>(seconds)) + " s"; }
+// Returns the silence limit, which is at most the stall limit.
+Timeout SilenceOf(const WatchOptions& options) {
+  if (options.silence_seconds < options.stall_seconds)
+    return {Limit::kSilence, options.silence_seconds};
+  return {Limit::kStall, options.stall_seconds};
+}
+
+// Only rank 0 knows the progress of all ranks.
+Timeout StallOf(const WatchOptions& options, int rank) {
+  if (rank != 0) return {Limit::kStall, std::numeric_limits<double>::infinity()};
+  return {Limit::kStall, options.stall_seconds, kLateHeartbeats * options.beat_seconds};
+}
 
 }  // namespace
 
 struct Watch::Peer {
   Socket socket;
-  int rank = 0;
-  std::string host;
+  int member = 0;  // of detector_
   WatchMessages messages;
-  double heard_at = 0;
-  int64_t progress = 0, bucket = -1;
   std::atomic<bool> left{false};
 };
 
 Watch::Watch(Communicator* control, WatchOptions options)
-    : rank_(control->rank()), options_(std::move(options)), parent_(getppid()) {
-  for (RankSocket& connection : ConnectRanks(control, HostName())) {
+    : rank_(control->rank()),
+      options_(std::move(options)),
+      name_("rank " + std::to_string(rank_) + " on " + HostName()),
+      own_(1),
+      detector_(options_.clock, SilenceOf(options_), StallOf(options_, rank_)),
+      parent_(getppid()) {
+  std::vector<RankSocket> connections = ConnectRanks(control, HostName());
+  if (rank_ == 0) detector_.Add(name_);
+  for (RankSocket& connection : connections) {
     peers_.push_back(std::make_unique<Peer>());
     Peer& peer = *peers_.back();
     peer.socket = std::move(connection.socket);
-    peer.rank = connection.rank;
-    peer.host = connection.host;
-    peer.heard_at = Now();
-    LimitUnacknowledged(peer.socket.get(), SilenceSeconds());
+    peer.member =
+        detector_.Add("rank " + std::to_string(connection.rank) + " on " + connection.host);
+    LimitUnacknowledged(peer.socket.get(), SilenceOf(options_).seconds);
     SendAtOnce(peer.socket.get());
   }
+  Start();
+}
+
+Watch::Watch(int threads, WatchOptions options)
+    : rank_(0),
+      options_(std::move(options)),
+      own_(threads),
+      detector_(options_.clock, {Limit::kSilence, std::numeric_limits<double>::infinity()},
+                {Limit::kStall, options_.stall_seconds}),
+      parent_(getppid()) {
+  for (int r = 0; r < threads; ++r) detector_.Add("rank " + std::to_string(r));
+  if (options_.on_lost) Start();
+}
+
+void Watch::Start() {
   DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
-  moved_at_ = Now();
   beat_at_ = Now();
   thread_ = std::thread([this] { Run(); });
 }
 
 Watch::~Watch() {
+  if (wake_[1] < 0) return;
   leaving_ = true;
   (void)!write(wake_[1], "", 1);
   if (thread_.joinable()) thread_.join();
@@ -87,12 +118,16 @@ Watch::~Watch() {
   close(wake_[1]);
 }
 
-void Watch::Moved(int64_t bucket) {
-  if (bucket >= 0) bucket_.store(bucket, std::memory_order_relaxed);
-  progress_.fetch_add(1, std::memory_order_relaxed);
+void Watch::Moved(int64_t bucket, int thread) {
+  Own& own = own_[thread];
+  if (bucket >= 0) own.bucket.store(bucket, std::memory_order_relaxed);
+  own.progress.fetch_add(1, std::memory_order_relaxed);
   // The watch's own thread is late.
-  if (Now() - beat_at_.load(std::memory_order_relaxed) > kUnsentSeconds) Beat();
+  if (!peers_.empty() && Now() - beat_at_.load(std::memory_order_relaxed) > kUnsentSeconds)
+    SendHeartbeat();
 }
+
+void Watch::Leave() { end_by_ = std::numeric_limits<double>::infinity(); }
 
 void Watch::ExpectEnd() { end_by_ = Now() + options_.end_seconds; }
 
@@ -114,13 +149,12 @@ void Watch::Run() {
       waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
     const double due = std::max(Now(), next_beat);
     options_.clock->Poll(waits.data(), waits.size(), due);
-    ForgiveOwnDelay(due);
+    detector_.Woke(due);
     char ignored[64];
     while (read(wake_[0], ignored, sizeof ignored) > 0) continue;
 
     if (failing_) {
-      SendLoss(code_,
-               "rank " + std::to_string(rank_) + " on " + HostName() + " has failed: " + why_);
+      SendLoss(code_, name_ + " has failed: " + why_);
       if (rank_ != 0) AwaitEndOfRankZero(peers_[0].get());
       return;
     }
@@ -132,8 +166,8 @@ void Watch::Run() {
       if ((waits[i + 1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) Read(peers_[i].get());
     }
     if (Now() >= next_beat && !lost_) {
-      Beat();
-      CheckTimes();
+      SendHeartbeat();
+      CheckRanks();
       next_beat = Now() + options_.beat_seconds;
     }
   }
@@ -145,31 +179,29 @@ void Watch::Read(Peer* peer) {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) {
     peer->left = end_by_ > 0;
-    if (count < 0 && errno == ETIMEDOUT) {
-      LoseSilent(*peer);
-    } else {
-      Lose(NameOf(*peer) + " is gone: its connection has closed" + PlaceOf(*peer));
-    }
-    return;
+    const bool silent = count < 0 && errno == ETIMEDOUT;
+    detector_.Declare(peer->member, silent ? Health::kSilent : Health::kGone,
+                      "its connection has closed");
+    return CheckRanks();
   }
-  peer->heard_at = Now();
+  detector_.Heard(peer->member);
   peer->messages.Add(bytes, count);
   while (!lost_ && !peer->left) {
     const std::optional<WatchMessage> message = peer->messages.Next();
     if (!message) break;
     Handle(peer, *message);
   }
-  if (peer->messages.damaged()) Lose(NameOf(*peer) + " has sent an invalid message");
+  if (!peer->messages.damaged()) return;
+  detector_.Declare(peer->member, Health::kGone, "it has sent an invalid message");
+  CheckRanks();
 }
 
 void Watch::Handle(Peer* peer, const WatchMessage& message) {
   const std::string& text = message.text;
   if (message.kind == WatchMessage::kHeartbeat) {
-    Heartbeat sign;
-    std::memcpy(&sign, text.data(), sizeof sign);
-    if (sign.progress != peer->progress) moved_at_ = Now();
-    peer->progress = sign.progress;
-    peer->bucket = sign.bucket;
+    Heartbeat heartbeat;
+    std::memcpy(&heartbeat, text.data(), sizeof heartbeat);
+    detector_.Heard(peer->member, heartbeat.progress, heartbeat.bucket);
   } else if (message.kind == WatchMessage::kLost) {
     // The rank that detected the loss prints the message, unless rank 0 receives this message: rank
     // 0 writes all output.
@@ -177,59 +209,32 @@ void Watch::Handle(Peer* peer, const WatchMessage& message) {
     Lose({text.substr(1), code, rank_ == 0});
   } else if (message.kind == WatchMessage::kBye) {
     peer->left = true;
+    detector_.Leave(peer->member);
   }
 }
 
-// A process that was itself stopped, as batch systems do with all ranks of a preempted job, or that
-// got no core, has heard from no rank meanwhile. `due` is the time at which its thread had to wake.
-void Watch::ForgiveOwnDelay(double due) {
-  const double late = Now() - due;
-  if (late < kLateSeconds) return;
-  for (const auto& peer : peers_) peer->heard_at += late;
-  moved_at_ += late;
-}
-
-void Watch::Beat() {
+void Watch::SendHeartbeat() {
   const std::lock_guard<std::mutex> lock(sending_);
   beat_at_ = Now();
-  const Heartbeat sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
-  const std::string text(reinterpret_cast<const char*>(&sign), sizeof sign);
+  const Heartbeat heartbeat = {rank_, own_[0].progress, own_[0].bucket};
+  const std::string text(reinterpret_cast<const char*>(&heartbeat), sizeof heartbeat);
   for (const auto& peer : peers_) {
     if (!peer->left) Send(peer->socket.get(), WatchMessage::kHeartbeat, text);
   }
 }
 
-void Watch::CheckTimes() {
+void Watch::CheckRanks() {
   if (end_by_ > 0) {
     lost_ = Now() >= end_by_;
     if (lost_ && options_.on_endless) options_.on_endless();
     return;
   }
-  if (getppid() != parent_) {
-    Lose({"the launcher of rank " + std::to_string(rank_) + " on " + HostName() + " is gone",
-          ExitCode::kPeer, true, false, true});
-    return;
-  }
-  for (const auto& peer : peers_) {
-    if (peer->left || Now() - peer->heard_at < SilenceSeconds()) continue;
-    LoseSilent(*peer);
-    return;
-  }
-  if (rank_ != 0) return;
-  if (progress_ != own_seen_) moved_at_ = Now();
-  own_seen_ = progress_;
-  // A silent rank has already been reported before this time.
-  if (Now() - moved_at_ < options_.stall_seconds + 4 * options_.beat_seconds) return;
-  // The other ranks wait for the rank with the least progress.
-  int64_t least = static_cast<int64_t>(own_seen_);
-  std::string who = "rank 0 on " + HostName();
-  for (const auto& peer : peers_) {
-    if (peer->left || peer->progress >= least) continue;
-    least = peer->progress;
-    who = NameOf(*peer);
-  }
-  Lose("no rank has made progress for " + SecondsText(options_.stall_seconds) + "; " + who +
-       " is behind the others (--stall_timeout)");
+  if (!peers_.empty() && getppid() != parent_)
+    return Lose({"the launcher of " + name_ + " is gone", ExitCode::kPeer, true, false, true});
+  for (size_t i = 0; rank_ == 0 && i < own_.size(); ++i)
+    detector_.Heard(static_cast<int>(i), own_[i].progress, own_[i].bucket);
+  if (const auto failure = detector_.FirstFailure())
+    Lose({failure->message, ExitCode::kPeer, true, failure->health == Health::kSilent});
 }
 
 void Watch::SendLoss(ExitCode code, const std::string& message) {
@@ -240,29 +245,16 @@ void Watch::SendLoss(ExitCode code, const std::string& message) {
 }
 
 // Waits for rank 0 to end. If a launcher saw another rank end first, it would kill rank 0 before
-// rank 0 has told the user.
+// rank 0 has printed the message.
 void Watch::AwaitEndOfRankZero(Peer* rank_0) {
   const double until = Now() + kReportSeconds;
   pollfd wait = {rank_0->socket.get(), POLLIN, 0};
   while (!rank_0->left && Now() < until) {
     options_.clock->Poll(&wait, 1, until);
-    char beats[8192];
-    const ssize_t count = recv(wait.fd, beats, sizeof beats, MSG_DONTWAIT);
+    char ignored[8192];
+    const ssize_t count = recv(wait.fd, ignored, sizeof ignored, MSG_DONTWAIT);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return;
   }
-}
-
-void Watch::LoseSilent(const Peer& peer) {
-  const char* const flag =
-      options_.silence_seconds < options_.stall_seconds ? "--silence_timeout" : "--stall_timeout";
-  Lose(NameOf(peer) + " has been silent for " + SecondsText(SilenceSeconds()) + PlaceOf(peer) +
-           ": it is stopped, its machine is lost, or the network between them is cut (" + flag +
-           ")",
-       true);
-}
-
-void Watch::Lose(const std::string& message, bool unreachable) {
-  Lose({message, ExitCode::kPeer, true, unreachable});
 }
 
 void Watch::Lose(const WatchOptions::Loss& loss) {
@@ -270,21 +262,6 @@ void Watch::Lose(const WatchOptions::Loss& loss) {
   lost_ = true;
   SendLoss(loss.code, loss.message);
   if (options_.on_lost) options_.on_lost(loss);
-}
-
-double Watch::SilenceSeconds() const {
-  return std::min(options_.silence_seconds, options_.stall_seconds);
-}
-
-std::string Watch::PlaceOf(const Peer& peer) const {
-  if (peer.bucket >= 0) return ", last seen at bucket " + std::to_string(peer.bucket);
-  if (bucket_ < 0) return "";
-  return ", and rank " + std::to_string(rank_) + " waits for it at bucket " +
-         std::to_string(bucket_);
-}
-
-std::string Watch::NameOf(const Peer& peer) const {
-  return "rank " + std::to_string(peer.rank) + " on " + peer.host;
 }
 
 }  // namespace doppio

@@ -1,11 +1,11 @@
 // Detects when another process of the run has ended, is unreachable or has stalled, whatever
 // transport carries the gradients. Each rank has a connection to rank 0 besides the communicator,
-// over which it reports twice a second that it is alive and how far it has come. When a rank is
-// lost, all others are told within seconds, so that no rank waits in a reduction for ever.
+// over which it sends a heartbeat with its progress twice a second. When a rank is lost, all others
+// get a message within seconds, so that no rank waits in a reduction for ever.
 //
-// A rank that only lacks processor time is not lost: its exchanging threads send signs as well if
-// the watch's thread does not get to run, and time in which this process did not run does not count
-// as silence of others.
+// A rank that only lacks processor time is not lost: its exchanging threads send heartbeats as well
+// if the watch's thread does not get to run, and time in which this process did not run does not
+// count as silence of others.
 //
 // The messages are small (a few bytes per rank every half second). Only ranks of this run are
 // connected (rank_sockets.h), and they are trusted, as in MPI.
@@ -24,17 +24,18 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/net/contract/communicator.h"
+#include "parallel/watch/failure_detector.h"
 
 namespace doppio {
 
 struct WatchMessage;
 
 struct WatchOptions {
-  // Seconds without progress of any rank until the run counts as stalled.
-  double stall_seconds = 300;
-  // Seconds without a message from a rank until it counts as lost; at most stall_seconds.
-  double silence_seconds = 20;
-  // Seconds between signs of this rank that the watch's own thread sends.
+  // Limit::kStall: seconds without progress of any rank.
+  double stall_seconds = DefaultSeconds(Limit::kStall);
+  // Limit::kSilence: seconds without a message from a rank; at most stall_seconds.
+  double silence_seconds = DefaultSeconds(Limit::kSilence);
+  // Seconds between heartbeats of this rank that the watch's own thread sends.
   double beat_seconds = 0.5;
   // The loss of a rank.
   struct Loss {
@@ -47,7 +48,7 @@ struct WatchOptions {
   // Called once, on the watch's own thread. Should end the process.
   std::function<void(const Loss&)> on_lost;
   // Seconds between Watch::ExpectEnd and the end of the watch.
-  double end_seconds = 10;
+  double end_seconds = DefaultSeconds(Limit::kLibraryEnd);
   // Called on the watch's own thread if it takes longer. Should end the process.
   std::function<void()> on_endless;
   // The time of the limits above; must outlive the watch.
@@ -58,57 +59,65 @@ class Watch {
  public:
   // Collective; `control` is used only here. Throws UnreachableRank.
   Watch(Communicator* control, WatchOptions options);
-  // Tells the other ranks that this rank leaves normally.
+  // Reports to other processes that this rank leaves normally.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // Reports progress: this rank has begun or ended an exchange. `bucket` is the bucket of
-  // gradients, or -1 for other exchanges. Thread-safe.
-  void Moved(int64_t bucket);
+  // Watches `threads` ranks that are threads of this process, without other processes: some may
+  // wait in an exchange for others that do not arrive, because a read or a library call hangs. Does
+  // nothing if options.on_lost is empty.
+  Watch(int threads, WatchOptions options);
+
+  // Reports progress: this rank, or the rank that is thread number `thread`, has begun or ended an
+  // exchange. `bucket` is the bucket of gradients, or -1 for other exchanges. Thread-safe.
+  void Moved(int64_t bucket, int thread = 0);
+  // Declares that a thread's rank exchanges nothing more. Ends the detection, because the others
+  // may still write files for any length of time.
+  void Leave();
   // Declares that all ranks have finished, and that the library that connects them has to end now.
   // From now on no rank counts as lost: it may end without a goodbye.
   void ExpectEnd();
-  // Reports why this rank cannot continue, and ends all other ranks. Returns when they have been
-  // told and, on ranks other than 0, when rank 0 has ended, or after 3 s. Stops the watch.
+  // Reports why this rank cannot continue, and ends all other ranks. Returns when the report is
+  // sent and, on ranks other than 0, when rank 0 has ended, or after 3 s. Stops the watch.
   void Fail(ExitCode code, const std::string& why);
 
  private:
   struct Peer;
 
+  // A rank of this process.
+  struct Own {
+    std::atomic<int64_t> progress{0}, bucket{-1};
+  };
+
+  void Start();
   double Now() const { return options_.clock->Now(); }
   void Run();
   void Read(Peer* peer);
   void Handle(Peer* peer, const WatchMessage& message);
-  void Beat();
-  void ForgiveOwnDelay(double due);
-  void CheckTimes();
+  void SendHeartbeat();
+  void CheckRanks();
   void SendLoss(ExitCode code, const std::string& message);
   void AwaitEndOfRankZero(Peer* rank_0);
   void Lose(const WatchOptions::Loss& loss);
-  // Handles the loss of another rank, as detected by this rank.
-  void Lose(const std::string& message, bool unreachable = false);
-  void LoseSilent(const Peer& peer);
-  double SilenceSeconds() const;
-  std::string NameOf(const Peer& peer) const;
-  std::string PlaceOf(const Peer& peer) const;  // place in the exchange of gradients, for messages
 
   const int rank_;
   const WatchOptions options_;
+  const std::string name_;  // "rank 3 on node7"
+  std::vector<Own> own_;
+  FailureDetector detector_;                  // on rank 0: of own_ and peers_; elsewhere: of peers_
   std::vector<std::unique_ptr<Peer>> peers_;  // on rank 0: all other ranks; elsewhere: rank 0
   int wake_[2] = {-1, -1};                    // a pipe that wakes the thread
   const int parent_;
-  std::atomic<uint64_t> progress_{0};
-  std::atomic<int64_t> bucket_{-1};
-  std::atomic<double> beat_at_{0};  // time in seconds of the last sign
-  std::mutex sending_;              // held while a sign is sent
+  std::atomic<double> beat_at_{0};  // time in seconds of the last heartbeat
+  std::mutex sending_;              // held while a heartbeat is sent
   std::atomic<bool> leaving_{false}, failing_{false};
-  std::atomic<double> end_by_{0};  // time in seconds by which the watch has to end; 0: never
-  std::string why_;                // written before failing_ is set, as is code_
+  // Time in seconds by which the watch has to end, and until which nothing counts as a failure; 0:
+  // the detection continues.
+  std::atomic<double> end_by_{0};
+  std::string why_;  // written before failing_ is set, as is code_
   ExitCode code_ = ExitCode::kPeer;
   bool lost_ = false;
-  double moved_at_ = 0;  // time in seconds at which rank 0 last saw progress of any rank
-  uint64_t own_seen_ = 0;
   std::thread thread_;
 };
 

@@ -36,7 +36,8 @@ class WatchMessages {
   // connection is damaged().
   std::optional<WatchMessage> Next();
   // Returns true if the connection delivered data that no rank sends: an unknown kind, a length
-  // beyond the limit, a sign of the wrong size, or an exit code that is invalid or not a failure.
+  // beyond the limit, a heartbeat of the wrong size, or an exit code that is invalid or not a
+  // failure.
   bool damaged() const { return damaged_; }
 
  private:

@@ -14,7 +14,8 @@ namespace doppio {
 
 class Team : public Communicator {
  public:
-  // From now on, tells `watch` when an exchange begins and ends. `watch` must outlive the team.
+  // From now on, reports to `watch` when an exchange begins and ends. `watch` must outlive the
+  // team.
   void set_watch(Watch* watch) { watch_ = watch; }
   void SetBucket(int64_t bucket) override { bucket_ = bucket; }
   // Ends waits of this process only. Does not cancel exchanges in flight: their memory must not be

@@ -14,7 +14,7 @@
 #include "parallel/gpu/pass_gate.h"
 #include "parallel/reduce/bucket_size.h"
 #include "parallel/reduce/layered.h"
-#include "parallel/watch/stall_watch.h"
+#include "parallel/watch/watch.h"
 #include "parallel/world/threads.h"
 
 namespace doppio {
@@ -131,8 +131,8 @@ void RunThreadWorld(int size, const ReducerOptions& options,
   World* const others = processes.world;
   const Numbering numbering(others, size);
   // A world of several processes has its own watch.
-  StallWatch stalls(size, others == nullptr ? watch : WatchOptions());
-  const auto moved = [&](int rank, int64_t bucket) { stalls.Moved(rank, bucket); };
+  Watch stalls(size, others == nullptr ? watch : WatchOptions());
+  const auto moved = [&](int rank, int64_t bucket) { stalls.Moved(bucket, rank); };
   const auto join = [&](Communicator* across) {
     std::vector<std::unique_ptr<JoinedEnd>> ends;
     for (auto& inside : MakeThreadTeam(size, moved))
@@ -159,7 +159,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
     } catch (const std::exception& e) {
       failure.Keep(e);
       // The loss of another rank is reported as it is: this thread may wake before the failing one
-      // has told the other processes.
+      // has reported to the other processes.
       const std::string why = IsLoss(e) ? e.what()
                                         : "rank " + std::to_string(numbering.first_rank + rank) +
                                               " has failed: " + e.what();
@@ -168,7 +168,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
       if (others != nullptr) others->Abort(why);
     }
     world.Disconnect();
-    stalls.Leave(rank);
+    stalls.Leave();
   };
   std::vector<std::thread> threads;
   for (int rank = 1; rank < size; ++rank) {

@@ -27,7 +27,8 @@ struct AmongProcesses {
 // rank ends the others and is rethrown here: the first failure that is not only a consequence of
 // another rank's. Each rank calls `make_bulk` before its body. If this process is alone, stalled
 // ranks are reported through `watch`. With other processes, the call is collective, ranks are
-// numbered from process to process, and the caller must tell the other processes about a failure.
+// numbered from process to process, and a failure must be reported to the other processes by the
+// caller.
 void RunThreadWorld(int size, const ReducerOptions& options,
                     const std::function<void(World&)>& body, const MakeBulk& make_bulk = {},
                     const AmongProcesses& processes = {}, const WatchOptions& watch = {});

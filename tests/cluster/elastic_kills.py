@@ -31,7 +31,7 @@ LENET = """layer { name: "data" type: "Data" top: "data" top: "label" transform_
 """ + CONV % ("c1", "data", "c1", 20, "c1", "c1", "c1") + CONV % ("c2", "c1_pool", "c2", 50, "c2", "c2", "c2") + \
     IP % ("ip1", "c2_pool", "ip1", 500) + 'layer { name: "relu" type: "ReLU" bottom: "ip1" top: "ip1" }\n' + \
     IP % ("ip2", "ip1", "ip2", 10) + 'layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }\n'
-LINE = re.compile(r"I(\d{4} [\d:.]+) .*?\] (?:Iteration (\d+) \(|world (\d+): (\d+) ranks?, going on after iteration (\d+))")
+LINE = re.compile(r"I(\d{4} [\d:.]+) .*?\] (?:Iteration (\d+) \(|world (\d+): (\d+) ranks?, continuing after iteration (\d+))")
 
 
 def lines_of(log):

@@ -21,7 +21,7 @@ import scenario  # noqa: E402
 os.environ["PATH"] += ":/usr/sbin:/sbin"  # Bazel removes these folders
 TWO_NODES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_nodes.sh")
 STOPPED = 75
-SILENT = r"rank [01] on node-[ab] has been silent for %d s"
+SILENT = r"rank [01] on node-[ab] has not answered for %d s"
 GONE = r"rank [01] on node-[ab] is gone|" + mpi_case.KILLED
 
 

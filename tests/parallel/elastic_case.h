@@ -32,7 +32,7 @@ inline int RanksInSum(ProcessWorld* world) {
 inline void AwaitLoss(ElasticMember* member, ProcessWorld* world) {
   try {
     for (;;) {
-      member->Beat();
+      member->BeginIteration();
       RanksInSum(world);
     }
   } catch (const PeerError&) {

@@ -52,7 +52,7 @@ TEST(ElasticMember, GoesOnWithoutALostRank) {
       EXPECT_EQ(world->rank(), rank - (rank > lost ? 1 : 0));
       EXPECT_EQ(member.newest_rank(), 1);
       EXPECT_TRUE(member.some_are_behind());
-      EXPECT_EQ(member.roster().left, "rank " + std::to_string(lost) + " on here has ended");
+      EXPECT_EQ(member.roster().left, "rank " + std::to_string(lost) + " on here is gone");
       world->control().Barrier();
     });
     EXPECT_EQ(thrown, std::vector<std::string>(3));

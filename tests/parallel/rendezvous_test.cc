@@ -144,7 +144,7 @@ TEST(Rendezvous, NamesARankZeroThatDoesNotListen) {
       << text;
 }
 
-// Rank 0 tells all ranks, so that the user gets one message.
+// Rank 0 sends it to all ranks, so that the user gets one message.
 TEST(Rendezvous, NamesAnUnknownInterfaceOnAllRanks) {
   for (const int wrong : {0, 1}) {
     const auto thrown = Meet(2, [&](int rank, RendezvousOptions* options) {
@@ -168,17 +168,17 @@ TEST(Rendezvous, UsesTheAddressesOfTheInterface) {
   });
 }
 
-// Strangers that send anything, or nothing, do not keep the ranks from meeting.
-TEST(Rendezvous, IgnoresStrangers) {
+// Other programs that send anything, or nothing, do not keep the ranks from meeting.
+TEST(Rendezvous, IgnoresOtherPrograms) {
   const int port = FreePort();
-  std::vector<Socket> strangers;
+  std::vector<Socket> pending;
   const auto thrown = InThreads(2, [&](int rank) {
     if (rank == 1) {
       for (int i = 0; i < 3; ++i) {
         Socket socket = StartConnecting("127.0.0.1", port);
         const std::string text(i * 50, 'x');
         send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
-        strangers.push_back(std::move(socket));
+        pending.push_back(std::move(socket));
       }
     }
     MeetRanks(RendezvousOf(port, rank, 2), Program());
@@ -186,32 +186,32 @@ TEST(Rendezvous, IgnoresStrangers) {
   EXPECT_EQ(thrown, std::vector<std::string>(2));
 }
 
-// A connection of a stranger, and what it has sent.
+// A connection of another program, and what it has sent.
 struct Kept {
   Socket socket;
   std::string received;
 };
 
 // Waits for a connection, which is already begun, and accepts it.
-Socket AwaitStranger(const Socket& listening, std::vector<Kept>* strangers) {
+Socket AwaitPending(const Socket& listening, std::vector<Kept>* pending) {
   pollfd wait = {listening.get(), POLLIN, 0};
   poll(&wait, 1, 10'000);
-  return AcceptPending(listening, 2, strangers);
+  return AcceptPending(listening, 2, pending);
 }
 
 TEST(AcceptPending, KeepsSixtyFourBesideTheRanks) {
   int64_t port = 0;
   const Socket listening = Listen(100, &port);
   std::vector<Socket> calls;
-  std::vector<Kept> strangers;
+  std::vector<Kept> pending;
   for (int i = 0; i < 80; ++i) {
     calls.push_back(StartConnecting("127.0.0.1", port));
-    Socket socket = AwaitStranger(listening, &strangers);
+    Socket socket = AwaitPending(listening, &pending);
     ASSERT_TRUE(socket.open());
-    strangers.push_back({std::move(socket), i == 0 ? "sent" : ""});
+    pending.push_back({std::move(socket), i == 0 ? "sent" : ""});
   }
-  EXPECT_EQ(strangers.size(), 66u);
-  EXPECT_EQ(strangers[0].received, "sent");
+  EXPECT_EQ(pending.size(), 66u);
+  EXPECT_EQ(pending[0].received, "sent");
 }
 
 TEST(AcceptPending, LeavesDescriptorsForFiles) {
@@ -219,16 +219,16 @@ TEST(AcceptPending, LeavesDescriptorsForFiles) {
   const Socket listening = Listen(100, &port);
   const Socket first = StartConnecting("127.0.0.1", port);
   const Socket second = StartConnecting("127.0.0.1", port);
-  std::vector<Kept> strangers;
-  strangers.push_back({AwaitStranger(listening, &strangers), ""});
-  ASSERT_TRUE(strangers[0].socket.open());
+  std::vector<Kept> pending;
+  pending.push_back({AwaitPending(listening, &pending), ""});
+  ASSERT_TRUE(pending[0].socket.open());
   rlimit before = {};
   getrlimit(RLIMIT_NOFILE, &before);
   rlimit limit = before;
-  limit.rlim_cur = static_cast<rlim_t>(strangers[0].socket.get()) + 20;
+  limit.rlim_cur = static_cast<rlim_t>(pending[0].socket.get()) + 20;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  EXPECT_FALSE(AwaitStranger(listening, &strangers).open());
-  EXPECT_TRUE(strangers.empty());  // dropped for its descriptor
+  EXPECT_FALSE(AwaitPending(listening, &pending).open());
+  EXPECT_TRUE(pending.empty());  // dropped for its descriptor
   setrlimit(RLIMIT_NOFILE, &before);
 }
 

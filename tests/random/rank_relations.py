@@ -12,7 +12,7 @@ from process_case import BY_LENGTH, NOT_FINITE, largest_difference
 
 TOLERANCE = 1e-4  # relative to the largest value of a blob, after a few iterations that noise changes less
 AMPLIFIED = 30  # how many times the effect of other last bits counts as rounding
-WORLD = re.compile(r"world \d+: (\d+) ranks?(?:, going on after iteration (\d+))?")
+WORLD = re.compile(r"world \d+: (\d+) ranks?(?:, continuing after iteration (\d+))?")
 STOPPED, UNREADABLE = 75, 4
 
 

@@ -14,7 +14,7 @@ NORM = 'layer { name: "norm" type: "BatchNorm" bottom: "pool" top: "pool" }\n'
 NORMED_NET = NET.replace('layer { name: "drop"', NORM + 'layer { name: "drop"')
 # Tests run often, so that many moments are in a test.
 SOLVER = scenario.ENDLESS_SOLVER + "test_iter: 4\ntest_interval: 20\naverage_loss: 7\n"
-WORLD = re.compile(r"world (\d+): (\d+) ranks?(?:, going on after iteration (\d+))?(.*)")
+WORLD = re.compile(r"world (\d+): (\d+) ranks?(?:, continuing after iteration (\d+))?(.*)")
 
 
 class ElasticCase(scenario.Scenario):

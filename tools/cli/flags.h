@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file_limits.h"
+#include "parallel/meeting/limits.h"
 
 namespace doppio {
 

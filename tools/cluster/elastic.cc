@@ -1,12 +1,8 @@
 #include "tools/cluster/elastic.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <map>
-#include <thread>
 
 #include "core/base/host_name.h"
 #include "core/base/version.h"
@@ -24,16 +20,11 @@ namespace doppio {
 namespace {
 
 constexpr int kMostElasticRanks = 1024;
-// Seconds of silence after which the ranks meet again. It may be short, because a rank that is only
-// busy answers there and stays.
-constexpr double kElasticSilence = 5;
-// A launcher may end all processes when the first one ends.
-constexpr std::chrono::milliseconds kLeaveDelay(500);
 
 void CheckElasticFlags(const Flags& flags, const Launch& launch) {
   const auto refuse = [](const std::string& why) { throw UsageError("--elastic " + why); };
   if (!flags.gpu.empty()) refuse("works on CPUs; leave out --gpu");
-  if (flags.cpu_replicas > 1) refuse("wants one replica in each process; leave out --cpu_replicas");
+  if (flags.cpu_replicas > 1) refuse("needs one replica in each process; leave out --cpu_replicas");
   if (flags.hierarchical) refuse("sums over all ranks at once; leave out --hierarchical");
   // A lost rank takes its share of the history with it.
   if (flags.shard_update) refuse("and --shard_update exclude each other");
@@ -42,7 +33,7 @@ void CheckElasticFlags(const Flags& flags, const Launch& launch) {
     refuse("joins its ranks by TCP; leave out --comm=" + flags.comm);
   if (launch.launcher.empty()) {
     refuse(
-        "wants processes that a launcher starts, such as doppio launch, with RANK, WORLD_SIZE, "
+        "needs processes that a launcher starts, such as doppio launch, with RANK, WORLD_SIZE, "
         "MASTER_ADDR and MASTER_PORT in the environment");
   }
   if (launch.address.empty() || (launch.mpi && flags.comm != "tcp")) {
@@ -66,12 +57,6 @@ int LargestDivisor(const SolverSpec& solver, NetOptions options, int n) {
   return n;
 }
 
-// Ends this process. Another one prints the failure that both have.
-[[noreturn]] void LeaveToAnother(const Error& failure) {
-  std::this_thread::sleep_for(kLeaveDelay);
-  _exit(static_cast<int>(failure.code()));
-}
-
 }  // namespace
 
 ElasticRange ParseElastic(const std::string& value) {
@@ -80,7 +65,7 @@ ElasticRange ParseElastic(const std::string& value) {
   const auto most = ParseWholeNumber(value.substr(std::min(colon + 1, value.size())));
   if (!least || !most || *least < 1 || *most < *least || *most > kMostElasticRanks) {
     throw UsageError(
-        "--elastic wants the least and the largest number of ranks, such as 2:8, got '" + value +
+        "--elastic needs the least and the largest number of ranks, such as 2:8, got '" + value +
         "'");
   }
   return {static_cast<int>(*least), static_cast<int>(*most)};
@@ -95,7 +80,9 @@ ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solve
   ElasticOptions options;
   options.rendezvous = world.rendezvous;
   options.watch = world.watch;
-  if (!line.Given("silence_timeout")) options.watch.silence_seconds = kElasticSilence;
+  // A rank that is only busy answers in the rendezvous and stays, so the limit may be short.
+  if (!line.Given("silence_timeout"))
+    options.watch.silence_seconds = DefaultSeconds(Limit::kElasticSilence);
   options.least = range.least;
   options.most = range.most;
   if (launch.size > range.most) {
@@ -145,7 +132,8 @@ std::string ElasticSession::WorldText() const {
   const size_t ranks = roster.places.size();
   std::string text = "world " + std::to_string(roster.epoch) + ": " + std::to_string(ranks) +
                      (ranks == 1 ? " rank" : " ranks");
-  if (state != nullptr) text += ", going on after iteration " + std::to_string(state->solver.iter);
+  if (state != nullptr)
+    text += ", continuing after iteration " + std::to_string(state->solver.iter);
   if (!lost.empty()) text += "; the last world ended because " + lost;
   if (!roster.left.empty()) text += "; left: " + roster.left;
   if (!roster.came.empty()) text += "; came: " + roster.came;
@@ -175,7 +163,7 @@ ExitCode RunElastic(ElasticSession* session,
       if (session->state != nullptr) save();
       throw;
     } catch (const MixedRanks& e) {
-      // A newcomer with other data ends; the others go on without it.
+      // A newcomer with other data ends; the others continue without it.
       if (session->first_world() && !session->member.hosted()) LeaveToAnother(e);
       if (session->first_world() || session->newcomer) throw;
       LOG(WARNING) << e.message() << "; the ranks meet again";
@@ -187,7 +175,7 @@ ExitCode RunElastic(ElasticSession* session,
 }
 
 Request ElasticSession::Requested(Request own) {
-  member.Beat();
+  member.BeginIteration();
   if (own == Request::kStop || own == Request::kSnapshotStop) stop = own;
   return stop != Request::kNone ? stop : own;
 }

@@ -32,7 +32,7 @@ struct ElasticSession {
   // Blocks until the process is a rank of a new world in which all ranks have the newest state.
   // Throws PeerError if a rank is lost meanwhile, and what ElasticMember::Meet throws.
   ProcessWorld* Meet();
-  // Returns, for the log, "world 3: 2 ranks go on after iteration 120; left: ...".
+  // Returns, for the log, "world 3: 2 ranks, continuing after iteration 120; left: ...".
   std::string WorldText() const;
   // Returns the rule for a trainer of the current world.
   ElasticRule Rule();
@@ -52,9 +52,9 @@ struct ElasticSession {
 
 // Runs `work` in one world after the other, until it returns an exit code; without one, the ranks
 // of the world change. When a world is lost, `work` throws an Error with kPeer, and gets the next
-// world. If too few ranks are left for one, the host of their last meeting calls `save`, throws
-// UnreachableRank, and prints it alone. Failures of this process itself are thrown; the others go
-// on.
+// world. If too few ranks are left for one, the host of their last rendezvous calls `save`, throws
+// UnreachableRank, and prints it alone. Failures of this process itself are thrown; the others
+// continue.
 ExitCode RunElastic(ElasticSession* session,
                     const std::function<std::optional<ExitCode>(ProcessWorld* world)>& work,
                     const std::function<void()>& save);

@@ -112,13 +112,6 @@ const ProcessWorldKind& KindOf(Joining joining) {
   return *kind;
 }
 
-// Returns the seconds within which all processes must meet without MPI.
-double RendezvousSeconds() {
-  const char* const set = std::getenv("DOPPIO_RENDEZVOUS_TIMEOUT");
-  const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
-  return seconds > 0 ? seconds : RendezvousOptions().seconds;
-}
-
 std::string DescribeMpi(const Flags& flags, const Launch& launch) {
   return KindOf(Joining::kMpi).describe(WorldOptions(flags, launch));
 }
@@ -136,21 +129,16 @@ Joining JoiningOf(const Flags& flags, const Launch& launch) {
   }
 }
 
-// Ends every process but rank 0, which throws the failure that all of them have.
-[[noreturn]] void LeaveToRankZero(const Launch& launch, const Error& failure) {
-  if (launch.rank == 0) throw failure;
-  std::this_thread::sleep_for(kReportDelay);
-  _exit(static_cast<int>(failure.code()));
-}
-
 std::unique_ptr<ProcessWorld> JoinProcesses(const Flags& flags, const Launch& launch) {
   JoiningLibrary(flags, launch);
   try {
     return KindOf(JoiningOf(flags, launch)).make(WorldOptions(flags, launch));
   } catch (const MixedRanks& e) {
-    LeaveToRankZero(launch, e);
+    if (launch.rank == 0) throw;
+    LeaveToAnother(e);
   } catch (const UnreachableRank& e) {
-    LeaveToRankZero(launch, e);
+    if (launch.rank == 0) throw;
+    LeaveToAnother(e);
   }
 }
 
@@ -168,21 +156,26 @@ auto LetRankZeroReport(const Launch& launch, const F& f) {
 
 }  // namespace
 
+void LeaveToAnother(const Error& failure) {
+  std::this_thread::sleep_for(kReportDelay);
+  _exit(static_cast<int>(failure.code()));
+}
+
 ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch) {
   ProcessWorldOptions options;
   options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
   options.library = flags.mpi_library;
   options.watch = WatchFromFlags(flags);
   options.watch.on_endless = [first = launch.rank == 0] { EndWithoutLibrary(first); };
-  RendezvousOptions& meeting = options.rendezvous;
-  meeting.address = launch.address;
-  meeting.port = launch.port;
-  meeting.rank = launch.rank;
-  meeting.size = launch.size;
-  meeting.job = launch.job;
-  meeting.interface = flags.interface;
-  meeting.seconds = RendezvousSeconds();
-  if (const char* secret = std::getenv("DOPPIO_JOB_SECRET")) meeting.secret = secret;
+  RendezvousOptions& rendezvous = options.rendezvous;
+  rendezvous.address = launch.address;
+  rendezvous.port = launch.port;
+  rendezvous.rank = launch.rank;
+  rendezvous.size = launch.size;
+  rendezvous.job = launch.job;
+  rendezvous.interface = flags.interface;
+  rendezvous.seconds = SecondsFromEnvironment(Limit::kRendezvous);
+  if (const char* secret = std::getenv("DOPPIO_JOB_SECRET")) rendezvous.secret = secret;
   return options;
 }
 
@@ -215,9 +208,10 @@ std::string JoiningLibrary(const Flags& flags, const Launch& launch) {
 }
 
 WatchOptions WatchFromFlags(const Flags& flags) {
-  if (!(flags.stall_timeout >= 1)) throw UsageError("--stall_timeout wants at least 1 second");
+  if (!(flags.stall_timeout >= 1)) throw UsageError("--stall_timeout needs at least 1 second");
   if (!(flags.silence_timeout >= 2))
-    throw UsageError("--silence_timeout wants at least 2 seconds; ranks report twice a second");
+    throw UsageError(
+        "--silence_timeout needs at least 2 seconds; ranks send two heartbeats a second");
   WatchOptions options;
   options.stall_seconds = flags.stall_timeout;
   options.silence_seconds = flags.silence_timeout;

@@ -26,6 +26,9 @@ WatchOptions WatchFromFlags(const Flags& flags);
 // Returns how the processes of `launch` join. Throws UsageError.
 ProcessWorldOptions WorldOptions(const Flags& flags, const Launch& launch);
 
+// Ends this process soon. Another one prints the failure that both have.
+[[noreturn]] void LeaveToAnother(const Error& failure);
+
 // Runs `work` with the world of the launcher's processes, or with null if there is only one process
 // or `join` is false. With several processes, this function does not return after a failure of
 // `work`: rank 0 prints the failure, with `*began` as in PrintFailure, and all processes end.

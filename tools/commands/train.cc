@@ -133,8 +133,8 @@ class Training {
     request_ = TraceFromFlags(flags_);
     OpenReplicas();
     solver_ = LoadFlaggedSolver(line_);
-    if (Locks() && !GoesOn()) CheckFree(solver_.param.snapshot_prefix(), flags_.take_over);
-    if (!GoesOn()) {
+    if (Locks() && !Continues()) CheckFree(solver_.param.snapshot_prefix(), flags_.take_over);
+    if (!Continues()) {
       resume_ = AgreedSnapshot(flags_, world_, solver_.param);
       if (world_ != nullptr) CheckSameTraining(flags_, &world_->control(), solver_, resume_);
       if (NothingToDo(line_, solver_.param, resume_, quiet_.has_value())) return ExitCode::kDone;
@@ -154,12 +154,12 @@ class Training {
     return ExitCode::kDone;
   }
 
-  // Returns true if the training goes on in another world, with this process.
+  // Returns true if the training continues in another world, with this process.
   bool world_changes() const { return result_.world_changes && !result_.leaves; }
 
  private:
   // Returns true if an earlier world has begun this training.
-  bool GoesOn() const { return session_ != nullptr && session_->state != nullptr; }
+  bool Continues() const { return session_ != nullptr && session_->state != nullptr; }
 
   // The records of an earlier world must be closed before.
   void MakeRecords(std::unique_ptr<RunRecords>* records) {
@@ -258,7 +258,7 @@ class Training {
     if (!old_files.empty()) LOG(WARNING) << old_files;
     if (Locks()) {
       lock_.emplace(solver_.param.snapshot_prefix(), trainer.parts().run.run_id, resume_,
-                    flags_.take_over || GoesOn());
+                    flags_.take_over || Continues());
     }
     BeginRecords(&trainer, own);
     *began_ = true;
@@ -269,7 +269,7 @@ class Training {
     watch_ = WatchGpu(*device);
     const int64_t first = trainer.iteration();
     result_ = trainer.Solve();
-    // Recorded before the ranks disconnect, because a launcher that was told to end kills them
+    // Recorded before the ranks disconnect, because a launcher that got a signal kills them
     // within one or two seconds.
     if (!result_.world_changes) records_->End(result_, CodeOf(line_, result_));
     exchanged_ = ExchangeText(trainer, result_.iteration - first);
@@ -288,11 +288,11 @@ class Training {
     session_->lost.clear();
   }
 
-  // Ends this process, or its part in this world, while the training goes on.
+  // Ends this process, or its part in this world, while the training continues.
   ExitCode EndWorld() const {
     if (result_.leaves) {
       std::cerr << "rank " << world_->rank() << " leaves after iteration " << result_.iteration
-                << ", as a signal has told it; the others go on" << std::endl;
+                << ", as a signal has requested; the others continue" << std::endl;
     }
     return static_cast<ExitCode>(flags_.stop_exit_code);
   }

@@ -19,9 +19,9 @@ WatchMessages Received(const std::string& bytes) {
 }
 
 TEST(WatchMessages, ComeBackWholeHoweverTheyAreCut) {
-  const std::string sign(sizeof(Heartbeat), 'x');
+  const std::string heartbeat(sizeof(Heartbeat), 'x');
   const std::string bytes = WatchMessage{WatchMessage::kLost, "\x04 why"}.ToBytes() +
-                            WatchMessage{WatchMessage::kHeartbeat, sign}.ToBytes() +
+                            WatchMessage{WatchMessage::kHeartbeat, heartbeat}.ToBytes() +
                             WatchMessage{WatchMessage::kBye, ""}.ToBytes();
   WatchMessages messages;
   std::vector<WatchMessage> whole;
@@ -32,7 +32,7 @@ TEST(WatchMessages, ComeBackWholeHoweverTheyAreCut) {
   ASSERT_EQ(whole.size(), 3u);
   EXPECT_EQ(whole[0].text, "\x04 why");
   EXPECT_EQ(whole[1].kind, WatchMessage::kHeartbeat);
-  EXPECT_EQ(whole[1].text, sign);
+  EXPECT_EQ(whole[1].text, heartbeat);
   EXPECT_EQ(whole[2].kind, WatchMessage::kBye);
   EXPECT_FALSE(messages.damaged());
 }

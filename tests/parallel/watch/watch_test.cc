@@ -17,7 +17,7 @@
 namespace doppio {
 namespace {
 
-constexpr double kHeartbeat = 0.5;  // seconds between signs, by default
+constexpr double kHeartbeat = 0.5;  // seconds between heartbeats, by default
 
 // Runs the watches of several ranks in one process and collects their reports. The time stands
 // still except in Pass.
@@ -46,13 +46,13 @@ class WatchTest : public testing::Test {
     return options;
   }
 
-  // Starts `size` watches, and returns once all have got the first sign of the others. The threads
-  // of watches but rank 0's send a sign every `beat_seconds`, which is kHeartbeat or longer than
-  // the test.
+  // Starts `size` watches, and returns once all have got the first heartbeat of the others. The
+  // threads of watches but rank 0's send a heartbeat every `beat_seconds`, which is kHeartbeat or
+  // longer than the test.
   void Start(int size, double stall_seconds = 100, double silence_seconds = 20,
              double beat_seconds = kHeartbeat) {
     events_ = clock_.events() + 2 * (size - 1);
-    signs_ = size - 1 + (beat_seconds == kHeartbeat ? size - 1 : 0);
+    heartbeats_ = size - 1 + (beat_seconds == kHeartbeat ? size - 1 : 0);
     ends_ = MakeThreadTeam(size);
     watches_.resize(ends_.size());
     std::vector<std::thread> threads;
@@ -95,7 +95,7 @@ class WatchTest : public testing::Test {
   double Pass(double seconds) {
     const double begun = clock_.Now();
     while (clock_.Now() - begun < seconds && Reports(0).empty()) {
-      events_ += signs_;
+      events_ += heartbeats_;
       clock_.Advance(kHeartbeat);
       AwaitWatches();
     }
@@ -116,7 +116,7 @@ class WatchTest : public testing::Test {
   }
 
   ManualClock clock_;
-  int signs_ = 0;       // that the watches get in kHeartbeat
+  int heartbeats_ = 0;  // that the watches get in kHeartbeat
   int64_t events_ = 0;  // the messages that they must have got
   std::mutex mutex_;
   std::condition_variable reported_;
@@ -136,8 +136,8 @@ TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
   EXPECT_EQ(Messages(), "");
 }
 
-// A goodbye must not be held back until the sign before it is acknowledged.
-TEST_F(WatchTest, LeavesWhileSignsAreOnTheirWay) {
+// A goodbye must not be held back until the heartbeat before it is acknowledged.
+TEST_F(WatchTest, LeavesWhileHeartbeatsAreOnTheirWay) {
   for (int round = 0; round < 100; ++round) {
     Start(3);
     clock_.Advance(kHeartbeat);
@@ -159,7 +159,7 @@ TEST_F(WatchTest, HearsFromARankWhoseWatchWaitsForACore) {
   EXPECT_EQ(Pass(10), 2);  // it sends nothing more
   const std::vector<Report> reports = Reports(1);
   ASSERT_GE(reports.size(), 1u);
-  EXPECT_NE(reports[0].loss.message.find("has been silent for 2 s"), std::string::npos)
+  EXPECT_NE(reports[0].loss.message.find("has not answered for 2 s"), std::string::npos)
       << reports[0].loss.message;
 }
 
@@ -211,14 +211,14 @@ TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
   Start(3, 1);
   watches_[0]->Moved(4);
   watches_[2]->Moved(4);
-  // The next signs show the progress. After the limit, ranks may be late by four signs.
+  // The next heartbeats show the progress. After the limit, ranks may be late by four heartbeats.
   EXPECT_EQ(Pass(10), kHeartbeat + 1 + 4 * kHeartbeat);
   const std::vector<Report> reports = Reports(3);
   ASSERT_EQ(reports.size(), 3u);
-  EXPECT_NE(reports[0].loss.message.find("no rank has made progress for 1 s; rank 1 on " +
-                                         HostName() + " is behind"),
-            std::string::npos)
-      << reports[0].loss.message;
+  EXPECT_EQ(reports[0].loss.message,
+            "rank 1 on " + HostName() +
+                " has made no progress for 1 s (limit --stall_timeout): no rank has, and it is "
+                "behind the others");
 }
 
 TEST_F(WatchTest, FindsASilentRankLongBeforeAStall) {
@@ -226,9 +226,10 @@ TEST_F(WatchTest, FindsASilentRankLongBeforeAStall) {
   EXPECT_EQ(Pass(10), 1);
   const std::vector<Report> reports = Reports(1);
   ASSERT_EQ(reports.size(), 1u);
-  EXPECT_EQ(reports[0].loss.message,
-            "rank 1 on node1 has been silent for 1 s: it is stopped, its machine is lost, or the "
-            "network between them is cut (--silence_timeout)");
+  EXPECT_EQ(
+      reports[0].loss.message,
+      "rank 1 on node1 has not answered for 1 s (limit --silence_timeout): it is stopped, its "
+      "machine is lost, or the network between them is cut");
   EXPECT_TRUE(reports[0].loss.unreachable);
   EXPECT_TRUE(reports[0].loss.first);
 }

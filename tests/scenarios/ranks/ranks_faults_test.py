@@ -114,7 +114,7 @@ class SetupTest(FaultsCase):
     code."""
 
     def test_a_rank_with_a_mistake_in_its_flags(self):
-        for rank, flag, message in ((0, "--keep_last=-1", "--keep_last wants"), (1, "--stall_timeout=0", "--stall_timeout wants")):
+        for rank, flag, message in ((0, "--keep_last=-1", "--keep_last wants"), (1, "--stall_timeout=0", "--stall_timeout needs")):
             with self.subTest(flag, rank=rank):
                 commands = [TRAIN, TRAIN]
                 commands[rank] = [*TRAIN, flag]
@@ -203,7 +203,7 @@ class RecordsTest(FaultsCase):
         self.assertEqual((0, "finished"), (exit["code"], exit["reason"]))
         self.check_status("finished")
         self.assertEqual(1, self.logged().count("the MPI library does not end"), self.logged())
-        self.assertNotIn("no rank has made progress", self.logged())
+        self.assertNotIn("has made no progress", self.logged())
 
     def check_launcher_is_told_to_end(self, sent, seconds):
         process, pids = self.begin(2, "--run_dir=runs/it", OMPI_MCA_odls_base_sigkill_timeout=str(seconds))
@@ -236,7 +236,7 @@ class StallTest(mpi_case.RanksCase):
         self.write("late.png", self.read("good.png"))
         self.addCleanup(self.block_readers("late.png").close)
         r = self.train("--cpu_replicas=2", "--stall_timeout=3", "--run_dir=run", code=LOST)
-        self.assertIn("error: no rank has made progress for 3 s; rank 1 is behind the others, last seen at bucket 0 (--stall_timeout)", r.stderr)
+        self.assertIn("error: rank 1 has made no progress for 3 s (limit --stall_timeout): no rank has, and it is behind the others; last seen at bucket 0", r.stderr)
         exit = json.loads(self.read("run/exit.json"))
         self.assertEqual((LOST, "failed"), (exit["code"], exit["reason"]))
 

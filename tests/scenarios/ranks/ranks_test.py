@@ -119,17 +119,17 @@ class ReplicasTest(mpi_case.RanksCase):
         self.assertEqual(1, r.stderr.count("error:"), r.stderr)
 
     def test_mistakes_in_flags(self):
-        for flag, text in [("--cpu_replicas=0", "--cpu_replicas wants 1 to 1024, got 0"),
+        for flag, text in [("--cpu_replicas=0", "--cpu_replicas needs 1 to 1024, got 0"),
                            ("--comm=smoke", "--comm wants auto, threads, p2p, nccl, mpi or tcp, got 'smoke'"),
                            ("--comm=p2p", "--comm=p2p is between GPUs; say which ones by --gpu, such as --gpu=0,1"),
                            ("--gpu=0,one", "--gpu=0,one: 'one' is not the number of a GPU; use 0, 0,1, all or free:2"),
                            ("--gpu=free:many", "'many' is not the number of GPUs"),
                            ("--gpu=free:0", "--gpu=free:0 wants 1 GPU or more"),
-                           ("--bucket_mb=-1", "--bucket_mb wants auto, or 0"),
+                           ("--bucket_mb=-1", "--bucket_mb needs auto, or 0"),
                            ("--batch_mode=half", "--batch_mode wants per_device or total, got 'half'"),
                            ("--scale_lr=cubic", "--scale_lr wants none, linear or sqrt, got 'cubic'"),
-                           ("--lr_warmup=-1", "--lr_warmup wants a number of iterations"),
-                           ("--stall_timeout=0", "--stall_timeout wants at least 1 second")]:
+                           ("--lr_warmup=-1", "--lr_warmup needs a number of iterations"),
+                           ("--stall_timeout=0", "--stall_timeout needs at least 1 second")]:
             r = self.train(flag, code=2)
             self.assertIn(text, r.stderr)
 
@@ -160,7 +160,7 @@ class GpuReplicasTest(mpi_case.RanksCase):
         self.assertAlmostEqual(json.loads(cpu.stdout)["loss"], json.loads(gpu.stdout)["loss"], places=4)
 
     def test_what_does_not_go_together_is_explained(self):
-        for flags, text in [(("--gpu=0,0", "--comm=nccl"), "--comm=nccl wants a GPU for each rank, and --gpu names one twice"),
+        for flags, text in [(("--gpu=0,0", "--comm=nccl"), "--comm=nccl needs a GPU for each rank, and --gpu names one twice"),
                             (("--gpu=0,1", "--cpu_replicas=2"), "give one of them")]:
             self.assertIn(text, self.train(*flags, code=2).stderr)
 
@@ -215,7 +215,7 @@ class MpiTest(mpi_case.MpiCase):
                                        [scenario.DOPPIO, "train", "--cpu_replicas=" + second])
             self.assertEqual(2, process.wait(timeout=60), self.logged())
             self.assertEqual(1, self.logged().count("error: "), self.logged())
-            self.assertIn("error: each process wants the same --cpu_replicas, but 2 processes have %d in all, and process 0 has %s"
+            self.assertIn("error: each process needs the same --cpu_replicas, but 2 processes have %d in all, and process 0 has %s"
                           % (int(first) + int(second), first), self.logged())
 
     def test_processes_of_different_builds_are_refused(self):
@@ -279,7 +279,7 @@ class MpiTest(mpi_case.MpiCase):
         process, pids = self.begin(3, "--stall_timeout=3")
         os.kill(pids[1], signal.SIGSTOP)
         self.addCleanup(lambda: mpi_case.runs(pids[1]) and os.kill(pids[1], signal.SIGCONT))
-        self.check_ends(process, [pids[0], pids[2]], r"error: rank [012] on \S+ has been silent for 3 s, .*bucket \d+: ")
+        self.check_ends(process, [pids[0], pids[2]], r"error: rank [012] on \S+ has not answered for 3 s .*bucket \d+")
         self.assertEqual(LOST, process.returncode, self.logged())
 
     def test_a_signal_to_one_rank_stops_all_with_a_snapshot(self):

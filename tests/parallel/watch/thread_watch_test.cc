@@ -1,5 +1,4 @@
-#include "parallel/watch/stall_watch.h"
-
+// Tests the watch of ranks that are threads of one process.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,6 +8,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "parallel/watch/watch.h"
 #include "parallel/world/thread_world.h"
 #include "tests/testing/manual_clock.h"
 
@@ -40,42 +40,55 @@ struct Report {
   std::future<WatchOptions::Loss> future = lost.get_future();
 };
 
-TEST(StallWatch, NamesTheRankThatIsBehind) {
+TEST(ThreadWatch, NamesTheRankThatIsBehind) {
   Report report;
-  StallWatch watch(3, report.Options(2));
-  for (const int rank : {0, 1, 2, 0, 2}) watch.Moved(rank, 4);
-  // The first look sees the progress. The limit has passed 2 s later.
+  Watch watch(3, report.Options(2));
   ASSERT_TRUE(report.clock.Advance(0, 1));
+  for (const int rank : {0, 1, 2, 0, 2}) watch.Moved(4, rank);
+  // The next look sees the progress. The limit has passed 2 s later.
   report.Pass(1 + 3);
   EXPECT_FALSE(report.Exists());
   report.clock.Advance(kLook);
   const WatchOptions::Loss loss = report.future.get();
   EXPECT_EQ(loss.message,
-            "no rank has made progress for 2 s; rank 1 is behind the others, last seen at bucket 4 "
-            "(--stall_timeout)");
+            "rank 1 has made no progress for 2 s (limit --stall_timeout): no rank has, and it is "
+            "behind the others; last seen at bucket 4");
   EXPECT_EQ(loss.code, ExitCode::kPeer);
   EXPECT_TRUE(loss.first);
 }
 
-TEST(StallWatch, SaysNothingWhileRanksMove) {
+TEST(ThreadWatch, SaysNothingWhileRanksMove) {
   Report report;
-  StallWatch watch(2, report.Options(2));
+  Watch watch(2, report.Options(2));
   for (int i = 0; i < 15; ++i) {
-    watch.Moved(i % 2, 0);
+    watch.Moved(0, i % 2);
     report.Pass(3);
   }
   EXPECT_FALSE(report.Exists());
 }
 
-TEST(StallWatch, LetsTheLastRankTakeItsTime) {
+TEST(ThreadWatch, LetsTheLastRankTakeItsTime) {
   Report report;
-  StallWatch watch(2, report.Options(2));
-  watch.Leave(1);
+  Watch watch(2, report.Options(2));
+  watch.Leave();
   report.Pass(20);
   EXPECT_FALSE(report.Exists());
 }
 
-TEST(StallWatch, WatchesRanksOfOneProcess) {
+// As if a batch system had stopped the process for a while.
+TEST(ThreadWatch, DoesNotCountTimeInWhichTheProcessDidNotRun) {
+  Report report;
+  Watch watch(2, report.Options(2));
+  ASSERT_TRUE(report.clock.Advance(0, 1));
+  ASSERT_TRUE(report.clock.Advance(1000, 1)) << "the watch has reported";
+  // 0.5 s have counted. The rest of the limit begins now.
+  report.Pass(2);
+  EXPECT_FALSE(report.Exists());
+  report.clock.Advance(kLook);
+  EXPECT_NE(report.future.get().message.find("rank 0 has made no progress"), std::string::npos);
+}
+
+TEST(ThreadWatch, WatchesRanksOfOneProcess) {
   Report report;
   std::atomic<bool> waits{false};
   RunThreadWorld(
@@ -92,7 +105,8 @@ TEST(StallWatch, WatchesRanksOfOneProcess) {
         world.control().Barrier();
       },
       {}, {}, report.Options(10));
-  EXPECT_NE(report.future.get().message.find("; rank 1 is behind the others"), std::string::npos);
+  EXPECT_NE(report.future.get().message.find("rank 1 has made no progress for 10 s"),
+            std::string::npos);
 }
 
 }  // namespace
