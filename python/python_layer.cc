@@ -11,6 +11,7 @@
 #include "core/net/contract/changing_tops.h"
 #include "core/net/contract/grouped_source.h"
 #include "core/net/contract/sample_source.h"
+#include "core/net/spec/combinations.h"
 #include "python/interpreter.h"
 #include "python/live_layer.h"
 #include "python/shown_samples.h"
@@ -94,6 +95,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PythonForm form = FormOf(spec, settings, bottoms);
   LayerShape shape = ShapeOf(spec, *form.handover->live());
   shape.form = form;
+  shape.features = {Feature::kChangingTops};
   return shape;
 }
 

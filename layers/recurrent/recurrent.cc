@@ -4,6 +4,7 @@
 
 #include "core/math/blas.h"
 #include "core/net/contract/layer.h"
+#include "core/net/spec/combinations.h"
 #include "layers/common/host_loops.h"
 #include "layers/common/row_copies.h"
 #include "layers/recurrent/lstm_unit_kernel.h"
@@ -90,6 +91,7 @@ LayerShape InferRecurrent(const LayerSpec& spec, const std::vector<Shape>& botto
   CheckRecurrentBottoms(spec, bottoms, form, state);
   LayerShape shape;
   shape.form = form;
+  if (!form.exposed) shape.features = {Feature::kState};
   shape.tops.push_back(Shape{form.steps, form.streams, form.hidden});
   if (form.exposed) shape.tops.resize(1 + static_cast<size_t>(form.states), state);
   shape.params = {{Shape{form.gates, form.inputs}, p.weight_filler()},

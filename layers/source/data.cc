@@ -347,6 +347,7 @@ LayerShape ShapeOfImages(const LayerSpec& spec, const SampleShape& sample,
   shape.missing = sample.missing;
   shape.guessed = sample.guessed;
   shape.preprocessing = sample.preprocessing;
+  shape.features = FeaturesOfSizes(spec, OptionsOf(spec).any_size, Feature::kSeveralSizes);
   shape.samples = sample.samples;
   return shape;
 }

@@ -76,6 +76,7 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
     tops.push_back(WithRows(param.batch_size(), form.opened->source()->shape(i)));
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
   shape.samples = form.samples;
+  shape.features = FeaturesOfSizes(spec, form.any_size, Feature::kChangingTops);
   if (!ReadsSource(spec)) form.opened = nullptr;
   shape.form = std::move(form);
   return shape;

@@ -138,6 +138,7 @@ LayerShape ShapeOfPairs(const LayerSpec& spec, const ImageShape& image) {
                              {batch, 1, 1, 2}};
   tops.resize(static_cast<size_t>(spec.param.top_size()));
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
+  shape.features = FeaturesOfSizes(spec, AnySize(spec), Feature::kSeveralSizes);
   shape.exact_tops.assign(shape.tops.size(), true);
   shape.exact_tops[0] = false;
   return shape;

@@ -42,6 +42,7 @@ LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
   shape.exact_tops = {false, true};  // top 1 holds labels
   MemoryDataForm form;
   form.without_data = !ReadsSource(spec);
+  if (!form.without_data) shape.features = {Feature::kProgramSamples};
   shape.form = std::move(form);
   return shape;
 }

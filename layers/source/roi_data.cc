@@ -168,6 +168,7 @@ LayerShape ShapeOfRoiData(const LayerSpec& spec, const RoiSample& sample, RoiFor
   shape.exact_tops[0] = false;
   shape.preprocessing = form.preprocessing;
   shape.samples = form.samples;
+  shape.features = FeaturesOfSizes(spec, true, Feature::kChangingTops);
   shape.form = std::move(form);
   return shape;
 }

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/net/contract/layer.h"
+#include "core/net/spec/combinations.h"
 #include "core/net/spec/named_field.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/source/synthetic.h"
@@ -34,6 +35,12 @@ inline LayerShape ShapeOfSource(const LayerSpec& spec, std::vector<Shape> tops) 
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.persistent_tops = !ReadsSource(spec);  // synthetic.h writes them once
   return shape;
+}
+
+// Returns the features of a layer whose samples may have several sizes if `any_size` is true.
+inline std::vector<Feature> FeaturesOfSizes(const LayerSpec& spec, bool any_size, Feature feature) {
+  if (!any_size || spec.options.data == DataMode::kSynthetic) return {};
+  return {feature};
 }
 
 // Returns the number of threads that prepare samples, from --data_threads or from `param`, the

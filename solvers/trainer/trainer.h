@@ -70,8 +70,8 @@ class Trainer {
   const TrainerParts& parts() const { return parts_; }
 
   // Runs forward and backward for each of the iter_size passes and returns this rank's mean loss.
-  // If the solver allows it (ConsumesGradients), each parameter is updated as soon as its gradient
-  // is complete.
+  // Unless another feature forbids it (UpdatesPerParameter), each parameter is updated as soon as
+  // its gradient is complete.
   double ForwardBackward();
   // Applies the rest of the update and counts the iteration. Without ForwardBackward, applies an
   // update with the current gradients of the parameters, for callers that run the train net

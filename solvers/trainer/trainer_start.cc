@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "core/base/text/split_at.h"
 #include "solvers/trainer/empty_statistics.h"
+#include "solvers/trainer/features.h"
 #include "solvers/trainer/trainer.h"
 
 namespace doppio {
@@ -18,13 +19,6 @@ uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
   if (param.random_seed() >= 0) return static_cast<uint64_t>(param.random_seed());
   if (resumed && resumed->run_state.has_seed()) return resumed->run_state.seed();
   return std::random_device()();
-}
-
-void CheckShards(const TrainingRun& run) {
-  if (!run.shards() || !run.spec.param.snapshot_diff()) return;
-  throw UserError(run.spec.places.At("snapshot_diff"),
-                  "snapshot_diff does not work with --shard_update, with which each replica knows "
-                  "only the changes of its own share of the weights; remove one of them");
 }
 
 // The states of other Caffes do not name their rule.
@@ -56,9 +50,8 @@ TrainingRun MakeRun(SolverSpec spec, const TrainerOptions& options,
   mistakes.Try([&] { LrPolicy(param, places, param.max_iter()); });
   mistakes.Try([&] { CheckRule(param, places); });
   mistakes.Try([&] { ReadPrecisionRule(param, places); });
-  mistakes.Try([&] { CheckShards(run); });
   mistakes.Try([&] { CheckSameRule(run, resumed); });
-  mistakes.Try([&] { ChooseLossScaling(run); });
+  mistakes.Try([&] { CheckCombinations(FeaturesOf(run.spec, options)); });
   mistakes.ThrowIfAny();
   if (run.rank() == 0 && WritesSnapshots(param)) {
     CheckWritable(param.snapshot_prefix());

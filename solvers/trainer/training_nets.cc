@@ -7,6 +7,7 @@
 #include "core/net/spec/preprocessing.h"
 #include "solvers/scores/average_precision.h"
 #include "solvers/trainer/empty_statistics.h"
+#include "solvers/trainer/features.h"
 #include "solvers/trainer/nothing_learned.h"
 #include "solvers/state/run_state.h"
 #include "solvers/scores/test_pass.h"
@@ -68,13 +69,16 @@ std::unique_ptr<Net> TrainingNets::MakeNet(const NetSource& source, bool train, 
   plan.accumulate = solver.iter_size() > 1 || plan.keep_all;
   plan.keep_all |= spec.debug_info;
   plan.gradients_consumed = train && options.world == nullptr && UpdatesPerParameter(*run_);
-  if (NeedsNorms(solver)) plan.gradient_slice_bytes = 0;
+  if (IsOff(Feature::kSlices, FeaturesOf(run_->spec, options))) plan.gradient_slice_bytes = 0;
   if (!train) plan.saving = {};
   if (one_device) plan.places.clear();
   plan.history_slots = HistorySlots(solver);
   if (run_->shards()) plan.history_ranks = run_->ranks();
   plan.sync_statistics &= train && options.world != nullptr;
   Graph graph = MakeGraph(std::move(spec));
+  Features features = FeaturesOf(graph);
+  if (train) features.Add(FeaturesOf(run_->spec, options));
+  if (!one_device) CheckCombinations(features);
   // Replicas log only errors, a test's net is made again for its last batch, and most of its layers
   // are the training's, too.
   if (batch == options.net.batch) {

@@ -4,29 +4,25 @@
 
 #include "core/base/log.h"
 #include "core/net/graph/storage.h"
+#include "solvers/trainer/features.h"
 
 namespace doppio {
 
-LossScaling ChooseLossScaling(const TrainingRun& run) {
-  if (run.options.loss_scaling) return *run.options.loss_scaling;
-  const NetSource& train = run.spec.train;
-  const std::optional<LossScaling> file = LossScalingOf(train.net, train.places);
-  return file ? *file : DefaultLossScaling(RequestedStorage(train.net, run.options.net.stored));
+LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& options) {
+  if (options.loss_scaling) return *options.loss_scaling;
+  const std::optional<LossScaling> file = LossScalingOf(spec.train.net, spec.train.places);
+  return file ? *file : DefaultLossScaling(RequestedStorage(spec.train.net, options.net.stored));
 }
 
 bool UpdatesPerParameter(const TrainingRun& run) {
-  const TrainerOptions& options = run.options;
-  const bool kept = options.plan.keep_all || run.spec.train.net.debug_info();
-  return ConsumesGradients(run.spec.param, *options.plan.device) &&
-         !ChooseLossScaling(run).dynamic && !options.elastic && options.plan.places.empty() &&
-         !(run.shards() && NeedsNorms(run.spec.param)) && (options.world != nullptr || !kept);
+  return !IsOff(Feature::kEarlyUpdate, FeaturesOf(run.spec, run.options));
 }
 
 // The exchange comes first, because it decides how the ranks divide the update.
 UpdateStep::UpdateStep(TrainingRun* run, Net* net)
     : run_(run),
       net_(net),
-      scaler_(ChooseLossScaling(*run)),
+      scaler_(ChooseLossScaling(run->spec, run->options)),
       policy_(run->spec.param, run->spec.places, run->schedule.max_iter),
       per_parameter_(UpdatesPerParameter(*run)) {
   const SolverParameter& param = run->spec.param;

@@ -17,7 +17,7 @@ namespace doppio {
 
 // Returns the loss scaling: that of the options, or of the net's file, or the default for the
 // storage type. Throws UserError for a scale out of range.
-LossScaling ChooseLossScaling(const TrainingRun& run);
+LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& options);
 
 // Returns true if each parameter is updated as soon as its gradient is complete: during backward
 // for a single rank, or while other gradients are still being summed over ranks. The gradients of a

@@ -29,11 +29,6 @@ UpdateSlice SliceOf(const Param& p) {
 
 }  // namespace
 
-bool ConsumesGradients(const SolverParameter& param, const Device& device) {
-  return !device.asynchronous() && param.clip_gradients() < 0 && param.iter_size() == 1 &&
-         !param.debug_info() && !param.snapshot_diff() && !RateNeedsLoss(param);
-}
-
 bool NeedsNorms(const SolverParameter& param) {
   bool ratio = false;
   ForEachRule([&](auto rule) {

@@ -135,11 +135,6 @@ class Update : public GradientSink {
   std::vector<size_t> slice_of_;  // by parameter of the store
 };
 
-// Returns true if training with this solver on `device` needs no gradient after its parameter's
-// update. PlanOptions::gradients_consumed may then be set, and Begin, Ready and Finish used.
-// Returns false for asynchronous devices.
-bool ConsumesGradients(const SolverParameter& param, const Device& device);
-
 // Returns true if an update with this solver needs norms over all elements of a parameter, or over
 // all gradients.
 bool NeedsNorms(const SolverParameter& param);

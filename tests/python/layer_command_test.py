@@ -48,6 +48,17 @@ class LayerTest(LayerCase):
         log = self.train(text, "--cpu_replicas=2", fails=3)
         self.assertRegex(log.stderr, r"which is not possible because layer 'ip' \(.*\) before it would have to run again on only one of several replicas")
 
+    def test_train_and_check_refuse_it_in_a_placed_net_with_the_same_words(self):
+        text = (DATA + (IP % "data").replace('name: "ip"', 'name: "ip" device: "cpu:0"') + layer("some", ["ip"], "Some", "2") +
+                'layer { name: "loss" type: "Reduction" bottom: "some" top: "loss" loss_weight: 1 device: "cpu:1" }')
+        said = ("error: layer 'some': a layer whose tops change their shape does not work with the field 'device', because the "
+                "shapes of values that move between devices are fixed; leave out one of them")
+        self.assertIn(said, self.train(text, fails=3).stderr)
+        done = subprocess.run([case.program(), "check", "solver.prototxt"], text=True, stdout=subprocess.PIPE, cwd=self.folder,
+                              timeout=100)
+        self.assertEqual(3, done.returncode, done.stdout)
+        self.assertIn(said, done.stdout)
+
     def test_replicas_have_their_own(self):
         text = (layer("rank", [], "Rank") + IP % "rank" +
                 'layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }')

@@ -119,15 +119,15 @@ class ElasticTest(elastic_case.ElasticCase):
                 (("--elastic=2",), joined, "--elastic needs the least and the largest number of ranks, such as 2:8, got '2'"),
                 (("--elastic=3:2",), joined, "got '3:2'"), (("--elastic=0:2",), joined, "got '0:2'"),
                 (("--elastic=1:2",), joined, "--elastic=1:2, but a launcher starts 3 ranks"),
-                (("--elastic=1:4",), {}, "--elastic needs processes that a launcher starts, such as doppio launch"),
-                (("--elastic=1:4", "--gpu=0"), joined, "--elastic works on CPUs; leave out --gpu"),
-                (("--elastic=1:4", "--cpu_replicas=2"), joined, "--elastic needs one replica in each process"),
-                (("--elastic=1:4", "--hierarchical"), joined, "--elastic sums over all ranks at once"),
-                (("--elastic=1:4", "--trace=t.json"), joined, "--elastic and --trace exclude each other"),
-                (("--elastic=1:4", "--shard_update"), joined, "--elastic and --shard_update exclude each other"),
-                (("--elastic=1:4", "--comm=mpi"), joined, "--elastic joins its ranks by TCP; leave out --comm=mpi"),
+                (("--elastic=1:4",), {}, "--elastic needs replicas in processes: a launcher must start them, such as doppio launch"),
+                (("--elastic=1:4", "--gpu=0"), joined, "--elastic does not work with --gpu, because ranks that come and go compute on CPUs"),
+                (("--elastic=1:4", "--cpu_replicas=2"), joined, "--elastic does not work with --cpu_replicas, because each process"),
+                (("--elastic=1:4", "--hierarchical"), joined, "--elastic does not work with --hierarchical, because it sums over all ranks at once"),
+                (("--elastic=1:4", "--trace=t.json"), joined, "--elastic does not work with --trace"),
+                (("--elastic=1:4", "--shard_update"), joined, "--elastic does not work with --shard_update"),
+                (("--elastic=1:4", "--comm=mpi"), joined, "--elastic does not work with --comm=mpi, because ranks that come and go are joined by TCP"),
                 (("--elastic=1:4",), {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"},
-                 "mpirun (Open MPI) joins them by MPI; use doppio launch, or srun with --comm=tcp")):
+                 "mpirun (Open MPI), which joins its processes by MPI, because ranks that come and go are joined by TCP")):
             run = self.doppio("train", "--solver=solver.prototxt", *flags, **env)
             self.assertEqual(2, run.returncode, (flags, run.stderr))
             self.assertIn(message, run.stderr, flags)

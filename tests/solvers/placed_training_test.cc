@@ -169,7 +169,8 @@ TEST(PlacedTraining, ExplainsMistakes) {
             recurrent_param { num_output: 2 weight_filler { type: "xavier" } } }
     layer { name: "sum" type: "Reduction" bottom: "r" top: "sum" loss_weight: 1 })";
   expect(recurrent, Halves("r=cpu:0,sum=cpu:1", 2),
-         "layer 'r': carries a state from pass to pass, which does not work with micro-batches");
+         "layer 'r': a state from pass to pass does not work with --microbatches, because the "
+         "parts of");
 }
 
 }  // namespace

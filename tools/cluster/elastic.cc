@@ -21,27 +21,6 @@ namespace {
 
 constexpr int kMostElasticRanks = 1024;
 
-void CheckElasticFlags(const Flags& flags, const Launch& launch) {
-  const auto refuse = [](const std::string& why) { throw UsageError("--elastic " + why); };
-  if (!flags.gpu.empty()) refuse("works on CPUs; leave out --gpu");
-  if (flags.cpu_replicas > 1) refuse("needs one replica in each process; leave out --cpu_replicas");
-  if (flags.hierarchical) refuse("sums over all ranks at once; leave out --hierarchical");
-  // A lost rank takes its share of the history with it.
-  if (flags.shard_update) refuse("and --shard_update exclude each other");
-  if (!flags.trace.empty()) refuse("and --trace exclude each other");
-  if (flags.comm != "auto" && flags.comm != "tcp")
-    refuse("joins its ranks by TCP; leave out --comm=" + flags.comm);
-  if (launch.launcher.empty()) {
-    refuse(
-        "needs processes that a launcher starts, such as doppio launch, with RANK, WORLD_SIZE, "
-        "MASTER_ADDR and MASTER_PORT in the environment");
-  }
-  if (launch.address.empty() || (launch.mpi && flags.comm != "tcp")) {
-    refuse("joins its ranks by TCP, and " + launch.launcher +
-           " joins them by MPI; use doppio launch, or srun with --comm=tcp");
-  }
-}
-
 // Returns the largest number of ranks, at most n, among which the batches of the train net can be
 // divided.
 int LargestDivisor(const SolverSpec& solver, NetOptions options, int n) {
@@ -75,7 +54,10 @@ ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solve
   const Flags& flags = line.flags;
   const ElasticRange range = ParseElastic(flags.elastic);
   const Launch launch = LaunchFromFlags(flags);
-  CheckElasticFlags(flags, launch);
+  if (launch.address.empty()) {
+    throw UsageError("--elastic joins its ranks by TCP, and " + launch.launcher +
+                     " does not say where rank 0 is; use doppio launch");
+  }
   const ProcessWorldOptions world = WorldOptions(flags, launch);
   ElasticOptions options;
   options.rendezvous = world.rendezvous;

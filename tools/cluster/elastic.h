@@ -21,8 +21,8 @@ struct ElasticRange {
 // Reads --elastic=MIN:MAX. Throws UsageError.
 ElasticRange ParseElastic(const std::string& value);
 
-// Returns how this process takes part in the training of `solver`. Throws UsageError if --elastic
-// does not work with other flags or with the launcher.
+// Returns how this process takes part in the training of `solver`, which CheckTraining has
+// accepted. Throws UsageError if the launcher does not join the ranks.
 ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solver);
 
 // The state that a process of an elastic training keeps from one world to the next.

@@ -29,11 +29,7 @@ LinkChoice Best(bool processes, bool one_each) {
 
 LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
   if (comm == "auto") return Best(processes, one_each);
-  if (comm == kPeers && processes) {
-    throw UsageError(
-        "--comm=p2p copies between the GPUs of one process, and here each rank is a process; use "
-        "nccl or mpi");
-  }
+  DOPPIO_CHECK(comm != kPeers || !processes, "ranks in processes do not copy between GPUs");
   if (comm == kNccl && !one_each) {
     throw UsageError(
         "--comm=nccl needs a GPU for each rank, and --gpu names one twice; use --comm=p2p");

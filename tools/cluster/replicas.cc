@@ -16,6 +16,7 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/launch_flags.h"
 #include "tools/cli/text_table.h"
+#include "tools/cluster/features.h"
 #include "tools/cluster/joined.h"
 #include "tools/nets/devices.h"
 
@@ -165,21 +166,12 @@ ReducerOptions BucketsFromFlags(const Flags& flags) {
 
 Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world) {
   CheckValue("comm", flags.comm, {"auto", "threads", "p2p", "nccl", "mpi", "tcp"});
-  if (flags.gpu.empty() && (flags.comm == "p2p" || flags.comm == "nccl")) {
-    throw UsageError("--comm=" + flags.comm +
-                     " is between GPUs; say which ones by --gpu, such as --gpu=0,1");
-  }
   if (flags.cpu_replicas < 1 || flags.cpu_replicas > kMostReplicas) {
     throw UsageError("--cpu_replicas needs 1 to " + std::to_string(kMostReplicas) + ", got " +
                      std::to_string(flags.cpu_replicas));
   }
   BucketsFromFlags(flags);
-  if (flags.cpu_replicas > 1 && !flags.gpu.empty()) {
-    throw UsageError(
-        "--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
-  }
-  if (flags.shard_update && !flags.gpu.empty())
-    throw UsageError("--shard_update works on the CPU only; leave out --gpu or --shard_update");
+  CheckCombinations(FeaturesOf(flags));
   WatchFromFlags(flags);
   const Launch launch = LaunchFromFlags(flags);
   if (launch.size > 1 || world != nullptr) return Processes(flags, launch, world);

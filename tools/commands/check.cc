@@ -12,6 +12,7 @@
 #include "core/net/spec/solver_spec.h"
 #include "core/net/spec/state_rule.h"
 #include "solvers/trainer/empty_statistics.h"
+#include "solvers/trainer/features.h"
 #include "solvers/trainer/nothing_learned.h"
 #include "solvers/trainer/schedule.h"
 #include "solvers/update/loss_scaler.h"
@@ -108,8 +109,10 @@ void AddMissing(const Graph& graph, Findings* findings) {
   }
 }
 
-// `more` returns the warnings for a net of a solver.
+// `of_solver` are the features of the solver that trains the net, if any. `more` returns the
+// warnings for a net of a solver.
 void CheckGraph(const Flags& flags, const NetSource& source, Findings* findings,
+                const Features& of_solver = {},
                 const std::function<std::vector<Warning>(const Graph&)>& more = nullptr) {
   findings->Try([&] {
     const Graph graph = GraphToCheck(flags, source);
@@ -119,6 +122,9 @@ void CheckGraph(const Flags& flags, const NetSource& source, Findings* findings,
     for (const Warning& warning : more ? more(graph) : std::vector<Warning>())
       findings->Add(warning);
     AddMissing(graph, findings);
+    Features features = of_solver;
+    features.Add(FeaturesOf(graph));
+    if (source.state.phase() == TRAIN) findings->Try([&] { CheckCombinations(features); });
     findings->notes.push_back(Phase_Name(source.state.phase()) + ": " +
                               std::to_string(graph.nodes.size()) + " layers, " +
                               std::to_string(ParameterCount(graph)) + " parameters");
@@ -169,10 +175,10 @@ void CheckSolver(const Flags& flags, const std::string& file, const Overrides& o
   findings->Try([&] { CheckRules(spec); });
   findings->Try([&] { CheckFiles(spec); });
   if (PhaseFromFlags(flags, TRAIN) == TRAIN)
-    CheckGraph(flags, spec.train, findings, NothingLearned);
+    CheckGraph(flags, spec.train, findings, FeaturesOf(spec), NothingLearned);
   if (PhaseFromFlags(flags, TEST) == TRAIN) return;
   for (size_t i = 0; i < spec.tests.size(); ++i) {
-    CheckGraph(flags, spec.tests[i], findings,
+    CheckGraph(flags, spec.tests[i], findings, {},
                [&](const Graph& graph) { return RepeatedSamples(FindSource(graph), spec, i); });
   }
 }

@@ -131,15 +131,16 @@ class Training {
     effects_ = SignalEffects(flags_);
     terminal_ = ProgressTerminal(flags_);
     request_ = TraceFromFlags(flags_);
-    OpenReplicas();
     solver_ = LoadFlaggedSolver(line_);
+    const std::optional<Graph> placed = CheckTraining(flags_, solver_);
+    OpenReplicas();
     if (Locks() && !Continues()) CheckFree(solver_.param.snapshot_prefix(), flags_.take_over);
     if (!Continues()) {
       resume_ = AgreedSnapshot(flags_, world_, solver_.param);
       if (world_ != nullptr) CheckSameTraining(flags_, &world_->control(), solver_, resume_);
       if (NothingToDo(line_, solver_.param, resume_, quiet_.has_value())) return ExitCode::kDone;
     }
-    placed_ = OpenPlaces(flags_, solver_.train, flags_.dry_run);
+    if (placed) placed_ = OpenPlaces(flags_, *placed, flags_.dry_run);
     if (TakeGpu(&placed_, &replicas_.devices[0])) free_ = replicas_.devices[0]->free_bytes();
     MakeRecords(records);
     const std::string folder = AgreedFolder(world_, *records_);
@@ -342,6 +343,7 @@ class Training {
 
 ExitCode RunElasticTrain(const CommandLine& line, bool* began) {
   const SolverSpec solver = LoadFlaggedSolver(line);
+  CheckTraining(line.flags, solver);
   ElasticOptions options = ElasticFromFlags(line, solver);
   std::unique_ptr<RunRecords> records;
   FailureRecord failures;

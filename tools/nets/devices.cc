@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/text/whole_number.h"
+#include "core/net/spec/combinations.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/word_list.h"
 #include "tools/gpus/free_gpus.h"
@@ -170,9 +171,10 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::
                                                  const ChosenGpus& chosen) {
   StoredFromFlags(flags);
   AtLeast("workspace_mb", flags.workspace_mb, 0);
-  if (chosen.indices.empty() && flags.precision == "tf32") {
-    throw UsageError("--precision=tf32 needs a GPU; the CPU supports fp32, bf16 and fp16");
-  }
+  Features features;
+  features.AddIf(flags.precision == "tf32", Feature::kTf32);
+  features.AddIf(!chosen.indices.empty(), Feature::kGpu);
+  CheckCombinations(features);
   std::vector<std::unique_ptr<Device>> devices;
   try {
     for (int index : chosen.indices) {

@@ -7,9 +7,10 @@
 #include "core/base/bytes.h"
 #include "core/net/contract/place_rule.h"
 #include "core/net/graph/place_layers.h"
-#include "tools/cli/launch_flags.h"
+#include "solvers/trainer/features.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
+#include "tools/cluster/features.h"
 #include "tools/nets/devices.h"
 #include "tools/nets/nets.h"
 #include "tools/nets/reserved_device.h"
@@ -19,23 +20,6 @@ namespace doppio {
 namespace {
 
 constexpr int kPlainBatch = 1;
-
-// Throws UsageError if another flag does not work with layers on several devices.
-void CheckOtherFlags(const Flags& flags, const std::string& places) {
-  const std::pair<bool, const char*> others[] = {
-      {!flags.gpu.empty(), "--gpu, which asks for one device or for a replica on each"},
-      {flags.cpu_replicas > 1, "--cpu_replicas"},
-      {!flags.elastic.empty(), "--elastic"},
-      {flags.shard_update, "--shard_update"},
-      {LaunchFromFlags(flags).size > 1, "the replicas of a launcher"},
-      {flags.recompute != "off", "--recompute"},
-      {flags.offload != "off", "--offload"}};
-  for (const auto& [given, name] : others) {
-    if (!given) continue;
-    throw UsageError("the layers of the net are placed on " + places +
-                     ", which does not work with " + name + "; leave out one of them");
-  }
-}
 
 std::unique_ptr<Device> OpenPlace(const Flags& flags, const std::string& name, int part, int parts,
                                   bool reserve) {
@@ -144,9 +128,26 @@ void PrintPlacement(const Net& net, std::ostream& out) {
 
 }  // namespace
 
+std::optional<Graph> CheckTraining(const Flags& flags, const SolverSpec& solver) {
+  Features features = FeaturesOf(flags);
+  features.Add(FeaturesOf(solver));
+  features.AddIf(!flags.monitor.empty(), Feature::kMonitor, "--monitor=" + flags.monitor);
+  std::optional<Graph> graph;
+  if (Placed(flags, solver.train.net)) {
+    graph = AssumedGraph(flags, solver.train);
+    features.Add(FeaturesOf(*graph));
+  }
+  CheckCombinations(features);
+  return graph;
+}
+
 PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve) {
   PlacedDevices devices;
   const std::vector<std::string>& places = graph.places;
+  if (places.empty() && graph.spec.options.microbatches == 1) return devices;
+  Features features = FeaturesOf(flags);
+  features.Add(FeaturesOf(graph));
+  CheckCombinations(features);
   const std::vector<std::string> names = PlacedDeviceNames(graph);
   if (places.size() < 2) {
     if (names.size() > 1) {
@@ -154,18 +155,12 @@ PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve) {
                        "; place some of them on one device, or "
                        "use replicas of the whole net: --gpu=0,1 or --cpu_replicas=2");
     }
-    if (graph.spec.options.microbatches > 1) {
-      throw UsageError(
-          "--microbatches works on layers that --place puts on several devices, but one device "
-          "computes this net; add --place, or use iter_size in the solver");
-    }
     if (!places.empty() && flags.gpu.empty() && ParseDeviceName(places[0])->gpu) {
       throw UsageError("all layers are placed on " + places[0] + "; use --gpu=" +
                        std::to_string(ParseDeviceName(places[0])->index) + " instead");
     }
     return devices;
   }
-  CheckOtherFlags(flags, Join(places, ", "));
   CheckMicrobatches(graph);
   const int parts = static_cast<int>(names.size());
   for (int part = 0; part < parts; ++part) {
@@ -173,11 +168,6 @@ PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve) {
     devices.by_name[names[part]] = devices.owned.back().get();
   }
   return devices;
-}
-
-PlacedDevices OpenPlaces(const Flags& flags, const NetSource& net, bool reserve) {
-  if (!Placed(flags, net.net)) return {};
-  return OpenPlaces(flags, AssumedGraph(flags, net), reserve);
 }
 
 bool TakeGpu(PlacedDevices* placed, std::unique_ptr<Device>* device) {

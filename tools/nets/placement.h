@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,15 @@ struct PlacedDevices {
   std::map<std::string, Device*> by_name;  // for PlanOptions::places
 };
 
+// Checks that the features of a training work together (core/net/spec/combinations.h), and throws
+// all refusals at once. Returns the train net's graph if layers may be placed; its data may be
+// missing. Throws the mistakes in that net.
+std::optional<Graph> CheckTraining(const Flags& flags, const SolverSpec& solver);
+
 // Opens the devices of `graph`. Each of its CPU devices gets an equal share of the compute threads.
 // With `reserve`, opens devices that only reserve memory instead of those of the CPU. Throws
 // UsageError if other flags do not work with placement, and DeviceError if a GPU cannot be used.
 PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve = false);
-
-// Does the same for a net whose data may be missing.
-PlacedDevices OpenPlaces(const Flags& flags, const NetSource& net, bool reserve);
 
 // If the devices are GPUs, moves the first one to `*device`, which a training uses for all that is
 // not a layer, and returns true.

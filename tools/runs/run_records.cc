@@ -27,7 +27,7 @@ void ReadEarlyStop(const Flags& flags, MonitorRule* rule) {
   if (rule->patience < 1 || !(rule->delta >= 0)) throw wrong;
 }
 
-std::optional<MonitorRule> MonitorFromFlags(const Flags& flags, const SolverSpec& solver) {
+std::optional<MonitorRule> MonitorFromFlags(const Flags& flags) {
   if (flags.keep_last < 0)
     throw UsageError("--keep_last wants a number of snapshots, got " +
                      std::to_string(flags.keep_last));
@@ -40,12 +40,6 @@ std::optional<MonitorRule> MonitorFromFlags(const Flags& flags, const SolverSpec
   MonitorRule rule;
   rule.metric = ParseMetricRule("monitor", flags.monitor);
   if (!flags.early_stop.empty()) ReadEarlyStop(flags, &rule);
-  if (solver.tests.empty() ||
-      (solver.param.test_interval() <= 0 && solver.param.test_epoch() <= 0)) {
-    throw UsageError(
-        "--monitor=" + flags.monitor +
-        " is about tests, and this solver makes none; it wants test_interval and a test net");
-  }
   return rule;
 }
 
@@ -55,7 +49,7 @@ RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
                        const std::vector<std::string>& gpus, bool writes, bool takes_over)
     : line_(line),
       prefix_(solver.param.snapshot_prefix()),
-      monitor_(MonitorFromFlags(line.flags, solver)),
+      monitor_(MonitorFromFlags(line.flags)),
       kept_(line.flags.keep_last, line.flags.keep_best) {
   CheckValue("on_nan", line.flags.on_nan, {"stop", "go"});
   if (line.flags.run_dir.empty() || !writes) return;

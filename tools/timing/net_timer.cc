@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "solvers/state/run_state.h"
+#include "solvers/trainer/update_step.h"
 #include "solvers/update/update.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/median.h"
@@ -45,6 +46,14 @@ SolverParameter PeerSolver() {
   return solver;
 }
 constexpr double kRate = 1e-4;
+
+// Returns a training with the peer solver and these options.
+TrainingRun Peer(const PlanOptions& plan) {
+  TrainingRun run;
+  run.spec.param = PeerSolver();
+  run.options.plan = plan;
+  return run;
+}
 
 }  // namespace
 
@@ -100,8 +109,7 @@ NetTimer::NetTimer(const Flags& flags, Graph graph, Device* device,
   options.backward = graph.spec.options.phase == TRAIN;
   options.accumulate = false;
   options.places = places;
-  options.gradients_consumed =
-      options.backward && places.empty() && ConsumesGradients(PeerSolver(), *device);
+  options.gradients_consumed = options.backward && UpdatesPerParameter(Peer(options));
   options.history_slots = options.backward ? HistorySlots(PeerSolver()) : 0;
   net_ = std::make_unique<Net>(std::move(graph), options, &params_);
   if (!flags.weights.empty()) LoadWeightFiles(flags.weights, net_.get());

@@ -22,6 +22,8 @@
 
 namespace doppio {
 
+enum class Feature;  // core/net/spec/combinations.h
+
 // One parameter blob of a layer. Blobs keep Caffe's order: weight, bias; for BatchNorm: mean,
 // variance, factor.
 struct ParamShape {
@@ -84,6 +86,9 @@ struct LayerShape {
 
   // The tops keep the values that the caller wrote, from pass to pass (Input).
   bool persistent_tops = false;
+
+  // What the layer does that may not go together with other features of a training.
+  std::vector<Feature> features;
 
   // The error for a missing file. Set if the net is built without its data (DataMode) and a file is
   // missing; `tops` then have the shapes that the layer declares. Building the net with its data

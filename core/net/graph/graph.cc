@@ -14,6 +14,7 @@
 #include "core/net/graph/stand_in.h"
 #include "core/net/graph/storage.h"
 #include "core/net/graph/varying_rows.h"
+#include "core/net/spec/combinations.h"
 #include "core/net/spec/state_rule.h"
 
 namespace doppio {
@@ -268,6 +269,22 @@ std::vector<Warning> LayerWarnings(const Graph& graph) {
   }
   for (Warning& warning : SampleWarnings(graph)) warnings.push_back(std::move(warning));
   return warnings;
+}
+
+Features FeaturesOf(const Graph& graph) {
+  Features features;
+  const NetOptions& options = graph.spec.options;
+  features.AddIf(PlacedDeviceNames(graph).size() > 1, Feature::kPlace,
+                 options.place.empty() ? "the field 'device'" : "");
+  features.AddIf(options.microbatches > 1, Feature::kMicrobatches);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const LayerSpec& layer = graph.layer(static_cast<int>(n));
+    for (const Feature feature : graph.nodes[n].shape.features) {
+      features.Add(
+          {feature, "layer '" + layer.name() + "': " + TextOf(feature).name, layer.At("type")});
+    }
+  }
+  return features;
 }
 
 int64_t BatchOf(const Graph& graph) {

@@ -16,6 +16,8 @@
 
 namespace doppio {
 
+class Features;  // core/net/spec/combinations.h
+
 // One parameter of the net, possibly used by several layers. The first user owns the parameter:
 // weight files store the values with that layer.
 struct GraphParam {
@@ -93,6 +95,10 @@ bool IsScore(const Graph& graph, int edge);
 // Returns the warnings about layers: LayerShape::warnings, the layers in Python that a layer of
 // Doppio replaces, and sources whose samples do not stay together (sample_groups.h).
 std::vector<Warning> LayerWarnings(const Graph& graph);
+
+// Returns the features of a training that the net has: those of its layers, layers on several
+// devices, and micro-batches.
+Features FeaturesOf(const Graph& graph);
 
 // Returns the number of rows in one batch of the first layer that produces data, or 0 if no layer
 // does.

@@ -57,6 +57,8 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
   for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
   add_.reserve(most);
   Connect();
+  DOPPIO_CHECK(plan_->devices.size() > 1 || graph_.spec.options.microbatches == 1,
+               "micro-batches pass through several devices");
   if (plan_->devices.size() > 1 && options.microbatch == 0)
     staged_ = std::make_unique<StagedPasses>(this);
 }

@@ -35,7 +35,7 @@ StagedPasses::Part::Part(Net* net)
 }
 
 StagedPasses::StagedPasses(Net* first) : first_(*first) {
-  CheckLayers();
+  FixShapes();
   AddPart(first);
   PlanOptions options = first_.options_;
   const int parts = first_.graph_.spec.options.microbatches;
@@ -46,26 +46,20 @@ StagedPasses::StagedPasses(Net* first) : first_(*first) {
   MakeTeam();
 }
 
-void StagedPasses::CheckLayers() const {
+// Fixes the shapes of sources. Trainings with other layers that do not support placement are
+// refused before (core/net/spec/combinations.h).
+void StagedPasses::FixShapes() const {
   const bool parts = first_.graph_.spec.options.microbatches > 1;
   for (size_t n = 0; n < first_.graph_.nodes.size(); ++n) {
     Kernel* const kernel = first_.kernel(static_cast<int>(n));
     if (kernel == nullptr) continue;
-    const LayerSpec& layer = first_.graph_.layer(static_cast<int>(n));
     ChangesTops* const changer = ChangerOf(kernel);
-    if (changer != nullptr && !changer->FixShapes()) {
-      throw layer.Mistake("type",
-                          "may change the shapes of its tops in every pass, which does not "
-                          "work if layers are placed on several devices");
-    }
-    if (parts && StateOf(kernel) != nullptr && !StateOf(kernel)->State().empty()) {
-      throw layer.Mistake(
-          "type", "carries a state from pass to pass, which does not work with micro-batches");
-    }
-    if (parts && Capability<MemorySource>(kernel) != nullptr) {
-      throw layer.Mistake(
-          "type", "gets its samples from a program, which does not work with micro-batches");
-    }
+    DOPPIO_CHECK(changer == nullptr || changer->FixShapes(), "placed layers keep their shapes");
+    const CarriesState* const state = StateOf(kernel);
+    DOPPIO_CHECK(!parts || state == nullptr || state->State().empty(),
+                 "no micro-batch carries a state");
+    DOPPIO_CHECK(!parts || Capability<MemorySource>(kernel) == nullptr,
+                 "no micro-batch has samples from a program");
   }
 }
 

@@ -29,7 +29,7 @@ struct Tasks {
 class StagedPasses {
  public:
   // `first` is the net of the first micro-batch, or of the whole batch, and owns this object. Makes
-  // the nets of the other micro-batches. Throws UserError if a layer does not support placement.
+  // the nets of the other micro-batches. All layers must support placement.
   explicit StagedPasses(Net* first);
 
   void Forward();
@@ -50,7 +50,7 @@ class StagedPasses {
     std::vector<StepRunner> forward, replace, add;  // per task
   };
 
-  void CheckLayers() const;
+  void FixShapes() const;
   void AddPart(Net* net);
   void MakeTeam();
   void Align();

@@ -81,7 +81,7 @@ class ReplicasTest(mpi_case.RanksCase):
         self.assertRegex(r.stdout, "; each updates a share of the weights, with about %s of %s of history" % (size, size))
         self.assertEqual(self.weights("--cpu_replicas=3"), self.weights("--cpu_replicas=3", "--shard_update"))
         self.assertNotIn("share of", self.train("--shard_update", "--set=max_iter=3").stderr)
-        self.assertIn("--shard_update works on the CPU only; leave out --gpu or --shard_update",
+        self.assertIn("--shard_update does not work with --gpu, because ranks divide the update in host memory only; leave out one of them",
                       self.train("--gpu=0", "--shard_update", code=2).stderr)
 
     def test_total_batch_is_divided(self):
@@ -121,7 +121,7 @@ class ReplicasTest(mpi_case.RanksCase):
     def test_mistakes_in_flags(self):
         for flag, text in [("--cpu_replicas=0", "--cpu_replicas needs 1 to 1024, got 0"),
                            ("--comm=smoke", "--comm wants auto, threads, p2p, nccl, mpi or tcp, got 'smoke'"),
-                           ("--comm=p2p", "--comm=p2p is between GPUs; say which ones by --gpu, such as --gpu=0,1"),
+                           ("--comm=p2p", "--comm=p2p needs --gpu: it is between GPUs, such as those of --gpu=0,1"),
                            ("--gpu=0,one", "--gpu=0,one: 'one' is not the number of a GPU; use 0, 0,1, all or free:2"),
                            ("--gpu=free:many", "'many' is not the number of GPUs"),
                            ("--gpu=free:0", "--gpu=free:0 wants 1 GPU or more"),

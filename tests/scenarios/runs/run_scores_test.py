@@ -74,7 +74,7 @@ class RunFolderTest(RunCase):
                                (["--monitor=max:accuracy", "--early_stop=patience:x"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--early_stop=patience:99999999999999999999"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--early_stop=delta:1"], "--early_stop wants patience:N"),
-                               (["--monitor=max:accuracy", "--unset=test_interval", "--unset=test_iter"], "this solver makes none"),
+                               (["--monitor=max:accuracy", "--unset=test_interval", "--unset=test_iter"], "--monitor=max:accuracy needs a test net"),
                                (["--on_nan=warn"], "--on_nan wants stop or go, got 'warn'"),
                                (["--keep_last=-1"], "--keep_last wants a number of snapshots, got -1")):
             run = self.doppio("train", "--solver=solver.prototxt", *flags)

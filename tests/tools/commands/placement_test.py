@@ -120,11 +120,13 @@ class PlacementTest(TinyCase):
                     "--place=*=cpu:0+cpu:1", "--microbatches=2")
         self.expect(2, "--place: the pattern 'conv*' matches no layer of the net", "--place=conv*=cpu:0")
         self.expect(2, "--microbatches wants 1 to 1024", PLACE, "--microbatches=0")
-        self.expect(2, "--microbatches works on layers that --place puts on several devices", "--microbatches=2")
+        self.expect(2, "--microbatches needs --place: one device computes a net whole", "--microbatches=2")
         self.expect(2, "all layers are placed on gpu:1; use --gpu=1 instead", "--place=*=gpu:1")
         self.expect(5, "a layer is placed on gpu:4", "--place=fc1=gpu:4,fc2=gpu:5")
         for flag in ("--cpu_replicas=2", "--shard_update", "--recompute", "--offload"):
-            self.expect(2, "which does not work with " + flag.split("=")[0], PLACE, flag)
+            self.expect(2, "--place does not work with " + flag.split("=")[0] + ", because ", PLACE, flag)
+        refused = self.fail_with(2, *TRAIN, PLACE, "--recompute", "--offload", "--shard_update")
+        self.assertEqual(3, refused.count("--place does not work with --"), refused)
         self.assertNotEqual(0, self.run_tool(*TRAIN, PLACE, "--gpu=0").returncode)
 
     def test_mistakes_in_the_net_are_explained(self):

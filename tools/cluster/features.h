@@ -1,0 +1,16 @@
+// The features of a training that flags and the launcher ask for.
+#ifndef DOPPIO_TOOLS_CLUSTER_FEATURES_H_
+#define DOPPIO_TOOLS_CLUSTER_FEATURES_H_
+
+#include "core/net/spec/combinations.h"
+#include "tools/cli/flags.h"
+
+namespace doppio {
+
+// Returns the features of the flags and of the launcher, except for those that depend on a net or
+// solver: placement, micro-batches and --monitor. Throws UsageError for a wrong --launcher.
+Features FeaturesOf(const Flags& flags);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_CLUSTER_FEATURES_H_
