@@ -1,5 +1,5 @@
-// `reference`: prints all layers and all fields of nets and solvers as Markdown. Its output is the
-// second part of docs/reference.md.
+// `reference`: prints all layers and all fields of nets and solvers as Markdown, which is the
+// second part of docs/reference.md, or the page docs/combinations.md.
 #include <algorithm>
 #include <cctype>
 #include <iostream>
@@ -12,6 +12,7 @@
 #include "solvers/update/lr_policy.h"
 #include "tools/cli/command.h"
 #include "tools/cli/word_list.h"
+#include "tools/commands/combinations_page.h"
 #include "tools/help/field_notes.h"
 #include "tools/help/field_table.h"
 #include "tools/onnx/onnx_layer.h"
@@ -160,8 +161,16 @@ class Page {
   std::vector<const Descriptor*> nested_;
 };
 
-ExitCode RunReference(const CommandLine&, bool*) {
-  Page(std::cout).Print();
+ExitCode RunReference(const CommandLine& line, bool*) {
+  if (line.files.empty()) {
+    Page(std::cout).Print();
+  } else if (line.files[0] == "combinations") {
+    PrintCombinations(std::cout);
+  } else {
+    throw UsageError(
+        "'reference' prints all fields, and 'reference combinations' the table of features, not '" +
+        line.files[0] + "'");
+  }
   return ExitCode::kDone;
 }
 
@@ -169,7 +178,7 @@ DOPPIO_REGISTER(Commands, "reference",
                 {"prints every layer and field of nets and solvers, as Markdown",
                  {},
                  {},
-                 "",
+                 "[combinations]",
                  "doppio reference >reference.md",
                  &RunReference});
 

@@ -75,6 +75,24 @@ class ReferenceTest(tool_case.ToolCase):
         self.assertGreater(compared, 50)
 
 
+class CombinationsPageTest(tool_case.ToolCase):
+    def test_the_page_is_that_of_the_table(self):
+        with open(os.path.join(ROOT, "docs/combinations.md"), encoding="utf-8") as f:
+            self.assertEqual(self.succeed("reference", "combinations"), f.read(), "make it again: tools/dev reference")
+
+    def test_the_matrix_shows_each_reason(self):
+        page = self.succeed("reference", "combinations")
+        matrix = page.split("\n## Matrix\n")[1].split("\n## ")[0]
+        for letter in "RNFOIL":
+            section = re.split(r"(?m)^## %s: .*$" % letter, page)[1].split("\n## ")[0]
+            reasons = [line for line in section.splitlines() if line.startswith("* **")]
+            self.assertGreater(len(reasons), 0)
+            self.assertEqual(len(reasons), len(re.findall(r"\| %s (?=\|)" % letter, matrix)), letter)
+
+    def test_another_page_is_a_mistake(self):
+        self.assertIn("'reference combinations'", self.fail_with(2, "reference", "combination"))
+
+
 class SolversPageTest(tool_case.ToolCase):
     """docs/solvers.md must have a row for each update rule and each policy, and no other rows."""
 
