@@ -10,6 +10,7 @@
 #include "core/net/spec/solver_spec.h"
 #include "parallel/world/thread_world.h"
 #include "solvers/scores/outputs.h"
+#include "solvers/trainer/features.h"
 #include "tests/random/silent_log.h"
 
 namespace doppio {
@@ -56,7 +57,9 @@ class RankRun {
       : way_(way), world_(world), outcome_(outcome), device_(way.device()) {
     MakePlaces();
     SetOptions();
-    Trainer trainer(LoadSolver(solver), options_);
+    const SolverSpec spec = LoadSolver(solver);
+    if (leads()) AskTable(spec);
+    Trainer trainer(spec, options_);
     if (leads() && way.before) way.before(&trainer);
     if (way.noise > 0) ChangeWeights(way.noise, way.noise_draw, &trainer);
     const Weights before = ReadWeights(trainer.params());
@@ -113,6 +116,11 @@ class RankRun {
     options_.on_test = [this](const TestScores& scores) {
       if (leads()) AddScores(scores);
     };
+  }
+
+  void AskTable(const SolverSpec& spec) {
+    for (const Error& refusal : RefusalsOf(FeaturesOf(spec, options_)))
+      outcome_->combination += std::string(refusal.what()) + "\n";
   }
 
   void AddScores(const TestScores& scores) {
@@ -201,7 +209,9 @@ Outcome Run(const RandomCase& random_case, const Way& way) {
     RunRanks(WriteCase(random_case, way), way, &outcome);
   } catch (const Error& e) {
     if (!IsMistake(e)) throw;
+    const std::string combination = outcome.combination;
     outcome = Outcome();
+    outcome.combination = combination;
     outcome.refused = e.what();
     outcome.code = static_cast<int>(e.code());
   }

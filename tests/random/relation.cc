@@ -216,6 +216,16 @@ RandomCase StartOf(RandomCase random_case) {
   return random_case;
 }
 
+bool RefusedByTable(const Outcome& outcome, std::string* why) {
+  why->clear();
+  if (outcome.combination.empty()) return false;
+  const std::string first = outcome.combination.substr(0, outcome.combination.find('\n'));
+  if (outcome.refused.find(first) == std::string::npos)
+    *why = "the table refuses '" + first + "', but the run says '" + outcome.refused + "'";
+  ++ProcessTally().refusals[first];
+  return true;
+}
+
 bool Declined(const Outcome& changed) {
   const auto code = static_cast<ExitCode>(changed.code);
   if (code != ExitCode::kConfig && code != ExitCode::kUsage) return false;

@@ -45,6 +45,10 @@ std::string Same(const Outcome& a, const Outcome& b);
 // refused with a message for the user. Counts the message in the tally.
 bool Declined(const Outcome& changed);
 
+// Returns true if the table of combinations refuses the way in which `outcome` was made. `*why` is
+// "" if the run was refused with the same words; otherwise it says that it was not.
+bool RefusedByTable(const Outcome& outcome, std::string* why);
+
 // Returns the case with one iteration and without tests, for relations that look at its start only.
 RandomCase StartOf(RandomCase random_case);
 
