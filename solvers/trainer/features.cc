@@ -32,7 +32,7 @@ Features FeaturesOf(const SolverSpec& spec, const TrainerOptions& options) {
   // The device of a placed net is one of those on which its layers are placed.
   features.AddIf(!placed && !options.plan.device->host_memory(), Feature::kGpu);
   features.AddIf(options.world != nullptr && options.world->size() > 1, Feature::kReplicas);
-  features.AddIf(options.shard_update && options.world != nullptr, Feature::kShardUpdate);
+  features.AddIf(options.shard_update, Feature::kShardUpdate);
   features.AddIf(options.elastic.has_value(), Feature::kElastic);
   features.AddIf(options.elastic.has_value(), Feature::kProcesses);
   features.AddIf(options.plan.sync_statistics, Feature::kSyncBn);

@@ -76,9 +76,10 @@ std::unique_ptr<Net> TrainingNets::MakeNet(const NetSource& source, bool train, 
   if (run_->shards()) plan.history_ranks = run_->ranks();
   plan.sync_statistics &= train && options.world != nullptr;
   Graph graph = MakeGraph(std::move(spec));
-  Features features = FeaturesOf(graph);
+  Features features = LayerFeaturesOf(graph);
+  features.AddIf(!plan.places.empty(), Feature::kPlace);
   if (train) features.Add(FeaturesOf(run_->spec, options));
-  if (!one_device) CheckCombinations(features);
+  CheckCombinations(features);
   // Replicas log only errors, a test's net is made again for its last batch, and most of its layers
   // are the training's, too.
   if (batch == options.net.batch) {

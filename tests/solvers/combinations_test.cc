@@ -85,13 +85,13 @@ constexpr char kSamples[] = R"(
 
 struct Case {
   std::set<Feature> features;
-  std::string net = kNet, solver = "base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 type: 'SGD' ";
+  std::string net = kNet, policy = "lr_policy: 'fixed' ", solver;
   TrainerOptions options;
   int ranks = 1;
   std::vector<std::unique_ptr<Device>> places;
 };
 
-// A way to give a training a feature. Of two features that set a field, the last one counts.
+// A way to give a training a feature.
 struct Way {
   Feature feature;
   std::function<void(Case*)> use;
@@ -131,10 +131,11 @@ const std::vector<Way>& Ways() {
        }},
       {F::kDynamicScale,
        [](Case* c) { c->options.loss_scaling = ParseLossScaling("loss_scale", "dynamic"); }},
-      Field(F::kIterSize, "iter_size: 2"),
+      Field(F::kIterSize, "iter_size: 2", true),
       Field(F::kClipping, "clip_gradients: 0.01", true),
-      Field(F::kNormRates, "type: 'LARS'", true),
-      Field(F::kLossRate, "lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 1", true),
+      Field(F::kNormRates, "larc: true", true),
+      {F::kLossRate,
+       [](Case* c) { c->policy = "lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 1 "; }, true},
       Field(F::kSnapshotDiff, "snapshot_diff: true"),
       Field(F::kDebugInfo, "debug_info: true"),
       Field(F::kTestNet, "test_iter: 1 test_interval: 1"),
@@ -175,7 +176,9 @@ SolverSpec Load(const Case& c) {
   WriteFileAtomically(Folder() + "net.prototxt", c.net);
   WriteFileAtomically(Folder() + "solver.prototxt",
                       "net: '" + Folder() + "net.prototxt' snapshot_prefix: '" + Folder() +
-                          "s' random_seed: 7 max_iter: 2 snapshot_after_train: false " + c.solver);
+                          "s' random_seed: 7 max_iter: 2 snapshot_after_train: false base_lr: 0.1 "
+                          "momentum: 0.9 type: 'SGD' " +
+                          c.policy + c.solver);
   return LoadSolver(Folder() + "solver.prototxt");
 }
 
@@ -224,7 +227,7 @@ std::vector<const Combination*> RefusingRows(const std::set<Feature>& features) 
     const bool first = features.count(row.first) > 0, second = features.count(row.second) > 0;
     const bool with = row.with == Feature::kCount || features.count(row.with) > 0;
     const bool refuses =
-        (row.verdict == Verdict::kRefused && second) || (row.verdict == Verdict::kNeeds && !second);
+        (row.rule == PairRule::kRefused && second) || (row.rule == PairRule::kNeeds && !second);
     if (first && with && refuses) rows.push_back(&row);
   }
   return rows;
@@ -240,9 +243,12 @@ void ExpectAsTheTableSays(const std::set<Feature>& features) {
   const std::vector<const Combination*> rows = RefusingRows(features);
   const Case c = Make(features);
   if (!rows.empty()) {
+    // A trainer refuses what its options ask for before it knows the layers.
     const std::string mistake = MistakeIfAny([&] { Train(c); });
-    for (const Combination* row : rows)
-      EXPECT_NE(mistake.find(row->reason), std::string::npos) << Names(features) << ": " << mistake;
+    EXPECT_TRUE(std::any_of(
+        rows.begin(), rows.end(),
+        [&](const Combination* row) { return mistake.find(row->reason) != std::string::npos; }))
+        << Names(features) << ": " << mistake;
     return;
   }
   Weights weights;
@@ -273,52 +279,44 @@ TEST(Combinations, PairsBesidePlacementAndReplicasAreAsTheTableSays) {
   }
 }
 
-// Returns what a training does by itself, as its plan shows it.
-std::set<Feature> DoneByItself(const std::set<Feature>& features) {
+// Returns what a training does of early updates, chains and recomputing, as its plan shows it.
+std::set<Feature> Done(const std::set<Feature>& features) {
   Case c = Make(features);
   c.net += R"(
     layer { name: "norm" type: "BatchNorm" bottom: "b" top: "norm" }
     layer { name: "scale" type: "Scale" bottom: "norm" top: "scale" }
     layer { name: "act" type: "ReLU" bottom: "scale" top: "act" }
     layer { name: "sum of act" type: "Reduction" bottom: "act" top: "act sum" loss_weight: 1e-3 })";
-  c.options.plan.gradient_slice_bytes = 32;
   const std::unique_ptr<Device> device = MakeCpuDevice();
   c.options.plan.device = device.get();
   const Trainer trainer(Load(c), c.options);
   std::set<Feature> done;
   if (trainer.params().gradients_share_memory()) done.insert(Feature::kEarlyUpdate);
-  for (const Param& param : trainer.params().params())
-    if (param.grad_slice > 0) done.insert(Feature::kSlices);
   const Plan& plan = trainer.train_net().plan();
   for (int n = 0; n < static_cast<int>(plan.computed_with.size()); ++n)
     if (plan.computed_with[n] != n) done.insert(Feature::kChains);
   if (plan.saved.segments > 1) done.insert(Feature::kRecompute);
-  if (plan.saved.offloaded > 0) done.insert(Feature::kOffload);
   return done;
 }
 
 TEST(Combinations, SwitchesOffWhatTheTableSays) {
   const QuietLog quiet;
-  const std::set<Feature> alone = DoneByItself({Feature::kRecompute, Feature::kOffload});
-  const std::set<Feature> seen = {Feature::kRecompute, Feature::kOffload, Feature::kEarlyUpdate,
-                                  Feature::kSlices, Feature::kChains};
-  EXPECT_EQ(alone, seen);
+  const std::set<Feature> seen = {Feature::kRecompute, Feature::kEarlyUpdate, Feature::kChains};
+  EXPECT_EQ(Done({Feature::kRecompute}), seen);
   int compared = 0;
   for (const Way& way : Ways()) {
-    const std::set<Feature> features = {Feature::kRecompute, Feature::kOffload, way.feature};
-    // Slices need early updates, and a net with replicas needs a world.
+    const std::set<Feature> features = {Feature::kRecompute, way.feature};
     if (!RefusingRows(features).empty() || way.feature == Feature::kReplicas) continue;
     Features uses;
     uses.Add({way.feature});
-    const std::set<Feature> done = DoneByItself(features);
+    const std::set<Feature> done = Done(features);
     for (const Feature feature : seen) {
-      const bool off = IsOff(feature, uses) ||
-                       (feature == Feature::kSlices && IsOff(Feature::kEarlyUpdate, uses));
-      EXPECT_EQ(done.count(feature) == 0, off) << TextOf(feature).name << Names(features);
-      compared += off;
+      EXPECT_EQ(done.count(feature) == 0, IsOff(feature, uses))
+          << TextOf(feature).name << Names(features);
+      compared += IsOff(feature, uses);
     }
   }
-  EXPECT_GT(compared, 15);
+  EXPECT_GT(compared, 8);
 }
 
 TEST(Combinations, GivesAllRefusalsAtOnceAtTheirPlaces) {

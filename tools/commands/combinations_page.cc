@@ -7,22 +7,22 @@
 namespace doppio {
 namespace {
 
-struct VerdictText {
-  Verdict verdict;
+struct RuleText {
+  PairRule rule;
   const char* letter;   // in the matrix
   const char* heading;  // of the list of reasons
   const char* between;  // between the names of the two features
 };
-constexpr VerdictText kVerdicts[] = {
-    {Verdict::kRefused, "R", "Refused together", "and"},
-    {Verdict::kNeeds, "N", "Refused without another feature", "without"},
-    {Verdict::kFails, "F", "End with an error when it happens", "and"},
-    {Verdict::kOff, "O", "Switched off by another feature", "with"},
-    {Verdict::kIdle, "I", "Without effect unless another feature is used", "without"},
-    {Verdict::kLimited, "L", "Work together with a limit", "and"},
+constexpr RuleText kRules[] = {
+    {PairRule::kRefused, "R", "Refused together", "and"},
+    {PairRule::kNeeds, "N", "Refused without another feature", "without"},
+    {PairRule::kFails, "F", "End with an error when it happens", "and"},
+    {PairRule::kOff, "O", "Switched off by another feature", "with"},
+    {PairRule::kIdle, "I", "Without effect unless another feature is used", "without"},
+    {PairRule::kLimited, "L", "Work together with a limit", "and"},
 };
 
-const VerdictText& TextOf(Verdict verdict) { return kVerdicts[static_cast<size_t>(verdict)]; }
+const RuleText& TextOf(PairRule rule) { return kRules[static_cast<size_t>(rule)]; }
 
 std::string Numbered(Feature feature) { return std::to_string(static_cast<int>(feature) + 1); }
 
@@ -35,7 +35,7 @@ bool Has(Feature feature, Feature Combination::*side) {
 
 std::string LetterOf(Feature first, Feature second) {
   for (const Combination& row : Combinations()) {
-    if (row.first == first && row.second == second) return TextOf(row.verdict).letter;
+    if (row.first == first && row.second == second) return TextOf(row.rule).letter;
   }
   return "";
 }
@@ -55,8 +55,8 @@ void PrintFeatures(std::ostream& out) {
 
 void PrintMatrix(std::ostream& out) {
   out << "\n## Matrix\n\nThe letters are those of the lists below: ";
-  for (const VerdictText& text : kVerdicts) {
-    out << (text.verdict == Verdict::kRefused ? "" : "; ") << "**" << text.letter << "** "
+  for (const RuleText& text : kRules) {
+    out << (text.rule == PairRule::kRefused ? "" : "; ") << "**" << text.letter << "** "
         << text.heading;
   }
   out << ". A row is about the feature on its left together with that of the column.\n\n| |";
@@ -77,10 +77,10 @@ void PrintMatrix(std::ostream& out) {
   });
 }
 
-void PrintReasons(const VerdictText& text, std::ostream& out) {
+void PrintReasons(const RuleText& text, std::ostream& out) {
   out << "\n## " << text.letter << ": " << text.heading << "\n\n";
   for (const Combination& row : Combinations()) {
-    if (row.verdict != text.verdict) continue;
+    if (row.rule != text.rule) continue;
     out << "* **" << TextOf(row.first).name << "** " << text.between << " **"
         << TextOf(row.second).name << "**";
     if (row.with != Feature::kCount) out << ", with " << TextOf(row.with).name;
@@ -99,7 +99,7 @@ void PrintCombinations(std::ostream& out) {
          "table.\n";
   PrintFeatures(out);
   PrintMatrix(out);
-  for (const VerdictText& text : kVerdicts) PrintReasons(text, out);
+  for (const RuleText& text : kRules) PrintReasons(text, out);
 }
 
 }  // namespace doppio

@@ -271,12 +271,8 @@ std::vector<Warning> LayerWarnings(const Graph& graph) {
   return warnings;
 }
 
-Features FeaturesOf(const Graph& graph) {
+Features LayerFeaturesOf(const Graph& graph) {
   Features features;
-  const NetOptions& options = graph.spec.options;
-  features.AddIf(PlacedDeviceNames(graph).size() > 1, Feature::kPlace,
-                 options.place.empty() ? "the field 'device'" : "");
-  features.AddIf(options.microbatches > 1, Feature::kMicrobatches);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const LayerSpec& layer = graph.layer(static_cast<int>(n));
     for (const Feature feature : graph.nodes[n].shape.features) {
@@ -284,6 +280,15 @@ Features FeaturesOf(const Graph& graph) {
           {feature, "layer '" + layer.name() + "': " + TextOf(feature).name, layer.At("type")});
     }
   }
+  return features;
+}
+
+Features FeaturesOf(const Graph& graph) {
+  Features features = LayerFeaturesOf(graph);
+  const NetOptions& options = graph.spec.options;
+  features.AddIf(PlacedDeviceNames(graph).size() > 1, Feature::kPlace,
+                 options.place.empty() ? "the field 'device'" : "");
+  features.AddIf(options.microbatches > 1, Feature::kMicrobatches);
   return features;
 }
 

@@ -96,8 +96,9 @@ bool IsScore(const Graph& graph, int edge);
 // Doppio replaces, and sources whose samples do not stay together (sample_groups.h).
 std::vector<Warning> LayerWarnings(const Graph& graph);
 
-// Returns the features of a training that the net has: those of its layers, layers on several
-// devices, and micro-batches.
+// Returns the features of a training that the layers have (LayerShape::features).
+Features LayerFeaturesOf(const Graph& graph);
+// Returns those, and layers on several devices and micro-batches if the user asks for them.
 Features FeaturesOf(const Graph& graph);
 
 // Returns the number of rows in one batch of the first layer that produces data, or 0 if no layer

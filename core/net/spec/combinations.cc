@@ -7,7 +7,7 @@ namespace doppio {
 namespace {
 
 using F = Feature;
-using V = Verdict;
+using V = PairRule;
 
 // In the order of Feature.
 constexpr FeatureText kTexts[] = {
@@ -30,7 +30,7 @@ constexpr FeatureText kTexts[] = {
     {"a dynamic loss scale", "`--loss_scale=dynamic`, and half precision without another scale"},
     {"iter_size", "gradients of several passes: `iter_size` above 1"},
     {"clip_gradients", "`clip_gradients`"},
-    {"rates by norms", "rates by norms of parameters: LARS, LAMB, `larc`, `local_lr_auto`"},
+    {"rates by norms", "rates by norms of parameters: LAMB, `larc`, `local_lr_auto`"},
     {"a rate by the loss", "rates that depend on the loss: `lr_policy: \"plateau\"`"},
     {"snapshot_diff", "changes of weights in snapshots: `snapshot_diff`"},
     {"debug_info", "magnitudes of all blobs in the log: `debug_info`"},
@@ -108,6 +108,8 @@ const Combination kRows[] = {
     {F::kOffload, F::kScript, V::kOff, "every blob is kept for the script"},
     {F::kMonitor, F::kTestNet, V::kNeeds,
      "it watches an output of a test; add test_interval to the solver"},
+    {F::kClipping, F::kIterSize, V::kLimited,
+     "as in Caffe, the limit is for the sum of the passes, which iter_size divides afterwards"},
     {F::kPlace, F::kTestNet, V::kLimited, "on the CPU, tests run on one device, with all threads"},
     {F::kMicrobatches, F::kTestNet, V::kLimited, "tests take whole batches"},
     {F::kSyncBn, F::kTestNet, V::kLimited, "a batch of a test is on one replica"},
@@ -192,11 +194,11 @@ std::vector<Error> RefusalsOf(const Features& features) {
     if (!Counts(row, features)) continue;
     const std::vector<FeatureUse> seconds = UsesOf(row.second, features);
     for (const FeatureUse& first : UsesOf(row.first, features)) {
-      if (row.verdict == V::kNeeds && seconds.empty()) {
+      if (row.rule == V::kNeeds && seconds.empty()) {
         refusals.push_back(Mistake(
             first, NameOf(first) + " needs " + TextOf(row.second).name + ": " + row.reason));
       }
-      if (row.verdict != V::kRefused) continue;
+      if (row.rule != V::kRefused) continue;
       for (const FeatureUse& second : seconds)
         refusals.push_back(Refusal(first, second, row.reason));
     }
@@ -212,7 +214,7 @@ void CheckCombinations(const Features& features) {
 
 bool IsOff(Feature feature, const Features& features) {
   return std::any_of(std::begin(kRows), std::end(kRows), [&](const Combination& row) {
-    return row.first == feature && row.verdict == V::kOff && features.Has(row.second) &&
+    return row.first == feature && row.rule == V::kOff && features.Has(row.second) &&
            Counts(row, features);
   });
 }

@@ -69,7 +69,7 @@ struct FeatureText {
 const FeatureText& TextOf(Feature feature);
 
 // What the first feature of a combination does together with the second one.
-enum class Verdict {
+enum class PairRule {
   kRefused,  // no training starts with both
   kNeeds,    // no training starts with the first and without the second
   kFails,    // the training ends with an error if what the reason says happens
@@ -80,7 +80,7 @@ enum class Verdict {
 
 struct Combination {
   Feature first, second;
-  Verdict verdict;
+  PairRule rule;
   const char* reason;              // a clause without a period
   Feature with = Feature::kCount;  // the row counts only if the training has this feature, too
 };
