@@ -11,7 +11,7 @@
 #include "core/net/contract/changing_tops.h"
 #include "core/net/contract/grouped_source.h"
 #include "core/net/contract/sample_source.h"
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 #include "python/interpreter.h"
 #include "python/live_layer.h"
 #include "python/shown_samples.h"

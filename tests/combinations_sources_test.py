@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that only the table of combinations (core/net/spec/combinations.cc) says which features of a training do not go
+"""Tests that only the table of combinations (core/net/contract/combinations.cc) says which features of a training do not go
 together: no other mistake names two features of the table, or is worded like a refusal.
 
 A file with such a mistake needs an entry here, with the reason.
@@ -46,7 +46,7 @@ class CombinationsSourcesTest(unittest.TestCase):
         found, used, seen = [], set(), 0
         for folder in FOLDERS:
             for path in sorted(glob.glob(folder + "/**/*.*", recursive=True)):
-                if not path.endswith((".cc", ".h")) or path == "core/net/spec/combinations.cc":
+                if not path.endswith((".cc", ".h")) or path == "core/net/contract/combinations.cc":
                     continue
                 for text in mistakes(path):
                     seen += 1

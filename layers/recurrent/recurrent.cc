@@ -4,7 +4,7 @@
 
 #include "core/math/blas.h"
 #include "core/net/contract/layer.h"
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 #include "layers/common/host_loops.h"
 #include "layers/common/row_copies.h"
 #include "layers/recurrent/lstm_unit_kernel.h"

@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/net/contract/layer.h"
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 #include "core/net/spec/named_field.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/source/synthetic.h"

@@ -2,7 +2,7 @@
 #ifndef DOPPIO_SOLVERS_TRAINER_FEATURES_H_
 #define DOPPIO_SOLVERS_TRAINER_FEATURES_H_
 
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 #include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/trainer_options.h"
 

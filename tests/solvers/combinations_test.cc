@@ -1,7 +1,7 @@
 // Tests the table of combinations against trainings: each pair of features that a small training on
 // the CPU can have either works, with the numbers of the features that change numbers, or is
 // refused with the reason of the table.
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/launch_flags.h"
 #include "tools/cli/text_table.h"
-#include "tools/cluster/features.h"
+#include "tools/cli/features.h"
 #include "tools/cluster/joined.h"
 #include "tools/nets/devices.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 
 namespace doppio {
 namespace {

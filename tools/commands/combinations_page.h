@@ -6,7 +6,7 @@
 
 namespace doppio {
 
-// Prints the table of core/net/spec/combinations.h as Markdown.
+// Prints the table of core/net/contract/combinations.h as Markdown.
 void PrintCombinations(std::ostream& out);
 
 }  // namespace doppio

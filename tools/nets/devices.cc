@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/text/whole_number.h"
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/word_list.h"
 #include "tools/gpus/free_gpus.h"

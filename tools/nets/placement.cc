@@ -10,7 +10,7 @@
 #include "solvers/trainer/features.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
-#include "tools/cluster/features.h"
+#include "tools/cli/features.h"
 #include "tools/nets/devices.h"
 #include "tools/nets/nets.h"
 #include "tools/nets/reserved_device.h"

@@ -21,9 +21,9 @@ struct PlacedDevices {
   std::map<std::string, Device*> by_name;  // for PlanOptions::places
 };
 
-// Checks that the features of a training work together (core/net/spec/combinations.h), and throws
-// all refusals at once. Returns the train net's graph if layers may be placed; its data may be
-// missing. Throws the mistakes in that net.
+// Checks that the features of a training work together (core/net/contract/combinations.h), and
+// throws all refusals at once. Returns the train net's graph if layers may be placed; its data may
+// be missing. Throws the mistakes in that net.
 std::optional<Graph> CheckTraining(const Flags& flags, const SolverSpec& solver);
 
 // Opens the devices of `graph`. Each of its CPU devices gets an equal share of the compute threads.

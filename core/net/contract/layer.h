@@ -22,7 +22,7 @@
 
 namespace doppio {
 
-enum class Feature;  // core/net/spec/combinations.h
+enum class Feature;  // core/net/contract/combinations.h
 
 // One parameter blob of a layer. Blobs keep Caffe's order: weight, bias; for BatchNorm: mean,
 // variance, factor.

@@ -14,7 +14,7 @@
 #include "core/net/graph/stand_in.h"
 #include "core/net/graph/storage.h"
 #include "core/net/graph/varying_rows.h"
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 #include "core/net/spec/state_rule.h"
 
 namespace doppio {

@@ -16,7 +16,7 @@
 
 namespace doppio {
 
-class Features;  // core/net/spec/combinations.h
+class Features;  // core/net/contract/combinations.h
 
 // One parameter of the net, possibly used by several layers. The first user owns the parameter:
 // weight files store the values with that layer.

@@ -47,7 +47,7 @@ StagedPasses::StagedPasses(Net* first) : first_(*first) {
 }
 
 // Fixes the shapes of sources. Trainings with other layers that do not support placement are
-// refused before (core/net/spec/combinations.h).
+// refused before (core/net/contract/combinations.h).
 void StagedPasses::FixShapes() const {
   const bool parts = first_.graph_.spec.options.microbatches > 1;
   for (size_t n = 0; n < first_.graph_.nodes.size(); ++n) {

@@ -1,4 +1,4 @@
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 
 #include <algorithm>
 #include <iterator>

@@ -4,8 +4,8 @@
 //
 // The table is about features. Two fields or flags that say the same thing twice, or a value that a
 // field does not take, are mistakes that the field's reader reports.
-#ifndef DOPPIO_CORE_NET_SPEC_COMBINATIONS_H_
-#define DOPPIO_CORE_NET_SPEC_COMBINATIONS_H_
+#ifndef DOPPIO_CORE_NET_CONTRACT_COMBINATIONS_H_
+#define DOPPIO_CORE_NET_CONTRACT_COMBINATIONS_H_
 
 #include <string>
 #include <vector>
@@ -121,4 +121,4 @@ bool IsOff(Feature feature, const Features& features);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_NET_SPEC_COMBINATIONS_H_
+#endif  // DOPPIO_CORE_NET_CONTRACT_COMBINATIONS_H_

@@ -1,6 +1,6 @@
-#include "tools/cluster/features.h"
+#include "tools/cli/features.h"
 
-#include "tools/cluster/joined.h"
+#include "tools/cli/launch_flags.h"
 
 namespace doppio {
 namespace {

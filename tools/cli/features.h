@@ -1,8 +1,8 @@
 // The features of a training that flags and the launcher ask for.
-#ifndef DOPPIO_TOOLS_CLUSTER_FEATURES_H_
-#define DOPPIO_TOOLS_CLUSTER_FEATURES_H_
+#ifndef DOPPIO_TOOLS_CLI_FEATURES_H_
+#define DOPPIO_TOOLS_CLI_FEATURES_H_
 
-#include "core/net/spec/combinations.h"
+#include "core/net/contract/combinations.h"
 #include "tools/cli/flags.h"
 
 namespace doppio {
@@ -13,4 +13,4 @@ Features FeaturesOf(const Flags& flags);
 
 }  // namespace doppio
 
-#endif  // DOPPIO_TOOLS_CLUSTER_FEATURES_H_
+#endif  // DOPPIO_TOOLS_CLI_FEATURES_H_
