@@ -76,6 +76,7 @@ int64_t ReadPoolingKernel(const LayerSpec& spec, char name, const PoolingAxis& a
   return kernel;
 }
 
+// Returns an axis without its number of windows.
 PoolingAxis ReadPoolingAxis(const LayerSpec& spec, char name, int64_t input) {
   const PoolingParameter& p = spec.param.pooling_param();
   const bool is_h = name == 'h';
@@ -98,23 +99,28 @@ PoolingAxis ReadPoolingAxis(const LayerSpec& spec, char name, int64_t input) {
   } else {
     a.kernel = ReadPoolingKernel(spec, name, a);
   }
+  return a;
+}
+
+// Sets the number of windows along axis `name`. `padded` is true if either axis has padding.
+void SetPoolingOutput(const LayerSpec& spec, char name, bool padded, PoolingAxis* a) {
+  const PoolingParameter& p = spec.param.pooling_param();
   const bool floor =
       p.round_mode() == PoolingParameter::FLOOR || p.torch_pooling() || !p.ceil_mode();
-  a.output = CountWindows(a, floor);
-  const std::string kernel = std::to_string(a.kernel), extent = std::to_string(a.input);
-  if (a.output <= 0) {
+  a->output = CountWindows(*a, floor, padded);
+  const std::string kernel = std::to_string(a->kernel), extent = std::to_string(a->input);
+  if (a->output <= 0) {
     throw spec.Mistake("pooling_param", "kernel " + kernel + " is too large for an input of " +
-                                            extent + " with pad " + std::to_string(a.pad) +
+                                            extent + " with pad " + std::to_string(a->pad) +
                                             "; use a smaller one");
   }
-  if ((a.output - 1) * a.stride - a.pad >= a.input) {
+  if ((a->output - 1) * a->stride - a->pad >= a->input) {
     throw spec.Mistake("pooling_param", "the last window would lie wholly outside the input (" +
                                             std::string(1, name) + ": size " + extent +
                                             ", kernel " + kernel + ", stride " +
-                                            std::to_string(a.stride) +
+                                            std::to_string(a->stride) +
                                             ", rounded up); set round_mode: FLOOR");
   }
-  return a;
 }
 
 PoolingGeometry ReadPoolingGeometry(const LayerSpec& spec, const Shape& bottom) {
@@ -130,6 +136,9 @@ PoolingGeometry ReadPoolingGeometry(const LayerSpec& spec, const Shape& bottom) 
   g.planes = bottom[0] * bottom[1];
   g.h = ReadPoolingAxis(spec, 'h', bottom[2]);
   g.w = ReadPoolingAxis(spec, 'w', bottom[3]);
+  const bool padded = g.h.pad > 0 || g.w.pad > 0;
+  SetPoolingOutput(spec, 'h', padded, &g.h);
+  SetPoolingOutput(spec, 'w', padded, &g.w);
   if (p.pool() == PoolingParameter::STOCHASTIC && (g.h.pad != 0 || g.w.pad != 0)) {
     throw spec.Mistake(p.has_pad()    ? "pooling_param.pad"
                        : g.h.pad != 0 ? "pooling_param.pad_h"

@@ -30,14 +30,13 @@ struct BasicPoolingAxis {
 using PoolingAxis = BasicPoolingAxis<int64_t>;
 
 // Returns the number of windows along an axis with these extents, rounded down if `floor` is true,
-// else up. Does not read `output`.
-inline int64_t CountWindows(const PoolingAxis& a, bool floor) {
-  // Round both divisions like Caffe, also for negative numbers.
-  const int64_t room = a.input + 2 * a.pad - a.kernel;
+// else up. If `padded` is true, i.e. either axis has padding, drops a last window that starts
+// beyond the input and its left padding, like Caffe. Does not read `output`.
+inline int64_t CountWindows(const PoolingAxis& a, bool floor, bool padded) {
+  const int64_t room = a.input + 2 * a.pad - a.kernel;  // negative for a kernel that does not fit
   const int64_t down = room / a.stride - (room % a.stride < 0 ? 1 : 0);
-  const int64_t output =
-      (floor ? (room < 0 ? room / a.stride : down) : down + (room % a.stride != 0 ? 1 : 0)) + 1;
-  return a.pad > 0 && (output - 1) * a.stride >= a.input + a.pad ? output - 1 : output;
+  const int64_t output = down + (!floor && room % a.stride != 0 ? 1 : 0) + 1;
+  return padded && (output - 1) * a.stride >= a.input + a.pad ? output - 1 : output;
 }
 
 // The windows of MAX or AVE pooling over the planes of a bottom.

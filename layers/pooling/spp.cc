@@ -23,7 +23,7 @@ PoolingAxis PyramidAxis(const LayerSpec& spec, int64_t input, int64_t windows) {
                            " windows along an axis of " + std::to_string(input) +
                            "; use a smaller pyramid_height");
   }
-  axis.output = CountWindows(axis, false);
+  axis.output = CountWindows(axis, false, axis.pad > 0);
   return axis;
 }
 

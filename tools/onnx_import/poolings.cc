@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "layers/pooling/pooling_windows.h"
 #include "tools/onnx_import/import_node.h"
 #include "tools/onnx_import/windows.h"
 
@@ -38,14 +39,14 @@ void SetWindows(const ImportNode& node, const Windows& windows, PoolingParameter
   }
 }
 
-// Returns true if rounding the number of windows up or, without `ceil`, down gives the model's
-// number with the pads of the start on both sides.
-bool GivesCount(const Windows& windows, const Shape& input, bool ceil, bool model_ceil) {
-  Windows alike = windows;
-  alike.end = alike.begin;
+// Returns true if Pooling, whose number of windows is rounded down if `floor` is true, else up, has
+// the model's number of windows with the pads of the start on both sides.
+bool GivesCount(const Windows& windows, const Shape& input, bool floor, bool model_ceil) {
+  const bool padded = windows.begin != std::vector<int64_t>(windows.axes(), 0);
   for (size_t i = 0; i < windows.axes(); ++i) {
     const int64_t extent = input[static_cast<int>(i) + 2];
-    if (alike.Count(i, extent, ceil) != windows.Count(i, extent, model_ceil)) return false;
+    const PoolingAxis axis{extent, 0, windows.kernel[i], windows.stride[i], windows.begin[i]};
+    if (CountWindows(axis, floor, padded) != windows.Count(i, extent, model_ceil)) return false;
   }
   return true;
 }
@@ -69,9 +70,9 @@ void ImportPool(const ImportNode& node) {
   // A window that reaches beyond the end takes what is there, which for MAX is all that counts.
   if (!windows.symmetric() && !max && param->avg_include_pad())
     node.Refuse("its pads differ, and the average includes them");
-  if (GivesCount(windows, input.shape, false, ceil)) {
+  if (GivesCount(windows, input.shape, true, ceil)) {
     param->set_round_mode(PoolingParameter::FLOOR);
-  } else if (!GivesCount(windows, input.shape, true, ceil)) {
+  } else if (!GivesCount(windows, input.shape, false, ceil)) {
     node.Refuse("Doppio has another number of windows for its pads");
   }
   node.SetOut(node.Add(layer, {input}));

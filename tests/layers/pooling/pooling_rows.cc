@@ -19,11 +19,9 @@ std::optional<DraftBlob> NotNegative(NetDraft* draft, const DraftBlob& blob) {
   return AddWithOneTop(draft, type, {blob.name});
 }
 
-// Returns true if Pooling accepts the windows, and writes their number. Rounded down, the number of
-// windows that are larger than the padded image is 0 in Caffe.
+// Returns true if Pooling accepts the windows, and writes their number.
 bool SetWindowCount(PoolingAxis* axis, bool floor) {
-  if (floor && axis->kernel > axis->input + 2 * axis->pad) return false;
-  axis->output = CountWindows(*axis, floor);
+  axis->output = CountWindows(*axis, floor, axis->pad > 0);
   return axis->output > 0 && (axis->output - 1) * axis->stride - axis->pad < axis->input;
 }
 

@@ -32,12 +32,21 @@ TEST(Pooling, RoundsUpUnlessTold) {
   for (const char* floor : {"round_mode: FLOOR", "torch_pooling: true", "ceil_mode: false"}) {
     NinePixels("kernel_size: 2 stride: 2 " + std::string(floor)).ExpectTop({1, 1, 1, 1}, {5});
   }
+  NinePixels("kernel_size: 6 pad: 1 stride: 4").ExpectTop({1, 1, 1, 1}, {9});
   // A window that crosses the border is averaged over the pixels inside the image.
   NinePixels("pool: AVE kernel_size: 2 stride: 2").ExpectTop({1, 1, 2, 2}, {3, 4.5, 7.5, 9});
 }
 
 TEST(Pooling, DropsAWindowThatStartsInTheFarPadding) {
   NinePixels("kernel_size: 2 stride: 2 pad: 1").ExpectTop({1, 1, 2, 2}, {1, 3, 7, 9});
+}
+
+// Caffe looks for padding on either axis. In rows, a second window would start below the image.
+TEST(Pooling, DropsAWindowOutsideIfTheOtherAxisHasPadding) {
+  Pool("kernel_h: 1 kernel_w: 3 stride_h: 3 stride_w: 1 pad_h: 0 pad_w: 1")
+      .Bottom({1, 1, 2, 3}, {1, 5, 2, 9, 9, 9})
+      .ExpectTop({1, 1, 1, 3}, {5, 5, 5})
+      .ExpectBottomGradient({1, 2, 4}, {0, 7, 0, 0, 0, 0});
 }
 
 TEST(Pooling, CountsPaddingInTheMean) {
@@ -170,6 +179,11 @@ TEST(Pooling, ExplainsMistakes) {
   NinePixels("kernel_size: 2 pad: 2").ExpectMistake({"pad 2 must be smaller than the kernel, 2"});
   NinePixels("kernel_size: 5 round_mode: FLOOR")
       .ExpectMistake({"kernel 5 is too large for an input of 3"});
+  // The kernel reaches beyond the padded image by less than a stride.
+  for (const char* floor : {"round_mode: FLOOR", "torch_pooling: true", "ceil_mode: false"}) {
+    NinePixels("kernel_size: 6 pad: 1 stride: 4 " + std::string(floor))
+        .ExpectMistake({"kernel 6 is too large for an input of 3 with pad 1"});
+  }
   NinePixels("kernel_size: 1 stride: 5")
       .ExpectMistake({"last window", "outside the input", "size 3", "round_mode: FLOOR"});
   NinePixels("global_pooling: true kernel_size: 3")

@@ -117,6 +117,10 @@ TEST(Import, PoolsAsOnnxDoes) {
   EXPECT_THAT(Result(inside, row), ElementsAre(3, 2, FloatEq(13 / 3.0f)));
   OnnxModel whole = pool("AveragePool").Ints("pads", {0, 1, 0, 1}).Int("count_include_pad", 1);
   EXPECT_THAT(Result(whole, row), ElementsAre(2, 2, FloatEq(13 / 3.0f)));
+  // A kernel that exceeds the input by less than a stride has one window.
+  OnnxModel wide = One("MaxPool", {1, 1, 1, 6});
+  wide.Ints("kernel_shape", {1, 8}).Ints("strides", {1, 3});
+  EXPECT_THAT(Result(wide, row), ElementsAre(6));
   EXPECT_THAT(ImportMistake(pool("MaxPool").Ints("dilations", {1, 2})),
               HasSubstr("its windows are dilated"));
 }
