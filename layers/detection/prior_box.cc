@@ -151,12 +151,12 @@ LayerShape InferPriorBox(const LayerSpec& spec, const std::vector<Shape>& bottom
 template <class T>
 class PriorBox : public Kernel {
  public:
-  explicit PriorBox(const KernelArgs& args) : values_(args.Form<PriorBoxForm>().Values()) {}
+  explicit PriorBox(const KernelArgs& args) : values_(args.Form<PriorBoxForm>().Values<T>()) {}
 
   void Forward(const Pass&) override { std::copy(values_.begin(), values_.end(), TopValues<T>(0)); }
 
  private:
-  const std::vector<float> values_;
+  const std::vector<T> values_;
 };
 
 // Keeps the values in device memory and copies them to the top in each pass.
@@ -168,7 +168,7 @@ class CudaPriorBox : public FormKernel<PriorBoxForm> {
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    const std::vector<float> values = form_.Values();
+    const std::vector<float> values = form_.Values<float>();
     values_ = Buffer(device_, needs_.kept_bytes);
     device_->CopyFromHost(values_.data(), values.data(), needs_.kept_bytes);
   }

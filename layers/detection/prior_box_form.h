@@ -29,11 +29,12 @@ struct PriorBoxForm {
 
   // Returns the values of the top: the corners of all boxes (4 count() values), then their
   // variances (4 count() values).
-  std::vector<float> Values() const {
-    std::vector<float> values;
+  template <class T>
+  std::vector<T> Values() const {
+    std::vector<T> values;
     values.reserve(8 * count());
     const auto add = [&](double corner) {
-      values.push_back(static_cast<float>(clip ? std::min(std::max(corner, 0.0), 1.0) : corner));
+      values.push_back(static_cast<T>(clip ? std::min(std::max(corner, 0.0), 1.0) : corner));
     };
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < columns; ++j) {

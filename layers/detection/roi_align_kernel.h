@@ -12,8 +12,8 @@
 
 namespace doppio {
 
-// Points is a class of points of roi_align_ops.h.
-template <class T, class Points>
+// Points<T> is a class of points of roi_align_ops.h.
+template <class T, template <class> class Points>
 class RoiPointKernel : public FormKernel<RoiPoolingForm> {
  public:
   explicit RoiPointKernel(const KernelArgs& args) : FormKernel(args), loops_(args.device) {}

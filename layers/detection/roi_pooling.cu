@@ -85,8 +85,9 @@ class CudaPsRoiPooling : public CudaRoiKernel {
   }
 };
 
-// ROIAlign and PSROIAlign. Points is a class of points of roi_align_ops.h.
-template <class Points>
+// ROIAlign and PSROIAlign. Points<float> is a class of points of
+// roi_align_ops.h.
+template <template <class> class Points>
 class CudaRoiPoints : public CudaRoiKernel {
  public:
   explicit CudaRoiPoints(const KernelArgs& args) : CudaRoiKernel(args) {}

@@ -54,19 +54,25 @@ DOPPIO_HD inline int64_t CutToAxis(int64_t i, int64_t size) {
 }
 
 // Returns `pixel` clamped to [-1e6, 1e6], or 0 for NaN.
-DOPPIO_HD inline float CutPixel(float pixel) {
-  const float limit = 1e6f;
-  if (!(pixel > -limit)) return pixel <= -limit ? -limit : 0;
+template <class T>
+DOPPIO_HD T CutPixel(T pixel) {
+  const T limit = T(1e6);
+  if (!(pixel > -limit)) return pixel <= -limit ? -limit : T(0);
   return pixel < limit ? pixel : limit;
 }
 
 // Returns CutPixel(pixel) rounded half away from zero.
-DOPPIO_HD inline float RoundedPixel(float pixel) { return roundf(CutPixel(pixel)); }
+template <class T>
+DOPPIO_HD T RoundedPixel(T pixel) {
+  return std::round(CutPixel(pixel));
+}
 
 // A region along one axis, before it is divided into bins. low and high are its corners in pixels
-// of the image; the other members are those of RoiForm for this axis.
+// of the image; the other members are those of RoiForm for this axis. T is the type of the regions,
+// in which all positions are computed.
+template <class T>
 struct RoiAxis {
-  float low, high, scale;
+  T low, high, scale;
   int64_t bins, size, samples;
 };
 
@@ -75,7 +81,8 @@ struct RoiAxis {
 struct MaxSpans {
   int64_t start = 0, pixels = 1, bins = 1, size = 1;
 
-  DOPPIO_HD explicit MaxSpans(const RoiAxis& axis) : bins(axis.bins), size(axis.size) {
+  template <class T>
+  DOPPIO_HD explicit MaxSpans(const RoiAxis<T>& axis) : bins(axis.bins), size(axis.size) {
     start = static_cast<int64_t>(RoundedPixel(axis.low * axis.scale));
     const int64_t last = static_cast<int64_t>(RoundedPixel(axis.high * axis.scale));
     pixels = last < start ? 1 : last - start + 1;
@@ -97,55 +104,54 @@ struct MaxSpans {
 // PSROIPooling's region along one axis. The bins are fractions of a pixel wide; their windows are
 // rounded outwards. No product is an operand of an addition, so that no compiler can contract the
 // two to a fused multiply-add: all devices must compute the same windows.
+template <class T>
 struct MeanSpans {
   // start and pixels are in pixels of the image; scale is RoiForm::scale.
-  float start = 0, pixels = 1, scale = 1;
+  T start = 0, pixels = 1, scale = 1;
   int64_t bins = 1, size = 1;
 
-  DOPPIO_HD explicit MeanSpans(const RoiAxis& axis)
+  DOPPIO_HD explicit MeanSpans(const RoiAxis<T>& axis)
       : scale(axis.scale), bins(axis.bins), size(axis.size) {
     start = RoundedPixel(axis.low);
-    const float least = 0.1f / scale;
+    const T least = T(0.1) / scale;
     pixels = RoundedPixel(axis.high) + 1 - start;
     if (pixels < least) pixels = least;
   }
   // Returns the positions that bin i reads.
   DOPPIO_HD RoiSpan Bin(int64_t i) const {
-    return {CutToAxis(static_cast<int64_t>(floorf(Edge(i))), size),
-            CutToAxis(static_cast<int64_t>(ceilf(Edge(i + 1))), size)};
+    return {CutToAxis(static_cast<int64_t>(std::floor(Edge(i))), size),
+            CutToAxis(static_cast<int64_t>(std::ceil(Edge(i + 1))), size)};
   }
 
  private:
   // Returns the start of bin i in pixels of the bottom.
-  DOPPIO_HD float Edge(int64_t i) const {
-    return (static_cast<float>(i) * pixels / static_cast<float>(bins) + start) * scale;
+  DOPPIO_HD T Edge(int64_t i) const {
+    return (static_cast<T>(i) * pixels / static_cast<T>(bins) + start) * scale;
   }
 };
 
 // Returns the axis of a region with the corners low and high, enlarged by pad_ratio.
-DOPPIO_HD inline RoiAxis AxisOfRoi(const RoiForm& form, float low, float high, int64_t bins,
-                                   int64_t size) {
-  float pad = 0;
+template <class T>
+DOPPIO_HD RoiAxis<T> AxisOfRoi(const RoiForm& form, T low, T high, int64_t bins, int64_t size) {
+  T pad = 0;
   if (form.pad_ratio > 0) {
     // The conversion prevents a fused multiply-add, so that all devices compute the same corners.
     const double product =
         static_cast<double>(high - low + 1) * static_cast<double>(form.pad_ratio);
-    pad = static_cast<float>(product);
+    pad = static_cast<T>(product);
   }
-  return {low - pad, high + pad, form.scale, bins, size, form.samples};
+  return {low - pad, high + pad, static_cast<T>(form.scale), bins, size, form.samples};
 }
 
 // Returns the spans of a region along the height.
 template <class Spans, class T>
 DOPPIO_HD Spans RowsOfRoi(const RoiForm& form, const T* roi) {
-  return Spans(AxisOfRoi(form, static_cast<float>(roi[2]), static_cast<float>(roi[4]), form.bins_h,
-                         form.height));
+  return Spans(AxisOfRoi(form, roi[2], roi[4], form.bins_h, form.height));
 }
 // Returns the spans of a region along the width.
 template <class Spans, class T>
 DOPPIO_HD Spans ColumnsOfRoi(const RoiForm& form, const T* roi) {
-  return Spans(AxisOfRoi(form, static_cast<float>(roi[1]), static_cast<float>(roi[3]), form.bins_w,
-                         form.width));
+  return Spans(AxisOfRoi(form, roi[1], roi[3], form.bins_w, form.width));
 }
 
 // Splits index n of an element of the top into region, channel, row i and column j.
@@ -278,8 +284,8 @@ struct PsRoiMean {
       y[n] = static_cast<T>(NAN);
       return;
     }
-    const RoiSpan rows = RowsOfRoi<MeanSpans>(form, roi).Bin(e.i);
-    const RoiSpan columns = ColumnsOfRoi<MeanSpans>(form, roi).Bin(e.j);
+    const RoiSpan rows = RowsOfRoi<MeanSpans<T>>(form, roi).Bin(e.i);
+    const RoiSpan columns = ColumnsOfRoi<MeanSpans<T>>(form, roi).Bin(e.j);
     T sum = 0;
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       for (int64_t w = columns.begin; w < columns.end; ++w) sum += plane[h * form.width + w];
@@ -306,8 +312,8 @@ struct PsRoiMeanGradient {
     for (int64_t r = 0; r < form.rois; ++r) {
       const T* roi = rois + kRoiNumbers * r;
       if (ImageOfRoi(form, roi) != image) continue;
-      const RoiSpan rows = RowsOfRoi<MeanSpans>(form, roi).Bin(i);
-      const RoiSpan columns = ColumnsOfRoi<MeanSpans>(form, roi).Bin(j);
+      const RoiSpan rows = RowsOfRoi<MeanSpans<T>>(form, roi).Bin(i);
+      const RoiSpan columns = ColumnsOfRoi<MeanSpans<T>>(form, roi).Bin(j);
       if (!rows.has(h) || !columns.has(w)) continue;
       sum += dy[r * form.channels + channel] / static_cast<T>(rows.size() * columns.size());
     }
@@ -330,8 +336,8 @@ struct PsRoiMeanPlaneGradient {
     for (int64_t r = 0; r < form.rois; ++r) {
       const T* roi = rois + kRoiNumbers * r;
       if (ImageOfRoi(form, roi) != image) continue;
-      const RoiSpan rows = RowsOfRoi<MeanSpans>(form, roi).Bin(i);
-      const RoiSpan columns = ColumnsOfRoi<MeanSpans>(form, roi).Bin(j);
+      const RoiSpan rows = RowsOfRoi<MeanSpans<T>>(form, roi).Bin(i);
+      const RoiSpan columns = ColumnsOfRoi<MeanSpans<T>>(form, roi).Bin(j);
       const T share =
           dy[r * form.channels + channel] / static_cast<T>(rows.size() * columns.size());
       for (int64_t h = rows.begin; h < rows.end; ++h) {

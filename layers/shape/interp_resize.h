@@ -22,16 +22,18 @@ struct ResizedAxis {
 
   // The source of an output pixel: (1 - part) * pixel `first` + part * (the next pixel). `first` is
   // relative to `begin`.
+  template <class T>
   struct Source {
     int64_t first;
-    float part;
+    T part;
   };
   // Returns the source of output pixel o.
-  DOPPIO_HD Source Of(int64_t o) const {
+  template <class T>
+  DOPPIO_HD Source<T> Of(int64_t o) const {
     if (output == 1) return {0, 0};
     const int32_t steps = static_cast<int32_t>(output - 1);
     const int32_t at = static_cast<int32_t>(o * (extent - 1)), first = by_steps(at);
-    return {first, static_cast<float>(at - first * steps) / static_cast<float>(steps)};
+    return {first, static_cast<T>(at - first * steps) / static_cast<T>(steps)};
   }
 
   // Low and High return bounds of the outputs that read pixel `i`: outputs outside [Low, High] do
@@ -45,8 +47,9 @@ struct ResizedAxis {
     return high < output ? high : output - 1;
   }
   // Returns the weight of pixel `i` in output `o`.
-  DOPPIO_HD float Share(int64_t i, int64_t o) const {
-    const Source source = Of(o);
+  template <class T>
+  DOPPIO_HD T Share(int64_t i, int64_t o) const {
+    const Source<T> source = Of<T>(o);
     return i == source.first ? 1 - source.part : i == source.first + 1 ? source.part : 0;
   }
 };
@@ -79,7 +82,7 @@ struct ResizeForward {
   // Writes element n of the top.
   DOPPIO_HD void operator()(int64_t n) const {
     const PixelFinder::Pixel at = find(n);
-    const ResizedAxis::Source a = h.Of(at.i), b = w.Of(at.j);
+    const ResizedAxis::Source<T> a = h.Of<T>(at.i), b = w.Of<T>(at.j);
     const T* corner = x + (at.plane * h.input + h.begin + a.first) * w.input + w.begin + b.first;
     // The next pixel is read only if its weight is not 0, because there is none after the last
     // pixel.
@@ -104,10 +107,10 @@ struct ResizeBackward {
     T sum = 0;
     if (i >= 0 && i < h.extent && j >= 0 && j < w.extent) {
       for (int64_t a = h.Low(i); a <= h.High(i); ++a) {
-        const T share = h.Share(i, a);
+        const T share = h.Share<T>(i, a);
         if (share == 0) continue;
         for (int64_t b = w.Low(j); b <= w.High(j); ++b) {
-          sum += share * w.Share(j, b) * dy[(at.plane * h.output + a) * w.output + b];
+          sum += share * w.Share<T>(j, b) * dy[(at.plane * h.output + a) * w.output + b];
         }
       }
     }

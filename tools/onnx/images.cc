@@ -72,7 +72,7 @@ void AddRoiPooling(const OnnxLayer& layer) {
 // The values depend on shapes only, so they become a constant.
 void AddPriorBox(const OnnxLayer& layer) {
   const PriorBoxForm& form = FormAs<PriorBoxForm>(&layer.node().shape.form, layer.spec().type());
-  layer.SetTop(layer.Floats(layer.top(), form.Values()));
+  layer.SetTop(layer.Floats(layer.top(), form.Values<float>()));
 }
 
 // Bottom 1 holds regions of images that are as large as bottom 0, divided by the scale.

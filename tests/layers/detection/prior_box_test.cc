@@ -28,6 +28,11 @@ TEST_ON_DEVICES(PriorBox, MakesASquareAroundEachPosition) {
   Priors("min_size: 4.9 variance: 0.3").ExpectTop({1, 2, 8}, With(boxes, 0.3));
 }
 
+TEST(PriorBox, MakesBoxesInDoubleIfTheNetComputesInDouble) {
+  Priors("min_size: 4 variance: 0.5")
+      .ExpectTop({1, 2, 8}, With({0.15, 0.3, 0.35, 0.7, 0.65, 0.3, 0.85, 0.7}, 0.5), 1e-15);
+}
+
 TEST(PriorBox, MakesOtherSizesAndShapes) {
   // One position has the boxes 4 x 4, 6 x 6 (6 = sqrt(4 * 9)), and those with the ratios 4 and 1/4.
   // The ratio 1 and the second 4 add no boxes.

@@ -23,6 +23,9 @@ LayerCase Sensitive(const std::string& param) {
 
 const Values kRamp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
+// Tolerance of values that are computed in double throughout.
+constexpr double kInDouble = 1e-12;
+
 // Two images with 4 channels of 9 x 7.
 constexpr int64_t kImages = 2, kChannels = 4, kHeight = 9, kWidth = 7;
 const Shape kMaps = {kImages, kChannels, kHeight, kWidth};
@@ -132,7 +135,7 @@ TEST_ON_DEVICES(RoiAlign, AgreesWithTheDefinition) {
                           std::to_string(columns) + " sampling_ratio: " + std::to_string(ratio));
       c.Bottom(kMaps, Maps()).Bottom(kRegionShape, kAlignRegions);
       c.ExpectTop({kRegionShape[0], kChannels, rows, columns},
-                  AlignByDefinition(rows, columns, 0.5, ratio));
+                  AlignByDefinition(rows, columns, 0.5, ratio), kInDouble);
       c.ExpectGradient().ExpectBackendsAgree();
     }
   }
@@ -183,7 +186,7 @@ TEST_ON_DEVICES(RoiAlign, AgreesWithTheDefinitionOfCascadeRCnn) {
                             " pooled_w: " + std::to_string(columns) + " pad_ratio: " + pad);
       c.Bottom(kMaps, Maps()).Bottom(kRegionShape, kAlignRegions);
       c.ExpectTop({kRegionShape[0], kChannels, rows + 1, columns + 1},
-                  CornersByDefinition(rows, columns, 0.5, std::stod(pad)));
+                  CornersByDefinition(rows, columns, 0.5, std::stod(pad)), kInDouble);
       c.ExpectGradient().ExpectBackendsAgree();
     }
   }
@@ -296,7 +299,7 @@ TEST_ON_DEVICES(PsRoiAlign, AgreesWithTheDefinition) {
        {std::make_pair("", 2), {"sample_num: 0", 2}, {"sample_num: 1", 1}, {"sample_num: 3", 3}}) {
     LayerCase c = Sensitive(std::string("spatial_scale: 0.5 output_dim: 1 group_size: 2 ") + num);
     c.Bottom(kMaps, Maps()).Bottom(kRegionShape, kAlignRegions);
-    c.ExpectTop({kRegionShape[0], 1, 2, 2}, SensitiveByDefinition(0.5, samples));
+    c.ExpectTop({kRegionShape[0], 1, 2, 2}, SensitiveByDefinition(0.5, samples), kInDouble);
     c.ExpectGradient().ExpectBackendsAgree();
   }
 }

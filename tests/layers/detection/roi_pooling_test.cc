@@ -45,6 +45,16 @@ TEST(RoiPooling, RoundsRegionsToPixelsOfTheMap) {
       .ExpectTop({1, 1, 2, 2}, {10, 11, 14, 15});
 }
 
+TEST(RoiPooling, RoundsInDoubleIfTheNetComputesInDouble) {
+  // In single precision, the corners would be 2.5, which rounds to 3.
+  LayerCase max = Max("pooled_h: 1 pooled_w: 1");
+  max.Bottom({1, 1, 4, 4}, kCounting).Bottom({1, 5}, {0, 0, 0, 2.4999999999, 2.4999999999});
+  EXPECT_EQ(max.Top(), Values{10});
+  LayerCase mean = Mean("spatial_scale: 1 output_dim: 1 group_size: 1");
+  mean.Bottom({1, 1, 4, 4}, kCounting).Bottom({1, 5}, {0, 0, 0, 2.4999999999, 2.4999999999});
+  EXPECT_EQ(mean.Top(), Values{5});
+}
+
 TEST_ON_DEVICES(RoiPooling, CutsRegionsToTheMap) {
   Max(kTwoByTwo)
       .Bottom({1, 1, 4, 4}, kCounting)

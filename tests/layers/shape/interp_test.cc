@@ -18,6 +18,13 @@ TEST(Interp, KeepsCornersAndDividesEvenlyBetween) {
   }
 }
 
+TEST(Interp, DividesInDoubleIfTheNetComputesInDouble) {
+  Resize("height: 1 width: 4")
+      .Bottom({1, 1, 1, 2}, {0, 3})
+      .ExpectTop({1, 1, 1, 4}, {0, 1, 2, 3}, 1e-15)
+      .ExpectBottomGradient({3, 3, 3, 3}, {6, 6}, 0, 1e-14);
+}
+
 TEST(Interp, ShrinksByTakingPixels) {
   Resize("shrink_factor: 2")
       .Bottom({1, 1, 3, 5}, {0, 1, 2, 3, 4, 10, 11, 12, 13, 14, 20, 21, 22, 23, 24})
