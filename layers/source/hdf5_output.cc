@@ -42,14 +42,14 @@ LayerShape InferHdf5Output(const LayerSpec& spec, const std::vector<Shape>& bott
   return shape;
 }
 
-// Returns the path for a rank. Each rank writes its own file, so that ranks need not wait for each
-// other.
-std::string PathOfRank(const std::string& path, int rank) {
-  if (rank == 0) return path;
+// Returns the path for a writer (Pass::writer). Each writes its own file, so that ranks need not
+// wait for each other.
+std::string PathOfWriter(const std::string& path, int writer) {
+  if (writer == 0) return path;
   const size_t name = DirName(path).size();
   const size_t dot = path.rfind('.');
   const size_t end = dot == std::string::npos || dot <= name ? path.size() : dot;
-  return path.substr(0, end) + ".rank" + std::to_string(rank) + path.substr(end);
+  return path.substr(0, end) + ".rank" + std::to_string(writer) + path.substr(end);
 }
 
 template <class T>
@@ -67,7 +67,7 @@ class Hdf5OutputKernel : public Kernel {
 
   void Forward(const Pass& pass) override {
     if (pass.again) return;
-    if (file_ == nullptr) file_ = RowsFile::At(PathOfRank(path_, pass.rank), owner_);
+    if (file_ == nullptr) file_ = RowsFile::At(PathOfWriter(path_, pass.writer), owner_);
     for (size_t i = 0; i < t_.bottoms.size(); ++i) {
       const Tensor& bottom = t_.bottoms[i];
       values_.assign(bottom.data<T>(), bottom.data<T>() + bottom.count());

@@ -288,7 +288,7 @@ class SyntheticRoiData : public Kernel {
   void Forward(const Pass& pass) override {
     if (std::exchange(written_, true)) return;
     const Shape& image = t_.tops[0].shape;
-    values_.Fill(0, 1, image, pass.rank, TopValues<T>(0));
+    values_.Fill(0, 1, image, pass.part(), TopValues<T>(0));
     const T height = static_cast<T>(image[2]), width = static_cast<T>(image[3]);
     const std::vector<std::vector<T>> rows = {
         {height, width, T(1)},

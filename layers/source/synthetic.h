@@ -107,7 +107,7 @@ class SyntheticKernel : public Kernel {
   void Forward(const Pass& pass) override {
     for (; written_ < t_.tops.size(); ++written_) {
       const Tensor& top = t_.tops[written_];
-      source_.Fill(written_, t_.tops[0].shape.dim_or_1(0), top.shape, pass.rank, top.data<T>());
+      source_.Fill(written_, t_.tops[0].shape.dim_or_1(0), top.shape, pass.part(), top.data<T>());
     }
   }
 
@@ -131,7 +131,7 @@ class UploadedSyntheticKernel : public Kernel {
     const auto upload = (*BatchUploads::Get().Find(device_->kind()))(device_, shapes);
     upload->Begin(false);
     for (size_t i = 0; i < t_.tops.size(); ++i) {
-      source_.Fill(i, t_.tops[0].shape.dim_or_1(0), t_.tops[i].shape, pass.rank,
+      source_.Fill(i, t_.tops[0].shape.dim_or_1(0), t_.tops[i].shape, pass.part(),
                    static_cast<float*>(upload->At(i)));
     }
     upload->Send();

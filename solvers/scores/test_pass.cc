@@ -1,10 +1,40 @@
 #include "solvers/scores/test_pass.h"
 
+#include <algorithm>
+
 #include "core/base/log.h"
 #include "solvers/state/run_state.h"
 #include "solvers/scores/score_sums.h"
 
 namespace doppio {
+namespace {
+
+// Counts the rows of a net's tests. If the rows of a batch are unknown, a batch counts as one row.
+class RowCount {
+ public:
+  // The earlier tests of the net were like `run`, if there are any.
+  explicit RowCount(const TestRun& run)
+      : full_batches_(run.full_batches()),
+        rows_(run.rows > 0 ? run.rows : 1),
+        last_rows_(run.last == nullptr ? rows_ : run.last_rows) {
+    const auto earlier = static_cast<int64_t>(run.net->pass().step);
+    const int64_t batches = std::max<int64_t>(1, run.batches);
+    const int64_t of_test = (batches - 1) * rows_ + last_rows_;
+    first_ = earlier / batches * of_test + earlier % batches * rows_;
+  }
+
+  // Sets the rows of a pass of batch `batch` of the test.
+  void Set(int64_t batch, Pass* pass) const {
+    pass->rows = static_cast<uint64_t>(batch < full_batches_ ? rows_ : last_rows_);
+    pass->rows_before = static_cast<uint64_t>(first_ + batch * rows_);
+  }
+
+ private:
+  const int64_t full_batches_, rows_, last_rows_;
+  int64_t first_ = 0;  // the rows of all earlier tests
+};
+
+}  // namespace
 
 std::vector<std::string> ClassNamesOf(std::initializer_list<std::optional<Preprocessing>> records) {
   for (const std::optional<Preprocessing>& record : records) {
@@ -19,10 +49,9 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
   const int rank = world == nullptr ? 0 : world->rank(),
             ranks = world == nullptr ? 1 : world->size();
   ScoreSums sums(*run.net);
-  if (run.last != nullptr) {
-    SeekSources(run.last, run.full_batches() * run.rows);
-    run.last->pass().step = run.net->pass().step + static_cast<uint64_t>(run.full_batches());
-  }
+  if (run.last != nullptr) SeekSources(run.last, run.full_batches() * run.rows);
+  const RowCount count(run);
+  const uint64_t passes = run.net->pass().step + static_cast<uint64_t>(run.batches);
   for (int64_t first = 0; first < run.batches; first += ranks) {
     if (interrupted && interrupted()) return TestScores();
     const int64_t batch = first + rank;
@@ -32,11 +61,14 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
     if (!full) CopyCarriedState(*run.net, *run.last);
     const double share =
         full ? 1 : static_cast<double>(run.last_rows) / static_cast<double>(run.rows);
+    count.Set(batch, &net->pass());
     net->Forward();
+    net->pass().rows = 0;
     sums.Add(*net, share);
     if (on_batch) on_batch(batch, ReadOutputs(*net));
   }
   if (ranks > 1) sums.SumOverRanks(&world->control());
+  run.net->pass().step = passes;
   TestScores test;
   test.batches = run.batches;
   test.loss = sums.Loss(*run.net);

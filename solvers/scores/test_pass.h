@@ -33,7 +33,7 @@ struct TestScores {
 struct TestRun {
   Net* net = nullptr;
   int64_t batches = 0;  // includes the batch of `last`
-  int64_t rows = 0;     // rows per full batch
+  int64_t rows = 0;     // rows per full batch; 0: unknown, then there is no `last`
   Net* last = nullptr;  // null: all batches are full
   int64_t last_rows = 0;
   std::vector<std::string> class_names;  // by label; empty if they are unknown
@@ -54,6 +54,10 @@ std::vector<std::string> ClassNamesOf(std::initializer_list<std::optional<Prepro
 // scores. Calls `on_batch`, if set, with the index and the outputs of each batch that this rank
 // runs. The ranks of `world` share the batches, and each rank returns the scores of all batches. A
 // null `world` means a single rank. Collective.
+//
+// Pass::FirstSample counts the samples of all tests of the net, in the order of the batches, so
+// random numbers depend neither on the batch nor on the ranks. A complete test adds `batches` to
+// the net's Pass::step on every rank.
 TestScores RunTest(
     const TestRun& run, const World* world, const std::function<bool()>& interrupted,
     const std::function<void(int64_t, const std::vector<OutputValue>&)>& on_batch = {});

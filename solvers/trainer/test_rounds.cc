@@ -76,17 +76,18 @@ void TestRounds::Test(size_t i, const std::function<bool()>& interrupted) {
   std::optional<DetectionScores> detections;
   if (precision_)
     detections.emplace(DetectionOutputs(*test.net, run_->spec.places.At("eval_type")));
-  TestScores scores = RunTest(test, run_->options.world, interrupted,
+  const World* const sharing = test.net->pass().ranks > 1 ? run_->options.world : nullptr;
+  TestScores scores = RunTest(test, sharing, interrupted,
                               [&](int64_t batch, const std::vector<OutputValue>& outputs) {
                                 if (detections) detections->Add(batch, outputs);
                               });
   if (detections && scores.complete) {
-    if (run_->ranks() > 1) detections->Gather(&run_->options.world->control());
+    if (sharing != nullptr) detections->Gather(&sharing->control());
     scores.scores = detections->Log(*precision_, param.show_per_class_result());
   }
   // Some ranks may have run one batch more than others, so all ranks take the same position.
-  if (run_->ranks() > 1 && scores.complete)
-    RestorePositions(TestPrefix(i), *before_, test.net, test.full_batches());
+  if (sharing != nullptr && scores.complete)
+    RestorePositions(TestPrefix(i), *before_, test.net, test.batches);
   scores.net = static_cast<int>(i);
   scores.iteration = run_->iteration;
   LogTest(scores, param.test_compute_loss());

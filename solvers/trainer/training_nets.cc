@@ -11,6 +11,7 @@
 #include "solvers/trainer/nothing_learned.h"
 #include "solvers/state/run_state.h"
 #include "solvers/scores/test_pass.h"
+#include "solvers/trainer/test_sharing.h"
 #include "solvers/trainer/update_step.h"
 
 namespace doppio {
@@ -35,6 +36,11 @@ TrainingNets::TrainingNets(TrainingRun* run, const std::optional<SolverSnapshot>
   train_->set_trace(run->options.trace);
   for (const TestNetSource& test : spec.tests) {
     tests_.push_back(MakeNet(test, false, run->options.net.batch));
+    if (run->ranks() > 1 && tests_.back()->pass().ranks == 1) {
+      LOG(INFO) << "Test net #" << tests_.size() - 1
+                << ": each replica runs all batches of a test, because "
+                << WhyRanksRepeatTest(*tests_.back());
+    }
     if (detects) DetectionOutputs(*tests_.back(), spec.places.At("eval_type"));
   }
   RecordPreprocessing();
@@ -95,8 +101,11 @@ std::unique_ptr<Net> TrainingNets::MakeNet(const NetSource& source, bool train, 
   const int parts = run_->ranks() * (train ? run_->microbatches() : 1);
   if (train) WeighRowLosses(parts, &graph);
   auto made = std::make_unique<Net>(std::move(graph), plan, &params_);
-  made->pass().rank = run_->rank();
-  made->pass().ranks = parts;
+  made->pass().writer = run_->rank();
+  if (train || WhyRanksRepeatTest(*made).empty()) {
+    made->pass().rank = run_->rank();
+    made->pass().ranks = parts;
+  }
   // A test runs each batch on one rank, so its batches are not part of a larger one.
   if (train && options.world != nullptr) made->pass().group = &options.world->control();
   return made;

@@ -69,6 +69,37 @@ TEST(WholeTest, ScoresTheSameForAnyNumberOfRanks) {
   }
 }
 
+// Two layers that draw, also for a test. Mixup needs rows in pairs, so it is left out.
+std::string Drawn() {
+  const std::string test = "include { phase: TEST } ";
+  return Sources() + "layer { name: 'noise' type: 'DummyData' top: 'noise' " + test +
+         "dummy_data_param { shape { dim: 8 dim: 1 dim: 28 dim: 28 } data_filler { type: "
+         "'gaussian' "
+         "} } }\n"
+         "layer { name: 'noisy' type: 'Eltwise' bottom: 'data' bottom: 'noise' top: 'data' " +
+         test + "}\n" + Conv("conv", "data", 4, "kernel_size: 5 stride: 4") +
+         InPlace("Dropout", "conv", "dropout_param { sample_weights_test: true } ") +
+         Product("ip", "conv", 10) + Loss("ip");
+}
+
+TEST(WholeTest, DrawsTheSameAtAnyBatchSizeAndNumberOfRanks) {
+  const ReplicasCase c(Drawn(), kSolver);
+  const Trained at_once = c.Alone(kSamples);
+  for (int batch : {3, 4, 5, 16}) {
+    for (int ranks : {1, 2, 3}) {
+      SCOPED_TRACE(std::to_string(ranks) + " ranks, batch " + std::to_string(batch));
+      ExpectSameScores(ranks == 1 ? c.Alone(batch) : c.Together(ranks, batch), at_once, 2e-6);
+    }
+  }
+}
+
+TEST(WholeTest, DrawsOtherNumbersInTheNextTest) {
+  const std::string once = "base_lr: 0 lr_policy: 'fixed' max_iter: 1 test_interval: 1 ";
+  const double last = ReplicasCase(Drawn(), kSolver).Alone(4).tests[0].loss,
+               first = ReplicasCase(Drawn(), once).Alone(4).tests[0].loss;
+  EXPECT_GT(std::fabs(last - first), 1e-4);
+}
+
 // Three batches of 4 wrap around, so the first two samples count twice.
 TEST(WholeTest, IsNotWhatAsManyFullBatchesScore) {
   const Trained whole = ReplicasCase(Scored(), kSolver).Alone(4),
@@ -110,7 +141,7 @@ TEST(WholeTest, ResumesToTheSameScores) {
 }
 
 // Tests 10 digits as the steps of one sequence, in batches of `batch` steps.
-Trained OneSequence(int64_t batch) {
+Trained OneSequence(int64_t batch, int ranks = 1) {
   const std::string size = std::to_string(batch);
   const std::string net =
       "name: 'sequence' layer { name: 'data' type: 'Data' top: 'x' top: 'label' data_param { "
@@ -127,13 +158,54 @@ Trained OneSequence(int64_t batch) {
       "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'h' bottom: 'label' top: 'loss' "
       "softmax_param { axis: 2 } }\n";
   // The final test is the third one. Nothing is learned in between.
-  return ReplicasCase(net, "base_lr: 0 lr_policy: 'fixed' max_iter: 2 test_interval: 1").Alone(0);
+  const ReplicasCase c(net, "base_lr: 0 lr_policy: 'fixed' max_iter: 2 test_interval: 1");
+  return ranks == 1 ? c.Alone(0) : c.Together(ranks, 0);
 }
 
 TEST(WholeTest, IsOneSequenceHoweverItIsCutAndBeginsWithIt) {
   const double loss = OneSequence(10).tests[0].loss;
   for (int64_t batch : {5, 4, 8})
     EXPECT_NEAR(OneSequence(batch).tests[0].loss, loss, 1e-6) << batch;
+}
+
+TEST(WholeTest, IsOneSequenceForAnyNumberOfRanks) {
+  const double loss = OneSequence(4).tests[0].loss;
+  for (int ranks : {2, 3}) EXPECT_NEAR(OneSequence(4, ranks).tests[0].loss, loss, 1e-6) << ranks;
+}
+
+// Only the test net has the layer, so the statistics are those of the tests.
+TEST(WholeTest, UpdatesRunningStatisticsAsOneRankDoes) {
+  const std::string norm =
+      "layer { name: 'norm' type: 'BatchNorm' bottom: 'conv' top: 'conv' include { phase: TEST } "
+      "batch_norm_param { use_global_stats: false moving_average_fraction: 0.5 } }\n";
+  const std::string net = Sources() + Conv("conv", "data", 4, "kernel_size: 5 stride: 4") + norm +
+                          Product("ip", "conv", 10) + Loss("ip");
+  for (const char* iterations : {"", " test_iter: 5"}) {
+    const ReplicasCase c(net, kSolver + iterations);
+    const Trained alone = c.Alone(4);
+    for (int ranks : {2, 3}) {
+      SCOPED_TRACE(ranks);
+      const Trained together = c.Together(ranks, 4);
+      ExpectSameScores(together, alone, 1e-6);
+      for (const char* statistic : {"norm 0", "norm 1", "norm 2"}) {
+        const std::vector<float>&got = together.weights.at(statistic),
+              &want = alone.weights.at(statistic);
+        ASSERT_EQ(got.size(), want.size());
+        for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << statistic;
+      }
+    }
+  }
+}
+
+// The last batch, the third one, is that of rank 2.
+TEST(WholeTest, WritesTheRowsOfEachRankToItsOwnFile) {
+  const std::string file = testing::TempDir() + "/whole_test_rows";
+  const std::string output =
+      "layer { name: 'out' type: 'HDF5Output' bottom: 'data' bottom: 'label' include { phase: TEST "
+      "} hdf5_output_param { file_name: '" +
+      file + ".h5' } }\n";
+  ReplicasCase(Scored() + output, kSolver).Together(3, 4);
+  EXPECT_TRUE(FileExists(file + ".rank2.h5"));
 }
 
 TEST(WholeTest, SaysWhatDoesNotTakeTheLastRows) {

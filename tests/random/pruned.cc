@@ -42,13 +42,6 @@ unsigned TraitsOfLayer(const LayerParameter& layer) {
   return TraitsOf(net);
 }
 
-bool DrawsInTests(const NetParameter& net) {
-  return std::any_of(net.layer().begin(), net.layer().end(), [](const LayerParameter& layer) {
-    const bool random = (TraitsOfLayer(layer) & LayerRow::kRandom) != 0;
-    return layer.type() == "DummyData" || (layer.bottom_size() > 0 && random);
-  });
-}
-
 std::optional<RandomCase> Pruned(const RandomCase& random_case,
                                  const std::function<bool(const LayerParameter&)>& excluded,
                                  const std::string& folder) {

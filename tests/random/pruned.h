@@ -14,10 +14,6 @@ namespace doppio {
 // Returns the traits of one layer (layer_row.h).
 unsigned TraitsOfLayer(const LayerParameter& layer);
 
-// Returns true if a layer draws random numbers in tests, too. They depend on the number of passes
-// before, so they are those of the samples only in passes over as many batches.
-bool DrawsInTests(const NetParameter& net);
-
 // Returns the case without the layers for which `excluded` is true. Their readers read their
 // bottoms instead; where the program refuses that, all layers that need them are left out, too.
 // Returns nothing, and counts it in the tally, if the rest learns nothing. `folder` is that of the

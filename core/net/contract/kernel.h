@@ -40,6 +40,10 @@ struct Pass {
   // iteration counts (iter_size).
   uint64_t step = 0;
   int rank = 0, ranks = 1;
+  // In a test: the rows of this batch, and those of all earlier batches of the net's tests. All
+  // batches then count alike, whatever rank runs them. Elsewhere `rows` is 0.
+  uint64_t rows = 0, rows_before = 0;
+  int writer = 0;  // number of the replica or micro-batch, which the files that it writes contain
   // The ranks whose batches are parts of one big batch, over which losses are normalised. Null if
   // this batch is complete.
   Communicator* group = nullptr;
@@ -53,9 +57,13 @@ struct Pass {
   // Returns the global index of row 0 of a batch of `batch` rows. Per-sample random numbers use the
   // index as their key.
   uint64_t FirstSample(int64_t batch) const {
-    return (step * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank)) *
-           static_cast<uint64_t>(batch);
+    const auto own = static_cast<uint64_t>(batch);
+    if (rows > 0) return rows_before * own / rows;
+    return (step * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank)) * own;
   }
+  // Return the number of equal batches of which one big batch consists, and the index of this one.
+  int parts() const { return rows > 0 ? 1 : ranks; }
+  int part() const { return rows > 0 ? 0 : rank; }
 };
 
 // One layer of a chain (core/net/contract/fusion.h).

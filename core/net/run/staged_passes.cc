@@ -101,7 +101,7 @@ void StagedPasses::Align() {
   for (size_t i = 0; i < others_.size(); ++i) {
     Net& net = *others_[i];
     net.pass() = pass;
-    net.pass().rank = static_cast<int>(i) + 1;
+    net.pass().rank = net.pass().writer = static_cast<int>(i) + 1;
     for (size_t n = 0; n < first_.graph_.nodes.size(); ++n) {
       const int node = static_cast<int>(n);
       const SampleSource* const leads = SourceOf(first_.kernel(node));

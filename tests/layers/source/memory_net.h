@@ -36,7 +36,7 @@ class MemoryNet {
     store_ = std::make_unique<ParamStore>(device_.get(), dtype, 1);
     net_ = std::make_unique<Net>(MakeGraph(MakeNetSpec(param, places, state, net_options)), options,
                                  store_.get());
-    net_->pass().rank = rank;
+    net_->pass().rank = net_->pass().writer = rank;
     net_->pass().ranks = ranks;
   }
 

@@ -10,11 +10,9 @@
 namespace doppio {
 namespace {
 
-// Replicas sum the statistics of these layers over the batch in training. A BatchNorm that also
-// uses the statistics of the batch in tests changes the running ones in each of them.
+// Replicas sum the statistics of these layers over the batch in training.
 bool IsNorm(const LayerParameter& layer) {
-  return layer.type() == "BN" ||
-         (layer.type() == "BatchNorm" && !layer.batch_norm_param().has_use_global_stats());
+  return layer.type() == "BN" || layer.type() == "BatchNorm";
 }
 
 // Documented exceptions: carried states, and random numbers below a Filter.
@@ -38,10 +36,8 @@ std::string CheckReplicas(const RandomCase& random_case, Draw* draw, const std::
   together.bucket_bytes = draw->Of<int64_t>({-1, 0, 100, 10'000});
   const Outcome divided = Run(whole, together);
   if (Declined(divided)) return "";
-  // The train net's outputs are those of one rank's samples. The replicas share the batches of a
-  // test, so later tests draw other random numbers.
-  std::set<std::string> kinds = {"output"};
-  if (DrawsInTests(whole.net)) kinds = {"output", "test", "mean"};
+  // The train net's outputs are those of one rank's samples.
+  const std::set<std::string> kinds = {"output"};
   return Compared(whole, Without(divided, kinds), Without(Run(whole, alone), kinds), kRounding,
                   folder, alone);
 }

@@ -25,7 +25,7 @@ bool DependsOnTestBatch(const LayerParameter& layer) {
 }
 
 bool HasTests(const RandomCase& random_case) {
-  return !BatchesOf(random_case.net, TEST).empty() && !DrawsInTests(random_case.net);
+  return !BatchesOf(random_case.net, TEST).empty();
 }
 
 // Returns true if each loss is a ratio: of the layer types that are losses, and read by no layer.
