@@ -122,7 +122,9 @@ void CheckDummyFields(const LayerSpec& spec) {
 struct DummyTop {
   bool constant;
   // Calls Fill (core/net/graph/filler.h) with the filler and the shape of this top.
-  std::function<void(uint64_t seed, uint64_t stream, const Tensor& out, uint64_t first_row)> fill;
+  std::function<void(uint64_t seed, uint64_t stream, const Tensor& out, uint64_t first_row,
+                     int parts)>
+      fill;
 };
 
 struct DummyDataForm {
@@ -139,16 +141,16 @@ LayerShape InferDummyData(const LayerSpec& spec, const std::vector<Shape>&) {
     const FillerParameter filler = DummyFiller(spec, i);
     any_constant = any_constant || IsConstant(filler);
     try {
-      CheckFiller(filler, tops.back());
+      CheckFiller(filler, tops.back(), spec.options.shares * spec.options.microbatches);
     } catch (const UserError& e) {
       throw spec.Mistake("dummy_data_param.data_filler", e.message(),
                          IndexFor(spec.param.dummy_data_param().data_filler_size(), i));
     }
-    form.tops.push_back(
-        {IsConstant(filler), [filler, shape = tops.back()](uint64_t seed, uint64_t stream,
-                                                           const Tensor& out, uint64_t first_row) {
-           Fill(filler, shape, seed, stream, out, first_row);
-         }});
+    form.tops.push_back({IsConstant(filler), [filler, shape = tops.back()](
+                                                 uint64_t seed, uint64_t stream, const Tensor& out,
+                                                 uint64_t first_row, int parts) {
+                           Fill(filler, shape, seed, stream, out, first_row, parts);
+                         }});
   }
   LayerShape shape = Source(std::move(tops));
   shape.persistent_tops = any_constant;
@@ -165,23 +167,23 @@ class DummyDataKernel : public Kernel {
   }
 
   // As in Caffe, constants are written once, and all other values are drawn in each pass. The
-  // random numbers of a row depend on the row's number in the whole run, so that the ranks write
-  // the rows of one big batch.
+  // random numbers of a row depend on the row's number in the whole run, and fillers that depend on
+  // the number of rows see those of all ranks, so that the ranks write the rows of one big batch.
   void Forward(const Pass& pass) override {
     for (size_t i = 0; i < tops_.size(); ++i) {
       if (filled_ && tops_[i].constant) continue;
-      Write(i, pass.FirstSample(t_.tops[i].shape.dim_or_1(0)));
+      Write(i, pass.FirstSample(t_.tops[i].shape.dim_or_1(0)), pass.parts());
     }
     filled_ = true;
   }
 
  private:
   // Fills top i. Random numbers are drawn on the host, then copied to the device.
-  void Write(size_t i, uint64_t first_row) {
+  void Write(size_t i, uint64_t first_row, int parts) {
     const Tensor& top = t_.tops[i];
-    if (device_->host_memory()) return tops_[i].fill(seed_, streams_[i], top, first_row);
+    if (device_->host_memory()) return tops_[i].fill(seed_, streams_[i], top, first_row, parts);
     drawn_.resize(std::max(drawn_.size(), static_cast<size_t>(top.bytes())));
-    tops_[i].fill(seed_, streams_[i], Tensor(top, drawn_.data()), first_row);
+    tops_[i].fill(seed_, streams_[i], Tensor(top, drawn_.data()), first_row, parts);
     device_->CopyFromHost(top.raw, drawn_.data(), top.bytes());
   }
 

@@ -16,7 +16,8 @@ constexpr int64_t kGrain = 1 << 14;
 
 struct Filling {
   const FillerParameter& filler;
-  const Shape& shape;
+  const Shape& shape;  // of the part that is filled
+  const Shape& whole;  // of the blob of which it is a part
   Random random;
   uint64_t first;  // index of the first element, counted from row 0 of the whole blob
 };
@@ -130,7 +131,7 @@ struct Gaussian {
   static void Run(const Filling& f, T* out) {
     FillGaussian(f, f.filler.mean(), f.filler.std(), out);
     if (f.filler.sparse() < 0) return;
-    const float kept = static_cast<float>(f.filler.sparse()) / static_cast<float>(f.shape[0]);
+    const float kept = static_cast<float>(f.filler.sparse()) / static_cast<float>(f.whole[0]);
     // These random numbers come from row 1 of the stream, so they are independent of the values,
     // which come from row 0.
     ParallelFor(f.shape.count(), kGrain, [&](int64_t begin, int64_t end) {
@@ -167,7 +168,7 @@ struct Xavier {
   static void Check(const FillerParameter& filler, const Shape&) { CheckNotSparse(filler); }
   template <class T>
   static void Run(const Filling& f, T* out) {
-    const float bound = std::sqrt(3.0f / Fan(f.filler, f.shape));
+    const float bound = std::sqrt(3.0f / Fan(f.filler, f.whole));
     FillUniform(f, -bound, bound, out);
   }
 };
@@ -178,7 +179,7 @@ struct Msra {
   template <class T>
   static void Run(const Filling& f, T* out) {
     const float gain = 2.0f / (1 + f.filler.alpha() * f.filler.alpha());
-    FillGaussian(f, 0.0f, std::sqrt(gain / Fan(f.filler, f.shape)), out);
+    FillGaussian(f, 0.0f, std::sqrt(gain / Fan(f.filler, f.whole)), out);
   }
 };
 
@@ -272,6 +273,12 @@ DOPPIO_REGISTER(FillerTypes, "msra", MakeFillerType<Msra>());
 DOPPIO_REGISTER(FillerTypes, "bilinear", MakeFillerType<Bilinear>());
 DOPPIO_REGISTER(FillerTypes, "gabor", MakeFillerType<Gabor>());
 
+// Returns the shape of a blob of which `part` is one of `parts` parts.
+Shape WholeOf(Shape part, int parts) {
+  if (part.rank() > 0) part[0] *= parts;
+  return part;
+}
+
 const FillerType& FindChecked(const FillerParameter& filler, const Shape& shape) {
   const FillerType* type = FillerTypes::Get().Find(filler.type());
   if (type == nullptr) {
@@ -287,15 +294,18 @@ const FillerType& FindChecked(const FillerParameter& filler, const Shape& shape)
 
 }  // namespace
 
-void CheckFiller(const FillerParameter& filler, const Shape& shape) { FindChecked(filler, shape); }
+void CheckFiller(const FillerParameter& filler, const Shape& shape, int parts) {
+  FindChecked(filler, WholeOf(shape, parts));
+}
 
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, uint64_t stream,
-          const Tensor& out, uint64_t first_row) {
-  const FillerType& type = FindChecked(filler, shape);
+          const Tensor& out, uint64_t first_row, int parts) {
+  const Shape whole = WholeOf(shape, parts);
+  const FillerType& type = FindChecked(filler, whole);
   DOPPIO_CHECK(out.layout.plain() && out.count() == shape.count(), "fillers write plain tensors");
   if (shape.count() == 0) return;
   const uint64_t row = static_cast<uint64_t>(shape.count() / shape.dim_or_1(0));
-  const Filling filling{filler, shape, Random(seed, stream), first_row * row};
+  const Filling filling{filler, shape, whole, Random(seed, stream), first_row * row};
   if (out.dtype == DType::kFloat64) {
     type.fill_double(filling, out.data<double>());
   } else {

@@ -14,12 +14,12 @@ namespace {
 
 template <class T = float>
 std::vector<T> Filled(const std::string& text, const Shape& shape, uint64_t stream = 7,
-                      uint64_t first_row = 0) {
+                      uint64_t first_row = 0, int parts = 1) {
   FillerParameter filler;
   ParseText(text, "filler", &filler);
   std::vector<T> values(static_cast<size_t>(std::max<int64_t>(1, shape.count())), T(-99));
   const DType type = sizeof(T) == 8 ? DType::kFloat64 : DType::kFloat32;
-  Fill(filler, shape, 1, stream, Tensor({shape, type, Layout()}, values.data()), first_row);
+  Fill(filler, shape, 1, stream, Tensor({shape, type, Layout()}, values.data()), first_row, parts);
   return values;
 }
 
@@ -63,6 +63,18 @@ TEST(Filler, FillsRowsOfALargerBlobAsTheWhole) {
       EXPECT_EQ(part, std::vector<float>(whole.begin() + 3 * first, whole.begin() + 3 * first + 6))
           << text << " from row " << first;
     }
+  }
+}
+
+TEST(Filler, FillsPartsByTheRowsOfTheWhole) {
+  for (const char* text : {"type: 'xavier' variance_norm: FAN_OUT",
+                           "type: 'msra' variance_norm: AVERAGE", "type: 'gaussian' sparse: 5"}) {
+    std::vector<float> parts;
+    for (const uint64_t first : {0, 2, 4}) {
+      const std::vector<float> part = Filled(text, {2, 3}, 7, first, 3);
+      parts.insert(parts.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(parts, Filled(text, {6, 3})) << text;
   }
 }
 

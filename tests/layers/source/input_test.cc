@@ -86,14 +86,14 @@ TEST(DummyData, DrawsDifferentlyInEachPassButKeepsConstants) {
 // Two ranks draw the same rows as one rank with a batch twice as large.
 TEST(DummyData, DrawsTheRowsOfOneBigBatchOnSeveralRanks) {
   const std::unique_ptr<Device> cpu = MakeCpuDevice();
-  const auto draw = [&](int batch, int rank, int ranks, uint64_t step) {
+  const auto draw = [&](const std::string& filler, int batch, int rank, int ranks, uint64_t step) {
     PlanOptions options;
     options.device = cpu.get();
     ParamStore store(cpu.get(), DType::kFloat32, 1);
     Net net(
         GraphFromText("layer { name: 'in' type: 'DummyData' top: 'x' dummy_data_param { shape { "
                       "dim: " +
-                      std::to_string(batch) + " dim: 3 } data_filler { type: 'gaussian' } } }"),
+                      std::to_string(batch) + " dim: 3 } data_filler { " + filler + " } } }"),
         options, &store);
     net.pass().rank = rank;
     net.pass().ranks = ranks;
@@ -101,9 +101,15 @@ TEST(DummyData, DrawsTheRowsOfOneBigBatchOnSeveralRanks) {
     net.Forward();
     return ReadPlain(net.Blob("x"), cpu.get());
   };
-  const std::vector<double> big = draw(4, 0, 1, 1);
-  EXPECT_EQ(draw(2, 0, 2, 1), std::vector<double>(big.begin(), big.begin() + 6));
-  EXPECT_EQ(draw(2, 1, 2, 1), std::vector<double>(big.begin() + 6, big.end()));
+  // All but the first depend on the number of rows.
+  for (const char* filler :
+       {"type: 'gaussian'", "type: 'gaussian' sparse: 1", "type: 'xavier' variance_norm: FAN_OUT",
+        "type: 'msra' variance_norm: AVERAGE"}) {
+    SCOPED_TRACE(filler);
+    const std::vector<double> big = draw(filler, 4, 0, 1, 1);
+    EXPECT_EQ(draw(filler, 2, 0, 2, 1), std::vector<double>(big.begin(), big.begin() + 6));
+    EXPECT_EQ(draw(filler, 2, 1, 2, 1), std::vector<double>(big.begin() + 6, big.end()));
+  }
 }
 
 // The second pass overwrites the random top in the GPU's memory, but not the constant one.
