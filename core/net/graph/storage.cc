@@ -23,8 +23,19 @@ DType RequestedBy(const NetSpec& net, const LayerSpec& layer) {
   return Is16Bit(own) && net.options.stored ? asked : own;
 }
 
-bool Exact(const Node& node, const Edge& top) {
-  if (node.shape.loss || top.loss_weight != 0) return true;
+// Returns true if the edge, or a view of its memory, has a loss_weight.
+bool Weighs(const Graph& graph, const Edge& edge) {
+  return edge.loss_weight != 0 ||
+         std::any_of(edge.uses.begin(), edge.uses.end(), [&](const Use& use) {
+           const Node& reader = graph.nodes[use.node];
+           return reader.shape.view != View::kNone && use.bottom == 0 &&
+                  std::any_of(reader.tops.begin(), reader.tops.end(),
+                              [&](int top) { return Weighs(graph, graph.edges[top]); });
+         });
+}
+
+bool Exact(const Graph& graph, const Node& node, const Edge& top) {
+  if (node.shape.loss || Weighs(graph, top)) return true;
   const std::vector<bool>& exact = node.shape.exact_tops;
   return exact.empty() ? !node.shape.has_backward : exact[top.top];
 }
@@ -53,7 +64,7 @@ void ChooseStorage(Graph* graph) {
       Edge& edge = graph->edges[top];
       if (node.shape.view != View::kNone) {
         edge.stored = graph->edges[node.bottoms[0]].stored;
-      } else if (Is16Bit(wanted) && !Exact(node, edge) && Activations(*graph, node)) {
+      } else if (Is16Bit(wanted) && !Exact(*graph, node, edge) && Activations(*graph, node)) {
         edge.stored = wanted;
       }
     }

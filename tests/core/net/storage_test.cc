@@ -51,6 +51,16 @@ TEST(Storage, KeepsLossesLabelsAndScoresExact) {
   EXPECT_EQ(StorageOf(graph), DType::kBFloat16);
 }
 
+TEST(Storage, KeepsValuesExactOfWhichAViewAddsToTheLoss) {
+  const std::string view =
+      "layer { name: 'wide' type: 'Reshape' bottom: 'flat' top: 'wide' loss_weight: 0.1\n"
+      "  reshape_param { shape { dim: -1 } } }\n";
+  const Graph graph = GraphFromText(NetText("") + view, TRAIN, DType::kBFloat16);
+  for (const char* blob : {"a", "flat", "wide"})
+    EXPECT_EQ(Stored(graph, blob), DType::kFloat32) << blob;
+  EXPECT_EQ(Stored(graph, "b"), DType::kBFloat16);
+}
+
 TEST(Storage, KeepsLabelsExactThatOnlyTakeAShapeFromActivations) {
   const std::string crop =
       "layer { name: 'crop' type: 'Crop' bottom: 'y' bottom: 'flat' top: 'crop' crop_param { axis: "
