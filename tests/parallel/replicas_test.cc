@@ -275,5 +275,18 @@ TEST(Replicas, KeepOneBatchNormStatistic) {
               1e-5);  // the sum of 0.999^i over 5 iterations
 }
 
+// The mean of three equal numbers may differ from them by rounding.
+TEST(Replicas, KeepStatisticsThatNoLayerUpdates) {
+  std::string net = Norm();
+  const std::string trained = "type: 'BatchNorm' bottom: 'conv' top: 'bn2'";
+  net.replace(net.find(trained), trained.size(),
+              "type: 'BN' bottom: 'conv' top: 'bn2' bn_param { frozen: true slope_filler { type: "
+              "'uniform' min: 0.5 max: 1 } }");
+  const ReplicasCase c(net, SolverText(5));
+  const Trained alone = c.Alone(kTotal), together = c.Together(3, 5);
+  for (const char* name : {"bn2 0", "bn2 1", "bn2 2", "bn2 3"})
+    EXPECT_EQ(alone.weights.at(name), together.weights.at(name)) << name;
+}
+
 }  // namespace
 }  // namespace doppio

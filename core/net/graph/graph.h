@@ -26,6 +26,7 @@ struct GraphParam {
   Shape shape;    // the owner's shape
   FillerParameter filler;
   bool trainable = true;
+  bool updated = false;  // a layer of the net stores new statistics in it
   float lr_mult = 1, decay_mult = 1;
   int uses = 1;
   bool reshaped = false;  // a PERMISSIVE user has another shape, so the layout must stay plain

@@ -21,6 +21,7 @@ void ParamTable::Add(int index, Graph* graph) {
                                    " has another layer with parameters and this name, and files "
                                    "of weights tell them apart by name; give one another name");
   }
+  const bool running = node.shape.statistics && node.shape.statistics->running;
   for (int i = 0; i < count; ++i) {
     const ParamShape& shape = node.shape.params[i];
     const ParamSpec given = i < spec.param.param_size() ? spec.param.param(i) : ParamSpec();
@@ -28,6 +29,7 @@ void ParamTable::Add(int index, Graph* graph) {
     auto shared = given.name().empty() ? by_share_name_.end() : by_share_name_.find(given.name());
     if (shared != by_share_name_.end()) {
       Share(spec, i, shape.shape, shared->second, graph);
+      graph->params[shared->second].updated |= !shape.trainable && !running;
       node.params.push_back(shared->second);
       continue;
     }
@@ -42,6 +44,7 @@ void ParamTable::Add(int index, Graph* graph) {
     param.shape = shape.shape;
     param.filler = shape.filler;
     param.trainable = shape.trainable;
+    param.updated = !shape.trainable && !running;
     param.lr_mult = shape.trainable ? given.lr_mult() : 0;
     param.decay_mult = given.decay_mult();
     const int id = static_cast<int>(graph->params.size());

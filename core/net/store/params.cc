@@ -43,6 +43,7 @@ std::vector<int> ParamStore::Resolve(const Graph& graph) {
     param.shape = wanted.shape;
     param.filler = wanted.filler;
     param.trainable = wanted.trainable;
+    param.updated = wanted.updated;
     param.lr_mult = wanted.lr_mult;
     param.decay_mult = wanted.decay_mult;
     param.at = layer.At();
@@ -84,7 +85,7 @@ ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_orde
     for (int i : finish_order) param(i).gradient = true;
     const auto add = [&](bool statistics) {
       for (int i : added_) {
-        if (!param(i).gradient && param(i).trainable != statistics) arena_order_.push_back(i);
+        if (!param(i).gradient && param(i).updated == statistics) arena_order_.push_back(i);
       }
     };
     add(true);

@@ -38,6 +38,7 @@ struct Param {
   Shape shape;
   FillerParameter filler;
   bool trainable = true;  // false for statistics, whose lr_mult is 0
+  bool updated = false;   // GraphParam
   float lr_mult = 1, decay_mult = 1;
   bool gradient = false;  // backward computes a gradient
   SourceLoc at;
