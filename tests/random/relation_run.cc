@@ -14,6 +14,7 @@ namespace doppio {
 namespace {
 
 constexpr char kThrew[] = "threw: ", kEnded[] = "ended by ";
+constexpr char kDefect[] = "internal error: ";  // DOPPIO_CHECK, followed by its place
 
 void Remove(const std::string& folder) {
   std::error_code ignored;
@@ -52,6 +53,10 @@ std::string CheckInChild(const std::string& relation, const RandomCase& random_c
 }
 
 std::string KindOfFailure(const std::string& text) {
+  // The place of an internal error, such as "dtype.h:45:", ends at the first space behind its name.
+  const size_t defect = text.find(kDefect);
+  if (defect != std::string::npos)
+    return text.substr(0, text.find(' ', defect + std::strlen(kDefect)));
   for (const char* kind : {kThrew, kEnded}) {
     if (text.rfind(kind, 0) == 0) return kind;
   }

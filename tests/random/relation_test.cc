@@ -138,6 +138,14 @@ TEST(Relation, FindsAWrongGradient) {
   EXPECT_NE(why.find("of layer 'conv': the loss rises by"), std::string::npos) << why;
 }
 
+TEST(Relation, TellsInternalErrorsApartByTheirPlaces) {
+  const std::string kind = KindOfFailure("threw: internal error: dtype.h:45: float16 (wide)");
+  EXPECT_EQ(kind, KindOfFailure("threw: internal error: dtype.h:45: bfloat16 (wide)"));
+  EXPECT_NE(kind, KindOfFailure("threw: internal error: dtype.h:46: float16 (wide)"));
+  EXPECT_NE(kind, KindOfFailure("threw: no memory"));
+  EXPECT_EQ(KindOfFailure("threw: no memory"), KindOfFailure("threw: no file"));
+}
+
 TEST(Relation, FindsAWrongKernelAndTheSmallestNetThatHasIt) {
   const auto fails = [](const RandomCase& random_case) {
     return KindOfFailure(Check("fast_is_reference", random_case)) == "numbers";
