@@ -18,6 +18,9 @@ bool DependsOnTestBatch(const LayerParameter& layer) {
   // These are sums over a batch.
   if (normalization == LossParameter::NONE || normalization == LossParameter::PRE_FIXED)
     return true;
+  // The second top has the error of each sample.
+  const std::set<std::string> with_samples = {"SmoothL1Loss", "SmoothL1LossOHEM"};
+  if (with_samples.count(layer.type()) > 0 && layer.top_size() > 1) return true;
   const unsigned traits = LayerRow::kWholeBatch | LayerRow::kState | LayerRow::kOutside;
   const bool stored =
       layer.type() == "BatchNorm" && !layer.batch_norm_param().has_use_global_stats();
