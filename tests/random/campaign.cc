@@ -49,7 +49,8 @@ void CheckSeed(uint64_t seed, const CampaignOptions& options, const std::string&
   const SilentLog silent;
   ProcessTally() = Tally();
   begins("");
-  const RandomCase random_case = DrawCase(seed, options.types);
+  DraftRecord record;
+  const RandomCase random_case = DrawCase(seed, options.types, &record);
   json relations = json::object();
   for (const std::string& name : RelationsOf(seed, options)) {
     begins(name);
@@ -63,7 +64,7 @@ void CheckSeed(uint64_t seed, const CampaignOptions& options, const std::string&
     tell(message);
   }
   json message;
-  message["counts"] = CountsOf(random_case, ProcessTally());
+  message["counts"] = CountsOf(random_case, record, ProcessTally());
   message["counts"]["relations"] = relations;
   message["seconds"] = SecondsSince(begun);
   tell(message);
@@ -142,6 +143,7 @@ class Campaign {
 
 std::vector<std::string> RelationsOf(uint64_t seed, const CampaignOptions& options) {
   std::vector<std::string> names = options.relations;
+  if (options.draws_only) return {};
   if (names.empty()) {
     Draw draw(seed, "relations");
     for (const std::string& name : Relations::Get().Names()) {

@@ -15,6 +15,7 @@ struct CampaignOptions {
   uint64_t first = 1;
   int64_t seeds = 100;
   std::vector<std::string> relations;  // empty: all, each for its share of the seeds
+  bool draws_only = false;             // checks no relations
   std::set<std::string> types;         // of layers between sources and losses; empty: all
   size_t most_relations = 0;           // for each seed, in turn; 0: no limit
   double minutes = 0;                  // begins no seed afterwards; 0: no limit

@@ -130,6 +130,8 @@ bool DrawLimitedLayer(const std::vector<std::string>& types, NetDraft* draft) {
   for (const DraftBlob& top : draft->tops()) {
     if (!top.filter.empty()) return true;  // its readers would miss it in the other phase
   }
+  const int last = draft->net().layer_size() - 1;
+  if (draft->draw().Chance(0.6)) WeighTop(last, 0, draft);
   draft->Change([&](NetParameter* net) {
     for (int i = first; i < net->layer_size(); ++i) {
       LayerParameter* layer = net->mutable_layer(i);
@@ -138,6 +140,22 @@ bool DrawLimitedLayer(const std::vector<std::string>& types, NetDraft* draft) {
     }
   });
   return true;
+}
+
+// Lets layers with parameters read the sources of values, so that parameters learn behind most
+// layers.
+void AddFirstLayers(const NetPlan& plan, const std::vector<std::string>& types, NetDraft* draft) {
+  std::vector<std::string> first;
+  for (const char* type :
+       {"BN", "Bias", "Convolution", "Deconvolution", "InnerProduct", "PReLU", "Scale"}) {
+    if (std::count(types.begin(), types.end(), type) > 0) first.push_back(type);
+  }
+  if (first.empty() || plan.learning == NetPlan::kWithoutParameters) return;
+  const std::vector<DraftBlob> sources = draft->blobs();
+  for (const DraftBlob& source : sources) {
+    if (source.kind != BlobKind::kValues || draft->draw().Chance(0.1)) continue;
+    DrawWithin(plan, draft, [&] { return DrawLayer(first, draft); });
+  }
 }
 
 void AddInnerLayers(const NetPlan& plan, NetDraft* draft) {
@@ -165,12 +183,15 @@ void AddInnerLayers(const NetPlan& plan, NetDraft* draft) {
     draft->set_follows(false);
     return drawn;
   };
+  AddFirstLayers(plan, types, draft);
   for (int tries = 0; wants_more() && tries < 6 * plan.layers + 20; ++tries) {
     const CaseFacts facts = FactsOf(draft->net());
     const bool shares = learns && facts.shared < plan.shared && facts.layers > plan.layers / 2;
     if (shares && draw.Chance(0.5) && ShareParameters(draft)) continue;
+    draft->set_prefers_learning(draw.Chance(0.9));
     DrawWithin(plan, draft, add);
   }
+  draft->set_prefers_learning(false);
   draft->set_branching(0.2);
 }
 

@@ -48,6 +48,9 @@ bool DrawLayer(const std::vector<std::string>& types, NetDraft* draft);
 // Lets a row draw layers that belong only to some phases or stages, and whose tops no other layer
 // reads.
 bool DrawLimitedLayer(const std::vector<std::string>& types, NetDraft* draft);
+// Lets the values of a top of layer number `index` add to the loss with a small weight. Returns
+// false if the graph refuses that or the top has a weight.
+bool WeighTop(int index, int top, NetDraft* draft);
 // Makes parameters of two layers one: adds a copy of a layer that shares its parameters, or lets
 // layers share that the net has. Returns false if it finds none.
 bool ShareParameters(NetDraft* draft);

@@ -1,11 +1,28 @@
 // The ends of random nets: losses, scores, and blobs that no layer reads.
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "tests/random/compose.h"
 #include "tests/random/draft_flow.h"
 
 namespace doppio {
 namespace {
+
+// Adds an InnerProduct of the blob's values and returns its top, or nothing if the draft refuses
+// the layer.
+std::optional<DraftBlob> AddProduct(const DraftBlob& blob, int64_t outputs, NetDraft* draft) {
+  const double size = 1 / std::sqrt(static_cast<double>(blob.shape.count(1)));
+  NetDraft::Layer product;
+  product.type = "InnerProduct";
+  product.bottoms = {blob.name};
+  product.fields = "inner_product_param { num_output: " + std::to_string(outputs) + " " +
+                   draft->Filler("weight_filler", size) + " }";
+  if (!draft->Add(product)) return std::nullopt;
+  return draft->tops()[0];
+}
 
 // Adds a loss that any net can have: the squared distance of values from given numbers. Adds
 // parameters before it if the net has no values that learn and the plan allows the layer.
@@ -15,12 +32,8 @@ void AddPlainLoss(const NetPlan& plan, NetDraft* draft) {
   auto blob = draft->Values(2);
   if (!blob || (!blob->learns && !any_type)) return;
   if (!blob->learns) {
-    NetDraft::Layer product;
-    product.type = "InnerProduct";
-    product.bottoms = {blob->name};
-    product.fields = "inner_product_param { num_output: 3 " + draft->Filler("weight_filler") + " }";
-    if (!draft->Add(product)) return;
-    blob = draft->tops()[0];
+    blob = AddProduct(*blob, 3, draft);
+    if (!blob) return;
   }
   Extra targets;
   targets.sample.assign(blob->shape.dims().begin() + 1, blob->shape.dims().end());
@@ -56,13 +69,60 @@ void DrawEnds(const NetPlan& plan, LayerRow::Place place, int count, Phase phase
   }
 }
 
+// Returns the blobs that learn and that no layer passes a gradient, although a loss may depend on
+// them.
+std::vector<DraftBlob> OpenEnds(const NetDraft& draft) {
+  std::vector<DraftBlob> ends;
+  for (const DraftBlob& blob : draft.blobs()) {
+    if (blob.open && !blob.score && blob.filter.empty()) ends.push_back(blob);
+  }
+  return ends;
+}
+
+// Joins most open ends to one blob, so that a loss can depend on all of them.
+bool JoinEnds(NetDraft* draft) {
+  Draw& draw = draft->draw();
+  std::vector<DraftBlob> ends;
+  for (const DraftBlob& end : OpenEnds(*draft)) {
+    if (end.rows && end.kind == BlobKind::kValues && end.shape.rank() >= 2 && draw.Chance(0.95))
+      ends.push_back(end);
+  }
+  if (ends.size() < 2) return false;
+  NetDraft::Layer join;
+  const bool sums = draw.Chance(0.5);
+  const int64_t outputs = draw.Int(1, 5);
+  for (const DraftBlob& end : ends) {
+    const bool fits = end.shape.rank() == 2 && (sums ? end.shape[1] == outputs : end.shape[1] <= 8);
+    const auto top = fits ? end : AddProduct(end, outputs, draft);
+    if (top) join.bottoms.push_back(top->name);
+  }
+  join.type = sums ? "Eltwise" : "Concat";
+  return join.bottoms.size() >= 2 && draft->Add(join);
+}
+
+// Lets most open ends add to the loss by themselves.
+void WeighEnds(NetDraft* draft) {
+  for (const DraftBlob& end : OpenEnds(*draft)) {
+    if (end.kind != BlobKind::kValues || draft->draw().Chance(0.1)) continue;
+    for (int i = draft->net().layer_size() - 1; i >= 0; --i) {
+      const auto& tops = draft->net().layer(i).top();
+      const auto top = std::find(tops.begin(), tops.end(), end.name);
+      if (top == tops.end()) continue;
+      WeighTop(i, static_cast<int>(top - tops.begin()), draft);
+      break;
+    }
+  }
+}
+
 void AddLosses(const NetPlan& plan, NetDraft* draft) {
   if (plan.learning == NetPlan::kWithoutLoss) return;
   draft->set_prefers_learning(true);
+  if (plan.types.empty()) DrawWithin(plan, draft, [&] { return JoinEnds(draft); });
   DrawEnds(plan, LayerRow::kLoss, plan.losses, TRAIN, 0.08, draft);
   const bool learns = plan.learning == NetPlan::kSome;
   for (int tries = 0; learns && !Learns(draft->graph()) && tries < 5; ++tries)
     AddPlainLoss(plan, draft);
+  if ((plan.avoided & LayerRow::kWholeBatch) == 0) WeighEnds(draft);
   draft->set_prefers_learning(false);
 }
 

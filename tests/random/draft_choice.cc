@@ -49,7 +49,7 @@ bool NetDraft::Offers(const DraftBlob& blob) const {
 std::optional<DraftBlob> NetDraft::Find(const std::function<bool(const DraftBlob&)>& fits) {
   Candidates fresh, used;
   for (const DraftBlob& blob : blobs_) {
-    if (Offers(blob) && fits(blob)) (blob.read ? used : fresh).push_back(&blob);
+    if (Offers(blob) && fits(blob)) (blob.read && !blob.open ? used : fresh).push_back(&blob);
   }
   if (prefers_learning_ && (AnyLearns(fresh) || AnyLearns(used))) {
     KeepLearning(&fresh);

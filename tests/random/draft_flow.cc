@@ -12,12 +12,20 @@ bool HasTrainedParameter(const Graph& graph, const Node& node) {
   });
 }
 
+bool HasBackward(const Node& node) {
+  const std::vector<bool>& none = node.shape.no_gradient_bottoms;
+  bool any = !node.params.empty();
+  for (size_t i = 0; i < node.bottoms.size(); ++i) any = any || i >= none.size() || !none[i];
+  return any && node.shape.has_backward;
+}
+
 }  // namespace
 
 DraftFlow FindFlow(const Graph& graph) {
   DraftFlow flow;
   flow.learns.assign(graph.edges.size(), false);
   flow.blocked.assign(graph.edges.size(), false);
+  std::vector<bool> passed(graph.edges.size(), false);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const auto& flags = graph.spec.layers[n].param.propagate_down();
@@ -30,12 +38,18 @@ DraftFlow FindFlow(const Graph& graph) {
       const bool constant = without && node.shape.no_gradient_bottoms_may_learn;
       if (!wanted || constant) continue;
       learns = true;
-      blocked = blocked || without || !node.shape.has_backward || flow.blocked[edge];
+      const bool stops = without || !node.shape.has_backward;
+      blocked = blocked || stops || flow.blocked[edge];
+      passed[edge] = passed[edge] || !stops;
     }
     for (int top : node.tops) {
       flow.learns[static_cast<size_t>(top)] = learns;
       flow.blocked[static_cast<size_t>(top)] = blocked;
     }
+  }
+  for (size_t e = 0; e < graph.edges.size(); ++e) {
+    const bool weighs = graph.edges[e].loss_weight != 0;
+    flow.open.push_back(flow.learns[e] && !flow.blocked[e] && !passed[e] && !weighs);
   }
   return flow;
 }
@@ -45,6 +59,17 @@ bool Learns(const Graph& graph) {
     return std::any_of(node.param_gradient.begin(), node.param_gradient.end(),
                        [](bool wanted) { return wanted; });
   });
+}
+
+std::map<std::string, GradientCount> CountGradients(const Graph& graph) {
+  std::map<std::string, GradientCount> counts;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!HasBackward(graph.nodes[n])) continue;
+    GradientCount& count = counts[graph.spec.layers[n].type()];
+    ++count.layers;
+    count.computing += graph.nodes[n].backward;
+  }
+  return counts;
 }
 
 }  // namespace doppio

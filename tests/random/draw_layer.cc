@@ -101,4 +101,16 @@ bool DrawLayer(const std::vector<std::string>& types, NetDraft* draft) {
   return drawn;
 }
 
+bool WeighTop(int index, int top, NetDraft* draft) {
+  const LayerParameter& layer = draft->net().layer(index);
+  if (top >= layer.top_size() || (top < layer.loss_weight_size() && layer.loss_weight(top) != 0))
+    return false;
+  const auto weight = draft->draw().Of<float>({0.01F, 0.003F, 0.001F});
+  return draft->Change([&](NetParameter* net) {
+    LayerParameter* changed = net->mutable_layer(index);
+    while (changed->loss_weight_size() < changed->top_size()) changed->add_loss_weight(0);
+    changed->set_loss_weight(top, weight);
+  });
+}
+
 }  // namespace doppio

@@ -16,7 +16,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostRefusals = 10;  // in the summary
+// In the summary.
+constexpr size_t kMostRefusals = 10;
+constexpr size_t kLeastTypes = 12;
 
 // Adds the paths of all fields that are set in `message`.
 void AddFields(const google::protobuf::Message& message, const std::string& prefix,
@@ -85,6 +87,27 @@ std::string Share(int64_t part, int64_t whole) {
   return text.str();
 }
 
+// Adds the share of layers with a backward whose backward runs, and the types with the lowest
+// shares.
+void AddGradients(const json& sums, std::ostream& out) {
+  int64_t layers = 0, computing = 0;
+  std::vector<std::pair<double, std::string>> shares;
+  const json by_type = sums.value("gradients", json::object());
+  for (const auto& [type, counts] : by_type.items()) {
+    const int64_t whole = CountAt(counts, "layers"), part = CountAt(counts, "computing");
+    layers += whole;
+    computing += part;
+    shares.emplace_back(static_cast<double>(part) / static_cast<double>(whole),
+                        type + " " + Share(part, whole));
+  }
+  std::sort(shares.begin(), shares.end());
+  out << "layers that compute a gradient: " << computing << " of " << layers << " ("
+      << Share(computing, layers) << "); least often:\n ";
+  for (size_t i = 0; i < std::min(kLeastTypes, shares.size()); ++i)
+    out << (i == 0 ? " " : ", ") << shares[i].second;
+  out << '\n';
+}
+
 void AddRefusals(const json& sums, std::ostream& out) {
   std::vector<std::pair<int64_t, std::string>> refusals;
   int64_t all = 0;
@@ -112,7 +135,7 @@ void AddRelations(const json& sums, std::ostream& out) {
 
 }  // namespace
 
-json CountsOf(const RandomCase& random_case, const Tally& tally) {
+json CountsOf(const RandomCase& random_case, const DraftRecord& record, const Tally& tally) {
   std::set<std::string> types, fields, sources, with_threads, pairs;
   for (const LayerParameter& layer : random_case.net.layer()) {
     types.insert(layer.type());
@@ -145,6 +168,15 @@ json CountsOf(const RandomCase& random_case, const Tally& tally) {
                                                           {"sources", facts.sources},
                                                           {"losses", facts.losses}};
   for (const auto& [name, size] : sizes) counts["histograms"][name][std::to_string(size)] = 1;
+  GradientCount all;
+  counts["gradients"] = json::object();
+  for (const auto& [type, count] : record.gradients) {
+    counts["gradients"][type] = {{"layers", count.layers}, {"computing", count.computing}};
+    all.layers += count.layers;
+    all.computing += count.computing;
+  }
+  const int tenths = all.layers == 0 ? 0 : 10 * all.computing / all.layers;
+  counts["histograms"]["gradients"][std::to_string(10 * tenths)] = 1;
   counts["runs"] = tally.runs;
   counts["unproven"] = tally.unproven;
   counts["diverged"] = tally.diverged;
@@ -190,7 +222,8 @@ std::string SummaryOf(const json& sums, std::vector<double> seconds) {
   out << '\n';
   const json histograms = sums.value("histograms", json::object());
   for (const auto& [name, counts] : histograms.items())
-    out << std::left << std::setw(9) << name << Histogram(counts) << '\n';
+    out << std::left << std::setw(10) << name << Histogram(counts) << '\n';
+  AddGradients(sums, out);
   AddRefusals(sums, out);
   out << "comparisons that rounding leaves unproven: " << CountAt(sums, "unproven") << " ("
       << Share(CountAt(sums, "unproven"), CountAt(sums, "runs"))

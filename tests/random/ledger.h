@@ -14,8 +14,9 @@
 namespace doppio {
 
 // Returns the counts of one seed: its layer types, fields, rule, policy and sources, pairs of them,
-// its size, and what its runs did. Relations are not included.
-nlohmann::json CountsOf(const RandomCase& random_case, const Tally& tally);
+// its size, its layers that compute gradients, and what its runs did. Relations are not included.
+nlohmann::json CountsOf(const RandomCase& random_case, const DraftRecord& record,
+                        const Tally& tally);
 
 // Returns the JSON in one line, or with `indent` spaces for each level. Bytes that are not UTF-8
 // are replaced.

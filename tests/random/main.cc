@@ -1,11 +1,13 @@
 // random_trainings: checks relations on random cases, and makes those small for which one does not
 // hold.
 //
-//   random_trainings [--seeds=FIRST:COUNT] [--relations=a,b] [--types=A,B] [--minutes=N]
-//                    [--keep=FOLDER] [--ledger=FILE.json] [--write=FOLDER] [CASE.prototxt...]
+//   random_trainings [--seeds=FIRST:COUNT] [--relations=a,b | --draws-only] [--types=A,B]
+//                    [--minutes=N] [--keep=FOLDER] [--ledger=FILE.json] [--write=FOLDER]
+//                    [CASE.prototxt...]
 //
-// With files, checks these cases instead of drawing some. With --write, checks nothing, and writes
-// the case of each seed to FOLDER/SEED. Exits with 1 if something was found.
+// With files, checks these cases instead of drawing some. With --draws-only, checks no relations,
+// and prints how varied the cases are. With --write, writes the case of each seed to FOLDER/SEED
+// instead. Exits with 1 if something was found.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -63,7 +65,9 @@ Arguments Parse(const std::vector<std::string>& words) {
     const size_t equals = word.find('=');
     const std::string flag = word.substr(0, equals),
                       value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (flag == "--seeds") {
+    if (flag == "--draws-only") {
+      arguments.campaign.draws_only = true;
+    } else if (flag == "--seeds") {
       SetSeeds(value, &arguments.campaign);
     } else if (flag == "--relations") {
       arguments.campaign.relations = SplitAt(value, ',');
@@ -80,8 +84,8 @@ Arguments Parse(const std::vector<std::string>& words) {
       arguments.write = value;
     } else {
       throw UsageError("no flag " + flag +
-                       "; there are --seeds, --relations, --types, --minutes, --keep, --ledger, "
-                       "--write");
+                       "; there are --seeds, --relations, --draws-only, --types, --minutes, "
+                       "--keep, --ledger, --write");
     }
   }
   return arguments;

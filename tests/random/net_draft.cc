@@ -146,6 +146,7 @@ bool NetDraft::Describe(const Phases& phases, DraftBlob* blob) const {
   blob->read =
       (train >= 0 && IsRead(phases.train, train)) || (test >= 0 && IsRead(phases.test, test));
   blob->learns = train >= 0 && phases.flow.learns[train];
+  blob->open = train >= 0 && phases.flow.open[train];
   blob->blocked = train >= 0 && phases.flow.blocked[train];
   const int filter = train >= 0 ? phases.filters[train] : -1;
   blob->filter = filter >= 0 ? phases.train.layer(filter).name() : "";

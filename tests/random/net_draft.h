@@ -37,6 +37,7 @@ struct DraftBlob {
   BlobKind kind = BlobKind::kValues;
   int64_t classes = 0;   // of labels
   bool learns = false;   // parameters that learn lie behind it, so its gradient matters
+  bool open = false;     // no loss depends on it by a gradient yet, but one may (draft_flow.h)
   bool rows = true;      // axis 0 has a row per sample of the batch
   bool read = false;     // some layer reads it
   bool score = false;    // a loss or a score
@@ -75,8 +76,9 @@ class NetDraft {
   const NetParameter& net() const { return net_; }
   const std::vector<DraftBlob>& blobs() const { return blobs_; }
 
-  // Returns one of the blobs that `fits` accepts, or nothing. Usually one that no layer reads yet,
-  // so that nets become deep; sometimes one that is read, so that they branch.
+  // Returns one of the blobs that `fits` accepts, or nothing. Usually one that no layer reads, or
+  // that no layer passes a gradient, so that nets become deep; sometimes one that is read, so that
+  // they branch.
   std::optional<DraftBlob> Find(const std::function<bool(const DraftBlob&)>& fits);
   // Returns a blob of values with `axes` axes in the given range and a row per sample, or nothing.
   std::optional<DraftBlob> Values(int min_axes = 1, int max_axes = 5);

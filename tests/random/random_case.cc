@@ -28,13 +28,17 @@ NetParameter DrawNet(uint64_t seed, const std::set<std::string>& types, DraftRec
     record->proposals += draft.proposals();
     for (const NetDraft::Refusal& refusal : draft.refusals())
       record->refusals.emplace_back(refusal.type, refusal.message);
+    for (const auto& [type, count] : CountGradients(draft.graph())) {
+      record->gradients[type].layers += count.layers;
+      record->gradients[type].computing += count.computing;
+    }
   }
   return draft.Finish();
 }
 
-RandomCase DrawCase(uint64_t seed, const std::set<std::string>& types) {
+RandomCase DrawCase(uint64_t seed, const std::set<std::string>& types, DraftRecord* record) {
   RandomCase random_case;
-  random_case.net = DrawNet(seed, types);
+  random_case.net = DrawNet(seed, types, record);
   random_case.solver = DrawSolver(seed, random_case.net);
   random_case.traits = TraitsOf(random_case.net);
   return random_case;

@@ -4,6 +4,7 @@
 #define DOPPIO_TESTS_RANDOM_RANDOM_CASE_H_
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
+#include "tests/random/draft_flow.h"
 
 namespace doppio {
 
@@ -20,15 +22,17 @@ struct RandomCase {
   unsigned traits = 0;     // union of LayerRow::Trait over the net (TraitsOf)
 };
 
-// Draws the case of a seed. `types`, if not empty, are the only layer types between data and
-// losses.
-RandomCase DrawCase(uint64_t seed, const std::set<std::string>& types = {});
-
-// The proposals of layers while a net was drawn (NetDraft::Add).
+// The drawing of a net.
 struct DraftRecord {
-  int64_t proposals = 0;
+  int64_t proposals = 0;                                      // of layers (NetDraft::Add)
   std::vector<std::pair<std::string, std::string>> refusals;  // type and message
+  std::map<std::string, GradientCount> gradients;             // by type, of the whole net
 };
+
+// Draws the case of a seed. `types`, if not empty, are the only layer types between data and
+// losses. Adds to `record`, if given.
+RandomCase DrawCase(uint64_t seed, const std::set<std::string>& types = {},
+                    DraftRecord* record = nullptr);
 // The two parts of DrawCase. The solver depends on the seed and on the kinds of layers of the net,
 // so either part can be drawn again alone.
 NetParameter DrawNet(uint64_t seed, const std::set<std::string>& types = {},

@@ -239,6 +239,16 @@ TEST(RandomCase, LearnsExceptOnPurpose) {
   EXPECT_GE(learning, all * 0.88);
 }
 
+// A backward that does not run is not tested.
+TEST(RandomCase, ComputesTheGradientsOfMostLayers) {
+  GradientCount all;
+  for (const auto& [type, count] : AllCases().record.gradients) {
+    all.layers += count.layers;
+    all.computing += count.computing;
+  }
+  EXPECT_GE(all.computing, 0.75 * all.layers);
+}
+
 TEST(RandomCase, ProposesFewLayersThatAreRefused) {
   const DraftRecord& record = AllCases().record;
   std::map<std::string, std::pair<int, std::string>> by_type;

@@ -222,7 +222,7 @@ TEST(Ledger, AddsUpCounts) {
   tally.threads = {2};
   tally.refusals["net.prototxt:31:11: layer 12 wants 3"] = 2;
   nlohmann::json sums = nlohmann::json::object();
-  for (int i = 0; i < 2; ++i) AddUp(CountsOf(SmoothCase(), tally), &sums);
+  for (int i = 0; i < 2; ++i) AddUp(CountsOf(SmoothCase(), {}, tally), &sums);
   EXPECT_EQ(sums["seeds"], 2);
   EXPECT_EQ(sums["types"]["Convolution"], 2);
   EXPECT_EQ(sums["fields"]["Convolution convolution_param.kernel_size"], 2);
