@@ -1,6 +1,7 @@
 #include "tools/data/image_input.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/base/text/whole_number.h"
 #include "data/augment/mean_file.h"
 #include "tools/cli/flags.h"
@@ -23,15 +25,32 @@ bool ParseFloat(const std::string& text, float* value) {
   return !text.empty() && *end == '\0' && std::isfinite(*value);
 }
 
+// Endings of the names of images that Doppio reads.
+constexpr std::array<const char*, 9> kReadable = {".jpg", ".jpeg", ".jfif", ".jpe", ".png",
+                                                  ".bmp", ".ppm",  ".pgm",  ".pbm"};
+// Endings of images in other formats.
+constexpr std::array<const char*, 14> kForeign = {".webp", ".gif",  ".tif", ".tiff", ".heic",
+                                                  ".heif", ".avif", ".jp2", ".jxl",  ".exr",
+                                                  ".tga",  ".svg",  ".psd", ".dng"};
+
+template <class Endings>
+bool HasEnding(std::string path, const Endings& endings) {
+  for (char& c : path) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(endings.begin(), endings.end(),
+                     [&path](const char* ending) { return EndsWith(path, ending); });
+}
+
+std::string CountOfOthers(const std::vector<std::string>& others) {
+  return std::to_string(others.size()) + " in formats that Doppio does not read, such as '" +
+         *std::min_element(others.begin(), others.end()) + "'; convert them to PNG or JPEG";
+}
+
 }  // namespace
 
-bool IsImageName(const std::string& path) {
-  std::string lower = path;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const char* end : {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm", ".pbm"}) {
-    if (EndsWith(lower, end)) return true;
-  }
-  return false;
+bool IsImageName(const std::string& path) { return HasEnding(path, kReadable); }
+
+bool IsNameOfAnyImage(const std::string& path) {
+  return IsImageName(path) || HasEnding(path, kForeign);
 }
 
 std::vector<float> MeansOf(const std::string& file_or_values, int channels) {
@@ -75,14 +94,21 @@ std::vector<std::string> FindImages(const std::vector<std::string>& files_and_fo
       images.push_back(path);
       continue;
     }
-    std::vector<std::string> found;
+    std::vector<std::string> found, others;
     for (const auto& entry : std::filesystem::directory_iterator(path, failed)) {
-      if (IsImageName(entry.path().string())) found.push_back(entry.path().string());
+      const std::string file = entry.path().string();
+      if (IsNameOfAnyImage(file)) (IsImageName(file) ? found : others).push_back(file);
     }
     if (failed) throw FileError("cannot read folder '" + path + "': " + failed.message());
-    if (found.empty())
+    if (found.empty()) {
       throw FileError("folder '" + path +
-                      "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file");
+                      "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file" +
+                      (others.empty() ? "" : ", but images: " + CountOfOthers(others)));
+    }
+    if (!others.empty()) {
+      LOG(WARNING) << "of the images in '" << path
+                   << "', these are left out: " << CountOfOthers(others);
+    }
     std::sort(found.begin(), found.end());
     images.insert(images.end(), found.begin(), found.end());
   }

@@ -25,7 +25,7 @@ class ImagesBelow {
       std::error_code broken;  // reading the image reports a broken link
       if (entry.is_directory(broken)) {
         Add(entry.path());
-      } else if (IsImageName(path)) {
+      } else if (IsNameOfAnyImage(path)) {
         paths_.push_back(path);
       }
     }

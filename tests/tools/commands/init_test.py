@@ -304,6 +304,18 @@ class BadDataTest(InitCase):
         self.assertIn("left out  2 that cannot be read, listed in more/left_out.txt\n",
                       self.succeed("init", "shapes", "more"))
 
+    def test_lists_images_in_other_formats(self):
+        self.bars("shapes", 10)
+        self.write("shapes/vertical/scan.TIF", b"II*\0" + bytes(40))
+        self.write("shapes/vertical/web.webp", b"RIFF\0\0\0\0WEBPVP8 " + bytes(40))
+        self.write("shapes/vertical/notes.txt", "no image")
+        os.rename(self.path("shapes/vertical/000.png"), self.path("shapes/vertical/000.jfif"))
+        out = self.init("shapes")
+        self.assertEqual(30, out["train_images"] + out["test_images"])
+        self.assertEqual(2, len(out["left_out"]))
+        self.assertRegex(out["left_out"][0], r"scan\.TIF: .*TIFF")
+        self.assertRegex(out["left_out"][1], r"web\.webp: .*WebP")
+
     def test_a_class_without_whole_images(self):
         self.bars("shapes", 2)
         for i in range(2):

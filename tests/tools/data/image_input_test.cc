@@ -8,6 +8,7 @@
 #include "data/augment/mean_file.h"
 #include "data/source/class_names.h"
 #include "tests/data/tiny_data.h"
+#include "tests/testing/log_lines.h"
 
 namespace doppio {
 namespace {
@@ -65,6 +66,19 @@ TEST(FindImages, LooksIntoFolders) {
   EXPECT_EQ(FindImages({"x.gif", folder}),
             (std::vector<std::string>{"x.gif", folder + "/a.png", folder + "/b.JPG",
                                       folder + "/c.jpeg"}));
+}
+
+TEST(FindImages, NamesImagesInOtherFormats) {
+  const std::string folder = ScratchPath("scans");
+  mkdir(folder.c_str(), 0755);
+  for (const char* name : {"/b.TIF", "/a.webp"}) WriteFile(folder + name, "");
+  const std::string others = "2 in formats that Doppio does not read, such as '" + folder +
+                             "/a.webp'; convert them to PNG or JPEG";
+  EXPECT_THAT(MessageOf([&] { FindImages({folder}); }), testing::HasSubstr("images: " + others));
+  WriteFile(folder + "/c.jfif", "");
+  const LogLines log;
+  EXPECT_EQ(FindImages({folder}), (std::vector<std::string>{folder + "/c.jfif"}));
+  EXPECT_EQ(log.Count("these are left out: " + others), 1);
 }
 
 TEST(TopClasses, AreTheLargestValuesWithNanLast) {
