@@ -35,6 +35,8 @@ constexpr int kMaxSlots = 2;
 // Defaults for the constants of a rule. Each rule also defines kName, its name in solver files.
 struct RuleDefaults {
   static constexpr int kSlots = 1;  // history arenas, from 1 to kMaxSlots
+  // The first slot that holds sums of squares, which are never negative; so do all slots after it.
+  static constexpr int kSquares = kMaxSlots;
   // Fields of the solver that the rule uses. A nonzero momentum is an error for a rule without
   // kMomentum. With kMomentum2, momentum and momentum2 must be at least 0 and below 1, and with
   // kRmsDecay, so must rms_decay. With kDelta, delta must be above 0.
@@ -82,6 +84,7 @@ struct Nesterov : RuleDefaults {
 // Optimization", JMLR 2011.
 struct AdaGrad : RuleDefaults {
   static constexpr const char* kName = "AdaGrad";
+  static constexpr int kSquares = 0;
   static constexpr bool kMomentum = false, kDelta = true;
   template <class T>
   DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
@@ -94,6 +97,7 @@ struct AdaGrad : RuleDefaults {
 // Tieleman, Hinton, "Lecture 6.5 - RMSProp", COURSERA: Neural Networks for Machine Learning, 2012.
 struct RmsProp : RuleDefaults {
   static constexpr const char* kName = "RMSProp";
+  static constexpr int kSquares = 0;
   static constexpr bool kMomentum = false, kDelta = true, kRmsDecay = true;
   template <class T>
   DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
@@ -108,6 +112,7 @@ struct RmsProp : RuleDefaults {
 // paper's rho.
 struct AdaDelta : RuleDefaults {
   static constexpr const char* kName = "AdaDelta";
+  static constexpr int kSquares = 0;
   static constexpr int kSlots = 2;
   static constexpr bool kDelta = true;
   template <class T>
@@ -125,7 +130,7 @@ struct AdaDelta : RuleDefaults {
 // end of section 2.
 struct Adam : RuleDefaults {
   static constexpr const char* kName = "Adam";
-  static constexpr int kSlots = 2;
+  static constexpr int kSlots = 2, kSquares = 1;
   static constexpr bool kMomentum2 = true, kDelta = true;
   static double RateFactor(const RuleScalars<double>& a, int64_t t) {
     const double n = static_cast<double>(t);
@@ -159,7 +164,7 @@ struct Sag : RuleDefaults {
 // PyTorch, one rate replaces the paper's alpha and eta, and it multiplies the decay too.
 struct AdamW : RuleDefaults {
   static constexpr const char* kName = "AdamW";
-  static constexpr int kSlots = 2;
+  static constexpr int kSlots = 2, kSquares = 1;
   static constexpr bool kMomentum2 = true, kDelta = true;
   static constexpr bool kDecoupled = true;
   template <class T>

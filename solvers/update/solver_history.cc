@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "solvers/update/rules.h"
 
 namespace doppio {
 namespace {
@@ -14,6 +15,15 @@ constexpr int64_t kAlignment = 64;  // elements, as in the arenas of parameters
 char* AlignedStart(std::vector<char>* memory) {
   const auto address = reinterpret_cast<uintptr_t>(memory->data());
   return memory->data() + (kAlignment - address % kAlignment) % kAlignment;
+}
+
+// Returns kMaxSlots if the rule keeps no sums of squares.
+size_t FirstSlotOfSquares(const std::string& rule) {
+  int slot = kMaxSlots;
+  ForEachRule([&](auto each) {
+    if (rule == decltype(each)::kName) slot = decltype(each)::kSquares;
+  });
+  return static_cast<size_t>(slot);
 }
 
 // Memory of a device would be cached for ever, so this memory comes from the C library.
@@ -144,6 +154,23 @@ void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::s
                     std::to_string(blobs[i].data.size()) + " elements, but parameter " +
                     std::to_string(param.index) + " of layer '" + param.layer + "' is " +
                     param.shape.ToString() + "; this is the state of another net");
+  }
+  CheckSquares(blobs, rule, file);
+}
+
+// The states of other Caffes do not name their rule, and several rules keep histories of the same
+// sizes.
+void SolverHistory::CheckSquares(const std::vector<PlainBlob>& blobs, const std::string& rule,
+                                 const std::string& file) const {
+  const size_t slot = FirstSlotOfSquares(rule);
+  for (size_t i = slot * params_->learnable().size(); i < blobs.size(); ++i) {
+    const std::vector<float>& values = blobs[i].data;
+    if (std::none_of(values.begin(), values.end(), [](float value) { return value < 0; })) continue;
+    throw FileError(file + ": history blob " + std::to_string(i) +
+                    " has negative values, but that of " + rule +
+                    " holds sums of squares, so this is the state of another solver type; resume "
+                    "with the type that it was written with, or start a new training from its "
+                    "weights with --weights");
   }
 }
 

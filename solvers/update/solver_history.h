@@ -47,7 +47,8 @@ class SolverHistory {
   // through `bulk`, and returns nothing on all other ranks.
   WholeHistory Gather(Communicator* bulk) const;
   // Replaces the history, or this rank's share, with `blobs`. Throws FileError naming `file` if the
-  // number or the sizes of the blobs do not match the parameters; `rule` is the name of the rule.
+  // number or the sizes of the blobs do not match the parameters, or if values are negative that
+  // the rule cannot have made so; `rule` is the name of the rule.
   void Import(const std::vector<PlainBlob>& blobs, const std::string& rule,
               const std::string& file);
 
@@ -56,6 +57,8 @@ class SolverHistory {
   int64_t Place(const std::vector<ArenaRange>& share, std::vector<UpdateRange>* ranges) const;
   void CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& rule,
                   const std::string& file) const;
+  void CheckSquares(const std::vector<PlainBlob>& blobs, const std::string& rule,
+                    const std::string& file) const;
   void Write(const PlainBlob& blob, const Param& param, size_t slot);
   void GatherSlot(size_t slot, char* whole, Communicator* bulk) const;
   // Returns the memory of an element of the values, which must be in a range of this rank.

@@ -407,6 +407,24 @@ TEST(Resume, RefusesTheStateOfAnotherRule) {
       << text;
 }
 
+// Such a state does not name its rule either.
+TEST(Resume, RefusesNegativeSumsOfSquares) {
+  // The weight goes from 1 to -2, so that the second history of SGD is negative.
+  TrainerCase c(SquareNet(), "base_lr: 3 lr_policy: 'fixed'");
+  TrainerOptions options;
+  options.resume = c.Make({}, "max_iter: 2")->Solve().state_file;
+  MakeCaffes(options.resume);
+  for (const std::string type : {"AdaGrad", "RMSProp"}) {
+    const std::string text =
+        Mistake<FileError>([&] { c.Make(options, "max_iter: 3 type: '" + type + "'"); });
+    EXPECT_NE(text.find("history blob 0 has negative values, but that of " + type +
+                        " holds sums of squares, so this is the state of another solver type"),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_EQ(c.Make(options, "max_iter: 3 type: 'Nesterov'")->Solve().iteration, 3);
+}
+
 TEST(Resume, CountsTheStepsOfOtherStepvalues) {
   const std::string rate = "base_lr: 1 lr_policy: 'multistep' gamma: 0.5 ";
   for (const bool caffes : {false, true}) {
