@@ -1,6 +1,7 @@
 #include "solvers/scores/test_pass.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/log.h"
 #include "solvers/state/run_state.h"
@@ -75,6 +76,18 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
   test.scores = sums.Scores(*run.net, run.class_names);
   test.complete = true;
   return test;
+}
+
+std::string NonFiniteScores(const TestScores& scores) {
+  std::string names;
+  const std::string* last = nullptr;  // an output may have thousands of values
+  for (const OutputValue& output : scores.scores) {
+    if (output.absent || std::isfinite(output.value)) continue;
+    if (last == nullptr || *last != output.blob)
+      names += (last == nullptr ? "" : ", ") + output.blob;
+    last = &output.blob;
+  }
+  return names.empty() && !std::isfinite(scores.loss) ? "the weighted loss" : names;
 }
 
 void LogTest(const TestScores& test, bool loss) {

@@ -78,6 +78,10 @@ auto WithLastRowsContext(int64_t rows, const SourceLoc& at, const Make& make) {
   }
 }
 
+// Returns the names of the outputs whose scores are not finite, "accuracy, loss", or "" if all are
+// finite.
+std::string NonFiniteScores(const TestScores& scores);
+
 // Logs the scores in Caffe's format. Logs the line "Test loss: " only if `loss` is true
 // (test_compute_loss).
 void LogTest(const TestScores& scores, bool loss);

@@ -1,7 +1,6 @@
 #include "solvers/trainer/empty_statistics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/net/contract/plain_blob.h"
@@ -38,17 +37,10 @@ std::vector<std::string> LayersWithEmptyStatistics(const Net& net) {
   return layers;
 }
 
-bool IsFinite(const TestScores& scores) {
-  return std::isfinite(scores.loss) &&
-         std::all_of(scores.scores.begin(), scores.scores.end(), [](const OutputValue& score) {
-           return score.absent || std::isfinite(score.value);
-         });
-}
-
 }  // namespace
 
 std::string EmptyStatisticsHint(const TestScores& scores, const Net& net) {
-  if (IsFinite(scores)) return "";
+  if (NonFiniteScores(scores).empty()) return "";
   const std::vector<std::string> layers = LayersWithEmptyStatistics(net);
   if (layers.empty()) return "";
   return "scores of test net #" + std::to_string(scores.net) +

@@ -91,12 +91,21 @@ void TestRounds::Test(size_t i, const std::function<bool()>& interrupted) {
   scores.net = static_cast<int>(i);
   scores.iteration = run_->iteration;
   LogTest(scores, param.test_compute_loss());
-  if (scores.complete && run_->iteration == 0) {
-    const std::string hint = EmptyStatisticsHint(scores, *test.net);
-    if (!hint.empty()) LOG(WARNING) << "Iteration 0: " << hint;
-  }
+  WarnAtNonFinite(scores, *test.net);
   if (run_->options.on_test) run_->options.on_test(scores);
   run_->result.tests.push_back(std::move(scores));
+}
+
+void TestRounds::WarnAtNonFinite(const TestScores& scores, const Net& net) const {
+  const std::string names = scores.complete ? NonFiniteScores(scores) : "";
+  if (names.empty()) return;
+  const std::string hint = run_->iteration == 0 ? EmptyStatisticsHint(scores, net) : "";
+  LOG(WARNING) << "Iteration " << run_->iteration << ": "
+               << (hint.empty() ? "these scores of test net #" + std::to_string(scores.net) +
+                                      " are not finite: " + names +
+                                      ". If the loss of the training is, the data of the test may "
+                                      "hold NaN or infinity"
+                                : hint);
 }
 
 void TestRounds::End() {

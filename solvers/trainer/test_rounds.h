@@ -49,6 +49,7 @@ class TestRounds {
 
  private:
   void Test(size_t i, const std::function<bool()>& interrupted);
+  void WarnAtNonFinite(const TestScores& scores, const Net& net) const;
 
   TrainingRun* const run_;
   const TrainingNets* const nets_;

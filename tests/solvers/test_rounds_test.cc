@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/solvers/trainer_case.h"
 
 namespace doppio {
@@ -57,6 +59,15 @@ TEST_F(TestRoundsTest, AreRepeatedFromASnapshotWithinOne) {
   EXPECT_EQ(SavedPasses(rounds), 3);
   rounds.Forget();
   EXPECT_EQ(SavedPasses(rounds), 5);
+}
+
+TEST_F(TestRoundsTest, WarnOfScoresThatAreNotFinite) {
+  TestRounds rounds(&run_, &nets_);
+  const LogLines log;
+  Round(&rounds, 10, 1);
+  EXPECT_EQ(log.Count("not finite"), 0);
+  Round(&rounds, 20, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_EQ(log.Count("Iteration 20: these scores of test net #0 are not finite: loss. "), 1);
 }
 
 TEST_F(TestRoundsTest, AreNotRepeatedInTheNextWorld) {

@@ -132,14 +132,12 @@ void WarnOfOtherImages(const Graph& graph, const std::optional<Preprocessing>& i
                << difference;
 }
 
-// Returns the names of the outputs whose scores are not finite, "accuracy, loss", or "" if all are
-// finite.
-std::string NonFiniteScores(const TestScores& scores) {
-  std::vector<std::string> names;
-  for (const OutputValue& output : scores.scores) {
-    if (!output.absent && !std::isfinite(output.value)) names.push_back(output.blob);
-  }
-  return names.empty() && !std::isfinite(scores.loss) ? "the weighted loss" : Join(names, ", ");
+void WarnOfRepeatedSamples(const TestRun& run) {
+  const int64_t all = FindSource(*run.net).samples, read = SamplesOf(run);
+  if (all == 0 || read <= all) return;
+  LOG(WARNING) << "The " << run.batches << " batches have " << read
+               << " samples, but the source has only " << all
+               << ", so some samples count more often than others; --iterations=0 counts each once";
 }
 
 void CheckFinite(const Net& net, const TestScores& scores) {
@@ -185,6 +183,7 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
     in_weights = LoadWeightFiles(line.flags.weights, &net);
     WarnOfOtherImages(net.graph(), in_weights);
   }
+  WarnOfRepeatedSamples(run);
   run.class_names = ClassNamesOf({net.graph().preprocessing, in_weights});
   *began = true;
   std::optional<PrecisionRule> precision = named.precision;

@@ -65,6 +65,10 @@ class TrainTest(TinyCase):
                          said("--solver=solver.prototxt", "--set=test_iter=[]"))
         self.assertEqual("8 of 10 images, in 2 batches of 4", said(net, "--iterations=2"))
         self.assertEqual("20 images from a set of 10, in 5 batches of 4", said(net, "--iterations=5"))
+        weights = "--weights=tiny_iter_20.caffemodel"
+        repeats = "The 5 batches have 20 samples, but the source has only 10, so some samples count more often"
+        self.assertIn(repeats, self.run_tool("test", weights, net, "--iterations=5").stderr)
+        self.assertNotIn("more often", self.run_tool("test", weights, net).stderr)
         # The number of random images is unknown; Caffe runs 50 batches.
         self.assertEqual("200 images, in 50 batches of 4", said(net, "--synthetic"))
         result = json.loads(self.succeed("test", net, "--weights=tiny_iter_20.caffemodel", "--json"))
