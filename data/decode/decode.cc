@@ -134,6 +134,7 @@ void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t
 
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
   image->narrowed = false;
+  image->palette_as_gray = false;
   switch (FormatOf(file, bytes)) {
     case ImageFormat::kJpeg:
       DecodeJpeg(file, bytes, options, image);

@@ -18,7 +18,8 @@ namespace doppio {
 struct Image {
   ImageShape shape;
   std::vector<uint8_t> bytes;
-  bool narrowed = false;  // the file's values have more than 8 bits; the upper 8 are kept
+  bool narrowed = false;         // the file's values have more than 8 bits; the upper 8 are kept
+  bool palette_as_gray = false;  // the pixels are the brightness of the colours of a palette
 
   // Returns a view of this image, valid until `bytes` changes.
   Pixels pixels() const { return {shape, bytes.data(), nullptr, true}; }

@@ -1,5 +1,6 @@
 #include <png.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <new>
@@ -67,6 +68,16 @@ void Convert(png_structp png, png_infop info, bool gray) {
   if (gray && !stored_gray) png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
   if (!gray && stored_gray) png_set_gray_to_rgb(png);
   if (!gray) png_set_bgr(png);
+}
+
+// Returns true for a palette with a colour other than a gray.
+bool HasColours(png_structp png, png_infop info) {
+  png_colorp colours = nullptr;
+  int count = 0;
+  png_get_PLTE(png, info, &colours, &count);
+  return std::any_of(colours, colours + count, [](const png_color& colour) {
+    return colour.red != colour.green || colour.green != colour.blue;
+  });
 }
 
 // Skips all chunks that do not change pixels: texts and profiles may be compressed, and a file may
@@ -138,6 +149,8 @@ void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
                      (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0);
   const bool values = color == DecodeOptions::Color::kValues;
   const bool wide = png_get_bit_depth(png, info) > 8;
+  image->palette_as_gray =
+      gray && png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE && HasColours(png, info);
   int passes = 0;
   Run(&reading, [&] {
     if (values) {

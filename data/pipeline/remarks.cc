@@ -13,12 +13,18 @@ Remarks::~Remarks() {
 }
 
 void Remarks::Take(const RecordRemarks& remarks, const Source& source, int64_t index) {
-  if (!remarks.narrowed && !remarks.lossy_labels && remarks.dropped_boxes == 0) return;
+  if (!remarks.narrowed && !remarks.palette_as_gray && !remarks.lossy_labels &&
+      remarks.dropped_boxes == 0)
+    return;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (remarks.narrowed && !std::exchange(narrowed_, true)) {
     LOG(WARNING) << source.Name(index)
                  << " has values of more than 8 bits, of which the upper 8 are used; this is not "
                     "repeated for other images";
+  }
+  if (remarks.palette_as_gray && !std::exchange(palette_as_gray_, true)) {
+    LOG(WARNING) << source.Name(index) << kPaletteAsGray
+                 << "; this is not repeated for other images";
   }
   if (remarks.lossy_labels && !std::exchange(lossy_labels_, true)) {
     LOG(WARNING) << source.Name(index)

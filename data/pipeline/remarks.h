@@ -25,7 +25,7 @@ class Remarks {
 
  private:
   std::mutex mutex_;
-  bool narrowed_ = false, lossy_labels_ = false;
+  bool narrowed_ = false, palette_as_gray_ = false, lossy_labels_ = false;
   std::set<int64_t> bad_boxes_;  // the records with unusable boxes
   std::string first_;            // the name of the first one
 };

@@ -74,6 +74,7 @@ Pixels SampleReader::PixelsOf(Scratch* scratch) const {
   if (record.encoded == nullptr) return record.pixels;
   Decode(record.encoded, record.encoded_bytes, DecodeOf(record), &scratch->image);
   record.remarks.narrowed |= scratch->image.narrowed;
+  record.remarks.palette_as_gray |= scratch->image.palette_as_gray;
   return scratch->image.pixels();
 }
 

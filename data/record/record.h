@@ -48,11 +48,17 @@ struct DecodeOptions {
   bool scaled = false;  // decode a JPEG at 1/2, 1/4 or 1/8 if the result is still large enough
 };
 
+// Follows the name of an image with RecordRemarks::palette_as_gray.
+constexpr const char* kPaletteAsGray =
+    " has a palette, and its pixels are the brightness of their colours, not the numbers of these; "
+    "if the numbers are labels, read the file by ImageSegData";
+
 // Warnings about a record (data/pipeline/remarks.h).
 struct RecordRemarks {
-  bool narrowed = false;      // the image has values of more than 8 bits and lost their lower bits
-  bool lossy_labels = false;  // the image of labels is a JPEG
-  int dropped_boxes = 0;      // boxes that IsUsable refuses
+  bool narrowed = false;  // the image has values of more than 8 bits and lost their lower bits
+  bool palette_as_gray = false;  // see Image::palette_as_gray
+  bool lossy_labels = false;     // the image of labels is a JPEG
+  int dropped_boxes = 0;         // boxes that IsUsable refuses
 };
 
 // A record as read from a source. The pointers refer to the storage members below or to the

@@ -65,6 +65,20 @@ TEST(ImagesOf16Bits, AreNamedOnce) {
   }
 }
 
+TEST(PalettesReadAsGray, AreNamedOnce) {
+  const std::string palette = EncodedDatum(AnyPng(2, {8, 3}, {std::string("\0\1", 2)}), 0);
+  for (const bool gray : {false, true}) {
+    const LogLines log;
+    DataNet net(DataOf({{"a", palette}, {"b", palette}},
+                       gray ? "transform_param { force_gray: true }" : ""));
+    for (int i = 0; i < 3; ++i) net->Forward();
+    EXPECT_EQ(log.Count("record 'a' of '" + ScratchPath("db") +
+                        "' has a palette, and its pixels are the brightness of their colours"),
+              gray);
+    EXPECT_EQ(log.Count("has a palette"), gray);
+  }
+}
+
 // Returns a record of 2 x 2 pixels with boxes of class 1.
 std::string Boxes(const std::vector<Box>& boxes) {
   AnnotatedDatum annotated;

@@ -21,7 +21,7 @@ constexpr size_t kShownErrors = 20;
 struct Converted {
   std::string key, value;
   ImageShape shape;
-  bool narrowed = false;
+  RecordRemarks remarks;
   std::string mistake;  // why the image cannot be converted; "": it has been
 };
 
@@ -69,6 +69,7 @@ class Conversion {
         });
     ThrowMistakes();
     if (narrowed_ > 1) LOG(WARNING) << narrowed_ << " images have values of more than 8 bits";
+    if (palettes_ > 1) LOG(WARNING) << palettes_ << " images have a palette";
     if (result_.records == 0) {
       throw FileError("no image of '" + (images_.list.empty() ? images_.root : images_.list) +
                       "' can be read");
@@ -86,7 +87,7 @@ class Conversion {
     Converted image;
     try {
       const Datum datum = MakeImageDatum(ReadListedFile(images_.root + line.path), line.labels,
-                                         options_.image, &image.shape, &image.narrowed);
+                                         options_.image, &image.shape, &image.remarks);
       image.key = KeyOf(i, line);
       image.value = datum.SerializeAsString();
     } catch (const FileError& e) {
@@ -126,7 +127,9 @@ class Conversion {
       }
       return;
     }
-    if (image.narrowed && narrowed_++ == 0) {
+    if (image.remarks.palette_as_gray && palettes_++ == 0)
+      LOG(WARNING) << "image '" << path << "'" << kPaletteAsGray;
+    if (image.remarks.narrowed && narrowed_++ == 0) {
       LOG(WARNING) << "image '" << path << "' has values of more than 8 bits, of which the upper 8 "
                    << "are stored";
     }
@@ -166,7 +169,7 @@ class Conversion {
   std::string first_path_;  // "": `first_` is not known yet
   std::vector<Error> mistakes_;
   int64_t not_shown_ = 0;
-  int64_t narrowed_ = 0;  // images
+  int64_t narrowed_ = 0, palettes_ = 0;  // images
 };
 
 }  // namespace

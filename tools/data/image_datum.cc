@@ -32,7 +32,7 @@ std::string Planes(const Image& image) {
 }  // namespace
 
 Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
-                     const ImageDatumOptions& options, ImageShape* shape, bool* narrowed) {
+                     const ImageDatumOptions& options, ImageShape* shape, RecordRemarks* remarks) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(file.data());
   Datum datum;
   SetLabels(labels, &datum);
@@ -51,7 +51,10 @@ Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
   }
   Decode(bytes, file.size(), options.decode, &image);
   *shape = image.shape;
-  if (narrowed != nullptr) *narrowed = image.narrowed;
+  if (remarks != nullptr) {
+    remarks->narrowed = image.narrowed;
+    remarks->palette_as_gray = image.palette_as_gray;
+  }
   if (options.encoded) {
     datum.set_data(Encode(image, options.format.value_or(FormatOf(bytes, file.size()))));
     return datum;

@@ -20,10 +20,11 @@ struct ImageDatumOptions {
 // Makes a record from `file`, the content of an image file that Decode reads. An encoded record
 // keeps the file's bytes unless the size, the format or the number of channels has to change. A
 // single integer label goes into Datum.label, which Caffe reads; other labels go into Datum.labels.
-// Sets `*shape` to the shape of the pixels, and `*narrowed`, if not null, to Image::narrowed of the
-// pixels in the record. Throws FileError if the image is damaged.
+// Sets `*shape` to the shape of the pixels, and `*remarks`, if not null, to what users should know
+// about the pixels in the record. Throws FileError if the image is damaged.
 Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
-                     const ImageDatumOptions& options, ImageShape* shape, bool* narrowed = nullptr);
+                     const ImageDatumOptions& options, ImageShape* shape,
+                     RecordRemarks* remarks = nullptr);
 
 // Makes a database record from `record`, which must hold planes of bytes, as Caffe's
 // convert_mnist_data and convert_cifar_data do.

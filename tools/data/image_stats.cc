@@ -77,6 +77,7 @@ void AddRecord(Record* read, ImageStats* stats) {
   CheckFinite(record);
   if (encoded) Decode(record.encoded, record.encoded_bytes, record.decode, &image);
   read->remarks.narrowed |= encoded && image.narrowed;
+  read->remarks.palette_as_gray |= encoded && image.palette_as_gray;
   const Pixels pixels = encoded ? image.pixels() : record.pixels;
   std::vector<ChannelSums>& sums = stats->sums[pixels.shape.channels];
   const void* content = record.encoded;

@@ -41,6 +41,18 @@ TEST(MakeImageDatum, MakesGrayAndResizes) {
   EXPECT_EQ(shape, (ImageShape{1, 4, 4}));
 }
 
+TEST(MakeImageDatum, NotesThatAPaletteBecomesGray) {
+  const std::string palette = AnyPng(2, {8, 3}, {std::string("\0\1", 2)});
+  for (const bool gray : {true, false}) {
+    ImageDatumOptions options = Colour();
+    if (gray) options.decode.color = DecodeOptions::Color::kGray;
+    ImageShape shape;
+    RecordRemarks remarks;
+    MakeImageDatum(palette, {0}, options, &shape, &remarks);
+    EXPECT_EQ(remarks.palette_as_gray, gray);
+  }
+}
+
 TEST(MakeImageDatum, PutsOtherLabelsWhereTheyFit) {
   EXPECT_FALSE(Make(ColourPng(), Colour(), {0.5f}).has_label());
   EXPECT_EQ(Make(ColourPng(), Colour(), {0.5f}).labels(0), 0.5f);
