@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/content/content_kind.h"
 #include "core/base/file.h"
 #include "core/base/file_limits.h"
 #include "core/base/text/percent.h"
@@ -153,6 +154,20 @@ class GroupReader {
   int64_t groups_ = 0, blobs_ = 0;
 };
 
+// Throws FileError for a solver state, which names its weights if they are beside it.
+[[noreturn]] void RefuseState(const std::string& path, const std::string& kind) {
+  const std::string state = ".solverstate";
+  std::string weights = path;
+  const size_t at = weights.rfind(state);
+  if (at != std::string::npos) weights.replace(at, state.size(), ".caffemodel");
+  const bool beside = weights != path && FileExists(weights);
+  throw FileError("'" + path + "' is not a " + kind + ": it is a solver state (.solverstate); " +
+                  (beside
+                       ? "its weights are in '" + weights + "': pass that file, or pass the state"
+                       : "pass it") +
+                  " with --snapshot or --resume");
+}
+
 }  // namespace
 
 WeightsFile ReadWeights(const std::string& path) {
@@ -160,6 +175,7 @@ WeightsFile ReadWeights(const std::string& path) {
   file.path = path;
   if (IsHdf5(path) || EndsWith(path, ".h5")) {
     Hdf5BlobReader in(path, ".caffemodel.h5");
+    if (in.Has("/learned_net") && !in.Has("/data")) RefuseState(path, ".caffemodel.h5");
     file.hdf5 = true;
     GroupReader groups(&in, &file);
     for (const Hdf5BlobReader::Child& child : in.Children("/data")) {
@@ -173,6 +189,8 @@ WeightsFile ReadWeights(const std::string& path) {
   } else if (EndsWith(path, ".prototxt")) {
     ReadText(path, &file);
   } else {
+    if (KindOfContent(ReadHead(path, kKindBytes)) == ContentKind::kSolverState)
+      RefuseState(path, ".caffemodel");
     WireReader in(path, ".caffemodel", ContentKind::kNet);
     WithinMemory(path, [&] { ReadNet(&in, &file); });
   }

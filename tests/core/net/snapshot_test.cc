@@ -76,6 +76,22 @@ TEST(Snapshot, IsNamedAsInCaffe) {
   EXPECT_EQ(NamesOfSnapshot("a", 0, false).state, "a_iter_0.solverstate");
 }
 
+TEST(Snapshot, GivenAsWeightsNamesTheWeights) {
+  const std::string prefix = testing::TempDir() + "given";
+  for (const bool hdf5 : {false, true}) {
+    const std::string state = Write(prefix, 7, hdf5);
+    const std::string model = NamesOfSnapshot(prefix, 7, hdf5).model;
+    const std::string is_state = "'" + state + "' is not a .caffemodel" + (hdf5 ? ".h5" : "") +
+                                 ": it is a solver state (.solverstate); ";
+    EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(state); }),
+              is_state + "its weights are in '" + model +
+                  "': pass that file, or pass the state with --snapshot or --resume");
+    std::remove(model.c_str());
+    EXPECT_EQ(Mistake<FileError>([&] { ReadWeights(state); }),
+              is_state + "pass it with --snapshot or --resume");
+  }
+}
+
 TEST(Snapshot, RoundTripsInBothForms) {
   for (const bool hdf5 : {false, true}) {
     const std::string prefix = Folder() + "run";
