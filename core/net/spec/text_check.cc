@@ -215,9 +215,11 @@ class Checker {
         const Token opening = tokens_.Take();
         return Message(*field.message_type(), &opening);
       }
-      Add(Here(), "'" + field.name() + "' is a message: expected '{', got " + Found());
+      Add(Here(), "'" + field.name() + "' is a message: expected '{', got " + Found() +
+                      ParamOfOtherFormat(field));
     } else if (Opens(Here())) {
-      Add(Here(), Wants(field) + (Is("[") ? ", got a list" : ", got a message"));
+      Add(Here(), Wants(field) + (Is("[") ? ", got a list" : ", got a message") +
+                      ParamOfOtherFormat(field));
     } else {
       const bool negative = Is("-");
       const std::string wrong = WrongValue(field, negative, negative ? Next() : Here());

@@ -163,6 +163,18 @@ std::string Wants(const FieldDescriptor& field) {
   }
 }
 
+std::string ParamOfOtherFormat(const FieldDescriptor& field) {
+  if (field.name() != "param") return "";
+  if (field.containing_type() == V1LayerParameter::descriptor()) {
+    return ": layers { } has blobs_lr and weight_decay instead; write layer instead of layers "
+           "here, "
+           "and its type in quotes";
+  }
+  return field.containing_type() == LayerParameter::descriptor()
+             ? ": a name of a parameter is param { name: \"...\" } in layer { }"
+             : "";
+}
+
 std::string WrongValue(const FieldDescriptor& field, bool negative, const Token& token) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_FLOAT:

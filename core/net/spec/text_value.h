@@ -18,6 +18,10 @@ std::string Wants(const google::protobuf::FieldDescriptor& field);
 std::string WrongValue(const google::protobuf::FieldDescriptor& field, bool negative,
                        const Token& token);
 
+// Returns advice if `field`, which has a value of the wrong kind, is `param` of a layer, which is a
+// string in layers { } and a message in layer { }; else "".
+std::string ParamOfOtherFormat(const google::protobuf::FieldDescriptor& field);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_NET_SPEC_TEXT_VALUE_H_

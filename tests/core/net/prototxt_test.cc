@@ -267,6 +267,16 @@ TEST(ParseText, KnowsATypeOfTheOtherFormat) {
                   "of layers { }; write type: \"SoftmaxWithLoss\" here"));
 }
 
+TEST(ParseText, KnowsAParamOfTheOtherFormat) {
+  EXPECT_THAT(NetMistakes("layers { type: INNER_PRODUCT param { lr_mult: 1 } }"),
+              ElementsAre("f:1:36: param must be a string in quotes, got a message: layers { } has "
+                          "blobs_lr and weight_decay instead; write layer instead of layers here, "
+                          "and its type in quotes"));
+  EXPECT_THAT(NetMistakes("layer { type: 'InnerProduct' param: 'w' }"),
+              ElementsAre(testing::EndsWith(": a name of a parameter is param { name: \"...\" } in "
+                                            "layer { }")));
+}
+
 TEST(ParseText, ReportsAnOpenStringWhereItBegins) {
   EXPECT_THAT(NetMistakes("name: \"n\nlayer { }"),
               ElementsAre("f:1:7: the string is not closed on its line"));
