@@ -218,6 +218,21 @@ class SweepTest(sweep_case.SweepCase):
         self.assertEqual((1, 2.5, {"base_lr": "0.02"}), (best["trial"], best["score"], best["values"]))
         self.assertIn("has already ended", self.sweep("tell", folder, "0", "1", code=2).stderr)
 
+    def test_tell_knows_a_trial_that_was_stopped(self):
+        self.fill(max_iter=1000000000, interval=5)
+        folder = self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=s").stdout.strip()
+        asked = [json.loads(self.sweep("ask", folder, "--set=base_lr=0.0%d" % i).stdout) for i in (1, 2)]
+        trial = subprocess.Popen(asked[0]["command"], cwd=self.folder, env=self.environment(),
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        metrics = os.path.join(self.folder, asked[0]["run"], "metrics.jsonl")
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (os.path.exists(metrics) and os.path.getsize(metrics)):
+            time.sleep(0.05)
+        trial.send_signal(signal.SIGTERM)
+        self.assertEqual(75, trial.wait(60))
+        self.assertEqual("pruned", json.loads(self.sweep("tell", folder, "0").stdout)["state"])
+        self.assertEqual("pruned", json.loads(self.sweep("tell", folder, "1", "pruned").stdout)["state"])
+
     def test_a_score_may_be_negative(self):
         self.fill(max_iter=10, interval=5)
         folder = self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=s", "--metric=min:loss").stdout.strip()

@@ -30,6 +30,16 @@ int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
   return number;
 }
 
+// Returns true if a signal has ended the trial before its last iteration.
+bool WasStopped(const SweepJournal& journal, int64_t trial) {
+  const MetricRule metric = ParseMetricRule("metric", journal.settings().metric);
+  try {
+    return ReadProgress(journal.folder(), trial, metric).status == "stopped";
+  } catch (const FileError&) {
+    return false;  // EndOf reports the damaged run folder
+  }
+}
+
 }  // namespace
 
 std::string SweepProgram(const Flags& flags) {
@@ -78,19 +88,24 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
   return ExitCode::kDone;
 }
 
-// Records the result of such a trial: a score, "failed", or the result in its run folder.
+// Records the result of such a trial: a score, "failed", "pruned", or the result in its run folder,
+// where a trial that was stopped before its end counts as pruned.
 ExitCode SweepTell(const CommandLine& line, bool*) {
   SweepJournal journal(line.files[0], true);
   const SweepJournal::Hold hold(&journal);  // held, so that a trial ends only once
   const int64_t number = BegunTrial(journal, line.files[1]);
   SweepJournal::End end = EndOf(journal, number, 0, 0, 0);
-  if (line.files.size() > 2) {
-    const std::string& text = line.files[2];
+  const bool given = line.files.size() > 2;
+  const std::string text = given ? line.files[2] : "";
+  if (text == "pruned" || (!given && WasStopped(journal, number))) {
+    end.state = SweepTrial::kPruned;
+    end.error.clear();
+  } else if (given) {
     char* rest = nullptr;
     end.score = std::strtod(text.c_str(), &rest);
     const bool failed = text == "failed";
     if (!failed && (text.empty() || *rest != 0))
-      throw UsageError("'" + text + "' is neither a score nor 'failed'");
+      throw UsageError("'" + text + "' is neither a score nor 'failed' or 'pruned'");
     end.state = failed || !std::isfinite(end.score) ? SweepTrial::kFailed : SweepTrial::kDone;
     end.error = failed                     ? "reported as failed"
                 : std::isfinite(end.score) ? ""

@@ -48,6 +48,14 @@ bool ReadCount(const std::string& text, int64_t* value) {
   return *value > 0 && *value <= kMost;
 }
 
+// Returns true for two numbers with dots between them.
+bool IsRange(const std::string& text) {
+  const size_t dots = text.find("..");
+  double number;
+  return dots != std::string::npos && ReadNumber(text.substr(0, dots), &number) &&
+         ReadNumber(text.substr(dots + 2), &number);
+}
+
 // Parses "1e-4..1e-1:4"; the part from ':' on is optional.
 void ParseRange(const std::string& text, const SourceLoc& at, SweepParam* param) {
   const size_t dots = text.find("..");
@@ -148,6 +156,8 @@ SweepParam ParseSweepParam(const std::string& text) {
   param.values = SplitValues(spec);
   for (const std::string& value : param.values) {
     if (value.empty()) throw UserError(at, "a value is empty");
+    if (!IsRange(value)) continue;
+    throw UserError(at, "a range begins with log:, lin: or int:, as in " + name + "=log:" + value);
   }
   return param;
 }

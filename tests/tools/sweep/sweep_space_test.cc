@@ -63,6 +63,8 @@ TEST(SweepParam, SaysWhatIsWrong) {
   EXPECT_EQ(ParamMistake("x=lin:0..3:x"),
             "behind the range comes the number of points of a grid, got 'x'");
   EXPECT_EQ(ParamMistake("x=lin:0..3:1"), "a range has at least 2 points");
+  EXPECT_EQ(ParamMistake("x=1e-3..1e-1"),
+            "a range begins with log:, lin: or int:, as in x=log:1e-3..1e-1");
 }
 
 TEST(GridPoints, LastParameterChangesFastest) {
