@@ -1,5 +1,8 @@
 #include "tools/cluster/job_flags.h"
 
+#include <algorithm>
+
+#include "core/base/log.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/shell_quoted.h"
 
@@ -24,6 +27,11 @@ JobOptions JobOptionsFromFlags(const Flags& flags, BatchSystem system) {
   if (options.seconds < 0) {
     throw UsageError("--time needs HH:MM:SS or D-HH:MM:SS, such as 24:00:00, got '" + flags.time +
                      "'");
+  }
+  if (flags.time.find('-') == std::string::npos &&
+      std::count(flags.time.begin(), flags.time.end(), ':') == 1) {
+    LOG(WARNING) << "--time=" << flags.time << " is " << flags.time
+                 << ":00, hours and minutes; SLURM itself reads such a time as minutes and seconds";
   }
   options.warn_seconds = InRange("warn_seconds", flags.warn_seconds, 1, 65535);
   if (options.warn_seconds >= options.seconds) {

@@ -154,6 +154,14 @@ class SubmitTest(TinyCase):
             self.assertEqual((2, ""), (r.returncode, r.stdout), arguments)
             self.assertIn(text, r.stderr)
 
+    def test_says_how_it_reads_a_time_of_two_numbers(self):
+        training = ("--", "train", "--solver=solver.prototxt")
+        r = self.run_tool("submit", "slurm", "--time=48:00", *training)
+        self.assertIn("--time=48:00 is 48:00:00, hours and minutes", r.stderr)
+        self.assertIn("--time=48:00:00\n", r.stdout)
+        for time in ("48:00:00", "2-00", "2-00:00"):
+            self.assertNotIn("hours and minutes", self.run_tool("submit", "slurm", "--time=" + time, *training).stderr)
+
 
 if __name__ == "__main__":
     tool_case.main()
