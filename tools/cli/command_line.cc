@@ -53,6 +53,22 @@ std::vector<std::string> OwnersOf(const std::string& flag) {
   return owners;
 }
 
+// Returns the commands that accept a flag for a message: "'init', 'scale' and 3 others".
+std::string OwnersText(const std::string& flag) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> owners = OwnersOf(flag);
+  if (owners.size() <= kShown) return "'" + Join(owners, "', '") + "'";
+  const size_t others = owners.size() - kShown;
+  owners.resize(kShown);
+  return "'" + Join(owners, "', '") + "' and " + std::to_string(others) + " others";
+}
+
+// Returns true for commands with the flags of a training after "--". They refuse flags of other
+// commands themselves, with advice.
+bool TakesTraining(const Command& command) {
+  return command.files.find("-- ") != std::string::npos;
+}
+
 bool IsKnown(const std::string& name) {
   return Contains(kOwnFlags, name) || !OwnersOf(name).empty() || IsLogFlag(name);
 }
@@ -230,12 +246,13 @@ class Parser {
   }
 
   void ThrowUnknownFlags() {
-    // A flag that resembles one of this command's flags is most likely a misspelling, even if it is
-    // a valid flag of another command: --gpus for --gpu.
+    // Scripts for Caffe contain flags of other commands. Any other such flag is a mistake: a
+    // misspelling, such as --gpus for --gpu, or a setting that this command does not have.
     for (const Assignment& a : assignments_) {
       if (line_.command == nullptr || Contains(line_.command->flags, a.flag) || IsLogFlag(a.flag))
         continue;
-      if (!Nearest(a.flag, line_.command->flags).empty()) unknown_.push_back(a.flag);
+      const bool refused = !IsCaffeFlag(a.flag) && !TakesTraining(*line_.command);
+      if (refused || !Nearest(a.flag, line_.command->flags).empty()) unknown_.push_back(a.flag);
     }
     if (unknown_.empty()) return;
     std::vector<std::string> known;
@@ -255,10 +272,13 @@ class Parser {
       const bool last = errors.size() + 1 == unknown_.size();
       const bool of_solver =
           Contains(known, "set") && SolverParameter::descriptor()->FindFieldByName(name) != nullptr;
-      const std::string meant = of_solver         ? "--set " + name + "=..."
-                                : nearest.empty() ? ""
-                                                  : "--" + nearest;
-      errors.push_back(UsageError("unknown flag '--" + name + "'" +
+      std::string meant = FlagMeantBy(name, known);
+      if (meant.empty() && of_solver) meant = "--set " + name + "=...";
+      if (meant.empty() && !nearest.empty()) meant = "--" + nearest;
+      const bool of_other = nearest.empty() && line_.command != nullptr && IsKnown(name);
+      errors.push_back(UsageError((of_other ? "'" + line_.command_name + "' has no flag '--" +
+                                                  name + "', which is for " + OwnersText(name)
+                                            : "unknown flag '--" + name + "'") +
                                   (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
                                   (last ? HelpHint() : "")));
     }
@@ -269,7 +289,7 @@ class Parser {
   void Apply(const Assignment& a) {
     if (!Contains(line_.command->flags, a.flag) && !IsLogFlag(a.flag)) {
       line_.warnings.push_back(a.from + " has no effect on '" + line_.command_name +
-                               "': it is a flag of '" + Join(OwnersOf(a.flag), "', '") + "'");
+                               "': it is a flag of " + OwnersText(a.flag));
       return;
     }
     if (a.flag == "engine" && IsForkEngine(a.value)) {

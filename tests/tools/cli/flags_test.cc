@@ -27,6 +27,7 @@ DOPPIO_REGISTER(Commands, "cook",
                  &Nothing});
 DOPPIO_REGISTER(Commands, "bake",
                 {"bakes", {"time", "model", "iterations"}, {}, "[FILES...]", "", &Nothing});
+DOPPIO_REGISTER(Commands, "proof", {"proofs", {"epochs"}, {}, "", "", &Nothing});
 DOPPIO_REGISTER(Commands, "sift",
                 {"sifts", {"data_threads", "times"}, {}, "", "", &Nothing, {"winnow", "riddle"}});
 
@@ -176,11 +177,24 @@ TEST_F(GivenFlags, OfMemoryRefuseOtherValues) {
   }
 }
 
-TEST_F(GivenFlags, OfOtherCommandsOnlyWarn) {
-  const CommandLine line = Parse({"cook", "--solver=s", "--time=plum"});
+TEST_F(GivenFlags, OfOtherCommandsOnlyWarnIfCaffeHasThem) {
+  const CommandLine line = Parse({"cook", "--solver=s", "--model=plum"});
   ASSERT_EQ(line.warnings.size(), 1u);
-  EXPECT_EQ(line.warnings[0], "--time has no effect on 'cook': it is a flag of 'bake'");
-  EXPECT_EQ(line.flags.time, "");
+  EXPECT_EQ(line.warnings[0], "--model has no effect on 'cook': it is a flag of 'bake'");
+  EXPECT_EQ(line.flags.model, "");
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--time=plum"}),
+            "'cook' has no flag '--time', which is for 'bake'\ntry: doppio cook --help");
+  EXPECT_EQ(Complaint({"--epochs=3", "cook", "--solver=s"}),
+            "'cook' has no flag '--epochs', which is for 'proof'; did you mean '--set "
+            "max_epoch=...'?\ntry: doppio cook --help");
+}
+
+TEST_F(GivenFlags, AreKnownByTheNamesOfOtherPrograms) {
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--lr=0.1"}),
+            "unknown flag '--lr'; did you mean '--set base_lr=...'?\ntry: doppio cook --help");
+  EXPECT_EQ(Complaint({"cook", "--config=s"}),
+            "unknown flag '--config'; did you mean '--solver'?\ntry: doppio cook --help");
+  EXPECT_EQ(Complaint({"bake", "--device=0"}), "unknown flag '--device'\ntry: doppio bake --help");
 }
 
 TEST_F(GivenFlags, OfOtherCommandsAreMistakesWhereTheyAreCloseToAnOwnOne) {
