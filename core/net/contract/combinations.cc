@@ -132,7 +132,6 @@ const Combination kRows[] = {
     {F::kSlices, F::kReplicas, V::kOff, "ranks exchange the whole gradient"},
     {F::kSlices, F::kChangingTops, V::kOff, "another plan may compute the gradient"},
     {F::kSlices, F::kSeveralSizes, V::kOff, "another plan may compute the gradient"},
-    {F::kRecordings, F::kGpu, V::kIdle, "the CPU records nothing"},
     {F::kRecordings, F::kDebugInfo, V::kOff, "the host reads values between two steps"},
     {F::kRecordings, F::kTrace, V::kOff, "while it traces, each step is measured"},
     {F::kRecordings, F::kChangingTops, V::kOff, "each step may change the plan"},
