@@ -35,11 +35,12 @@ int GroupMaker::Move(int source, int reader) {
 
 int GroupMaker::Alias(int source, int edge, int n) {
   const Node& node = draft_.graph->nodes[n];
-  Item item = ReorderOf(source, group(source).spec, n, group(source).place);
+  const TensorSpec spec = group(source).spec;
+  Item item = ReorderOf(source, spec, n, group(source).place);
   item.view = true;
   item.backward = item.backward && node.backward;
   item.bottom_gradient = {node.bottom_gradient[0]};
-  const int made = AddReorder(std::move(item), group(source).spec);
+  const int made = AddReorder(std::move(item), spec);
   group(made).edge = edge;
   group(made).pinned = group(source).pinned;
   return made;

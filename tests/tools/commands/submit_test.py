@@ -94,7 +94,7 @@ class SubmitTest(TinyCase):
 
     def test_names_the_flag_on_a_machine_without_mpi(self):
         env = {"DOPPIO_MPI_LIBRARY": self.path("nothing/libmpi.so")}
-        arguments = ("--time=1:00", "--nodes=2", "--", "train", "--solver=s")
+        arguments = ("--time=1:00:00", "--nodes=2", "--", "train", "--solver=s")
         for system, start in (("slurm", "srun --mpi=none"), ("pbs", "doppio launch")):
             r = self.run_tool("submit", system, *arguments, **env)
             self.assertEqual(0, r.returncode, r.stderr)
