@@ -39,14 +39,28 @@ bool IsNet(const std::string& content) {
          Has(content, next, "\x12") || Has(content, next, "\x1a");
 }
 
-// Returns true for a SolverState: the iteration as a varint, then the name of the weights file.
+// Reads a varint of at most 32 bits at `*at` and moves `*at` behind it.
+uint32_t VarintAt(const std::string& content, size_t* at) {
+  uint32_t value = 0;
+  for (int shift = 0; shift < 32; shift += 7) {
+    const uint32_t byte = ByteAt(content, (*at)++);
+    value |= (byte & 127) << shift;
+    if (byte < 128) break;
+  }
+  return value;
+}
+
+// Returns true for a SolverState: the iteration as a varint, then the name of the weights file, of
+// which a long path leaves only the beginning in `content`.
 bool IsSolverState(const std::string& content) {
   if (!Has(content, 0, "\x08")) return false;
   size_t at = 1;
-  while (ByteAt(content, at) > 127) ++at;
-  if (!Has(content, ++at, "\x12") || content.size() < at + 2) return false;
-  const std::string name = content.substr(at + 2, ByteAt(content, at + 1));
-  return name.find("caffemodel") != std::string::npos;
+  VarintAt(content, &at);
+  if (!Has(content, at, "\x12") || content.size() < at + 2) return false;
+  const size_t length = VarintAt(content, &++at);
+  const std::string name = content.substr(std::min(at, content.size()), length);
+  const bool cut = name.size() < length && content.size() >= kKindBytes;
+  return cut ? name.find('\0') == std::string::npos : name.find("caffemodel") != std::string::npos;
 }
 
 // Returns true for a BlobProto with the extents of four axes, the first of which is 1.

@@ -40,6 +40,12 @@ TEST(KindOfContent, KnowsCaffesBinaryFiles) {
   // The iteration is 500, which takes a varint of two bytes.
   EXPECT_EQ(KindOfContent(Bytes({8, 0xf4, 3, 0x12, 12}) + "a.caffemodel"),
             ContentKind::kSolverState);
+  // Paths of 200 and of 600 bytes, whose lengths take two bytes. The longer one ends after the
+  // head.
+  EXPECT_EQ(KindOfContent(Bytes({8, 7, 0x12, 0xc8, 1}) + std::string(188, 'a') + "/.caffemodel"),
+            ContentKind::kSolverState);
+  EXPECT_EQ(KindOfContent(Bytes({8, 7, 0x12, 0xd8, 4}) + std::string(kKindBytes - 5, 'a')),
+            ContentKind::kSolverState);
   EXPECT_EQ(KindOfContent(Bytes({8, 1, 0x10, 3, 0x18, 32})), ContentKind::kMean);
 }
 
