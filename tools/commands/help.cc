@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "core/net/contract/layer.h"
+#include "core/net/spec/fork_names.h"
 #include "tools/cli/command.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/verbs.h"
@@ -214,6 +215,10 @@ void PrintTopics(std::ostream& out) {
 }
 
 [[noreturn]] void ThrowNothingFound(const std::string& words) {
+  for (const char* name : {"type=", ""}) {
+    const std::string fork = ForkHint("LayerParameter", name + words);
+    if (!fork.empty()) throw UsageError("Doppio has no '" + words + "': " + fork);
+  }
   const std::string nearest = Join(NearestInHelp(words), "' or '");
   throw UsageError("help has nothing on '" + words + "'" +
                    (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +

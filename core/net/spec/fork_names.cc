@@ -34,6 +34,7 @@ constexpr char kPoseMachines[] = "the Caffe of Convolutional Pose Machines";
 constexpr char kDeepLab[] = "DeepLab's Caffe";
 constexpr char kCrfRnn[] = "CRF-RNN's Caffe";
 constexpr char kDeconvNet[] = "DeconvNet's Caffe";
+constexpr char kEdges[] = "HED's or RCF's Caffe";
 constexpr char kLabelImages[] = "caffe-jacinto or caffe-dilation (fyu)";
 // Videos and optical flow.
 constexpr char kVideo[] = "TSN's Caffe, C3D's Caffe or video-caffe";
@@ -58,11 +59,13 @@ constexpr char kPruning[] = "Dynamic Network Surgery's Caffe or Auto_pruning (NH
 constexpr char kChannelPruning[] = "caffe-channel-pruning";
 constexpr char kRistretto[] = "Ristretto (pmgysel)";
 constexpr char kHwgq[] = "HWGQ's Caffe";
+constexpr char kSparse[] = "SSL's or SkimCaffe's Caffe (wenwei202)";
 // Companies.
 constexpr char kNvidia[] = "NVCaffe";
 constexpr char kIntel[] = "Intel Caffe";
 constexpr char kJolibrain[] = "DeepDetect's Caffe (jolibrain)";
 constexpr char kSpark[] = "CaffeOnSpark (yahoo)";
+constexpr char kVitis[] = "Vitis AI's Caffe (Xilinx)";
 
 constexpr char kRemoveIt[] = "remove it";
 constexpr char kDropIt[] = "remove it to train without it";
@@ -102,6 +105,7 @@ constexpr ForkName kForkNames[] = {
     {kLayer, "type=ImageGtData type=DetectionLoss type=DetectionAccuracy", kMscnn, ""},
     {kLayer, "image_gt_data_param detection_loss_param detection_accuracy_param", kMscnn, ""},
     {kLayer, "type=BoxOutput box_output_param type=BboxAccuracy bbox_accuracy_param", kMscnn, ""},
+    {kLayer, "detection_param", kMscnn, ""},
     {kLayer, "type=DetectionData detection_data_param type=EvalData eval_data_param", kCascade, ""},
     {kLayer, "type=DetectionGroup* detection_group_*", kCascade, ""},
     {kLayer, "type=BoxGroupOutput box_group_output_param", kCascade, ""},
@@ -134,6 +138,9 @@ constexpr ForkName kForkNames[] = {
     {nullptr, "multi_stage_meanfield_param", kCrfRnn, ""},
     {nullptr, "type=Unpooling type=UNPOOLING unpooling_param", kDeconvNet, kUnpool},
     {kV1, "type=BN bn_param", kDeconvNet, "in layer { } it is type: \"BN\" with bn_param"},
+    {nullptr, "type=EltwiseAccuracy type=ELTWISE_ACCURACY eltwise_accuracy_param", kDeconvNet, ""},
+    {kV1, "type=WINDOW_SEG_DATA window_seg_data_param", kDeconvNet, ""},
+    {kLayer, "type=AutoCrop", kEdges, "Crop takes the same bottoms; give it the offset"},
     {kLayer, "type=ImageLabelData image_label_data_param", kLabelImages, ""},
 
     // Videos and optical flow.
@@ -212,6 +219,7 @@ constexpr ForkName kForkNames[] = {
     {kLayer, "type=CtcLoss ctc_loss_param type=CTC* type=WarpCTC* warp_ctc_loss_param", kText, ""},
     {kLayer, "type=LabelsequenceAccuracy labelsequence_accuracy_param", kText, ""},
     {kLayer, "type=Reverse reverse_param", kText, ""},
+    {kLayer, "type=DenseBlock denseblock_param", kText, ""},
     {kLayer, "type=SpatialTransformer st_param", kSpatial, ""},
 
     // Smaller nets.
@@ -247,8 +255,19 @@ constexpr ForkName kForkNames[] = {
      "Convolution takes the same bottoms, without binary weights"},
     {kLayer, "type=BinaryInnerProduct binary_inner_product_param", kHwgq,
      "InnerProduct takes the same bottoms, without binary weights"},
+    {nullptr, "type=Sparsify sparsify_param conv_mode connectivity_mode force_mult", kSparse,
+     kDropIt},
+    {nullptr, "kernel_shape_decay* breadth_decay* block_group_lasso*", kSparse, kDropIt},
+    {kLayer, "type=ConvolutionReLU", kSparse, "use Convolution, and ReLU behind it"},
 
     // Companies and others.
+    {kLayer, "type=FixedNeuron fixed_param", kVitis, "leave it out to train without quantization"},
+    {kLayer, "type=ConvolutionFixed", kVitis,
+     "Convolution takes the same bottoms, without quantization"},
+    {kLayer, "type=DeephiResize deephi_resize_param", kVitis, "use Interp"},
+    {kLayer, "type=SegmentPixelIOU segment_pixel_iou_param", kVitis, ""},
+    {nullptr, "multi_gpu_testing", kVitis, kRemoveIt},
+    {kLayer, "type=Resize resize_param", "a Caffe for Rockchip's processors", "use Interp"},
     {kLayer, "type=TRT", kNvidia, "it runs a net of TensorRT"},
     {kLayer, "type=MnActivation type=MnParamGradCompress", kIntel, ""},
     {kLayer, "type=SparseInnerProduct", kJolibrain, "InnerProduct takes dense data"},

@@ -87,6 +87,20 @@ TEST(ForkNames, KnowForksForVideos) {
   EXPECT_EQ(Hint("PoolingParameter", "kernel_shape stride_shape"), TypeHint("NdPooling"));
 }
 
+TEST(ForkNames, KnowForksOfFewerLayers) {
+  EXPECT_EQ(TypeHint("AutoCrop"),
+            "it comes from HED's or RCF's Caffe; Crop takes the same bottoms; give it the offset");
+  EXPECT_EQ(
+      Hint("V1LayerParameter", "type=ELTWISE_ACCURACY eltwise_accuracy_param type=WINDOW_SEG_DATA"),
+      "it comes from DeconvNet's Caffe");
+  EXPECT_EQ(Hint("LayerParameter", "type=DenseBlock denseblock_param"),
+            "it comes from a fork for text recognition");
+  EXPECT_EQ(ForkHint("LayerParameter", "detection_param"),
+            "it comes from MS-CNN's Caffe (zhaoweicai)");
+  EXPECT_EQ(Hint("LayerParameter", "type=Resize resize_param"),
+            "it comes from a Caffe for Rockchip's processors; use Interp");
+}
+
 TEST(ForkNames, KnowFlowNet) {
   EXPECT_EQ(Hint("LayerParameter",
                  "type=CustomData type=FlowAugmentation coeff_schedule_param type=Correlation1D "
@@ -131,6 +145,14 @@ TEST(ForkNames, KnowForksForSmallerNets) {
             "it comes from Dynamic Network Surgery's Caffe or Auto_pruning (NHZlX); Convolution "
             "takes the same bottoms, without pruning");
   EXPECT_EQ(Hint("ImageDataParameter", "new_dim bicubic"), "it comes from caffe-channel-pruning");
+  EXPECT_EQ(Hint("ParamSpec", "kernel_shape_decay_mult breadth_decay_mult block_group_lasso"),
+            "it comes from SSL's or SkimCaffe's Caffe (wenwei202); remove it to train without it");
+  EXPECT_EQ(Hint("LayerParameter", "type=Sparsify sparsify_param connectivity_mode"),
+            ForkHint("ConvolutionParameter", "conv_mode"));
+  EXPECT_EQ(Hint("LayerParameter", "type=FixedNeuron fixed_param"),
+            "it comes from Vitis AI's Caffe (Xilinx); leave it out to train without quantization");
+  EXPECT_EQ(Hint("LayerParameter", "type=DeephiResize deephi_resize_param"),
+            "it comes from Vitis AI's Caffe (Xilinx); use Interp");
   EXPECT_EQ(Hint("SolverParameter", "insert_quantization_param quantization_start_iter"),
             "it comes from caffe-jacinto; remove it to train without it");
   EXPECT_EQ(ForkHint("TransformationParameter", "var_sz_img_rand_resize_lower"),

@@ -89,6 +89,11 @@ class HelpSearchTest(tool_case.ToolCase):
         self.assertEqual("error: help has nothing on 'qqqqqqqqqq'\ntry: doppio help topics\n",
                          self.fail_with(2, "help", "qqqqqqqqqq"))
 
+    def test_names_the_fork_of_a_layer_that_doppio_lacks(self):
+        self.assertEqual("error: Doppio has no 'AutoCrop': it comes from HED's or RCF's Caffe; Crop takes the same bottoms; "
+                         "give it the offset\n", self.fail_with(2, "help", "AutoCrop"))
+        self.assertIn("it comes from the Caffe of Convolutional Pose Machines", self.fail_with(2, "help", "cpm_transform_param"))
+
 
 class TopicsTest(tool_case.ToolCase):
     def topics(self):
