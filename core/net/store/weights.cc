@@ -1,5 +1,6 @@
 #include "core/net/store/weights.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -27,6 +28,16 @@ bool Fits(const Shape& in_file, const Shape& wanted) {
   return in_file == wanted || IsChannels(in_file, wanted) ||
          (in_file.rank() <= 4 && wanted.rank() <= 4 &&
           WithoutLeadingOnes(in_file) == WithoutLeadingOnes(wanted));
+}
+
+// Returns true for the weights of an inner product and of a convolution that computes the same
+// values, because its kernel covers the whole map: both have a row of as many numbers per output,
+// in the same order. Old files store an inner product as 1x1xOUTPUTSxINPUTS.
+bool AreOneProduct(const Shape& in_file, const Shape& wanted) {
+  const bool old = in_file.rank() == 4 && in_file[0] == 1 && in_file[1] == 1;
+  const Shape rows = old ? Shape{in_file[2], in_file[3]} : in_file;
+  return std::min(rows.rank(), wanted.rank()) == 2 && std::max(rows.rank(), wanted.rank()) > 2 &&
+         rows[0] == wanted[0] && rows.count() == wanted.count();
 }
 
 class Copier {
@@ -127,14 +138,17 @@ class Copier {
     for (size_t i = 0; i < end - begin; ++i) {
       const PlainBlob& blob = layer.blobs[begin + i];
       if (file_.hdf5 && blob.shape == Shape{0} && OwnedByOtherLayer(index, i)) continue;
-      if (!Fits(blob.shape, node.param_shapes[i])) {
+      const Shape& wanted = node.param_shapes[i];
+      const bool fits = Fits(blob.shape, wanted);
+      if (!fits && !AreOneProduct(blob.shape, wanted)) {
         errors_.Add(spec.Mistake("", "its parameter blob " + std::to_string(i) + " is " +
-                                         node.param_shapes[i].ToString() + ", but in '" +
-                                         file_.path + "' it is " + blob.shape.ToString() +
+                                         wanted.ToString() + ", but in '" + file_.path +
+                                         "' it is " + blob.shape.ToString() +
                                          (i == 0 ? HintOf(index, blob.shape) : Hint())));
-      } else {
-        Assign(node.params[i], blob, spec, i);
+        continue;
       }
+      if (!fits) report_.reshaped.push_back({spec.name(), blob.shape, wanted});
+      Assign(node.params[i], blob, spec, i);
     }
   }
 
@@ -190,6 +204,11 @@ WeightsReport CopyWeights(const WeightsFile& file, const Graph& graph,
 void LogReport(const WeightsReport& report, const std::string& path) {
   LOG(INFO) << "Weights of " << report.copied.size() << " layers read from " << path;
   for (const std::string& name : report.ignored) LOG(INFO) << "Ignoring source layer " << name;
+  for (const ReshapedWeights& weights : report.reshaped) {
+    LOG(INFO) << "Layer '" << weights.layer << "' takes weights of " << weights.in_file.ToString()
+              << " as " << weights.in_net.ToString()
+              << ": an inner product over a whole map is a convolution";
+  }
   for (const std::string& name : report.missing) {
     LOG(WARNING) << "Layer '" << name << "' is not in " << path << " and keeps its values";
   }

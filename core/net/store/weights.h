@@ -48,6 +48,12 @@ struct SharedConflict {
   std::string first, last;  // layers; the parameter has the values of `last`
 };
 
+// Weights of an inner product that a convolution takes, or the other way round.
+struct ReshapedWeights {
+  std::string layer;
+  Shape in_file, in_net;
+};
+
 // The layers that CopyWeights has copied, ignored or not found.
 struct WeightsReport {
   std::vector<std::string> copied;   // layers, in the file's order
@@ -55,6 +61,7 @@ struct WeightsReport {
   // Layers with parameters that are not in the file. Their values do not change.
   std::vector<std::string> missing;
   std::vector<SharedConflict> conflicts;  // at most one for each parameter
+  std::vector<ReshapedWeights> reshaped;
 };
 
 // Copies values to parameters that have memory. `param_index` is that of Plan. As in Caffe, a

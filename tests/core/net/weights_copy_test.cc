@@ -109,6 +109,33 @@ TEST(CopyWeights, OldFourAxisShapesFitFewerAxes) {
   EXPECT_EQ(tiny.Value(3).data<double>()[2], 2);
 }
 
+TEST(CopyWeights, TakeAnInnerProductOverAWholeMapAsAConvolution) {
+  const auto copy = [](const std::vector<Shape>& shapes, const Shape& in_file) {
+    TinyNet tiny;
+    tiny.Layer("fc6", "", shapes);
+    tiny.Allocate();
+    tiny.Place();
+    NetParameter net;
+    LayerParameter* fc6 = net.add_layer();
+    fc6->set_name("fc6");
+    BlobProto* weights = fc6->add_blobs();
+    for (const int64_t n : in_file.dims()) weights->mutable_shape()->add_dim(n);
+    for (int64_t i = 0; i < in_file.count(); ++i) weights->add_data(static_cast<float>(i));
+    const WeightsReport report =
+        CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
+    EXPECT_EQ(report.reshaped.size(), 1);
+    const std::vector<float> values = tiny.Floats(0);
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], static_cast<float>(i));
+  };
+  copy({{5, 2, 3, 3}}, {5, 18});
+  copy({{5, 2, 3, 3}}, {1, 1, 5, 18});
+  copy({{1, 2, 3, 3}}, {1, 18});
+  copy({{5, 18}}, {5, 2, 3, 3});
+  EXPECT_THROW(copy({{5, 2, 1, 3}}, {5, 2, 3, 1}), Error);  // another kernel
+  EXPECT_THROW(copy({{5, 2, 3, 3}}, {18, 5}), Error);       // transposed
+  EXPECT_THROW(copy({{5, 2, 3, 3}}, {5, 27}), Error);       // another size of the map
+}
+
 TEST(CopyWeights, AllMismatchesAreOneErrorAndNothingIsCopied) {
   NetParameter net = TwoLayers();
   net.mutable_layer(0)->mutable_blobs(0)->mutable_shape()->set_dim(0, 3);
