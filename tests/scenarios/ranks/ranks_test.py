@@ -161,7 +161,7 @@ class GpuReplicasTest(mpi_case.RanksCase):
 
     def test_what_does_not_go_together_is_explained(self):
         for flags, text in [(("--gpu=0,0", "--comm=nccl"), "--comm=nccl needs a GPU for each rank, and --gpu names one twice"),
-                            (("--gpu=0,1", "--cpu_replicas=2"), "give one of them")]:
+                            (("--gpu=0,1", "--cpu_replicas=2"), "--gpu does not work with --cpu_replicas")]:
             self.assertIn(text, self.train(*flags, code=2).stderr)
 
     def test_other_commands_use_one_gpu(self):
@@ -179,7 +179,7 @@ class GpuReplicasTest(mpi_case.RanksCase):
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertRegex(r.stderr, r"gradients by (NCCL [\d.]+ |sums on the host, because ).*: 2 × batch 4")
         self.assertIn("each process of mpirun (Open MPI) uses one GPU; give free:1", run("--gpu=free:2").stderr)
-        self.assertIn("--comm=p2p copies between the GPUs of one process", run("--gpu=0,1", "--comm=p2p").stderr)
+        self.assertIn("--comm=p2p does not work with replicas in processes", run("--gpu=0,1", "--comm=p2p").stderr)
 
 
 @unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
