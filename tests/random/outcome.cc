@@ -16,13 +16,15 @@
 namespace doppio {
 namespace {
 
-// Multiplies each weight by a factor close to 1.
+// Multiplies each weight by a factor close to 1. Weights of 0, as in biases, get a small value, so
+// that sums that are exactly 0 by them leave their kinks.
 void ChangeWeights(double noise, int draw, Trainer* trainer) {
   for (const Param& param : trainer->params().params()) {
     if (!param.value) continue;
     const Random random(static_cast<uint64_t>(draw), Stream("noise", param.layer, param.index));
     const auto changed = [&](size_t i, double value) {
-      return value * (1 + noise * (2 * static_cast<double>(random.Uniform(0, i)) - 1));
+      const double part = noise * (2 * static_cast<double>(random.Uniform(0, i)) - 1);
+      return value == 0 && param.trainable ? part : value * (1 + part);
     };
     const auto count = static_cast<size_t>(param.value.count());
     if (param.value.dtype == DType::kFloat64 && param.value.layout.plain()) {

@@ -27,18 +27,18 @@ bool DependsOnTestBatch(const LayerParameter& layer) {
   return !stored && (TraitsOfLayer(layer) & traits) != 0;
 }
 
-bool HasTests(const RandomCase& random_case) {
-  return !BatchesOf(random_case.net, TEST).empty();
-}
+bool HasTests(const RandomCase& random_case) { return !BatchesOf(random_case.net, TEST).empty(); }
 
-// Returns true if each loss is a ratio: of the layer types that are losses, and read by no layer.
+// Returns true if each loss is a ratio: a single number of the layer types that are losses, which
+// no layer reads.
 bool ScoresAreRatios(const RandomCase& random_case, const Way& way) {
   try {
     const Graph graph = GraphOfCase(WriteCase(random_case, way), TEST);
     return !graph.nodes.empty() &&
            std::all_of(graph.edges.begin(), graph.edges.end(), [&](const Edge& edge) {
              const Node& producer = graph.nodes[static_cast<size_t>(edge.producer)];
-             return edge.loss_weight == 0 || (producer.shape.loss && edge.uses.empty());
+             const bool ratio = producer.shape.loss && edge.uses.empty() && edge.shape.rank() == 0;
+             return edge.loss_weight == 0 || ratio;
            });
   } catch (const Error&) {
     return false;  // such as a source without an end
