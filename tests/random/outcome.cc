@@ -171,14 +171,14 @@ class RankRun {
 
 void RunRanks(const std::string& solver, const Way& way, Outcome* outcome) {
   if (way.ranks == 1) {
-    RankRun(solver, way, nullptr, outcome);
+    const RankRun run(solver, way, nullptr, outcome);
     return;
   }
   ReducerOptions reducer;
   if (way.bucket_bytes >= 0) reducer.bucket_bytes = way.bucket_bytes;
   RunThreadWorld(way.ranks, reducer, [&](World& world) {
     const ThreadCount threads(std::max(1, way.threads / way.ranks));
-    RankRun(solver, way, &world, world.rank() == 0 ? outcome : nullptr);
+    const RankRun run(solver, way, &world, world.rank() == 0 ? outcome : nullptr);
   });
 }
 

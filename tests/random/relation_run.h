@@ -23,7 +23,8 @@ std::string CheckInChild(const std::string& relation, const RandomCase& random_c
                          double seconds = kMostSeconds);
 
 // Returns the kind of a text of CheckRelation or CheckInChild: numbers that differ, an exception,
-// an internal error at a place, or the end of the process. A smaller case must fail in the same way.
+// an internal error at a place, or the end of the process. A smaller case must fail in the same
+// way.
 std::string KindOfFailure(const std::string& text);
 
 // A new folder for files of random cases, which the destructor removes.
