@@ -19,7 +19,8 @@ class Converter {
 };
 
 // All operations are enqueued in the order of the device's other work. If an operation has several
-// tensors, they must have the same type and layout. Operations treat padding like elements.
+// tensors, they must have the same type and layout. Fill writes zeros to padding; the others treat
+// padding like elements.
 class TensorOps {
  public:
   virtual ~TensorOps() = default;
@@ -27,7 +28,7 @@ class TensorOps {
   virtual void Add(const Tensor& a, const Tensor& b, const Tensor& to) const = 0;
   // Copies the memory of `from` to `to`.
   virtual void Copy(const Tensor& from, const Tensor& to) const = 0;
-  // Sets all elements to `value`.
+  // Sets all elements to `value`. Allocates memory if the layout is padded.
   virtual void Fill(float value, const Tensor& to) const = 0;
   // Multiplies all elements by `factor`, in place.
   virtual void Scale(double factor, const Tensor& to) const = 0;

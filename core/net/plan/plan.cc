@@ -89,6 +89,10 @@ class Assembler {
 
   void FillTensor(const Tensor& tensor, float value, int place) {
     if (!draft_.options.runs) return;
+    if (tensor.layout.padded()) {
+      OpsOf(draft_.devices[place]).Fill(value, tensor);
+      return;
+    }
     DispatchReal(tensor.dtype, [&](auto zero) {
       using T = decltype(zero);
       const std::vector<T> host(tensor.stored(), static_cast<T>(value));
