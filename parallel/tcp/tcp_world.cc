@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-// What each rank sends to all others when a group is formed.
+// The message that each rank sends to all others when a group is formed.
 struct GroupEntry {
   int64_t color;
   char machine[64];

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/log.h"
-#include "solvers/state/run_state.h"
 #include "solvers/scores/score_sums.h"
+#include "solvers/state/run_state.h"
 
 namespace doppio {
 namespace {
@@ -90,13 +90,13 @@ std::string NonFiniteScores(const TestScores& scores) {
   return names.empty() && !std::isfinite(scores.loss) ? "the weighted loss" : names;
 }
 
-void LogTest(const TestScores& test, bool loss) {
-  if (!test.complete) {
+void LogTest(const TestScores& scores, bool loss) {
+  if (!scores.complete) {
     LOG(INFO) << "Test interrupted.";
     return;
   }
-  if (loss) LOG(INFO) << "Test loss: " << test.loss;
-  LogOutputs("Test", test.scores);
+  if (loss) LOG(INFO) << "Test loss: " << scores.loss;
+  LogOutputs("Test", scores.scores);
 }
 
 }  // namespace doppio

@@ -61,7 +61,7 @@ struct Way {
 struct Outcome {
   std::string refused;  // the mistake with which the program refused the case, or ""
   int code = 0;         // its exit code
-  // What the table of combinations (core/net/contract/combinations.h) says against the way, or "".
+  // The refusal by the table of combinations (core/net/contract/combinations.h), or "".
   std::string combination;
   std::string state;  // the snapshot of a run with Way::stop
   std::map<std::string, std::vector<double>> numbers;

@@ -52,7 +52,7 @@ enum class Feature {
   kSeveralSizes,
   kState,
   kProgramSamples,
-  // What a training does by itself where it can.
+  // Optimisations, which a training uses unless another feature prevents them.
   kEarlyUpdate,
   kSlices,
   kRecordings,
@@ -68,7 +68,7 @@ struct FeatureText {
 };
 const FeatureText& TextOf(Feature feature);
 
-// What the first feature of a combination does together with the second one.
+// The effect that the second feature of a combination has on the first one.
 enum class PairRule {
   kRefused,  // no training starts with both
   kNeeds,    // no training starts with the first and without the second

@@ -87,7 +87,7 @@ struct LayerShape {
   // The tops keep the values that the caller wrote, from pass to pass (Input).
   bool persistent_tops = false;
 
-  // What the layer does that may not go together with other features of a training.
+  // The features of the layer that the table of combinations restricts.
   std::vector<Feature> features;
 
   // The error for a missing file. Set if the net is built without its data (DataMode) and a file is
