@@ -1,5 +1,7 @@
 #include "tests/random/divisible.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "tests/random/layer_row.h"
 #include "tests/random/pruned.h"
@@ -29,9 +31,23 @@ bool NeedsWholeBatch(const LayerParameter& layer) {
          Sums(layer);
 }
 
+bool ReadsLoss(const Graph& graph) {
+  return std::any_of(graph.edges.begin(), graph.edges.end(),
+                     [](const Edge& edge) { return edge.loss_weight != 0 && !edge.uses.empty(); });
+}
+
+bool ReadsLoss(const RandomCase& random_case, const Way& way) {
+  try {
+    return ReadsLoss(GraphOfCase(WriteCase(random_case, way), TRAIN));
+  } catch (const Error&) {
+    return false;  // the run explains why the program refuses the case
+  }
+}
+
 bool LossesAreMeans(const RandomCase& random_case, const Way& way) {
   try {
     const Graph graph = GraphOfCase(WriteCase(random_case, way), TRAIN);
+    if (ReadsLoss(graph)) return false;
     for (const Edge& edge : graph.edges) {
       if (edge.loss_weight == 0) continue;
       // A loss weight on other blobs adds up all values, such as one for each row.

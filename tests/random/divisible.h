@@ -12,8 +12,12 @@ namespace doppio {
 // loss that divides by a number of labels that may differ between the parts.
 bool NeedsWholeBatch(const LayerParameter& layer);
 
-// Returns true if each loss is one number, which is a mean over the samples. `way` names the
-// folder.
+// Returns true if a layer reads a loss: the mean over the samples of one pass and one rank.
+bool ReadsLoss(const Graph& graph);
+bool ReadsLoss(const RandomCase& random_case, const Way& way);
+
+// Returns true if each loss is one number, which is a mean over the samples, and no layer
+// reads it. `way` names the folder.
 bool LossesAreMeans(const RandomCase& random_case, const Way& way);
 
 }  // namespace doppio

@@ -36,6 +36,8 @@ struct LayerRow {
     kOutside = 128,
     // Has no version in the oracle.
     kNoOracle = 256,
+    // Cuts probabilities below FLT_MIN before it takes their logarithm, but not in its gradient.
+    kCutsLogarithm = 512,
   };
 
   // Adds a layer of the type, with what it needs, and returns true; or returns false if the draft

@@ -22,7 +22,7 @@ struct Relation {
 using Relations = Registry<Relation>;
 
 // Tolerance for numbers that differ only by the order of additions in single precision.
-constexpr double kRounding = 1e-5;
+constexpr double kRounding = 3e-5;
 
 // Returns true if `a` and `b` agree up to rounding: within `tolerance`, or within what noise in the
 // last place of the start weights makes of the case, whichever is larger. If not, `*why` says which

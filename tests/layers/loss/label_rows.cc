@@ -130,7 +130,8 @@ bool DrawInfogainLoss(NetDraft* draft) {
   Draw& draw = draft->draw();
   const std::optional<ClassPrediction> prediction = DrawPrediction(draft, true);
   if (!prediction) return false;
-  std::vector<std::string> bottoms = {prediction->blob.name, DrawClassLabels(draft, *prediction).name};
+  std::vector<std::string> bottoms = {prediction->blob.name,
+                                      DrawClassLabels(draft, *prediction).name};
   DrawnFields infogain(&draw), loss(&draw), softmax(&draw);
   if (draw.Chance(0.5)) {
     const std::optional<DraftBlob> matrix = AddInfogainMatrix(draft, prediction->classes());
@@ -200,9 +201,10 @@ unsigned SegAccuracyTraits(const LayerParameter& layer) {
   return kSegScores | (layer.seg_accuracy_param().reset() ? 0u : unsigned{LayerRow::kState});
 }
 
-DOPPIO_REGISTER(LayerRows, "SoftmaxWithLoss", {&DrawSoftmaxWithLoss, 0, 3, {}, LayerRow::kLoss});
+DOPPIO_REGISTER(LayerRows, "SoftmaxWithLoss",
+                {&DrawSoftmaxWithLoss, LayerRow::kCutsLogarithm, 3, {}, LayerRow::kLoss});
 DOPPIO_REGISTER(LayerRows, "SoftmaxWithLossOHEM",
-                {&DrawSoftmaxWithLossOhem, 0, 0.3, {}, LayerRow::kLoss});
+                {&DrawSoftmaxWithLossOhem, LayerRow::kCutsLogarithm, 0.3, {}, LayerRow::kLoss});
 DOPPIO_REGISTER(LayerRows, "Accuracy", {&DrawAccuracy, kScores, 1, {}, LayerRow::kScore});
 DOPPIO_REGISTER(LayerRows, "SegAccuracy",
                 {&DrawSegAccuracy,

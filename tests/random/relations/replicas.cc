@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/random/batch.h"
+#include "tests/random/divisible.h"
 #include "tests/random/layer_row.h"
 #include "tests/random/pruned.h"
 #include "tests/random/relation.h"
@@ -15,7 +16,8 @@ bool IsNorm(const LayerParameter& layer) {
   return layer.type() == "BN" || layer.type() == "BatchNorm";
 }
 
-// Documented exceptions: carried states, and random numbers below a Filter.
+// Documented exceptions: carried states, random numbers below a Filter, and layers that read a
+// loss.
 bool NotForReplicas(const LayerParameter& layer) {
   const unsigned traits = LayerRow::kWholeBatch | LayerRow::kState | LayerRow::kOutside;
   return layer.type() == "Filter" || (!IsNorm(layer) && (TraitsOfLayer(layer) & traits) != 0);
@@ -29,6 +31,7 @@ std::string CheckReplicas(const RandomCase& random_case, Draw* draw, const std::
   MakeDivisible(&whole.net, ranks);
   Way alone;
   alone.folder = folder;
+  if (ReadsLoss(whole, alone)) return "";
   Way together = alone;
   together.ranks = together.shares = ranks;
   together.threads = ranks * draw->Of<int>({1, 1, 2});
