@@ -189,8 +189,9 @@ bool DrawSegAccuracy(NetDraft* draft) {
                      {BlobKind::kOther}});
 }
 
+// Its weights may be negative, so that its value does not say whether probabilities were cut.
 unsigned InfogainTraits(const LayerParameter& layer) {
-  return layer.bottom_size() > 2 ? unsigned{LayerRow::kWholeBatch} : 0u;
+  return LayerRow::kKinks | (layer.bottom_size() > 2 ? unsigned{LayerRow::kWholeBatch} : 0u);
 }
 
 constexpr unsigned kScores = LayerRow::kJumps | LayerRow::kNoBackward | LayerRow::kHostOnly;
@@ -217,7 +218,7 @@ DOPPIO_REGISTER(LayerRows, "SegAccuracy",
 LayerRow InfogainRow() {
   const std::string refused = "InfogainLoss refuses it";
   return {&DrawInfogainLoss,
-          LayerRow::kWholeBatch,
+          LayerRow::kWholeBatch | LayerRow::kKinks,
           0.7,
           {{"loss_param.normalize", refused}, {"loss_param.class_weighting", refused}},
           LayerRow::kLoss,

@@ -144,7 +144,7 @@ DOPPIO_REGISTER(LayerRows, "ContrastiveLoss", LossRow(&DrawContrastiveLoss, Laye
 DOPPIO_REGISTER(LayerRows, "HingeLoss",
                 LossRow(&DrawHingeLoss, LayerRow::kKinks, 0.7, &HingeTraits));
 DOPPIO_REGISTER(LayerRows, "MultinomialLogisticLoss",
-                LossRow(&DrawMultinomialLogisticLoss, 0, 0.7));
+                LossRow(&DrawMultinomialLogisticLoss, LayerRow::kCutsLogarithm, 0.7));
 
 }  // namespace
 }  // namespace doppio

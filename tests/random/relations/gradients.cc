@@ -1,7 +1,6 @@
 // The gradient of each parameter is the derivative of the loss, by central differences along one
 // direction of the parameter, with the reference kernels in double.
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <sstream>
 #include <vector>
@@ -72,7 +71,10 @@ bool GradientsFlow(const Graph& graph) {
   return !ReadsLoss(graph);
 }
 
-// Returns true if a loss is so large that some of its probabilities may be below FLT_MIN.
+// Losses from here on may contain a probability that was cut, at 1e-20 or less.
+constexpr double kCutLoss = 10;
+
+// Returns true if a loss is so large that some of its probabilities may have been cut.
 bool MayBeCut(const Net& net) {
   const Graph& graph = net.graph();
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
@@ -83,7 +85,7 @@ bool MayBeCut(const Net& net) {
     // The mean, times no less than the number of its terms.
     const auto terms =
         static_cast<double>(graph.edges[static_cast<size_t>(node.bottoms[0])].shape.count());
-    return *net.Blob(loss.name).data<double>() * terms >= -std::log(FLT_MIN);
+    return *net.Blob(loss.name).data<double>() * terms >= kCutLoss;
   });
 }
 
