@@ -247,7 +247,7 @@ struct Clip : ActivationDefaults<Clip> {
     return Clip(p.min(), p.max(),
                 spec.param.top_size() == 1 && spec.param.bottom(0) == spec.param.top(0));
   }
-  Reads reads() const { return in_place ? Reads::kTop : Reads::kBottom; }
+  Reads reads() const { return in_place ? Reads::kNothing : Reads::kBottom; }
   bool keeps_zero() const { return min <= 0 && max >= 0; }
   template <class T>
   DOPPIO_HD T Forward(T x) const {
@@ -256,7 +256,7 @@ struct Clip : ActivationDefaults<Clip> {
   }
   template <class T>
   DOPPIO_HD T Gradient(T x, T dy) const {
-    return x >= T(min) && x <= T(max) ? dy : T(0);
+    return in_place || (x >= T(min) && x <= T(max)) ? dy : T(0);
   }
   template <class Value>
   Value Onnx(const Value& x) const {
