@@ -43,8 +43,8 @@ std::vector<std::string> PackageFolders() {
 
 void Must(const PyStatus& status) {
   if (!PyStatus_Exception(status)) return;
-  throw DeviceError(std::string("Python cannot be started: ") +
-                    (status.err_msg != nullptr ? status.err_msg : "no reason given"));
+  throw DeviceError("Python cannot be started: ",
+                    status.err_msg != nullptr ? status.err_msg : "no reason given");
 }
 
 void Start() {

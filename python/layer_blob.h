@@ -36,12 +36,12 @@ class LayerBlob : public Blob {
   void Reshape(const Shape& shape) override {
     for (int64_t dim : shape.dims()) {
       if (dim < 0)
-        throw UsageError("shape " + shape.ToString() + " of blob '" + name_ +
+        throw UsageError("shape ", shape.ToString(), " of blob '", name_,
                          "': extents must not be negative");
     }
     if (fixed_ && shape != shape_) {
-      throw UsageError("blob '" + name_ + "' is " + shape_.ToString() + " and cannot become " +
-                       shape.ToString() + ": a layer can only reshape its tops");
+      throw UsageError("blob '", name_, "' is ", shape_.ToString(), " and cannot become ",
+                       shape.ToString(), ": a layer can only reshape its tops");
     }
     shape_ = shape;
     shaped_ = true;

@@ -77,7 +77,7 @@ void CallPython(const SourceLoc& at, const std::string& what, const std::functio
     f();
   } catch (const py::error_already_set& error) {
     if (error.matches(PyExc_KeyboardInterrupt)) throw;  // Ctrl-C is not a mistake in the layer
-    throw UserError(at, what + " failed\n" + Traceback(error));
+    throw UserError(at, what, " failed\n", Traceback(error));
   }
 }
 

@@ -77,9 +77,9 @@ void LiveNet::Forward(int first, int last) {
 
 void LiveNet::Backward(int first, int last) {
   if (net_->plan().backward.empty()) {
-    throw UsageError("net '" + graph().spec.name +
-                     "' computes no gradients, because it has no loss that depends on a learned " +
-                     "parameter; to compute gradients from its outputs, set force_backward: true " +
+    throw UsageError("net '", graph().spec.name,
+                     "' computes no gradients, because it has no loss that depends on a learned ",
+                     "parameter; to compute gradients from its outputs, set force_backward: true ",
                      "in its file");
   }
   InTurn([&] {
@@ -128,17 +128,16 @@ void LiveNet::ClearParamDiffs() {
 void LiveNet::AskForShape(const std::string& blob, const Shape& shape) {
   if (shape == ShapeOf(blob)) return;
   if (recipe_ == nullptr)
-    throw UsageError("blob '" + blob + "' belongs to a solver's net, whose shapes are fixed");
+    throw UsageError("blob '", blob, "' belongs to a solver's net, whose shapes are fixed");
   const std::vector<std::string> names = inputs();
   if (std::find(names.begin(), names.end(), blob) == names.end()) {
     const Edge& edge = graph().edges[graph().FindEdge(blob)];
-    throw UsageError("blob '" + blob + "' is a top of layer '" +
-                     graph().layer(edge.producer).name() +
+    throw UsageError("blob '", blob, "' is a top of layer '", graph().layer(edge.producer).name(),
                      "'; only tops of Input layers can be reshaped");
   }
   for (int64_t dim : shape.dims()) {
     if (dim < 1)
-      throw UsageError("shape " + shape.ToString() + " of blob '" + blob +
+      throw UsageError("shape ", shape.ToString(), " of blob '", blob,
                        "': extents must be at least 1");
   }
   staged_[blob] = {shape, std::make_shared<std::vector<float>>(shape.count())};
@@ -208,12 +207,12 @@ void LiveNet::Save(const std::string& path, bool hdf5, bool diffs) {
 
 void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
   if (recipe_ == nullptr) {
-    throw UsageError("net '" + graph().spec.name +
+    throw UsageError("net '", graph().spec.name,
                      "' belongs to a solver and keeps the solver's parameters; call share_with of "
                      "the other net, or load a file with copy_from");
   }
   if (other.device_ != recipe_->device()) {
-    throw UsageError("nets '" + graph().spec.name + "' and '" + other.graph().spec.name +
+    throw UsageError("nets '", graph().spec.name, "' and '", other.graph().spec.name,
                      "' are on different devices");
   }
   if (net_->plan().backward.empty()) return;
@@ -224,9 +223,9 @@ void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
       return param.layer == own.layer && param.index == own.index && (param.grad || !own.grad);
     });
     if (found) continue;
-    throw UsageError("net '" + graph().spec.name + "' computes gradients, and net '" +
-                     other.graph().spec.name + "' has none for parameter " +
-                     std::to_string(own.index) + " of layer '" + own.layer +
+    throw UsageError("net '", graph().spec.name, "' computes gradients, and net '",
+                     other.graph().spec.name, "' has none for parameter ", own.index, " of layer '",
+                     own.layer,
                      "'; share in the other direction, or create this net for TEST without a loss");
   }
 }
@@ -262,7 +261,7 @@ int LiveNet::FindLayer(const std::string& name) const {
     names.push_back(graph().layer(static_cast<int>(n)).name());
     if (names.back() == name) return static_cast<int>(n);
   }
-  throw UsageError("the net has no layer '" + name + "'" + DidYouMeanOneOf(name, names));
+  throw UsageError("the net has no layer '", name, "'", DidYouMeanOneOf(name, names));
 }
 
 std::vector<std::string> LiveNet::BlobNames() const { return doppio::BlobNames(graph()); }

@@ -79,8 +79,8 @@ void AddBlob(py::module_* module) {
       .def("__len__", [](const ParamBlobs& list) { return list.blobs.size(); })
       .def("__getitem__", [](const ParamBlobs& list, size_t i) {
         if (i >= list.blobs.size())
-          throw py::index_error("index " + std::to_string(i) + ", but the layer has " +
-                                std::to_string(list.blobs.size()) + " blobs");
+          throw py::index_error(
+              StrCat("index ", i, ", but the layer has ", list.blobs.size(), " blobs"));
         return std::static_pointer_cast<Blob>(list.blobs[i]);
       });
 }
@@ -89,7 +89,7 @@ std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const s
                                      int level, const std::vector<std::string>& stages) {
   const py::gil_scoped_release release;
   if (!Phase_IsValid(phase))
-    throw UsageError("the phase of a net must be TRAIN or TEST, got " + std::to_string(phase));
+    throw UsageError("the phase of a net must be TRAIN or TEST, got ", phase);
   NetRecipe recipe(file, static_cast<Phase>(phase), level, stages, ChosenDevice(),
                    ChosenSeed().value_or(kSeed));
   auto net = std::make_shared<LiveNet>(std::move(recipe));

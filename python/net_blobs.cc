@@ -42,7 +42,7 @@ class ParamBlob : public Blob {
   }
   void Reshape(const Shape& wanted) override {
     if (wanted == shape()) return;
-    throw UsageError("the shape of a parameter, here " + shape().ToString() +
+    throw UsageError("the shape of a parameter, here ", shape().ToString(),
                      ", follows from the net's file and cannot be changed");
   }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr char kMark[] = ".tmp.";
 
 [[noreturn]] void Fail(const std::string& path, int reason) {
-  throw FileError("cannot write '" + path + "': " + std::strerror(reason));
+  throw FileError("cannot write '", path, "': ", std::strerror(reason));
 }
 
 // Some file systems cannot flush a folder, and a folder may be writable but not readable. The new

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/text/str_cat.h"
+
 namespace doppio {
 
 // Exit codes of the process. docs/errors.md documents them for users.
@@ -56,45 +58,43 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
+// The constructors of the errors below take the message in parts, as StrCat does:
+//   throw FileError("cannot read '", path, "': ", bytes, " bytes are missing");
+
 // A mistake in a net or solver file, with its place if known. Exit code 3.
 class UserError : public Error {
  public:
-  UserError(const SourceLoc& at, const std::string& message)
-      : Error(ExitCode::kConfig, at, message) {}
+  template <class... Parts>
+  explicit UserError(const SourceLoc& at, const Parts&... parts)
+      : Error(ExitCode::kConfig, at, StrCat(parts...)) {}
 };
 
 // A file is missing, unreadable, corrupt or cannot be written. Exit code 4.
 class FileError : public Error {
  public:
-  FileError(const SourceLoc& at, const std::string& message)
-      : Error(ExitCode::kFile, at, message) {}
-  explicit FileError(const std::string& message) : Error(ExitCode::kFile, message) {}
+  template <class... Parts>
+  explicit FileError(const SourceLoc& at, const Parts&... parts)
+      : Error(ExitCode::kFile, at, StrCat(parts...)) {}
+  template <class... Parts>
+  explicit FileError(const Parts&... parts) : Error(ExitCode::kFile, StrCat(parts...)) {}
 };
 
-// A command line or call is wrong. Exit code 2.
-class UsageError : public Error {
+// An error without a place in a file, which has the exit code `kCode`.
+template <ExitCode kCode>
+class PlainError : public Error {
  public:
-  explicit UsageError(const std::string& message) : Error(ExitCode::kUsage, message) {}
+  template <class... Parts>
+  explicit PlainError(const Parts&... parts) : Error(kCode, StrCat(parts...)) {}
 };
 
-// A device or a library for it is missing or fails. Exit code 5.
-class DeviceError : public Error {
- public:
-  explicit DeviceError(const std::string& message) : Error(ExitCode::kDevice, message) {}
-};
-
-// The host or a device is out of memory. Exit code 6.
-class MemoryError : public Error {
- public:
-  explicit MemoryError(const std::string& message) : Error(ExitCode::kMemory, message) {}
-};
-
+// A command line or call is wrong.
+using UsageError = PlainError<ExitCode::kUsage>;
+// A device or a library for it is missing or fails.
+using DeviceError = PlainError<ExitCode::kDevice>;
+// The host or a device is out of memory.
+using MemoryError = PlainError<ExitCode::kMemory>;
 // Another rank was lost or failed. The message contains its number, its host and its own error.
-// Exit code 8.
-class PeerError : public Error {
- public:
-  explicit PeerError(const std::string& message) : Error(ExitCode::kPeer, message) {}
-};
+using PeerError = PlainError<ExitCode::kPeer>;
 
 // Several mistakes found in one pass over a file. what() has one line per mistake.
 class ErrorList : public Error {

@@ -22,7 +22,7 @@ namespace doppio {
 namespace {
 
 [[noreturn]] void Fail(const std::string& doing, const std::string& path) {
-  throw FileError("cannot " + doing + " '" + path + "': " + std::strerror(errno));
+  throw FileError("cannot ", doing, " '", path, "': ", std::strerror(errno));
 }
 
 // Owns a file descriptor.
@@ -138,25 +138,25 @@ bool IsPipe(const std::string& path) {
     return false;
   const bool device = S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode);
   if (device && info.st_rdev != makedev(1, 3))  // /dev/null of Linux
-    throw FileError("cannot read '" + path + "': it is a device; a file is needed here");
+    throw FileError("cannot read '", path, "': it is a device; a file is needed here");
   return true;
 }
 
 void RefusePipe(const std::string& path, const std::string& what) {
   if (!IsPipe(path)) return;
-  throw FileError("'" + path + "' is a pipe, and " + what +
+  throw FileError("'", path, "' is a pipe, and ", what,
                   " cannot be read from a pipe; write it to a file first");
 }
 
 void CheckExists(const std::string& path) {
   if (FileExists(path)) return;
-  throw FileError("cannot read '" + path + "': " + std::strerror(ENOENT) + DidYouMeanPath(path));
+  throw FileError("cannot read '", path, "': ", std::strerror(ENOENT), DidYouMeanPath(path));
 }
 
 void CheckFolderOf(const std::string& path) {
   const std::string folder = DirName(path);
   if (folder.empty() || FileExists(folder)) return;
-  throw FileError("cannot write '" + path + "': there is no folder '" + folder +
+  throw FileError("cannot write '", path, "': there is no folder '", folder,
                   "'; create it (mkdir -p)");
 }
 
@@ -210,7 +210,7 @@ ContentSum SumOf(const std::string& path, int64_t without_last) {
 }
 
 void FailForMemory(const std::string& path) {
-  throw MemoryError("the host has too little memory for the content of '" + path + "'");
+  throw MemoryError("the host has too little memory for the content of '", path, "'");
 }
 
 bool FileExists(const std::string& path) { return FileBytes(path) >= 0; }

@@ -6,8 +6,7 @@ namespace doppio {
 
 void CheckBytes(const std::string& subject, int64_t bytes, int64_t most) {
   if (bytes <= most) return;
-  throw FileError(subject + " has " + std::to_string(bytes) + " bytes, more than the limit of " +
-                  std::to_string(most));
+  throw FileError(subject, " has ", bytes, " bytes, more than the limit of ", most);
 }
 
 }  // namespace doppio

@@ -39,8 +39,8 @@ class FileSink : public google::LogSink {
     std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ",
                   google::GetLogSeverityName(severity)[0], 1 + time.month(), time.day(),
                   time.hour(), time.min(), time.sec(), usec, syscall(SYS_gettid));
-    const std::string text = prefix + std::string(file) + ":" + std::to_string(line) + "] " +
-                             std::string(message, length) + "\n";
+    const std::string text =
+        StrCat(prefix, file, ":", line, "] ", std::string(message, length), "\n");
     std::fwrite(text.data(), 1, text.size(), file_);
     std::fflush(file_);
   }
@@ -78,7 +78,7 @@ class LogFile::Sink {
  public:
   Sink(const std::string& path, bool quiet_threads)
       : file_(std::fopen(path.c_str(), "ae")), sink_(file_, &kAll, quiet_threads) {
-    if (file_ == nullptr) throw FileError("cannot write '" + path + "': " + std::strerror(errno));
+    if (file_ == nullptr) throw FileError("cannot write '", path, "': ", std::strerror(errno));
     google::AddLogSink(&sink_);
   }
   ~Sink() {

@@ -43,13 +43,13 @@ SharedLibrary::SharedLibrary(const std::string& name, const std::string& file,
     const char* error = dlerror();
     if (reason.empty() && error != nullptr) reason = error;
   }
-  throw DeviceError(name + " cannot be opened: " + reason + "; " + advice);
+  throw DeviceError(name, " cannot be opened: ", reason, "; ", advice);
 }
 
 void* SharedLibrary::Find(const char* function) const {
   void* address = FindOptional(function);
   if (address == nullptr) {
-    throw DeviceError(name_ + " (" + path_ + ") has no function " + function +
+    throw DeviceError(name_, " (", path_, ") has no function ", function,
                       "; this program was built for another version");
   }
   return address;

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/base/text/str_cat.h"
+
 namespace doppio {
 namespace {
 
@@ -25,17 +27,17 @@ std::string Microseconds(int64_t ns) {
 std::string NameEvent(const char* what, int pid, int tid, const std::string& name) {
   const std::string of = ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
   const int place = std::string(what) == "process" ? pid : tid;
-  return std::string("{\"ph\":\"M\",\"name\":\"") + what + "_name\"" + of +
-         ",\"args\":{\"name\":" + Quoted(name) + "}},\n" + "{\"ph\":\"M\",\"name\":\"" + what +
-         "_sort_index\"" + of + ",\"args\":{\"sort_index\":" + std::to_string(place) + "}}";
+  return StrCat("{\"ph\":\"M\",\"name\":\"", what, "_name\"", of,
+                ",\"args\":{\"name\":", Quoted(name), "}},\n", "{\"ph\":\"M\",\"name\":\"", what,
+                "_sort_index\"", of, ",\"args\":{\"sort_index\":", place, "}}");
 }
 
 std::string SpanEvent(const TimelineProcess& process, const TimelineSpan& span) {
   std::string event =
-      "{\"ph\":\"X\",\"name\":" + Quoted(span.name) + ",\"cat\":" + Quoted(span.category) +
-      ",\"pid\":" + std::to_string(process.rank) + ",\"tid\":" + std::to_string(span.track) +
-      ",\"ts\":" + Microseconds(span.begin + process.shift_ns) +
-      ",\"dur\":" + Microseconds(span.end - span.begin);
+      StrCat("{\"ph\":\"X\",\"name\":", Quoted(span.name), ",\"cat\":", Quoted(span.category),
+             ",\"pid\":", process.rank, ",\"tid\":", span.track,
+             ",\"ts\":", Microseconds(span.begin + process.shift_ns),
+             ",\"dur\":", Microseconds(span.end - span.begin));
   std::string numbers;
   for (const auto& [name, number] : span.numbers) {
     numbers += (numbers.empty() ? "" : ",") + Quoted(name) + ":" + std::to_string(number);

@@ -1,6 +1,7 @@
 #include "core/base/version.h"
 
 #include <build_facts.h>
+#include "core/base/text/str_cat.h"
 #include "core/base/version_text.h"
 
 namespace doppio {
@@ -11,11 +12,9 @@ constexpr const char* kChanges = "+changes";
 
 std::string Compiler() {
 #if defined(__clang__)
-  return "Clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
-         std::to_string(__clang_patchlevel__);
+  return StrCat("Clang ", __clang_major__, ".", __clang_minor__, ".", __clang_patchlevel__);
 #else
-  return "GCC " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
-         std::to_string(__GNUC_PATCHLEVEL__);
+  return StrCat("GCC ", __GNUC__, ".", __GNUC_MINOR__, ".", __GNUC_PATCHLEVEL__);
 #endif
 }
 

@@ -45,7 +45,7 @@ const DeviceBackend& LinkedDeviceBackend(const std::string& advice) {
   const DeviceBackend* backend = FindDeviceBackend();
   if (backend != nullptr) return *backend;
   throw DeviceError(
-      "this build of Doppio has no GPU support, because CUDA was not found when it was built; " +
+      "this build of Doppio has no GPU support, because CUDA was not found when it was built; ",
       advice);
 }
 

@@ -75,8 +75,8 @@ class CpuDevice : public Device {
     const int64_t rounded = (size + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, rounded);
     if (memory == nullptr) {
-      throw MemoryError("the host cannot allocate " + std::to_string(size >> 20) + " MiB; " +
-                        std::to_string(bytes_in_use() >> 20) + " MiB are in use by this process");
+      throw MemoryError("the host cannot allocate ", size >> 20, " MiB; ", bytes_in_use() >> 20,
+                        " MiB are in use by this process");
     }
     // Huge pages reduce TLB misses in large arenas. Failure does not matter, because this is only a
     // hint.

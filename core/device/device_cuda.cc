@@ -221,9 +221,9 @@ class CudaDevice : public GpuDevice {
     cudaGetLastError();
     size_t free = 0, total = 0;
     Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", name_);
-    throw MemoryError(name_ + " cannot allocate " + MiB(size) + ": " +
-                      MiB(static_cast<int64_t>(free)) + " of " + MiB(static_cast<int64_t>(total)) +
-                      " are free and this process uses " + MiB(bytes_in_use()) +
+    throw MemoryError(name_, " cannot allocate ", MiB(size), ": ", MiB(static_cast<int64_t>(free)),
+                      " of ", MiB(static_cast<int64_t>(total)), " are free and this process uses ",
+                      MiB(bytes_in_use()),
                       "; reduce batch_size and increase iter_size by the same factor, or end other "
                       "programs on this GPU");
   }

@@ -20,8 +20,8 @@ namespace doppio {
 inline void Cuda(cudaError_t result, const char* doing, const std::string& what = std::string()) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // otherwise the next call would report the error again
-  throw DeviceError("CUDA failed at " + std::string(doing) + (what.empty() ? "" : " ") + what +
-                    ": " + cudaGetErrorString(result) + " (" + cudaGetErrorName(result) + ")");
+  throw DeviceError("CUDA failed at ", doing, what.empty() ? "" : " ", what, ": ",
+                    cudaGetErrorString(result), " (", cudaGetErrorName(result), ")");
 }
 
 // The stream on which a GPU's work is enqueued.

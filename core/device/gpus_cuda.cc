@@ -63,18 +63,18 @@ std::string InstalledDriver() {
   const std::string needed = Version(RuntimeVersion());
   if (driver == 0) {
     throw DeviceError(
-        "no NVIDIA driver was found on this machine; install one that supports CUDA " + needed +
-        " (to use a container, start it with GPU access: docker run --gpus all)" + kOrCpu);
+        "no NVIDIA driver was found on this machine; install one that supports CUDA ", needed,
+        " (to use a container, start it with GPU access: docker run --gpus all)", kOrCpu);
   }
-  throw DeviceError(WhyDriverTooOld(driver, RuntimeVersion(), InstalledDriver()) + kOrCpu);
+  throw DeviceError(WhyDriverTooOld(driver, RuntimeVersion(), InstalledDriver()), kOrCpu);
 }
 
 [[noreturn]] void ThrowNoGpu() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  throw DeviceError("the NVIDIA driver reports no GPU" +
-                    (visible != nullptr ? "; CUDA_VISIBLE_DEVICES is '" + std::string(visible) +
-                                              "', which hides all GPUs that it does not list"
-                                        : std::string("; check whether nvidia-smi lists a GPU")) +
+  throw DeviceError("the NVIDIA driver reports no GPU",
+                    visible != nullptr ? "; CUDA_VISIBLE_DEVICES is '" + std::string(visible) +
+                                             "', which hides all GPUs that it does not list"
+                                       : std::string("; check whether nvidia-smi lists a GPU"),
                     kOrCpu);
 }
 
@@ -123,12 +123,12 @@ std::string WhyDriverTooOld(int supported, int needed, const std::string& instal
   for (const FirstDriver& first : kFirstDrivers) {
     if (first.cuda == cuda) newer = "driver " + std::to_string(first.driver) + " or newer";
   }
-  return "the NVIDIA driver" + (installed.empty() ? "" : " " + installed) +
-         " is too old: it supports CUDA " + Version(supported) + ", and this program needs " +
-         Version(needed) + "; install " + newer +
-         ", or, on a data-centre GPU, the package cuda-compat-" + std::to_string(cuda) + "-" +
-         std::to_string(needed % 1000 / 10) + " and put /usr/local/cuda-" + Version(needed) +
-         "/compat first in LD_LIBRARY_PATH";
+  return StrCat("the NVIDIA driver", installed.empty() ? "" : " " + installed,
+                " is too old: it supports CUDA ", Version(supported), ", and this program needs ",
+                Version(needed), "; install ", newer,
+                ", or, on a data-centre GPU, the package cuda-compat-", cuda, "-",
+                needed % 1000 / 10, " and put /usr/local/cuda-", Version(needed),
+                "/compat first in LD_LIBRARY_PATH");
 }
 
 std::string WhyNoCode(int major, int minor, const std::vector<int>& archs) {
@@ -141,9 +141,9 @@ std::string WhyNoCode(int major, int minor, const std::vector<int>& archs) {
     if (arch / 100 == major && arch <= capability) return "";
     compiled += (compiled.empty() ? "" : ", ") + Capability(arch / 100, arch % 100 / 10);
   }
-  return "it has compute capability " + Capability(major, minor) +
-         ", and this program was compiled for " + compiled +
-         "; rebuild it with DOPPIO_CUDA_ARCHS=" + std::to_string(capability / 10);
+  return StrCat("it has compute capability ", Capability(major, minor),
+                ", and this program was compiled for ", compiled,
+                "; rebuild it with DOPPIO_CUDA_ARCHS=", capability / 10);
 }
 
 std::vector<DeviceInfo> ListGpus() {
@@ -158,10 +158,10 @@ DeviceInfo UsableGpu(int index) {
   for (const DeviceInfo& gpu : ListGpus()) {
     const std::string name = std::to_string(gpu.index) + " (" + gpu.name + ")";
     if (gpu.index == index && gpu.unusable.empty()) return gpu;
-    if (gpu.index == index) throw DeviceError("GPU " + name + " cannot be used: " + gpu.unusable);
+    if (gpu.index == index) throw DeviceError("GPU ", name, " cannot be used: ", gpu.unusable);
     existing += (existing.empty() ? "" : ", ") + name;
   }
-  throw DeviceError("there is no GPU " + std::to_string(index) + "; this machine has " + existing);
+  throw DeviceError("there is no GPU ", index, "; this machine has ", existing);
 }
 
 }  // namespace doppio

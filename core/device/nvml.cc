@@ -35,7 +35,7 @@ Nvml::Nvml(const std::string& file) {
   library.SetOptional(&temperature_, "nvmlDeviceGetTemperature");
   const Result result = init_();
   if (result != kSuccess) {
-    throw DeviceError("NVML (" + library.path() + ") does not start: " + error_string_(result));
+    throw DeviceError("NVML (", library.path(), ") does not start: ", error_string_(result));
   }
 }
 

@@ -42,7 +42,7 @@ const Api& Cublas() {
 
 void Check(cublasStatus_t status, const char* doing) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw DeviceError(std::string("cuBLAS failed at ") + doing + ": " + Cublas().text(status));
+  throw DeviceError("cuBLAS failed at ", doing, ": ", Cublas().text(status));
 }
 
 std::string CublasVersion() {
@@ -56,8 +56,7 @@ std::string CublasVersion() {
 }
 
 DOPPIO_REGISTER(Libraries, "cuBLAS",
-                {std::to_string(CUBLAS_VER_MAJOR) + "." + std::to_string(CUBLAS_VER_MINOR) + "." +
-                     std::to_string(CUBLAS_VER_PATCH),
+                {StrCat(CUBLAS_VER_MAJOR, ".", CUBLAS_VER_MINOR, ".", CUBLAS_VER_PATCH),
                  &CublasVersion});
 
 struct OwnedCublas {

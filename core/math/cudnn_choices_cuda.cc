@@ -39,9 +39,9 @@ std::string CudnnChoiceKey(Device* device, const std::string& what) {
 }
 
 std::string WhyNoCudnn(const Device& device, const std::string& direction) {
-  return "cuDNN has no " + direction + " algorithm for it within " +
-         std::to_string(device.workspace_bytes() >> 20) + " MiB of workspace" +
-         (device.deterministic() ? " that is deterministic" : "");
+  return StrCat("cuDNN has no ", direction, " algorithm for it within ",
+                device.workspace_bytes() >> 20, " MiB of workspace",
+                device.deterministic() ? " that is deterministic" : "");
 }
 
 }  // namespace doppio

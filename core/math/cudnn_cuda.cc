@@ -79,9 +79,8 @@ void CheckCudnn(cudnnStatus_t status, const char* doing) {
   // cuDNN's details on the last error of this thread.
   char detail[512] = "";
   Cudnn().cudnnGetLastErrorString(detail, sizeof(detail));
-  throw DeviceError(std::string("cuDNN failed at ") + doing + ": " +
-                    Cudnn().cudnnGetErrorString(status) +
-                    (*detail == '\0' ? "" : std::string(" (") + detail + ")"));
+  throw DeviceError("cuDNN failed at ", doing, ": ", Cudnn().cudnnGetErrorString(status),
+                    *detail == '\0' ? "" : std::string(" (") + detail + ")");
 }
 
 cudnnHandle_t CudnnHandle(Device* device) {

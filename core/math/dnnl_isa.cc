@@ -57,8 +57,8 @@ std::string WhyNoDnnlProducts(DType type) {
 std::string WhyShortVectors(int lanes) {
   const int longest = Uses(dnnl::cpu_isa::avx512_core) ? 16 : Uses(dnnl::cpu_isa::avx) ? 8 : 4;
   if (lanes >= longest) return "";
-  return "oneDNN's vectors have " + std::to_string(longest) +
-         " floats, and the program is compiled for " + std::to_string(lanes);
+  return StrCat("oneDNN's vectors have ", longest, " floats, and the program is compiled for ",
+                lanes);
 }
 
 bool MultipliesInTiles(DType type) {

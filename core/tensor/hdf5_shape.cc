@@ -74,8 +74,8 @@ class SourceCheck {
     RefuseExternalPipes(made.get());
     if (H5Pget_layout(made.get()) != H5D_VIRTUAL) return;
     if (depth > kMaxVirtualDepth) {
-      throw FileError(what_ + " is virtual, and its sources are virtual on more than " +
-                      std::to_string(kMaxVirtualDepth) +
+      throw FileError(what_, " is virtual, and its sources are virtual on more than ",
+                      kMaxVirtualDepth,
                       " levels; it may read itself; write its values to an ordinary data set");
     }
     size_t sources = 0;
@@ -101,8 +101,7 @@ class SourceCheck {
   // Returns false if there is no such source; the library then reads fill values.
   bool VisitSource(hid_t dataset, const std::string& file, const std::string& set, int depth) {
     if (++sources_ > kMaxVirtualSources) {
-      throw FileError(what_ + " is virtual and has more than " +
-                      std::to_string(kMaxVirtualSources) + " sources");
+      throw FileError(what_, " is virtual and has more than ", kMaxVirtualSources, " sources");
     }
     const auto visit = [&](const Hdf5Handle& opened) {
       const Hdf5Handle source(H5Dopen2(opened.get(), set.c_str(), H5P_DEFAULT), H5Dclose);
@@ -142,15 +141,13 @@ Shape Hdf5ShapeOf(hid_t dataset, const std::string& what) {
   H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
   const auto elements = CheckedProduct(dims);
   if (!elements) {
-    throw FileError(what + " has more than the limit of " + std::to_string(kMaxElements) +
-                    " elements");
+    throw FileError(what, " has more than the limit of ", kMaxElements, " elements");
   }
   const hsize_t stored = H5Dget_storage_size(dataset);
   const double wanted = static_cast<double>(*elements) * BytesOfElement(dataset);
   if (*elements > kHdf5AlwaysAllocated && wanted > kMaxDeflated * static_cast<double>(stored) &&
       !Hdf5IsExternal(dataset)) {
-    throw FileError(what + " states " + std::to_string(*elements) +
-                    " elements, but the file holds only " + std::to_string(stored) +
+    throw FileError(what, " states ", *elements, " elements, but the file holds only ", stored,
                     " bytes of them");
   }
   return Shape(std::vector<int64_t>(dims.begin(), dims.end()));

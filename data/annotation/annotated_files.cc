@@ -43,13 +43,13 @@ class AnnotatedFiles : public Source {
     for (const std::string& name : names_) {
       const int label = static_cast<int>(labels_.size()) + 1;
       if (!labels_.emplace(name, label).second)
-        throw UserError({}, "roi_data_param: class_name has '" + name + "' twice");
+        throw UserError({}, "roi_data_param: class_name has '", name, "' twice");
     }
     KeepKnownObjects();
     DropBadBoxes();
     if (!empty_ones) DropEmptyImages();
     if (images_.empty()) {
-      throw FileError("no image in '" + parameter.source() + "' has an object of the classes");
+      throw FileError("no image in '", parameter.source(), "' has an object of the classes");
     }
   }
 
@@ -69,9 +69,9 @@ class AnnotatedFiles : public Source {
     const ImageShape& shape = image.shape;
     const bool sized = annotation.height > 0 && annotation.width > 0;
     if (sized && (shape.height != annotation.height || shape.width != annotation.width)) {
-      throw FileError("it has " + std::to_string(shape.height) + "x" + std::to_string(shape.width) +
-                      " pixels, but its annotation is for " + std::to_string(annotation.height) +
-                      "x" + std::to_string(annotation.width));
+      throw FileError("it has ", shape.height, "x", shape.width,
+                      " pixels, but its annotation is for ", annotation.height, "x",
+                      annotation.width);
     }
     SetImage(image, record);
     record->labels.clear();

@@ -19,7 +19,7 @@ struct CocoPlace {
   size_t index;
 
   FileError Mistake(const std::string& message) const {
-    return FileError({file, 0, 0}, list + "[" + std::to_string(index) + "] " + message);
+    return FileError({file, 0, 0}, list, "[", index, "] ", message);
   }
 };
 
@@ -27,9 +27,9 @@ struct CocoPlace {
 const Json& ListOf(const Json& root, const std::string& file, const std::string& name) {
   const auto found = root.is_object() ? root.find(name) : root.end();
   if (root.is_object() && found != root.end() && found->is_array()) return *found;
-  throw FileError({file, 0, 0}, "the file has no list '" + name +
-                                    "'; annotations of COCO have images, annotations and "
-                                    "categories");
+  throw FileError({file, 0, 0}, "the file has no list '", name,
+                  "'; annotations of COCO have images, annotations and "
+                  "categories");
 }
 
 int64_t WholeOf(const CocoPlace& place, const Json& element, const char* key) {
@@ -125,8 +125,7 @@ class CocoReader {
       throw place.Mistake("names image " + std::to_string(image) + ", which 'images' lacks");
     const auto of_category = categories_.find(category);
     if (of_category == categories_.end()) {
-      throw place.Mistake("names category " + std::to_string(category) +
-                          ", which 'categories' lacks");
+      throw place.Mistake(StrCat("names category ", category, ", which 'categories' lacks"));
     }
     AnnotatedObject object;
     object.name = of_category->second;

@@ -110,8 +110,7 @@ RoiSample RoiReader::ReadFrom(int64_t index, bool flipped, uint64_t sample) cons
   read.objects = std::move(record.objects);
   const int64_t objects = static_cast<int64_t>(read.objects.size());
   if (options_.max_boxes > 0 && objects > options_.max_boxes) {
-    throw FileError("it has " + std::to_string(objects) + " objects, but max_boxes is " +
-                    std::to_string(options_.max_boxes));
+    throw FileError("it has ", objects, " objects, but max_boxes is ", options_.max_boxes);
   }
   return read;
 }

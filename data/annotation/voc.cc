@@ -38,8 +38,8 @@ class VocReader {
         XML_Parse(parser_.get(), text.data(), static_cast<int>(text.size()), 1) == XML_STATUS_OK;
     if (mistake_) throw *mistake_;
     if (!read) {
-      throw FileError(Here(), std::string("the XML is damaged: ") +
-                                  XML_ErrorString(XML_GetErrorCode(parser_.get())));
+      throw FileError(Here(),
+                      "the XML is damaged: ", XML_ErrorString(XML_GetErrorCode(parser_.get())));
     }
     return annotation_;
   }
@@ -178,7 +178,7 @@ std::vector<ImageAnnotation> ReadVocList(const std::string& list, const std::str
     });
   }
   mistakes.ThrowIfAny();
-  if (annotations.empty()) throw FileError("the image list '" + list + "' is empty");
+  if (annotations.empty()) throw FileError("the image list '", list, "' is empty");
   return annotations;
 }
 

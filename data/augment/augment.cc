@@ -34,9 +34,9 @@ void RefuseUnknownTransforms(const TransformationParameter& parameter) {
   const std::vector<const Transform*> asked = RequestedTransforms(parameter);
   if (!asked.empty()) {
     const bool boxes = asked[0]->boxes != Transform::Boxes::kNever;
-    throw UserError({}, "transform_param: " + asked[0]->RequestedBy(parameter) + " is for layers " +
-                            (boxes ? "Data, ImageData and AnnotatedData" : "Data and ImageData") +
-                            ", not for this one; remove it");
+    throw UserError({}, "transform_param: ", asked[0]->RequestedBy(parameter), " is for layers ",
+                    boxes ? "Data, ImageData and AnnotatedData" : "Data and ImageData",
+                    ", not for this one; remove it");
   }
   if (parameter.scale_factors_size() > 0) {
     throw UserError({},
@@ -106,7 +106,7 @@ void Augment::UseMean(MeanImage mean) {
 }
 
 void Augment::RefuseMean(const std::string& why) const {
-  throw UserError(mean_at_, "the mean '" + mean_file_ + "' is " + mean_shape_.ToString() + why);
+  throw UserError(mean_at_, "the mean '", mean_file_, "' is ", mean_shape_.ToString(), why);
 }
 
 ImageShape Augment::OutputShape(const ImageShape& image) const {
@@ -116,20 +116,18 @@ ImageShape Augment::OutputShape(const ImageShape& image) const {
   }
   const size_t means = mean_values_.size();
   if (means > 1 && means != static_cast<size_t>(image.channels)) {
-    throw UserError({}, "transform_param has " + std::to_string(means) +
-                            " mean_value, but the image has " + std::to_string(image.channels) +
-                            (image.channels == 1 ? " channel" : " channels") +
-                            "; give one, or one per channel" +
-                            (image.channels == 1 && means == 3
-                                 ? ", or decode gray image files in colour by force_color: true"
-                                 : ""));
+    throw UserError({}, "transform_param has ", means, " mean_value, but the image has ",
+                    image.channels, image.channels == 1 ? " channel" : " channels",
+                    "; give one, or one per channel",
+                    image.channels == 1 && means == 3
+                        ? ", or decode gray image files in colour by force_color: true"
+                        : "");
   }
   ImageShape cut = image;
   if (crop_height_ > 0) cut = {image.channels, crop_height_, crop_width_};
   if (cut.height > image.height || cut.width > image.width) {
-    throw UserError({}, "the crop " + std::to_string(crop_height_) + "x" +
-                            std::to_string(crop_width_) + " is larger than the image " +
-                            std::to_string(image.height) + "x" + std::to_string(image.width));
+    throw UserError({}, "the crop ", crop_height_, "x", crop_width_, " is larger than the image ",
+                    image.height, "x", image.width);
   }
   if (!mean_image_.empty() && (cut.channels != mean_shape_.channels ||
                                cut.height > mean_shape_.height || cut.width > mean_shape_.width)) {

@@ -25,14 +25,12 @@ void CheckSamplers(const BatchSamplers& samplers) {
   for (const BatchSampler& batch : samplers) {
     const Sampler& s = batch.sampler();
     if (!(s.min_scale() > 0 && s.min_scale() <= s.max_scale() && s.max_scale() <= 1)) {
-      throw UserError({}, "sampler: min_scale " + std::to_string(s.min_scale()) + ", max_scale " +
-                              std::to_string(s.max_scale()) +
-                              "; they must be more than 0, at most 1, and in this order");
+      throw UserError({}, "sampler: min_scale ", s.min_scale(), ", max_scale ", s.max_scale(),
+                      "; they must be more than 0, at most 1, and in this order");
     }
     if (!(s.min_aspect_ratio() > 0 && s.min_aspect_ratio() <= s.max_aspect_ratio())) {
-      throw UserError({}, "sampler: min_aspect_ratio " + std::to_string(s.min_aspect_ratio()) +
-                              ", max_aspect_ratio " + std::to_string(s.max_aspect_ratio()) +
-                              "; they must be more than 0 and in this order");
+      throw UserError({}, "sampler: min_aspect_ratio ", s.min_aspect_ratio(), ", max_aspect_ratio ",
+                      s.max_aspect_ratio(), "; they must be more than 0 and in this order");
     }
   }
 }

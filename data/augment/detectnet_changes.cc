@@ -21,7 +21,7 @@ const cv::Scalar kBeyond = cv::Scalar::all(-kWhite / 2);
 // Throws UserError if a parameter has no meaning.
 void Check(const DetectNetAugmentationParameter& p) {
   const auto fail = [](const std::string& why) {
-    throw UserError({}, "detectnet_augmentation_param: " + why);
+    throw UserError({}, "detectnet_augmentation_param: ", why);
   };
   for (const float scale : {p.scale_min(), p.scale_max()}) {
     if (!(scale > 0 && scale <= kMostScale))
@@ -73,7 +73,7 @@ DetectNetChanges::DetectNetChanges(const DetectNetAugmentationParameter& param,
   if (transform.has_mean_file()) {
     MeanImage mean = ReadMeanFile(transform.mean_file());
     if (mean.shape.channels != 3)
-      throw UserError({}, "'" + transform.mean_file() + "' must have three channels");
+      throw UserError({}, "'", transform.mean_file(), "' must have three channels");
     std::vector<cv::Mat> planes;
     for (int c = 0; c < 3; ++c) {
       planes.emplace_back(mean.shape.height, mean.shape.width, CV_32F,
@@ -81,8 +81,8 @@ DetectNetChanges::DetectNetChanges(const DetectNetAugmentationParameter& param,
     }
     cv::merge(planes, mean_image_);
   } else if (means != 0 && means != 1 && means != 3) {
-    throw UserError({}, "transform_param has " + std::to_string(means) +
-                            " mean_value; give one, or one for each of the three channels");
+    throw UserError({}, "transform_param has ", means,
+                    " mean_value; give one, or one for each of the three channels");
   } else {
     for (int c = 0; c < 3 && means > 0; ++c)
       mean_[c] = static_cast<double>(transform.mean_value(means == 1 ? 0 : c));

@@ -31,14 +31,14 @@ std::vector<DetectNetObject> ReadDetectNetObjects(const float* values, int64_t c
   }
   const int64_t most = count / kRowNumbers - 1;
   if (!(values[0] >= 0 && values[0] <= static_cast<float>(most))) {
-    throw UserError({}, "an image has " + std::to_string(values[0]) +
-                            " objects, but its labels have room for 0 to " + std::to_string(most));
+    throw UserError({}, "an image has ", values[0], " objects, but its labels have room for 0 to ",
+                    most);
   }
   std::vector<DetectNetObject> objects;
   for (int64_t i = 1; i <= static_cast<int64_t>(values[0]); ++i) {
     const float* row = values + i * kRowNumbers;
     if (!std::all_of(row, row + 4, [](float number) { return std::isfinite(number); }))
-      throw UserError({}, "the box of object " + std::to_string(i - 1) + " is not finite");
+      throw UserError({}, "the box of object ", i - 1, " is not finite");
     DetectNetObject object;
     object.box = cv::Rect2d(row[0], row[1], row[2], row[3]);
     const bool known = row[kClassNumber] >= 0 && row[kClassNumber] < static_cast<float>(1 << 24);
@@ -52,15 +52,13 @@ DetectNetGrid::DetectNetGrid(const DetectNetGroundTruthParameter& param)
     : param_(param), stride_(param.stride()) {
   if (param.stride() == 0) throw UserError({}, "stride must be at least 1");
   if (param.image_size_x() > kMostPixels || param.image_size_y() > kMostPixels) {
-    throw UserError({},
-                    "image_size_x and image_size_y must be at most " + std::to_string(kMostPixels));
+    throw UserError({}, "image_size_x and image_size_y must be at most ", kMostPixels);
   }
   if (!(param.scale_cvg() >= 0)) throw UserError({}, "scale_cvg must not be negative");
   height_ = std::lrint(param.image_size_y() / stride_);
   width_ = std::lrint(param.image_size_x() / stride_);
   if (height_ < 1 || width_ < 1) {
-    throw UserError({}, "image_size_x and image_size_y must be at least stride, " +
-                            std::to_string(param.stride()));
+    throw UserError({}, "image_size_x and image_size_y must be at least stride, ", param.stride());
   }
   for (const auto& mapping : param.object_class()) {
     class_of_[mapping.src()] = mapping.dst();

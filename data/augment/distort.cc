@@ -54,9 +54,8 @@ void ChannelOrder(const DistortionParameter& p, Draws* draws, cv::Mat* image) {
 
 void CheckRange(const char* what, float lower, float upper) {
   if (lower >= 0 && lower <= upper) return;
-  throw UserError({}, std::string("distort_param: ") + what + "_lower " + std::to_string(lower) +
-                          " and " + what + "_upper " + std::to_string(upper) +
-                          " must be at least 0 and in this order");
+  throw UserError({}, "distort_param: ", what, "_lower ", lower, " and ", what, "_upper ", upper,
+                  " must be at least 0 and in this order");
 }
 
 }  // namespace
@@ -71,8 +70,8 @@ void CheckDistortion(const DistortionParameter& p) {
 
 void Distort(const DistortionParameter& parameter, Draws* draws, Image* image) {
   if (image->shape.channels != 3) {
-    throw FileError("distort_param needs images with 3 channels, but this one has " +
-                    std::to_string(image->shape.channels) + "; set force_color: true");
+    throw FileError("distort_param needs images with 3 channels, but this one has ",
+                    image->shape.channels, "; set force_color: true");
   }
   cv::Mat pixels(image->shape.height, image->shape.width, CV_8UC3, image->bytes.data());
   const bool contrast_first = draws->Bernoulli(0.5f);

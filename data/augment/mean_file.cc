@@ -40,8 +40,8 @@ MeanImage ReadMeanFile(const std::string& path) {
       KindOfContent(content) == ContentKind::kMean ? "" : DescribeContent(content);
   BlobProto blob;
   if (!found.empty() || !blob.ParseFromString(content)) {
-    throw FileError("mean file '" + path + "' is not a Caffe mean (a binary BlobProto)" +
-                    (found.empty() ? "" : ": " + found));
+    throw FileError("mean file '", path, "' is not a Caffe mean (a binary BlobProto)",
+                    found.empty() ? "" : ": " + found);
   }
   std::vector<int64_t> dims(blob.shape().dim().begin(), blob.shape().dim().end());
   if (!blob.has_shape()) dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
@@ -51,14 +51,14 @@ MeanImage ReadMeanFile(const std::string& path) {
   const bool image = dims.size() == 3 && std::all_of(dims.begin(), dims.end(), [](int64_t dim) {
                        return dim >= 1 && dim <= kMax;
                      });
-  if (!image) throw FileError("mean file '" + path + "' does not hold one image");
+  if (!image) throw FileError("mean file '", path, "' does not hold one image");
   MeanImage mean;
   mean.shape = {static_cast<int>(dims[0]), static_cast<int>(dims[1]), static_cast<int>(dims[2])};
   mean.values.assign(blob.data().begin(), blob.data().end());
   if (mean.values.empty()) mean.values.assign(blob.double_data().begin(), blob.double_data().end());
   if (mean.values.empty() || static_cast<int64_t>(mean.values.size()) != mean.shape.count()) {
-    throw FileError("mean file '" + path + "' holds " + std::to_string(mean.values.size()) +
-                    " values, but its shape is " + mean.shape.ToString());
+    throw FileError("mean file '", path, "' holds ", mean.values.size(),
+                    " values, but its shape is ", mean.shape.ToString());
   }
   return mean;
 }

@@ -118,9 +118,8 @@ void NetInput::Prepare(Image* image) const {
   if (record_.channels() == Preprocessing::RGB && image->shape.channels == 3) SwapRedAndBlue(image);
   ApplyTransforms(transforms_, changes_, false, Random(0, 0), 0, image);
   if (image->shape.height >= input_.height && image->shape.width >= input_.width) return;
-  throw FileError("it is " + std::to_string(image->shape.height) + "x" +
-                  std::to_string(image->shape.width) + ", less than the net's input of " +
-                  std::to_string(input_.height) + "x" + std::to_string(input_.width) +
+  throw FileError("it is ", image->shape.height, "x", image->shape.width,
+                  ", less than the net's input of ", input_.height, "x", input_.width,
                   ", which is cropped from images that keep their size; resize it");
 }
 

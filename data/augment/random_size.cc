@@ -31,7 +31,7 @@ bool HasStretch(const TransformationParameter& t) {
 
 void CheckSides(const std::string& what, uint32_t lower, uint32_t upper) {
   if (lower == 0 || upper < lower) {
-    throw UserError({}, what + " must be positive, and in this order");
+    throw UserError({}, what, " must be positive, and in this order");
   }
   if (upper > kLongestDrawnSide) {
     throw UserError({}, "transform_param: images of this size cannot be created");
@@ -41,9 +41,8 @@ void CheckSides(const std::string& what, uint32_t lower, uint32_t upper) {
 void CheckFactors(const std::string& name, float least, float lower, float upper) {
   constexpr float kMax = 100;
   if (lower >= least && lower > 0 && lower <= upper && upper <= kMax) return;
-  throw UserError({}, "transform_param: " + name + "_lower and " + name + "_upper must be " +
-                          (least > 0 ? "at least 1" : "above 0") +
-                          ", at most 100, and in this order");
+  throw UserError({}, "transform_param: ", name, "_lower and ", name, "_upper must be ",
+                  least > 0 ? "at least 1" : "above 0", ", at most 100, and in this order");
 }
 
 int InterpolationOf(TransformationParameter::InterpolationAlgo algorithm) {

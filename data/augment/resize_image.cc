@@ -28,8 +28,8 @@ ExactSides KeepProportions(const ResizeParameter& resize, const ImageShape& imag
 
 cv::Size Whole(const ExactSides& sides, const ImageShape& image) {
   if (sides.height > kLongestSide || sides.width > kLongestSide) {
-    throw FileError("resize_param would make its " + std::to_string(image.height) + "x" +
-                    std::to_string(image.width) + " pixels too long and narrow");
+    throw FileError("resize_param would make its ", image.height, "x", image.width,
+                    " pixels too long and narrow");
   }
   return {static_cast<int>(sides.width), static_cast<int>(sides.height)};
 }

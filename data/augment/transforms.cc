@@ -23,8 +23,7 @@ using Parameter = TransformationParameter;
 
 void CheckProbability(const char* field, float prob) {
   if (prob >= 0 && prob <= 1) return;
-  throw UserError({},
-                  std::string(field) + ": prob must be from 0 to 1, got " + std::to_string(prob));
+  throw UserError({}, field, ": prob must be from 0 to 1, got ", prob);
 }
 
 cv::Scalar FillOf(const TransformArgs& c) { return MeanFill(c.parameter, c.image->shape.channels); }
@@ -44,22 +43,22 @@ void CheckCrop(const Parameter& t) {
   const std::string field = "random_aspect_ratio_param: ";
   if (!(p.min_area_ratio() > 0 && p.min_area_ratio() <= p.max_area_ratio() &&
         p.max_area_ratio() <= 1)) {
-    throw UserError({}, field +
-                            "min_area_ratio and max_area_ratio must be above 0, at most 1, and "
-                            "in this order");
+    throw UserError({}, field,
+                    "min_area_ratio and max_area_ratio must be above 0, at most 1, and "
+                    "in this order");
   }
   if (!(p.aspect_ratio_change() >= 0.01f && p.aspect_ratio_change() <= 100)) {
-    throw UserError({}, field + "aspect_ratio_change must be from 0.01 to 100");
+    throw UserError({}, field, "aspect_ratio_change must be from 0.01 to 100");
   }
   constexpr int kMax = 1 << 16;
   const cv::Size size = CropSize(t);
   if (size.height < 1 || size.width < 1 || size.height > kMax || size.width > kMax) {
-    throw UserError({}, field +
-                            "set height and width in resize_param, to which crops are resized, or "
-                            "crop_size in transform_param");
+    throw UserError({}, field,
+                    "set height and width in resize_param, to which crops are resized, or "
+                    "crop_size in transform_param");
   }
   if (p.resize_param().resize_mode() != ResizeParameter::WARP) {
-    throw UserError({}, field + "resize_param: only resize_mode: WARP is supported here");
+    throw UserError({}, field, "resize_param: only resize_mode: WARP is supported here");
   }
 }
 
@@ -98,9 +97,8 @@ void CheckShift(const Parameter& t) {
   for (const auto& [field, share] :
        {std::pair("width", p.width()), std::pair("height", p.height())}) {
     if (share >= 0 && share <= 1) continue;
-    throw UserError({}, std::string("shift_param: ") + field +
-                            " must be a fraction of the image's, from 0 to 1, got " +
-                            std::to_string(share));
+    throw UserError({}, "shift_param: ", field,
+                    " must be a fraction of the image's, from 0 to 1, got ", share);
   }
 }
 
@@ -153,7 +151,7 @@ void CutOut(const TransformArgs& c) {
 void CheckPad(const Parameter& t) {
   constexpr uint32_t kMaxPad = 1 << 14;
   if (t.pad() <= kMaxPad) return;
-  throw UserError({}, "pad must be at most 16384 pixels, got " + std::to_string(t.pad()));
+  throw UserError({}, "pad must be at most 16384 pixels, got ", t.pad());
 }
 
 void Pad(const TransformArgs& c) {

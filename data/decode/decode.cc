@@ -82,11 +82,11 @@ ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
   const std::string read = "JPEG, PNG, BMP or PNM";
   for (const Foreign& of : ForeignFormats()) {
     if (!Has(file, bytes, of.at, of.bytes)) continue;
-    throw FileError(std::string("it is a ") + of.name + " image; convert it to " + read);
+    throw FileError("it is a ", of.name, " image; convert it to ", read);
   }
   const size_t head = std::min(bytes, kKindBytes);
   const std::string found = DescribeContent({reinterpret_cast<const char*>(file), head});
-  throw FileError("it is not a " + read + " image" + (found.empty() ? "" : ": " + found));
+  throw FileError("it is not a ", read, " image", found.empty() ? "" : ": " + found);
 }
 
 void MakeGray(Image* image) {
@@ -105,19 +105,17 @@ void SetMostImagePixels(int64_t pixels) { most_image_pixels = pixels; }
 void CheckPixels(int64_t height, int64_t width, const std::string& is) {
   const int64_t most = most_image_pixels;
   if (CheckedProduct({height, width}, most)) return;
-  throw FileError(is + " " + std::to_string(width) + "x" + std::to_string(height) +
-                  ", more than the limit of " + std::to_string(most) +
+  throw FileError(is, " ", width, "x", height, ", more than the limit of ", most,
                   " pixels; --max_pixels=N raises it");
 }
 
 std::string PixelText(int64_t pixel, const ImageShape& shape) {
-  return "x = " + std::to_string(pixel % shape.width) +
-         ", y = " + std::to_string(pixel / shape.width);
+  return StrCat("x = ", pixel % shape.width, ", y = ", pixel / shape.width);
 }
 
 FileError LabelTooLarge(int value, int64_t index, const ImageShape& shape) {
   const int64_t pixel = index / shape.channels;
-  return FileError("its value at " + PixelText(pixel, shape) + " is " + std::to_string(value) +
+  return FileError("its value at ", PixelText(pixel, shape), " is ", value,
                    ", but labels are at most 255");
 }
 

@@ -67,8 +67,8 @@ Bmp ReadBmpHeader(FileReader in) {
                      (bmp.packing == kRuns8 && bmp.bits == 8) ||
                      (bmp.packing == kRuns4 && bmp.bits == 4) || (bmp.packing == kMasks && deep);
   if (!known) {
-    throw FileError("a BMP image of " + std::to_string(bmp.bits) + " bits and compression " +
-                    std::to_string(bmp.packing) + " cannot be read; convert it to PNG");
+    throw FileError("a BMP image of ", bmp.bits, " bits and compression ", bmp.packing,
+                    " cannot be read; convert it to PNG");
   }
   if (bmp.bits <= 8) {
     bmp.palette.resize(size_t{1} << bmp.bits);

@@ -93,7 +93,7 @@ void SkipOtherChunks(png_structp png) {
 template <class F>
 void Run(Reading* reading, const F& call) {
   if (setjmp(reading->escape) != 0) {
-    throw FileError(std::string("corrupt PNG image: ") + reading->message);
+    throw FileError("corrupt PNG image: ", reading->message);
   }
   call();
 }

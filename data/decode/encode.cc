@@ -63,7 +63,7 @@ std::string EncodeJpeg(const Image& image, int quality) {
   jpeg_destroy_compress(&info);
   // Until it finishes, libjpeg does not report the address of a buffer that it has enlarged. After
   // an error the buffer is leaked, because `file` may already have been freed.
-  if (!whole) throw FileError(std::string("cannot be written as JPEG: ") + errors.message);
+  if (!whole) throw FileError("cannot be written as JPEG: ", errors.message);
   const std::string encoded(reinterpret_cast<const char*>(file), bytes);
   std::free(file);
   return encoded;
@@ -79,7 +79,7 @@ std::string EncodePng(const Image& image) {
   std::string encoded(bytes, '\0');
   const int written =
       png_image_write_to_memory(&info, &encoded[0], &bytes, 0, image.bytes.data(), 0, nullptr);
-  if (written == 0) throw FileError(std::string("cannot be written as PNG: ") + info.message);
+  if (written == 0) throw FileError("cannot be written as PNG: ", info.message);
   encoded.resize(bytes);
   return encoded;
 }

@@ -40,7 +40,7 @@ size_t UnpackMember(const std::string& path, const std::string& packed, size_t b
                                                      : "it is damaged";
   left += stream.avail_in;
   inflateEnd(&stream);
-  if (result != Z_STREAM_END || !fits()) throw FileError("cannot unpack '" + path + "': " + reason);
+  if (result != Z_STREAM_END || !fits()) throw FileError("cannot unpack '", path, "': ", reason);
   return packed.size() - left;
 }
 

@@ -59,7 +59,7 @@ void JpegReader::OnProgress(j_common_ptr info) {
 template <class F>
 void JpegReader::Run(const F& call) {
   if (setjmp(errors_.escape) != 0) {
-    throw FileError(std::string("corrupt JPEG image: ") + errors_.message);
+    throw FileError("corrupt JPEG image: ", errors_.message);
   }
   call();
 }

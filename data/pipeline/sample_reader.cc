@@ -82,28 +82,27 @@ Pixels SampleReader::PixelsOf(Scratch* scratch) const {
 ImageShape SampleReader::CheckShape(const ImageShape& image) const {
   if (image.channels != data_shape_.channels) {
     const std::string wanted = std::to_string(data_shape_.channels);
-    throw FileError("it has " + std::to_string(image.channels) + " channel" +
-                    (image.channels == 1 ? "" : "s") + ", but the first one has " + wanted +
-                    ": images of one batch must have as many; " +
-                    (decodes_ ? "force_color: true in transform_param decodes all image files in "
-                                "colour, force_gray: true in gray"
-                              : "make the database anew, from images of " + wanted + " channels"));
+    throw FileError("it has ", image.channels, " channel", image.channels == 1 ? "" : "s",
+                    ", but the first one has ", wanted, ": images of one batch must have as many; ",
+                    decodes_ ? "force_color: true in transform_param decodes all image files in "
+                               "colour, force_gray: true in gray"
+                             : "make the database anew, from images of " + wanted + " channels");
   }
   const ImageShape shape = augment_.OutputShape(image);
   if (options_.any_size || shape == data_shape_) return shape;
   const auto size = [](const ImageShape& of) {
     return std::to_string(of.height) + "x" + std::to_string(of.width);
   };
-  throw FileError("it is " + size(shape) + " (height x width), but the first one is " +
-                  size(data_shape_) +
+  throw FileError("it is ", size(shape), " (height x width), but the first one is ",
+                  size(data_shape_),
                   ": images of one batch must be of one size; set new_height and new_width "
                   "(ImageData), resize_param, or crop_size; or a batch_size of 1");
 }
 
 void SampleReader::CheckLabels(const Record& record) const {
   if (static_cast<int>(record.labels.size()) == label_count_) return;
-  throw FileError("it has " + std::to_string(record.labels.size()) +
-                  " labels, but the first record has " + std::to_string(label_count_));
+  throw FileError("it has ", record.labels.size(), " labels, but the first record has ",
+                  label_count_);
 }
 
 void SampleReader::LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const {
@@ -111,8 +110,8 @@ void SampleReader::LabelObjects(const ImageShape& image, uint64_t sample, Record
       augment_.ObjectsIn(augment_.CutOf(image, sample), image, record->objects);
   const auto room = static_cast<size_t>(options_.max_boxes);
   if (objects.size() > room) {
-    throw FileError("it has " + std::to_string(objects.size()) + " boxes, but there is room for " +
-                    std::to_string(room) + "; increase max_boxes in annotated_data_param");
+    throw FileError("it has ", objects.size(), " boxes, but there is room for ", room,
+                    "; increase max_boxes in annotated_data_param");
   }
   const ImageShape sample_shape = augment_.OutputShape(image);
   const float across = options_.box_columns > 0 ? static_cast<float>(sample_shape.width) /

@@ -34,7 +34,7 @@ class FileReader {
   size_t left() const { return static_cast<size_t>(end_ - at_); }
   // Returns the error "corrupt KIND image: WHY" for the caller to throw.
   FileError Corrupt(const std::string& why) const {
-    return FileError(std::string("corrupt ") + kind_ + " image: " + why);
+    return FileError("corrupt ", kind_, " image: ", why);
   }
 
  private:

@@ -30,14 +30,14 @@ std::vector<std::string> FindFiles(const DataParameter& parameter, Phase phase) 
       }
     }
     if (files.empty()) {
-      throw FileError("folder '" + source + "' has none of CIFAR's binary files for " +
-                      (test ? "testing: test_batch.bin or test.bin"
-                            : "training: data_batch_*.bin or train.bin"));
+      throw FileError(
+          "folder '", source, "' has none of CIFAR's binary files for ",
+          test ? "testing: test_batch.bin or test.bin" : "training: data_batch_*.bin or train.bin");
     }
     return files;
   }
   files = Glob(source);
-  if (files.empty()) throw FileError("no file matches '" + source + "'");
+  if (files.empty()) throw FileError("no file matches '", source, "'");
   return files;
 }
 
@@ -52,14 +52,14 @@ class CifarSource : public Source {
       if (bytes > 0 && label_bytes == 0 && bytes % (2 + kPixels) == 0) label_bytes = 2;
       if (label_bytes == 0) {
         const std::string found = DescribeContent(files_.back().content);
-        throw FileError("'" + path + "' is not a whole CIFAR binary file: " +
-                        (found.empty() ? "its " + std::to_string(bytes) +
-                                             " bytes are not a multiple of 3073 (CIFAR-10) or 3074 "
-                                             "(CIFAR-100)"
-                                       : found));
+        throw FileError("'", path, "' is not a whole CIFAR binary file: ",
+                        found.empty() ? "its " + std::to_string(bytes) +
+                                            " bytes are not a multiple of 3073 (CIFAR-10) or 3074 "
+                                            "(CIFAR-100)"
+                                      : found);
       }
       if (label_bytes_ != 0 && label_bytes != label_bytes_) {
-        throw FileError("'" + path + "' and '" + files_.front().path +
+        throw FileError("'", path, "' and '", files_.front().path,
                         "' are of different kinds: one CIFAR-10, one CIFAR-100");
       }
       label_bytes_ = label_bytes;

@@ -32,7 +32,7 @@ void Remove(const std::string& path) {
 void CheckAbsent(const std::string& path) {
   CheckFolderOf(path);
   if (!FileExists(path)) return;
-  throw FileError("'" + path + "' already exists; remove it, or choose another name");
+  throw FileError("'", path, "' already exists; remove it, or choose another name");
 }
 
 }  // namespace
@@ -87,24 +87,23 @@ void DatabaseWriter::TakeSettings(const std::string& settings) {
   const std::string file = staging_folder_ + "/settings";
   std::error_code error;
   std::filesystem::create_directory(staging_folder_, error);
-  if (error)
-    throw FileError("cannot create the folder '" + staging_folder_ + "': " + error.message());
+  if (error) throw FileError("cannot create the folder '", staging_folder_, "': ", error.message());
   lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) throw FileError("cannot write '" + file + "': " + std::strerror(errno));
+  if (lock_ < 0) throw FileError("cannot write '", file, "': ", std::strerror(errno));
   if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    throw FileError("'" + staging_folder_ + "' is being written by another process");
+    throw FileError("'", staging_folder_, "' is being written by another process");
   }
   if (!FileExists(temporary_)) {  // a writer killed in this function leaves no records
     const auto bytes = static_cast<ssize_t>(settings.size());
     if (ftruncate(lock_, 0) != 0 || pwrite(lock_, settings.data(), settings.size(), 0) != bytes ||
         fsync(lock_) != 0) {
-      throw FileError("cannot write '" + file + "': " + std::strerror(errno));
+      throw FileError("cannot write '", file, "': ", std::strerror(errno));
     }
   } else if (ReadListedFile(file) != settings) {
     throw FileError(
-        "'" + staging_folder_ +
-        "' holds a database that was started from other images or with other flags (see '" + file +
-        "'); repeat that command, or remove '" + staging_folder_ + "' to start again");
+        "'", staging_folder_,
+        "' holds a database that was started from other images or with other flags (see '", file,
+        "'); repeat that command, or remove '", staging_folder_, "' to start again");
   }
 }
 
@@ -131,7 +130,7 @@ void DatabaseWriter::Complete() {
 void DatabaseWriter::Finish() {
   Complete();
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    throw FileError("cannot write '" + path_ + "': " + std::strerror(errno));
+    throw FileError("cannot write '", path_, "': ", std::strerror(errno));
   }
   finished_ = true;
   Remove(staging_folder_);

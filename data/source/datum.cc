@@ -17,7 +17,7 @@ std::string FormatOfData(const Datum& datum) {
 void RefuseFile(const Datum& datum) {
   const std::string format = FormatOfData(datum);
   if (format.empty()) return;
-  throw FileError("its data is a " + format +
+  throw FileError("its data is a ", format,
                   " file, but its field encoded is not set; write the database with encoded: true "
                   "in such records");
 }
@@ -28,7 +28,7 @@ void RefusePixels(const Datum& datum) {
   const auto pixels = CheckedProduct({datum.channels(), datum.height(), datum.width()});
   if (pixels.value_or(0) == 0 || pixels != static_cast<int64_t>(datum.data().size())) return;
   if (!FormatOfData(datum).empty()) return;
-  throw FileError("its data is " + std::to_string(*pixels) +
+  throw FileError("its data is ", *pixels,
                   " raw pixels, as its shape says, but its field encoded is set; write the "
                   "database without encoded");
 }
@@ -39,7 +39,7 @@ void TakeRaw(Datum* datum, Record* record) {
   const ImageShape& shape = pixels.shape;
   if (shape.channels <= 0 || shape.height <= 0 || shape.width <= 0) {
     RefuseFile(*datum);
-    throw FileError("its shape is " + shape.ToString() + ": not a Caffe Datum of an image");
+    throw FileError("its shape is ", shape.ToString(), ": not a Caffe Datum of an image");
   }
   const bool is_bytes = !datum->data().empty();
   const int64_t found =
@@ -47,9 +47,8 @@ void TakeRaw(Datum* datum, Record* record) {
   const auto expected = CheckedProduct({shape.channels, shape.height, shape.width});
   if (found != expected) {
     RefuseFile(*datum);
-    throw FileError("it holds " + std::to_string(found) + " values, but its shape " +
-                    shape.ToString() + " needs " +
-                    (expected ? std::to_string(*expected) : "more than any record has"));
+    throw FileError("it holds ", found, " values, but its shape ", shape.ToString(), " needs ",
+                    expected ? std::to_string(*expected) : "more than any record has");
   }
   if (is_bytes) {
     record->byte_storage.swap(*datum->mutable_data());

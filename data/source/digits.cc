@@ -237,8 +237,7 @@ class DigitsSource : public Source {
   }
 
   std::string Name(int64_t index) const override {
-    return std::string("generated digit ") + std::to_string(index) +
-           (test_ ? " (test)" : " (train)");
+    return StrCat("generated digit ", index, test_ ? " (test)" : " (train)");
   }
 
  private:

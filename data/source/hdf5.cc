@@ -17,7 +17,7 @@ std::vector<std::string> ReadList(const std::string& list) {
   for (const std::string& line : ReadLines(list, "a list of HDF5 files")) {
     for (std::string& path : PathsIn(line)) paths.push_back(std::move(path));
   }
-  if (paths.empty()) throw FileError("'" + list + "' lists no HDF5 files");
+  if (paths.empty()) throw FileError("'", list, "' lists no HDF5 files");
   return paths;
 }
 
@@ -35,19 +35,19 @@ Hdf5Rows::Hdf5Rows(const std::string& list, const std::vector<std::string>& tops
       const Shape shape = opened.ShapeOf(tops[i]);
       const std::string what = "data set '" + tops[i] + "' of '" + path + "'";
       if (shape.rank() == 0)
-        throw FileError(what + " is a single number; its first axis must be rows");
+        throw FileError(what, " is a single number; its first axis must be rows");
       file.shapes.emplace_back(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
       if (!files_.empty()) CheckRows(file, i);
       if (i > 0 && shape[0] != file.rows) {
-        throw FileError(what + " has " + std::to_string(shape[0]) + " rows, but data set '" +
-                        tops[0] + "' has " + std::to_string(file.rows));
+        throw FileError(what, " has ", shape[0], " rows, but data set '", tops[0], "' has ",
+                        file.rows);
       }
       file.rows = shape[0];
     }
     size_ += file.rows;
     files_.push_back(std::move(file));
   }
-  if (size_ == 0) throw FileError("the HDF5 files of '" + list + "' have no rows");
+  if (size_ == 0) throw FileError("the HDF5 files of '", list, "' have no rows");
   GroupRule alone;
   alone.shuffle = options.shuffle;
   alone.blocks = samples().blocks;
@@ -63,10 +63,9 @@ Hdf5Rows::~Hdf5Rows() = default;
 void Hdf5Rows::CheckRows(const File& file, size_t top) const {
   const Shape &first = files_.front().shapes[top], &now = file.shapes[top];
   if (now == first || (options_.batch == 1 && now.rank() == first.rank())) return;
-  throw FileError("data set '" + tops_[top] + "' of '" + file.path + "' has rows of " +
-                  now.ToString() + ", but in '" + files_.front().path + "' they are " +
-                  first.ToString() +
-                  (now.rank() == first.rank() ? "; only a batch_size of 1 allows that" : ""));
+  throw FileError("data set '", tops_[top], "' of '", file.path, "' has rows of ", now.ToString(),
+                  ", but in '", files_.front().path, "' they are ", first.ToString(),
+                  now.rank() == first.rank() ? "; only a batch_size of 1 allows that" : "");
 }
 
 bool Hdf5Rows::shapes_vary() const {
@@ -149,7 +148,7 @@ Hdf5Rows::Loaded Hdf5Rows::ReadPart(int64_t part) const {
       tops.push_back(file.Read(tops_[i]));
       const int64_t count = files_[index].rows * files_[index].shapes[i].count();
       if (static_cast<int64_t>(tops[i].size()) == count) continue;
-      throw FileError("data set '" + tops_[i] + "' of '" + files_[index].path +
+      throw FileError("data set '", tops_[i], "' of '", files_[index].path,
                       "' has changed its size since the start");
     }
   }

@@ -33,14 +33,14 @@ DOPPIO_REGISTER(Libraries, "HDF5",
 Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(-1) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   if (!FileExists(path)) {
-    throw FileError("no HDF5 file '" + path + "': there is no such file" + DidYouMeanPath(path));
+    throw FileError("no HDF5 file '", path, "': there is no such file", DidYouMeanPath(path));
   }
   RefusePipe(path, "an HDF5 file");
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ >= 0) return;
   const std::string found = DescribeContent(ReadHead(path, kKindBytes));
-  throw FileError("cannot open '" + path + "' as an HDF5 file: " +
-                  (found.empty() ? "it is damaged or in another format" : found));
+  throw FileError("cannot open '", path, "' as an HDF5 file: ",
+                  found.empty() ? "it is damaged or in another format" : found);
 }
 
 Hdf5File::~Hdf5File() { H5Fclose(file_); }
@@ -55,12 +55,12 @@ Shape Hdf5File::ShapeOf(const std::string& dataset) const {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.ok()) {
-    throw FileError("HDF5 file '" + path_ + "' has no data set '" + dataset + "'; it has" +
+    throw FileError("HDF5 file '", path_, "' has no data set '", dataset, "'; it has",
                     NamesInFile());
   }
   const std::string what = "data set '" + dataset + "' of '" + path_ + "'";
   const std::string found = Hdf5NotNumbers(data.get());
-  if (!found.empty()) throw FileError(what + " does not hold numbers, but " + found);
+  if (!found.empty()) throw FileError(what, " does not hold numbers, but ", found);
   return Hdf5ShapeOf(data.get(), what);
 }
 
@@ -70,7 +70,7 @@ std::vector<float> Hdf5File::Read(const std::string& dataset) const {
   const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   if (!ReadHdf5Floats(data.get(), static_cast<int64_t>(values.size()), values.data())) {
     throw FileError(
-        "cannot read data set '" + dataset + "' of '" + path_ +
+        "cannot read data set '", dataset, "' of '", path_,
         "': the file is damaged, or compressed with a filter that this build does not have");
   }
   return values;

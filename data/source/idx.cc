@@ -31,11 +31,11 @@ IdxFile ReadIdx(const std::string& path) {
   auto byte = [&content](size_t i) { return static_cast<uint8_t>(content[i]); };
   if (content.size() < 4 || byte(0) != 0 || byte(1) != 0 || byte(3) < 1 || byte(3) > 4) {
     const std::string found = DescribeContent(content);
-    throw FileError("'" + path + "' is not an IDX file: " +
-                    (found.empty() ? "its first four bytes are no IDX magic number" : found));
+    throw FileError("'", path, "' is not an IDX file: ",
+                    found.empty() ? "its first four bytes are no IDX magic number" : found);
   }
   if (byte(2) != 8) {
-    throw FileError("'" + path + "' holds values of IDX type " + std::to_string(byte(2)) +
+    throw FileError("'", path, "' holds values of IDX type ", byte(2),
                     "; only type 8, unsigned bytes, is read");
   }
   file.begin = 4 + 4 * size_t{byte(3)};
@@ -50,11 +50,11 @@ IdxFile ReadIdx(const std::string& path) {
   if (found < 0 || found != expected) {
     const bool cut = !expected || found < *expected;
     throw FileError(
-        "IDX file '" + path + "' is " + (cut ? "cut short" : "too long") + ": " +
-        std::to_string(std::max<int64_t>(found, 0)) + " bytes of values, its header says " +
-        (expected ? std::to_string(*expected) : "more than " + std::to_string(kMaxElements)));
+        "IDX file '", path, "' is ", cut ? "cut short" : "too long", ": ",
+        std::max<int64_t>(found, 0), " bytes of values, its header says ",
+        expected ? std::to_string(*expected) : "more than " + std::to_string(kMaxElements));
   }
-  if (found == 0) throw FileError("IDX file '" + path + "' is empty");
+  if (found == 0) throw FileError("IDX file '", path, "' is empty");
   return file;
 }
 
@@ -72,10 +72,10 @@ std::string SiblingWithLabels(const std::string& images) {
   };
   const bool renamed = swap("images", "labels");
   if (!renamed || !(swap("idx3", "idx1") || swap("idx2", "idx1") || swap("idx4", "idx1"))) {
-    throw UserError({}, "data_param: the labels of '" + images +
-                            "' cannot be found by its name "
-                            "(...images-idx3...); name them: labels: \"FILE\", or give both files "
-                            "to 'doppio convert_mnist_data'");
+    throw UserError({}, "data_param: the labels of '", images,
+                    "' cannot be found by its name "
+                    "(...images-idx3...); name them: labels: \"FILE\", or give both files "
+                    "to 'doppio convert_mnist_data'");
   }
   const std::string gz = ".gz";
   std::string path = folder + name;
@@ -90,7 +90,7 @@ class IdxSource : public Source {
   IdxSource(const DataParameter& parameter, Phase phase)
       : path_(parameter.source()), images_(ReadIdx(path_)) {
     if (images_.extents.size() == 1 && parameter.labels_size() == 0) {
-      throw FileError("'" + path_ + "' holds labels; name the IDX file of their images");
+      throw FileError("'", path_, "' holds labels; name the IDX file of their images");
     }
     std::vector<std::string> paths(parameter.labels().begin(), parameter.labels().end());
     if (paths.empty()) {
@@ -101,10 +101,10 @@ class IdxSource : public Source {
       labels_.push_back(ReadIdx(path));
       const IdxFile& labels = labels_.back();
       if (labels.extents.size() != 1)
-        throw FileError("'" + path + "' is an IDX file, but not of labels");
+        throw FileError("'", path, "' is an IDX file, but not of labels");
       if (labels.rows() != images_.rows()) {
-        throw FileError("'" + path + "' has " + std::to_string(labels.rows()) + " labels, but '" +
-                        path_ + "' has " + std::to_string(images_.rows()) + " images");
+        throw FileError("'", path, "' has ", labels.rows(), " labels, but '", path_, "' has ",
+                        images_.rows(), " images");
       }
     }
     std::vector<int64_t> extents(images_.extents.begin() + 1, images_.extents.end());
@@ -112,8 +112,7 @@ class IdxSource : public Source {
     if (extents.size() == 2) extents.insert(extents.begin(), 1);
     extents.resize(3, 1);
     if (*std::max_element(extents.begin(), extents.end()) > INT32_MAX) {
-      throw FileError("IDX file '" + path_ + "' has images of an extent above " +
-                      std::to_string(INT32_MAX));
+      throw FileError("IDX file '", path_, "' has images of an extent above ", INT32_MAX);
     }
     shape_ = {static_cast<int>(extents[0]), static_cast<int>(extents[1]),
               static_cast<int>(extents[2])};
@@ -139,9 +138,8 @@ class IdxSource : public Source {
     size_ = images_.rows();
     if (parameter.size() == 0) return;
     if (parameter.size() > size_) {
-      throw UserError({}, "data_param: size is " + std::to_string(parameter.size()) + ", but '" +
-                              path_ + "' has only " + std::to_string(size_) +
-                              " records; set size to at most this number, or remove it");
+      throw UserError({}, "data_param: size is ", parameter.size(), ", but '", path_, "' has only ",
+                      size_, " records; set size to at most this number, or remove it");
     }
     const bool last =
         parameter.has_part() ? parameter.part() == DataParameter::TEST : phase == TEST;

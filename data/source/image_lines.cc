@@ -34,7 +34,7 @@ ImageLine ParseLine(std::string text, const SourceLoc& at) {
     float label;
     if (gap == std::string::npos || !IsNumber(text.substr(gap + 1), &label)) break;
     if (!std::isfinite(label)) {
-      throw FileError(at, "label '" + text.substr(gap + 1) + "' is too large for a float");
+      throw FileError(at, "label '", text.substr(gap + 1), "' is too large for a float");
     }
     line.labels.push_back(label);
     text.erase(gap);
@@ -42,7 +42,7 @@ ImageLine ParseLine(std::string text, const SourceLoc& at) {
   std::reverse(line.labels.begin(), line.labels.end());
   line.path = text;
   if (line.labels.empty()) {
-    throw FileError(at, "no label after '" + line.path + "'; each line is: path label [label...]");
+    throw FileError(at, "no label after '", line.path, "'; each line is: path label [label...]");
   }
   return line;
 }
@@ -59,12 +59,11 @@ std::vector<ImageLine> ReadImageLines(const std::string& list) {
     lines.push_back(ParseLine(line, at));
     const ImageLine& first = lines.front();
     if (lines.back().labels.size() != first.labels.size()) {
-      throw FileError(at, std::to_string(lines.back().labels.size()) + " labels, but line " +
-                              std::to_string(first.number) + " has " +
-                              std::to_string(first.labels.size()));
+      throw FileError(at, lines.back().labels.size(), " labels, but line ", first.number, " has ",
+                      first.labels.size());
     }
   }
-  if (lines.empty()) throw FileError("the image list '" + list + "' is empty");
+  if (lines.empty()) throw FileError("the image list '", list, "' is empty");
   return lines;
 }
 

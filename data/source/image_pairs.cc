@@ -60,7 +60,7 @@ ImagePair ReadPair(const std::string& line, const std::string& root, LabelType t
   }
   pair.image = WithoutBlanks(line.substr(0, end));
   if (!complete || (words.size() > 1 && !FileExists(root + pair.image)))
-    throw FileError(at, "each line is " + LineOf(type));
+    throw FileError(at, "each line is ", LineOf(type));
   return pair;
 }
 
@@ -71,7 +71,7 @@ std::vector<ImagePair> ReadPairs(const std::string& list, const std::string& roo
     ++at.line;
     if (!line.empty()) pairs.push_back(ReadPair(line, root, type, at));
   }
-  if (pairs.empty()) throw FileError("the image list '" + list + "' is empty");
+  if (pairs.empty()) throw FileError("the image list '", list, "' is empty");
   return pairs;
 }
 
@@ -175,8 +175,8 @@ class ImagePairsSource : public Source {
     ReadFileOf(pair.labels, record);
     Image labels = DecodedLabels(pair, record);
     if (labels.shape.height != image.height || labels.shape.width != image.width) {
-      throw FileError("its image of labels '" + root_ + pair.labels + "' is " + Size(labels.shape) +
-                      " pixels, the image is " + Size(image));
+      throw FileError("its image of labels '", root_, pair.labels, "' is ", Size(labels.shape),
+                      " pixels, the image is ", Size(image));
     }
     return labels;
   }

@@ -29,11 +29,11 @@ struct Database {
 [[noreturn]] void CannotOpen(const std::string& path, const leveldb::Status& status) {
   const std::string reason = status.ToString();
   if (status.IsIOError() && reason.find("/LOCK") != std::string::npos) {
-    throw FileError("LevelDB database '" + path + "' is locked (" + reason +
+    throw FileError("LevelDB database '", path, "' is locked (", reason,
                     "): another process has it open, or its folder is not writable. LevelDB allows "
                     "one process only; an LMDB database can be shared");
   }
-  throw FileError("cannot open LevelDB database '" + path + "': " + reason);
+  throw FileError("cannot open LevelDB database '", path, "': ", reason);
 }
 
 void ReadKeys(Database* database, const std::string& path) {
@@ -47,15 +47,15 @@ void ReadKeys(Database* database, const std::string& path) {
 
 std::shared_ptr<Database> OpenDatabase(const std::string& path) {
   if (!FileExists(path))
-    throw FileError("no LevelDB database at '" + path + "': there is no such folder");
+    throw FileError("no LevelDB database at '", path, "': there is no such folder");
   RefusePipe(path, "a LevelDB database");
   std::error_code unread;
   for (const auto& file : std::filesystem::directory_iterator(path, unread))
     RefusePipe(file.path().string(), "a file of a LevelDB database");
   if (!FileExists(path + "/CURRENT")) {
     throw FileError(
-        "'" + path + "' is not a LevelDB database: it has no file CURRENT" +
-        (FileExists(path + "/data.mdb") ? "; it looks like an LMDB, so set backend: LMDB" : ""));
+        "'", path, "' is not a LevelDB database: it has no file CURRENT",
+        FileExists(path + "/data.mdb") ? "; it looks like an LMDB, so set backend: LMDB" : "");
   }
   auto database = std::make_shared<Database>();
   leveldb::Options options;
@@ -73,10 +73,10 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
     // exceptions, so this exception leaves its mutex locked, and closing the database would wait
     // for ever. Leak the database instead.
     static_cast<void>(database->db.release());
-    throw FileError("cannot open LevelDB database '" + path +
+    throw FileError("cannot open LevelDB database '", path,
                     "': it is damaged: one of its blocks is larger than the memory");
   }
-  if (database->keys.empty()) throw FileError("LevelDB database '" + path + "' is empty");
+  if (database->keys.empty()) throw FileError("LevelDB database '", path, "' is empty");
   return database;
 }
 
@@ -121,8 +121,7 @@ class LevelDbSource : public Source {
 DOPPIO_REGISTER(Sources, "LEVELDB", {&OpenAs<LevelDbSource>});
 
 DOPPIO_REGISTER(Libraries, "LevelDB",
-                {std::to_string(leveldb::kMajorVersion) + "." +
-                 std::to_string(leveldb::kMinorVersion)});
+                {StrCat(leveldb::kMajorVersion, ".", leveldb::kMinorVersion)});
 
 }  // namespace
 }  // namespace doppio

@@ -50,7 +50,7 @@ class LevelDbFormat : public DatabaseFormat {
 
   void Must(const leveldb::Status& status) const {
     if (!status.ok()) {
-      throw FileError("cannot write LevelDB database '" + path_ + "': " + status.ToString());
+      throw FileError("cannot write LevelDB database '", path_, "': ", status.ToString());
     }
   }
 

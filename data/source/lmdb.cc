@@ -14,19 +14,17 @@ namespace {
 
 // Returns the data file of `path`, which is a database's folder or the file itself.
 std::string DataFileOf(const std::string& path) {
-  if (!FileExists(path))
-    throw FileError("no LMDB database at '" + path + "': there is no such file");
+  if (!FileExists(path)) throw FileError("no LMDB database at '", path, "': there is no such file");
   const bool folder = FileExists(path + "/.");
   if (folder && !FileExists(path + "/data.mdb")) {
-    throw FileError("'" + path + "' is not an LMDB database: it has no data.mdb" +
-                    (FileExists(path + "/CURRENT")
-                         ? "; it looks like a LevelDB, so set backend: LEVELDB"
-                         : ""));
+    throw FileError(
+        "'", path, "' is not an LMDB database: it has no data.mdb",
+        FileExists(path + "/CURRENT") ? "; it looks like a LevelDB, so set backend: LEVELDB" : "");
   }
   const std::string file = folder ? path + "/data.mdb" : path;
   RefusePipe(file, "an LMDB database");
   if (FileBytes(file) == 0) {
-    throw FileError("'" + file + "' is not an LMDB file: it is empty");
+    throw FileError("'", file, "' is not an LMDB file: it is empty");
   }
   return file;
 }
@@ -36,7 +34,7 @@ std::unique_ptr<LmdbFile> OpenFile(const std::string& path) {
   try {
     return std::make_unique<LmdbFile>(file);
   } catch (const FileError& e) {
-    throw FileError("cannot open LMDB database '" + path + "': " + e.message());
+    throw FileError("cannot open LMDB database '", path, "': ", e.message());
   }
 }
 
@@ -44,7 +42,7 @@ class LmdbSource : public Source {
  public:
   LmdbSource(const DataParameter& parameter, Phase)
       : path_(parameter.source()), file_(OpenFile(path_)) {
-    if (size() == 0) throw FileError("LMDB database '" + path_ + "' is empty");
+    if (size() == 0) throw FileError("LMDB database '", path_, "' is empty");
   }
 
   int64_t size() const override { return file_->size(); }

@@ -136,8 +136,7 @@ void LmdbFile::ReadAll(LmdbUse use) {
   for (const Meta& meta : {first, second}) {
     if (meta.magic != kMagic) Damaged();
     if (meta.version != kVersion) {
-      throw FileError("its format has version " + std::to_string(meta.version) + "; only " +
-                      std::to_string(kVersion) + " is read");
+      throw FileError("its format has version ", meta.version, "; only ", kVersion, " is read");
     }
   }
   const Meta& meta = second.transaction > first.transaction ? second : first;

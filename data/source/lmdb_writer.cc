@@ -71,8 +71,8 @@ class LmdbFormat : public DatabaseFormat {
       result = mdb_put(transaction, table, &key, &value, MDB_NOOVERWRITE);
       if (result == MDB_BAD_VALSIZE) {
         mdb_txn_abort(transaction);
-        throw FileError("key '" + records[i].first + "' is longer than the " +
-                        std::to_string(mdb_env_get_maxkeysize(env_)) + " bytes that LMDB allows");
+        throw FileError("key '", records[i].first, "' is longer than the ",
+                        mdb_env_get_maxkeysize(env_), " bytes that LMDB allows");
       }
     }
     if (result == 0) return mdb_txn_commit(transaction);
@@ -85,7 +85,7 @@ class LmdbFormat : public DatabaseFormat {
   }
 
   [[noreturn]] void Fail(const std::string& reason) const {
-    throw FileError("cannot write LMDB database '" + path_ + "': " + reason);
+    throw FileError("cannot write LMDB database '", path_, "': ", reason);
   }
   void Must(int result) const {
     if (result != 0) Fail(mdb_strerror(ReasonFor(result)));

@@ -12,10 +12,10 @@ std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase) 
   if (type == nullptr) {
     std::string known;
     for (const std::string& name : Sources::Get().Names()) known += " " + name;
-    throw UserError({}, "data_param: backend " + backend + " is not in this build; it has" + known);
+    throw UserError({}, "data_param: backend ", backend, " is not in this build; it has", known);
   }
   if (!parameter.has_source() && type->needs_source) {
-    throw UserError({}, "data_param: backend " + backend + " needs a source");
+    throw UserError({}, "data_param: backend ", backend, " needs a source");
   }
   return WithinMemory(parameter.source(), [&] { return type->open(parameter, phase); });
 }

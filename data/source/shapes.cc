@@ -269,9 +269,8 @@ void DrawShape(int side, const Background& background, Draws* draws, ShapeCanvas
 int SideOfShapes(const DataParameter& parameter) {
   const uint32_t side = parameter.shapes_size();
   if (side >= kLeastShapesSide && side <= kMostShapesSide) return static_cast<int>(side);
-  throw UserError({}, "data_param: shapes_size is " + std::to_string(side) + "; images have from " +
-                          std::to_string(kLeastShapesSide) + " to " +
-                          std::to_string(kMostShapesSide) + " pixels along a side");
+  throw UserError({}, "data_param: shapes_size is ", side, "; images have from ", kLeastShapesSide,
+                  " to ", kMostShapesSide, " pixels along a side");
 }
 
 class ShapesSource : public Source {
@@ -308,8 +307,7 @@ class ShapesSource : public Source {
   }
 
   std::string Name(int64_t index) const override {
-    return std::string("generated shapes ") + std::to_string(index) +
-           (test_ ? " (test)" : " (train)");
+    return StrCat("generated shapes ", index, test_ ? " (test)" : " (train)");
   }
 
   SourceFacts facts() const override {

@@ -70,7 +70,7 @@ class VideoSource : public Source {
  private:
   static VideoShape Probe(const VideoDataParameter& parameter, const std::string& name) {
     // The message is better than that of ffprobe.
-    if (!FileExists(PathOf(parameter))) throw FileError("there is no " + name);
+    if (!FileExists(PathOf(parameter))) throw FileError("there is no ", name);
     return ProbeVideo(InputOf(parameter), name, IsFile(parameter));
   }
 

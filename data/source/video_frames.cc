@@ -29,7 +29,7 @@ VideoShape ProbeVideo(const std::string& input, const std::string& name, bool co
   const int read = std::sscanf(output.c_str(), "%d,%d,%lld", &shape.width, &shape.height, &frames);
   if (read < (count ? 3 : 2) || shape.width < 1 || shape.height < 1 || (count && frames < 1)) {
     const std::string line = output.substr(0, output.find('\n'));
-    throw FileError("cannot read " + name + " with the program ffprobe, which prints '" + line +
+    throw FileError("cannot read ", name, " with the program ffprobe, which prints '", line,
                     "'; Debian's package ffmpeg has it");
   }
   shape.frames = frames;

@@ -23,7 +23,7 @@ class Words {
 
   const char* Next(const char* wanted) {
     at_.line = line_;
-    if (end()) throw FileError(at_, std::string("the file ends where ") + wanted + " should be");
+    if (end()) throw FileError(at_, "the file ends where ", wanted, " should be");
     begin_ = next_;
     while (!end() && !Blank()) ++next_;
     word_.assign(text_, begin_, next_ - begin_);
@@ -67,7 +67,7 @@ class Words {
   }
 
   [[noreturn]] void Fail(const char* wanted) const {
-    throw FileError(at_, "'" + word_ + "' is where " + wanted + " should be");
+    throw FileError(at_, "'", word_, "' is where ", wanted, " should be");
   }
 
  private:
@@ -99,8 +99,8 @@ void ReadWindow(Words* words, int image, float foreground, float background, Win
   }
   if (overlap >= foreground) {
     if (window.label == 0) {
-      throw FileError(at, "a window of class 0 overlaps an object by " + std::to_string(overlap) +
-                              "; class 0 is background, objects have classes from 1");
+      throw FileError(at, "a window of class 0 overlaps an object by ", overlap,
+                      "; class 0 is background, objects have classes from 1");
     }
     file->objects.push_back(window);
   } else if (overlap < background) {
@@ -123,9 +123,8 @@ WindowFile ReadWindowFile(const std::string& path, float foreground, float backg
     if (channels != 1 && channels != 3) words.Fail("1 or 3, the channels of an image,");
     if (file.paths.size() == 1) file.channels = channels;
     if (channels != file.channels) {
-      throw FileError(words.at(), "an image of " + std::to_string(channels) +
-                                      " channels, but the first one has " +
-                                      std::to_string(file.channels));
+      throw FileError(words.at(), "an image of ", channels, " channels, but the first one has ",
+                      file.channels);
     }
     words.Int("the height of an image", 1);
     words.Int("the width of an image", 1);
@@ -134,7 +133,7 @@ WindowFile ReadWindowFile(const std::string& path, float foreground, float backg
       ReadWindow(&words, image, foreground, background, &file);
     }
   }
-  if (file.paths.empty()) throw FileError("the window file '" + path + "' is empty");
+  if (file.paths.empty()) throw FileError("the window file '", path, "' is empty");
   return file;
 }
 

@@ -29,10 +29,10 @@ WindowShape ShapeOf(const WindowDataParameter& parameter,
   shape.context_pad = static_cast<int>(parameter.context_pad());
   if (shape.size < 1) Mistake("transform_param needs a crop_size, to which windows are resized");
   if (shape.size <= 2 * shape.context_pad) {
-    Mistake("context_pad " + std::to_string(shape.context_pad) +
-            " on each side leaves nothing of "
-            "crop_size " +
-            std::to_string(shape.size));
+    Mistake(StrCat("context_pad ", shape.context_pad,
+                   " on each side leaves nothing of "
+                   "crop_size ",
+                   shape.size));
   }
   if (parameter.crop_mode() != "warp" && parameter.crop_mode() != "square") {
     Mistake("crop_mode is '" + parameter.crop_mode() + "'; it must be 'warp' or 'square'");
@@ -64,8 +64,7 @@ class WindowSource : public Source {
         random_(random) {
     CheckTransform(transform);
     if (!(parameter.fg_fraction() >= 0 && parameter.fg_fraction() <= 1)) {
-      Mistake("fg_fraction is " + std::to_string(parameter.fg_fraction()) +
-              "; it must be from 0 to 1");
+      Mistake(StrCat("fg_fraction is ", parameter.fg_fraction(), "; it must be from 0 to 1"));
     }
     objects_in_a_million_ = std::llround(parameter.fg_fraction() * kMillion);
     file_ = ReadWindowFile(parameter.source(), parameter.fg_threshold(), parameter.bg_threshold());
@@ -93,8 +92,8 @@ class WindowSource : public Source {
     Decode(reinterpret_cast<const uint8_t*>(file.data()), bytes, options, &image);
     record->remarks.narrowed = image.narrowed;
     if (window.x2 >= image.shape.width || window.y2 >= image.shape.height) {
-      throw FileError("it reaches beyond the image, which is " + std::to_string(image.shape.width) +
-                      " wide and " + std::to_string(image.shape.height) + " high");
+      throw FileError("it reaches beyond the image, which is ", image.shape.width, " wide and ",
+                      image.shape.height, " high");
     }
     const bool mirrored = mirror_ && random_.Below(2, static_cast<uint64_t>(sample), 1) == 1;
     const ImageShape shape = {file_.channels, shape_.size, shape_.size};
@@ -107,9 +106,8 @@ class WindowSource : public Source {
 
   std::string Name(int64_t sample) const override {
     const Window& window = WindowOf(sample);
-    return "window " + std::to_string(window.x1) + " " + std::to_string(window.y1) + " " +
-           std::to_string(window.x2) + " " + std::to_string(window.y2) + " of '" + root_ +
-           file_.paths[window.image] + "'";
+    return StrCat("window ", window.x1, " ", window.y1, " ", window.x2, " ", window.y2, " of '",
+                  root_, file_.paths[window.image], "'");
   }
 
   SourceFacts facts() const override {
@@ -120,20 +118,20 @@ class WindowSource : public Source {
 
   void Join(const Random& random) override { random_ = random; }
   std::string kind() const override {
-    return "windows " + std::to_string(file_.objects.size()) + " " +
-           std::to_string(file_.backgrounds.size()) + " " + std::to_string(objects_in_a_million_);
+    return StrCat("windows ", file_.objects.size(), " ", file_.backgrounds.size(), " ",
+                  objects_in_a_million_);
   }
 
  private:
   void CheckWindows(const WindowDataParameter& parameter) const {
     const std::string in = " in '" + parameter.source() + "'";
     if (objects_in_a_million_ > 0 && file_.objects.empty()) {
-      throw FileError("no window overlaps an object by fg_threshold " +
-                      std::to_string(parameter.fg_threshold()) + " or more" + in);
+      throw FileError("no window overlaps an object by fg_threshold ", parameter.fg_threshold(),
+                      " or more", in);
     }
     if (objects_in_a_million_ < kMillion && file_.backgrounds.empty()) {
-      throw FileError("no window is background, with an overlap less than bg_threshold " +
-                      std::to_string(parameter.bg_threshold()) + "," + in);
+      throw FileError("no window is background, with an overlap less than bg_threshold ",
+                      parameter.bg_threshold(), ",", in);
     }
   }
 
@@ -148,9 +146,8 @@ class WindowSource : public Source {
       Mistake("transform_param: set only one of mean_file and mean_value");
     }
     if (values > 1 && values != shape.channels) {
-      Mistake("transform_param has " + std::to_string(values) +
-              " mean_value, but the images have " + std::to_string(shape.channels) +
-              " channels; give one, or one per channel");
+      Mistake(StrCat("transform_param has ", values, " mean_value, but the images have ",
+                     shape.channels, " channels; give one, or one per channel"));
     }
     for (int c = 0; values > 0 && c < shape.channels; ++c) {
       std::fill_n(mean_.begin() + c * plane, plane, transform.mean_value(values == 1 ? 0 : c));
@@ -159,9 +156,9 @@ class WindowSource : public Source {
     const MeanImage mean = ReadMeanFile(transform.mean_file());
     if (mean.shape.channels != shape.channels || mean.shape.height < size ||
         mean.shape.width < size) {
-      Mistake("the mean '" + transform.mean_file() + "' is " + mean.shape.ToString() +
-              "; it must have " + std::to_string(shape.channels) +
-              " channels and not be smaller than the crop_size " + std::to_string(size));
+      Mistake(StrCat("the mean '", transform.mean_file(), "' is ", mean.shape.ToString(),
+                     "; it must have ", shape.channels,
+                     " channels and not be smaller than the crop_size ", size));
     }
     const int top = (mean.shape.height - size) / 2, left = (mean.shape.width - size) / 2;
     for (int c = 0; c < shape.channels; ++c) {

@@ -238,12 +238,10 @@ struct Clip : ActivationDefaults<Clip> {
   template <class Spec>
   static Clip From(const Spec& spec) {
     const auto& p = spec.param.clip_param();
-    if (!p.has_min()) throw spec.Mistake("clip_param", "clip_param { min: ... } is missing");
-    if (!p.has_max()) throw spec.Mistake("clip_param", "clip_param { max: ... } is missing");
-    if (p.min() > p.max()) {
-      throw spec.Mistake("clip_param.min", "min " + std::to_string(p.min()) + " is above max " +
-                                               std::to_string(p.max()) + "; exchange them");
-    }
+    spec.RefuseIf(!p.has_min(), "clip_param", "clip_param { min: ... } is missing");
+    spec.RefuseIf(!p.has_max(), "clip_param", "clip_param { max: ... } is missing");
+    spec.RefuseIf(p.min() > p.max(), "clip_param.min", "min ", p.min(), " is above max ", p.max(),
+                  "; exchange them");
     return Clip(p.min(), p.max(),
                 spec.param.top_size() == 1 && spec.param.bottom(0) == spec.param.top(0));
   }

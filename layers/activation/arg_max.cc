@@ -27,7 +27,7 @@ ArgMaxForm ReadArgMax(const LayerSpec& spec, const Shape& bottom) {
   form.values = param.out_max_val();
   form.top_k = param.top_k();
   if (form.by_sample) {
-    if (bottom.rank() == 0) throw spec.Mistake("bottom", "ArgMax of a scalar");
+    spec.RefuseIf(bottom.rank() == 0, "bottom", "ArgMax of a scalar");
     form.outer = bottom[0];
     form.size = bottom.count(1);
   } else {
@@ -36,11 +36,8 @@ ArgMaxForm ReadArgMax(const LayerSpec& spec, const Shape& bottom) {
     form.size = bottom[axis];
     form.inner = bottom.count(axis + 1);
   }
-  if (param.top_k() < 1 || param.top_k() > form.size) {
-    throw spec.Mistake("argmax_param.top_k", "top_k " + std::to_string(param.top_k()) +
-                                                 " is not in 1.." + std::to_string(form.size) +
-                                                 ", the number of elements compared");
-  }
+  spec.RefuseIf(param.top_k() < 1 || param.top_k() > form.size, "argmax_param.top_k", "top_k ",
+                param.top_k(), " is not in 1..", form.size, ", the number of elements compared");
   return form;
 }
 

@@ -42,7 +42,7 @@ float ReadRatio(const LayerSpec& spec) {
                             : selu   ? "selu_dropout_param"
                                      : "dropout_param";
   throw spec.Mistake(field + ".dropout_ratio",
-                     "dropout_ratio " + std::to_string(ratio) + " is outside [0, 1)");
+                     StrCat("dropout_ratio ", ratio, " is outside [0, 1)"));
 }
 
 DropoutForm ReadDropout(const LayerSpec& spec, const Shape& bottom) {

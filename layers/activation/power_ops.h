@@ -47,11 +47,9 @@ struct Power : ActivationDefaults<Power> {
 template <class Spec>
 double LogOfBase(const Spec& spec, const std::string& field, float base, bool one_is_allowed) {
   if (base == -1) return 1;
-  if (!(base > 0) || std::isinf(base) || (base == 1 && !one_is_allowed)) {
-    throw spec.Mistake(field, "base " + std::to_string(base) + " has no logarithm" +
-                                  (base == 1 ? " to divide by" : "") + "; give a positive base" +
-                                  (one_is_allowed ? "" : " other than 1") + ", or -1 for e");
-  }
+  spec.RefuseIf(!(base > 0) || std::isinf(base) || (base == 1 && !one_is_allowed), field, "base ",
+                base, " has no logarithm", base == 1 ? " to divide by" : "",
+                "; give a positive base", one_is_allowed ? "" : " other than 1", ", or -1 for e");
   return std::log(static_cast<double>(base));
 }
 

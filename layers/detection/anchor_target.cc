@@ -30,7 +30,7 @@ AnchorTargetForm ReadAnchorTarget(const LayerSpec& spec, const std::vector<Shape
   const std::string path = kAnchorTargetPath;
   AnchorTargetForm form;
   form.anchors = ReadAnchors(spec, path, p, bottoms[0][2], bottoms[0][3]);
-  if (p.batch_size() == 0) throw spec.Mistake(path + "batch_size", "batch_size must be positive");
+  spec.RefuseIf(p.batch_size() == 0, path + "batch_size", "batch_size must be positive");
   const auto fraction = [&](const char* field, float value) {
     return ReadFraction(spec, path, field, static_cast<double>(value));
   };
@@ -40,10 +40,9 @@ AnchorTargetForm ReadAnchorTarget(const LayerSpec& spec, const std::vector<Shape
   form.positive = fraction("positive_overlap", p.positive_overlap());
   form.negative = fraction("negative_overlap", p.negative_overlap());
   form.positive_weight = static_cast<double>(p.positive_weight());
-  if (form.positive_weight >= 0 && !(form.positive_weight > 0 && form.positive_weight < 1)) {
-    throw spec.Mistake(path + "positive_weight",
-                       "positive_weight must be between 0 and 1, or -1 for equal weights");
-  }
+  spec.RefuseIf(
+      form.positive_weight >= 0 && !(form.positive_weight > 0 && form.positive_weight < 1),
+      path + "positive_weight", "positive_weight must be between 0 and 1, or -1 for equal weights");
   form.border = static_cast<double>(p.allowed_border());
   form.clobber = p.clobber_positives();
   form.random = Random(spec.options.seed, Stream("anchor_target", spec.name()));
@@ -52,18 +51,13 @@ AnchorTargetForm ReadAnchorTarget(const LayerSpec& spec, const std::vector<Shape
 
 LayerShape InferAnchorTarget(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   CheckImages(spec, bottoms[0]);
-  if (bottoms[0][0] != 1) {
-    throw spec.Mistake(
-        "bottom", "AnchorTarget takes one image in a batch, got " + std::to_string(bottoms[0][0]));
-  }
+  spec.RefuseIf(bottoms[0][0] != 1, "bottom", "AnchorTarget takes one image in a batch, got ",
+                bottoms[0][0]);
   AnchorTargetForm form = ReadAnchorTarget(spec, bottoms);
   const int64_t a = form.anchors.per_position(), h = form.anchors.rows, w = form.anchors.columns;
-  if (bottoms[0][1] != 2 * a) {
-    throw spec.Mistake("bottom", "scores '" + spec.param.bottom(0) + "' are " +
-                                     bottoms[0].ToString() + "; " + std::to_string(a) +
-                                     " anchors (scales x ratios) need " + std::to_string(2 * a) +
-                                     " channels");
-  }
+  spec.RefuseIf(bottoms[0][1] != 2 * a, "bottom", "scores '", spec.param.bottom(0), "' are ",
+                bottoms[0].ToString(), "; ", a, " anchors (scales x ratios) need ", 2 * a,
+                " channels");
   CheckNumbers(spec, bottoms, 1, 5, "x1, y1, x2, y2, class of an object");
   CheckNumbers(spec, bottoms, 2, 3, "height, width and scale of the image");
   form.object_rows = bottoms[1][0];

@@ -22,11 +22,8 @@ constexpr Box kNoVariance = {1, 1, 1, 1};
 // not set.
 template <class Field>
 void ReadFourNumbers(const LayerSpec& spec, const std::string& name, const Field& field, Box* box) {
-  if (field.size() != 0 && field.size() != 4) {
-    throw spec.Mistake("proposal_target_param." + name,
-                       name + " is given " + std::to_string(field.size()) +
-                           " times; give it 4 times, for x, y, width and height");
-  }
+  spec.RefuseIf(field.size() != 0 && field.size() != 4, "proposal_target_param." + name, name,
+                " is given ", field.size(), " times; give it 4 times, for x, y, width and height");
   for (int i = 0; i < field.size(); ++i) (*box)[i] = static_cast<double>(field.Get(i));
 }
 
@@ -97,16 +94,16 @@ std::vector<double> ReadParamStr(const LayerSpec& spec, const std::string& key,
   for (std::sregex_iterator i(text.begin(), text.end(), *pair), end; i != end; ++i) {
     const std::string name = (*i)[1], list = (*i)[2];
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      throw spec.Mistake(path, "param_str has '" + name + "', which " + spec.type() +
-                                   " does not read" + DidYouMean(name, known));
+      throw spec.Mistake(path, StrCat("param_str has '", name, "', which ", spec.type(),
+                                      " does not read", DidYouMean(name, known)));
     }
     if (name != key) continue;
     for (std::sregex_iterator v(list.begin(), list.end(), *number); v != end; ++v) {
       const std::string word = v->str();
       char* rest = nullptr;
       const double value = std::strtod(word.c_str(), &rest);
-      if (*rest != '\0' || !(value > 0) || std::isinf(value))
-        throw spec.Mistake(path, name + " in param_str is " + word + "; give positive numbers");
+      spec.RefuseIf(*rest != '\0' || !(value > 0) || std::isinf(value), path, name,
+                    " in param_str is ", word, "; give positive numbers");
       values.push_back(value);
     }
   }
@@ -120,28 +117,24 @@ std::vector<double> ReadAnchorNumbers(const LayerSpec& spec, const std::string& 
   std::vector<double> overriding = ReadParamStr(spec, key, AnchorKeys());
   if (!overriding.empty()) return overriding;
   for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i] > 0) continue;
-    throw spec.Mistake(path + field,
-                       field + " is " + std::to_string(given[i]) + "; give a positive number",
-                       static_cast<int>(i));
+    spec.RefuseIf(!(given[i] > 0), {path + field, static_cast<int>(i)}, field, " is ", given[i],
+                  "; give a positive number");
   }
   return given.empty() ? defaults : given;
 }
 
 void CheckNumbers(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i, int64_t width,
                   const std::string& what) {
-  if (bottoms[i].rank() >= 1 && bottoms[i].count() == bottoms[i][0] * width) return;
-  throw spec.Mistake("bottom",
-                     "bottom '" + spec.param.bottom(i) + "' is " + bottoms[i].ToString() +
-                         "; each row must have " + std::to_string(width) + " numbers: " + what,
-                     i);
+  spec.RefuseIf(!(bottoms[i].rank() >= 1 && bottoms[i].count() == bottoms[i][0] * width),
+                {"bottom", i}, "bottom '", spec.param.bottom(i), "' is ", bottoms[i].ToString(),
+                "; each row must have ", width, " numbers: ", what);
 }
 
 double ReadFraction(const LayerSpec& spec, const std::string& path, const std::string& field,
                     double value) {
   if (value > 0 && value <= 1) return value;
-  throw spec.Mistake(path + field, field + " is " + std::to_string(value) +
-                                       "; give a number above 0 and at most 1");
+  throw spec.Mistake(path + field,
+                     StrCat(field, " is ", value, "; give a number above 0 and at most 1"));
 }
 
 void ReadTargetScale(const LayerSpec& spec, Box* mean, Box* deviation) {
@@ -151,8 +144,7 @@ void ReadTargetScale(const LayerSpec& spec, Box* mean, Box* deviation) {
   ReadFourNumbers(spec, "bbox_mean", p.bbox_mean(), mean);
   ReadFourNumbers(spec, "bbox_std", p.bbox_std(), deviation);
   for (double value : *deviation) {
-    if (!(value > 0))
-      throw spec.Mistake("proposal_target_param.bbox_std", "bbox_std must be positive");
+    spec.RefuseIf(!(value > 0), "proposal_target_param.bbox_std", "bbox_std must be positive");
   }
 }
 

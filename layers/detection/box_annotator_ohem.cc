@@ -37,17 +37,13 @@ struct BoxAnnotatorForm {
 };
 
 LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  if (spec.param.box_annotator_ohem_param().roi_per_img() == 0) {
-    throw spec.Mistake(
-        "box_annotator_ohem_param.roi_per_img",
-        "roi_per_img, the number of regions of each image to train on, must be given "
-        "and positive");
-  }
-  if (bottoms[0].rank() < 2 || bottoms[0][1] != kRegionNumbers) {
-    throw spec.Mistake("bottom", "regions '" + spec.param.bottom(0) + "' are " +
-                                     bottoms[0].ToString() +
-                                     "; each needs 5 numbers on axis 1: image, x1, y1, x2, y2");
-  }
+  spec.RefuseIf(spec.param.box_annotator_ohem_param().roi_per_img() == 0,
+                "box_annotator_ohem_param.roi_per_img",
+                "roi_per_img, the number of regions of each image to train on, must be given "
+                "and positive");
+  spec.RefuseIf(bottoms[0].rank() < 2 || bottoms[0][1] != kRegionNumbers, "bottom", "regions '",
+                spec.param.bottom(0), "' are ", bottoms[0].ToString(),
+                "; each needs 5 numbers on axis 1: image, x1, y1, x2, y2");
   const Regions regions = RegionsOf(bottoms[0]);
   for (int i = 1; i < 4; ++i) {
     static const char* const kRoles[] = {"", "losses", "labels", "weights"};
@@ -55,13 +51,9 @@ LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>
     const bool fits = i < 3 ? shape.count() == regions.count()
                             : shape.rank() >= 2 && shape[0] == regions.samples &&
                                   RegionsOf(shape).positions == regions.positions;
-    if (fits) continue;
-    throw spec.Mistake("bottom",
-                       std::string(kRoles[i]) + " '" + spec.param.bottom(i) + "' are " +
-                           shape.ToString() + ", which does not fit the " +
-                           std::to_string(regions.count()) + " regions '" + spec.param.bottom(0) +
-                           "', " + bottoms[0].ToString(),
-                       i);
+    spec.RefuseIf(!fits, {"bottom", i}, kRoles[i], " '", spec.param.bottom(i), "' are ",
+                  shape.ToString(), ", which does not fit the ", regions.count(), " regions '",
+                  spec.param.bottom(0), "', ", bottoms[0].ToString());
   }
   const BoxAnnotatorOHEMParameter& p = spec.param.box_annotator_ohem_param();
   LayerShape shape;
@@ -101,9 +93,8 @@ class BoxAnnotator : public FormKernel<BoxAnnotatorForm> {
       const int64_t sample = i / regions.positions, position = i % regions.positions;
       const T image = rois[sample * kRegionNumbers * regions.positions + position];
       if (!(image >= 0 && static_cast<double>(image) <= kMostImages)) {
-        throw UserError(form_.bottom_at, "layer '" + layer_ + "': region " + std::to_string(i) +
-                                             " of '" + form_.bottom + "' names image " +
-                                             std::to_string(image));
+        throw UserError(form_.bottom_at, "layer '", layer_, "': region ", i, " of '", form_.bottom,
+                        "' names image ", image);
       }
       if (taken[static_cast<int64_t>(image)]++ >= form_.per_image) continue;
       to_labels[i] = labels[i];

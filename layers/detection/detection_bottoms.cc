@@ -7,31 +7,23 @@ namespace doppio {
 DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& path,
                                       int64_t classes, bool share_location,
                                       const std::vector<Shape>& bottoms) {
-  if (classes < 1) {
-    throw spec.Mistake(path + ".num_classes",
-                       spec.type() + " needs num_classes, which includes the background");
-  }
+  spec.RefuseIf(classes < 1, path + ".num_classes", spec.type(),
+                " needs num_classes, which includes the background");
   DetectionExtents e;
   e.classes = classes;
   e.location_classes = share_location ? 1 : e.classes;
   e.images = bottoms[0].dim_or_1(0);
   const Shape& priors = bottoms[2];
-  if (priors.rank() < 3 || priors[0] != 1 || priors[1] != 2 || priors.count(2) % 4 != 0) {
-    throw spec.Mistake("bottom",
-                       "priors must be 1 x 2 x 4P, as PriorBox makes them; '" +
-                           spec.param.bottom(2) + "' is " + priors.ToString(),
-                       2);
-  }
+  spec.RefuseIf(priors.rank() < 3 || priors[0] != 1 || priors[1] != 2 || priors.count(2) % 4 != 0,
+                {"bottom", 2}, "priors must be 1 x 2 x 4P, as PriorBox makes them; '",
+                spec.param.bottom(2), "' is ", priors.ToString());
   e.priors = priors.count(2) / 4;
   const auto check = [&](int i, const char* what, int64_t each) {
     const Shape& shape = bottoms[i];
-    if (shape.dim_or_1(0) == e.images && shape.count() == e.images * e.priors * each) return;
-    throw spec.Mistake("bottom",
-                       std::string(what) + " '" + spec.param.bottom(i) + "' are " +
-                           shape.ToString() + "; " + std::to_string(e.priors) + " priors and " +
-                           std::to_string(e.classes) + " classes need " + std::to_string(e.images) +
-                           "x" + std::to_string(e.priors * each),
-                       i);
+    spec.RefuseIf(!(shape.dim_or_1(0) == e.images && shape.count() == e.images * e.priors * each),
+                  {"bottom", i}, what, " '", spec.param.bottom(i), "' are ", shape.ToString(), "; ",
+                  e.priors, " priors and ", e.classes, " classes need ", e.images, "x",
+                  e.priors * each);
   };
   check(0, "locations", 4 * e.location_classes);
   check(1, "confidences", e.classes);
@@ -41,11 +33,9 @@ DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& 
 void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i, const char* what,
                int64_t width) {
   const Shape& shape = bottoms[i];
-  if (shape.rank() > 0 && shape[shape.rank() - 1] == width) return;
-  throw spec.Mistake("bottom",
-                     std::string(what) + " '" + spec.param.bottom(i) + "' are " + shape.ToString() +
-                         "; the last axis must have " + std::to_string(width) + " numbers",
-                     i);
+  spec.RefuseIf(!(shape.rank() > 0 && shape[shape.rank() - 1] == width), {"bottom", i}, what, " '",
+                spec.param.bottom(i), "' are ", shape.ToString(), "; the last axis must have ",
+                width, " numbers");
 }
 
 BoxCode ReadBoxCode(int type, bool variance_in_target) {

@@ -66,9 +66,8 @@ struct Priors {
       const Box variance = variances[i] = ReadBox(from + 4 * (count + i));
       for (double v : variance) {
         if (!(v > 0)) {
-          throw UserError(at, "prior " + std::to_string(i) + " has the variance " +
-                                  std::to_string(v) +
-                                  "; codes are divided by it, so it must be positive");
+          throw UserError(at, "prior ", i, " has the variance ", v,
+                          "; codes are divided by it, so it must be positive");
         }
       }
     }
@@ -88,8 +87,8 @@ struct Priors {
 // should name; `wanted` describes the valid values.
 inline UserError WrongInRow(const SourceLoc& at, const std::string& rows, int64_t row,
                             const std::string& what, double found, const std::string& wanted) {
-  return UserError(at, "row " + std::to_string(row) + " of the " + rows + " names " + what + " " +
-                           std::to_string(static_cast<int64_t>(found)) + "; " + wanted);
+  return UserError(at, "row ", row, " of the ", rows, " names ", what, " ",
+                   static_cast<int64_t>(found), "; ", wanted);
 }
 
 // Reads the image and the label of a row and truncates both to integers. Returns false for an empty
@@ -109,9 +108,9 @@ bool ReadImageAndLabel(const SourceLoc& at, const char* rows, const T* from, int
   *image = static_cast<int64_t>(first);
   if (!(second >= 0 && second < static_cast<double>(classes)) ||
       static_cast<int64_t>(second) == background) {
-    throw WrongInRow(at, rows, row, "label", second,
-                     "labels are 0.." + std::to_string(classes - 1) + " without the background, " +
-                         std::to_string(background));
+    throw WrongInRow(
+        at, rows, row, "label", second,
+        StrCat("labels are 0..", classes - 1, " without the background, ", background));
   }
   *label = static_cast<int>(second);
   return true;

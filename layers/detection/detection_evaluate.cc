@@ -22,13 +22,10 @@ struct DetectionEvaluateForm {
 DetectionEvaluateForm ReadDetectionEvaluate(const LayerSpec& spec) {
   const DetectionEvaluateParameter& p = spec.param.detection_evaluate_param();
   const std::string path = "detection_evaluate_param.";
-  if (!p.has_num_classes() || p.num_classes() < 1) {
-    throw spec.Mistake(path + "num_classes",
-                       "DetectionEvaluate needs num_classes, which includes the background");
-  }
-  if (!(p.overlap_threshold() > 0)) {
-    throw spec.Mistake(path + "overlap_threshold", "overlap_threshold must be positive");
-  }
+  spec.RefuseIf(!p.has_num_classes() || p.num_classes() < 1, path + "num_classes",
+                "DetectionEvaluate needs num_classes, which includes the background");
+  spec.RefuseIf(!(p.overlap_threshold() > 0), path + "overlap_threshold",
+                "overlap_threshold must be positive");
   DetectionEvaluateForm form;
   form.classes = p.num_classes();
   form.background = p.background_label_id();

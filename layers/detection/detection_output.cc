@@ -37,10 +37,8 @@ DetectionOutputForm ReadDetectionOutput(const LayerSpec& spec, const std::vector
   form.background = p.background_label_id();
   form.code = ReadBoxCode(p.code_type(), p.variance_encoded_in_target());
   form.rule = ReadDetectionRule(spec, -DBL_MAX);
-  if (form.most() == 0) {
-    throw spec.Mistake(path + ".num_classes",
-                       "this keeps no detections; num_classes includes the background");
-  }
+  spec.RefuseIf(form.most() == 0, path + ".num_classes",
+                "this keeps no detections; num_classes includes the background");
   return form;
 }
 

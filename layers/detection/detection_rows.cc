@@ -10,16 +10,15 @@ DetectionRule ReadDetectionRule(const LayerSpec& spec, double threshold) {
       p.has_confidence_threshold() ? static_cast<double>(p.confidence_threshold()) : threshold;
   rule.overlap = static_cast<double>(p.nms_param().nms_threshold());
   rule.eta = static_cast<double>(p.nms_param().eta());
-  if (rule.overlap < 0)
-    throw spec.Mistake(path + "nms_param.nms_threshold", "nms_threshold must not be negative");
-  if (!(rule.eta > 0 && rule.eta <= 1))
-    throw spec.Mistake(path + "nms_param.eta", "eta must be above 0 and at most 1");
+  spec.RefuseIf(rule.overlap < 0, path + "nms_param.nms_threshold",
+                "nms_threshold must not be negative");
+  spec.RefuseIf(!(rule.eta > 0 && rule.eta <= 1), path + "nms_param.eta",
+                "eta must be above 0 and at most 1");
   if (p.nms_param().has_top_k()) rule.top_k = p.nms_param().top_k();
   rule.keep_top_k = p.keep_top_k();
-  if (rule.top_k == 0 || rule.keep_top_k == 0) {
-    throw spec.Mistake(path + (rule.top_k == 0 ? "nms_param.top_k" : "keep_top_k"),
-                       "this keeps no detections; -1 keeps all");
-  }
+  spec.RefuseIf(rule.top_k == 0 || rule.keep_top_k == 0,
+                path + (rule.top_k == 0 ? "nms_param.top_k" : "keep_top_k"),
+                "this keeps no detections; -1 keeps all");
   return rule;
 }
 

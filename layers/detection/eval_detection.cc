@@ -28,11 +28,10 @@ LayerShape InferEvalDetection(const LayerSpec& spec, const std::vector<Shape>& b
   EvalDetectionForm form;
   form.grid =
       ReadRegionGrid(spec, bottoms, path, p.num_class(), "num_object", p.num_object(), p.biases());
-  if (p.has_side() && (p.side() != form.grid.rows || p.side() != form.grid.columns)) {
-    throw spec.Mistake(path + "side", "side is " + std::to_string(p.side()) +
-                                          ", but the predictions are " + bottoms[0].ToString());
-  }
-  if (!(p.threshold() > 0)) throw spec.Mistake(path + "threshold", "threshold must be positive");
+  spec.RefuseIf(p.has_side() && (p.side() != form.grid.rows || p.side() != form.grid.columns),
+                path + "side", "side is ", p.side(), ", but the predictions are ",
+                bottoms[0].ToString());
+  spec.RefuseIf(!(p.threshold() > 0), path + "threshold", "threshold must be positive");
   form.object_score = p.score_type() != EvalDetectionParameter::PROB;
   form.class_score = p.score_type() != EvalDetectionParameter::OBJ;
   form.threshold = static_cast<double>(p.threshold());

@@ -65,9 +65,8 @@ MultiBoxLossForm ReadMultiBoxLoss(const LayerSpec& spec, const std::vector<Shape
   CheckRows(spec, bottoms, 3, "labels", 8);
   form.label_rows = bottoms[3].count() / 8;
   if (p.background_label_id() >= p.num_classes()) {
-    throw mistake("background_label_id",
-                  "background_label_id is " + std::to_string(p.background_label_id()) +
-                      "; classes are 0.." + std::to_string(p.num_classes() - 1));
+    throw mistake("background_label_id", StrCat("background_label_id is ", p.background_label_id(),
+                                                "; classes are 0..", p.num_classes() - 1));
   }
   form.background = static_cast<int>(p.background_label_id());
   form.difficult_ones = p.use_difficult_gt();

@@ -17,9 +17,8 @@ constexpr char kPriorBoxPath[] = "prior_box_param.";
 // Throws UserError for value number `index` of the field `name` unless it is positive.
 void CheckPositivePriorBox(const LayerSpec& spec, const std::string& name, double value,
                            int index = 0) {
-  if (value > 0) return;
-  throw spec.Mistake(kPriorBoxPath + name,
-                     name + " is " + std::to_string(value) + "; give a positive number", index);
+  spec.RefuseIf(!(value > 0), {kPriorBoxPath + name, index}, name, " is ", value,
+                "; give a positive number");
 }
 
 // Returns the aspect ratios other than 1, each once.
@@ -44,29 +43,21 @@ std::vector<double> PriorBoxRatios(const LayerSpec& spec) {
 // Returns the boxes of one position. Throws UserError for wrong sizes.
 std::vector<PriorBoxForm::Size> PriorBoxSizes(const LayerSpec& spec) {
   const PriorBoxParameter& p = spec.param.prior_box_param();
-  if (p.min_size_size() == 0)
-    throw spec.Mistake(std::string(kPriorBoxPath) + "min_size",
-                       "PriorBox needs a min_size, in pixels");
-  if (p.max_size_size() != 0 && p.max_size_size() != p.min_size_size()) {
-    throw spec.Mistake(std::string(kPriorBoxPath) + "max_size",
-                       "there are " + std::to_string(p.max_size_size()) + " max_size, but " +
-                           std::to_string(p.min_size_size()) +
-                           " min_size; give one for each, or none");
-  }
+  spec.RefuseIf(p.min_size_size() == 0, std::string(kPriorBoxPath) + "min_size",
+                "PriorBox needs a min_size, in pixels");
+  spec.RefuseIf(p.max_size_size() != 0 && p.max_size_size() != p.min_size_size(),
+                std::string(kPriorBoxPath) + "max_size", "there are ", p.max_size_size(),
+                " max_size, but ", p.min_size_size(), " min_size; give one for each, or none");
   const std::vector<double> ratios = PriorBoxRatios(spec);
   std::vector<PriorBoxForm::Size> boxes;
   for (int i = 0; i < p.min_size_size(); ++i) {
     const double least = std::trunc(static_cast<double>(p.min_size(i)));
-    if (!(least >= 1)) {
-      throw spec.Mistake(std::string(kPriorBoxPath) + "min_size",
-                         "min_size is truncated to whole pixels; give at least 1", i);
-    }
+    spec.RefuseIf(!(least >= 1), {std::string(kPriorBoxPath) + "min_size", i},
+                  "min_size is truncated to whole pixels; give at least 1");
     boxes.push_back({least, least});
     if (p.max_size_size() > 0) {
-      if (!(p.max_size(i) > p.min_size(i))) {
-        throw spec.Mistake(std::string(kPriorBoxPath) + "max_size",
-                           "max_size must be larger than its min_size", i);
-      }
+      spec.RefuseIf(!(p.max_size(i) > p.min_size(i)), {std::string(kPriorBoxPath) + "max_size", i},
+                    "max_size must be larger than its min_size");
       const double size = std::sqrt(least * std::trunc(static_cast<double>(p.max_size(i))));
       boxes.push_back({size, size});
     }
@@ -83,10 +74,8 @@ std::vector<float> PriorBoxVariance(const LayerSpec& spec) {
   for (int i = 0; i < p.variance_size(); ++i)
     CheckPositivePriorBox(spec, "variance", static_cast<double>(p.variance(i)), i);
   if (p.variance_size() == 4) return {p.variance().begin(), p.variance().end()};
-  if (p.variance_size() > 1) {
-    throw spec.Mistake(std::string(kPriorBoxPath) + "variance",
-                       "give one variance, or four: two for the position, then two for the size");
-  }
+  spec.RefuseIf(p.variance_size() > 1, std::string(kPriorBoxPath) + "variance",
+                "give one variance, or four: two for the position, then two for the size");
   return std::vector<float>(4, p.variance_size() == 1 ? p.variance(0) : 0.1f);
 }
 
@@ -94,10 +83,8 @@ std::vector<float> PriorBoxVariance(const LayerSpec& spec) {
 // Throws UserError for other combinations.
 bool ReadPriorBoxPair(const LayerSpec& spec, const std::string& both, const std::string& h,
                       const std::string& w, bool has_both, bool has_h, bool has_w) {
-  if (has_h != has_w)
-    throw spec.Mistake(kPriorBoxPath + (has_h ? h : w), h + " and " + w + " are both needed");
-  if (has_both && has_h)
-    throw spec.Mistake(kPriorBoxPath + both, "give " + both + ", or " + h + " and " + w);
+  spec.RefuseIf(has_h != has_w, kPriorBoxPath + (has_h ? h : w), h, " and ", w, " are both needed");
+  spec.RefuseIf(has_both && has_h, kPriorBoxPath + both, "give ", both, ", or ", h, " and ", w);
   return has_both || has_h;
 }
 
@@ -105,11 +92,9 @@ PriorBoxForm ReadPriorBox(const LayerSpec& spec, const std::vector<Shape>& botto
   const PriorBoxParameter& p = spec.param.prior_box_param();
   for (int i = 0; i < 2; ++i) {
     const Shape& bottom = bottoms[i];
-    if (bottom.rank() == 4) continue;
-    throw spec.Mistake("bottom",
-                       "PriorBox needs a feature map and the images, both of 4 axes; '" +
-                           spec.param.bottom(i) + "' is " + bottom.ToString(),
-                       i);
+    spec.RefuseIf(bottom.rank() != 4, {"bottom", i},
+                  "PriorBox needs a feature map and the images, both of 4 axes; '",
+                  spec.param.bottom(i), "' is ", bottom.ToString());
   }
   PriorBoxForm form;
   form.boxes = PriorBoxSizes(spec);

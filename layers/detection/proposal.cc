@@ -35,9 +35,7 @@ ProposalForm ReadProposal(const LayerSpec& spec, const std::vector<Shape>& botto
   form.rows = p.has_post_nms_topn() ? p.post_nms_topn() : train ? 2000 : 300;
   for (const auto& [name, rows] :
        {std::make_pair("pre_nms_topn", form.before), {"post_nms_topn", form.rows}}) {
-    if (rows < 1)
-      throw spec.Mistake(std::string(kProposalPath) + name,
-                         std::string(name) + " must be positive");
+    spec.RefuseIf(rows < 1, std::string(kProposalPath) + name, name, " must be positive");
   }
   form.overlap =
       ReadFraction(spec, kProposalPath, "nms_thresh", static_cast<double>(p.nms_thresh()));
@@ -50,21 +48,14 @@ LayerShape InferProposal(const LayerSpec& spec, const std::vector<Shape>& bottom
   for (int i = 0; i < 2; ++i) {
     const int64_t channels = (i == 0 ? 2 : 4) * form.anchors.per_position();
     const Shape wanted = {form.images, channels, form.anchors.rows, form.anchors.columns};
-    if (bottoms[i] == wanted) continue;
-    throw spec.Mistake("bottom",
-                       std::string(i == 0 ? "scores" : "codes") + " '" + spec.param.bottom(i) +
-                           "' are " + bottoms[i].ToString() + "; " +
-                           std::to_string(form.anchors.per_position()) +
-                           " anchors (scales x ratios) need " + wanted.ToString(),
-                       i);
+    spec.RefuseIf(bottoms[i] != wanted, {"bottom", i}, i == 0 ? "scores" : "codes", " '",
+                  spec.param.bottom(i), "' are ", bottoms[i].ToString(), "; ",
+                  form.anchors.per_position(), " anchors (scales x ratios) need ",
+                  wanted.ToString());
   }
   CheckNumbers(spec, bottoms, 2, 3, "height, width and scale of the image");
-  if (bottoms[2][0] != form.images) {
-    throw spec.Mistake("bottom",
-                       "image sizes '" + spec.param.bottom(2) + "' are " + bottoms[2].ToString() +
-                           ", but there are " + std::to_string(form.images) + " images",
-                       2);
-  }
+  spec.RefuseIf(bottoms[2][0] != form.images, {"bottom", 2}, "image sizes '", spec.param.bottom(2),
+                "' are ", bottoms[2].ToString(), ", but there are ", form.images, " images");
   LayerShape shape;
   shape.tops = {{form.images * form.rows, 5}};
   if (spec.param.top_size() > 1) shape.tops.push_back({form.images * form.rows, 1});

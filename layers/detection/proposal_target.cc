@@ -30,10 +30,8 @@ ProposalTargetForm ReadProposalTarget(const LayerSpec& spec, const std::vector<S
   ProposalTargetForm form;
   const std::vector<double> text = ReadParamStr(spec, "num_classes", {"num_classes"});
   form.classes = text.empty() ? p.num_classes() : static_cast<int64_t>(text.front());
-  if (form.classes < 2) {
-    throw spec.Mistake(path + "num_classes",
-                       "ProposalTarget needs num_classes, at least 2 with the background");
-  }
+  spec.RefuseIf(form.classes < 2, path + "num_classes",
+                "ProposalTarget needs num_classes, at least 2 with the background");
   form.regions = bottoms[0][0];
   form.object_rows = bottoms[1][0];
   form.rows = p.batch_size() == 0 ? form.regions + form.object_rows : p.batch_size();
@@ -47,8 +45,8 @@ ProposalTargetForm ReadProposalTarget(const LayerSpec& spec, const std::vector<S
   form.fg = ReadFraction(spec, path, "fg_thresh", static_cast<double>(p.fg_thresh()));
   form.bg_high = static_cast<double>(p.bg_thresh_hi());
   form.bg_low = static_cast<double>(p.bg_thresh_lo());
-  if (form.bg_high <= form.bg_low)
-    throw spec.Mistake(path + "bg_thresh_hi", "bg_thresh_hi must be above bg_thresh_lo");
+  spec.RefuseIf(form.bg_high <= form.bg_low, path + "bg_thresh_hi",
+                "bg_thresh_hi must be above bg_thresh_lo");
   ReadTargetScale(spec, &form.mean, &form.deviation);
   form.random = Random(spec.options.seed, Stream("proposal_target", spec.name()));
   return form;
@@ -57,7 +55,7 @@ ProposalTargetForm ReadProposalTarget(const LayerSpec& spec, const std::vector<S
 LayerShape InferProposalTarget(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   CheckNumbers(spec, bottoms, 0, 5, "image, x1, y1, x2, y2 of a region");
   CheckNumbers(spec, bottoms, 1, 5, "x1, y1, x2, y2, class of an object");
-  if (bottoms[0][0] < 1) throw spec.Mistake("bottom", "there must be at least one region");
+  spec.RefuseIf(bottoms[0][0] < 1, "bottom", "there must be at least one region");
   const ProposalTargetForm form = ReadProposalTarget(spec, bottoms);
   LayerShape shape;
   // R-FCN adds the loss of each label to that of its box (N x 1 x 1 x 1), so labels have four axes.
@@ -79,9 +77,8 @@ class ProposalTarget : public FormKernel<ProposalTargetForm> {
     ReadRegionObjects(at_, BottomValues<T>(1), form_.object_rows, &objects_, &classes_);
     for (int label : classes_) {
       if (label < form_.classes || form_.classes == 2) continue;
-      throw UserError(at_, "an object has class " + std::to_string(label) +
-                               ", but num_classes is " + std::to_string(form_.classes) +
-                               " with the background");
+      throw UserError(at_, "an object has class ", label, ", but num_classes is ", form_.classes,
+                      " with the background");
     }
     FindCandidates();
     const uint64_t sample = pass.FirstSample(1);

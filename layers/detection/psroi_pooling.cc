@@ -10,19 +10,15 @@ void ReadRoiGroups(const LayerSpec& spec, const std::string& param, int64_t outp
                    int64_t group_size, RoiForm* form) {
   for (const auto& [name, value] :
        {std::make_pair("output_dim", output_dim), {"group_size", group_size}}) {
-    if (value > 0) continue;
-    throw spec.Mistake(param + "." + name,
-                       spec.param.type() + " needs output_dim and group_size, both positive");
+    spec.RefuseIf(!(value > 0), param + "." + name, spec.param.type(),
+                  " needs output_dim and group_size, both positive");
   }
   form->top_channels = output_dim;
   form->bins_h = form->bins_w = group_size;
   form->own_channels = true;
-  if (output_dim * form->bins() != form->channels) {
-    throw spec.Mistake("bottom", "output_dim * group_size * group_size is " +
-                                     std::to_string(output_dim * form->bins()) + ", bottom '" +
-                                     spec.param.bottom(0) + "' has " +
-                                     std::to_string(form->channels) + " channels");
-  }
+  spec.RefuseIf(output_dim * form->bins() != form->channels, "bottom",
+                "output_dim * group_size * group_size is ", output_dim * form->bins(), ", bottom '",
+                spec.param.bottom(0), "' has ", form->channels, " channels");
 }
 
 namespace {

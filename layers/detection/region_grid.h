@@ -89,31 +89,25 @@ RegionGrid ReadRegionPredictions(const LayerSpec& spec, const std::vector<Shape>
                                  const std::string& count_field, int64_t anchors,
                                  const Biases& biases) {
   CheckImages(spec, bottoms[0]);
-  if (classes < 1) throw spec.Mistake(path + "num_class", "num_class must be positive");
-  if (anchors < 1) throw spec.Mistake(path + count_field, count_field + " must be positive");
-  if (biases.size() != 2 * anchors) {
-    throw spec.Mistake(path + "biases", "biases is given " + std::to_string(biases.size()) +
-                                            " times; " + std::to_string(anchors) +
-                                            " anchors need " + std::to_string(2 * anchors) +
-                                            ", width and height of each in cells");
-  }
+  spec.RefuseIf(classes < 1, path + "num_class", "num_class must be positive");
+  spec.RefuseIf(anchors < 1, path + count_field, count_field, " must be positive");
+  spec.RefuseIf(biases.size() != 2 * anchors, path + "biases", "biases is given ", biases.size(),
+                " times; ", anchors, " anchors need ", 2 * anchors,
+                ", width and height of each in cells");
   RegionGrid grid;
   for (int i = 0; i < biases.size(); ++i) {
     const double side = static_cast<double>(biases.Get(i));
-    if (!(side > 0)) throw spec.Mistake(path + "biases", "biases must be positive", i);
+    spec.RefuseIf(!(side > 0), {path + "biases", i}, "biases must be positive");
     (i % 2 == 0 ? grid.widths : grid.heights).push_back(side);
   }
   grid.classes = classes;
   grid.images = bottoms[0][0];
   grid.rows = bottoms[0][2];
   grid.columns = bottoms[0][3];
-  if (bottoms[0][1] != anchors * (5 + classes)) {
-    throw spec.Mistake("bottom", "predictions '" + spec.param.bottom(0) + "' are " +
-                                     bottoms[0].ToString() + "; " + std::to_string(anchors) +
-                                     " anchors with 5 numbers and " + std::to_string(classes) +
-                                     " classes need " + std::to_string(anchors * (5 + classes)) +
-                                     " channels");
-  }
+  spec.RefuseIf(bottoms[0][1] != anchors * (5 + classes), "bottom", "predictions '",
+                spec.param.bottom(0), "' are ", bottoms[0].ToString(), "; ", anchors,
+                " anchors with 5 numbers and ", classes, " classes need ", anchors * (5 + classes),
+                " channels");
   return grid;
 }
 
@@ -130,13 +124,10 @@ RegionGrid ReadRegionGrid(const LayerSpec& spec, const std::vector<Shape>& botto
   grid.ssd_objects = objects.rank() == 4 && objects[3] == 8;
   const bool fits =
       objects.rank() >= 2 && objects[0] == grid.images && objects.count() % (5 * grid.images) == 0;
-  if (!grid.ssd_objects && !fits) {
-    throw spec.Mistake("bottom",
-                       "objects '" + spec.param.bottom(1) + "' are " + objects.ToString() +
-                           "; give rows of class, x, y, width, height for each of " +
-                           std::to_string(grid.images) + " images, or rows of 8 as AnnotatedData",
-                       1);
-  }
+  spec.RefuseIf(!grid.ssd_objects && !fits, {"bottom", 1}, "objects '", spec.param.bottom(1),
+                "' are ", objects.ToString(),
+                "; give rows of class, x, y, width, height for each of ", grid.images,
+                " images, or rows of 8 as AnnotatedData");
   return grid;
 }
 
@@ -172,14 +163,13 @@ std::vector<std::vector<RegionObject>> ReadRegions(const SourceLoc& at, const Re
     for (const RegionObject& of : of_image) {
       const CenteredBox& b = of.box;
       if (of.label < 0 || of.label >= grid.classes) {
-        throw UserError(at, "an object has class " + std::to_string(of.label) +
-                                "; classes are 0.." + std::to_string(grid.classes - 1));
+        throw UserError(at, "an object has class ", of.label, "; classes are 0..",
+                        grid.classes - 1);
       }
       if (!(b.x >= 0 && b.x < 1 && b.y >= 0 && b.y < 1 && b.width > 0 && b.height > 0)) {
-        throw UserError(at, "an object has the center (" + std::to_string(b.x) + ", " +
-                                std::to_string(b.y) + ") and the size " + std::to_string(b.width) +
-                                " x " + std::to_string(b.height) +
-                                "; give fractions of the image, with a center inside of it");
+        throw UserError(at, "an object has the center (", b.x, ", ", b.y, ") and the size ",
+                        b.width, " x ", b.height,
+                        "; give fractions of the image, with a center inside of it");
       }
     }
   }

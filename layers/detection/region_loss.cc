@@ -36,7 +36,7 @@ LayerShape InferRegionLoss(const LayerSpec& spec, const std::vector<Shape>& bott
   const RegionLossParameter& p = spec.param.region_loss_param();
   const std::string path = "region_loss_param.";
   const auto refuse = [&](bool wrong, const char* field, const char* text) {
-    if (wrong) throw spec.Mistake(path + field, text);
+    spec.RefuseIf(wrong, path + field, text);
   };
   refuse(p.coords() != 4, "coords", "coords must be 4: x, y, width and height");
   refuse(p.softmax() == 0, "softmax", "softmax: 0 is not supported; classes exclude each other");

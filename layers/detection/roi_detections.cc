@@ -40,22 +40,19 @@ LayerShape InferRoiDetections(const LayerSpec& spec, const std::vector<Shape>& b
   const auto columns = [&](int i, const char* what) {
     if (bottoms[i].count() % form.regions == 0) return bottoms[i].count() / form.regions;
     throw spec.Mistake("bottom",
-                       std::string(what) + " '" + spec.param.bottom(i) + "' are " +
-                           bottoms[i].ToString() + ", but there are " +
-                           std::to_string(form.regions) + " regions",
+                       StrCat(what, " '", spec.param.bottom(i), "' are ", bottoms[i].ToString(),
+                              ", but there are ", form.regions, " regions"),
                        i);
   };
   form.classes = columns(1, "probabilities");
   form.codes = columns(2, "codes");
-  if (form.classes < 2)
-    throw spec.Mistake("bottom", "there must be probabilities of 2 classes, with the background",
-                       1);
+  spec.RefuseIf(form.classes < 2, {"bottom", 1},
+                "there must be probabilities of 2 classes, with the background");
   if (form.codes != 4 * form.classes && form.codes != 4 && form.codes != 8) {
     throw spec.Mistake("bottom",
-                       "codes '" + spec.param.bottom(2) + "' have " + std::to_string(form.codes) +
-                           " numbers for each region; " + std::to_string(form.classes) +
-                           " classes need " + std::to_string(4 * form.classes) +
-                           ", or 8 or 4 for all classes together",
+                       StrCat("codes '", spec.param.bottom(2), "' have ", form.codes,
+                              " numbers for each region; ", form.classes, " classes need ",
+                              4 * form.classes, ", or 8 or 4 for all classes together"),
                        2);
   }
   ReadTargetScale(spec, &form.mean, &form.deviation);

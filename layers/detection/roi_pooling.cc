@@ -11,21 +11,13 @@ RoiForm ReadRoiBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                        const std::string& scale_path, float scale) {
   const Shape &maps = bottoms[0], &rois = bottoms[1];
   CheckImages(spec, maps);
-  if (rois.rank() < 2 || rois.count(1) != kRoiNumbers) {
-    throw spec.Mistake(
-        "bottom",
-        "regions '" + spec.param.bottom(1) + "' are " + rois.ToString() +
-            "; each must have five numbers: image of the batch, xmin, ymin, xmax, ymax",
-        1);
-  }
-  if (maps.count(2) > INT32_MAX) {
-    throw spec.Mistake("bottom",
-                       "positions in a map are counted in 32 bits; found " + maps.ToString());
-  }
-  if (!(scale > 0)) {
-    throw spec.Mistake(scale_path,
-                       "spatial_scale, the number of map pixels per image pixel, must be positive");
-  }
+  spec.RefuseIf(rois.rank() < 2 || rois.count(1) != kRoiNumbers, {"bottom", 1}, "regions '",
+                spec.param.bottom(1), "' are ", rois.ToString(),
+                "; each must have five numbers: image of the batch, xmin, ymin, xmax, ymax");
+  spec.RefuseIf(maps.count(2) > INT32_MAX, "bottom",
+                "positions in a map are counted in 32 bits; found ", maps.ToString());
+  spec.RefuseIf(!(scale > 0), scale_path,
+                "spatial_scale, the number of map pixels per image pixel, must be positive");
   RoiForm form;
   form.images = maps[0];
   form.channels = form.top_channels = maps[1];
@@ -44,8 +36,8 @@ LayerShape ShapeOfRois(const LayerSpec& spec, const RoiForm& form) {
   shape.no_gradient_bottoms_may_learn = true;
   shape.form = RoiPoolingForm{
       form, spec.Mistake("bottom",
-                         "a region names an image that is not in the batch; images are 0.." +
-                             std::to_string(form.images - 1),
+                         StrCat("a region names an image that is not in the batch; images are 0..",
+                                form.images - 1),
                          1)};
   return shape;
 }
@@ -53,9 +45,8 @@ LayerShape ShapeOfRois(const LayerSpec& spec, const RoiForm& form) {
 void ReadRoiBins(const LayerSpec& spec, const std::string& param, int64_t pooled_h,
                  int64_t pooled_w, RoiForm* form) {
   for (const auto& [name, bins] : {std::make_pair("pooled_h", pooled_h), {"pooled_w", pooled_w}}) {
-    if (bins > 0) continue;
-    throw spec.Mistake(param + "." + name,
-                       spec.param.type() + " needs pooled_h and pooled_w, both positive");
+    spec.RefuseIf(bins <= 0, param + "." + name, spec.param.type(),
+                  " needs pooled_h and pooled_w, both positive");
   }
   form->bins_h = pooled_h;
   form->bins_w = pooled_w;
@@ -64,11 +55,8 @@ void ReadRoiBins(const LayerSpec& spec, const std::string& param, int64_t pooled
 int64_t ReadRoiSamples(const LayerSpec& spec, const std::string& path, int64_t given,
                        int64_t usual) {
   constexpr int64_t kMost = 1000;
-  if (given > kMost) {
-    throw spec.Mistake(path, path.substr(path.find('.') + 1) + " is " + std::to_string(given) +
-                                 ", but a bin has at most " + std::to_string(kMost) +
-                                 " points along each axis");
-  }
+  spec.RefuseIf(given > kMost, path, path.substr(path.find('.') + 1), " is ", given,
+                ", but a bin has at most ", kMost, " points along each axis");
   return given > 0 ? given : usual;
 }
 
@@ -76,15 +64,12 @@ RoiForm ReadRoiPoolingParam(const LayerSpec& spec, const std::vector<Shape>& bot
   const ROIPoolingParameter& p = spec.param.roi_pooling_param();
   RoiForm form =
       ReadRoiBottoms(spec, bottoms, "roi_pooling_param.spatial_scale", p.spatial_scale());
-  if (p.pooled_size_size() > 0) {
-    throw spec.Mistake("roi_pooling_param.pooled_size", "give pooled_h and pooled_w instead");
-  }
+  spec.RefuseIf(p.pooled_size_size() > 0, "roi_pooling_param.pooled_size",
+                "give pooled_h and pooled_w instead");
   ReadRoiBins(spec, "roi_pooling_param", p.pooled_h(), p.pooled_w(), &form);
-  if (!(p.pad_ratio() >= 0)) {
-    throw spec.Mistake("roi_pooling_param.pad_ratio",
-                       "pad_ratio, the part of a region's size that is added on each side, must "
-                       "not be negative");
-  }
+  spec.RefuseIf(!(p.pad_ratio() >= 0), "roi_pooling_param.pad_ratio",
+                "pad_ratio, the part of a region's size that is added on each side, must "
+                "not be negative");
   form.pad_ratio = p.pad_ratio();
   return form;
 }

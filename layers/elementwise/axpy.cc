@@ -10,24 +10,15 @@ namespace {
 
 LayerShape InferAxpy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape &factors = bottoms[0], &x = bottoms[1], &y = bottoms[2];
-  if (x.rank() < 2) {
-    throw spec.Mistake(
-        "bottom",
-        "bottom 1 has shape " + x.ToString() + "; Axpy needs at least 2 axes: samples and channels",
-        1);
-  }
-  if (factors.rank() < 2 || factors[0] != x[0] || factors[1] != x[1] || factors.count(2) != 1) {
-    throw spec.Mistake("bottom", "bottom 0 has shape " + factors.ToString() +
-                                     "; one factor for each sample and channel of bottom 1 (" +
-                                     x.ToString() + ") is needed: " + std::to_string(x[0]) + "x" +
-                                     std::to_string(x[1]));
-  }
-  if (y != x) {
-    throw spec.Mistake("bottom",
-                       "bottom 2 has shape " + y.ToString() + ", bottom 1 has " + x.ToString() +
-                           "; they must be the same",
-                       2);
-  }
+  spec.RefuseIf(x.rank() < 2, {"bottom", 1}, "bottom 1 has shape ", x.ToString(),
+                "; Axpy needs at least 2 axes: samples and channels");
+  spec.RefuseIf(
+      factors.rank() < 2 || factors[0] != x[0] || factors[1] != x[1] || factors.count(2) != 1,
+      "bottom", "bottom 0 has shape ", factors.ToString(),
+      "; one factor for each sample and channel of bottom 1 (", x.ToString(), ") is needed: ", x[0],
+      "x", x[1]);
+  spec.RefuseIf(y != x, {"bottom", 2}, "bottom 2 has shape ", y.ToString(), ", bottom 1 has ",
+                x.ToString(), "; they must be the same");
   LayerShape shape;
   shape.tops = {x};
   shape.backward_reads_tops = false;

@@ -25,21 +25,15 @@ EltwiseOp OpOf(const EltwiseParameter& param) {
 LayerShape InferEltwise(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const EltwiseParameter& param = spec.param.eltwise_param();
   const int coefficients = param.coeff_size();
-  if (coefficients != 0 && param.operation() == EltwiseParameter::PROD) {
-    throw spec.Mistake("eltwise_param.coeff",
-                       "coeff is for operation SUM, but this is PROD; remove it");
-  }
-  if (coefficients != 0 && coefficients != static_cast<int>(bottoms.size())) {
-    throw spec.Mistake("eltwise_param.coeff", "found " + std::to_string(coefficients) +
-                                                  " coeff for " + std::to_string(bottoms.size()) +
-                                                  " bottoms; give one for each, or none");
-  }
+  spec.RefuseIf(coefficients != 0 && param.operation() == EltwiseParameter::PROD,
+                "eltwise_param.coeff", "coeff is for operation SUM, but this is PROD; remove it");
+  spec.RefuseIf(coefficients != 0 && coefficients != static_cast<int>(bottoms.size()),
+                "eltwise_param.coeff", "found ", coefficients, " coeff for ", bottoms.size(),
+                " bottoms; give one for each, or none");
   for (size_t i = 1; i < bottoms.size(); ++i) {
-    if (bottoms[i] == bottoms[0]) continue;
-    throw spec.Mistake("bottom",
-                       "bottom " + std::to_string(i) + " has shape " + bottoms[i].ToString() +
-                           ", bottom 0 has " + bottoms[0].ToString() + "; they must be the same",
-                       static_cast<int>(i));
+    spec.RefuseIf(bottoms[i] != bottoms[0], {"bottom", static_cast<int>(i)}, "bottom ", i,
+                  " has shape ", bottoms[i].ToString(), ", bottom 0 has ", bottoms[0].ToString(),
+                  "; they must be the same");
   }
   EltwiseForm form{OpOf(param), {param.coeff().begin(), param.coeff().end()}};
   form.coefficients.resize(bottoms.size(), 1.0f);

@@ -25,30 +25,18 @@ MixupForm ReadMixup(const LayerSpec& spec, const Shape& data) {
 LayerShape InferMixup(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const MixupParameter& param = spec.param.mixup_param();
   const Shape &data = bottoms[0], &labels = bottoms[1];
-  if (param.classes() < 2) {
-    throw spec.Mistake("mixup_param.classes",
-                       "classes, the number of classes, must be given and at least 2");
-  }
-  if (!(param.alpha() >= 0 && std::isfinite(param.alpha()))) {
-    throw spec.Mistake("mixup_param.alpha", "alpha is " + std::to_string(param.alpha()) +
-                                                "; it must be a finite number of at least 0");
-  }
-  if (data.rank() < 1)
-    throw spec.Mistake("bottom", "bottom 0 is a scalar; Mixup needs a batch axis");
-  if (labels.count() != data[0]) {
-    throw spec.Mistake("bottom",
-                       "label '" + spec.param.bottom(1) + "' has " +
-                           std::to_string(labels.count()) + " values (" + labels.ToString() +
-                           "); Mixup needs one for each of the " + std::to_string(data[0]) +
-                           " samples",
-                       1);
-  }
+  spec.RefuseIf(param.classes() < 2, "mixup_param.classes",
+                "classes, the number of classes, must be given and at least 2");
+  spec.RefuseIf(!(param.alpha() >= 0 && std::isfinite(param.alpha())), "mixup_param.alpha",
+                "alpha is ", param.alpha(), "; it must be a finite number of at least 0");
+  spec.RefuseIf(data.rank() < 1, "bottom", "bottom 0 is a scalar; Mixup needs a batch axis");
+  spec.RefuseIf(labels.count() != data[0], {"bottom", 1}, "label '", spec.param.bottom(1), "' has ",
+                labels.count(), " values (", labels.ToString(),
+                "); Mixup needs one for each of the ", data[0], " samples");
   const MixupForm form = ReadMixup(spec, data);
-  if (form.mixes && data[0] % 2 != 0) {
-    throw spec.Mistake("bottom", "Mixup mixes samples in pairs, but a batch has " +
-                                     std::to_string(data[0]) +
-                                     " on each device; set an even batch_size");
-  }
+  spec.RefuseIf(form.mixes && data[0] % 2 != 0, "bottom",
+                "Mixup mixes samples in pairs, but a batch has ", data[0],
+                " on each device; set an even batch_size");
   LayerShape shape;
   shape.form = form;
   shape.tops = {data, Shape{form.samples, form.classes}};

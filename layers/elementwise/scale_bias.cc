@@ -22,19 +22,16 @@ ScaleBiasForm ReadFactors(const LayerSpec& spec, const std::string& message, con
     bool fits = form.end <= shape.rank();
     for (int i = form.axis; fits && i < form.end; ++i) fits = shape[i] == bottoms[1][i - form.axis];
     if (fits) return form;
-    throw spec.Mistake("bottom",
-                       "bottom 1 of shape " + bottoms[1].ToString() +
-                           " does not match bottom 0 of shape " + shape.ToString() + " from axis " +
-                           std::to_string(form.axis) + " on",
-                       1);
+    throw spec.Mistake(
+        "bottom",
+        StrCat("bottom 1 of shape ", bottoms[1].ToString(), " does not match bottom 0 of shape ",
+               shape.ToString(), " from axis ", form.axis, " on"),
+        1);
   }
   const int axes = form.num_axes = param.num_axes();
-  if (axes < -1 || form.axis + axes > shape.rank()) {
-    throw spec.Mistake(message + ".num_axes",
-                       "num_axes " + std::to_string(axes) + " from axis " +
-                           std::to_string(form.axis) + " does not fit bottom 0 of shape " +
-                           shape.ToString() + "; -1 means all from there on");
-  }
+  spec.RefuseIf(axes < -1 || form.axis + axes > shape.rank(), message + ".num_axes", "num_axes ",
+                axes, " from axis ", form.axis, " does not fit bottom 0 of shape ",
+                shape.ToString(), "; -1 means all from there on");
   form.end = axes == -1 ? shape.rank() : form.axis + axes;
   return form;
 }

@@ -9,9 +9,8 @@ namespace {
 EmbedForm ReadEmbed(const LayerSpec& spec, const Shape& bottom) {
   const EmbedParameter& param = spec.param.embed_param();
   const auto check = [&](const char* field, int64_t value) {
-    if (value >= 1 && value <= INT32_MAX) return;
-    throw spec.Mistake(std::string("embed_param.") + field,
-                       std::string(field) + " must be positive, found " + std::to_string(value));
+    spec.RefuseIf(!(value >= 1 && value <= INT32_MAX), std::string("embed_param.") + field, field,
+                  " must be positive, found ", value);
   };
   check("num_output", param.num_output());
   check("input_dim", param.input_dim());

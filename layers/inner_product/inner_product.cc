@@ -11,10 +11,8 @@ namespace {
 InnerProductForm ReadInnerProduct(const LayerSpec& spec, const Shape& bottom) {
   const InnerProductParameter& p = spec.param.inner_product_param();
   const int axis = AxisOf(spec, "inner_product_param.axis", p.axis(), bottom);
-  if (p.num_output() == 0 || p.num_output() > INT32_MAX) {
-    throw spec.Mistake("inner_product_param.num_output",
-                       "num_output must be positive, found " + std::to_string(p.num_output()));
-  }
+  spec.RefuseIf(p.num_output() == 0 || p.num_output() > INT32_MAX, "inner_product_param.num_output",
+                "num_output must be positive, found ", p.num_output());
   InnerProductForm form;
   form.transpose = p.transpose();
   form.bias = p.bias_term();

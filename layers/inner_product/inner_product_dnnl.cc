@@ -146,8 +146,8 @@ std::string WhyNoRoundedWeights(const KernelArgs& args) {
   // In training, backward reads the rounded weights once more.
   const int64_t rows = args.Form<InnerProductForm>().rows, least = args.backward ? 8 : 64;
   if (rows >= least) return "";
-  return "rounding the weights to " + std::string(Name(args.tops[0])) + " pays from " +
-         std::to_string(least) + " rows on, and there are " + std::to_string(rows);
+  return StrCat("rounding the weights to ", Name(args.tops[0]), " pays from ", least,
+                " rows on, and there are ", rows);
 }
 
 std::string InnerProductDnnlDeclines(const KernelArgs& args) {

@@ -28,11 +28,8 @@ LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottom
   const AccuracyForm f = AccuracyFormOf(spec, bottoms[0]);
   CheckSeveralClasses(spec, f.shape);
   CheckSoftmaxLabels(spec, f.shape, bottoms, spec.param.accuracy_param().axis());
-  if (f.top_k < 1 || f.top_k > f.shape.classes) {
-    throw spec.Mistake("accuracy_param.top_k",
-                       "top_k " + std::to_string(f.top_k) + " is not in 1.." +
-                           std::to_string(f.shape.classes) + ", the number of classes");
-  }
+  spec.RefuseIf(f.top_k < 1 || f.top_k > f.shape.classes, "accuracy_param.top_k", "top_k ", f.top_k,
+                " is not in 1..", f.shape.classes, ", the number of classes");
   LayerShape shape;
   shape.form = f;
   shape.tops = {Shape()};

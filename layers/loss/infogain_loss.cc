@@ -11,20 +11,13 @@ namespace {
 // Throws UserError for fields of loss_param that InfogainLoss does not support.
 void CheckLossParam(const LayerSpec& spec) {
   const LossParameter& param = spec.param.loss_param();
-  if (param.has_normalize()) {
-    throw spec.Mistake("loss_param.normalize",
-                       "InfogainLoss does not take normalize; use normalization: VALID for true, "
-                       "BATCH_SIZE for false");
-  }
-  if (param.label_smoothing() != 0) {
-    throw spec.Mistake(
-        "loss_param.label_smoothing",
-        "InfogainLoss has no label_smoothing; write the smoothed weights into the matrix");
-  }
-  if (param.class_weighting_size() > 0) {
-    throw spec.Mistake("loss_param.class_weighting",
-                       "InfogainLoss has no class_weighting; write the weights into the matrix");
-  }
+  spec.RefuseIf(param.has_normalize(), "loss_param.normalize",
+                "InfogainLoss does not take normalize; use normalization: VALID for true, "
+                "BATCH_SIZE for false");
+  spec.RefuseIf(param.label_smoothing() != 0, "loss_param.label_smoothing",
+                "InfogainLoss has no label_smoothing; write the smoothed weights into the matrix");
+  spec.RefuseIf(param.class_weighting_size() > 0, "loss_param.class_weighting",
+                "InfogainLoss has no class_weighting; write the weights into the matrix");
 }
 
 // Returns the shape of the softmax, which is over the axis of the labels. Throws UserError if
@@ -35,13 +28,10 @@ SoftmaxShape InfogainShape(const LayerSpec& spec, const Shape& prediction) {
       SoftmaxShapeAround(spec, "infogain_loss_param.axis", param.axis(), prediction);
   if (spec.param.softmax_param().has_axis()) {
     const SoftmaxShape other = SoftmaxShapeOf(spec, prediction);
-    if (other.outer != s.outer || other.classes != s.classes) {
-      throw spec.Mistake("softmax_param.axis",
-                         "the softmax is over axis " +
-                             std::to_string(spec.param.softmax_param().axis()) +
-                             ", but infogain_loss_param.axis is " + std::to_string(param.axis()) +
-                             "; both are the axis of the classes, so remove softmax_param.axis");
-    }
+    spec.RefuseIf(other.outer != s.outer || other.classes != s.classes, "softmax_param.axis",
+                  "the softmax is over axis ", spec.param.softmax_param().axis(),
+                  ", but infogain_loss_param.axis is ", param.axis(),
+                  "; both are the axis of the classes, so remove softmax_param.axis");
   }
   return s;
 }
@@ -74,10 +64,8 @@ std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t classes) {
   std::vector<float> matrix(blob.data().begin(), blob.data().end());
   if (matrix.empty()) matrix.assign(blob.double_data().begin(), blob.double_data().end());
   if (matrix.size() != count) {
-    throw mistake("'" + path + "' holds " + std::to_string(matrix.size()) +
-                  " values; the prediction has " + std::to_string(classes) +
-                  " classes, so the matrix must be " + std::to_string(classes) + "x" +
-                  std::to_string(classes));
+    throw mistake(StrCat("'", path, "' holds ", matrix.size(), " values; the prediction has ",
+                         classes, " classes, so the matrix must be ", classes, "x", classes));
   }
   return matrix;
 }
@@ -87,10 +75,8 @@ std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t classes) {
 std::vector<float> InfogainMatrixOf(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                                     int64_t classes) {
   if (bottoms.size() < 3) {
-    if (!spec.param.infogain_loss_param().has_source()) {
-      throw spec.Mistake("bottom",
-                         "there is no matrix; give infogain_loss_param.source or a third bottom");
-    }
+    spec.RefuseIf(!spec.param.infogain_loss_param().has_source(), "bottom",
+                  "there is no matrix; give infogain_loss_param.source or a third bottom");
     return ReadInfogainMatrix(spec, classes);
   }
   if (bottoms[2].count() == classes * classes) return {};

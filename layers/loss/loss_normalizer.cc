@@ -35,11 +35,9 @@ LossNormalizer ReadLossNormalizer(const LayerSpec& spec, Normalization unset, in
   const LossParameter& param = spec.param.loss_param();
   const Normalization mode = ModeOf(param, unset);
   const double pre_fixed = static_cast<double>(param.pre_fixed_normalizer());
-  if (mode == Normalization::kPreFixed && !(pre_fixed > 0)) {
-    throw spec.Mistake("loss_param.pre_fixed_normalizer",
-                       "pre_fixed_normalizer is " + std::to_string(pre_fixed) +
-                           "; the loss is divided by it, so give a positive number");
-  }
+  spec.RefuseIf(mode == Normalization::kPreFixed && !(pre_fixed > 0),
+                "loss_param.pre_fixed_normalizer", "pre_fixed_normalizer is ", pre_fixed,
+                "; the loss is divided by it, so give a positive number");
   return LossNormalizer(mode, outer, inner, pre_fixed);
 }
 

@@ -32,12 +32,11 @@ inline LayerShape LossShape(std::any form, std::vector<bool> no_gradient_bottoms
 inline void CheckSameValues(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
                             const std::string& what, const std::string& first) {
   const Shape& shape = bottoms[i];
-  if (shape.count() == bottoms[0].count() && shape.dim_or_1(0) == bottoms[0].dim_or_1(0)) return;
-  throw spec.Mistake("bottom",
-                     what + " '" + spec.param.bottom(i) + "' is " + shape.ToString() + ", " +
-                         first + " '" + spec.param.bottom(0) + "' is " + bottoms[0].ToString() +
-                         "; they must have the same first extent and the same number of values",
-                     i);
+  spec.RefuseIf(
+      !(shape.count() == bottoms[0].count() && shape.dim_or_1(0) == bottoms[0].dim_or_1(0)),
+      {"bottom", i}, what, " '", spec.param.bottom(i), "' is ", shape.ToString(), ", ", first, " '",
+      spec.param.bottom(0), "' is ", bottoms[0].ToString(),
+      "; they must have the same first extent and the same number of values");
 }
 
 // Throws UserError unless bottom `i` has one value for each sample of bottom 0. `what` is its role
@@ -46,13 +45,10 @@ inline void CheckOnePerSample(const LayerSpec& spec, const std::vector<Shape>& b
                               const std::string& what) {
   const Shape& shape = bottoms[i];
   const int64_t samples = bottoms[0].dim_or_1(0);
-  if (shape.count() == samples) return;
-  throw spec.Mistake("bottom",
-                     what + " '" + spec.param.bottom(i) + "' has " + std::to_string(shape.count()) +
-                         " values (" + shape.ToString() + "); " + std::to_string(samples) +
-                         " are needed, one per sample of '" + spec.param.bottom(0) + "' (" +
-                         bottoms[0].ToString() + ")",
-                     i);
+  spec.RefuseIf(shape.count() != samples, {"bottom", i}, what, " '", spec.param.bottom(i), "' has ",
+                shape.count(), " values (", shape.ToString(), "); ", samples,
+                " are needed, one per sample of '", spec.param.bottom(0), "' (",
+                bottoms[0].ToString(), ")");
 }
 
 }  // namespace doppio

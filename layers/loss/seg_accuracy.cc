@@ -26,8 +26,8 @@ struct SegAccuracyForm {
 
 LayerShape InferSegAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const SegAccuracyParameter& param = spec.param.seg_accuracy_param();
-  if (param.top_k() != 1)
-    throw spec.Mistake("seg_accuracy_param.top_k", "SegAccuracy computes only top_k: 1");
+  spec.RefuseIf(param.top_k() != 1, "seg_accuracy_param.top_k",
+                "SegAccuracy computes only top_k: 1");
   const SoftmaxShape s = SoftmaxShapeAround(spec, "bottom", kClassAxis, bottoms[0]);
   CheckSeveralClasses(spec, s);
   CheckSoftmaxLabels(spec, s, bottoms, kClassAxis);

@@ -34,10 +34,8 @@ LossNormalizer SmoothL1Normalizer(const LayerSpec& spec, const Shape& prediction
 
 SmoothL1Form ReadSmoothL1(const LayerSpec& spec, const Shape& prediction) {
   const float sigma = spec.param.smooth_l1_loss_param().sigma();
-  if (!(sigma > 0)) {
-    throw spec.Mistake("smooth_l1_loss_param.sigma",
-                       "sigma is " + std::to_string(sigma) + "; give a positive number");
-  }
+  spec.RefuseIf(!(sigma > 0), "smooth_l1_loss_param.sigma", "sigma is ", sigma,
+                "; give a positive number");
   const int64_t channels = prediction.dim_or_1(1);
   const int64_t positions =
       prediction.count() / std::max<int64_t>(1, prediction.dim_or_1(0) * channels);

@@ -15,15 +15,11 @@ namespace doppio {
 // axis `axis`.
 inline void CheckSoftmaxLabels(const LayerSpec& spec, const SoftmaxShape& s,
                                const std::vector<Shape>& bottoms, int axis) {
-  if (bottoms[1].count() == s.positions()) return;
-  throw spec.Mistake("bottom",
-                     "label '" + spec.param.bottom(1) + "' has " +
-                         std::to_string(bottoms[1].count()) + " values (" + bottoms[1].ToString() +
-                         "), the prediction needs " + std::to_string(s.positions()) + ": one per " +
-                         (s.inner > 1 ? "sample and position" : "sample") + " of " +
-                         bottoms[0].ToString() + " with its classes on axis " +
-                         std::to_string(axis),
-                     1);
+  spec.RefuseIf(bottoms[1].count() != s.positions(), {"bottom", 1}, "label '", spec.param.bottom(1),
+                "' has ", bottoms[1].count(), " values (", bottoms[1].ToString(),
+                "), the prediction needs ", s.positions(), ": one per ",
+                s.inner > 1 ? "sample and position" : "sample", " of ", bottoms[0].ToString(),
+                " with its classes on axis ", axis);
 }
 
 // Throws UserError for one score of two classes, as SigmoidCrossEntropyLoss takes it. No label but

@@ -31,20 +31,14 @@ bool HasSoftLabels(const SoftmaxShape& s, const std::vector<Shape>& bottoms) {
 void CheckSoftLabels(const LayerSpec& spec) {
   const std::string so = "labels with the prediction's shape are soft labels: ";
   const LossParameter& param = spec.param.loss_param();
-  if (param.has_ignore_label()) {
-    throw spec.Mistake("loss_param.ignore_label", so + "none can be ignored; remove ignore_label");
-  }
-  if (param.label_smoothing() != 0) {
-    throw spec.Mistake("loss_param.label_smoothing",
-                       so + "they cannot be combined with label_smoothing; remove it");
-  }
-  if (param.weight_by_label_freqs()) {
-    throw spec.Mistake("loss_param.weight_by_label_freqs",
-                       so + "they cannot be combined with class_weighting; remove it");
-  }
-  if (spec.param.top_size() > 2) {
-    throw spec.Mistake("top", so + "the layer then has no third top; remove it", 2);
-  }
+  spec.RefuseIf(param.has_ignore_label(), "loss_param.ignore_label", so,
+                "none can be ignored; remove ignore_label");
+  spec.RefuseIf(param.label_smoothing() != 0, "loss_param.label_smoothing", so,
+                "they cannot be combined with label_smoothing; remove it");
+  spec.RefuseIf(param.weight_by_label_freqs(), "loss_param.weight_by_label_freqs", so,
+                "they cannot be combined with class_weighting; remove it");
+  spec.RefuseIf(spec.param.top_size() > 2, {"top", 2}, so,
+                "the layer then has no third top; remove it");
 }
 
 // Returns true if a label weights all classes (LabelKind::kWeighted).
@@ -64,39 +58,28 @@ void CheckClassWeights(const LayerSpec& spec, int64_t classes) {
   const LossParameter& param = spec.param.loss_param();
   const int given = param.class_weighting_size();
   if (!param.weight_by_label_freqs()) {
-    if (given == 0) return;
-    throw spec.Mistake(
-        "loss_param.class_weighting",
-        "class_weighting has no effect without weight_by_label_freqs: true; add it, or "
-        "remove class_weighting");
+    spec.RefuseIf(given != 0, "loss_param.class_weighting",
+                  "class_weighting has no effect without weight_by_label_freqs: true; add it, or "
+                  "remove class_weighting");
+    return;
   }
-  if (given != classes) {
-    throw spec.Mistake("loss_param.weight_by_label_freqs",
-                       "weight_by_label_freqs needs one class_weighting for each of the " +
-                           std::to_string(classes) + " classes, found " + std::to_string(given));
-  }
+  spec.RefuseIf(given != classes, "loss_param.weight_by_label_freqs",
+                "weight_by_label_freqs needs one class_weighting for each of the ", classes,
+                " classes, found ", given);
   for (int i = 0; i < given; ++i) {
-    if (param.class_weighting(i) >= 0 && std::isfinite(param.class_weighting(i))) continue;
-    throw spec.Mistake("loss_param.class_weighting",
-                       "class_weighting is " + std::to_string(param.class_weighting(i)) +
-                           "; it must be at least 0",
-                       i);
+    spec.RefuseIf(!(param.class_weighting(i) >= 0 && std::isfinite(param.class_weighting(i))),
+                  {"loss_param.class_weighting", i}, "class_weighting is ",
+                  param.class_weighting(i), "; it must be at least 0");
   }
-  if (param.label_smoothing() != 0) {
-    throw spec.Mistake(
-        "loss_param.label_smoothing",
-        "label_smoothing and class_weighting cannot be combined; remove one of them");
-  }
+  spec.RefuseIf(param.label_smoothing() != 0, "loss_param.label_smoothing",
+                "label_smoothing and class_weighting cannot be combined; remove one of them");
 }
 
 // Throws UserError for wrong values or combinations of label_smoothing and class_weighting.
 void CheckLabelWeights(const LayerSpec& spec, int64_t classes) {
   const float smoothing = spec.param.loss_param().label_smoothing();
-  if (!(smoothing >= 0 && smoothing < 1)) {
-    throw spec.Mistake("loss_param.label_smoothing", "label_smoothing is " +
-                                                         std::to_string(smoothing) +
-                                                         "; it must be at least 0 and less than 1");
-  }
+  spec.RefuseIf(!(smoothing >= 0 && smoothing < 1), "loss_param.label_smoothing",
+                "label_smoothing is ", smoothing, "; it must be at least 0 and less than 1");
   CheckClassWeights(spec, classes);
   if (WeighsLabels(spec) && spec.param.top_size() > 2) {
     const std::string field = WeighingField(spec);
@@ -141,15 +124,11 @@ int ClassAxis(const LayerParameter& layer) { return layer.softmax_param().axis()
 // Throws UserError if the layer cannot leave out rows (RowCounter::check).
 void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                       const std::string& what) {
-  if (WeighsLabels(spec)) {
-    throw spec.Mistake("loss_param." + WeighingField(spec),
-                       what + "; the layer then cannot " +
-                           (spec.param.loss_param().weight_by_label_freqs() ? "weigh its classes"
-                                                                            : "smooth its labels"));
-  }
-  if (HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms)) {
-    throw spec.Mistake("bottom", what + "; labels then cannot be soft", 1);
-  }
+  spec.RefuseIf(
+      WeighsLabels(spec), "loss_param." + WeighingField(spec), what, "; the layer then cannot ",
+      spec.param.loss_param().weight_by_label_freqs() ? "weigh its classes" : "smooth its labels");
+  spec.RefuseIf(HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms), {"bottom", 1}, what,
+                "; labels then cannot be soft");
 }
 
 template <class T>

@@ -16,23 +16,18 @@ constexpr int kBlobs = 3, kWeight = 2;
 
 LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const BatchNormParameter& param = spec.param.batch_norm_param();
-  if (param.stats_batch_size() != 0) {
-    throw spec.Mistake("batch_norm_param.stats_batch_size",
-                       "stats_batch_size of Intel Caffe is not supported; remove it: statistics "
-                       "are those of the batch");
-  }
-  if (bottoms[0].rank() < 1) {
-    throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchNorm needs a batch axis");
-  }
+  spec.RefuseIf(param.stats_batch_size() != 0, "batch_norm_param.stats_batch_size",
+                "stats_batch_size of Intel Caffe is not supported; remove it: statistics "
+                "are those of the batch");
+  spec.RefuseIf(bottoms[0].rank() < 1, "bottom",
+                "bottom 0 is a scalar; BatchNorm needs a batch axis");
   // Like Caffe, ignore the values of exactly three entries: old files froze the statistics in this
   // way.
   if (spec.param.param_size() != kBlobs) {
     for (int i = 0; i < spec.param.param_size(); ++i) {
-      if (spec.param.param(i).lr_mult() == 0) continue;
-      throw spec.Mistake(
-          "param",
-          "the statistics of BatchNorm are not learned; set lr_mult: 0 or remove the param entry",
-          i);
+      spec.RefuseIf(
+          spec.param.param(i).lr_mult() != 0, {"param", i},
+          "the statistics of BatchNorm are not learned; set lr_mult: 0 or remove the param entry");
     }
   }
   const int64_t channels = bottoms[0].dim_or_1(1);

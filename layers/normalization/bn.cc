@@ -25,14 +25,11 @@ bool IsSegNetBn(const BNParameter& p) {
 // Returns bn_param, with the fields of early PSPNet under their present names.
 BNParameter ReadBn(const LayerSpec& spec) {
   BNParameter p = spec.param.bn_param();
-  if (p.has_decay() && !p.moving_average()) {
-    throw spec.Mistake("bn_param.decay", "decay counts only with moving_average: true");
-  }
+  spec.RefuseIf(p.has_decay() && !p.moving_average(), "bn_param.decay",
+                "decay counts only with moving_average: true");
   if (!p.moving_average()) return p;
-  if (p.has_bn_mode()) {
-    throw spec.Mistake("bn_param.bn_mode",
-                       "bn_mode is SegNet's, moving_average PSPNet's; keep one");
-  }
+  spec.RefuseIf(p.has_bn_mode(), "bn_param.bn_mode",
+                "bn_mode is SegNet's, moving_average PSPNet's; keep one");
   if (p.has_scale_filler()) *p.mutable_slope_filler() = p.scale_filler();
   if (p.has_shift_filler()) *p.mutable_bias_filler() = p.shift_filler();
   if (!p.has_momentum()) p.set_momentum(1 - p.decay());
@@ -41,20 +38,14 @@ BNParameter ReadBn(const LayerSpec& spec) {
 
 void CheckBn(const LayerSpec& spec, const BNParameter& p, const Shape& bottom) {
   CheckChannels(spec, bottom);
-  if (IsSegNetBn(p) &&
-      (p.has_slope_filler() || p.has_bias_filler() || p.has_momentum() || p.has_frozen())) {
-    throw spec.Mistake(
-        "bn_param",
-        "scale_filler, shift_filler and bn_mode are fields of SegNet's BN; slope_filler, "
-        "bias_filler, momentum and frozen are fields of PSPNet's; keep those of one");
-  }
-  if (!(p.momentum() >= 0 && p.momentum() <= 1)) {
-    throw spec.Mistake("bn_param.momentum",
-                       "momentum " + std::to_string(p.momentum()) + " is outside [0, 1]");
-  }
-  if (!(p.eps() > 0)) {
-    throw spec.Mistake("bn_param.eps", "eps must be positive, found " + std::to_string(p.eps()));
-  }
+  spec.RefuseIf(IsSegNetBn(p) && (p.has_slope_filler() || p.has_bias_filler() || p.has_momentum() ||
+                                  p.has_frozen()),
+                "bn_param",
+                "scale_filler, shift_filler and bn_mode are fields of SegNet's BN; slope_filler, "
+                "bias_filler, momentum and frozen are fields of PSPNet's; keep those of one");
+  spec.RefuseIf(!(p.momentum() >= 0 && p.momentum() <= 1), "bn_param.momentum", "momentum ",
+                p.momentum(), " is outside [0, 1]");
+  spec.RefuseIf(!(p.eps() > 0), "bn_param.eps", "eps must be positive, found ", p.eps());
 }
 
 LayerShape InferPart(const LayerSpec& part, const Shape& bottom) {

@@ -14,10 +14,8 @@ namespace {
 LayerShape InferLrn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const LRNParameter& p = spec.param.lrn_param();
   CheckImages(spec, bottoms[0]);
-  if (p.local_size() % 2 == 0) {
-    throw spec.Mistake("lrn_param.local_size",
-                       "local_size must be odd, found " + std::to_string(p.local_size()));
-  }
+  spec.RefuseIf(p.local_size() % 2 == 0, "lrn_param.local_size", "local_size must be odd, found ",
+                p.local_size());
   const bool within = p.norm_region() == LRNParameter::WITHIN_CHANNEL;
   const int64_t half = (static_cast<int64_t>(p.local_size()) - 1) / 2;
   LayerShape shape;

@@ -15,10 +15,7 @@ namespace {
 LayerShape InferMvn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const MVNParameter& param = spec.param.mvn_param();
   const float eps = param.eps();
-  if (!(eps >= 0)) {
-    throw spec.Mistake("mvn_param.eps",
-                       "eps is " + std::to_string(eps) + "; it must be at least 0");
-  }
+  spec.RefuseIf(!(eps >= 0), "mvn_param.eps", "eps is ", eps, "; it must be at least 0");
   const int axes = std::min(bottoms[0].rank(), param.across_channels() ? 1 : 2);
   LayerShape shape;
   shape.form =

@@ -26,10 +26,8 @@ NormalizeForm NormalizeFormOf(const NormalizeParameter& param, const Shape& bott
 LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const NormalizeParameter& param = spec.param.norm_param();
   CheckChannels(spec, bottoms[0]);
-  if (!(param.eps() >= 0)) {
-    throw spec.Mistake("norm_param.eps",
-                       "eps is " + std::to_string(param.eps()) + "; it must be at least 0");
-  }
+  spec.RefuseIf(!(param.eps() >= 0), "norm_param.eps", "eps is ", param.eps(),
+                "; it must be at least 0");
   ParamShape factor;
   if (!param.channel_shared()) factor.shape = {bottoms[0][1]};
   factor.filler = param.scale_filler();

@@ -21,10 +21,8 @@ namespace {
 LayerShape InferPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PoolingForm form = ReadPooling(spec, bottoms[0]);
   const PoolingGeometry& g = form.g;
-  if (!g.max && spec.param.top_size() > 1) {
-    throw spec.Mistake("top", "only MAX pooling has a second top (the index of the chosen element)",
-                       1);
-  }
+  spec.RefuseIf(!g.max && spec.param.top_size() > 1, {"top", 1},
+                "only MAX pooling has a second top (the index of the chosen element)");
   LayerShape shape;
   shape.form = form;
   const Shape top{bottoms[0][0], bottoms[0][1], g.h.output, g.w.output};

@@ -33,14 +33,11 @@ void CheckGlobalPooling(const LayerSpec& spec, const PoolingAxis& a) {
   const PoolingParameter& p = spec.param.pooling_param();
   const std::string path = "pooling_param.";
   const bool has_pair = p.has_kernel_h() || p.has_kernel_w();
-  if (p.has_kernel_size() || has_pair) {
-    throw spec.Mistake(path + (p.has_kernel_size() ? "kernel_size" : "kernel_h"),
-                       "global_pooling takes the whole image; remove the kernel size");
-  }
-  if (a.pad != 0 || a.stride != 1) {
-    throw spec.Mistake(path + (a.pad != 0 ? "pad" : "stride"),
-                       "global_pooling needs pad 0 and stride 1; remove them");
-  }
+  spec.RefuseIf(p.has_kernel_size() || has_pair,
+                path + (p.has_kernel_size() ? "kernel_size" : "kernel_h"),
+                "global_pooling takes the whole image; remove the kernel size");
+  spec.RefuseIf(a.pad != 0 || a.stride != 1, path + (a.pad != 0 ? "pad" : "stride"),
+                "global_pooling needs pad 0 and stride 1; remove them");
 }
 
 // Returns the extent of the windows along axis `name`, 'h' or 'w'. Throws spec.Mistake if the
@@ -49,30 +46,21 @@ int64_t ReadPoolingKernel(const LayerSpec& spec, char name, const PoolingAxis& a
   const PoolingParameter& p = spec.param.pooling_param();
   const std::string path = "pooling_param.";
   const bool has_pair = p.has_kernel_h() || p.has_kernel_w(), is_h = name == 'h';
-  if (!p.has_kernel_size() && !has_pair) {
-    throw spec.Mistake("pooling_param", "kernel_size is missing; give it, or global_pooling: true");
-  }
-  if (has_pair && !(p.has_kernel_h() && p.has_kernel_w()) && !p.has_kernel_size()) {
-    throw spec.Mistake(path + (p.has_kernel_h() ? "kernel_h" : "kernel_w"),
-                       "kernel_h and kernel_w are both needed");
-  }
+  spec.RefuseIf(!p.has_kernel_size() && !has_pair, "pooling_param",
+                "kernel_size is missing; give it, or global_pooling: true");
+  spec.RefuseIf(has_pair && !(p.has_kernel_h() && p.has_kernel_w()) && !p.has_kernel_size(),
+                path + (p.has_kernel_h() ? "kernel_h" : "kernel_w"),
+                "kernel_h and kernel_w are both needed");
   const int64_t kernel =
       PoolingField{"kernel_size",    p.has_kernel_size(), p.kernel_size(),
                    p.has_kernel_h(), p.has_kernel_w(),    is_h ? p.kernel_h() : p.kernel_w()}
           .Value(spec);
-  if (kernel == 0) {
-    throw spec.Mistake(path + (has_pair ? std::string("kernel_") + name : "kernel_size"),
-                       "the kernel must be positive, found 0");
-  }
-  if (a.stride == 0) {
-    throw spec.Mistake(path + (p.has_stride() ? "stride" : std::string("stride_") + name),
-                       "stride must be positive, found 0");
-  }
-  if (a.pad >= kernel) {
-    throw spec.Mistake(path + (p.has_pad() ? "pad" : std::string("pad_") + name),
-                       "pad " + std::to_string(a.pad) + " must be smaller than the kernel, " +
-                           std::to_string(kernel));
-  }
+  spec.RefuseIf(kernel == 0, path + (has_pair ? std::string("kernel_") + name : "kernel_size"),
+                "the kernel must be positive, found 0");
+  spec.RefuseIf(a.stride == 0, path + (p.has_stride() ? "stride" : std::string("stride_") + name),
+                "stride must be positive, found 0");
+  spec.RefuseIf(a.pad >= kernel, path + (p.has_pad() ? "pad" : std::string("pad_") + name), "pad ",
+                a.pad, " must be smaller than the kernel, ", kernel);
   return kernel;
 }
 
@@ -110,26 +98,21 @@ void SetPoolingOutput(const LayerSpec& spec, char name, bool padded, PoolingAxis
   a->output = CountWindows(*a, floor, padded);
   const std::string kernel = std::to_string(a->kernel), extent = std::to_string(a->input);
   if (a->output <= 0) {
-    throw spec.Mistake("pooling_param", "kernel " + kernel + " is too large for an input of " +
-                                            extent + " with pad " + std::to_string(a->pad) +
-                                            "; use a smaller one");
+    throw spec.Mistake("pooling_param",
+                       StrCat("kernel ", kernel, " is too large for an input of ", extent,
+                              " with pad ", a->pad, "; use a smaller one"));
   }
-  if ((a->output - 1) * a->stride - a->pad >= a->input) {
-    throw spec.Mistake("pooling_param", "the last window would lie wholly outside the input (" +
-                                            std::string(1, name) + ": size " + extent +
-                                            ", kernel " + kernel + ", stride " +
-                                            std::to_string(a->stride) +
-                                            ", rounded up); set round_mode: FLOOR");
-  }
+  spec.RefuseIf((a->output - 1) * a->stride - a->pad >= a->input, "pooling_param",
+                "the last window would lie wholly outside the input (", std::string(1, name),
+                ": size ", extent, ", kernel ", kernel, ", stride ", a->stride,
+                ", rounded up); set round_mode: FLOOR");
 }
 
 PoolingGeometry ReadPoolingGeometry(const LayerSpec& spec, const Shape& bottom) {
   const PoolingParameter& p = spec.param.pooling_param();
   CheckImages(spec, bottom);
-  if (p.axis() != 1 || p.pad_3d_size() + p.kernel_size_3d_size() + p.stride_3d_size() > 0) {
-    throw spec.Mistake("pooling_param",
-                       "pooling over other than the last two of 4 axes is not available");
-  }
+  spec.RefuseIf(p.axis() != 1 || p.pad_3d_size() + p.kernel_size_3d_size() + p.stride_3d_size() > 0,
+                "pooling_param", "pooling over other than the last two of 4 axes is not available");
   PoolingGeometry g;
   g.max = p.pool() == PoolingParameter::MAX;
   g.count_padding = p.avg_include_pad();
@@ -139,12 +122,11 @@ PoolingGeometry ReadPoolingGeometry(const LayerSpec& spec, const Shape& bottom) 
   const bool padded = g.h.pad > 0 || g.w.pad > 0;
   SetPoolingOutput(spec, 'h', padded, &g.h);
   SetPoolingOutput(spec, 'w', padded, &g.w);
-  if (p.pool() == PoolingParameter::STOCHASTIC && (g.h.pad != 0 || g.w.pad != 0)) {
-    throw spec.Mistake(p.has_pad()    ? "pooling_param.pad"
-                       : g.h.pad != 0 ? "pooling_param.pad_h"
-                                      : "pooling_param.pad_w",
-                       "STOCHASTIC pooling has no padding; remove it, or use MAX or AVE");
-  }
+  spec.RefuseIf(p.pool() == PoolingParameter::STOCHASTIC && (g.h.pad != 0 || g.w.pad != 0),
+                p.has_pad()    ? "pooling_param.pad"
+                : g.h.pad != 0 ? "pooling_param.pad_h"
+                               : "pooling_param.pad_w",
+                "STOCHASTIC pooling has no padding; remove it, or use MAX or AVE");
   return g;
 }
 

@@ -17,12 +17,8 @@ PoolingAxis PyramidAxis(const LayerSpec& spec, int64_t input, int64_t windows) {
   axis.input = input;
   axis.kernel = axis.stride = (input + windows - 1) / windows;
   axis.pad = (axis.kernel * windows - input + 1) / 2;
-  if (axis.pad >= axis.kernel) {
-    throw spec.Mistake("spp_param.pyramid_height",
-                       "a level of the pyramid has " + std::to_string(windows) +
-                           " windows along an axis of " + std::to_string(input) +
-                           "; use a smaller pyramid_height");
-  }
+  spec.RefuseIf(axis.pad >= axis.kernel, "spp_param.pyramid_height", "a level of the pyramid has ",
+                windows, " windows along an axis of ", input, "; use a smaller pyramid_height");
   axis.output = CountWindows(axis, false, axis.pad > 0);
   return axis;
 }
@@ -31,11 +27,9 @@ std::vector<PlainPooling> ReadPyramid(const LayerSpec& spec, const Shape& bottom
   const SPPParameter& p = spec.param.spp_param();
   constexpr int64_t kMostLevels = 30;
   CheckImages(spec, bottom);
-  if (p.pyramid_height() < 1 || p.pyramid_height() > kMostLevels) {
-    throw spec.Mistake("spp_param.pyramid_height", "pyramid_height must be 1 to " +
-                                                       std::to_string(kMostLevels) + ", found " +
-                                                       std::to_string(p.pyramid_height()));
-  }
+  spec.RefuseIf(p.pyramid_height() < 1 || p.pyramid_height() > kMostLevels,
+                "spp_param.pyramid_height", "pyramid_height must be 1 to ", kMostLevels, ", found ",
+                p.pyramid_height());
   std::vector<PlainPooling> levels;
   int64_t in_sample = 0;
   for (uint32_t level = 0; level < p.pyramid_height(); ++level) {
@@ -46,10 +40,9 @@ std::vector<PlainPooling> ReadPyramid(const LayerSpec& spec, const Shape& bottom
     pooling.g.h = PyramidAxis(spec, bottom[2], int64_t{1} << level);
     pooling.g.w = PyramidAxis(spec, bottom[3], int64_t{1} << level);
     if (p.pool() == SPPParameter::STOCHASTIC && pooling.g.h.pad + pooling.g.w.pad > 0) {
-      throw spec.Mistake("spp_param.pool", "STOCHASTIC pooling has no padding, which " +
-                                               std::to_string(int64_t{1} << level) +
-                                               " windows over " + std::to_string(bottom[2]) + "x" +
-                                               std::to_string(bottom[3]) + " need; use MAX or AVE");
+      throw spec.Mistake("spp_param.pool", StrCat("STOCHASTIC pooling has no padding, which ",
+                                                  int64_t{1} << level, " windows over ", bottom[2],
+                                                  "x", bottom[3], " need; use MAX or AVE"));
     }
     pooling.channels = bottom[1];
     pooling.top_first = in_sample;

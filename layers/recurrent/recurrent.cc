@@ -17,11 +17,8 @@ namespace {
 // shape.
 void Expect(bool right, const LayerSpec& spec, const std::vector<Shape>& bottoms, size_t bottom,
             const std::string& what) {
-  if (right && bottoms[bottom].count() > 0) return;
-  throw spec.Mistake(
-      "bottom",
-      "bottom " + std::to_string(bottom) + " has shape " + bottoms[bottom].ToString() + "; " + what,
-      static_cast<int>(bottom));
+  spec.RefuseIf(!(right && bottoms[bottom].count() > 0), {"bottom", static_cast<int>(bottom)},
+                "bottom ", bottom, " has shape ", bottoms[bottom].ToString(), "; ", what);
 }
 
 // Throws UserError for a wrong number of bottoms or tops.
@@ -29,26 +26,19 @@ void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
   const bool exposed = spec.param.recurrent_param().expose_hidden();
   const int given = exposed ? states : 0, least = 2 + given, tops = 1 + given;
   const std::string why = exposed ? " with expose_hidden" : " without expose_hidden";
-  if (static_cast<int>(bottoms) < least || static_cast<int>(bottoms) > least + 1) {
-    throw spec.Mistake(
-        "bottom", spec.type() + why + " takes x, cont, optionally a static input" +
-                      (exposed ? ", and " + std::to_string(states) + " initial state(s)" : "") +
-                      ": " + std::to_string(least) + " or " + std::to_string(least + 1) +
-                      " bottoms, got " + std::to_string(bottoms));
-  }
-  if (spec.param.top_size() != tops) {
-    throw spec.Mistake("top", spec.type() + why + " makes " + std::to_string(tops) +
-                                  " top(s), got " + std::to_string(spec.param.top_size()));
-  }
+  spec.RefuseIf(static_cast<int>(bottoms) < least || static_cast<int>(bottoms) > least + 1,
+                "bottom", spec.type(), why, " takes x, cont, optionally a static input",
+                exposed ? ", and " + std::to_string(states) + " initial state(s)" : "", ": ", least,
+                " or ", least + 1, " bottoms, got ", bottoms);
+  spec.RefuseIf(spec.param.top_size() != tops, "top", spec.type(), why, " makes ", tops,
+                " top(s), got ", spec.param.top_size());
 }
 
 // Returns the form. The shapes of the bottoms need not have been checked.
 RecurrentForm ReadRecurrent(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const RecurrentParameter& p = spec.param.recurrent_param();
-  if (p.num_output() == 0 || p.num_output() > INT32_MAX / 4) {
-    throw spec.Mistake("recurrent_param.num_output",
-                       "num_output must be positive, found " + std::to_string(p.num_output()));
-  }
+  spec.RefuseIf(p.num_output() == 0 || p.num_output() > INT32_MAX / 4, "recurrent_param.num_output",
+                "num_output must be positive, found ", p.num_output());
   RecurrentForm form;
   form.lstm = spec.type() == "LSTM";
   form.exposed = p.expose_hidden();
@@ -75,8 +65,7 @@ void CheckRecurrentBottoms(const LayerSpec& spec, const std::vector<Shape>& bott
          "cont has one number for each time step and stream: " + cont.ToString());
   if (form.has_static) {
     Expect(bottoms[2].dim_or_1(0) == form.streams && bottoms[2].rank() > 0, spec, bottoms, 2,
-           "the static input has one row for each of the " + std::to_string(form.streams) +
-               " streams");
+           StrCat("the static input has one row for each of the ", form.streams, " streams"));
   }
   for (size_t i = form.first_state; form.exposed && i < bottoms.size(); ++i) {
     Expect(bottoms[i] == state, spec, bottoms, i,
@@ -112,19 +101,15 @@ LayerShape InferRecurrent(const LayerSpec& spec, const std::vector<Shape>& botto
 
 LayerShape InferUnit(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& cells = bottoms[0];
-  if (cells.rank() != 3 || cells[0] != 1) {
-    throw spec.Mistake("bottom", "the cells of LSTMUnit are 1 x streams x hidden, bottom '" +
-                                     spec.param.bottom(0) + "' is " + cells.ToString());
-  }
+  spec.RefuseIf(cells.rank() != 3 || cells[0] != 1, "bottom",
+                "the cells of LSTMUnit are 1 x streams x hidden, bottom '", spec.param.bottom(0),
+                "' is ", cells.ToString());
   const Shape wanted[] = {cells, {1, cells[1], 4 * cells[2]}, {1, cells[1]}};
   for (int i = 1; i < 3; ++i) {
     const Shape& got = bottoms[i];
-    if (got == wanted[i]) continue;
-    throw spec.Mistake("bottom",
-                       std::string(i == 1 ? "gates" : "sequence marks") + " '" +
-                           spec.param.bottom(i) + "' are " + got.ToString() + ", for cells of " +
-                           cells.ToString() + " they are " + wanted[i].ToString(),
-                       i);
+    spec.RefuseIf(got != wanted[i], {"bottom", i}, i == 1 ? "gates" : "sequence marks", " '",
+                  spec.param.bottom(i), "' are ", got.ToString(), ", for cells of ",
+                  cells.ToString(), " they are ", wanted[i].ToString());
   }
   LayerShape shape;
   shape.tops = {cells, cells};

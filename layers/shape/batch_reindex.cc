@@ -8,15 +8,11 @@ namespace doppio {
 namespace {
 
 LayerShape InferBatchReindex(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  if (bottoms[0].rank() == 0)
-    throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchReindex selects rows from it");
-  if (bottoms[1].rank() != 1) {
-    throw spec.Mistake("bottom",
-                       "the indices '" + spec.param.bottom(1) + "' are " + bottoms[1].ToString() +
-                           "; they must have one axis",
-                       1);
-  }
-  if (bottoms[0][0] > INT32_MAX) throw spec.Mistake("bottom", "bottom 0 has more than 2^31 rows");
+  spec.RefuseIf(bottoms[0].rank() == 0, "bottom",
+                "bottom 0 is a scalar; BatchReindex selects rows from it");
+  spec.RefuseIf(bottoms[1].rank() != 1, {"bottom", 1}, "the indices '", spec.param.bottom(1),
+                "' are ", bottoms[1].ToString(), "; they must have one axis");
+  spec.RefuseIf(bottoms[0][0] > INT32_MAX, "bottom", "bottom 0 has more than 2^31 rows");
   LayerShape shape;
   shape.form = BatchReindexForm{IndexReader(bottoms[0][0], "bottom 0 has no more rows"),
                                 bottoms[1].count(), bottoms[0].count(1)};

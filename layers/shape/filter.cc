@@ -11,23 +11,17 @@ LayerShape InferFilter(const LayerSpec& spec, const std::vector<Shape>& bottoms)
   const int blobs = static_cast<int>(bottoms.size()) - 1;
   const Shape& selector = bottoms.back();
   const std::string named = "selector '" + spec.param.bottom(blobs) + "' is " + selector.ToString();
-  if (spec.param.top_size() != blobs) {
-    throw spec.Mistake("top", "Filter has one top for each bottom except the last, the selector: " +
-                                  std::to_string(blobs) + ", got " +
-                                  std::to_string(spec.param.top_size()));
-  }
-  if (selector.rank() == 0 || selector.count() != selector[0] || selector[0] > INT32_MAX) {
-    throw spec.Mistake("bottom", named + "; it must have one number for each row", blobs);
-  }
+  spec.RefuseIf(spec.param.top_size() != blobs, "top",
+                "Filter has one top for each bottom except the last, the selector: ", blobs,
+                ", got ", spec.param.top_size());
+  spec.RefuseIf(selector.rank() == 0 || selector.count() != selector[0] || selector[0] > INT32_MAX,
+                {"bottom", blobs}, named, "; it must have one number for each row");
   LayerShape shape;
   for (int i = 0; i < blobs; ++i) {
     const Shape& bottom = bottoms[i];
-    if (bottom.rank() == 0 || bottom[0] != selector[0]) {
-      throw spec.Mistake("bottom",
-                         "bottom '" + spec.param.bottom(i) + "' is " + bottom.ToString() + ", " +
-                             named + "; they must have the same first extent",
-                         i);
-    }
+    spec.RefuseIf(bottom.rank() == 0 || bottom[0] != selector[0], {"bottom", i}, "bottom '",
+                  spec.param.bottom(i), "' is ", bottom.ToString(), ", ", named,
+                  "; they must have the same first extent");
     shape.tops.push_back(bottom);
   }
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;

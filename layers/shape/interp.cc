@@ -11,26 +11,18 @@ namespace {
 // Throws UserError unless `use_blob_size` and a second bottom come together, without another size.
 void CheckInterpSize(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const InterpParameter& p = spec.param.interp_param();
-  if (bottoms.size() == 2 && !p.use_blob_size()) {
-    throw spec.Mistake("bottom",
-                       "Interp reads a second bottom only with interp_param { use_blob_size: true "
-                       "}, which takes its size",
-                       1);
-  }
+  spec.RefuseIf(bottoms.size() == 2 && !p.use_blob_size(), {"bottom", 1},
+                "Interp reads a second bottom only with interp_param { use_blob_size: true "
+                "}, which takes its size");
   if (!p.use_blob_size()) return;
-  if (bottoms.size() == 1) {
-    throw spec.Mistake("interp_param.use_blob_size",
-                       "use_blob_size takes the size of a second bottom, but there is none");
-  }
-  if (p.has_height() || p.has_width() || p.has_zoom_factor() || p.has_shrink_factor()) {
-    throw spec.Mistake("interp_param.use_blob_size",
-                       "use_blob_size takes the size of the second bottom; remove height, width, "
-                       "zoom_factor and shrink_factor");
-  }
-  if (bottoms[1].rank() != 4) {
-    throw spec.Mistake(
-        "bottom", "use_blob_size needs a bottom with 4 axes, found " + bottoms[1].ToString(), 1);
-  }
+  spec.RefuseIf(bottoms.size() == 1, "interp_param.use_blob_size",
+                "use_blob_size takes the size of a second bottom, but there is none");
+  spec.RefuseIf(p.has_height() || p.has_width() || p.has_zoom_factor() || p.has_shrink_factor(),
+                "interp_param.use_blob_size",
+                "use_blob_size takes the size of the second bottom; remove height, width, "
+                "zoom_factor and shrink_factor");
+  spec.RefuseIf(bottoms[1].rank() != 4, {"bottom", 1},
+                "use_blob_size needs a bottom with 4 axes, found ", bottoms[1].ToString());
 }
 
 InterpForm ReadInterp(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
@@ -40,42 +32,31 @@ InterpForm ReadInterp(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
   CheckImages(spec, bottom);
   CheckInterpSize(spec, bottoms);
   const bool factor = p.has_zoom_factor() || p.has_shrink_factor();
-  if (p.has_height() != p.has_width()) {
-    throw spec.Mistake(path + (p.has_height() ? "height" : "width"),
-                       "height and width are both needed");
-  }
-  if (!p.use_blob_size() && factor == p.has_height()) {
-    throw spec.Mistake(factor ? path + "height" : "interp_param",
-                       "give height and width, or zoom_factor or shrink_factor" +
-                           std::string(factor ? ", not both" : ""));
-  }
+  spec.RefuseIf(p.has_height() != p.has_width(), path + (p.has_height() ? "height" : "width"),
+                "height and width are both needed");
+  spec.RefuseIf(
+      !p.use_blob_size() && factor == p.has_height(), factor ? path + "height" : "interp_param",
+      "give height and width, or zoom_factor or shrink_factor", factor ? ", not both" : "");
   auto positive = [&](const char* field, int64_t value) {
-    if (value > 0) return;
-    throw spec.Mistake(path + field,
-                       std::string(field) + " must be positive, found " + std::to_string(value));
+    spec.RefuseIf(!(value > 0), path + field, field, " must be positive, found ", value);
   };
   positive("zoom_factor", p.zoom_factor());
   positive("shrink_factor", p.shrink_factor());
   if (p.has_height()) positive("height", p.height());
   if (p.has_width()) positive("width", p.width());
   for (const bool begin : {true, false}) {
-    if ((begin ? p.pad_beg() : p.pad_end()) <= 0) continue;
-    throw spec.Mistake(path + (begin ? "pad_beg" : "pad_end"),
-                       "the pads of Interp remove pixels, so they must be 0 or negative");
+    spec.RefuseIf(!((begin ? p.pad_beg() : p.pad_end()) <= 0),
+                  path + (begin ? "pad_beg" : "pad_end"),
+                  "the pads of Interp remove pixels, so they must be 0 or negative");
   }
   auto axis = [&](int64_t input, int64_t wanted) {
     const int64_t extent = input + p.pad_beg() + p.pad_end();
-    if (extent <= 0) {
-      throw spec.Mistake(
-          path + (p.pad_beg() < 0 ? "pad_beg" : "pad_end"),
-          "pad_beg and pad_end remove all pixels of an axis of " + std::to_string(input));
-    }
+    spec.RefuseIf(extent <= 0, path + (p.pad_beg() < 0 ? "pad_beg" : "pad_end"),
+                  "pad_beg and pad_end remove all pixels of an axis of ", input);
     const int64_t shrunk = (extent - 1) / p.shrink_factor() + 1;
     const int64_t output = factor ? (shrunk - 1) * p.zoom_factor() + 1 : wanted;
-    if (output > INT32_MAX / extent) {
-      throw spec.Mistake("interp_param", "an axis of " + std::to_string(input) + " would become " +
-                                             std::to_string(output) + ", which is too large");
-    }
+    spec.RefuseIf(output > INT32_MAX / extent, "interp_param", "an axis of ", input,
+                  " would become ", output, ", which is too large");
     return ResizedAxis(input, -static_cast<int64_t>(p.pad_beg()), extent, output);
   };
   const int64_t height = p.use_blob_size() ? bottoms[1][2] : p.height();

@@ -15,18 +15,14 @@ namespace {
 int JoinedAxis(const LayerSpec& spec, const std::string& message, const std::string& old_name,
                bool has_axis, int axis, bool has_old, uint32_t old_axis, const Shape& bottom) {
   const std::string field = message + "." + (has_old ? old_name : "axis");
-  if (has_axis && has_old) {
-    throw spec.Mistake(field,
-                       "axis and " + old_name + " are two names of the same field; keep axis");
-  }
+  spec.RefuseIf(has_axis && has_old, field, "axis and ", old_name,
+                " are two names of the same field; keep axis");
   // The old name does not accept negative axes. Its values are unsigned and may exceed the range of
   // int.
   const int64_t given = has_old ? static_cast<int64_t>(old_axis) : axis;
-  if (given >= bottom.rank() || given < -bottom.rank()) {
-    throw spec.Mistake(field, (has_old ? old_name : "axis") + " " + std::to_string(given) +
-                                  " does not exist in bottom '" + spec.param.bottom(0) +
-                                  "', whose shape is " + bottom.ToString());
-  }
+  spec.RefuseIf(given >= bottom.rank() || given < -bottom.rank(), field,
+                has_old ? old_name : "axis", " ", given, " does not exist in bottom '",
+                spec.param.bottom(0), "', whose shape is ", bottom.ToString());
   return bottom.canonical_axis(static_cast<int>(given));
 }
 
@@ -51,12 +47,12 @@ LayerShape InferConcat(const LayerSpec& spec, const std::vector<Shape>& bottoms)
     if (other.rank() == top.rank()) other[axis] = bottoms[0][axis];
     if (other != bottoms[0]) {
       const int index = static_cast<int>(i);
-      throw spec.Mistake("bottom",
-                         "bottom '" + spec.param.bottom(index) + "' is " + bottoms[i].ToString() +
-                             ", bottom '" + spec.param.bottom(0) + "' is " + bottoms[0].ToString() +
-                             "; they may differ only along axis " + std::to_string(axis) +
-                             ", which Concat joins",
-                         index);
+      throw spec.Mistake(
+          "bottom",
+          StrCat("bottom '", spec.param.bottom(index), "' is ", bottoms[i].ToString(), ", bottom '",
+                 spec.param.bottom(0), "' is ", bottoms[0].ToString(),
+                 "; they may differ only along axis ", axis, ", which Concat joins"),
+          index);
     }
     top[axis] += bottoms[i][axis];
   }
@@ -72,31 +68,22 @@ std::vector<int64_t> SliceExtents(const LayerSpec& spec, const Shape& bottom, in
   const auto& points = spec.param.slice_param().slice_point();
   const int tops = spec.param.top_size();
   const int64_t extent = bottom[axis];
-  const std::string whole = "axis " + std::to_string(axis) + " of bottom '" + spec.param.bottom(0) +
-                            "' (" + bottom.ToString() + ")";
+  const std::string whole =
+      StrCat("axis ", axis, " of bottom '", spec.param.bottom(0), "' (", bottom.ToString(), ")");
   if (points.empty()) {
-    if (extent % tops != 0) {
-      throw spec.Mistake("top", whole + " cannot be cut into " + std::to_string(tops) +
-                                    " equal tops; give slice_point");
-    }
+    spec.RefuseIf(extent % tops != 0, "top", whole, " cannot be cut into ", tops,
+                  " equal tops; give slice_point");
     return std::vector<int64_t>(tops, extent / tops);
   }
-  if (points.size() != tops - 1) {
-    throw spec.Mistake("slice_param.slice_point",
-                       std::to_string(tops) + " tops need " + std::to_string(tops - 1) +
-                           " slice_points, got " + std::to_string(points.size()));
-  }
+  spec.RefuseIf(points.size() != tops - 1, "slice_param.slice_point", tops, " tops need ", tops - 1,
+                " slice_points, got ", points.size());
   std::vector<int64_t> extents;
   int64_t previous = 0;
   for (int i = 0; i < points.size(); ++i) {
     const int64_t point = points.Get(i);
-    if (point <= previous || point >= extent) {
-      throw spec.Mistake("slice_param.slice_point",
-                         "slice_point " + std::to_string(point) + " is not between " +
-                             std::to_string(previous) + " and " + std::to_string(extent) +
-                             ": the points must increase inside " + whole,
-                         i);
-    }
+    spec.RefuseIf(point <= previous || point >= extent, {"slice_param.slice_point", i},
+                  "slice_point ", point, " is not between ", previous, " and ", extent,
+                  ": the points must increase inside ", whole);
     extents.push_back(point - previous);
     previous = point;
   }

@@ -42,17 +42,10 @@ Rearrangement PermuteOf(const LayerSpec& spec, const std::vector<Shape>& bottoms
   std::vector<int> order;
   for (int i = 0; i < given.size(); ++i) {
     const int64_t axis = given.Get(i);
-    if (axis >= rank) {
-      throw spec.Mistake("permute_param.order",
-                         "order " + std::to_string(axis) +
-                             " does not exist in the bottom, whose shape is " +
-                             bottoms[0].ToString(),
-                         i);
-    }
-    if (std::find(order.begin(), order.end(), static_cast<int>(axis)) != order.end()) {
-      throw spec.Mistake("permute_param.order", "order " + std::to_string(axis) + " is given twice",
-                         i);
-    }
+    spec.RefuseIf(axis >= rank, {"permute_param.order", i}, "order ", axis,
+                  " does not exist in the bottom, whose shape is ", bottoms[0].ToString());
+    spec.RefuseIf(std::find(order.begin(), order.end(), static_cast<int>(axis)) != order.end(),
+                  {"permute_param.order", i}, "order ", axis, " is given twice");
     order.push_back(static_cast<int>(axis));
   }
   // Axes that the field does not name follow in the order of the bottom.
@@ -68,22 +61,15 @@ Rearrangement CropOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const std::string shapes = "bottom '" + spec.param.bottom(0) + "' is " + bottom.ToString() +
                              ", bottom '" + spec.param.bottom(1) + "', whose extents it takes, " +
                              like.ToString();
-  if (!bottom.has_axis(param.axis())) {
-    throw spec.Mistake("crop_param.axis",
-                       "axis " + std::to_string(param.axis()) + " does not exist: " + shapes);
-  }
+  spec.RefuseIf(!bottom.has_axis(param.axis()), "crop_param.axis", "axis ", param.axis(),
+                " does not exist: ", shapes);
   const int first = bottom.canonical_axis(param.axis());
-  if (like.rank() < bottom.rank()) {
-    throw spec.Mistake("bottom", "it has too few axes: " + shapes, 1);
-  }
+  spec.RefuseIf(like.rank() < bottom.rank(), {"bottom", 1}, "it has too few axes: ", shapes);
   const int offsets = param.offset_size();
-  if (offsets > 1 && offsets != bottom.rank() - first) {
-    throw spec.Mistake("crop_param.offset",
-                       "offset is given " + std::to_string(offsets) +
-                           " times; give one for all axes, or one for each of the " +
-                           std::to_string(bottom.rank() - first) + " from axis " +
-                           std::to_string(first) + " on");
-  }
+  spec.RefuseIf(offsets > 1 && offsets != bottom.rank() - first, "crop_param.offset",
+                "offset is given ", offsets,
+                " times; give one for all axes, or one for each of the ", bottom.rank() - first,
+                " from axis ", first, " on");
   Rearrangement r;
   r.top = bottom;
   for (int axis = first; axis < bottom.rank(); ++axis) r.top[axis] = like[axis];
@@ -95,18 +81,12 @@ Rearrangement CropOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     const int which = offsets == 1 ? 0 : axis - first;
     const int64_t offset = param.offset(which);
     r.box.bottom_offset += offset * from[a];
-    if (offset + r.top[axis] > bottom[axis]) {
-      throw spec.Mistake("crop_param.offset",
-                         "offset " + std::to_string(offset) + " leaves too little along axis " +
-                             std::to_string(axis) + ": " + shapes,
-                         which);
-    }
+    spec.RefuseIf(offset + r.top[axis] > bottom[axis], {"crop_param.offset", which}, "offset ",
+                  offset, " leaves too little along axis ", axis, ": ", shapes);
   }
   for (int axis = first; axis < bottom.rank() && offsets == 0; ++axis) {
-    if (r.top[axis] <= bottom[axis]) continue;
-    throw spec.Mistake(
-        "bottom",
-        "the bottom is too small to crop along axis " + std::to_string(axis) + ": " + shapes, 1);
+    spec.RefuseIf(r.top[axis] > bottom[axis], {"bottom", 1},
+                  "the bottom is too small to crop along axis ", axis, ": ", shapes);
   }
   return r;
 }
@@ -119,20 +99,14 @@ Rearrangement ReorgOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
   const ReorgParameter& param = spec.param.reorg_param();
   const Shape& bottom = bottoms[0];
   CheckImages(spec, bottom);
-  if (param.stride() < 1 || param.stride() > INT32_MAX) {
-    throw spec.Mistake("reorg_param.stride",
-                       "stride must be positive, found " + std::to_string(param.stride()));
-  }
+  spec.RefuseIf(param.stride() < 1 || param.stride() > INT32_MAX, "reorg_param.stride",
+                "stride must be positive, found ", param.stride());
   const int64_t s = param.stride(), n = bottom[0], c = bottom[1], h = bottom[2], w = bottom[3];
-  if (s > c || c % (s * s) != 0) {
-    throw spec.Mistake("reorg_param.stride",
-                       "the bottom's " + std::to_string(c) + " channels (" + bottom.ToString() +
-                           ") do not divide by the square of stride " + std::to_string(s));
-  }
-  if (!param.reverse() && (h % s != 0 || w % s != 0)) {
-    throw spec.Mistake("reorg_param.stride", "the bottom's height and width (" + bottom.ToString() +
-                                                 ") do not divide by stride " + std::to_string(s));
-  }
+  spec.RefuseIf(s > c || c % (s * s) != 0, "reorg_param.stride", "the bottom's ", c, " channels (",
+                bottom.ToString(), ") do not divide by the square of stride ", s);
+  spec.RefuseIf(!param.reverse() && (h % s != 0 || w % s != 0), "reorg_param.stride",
+                "the bottom's height and width (", bottom.ToString(), ") do not divide by stride ",
+                s);
   const int64_t part = c / (s * s);
   Rearrangement r = param.reverse() ? Transposed({n, s, s, part, h, w}, {0, 3, 4, 1, 5, 2})
                                     : Transposed({n, part, h, s, w, s}, {0, 3, 5, 1, 2, 4});
@@ -146,12 +120,9 @@ Rearrangement ShuffleChannelOf(const LayerSpec& spec, const std::vector<Shape>& 
   const Shape& bottom = bottoms[0];
   CheckChannels(spec, bottom);
   const int64_t groups = spec.param.shuffle_channel_param().group(), channels = bottom[1];
-  if (groups < 1 || channels % groups != 0) {
-    throw spec.Mistake("shuffle_channel_param.group",
-                       "the bottom's " + std::to_string(channels) + " channels (" +
-                           bottom.ToString() +
-                           ") do not divide into group: " + std::to_string(groups) + " parts");
-  }
+  spec.RefuseIf(groups < 1 || channels % groups != 0, "shuffle_channel_param.group",
+                "the bottom's ", channels, " channels (", bottom.ToString(),
+                ") do not divide into group: ", groups, " parts");
   Rearrangement r =
       Transposed({bottom[0], groups, channels / groups, bottom.count(2)}, {0, 2, 1, 3});
   r.top = bottom;

@@ -22,28 +22,21 @@ std::pair<int, int> ReplacedAxes(const LayerSpec& spec, const Shape& bottom) {
   const int rank = bottom.rank();
   // Unlike in other layers, axis -1 is the position after the last axis.
   const int64_t begin = param.axis() >= 0 ? param.axis() : int64_t{param.axis()} + rank + 1;
-  if (begin < 0 || begin > rank) {
-    throw spec.Mistake("reshape_param.axis",
-                       "axis " + std::to_string(param.axis()) + " is not in " +
-                           std::to_string(-rank - 1) + ".." + std::to_string(rank) +
-                           " for the bottom, whose shape is " + bottom.ToString());
-  }
+  spec.RefuseIf(begin < 0 || begin > rank, "reshape_param.axis", "axis ", param.axis(),
+                " is not in ", -rank - 1, "..", rank, " for the bottom, whose shape is ",
+                bottom.ToString());
   const int64_t axes = param.num_axes();
-  if (axes < -1 || begin + axes > rank) {
-    throw spec.Mistake("reshape_param.num_axes",
-                       "num_axes " + std::to_string(axes) + " from axis " + std::to_string(begin) +
-                           " on is more than the bottom has, whose shape is " + bottom.ToString() +
-                           "; -1 means all that follow");
-  }
+  spec.RefuseIf(axes < -1 || begin + axes > rank, "reshape_param.num_axes", "num_axes ", axes,
+                " from axis ", begin, " on is more than the bottom has, whose shape is ",
+                bottom.ToString(), "; -1 means all that follow");
   return {static_cast<int>(begin), static_cast<int>(axes == -1 ? rank : begin + axes)};
 }
 
 LayerShape InferReshape(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const ReshapeParameter& param = spec.param.reshape_param();
-  if (param.pixelshuffler() != 1) {
-    throw spec.Mistake("reshape_param.pixelshuffler", "pixelshuffler is not supported; remove it");
-  }
+  spec.RefuseIf(param.pixelshuffler() != 1, "reshape_param.pixelshuffler",
+                "pixelshuffler is not supported; remove it");
   const auto [begin, end] = ReplacedAxes(spec, bottom);
   Shape top;
   for (int a = 0; a < begin; ++a) top.push_back(bottom[a]);
@@ -51,46 +44,33 @@ LayerShape InferReshape(const LayerSpec& spec, const std::vector<Shape>& bottoms
   for (int i = 0; i < param.shape().dim_size(); ++i) {
     int64_t dim = param.shape().dim(i);
     if (dim == 0) {
-      if (begin + i >= bottom.rank()) {
-        throw spec.Mistake("reshape_param.shape.dim",
-                           "dim: 0 copies axis " + std::to_string(begin + i) +
-                               " of the bottom, whose shape " + bottom.ToString() +
-                               " has no such axis",
-                           i);
-      }
+      spec.RefuseIf(begin + i >= bottom.rank(), {"reshape_param.shape.dim", i},
+                    "dim: 0 copies axis ", begin + i, " of the bottom, whose shape ",
+                    bottom.ToString(), " has no such axis");
       dim = bottom[begin + i];
     } else if (dim == -1) {
-      if (inferred >= 0) {
-        throw spec.Mistake("reshape_param.shape.dim", "two dims are -1; only one can be inferred",
-                           i);
-      }
+      spec.RefuseIf(inferred >= 0, {"reshape_param.shape.dim", i},
+                    "two dims are -1; only one can be inferred");
       inferred = top.rank();
       dim = 1;
     } else if (dim < 0) {
-      throw spec.Mistake(
-          "reshape_param.shape.dim",
-          "dim " + std::to_string(dim) + "; give an extent, 0 to copy it, or -1 to infer it", i);
+      throw spec.Mistake("reshape_param.shape.dim",
+                         StrCat("dim ", dim, "; give an extent, 0 to copy it, or -1 to infer it"),
+                         i);
     }
     top.push_back(dim);
   }
   for (int a = end; a < bottom.rank(); ++a) top.push_back(bottom[a]);
   if (inferred >= 0) {
     const int64_t others = top.count();
-    if (others == 0 || bottom.count() % others != 0) {
-      throw spec.Mistake("reshape_param.shape",
-                         "the " + std::to_string(bottom.count()) + " elements of the bottom (" +
-                             bottom.ToString() + ") cannot be divided by " +
-                             std::to_string(others) + ", the product of the other dims");
-    }
+    spec.RefuseIf(others == 0 || bottom.count() % others != 0, "reshape_param.shape", "the ",
+                  bottom.count(), " elements of the bottom (", bottom.ToString(),
+                  ") cannot be divided by ", others, ", the product of the other dims");
     top[inferred] = bottom.count() / others;
   }
-  if (top.count() != bottom.count()) {
-    throw spec.Mistake("reshape_param.shape", "count mismatch " + std::to_string(bottom.count()) +
-                                                  " != " + std::to_string(top.count()) +
-                                                  ": the bottom is " + bottom.ToString() +
-                                                  ", the top would be " + top.ToString() +
-                                                  "; one dim can be -1, to be inferred");
-  }
+  spec.RefuseIf(top.count() != bottom.count(), "reshape_param.shape", "count mismatch ",
+                bottom.count(), " != ", top.count(), ": the bottom is ", bottom.ToString(),
+                ", the top would be ", top.ToString(), "; one dim can be -1, to be inferred");
   return ViewOf(View::kReshape, {top});
 }
 
@@ -100,11 +80,8 @@ LayerShape InferFlatten(const LayerSpec& spec, const std::vector<Shape>& bottoms
   const int first = AxisOf(spec, "flatten_param.axis", param.axis(), bottom);
   const int last = AxisOf(spec, "flatten_param.end_axis", param.end_axis(), bottom);
   // As in Caffe, an empty range is valid and inserts an axis of extent 1.
-  if (first > last + 1) {
-    throw spec.Mistake("flatten_param.axis", "axis " + std::to_string(param.axis()) +
-                                                 " comes after end_axis " +
-                                                 std::to_string(param.end_axis()));
-  }
+  spec.RefuseIf(first > last + 1, "flatten_param.axis", "axis ", param.axis(),
+                " comes after end_axis ", param.end_axis());
   Shape top;
   for (int a = 0; a < first; ++a) top.push_back(bottom[a]);
   top.push_back(bottom.count(first, last + 1));

@@ -14,12 +14,9 @@ LayerShape InferTile(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const TileParameter& param = spec.param.tile_param();
   const Shape& bottom = bottoms[0];
   const int axis = AxisOf(spec, "tile_param.axis", param.axis(), bottom);
-  if (param.tiles() < 1) {
-    throw spec.Mistake("tile_param.tiles",
-                       param.has_tiles()
-                           ? "tiles must be positive, found " + std::to_string(param.tiles())
-                           : "tiles is missing; for example tiles: 2");
-  }
+  spec.RefuseIf(param.tiles() < 1, "tile_param.tiles",
+                param.has_tiles() ? "tiles must be positive, found " + std::to_string(param.tiles())
+                                  : "tiles is missing; for example tiles: 2");
   LayerShape shape;
   shape.form = TileForm{axis, bottom.count(0, axis), param.tiles(), bottom.count(axis)};
   shape.tops = {bottom};

@@ -23,24 +23,18 @@ void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
   const bool size = pair("upsample", p.has_upsample_h(), p.has_upsample_w());
   const bool factors = pair("scale", p.has_scale_h(), p.has_scale_w());
   // SegNet's own files give a scale beside the size, and SegNet uses the size.
-  if (factors && (size || p.has_scale())) {
-    throw spec.Mistake(size ? path + "upsample_h" : path + "scale",
-                       "give one of scale, scale_h and scale_w, upsample_h and upsample_w");
-  }
-  if (!masked && (size || p.pad_out_h() || p.pad_out_w())) {
-    throw spec.Mistake(
-        path + (size            ? "upsample_h"
-                : p.pad_out_h() ? "pad_out_h"
-                                : "pad_out_w"),
-        "this field is for Upsample with a mask, the second top of a MAX Pooling, as "
-        "its second bottom");
-  }
+  spec.RefuseIf(factors && (size || p.has_scale()), size ? path + "upsample_h" : path + "scale",
+                "give one of scale, scale_h and scale_w, upsample_h and upsample_w");
+  spec.RefuseIf(!masked && (size || p.pad_out_h() || p.pad_out_w()),
+                path + (size            ? "upsample_h"
+                        : p.pad_out_h() ? "pad_out_h"
+                                        : "pad_out_w"),
+                "this field is for Upsample with a mask, the second top of a MAX Pooling, as "
+                "its second bottom");
   if (size) {
-    if (p.pad_out_h() || p.pad_out_w()) {
-      throw spec.Mistake(
-          path + (p.pad_out_h() ? "pad_out_h" : "pad_out_w"),
-          "this field is for scale factors; upsample_h and upsample_w are the top's size");
-    }
+    spec.RefuseIf(p.pad_out_h() || p.pad_out_w(),
+                  path + (p.pad_out_h() ? "pad_out_h" : "pad_out_w"),
+                  "this field is for scale factors; upsample_h and upsample_w are the top's size");
     grid.top_height = p.upsample_h();
     grid.top_width = p.upsample_w();
   } else {
@@ -48,39 +42,35 @@ void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
     const int64_t scale = p.has_scale() ? p.scale() : masked ? 2 : 1;
     grid.scale_h = factors ? p.scale_h() : scale;
     grid.scale_w = factors ? p.scale_w() : scale;
-    if (grid.scale_h < 1 || grid.scale_w < 1) {
-      throw spec.Mistake(path + (!factors           ? "scale"
-                                 : grid.scale_h < 1 ? "scale_h"
-                                                    : "scale_w"),
-                         "it must be positive, found 0");
-    }
+    spec.RefuseIf(grid.scale_h < 1 || grid.scale_w < 1,
+                  path + (!factors           ? "scale"
+                          : grid.scale_h < 1 ? "scale_h"
+                                             : "scale_w"),
+                  "it must be positive, found 0");
     grid.top_height = grid.height * grid.scale_h - (p.pad_out_h() ? 1 : 0);
     grid.top_width = grid.width * grid.scale_w - (p.pad_out_w() ? 1 : 0);
   }
-  if (grid.top_height < 1 || grid.top_width < 1) {
-    throw spec.Mistake(size ? path + "upsample_h" : "upsample_param",
-                       "the top would be " + std::to_string(grid.top_height) + "x" +
-                           std::to_string(grid.top_width));
-  }
+  spec.RefuseIf(grid.top_height < 1 || grid.top_width < 1,
+                size ? path + "upsample_h" : "upsample_param", "the top would be ", grid.top_height,
+                "x", grid.top_width);
 }
 
 // Returns how bottom 0 gets the mask's size. It usually comes from another Upsample, whose scale
 // gives only even sides, while pooling has rounded odd ones.
 std::string HowToFit(const Shape& bottom, const Shape& mask) {
   if (mask.rank() != 4 || mask[0] != bottom[0] || mask[1] != bottom[1]) return "";
-  return "; an Upsample before this one gives bottom 0 the mask's size with upsample_h: " +
-         std::to_string(mask[2]) + " and upsample_w: " + std::to_string(mask[3]);
+  return StrCat("; an Upsample before this one gives bottom 0 the mask's size with upsample_h: ",
+                mask[2], " and upsample_w: ", mask[3]);
 }
 
 UpsampleForm ReadUpsample(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const bool masked = bottoms.size() > 1;
   CheckImages(spec, bottom);
-  if (masked && bottoms[1] != bottom) {
-    throw spec.Mistake("bottom",
-                       "the mask must have the shape of bottom 0, " + bottom.ToString() +
-                           "; found " + bottoms[1].ToString() + HowToFit(bottom, bottoms[1]),
-                       1);
+  if (masked) {
+    spec.RefuseIf(bottoms[1] != bottom, {"bottom", 1}, "the mask must have the shape of bottom 0, ",
+                  bottom.ToString(), "; found ", bottoms[1].ToString(),
+                  HowToFit(bottom, bottoms[1]));
   }
   UpsampleForm form;
   UpsampleGrid& grid = form.grid;
@@ -90,10 +80,8 @@ UpsampleForm ReadUpsample(const LayerSpec& spec, const std::vector<Shape>& botto
   grid.height = bottom[2];
   grid.width = bottom[3];
   ReadUpsampledSize(spec, masked, &grid);
-  if (grid.planes * grid.height * grid.width > INT32_MAX) {
-    throw spec.Mistake("bottom", "Upsample counts the elements of its bottom in 32 bits; found " +
-                                     bottom.ToString());
-  }
+  spec.RefuseIf(grid.planes * grid.height * grid.width > INT32_MAX, "bottom",
+                "Upsample counts the elements of its bottom in 32 bits; found ", bottom.ToString());
   return form;
 }
 

@@ -95,10 +95,9 @@ struct UpsampleForm {
 
   // Returns the error for a mask of `layer` that holds an index outside of the top.
   UserError BadMask(const std::string& layer) const {
-    return UserError(mask_at,
-                     "layer '" + layer + "': the mask holds an index outside of the top's " +
-                         std::to_string(grid.top_height) + "x" + std::to_string(grid.top_width) +
-                         "; it must come from a MAX Pooling whose bottom has that size");
+    return UserError(mask_at, "layer '", layer, "': the mask holds an index outside of the top's ",
+                     grid.top_height, "x", grid.top_width,
+                     "; it must come from a MAX Pooling whose bottom has that size");
   }
 };
 

@@ -101,9 +101,8 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
     const AnnotatedDataParameter& param = spec.param.annotated_data_param();
     const bool usual = IsBoxes(spec) && !param.has_max_boxes();
     options.max_boxes = usual ? kUsualBoxes : static_cast<int>(param.max_boxes());
-    if (options.max_boxes < 1) {
-      throw spec.Mistake("annotated_data_param.max_boxes", "max_boxes must be at least 1");
-    }
+    spec.RefuseIf(options.max_boxes < 1, "annotated_data_param.max_boxes",
+                  "max_boxes must be at least 1");
     const ResizeParameter resize = TransformOf(spec).resize_param();
     // As in SSD, the scales apply only with FIT_SMALL_SIZE and only if both are given.
     if (resize.resize_mode() == ResizeParameter::FIT_SMALL_SIZE && resize.height_scale() > 0 &&
@@ -112,9 +111,7 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
       options.box_columns = static_cast<int>(resize.width_scale());
     }
   }
-  if (options.batch < 1) {
-    throw spec.Mistake(ParamOf(spec) + ".batch_size", "batch_size must be at least 1");
-  }
+  spec.RefuseIf(options.batch < 1, ParamOf(spec) + ".batch_size", "batch_size must be at least 1");
   return options;
 }
 
@@ -306,8 +303,8 @@ Preprocessing DescribeImagesOf(const LayerSpec& spec) {
 // Returns `sample`, whose shape is assumed, because the source is missing with `error`.
 SampleShape GuessedSample(SampleShape sample, const Error& error) {
   sample.guessed = true;
-  sample.missing = FileError(
-      error.at(), error.message() + "; its samples are assumed to be " + sample.image.ToString());
+  sample.missing = FileError(error.at(), error.message(), "; its samples are assumed to be ",
+                             sample.image.ToString());
   return sample;
 }
 
@@ -333,8 +330,8 @@ SampleShape ShapeOf(const LayerSpec& spec) {
                       static_cast<int>(usual[2])};
       return GuessedSample(std::move(sample), e);
     }
-    throw FileError(e.at(),
-                    e.message() + "; without it, the shape is known only if crop_size is set");
+    throw FileError(e.at(), e.message(),
+                    "; without it, the shape is known only if crop_size is set");
   }
 }
 
@@ -370,13 +367,9 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
     shape.exact_tops.resize(shape.tops.size());
     return shape;
   }
-  if (label_tops > 1 && label_tops != sample.labels) {
-    throw spec.Mistake("top",
-                       std::to_string(label_tops) + " tops for labels, but each record has " +
-                           std::to_string(sample.labels) +
-                           "; give one top for all labels, or one for each",
-                       2);
-  }
+  spec.RefuseIf(label_tops > 1 && label_tops != sample.labels, {"top", 2}, label_tops,
+                " tops for labels, but each record has ", sample.labels,
+                "; give one top for all labels, or one for each");
   for (int i = 0; i < label_tops; ++i) {
     // A single label has Caffe's shape. If one top holds several labels, they are its columns.
     tops.push_back(label_tops == 1 && sample.labels > 1 ? Shape{batch, sample.labels}

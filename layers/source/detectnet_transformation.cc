@@ -29,17 +29,12 @@ struct DetectNetForm {
 
 LayerShape InferDetectNet(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& images = bottoms[0];
-  if (images.rank() != 4 || images[1] != kChannels) {
-    throw spec.Mistake("bottom", "images must be N x 3 x H x W, but '" + spec.param.bottom(0) +
-                                     "' is " + images.ToString());
-  }
-  if (bottoms[1].dim_or_1(0) != images[0]) {
-    throw spec.Mistake("bottom",
-                       "'" + spec.param.bottom(1) + "' is " + bottoms[1].ToString() +
-                           "; there must be one row of labels for each of the " +
-                           std::to_string(images[0]) + " images",
-                       1);
-  }
+  spec.RefuseIf(images.rank() != 4 || images[1] != kChannels, "bottom",
+                "images must be N x 3 x H x W, but '", spec.param.bottom(0), "' is ",
+                images.ToString());
+  spec.RefuseIf(bottoms[1].dim_or_1(0) != images[0], {"bottom", 1}, "'", spec.param.bottom(1),
+                "' is ", bottoms[1].ToString(),
+                "; there must be one row of labels for each of the ", images[0], " images");
   const DetectNetGroundTruthParameter& p = spec.param.detectnet_groundtruth_param();
   DetectNetForm form;
   form.grid = AtField(spec, "detectnet_groundtruth_param",

@@ -38,8 +38,8 @@ LayerShape UsualRows(const LayerSpec& spec, const Shape& usual, const Error& err
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
   shape.form = RowsForm();
   shape.guessed = true;
-  shape.missing = FileError(
-      error.at(), error.message() + "; its samples are assumed to be " + usual.ToString());
+  shape.missing =
+      FileError(error.at(), error.message(), "; its samples are assumed to be ", usual.ToString());
   return shape;
 }
 
@@ -52,11 +52,9 @@ Shape WithRows(int64_t rows, const Shape& row) {
 
 LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
   const HDF5DataParameter& param = spec.param.hdf5_data_param();
-  if (param.batch_size() < 1) {
-    throw spec.Mistake("hdf5_data_param.batch_size", "batch_size must be at least 1");
-  }
-  if (!param.has_source())
-    throw spec.Mistake("hdf5_data_param", "needs a source, a list of HDF5 files");
+  spec.RefuseIf(param.batch_size() < 1, "hdf5_data_param.batch_size",
+                "batch_size must be at least 1");
+  spec.RefuseIf(!param.has_source(), "hdf5_data_param", "needs a source, a list of HDF5 files");
   RowsForm form;
   const RowsForm* const running = RunningForm<RowsForm>(spec);
   try {

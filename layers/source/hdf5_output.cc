@@ -25,16 +25,11 @@ Shape WithFourAxes(Shape shape) {
 }
 
 LayerShape InferHdf5Output(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  if (spec.param.hdf5_output_param().file_name().empty()) {
-    throw spec.Mistake("hdf5_output_param", "needs a file_name, the HDF5 file to write");
-  }
+  spec.RefuseIf(spec.param.hdf5_output_param().file_name().empty(), "hdf5_output_param",
+                "needs a file_name, the HDF5 file to write");
   const int64_t rows = WithFourAxes(bottoms[0])[0], labels = WithFourAxes(bottoms[1])[0];
-  if (rows != labels) {
-    throw spec.Mistake("bottom",
-                       "the first bottom has " + std::to_string(rows) + " rows, the second " +
-                           std::to_string(labels) + "; they must have the same number",
-                       1);
-  }
+  spec.RefuseIf(rows != labels, {"bottom", 1}, "the first bottom has ", rows, " rows, the second ",
+                labels, "; they must have the same number");
   LayerShape shape;
   shape.has_backward = false;
   shape.form = Hdf5OutputForm{spec.param.hdf5_output_param().file_name(),
@@ -60,8 +55,8 @@ class Hdf5OutputKernel : public Kernel {
         owner_("layer '" + args.layer + "' of a " + (args.train ? "TRAIN" : "TEST") + " net") {
     const std::string folder = DirName(path_);
     if (!folder.empty() && !FileExists(folder)) {
-      throw FileError(args.Form<Hdf5OutputForm>().at,
-                      "layer '" + args.layer + "': there is no folder '" + folder + "'");
+      throw FileError(args.Form<Hdf5OutputForm>().at, "layer '", args.layer,
+                      "': there is no folder '", folder, "'");
     }
   }
 

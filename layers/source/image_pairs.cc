@@ -58,8 +58,8 @@ void CheckScaleFactors(const LayerSpec& spec, const TransformationParameter& tra
   constexpr float kMost = 100;
   for (const float factor : transform.scale_factors()) {
     if (factor > 0 && factor <= kMost) continue;
-    throw UserError({}, "transform_param: scale_factors must be above 0 and at most 100, got " +
-                            std::to_string(factor));
+    throw UserError({}, "transform_param: scale_factors must be above 0 and at most 100, got ",
+                    factor);
   }
   if (transform.scale_factors_size() == 0 || Crops(transform) || AnySize(spec)) return;
   throw UserError({},
@@ -73,16 +73,14 @@ TransformationParameter TransformOfPairs(const LayerSpec& spec) {
   TransformationParameter transform = PairsTransform(spec);
   const int channels = PairsParam(spec).is_color() ? 3 : 1, means = transform.mean_value_size();
   if (transform.has_mean_file()) {
-    throw UserError({}, "transform_param: " + spec.type() + " takes mean_value, not mean_file");
+    throw UserError({}, "transform_param: ", spec.type(), " takes mean_value, not mean_file");
   }
   if (transform.scale() == 0) throw UserError({}, "transform_param: scale must not be 0");
   CheckScaleFactors(spec, transform);
   transform.clear_scale_factors();  // the source applies them
   if (means > 1 && means != channels) {
-    throw UserError({}, "transform_param has " + std::to_string(means) +
-                            " mean_value, but the image has " + std::to_string(channels) +
-                            (channels == 1 ? " channel" : " channels") +
-                            "; give one, or one per channel");
+    throw UserError({}, "transform_param has ", means, " mean_value, but the image has ", channels,
+                    channels == 1 ? " channel" : " channels", "; give one, or one per channel");
   }
   if (means == 0) return transform;
   const float first = transform.mean_value(0);
@@ -117,22 +115,18 @@ int LabelDivisor(const LayerSpec& spec) {
   const uint32_t divisor = PairsParam(spec).label_divide_factor();
   if (divisor == 1) return 1;
   const std::string field = PairsField(spec) + ".label_divide_factor";
-  if (!IsDense(spec)) throw spec.Mistake(field, "only DenseImageData has label_divide_factor");
-  if (divisor < 1 || divisor > 1024) {
-    throw spec.Mistake(
-        field, "label_divide_factor must be from 1 to 1024, found " + std::to_string(divisor));
-  }
+  spec.RefuseIf(!IsDense(spec), field, "only DenseImageData has label_divide_factor");
+  spec.RefuseIf(divisor < 1 || divisor > 1024, field,
+                "label_divide_factor must be from 1 to 1024, found ", divisor);
   return static_cast<int>(divisor);
 }
 
 // Returns the shape of a layer whose samples have the shape `image`, with the labels' plane.
 LayerShape ShapeOfPairs(const LayerSpec& spec, const ImageShape& image) {
   const int64_t batch = PairsParam(spec).batch_size(), divisor = LabelDivisor(spec);
-  if (divisor > std::min(image.height, image.width)) {
-    throw spec.Mistake(PairsField(spec) + ".label_divide_factor",
-                       "label_divide_factor " + std::to_string(divisor) + " leaves no labels of " +
-                           std::to_string(image.height) + "x" + std::to_string(image.width));
-  }
+  spec.RefuseIf(divisor > std::min(image.height, image.width),
+                PairsField(spec) + ".label_divide_factor", "label_divide_factor ", divisor,
+                " leaves no labels of ", image.height, "x", image.width);
   std::vector<Shape> tops = {{batch, image.channels - 1, image.height, image.width},
                              {batch, 1, image.height / divisor, image.width / divisor},
                              {batch, 1, 1, 2}};
@@ -157,11 +151,9 @@ SampleSet SamplesOfPairs(const LayerSpec& spec, const Pipeline& pipeline) {
 LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
   const ImageDataParameter& param = PairsParam(spec);
   const std::string field = PairsField(spec);
-  if (param.batch_size() < 1)
-    throw spec.Mistake(field + ".batch_size", "batch_size must be at least 1");
-  if (param.label_type() != ImageDataParameter::PIXEL && spec.type() != "ImageSegData") {
-    throw spec.Mistake(field + ".label_type", spec.type() + " takes only label_type: PIXEL");
-  }
+  spec.RefuseIf(param.batch_size() < 1, field + ".batch_size", "batch_size must be at least 1");
+  spec.RefuseIf(param.label_type() != ImageDataParameter::PIXEL && spec.type() != "ImageSegData",
+                field + ".label_type", spec.type(), " takes only label_type: PIXEL");
   AtDataField(spec, field + ".source", [&] { CheckTransforms(TransformOfPairs(spec)); });
   try {
     PairsForm form;
@@ -196,8 +188,8 @@ LayerShape InferPairs(const LayerSpec& spec, const std::vector<Shape>&) {
     shape.missing = e;
     shape.guessed = guessed;
     if (!guessed) return shape;
-    shape.missing = FileError(
-        e.at(), e.message() + "; its images are assumed to be " + shape.tops[0].ToString());
+    shape.missing =
+        FileError(e.at(), e.message(), "; its images are assumed to be ", shape.tops[0].ToString());
     return shape;
   }
 }

@@ -18,9 +18,8 @@ int IndexFor(int count, int top) { return count == 1 ? 0 : top; }
 void CheckCount(const LayerSpec& spec, const std::string& field, const std::string& what, int count,
                 bool none_is_allowed = false) {
   const int tops = spec.param.top_size();
-  if (count == 1 || count == tops || (count == 0 && none_is_allowed)) return;
-  throw spec.Mistake(field, what + " is given " + std::to_string(count) + " times for " +
-                                std::to_string(tops) + " top(s); give one for all, or one each");
+  spec.RefuseIf(!(count == 1 || count == tops || (count == 0 && none_is_allowed)), field, what,
+                " is given ", count, " times for ", tops, " top(s); give one for all, or one each");
 }
 
 // Returns the shape `given`, value number `index` of `field`. Throws UserError for extents below 1.
@@ -28,10 +27,7 @@ Shape ShapeFrom(const LayerSpec& spec, const std::string& field, const BlobShape
                 int index) {
   Shape shape;
   for (int64_t dim : given.dim()) {
-    if (dim < 1) {
-      throw spec.Mistake(field, "dim " + std::to_string(dim) + "; an extent must be at least 1",
-                         index);
-    }
+    spec.RefuseIf(dim < 1, {field, index}, "dim ", dim, "; an extent must be at least 1");
     shape.push_back(dim);
   }
   return shape;
@@ -49,9 +45,8 @@ LayerShape Source(std::vector<Shape> tops) {
 
 LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
   const InputParameter& param = spec.param.input_param();
-  if (param.shape_size() == 0) {
-    throw spec.Mistake("input_param", "has no shape; write input_param { shape { dim: ... } }");
-  }
+  spec.RefuseIf(param.shape_size() == 0, "input_param",
+                "has no shape; write input_param { shape { dim: ... } }");
   CheckCount(spec, "input_param.shape", "shape", param.shape_size());
   std::vector<Shape> tops;
   for (int i = 0; i < spec.param.top_size(); ++i) {
@@ -101,13 +96,10 @@ void CheckDummyFields(const LayerSpec& spec) {
   CheckCount(spec, message + ".data_filler", "data_filler", param.data_filler_size(), true);
   const bool old =
       param.num_size() + param.channels_size() + param.height_size() + param.width_size() > 0;
-  if (old && param.shape_size() > 0) {
-    throw spec.Mistake(message + ".shape",
-                       "both shape and the old num, channels, height, width are given; keep shape");
-  }
-  if (!old && param.shape_size() == 0) {
-    throw spec.Mistake(message, "has no shape; write dummy_data_param { shape { dim: ... } }");
-  }
+  spec.RefuseIf(old && param.shape_size() > 0, message + ".shape",
+                "both shape and the old num, channels, height, width are given; keep shape");
+  spec.RefuseIf(!old && param.shape_size() == 0, message,
+                "has no shape; write dummy_data_param { shape { dim: ... } }");
   if (!old) {
     CheckCount(spec, message + ".shape", "shape", param.shape_size());
     return;

@@ -32,10 +32,8 @@ LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
                                                       {"width", param.width()}};
   Shape images;
   for (const auto& extent : extents) {
-    if (extent.second == 0) {
-      throw spec.Mistake(std::string("memory_data_param.") + extent.first,
-                         std::string(extent.first) + " must be at least 1");
-    }
+    spec.RefuseIf(extent.second == 0, std::string("memory_data_param.") + extent.first,
+                  extent.first, " must be at least 1");
     images.push_back(extent.second);
   }
   LayerShape shape = ShapeOfSource(spec, {images, Shape{images[0]}});

@@ -31,27 +31,21 @@ bool ReadsRecords(const LayerSpec& spec) { return spec.param.has_data_param(); }
 // Throws UserError for fields that the layer does not read, or that contradict each other.
 void CheckRoiFields(const LayerSpec& spec) {
   const RoiDataParameter& param = spec.param.roi_data_param();
-  if (ReadsRecords(spec) && param.has_source()) {
-    throw spec.Mistake("roi_data_param", "has a source, and so has data_param; give one of them");
-  }
-  if (param.short_side() < 1 || param.short_side() > 65535)
-    throw spec.Mistake("roi_data_param.short_side", "short_side must be from 1 to 65535");
-  if (param.max_side() < 1 || param.max_side() > 65535)
-    throw spec.Mistake("roi_data_param.max_side", "max_side must be from 1 to 65535");
+  spec.RefuseIf(ReadsRecords(spec) && param.has_source(), "roi_data_param",
+                "has a source, and so has data_param; give one of them");
+  spec.RefuseIf(param.short_side() < 1 || param.short_side() > 65535, "roi_data_param.short_side",
+                "short_side must be from 1 to 65535");
+  spec.RefuseIf(param.max_side() < 1 || param.max_side() > 65535, "roi_data_param.max_side",
+                "max_side must be from 1 to 65535");
   TransformationParameter others = spec.param.transform_param();
   const int means = others.mean_value_size();
-  if (means > 1 && means != 3) {
-    throw spec.Mistake("transform_param.mean_value",
-                       "mean_value is given " + std::to_string(means) +
-                           " times; give it once, or 3 times for blue, green and red");
-  }
+  spec.RefuseIf(means > 1 && means != 3, "transform_param.mean_value", "mean_value is given ",
+                means, " times; give it once, or 3 times for blue, green and red");
   others.clear_mean_value();
   others.clear_scale();
   others.clear_force_color();
-  if (others.ByteSizeLong() > 0) {
-    throw spec.Mistake("transform_param",
-                       "of transform_param, RoiData reads only mean_value and scale");
-  }
+  spec.RefuseIf(others.ByteSizeLong() > 0, "transform_param",
+                "of transform_param, RoiData reads only mean_value and scale");
 }
 
 RoiFeedOptions RoiOptions(const LayerSpec& spec) {
@@ -76,11 +70,10 @@ RoiFeedOptions RoiOptions(const LayerSpec& spec) {
 // Returns the error for a layer without a source. Nets of py-faster-rcnn have none, so it counts as
 // a missing file.
 FileError NoRoiSource(const LayerSpec& spec) {
-  return FileError(spec.At("roi_data_param"),
-                   "layer '" + spec.name() +
-                       "': RoiData needs roi_data_param { source: ... }, a list of 'image "
-                       "annotation.xml' lines or a JSON file of COCO, or data_param with the "
-                       "backend of annotated records");
+  return FileError(spec.At("roi_data_param"), "layer '", spec.name(),
+                   "': RoiData needs roi_data_param { source: ... }, a list of 'image "
+                   "annotation.xml' lines or a JSON file of COCO, or data_param with the "
+                   "backend of annotated records");
 }
 
 bool HasRoiSource(const LayerSpec& spec) {
@@ -198,9 +191,8 @@ LayerShape InferRoiData(const LayerSpec& spec, const std::vector<Shape>&) {
     shape.missing = missing;
     shape.guessed = guessed && missing;
     if (shape.guessed) {
-      shape.missing =
-          FileError(missing->at(), missing->message() + "; its images are assumed to be " +
-                                       shape.tops[0].ToString());
+      shape.missing = FileError(missing->at(), missing->message(),
+                                "; its images are assumed to be ", shape.tops[0].ToString());
     }
     return shape;
   };

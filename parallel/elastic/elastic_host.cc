@@ -175,9 +175,9 @@ void ElasticHost::CheckMajority() {
   const size_t here = entered_.size() + 1, there = doubtful.size();
   if (here > there || (here == there && place_.own.rank == 0)) return;
   EndForAll(ElasticAnswer::kMissing,
-            "only " + std::to_string(here) + " of " + std::to_string(here + there) +
-                " ranks that may be alive have met; the others may train on without them: " +
-                Join(doubtful));
+            StrCat("only ", here, " of ", here + there,
+                   " ranks that may be alive have met; the others may train on without them: ",
+                   Join(doubtful)));
 }
 
 // Returns true if there are enough ranks for a world. Ends all if no more come in time.
@@ -192,10 +192,9 @@ bool ElasticHost::Enough(double waited) {
 }
 
 std::string ElasticHost::TooFew(int usable, double waited) const {
-  return "only " + std::to_string(usable) + (usable == 1 ? " rank" : " ranks") +
-         " can train after " + std::to_string(static_cast<int>(waited)) +
-         " s, and --elastic needs at least " + std::to_string(options_.least) +
-         (first() ? "" : "; left: " + LeftText());
+  return StrCat("only ", usable, usable == 1 ? " rank" : " ranks", " can train after ",
+                static_cast<int>(waited), " s, and --elastic needs at least ", options_.least,
+                first() ? "" : "; left: " + LeftText());
 }
 
 void ElasticHost::EndForAll(ElasticAnswer::Kind kind, const std::string& text) {

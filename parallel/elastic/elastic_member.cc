@@ -117,7 +117,7 @@ ProcessWorld* ElasticMember::Meet(int64_t iteration) {
 ElasticRoster ElasticMember::Gather(int64_t iteration, Socket* team) {
   *team = OpenListener(GetText(options_.identity.host), "", kBacklog, &team_);
   if (!team->open())
-    throw PeerError(GetText(options_.identity.host) + " cannot listen for other ranks");
+    throw PeerError(GetText(options_.identity.host), " cannot listen for other ranks");
   ElasticRoster roster;
   const bool begins = options_.rendezvous.rank == 0 && !options_.joins;
   if (roster_.places.empty() && begins) {
@@ -226,7 +226,7 @@ ElasticMember::Entered ElasticMember::Await(const Socket& socket, const ElasticP
         if (!ReceiveRest(socket, answer.bytes, &text)) return Entered::kLost;
         if (answer.kind == ElasticAnswer::kMixed) throw MixedRanks(text);
         if (answer.kind == ElasticAnswer::kMissing) throw UnreachableRank(text);
-        throw UsageError(GetText(options_.identity.host) + " cannot join the run: " + text);
+        throw UsageError(GetText(options_.identity.host), " cannot join the run: ", text);
     }
   }
   return Entered::kLost;
@@ -293,9 +293,9 @@ void ElasticMember::JoinAsNewcomer(ElasticRoster* roster) {
     std::this_thread::sleep_for(kTryAgain);
   }
   hosted_ = true;  // no other process knows of this failure
-  throw UnreachableRank(name + " finds no elastic training at " + place + " within " +
-                        std::to_string(static_cast<int>(options_.rendezvous.seconds)) +
-                        " s: " + why + "; check MASTER_ADDR, MASTER_PORT and DOPPIO_ELASTIC_HOSTS");
+  throw UnreachableRank(StrCat(name, " finds no elastic training at ", place, " within ",
+                               static_cast<int>(options_.rendezvous.seconds), " s: ", why,
+                               "; check MASTER_ADDR, MASTER_PORT and DOPPIO_ELASTIC_HOSTS"));
 }
 
 // The leader is on the machine of rank 0 of the first world, or on that of another rank.

@@ -31,7 +31,7 @@ JoinServer::JoinServer(const ElasticOptions& options, uint64_t number,
   const std::string host = GetText(options.identity.host);
   listening_ = OpenListener(host, "", kJoinBacklog, &listener_);
   if (!listening_.open())
-    throw PeerError(host + " cannot listen for other ranks: " + std::strerror(errno));
+    throw PeerError(host, " cannot listen for other ranks: ", std::strerror(errno));
   DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
   thread_ = std::thread([this] { Run(); });
 }

@@ -66,9 +66,9 @@ Link ParseLink(const std::string& flag, const std::string& text) {
   }
   const std::optional<Link> link = LinkOfNumbers(text);
   if (link) return *link;
-  throw UsageError("--" + flag +
-                   " must be the name of a link or LATENCY_US:GBYTES_PER_S such as 5:11, got '" +
-                   text + "'" + DidYouMean(text, names) + "\nnames: " + list);
+  throw UsageError("--", flag,
+                   " must be the name of a link or LATENCY_US:GBYTES_PER_S such as 5:11, got '",
+                   text, "'", DidYouMean(text, names), "\nnames: ", list);
 }
 
 }  // namespace doppio

@@ -40,8 +40,8 @@ const Nccl& NcclLibrary() {
     library.SetOptional(&n.finalize, "ncclCommFinalize");
     n.path = library.path();
     if (VersionOf(n) < kOldest) {
-      throw DeviceError("NCCL (" + n.path + ") has version " + VersionText(VersionOf(n)) +
-                        "; install version " + VersionText(kOldest) + " or later");
+      throw DeviceError("NCCL (", n.path, ") has version ", VersionText(VersionOf(n)),
+                        "; install version ", VersionText(kOldest), " or later");
     }
     return n;
   }();

@@ -13,6 +13,7 @@
 #include "parallel/gpu/device_link.h"
 #include "parallel/gpu/nccl_api_cuda.h"
 #include "parallel/gpu/side_stream_cuda.h"
+#include "parallel/meeting/limits.h"
 
 namespace doppio {
 namespace {
@@ -195,8 +196,8 @@ class NcclEnd : public Communicator {
   // such as freeing its memory.
   void GiveUp(const std::exception& e) {
     const auto* error = dynamic_cast<const Error*>(&e);
-    meeting_->Abort("rank " + std::to_string(rank_) +
-                    " has failed: " + (error == nullptr ? e.what() : error->message()));
+    meeting_->Abort(
+        StrCat("rank ", rank_, " has failed: ", error == nullptr ? e.what() : error->message()));
     if (comm_ != nullptr) nccl_.abort(comm_);
     comm_ = nullptr;
   }
@@ -215,13 +216,13 @@ class NcclEnd : public Communicator {
   std::string LateText(const char* doing, double seconds) const {
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g s", seconds);
-    return "NCCL has not completed " + std::string(doing) + " after " + limit + ": rank " +
-           std::to_string(rank_) + " of " + std::to_string(size_) + " on " +
-           stream_.device()->name() +
-           " still waits for other ranks. Either a rank has not reached this point (see the other "
-           "ranks' logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO logs what NCCL "
-           "does, NCCL_SOCKET_IFNAME selects the network interface, and DOPPIO_NCCL_TIMEOUT sets "
-           "the limit in seconds";
+    return StrCat(
+        "NCCL has not completed ", doing, " after ", limit, ": rank ", rank_, " of ", size_, " on ",
+        stream_.device()->name(),
+        " still waits for other ranks. Either a rank has not reached this point (see the other "
+        "ranks' logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO logs what NCCL "
+        "does, NCCL_SOCKET_IFNAME selects the network interface, and DOPPIO_NCCL_TIMEOUT sets "
+        "the limit in seconds");
   }
 
   const Nccl& nccl_;

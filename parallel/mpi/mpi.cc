@@ -264,9 +264,8 @@ void CheckLaunch(const MpiApi& mpi) {
   const Launch launch = FindLaunch();
   const int size = mpi.Size(mpi.World());
   if (launch.size <= 1 || launch.size == size) return;
-  throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) +
-                   " processes, but MPI joins only " + std::to_string(size) +
-                   " of them. The opened MPI library is " + TextOf(mpi) +
+  throw UsageError(launch.launcher, " has started ", launch.size, " processes, but MPI joins only ",
+                   size, " of them. The opened MPI library is ", TextOf(mpi),
                    ". With srun, try --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI). If "
                    "the launcher belongs to another MPI, name that MPI's library with "
                    "--mpi_library or DOPPIO_MPI_LIBRARY");

@@ -53,7 +53,7 @@ class MpiCalls : public MpiApi {
     Check(init_thread_(nullptr, nullptr, constants_.thread_multiple, &provided), "MPI_Init_thread");
     if (provided >= constants_.thread_multiple) return;
     finalize_();
-    throw UsageError(name() + " (" + path() +
+    throw UsageError(name(), " (", path(),
                      ") does not support communication by several threads "
                      "(MPI_THREAD_MULTIPLE), which Doppio needs; use another MPI library, or one "
                      "that was built with thread support");
@@ -176,7 +176,7 @@ class MpiCalls : public MpiApi {
     int length = 0;
     error_string_(code, text, &length);
     std::replace(text, text + sizeof text, '\n', ' ');  // MPICH writes one line per internal call
-    throw PeerError(std::string(what) + " failed: " + text);
+    throw PeerError(what, " failed: ", text);
   }
 
   const MpiLibrary library_;

@@ -97,7 +97,7 @@ std::unique_ptr<MpiApi> BindMpi(const MpiLibrary& library) {
                                 : IsMpich(library)   ? BindMpich(library)
                                                      : nullptr;
   if (api == nullptr) {
-    throw UsageError(library.path() + " is \"" + library.name() +
+    throw UsageError(library.path(), " is \"", library.name(),
                      "\", which has an unknown binary interface; Doppio supports those of Open "
                      "MPI, of MPICH (Intel MPI, MVAPICH, Cray MPICH) and of the MPI 5 standard");
   }

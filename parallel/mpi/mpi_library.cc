@@ -40,7 +40,7 @@ MpiLibrary::MpiLibrary(const std::string& file)
   using GetVersion = int(char* text, int* length);
   auto* const get_version = reinterpret_cast<GetVersion*>(FindOptional("MPI_Get_library_version"));
   if (get_version == nullptr) {
-    throw UsageError(path_ +
+    throw UsageError(path_,
                      " is not an MPI library of version 3 or later: it has no function "
                      "MPI_Get_library_version");
   }
@@ -57,7 +57,7 @@ void* MpiLibrary::FindOptional(const char* symbol) const { return dlsym(handle_,
 void* MpiLibrary::Find(const char* symbol) const {
   void* const address = FindOptional(symbol);
   if (address != nullptr) return address;
-  throw UsageError(name_ + " (" + path_ + ") has no " + symbol +
+  throw UsageError(name_, " (", path_, ") has no ", symbol,
                    "; Doppio needs an MPI of version 3 or later");
 }
 

@@ -62,7 +62,7 @@ std::unique_ptr<MpiApi> OpenMpi(const MpiSearch& search) {
     try {
       return BindMpi(MpiLibrary(search.given));
     } catch (const UsageError& e) {
-      throw UsageError("--mpi_library=" + search.given + ": " + e.message());
+      throw UsageError("--mpi_library=", search.given, ": ", e.message());
     }
   }
   std::string names, reasons;
@@ -79,7 +79,7 @@ std::unique_ptr<MpiApi> OpenMpi(const MpiSearch& search) {
     }
     names += (names.empty() ? "" : ", ") + file;
   }
-  throw UsageError("no MPI library can be opened; Doppio has looked for " + names + reasons +
+  throw UsageError("no MPI library can be opened; Doppio has looked for ", names, reasons,
                    ". Install an MPI (Debian's package openmpi-bin), load the cluster's MPI "
                    "module, or name a library with --mpi_library or DOPPIO_MPI_LIBRARY");
 }

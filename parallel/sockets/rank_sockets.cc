@@ -42,19 +42,18 @@ std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& h
   if (rank == 0) {
     sockets = AcceptRanks(listening, listener.token, 1, size, kAcceptSeconds, clock);
     if (static_cast<int>(sockets.size()) + 1 < size) {
-      problem = "only " + std::to_string(sockets.size()) + " of " + std::to_string(size - 1) +
-                " ranks have reached rank 0 on " + GetText(listener.host) + " at " +
-                listener.Where() + " within " + std::to_string(static_cast<int>(kAcceptSeconds)) +
-                " s";
+      problem = StrCat("only ", sockets.size(), " of ", size - 1, " ranks have reached rank 0 on ",
+                       GetText(listener.host), " at ", listener.Where(), " within ",
+                       static_cast<int>(kAcceptSeconds), " s");
     }
   } else {
     sockets.resize(1);
     sockets[0].host = GetText(listener.host);
     sockets[0].socket = ConnectToRank(listener, rank, host, kConnectSeconds, clock);
     if (!sockets[0].socket.open()) {
-      problem = "rank " + std::to_string(rank) + " on " + host + " cannot reach rank 0 on " +
-                GetText(listener.host) + " at " + listener.Where() +
-                "; check for a firewall between them";
+      problem =
+          StrCat("rank ", rank, " on ", host, " cannot reach rank 0 on ", GetText(listener.host),
+                 " at ", listener.Where(), "; check for a firewall between them");
     }
   }
   AgreeOn(control, problem);

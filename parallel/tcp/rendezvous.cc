@@ -60,8 +60,8 @@ class RendezvousClient {
       socket_ = std::move(made.socket);
       if (socket_.open()) return;
       if (options_.clock->Now() - begun <= options_.seconds) continue;
-      throw PeerError(name_ + " cannot reach " + host_ + " within " +
-                      std::to_string(static_cast<int>(options_.seconds)) + " s: " + made.why +
+      throw PeerError(name_, " cannot reach ", host_, " within ",
+                      static_cast<int>(options_.seconds), " s: ", made.why,
                       "; check MASTER_ADDR and MASTER_PORT, and that no firewall is in between");
     }
   }
@@ -78,15 +78,14 @@ class RendezvousClient {
       case Reached::kYes:
         return listening;
       case Reached::kOtherVersion:
-        throw UsageError(host_ + " runs a Doppio with another rendezvous (version " +
-                         std::to_string(version) + ", here " + std::to_string(Entry::kVersion) +
-                         "). Install the same build on all machines");
+        throw UsageError(host_, " runs a Doppio with another rendezvous (version ", version,
+                         ", here ", Entry::kVersion, "). Install the same build on all machines");
       case Reached::kOtherSecret:
         throw OtherSecret(name_, host_);
       case Reached::kLost:
         Lost();
       default:
-        throw PeerError(name_ + " gets no answer from " + host_ +
+        throw PeerError(name_, " gets no answer from ", host_,
                         "; another program may listen there: set MASTER_PORT to a free port, the "
                         "same for all ranks");
     }
@@ -107,8 +106,7 @@ class RendezvousClient {
   }
 
   [[noreturn]] void Lost() const {
-    throw PeerError(name_ + " has lost the connection to " + host_ +
-                    " before all ranks were joined");
+    throw PeerError(name_, " has lost the connection to ", host_, " before all ranks were joined");
   }
 
   const RendezvousOptions& options_;
@@ -121,7 +119,7 @@ class RendezvousClient {
 }  // namespace
 
 UsageError OtherSecret(const std::string& client, const std::string& host) {
-  return UsageError(client + " has another secret than " + host +
+  return UsageError(client, " has another secret than ", host,
                     ": the ranks belong to different jobs, or DOPPIO_JOB_SECRET differs between "
                     "them");
 }

@@ -33,9 +33,8 @@ class RendezvousHost {
     int64_t port = options.port;
     listening_ = Listen(options.size, &port);
     if (!listening_.open()) {
-      throw UsageError("rank 0 on " + GetText(own.host) + " cannot listen at port " +
-                       std::to_string(options.port) +
-                       " for the other ranks: " + std::strerror(errno) +
+      throw UsageError("rank 0 on ", GetText(own.host), " cannot listen at port ", options.port,
+                       " for the other ranks: ", std::strerror(errno),
                        "; set MASTER_PORT to a free port, the same for all ranks");
     }
     members_[0].emplace();
@@ -80,12 +79,10 @@ class RendezvousHost {
     for (int r = 0; r < options_.size; ++r) {
       if (!members_[r]) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
     }
-    std::string text = "only " + std::to_string(options_.size - Missing()) + " of " +
-                       std::to_string(options_.size) + " ranks have come to rank 0 on " +
-                       GetText(members_[0]->entry.identity.host) + " at port " +
-                       std::to_string(options_.port) + " within " +
-                       std::to_string(static_cast<int>(options_.seconds)) + " s; missing: rank " +
-                       ranks;
+    std::string text = StrCat(
+        "only ", options_.size - Missing(), " of ", options_.size, " ranks have come to rank 0 on ",
+        GetText(members_[0]->entry.identity.host), " at port ", options_.port, " within ",
+        static_cast<int>(options_.seconds), " s; missing: rank ", ranks);
     if (requests_.other_secrets() > 0)
       text +=
           ". " + std::to_string(requests_.other_secrets()) + " connection(s) had another secret";
@@ -105,14 +102,15 @@ class RendezvousHost {
     const std::string name =
         "rank " + std::to_string(entry.rank) + " on " + GetText(entry.identity.host);
     if (entry.size != options_.size) {
-      problem_ = name + " was started as one of " + std::to_string(entry.size) +
-                 " ranks, and rank 0 as one of " + std::to_string(options_.size) +
-                 "; set WORLD_SIZE alike on all ranks";
+      problem_ =
+          StrCat(name, " was started as one of ", entry.size, " ranks, and rank 0 as one of ",
+                 options_.size, "; set WORLD_SIZE alike on all ranks");
     } else if (entry.rank < 0 || entry.rank >= options_.size || members_[entry.rank]) {
       const bool known = entry.rank >= 0 && entry.rank < options_.size;
-      problem_ = "two processes are rank " + std::to_string(entry.rank) + ", on " +
-                 (known ? GetText(members_[entry.rank]->entry.identity.host) : "no machine") +
-                 " and on " + GetText(entry.identity.host) + "; give each process its own RANK";
+      problem_ =
+          StrCat("two processes are rank ", entry.rank, ", on ",
+                 known ? GetText(members_[entry.rank]->entry.identity.host) : "no machine",
+                 " and on ", GetText(entry.identity.host), "; give each process its own RANK");
     }
     if (!problem_.empty()) {
       rejected_.push_back(std::move(socket));

@@ -205,8 +205,8 @@ class TcpTeam : public Team {
 
   [[noreturn]] void ThrowLost(const RankSocket& peer, const std::string& why) const {
     ThrowIfAborted();
-    throw PeerError("the connection to rank " + std::to_string(peer.rank) + " on " + peer.host +
-                    (why.empty() ? " was closed" : " failed: " + why));
+    throw PeerError("the connection to rank ", peer.rank, " on ", peer.host,
+                    why.empty() ? " was closed" : " failed: " + why);
   }
 
   const int rank_;
@@ -230,7 +230,7 @@ std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankListener>& lis
   for (int r = 0; r < rank; ++r) {
     peers[r].socket = ConnectToRank(listeners[r], rank, host, times.connect);
     if (peers[r].socket.open()) continue;
-    throw PeerError(name(rank) + " cannot reach " + name(r) + " at " + listeners[r].Where() +
+    throw PeerError(name(rank), " cannot reach ", name(r), " at ", listeners[r].Where(),
                     "; check for a firewall between them, or name another network with "
                     "--interface");
   }
@@ -241,8 +241,7 @@ std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankListener>& lis
     peers[r].rank = names[r];
     peers[r].host = GetText(listeners[r].host);
     if (r != rank && !peers[r].socket.open())
-      throw PeerError(name(r) + " has not reached " + name(rank) + " at " +
-                      listeners[rank].Where());
+      throw PeerError(name(r), " has not reached ", name(rank), " at ", listeners[rank].Where());
   }
   return std::make_unique<TcpTeam>(rank, std::move(peers), times.idle);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/text/str_cat.h"
+
 namespace doppio {
 namespace {
 
@@ -71,9 +73,8 @@ std::string FailureDetector::Summary(int member) const {
   if (health == Health::kGone) return name + " is gone";
   const bool silent = health == Health::kSilent;
   const Timeout& timeout = silent ? silence_ : stall_;
-  return name + " has " + (silent ? "not answered" : "made no progress") + " for " +
-         std::to_string(static_cast<int>(timeout.seconds)) + " s (limit " +
-         RowOf(timeout.limit).label() + ")";
+  return StrCat(name, " has ", silent ? "not answered" : "made no progress", " for ",
+                static_cast<int>(timeout.seconds), " s (limit ", RowOf(timeout.limit).label(), ")");
 }
 
 FailureDetector::Failure FailureDetector::Describe(int member) const {
@@ -85,8 +86,8 @@ FailureDetector::Failure FailureDetector::Describe(int member) const {
                                 "them is cut"
                               : "no rank has, and it is behind the others";
   return {health,
-          Summary(member) + ": " + why +
-              (one.bucket < 0 ? "" : "; last seen at bucket " + std::to_string(one.bucket))};
+          StrCat(Summary(member), ": ", why,
+                 one.bucket < 0 ? "" : "; last seen at bucket " + std::to_string(one.bucket))};
 }
 
 std::optional<FailureDetector::Failure> FailureDetector::FirstFailure() const {

@@ -35,9 +35,8 @@ std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
   const auto wrong =
       std::find_if(sums.begin(), sums.end(), [&](float sum) { return sum != expected; });
   if (wrong != sums.end()) {
-    throw DeviceError("a test sum over " + std::to_string(bulk->size()) + " ranks gives " +
-                      std::to_string(*wrong) + " instead of " + std::to_string(expected) +
-                      " on rank " + std::to_string(bulk->rank()) + ", " + device->name() +
+    throw DeviceError("a test sum over ", bulk->size(), " ranks gives ", *wrong, " instead of ",
+                      expected, " on rank ", bulk->rank(), ", ", device->name(),
                       "; try another --comm, and check the connection between the GPUs");
   }
   char text[64];

@@ -48,7 +48,7 @@ std::optional<int> NumberIn(const Environment& get, const char* name) {
   if (text == nullptr || *text == 0) return std::nullopt;
   const std::optional<int64_t> value = ParseWholeNumber(text);
   if (!value || *value > 10'000'000) {
-    throw UsageError(std::string("the environment has ") + name + "=" + text +
+    throw UsageError("the environment has ", name, "=", text,
                      ", which is not a rank or a number of ranks");
   }
   return static_cast<int>(*value);
@@ -83,7 +83,7 @@ int PortIn(const Environment& get, const char* name) {
   const std::string text = get(name);
   const std::optional<int64_t> value = ParseWholeNumber(text);
   if (value && *value >= 1 && *value <= kMostPort) return static_cast<int>(*value);
-  throw UsageError(std::string("the environment has ") + name + "=" + text +
+  throw UsageError("the environment has ", name, "=", text,
                    ", which is not a port from 1 to 65535");
 }
 
@@ -146,8 +146,7 @@ Launch FindLaunch(const Environment& get, const std::string& launcher) {
     const std::optional<int> rank = NumberIn(get, v.rank), size = NumberIn(get, v.size);
     if (!rank || !size || IsSrunWithPmi(get, v, *rank, *size)) continue;
     if (*rank >= *size) {
-      throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) +
-                       ", but " + v.size + "=" + std::to_string(*size));
+      throw UsageError("the environment has ", v.rank, "=", *rank, ", but ", v.size, "=", *size);
     }
     const std::optional<int> local_size = NumberIn(get, v.local_size);
     launch.launcher = NameOf(get, v);

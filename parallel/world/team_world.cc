@@ -134,8 +134,8 @@ class TeamWorld : public ProcessWorld {
                       may_divide);
     machines_->set_watch(watch_.get());
     if (machines_->count > 1 && machines_->count < size()) {
-      how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) +
-                    " machines first, then between them";
+      how_summed_ = StrCat("gradients are summed inside ", machines_->count,
+                           " machines first, then between them");
       return;
     }
     how_summed_ =

@@ -68,14 +68,14 @@ std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
                                                const FieldPlaces& places) {
   if (solver.eval_type() == "classification") return std::nullopt;
   if (solver.eval_type() != "detection") {
-    throw UserError(places.At("eval_type"), "unknown eval_type '" + solver.eval_type() +
-                                                "'; classification and detection are known");
+    throw UserError(places.At("eval_type"), "unknown eval_type '", solver.eval_type(),
+                    "'; classification and detection are known");
   }
   if (solver.ap_version() == "11point") return PrecisionRule::kElevenPoint;
   if (solver.ap_version() == "Integral") return PrecisionRule::kIntegral;
   if (solver.ap_version() == "MaxIntegral") return PrecisionRule::kMaxIntegral;
-  throw UserError(places.At("ap_version"), "unknown ap_version '" + solver.ap_version() +
-                                               "'; 11point, Integral and MaxIntegral are known");
+  throw UserError(places.At("ap_version"), "unknown ap_version '", solver.ap_version(),
+                  "'; 11point, Integral and MaxIntegral are known");
 }
 
 bool ScoresDetections(const Graph& graph) {
@@ -97,9 +97,9 @@ std::vector<DetectionBlob> DetectionOutputs(const Net& net, const SourceLoc& at)
     if (counts > 0 || row == kEvaluatedRow) continue;
     throw UserError(at,
                     "with eval_type: \"detection\", all outputs of a test net must be tops of "
-                    "DetectionEvaluate or EvalDetection, but '" +
-                        edge.name + "' is " + edge.shape.ToString() +
-                        " (consume a top that is no result with a Silence layer)");
+                    "DetectionEvaluate or EvalDetection, but '",
+                    edge.name, "' is ", edge.shape.ToString(),
+                    " (consume a top that is no result with a Silence layer)");
   }
   return blobs;
 }

@@ -16,10 +16,10 @@ bool MetricRule::Better(double value, double than, double delta) const {
 MetricRule ParseMetricRule(const std::string& flag, const std::string& text) {
   const std::string kind = text.substr(0, 4);
   if ((kind != "max:" && kind != "min:") || text.size() == kind.size()) {
-    throw UsageError("--" + flag +
+    throw UsageError("--", flag,
                      " must be max:NAME or min:NAME with the name of a test's output, such as "
-                     "max:accuracy, got '" +
-                     text + "'");
+                     "max:accuracy, got '",
+                     text, "'");
   }
   return {kind == "max:", text.substr(kind.size())};
 }
@@ -31,8 +31,8 @@ void Monitor::CheckKnown(const std::vector<std::string>& outputs, const std::str
   std::string list = JoinList(names);
   const std::string meant = absent.empty() ? DidYouMean(rule_.metric.metric, names) : "";
   if (!list.empty()) list = (meant.empty() ? "; there are: " : " There are: ") + list;
-  throw UserError({}, "no test net has an output '" + rule_.metric.metric +
-                          "', which the monitor needs" + absent + meant + list);
+  throw UserError({}, "no test net has an output '", rule_.metric.metric,
+                  "', which the monitor needs", absent, meant, list);
 }
 
 bool Monitor::Record(const std::vector<TestScores>& tests, int64_t iteration) {

@@ -72,9 +72,9 @@ auto WithLastRowsContext(int64_t rows, const SourceLoc& at, const Make& make) {
     if (e.code() != ExitCode::kConfig) throw;
     RethrowWithContext(
         e, at,
-        "with the " + std::to_string(rows) +
-            " rows of the last batch of a whole test (give a batch_size that divides the "
-            "number of samples, or the number of batches to test)");
+        StrCat("with the ", rows,
+               " rows of the last batch of a whole test (give a batch_size that divides the "
+               "number of samples, or the number of batches to test)"));
   }
 }
 

@@ -91,11 +91,11 @@ std::optional<int> FiniteGuard::LostParam() const {
 
 void FiniteGuard::Stop(int64_t iteration, const std::string& when, const NonFinite& found) const {
   const std::string state = last_state_();
-  throw Error(ExitCode::kNonFinite, "iteration " + std::to_string(iteration) + ": " + when +
-                                        Describe(found, *net_) + ". " + AdviceFor(found, *net_) +
-                                        ". " +
-                                        (state.empty() ? "There is no snapshot to resume from"
-                                                       : "The last good snapshot is " + state));
+  throw Error(ExitCode::kNonFinite,
+              StrCat("iteration ", iteration, ": ", when, Describe(found, *net_), ". ",
+                     AdviceFor(found, *net_), ". ",
+                     state.empty() ? "There is no snapshot to resume from"
+                                   : "The last good snapshot is " + state));
 }
 
 // Logs a warning when the loss or the weights cease to be finite.

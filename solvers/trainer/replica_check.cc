@@ -41,8 +41,7 @@ void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>
   }
   if (ranks.empty()) return;
   throw PeerError(
-      "after iteration " + std::to_string(iteration) + " the weights or the history of rank(s) " +
-      JoinList(ranks) +
+      "after iteration ", iteration, " the weights or the history of rank(s) ", JoinList(ranks),
       " differ from those of rank 0; resume from an earlier snapshot (--check_replicas)");
 }
 

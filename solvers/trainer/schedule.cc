@@ -36,8 +36,9 @@ int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& sour
   if (!source.known()) {
     errors->Add(
         solver.places.At("test_interval"),
-        "test net #" + std::to_string(net) +
-            " has no data layer of known size, so there is no whole pass to test; give test_iter");
+        StrCat(
+            "test net #", net,
+            " has no data layer of known size, so there is no whole pass to test; give test_iter"));
     return 0;
   }
   const std::string mistake = source.PartialBatchMistake();
@@ -59,10 +60,9 @@ int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& sour
 
 std::string SourceSize::PartialBatchMistake() const {
   if (last_rows() == 0 || other_batch == 0) return "";
-  return "has data layers with batches of " + std::to_string(batch) + " and of " +
-         std::to_string(other_batch) + " rows, so the last batch of a pass over " +
-         std::to_string(samples) +
-         " samples cannot be cut short; give all of them the same batch_size";
+  return StrCat("has data layers with batches of ", batch, " and of ", other_batch,
+                " rows, so the last batch of a pass over ", samples,
+                " samples cannot be cut short; give all of them the same batch_size");
 }
 
 int64_t Schedule::Times(const Recurrence& recurrence, int64_t iteration) const {
@@ -103,13 +103,12 @@ std::vector<Warning> RepeatedSamples(const SourceSize& source, const SolverSpec&
                                      size_t net) {
   const int64_t batches = solver.tests[net].iterations;
   if (!source.known() || batches * source.batch <= source.samples) return {};
-  return {{solver.places.At("test_iter", static_cast<int>(net)),
-           "test_iter " + std::to_string(batches) + " in batches of " +
-               std::to_string(source.batch) + " is more than the " +
-               std::to_string(source.samples) + " samples of the source of test net #" +
-               std::to_string(net) +
-               ", so some samples count more often than others; without test_iter, a test counts "
-               "each sample once"}};
+  return {
+      {solver.places.At("test_iter", static_cast<int>(net)),
+       StrCat("test_iter ", batches, " in batches of ", source.batch, " is more than the ",
+              source.samples, " samples of the source of test net #", net,
+              ", so some samples count more often than others; without test_iter, a test counts "
+              "each sample once")}};
 }
 
 void CheckEnd(const SolverSpec& solver) {

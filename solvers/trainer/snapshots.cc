@@ -15,9 +15,9 @@ void CheckComplete(const WeightsReport& report, const std::string& weights) {
   for (const std::string& name : report.missing) {
     layers += (layers.empty() ? "layer '" : ", '") + name + "'";
   }
-  throw FileError("'" + weights + "' has no weights of " + layers +
+  throw FileError("'", weights, "' has no weights of ", layers,
                   " of the net, so this training cannot be resumed; resume with the net that the "
-                  "snapshot was written with, or start a new training with --weights=" +
+                  "snapshot was written with, or start a new training with --weights=",
                   weights);
 }
 

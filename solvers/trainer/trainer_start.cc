@@ -27,12 +27,11 @@ void CheckSameRule(const TrainingRun& run, const std::optional<SolverSnapshot>& 
   const std::string& rule = resumed->run_state.rule();
   const std::string& own = run.spec.param.type();
   if (rule == own) return;
-  throw FileError(run.spec.places.At("type"),
-                  "the solver's type is " + own + ", but '" + run.options.resume +
-                      "' is the state of a training with " + rule +
-                      ", whose history means something else; set type: \"" + rule +
-                      "\" to resume it, or start a new training from its weights with --weights=" +
-                      resumed->learned_net);
+  throw FileError(run.spec.places.At("type"), "the solver's type is ", own, ", but '",
+                  run.options.resume, "' is the state of a training with ", rule,
+                  ", whose history means something else; set type: \"", rule,
+                  "\" to resume it, or start a new training from its weights with --weights=",
+                  resumed->learned_net);
 }
 
 // Returns a run with rank 0's seed. Checks the solver's fields and the snapshot folder, because

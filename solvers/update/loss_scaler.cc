@@ -28,9 +28,9 @@ std::optional<LossScaling> ParseLossScaling(const std::string& flag, const std::
   char* end = nullptr;
   const float scale = std::strtof(value.c_str(), &end);
   if (value.empty() || *end != '\0' || !MayBeFixed(scale)) {
-    throw UsageError("--" + flag +
-                     " must be auto, dynamic or a number above 0 and at most 16777216, got '" +
-                     value + "'");
+    throw UsageError("--", flag,
+                     " must be auto, dynamic or a number above 0 and at most 16777216, got '",
+                     value, "'");
   }
   return LossScaling{false, scale};
 }
@@ -41,10 +41,10 @@ std::optional<LossScaling> LossScalingOf(const NetParameter& net, const FieldPla
     return dynamic ? std::optional<LossScaling>(DynamicLossScaling()) : std::nullopt;
   const float scale = net.global_grad_scale();
   if (!(dynamic ? MayBeDynamic(scale) : MayBeFixed(scale))) {
-    throw UserError(places.At("global_grad_scale"),
-                    "global_grad_scale is " + LossScaleText(scale) + "; it must be " +
-                        (dynamic ? "from 1 to 16777216 with global_grad_scale_adaptive"
-                                 : "above 0 and at most 16777216"));
+    throw UserError(places.At("global_grad_scale"), "global_grad_scale is ", LossScaleText(scale),
+                    "; it must be ",
+                    dynamic ? "from 1 to 16777216 with global_grad_scale_adaptive"
+                            : "above 0 and at most 16777216");
   }
   return LossScaling{dynamic, scale};
 }

@@ -128,16 +128,14 @@ double OneCycle(const LrInput& in) {
 void CheckStages(const SolverParameter& p, const FieldPlaces& places, int64_t,
                  ErrorCollector* errors) {
   if (p.stagelr_size() != p.stageiter_size()) {
-    errors->Add(places.At("stageiter"), "there are " + std::to_string(p.stageiter_size()) +
-                                            " stageiter for " + std::to_string(p.stagelr_size()) +
-                                            " stagelr; give one each");
+    errors->Add(places.At("stageiter"), StrCat("there are ", p.stageiter_size(), " stageiter for ",
+                                               p.stagelr_size(), " stagelr; give one each"));
   }
   for (int i = 1; i < p.stageiter_size(); ++i) {
     if (p.stageiter(i) > p.stageiter(i - 1)) continue;
-    errors->Add(places.At("stageiter", i), "stageiter " + std::to_string(p.stageiter(i)) +
-                                               " does not come after " +
-                                               std::to_string(p.stageiter(i - 1)) +
-                                               "; each is the last iteration of its stage");
+    errors->Add(places.At("stageiter", i),
+                StrCat("stageiter ", p.stageiter(i), " does not come after ", p.stageiter(i - 1),
+                       "; each is the last iteration of its stage"));
   }
 }
 
@@ -147,17 +145,17 @@ void CheckWindows(const SolverParameter& p, const FieldPlaces& places, int64_t,
     if (p.plateau_winsize(i) >= 1) continue;
     errors->Add(
         places.At("plateau_winsize", i),
-        "plateau_winsize is " + std::to_string(p.plateau_winsize(i)) +
-            "; give the number of iterations without a new minimum of the loss, at least 1");
+        StrCat("plateau_winsize is ", p.plateau_winsize(i),
+               "; give the number of iterations without a new minimum of the loss, at least 1"));
   }
 }
 
 void CheckRise(const SolverParameter& p, const FieldPlaces& places, int64_t max_iter,
                ErrorCollector* errors) {
   if (max_iter <= 0 || p.stepsize() < max_iter) return;
-  errors->Add(places.At("stepsize"), "stepsize is " + std::to_string(p.stepsize()) +
-                                         ", but the rate must fall again before max_iter, " +
-                                         std::to_string(max_iter));
+  errors->Add(places.At("stepsize"),
+              StrCat("stepsize is ", p.stepsize(),
+                     ", but the rate must fall again before max_iter, ", max_iter));
 }
 
 const std::vector<LrPolicyRow>& Rows() {
@@ -223,11 +221,11 @@ const LrPolicyRow* RowOf(const SolverParameter& param) {
 const LrPolicyRow* FindRow(const SolverParameter& param, const FieldPlaces& places) {
   if (const LrPolicyRow* row = RowOf(param)) return row;
   if (!param.has_lr_policy()) {
-    throw UserError(places.At(), "lr_policy is missing; give one of " + JoinList(LrPolicyNames()));
+    throw UserError(places.At(), "lr_policy is missing; give one of ", JoinList(LrPolicyNames()));
   }
-  throw UserError(places.At("lr_policy"), "unknown lr_policy '" + param.lr_policy() + "'" +
-                                              DidYouMean(param.lr_policy(), LrPolicyNames()) +
-                                              "; known: " + JoinList(LrPolicyNames()));
+  throw UserError(places.At("lr_policy"), "unknown lr_policy '", param.lr_policy(), "'",
+                  DidYouMean(param.lr_policy(), LrPolicyNames()),
+                  "; known: ", JoinList(LrPolicyNames()));
 }
 
 void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPolicyRow& row,
@@ -240,8 +238,8 @@ void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPol
                                               field + ", which is not set");
     } else if (field == std::string("stepsize") && p.stepsize() <= 0) {
       errors->Add(places.At("stepsize"),
-                  "stepsize is " + std::to_string(p.stepsize()) +
-                      "; give the number of iterations between two steps, at least 1");
+                  StrCat("stepsize is ", p.stepsize(),
+                         "; give the number of iterations between two steps, at least 1"));
     }
   }
 }
@@ -305,10 +303,9 @@ void LrPolicy::CheckLastRate(const FieldPlaces& places) const {
   if (max_iter_ < 1 || row_->advance != nullptr) return;
   const double last = row_->rate({param_, max_iter_ - 1, max_iter_, 0});
   if (std::isfinite(last)) return;
-  throw UserError(places.At("gamma"), "the learning rate of iteration " +
-                                          std::to_string(max_iter_ - 1) +
-                                          " is not finite with lr_policy '" + row_->name +
-                                          "'; change gamma, power or max_iter");
+  throw UserError(places.At("gamma"), "the learning rate of iteration ", max_iter_ - 1,
+                  " is not finite with lr_policy '", row_->name,
+                  "'; change gamma, power or max_iter");
 }
 
 void LrPolicy::Resume(const LrState& saved, int64_t iteration) {

@@ -67,9 +67,8 @@ size_t FindRule(const SolverParameter& param, const FieldPlaces& places) {
   const std::vector<std::string> names = RuleNames();
   const auto it = std::find(names.begin(), names.end(), param.type());
   if (it != names.end()) return static_cast<size_t>(it - names.begin());
-  throw UserError(places.At("type"), "unknown solver type '" + param.type() + "'" +
-                                         DidYouMean(param.type(), names) + " (" + JoinList(names) +
-                                         ")");
+  throw UserError(places.At("type"), "unknown solver type '", param.type(), "'",
+                  DidYouMean(param.type(), names), " (", JoinList(names), ")");
 }
 
 void CheckRule(const SolverParameter& param, const FieldPlaces& places) {

@@ -140,9 +140,8 @@ void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::s
   const std::vector<int>& learnable = params_->learnable();
   const size_t wanted = static_cast<size_t>(slots_) * learnable.size();
   if (blobs.size() != wanted) {
-    throw FileError(file + " holds " + std::to_string(blobs.size()) + " history blobs, but " +
-                    rule + " keeps " + std::to_string(wanted) + " for the " +
-                    std::to_string(learnable.size()) +
+    throw FileError(file, " holds ", blobs.size(), " history blobs, but ", rule, " keeps ", wanted,
+                    " for the ", learnable.size(),
                     " parameters of this net; resume with the net and the solver type that it was "
                     "written with, or start a new training from its weights with --weights");
   }
@@ -150,10 +149,9 @@ void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::s
   for (size_t i = 0; i < blobs.size(); ++i) {
     const Param& param = params_->param(learnable[i % learnable.size()]);
     if (static_cast<int64_t>(blobs[i].data.size()) == param.shape.count()) continue;
-    throw FileError(file + ": history blob " + std::to_string(i) + " has " +
-                    std::to_string(blobs[i].data.size()) + " elements, but parameter " +
-                    std::to_string(param.index) + " of layer '" + param.layer + "' is " +
-                    param.shape.ToString() + "; this is the state of another net");
+    throw FileError(file, ": history blob ", i, " has ", blobs[i].data.size(),
+                    " elements, but parameter ", param.index, " of layer '", param.layer, "' is ",
+                    param.shape.ToString(), "; this is the state of another net");
   }
   CheckSquares(blobs, rule, file);
 }
@@ -166,8 +164,7 @@ void SolverHistory::CheckSquares(const std::vector<PlainBlob>& blobs, const std:
   for (size_t i = slot * params_->learnable().size(); i < blobs.size(); ++i) {
     const std::vector<float>& values = blobs[i].data;
     if (std::none_of(values.begin(), values.end(), [](float value) { return value < 0; })) continue;
-    throw FileError(file + ": history blob " + std::to_string(i) +
-                    " has negative values, but that of " + rule +
+    throw FileError(file, ": history blob ", i, " has negative values, but that of ", rule,
                     " holds sums of squares, so this is the state of another solver type; resume "
                     "with the type that it was written with, or start a new training from its "
                     "weights with --weights");

@@ -31,7 +31,7 @@ std::vector<fs::path> EntriesOf(const std::string& folder) {
       entries.push_back(entry.path());
     }
   } catch (const fs::filesystem_error& e) {
-    throw FileError("cannot read '" + folder + "': " + e.code().message());
+    throw FileError("cannot read '", folder, "': ", e.code().message());
   }
   std::sort(entries.begin(), entries.end());
   return entries;
@@ -95,19 +95,19 @@ std::string RootOf(const ListedImages& images, const std::string& root_folder) {
   if (FileExists(first.path)) return fs::current_path().string() + "/";
   std::string beside = DirName(AbsolutePath(images.list));
   if (FileExists(beside + first.path)) return beside;
-  throw FileError(images.At(first), "there is no image '" + first.path +
-                                        "', neither in the working folder nor beside the list; "
-                                        "name its folder with --root_folder");
+  throw FileError(images.At(first), "there is no image '", first.path,
+                  "', neither in the working folder nor beside the list; "
+                  "name its folder with --root_folder");
 }
 
 void CheckLabels(const ListedImages& images) {
   for (const ImageLine& line : images.lines) {
     const std::optional<int> label = WholeLabel(line.labels);
     if (label && *label >= 0) continue;
-    throw FileError(images.At(line),
-                    "a class is one whole number from 0 on, but '" + line.path + "' has " +
-                        (line.labels.size() != 1 ? std::to_string(line.labels.size()) + " labels"
-                                                 : "label " + Significant(line.labels[0])));
+    throw FileError(images.At(line), "a class is one whole number from 0 on, but '", line.path,
+                    "' has ",
+                    line.labels.size() != 1 ? std::to_string(line.labels.size()) + " labels"
+                                            : "label " + Significant(line.labels[0]));
   }
 }
 
@@ -137,8 +137,8 @@ void NumberAs(const FoundPart& train, FoundPart* test) {
     const std::string& name = test->images.classes[line.labels[0]];
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end()) {
-      throw FileError("'" + test->images.root + name + "' is a class for tests, but '" +
-                      train.images.root + "' has no such class for training");
+      throw FileError("'", test->images.root, name, "' is a class for tests, but '",
+                      train.images.root, "' has no such class for training");
     }
     line.labels[0] = static_cast<float>(at - known.begin());
   }

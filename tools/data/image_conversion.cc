@@ -71,7 +71,7 @@ class Conversion {
     if (narrowed_ > 1) LOG(WARNING) << narrowed_ << " images have values of more than 8 bits";
     if (palettes_ > 1) LOG(WARNING) << palettes_ << " images have a palette";
     if (result_.records == 0) {
-      throw FileError("no image of '" + (images_.list.empty() ? images_.root : images_.list) +
+      throw FileError("no image of '", images_.list.empty() ? images_.root : images_.list,
                       "' can be read");
     }
     writer_.Finish();
@@ -117,7 +117,7 @@ class Conversion {
     const ImageLine& line = LineOf(i);
     const std::string path = images_.root + line.path;
     if (!image.mistake.empty()) {
-      const Error error = FileError(images_.At(line), "image '" + path + "': " + image.mistake);
+      const Error error = FileError(images_.At(line), "image '", path, "': ", image.mistake);
       if (options_.skip_bad) {
         LOG(WARNING) << error.what();
       } else if (mistakes_.size() < kShownErrors) {
@@ -145,16 +145,16 @@ class Conversion {
   void ThrowMistakes() {
     if (mistakes_.empty()) return;
     if (not_shown_ > 0) {
-      mistakes_.push_back(FileError("and " + std::to_string(not_shown_) + " images more"));
+      mistakes_.push_back(FileError("and ", not_shown_, " images more"));
     }
     if (!images_.root.empty() && !EndsWith(images_.root, "/") && FileExists(images_.root + "/")) {
-      mistakes_.push_back(FileError("'" + images_.root +
-                                    "' stands in front of each path as it is; did you mean '" +
-                                    images_.root + "/'?"));
+      mistakes_.push_back(FileError("'", images_.root,
+                                    "' stands in front of each path as it is; did you mean '",
+                                    images_.root, "/'?"));
     }
     mistakes_.push_back(FileError("no database was written; --skip_bad leaves such images out"));
     if (writer_.kept() > 0) {
-      mistakes_.push_back(FileError("the first " + std::to_string(writer_.kept()) +
+      mistakes_.push_back(FileError("the first ", writer_.kept(),
                                     " records are kept: once the images are repaired, or with "
                                     "--skip_bad, the same command goes on behind them"));
     }
@@ -177,9 +177,8 @@ class Conversion {
 ConversionOptions ConversionFromFlags(const Flags& flags) {
   if (flags.resize_width < 0 || flags.resize_height < 0 ||
       (flags.resize_width > 0) != (flags.resize_height > 0)) {
-    throw UsageError("--resize_width and --resize_height want two positive numbers, got " +
-                     std::to_string(flags.resize_width) + " and " +
-                     std::to_string(flags.resize_height));
+    throw UsageError("--resize_width and --resize_height want two positive numbers, got ",
+                     flags.resize_width, " and ", flags.resize_height);
   }
   ConversionOptions options;
   ImageDatumOptions& image = options.image;
@@ -225,11 +224,11 @@ std::string SettingsOf(const ListedImages& images, const ConversionOptions& opti
   const std::string size =
       std::to_string(image.decode.height) + "x" + std::to_string(image.decode.width);
   const bool gray = image.decode.color == DecodeOptions::Color::kGray;
-  return "root: " + images.root + "\nimages: " + std::to_string(images.lines.size()) +
-         "\nCRC-32C of paths and labels: " + std::to_string(crc) + "\nbackend: " + backend +
-         "\ngray: " + std::to_string(gray) + "\nresize: " + size +
-         "\nencoded: " + (image.encoded ? format : "no") +
-         "\nshuffled by seed: " + (options.shuffle ? std::to_string(options.seed) : "no") + "\n";
+  return StrCat(
+      "root: ", images.root, "\nimages: ", images.lines.size(),
+      "\nCRC-32C of paths and labels: ", crc, "\nbackend: ", backend, "\ngray: ", gray ? 1 : 0,
+      "\nresize: ", size, "\nencoded: ", image.encoded ? format : "no",
+      "\nshuffled by seed: ", options.shuffle ? std::to_string(options.seed) : "no", "\n");
 }
 
 ConversionResult ConvertImages(ListedImages images, const ConversionOptions& options,

@@ -41,8 +41,8 @@ bool HasEnding(std::string path, const Endings& endings) {
 }
 
 std::string CountOfOthers(const std::vector<std::string>& others) {
-  return std::to_string(others.size()) + " in formats that Doppio does not read, such as '" +
-         *std::min_element(others.begin(), others.end()) + "'; convert them to PNG or JPEG";
+  return StrCat(others.size(), " in formats that Doppio does not read, such as '",
+                *std::min_element(others.begin(), others.end()), "'; convert them to PNG or JPEG");
 }
 
 }  // namespace
@@ -60,9 +60,8 @@ std::vector<float> MeansOf(const std::string& file_or_values, int channels) {
     if (!ParseFloat(part, &value)) {
       const MeanImage mean = ReadMeanFile(file_or_values);
       if (mean.shape.channels != channels) {
-        throw FileError("the mean '" + file_or_values + "' has " +
-                        std::to_string(mean.shape.channels) +
-                        " channels, but the net's input has " + std::to_string(channels));
+        throw FileError("the mean '", file_or_values, "' has ", mean.shape.channels,
+                        " channels, but the net's input has ", channels);
       }
       const std::vector<double> of_channels = mean.ChannelMeans();
       return {of_channels.begin(), of_channels.end()};
@@ -80,7 +79,7 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
     constexpr int64_t kMost = 99'999;
     const int64_t value = ParseWholeNumber(part).value_or(0);
     if (value >= 1 && value <= kMost) return static_cast<int>(value);
-    throw UsageError(std::string("--") + flag + " wants SIZE or HEIGHTxWIDTH, got '" + text + "'");
+    throw UsageError("--", flag, " wants SIZE or HEIGHTxWIDTH, got '", text, "'");
   };
   *height = number(first);
   *width = number(second);
@@ -99,11 +98,10 @@ std::vector<std::string> FindImages(const std::vector<std::string>& files_and_fo
       const std::string file = entry.path().string();
       if (IsNameOfAnyImage(file)) (IsImageName(file) ? found : others).push_back(file);
     }
-    if (failed) throw FileError("cannot read folder '" + path + "': " + failed.message());
+    if (failed) throw FileError("cannot read folder '", path, "': ", failed.message());
     if (found.empty()) {
-      throw FileError("folder '" + path +
-                      "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file" +
-                      (others.empty() ? "" : ", but images: " + CountOfOthers(others)));
+      throw FileError("folder '", path, "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file",
+                      others.empty() ? "" : ", but images: " + CountOfOthers(others));
     }
     if (!others.empty()) {
       LOG(WARNING) << "of the images in '" << path

@@ -61,8 +61,7 @@ void CheckFinite(const Record& record) {
     const float* const end = values + count;
     const float* const lost = std::find_if(values, end, [](float v) { return !std::isfinite(v); });
     if (lost == end) return;
-    throw FileError("its " + std::string(what) + " " + std::to_string(lost - values) +
-                    ", counted from 0, is NaN or infinity");
+    throw FileError("its ", what, " ", lost - values, ", counted from 0, is NaN or infinity");
   };
   const Pixels& pixels = record.pixels;
   if (record.encoded == nullptr && pixels.floats != nullptr)

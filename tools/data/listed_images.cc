@@ -43,7 +43,7 @@ class ImagesBelow {
     fs::path real = fs::canonical(folder);
     for (const fs::path& inner : open_) {
       if (std::mismatch(real.begin(), real.end(), inner.begin(), inner.end()).first == real.end()) {
-        throw FileError("'" + folder.string() +
+        throw FileError("'", folder.string(),
                         "' is a link to a folder that contains it; remove the link");
       }
     }
@@ -83,7 +83,7 @@ ListedImages ReadClassFolders(const std::string& folder) {
       found.Add(fs::path(folder) / name);
       const std::vector<std::string> paths = found.Sorted();
       if (paths.empty()) {
-        throw FileError("folder '" + images.root + name + "' of a class has no image files");
+        throw FileError("folder '", images.root, name, "' of a class has no image files");
       }
       for (const std::string& path : paths) {
         images.lines.push_back({path, {static_cast<float>(label)}, 0});
@@ -91,11 +91,11 @@ ListedImages ReadClassFolders(const std::string& folder) {
     }
   } catch (const fs::filesystem_error& e) {
     const std::string path = e.path1().empty() ? folder : e.path1().string();
-    throw FileError("cannot read '" + path + "': " + e.code().message());
+    throw FileError("cannot read '", path, "': ", e.code().message());
   }
   if (images.classes.empty()) {
     const std::string kind = DataKindOf(folder);
-    throw FileError("'" + folder + "' " + (kind == "folder" ? "" : "holds " + kind + " data and ") +
+    throw FileError("'", folder, "' ", kind == "folder" ? "" : "holds " + kind + " data and ",
                     "has no folders; each class of images needs one");
   }
   return images;
@@ -104,7 +104,7 @@ ListedImages ReadClassFolders(const std::string& folder) {
 ListedImages ReadImages(const std::string& path, const std::string& root) {
   if (!FileExists(path + "/.")) return ReadListedImages(path, root);
   if (root.empty()) return ReadClassFolders(path);
-  throw UsageError("--root_folder is for lists, but '" + path + "' is a folder");
+  throw UsageError("--root_folder is for lists, but '", path, "' is a folder");
 }
 
 std::string LinesOfClasses(const std::vector<std::string>& classes) {

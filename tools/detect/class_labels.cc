@@ -21,8 +21,7 @@ ClassLabels LabelsOfMap(const std::string& text, const std::string& path) {
     if (!item.has_label()) throw UserError(places.At("item", i), "the item has no label, a number");
     const std::string& name = item.has_display_name() ? item.display_name() : item.name();
     if (!labels.emplace(item.label(), name).second) {
-      throw UserError(places.At("item", i),
-                      "a second item has label " + std::to_string(item.label()));
+      throw UserError(places.At("item", i), "a second item has label ", item.label());
     }
   }
   return labels;

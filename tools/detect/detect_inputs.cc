@@ -26,11 +26,10 @@ std::string ShapeText(const BlobShape& shape) {
 ImageShape ReadImageShape(const LayerSpec& layer, const std::string& top, const BlobShape& shape) {
   const auto fits = [&](int axis) { return shape.dim(axis) >= 1 && shape.dim(axis) <= 65535; };
   const bool image = shape.dim_size() == 4 && (shape.dim(1) == 1 || shape.dim(1) == 3);
-  if (!image || !fits(2) || !fits(3)) {
-    throw layer.Mistake("input_param", "input '" + top + "' is " + ShapeText(shape) +
-                                           "; images need 1 or 3 channels, a height and a width, "
-                                           "and the only other input may be im_info");
-  }
+  layer.RefuseIf(!image || !fits(2) || !fits(3), "input_param", "input '", top, "' is ",
+                 ShapeText(shape),
+                 "; images need 1 or 3 channels, a height and a width, "
+                 "and the only other input may be im_info");
   return {static_cast<int>(shape.dim(1)), static_cast<int>(shape.dim(2)),
           static_cast<int>(shape.dim(3))};
 }
@@ -62,10 +61,8 @@ DetectInputs SetDetectInputs(int64_t batch, const ImageShape& image, NetSpec* ne
         inputs.info = top;
         continue;
       }
-      if (data != nullptr) {
-        throw layer.Mistake("", "input '" + top + "' is a second input of images beside '" +
-                                    inputs.data + "'; detect supports nets with one");
-      }
+      layer.RefuseIf(data != nullptr, "", "input '", top, "' is a second input of images beside '",
+                     inputs.data, "'; detect supports nets with one");
       data = input->mutable_shape(i);
       inputs.image = ReadImageShape(layer, top, *data);
       inputs.data = top;

@@ -56,29 +56,30 @@ void DetectNet::FindOutput() {
   if (!given.empty()) {
     const Shape& shape = FindBlob(graph, given).shape;
     if (!HoldsDetections(shape)) {
-      throw UsageError("blob '" + given + "' is " + shape.ToString() + "; detections are 1x1xNx7");
+      throw UsageError("blob '", given, "' is ", shape.ToString(), "; detections are 1x1xNx7");
     }
     found = {given};
   }
   if (found.size() > 1) {
-    throw UsageError("the net has " + std::to_string(found.size()) + " outputs of detections (" +
-                     Join(found, ", ") + "); name one with --blob");
+    throw UsageError("the net has ", found.size(), " outputs of detections (", Join(found, ", "),
+                     "); name one with --blob");
   }
   detections_ = found.empty() ? "" : found[0];
   if (!found.empty()) return;
   if (!has_info()) {
     throw UsageError(
         "the net has no output of detections, 1x1xNx7 (layers DetectionOutput, RegionOutput and "
-        "RoiDetections), and no input im_info as Faster R-CNN has; its outputs are " +
+        "RoiDetections), and no input im_info as Faster R-CNN has; its outputs are ",
         Join(names, ", "));
   }
   for (const char* blob : kRegionBlobs) {
     if (graph.FindEdge(blob) >= 0) continue;
-    throw UsageError(std::string("the net has the input im_info, but neither an output of "
-                                 "detections, 1x1xNx7, nor a blob '") +
-                     blob +
-                     "'; of a net with regions, detect reads the blobs rois, cls_prob and "
-                     "bbox_pred");
+    throw UsageError(
+        "the net has the input im_info, but neither an output of "
+        "detections, 1x1xNx7, nor a blob '",
+        blob,
+        "'; of a net with regions, detect reads the blobs rois, cls_prob and "
+        "bbox_pred");
   }
 }
 

@@ -87,12 +87,12 @@ std::vector<std::string> DrawnPaths(const std::vector<std::string>& images,
     const std::filesystem::path path = std::filesystem::path(out) / name;
     const auto [other, first] = taken.emplace(path.string(), image);
     if (!first) {
-      throw UsageError("the copies of '" + other->second + "' and '" + image +
-                       "' would have the same name, '" + path.string() + "'");
+      throw UsageError("the copies of '", other->second, "' and '", image,
+                       "' would have the same name, '", path.string(), "'");
     }
     std::error_code failed;
     if (std::filesystem::equivalent(path, image, failed)) {
-      throw UsageError("--out=" + out + " would replace '" + image + "'; name another folder");
+      throw UsageError("--out=", out, " would replace '", image, "'; name another folder");
     }
     paths.push_back(path.string());
   }

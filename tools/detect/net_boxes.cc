@@ -61,9 +61,9 @@ RegionExtents ReadRegionExtents(const RegionBlobs& blobs) {
                         blobs.codes.shape.count() == e.regions * e.codes;
   if (rows_fit && e.classes >= 2 && (e.codes == 4 * e.classes || e.codes == 4 || e.codes == 8))
     return e;
-  throw UsageError("blob 'rois' is " + blobs.regions.shape.ToString() + ", 'cls_prob' is " +
-                   blobs.scores.shape.ToString() + " and 'bbox_pred' is " +
-                   blobs.codes.shape.ToString() +
+  throw UsageError("blob 'rois' is ", blobs.regions.shape.ToString(), ", 'cls_prob' is ",
+                   blobs.scores.shape.ToString(), " and 'bbox_pred' is ",
+                   blobs.codes.shape.ToString(),
                    "; R regions of 5 numbers need R x C probabilities of C classes with the "
                    "background, and R x 4C codes, or R x 8 for all classes together");
 }

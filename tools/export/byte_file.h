@@ -37,7 +37,7 @@ class ByteFile {
 
  private:
   void Check() const {
-    if (!out_) throw FileError("cannot write '" + path_ + "': " + std::strerror(errno));
+    if (!out_) throw FileError("cannot write '", path_, "': ", std::strerror(errno));
   }
 
   const std::string path_;

@@ -109,7 +109,7 @@ void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays) {
   }
   if (long_name || bytes >= kMostZipBytes || static_cast<int64_t>(arrays.size()) > kMostZipFiles) {
     throw FileError(
-        "cannot write '" + path +
+        "cannot write '", path,
         "': the weights do not fit into an archive of less than 4 GiB with names of less than "
         "64 KiB; write .safetensors");
   }

@@ -57,12 +57,10 @@ std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& wei
     if (sums && param.index == node.type->sums_weight) continue;
     NamedArray array;
     array.name = ParamName(graph, static_cast<int>(i));
-    if (!IsUtf8(array.name)) {
-      throw graph.layer(param.node)
-          .Mistake("name",
-                   "its name is not in UTF-8, as names of arrays must be; .caffemodel and .h5 hold "
-                   "any name");
-    }
+    graph.layer(param.node)
+        .RefuseIf(!IsUtf8(array.name), "name",
+                  "its name is not in UTF-8, as names of arrays must be; .caffemodel and .h5 hold "
+                  "any name");
     array.shape = param.shape;
     array.data = weights.values[i].data<float>();
     if (sums) {

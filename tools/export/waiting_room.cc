@@ -13,7 +13,7 @@ WaitingRoom::WaitingRoom(const std::string& out)
     : path_(out + ".new." + std::to_string(getpid())), removed_({path_}) {
   std::error_code error;
   std::filesystem::create_directory(path_, error);
-  if (error) throw FileError("cannot write '" + out + "': " + error.message());
+  if (error) throw FileError("cannot write '", out, "': ", error.message());
 }
 
 WaitingRoom::~WaitingRoom() { RemoveFolder(path_.c_str()); }
@@ -26,7 +26,7 @@ void WaitingRoom::Release(const std::string& out) const {
   WriteFileAtomically(out, [&](const std::string& temporary) {
     std::error_code error;
     std::filesystem::rename(Of(out), temporary, error);
-    if (error) throw FileError("cannot write '" + out + "': " + error.message());
+    if (error) throw FileError("cannot write '", out, "': ", error.message());
   });
 }
 

@@ -80,9 +80,8 @@ ClaimedGpus ClaimFreeGpus(const std::vector<GpuCandidate>& candidates, int count
     }
   }
   if (static_cast<int>(claimed.indices.size()) == count) return claimed;
-  throw DeviceError(std::to_string(claimed.indices.size()) + " of " +
-                    std::to_string(candidates.size()) + " GPUs are free, " + std::to_string(count) +
-                    " wanted" + others);
+  throw DeviceError(claimed.indices.size(), " of ", candidates.size(), " GPUs are free, ", count,
+                    " wanted", others);
 }
 
 }  // namespace doppio

@@ -28,20 +28,19 @@ ImageStats MeasurePart(FoundPart* part, int threads, std::vector<std::string>* l
   }
   part->images.lines = std::move(whole);
   if (stats.records > 0) return stats;
-  throw FileError("none of the " + Thousands(part->source->size()) + " images of '" + part->path +
-                  "' can be read; the first: " + left_out->front());
+  throw FileError("none of the ", Thousands(part->source->size()), " images of '", part->path,
+                  "' can be read; the first: ", left_out->front());
 }
 
 void CheckRecordLabels(const FoundPart& part, const ImageStats& stats) {
   if (!stats.has_classes()) {
-    throw FileError("'" + part.path +
+    throw FileError("'", part.path,
                     "' has labels that are no classes; a classifier needs one whole number for "
                     "each image");
   }
   const int64_t least = stats.classes.begin()->first;
   if (least >= 0) return;
-  throw FileError("'" + part.path + "' has label " + std::to_string(least) +
-                  ", but classes are counted from 0");
+  throw FileError("'", part.path, "' has label ", least, ", but classes are counted from 0");
 }
 
 std::string ListOfClasses(const InitData& data, const std::vector<size_t>& labels) {
@@ -68,18 +67,17 @@ template <class Is>
 void NoteClasses(const std::string& what, const Is& is, InitData* data) {
   const std::vector<size_t> labels = ClassesWhere(*data, is);
   if (labels.empty()) return;
-  data->notes.push_back(what + " in " + std::to_string(labels.size()) + " of " +
-                        std::to_string(data->class_sizes.size()) +
-                        " classes: " + ListOfClasses(*data, labels));
+  data->notes.push_back(StrCat(what, " in ", labels.size(), " of ", data->class_sizes.size(),
+                               " classes: ", ListOfClasses(*data, labels)));
 }
 
 void TakeClassNames(std::vector<std::string> names, int64_t largest_label, InitData* data) {
   if (static_cast<int64_t>(names.size()) > largest_label) {
     data->class_names = std::move(names);
   } else if (!names.empty()) {
-    data->notes.push_back("there are names for " + std::to_string(names.size()) +
-                          " classes only, but labels go up to " + std::to_string(largest_label) +
-                          "; the names are not used");
+    data->notes.push_back(StrCat("there are names for ", names.size(),
+                                 " classes only, but labels go up to ", largest_label,
+                                 "; the names are not used"));
   }
   const size_t classes = std::max(data->class_names.size(), static_cast<size_t>(largest_label) + 1);
   data->class_sizes.resize(classes);
@@ -89,18 +87,17 @@ void CheckClasses(const std::string& path, InitData* data) {
   const std::vector<size_t> used =
       ClassesWhere(*data, [&](size_t label) { return data->class_sizes[label] > 0; });
   if (used.size() < 2) {
-    throw FileError("all images of '" + path + "' are of one class, " + data->ClassCalled(used[0]) +
+    throw FileError("all images of '", path, "' are of one class, ", data->ClassCalled(used[0]),
                     "; a classifier needs two or more");
   }
   if (data->train.kind == "folder" && used.size() < data->class_sizes.size()) {
     const auto empty = ClassesWhere(*data, [&](size_t i) { return data->class_sizes[i] == 0; });
-    throw FileError("class '" + data->ClassCalled(empty[0]) +
-                    "' has no image that can be read: " + data->left_out.front());
+    throw FileError("class '", data->ClassCalled(empty[0]),
+                    "' has no image that can be read: ", data->left_out.front());
   }
   if (2 * used.size() < data->class_sizes.size()) {
-    throw FileError("labels of '" + path + "' go up to " +
-                    std::to_string(data->class_sizes.size() - 1) + ", but only " +
-                    std::to_string(used.size()) + " of them occur; number the classes from 0 on");
+    throw FileError("labels of '", path, "' go up to ", data->class_sizes.size() - 1, ", but only ",
+                    used.size(), " of them occur; number the classes from 0 on");
   }
 }
 
@@ -120,8 +117,8 @@ void SplitOff(double share, uint64_t seed, InitData* data) {
   // With fewer than two images per class on average, the split cannot put every class in both
   // parts.
   if (2 * classes <= lines.size() && !data->test.images.lines.empty()) return;
-  throw FileError(Thousands(static_cast<int64_t>(lines.size())) + " images are too few to split " +
-                  Significant(share) +
+  throw FileError(Thousands(static_cast<int64_t>(lines.size())), " images are too few to split ",
+                  Significant(share),
                   " of every class off for tests; give more, or images for "
                   "tests by --val_data");
 }
@@ -145,8 +142,8 @@ int64_t Sum(const std::vector<int64_t>& counts) {
 }
 
 [[noreturn]] void ThrowNoTests(const FoundPart& train) {
-  throw FileError("there is no data for tests beside '" + train.path +
-                  "' (val or test in place of train in its name), and " + train.kind +
+  throw FileError("there is no data for tests beside '", train.path,
+                  "' (val or test in place of train in its name), and ", train.kind,
                   " data is not split; name some with --val_data");
 }
 
@@ -172,8 +169,8 @@ InitData ReadInitData(FoundData found, double test_share, uint64_t seed, int thr
     CheckRecordLabels(data.test, test_stats);
     const int64_t largest = test_stats.classes.rbegin()->first;
     if (largest >= data.facts.classes) {
-      throw FileError("'" + data.test.path + "' has label " + std::to_string(largest) +
-                      ", but the images for training have " + std::to_string(classes) + " classes");
+      throw FileError("'", data.test.path, "' has label ", largest,
+                      ", but the images for training have ", classes, " classes");
     }
     tests = CountLabels(test_stats, classes);
   } else {

@@ -93,10 +93,11 @@ std::string SuffixOf(const std::string& name) {
 
 std::string HeadOf(const InitProject& project, const ImageFacts& facts, const InitPlan& plan,
                    const std::string& purpose) {
-  return "# " + plan.net.title + " for the " + std::to_string(facts.classes) + " classes of " +
-         project.name + ", " + purpose + ". Made from models/" + plan.net.name +
-         " by doppio init.\n# Published weights fit: the names of the layers are theirs, but for "
-         "the last one.\n";
+  return StrCat(
+      "# ", plan.net.title, " for the ", facts.classes, " classes of ", project.name, ", ", purpose,
+      ". Made from models/", plan.net.name,
+      " by doppio init.\n# Published weights fit: the names of the layers are theirs, but for "
+      "the last one.\n");
 }
 
 // Returns the fields of the published solver that define its update rule.
@@ -119,26 +120,26 @@ std::string SolverText(const InitProject& project, const ImageFacts& facts, cons
   constexpr int64_t kLines = 100, kMostBetween = 100;
   const int64_t display = std::max<int64_t>(1, std::min(kMostBetween, plan.iterations / kLines));
   const SolverParameter& published = plan.net.solver;
-  std::string text =
-      "# " + plan.net.title + " on " + project.name + ": " + std::to_string(plan.epochs) +
-      " epochs of " + Thousands(facts.train) + " images. On one device these are " +
-      Thousands(plan.iterations) + " iterations of " + std::to_string(plan.batch) +
+  std::string text = StrCat(
+      "# ", plan.net.title, " on ", project.name, ": ", plan.epochs, " epochs of ",
+      Thousands(facts.train), " images. On one device these are ", Thousands(plan.iterations),
+      " iterations of ", plan.batch,
       ",\n# on N devices a part of them, each of N batches: --scale_lr=linear then raises the "
-      "rate.\n\nnet: \"train_val.prototxt\"\n\n";
-  text += "# A test is one pass over all " + Thousands(facts.test) +
-          " test images.\ntest_epoch: " + std::to_string(plan.test_epochs) +
-          "\ntest_initialization: false\n\n";
-  text += "# The published rate is " + Significant(published.base_lr()) + " for batches of " +
-          std::to_string(plan.net.batch) +
-          "; for smaller ones it is less, by the square\n# root. It falls along half a cosine.\n"
-          "base_lr: " +
-          Significant(plan.base_lr, 3) + "\nlr_policy: \"cosine\"\n";
+      "rate.\n\nnet: \"train_val.prototxt\"\n\n");
+  text +=
+      StrCat("# A test is one pass over all ", Thousands(facts.test),
+             " test images.\ntest_epoch: ", plan.test_epochs, "\ntest_initialization: false\n\n");
+  text +=
+      StrCat("# The published rate is ", Significant(published.base_lr()), " for batches of ",
+             plan.net.batch,
+             "; for smaller ones it is less, by the square\n# root. It falls along half a cosine.\n"
+             "base_lr: ",
+             Significant(plan.base_lr, 3), "\nlr_policy: \"cosine\"\n");
   if (plan.warmup > 0) text += "warmup_iter: " + std::to_string(plan.warmup) + "\n";
-  text += "\n" + RuleText(published) + "\nmax_epoch: " + std::to_string(plan.epochs) +
-          "\ndisplay: " + std::to_string(display) +
-          "\naverage_loss: " + std::to_string(std::min<int64_t>(display, 20)) +
-          "\nsnapshot_epoch: " + std::to_string(plan.snapshot_epochs) + "\n" + ToPrototxt(names) +
-          "\n# The same numbers in every run.\nrandom_seed: " + std::to_string(project.seed) + "\n";
+  text += StrCat("\n", RuleText(published), "\nmax_epoch: ", plan.epochs, "\ndisplay: ", display,
+                 "\naverage_loss: ", std::min<int64_t>(display, 20),
+                 "\nsnapshot_epoch: ", plan.snapshot_epochs, "\n", ToPrototxt(names),
+                 "\n# The same numbers in every run.\nrandom_seed: ", project.seed, "\n");
   return text;
 }
 
@@ -170,9 +171,8 @@ InitTexts MakeInitTexts(const InitProject& project, const ImageFacts& facts, Ini
     CheckShapes(path, texts.train_val, TEST);
   } catch (const Error& e) {
     RethrowWithContext(e, {},
-                       plan.net.name + " cannot take images of " +
-                           std::to_string(plan.input.height) + "x" +
-                           std::to_string(plan.input.width) + "; choose another --net or --size");
+                       StrCat(plan.net.name, " cannot take images of ", plan.input.height, "x",
+                              plan.input.width, "; choose another --net or --size"));
   }
   return texts;
 }

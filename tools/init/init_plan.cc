@@ -142,7 +142,7 @@ ImageFacts FactsOfImages(const ImageStats& stats, bool can_be_gray) {
   const bool colour = stats.sums.count(3) > 0;
   for (const auto& [channels, sums] : stats.sums) {
     if (channels == 1 || channels == 3) continue;
-    throw FileError("there are images of " + std::to_string(channels) +
+    throw FileError("there are images of ", channels,
                     " channels; a net for them must be written by hand");
   }
   std::vector<ChannelSums> sums = SumsOf(stats, colour ? 3 : 1);

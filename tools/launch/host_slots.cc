@@ -62,7 +62,7 @@ std::vector<HostSlots> ParseHosts(const std::string& list) {
   for (const std::string& word : SplitList(list)) {
     const std::optional<HostSlots> host = HostOf(word);
     if (!host) {
-      throw UsageError("--hosts has '" + word +
+      throw UsageError("--hosts has '", word,
                        "'; a host is a name or an address, an IPv6 address in brackets, and then "
                        "a colon and its number of ranks: a:4,b:4");
     }
@@ -94,7 +94,7 @@ std::vector<HostSlots> ReadHostFile(const std::string& path) {
     }
     AddHost(*host, &hosts);
   }
-  if (hosts.empty()) throw FileError("'" + path + "' names no host");
+  if (hosts.empty()) throw FileError("'", path, "' names no host");
   return hosts;
 }
 
@@ -106,8 +106,7 @@ std::vector<HostSlots> TakeSlots(std::vector<HostSlots> hosts, int ranks) {
     left -= host.slots;
   }
   if (left > 0) {
-    throw UsageError("--ranks=" + std::to_string(ranks) + " is more than the hosts' " +
-                     std::to_string(ranks - left) + " slots");
+    throw UsageError("--ranks=", ranks, " is more than the hosts' ", ranks - left, " slots");
   }
   hosts.erase(std::remove_if(hosts.begin(), hosts.end(),
                              [](const HostSlots& host) { return host.slots == 0; }),

@@ -88,7 +88,7 @@ struct RankProcess {
 std::array<int, 2> MakePipe() {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw FileError(std::string("cannot make a pipe: ") + std::strerror(errno));
+    throw FileError("cannot make a pipe: ", std::strerror(errno));
   return ends;
 }
 

@@ -16,18 +16,18 @@ std::string TextOfScript(const RankScript& script) {
   std::vector<std::string> words;
   for (const std::string& word : script.command) words.push_back(ShellQuoted(word));
   // A shell gives programs in the background no standard input, hence descriptor 3.
-  return text + "exec 3<&0\n" + Join(words, " ") +
-         " </dev/null 3<&- &\n"
-         "rank=$!\n"
-         "{ while read -r signal <&3; do kill -s \"$signal\" \"$rank\"; done\n"
-         "  kill -s TERM \"$rank\"; sleep " +
-         std::to_string(script.grace) +
-         "; kill -s KILL \"$rank\"; } >/dev/null 2>&1 &\n"
-         "watch=$!\n"
-         "wait \"$rank\"\n"
-         "code=$?\n"
-         "kill \"$watch\" 2>/dev/null\n"
-         "exit \"$code\"\n";
+  return StrCat(text, "exec 3<&0\n", Join(words, " "),
+                " </dev/null 3<&- &\n"
+                "rank=$!\n"
+                "{ while read -r signal <&3; do kill -s \"$signal\" \"$rank\"; done\n"
+                "  kill -s TERM \"$rank\"; sleep ",
+                script.grace,
+                "; kill -s KILL \"$rank\"; } >/dev/null 2>&1 &\n"
+                "watch=$!\n"
+                "wait \"$rank\"\n"
+                "code=$?\n"
+                "kill \"$watch\" 2>/dev/null\n"
+                "exit \"$code\"\n");
 }
 
 }  // namespace doppio

@@ -22,10 +22,9 @@ struct Normalization {
 };
 
 void AddNormalization(const OnnxLayer& layer, const Normalization& n) {
-  if (layer.bottom().rank() < 2) {
-    throw layer.spec().Mistake(
-        "bottom", "ONNX normalises channels in axis 1, the bottom is " + layer.bottom().ToString());
-  }
+  layer.spec().RefuseIf(layer.bottom().rank() < 2, "bottom",
+                        "ONNX normalises channels in axis 1, the bottom is ",
+                        layer.bottom().ToString());
   if (layer.options.fold_bn) {
     std::vector<double> factor, shift;
     for (size_t c = 0; c < n.mean.size(); ++c) {
@@ -46,12 +45,9 @@ void AddNormalization(const OnnxLayer& layer, const Normalization& n) {
 
 void AddBatchNorm(const OnnxLayer& layer) {
   const BatchNormForm& form = layer.Form<BatchNormForm>();
-  if (!form.global) {
-    throw layer.spec().Mistake(
-        "batch_norm_param.use_global_stats",
-        "normalising by the statistics of the batch has no form in ONNX; remove "
-        "use_global_stats: false");
-  }
+  layer.spec().RefuseIf(!form.global, "batch_norm_param.use_global_stats",
+                        "normalising by the statistics of the batch has no form in ONNX; remove "
+                        "use_global_stats: false");
   const double factor = layer.batch_norm_factor();
   Normalization n{layer.wide_param(0), layer.wide_param(1), {}, {}, form.epsilon};
   for (double& mean : n.mean) mean *= factor;
@@ -81,10 +77,9 @@ std::string Spanning(const OnnxLayer& layer, int param, int begin, int end) {
 
 void AddBn(const OnnxLayer& layer) {
   const BnForm& form = layer.Form<BnForm>();
-  if (form.normalizes && !form.global) {
-    throw layer.spec().Mistake(
-        "bn_param", "this BN normalises by the statistics of the batch, which has no form in ONNX");
-  }
+  layer.spec().RefuseIf(
+      form.normalizes && !form.global, "bn_param",
+      "this BN normalises by the statistics of the batch, which has no form in ONNX");
   if (!form.normalizes) {
     AddScaled(layer, Spanning(layer, 0, 1, 2), Spanning(layer, 1, 1, 2));
     return;

@@ -41,13 +41,9 @@ void AddInterp(const OnnxLayer& layer) {
 }
 
 void AddUpsample(const OnnxLayer& layer) {
-  if (layer.bottoms() > 1) {
-    throw layer.spec().Mistake(
-        "bottom",
-        "Upsample with a mask has no form in ONNX, whose indices count through the "
-        "whole batch",
-        1);
-  }
+  layer.spec().RefuseIf(layer.bottoms() > 1, {"bottom", 1},
+                        "Upsample with a mask has no form in ONNX, whose indices count through the "
+                        "whole batch");
   const UpsampleGrid& grid = layer.Form<UpsampleForm>().grid;
   layer.SetTop(AddResize(layer, layer.in(), static_cast<float>(grid.scale_h),
                          static_cast<float>(grid.scale_w),
@@ -58,10 +54,8 @@ void AddUpsample(const OnnxLayer& layer) {
 
 void AddRoiPooling(const OnnxLayer& layer) {
   const ROIPoolingParameter& p = layer.spec().param.roi_pooling_param();
-  if (p.pad_ratio() > 0) {
-    throw layer.spec().Mistake("roi_pooling_param.pad_ratio",
-                               "ROIPooling with pad_ratio has no form in ONNX");
-  }
+  layer.spec().RefuseIf(p.pad_ratio() > 0, "roi_pooling_param.pad_ratio",
+                        "ROIPooling with pad_ratio has no form in ONNX");
   const Shape& regions = layer.bottom(1);
   const std::string rows = layer.Reshape(layer.in(1), regions, {regions[0], regions.count(1)});
   layer.SetTop(layer.Add("MaxRoiPool", {layer.in(0), rows},

@@ -35,15 +35,11 @@ std::string AddZeros(const OnnxLayer& layer, const Padding& around) {
 void AddPooling(const OnnxLayer& layer) {
   const LayerSpec& spec = layer.spec();
   const PoolingGeometry& g = layer.Form<PoolingForm>().g;
-  if (spec.param.pooling_param().pool() == PoolingParameter::STOCHASTIC) {
-    throw spec.Mistake("pooling_param.pool", "STOCHASTIC pooling has no form in ONNX");
-  }
-  if (layer.tops() > 1) {
-    throw spec.Mistake("top",
-                       "the second top, indices within a plane, has no form in ONNX, whose indices "
-                       "count through the whole batch",
-                       1);
-  }
+  spec.RefuseIf(spec.param.pooling_param().pool() == PoolingParameter::STOCHASTIC,
+                "pooling_param.pool", "STOCHASTIC pooling has no form in ONNX");
+  spec.RefuseIf(layer.tops() > 1, {"top", 1},
+                "the second top, indices within a plane, has no form in ONNX, whose indices "
+                "count through the whole batch");
   if (spec.param.pooling_param().global_pooling()) {
     layer.SetTop(layer.Add(g.max ? "GlobalMaxPool" : "GlobalAveragePool", {layer.in()}));
     return;

@@ -8,12 +8,9 @@ namespace {
 
 void AddConvolution(const OnnxLayer& layer) {
   const ConvGeometry& g = layer.Form<ConvGeometry>();
-  if (g.axis != 1 || g.spatial_rank() == 0) {
-    throw layer.spec().Mistake("convolution_param.axis",
-                               "ONNX convolves along the axes behind axis 1, the bottom is " +
-                                   layer.bottom().ToString() + " with channels in axis " +
-                                   std::to_string(g.axis));
-  }
+  layer.spec().RefuseIf(g.axis != 1 || g.spatial_rank() == 0, "convolution_param.axis",
+                        "ONNX convolves along the axes behind axis 1, the bottom is ",
+                        layer.bottom().ToString(), " with channels in axis ", g.axis);
   std::vector<int64_t> pads = g.pad;
   pads.insert(pads.end(), g.pad.begin(), g.pad.end());
   for (int i = 0; i < layer.bottoms(); ++i) {

@@ -88,8 +88,8 @@ OnnxVerification VerifyOnnx(const Graph& graph, ParamStore* params, const OnnxCo
       {options.python, "-c", kRunModel, options.folder, model, std::to_string(kRuntimeMinutes)});
   const std::string path = options.folder + "/result.json";
   if (code == -1) {
-    return {options.python + " has crashed while it ran the model, or needed more than " +
-                std::to_string(kRuntimeMinutes) + " minutes",
+    return {StrCat(options.python, " has crashed while it ran the model, or needed more than ",
+                   kRuntimeMinutes, " minutes"),
             {}};
   }
   const OnnxVerification failed = {options.python + " has failed to run the model", {}};

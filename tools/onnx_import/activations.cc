@@ -57,7 +57,7 @@ void ImportPRelu(const ImportNode& node) {
   } else if (input.shape.rank() > 1 && slopes.count() == input.shape[1]) {
     AddWeight({slopes.count()}, slopes.floats, &layer);
   } else {
-    node.Refuse("its slopes are " + slopes.shape.ToString() +
+    node.Refuse("its slopes are ", slopes.shape.ToString(),
                 "; Doppio has one, or one for each "
                 "channel");
   }

@@ -31,7 +31,7 @@ struct Along {
 Along FindAlong(const ImportNode& node, const Shape& large, const Shape& small,
                 bool batch = false) {
   const auto refuse = [&] {
-    node.Refuse("Doppio does not broadcast " + small.ToString() + " to " + large.ToString());
+    node.Refuse("Doppio does not broadcast ", small.ToString(), " to ", large.ToString());
   };
   const int missing = large.rank() - small.rank();
   if (missing < 0) refuse();
@@ -163,7 +163,7 @@ void ImportOfTwo(const ImportNode& node) {
 }
 
 void ImportArithmetic(const ImportNode& node) {
-  if (node.inputs() != 2) node.Refuse("it has " + std::to_string(node.inputs()) + " inputs");
+  if (node.inputs() != 2) node.Refuse("it has ", node.inputs(), " inputs");
   if (node.in(1).is_constant()) return ImportWithConstant(node, 0);
   if (node.in(0).is_constant()) return ImportWithConstant(node, 1);
   ImportOfTwo(node);

@@ -66,7 +66,7 @@ Shape BroadcastShape(const ImportNode& node, const Shape& a, const Shape& b) {
     const int64_t of_a = back <= a.rank() ? a[a.rank() - back] : 1;
     const int64_t of_b = back <= b.rank() ? b[b.rank() - back] : 1;
     if (of_a != of_b && of_a != 1 && of_b != 1)
-      node.Refuse(a.ToString() + " and " + b.ToString() + " do not fit together");
+      node.Refuse(a.ToString(), " and ", b.ToString(), " do not fit together");
     shape[shape.rank() - back] = of_a == 1 ? of_b : of_a;
   }
   return shape;
@@ -87,7 +87,7 @@ Binary BinaryOf(const ImportNode& node) {
 }
 
 OnnxArray Combined(const ImportNode& node, const Binary& binary) {
-  if (node.inputs() != 2) node.Refuse("it has " + std::to_string(node.inputs()) + " inputs");
+  if (node.inputs() != 2) node.Refuse("it has ", node.inputs(), " inputs");
   const OnnxArray &a = node.Constant(0), &b = node.Constant(1);
   const bool integers = a.is_integers && b.is_integers;
   if (integers && node.op() == "Div" && std::count(b.integers.begin(), b.integers.end(), 0) > 0)
@@ -126,7 +126,7 @@ OnnxArray Shaped(const ImportNode& node) {
   OnnxArray result = node.Constant(0);
   const Shape shape = NewShape(node, result.shape);
   if (shape.count() != result.count())
-    node.Refuse("it makes " + shape.ToString() + " of " + result.shape.ToString());
+    node.Refuse("it makes ", shape.ToString(), " of ", result.shape.ToString());
   result.shape = shape;
   return result;
 }
@@ -141,8 +141,7 @@ OnnxArray Selected(const ImportNode& node, const OnnxArray& from, int axis,
   for (int64_t i = 0; i < result.count(); ++i) {
     int64_t row = rows[i / inner % shape[axis]];
     if (row < 0) row += extent;
-    if (row < 0 || row >= extent)
-      node.Refuse("there is no element " + std::to_string(row) + " on its axis");
+    if (row < 0 || row >= extent) node.Refuse("there is no element ", row, " on its axis");
     CopyElement(from, (i / inner / shape[axis] * extent + row) * inner + i % inner, i, &result);
   }
   return result;

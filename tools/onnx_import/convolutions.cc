@@ -86,7 +86,7 @@ void ImportConv(const ImportNode& node) {
   ImportValue input = node.Blob(0);
   OnnxArray weights = node.Floats(1);
   if (weights.shape.rank() != input.shape.rank())
-    node.Refuse("its weights are " + weights.shape.ToString());
+    node.Refuse("its weights are ", weights.shape.ToString());
   Windows windows = ReadWindows(node, input.shape, KernelOf(weights));
   if (windows.kernel != KernelOf(weights)) node.Refuse("kernel_shape differs from its weights");
   for (size_t i = 0; i < windows.axes() && !input.pads.empty(); ++i) {
@@ -104,7 +104,7 @@ void ImportConvTranspose(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
   const OnnxArray& weights = node.Floats(1);
   if (weights.shape.rank() != input.shape.rank())
-    node.Refuse("its weights are " + weights.shape.ToString());
+    node.Refuse("its weights are ", weights.shape.ToString());
   const Windows windows = ReadWindows(node, input.shape, KernelOf(weights));
   const std::vector<int64_t> more = node.Ints("output_padding", {});
   const bool has_more = std::any_of(more.begin(), more.end(), [](int64_t m) { return m != 0; });

@@ -43,7 +43,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Impo
     const Shape stored(std::vector<int64_t>(layer.blobs(i).shape().dim().begin(),
                                             layer.blobs(i).shape().dim().end()));
     if (i >= static_cast<int>(node.param_shapes.size()) || node.param_shapes[i] != stored)
-      throw UserError({}, "its constant " + std::to_string(i) + " is " + stored.ToString());
+      throw UserError({}, "its constant ", i, " is ", stored.ToString());
   }
   std::vector<Shape> shapes;
   for (const int top : node.tops) shapes.push_back(graph.edges[top].shape);

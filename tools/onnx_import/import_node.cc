@@ -25,8 +25,6 @@ ImportNode::ImportNode(const onnx::NodeProto& node, ImportGraph* graph)
 
 std::string ImportNode::Name() const { return "node '" + Wish() + "' (" + op() + ")"; }
 
-void ImportNode::Refuse(const std::string& why) const { throw UserError({}, Name() + ": " + why); }
-
 bool ImportNode::IsOnlyReader(int i) const {
   // Another name of the blob would be that of a node without a layer, which also reads the value.
   return in(i).blob == node_.input(i) && graph_->Readers(node_.input(i)) == 1;
@@ -58,8 +56,7 @@ void ImportNode::SetElementwise(const std::vector<LayerParameter>& layers) const
 const OnnxArray& ImportNode::Constant(int i) const {
   const ImportValue& value = in(i);
   if (!value.is_constant()) {
-    Refuse("its input " + std::to_string(i) + ", '" + node_.input(i) +
-           "', is computed; Doppio needs a constant there");
+    Refuse("its input ", i, ", '", node_.input(i), "', is computed; Doppio needs a constant there");
   }
   return value.constant;
 }
@@ -145,8 +142,7 @@ std::vector<int> ImportNode::Axes(const std::vector<int64_t>& given, int rank) c
 int ImportNode::Narrow(int64_t value) const {
   const std::optional<int> narrow = Narrowed<int>(value);
   if (narrow.value_or(-1) >= 0) return *narrow;
-  Refuse("it has the number " + std::to_string(value) + "; Doppio's layers have 0 to " +
-         std::to_string(INT32_MAX) + " there");
+  Refuse("it has the number ", value, "; Doppio's layers have 0 to ", INT32_MAX, " there");
 }
 
 size_t ImportNode::Room(const Shape& shape, size_t element_bytes) const {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/registry.h"
 #include "tools/onnx_import/import_graph.h"
 
@@ -92,8 +93,12 @@ class ImportNode {
   // the output.
   void SetElementwise(const std::vector<LayerParameter>& layers) const;
 
-  // Throws UserError with the node's name, its operator and `why`.
-  [[noreturn]] void Refuse(const std::string& why) const;
+  // Throws UserError with the node's name, its operator and the parts of a text, as StrCat takes
+  // them.
+  template <class... Parts>
+  [[noreturn]] void Refuse(const Parts&... why) const {
+    throw UserError({}, Name(), ": ", why...);
+  }
   // Returns the node's name and operator for messages.
   std::string Name() const;
 

@@ -22,9 +22,8 @@ int OpsetOf(const onnx::ModelProto& model) {
     if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
     if (opset.version() >= kOldestOpset && opset.version() <= kNewestOpset)
       return static_cast<int>(opset.version());
-    throw UserError({}, "the model has opset " + std::to_string(opset.version()) +
-                            "; import reads opsets " + std::to_string(kOldestOpset) + " to " +
-                            std::to_string(kNewestOpset));
+    throw UserError({}, "the model has opset ", opset.version(), "; import reads opsets ",
+                    kOldestOpset, " to ", kNewestOpset);
   }
   throw FileError("it names no ONNX opset");
 }
@@ -33,20 +32,20 @@ int OpsetOf(const onnx::ModelProto& model) {
 Shape InputShape(const onnx::ValueInfoProto& input) {
   const onnx::TypeProto::Tensor& tensor = input.type().tensor_type();
   if (!tensor.has_shape())
-    throw UserError({}, "the model does not say which shape its input '" + input.name() + "' has");
+    throw UserError({}, "the model does not say which shape its input '", input.name(), "' has");
   Shape shape;
   for (const onnx::TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
     const bool open = dim.dim_value() <= 0;
     if (open && shape.rank() > 0) {
-      throw UserError({}, "axis " + std::to_string(shape.rank()) + " of the input '" +
-                              input.name() + "' has no fixed extent" +
-                              (dim.dim_param().empty() ? "" : ", but '" + dim.dim_param() + "'") +
-                              "; export the model with a fixed size of images");
+      throw UserError({}, "axis ", shape.rank(), " of the input '", input.name(),
+                      "' has no fixed extent",
+                      dim.dim_param().empty() ? "" : ", but '" + dim.dim_param() + "'",
+                      "; export the model with a fixed size of images");
     }
     shape.push_back(open ? 1 : dim.dim_value());
   }
   if (!CheckedProduct(shape.dims()))
-    throw UserError({}, "the input '" + input.name() + "' is " + shape.ToString());
+    throw UserError({}, "the input '", input.name(), "' is ", shape.ToString());
   return shape;
 }
 
@@ -54,7 +53,7 @@ Shape InputShape(const onnx::ValueInfoProto& input) {
 void Import(const onnx::NodeProto& proto, ImportGraph* graph) {
   const ImportNode node(proto, graph);
   const bool own = proto.domain().empty() || proto.domain() == "ai.onnx";
-  if (!own) node.Refuse("Doppio has no operators of '" + proto.domain() + "'");
+  if (!own) node.Refuse("Doppio has no operators of '", proto.domain(), "'");
   if (!FoldConstants(node)) {
     const OnnxImport* const import = OnnxImports::Get().Find(node.op());
     if (import == nullptr) node.Refuse("Doppio has no layer for this operator");
@@ -85,7 +84,7 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
   ImportGraph graph(from, OpsetOf(model));
   for (const onnx::TensorProto& tensor : from.initializer()) {
     if (graph.Find(tensor.name()) != nullptr)
-      throw UserError({}, "the model has two constants '" + tensor.name() + "'");
+      throw UserError({}, "the model has two constants '", tensor.name(), "'");
     graph.SetStored(tensor.name(), ReadOnnxArray(tensor, folder));
   }
   // A net that Doppio has exported gets its inputs back in the order in which it had them.
@@ -102,7 +101,7 @@ ImportedNet ImportModel(const onnx::ModelProto& model, const std::string& folder
   for (const onnx::ValueInfoProto& output : from.output()) {
     const ImportValue* const value = graph.Find(output.name());
     if (value == nullptr || value->is_constant())
-      throw UserError({}, "no layer computes the output '" + output.name() + "' of the model");
+      throw UserError({}, "no layer computes the output '", output.name(), "' of the model");
     imported.outputs.push_back(graph.InOrder(output.name()).blob);
   }
   imported.net = graph.net();
@@ -113,13 +112,13 @@ ImportedNet ImportOnnxFile(const std::string& path) {
   const std::string bytes = ReadFile(path);
   onnx::ModelProto model;
   if (!model.ParseFromString(bytes) || !model.has_graph())
-    throw FileError("'" + path + "' is not an ONNX model");
+    throw FileError("'", path, "' is not an ONNX model");
   try {
     return ImportModel(model, DirName(path));
   } catch (const ErrorList&) {
     throw;
   } catch (const FileError& e) {
-    throw FileError("'" + path + "': " + e.message());
+    throw FileError("'", path, "': ", e.message());
   }
 }
 

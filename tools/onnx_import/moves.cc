@@ -50,8 +50,8 @@ void ImportDepthAndSpace(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
   const int64_t side = node.Narrow(node.Int("blocksize", 0));
   const std::string mode = node.Text("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") node.Refuse("Doppio does not know its mode '" + mode + "'");
-  if (input.shape.rank() != 4 || side < 1) node.Refuse("its input is " + input.shape.ToString());
+  if (mode != "DCR" && mode != "CRD") node.Refuse("Doppio does not know its mode '", mode, "'");
+  if (input.shape.rank() != 4 || side < 1) node.Refuse("its input is ", input.shape.ToString());
   const int64_t n = input.shape[0], c = input.shape[1], h = input.shape[2], w = input.shape[3];
   if (node.op() == "SpaceToDepth") {
     if (h % side != 0 || w % side != 0) node.Refuse("blocksize does not divide its input");
@@ -97,7 +97,7 @@ std::vector<int64_t> SizesOf(const ImportNode& node, int64_t extent) {
                                [&](int64_t size) { return size > 0 && size <= extent; });
   if (!fit || std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != extent ||
       static_cast<int>(sizes.size()) != node.outputs())
-    node.Refuse("its parts do not add up to " + std::to_string(extent));
+    node.Refuse("its parts do not add up to ", extent);
   return sizes;
 }
 
@@ -128,7 +128,7 @@ void ImportSplit(const ImportNode& node) {
 ImportValue Kept(const ImportNode& node, const ImportValue& value, int axis, int64_t begin,
                  int64_t end) {
   const int64_t extent = value.shape[axis];
-  if (begin >= end) node.Refuse("it keeps nothing of axis " + std::to_string(axis));
+  if (begin >= end) node.Refuse("it keeps nothing of axis ", axis);
   std::vector<int64_t> points;
   if (begin > 0) points.push_back(begin);
   if (end < extent) points.push_back(end);
@@ -219,7 +219,7 @@ void ImportPad(const ImportNode& node) {
     node.Refuse("Doppio pads only spatial axes, and cuts nothing off");
   }
   if (*std::max_element(pads.begin(), pads.end()) > kMostExtent)
-    node.Refuse("a pad is larger than " + std::to_string(kMostExtent));
+    node.Refuse("a pad is larger than ", kMostExtent);
   value.pads.assign(pads.begin() + 2, pads.begin() + static_cast<int64_t>(rank));
   value.pads.insert(value.pads.end(), pads.begin() + static_cast<int64_t>(rank) + 2, pads.end());
   if (*std::max_element(pads.begin(), pads.end()) == 0) value.pads.clear();

@@ -16,7 +16,7 @@ Shape Reshaped(const ImportNode& node, const Shape& from) {
     if (to[axis] == 0 && !zero_is_zero && axis < from.rank()) to[axis] = from[axis];
     if (to[axis] == -1 && open >= 0) node.Refuse("its shape has several -1");
     if (to[axis] == -1) open = axis;
-    if (to[axis] < -1) node.Refuse("its shape has the extent " + std::to_string(to[axis]));
+    if (to[axis] < -1) node.Refuse("its shape has the extent ", to[axis]);
   }
   if (open >= 0) {
     to[open] = 1;
@@ -43,8 +43,7 @@ Shape Squeezed(const ImportNode& node, const Shape& from) {
   Shape to;
   for (int axis = 0; axis < from.rank(); ++axis) {
     const bool named = std::binary_search(axes.begin(), axes.end(), axis);
-    if (named && from[axis] != 1)
-      node.Refuse("axis " + std::to_string(axis) + " of " + from.ToString() + " is not 1");
+    if (named && from[axis] != 1) node.Refuse("axis ", axis, " of ", from.ToString(), " is not 1");
     if (!named && !(axes.empty() && from[axis] == 1)) to.push_back(from[axis]);
   }
   return to;

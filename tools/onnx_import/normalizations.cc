@@ -6,12 +6,12 @@ namespace {
 
 void ImportBatchNorm(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
-  if (input.shape.rank() < 2) node.Refuse("its input is " + input.shape.ToString());
+  if (input.shape.rank() < 2) node.Refuse("its input is ", input.shape.ToString());
   node.Int("spatial", 1);
   if (node.Int("training_mode", 0) != 0) node.Refuse("it is in training mode");
   for (int i = 1; i <= 4; ++i) {
     if (node.Constant(i).shape != Shape{input.shape[1]} || node.Constant(i).is_integers)
-      node.Refuse("its input " + std::to_string(i) + " is " + node.Constant(i).shape.ToString());
+      node.Refuse("its input ", i, " is ", node.Constant(i).shape.ToString());
   }
   LayerParameter norm = LayerOf("BatchNorm");
   norm.mutable_batch_norm_param()->set_eps(node.Float("epsilon", 1e-5f));

@@ -35,7 +35,7 @@ std::string NameOf(const onnx::TensorProto& tensor) {
 Shape ShapeOf(const onnx::TensorProto& tensor) {
   Shape shape(std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
   if (!CheckedProduct(shape.dims()))
-    throw FileError(NameOf(tensor) + " has the extents " + shape.ToString());
+    throw FileError(NameOf(tensor), " has the extents ", shape.ToString());
   return shape;
 }
 
@@ -47,7 +47,7 @@ std::string ExternalBytes(const onnx::TensorProto& tensor, const std::string& fo
     fields[entry.key()] = entry.value();
   const std::string& location = fields["location"];
   if (location.empty() || location[0] == '/' || location.find("..") != std::string::npos) {
-    throw FileError(NameOf(tensor) + " is in the file '" + location +
+    throw FileError(NameOf(tensor), " is in the file '", location,
                     "', which is not in the folder of the model");
   }
   const std::string path = folder.empty() ? location : folder + "/" + location;
@@ -55,13 +55,13 @@ std::string ExternalBytes(const onnx::TensorProto& tensor, const std::string& fo
   std::ifstream file(path, std::ios::binary);
   const long long offset = std::atoll(fields["offset"].c_str());
   if (!file || bytes > FileBytes(path)) {
-    throw FileError("cannot read " + NameOf(tensor) + " from '" + path + "', " +
-                    std::to_string(bytes) + " bytes at " + std::to_string(offset));
+    throw FileError("cannot read ", NameOf(tensor), " from '", path, "', ", bytes, " bytes at ",
+                    offset);
   }
   std::string data(static_cast<size_t>(bytes), '\0');
   if (offset < 0 || !file.seekg(offset) || !file.read(data.data(), bytes)) {
-    throw FileError("'" + path + "' is too short for " + NameOf(tensor) + ", " +
-                    std::to_string(bytes) + " bytes at " + std::to_string(offset));
+    throw FileError("'", path, "' is too short for ", NameOf(tensor), ", ", bytes, " bytes at ",
+                    offset);
   }
   return data;
 }
@@ -132,7 +132,7 @@ void FillFromField(const onnx::TensorProto& tensor, int type, OnnxArray* array) 
 OnnxArray ReadOnnxArray(const onnx::TensorProto& tensor, const std::string& folder) {
   const auto found = ElementTypes().find(tensor.data_type());
   if (found == ElementTypes().end()) {
-    throw FileError(NameOf(tensor) + " has elements of type " + std::to_string(tensor.data_type()) +
+    throw FileError(NameOf(tensor), " has elements of type ", tensor.data_type(),
                     ", which Doppio does not read");
   }
   const auto [type, element] = *found;
@@ -144,9 +144,8 @@ OnnxArray ReadOnnxArray(const onnx::TensorProto& tensor, const std::string& fold
     FillFromBytes(ExternalBytes(tensor, folder, bytes), type, element.bytes, &array);
   } else if (tensor.has_raw_data()) {
     if (static_cast<int64_t>(tensor.raw_data().size()) != bytes) {
-      throw FileError(NameOf(tensor) + " of " + array.shape.ToString() + " has " +
-                      std::to_string(tensor.raw_data().size()) + " bytes instead of " +
-                      std::to_string(bytes));
+      throw FileError(NameOf(tensor), " of ", array.shape.ToString(), " has ",
+                      tensor.raw_data().size(), " bytes instead of ", bytes);
     }
     FillFromBytes(tensor.raw_data(), type, element.bytes, &array);
   } else {
@@ -154,8 +153,7 @@ OnnxArray ReadOnnxArray(const onnx::TensorProto& tensor, const std::string& fold
   }
   const size_t filled = array.is_integers ? array.integers.size() : array.floats.size();
   if (static_cast<int64_t>(filled) != array.count()) {
-    throw FileError(NameOf(tensor) + " of " + array.shape.ToString() + " has " +
-                    std::to_string(filled) + " elements");
+    throw FileError(NameOf(tensor), " of ", array.shape.ToString(), " has ", filled, " elements");
   }
   return array;
 }

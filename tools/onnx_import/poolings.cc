@@ -54,7 +54,7 @@ bool GivesCount(const Windows& windows, const Shape& input, bool floor, bool mod
 void ImportPool(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
   if (input.shape.rank() != 4)
-    node.Refuse("Doppio pools images, N x C x H x W, not " + input.shape.ToString());
+    node.Refuse("Doppio pools images, N x C x H x W, not ", input.shape.ToString());
   if (node.outputs() > 1) node.Refuse("Doppio has no ONNX indices of the largest values");
   const bool max = node.op() == "MaxPool";
   const Windows windows = ReadWindows(node, input.shape, {});
@@ -89,7 +89,7 @@ ImportValue PoolAll(const ImportNode& node, const ImportValue& input, bool max) 
 void ImportGlobalPool(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
   if (input.shape.rank() != 4)
-    node.Refuse("Doppio pools images, N x C x H x W, not " + input.shape.ToString());
+    node.Refuse("Doppio pools images, N x C x H x W, not ", input.shape.ToString());
   node.SetOut(PoolAll(node, input, node.op() == "GlobalMaxPool"));
 }
 [[maybe_unused]] const bool global_pools_imported =

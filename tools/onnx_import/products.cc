@@ -27,7 +27,7 @@ std::vector<float> Times(std::vector<float> values, float factor) {
 LayerParameter ProductOf(const ImportNode& node, int axis, const OnnxArray& matrix, bool turn,
                          float factor) {
   if (matrix.shape.rank() != 2 || matrix.is_integers)
-    node.Refuse("its matrix is " + matrix.shape.ToString());
+    node.Refuse("its matrix is ", matrix.shape.ToString());
   const int64_t outputs = matrix.shape[turn ? 1 : 0], inputs = matrix.shape[turn ? 0 : 1];
   LayerParameter layer = LayerOf("InnerProduct");
   InnerProductParameter* const param = layer.mutable_inner_product_param();
@@ -42,7 +42,7 @@ LayerParameter ProductOf(const ImportNode& node, int axis, const OnnxArray& matr
 void ImportGemm(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
   if (node.Int("transA", 0) != 0) node.Refuse("Doppio does not transpose its input (transA)");
-  if (input.shape.rank() != 2) node.Refuse("its input is " + input.shape.ToString());
+  if (input.shape.rank() != 2) node.Refuse("its input is ", input.shape.ToString());
   LayerParameter layer =
       ProductOf(node, 1, node.Constant(1), node.Int("transB", 0) == 0, node.Float("alpha", 1));
   const int64_t outputs = layer.inner_product_param().num_output();
@@ -51,7 +51,7 @@ void ImportGemm(const ImportNode& node) {
     std::vector<float> bias = Times(node.Floats(2).floats, beta);
     if (bias.size() == 1) bias.assign(static_cast<size_t>(outputs), bias[0]);
     if (static_cast<int64_t>(bias.size()) != outputs)
-      node.Refuse("its bias is " + node.Constant(2).shape.ToString());
+      node.Refuse("its bias is ", node.Constant(2).shape.ToString());
     layer.mutable_inner_product_param()->set_bias_term(true);
     AddWeight({outputs}, bias, &layer);
   }
@@ -61,7 +61,7 @@ void ImportGemm(const ImportNode& node) {
 
 void ImportMatMul(const ImportNode& node) {
   const ImportValue& input = node.Blob(0);
-  if (input.shape.rank() < 2) node.Refuse("its input is " + input.shape.ToString());
+  if (input.shape.rank() < 2) node.Refuse("its input is ", input.shape.ToString());
   node.SetOut(
       node.Add(ProductOf(node, input.shape.rank() - 1, node.Constant(1), true, 1), {input}));
 }

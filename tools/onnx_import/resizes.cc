@@ -23,7 +23,7 @@ Shape SizeAfter(const ImportNode& node, const Shape& from) {
   }
   if (from.rank() != 4 || to.rank() != 4 || to[0] != from[0] || to[1] != from[1] || to[2] < 1 ||
       to[3] < 1)
-    node.Refuse("Doppio resizes rows and columns of images, not " + from.ToString() + " to " +
+    node.Refuse("Doppio resizes rows and columns of images, not ", from.ToString(), " to ",
                 to.ToString());
   return to;
 }
@@ -55,8 +55,8 @@ void ImportResize(const ImportNode& node) {
   }
   node.Refuse(
       "Doppio repeats pixels a whole number of times, or resizes linearly with aligned "
-      "corners; this is mode '" +
-      mode + "', coordinates '" + place + "'");
+      "corners; this is mode '",
+      mode, "', coordinates '", place, "'");
 }
 [[maybe_unused]] const bool resize_imported =
     RegisterImports({"Resize", "Upsample"}, &ImportResize);

@@ -12,8 +12,7 @@ void Check(const ImportNode& node, const std::string& name, const std::vector<in
     return value >= least && value <= kMostExtent;
   });
   if (values.size() != count || !fits)
-    node.Refuse("its attribute '" + name + "' needs " + std::to_string(count) +
-                " numbers, at least " + std::to_string(least));
+    node.Refuse("its attribute '", name, "' needs ", count, " numbers, at least ", least);
 }
 
 // Sets the pads with which the number of windows is that of pixels divided by the stride.
@@ -38,7 +37,7 @@ int64_t Windows::Count(size_t i, int64_t extent, bool ceil) const {
 
 Windows ReadWindows(const ImportNode& node, const Shape& input, std::vector<int64_t> kernel) {
   const int axes = input.rank() - 2;
-  if (axes < 1) node.Refuse("its input " + input.ToString() + " has no spatial axis");
+  if (axes < 1) node.Refuse("its input ", input.ToString(), " has no spatial axis");
   const auto count = static_cast<size_t>(axes);
   Windows windows;
   windows.kernel = node.Ints("kernel_shape", std::move(kernel));
@@ -55,7 +54,7 @@ Windows ReadWindows(const ImportNode& node, const Shape& input, std::vector<int6
   if (same == "SAME_UPPER" || same == "SAME_LOWER") {
     PadToSame(input, same == "SAME_UPPER", &windows);
   } else if (same != "NOTSET" && same != "VALID" && !same.empty()) {
-    node.Refuse("Doppio does not know auto_pad '" + same + "'");
+    node.Refuse("Doppio does not know auto_pad '", same, "'");
   }
   return windows;
 }

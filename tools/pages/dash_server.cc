@@ -27,8 +27,7 @@ std::string FilesMark(const std::string& folder) {
   for (const char* name : {"/run.json", "/metrics.jsonl", "/exit.json"}) {
     struct stat now = {};
     if (stat((folder + name).c_str(), &now) != 0) continue;
-    mark += std::to_string(now.st_size) + '.' + std::to_string(now.st_mtim.tv_sec) + '.' +
-            std::to_string(now.st_mtim.tv_nsec) + ' ';
+    mark += StrCat(now.st_size, '.', now.st_mtim.tv_sec, '.', now.st_mtim.tv_nsec, ' ');
   }
   return mark;
 }

@@ -39,10 +39,10 @@ void RunDot(const std::string& graph, const std::string& format, const std::stri
   const std::optional<int> code = RunProgram({"dot", "-T" + format, "-o" + path}, input.file());
   if (!code) {
     throw FileError(
-        "graphviz's program dot, which makes " + format +
+        "graphviz's program dot, which makes ", format,
         " files, is not installed (apt-get install graphviz); a file NAME.dot needs none");
   }
-  if (code != 0) throw FileError("dot has failed to make a " + format + " file");
+  if (code != 0) throw FileError("dot has failed to make a ", format, " file");
 }
 
 }  // namespace doppio

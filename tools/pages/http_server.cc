@@ -196,10 +196,9 @@ HttpServer::HttpServer(const BindAddress& address, double patience_s) : patience
       listen(listener_, 64) != 0) {
     const int error = errno;
     if (listener_ >= 0) close(listener_);
-    throw FileError(
-        "cannot listen on " + address.host + " port " + std::to_string(address.port) + ": " +
-        std::strerror(error) +
-        (error == EADDRINUSE ? " (another --bind, or port 0 for any that is free)" : ""));
+    throw FileError("cannot listen on ", address.host, " port ", address.port, ": ",
+                    std::strerror(error),
+                    error == EADDRINUSE ? " (another --bind, or port 0 for any that is free)" : "");
   }
   getsockname(listener_, reinterpret_cast<sockaddr*>(&place), &size);
   port_ = ntohs(address.ipv6 ? reinterpret_cast<sockaddr_in6*>(&place)->sin6_port
@@ -224,7 +223,7 @@ void HttpServer::Run(const Handler& handler, const std::function<bool()>& stoppe
     for (const Connection& connection : connections) waits.push_back(connection.Waits());
     if (poll(waits.data(), waits.size(), kAskMs) < 0) {
       if (errno == EINTR) continue;
-      throw FileError(std::string("cannot wait for requests: ") + std::strerror(errno));
+      throw FileError("cannot wait for requests: ", std::strerror(errno));
     }
     const Clock::time_point now = Clock::now();
     size_t i = 1;

@@ -13,7 +13,7 @@ namespace doppio {
 
 AppendFile::AppendFile(const std::string& path) : path_(path) {
   fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (fd_ < 0) throw FileError("cannot write '" + path + "': " + std::strerror(errno));
+  if (fd_ < 0) throw FileError("cannot write '", path, "': ", std::strerror(errno));
   const off_t end = lseek(fd_, 0, SEEK_END);
   char last = '\n';
   if (end > 0) (void)!pread(fd_, &last, 1, end - 1);

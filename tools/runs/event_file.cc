@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/host_name.h"
+#include "core/base/text/str_cat.h"
 #include "proto/event.pb.h"
 
 namespace doppio {
@@ -51,8 +52,8 @@ std::string ScalarRecord(double wall_time, int64_t iter,
 }
 
 EventFile::EventFile(const std::string& folder, double wall_time)
-    : file_(folder + "/events.out.tfevents." + std::to_string(static_cast<int64_t>(wall_time)) +
-            "." + HostName() + "." + std::to_string(getpid())) {
+    : file_(StrCat(folder, "/events.out.tfevents.", static_cast<int64_t>(wall_time), ".",
+                   HostName(), ".", getpid())) {
   file_.Write(FirstRecord(wall_time));
 }
 

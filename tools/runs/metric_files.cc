@@ -143,9 +143,9 @@ void MetricFiles::WriteNumbers(const json& line, const std::string& phase, int64
                                const Numbers& numbers) {
   WriteLine(line);
   const auto epoch = line.find("epoch");
-  const std::string begin = std::to_string(iter) + "," +
-                            (epoch == line.end() ? "" : CsvNumber(epoch->get<double>())) + "," +
-                            phase + "," + (net < 0 ? "" : std::to_string(net)) + ",";
+  const std::string begin =
+      StrCat(iter, ",", epoch == line.end() ? "" : CsvNumber(epoch->get<double>()), ",", phase, ",",
+             net < 0 ? "" : std::to_string(net), ",");
   std::string rows;
   Numbers tags;
   for (const auto& [name, value] : numbers) {

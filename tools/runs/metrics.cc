@@ -61,7 +61,7 @@ std::vector<std::pair<std::string, double>> Numbers(const json& object, const ch
 
 json ParseObject(const std::string& path) {
   json object = ParsedJson(ReadListedFile(path));
-  if (!object.is_object()) throw FileError("'" + path + "' is damaged: it is no JSON object");
+  if (!object.is_object()) throw FileError("'", path, "' is damaged: it is no JSON object");
   return object;
 }
 
@@ -186,8 +186,7 @@ std::string FolderName(const std::string& folder) {
 }
 
 RunRecord ReadRunState(const std::string& folder) {
-  if (!IsRunFolder(folder))
-    throw FileError("'" + folder + "' is no run folder: it has no run.json");
+  if (!IsRunFolder(folder)) throw FileError("'", folder, "' is no run folder: it has no run.json");
   const json object = ParseObject(folder + "/run.json");
   RunRecord run;
   run.folder = folder;
@@ -271,8 +270,8 @@ std::vector<FoundRun> FindRuns(const std::string& folder) {
   }
   if (error) {
     const bool to_be_made = folder == RunsFolder() && !FileExists(folder);
-    throw FileError("cannot read the folder '" + folder + "': " + error.message() +
-                    (to_be_made ? "; train --run_dir=auto makes it" : ""));
+    throw FileError("cannot read the folder '", folder, "': ", error.message(),
+                    to_be_made ? "; train --run_dir=auto makes it" : "");
   }
   std::sort(runs.begin(), runs.end(),
             [](const FoundRun& a, const FoundRun& b) { return a.name < b.name; });

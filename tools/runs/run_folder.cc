@@ -66,7 +66,7 @@ std::string FileName(const std::string& name) {
 void MakeFolders(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) throw FileError("cannot create the folder '" + path + "': " + error.message());
+  if (error) throw FileError("cannot create the folder '", path, "': ", error.message());
 }
 
 // Creates RUNS/2026-11-20_1812_lenet, or the first free name with the suffix -2, -3, ... mkdir() is
@@ -83,7 +83,7 @@ std::string MakeOwnFolder(const std::string& net) {
     std::string candidate = path + (copy == 1 ? "" : "-" + std::to_string(copy));
     if (mkdir(candidate.c_str(), 0777) == 0) return candidate;
     if (errno != EEXIST)
-      throw FileError("cannot create the folder '" + candidate + "': " + std::strerror(errno));
+      throw FileError("cannot create the folder '", candidate, "': ", std::strerror(errno));
   }
 }
 
@@ -95,8 +95,8 @@ void WaitUntilLeft(const std::string& path) {
     const bool own = run.host == HostName() && run.pid == getpid();
     if (run.status != "running" || own) return;
     if (run.host == HostName() || (heard && run.heartbeat > *heard)) {
-      throw UsageError("--run_dir=" + path + " is in use: process " + std::to_string(run.pid) +
-                       " on " + run.host + " trains there");
+      throw UsageError("--run_dir=", path, " is in use: process ", run.pid, " on ", run.host,
+                       " trains there");
     }
     if (!heard)
       LOG(INFO) << path << ": waiting up to a minute for a sign of " << run.host
@@ -156,7 +156,7 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
   if (IsRunFolder(path_)) {
     if (!start.resumes && !start.takes_over) {
       throw UsageError(
-          "--run_dir=" + path_ +
+          "--run_dir=", path_,
           " holds a run already; give --resume=auto to go on with it, or another folder");
     }
     if (!start.takes_over) WaitUntilLeft(path_);
@@ -166,7 +166,7 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
     goes_on_ = true;
   }
   if (!locked && !start.takes_over)
-    throw UsageError("--run_dir=" + path_ + " is in use: another process begins to train there");
+    throw UsageError("--run_dir=", path_, " is in use: another process begins to train there");
   if (goes_on_) fs::remove(path_ + "/exit.json");
   json argv = json::array({start.line->program});
   for (const std::string& word : start.line->words) argv.push_back(word);
@@ -196,7 +196,7 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
 bool RunFolder::Lock() {
   const std::string path = path_ + "/.lock";
   lock_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-  if (lock_ < 0) throw FileError("cannot write '" + path + "': " + std::strerror(errno));
+  if (lock_ < 0) throw FileError("cannot write '", path, "': ", std::strerror(errno));
   return flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 

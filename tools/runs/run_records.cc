@@ -13,8 +13,8 @@ namespace {
 // Parses --early_stop, such as "patience:10,delta:0.001".
 void ReadEarlyStop(const Flags& flags, MonitorRule* rule) {
   const UsageError wrong(
-      "--early_stop wants patience:N or patience:N,delta:X, such as patience:10, got '" +
-      flags.early_stop + "'");
+      "--early_stop wants patience:N or patience:N,delta:X, such as patience:10, got '",
+      flags.early_stop, "'");
   for (const std::string& part : SplitList(flags.early_stop)) {
     const std::string name = part.substr(0, part.find(':')),
                       value = part.substr(std::min(part.size(), name.size() + 1));
@@ -29,12 +29,11 @@ void ReadEarlyStop(const Flags& flags, MonitorRule* rule) {
 
 std::optional<MonitorRule> MonitorFromFlags(const Flags& flags) {
   if (flags.keep_last < 0)
-    throw UsageError("--keep_last wants a number of snapshots, got " +
-                     std::to_string(flags.keep_last));
+    throw UsageError("--keep_last wants a number of snapshots, got ", flags.keep_last);
   if (flags.monitor.empty()) {
     if (!flags.keep_best && flags.early_stop.empty()) return std::nullopt;
     throw UsageError(
-        std::string(flags.keep_best ? "--keep_best" : "--early_stop") +
+        flags.keep_best ? "--keep_best" : "--early_stop",
         " needs to know what is better; add --monitor, such as --monitor=max:accuracy");
   }
   MonitorRule rule;

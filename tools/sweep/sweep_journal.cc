@@ -42,10 +42,10 @@ void WriteAll(int file, const std::string& text, const std::string& path) {
   while (done < text.size()) {
     const ssize_t written = write(file, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw FileError("cannot write " + path + Reason());
+    if (written < 0) throw FileError("cannot write ", path, Reason());
     done += static_cast<size_t>(written);
   }
-  if (fsync(file) != 0) throw FileError("cannot write " + path + Reason());
+  if (fsync(file) != 0) throw FileError("cannot write ", path, Reason());
 }
 
 nlohmann::json ToJson(const SweepSettings& s) {
@@ -85,8 +85,7 @@ int64_t Whole(const nlohmann::json& value, const char* name, int64_t least, int6
     const auto number = value.get<int64_t>();
     if (number >= least && number <= most) return number;
   }
-  throw FileError(std::string("its '") + name + "' is not a whole number from " +
-                  std::to_string(least) + " to " + std::to_string(most));
+  throw FileError("its '", name, "' is not a whole number from ", least, " to ", most);
 }
 
 int64_t WholeFrom(const nlohmann::json& j, const char* key, int64_t least, int64_t most) {
@@ -133,12 +132,12 @@ SweepTrial::State StateFrom(const std::string& name) {
        {SweepTrial::kDone, SweepTrial::kPruned, SweepTrial::kFailed}) {
     if (name == kStates[state]) return state;
   }
-  throw FileError("'" + name + "' is no way for a trial to end");
+  throw FileError("'", name, "' is no way for a trial to end");
 }
 
 int OpenLock(const std::string& path, int flags) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | flags, 0644);
-  if (file < 0) throw FileError("cannot write " + path + Reason());
+  if (file < 0) throw FileError("cannot write ", path, Reason());
   return file;
 }
 
@@ -163,7 +162,7 @@ void SweepJournal::Create(const std::string& folder, const SweepSettings& settin
   const std::string path = PathOf(folder);
   if (FileExists(path))
     throw FileError(
-        path + " exists: there is a sweep in this folder; 'doppio sweep resume' goes on with it");
+        path, " exists: there is a sweep in this folder; 'doppio sweep resume' goes on with it");
   // Written atomically, because a folder without settings would be useless.
   WriteFileAtomically(path, ExactLine(ToJson(settings)) + "\n");
 }
@@ -176,12 +175,12 @@ SweepJournal::SweepJournal(const std::string& folder, bool writable) : folder_(f
   RefusePipe(path, "the journal of a sweep");
   file_ = open(path.c_str(), (writable ? O_RDWR | O_APPEND : O_RDONLY) | O_CLOEXEC);
   if (file_ < 0) {
-    throw FileError("cannot open " + path + Reason() +
+    throw FileError("cannot open ", path, Reason(),
                     "; the folder of a sweep is wanted, as 'doppio sweep run' makes it");
   }
   try {
     Read();
-    if (lines_ == 0) throw FileError(path + " says nothing of a sweep");
+    if (lines_ == 0) throw FileError(path, " says nothing of a sweep");
   } catch (...) {
     close(file_);
     throw;
@@ -193,12 +192,12 @@ SweepJournal::~SweepJournal() { close(file_); }
 SweepJournal::Hold::Hold(SweepJournal* journal) : journal_(journal) {
   if (journal_->held_++ > 0) return;
   while (flock(journal_->file_, LOCK_EX) != 0) {
-    if (errno != EINTR) throw FileError("cannot lock " + PathOf(journal_->folder_) + Reason());
+    if (errno != EINTR) throw FileError("cannot lock ", PathOf(journal_->folder_), Reason());
   }
   journal_->Read();
   // All processes write under the lock, so an incomplete line was left by a dead process.
   if (ftruncate(journal_->file_, journal_->read_bytes_) != 0) {
-    throw FileError("cannot write " + PathOf(journal_->folder_) + Reason());
+    throw FileError("cannot write ", PathOf(journal_->folder_), Reason());
   }
 }
 
@@ -213,7 +212,7 @@ void SweepJournal::Read() {
     const ssize_t count =
         pread(file_, part, sizeof part, read_bytes_ + static_cast<int64_t>(text.size()));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw FileError("cannot read " + PathOf(folder_) + Reason());
+    if (count < 0) throw FileError("cannot read ", PathOf(folder_), Reason());
     if (count == 0) break;
     text.append(part, count);
   }
@@ -224,9 +223,9 @@ void SweepJournal::Read() {
     try {
       Apply(text.substr(begin, end - begin));
     } catch (const nlohmann::json::exception& e) {
-      throw FileError(at, std::string("this line of the journal is damaged: ") + e.what());
+      throw FileError(at, "this line of the journal is damaged: ", e.what());
     } catch (const FileError& e) {
-      throw FileError(at, "this line of the journal is damaged: " + e.message());
+      throw FileError(at, "this line of the journal is damaged: ", e.message());
     }
   }
   read_bytes_ += static_cast<int64_t>(begin);
@@ -296,7 +295,7 @@ SweepLock::SweepLock(const std::string& folder, double patience_s) {
   own_ = OpenLock(folder + "/lock", O_CLOEXEC);
   if (flock(own_, LOCK_EX | LOCK_NB) != 0) {
     close(own_);
-    throw FileError("another process runs the trials of " + folder);
+    throw FileError("another process runs the trials of ", folder);
   }
   inherited_ = OpenLock(folder + "/trials.lock", 0);
   const auto begin = std::chrono::steady_clock::now();
@@ -309,7 +308,7 @@ SweepLock::SweepLock(const std::string& folder, double patience_s) {
     if (SecondsSince(begin) < patience_s) continue;
     close(inherited_);
     close(own_);
-    throw FileError("trials that a killed sweep has left in " + folder +
+    throw FileError("trials that a killed sweep has left in ", folder,
                     " still run; end them first");
   }
 }

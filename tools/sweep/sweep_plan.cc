@@ -42,18 +42,18 @@ int64_t PruneAfter(const Flags& flags, const std::string& method) {
   const std::optional<int64_t> after =
       ParseWholeNumber(flags.prune.substr(std::min(flags.prune.size(), head.size())));
   if (flags.prune.compare(0, head.size(), head) != 0 || !after) {
-    throw UsageError("--prune wants median:after=N, such as median:after=1000, got '" +
-                     flags.prune + "'");
+    throw UsageError("--prune wants median:after=N, such as median:after=1000, got '", flags.prune,
+                     "'");
   }
   if (method != "grid" && method != "random")
-    throw UsageError("--prune goes with --method=grid and random, not with " + method);
+    throw UsageError("--prune goes with --method=grid and random, not with ", method);
   return *after;
 }
 
 std::string CurrentFolder() {
   char path[PATH_MAX] = "";
   if (getcwd(path, sizeof path) == nullptr)
-    throw FileError(std::string("the working directory is gone (") + std::strerror(errno) + ")");
+    throw FileError("the working directory is gone (", std::strerror(errno), ")");
   return path;
 }
 
@@ -83,7 +83,7 @@ void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& b
     throw UsageError("behind -- come flags of train");
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
   if (!train.files.empty())
-    throw UsageError("behind -- come flags of train, not '" + train.files[0] + "'");
+    throw UsageError("behind -- come flags of train, not '", train.files[0], "'");
   for (const char* flag :
        {"solver", "run_dir", "resume", "snapshot", "gpu", "dry_run", "stop_exit_code"}) {
     // Checks only the arguments: values from the environment are overridden by the trial's own.
@@ -91,8 +91,7 @@ void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& b
       if (word.compare(0, 2 + std::string(flag).size(), std::string("--") + flag) != 0) continue;
       const std::string rest = word.substr(2 + std::string(flag).size());
       if (!rest.empty() && rest[0] != '=') continue;
-      throw UsageError("the sweep itself gives --" + std::string(flag) +
-                       " to its trials; leave it out behind --");
+      throw UsageError("the sweep itself gives --", flag, " to its trials; leave it out behind --");
     }
   }
 }
@@ -120,9 +119,9 @@ void CheckMetric(const SolverSpec& solver, const std::string& flag, const Metric
   }
   if (std::find(blobs.begin(), blobs.end(), metric.metric) != blobs.end()) return;
   const std::string near = DidYouMean(metric.metric, blobs);
-  throw UserError(SourceLoc{"--" + flag + " " + metric.ToString()},
-                  "no test net makes '" + metric.metric + "'" +
-                      (near.empty() ? "; its outputs are " + Join(ends, ", ") : near));
+  throw UserError(SourceLoc{"--" + flag + " " + metric.ToString()}, "no test net makes '",
+                  metric.metric, "'",
+                  near.empty() ? "; its outputs are " + Join(ends, ", ") : near);
 }
 
 // Throws the errors that every trial with these values would hit at its start. Ignores missing
@@ -157,11 +156,9 @@ void CheckHalving(const SolverSpec& solver) {
     fields.insert(fields.begin(), {"lr_policy", p.lr_policy()});
   if (fields.empty()) return;
   const auto& [field, policy] = fields.front();
-  throw UserError(
-      solver.places.At(field),
-      field + " '" + policy +
-          "' follows max_iter, so the first iterations of a long training are not those "
-          "of a short one, as halving needs; use another policy, or --method=random");
+  throw UserError(solver.places.At(field), field, " '", policy,
+                  "' follows max_iter, so the first iterations of a long training are not those "
+                  "of a short one, as halving needs; use another policy, or --method=random");
 }
 
 // Returns the settings that are values of flags. SettingsFromFlags sets the others.
@@ -282,7 +279,7 @@ std::string MakeSweepFolder(const std::string& wanted) {
   const auto make = [](const std::string& path) {
     if (mkdir(path.c_str(), 0777) == 0) return true;
     if (errno == EEXIST) return false;
-    throw FileError("cannot create the folder " + path + " (" + std::strerror(errno) + ")");
+    throw FileError("cannot create the folder ", path, " (", std::strerror(errno), ")");
   };
   std::string folder = wanted;
   if (wanted.empty()) {
@@ -297,7 +294,7 @@ std::string MakeSweepFolder(const std::string& wanted) {
   }
   char path[PATH_MAX];
   if (realpath(folder.c_str(), path) == nullptr)
-    throw FileError(folder + " cannot be reached (" + std::strerror(errno) + ")");
+    throw FileError(folder, " cannot be reached (", std::strerror(errno), ")");
   return path;
 }
 

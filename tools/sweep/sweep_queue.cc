@@ -211,8 +211,8 @@ std::string SlurmQueue::Submit(const std::string& script, int64_t task, const st
   std::string number = FirstWord(answer.text);
   const bool whole = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
   if (answer.code == 0 && whole) return number;
-  throw FileError("sbatch refused the job (code " + std::to_string(answer.code) +
-                  "): " + answer.text.substr(0, answer.text.find('\n')));
+  throw FileError("sbatch refused the job (code ", answer.code,
+                  "): ", answer.text.substr(0, answer.text.find('\n')));
 }
 
 std::optional<std::set<std::string>> SlurmQueue::Jobs() const {

@@ -193,10 +193,9 @@ void PrintSweepNotice(const std::string& text) { PrintNotice(isatty(STDERR_FILEN
 
 std::string EndText(const std::string& metric, const SweepTrial& trial) {
   const double score = trial.score();
-  return TrialName(trial.number) + " " + Name(trial.state) + " at iteration " +
-         std::to_string(trial.iter) +
-         (std::isfinite(score) ? ", " + metric + " " + Significant(score) : "") +
-         (trial.error.empty() ? "" : ": " + trial.error);
+  return StrCat(TrialName(trial.number), " ", Name(trial.state), " at iteration ", trial.iter,
+                std::isfinite(score) ? ", " + metric + " " + Significant(score) : "",
+                trial.error.empty() ? "" : ": " + trial.error);
 }
 
 std::string TrialLog(const std::string& folder, int64_t trial) {

@@ -60,13 +60,13 @@ bool IsRange(const std::string& text) {
 void ParseRange(const std::string& text, const SourceLoc& at, SweepParam* param) {
   const size_t dots = text.find("..");
   if (dots == std::string::npos)
-    throw UserError(at, "expected FIRST..LAST, such as 1e-4..1e-1, got '" + text + "'");
+    throw UserError(at, "expected FIRST..LAST, such as 1e-4..1e-1, got '", text, "'");
   const size_t colon = text.find(':', dots);
   const bool has_last_part = colon != std::string::npos;
   const std::string last =
       text.substr(dots + 2, has_last_part ? colon - dots - 2 : std::string::npos);
   if (!ReadNumber(text.substr(0, dots), &param->first) || !ReadNumber(last, &param->last)) {
-    throw UserError(at, "expected two numbers around '..', got '" + text + "'");
+    throw UserError(at, "expected two numbers around '..', got '", text, "'");
   }
   if (param->first >= param->last)
     throw UserError(at, "the first number of a range must be less than the last");
@@ -77,12 +77,12 @@ void ParseRange(const std::string& text, const SourceLoc& at, SweepParam* param)
   if (whole &&
       (param->first != std::floor(param->first) || param->last != std::floor(param->last) ||
        std::abs(param->first) > 1e15 || std::abs(param->last) > 1e15)) {
-    throw UserError(at, "int wants whole numbers, got '" + text + "'");
+    throw UserError(at, "int wants whole numbers, got '", text, "'");
   }
   if (has_last_part && !ReadCount(text.substr(colon + 1), whole ? &param->step : &param->points)) {
-    throw UserError(at, std::string("behind the range comes ") +
-                            (whole ? "the step" : "the number of points of a grid") + ", got '" +
-                            text.substr(colon + 1) + "'");
+    throw UserError(at, "behind the range comes ",
+                    whole ? "the step" : "the number of points of a grid", ", got '",
+                    text.substr(colon + 1), "'");
   }
   if (!whole && has_last_part && param->points < 2)
     throw UserError(at, "a range has at least 2 points");
@@ -157,7 +157,7 @@ SweepParam ParseSweepParam(const std::string& text) {
   for (const std::string& value : param.values) {
     if (value.empty()) throw UserError(at, "a value is empty");
     if (!IsRange(value)) continue;
-    throw UserError(at, "a range begins with log:, lin: or int:, as in " + name + "=log:" + value);
+    throw UserError(at, "a range begins with log:, lin: or int:, as in ", name, "=log:", value);
   }
   return param;
 }
@@ -166,7 +166,7 @@ std::vector<SweepPoint> GridPoints(const std::vector<SweepParam>& params) {
   int64_t all = 1;
   for (const SweepParam& param : params) {
     if (param.count() == 0) {
-      throw UsageError("--param " + param.name +
+      throw UsageError("--param ", param.name,
                        ": a grid needs a number of points, as in log:1e-4..1e-1:4; "
                        "or give --trials for random ones");
     }

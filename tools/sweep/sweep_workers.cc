@@ -97,7 +97,7 @@ bool Workers::Idle() const {
 void Workers::Start(int slot, const WorkerCommand& command) {
   const WorkerSlot& share = slots_[slot];
   const int log = open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (log < 0) throw FileError("cannot write " + command.log + " (" + std::strerror(errno) + ")");
+  if (log < 0) throw FileError("cannot write ", command.log, " (", std::strerror(errno), ")");
   // Allocates all memory before the fork: another thread may hold the allocator's locks at that
   // time.
   const std::vector<std::string> environment = EnvironmentOf(share);

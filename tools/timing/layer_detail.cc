@@ -32,8 +32,8 @@ std::string LayerDetail(const LayerParameter& layer) {
       window =
           Window(p.has_kernel_h() ? p.kernel_h() : size, p.has_kernel_w() ? p.kernel_w() : size);
     }
-    return window + Strides(p, p.stride_size() > 0 ? p.stride(0) : 1) +
-           (p.group() > 1 ? ", " + std::to_string(p.group()) + " groups" : "");
+    return StrCat(window, Strides(p, p.stride_size() > 0 ? p.stride(0) : 1),
+                  p.group() > 1 ? ", " + std::to_string(p.group()) + " groups" : "");
   }
   if (layer.has_pooling_param()) {
     const PoolingParameter& p = layer.pooling_param();

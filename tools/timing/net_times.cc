@@ -143,8 +143,7 @@ RankTimes ToRankTimes(const nlohmann::json& times, const std::string& file) {
   } catch (const std::exception& e) {
     throw FileError(
         SourceLoc{file},
-        std::string("this is not what 'doppio time --json' writes of a net that trains: ") +
-            e.what());
+        "this is not what 'doppio time --json' writes of a net that trains: ", e.what());
   }
   return out;
 }

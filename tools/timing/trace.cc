@@ -26,12 +26,12 @@ void CheckWritableFile(const std::string& file) {
   const std::string folder = DirName(file).empty() ? "." : DirName(file);
   struct stat info;
   if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
-    throw FileError(start + "there is no folder '" + folder + "'");
+    throw FileError(start, "there is no folder '", folder, "'");
   const std::string reason = WhyNotWritable(file);
   if (!reason.empty())
-    throw FileError(start + "folder '" + folder + "' is not writable (" + reason + ")");
+    throw FileError(start, "folder '", folder, "' is not writable (", reason, ")");
   if (EndsWith(file, "/") || (stat(file.c_str(), &info) == 0 && S_ISDIR(info.st_mode)))
-    throw FileError(start + "it is a folder");
+    throw FileError(start, "it is a folder");
 }
 
 bool Holds(const std::pair<int64_t, int64_t>& window, int64_t iteration) {
@@ -56,9 +56,9 @@ std::optional<TraceRequest> TraceFromFlags(const Flags& flags) {
   const std::optional<int64_t> first = ParseWholeNumber(value.substr(0, dash));
   const std::optional<int64_t> last = ParseWholeNumber(value.substr(dash + 1));
   if (dash == std::string::npos || !first || !last)
-    throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" + value + "'");
+    throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '", value, "'");
   if (*first > *last)
-    throw UsageError("--trace_iterations=" + value + ": the first iteration comes after the last");
+    throw UsageError("--trace_iterations=", value, ": the first iteration comes after the last");
   request.iterations = {*first, *last};
   return request;
 }

@@ -161,8 +161,8 @@ std::string DescribeContent(const std::string& content) {
 void CheckIsText(const std::string& path, const std::string& content, const std::string& wanted) {
   if (KindOfContent(content) == ContentKind::kText) return;
   const Known* known = Find(content);
-  throw FileError("'" + path + "' is " + (known == nullptr ? "a binary file" : known->name) +
-                  ", but " + wanted + " is needed" + (known == nullptr ? "" : Advice(*known)));
+  throw FileError("'", path, "' is ", known == nullptr ? "a binary file" : known->name, ", but ",
+                  wanted, " is needed", known == nullptr ? "" : Advice(*known));
 }
 
 }  // namespace doppio

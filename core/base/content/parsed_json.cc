@@ -77,8 +77,8 @@ class Builder : public json::json_sax_t {
 
   bool Open(json empty) {
     if (open_.size() + skipped_ >= kMaxDepth) {
-      throw FileError(SourceLoc{file_, 0, 0},
-                      "its values are nested more than " + std::to_string(kMaxDepth) + " deep");
+      throw FileError(SourceLoc{file_, 0, 0}, "its values are nested more than ", kMaxDepth,
+                      " deep");
     }
     if (skipped_ > 0 || std::exchange(skips_next_, false)) {
       ++skipped_;

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/text/str_cat.h"
 #include "core/net/contract/field_places.h"
 #include "core/net/contract/place_rule.h"
 #include "core/tensor/dtype.h"
@@ -47,6 +49,18 @@ struct NetOptions {
   std::optional<DType> stored;
 };
 
+// The path of a field, such as "convolution_param.kernel_size". `index` selects an element of a
+// repeated field.
+struct FieldPath {
+  // NOLINTNEXTLINE(google-explicit-constructor): most calls name a field by its path alone.
+  FieldPath(const char* path, int index = 0) : path(path), index(index) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  FieldPath(std::string path, int index = 0) : path(std::move(path)), index(index) {}
+
+  std::string path;
+  int index;
+};
+
 // One layer, and its place in the file.
 struct LayerSpec {
   LayerParameter param;
@@ -69,7 +83,13 @@ struct LayerSpec {
   SourceLoc At(const std::string& path = "", int index = 0) const { return places.At(path, index); }
   // Returns a UserError at a field. The message starts with "layer 'conv1': ".
   UserError Mistake(const std::string& path, const std::string& text, int index = 0) const {
-    return UserError(At(path, index), "layer '" + name() + "': " + text);
+    return UserError(At(path, index), "layer '", name(), "': ", text);
+  }
+  // Throws Mistake with the text StrCat(parts...) if `wrong` is true. The parts are evaluated in
+  // either case.
+  template <class... Parts>
+  void RefuseIf(bool wrong, const FieldPath& field, const Parts&... parts) const {
+    if (wrong) throw Mistake(field.path, StrCat(parts...), field.index);
   }
 };
 

@@ -44,12 +44,12 @@ std::vector<PlaceRule> ParsePlaceRules(const std::string& text) {
   for (const std::string& part : SplitAt(text, ',')) {
     const size_t equals = part.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-      throw UsageError("--place: '" + part +
+      throw UsageError("--place: '", part,
                        "' is not PATTERN=DEVICE; use rules such as conv*=gpu:0,fc*=gpu:1");
     }
     rules.push_back({part.substr(0, equals), part.substr(equals + 1)});
     const std::string mistake = PlaceMistake(rules.back().place);
-    if (!mistake.empty()) throw UsageError("--place: in '" + part + "': " + mistake);
+    if (!mistake.empty()) throw UsageError("--place: in '", part, "': ", mistake);
   }
   return rules;
 }

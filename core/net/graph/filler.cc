@@ -35,7 +35,7 @@ FillerType MakeFillerType() {
 }
 
 [[noreturn]] void Mistake(const FillerParameter& filler, const std::string& text) {
-  throw UserError(SourceLoc(), "filler '" + filler.type() + "': " + text);
+  throw UserError(SourceLoc(), "filler '", filler.type(), "': ", text);
 }
 
 void CheckNotSparse(const FillerParameter& filler) {
@@ -107,8 +107,7 @@ struct Uniform {
   static void Check(const FillerParameter& filler, const Shape&) {
     CheckNotSparse(filler);
     if (!(filler.min() <= filler.max())) {
-      Mistake(filler, "min " + std::to_string(filler.min()) + " is greater than max " +
-                          std::to_string(filler.max()));
+      Mistake(filler, StrCat("min ", filler.min(), " is greater than max ", filler.max()));
     }
   }
   template <class T>
@@ -123,8 +122,8 @@ struct Gaussian {
     if (filler.sparse() == -1) return;
     if (filler.sparse() < 0) Mistake(filler, "sparse must be -1 (off) or at least 0");
     if (shape.rank() < 1 || filler.sparse() > shape[0]) {
-      Mistake(filler, "sparse " + std::to_string(filler.sparse()) +
-                          " is more than the outputs of " + shape.ToString());
+      Mistake(filler, StrCat("sparse ", filler.sparse(), " is more than the outputs of ",
+                             shape.ToString()));
     }
   }
   template <class T>
@@ -284,9 +283,8 @@ const FillerType& FindChecked(const FillerParameter& filler, const Shape& shape)
   if (type == nullptr) {
     std::string known;
     for (const std::string& name : FillerTypes::Get().Names()) known += " " + name;
-    throw UserError(SourceLoc(), "unknown filler type '" + filler.type() + "'" +
-                                     DidYouMean(filler.type(), FillerTypes::Get().Names()) +
-                                     " (known:" + known + ")");
+    throw UserError(SourceLoc(), "unknown filler type '", filler.type(), "'",
+                    DidYouMean(filler.type(), FillerTypes::Get().Names()), " (known:", known, ")");
   }
   type->check(filler, shape);
   return *type;

@@ -21,8 +21,8 @@ const Edge& FindBlob(const Graph& graph, const std::string& name) {
   const int found = graph.FindEdge(name);
   if (found >= 0) return graph.edges[static_cast<size_t>(found)];
   const std::string absent = WhyAbsent(graph.spec, name);
-  throw UsageError("the net has no blob '" + name + "'" +
-                   (absent.empty() ? DidYouMeanOneOf(name, BlobNames(graph)) : absent));
+  throw UsageError("the net has no blob '", name, "'",
+                   absent.empty() ? DidYouMeanOneOf(name, BlobNames(graph)) : absent);
 }
 
 }  // namespace doppio

@@ -47,9 +47,9 @@ class Builder {
     const NetSpec& spec = graph_.spec;
     if (spec.left_out.empty()) return "the net has no layers";
     const LayerSpec& layer = spec.left_out.front();
-    return "there is no layer; rules leave out all " + std::to_string(spec.left_out.size()) +
-           ", such as layer '" + layer.name() + "' (line " + std::to_string(layer.At().line) +
-           "): " + WhyLeftOut(layer.param, spec.state);
+    return StrCat("there is no layer; rules leave out all ", spec.left_out.size(),
+                  ", such as layer '", layer.name(), "' (line ", layer.At().line,
+                  "): ", WhyLeftOut(layer.param, spec.state));
   }
 
   void FindOutputs() {
@@ -105,11 +105,10 @@ class Builder {
       if (guess < 0 || e.code() != ExitCode::kConfig) throw;
       const Edge& edge = graph_.edges[guess];
       // Like the missing file itself, this is not a mistake of the net.
-      throw FileError(e.at(), e.message() + "; the shapes here depend on that of '" + edge.name +
-                                  "' (line " +
-                                  std::to_string(graph_.layer(edge.producer).At().line) +
-                                  "), which is assumed to be " + edge.shape.ToString() +
-                                  ", because its data is missing");
+      throw FileError(e.at(), e.message(), "; the shapes here depend on that of '", edge.name,
+                      "' (line ", graph_.layer(edge.producer).At().line,
+                      "), which is assumed to be ", edge.shape.ToString(),
+                      ", because its data is missing");
     }
   }
 
@@ -140,10 +139,10 @@ class Builder {
     }
     const int flags = spec.param.propagate_down_size();
     if (flags != 0 && flags != spec.param.bottom_size()) {
-      errors_.Add(spec.Mistake("propagate_down",
-                               "propagate_down is given " + std::to_string(flags) + " times for " +
-                                   std::to_string(spec.param.bottom_size()) +
-                                   " bottoms; set it once per bottom, or not at all"));
+      errors_.Add(spec.Mistake(
+          "propagate_down",
+          StrCat("propagate_down is given ", flags, " times for ", spec.param.bottom_size(),
+                 " bottoms; set it once per bottom, or not at all")));
     }
     return complete;
   }
@@ -155,8 +154,8 @@ class Builder {
         if (top != name) continue;
         const std::string who = later == static_cast<size_t>(index) ? "this layer itself"
                                                                     : "layer '" + spec.name() + "'";
-        return "bottom '" + name + "' is not produced by any layer above, only by " + who +
-               " (line " + std::to_string(spec.At().line) + "); move that layer up";
+        return StrCat("bottom '", name, "' is not produced by any layer above, only by ", who,
+                      " (line ", spec.At().line, "); move that layer up");
       }
     }
     std::vector<std::string> names;
@@ -167,8 +166,8 @@ class Builder {
     const std::string nearest = Nearest(name, names);
     if (nearest.empty()) return text;
     const int producer = graph_.edges[current_.at(nearest)].producer;
-    return text + "; did you mean '" + nearest + "' (line " +
-           std::to_string(graph_.layer(producer).At().line) + ")?";
+    return StrCat(text, "; did you mean '", nearest, "' (line ", graph_.layer(producer).At().line,
+                  ")?");
   }
 
   void AddTops(int index, Node* node, bool complete) {
@@ -177,9 +176,9 @@ class Builder {
     const int count =
         std::max<int>(named, complete ? static_cast<int>(node->shape.tops.size()) : 0);
     if (spec.param.loss_weight_size() > 0 && spec.param.loss_weight_size() != count) {
-      errors_.Add(spec.Mistake("loss_weight", "loss_weight is given " +
-                                                  std::to_string(spec.param.loss_weight_size()) +
-                                                  " times for " + std::to_string(count) + " tops"));
+      errors_.Add(
+          spec.Mistake("loss_weight", StrCat("loss_weight is given ", spec.param.loss_weight_size(),
+                                             " times for ", count, " tops")));
     }
     std::set<std::string> seen;
     const int guess = GuessBehind(*node);
@@ -203,9 +202,9 @@ class Builder {
                               : graph_.edges[current_[edge.name]].producer;
         errors_.Add(spec.Mistake(
             "top",
-            "top '" + edge.name + "' is already produced by layer '" + graph_.layer(other).name() +
-                "' (line " + std::to_string(graph_.layer(other).At().line) +
-                "); choose another name, or list it as a bottom too to work in place",
+            StrCat("top '", edge.name, "' is already produced by layer '",
+                   graph_.layer(other).name(), "' (line ", graph_.layer(other).At().line,
+                   "); choose another name, or list it as a bottom too to work in place"),
             i));
       }
       const int id = static_cast<int>(graph_.edges.size());
@@ -248,7 +247,7 @@ Graph MakeGraph(NetSpec spec) {
   Graph graph;
   if (found.Try([&] { graph = Builder(std::move(spec)).Build(); })) return graph;
   for (const Error& e : found.errors())
-    mistakes.Add(e.code() == ExitCode::kConfig ? UserError(e.at(), net + e.message()) : e);
+    mistakes.Add(e.code() == ExitCode::kConfig ? UserError(e.at(), net, e.message()) : e);
   mistakes.ThrowIfAny();
   return graph;
 }

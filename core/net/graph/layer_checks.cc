@@ -28,16 +28,15 @@ void CheckCount(const LayerSpec& spec, const char* what, int have, int min, int 
   } else if (max != min) {
     wanted += " to " + std::to_string(max);
   }
-  throw spec.Mistake(
-      have > 0 ? what : "",
-      spec.type() + " takes " + wanted + " " + what + "(s), got " + std::to_string(have),
-      have > max && max != kAny ? max : 0);
+  throw spec.Mistake(have > 0 ? what : "",
+                     StrCat(spec.type(), " takes ", wanted, " ", what, "(s), got ", have),
+                     have > max && max != kAny ? max : 0);
 }
 
 }  // namespace
 
 const LayerType* FindType(const LayerSpec& spec) {
-  if (spec.type().empty()) throw spec.Mistake("", "has no type");
+  spec.RefuseIf(spec.type().empty(), "", "has no type");
   const LayerType* type = LayerTypes::Get().Find(spec.type());
   if (type == nullptr) throw spec.Mistake("type", UnknownType(spec.type()));
   return type;
@@ -47,18 +46,15 @@ void CheckCounts(const LayerSpec& spec, const LayerType& type) {
   const int bottoms = spec.param.bottom_size(), tops = spec.param.top_size();
   CheckCount(spec, "bottom", bottoms, type.min_bottoms, type.max_bottoms);
   CheckCount(spec, "top", tops, type.auto_top ? 0 : type.min_tops, type.max_tops);
-  if (type.same_count && bottoms != tops) {
-    throw spec.Mistake("top", spec.type() + " produces one top per bottom, but it has " +
-                                  std::to_string(bottoms) + " bottoms, " + std::to_string(tops) +
-                                  " tops");
-  }
+  spec.RefuseIf(type.same_count && bottoms != tops, "top", spec.type(),
+                " produces one top per bottom, but it has ", bottoms, " bottoms, ", tops, " tops");
 }
 
 void CheckSizes(const LayerSpec& spec, const LayerShape& shape) {
   const auto check = [&](const Shape& of, const std::string& what) {
     if (CheckedProduct(of.dims(), kMaxPlanned)) return;
-    throw spec.Mistake("", what + " of shape " + of.ToString() + " has more than the limit of " +
-                               std::to_string(kMaxPlanned) + " elements");
+    throw spec.Mistake("", StrCat(what, " of shape ", of.ToString(), " has more than the limit of ",
+                                  kMaxPlanned, " elements"));
   };
   for (size_t i = 0; i < shape.tops.size(); ++i) check(shape.tops[i], "top " + std::to_string(i));
   for (size_t i = 0; i < shape.params.size(); ++i)

@@ -8,18 +8,14 @@ void ParamTable::Add(int index, Graph* graph) {
   const LayerSpec& spec = graph->layer(index);
   Node& node = graph->nodes[index];
   const int count = static_cast<int>(node.shape.params.size());
-  if (spec.param.param_size() > count) {
-    throw spec.Mistake("param",
-                       "param is given " + std::to_string(spec.param.param_size()) +
-                           " times, the layer has " + std::to_string(count) + " parameter(s)",
-                       count);
-  }
+  spec.RefuseIf(spec.param.param_size() > count, {"param", count}, "param is given ",
+                spec.param.param_size(), " times, the layer has ", count, " parameter(s)");
   if (count == 0) return;
   const auto [named, added] = with_params_.emplace(spec.name(), index);
   if (!added) {
-    throw spec.Mistake("name", "line " + std::to_string(graph->layer(named->second).At().line) +
-                                   " has another layer with parameters and this name, and files "
-                                   "of weights tell them apart by name; give one another name");
+    throw spec.Mistake("name", StrCat("line ", graph->layer(named->second).At().line,
+                                      " has another layer with parameters and this name, and files "
+                                      "of weights tell them apart by name; give one another name"));
   }
   const bool running = node.shape.statistics && node.shape.statistics->running;
   for (int i = 0; i < count; ++i) {
@@ -62,30 +58,19 @@ void ParamTable::Share(const LayerSpec& spec, int i, const Shape& shape, int id,
   GraphParam& owner = graph->params[id];
   const LayerSpec& first = graph->layer(owner.node);
   ++owner.uses;
-  const std::string with = "param '" + given.name() + "' is shared with layer '" + first.name() +
-                           "' (line " + std::to_string(first.At().line) + ")";
+  const std::string with = StrCat("param '", given.name(), "' is shared with layer '", first.name(),
+                                  "' (line ", first.At().line, ")");
   if (shape != owner.shape) {
-    if (given.share_mode() != ParamSpec::PERMISSIVE) {
-      throw spec.Mistake(
-          "param.name",
-          with + ", where its shape is " + owner.shape.ToString() + ", not " + shape.ToString(), i);
-    }
-    if (shape.count() != owner.shape.count()) {
-      throw spec.Mistake("param.name",
-                         with + ", where it has " + std::to_string(owner.shape.count()) +
-                             " values, not " + std::to_string(shape.count()),
-                         i);
-    }
+    spec.RefuseIf(given.share_mode() != ParamSpec::PERMISSIVE, {"param.name", i}, with,
+                  ", where its shape is ", owner.shape.ToString(), ", not ", shape.ToString());
+    spec.RefuseIf(shape.count() != owner.shape.count(), {"param.name", i}, with, ", where it has ",
+                  owner.shape.count(), " values, not ", shape.count());
     owner.reshaped = true;
   }
   auto merge = [&](bool given_here, float value, bool* known, float* owned, const char* field) {
     if (!given_here) return;
-    if (*known && *owned != value) {
-      throw spec.Mistake(std::string("param.") + field,
-                         with + ", where " + field + " is " + std::to_string(*owned) + ", not " +
-                             std::to_string(value),
-                         i);
-    }
+    spec.RefuseIf(*known && *owned != value, {std::string("param.") + field, i}, with, ", where ",
+                  field, " is ", *owned, ", not ", value);
     *known = true;
     *owned = value;
   };

@@ -52,8 +52,8 @@ class Placer {
         hint = "layer '" + layer.name() +
                "' is left out: " + WhyLeftOut(layer.param, graph_.spec.state);
       }
-      errors_.Add(UsageError("--place: the pattern '" + rule.pattern +
-                             "' matches no layer of the net; " + hint));
+      errors_.Add(UsageError("--place: the pattern '", rule.pattern,
+                             "' matches no layer of the net; ", hint));
     }
   }
 

@@ -101,8 +101,8 @@ LayerShape InferShape(const LayerType& type, const LayerSpec& spec,
                       const std::vector<Shape>& bottoms) {
   for (const std::string& name : type.refused_fields) {
     const FieldDescriptor* field = spec.param.GetDescriptor()->FindFieldByName(name);
-    if (spec.param.GetReflection()->HasField(spec.param, field))
-      throw spec.Mistake(name, spec.type() + " does not take " + name + "; remove it");
+    spec.RefuseIf(spec.param.GetReflection()->HasField(spec.param, field), name, spec.type(),
+                  " does not take ", name, "; remove it");
   }
   const std::vector<std::string> unread = UnreadFields(spec.param);
   if (unread.empty()) return type.infer(spec, bottoms);

@@ -156,9 +156,9 @@ std::vector<std::string> SampleNotes(const Graph& graph) {
     std::string order;
     if (group.rule.shuffle) order += ", shuffled";
     if (group.rule.rand_skip > 0) order += ", after a random number of them";
-    notes.push_back("Sample i of " + Layers(graph, group.nodes) + " is one sample" +
-                    (group.rule.count == 0 ? "" : " of " + std::to_string(group.rule.count)) +
-                    ": they are read in one order" + order + ", and moved alike");
+    notes.push_back(StrCat("Sample i of ", Layers(graph, group.nodes), " is one sample",
+                           group.rule.count == 0 ? "" : " of " + std::to_string(group.rule.count),
+                           ": they are read in one order", order, ", and moved alike"));
   }
   return notes;
 }

@@ -55,9 +55,8 @@ class Finder {
     if (node.type->rows_vary) maker = n;
     for (int top : node.tops) {
       found_.of_edge[top] = maker;
-      if (maker >= 0 && graph_.edges[top].loss_weight != 0) {
+      if (maker >= 0 && graph_.edges[top].loss_weight != 0)
         throw spec.Mistake("loss_weight", Describe(top) + "; it cannot be a loss");
-      }
     }
   }
 
@@ -65,15 +64,12 @@ class Finder {
              int bottom) const {
     const RowCounter* counter = RowCounters::Get().Find(spec.type());
     const LayerType& type = *node.type;
-    if (counter == nullptr && !type.row_by_row) {
-      throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take", bottom);
-    }
+    spec.RefuseIf(counter == nullptr && !type.row_by_row, {"bottom", bottom}, what, ", which ",
+                  spec.type(), " cannot take");
     const auto axis = counter != nullptr ? counter->axis : type.mixed_axis;
     const int rank = std::max(1, graph_.edges[node.bottoms[0]].shape.rank());
-    if (axis != nullptr && (axis(spec.param) + rank) % rank == 0) {
-      throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take along axis 0",
-                         bottom);
-    }
+    spec.RefuseIf(axis != nullptr && (axis(spec.param) + rank) % rank == 0, {"bottom", bottom},
+                  what, ", which ", spec.type(), " cannot take along axis 0");
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
       if (Of(node.bottoms[i]) == maker) continue;
       throw spec.Mistake("bottom",
@@ -89,9 +85,7 @@ class Finder {
       }
       counter->check(spec, bottoms, what);
     }
-    if (node.tops.size() > 1) {
-      throw spec.Mistake("top", what + "; the layer can then have only one top", 1);
-    }
+    spec.RefuseIf(node.tops.size() > 1, {"top", 1}, what, "; the layer can then have only one top");
   }
 
   const Graph& graph_;

@@ -10,10 +10,10 @@ MemorySource& FindMemorySource(const Net& net, const std::string& layer) {
     const LayerSpec& spec = net.graph().layer(node);
     if (spec.name() != layer) continue;
     auto* const source = Capability<MemorySource>(net.kernel(node));
-    if (source == nullptr) throw spec.Mistake("type", "does not take samples from a program");
+    spec.RefuseIf(source == nullptr, "type", "does not take samples from a program");
     return *source;
   }
-  throw UserError({}, "the net has no layer '" + layer + "' that takes samples from a program");
+  throw UserError({}, "the net has no layer '", layer, "' that takes samples from a program");
 }
 
 }  // namespace doppio

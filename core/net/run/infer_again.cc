@@ -15,11 +15,10 @@ void CheckParams(int n, int changer, const LayerShape& shape, const Graph& graph
   for (size_t i = 0; i < params.size(); ++i) {
     const Shape& now = shape.params[i].shape;
     if (now == params[i]) continue;
-    throw graph.layer(n).Mistake("bottom", "its parameter " + std::to_string(i) + " is " +
-                                               params[i].ToString() + " and would have to be " +
-                                               now.ToString() +
-                                               " for the shapes that the forward of " +
-                                               graph.Describe(changer) + " has produced");
+    throw graph.layer(n).Mistake("bottom", StrCat("its parameter ", i, " is ", params[i].ToString(),
+                                                  " and would have to be ", now.ToString(),
+                                                  " for the shapes that the forward of ",
+                                                  graph.Describe(changer), " has produced"));
   }
 }
 

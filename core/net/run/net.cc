@@ -237,13 +237,11 @@ void Net::CheckCanReplan(int changer) const {
     const std::string mistake =
         "changed the shape of a top in its forward, which is not possible because " +
         graph_.Describe(n) + " before it ";
-    if (StateOf(kernel(n)) != nullptr)
-      throw graph_.layer(changer).Mistake("top", mistake + "carries a state from pass to pass");
+    graph_.layer(changer).RefuseIf(StateOf(kernel(n)) != nullptr, "top", mistake,
+                                   "carries a state from pass to pass");
     const bool computes = !source && kernel(n) != nullptr && ChangerOf(kernel(n)) == nullptr;
-    if (pass_.ranks > 1 && computes) {
-      throw graph_.layer(changer).Mistake(
-          "top", mistake + "would have to run again on only one of several replicas");
-    }
+    graph_.layer(changer).RefuseIf(pass_.ranks > 1 && computes, "top", mistake,
+                                   "would have to run again on only one of several replicas");
   }
 }
 

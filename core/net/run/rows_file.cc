@@ -37,8 +37,8 @@ std::shared_ptr<RowsFile> RowsFile::At(const std::string& path, const std::strin
     known = file;
   }
   if (file->owner_ != owner) {
-    throw UserError({}, "'" + path + "' is written by " + file->owner_ +
-                            " already; give each layer and each phase its own file");
+    throw UserError({}, "'", path, "' is written by ", file->owner_,
+                    " already; give each layer and each phase its own file");
   }
   return file;
 }
@@ -64,7 +64,7 @@ RowsFile::~RowsFile() {
     if (!failed_) {
       WriteFileAtomically(path_, [this](const std::string& temporary) {
         if (rename(part_path_.c_str(), temporary.c_str()) != 0) {
-          throw FileError("cannot rename '" + part_path_ + "'");
+          throw FileError("cannot rename '", part_path_, "'");
         }
       });
     }

@@ -39,13 +39,13 @@ const FieldDescriptor& FindField(const Descriptor& type, const std::string& name
   if (field != nullptr) return *field;
   std::string text = "unknown field '" + name + "' in " + type.name();
   const std::string fork = ForkHint(type.name(), name);
-  if (!fork.empty()) throw UserError(at, text + ": " + fork);
+  if (!fork.empty()) throw UserError(at, text, ": ", fork);
   if (type.name() == "SolverParameter" && NetParameter::descriptor()->FindFieldByName(name)) {
-    throw UserError(at, text + "; for the net's field, write net." + name);
+    throw UserError(at, text, "; for the net's field, write net.", name);
   }
   std::vector<std::string> names;
   for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
-  throw UserError(at, text + DidYouMean(name, names));
+  throw UserError(at, text, DidYouMean(name, names));
 }
 
 struct Condition {
@@ -210,11 +210,11 @@ std::vector<PathStep> ParsePath(const std::string& path, const Descriptor& root,
     const size_t bracket = parts[i].find('[');
     const std::string name = parts[i].substr(0, bracket);
     if (bracket != std::string::npos) {
-      if (parts[i].back() != ']') throw UserError(at, "'" + parts[i] + "' has no closing ']'");
+      if (parts[i].back() != ']') throw UserError(at, "'", parts[i], "' has no closing ']'");
       step.selects = true;
       step.selector = parts[i].substr(bracket + 1, parts[i].size() - bracket - 2);
     }
-    if (type == nullptr) throw UserError(at, "'" + parts[i - 1] + "' has no fields of its own");
+    if (type == nullptr) throw UserError(at, "'", parts[i - 1], "' has no fields of its own");
     step.field = &FindField(*type, name, at);
     type = step.field->message_type();
     if (step.selects && (!step.field->is_repeated() || type == nullptr)) {
@@ -223,8 +223,8 @@ std::vector<PathStep> ParsePath(const std::string& path, const Descriptor& root,
                               : "'" + name + "' is not repeated: write it without [...]");
     }
     if (step.field->is_repeated() && !step.selects && i + 1 < parts.size() && type != nullptr) {
-      throw UserError(at, "'" + name + "' is repeated: say which, as in " + name + "[0], " + name +
-                              "[*] or by its name");
+      throw UserError(at, "'", name, "' is repeated: say which, as in ", name, "[0], ", name,
+                      "[*] or by its name");
     }
     for (const Condition& condition : Conditions(step.selector)) {
       FindField(*type, condition.key, at);

@@ -116,7 +116,7 @@ std::shared_ptr<Override> ParseSet(const std::string& text) {
   ParsePathOf(Trim(text.substr(0, append ? equal - 1 : equal)), change.get());
   const PathStep& last = change->steps.back();
   if (append && (!last.field->is_repeated() || last.selects)) {
-    throw UserError(change->at, "'" + last.field->name() + "' has one value: use = instead of +=");
+    throw UserError(change->at, "'", last.field->name(), "' has one value: use = instead of +=");
   }
   change->value = ParseValue(last, Trim(text.substr(equal + 1)), change->at);
   return change;
@@ -155,8 +155,8 @@ std::string ChangedLayersNote(const NetParameter& net, const std::set<int>& laye
   if (layers.size() < 2) return "";
   std::string list;
   for (const int i : layers) list += (list.empty() ? "" : ", ") + NameAndPhase(net.layer(i));
-  return std::to_string(layers.size()) + " layers changed: " + list + "; net.layer[" + name +
-         ",phase=TRAIN] chooses one";
+  return StrCat(layers.size(), " layers changed: ", list, "; net.layer[", name,
+                ",phase=TRAIN] chooses one");
 }
 
 }  // namespace

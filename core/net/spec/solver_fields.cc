@@ -80,8 +80,7 @@ void CheckSolverFields(const SolverParameter& solver, const FieldPlaces& places,
                        ErrorCollector* mistakes) {
   const auto at_least = [&](const char* field, int64_t value, int64_t least) {
     if (value >= least) return;
-    mistakes->Add(places.At(field), std::string(field) + " must be at least " +
-                                        std::to_string(least) + ", got " + std::to_string(value));
+    mistakes->Add(places.At(field), StrCat(field, " must be at least ", least, ", got ", value));
   };
   CheckFinite(solver, places, mistakes);
   at_least("iter_size", solver.iter_size(), 1);

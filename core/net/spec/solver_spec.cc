@@ -108,9 +108,8 @@ void CheckTrainFields(const SolverSpec& spec) {
     throw UserError(spec.places.At(), "the solver names no net to train: set net or train_net");
   }
   if (fields.size() > 1) {
-    throw UserError(spec.places.At(fields[1]), "the solver names several nets to train (" +
-                                                   fields[0] + " and " + fields[1] +
-                                                   "); keep one of them");
+    throw UserError(spec.places.At(fields[1]), "the solver names several nets to train (",
+                    fields[0], " and ", fields[1], "); keep one of them");
   }
 }
 
@@ -142,9 +141,8 @@ int CountTests(const SolverSpec& spec) {
   const int named = NamedTests(param), given = param.test_iter_size();
   const bool common = param.has_net() || param.has_net_param();
   if (given > 0 && (given < named || (given > named && !common))) {
-    throw UserError(spec.places.At("test_iter", std::max(0, given - 1)),
-                    "there are " + std::to_string(given) + " test_iter for " +
-                        std::to_string(named) + " test nets; give one for each, or none");
+    throw UserError(spec.places.At("test_iter", std::max(0, given - 1)), "there are ", given,
+                    " test_iter for ", named, " test nets; give one for each, or none");
   }
   return given > 0 ? given : named;
 }
@@ -153,14 +151,13 @@ void CheckTestFields(const SolverSpec& spec, size_t tests) {
   const SolverParameter& param = spec.param;
   const int states = param.test_state_size();
   if (states > 0 && tests > 0 && states != static_cast<int>(tests)) {
-    throw UserError(spec.places.At("test_state"), "there are " + std::to_string(states) +
-                                                      " test_state for " + std::to_string(tests) +
-                                                      " tests; give one for each, or none");
+    throw UserError(spec.places.At("test_state"), "there are ", states, " test_state for ", tests,
+                    " tests; give one for each, or none");
   }
   for (int i = 0; i < param.test_iter_size(); ++i) {
     if (param.test_iter(i) < 0) {
-      throw UserError(spec.places.At("test_iter", i),
-                      "test_iter must be at least 0, got " + std::to_string(param.test_iter(i)));
+      throw UserError(spec.places.At("test_iter", i), "test_iter must be at least 0, got ",
+                      param.test_iter(i));
     }
   }
   if (tests > 0 && param.test_interval() <= 0 && param.test_epoch() <= 0) {

@@ -48,9 +48,9 @@ void ShareBatch(const LayerSpec& layer, int shares, const std::string& users,
       [&](const std::string& field, int64_t rows) {
         if (rows % shares == 0) return rows / shares;
         throw layer.Mistake(
-            field, "a batch of " + std::to_string(rows) + " cannot be shared equally by " +
-                       std::to_string(shares) + " " + users + "; the nearest that can is " +
-                       std::to_string(std::max<int64_t>(1, (rows + shares / 2) / shares) * shares));
+            field, StrCat("a batch of ", rows, " cannot be shared equally by ", shares, " ", users,
+                          "; the nearest that can is ",
+                          std::max<int64_t>(1, (rows + shares / 2) / shares) * shares));
       },
       param);
 }
@@ -72,8 +72,8 @@ std::string WhyAbsent(const NetSpec& spec, const std::string& blob) {
     if (producer == nullptr || HasPhase(layer.param, spec.state.phase())) producer = &layer;
   }
   if (producer == nullptr) return "";
-  return "; layer '" + producer->name() + "' (line " + std::to_string(producer->At().line) +
-         ") produces it, but " + WhyLeftOut(producer->param, spec.state);
+  return StrCat("; layer '", producer->name(), "' (line ", producer->At().line,
+                ") produces it, but ", WhyLeftOut(producer->param, spec.state));
 }
 
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,

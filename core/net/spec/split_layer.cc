@@ -72,11 +72,9 @@ class Splitter {
     const char* scale = ScaleField(first().param);
     const bool sum = HasSum(first().param), relu = HasFusedRelu(first().param);
     if (scale == nullptr && !sum && !relu) return std::move(layers_);
-    if (first().param.top_size() != 1) {
-      throw first().Mistake(
-          SplitFields(first().param)[0].first,
-          "it is for a layer with one top, found " + std::to_string(first().param.top_size()));
-    }
+    // At least one of the fields is set.
+    first().RefuseIf(first().param.top_size() != 1, SplitFields(first().param)[0].first,
+                     "it is for a layer with one top, found ", first().param.top_size());
     const LayerParameter whole = first().param;
     if (scale != nullptr) AddScale(scale);
     if (sum) AddSum();
@@ -94,28 +92,21 @@ class Splitter {
     const LayerParameter& layer = first().param;
     const BatchNormParameter& p = layer.batch_norm_param();
     const char* scale = ScaleField(layer);
-    if (scale != nullptr && p.has_scale_bias() && !p.scale_bias()) {
-      throw first().Mistake(
-          "batch_norm_param.scale_bias",
-          std::string("scale_bias: false contradicts ") + scale + "; remove one of them");
+    if (scale != nullptr) {
+      first().RefuseIf(p.has_scale_bias() && !p.scale_bias(), "batch_norm_param.scale_bias",
+                       "scale_bias: false contradicts ", scale, "; remove one of them");
+      first().RefuseIf(p.has_use_weight_bias() && !p.use_weight_bias(),
+                       "batch_norm_param.use_weight_bias", "use_weight_bias: false contradicts ",
+                       scale, "; remove one of them");
     }
-    if (scale != nullptr && p.has_use_weight_bias() && !p.use_weight_bias()) {
-      throw first().Mistake(
-          "batch_norm_param.use_weight_bias",
-          std::string("use_weight_bias: false contradicts ") + scale + "; remove one of them");
-    }
-    if (p.has_scale_filler() && p.has_filler()) {
-      throw first().Mistake("batch_norm_param.filler",
-                            "filler (Intel Caffe) and scale_filler (NVCaffe) fill the same "
-                            "factors; keep one of them");
-    }
+    first().RefuseIf(p.has_scale_filler() && p.has_filler(), "batch_norm_param.filler",
+                     "filler (Intel Caffe) and scale_filler (NVCaffe) fill the same "
+                     "factors; keep one of them");
     const bool slope = (IsConvolution(layer) && layer.convolution_param().has_negative_slope()) ||
                        (IsInnerProduct(layer) && layer.inner_product_param().has_negative_slope());
-    if (slope && !HasFusedRelu(layer)) {
-      throw first().Mistake(ReluParam(layer) + ".negative_slope",
-                            "negative_slope is that of relu: true, which is not set; set it, or "
-                            "remove negative_slope");
-    }
+    first().RefuseIf(slope && !HasFusedRelu(layer), ReluParam(layer) + ".negative_slope",
+                     "negative_slope is that of relu: true, which is not set; set it, or "
+                     "remove negative_slope");
   }
 
   // Adds a layer that works in place on the current top. Errors about it have the place of `field`.
@@ -160,12 +151,9 @@ class Splitter {
     const int blobs = to->bias_term() ? 2 : 1;
     const auto all = norm.param();
     const int given = all.size();
-    if (given > kStatisticsBlobs + blobs) {
-      throw first().Mistake("param",
-                            "there are " + std::to_string(given) + " param entries for " +
-                                std::to_string(kStatisticsBlobs + blobs) + " blobs",
-                            kStatisticsBlobs + blobs);
-    }
+    first().RefuseIf(given > kStatisticsBlobs + blobs, {"param", kStatisticsBlobs + blobs},
+                     "there are ", given, " param entries for ", kStatisticsBlobs + blobs,
+                     " blobs");
     norm.clear_param();
     for (int i = 0; i < given; ++i) {
       const bool learned = scale_first ? i < blobs : i >= kStatisticsBlobs;
@@ -179,16 +167,12 @@ class Splitter {
 
   void AddSum() {
     LayerParameter& conv = first().param;
-    if (conv.convolution_param().coeff_size() > 0) {
-      throw first().Mistake("convolution_param.coeff",
-                            "coeff of a sum fused by Intel Caffe is not supported; write the "
-                            "Eltwise as its own layer, with eltwise_param { coeff }");
-    }
-    if (conv.bottom_size() != 2) {
-      throw first().Mistake("convolution_param.fusion_type",
-                            "SUM_FUSION adds bottom 1 to the result for bottom 0, but there are " +
-                                std::to_string(conv.bottom_size()) + " bottoms; give two");
-    }
+    first().RefuseIf(conv.convolution_param().coeff_size() > 0, "convolution_param.coeff",
+                     "coeff of a sum fused by Intel Caffe is not supported; write the "
+                     "Eltwise as its own layer, with eltwise_param { coeff }");
+    first().RefuseIf(conv.bottom_size() != 2, "convolution_param.fusion_type",
+                     "SUM_FUSION adds bottom 1 to the result for bottom 0, but there are ",
+                     conv.bottom_size(), " bottoms; give two");
     LayerParameter* sum = Add("Eltwise", "_sum", "convolution_param.fusion_type");
     sum->mutable_eltwise_param()->set_operation(EltwiseParameter::SUM);
     const std::string alone = conv.name() + "_unsummed";
@@ -223,11 +207,10 @@ class Splitter {
   template <class Param>
   void SetSlope(Param* param, LayerParameter* relu) {
     const float slope = param->negative_slope();
-    if (param->has_negative_slope() && relu->relu_param().has_negative_slope() &&
-        relu->relu_param().negative_slope() != slope) {
-      throw first().Mistake("relu_param.negative_slope",
-                            "negative_slope is given twice, with two values; keep one of them");
-    }
+    first().RefuseIf(param->has_negative_slope() && relu->relu_param().has_negative_slope() &&
+                         relu->relu_param().negative_slope() != slope,
+                     "relu_param.negative_slope",
+                     "negative_slope is given twice, with two values; keep one of them");
     if (param->has_negative_slope()) relu->mutable_relu_param()->set_negative_slope(slope);
     param->clear_relu();
     param->clear_negative_slope();

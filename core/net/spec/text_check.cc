@@ -111,8 +111,8 @@ class Checker {
     }
     const std::string wanted = opening->text == "<" ? ">" : "}";
     if (closing.text != wanted) {
-      Add(closing, "expected '" + wanted + "' to close the '" + opening->text + "' of line " +
-                       std::to_string(opening->line + 1) + ", got '" + closing.text + "'");
+      Add(closing, StrCat("expected '", wanted, "' to close the '", opening->text, "' of line ",
+                          opening->line + 1, ", got '", closing.text, "'"));
     }
     closed_ = &type;
     closed_line_ = closing.line + 1;
@@ -131,8 +131,8 @@ class Checker {
     if (!field->is_repeated()) {
       const auto first = seen->emplace(field, name.line + 1);
       if (!first.second) {
-        Add(name, "'" + name.text + "' is given twice; the first is at line " +
-                      std::to_string(first.first->second));
+        Add(name,
+            StrCat("'", name.text, "' is given twice; the first is at line ", first.first->second));
       }
     }
     const bool colon = Take(":");
@@ -173,8 +173,8 @@ class Checker {
       }
       Add(name, text + "; " + open_[owner - 1]->name() + " around it has one");
     } else if (closed_ != nullptr && closed_->FindFieldByName(name.text) != nullptr) {
-      Add(name, text + "; " + closed_->name() + ", closed at line " + std::to_string(closed_line_) +
-                    ", has one");
+      Add(name,
+          StrCat(text, "; ", closed_->name(), ", closed at line ", closed_line_, ", has one"));
     } else if (open_.size() == 1 && FindKind(type, name.text) != nullptr) {
       Add(name, text + "; is this file a " + FindKind(type, name.text) + "?");
     } else {
@@ -195,8 +195,8 @@ class Checker {
       Value(field);
       if (leave_to_ != kStay || Take("]")) return;
       if (Take(",")) continue;
-      Add(Here(), "expected ',' or ']' in the list of line " + std::to_string(opening.line + 1) +
-                      ", got " + Found());
+      Add(Here(),
+          StrCat("expected ',' or ']' in the list of line ", opening.line + 1, ", got ", Found()));
       while (!AtEnd() && !Is("]") && !Is("}") && !LooksLikeField()) {
         if (Opens(Here())) {
           SkipValue();

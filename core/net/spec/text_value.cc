@@ -57,8 +57,8 @@ std::string WrongInteger(const FieldDescriptor& field, bool negative, const Toke
   const uint64_t largest = Largest(field);
   uint64_t value;
   if (Tokenizer::ParseInteger(token.text, negative ? largest + 1 : largest, &value)) return "";
-  return field.name() + " must be at " + (negative ? "least -" : "most ") +
-         std::to_string(negative ? largest + 1 : largest) + Got(token, negative);
+  return StrCat(field.name(), " must be at ", negative ? "least -" : "most ",
+                negative ? largest + 1 : largest, Got(token, negative));
 }
 
 std::string WrongNumber(const FieldDescriptor& field, bool negative, const Token& token) {

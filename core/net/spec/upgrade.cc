@@ -192,9 +192,8 @@ LayerParameter InputLayer(const NetParameter& net, const FieldPlaces& places,
   const int inputs = net.input_size();
   const auto count = [&](const char* field, int got, int wanted) {
     if (got == wanted) return true;
-    mistakes->Add(places.At(field), std::to_string(inputs) + " input(s) need " +
-                                        std::to_string(wanted) + " " + field + ", got " +
-                                        std::to_string(got));
+    mistakes->Add(places.At(field),
+                  StrCat(inputs, " input(s) need ", wanted, " ", field, ", got ", got));
     return false;
   };
   if (net.input_shape_size() > 0) {

@@ -45,7 +45,7 @@ Hdf5BlobReader::~Hdf5BlobReader() {
 }
 
 void Hdf5BlobReader::Fail(const std::string& what) const {
-  throw FileError("'" + path_ + "' is not a " + kind_ + ": " + what);
+  throw FileError("'", path_, "' is not a ", kind_, ": ", what);
 }
 
 std::vector<Hdf5BlobReader::Child> Hdf5BlobReader::Children(const std::string& group) const {
@@ -74,9 +74,8 @@ void Hdf5BlobReader::TakeElements(int64_t count, const std::string& name) {
   elements_read_ += count;
   const int64_t bytes = FileBytes(path_);
   if (elements_read_ <= std::max(kHdf5AlwaysAllocated, kMaxDeflated * bytes)) return;
-  Fail("its data sets up to '" + name + "' state " + std::to_string(elements_read_) +
-       " elements, but it has only " + std::to_string(bytes) +
-       " bytes; one of them may have several names");
+  Fail(StrCat("its data sets up to '", name, "' state ", elements_read_,
+              " elements, but it has only ", bytes, " bytes; one of them may have several names"));
 }
 
 PlainBlob Hdf5BlobReader::Blob(const std::string& name) {

@@ -35,7 +35,7 @@ Hdf5BlobWriter::~Hdf5BlobWriter() {
 
 void Hdf5BlobWriter::Fail() const {
   throw FileError(
-      "cannot write '" + path_ +
+      "cannot write '", path_,
       "' as HDF5; check that the folder exists and is writable and that its disk is not full");
 }
 

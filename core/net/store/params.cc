@@ -27,13 +27,10 @@ std::vector<int> ParamStore::Resolve(const Graph& graph) {
     auto it = by_layer_.find(key);
     if (it != by_layer_.end()) {
       const Param& known = params_[it->second];
-      if (known.shape != wanted.shape) {
-        throw layer.Mistake(
-            "", "its parameter " + std::to_string(wanted.index) + " is " + wanted.shape.ToString() +
-                    ", but the layer of that name at " + known.at.ToString() + " has " +
-                    known.shape.ToString() +
-                    "; layers of train and test nets with one name share parameters");
-      }
+      layer.RefuseIf(known.shape != wanted.shape, "", "its parameter ", wanted.index, " is ",
+                     wanted.shape.ToString(), ", but the layer of that name at ",
+                     known.at.ToString(), " has ", known.shape.ToString(),
+                     "; layers of train and test nets with one name share parameters");
       indices.push_back(it->second);
       continue;
     }

@@ -30,15 +30,15 @@ std::string BaseName(const std::string& path) { return path.substr(DirName(path)
 // the state, because folders may be moved between machines.
 std::string FindModel(const std::string& state, const std::string& learned_net) {
   if (learned_net.empty()) {
-    throw FileError("'" + state + "' does not name its weights file (learned_net)");
+    throw FileError("'", state, "' does not name its weights file (learned_net)");
   }
   std::string beside = DirName(state) + BaseName(learned_net);
   for (const std::string& model : {learned_net, beside}) {
     RefusePipe(model, "the weights of a snapshot");
     if (FileExists(model)) return model;
   }
-  throw FileError("the weights of '" + state + "' are missing: there is no '" + learned_net +
-                  (beside == learned_net ? "'" : "' and no '" + beside + "'"));
+  throw FileError("the weights of '", state, "' are missing: there is no '", learned_net,
+                  beside == learned_net ? "'" : "' and no '" + beside + "'");
 }
 
 bool Matches(const RunState& run, const std::string& model) {
@@ -100,12 +100,12 @@ void CheckWritable(const std::string& prefix) {
   const std::string start = "cannot write snapshots '" + prefix + "_iter_*': ";
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) {
-    throw FileError(start + "there is no folder '" + folder +
+    throw FileError(start, "there is no folder '", folder,
                     "'; create it (mkdir -p) or set another snapshot_prefix");
   }
   const std::string reason = WhyNotWritable(NamesOfSnapshot(prefix, 0, false).state);
   if (!reason.empty()) {
-    throw FileError(start + "folder '" + folder + "' is not writable (" + reason +
+    throw FileError(start, "folder '", folder, "' is not writable (", reason,
                     "); change its permissions or set another snapshot_prefix");
   }
 }
@@ -133,7 +133,7 @@ SolverSnapshot ReadSnapshot(const std::string& path) {
     // folder.
     const std::string beside = DirName(path) + BaseName(model);
     if (beside == model || !FileExists(beside) || !Matches(snapshot.run_state, beside)) {
-      throw FileError("'" + model + "' is not the weights file that '" + path +
+      throw FileError("'", model, "' is not the weights file that '", path,
                       "' was written with; restore the original, or start a new training from this "
                       "one with --weights");
     }

@@ -84,12 +84,12 @@ void WriteBinary(const std::string& path, const SolverSnapshot& snapshot,
   const size_t at = state.rfind(weights);
   if (at != std::string::npos) state.replace(at, weights.size(), ".solverstate");
   const bool beside = state != path && FileExists(state);
-  throw FileError("'" + path + "' has the weights of a net, not the state of a training; " +
-                  (beside ? "the state is in '" + state +
-                                "': pass that file to go on with its "
-                                "training, or pass the weights with --weights to start a new one"
-                          : "pass weights with --weights; without the .solverstate that was "
-                            "written with them, they start a new training"));
+  throw FileError("'", path, "' has the weights of a net, not the state of a training; ",
+                  beside ? "the state is in '" + state +
+                               "': pass that file to go on with its "
+                               "training, or pass the weights with --weights to start a new one"
+                         : "pass weights with --weights; without the .solverstate that was "
+                           "written with them, they start a new training");
 }
 
 SolverSnapshot ReadBinary(const std::string& path) {
@@ -168,7 +168,7 @@ void CheckStateCounts(const std::string& path, const SolverSnapshot& snapshot) {
   constexpr int64_t kMaxSamples = int64_t{1} << 48;
   const auto check = [&path](const std::string& name, int64_t count, int64_t most) {
     if (count >= 0 && count <= most) return;
-    throw FileError("'" + path + "' is damaged: its " + name + " is " + std::to_string(count));
+    throw FileError("'", path, "' is damaged: its ", name, " is ", count);
   };
   check("iteration", snapshot.iter, kMaxIterations);
   check("current_step", snapshot.current_step, kMaxIterations);
@@ -192,9 +192,8 @@ SolverSnapshot ReadSolverState(const std::string& path) {
       IsHdf5(path) || EndsWith(path, ".h5") ? ReadHdf5(path) : ReadBinary(path);
   CheckStateCounts(path, snapshot);
   if (snapshot.run_state.has_iter() && snapshot.run_state.iter() != snapshot.iter) {
-    throw FileError("'" + path + "' contradicts itself: iteration " +
-                    std::to_string(snapshot.iter) + ", but the run's state is of iteration " +
-                    std::to_string(snapshot.run_state.iter()));
+    throw FileError("'", path, "' contradicts itself: iteration ", snapshot.iter,
+                    ", but the run's state is of iteration ", snapshot.run_state.iter());
   }
   return snapshot;
 }

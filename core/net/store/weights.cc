@@ -129,10 +129,9 @@ class Copier {
     size_t least = node.params.size();
     while (file_.hdf5 && least > 0 && OwnedByOtherLayer(index, least - 1)) --least;
     if (end - begin < least || end - begin > node.params.size()) {
-      errors_.Add(spec.Mistake("", "it has " + std::to_string(node.params.size()) +
-                                       " parameter blobs, but " + Called(layer, spec) + " in '" +
-                                       file_.path + "' has " + std::to_string(end - begin) +
-                                       (begin > 0 ? " for it" : "") + Hint()));
+      errors_.Add(spec.Mistake("", StrCat("it has ", node.params.size(), " parameter blobs, but ",
+                                          Called(layer, spec), " in '", file_.path, "' has ",
+                                          end - begin, begin > 0 ? " for it" : "", Hint())));
       return;
     }
     for (size_t i = 0; i < end - begin; ++i) {
@@ -141,10 +140,10 @@ class Copier {
       const Shape& wanted = node.param_shapes[i];
       const bool fits = Fits(blob.shape, wanted);
       if (!fits && !AreOneProduct(blob.shape, wanted)) {
-        errors_.Add(spec.Mistake("", "its parameter blob " + std::to_string(i) + " is " +
-                                         wanted.ToString() + ", but in '" + file_.path +
-                                         "' it is " + blob.shape.ToString() +
-                                         (i == 0 ? HintOf(index, blob.shape) : Hint())));
+        errors_.Add(
+            spec.Mistake("", StrCat("its parameter blob ", i, " is ", wanted.ToString(),
+                                    ", but in '", file_.path, "' it is ", blob.shape.ToString(),
+                                    i == 0 ? HintOf(index, blob.shape) : Hint())));
         continue;
       }
       if (!fits) report_.reshaped.push_back({spec.name(), blob.shape, wanted});
@@ -171,10 +170,10 @@ class Copier {
     const int inputs = node.type->input_values_axis(spec.param);
     if (there[1 - inputs] != here[1 - inputs]) return Hint();
     const Edge& bottom = graph_.edges[node.bottoms[0]];
-    return "; an " + spec.type() + " fixes the size of the net's input: bottom '" + bottom.name +
-           "' of shape " + bottom.shape.ToString() + " gives it " + std::to_string(here[inputs]) +
-           " values, the weights are for " + std::to_string(there[inputs]) +
-           "; give the net the input size that it was trained with";
+    return StrCat("; an ", spec.type(), " fixes the size of the net's input: bottom '", bottom.name,
+                  "' of shape ", bottom.shape.ToString(), " gives it ", here[inputs],
+                  " values, the weights are for ", there[inputs],
+                  "; give the net the input size that it was trained with");
   }
 
   const WeightsFile& file_;

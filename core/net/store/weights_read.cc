@@ -117,8 +117,8 @@ class GroupReader {
   // enclosing group, and several links may lead to the same group.
   void Read(const std::string& name, int depth) {
     if (depth > kMaxDepth) {
-      in_->Fail("its groups are nested more than " + std::to_string(kMaxDepth) +
-                " levels deep; one of them may contain itself");
+      in_->Fail(StrCat("its groups are nested more than ", kMaxDepth,
+                       " levels deep; one of them may contain itself"));
     }
     if (++groups_ > most_groups_) {
       in_->Fail("it has more than " + std::to_string(most_groups_) + " groups");
@@ -161,10 +161,9 @@ class GroupReader {
   const size_t at = weights.rfind(state);
   if (at != std::string::npos) weights.replace(at, state.size(), ".caffemodel");
   const bool beside = weights != path && FileExists(weights);
-  throw FileError("'" + path + "' is not a " + kind + ": it is a solver state (.solverstate); " +
-                  (beside
-                       ? "its weights are in '" + weights + "': pass that file, or pass the state"
-                       : "pass it") +
+  throw FileError("'", path, "' is not a ", kind, ": it is a solver state (.solverstate); ",
+                  beside ? "its weights are in '" + weights + "': pass that file, or pass the state"
+                         : "pass it",
                   " with --snapshot or --resume");
 }
 

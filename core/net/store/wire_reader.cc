@@ -47,12 +47,12 @@ bool FromRaw(const std::string& raw, int64_t count, std::vector<float>* data) {
 
 std::unique_ptr<io::ZeroCopyInputStream> OpenFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
+  if (fd < 0) throw FileError("cannot read '", path, "': ", std::strerror(errno));
   auto file = std::make_unique<io::FileInputStream>(fd, 1 << 20);
   file->SetCloseOnDelete(true);
   struct stat info;
   if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-    throw FileError("cannot read '" + path + "': " + std::strerror(EISDIR));
+    throw FileError("cannot read '", path, "': ", std::strerror(EISDIR));
   }
   return file;
 }
@@ -75,8 +75,8 @@ WireReader::WireReader(const std::string& path, const std::string& kind, Content
   bytes_ = bytes;
   if (bytes == 0) Fail("it is empty");
   if (bytes >= INT_MAX) {
-    Fail("it has " + std::to_string(bytes) +
-         " bytes, and protobuf reads less than 2 GiB; use HDF5 (snapshot_format: HDF5)");
+    Fail(StrCat("it has ", bytes,
+                " bytes, and protobuf reads less than 2 GiB; use HDF5 (snapshot_format: HDF5)"));
   }
   if (pipe) {
     stream_ = std::make_unique<io::ArrayInputStream>(content_.data(), static_cast<int>(bytes));
@@ -96,7 +96,7 @@ WireReader::WireReader(const std::string& bytes, const std::string& path, const 
 }
 
 void WireReader::Fail(const std::string& what) const {
-  throw FileError("'" + path_ + "' is not a " + kind_ + ": " + what);
+  throw FileError("'", path_, "' is not a ", kind_, ": ", what);
 }
 
 int WireReader::Next() {
@@ -218,21 +218,20 @@ PlainBlob WireReader::Blob() {
   // Caffe.
   if (has_legacy) blob.shape = legacy;
   if (blob.shape.rank() > kMaxAxes) {
-    Fail("a blob has " + std::to_string(blob.shape.rank()) + " axes, more than the limit of " +
-         std::to_string(kMaxAxes));
+    Fail(StrCat("a blob has ", blob.shape.rank(), " axes, more than the limit of ", kMaxAxes));
   }
   const int64_t count = CheckedProduct(blob.shape.dims()).value_or(-1);
   if (!wide.empty()) blob.data.assign(wide.begin(), wide.end());
   if (blob.data.empty() && !raw.empty() && !FromRaw(raw, count, &blob.data)) {
-    Fail("a blob of shape " + blob.shape.ToString() + " has " + std::to_string(raw.size()) +
-         " bytes of raw data");
+    Fail(StrCat("a blob of shape ", blob.shape.ToString(), " has ", raw.size(),
+                " bytes of raw data"));
   }
   // Caffe writes an empty message for a blob without a shape.
   if (!has_shape && !has_legacy && blob.data.empty())
     blob.shape = Shape{0};
   else if (static_cast<int64_t>(blob.data.size()) != count) {
-    Fail("a blob of shape " + blob.shape.ToString() + " has " + std::to_string(blob.data.size()) +
-         (blob.data.size() == 1 ? " value" : " values"));
+    Fail(StrCat("a blob of shape ", blob.shape.ToString(), " has ", blob.data.size(),
+                blob.data.size() == 1 ? " value" : " values"));
   }
   return blob;
 }

@@ -82,7 +82,7 @@ class WireWriter::SummedFile : public io::CopyingOutputStream {
 WireWriter::WireWriter(const std::string& path)
     : path_(path), file_(std::make_unique<SummedFile>(path)) {
   if (file_->reason() != 0)
-    throw FileError("cannot write '" + path + "': " + std::strerror(file_->reason()));
+    throw FileError("cannot write '", path, "': ", std::strerror(file_->reason()));
   stream_ = std::make_unique<io::CopyingOutputStreamAdaptor>(file_.get(), 1 << 20);
   out_ = std::make_unique<io::CodedOutputStream>(stream_.get());
 }
@@ -96,7 +96,7 @@ void WireWriter::Raw(const std::string& bytes) {
 void WireWriter::CheckRoom(int64_t bytes) const {
   constexpr int64_t kTagBytes = 16;  // more than the size of a tag and a length
   if (out_->ByteCount() + bytes + kTagBytes < INT_MAX) return;
-  throw FileError("cannot write '" + path_ +
+  throw FileError("cannot write '", path_,
                   "': a protobuf file must be smaller than 2 GiB; write HDF5 (in a solver, set "
                   "snapshot_format: HDF5; elsewhere, choose a name that ends in .h5)");
 }
@@ -136,7 +136,7 @@ ContentSum WireWriter::Close() {
   const ContentSum sum = Sum();
   file_->Close();
   if (file_->reason() != 0)
-    throw FileError("cannot write '" + path_ + "': " + std::strerror(file_->reason()));
+    throw FileError("cannot write '", path_, "': ", std::strerror(file_->reason()));
   return sum;
 }
 
