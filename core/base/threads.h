@@ -148,6 +148,14 @@ void ParallelFor(int64_t n, int64_t grain, const F& f) {
   error.Rethrow();
 }
 
+// Calls f(i) for each i in [0, n), divided among the threads as by ParallelFor.
+template <class F>
+void ParallelForEach(int64_t n, int64_t grain, const F& f) {
+  ParallelFor(n, grain, [f](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_BASE_THREADS_H_

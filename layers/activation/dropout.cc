@@ -126,12 +126,10 @@ class Dropout : public FormKernel<DropoutForm> {
   void ForEachChunk(const F& f) const {
     const int64_t chunks = BitsPerSample() / kChunk;
     Bits* const kept = static_cast<Bits*>(t_.saved);
-    ParallelFor(form_.samples * chunks, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t sample = i / chunks, element = i % chunks * kChunk;
-        f(sample, element, sample * per_sample_ + element, std::min(kChunk, per_sample_ - element),
-          kept + i * (kChunk / kLanes));
-      }
+    ParallelForEach(form_.samples * chunks, 16, [&](int64_t i) {
+      const int64_t sample = i / chunks, element = i % chunks * kChunk;
+      f(sample, element, sample * per_sample_ + element, std::min(kChunk, per_sample_ - element),
+        kept + i * (kChunk / kLanes));
     });
   }
 
@@ -204,16 +202,13 @@ class SpatialDropout : public FormKernel<DropoutForm> {
     const uint64_t first_sample = pass.FirstSample(form_.samples);
     const int64_t channels = form_.channels, positions = form_.positions;
     const DropoutMap<Wide> map = form_.values<Wide>();  // that of the gradients, too
-    ParallelFor(form_.samples * channels, 1 + 8192 / (positions + 1),
-                [=](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) {
-                    const uint64_t sample = first_sample + static_cast<uint64_t>(i / channels);
-                    const uint64_t channel = static_cast<uint64_t>(i % channels);
-                    const bool kept = IsKept(form_.random.Bits(sample, channel), form_.ratio);
-                    for (int64_t at = i * positions; at < (i + 1) * positions; ++at)
-                      to[at] = static_cast<T>(map(kept, Widen(from[at])));
-                  }
-                });
+    ParallelForEach(form_.samples * channels, 1 + 8192 / (positions + 1), [=](int64_t i) {
+      const uint64_t sample = first_sample + static_cast<uint64_t>(i / channels);
+      const uint64_t channel = static_cast<uint64_t>(i % channels);
+      const bool kept = IsKept(form_.random.Bits(sample, channel), form_.ratio);
+      for (int64_t at = i * positions; at < (i + 1) * positions; ++at)
+        to[at] = static_cast<T>(map(kept, Widen(from[at])));
+    });
   }
 };
 

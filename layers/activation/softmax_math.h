@@ -77,19 +77,14 @@ constexpr int64_t kGrain = 16384;  // elements that justify a thread
 template <class Row, class Tile>
 void ForEachPosition(const SoftmaxShape& s, const Row& row, const Tile& tile) {
   if (s.inner == 1) {
-    ParallelFor(s.outer, 1 + kGrain / (s.classes + 1), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) row(o * s.classes);
-    });
+    ParallelForEach(s.outer, 1 + kGrain / (s.classes + 1), [&](int64_t o) { row(o * s.classes); });
     return;
   }
   const int64_t tiles = (s.inner + kTile - 1) / kTile;
-  ParallelFor(s.outer * tiles, 1 + kGrain / (s.classes * kTile + 1),
-              [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i) {
-                  const int64_t first = i % tiles * kTile;
-                  tile(i / tiles * s.classes * s.inner + first, std::min(kTile, s.inner - first));
-                }
-              });
+  ParallelForEach(s.outer * tiles, 1 + kGrain / (s.classes * kTile + 1), [&](int64_t i) {
+    const int64_t first = i % tiles * kTile;
+    tile(i / tiles * s.classes * s.inner + first, std::min(kTile, s.inner - first));
+  });
 }
 
 }  // namespace softmax_internal

@@ -189,12 +189,10 @@ const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
   const int64_t elements_per_item =
       std::max<int64_t>(1, v.outer * v.inner * v.padded() / (parts * units));
   const int64_t grain = std::max<int64_t>(1, 8192 / elements_per_item);
-  ParallelFor(parts * units, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t part = item / units, u = item % units;
-      const int64_t stop = pieces * (part + 1) / parts;
-      for (int64_t p = pieces * part / parts; p < stop; ++p) add_piece(part, u, p);
-    }
+  ParallelForEach(parts * units, grain, [&](int64_t item) {
+    const int64_t part = item / units, u = item % units;
+    const int64_t stop = pieces * (part + 1) / parts;
+    for (int64_t p = pieces * part / parts; p < stop; ++p) add_piece(part, u, p);
   });
   for (int64_t part = 1; part < parts; ++part) {
     const double* more = sums + part * 2 * v.padded();

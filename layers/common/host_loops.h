@@ -13,9 +13,7 @@ struct HostLoops {
   // Calls body(i) for every i in [0, n), in parallel.
   template <class F>
   void Run(int64_t n, const F& body) const {
-    ParallelFor(n, 256, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) body(i);
-    });
+    ParallelForEach(n, 256, [&](int64_t i) { body(i); });
   }
 };
 

@@ -13,10 +13,8 @@ namespace doppio {
 // to[i] = from[rows[i]] for i in [0, count), in parallel.
 template <class T>
 void GatherRows(int64_t count, int64_t width, const int32_t* rows, const T* from, T* to) {
-  ParallelFor(count, 1 + 16384 / (width + 1), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      std::copy_n(from + rows[i] * width, width, to + i * width);
-  });
+  ParallelForEach(count, 1 + 16384 / (width + 1),
+                  [=](int64_t i) { std::copy_n(from + rows[i] * width, width, to + i * width); });
 }
 
 // to[rows[i]] += from[i] for i in [0, count), in the order of i. Parallel over the columns.
@@ -41,12 +39,10 @@ void AddToRows(int64_t count, int64_t width, const T* bias, T* rows) {
 // the columns.
 template <class T>
 void SumColumns(int64_t count, int64_t width, const T* rows, bool add, T* to) {
-  ParallelFor(width, 256, [=](int64_t begin, int64_t end) {
-    for (int64_t j = begin; j < end; ++j) {
-      double sum = add ? static_cast<double>(to[j]) : 0;
-      for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(rows[i * width + j]);
-      to[j] = static_cast<T>(sum);
-    }
+  ParallelForEach(width, 256, [=](int64_t j) {
+    double sum = add ? static_cast<double>(to[j]) : 0;
+    for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(rows[i * width + j]);
+    to[j] = static_cast<T>(sum);
   });
 }
 

@@ -107,9 +107,8 @@ class AnchorTarget : public FormKernel<AnchorTargetForm> {
 
   void Label() {
     std::fill(labels_.begin(), labels_.end(), -1);
-    ParallelFor(static_cast<int64_t>(inside_.size()), 256, [this](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        nearest_[inside_[i]] = FindNearest(form_.anchors.At(inside_[i]), objects_);
+    ParallelForEach(static_cast<int64_t>(inside_.size()), 256, [this](int64_t i) {
+      nearest_[inside_[i]] = FindNearest(form_.anchors.At(inside_[i]), objects_);
     });
     const auto mark_negatives = [this] {
       for (int i : inside_) {

@@ -59,9 +59,7 @@ class DetectionOutputKernel : public FormKernel<DetectionOutputForm> {
   void Forward(const Pass&) override {
     priors_.Read(at_, BottomValues<T>(2), form_.extents.priors);
     detections_.resize(static_cast<size_t>(form_.extents.images));
-    ParallelFor(form_.extents.images, 1, [this](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) Detect(i);
-    });
+    ParallelForEach(form_.extents.images, 1, [this](int64_t i) { Detect(i); });
     const Tensor& top = t_.tops[0];
     WriteDetections(detections_, top.count() / 7, top.data<T>());
   }

@@ -50,9 +50,7 @@ class EvalDetection : public FormKernel<EvalDetectionForm> {
 
   void Forward(const Pass&) override {
     const auto objects = ReadRegions(at_, form_.grid, BottomValues<T>(1));
-    ParallelFor(form_.grid.images, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t image = begin; image < end; ++image) Evaluate(image, objects[image]);
-    });
+    ParallelForEach(form_.grid.images, 1, [&](int64_t image) { Evaluate(image, objects[image]); });
   }
 
  private:

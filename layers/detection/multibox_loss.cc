@@ -141,9 +141,7 @@ class MultiBoxLossKernel : public FormKernel<MultiBoxLossForm>, public Normalize
  private:
   template <class F>
   void EachImage(const F& f) const {
-    ParallelFor(form_.extents.images, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) f(static_cast<size_t>(i));
-    });
+    ParallelForEach(form_.extents.images, 1, [&](int64_t i) { f(static_cast<size_t>(i)); });
   }
 
   int64_t LocationCount() const {

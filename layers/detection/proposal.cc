@@ -94,23 +94,21 @@ class Proposal : public FormKernel<ProposalForm> {
     const T* size = BottomValues<T>(2) + 3 * image;
     const double height = static_cast<double>(size[0]), width = static_cast<double>(size[1]),
                  least = form_.min_size * static_cast<double>(size[2]);
-    ParallelFor(anchors.count(), 1024, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t position = i / a, anchor = i % a;
-        Box code;
-        for (int64_t side = 0; side < 4; ++side)
-          code[side] = static_cast<double>(codes[(4 * anchor + side) * positions + position]);
-        Box box = DecodeRegion(anchors.At(i), code);
-        for (size_t side = 0; side < 4; ++side) {
-          const double most = (side % 2 == 0 ? width : height) - 1;
-          box[side] = std::max(std::min(box[side], most), 0.0);
-        }
-        boxes_[i] = Exclusive(box);
-        const bool fits =
-            boxes_[i][2] - boxes_[i][0] >= least && boxes_[i][3] - boxes_[i][1] >= least;
-        scores_[i] =
-            fits ? scores[anchor * positions + position] : -std::numeric_limits<T>::infinity();
+    ParallelForEach(anchors.count(), 1024, [&](int64_t i) {
+      const int64_t position = i / a, anchor = i % a;
+      Box code;
+      for (int64_t side = 0; side < 4; ++side)
+        code[side] = static_cast<double>(codes[(4 * anchor + side) * positions + position]);
+      Box box = DecodeRegion(anchors.At(i), code);
+      for (size_t side = 0; side < 4; ++side) {
+        const double most = (side % 2 == 0 ? width : height) - 1;
+        box[side] = std::max(std::min(box[side], most), 0.0);
       }
+      boxes_[i] = Exclusive(box);
+      const bool fits =
+          boxes_[i][2] - boxes_[i][0] >= least && boxes_[i][3] - boxes_[i][1] >= least;
+      scores_[i] =
+          fits ? scores[anchor * positions + position] : -std::numeric_limits<T>::infinity();
     });
   }
 

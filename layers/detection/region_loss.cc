@@ -94,9 +94,7 @@ class RegionLoss : public FormKernel<RegionLossForm>, public NormalizedLoss {
 
   template <class F>
   void EachImage(const F& f) const {
-    ParallelFor(form_.grid.images, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) f(i);
-    });
+    ParallelForEach(form_.grid.images, 1, [&](int64_t i) { f(i); });
   }
 
   const T* Numbers(int64_t image, int64_t box) const {

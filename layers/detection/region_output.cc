@@ -46,9 +46,7 @@ class RegionOutput : public FormKernel<RegionOutputForm> {
 
   void Forward(const Pass&) override {
     found_.resize(static_cast<size_t>(form_.grid.images));
-    ParallelFor(form_.grid.images, 1, [this](int64_t begin, int64_t end) {
-      for (int64_t image = begin; image < end; ++image) Detect(image);
-    });
+    ParallelForEach(form_.grid.images, 1, [this](int64_t image) { Detect(image); });
     WriteDetections(found_, t_.tops[0].count() / 7, TopValues<T>(0));
   }
 

@@ -96,11 +96,9 @@ class RoiDetections : public FormKernel<RoiDetectionsForm> {
     std::vector<Box> boxes(rows.size());
     std::vector<T> scores(rows.size());
     for (int64_t label = 1; label < form_.classes; ++label) {
-      ParallelFor(static_cast<int64_t>(rows.size()), 256, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          boxes[i] = Decode(image, rows[i], label);
-          scores[i] = BottomValues<T>(1)[rows[i] * form_.classes + label];
-        }
+      ParallelForEach(static_cast<int64_t>(rows.size()), 256, [&](int64_t i) {
+        boxes[i] = Decode(image, rows[i], label);
+        scores[i] = BottomValues<T>(1)[rows[i] * form_.classes + label];
       });
       AddDetections(form_.rule, static_cast<int>(label), boxes, scores.data(), 1, &found);
     }

@@ -55,8 +55,8 @@ class RoundedWeights {
   void Prepare() const {
     if (outputs_ == 0) return reader_.Prepare();
     uint16_t* to = static_cast<uint16_t*>(reader_.memory().get_data_handle());
-    ParallelFor(output_blocks_ * input_blocks_, 4, [this, to](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) RoundBlock(i / input_blocks_, i % input_blocks_, to);
+    ParallelForEach(output_blocks_ * input_blocks_, 4, [this, to](int64_t i) {
+      RoundBlock(i / input_blocks_, i % input_blocks_, to);
     });
   }
 

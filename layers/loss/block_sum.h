@@ -22,10 +22,8 @@ class BlockSum {
   template <class F>
   double operator()(const F& block) {
     sums_.resize(static_cast<size_t>((n_ + kBlock - 1) / kBlock));
-    ParallelFor(static_cast<int64_t>(sums_.size()), 2, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        sums_[b] = block(b * kBlock, std::min(n_, (b + 1) * kBlock));
-      }
+    ParallelForEach(static_cast<int64_t>(sums_.size()), 2, [&](int64_t b) {
+      sums_[b] = block(b * kBlock, std::min(n_, (b + 1) * kBlock));
     });
     return std::accumulate(sums_.begin(), sums_.end(), 0.0);
   }

@@ -52,16 +52,14 @@ class SoftLabelSoftmaxLoss : public Kernel, public NormalizedLoss {
     const T scale = static_cast<T>(top == nullptr ? 0 : static_cast<double>(*top) / divisor_);
     const int64_t classes = shape_.classes, inner = shape_.inner;
     const T *probability = probability_, *target = target_;
-    ParallelFor(shape_.positions(), 1 + 8192 / (classes + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t position = begin; position < end; ++position) {
-        const int64_t first = position / inner * classes * inner + position % inner;
-        T sum = 0;
-        for (int64_t c = 0; c < classes; ++c) sum += target[first + c * inner];
-        for (int64_t c = 0; c < classes; ++c) {
-          const int64_t i = first + c * inner;
-          const T g = scale * SoftLabelGradient(target[i], sum, probability[i]);
-          dx[i] = through_top1 ? dx[i] + g : g;
-        }
+    ParallelForEach(shape_.positions(), 1 + 8192 / (classes + 1), [=](int64_t position) {
+      const int64_t first = position / inner * classes * inner + position % inner;
+      T sum = 0;
+      for (int64_t c = 0; c < classes; ++c) sum += target[first + c * inner];
+      for (int64_t c = 0; c < classes; ++c) {
+        const int64_t i = first + c * inner;
+        const T g = scale * SoftLabelGradient(target[i], sum, probability[i]);
+        dx[i] = through_top1 ? dx[i] + g : g;
       }
     });
   }

@@ -192,17 +192,15 @@ class SoftmaxLossKernel : public Kernel, public RowReader, public NormalizedLoss
     const T scale = static_cast<T>(weight / divisor_);
     const T* own = EachLoss(t_.top_grads);
     const int64_t per_sample = shape_.classes * shape_.inner;
-    ParallelFor(shape_.outer, 1 + 16384 / (per_sample + 1), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        const T* p = probability_ + o * per_sample;
-        const int32_t* label = label_ + o * shape_.inner;
-        T* to = dx + o * per_sample;
-        if (shape_.inner == 1) {
-          AddRow(p, label[0], own == nullptr ? scale : scale + own[o], through_top1, to);
-        } else {
-          AddPositions(p, label, scale, through_top1, to);
-          if (own != nullptr) AddOwn(p, label, own + o * shape_.inner, to);
-        }
+    ParallelForEach(shape_.outer, 1 + 16384 / (per_sample + 1), [&](int64_t o) {
+      const T* p = probability_ + o * per_sample;
+      const int32_t* label = label_ + o * shape_.inner;
+      T* to = dx + o * per_sample;
+      if (shape_.inner == 1) {
+        AddRow(p, label[0], own == nullptr ? scale : scale + own[o], through_top1, to);
+      } else {
+        AddPositions(p, label, scale, through_top1, to);
+        if (own != nullptr) AddOwn(p, label, own + o * shape_.inner, to);
       }
     });
   }

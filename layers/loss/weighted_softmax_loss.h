@@ -68,17 +68,15 @@ class WeightedSoftmaxLoss : public FormKernel<SoftmaxLossForm>, public Normalize
     const int64_t classes = shape_.classes, inner = shape_.inner;
     const T* probability = probability_;
     const int32_t* labels = label_;
-    ParallelFor(shape_.outer, 1 + 8192 / (classes * inner + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        const int32_t* label = labels + o * inner;
-        int64_t i = o * classes * inner;
-        for (int64_t c = 0; c < classes; ++c) {
-          for (int64_t j = 0; j < inner; ++j, ++i) {
-            const T g = label[j] == kIgnoredLabel
-                            ? T(0)
-                            : scale * weights.Gradient(label[j], c, probability[i]);
-            dx[i] = through_top1 ? dx[i] + g : g;
-          }
+    ParallelForEach(shape_.outer, 1 + 8192 / (classes * inner + 1), [=](int64_t o) {
+      const int32_t* label = labels + o * inner;
+      int64_t i = o * classes * inner;
+      for (int64_t c = 0; c < classes; ++c) {
+        for (int64_t j = 0; j < inner; ++j, ++i) {
+          const T g = label[j] == kIgnoredLabel
+                          ? T(0)
+                          : scale * weights.Gradient(label[j], c, probability[i]);
+          dx[i] = through_top1 ? dx[i] + g : g;
         }
       }
     });

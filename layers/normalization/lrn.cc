@@ -84,11 +84,9 @@ class LrnKernel : public Kernel {
   template <class F>
   void EachRow(const F& f) const {
     const int64_t rows = shape_.count(0, 3);
-    ParallelFor(rows, 1 + 2048 / (shape_[3] + 1), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t plane = row / shape_[2];
-        f(plane / shape_[1], plane % shape_[1], row % shape_[2]);
-      }
+    ParallelForEach(rows, 1 + 2048 / (shape_[3] + 1), [&](int64_t row) {
+      const int64_t plane = row / shape_[2];
+      f(plane / shape_[1], plane % shape_[1], row % shape_[2]);
     });
   }
 

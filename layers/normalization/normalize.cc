@@ -88,13 +88,11 @@ class Normalize : public FormKernel<NormalizeForm> {
   template <class F>
   void ForEachGroup(const F& f) const {
     const SoftmaxShape s = form_.groups;
-    ParallelFor(s.positions(), 1 + 8192 / (s.classes + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t group = begin; group < end; ++group) {
-        const int64_t first = group / s.inner * s.classes * s.inner + group % s.inner;
-        f(group, [&](const auto& g) {
-          for (int64_t c = 0; c < s.classes; ++c) g(first + c * s.inner);
-        });
-      }
+    ParallelForEach(s.positions(), 1 + 8192 / (s.classes + 1), [=](int64_t group) {
+      const int64_t first = group / s.inner * s.classes * s.inner + group % s.inner;
+      f(group, [&](const auto& g) {
+        for (int64_t c = 0; c < s.classes; ++c) g(first + c * s.inner);
+      });
     });
   }
 
@@ -104,16 +102,14 @@ class Normalize : public FormKernel<NormalizeForm> {
     const int64_t channels = form_.channels, inner = form_.inner;
     const int64_t samples = form_.groups.outer, groups = form_.groups.inner;  // groups per sample
     const int64_t step = groups > 1 ? 1 : 0;
-    ParallelFor(channels, 1 + 8192 / (samples * inner + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) {
-        double sum = 0;
-        for (int64_t n = 0; n < samples; ++n) {
-          int64_t i = (n * channels + c) * inner, group = n * groups;
-          for (int64_t j = 0; j < inner; ++j, ++i, group += step)
-            sum += static_cast<double>(x[i] * inverses[group] * dy[i]);
-        }
-        sums[c] = sum;
+    ParallelForEach(channels, 1 + 8192 / (samples * inner + 1), [=](int64_t c) {
+      double sum = 0;
+      for (int64_t n = 0; n < samples; ++n) {
+        int64_t i = (n * channels + c) * inner, group = n * groups;
+        for (int64_t j = 0; j < inner; ++j, ++i, group += step)
+          sum += static_cast<double>(x[i] * inverses[group] * dy[i]);
       }
+      sums[c] = sum;
     });
     T* gradient = ParamGradient<T>(0);
     const auto store = [&](int64_t f, double sum) {

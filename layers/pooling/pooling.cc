@@ -99,18 +99,16 @@ class PoolingKernel : public Kernel {
     const ChannelBlocks& v = channels_;
     const int64_t sixteens = v.block / 16, rest = v.block % 16,
                   units = sixteens + (rest == 8 ? 1 : rest);
-    ParallelFor(v.outer * v.blocks * units, 1 + 4096 / (in + 1), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t unit = i % units, block = i / units * v.block;
-        const int64_t first = unit <= sixteens ? unit * 16 : sixteens * 15 + unit;
-        const int64_t bottom = block * in + first, top = block * out + first;
-        if (unit < sixteens) {
-          f(std::integral_constant<int, 16>(), bottom, top);
-        } else if (rest == 8) {
-          f(std::integral_constant<int, 8>(), bottom, top);
-        } else {
-          f(std::integral_constant<int, 1>(), bottom, top);
-        }
+    ParallelForEach(v.outer * v.blocks * units, 1 + 4096 / (in + 1), [&](int64_t i) {
+      const int64_t unit = i % units, block = i / units * v.block;
+      const int64_t first = unit <= sixteens ? unit * 16 : sixteens * 15 + unit;
+      const int64_t bottom = block * in + first, top = block * out + first;
+      if (unit < sixteens) {
+        f(std::integral_constant<int, 16>(), bottom, top);
+      } else if (rest == 8) {
+        f(std::integral_constant<int, 8>(), bottom, top);
+      } else {
+        f(std::integral_constant<int, 1>(), bottom, top);
       }
     });
   }

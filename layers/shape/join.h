@@ -112,13 +112,11 @@ class JoinKernel : public JoinKernelBase {
   template <class F>
   void ForEachRun(const F& f) const {
     const int64_t grain = 1 + 65536 / (join_.row_bytes + 1);
-    ParallelFor(join_.rows, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        int64_t in_whole = r * join_.row_bytes;
-        for (size_t p = 0; p < join_.parts.size(); ++p) {
-          f(p, r * join_.run_bytes[p], in_whole);
-          in_whole += join_.run_bytes[p];
-        }
+    ParallelForEach(join_.rows, grain, [&](int64_t r) {
+      int64_t in_whole = r * join_.row_bytes;
+      for (size_t p = 0; p < join_.parts.size(); ++p) {
+        f(p, r * join_.run_bytes[p], in_whole);
+        in_whole += join_.run_bytes[p];
       }
     });
   }

@@ -168,17 +168,15 @@ template <class F>
 void ForEachElement(const StridedBox& box, const F& f) {
   const StridedBox::Axis run = box.axes.empty() ? StridedBox::Axis{1, 1, 1} : box.axes.back();
   const int64_t runs = run.extent == 0 ? 0 : box.count() / run.extent;
-  ParallelFor(runs, 1 + 16384 / (run.extent + 1), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      int64_t rest = r, bottom = box.bottom_offset, top = 0;
-      for (size_t a = box.axes.size(); a-- > 1;) {
-        const StridedBox::Axis& axis = box.axes[a - 1];
-        bottom += rest % axis.extent * axis.bottom;
-        top += rest % axis.extent * axis.top;
-        rest /= axis.extent;
-      }
-      for (int64_t i = 0; i < run.extent; ++i) f(bottom + i * run.bottom, top + i * run.top);
+  ParallelForEach(runs, 1 + 16384 / (run.extent + 1), [&](int64_t r) {
+    int64_t rest = r, bottom = box.bottom_offset, top = 0;
+    for (size_t a = box.axes.size(); a-- > 1;) {
+      const StridedBox::Axis& axis = box.axes[a - 1];
+      bottom += rest % axis.extent * axis.bottom;
+      top += rest % axis.extent * axis.top;
+      rest /= axis.extent;
     }
+    for (int64_t i = 0; i < run.extent; ++i) f(bottom + i * run.bottom, top + i * run.top);
   });
 }
 

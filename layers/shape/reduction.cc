@@ -52,10 +52,8 @@ class ReductionKernel : public FormKernel<ReductionForm>, public ReductionScore 
       }
       return;
     }
-    ParallelFor(form_.rows, 1 + 16384 / (form_.columns + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        y[r] = static_cast<T>(factor * Sum(x + r * form_.columns, 0, form_.columns));
-      }
+    ParallelForEach(form_.rows, 1 + 16384 / (form_.columns + 1), [=](int64_t r) {
+      y[r] = static_cast<T>(factor * Sum(x + r * form_.columns, 0, form_.columns));
     });
   }
 
@@ -66,11 +64,9 @@ class ReductionKernel : public FormKernel<ReductionForm>, public ReductionScore 
     const T* dy = TopGradient<T>(0);
     T* dx = BottomGradient<T>(0);
     const bool reads = form_.term != ReductionTerm::kValue;
-    ParallelFor(form_.rows * form_.columns, 8192, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T slope = reads ? SlopeOf(form_.term, x[i]) : T(1);
-        dx[i] = factor * dy[i / form_.columns] * slope;
-      }
+    ParallelForEach(form_.rows * form_.columns, 8192, [=](int64_t i) {
+      const T slope = reads ? SlopeOf(form_.term, x[i]) : T(1);
+      dx[i] = factor * dy[i / form_.columns] * slope;
     });
   }
 

@@ -73,11 +73,9 @@ class DetectNetKernel : public FormKernel<DetectNetForm> {
   void Forward(const Pass& pass) override {
     const int64_t images = t_.bottoms[0].shape[0];
     const uint64_t first = pass.FirstSample(images);
-    ParallelFor(images, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        Draws draws(form_.random, first + static_cast<uint64_t>(i));
-        Change(i, &draws);
-      }
+    ParallelForEach(images, 1, [&](int64_t i) {
+      Draws draws(form_.random, first + static_cast<uint64_t>(i));
+      Change(i, &draws);
     });
   }
 

@@ -46,9 +46,7 @@ void CheckNotSparse(const FillerParameter& filler) {
 // nets start with the same values.
 template <class T, class F>
 void Each(int64_t n, T* out, const F& value) {
-  ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(value(i));
-  });
+  ParallelForEach(n, kGrain, [&](int64_t i) { out[i] = static_cast<T>(value(i)); });
 }
 
 // Fills with uniform numbers in [min, max).
@@ -58,15 +56,13 @@ void FillUniform(const Filling& f, float min, float max, T* out) {
   // One call of the generator makes four consecutive numbers. The first element may be in the
   // middle of such a block.
   const int64_t skipped = static_cast<int64_t>(f.first % 4);
-  ParallelFor((skipped + n + 3) / 4, kGrain / 4, [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) {
-      const Random4 four = f.random.At(0, f.first / 4 + static_cast<uint64_t>(block));
-      const int64_t start = block * 4 - skipped, last = std::min<int64_t>(n, start + 4);
-      for (int64_t i = std::max<int64_t>(0, start); i < last; ++i) {
-        // Rounding may make the sum equal to max.
-        const float value = min + (max - min) * ToUnit(four.v[i - start]);
-        out[i] = static_cast<T>(value < max ? value : min);
-      }
+  ParallelForEach((skipped + n + 3) / 4, kGrain / 4, [&](int64_t block) {
+    const Random4 four = f.random.At(0, f.first / 4 + static_cast<uint64_t>(block));
+    const int64_t start = block * 4 - skipped, last = std::min<int64_t>(n, start + 4);
+    for (int64_t i = std::max<int64_t>(0, start); i < last; ++i) {
+      // Rounding may make the sum equal to max.
+      const float value = min + (max - min) * ToUnit(four.v[i - start]);
+      out[i] = static_cast<T>(value < max ? value : min);
     }
   });
 }
@@ -133,10 +129,8 @@ struct Gaussian {
     const float kept = static_cast<float>(f.filler.sparse()) / static_cast<float>(f.whole[0]);
     // These random numbers come from row 1 of the stream, so they are independent of the values,
     // which come from row 0.
-    ParallelFor(f.shape.count(), kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        if (f.random.Uniform(1, f.first + static_cast<uint64_t>(i)) >= kept) out[i] = 0;
-      }
+    ParallelForEach(f.shape.count(), kGrain, [&](int64_t i) {
+      if (f.random.Uniform(1, f.first + static_cast<uint64_t>(i)) >= kept) out[i] = 0;
     });
   }
 };
@@ -150,14 +144,12 @@ struct PositiveUnitball {
   static void Run(const Filling& f, T* out) {
     FillUniform(f, 0.0f, 1.0f, out);
     const int64_t row = f.shape.count(1);
-    ParallelFor(f.shape[0], std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        double sum = 0;
-        for (int64_t i = r * row; i < (r + 1) * row; ++i) sum += static_cast<double>(out[i]);
-        if (sum == 0) continue;
-        for (int64_t i = r * row; i < (r + 1) * row; ++i) {
-          out[i] = static_cast<T>(static_cast<float>(static_cast<double>(out[i]) / sum));
-        }
+    ParallelForEach(f.shape[0], std::max<int64_t>(1, kGrain / row), [&](int64_t r) {
+      double sum = 0;
+      for (int64_t i = r * row; i < (r + 1) * row; ++i) sum += static_cast<double>(out[i]);
+      if (sum == 0) return;
+      for (int64_t i = r * row; i < (r + 1) * row; ++i) {
+        out[i] = static_cast<T>(static_cast<float>(static_cast<double>(out[i]) / sum));
       }
     });
   }

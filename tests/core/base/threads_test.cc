@@ -168,5 +168,12 @@ TEST(ParallelFor, ThrowsTheFirstMistakeWithAnyNumberOfThreads) {
   }
 }
 
+TEST(ParallelForEach, CallsEachIndexOnce) {
+  std::vector<int> calls(1000);
+  ParallelForEach(1000, 10, [&](int64_t i) { ++calls[i]; });
+  EXPECT_EQ(calls, std::vector<int>(1000, 1));
+  ParallelForEach(0, 1, [](int64_t) { FAIL(); });
+}
+
 }  // namespace
 }  // namespace doppio
