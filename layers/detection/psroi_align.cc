@@ -1,7 +1,8 @@
 // PSROIAlign: shape inference and CPU kernel. Each element of the top is the mean over a grid of
 // points in a bin of a region; each bin reads a bottom channel of its own.
 #include "core/net/contract/layer.h"
-#include "layers/detection/roi_align_kernel.h"
+#include "layers/detection/roi_align_ops.h"
+#include "layers/detection/roi_kernel.h"
 
 namespace doppio {
 namespace {
@@ -19,7 +20,7 @@ LayerShape InferPsroiAlign(const LayerSpec& spec, const std::vector<Shape>& bott
 }
 
 template <class T>
-using PsRoiAlign = RoiPointKernel<T, PsAlignPoints>;
+using PsRoiAlign = RoiKernel<T, PsAlignedRois>;
 
 DOPPIO_REGISTER_LAYER("PSROIAlign",
                       LayerType(&InferPsroiAlign).Bottoms(2).Tops(1).DrawnAs("pooling"));

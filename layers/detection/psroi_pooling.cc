@@ -1,8 +1,7 @@
 // PSROIPooling: shape inference and CPU kernel. Each element of the top is the mean of a bin of a
 // region; each bin reads bottom channels of its own.
 #include "core/net/contract/layer.h"
-#include "layers/common/host_loops.h"
-#include "layers/detection/roi_pooling_form.h"
+#include "layers/detection/roi_kernel.h"
 
 namespace doppio {
 
@@ -32,29 +31,7 @@ LayerShape InferPsroiPooling(const LayerSpec& spec, const std::vector<Shape>& bo
 }
 
 template <class T>
-class PsRoiPooling : public FormKernel<RoiPoolingForm> {
- public:
-  explicit PsRoiPooling(const KernelArgs& args) : FormKernel(args), loops_(args.device) {}
-
-  void Forward(const Pass&) override {
-    const T* rois = BottomValues<T>(1);
-    CheckRois(form_, rois);
-    loops_.Run(form_.rois.top_count(),
-               PsRoiMean<T>{form_.rois, BottomValues<T>(0), rois, TopValues<T>(0), nullptr});
-  }
-
-  void Backward(const Pass&, const std::vector<bool>&) override {
-    if (!t_.bottom_grads[0]) return;
-    const PsRoiMeanPlaneGradient<T> body{form_.rois, BottomValues<T>(1), TopGradient<T>(0),
-                                         BottomGradient<T>(0)};
-    ParallelFor(form_.rois.images * form_.rois.channels, 1, [=](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) body(n);
-    });
-  }
-
- private:
-  const HostLoops loops_;
-};
+using PsRoiPooling = RoiKernel<T, MeanOfRois>;
 
 DOPPIO_REGISTER_LAYER("PSROIPooling",
                       LayerType(&InferPsroiPooling).Bottoms(2).Tops(1).DrawnAs("pooling"));

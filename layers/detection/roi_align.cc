@@ -1,7 +1,8 @@
 // ROIAlign: shape inference and CPU kernel. Each element of the top is the mean over a grid of
 // points in a bin of a region or, in the form of Cascade R-CNN, the value at a corner of bins.
 #include "core/net/contract/layer.h"
-#include "layers/detection/roi_align_kernel.h"
+#include "layers/detection/roi_align_ops.h"
+#include "layers/detection/roi_kernel.h"
 
 namespace doppio {
 namespace {
@@ -34,9 +35,9 @@ LayerShape InferRoiAlign(const LayerSpec& spec, const std::vector<Shape>& bottom
 }
 
 template <class T>
-using RoiAlign = RoiPointKernel<T, AlignPoints>;
+using RoiAlign = RoiKernel<T, AlignedRois>;
 template <class T>
-using RoiCorners = RoiPointKernel<T, CornerPoints>;
+using RoiCorners = RoiKernel<T, CornersOfRois>;
 
 std::unique_ptr<Kernel> MakeRoiAlign(const KernelArgs& args) {
   const bool corners = args.Form<RoiPoolingForm>().rois.at_corners;

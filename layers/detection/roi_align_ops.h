@@ -203,6 +203,7 @@ struct RoiPointMean {
   RoiForm form;
   const T *x, *rois;
   T* y;
+  int32_t* from;  // not used
   uint32_t* bad;
 
   DOPPIO_HD void operator()(int64_t n) const {
@@ -239,6 +240,7 @@ template <class T, template <class> class Points>
 struct RoiPointMeanGradient {
   RoiForm form;
   const T *rois, *dy;
+  const int32_t* from;  // not used
   T* dx;
 
   DOPPIO_HD void operator()(int64_t n) const {
@@ -272,6 +274,7 @@ template <class T, template <class> class Points>
 struct RoiPointMeanPlaneGradient {
   RoiForm form;
   const T *rois, *dy;
+  const int32_t* from;  // not used
   T* dx;
 
   DOPPIO_HD void operator()(int64_t n) const {
@@ -314,6 +317,27 @@ struct RoiPointMeanPlaneGradient {
       }
     }
   }
+};
+
+// The functors of a layer for one class of points, as in roi_pooling_ops.h.
+template <class T, template <class> class Points>
+struct MeanOfPoints {
+  using Forward = RoiPointMean<T, Points>;
+  using Gradient = RoiPointMeanGradient<T, Points>;
+  using PlaneGradient = RoiPointMeanPlaneGradient<T, Points>;
+  static constexpr bool kKeepsPositions = false;
+};
+template <class T>
+struct AlignedRois : MeanOfPoints<T, AlignPoints> {
+  static constexpr char kName[] = "ROIAlign";
+};
+template <class T>
+struct CornersOfRois : MeanOfPoints<T, CornerPoints> {
+  static constexpr char kName[] = "ROIAlign";
+};
+template <class T>
+struct PsAlignedRois : MeanOfPoints<T, PsAlignPoints> {
+  static constexpr char kName[] = "PSROIAlign";
 };
 
 }  // namespace doppio

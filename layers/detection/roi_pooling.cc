@@ -2,8 +2,7 @@
 // region.
 #include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
-#include "layers/common/host_loops.h"
-#include "layers/detection/roi_pooling_form.h"
+#include "layers/detection/roi_kernel.h"
 
 namespace doppio {
 
@@ -81,34 +80,7 @@ LayerShape InferRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bott
 }
 
 template <class T>
-class RoiPooling : public FormKernel<RoiPoolingForm> {
- public:
-  explicit RoiPooling(const KernelArgs& args) : FormKernel(args), loops_(args.device) {
-    if (args.backward) needs_.saved_bytes = form_.rois.top_count() * kBytesOf<int32_t>;
-  }
-
-  void Forward(const Pass&) override {
-    const T* rois = BottomValues<T>(1);
-    CheckRois(form_, rois);
-    loops_.Run(form_.rois.top_count(),
-               RoiMax<T>{form_.rois, BottomValues<T>(0), rois, TopValues<T>(0), From(), nullptr});
-  }
-
-  void Backward(const Pass&, const std::vector<bool>&) override {
-    if (!t_.bottom_grads[0]) return;
-    const RoiMaxPlaneGradient<T> body{form_.rois, BottomValues<T>(1), TopGradient<T>(0), From(),
-                                      BottomGradient<T>(0)};
-    ParallelFor(form_.rois.images * form_.rois.channels, 1, [=](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) body(n);
-    });
-  }
-
- private:
-  // Returns the positions of the maxima, or null if Backward is never called.
-  int32_t* From() const { return static_cast<int32_t*>(t_.saved); }
-
-  const HostLoops loops_;
-};
+using RoiPooling = RoiKernel<T, MaxOfRois>;
 
 DOPPIO_REGISTER_LAYER("ROIPooling",
                       LayerType(&InferRoiPooling).Bottoms(2).Tops(1).DrawnAs("pooling"));

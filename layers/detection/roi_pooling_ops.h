@@ -273,6 +273,7 @@ struct PsRoiMean {
   RoiForm form;
   const T *x, *rois;
   T* y;
+  int32_t* from;  // not used
   uint32_t* bad;
 
   DOPPIO_HD void operator()(int64_t n) const {
@@ -300,6 +301,7 @@ template <class T>
 struct PsRoiMeanGradient {
   RoiForm form;
   const T *rois, *dy;
+  const int32_t* from;  // not used
   T* dx;
 
   DOPPIO_HD void operator()(int64_t n) const {
@@ -326,6 +328,7 @@ template <class T>
 struct PsRoiMeanPlaneGradient {
   RoiForm form;
   const T *rois, *dy;
+  const int32_t* from;  // not used
   T* dx;
 
   DOPPIO_HD void operator()(int64_t n) const {
@@ -345,6 +348,25 @@ struct PsRoiMeanPlaneGradient {
       }
     }
   }
+};
+
+// The functors of a layer, which the kernels construct alike for each layer. kKeepsPositions is
+// true if they use `from`; kName is the layer's name.
+template <class T>
+struct MaxOfRois {
+  using Forward = RoiMax<T>;
+  using Gradient = RoiMaxGradient<T>;
+  using PlaneGradient = RoiMaxPlaneGradient<T>;
+  static constexpr char kName[] = "ROIPooling";
+  static constexpr bool kKeepsPositions = true;
+};
+template <class T>
+struct MeanOfRois {
+  using Forward = PsRoiMean<T>;
+  using Gradient = PsRoiMeanGradient<T>;
+  using PlaneGradient = PsRoiMeanPlaneGradient<T>;
+  static constexpr char kName[] = "PSROIPooling";
+  static constexpr bool kKeepsPositions = false;
 };
 
 }  // namespace doppio
