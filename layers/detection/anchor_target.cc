@@ -9,6 +9,7 @@
 #include "core/base/threads.h"
 #include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
+#include "layers/common/forward_only.h"
 #include "layers/detection/anchors.h"
 #include "layers/detection/detection_bottoms.h"
 
@@ -61,13 +62,8 @@ LayerShape InferAnchorTarget(const LayerSpec& spec, const std::vector<Shape>& bo
   CheckNumbers(spec, bottoms, 1, 5, "x1, y1, x2, y2, class of an object");
   CheckNumbers(spec, bottoms, 2, 3, "height, width and scale of the image");
   form.object_rows = bottoms[1][0];
-  LayerShape shape;
-  shape.tops = {{1, 1, a * h, w}, {1, 4 * a, h, w}, {1, 4 * a, h, w}, {1, 4 * a, h, w}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms.assign(bottoms.size(), true);  // targets and regions are constants
-  shape.no_gradient_bottoms_may_learn = true;
-  shape.form = std::move(form);
-  return shape;
+  return ConstantTops(
+      spec, {{1, 1, a * h, w}, {1, 4 * a, h, w}, {1, 4 * a, h, w}, {1, 4 * a, h, w}}, form);
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 // matches no object or one that is already matched. A detection that matches a difficult object
 // that does not count is neither. The row of an empty detection has the values -1, -1, 0, 0 and 0.
 #include "core/net/contract/layer.h"
+#include "layers/common/forward_only.h"
 #include "layers/detection/detection_bottoms.h"
 
 namespace doppio {
@@ -40,11 +41,7 @@ LayerShape InferDetectionEvaluate(const LayerSpec& spec, const std::vector<Shape
   CheckRows(spec, bottoms, 1, "labels", 8);
   form.rows = bottoms[0].count() / 7;
   form.label_rows = bottoms[1].count() / 8;
-  LayerShape shape;
-  shape.form = form;
-  shape.tops = {{1, 1, form.foreground() + form.rows, 5}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  return shape;
+  return ForwardOnly({{1, 1, form.foreground() + form.rows, 5}}, form);
 }
 
 template <class T>

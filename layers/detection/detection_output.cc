@@ -5,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/contract/layer.h"
+#include "layers/common/forward_only.h"
 #include "layers/detection/detection_bottoms.h"
 #include "layers/detection/detection_rows.h"
 
@@ -44,11 +45,7 @@ DetectionOutputForm ReadDetectionOutput(const LayerSpec& spec, const std::vector
 
 LayerShape InferDetectionOutput(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const DetectionOutputForm form = ReadDetectionOutput(spec, bottoms);
-  LayerShape shape;
-  shape.tops = {{1, 1, form.extents.images * form.most(), 7}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.form = form;
-  return shape;
+  return ForwardOnly({{1, 1, form.extents.images * form.most(), 7}}, form);
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/contract/layer.h"
+#include "layers/common/forward_only.h"
 #include "layers/detection/region_grid.h"
 
 namespace doppio {
@@ -36,11 +37,7 @@ LayerShape InferEvalDetection(const LayerSpec& spec, const std::vector<Shape>& b
   form.class_score = p.score_type() != EvalDetectionParameter::OBJ;
   form.threshold = static_cast<double>(p.threshold());
   form.nms = static_cast<double>(p.nms());
-  LayerShape shape;
-  shape.tops = {{form.grid.images, form.numbers()}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.form = std::move(form);
-  return shape;
+  return ForwardOnly({{form.grid.images, form.numbers()}}, form);
 }
 
 template <class T>

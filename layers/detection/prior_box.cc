@@ -7,6 +7,7 @@
 
 #include "core/math/tensor_ops.h"
 #include "core/net/contract/layer.h"
+#include "layers/common/forward_only.h"
 #include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
@@ -125,12 +126,8 @@ PriorBoxForm ReadPriorBox(const LayerSpec& spec, const std::vector<Shape>& botto
 }
 
 LayerShape InferPriorBox(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  PriorBoxForm form = ReadPriorBox(spec, bottoms);
-  LayerShape shape;
-  shape.tops = {{1, 2, 4 * form.count()}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.form = std::move(form);
-  return shape;
+  const PriorBoxForm form = ReadPriorBox(spec, bottoms);
+  return ForwardOnly({{1, 2, 4 * form.count()}}, form);
 }
 
 template <class T>

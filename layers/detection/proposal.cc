@@ -10,6 +10,7 @@
 #include "core/base/threads.h"
 #include "core/net/contract/layer.h"
 #include "layers/common/bottom_checks.h"
+#include "layers/common/forward_only.h"
 #include "layers/detection/anchors.h"
 #include "layers/detection/detection_bottoms.h"
 
@@ -56,14 +57,9 @@ LayerShape InferProposal(const LayerSpec& spec, const std::vector<Shape>& bottom
   CheckNumbers(spec, bottoms, 2, 3, "height, width and scale of the image");
   spec.RefuseIf(bottoms[2][0] != form.images, {"bottom", 2}, "image sizes '", spec.param.bottom(2),
                 "' are ", bottoms[2].ToString(), ", but there are ", form.images, " images");
-  LayerShape shape;
-  shape.tops = {{form.images * form.rows, 5}};
-  if (spec.param.top_size() > 1) shape.tops.push_back({form.images * form.rows, 1});
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms.assign(bottoms.size(), true);  // targets and regions are constants
-  shape.no_gradient_bottoms_may_learn = true;
-  shape.form = std::move(form);
-  return shape;
+  std::vector<Shape> tops = {{form.images * form.rows, 5}};
+  if (spec.param.top_size() > 1) tops.push_back({form.images * form.rows, 1});
+  return ConstantTops(spec, std::move(tops), form);
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/net/contract/layer.h"
+#include "layers/common/forward_only.h"
 #include "layers/detection/anchors.h"
 #include "layers/detection/detection_bottoms.h"
 
@@ -57,15 +58,10 @@ LayerShape InferProposalTarget(const LayerSpec& spec, const std::vector<Shape>& 
   CheckNumbers(spec, bottoms, 1, 5, "x1, y1, x2, y2, class of an object");
   spec.RefuseIf(bottoms[0][0] < 1, "bottom", "there must be at least one region");
   const ProposalTargetForm form = ReadProposalTarget(spec, bottoms);
-  LayerShape shape;
   // R-FCN adds the loss of each label to that of its box (N x 1 x 1 x 1), so labels have four axes.
-  shape.tops = {{form.rows, 5}, {form.rows, 1, 1, 1}};
-  shape.tops.resize(5, {form.rows, 4 * form.classes});
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms.assign(bottoms.size(), true);  // targets and regions are constants
-  shape.no_gradient_bottoms_may_learn = true;
-  shape.form = form;
-  return shape;
+  std::vector<Shape> tops = {{form.rows, 5}, {form.rows, 1, 1, 1}};
+  tops.resize(5, {form.rows, 4 * form.classes});
+  return ConstantTops(spec, std::move(tops), form);
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/contract/layer.h"
+#include "layers/common/forward_only.h"
 #include "layers/detection/detection_rows.h"
 #include "layers/detection/region_grid.h"
 
@@ -32,11 +33,7 @@ LayerShape InferRegionOutput(const LayerSpec& spec, const std::vector<Shape>& bo
   RegionOutputForm form;
   form.grid = ReadRegionPredictions(spec, bottoms, path, p.num_class(), "num", p.num(), p.biases());
   form.rule = ReadDetectionRule(spec, kLeast);
-  LayerShape shape;
-  shape.tops = {{1, 1, form.grid.images * form.most(), 7}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.form = std::move(form);
-  return shape;
+  return ForwardOnly({{1, 1, form.grid.images * form.most(), 7}}, form);
 }
 
 template <class T>

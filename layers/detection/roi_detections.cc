@@ -9,6 +9,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/contract/layer.h"
+#include "layers/common/forward_only.h"
 #include "layers/detection/anchors.h"
 #include "layers/detection/detection_bottoms.h"
 #include "layers/detection/detection_rows.h"
@@ -57,13 +58,7 @@ LayerShape InferRoiDetections(const LayerSpec& spec, const std::vector<Shape>& b
   }
   ReadTargetScale(spec, &form.mean, &form.deviation);
   form.rule = ReadDetectionRule(spec, kLeast);
-  LayerShape shape;
-  shape.tops = {{1, 1, form.most(), 7}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms.assign(bottoms.size(), true);  // targets and regions are constants
-  shape.no_gradient_bottoms_may_learn = true;
-  shape.form = form;
-  return shape;
+  return ConstantTops(spec, {{1, 1, form.most(), 7}}, form);
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 #include "core/net/contract/counted_score.h"
 #include "core/net/contract/layer.h"
 #include "layers/activation/softmax_math.h"
+#include "layers/common/forward_only.h"
 #include "layers/common/labels.h"
 #include "layers/loss/softmax_labels.h"
 
@@ -30,12 +31,9 @@ LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottom
   CheckSoftmaxLabels(spec, f.shape, bottoms, spec.param.accuracy_param().axis());
   spec.RefuseIf(f.top_k < 1 || f.top_k > f.shape.classes, "accuracy_param.top_k", "top_k ", f.top_k,
                 " is not in 1..", f.shape.classes, ", the number of classes");
-  LayerShape shape;
-  shape.form = f;
-  shape.tops = {Shape()};
-  if (spec.param.top_size() > 1) shape.tops.push_back({f.shape.classes});
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  return shape;
+  std::vector<Shape> tops = {Shape()};
+  if (spec.param.top_size() > 1) tops.push_back({f.shape.classes});
+  return ForwardOnly(std::move(tops), f);
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 #include "core/net/contract/counted_score.h"
 #include "core/net/contract/layer.h"
 #include "layers/activation/softmax_math.h"
+#include "layers/common/forward_only.h"
 #include "layers/common/labels.h"
 #include "layers/loss/softmax_labels.h"
 
@@ -31,14 +32,11 @@ LayerShape InferSegAccuracy(const LayerSpec& spec, const std::vector<Shape>& bot
   const SoftmaxShape s = SoftmaxShapeAround(spec, "bottom", kClassAxis, bottoms[0]);
   CheckSeveralClasses(spec, s);
   CheckSoftmaxLabels(spec, s, bottoms, kClassAxis);
-  LayerShape shape;
-  shape.form = SegAccuracyForm{s,
-                               LabelReader(s.classes),
-                               {param.ignore_label().begin(), param.ignore_label().end()},
-                               param.reset()};
-  shape.tops = {{1, 1, 1, 3}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  return shape;
+  return ForwardOnly({{1, 1, 1, 3}},
+                     SegAccuracyForm{s,
+                                     LabelReader(s.classes),
+                                     {param.ignore_label().begin(), param.ignore_label().end()},
+                                     param.reset()});
 }
 
 template <class T>

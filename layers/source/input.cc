@@ -5,6 +5,7 @@
 #include "core/base/random.h"
 #include "core/net/contract/layer.h"
 #include "core/net/graph/filler.h"
+#include "layers/common/forward_only.h"
 #include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
@@ -33,14 +34,6 @@ Shape ShapeFrom(const LayerSpec& spec, const std::string& field, const BlobShape
   return shape;
 }
 
-// Returns the shape of a layer that has these tops and no bottoms.
-LayerShape Source(std::vector<Shape> tops) {
-  LayerShape shape;
-  shape.tops = std::move(tops);
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  return shape;
-}
-
 // ---- Input -------------------------------------------------------------------------------------
 
 LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
@@ -53,7 +46,7 @@ LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
     const int index = IndexFor(param.shape_size(), i);
     tops.push_back(ShapeFrom(spec, "input_param.shape", param.shape(index), index));
   }
-  LayerShape shape = Source(std::move(tops));
+  LayerShape shape = ForwardOnly(std::move(tops));
   shape.persistent_tops = true;
   return shape;
 }
@@ -144,7 +137,7 @@ LayerShape InferDummyData(const LayerSpec& spec, const std::vector<Shape>&) {
                            Fill(filler, shape, seed, stream, out, first_row, parts);
                          }});
   }
-  LayerShape shape = Source(std::move(tops));
+  LayerShape shape = ForwardOnly(std::move(tops));
   shape.persistent_tops = any_constant;
   shape.form = std::move(form);
   return shape;

@@ -14,6 +14,7 @@
 #include "core/net/contract/layer.h"
 #include "core/net/contract/combinations.h"
 #include "core/net/spec/named_field.h"
+#include "layers/common/forward_only.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/source/synthetic.h"
 
@@ -30,9 +31,7 @@ inline bool IsMissingSource(const LayerSpec& spec, const Error& e) {
 
 // Returns the shape of a layer with a source and these tops.
 inline LayerShape ShapeOfSource(const LayerSpec& spec, std::vector<Shape> tops) {
-  LayerShape shape;
-  shape.tops = std::move(tops);
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  LayerShape shape = ForwardOnly(std::move(tops));
   shape.persistent_tops = !ReadsSource(spec);  // synthetic.h writes them once
   return shape;
 }
