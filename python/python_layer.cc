@@ -75,10 +75,9 @@ PythonForm FormOf(const LayerSpec& spec, const PythonSettings& settings,
 
 LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PythonSettings settings = SettingsOf(spec);
-  spec.RefuseIf(
-      settings.module.empty() || settings.type.empty(), "python_param",
-      "needs python_param { module: \"...\" layer: \"...\" }: a module that Python can import, "
-      "and the name of a class in it");
+  spec.RefuseIf(settings.module.empty() || settings.type.empty(), "python_param",
+                "needs python_param { module: \"...\" layer: \"...\" }: a module that Python can "
+                "import, and the name of a class in it");
   StartPython();
   // Blobs need NumPy. call_once runs without the GIL: LoadNumpy releases the GIL during the import,
   // and another thread that acquired the GIL at this point and then entered call_once would

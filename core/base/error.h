@@ -69,6 +69,14 @@ class UserError : public Error {
       : Error(ExitCode::kConfig, at, StrCat(parts...)) {}
 };
 
+// Throws UserError({}, parts...) if `wrong` is true: for fields whose place the caller adds
+// (RethrowWithContext). The parts are evaluated in either case, so this is not for work that
+// repeats.
+template <class... Parts>
+void RefuseIf(bool wrong, const Parts&... parts) {
+  if (wrong) throw UserError({}, parts...);
+}
+
 // A file is missing, unreadable, corrupt or cannot be written. Exit code 4.
 class FileError : public Error {
  public:

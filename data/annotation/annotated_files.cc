@@ -42,8 +42,8 @@ class AnnotatedFiles : public Source {
     }
     for (const std::string& name : names_) {
       const int label = static_cast<int>(labels_.size()) + 1;
-      if (!labels_.emplace(name, label).second)
-        throw UserError({}, "roi_data_param: class_name has '", name, "' twice");
+      RefuseIf(!labels_.emplace(name, label).second, "roi_data_param: class_name has '", name,
+               "' twice");
     }
     KeepKnownObjects();
     DropBadBoxes();
@@ -183,11 +183,9 @@ class AnnotatedFiles : public Source {
 }  // namespace
 
 std::unique_ptr<Source> OpenAnnotatedFiles(const RoiDataParameter& parameter, bool empty_ones) {
-  if (parameter.source().empty()) {
-    throw UserError({},
-                    "needs source: a list of 'image annotation.xml' lines, or with format: COCO a "
-                    "JSON file; or data_param with the backend of annotated records");
-  }
+  RefuseIf(parameter.source().empty(),
+           "needs source: a list of 'image annotation.xml' lines, or with format: COCO a JSON "
+           "file; or data_param with the backend of annotated records");
   return WithinMemory(parameter.source(),
                       [&] { return std::make_unique<AnnotatedFiles>(parameter, empty_ones); });
 }

@@ -28,8 +28,7 @@ const Json& ListOf(const Json& root, const std::string& file, const std::string&
   const auto found = root.is_object() ? root.find(name) : root.end();
   if (root.is_object() && found != root.end() && found->is_array()) return *found;
   throw FileError({file, 0, 0}, "the file has no list '", name,
-                  "'; annotations of COCO have images, annotations and "
-                  "categories");
+                  "'; annotations of COCO have images, annotations and categories");
 }
 
 int64_t WholeOf(const CocoPlace& place, const Json& element, const char* key) {

@@ -38,36 +38,27 @@ void RefuseUnknownTransforms(const TransformationParameter& parameter) {
                     boxes ? "Data, ImageData and AnnotatedData" : "Data and ImageData",
                     ", not for this one; remove it");
   }
-  if (parameter.scale_factors_size() > 0) {
-    throw UserError({},
-                    "transform_param: scale_factors is for layers ImageSegData, DenseImageData and "
-                    "ImageLabelmapData, not for this one; remove it");
-  }
-  if (parameter.flow() && parameter.mirror()) {
-    throw UserError({},
-                    "transform_param: flow is not implemented: which channels of a mirrored image "
-                    "it inverts differs from fork to fork; remove mirror or flow");
-  }
-  if (parameter.bgr2rgb()) {
-    throw UserError({},
-                    "transform_param: bgr2rgb is not implemented, images are blue, green, red; "
-                    "remove it, and swap the channels of the records or of the first filters");
-  }
+  RefuseIf(parameter.scale_factors_size() > 0,
+           "transform_param: scale_factors is for layers ImageSegData, DenseImageData and "
+           "ImageLabelmapData, not for this one; remove it");
+  RefuseIf(parameter.flow() && parameter.mirror(),
+           "transform_param: flow is not implemented: which channels of a mirrored image it "
+           "inverts differs from fork to fork; remove mirror or flow");
+  RefuseIf(parameter.bgr2rgb(),
+           "transform_param: bgr2rgb is not implemented, images are blue, green, red; remove it, "
+           "and swap the channels of the records or of the first filters");
 }
 
 void CheckTransforms(const TransformationParameter& parameter) {
   RefuseUnknownTransforms(parameter);
   const bool rectangular = parameter.crop_h() > 0 || parameter.crop_w() > 0;
-  if (rectangular &&
-      (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0)) {
-    throw UserError({}, "transform_param: set crop_size, or both crop_h and crop_w");
-  }
-  if (parameter.force_color() && parameter.force_gray()) {
-    throw UserError({}, "transform_param: set only one of force_color and force_gray");
-  }
-  if (parameter.has_mean_file() && parameter.mean_value_size() > 0) {
-    throw UserError({}, "transform_param: set only one of mean_file and mean_value");
-  }
+  RefuseIf(rectangular &&
+               (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0),
+           "transform_param: set crop_size, or both crop_h and crop_w");
+  RefuseIf(parameter.force_color() && parameter.force_gray(),
+           "transform_param: set only one of force_color and force_gray");
+  RefuseIf(parameter.has_mean_file() && parameter.mean_value_size() > 0,
+           "transform_param: set only one of mean_file and mean_value");
 }
 
 Augment::Augment(const TransformationParameter& parameter, Phase phase, const Random& random,

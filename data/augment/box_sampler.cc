@@ -24,14 +24,12 @@ Box DrawWindow(const Sampler& sampler, Draws* draws) {
 void CheckSamplers(const BatchSamplers& samplers) {
   for (const BatchSampler& batch : samplers) {
     const Sampler& s = batch.sampler();
-    if (!(s.min_scale() > 0 && s.min_scale() <= s.max_scale() && s.max_scale() <= 1)) {
-      throw UserError({}, "sampler: min_scale ", s.min_scale(), ", max_scale ", s.max_scale(),
-                      "; they must be more than 0, at most 1, and in this order");
-    }
-    if (!(s.min_aspect_ratio() > 0 && s.min_aspect_ratio() <= s.max_aspect_ratio())) {
-      throw UserError({}, "sampler: min_aspect_ratio ", s.min_aspect_ratio(), ", max_aspect_ratio ",
-                      s.max_aspect_ratio(), "; they must be more than 0 and in this order");
-    }
+    RefuseIf(!(s.min_scale() > 0 && s.min_scale() <= s.max_scale() && s.max_scale() <= 1),
+             "sampler: min_scale ", s.min_scale(), ", max_scale ", s.max_scale(),
+             "; they must be more than 0, at most 1, and in this order");
+    RefuseIf(!(s.min_aspect_ratio() > 0 && s.min_aspect_ratio() <= s.max_aspect_ratio()),
+             "sampler: min_aspect_ratio ", s.min_aspect_ratio(), ", max_aspect_ratio ",
+             s.max_aspect_ratio(), "; they must be more than 0 and in this order");
   }
 }
 

@@ -72,8 +72,7 @@ DetectNetChanges::DetectNetChanges(const DetectNetAugmentationParameter& param,
   const int means = transform.mean_value_size();
   if (transform.has_mean_file()) {
     MeanImage mean = ReadMeanFile(transform.mean_file());
-    if (mean.shape.channels != 3)
-      throw UserError({}, "'", transform.mean_file(), "' must have three channels");
+    RefuseIf(mean.shape.channels != 3, "'", transform.mean_file(), "' must have three channels");
     std::vector<cv::Mat> planes;
     for (int c = 0; c < 3; ++c) {
       planes.emplace_back(mean.shape.height, mean.shape.width, CV_32F,

@@ -26,8 +26,8 @@ double CoveredSide(const DetectNetGroundTruthParameter& param, double side) {
 std::vector<DetectNetObject> ReadDetectNetObjects(const float* values, int64_t count) {
   if (count < kRowNumbers || values[1] != static_cast<float>(kRowNumbers)) {
     throw UserError({},
-                    "the first row of an image's labels must be the number of objects and 16, "
-                    "the numbers of each object, as DIGITS writes them");
+                    "the first row of an image's labels must be the number of objects and 16, the "
+                    "numbers of each object, as DIGITS writes them");
   }
   const int64_t most = count / kRowNumbers - 1;
   if (!(values[0] >= 0 && values[0] <= static_cast<float>(most))) {
@@ -50,16 +50,14 @@ std::vector<DetectNetObject> ReadDetectNetObjects(const float* values, int64_t c
 
 DetectNetGrid::DetectNetGrid(const DetectNetGroundTruthParameter& param)
     : param_(param), stride_(param.stride()) {
-  if (param.stride() == 0) throw UserError({}, "stride must be at least 1");
-  if (param.image_size_x() > kMostPixels || param.image_size_y() > kMostPixels) {
-    throw UserError({}, "image_size_x and image_size_y must be at most ", kMostPixels);
-  }
-  if (!(param.scale_cvg() >= 0)) throw UserError({}, "scale_cvg must not be negative");
+  RefuseIf(param.stride() == 0, "stride must be at least 1");
+  RefuseIf(param.image_size_x() > kMostPixels || param.image_size_y() > kMostPixels,
+           "image_size_x and image_size_y must be at most ", kMostPixels);
+  RefuseIf(!(param.scale_cvg() >= 0), "scale_cvg must not be negative");
   height_ = std::lrint(param.image_size_y() / stride_);
   width_ = std::lrint(param.image_size_x() / stride_);
-  if (height_ < 1 || width_ < 1) {
-    throw UserError({}, "image_size_x and image_size_y must be at least stride, ", param.stride());
-  }
+  RefuseIf(height_ < 1 || width_ < 1, "image_size_x and image_size_y must be at least stride, ",
+           param.stride());
   for (const auto& mapping : param.object_class()) {
     class_of_[mapping.src()] = mapping.dst();
     classes_ = std::max<int64_t>(classes_, int64_t{mapping.dst()} + 1);

@@ -63,9 +63,8 @@ void CheckRange(const char* what, float lower, float upper) {
 void CheckDistortion(const DistortionParameter& p) {
   CheckRange("contrast", p.contrast_lower(), p.contrast_upper());
   CheckRange("saturation", p.saturation_lower(), p.saturation_upper());
-  if (p.brightness_delta() < 0 || p.hue_delta() < 0) {
-    throw UserError({}, "distort_param: brightness_delta and hue_delta must be at least 0");
-  }
+  RefuseIf(p.brightness_delta() < 0 || p.hue_delta() < 0,
+           "distort_param: brightness_delta and hue_delta must be at least 0");
 }
 
 void Distort(const DistortionParameter& parameter, Draws* draws, Image* image) {

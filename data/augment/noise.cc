@@ -78,22 +78,15 @@ void ConvertColour(int conversion, cv::Mat* image) {
 }  // namespace
 
 void CheckNoise(const NoiseParameter& p) {
-  if (!(p.prob() >= 0 && p.prob() <= 1)) {
-    throw UserError({}, "noise_param: prob must be from 0 to 1");
-  }
-  if (p.jpeg() > 100) {
-    throw UserError({}, "noise_param: jpeg is a quality up to 100, or negative for none");
-  }
-  if (p.convert_to_hsv() && p.convert_to_lab()) {
-    throw UserError({}, "noise_param: set only one of convert_to_hsv and convert_to_lab");
-  }
+  RefuseIf(!(p.prob() >= 0 && p.prob() <= 1), "noise_param: prob must be from 0 to 1");
+  RefuseIf(p.jpeg() > 100, "noise_param: jpeg is a quality up to 100, or negative for none");
+  RefuseIf(p.convert_to_hsv() && p.convert_to_lab(),
+           "noise_param: set only one of convert_to_hsv and convert_to_lab");
   const SaltPepperParameter& dots = p.saltpepper_param();
-  if (!(dots.fraction() >= 0 && dots.fraction() <= 1)) {
-    throw UserError({}, "saltpepper_param: fraction must be from 0 to 1");
-  }
-  if (dots.value_size() > 1 && dots.value_size() != 3) {
-    throw UserError({}, "saltpepper_param: give one value, or one for each of 3 channels");
-  }
+  RefuseIf(!(dots.fraction() >= 0 && dots.fraction() <= 1),
+           "saltpepper_param: fraction must be from 0 to 1");
+  RefuseIf(dots.value_size() > 1 && dots.value_size() != 3,
+           "saltpepper_param: give one value, or one for each of 3 channels");
   for (float value : dots.value()) {
     if (value >= 0 && value <= 255) continue;
     throw UserError({}, "saltpepper_param: value must be from 0 to 255");

@@ -65,12 +65,10 @@ void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image) {
 }
 
 void CheckExpansion(const TransformationParameter& transform) {
-  if (transform.expand_param().max_expand_ratio() < 1) {
-    throw UserError({}, "expand_param: max_expand_ratio must be at least 1");
-  }
-  if (transform.has_mean_file()) {
-    throw UserError({}, "expand_param fills with the mean: give mean_value instead of mean_file");
-  }
+  RefuseIf(transform.expand_param().max_expand_ratio() < 1,
+           "expand_param: max_expand_ratio must be at least 1");
+  RefuseIf(transform.has_mean_file(),
+           "expand_param fills with the mean: give mean_value instead of mean_file");
 }
 
 Box Expand(const ExpansionParameter& parameter, const cv::Scalar& fill, Draws* draws,

@@ -30,12 +30,8 @@ bool HasStretch(const TransformationParameter& t) {
 }
 
 void CheckSides(const std::string& what, uint32_t lower, uint32_t upper) {
-  if (lower == 0 || upper < lower) {
-    throw UserError({}, what, " must be positive, and in this order");
-  }
-  if (upper > kLongestDrawnSide) {
-    throw UserError({}, "transform_param: images of this size cannot be created");
-  }
+  RefuseIf(lower == 0 || upper < lower, what, " must be positive, and in this order");
+  RefuseIf(upper > kLongestDrawnSide, "transform_param: images of this size cannot be created");
 }
 
 void CheckFactors(const std::string& name, float least, float lower, float upper) {
@@ -122,17 +118,13 @@ void ResizeAsNvidia(const TransformationParameter& t, bool training, Draws* draw
 }  // namespace
 
 void CheckRandomSize(const TransformationParameter& t) {
-  if (t.has_random_aspect_ratio_param()) {
-    throw UserError({},
-                    "transform_param: set only one of random_aspect_ratio_param and fields of "
-                    "random sizes (random_resize_param, img_rand_resize_lower, ...)");
-  }
+  RefuseIf(t.has_random_aspect_ratio_param(),
+           "transform_param: set only one of random_aspect_ratio_param and fields of random sizes "
+           "(random_resize_param, img_rand_resize_lower, ...)");
   if (t.has_random_resize_param()) {
-    if (HasShortSide(t) || HasRatio(t) || HasStretch(t)) {
-      throw UserError({},
-                      "transform_param: set only one of random_resize_param (Intel Caffe's) and "
-                      "img_rand_resize_, rand_resize_ratio_ or _stretch fields (NVCaffe's)");
-    }
+    RefuseIf(HasShortSide(t) || HasRatio(t) || HasStretch(t),
+             "transform_param: set only one of random_resize_param (Intel Caffe's) and "
+             "img_rand_resize_, rand_resize_ratio_ or _stretch fields (NVCaffe's)");
     const RandomResizeParameter& p = t.random_resize_param();
     CheckSides("random_resize_param: min_size and max_size", p.min_size(), p.max_size());
   }

@@ -55,18 +55,12 @@ cv::Mat Padded(const ResizeParameter& resize, const cv::Mat& image) {
 }  // namespace
 
 void CheckResize(const ResizeParameter& resize) {
-  if (resize.height() == 0 || resize.width() == 0) {
-    throw UserError({}, "resize_param needs height and width");
-  }
-  if (resize.height() > kLongestSide || resize.width() > kLongestSide) {
-    throw UserError({}, "resize_param: images of this size cannot be created");
-  }
-  if (!(resize.prob() >= 0 && resize.prob() <= 1)) {
-    throw UserError({}, "resize_param: prob must be from 0 to 1");
-  }
-  if (resize.pad_value_size() > 1 && resize.pad_value_size() != 3) {
-    throw UserError({}, "resize_param: give one pad_value, or one for each of 3 channels");
-  }
+  RefuseIf(resize.height() == 0 || resize.width() == 0, "resize_param needs height and width");
+  RefuseIf(resize.height() > kLongestSide || resize.width() > kLongestSide,
+           "resize_param: images of this size cannot be created");
+  RefuseIf(!(resize.prob() >= 0 && resize.prob() <= 1), "resize_param: prob must be from 0 to 1");
+  RefuseIf(resize.pad_value_size() > 1 && resize.pad_value_size() != 3,
+           "resize_param: give one pad_value, or one for each of 3 channels");
 }
 
 bool GivesOneSize(const ResizeParameter& resize) {

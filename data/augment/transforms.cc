@@ -41,25 +41,19 @@ cv::Size CropSize(const Parameter& t) {
 void CheckCrop(const Parameter& t) {
   const RandomAspectRatioParameter& p = t.random_aspect_ratio_param();
   const std::string field = "random_aspect_ratio_param: ";
-  if (!(p.min_area_ratio() > 0 && p.min_area_ratio() <= p.max_area_ratio() &&
-        p.max_area_ratio() <= 1)) {
-    throw UserError({}, field,
-                    "min_area_ratio and max_area_ratio must be above 0, at most 1, and "
-                    "in this order");
-  }
-  if (!(p.aspect_ratio_change() >= 0.01f && p.aspect_ratio_change() <= 100)) {
-    throw UserError({}, field, "aspect_ratio_change must be from 0.01 to 100");
-  }
+  RefuseIf(!(p.min_area_ratio() > 0 && p.min_area_ratio() <= p.max_area_ratio() &&
+             p.max_area_ratio() <= 1),
+           field,
+           "min_area_ratio and max_area_ratio must be above 0, at most 1, and in this order");
+  RefuseIf(!(p.aspect_ratio_change() >= 0.01f && p.aspect_ratio_change() <= 100), field,
+           "aspect_ratio_change must be from 0.01 to 100");
   constexpr int kMax = 1 << 16;
   const cv::Size size = CropSize(t);
-  if (size.height < 1 || size.width < 1 || size.height > kMax || size.width > kMax) {
-    throw UserError({}, field,
-                    "set height and width in resize_param, to which crops are resized, or "
-                    "crop_size in transform_param");
-  }
-  if (p.resize_param().resize_mode() != ResizeParameter::WARP) {
-    throw UserError({}, field, "resize_param: only resize_mode: WARP is supported here");
-  }
+  RefuseIf(size.height < 1 || size.width < 1 || size.height > kMax || size.width > kMax, field,
+           "set height and width in resize_param, to which crops are resized, or crop_size in "
+           "transform_param");
+  RefuseIf(p.resize_param().resize_mode() != ResizeParameter::WARP, field,
+           "resize_param: only resize_mode: WARP is supported here");
 }
 
 void Crop(const TransformArgs& c) {
@@ -134,9 +128,8 @@ void DeclareResize(const Parameter& t, ImageShape* image) {
 void CheckCutout(const Parameter& t) {
   CheckProbability("cutout_param", t.cutout_param().prob());
   constexpr uint32_t kMax = 1 << 16;
-  if (t.cutout_param().size() == 0 || t.cutout_param().size() > kMax) {
-    throw UserError({}, "cutout_param needs a size from 1 to 65536");
-  }
+  RefuseIf(t.cutout_param().size() == 0 || t.cutout_param().size() > kMax,
+           "cutout_param needs a size from 1 to 65536");
 }
 
 void CutOut(const TransformArgs& c) {

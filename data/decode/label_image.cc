@@ -17,10 +17,10 @@ Image DecodeLabels(const uint8_t* file, size_t bytes) {
   for (int64_t i = 0; i < pixels; ++i) {
     const uint8_t* const bgr = &image.bytes[3 * i];
     if (bgr[0] != bgr[1] || bgr[1] != bgr[2]) {
-      throw FileError("it has colours, such as red ", bgr[2], ", green ", bgr[1], ", blue ", bgr[0],
-                      " at ", PixelText(i, image.shape),
-                      ", but a label is one number; store class numbers in a PNG with a palette or "
-                      "in gray");
+      throw FileError(
+          "it has colours, such as red ", bgr[2], ", green ", bgr[1], ", blue ", bgr[0], " at ",
+          PixelText(i, image.shape),
+          ", but a label is one number; store class numbers in a PNG with a palette or in gray");
     }
     image.bytes[i] = bgr[0];
   }

@@ -59,8 +59,8 @@ std::pair<std::string, std::string> TwoPathsIn(const std::string& line, const st
   }
   if (found.size() == 1) return found[0];
   throw FileError(at, wanted, "; ", found.empty() ? "no space" : "more than one space",
-                  " of this line separates two files that exist; if paths contain spaces, "
-                  "put a tab between the two");
+                  " of this line separates two files that exist; if paths contain spaces, put a "
+                  "tab between the two");
 }
 
 }  // namespace doppio

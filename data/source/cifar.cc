@@ -53,10 +53,10 @@ class CifarSource : public Source {
       if (label_bytes == 0) {
         const std::string found = DescribeContent(files_.back().content);
         throw FileError("'", path, "' is not a whole CIFAR binary file: ",
-                        found.empty() ? "its " + std::to_string(bytes) +
-                                            " bytes are not a multiple of 3073 (CIFAR-10) or 3074 "
-                                            "(CIFAR-100)"
-                                      : found);
+                        found.empty()
+                            ? "its " + std::to_string(bytes) +
+                                  " bytes are not a multiple of 3073 (CIFAR-10) or 3074 (CIFAR-100)"
+                            : found);
       }
       if (label_bytes_ != 0 && label_bytes != label_bytes_) {
         throw FileError("'", path, "' and '", files_.front().path,

@@ -71,12 +71,10 @@ std::string SiblingWithLabels(const std::string& images) {
     return true;
   };
   const bool renamed = swap("images", "labels");
-  if (!renamed || !(swap("idx3", "idx1") || swap("idx2", "idx1") || swap("idx4", "idx1"))) {
-    throw UserError({}, "data_param: the labels of '", images,
-                    "' cannot be found by its name "
-                    "(...images-idx3...); name them: labels: \"FILE\", or give both files "
-                    "to 'doppio convert_mnist_data'");
-  }
+  RefuseIf(!renamed || !(swap("idx3", "idx1") || swap("idx2", "idx1") || swap("idx4", "idx1")),
+           "data_param: the labels of '", images,
+           "' cannot be found by its name (...images-idx3...); name them: labels: \"FILE\", or "
+           "give both files to 'doppio convert_mnist_data'");
   const std::string gz = ".gz";
   std::string path = folder + name;
   if (FileExists(path)) return path;
@@ -137,10 +135,8 @@ class IdxSource : public Source {
   void SelectRecords(const DataParameter& parameter, Phase phase) {
     size_ = images_.rows();
     if (parameter.size() == 0) return;
-    if (parameter.size() > size_) {
-      throw UserError({}, "data_param: size is ", parameter.size(), ", but '", path_, "' has only ",
-                      size_, " records; set size to at most this number, or remove it");
-    }
+    RefuseIf(parameter.size() > size_, "data_param: size is ", parameter.size(), ", but '", path_,
+             "' has only ", size_, " records; set size to at most this number, or remove it");
     const bool last =
         parameter.has_part() ? parameter.part() == DataParameter::TEST : phase == TEST;
     first_ = last ? size_ - parameter.size() : 0;

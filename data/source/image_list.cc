@@ -20,13 +20,11 @@ class ImageListSource : public Source {
         parameter.is_color() ? DecodeOptions::Color::kColor : DecodeOptions::Color::kGray;
     decode_.height = static_cast<int>(parameter.new_height());
     decode_.width = static_cast<int>(parameter.new_width());
-    if ((decode_.height > 0) != (decode_.width > 0)) {
-      throw UserError({}, "image_data_param: set both new_height and new_width, or neither");
-    }
+    RefuseIf((decode_.height > 0) != (decode_.width > 0),
+             "image_data_param: set both new_height and new_width, or neither");
     decode_.scaled = parameter.scaled_decode();
-    if (decode_.scaled && decode_.height == 0) {
-      throw UserError({}, "image_data_param: scaled_decode needs new_height and new_width");
-    }
+    RefuseIf(decode_.scaled && decode_.height == 0,
+             "image_data_param: scaled_decode needs new_height and new_width");
     lines_ = ReadImageLines(list_);
   }
 
@@ -70,7 +68,7 @@ std::unique_ptr<Source> OpenImageLines(std::vector<ImageLine> lines, const std::
 }
 
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter) {
-  if (!parameter.has_source()) throw UserError({}, "image_data_param needs a source");
+  RefuseIf(!parameter.has_source(), "image_data_param needs a source");
   return std::make_unique<ImageListSource>(parameter);
 }
 

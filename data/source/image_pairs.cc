@@ -89,13 +89,9 @@ class ImagePairsSource : public Source {
         fill_(MeanFill(transform, parameter.is_color() ? 3 : 1)),
         factors_(transform.scale_factors().begin(), transform.scale_factors().end()),
         random_(random) {
-    if ((height_ > 0) != (width_ > 0)) {
-      throw UserError({}, "set both new_height and new_width, or neither");
-    }
-    if (ignore_label_ > kMostLabel) {
-      throw UserError({},
-                      "transform_param: ignore_label must be at most 255, as the labels of images");
-    }
+    RefuseIf((height_ > 0) != (width_ > 0), "set both new_height and new_width, or neither");
+    RefuseIf(ignore_label_ > kMostLabel,
+             "transform_param: ignore_label must be at most 255, as the labels of images");
     const bool rectangular = transform.crop_h() > 0;
     crop_height_ = static_cast<int>(rectangular ? transform.crop_h() : transform.crop_size());
     crop_width_ = static_cast<int>(rectangular ? transform.crop_w() : transform.crop_size());
@@ -241,7 +237,7 @@ class ImagePairsSource : public Source {
 std::unique_ptr<Source> OpenImagePairs(const ImageDataParameter& parameter,
                                        const TransformationParameter& transform, bool edges,
                                        const Random& random) {
-  if (!parameter.has_source()) throw UserError({}, "needs a source, a list of images");
+  RefuseIf(!parameter.has_source(), "needs a source, a list of images");
   return std::make_unique<ImagePairsSource>(parameter, transform, edges, random);
 }
 

@@ -14,9 +14,8 @@ std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase) 
     for (const std::string& name : Sources::Get().Names()) known += " " + name;
     throw UserError({}, "data_param: backend ", backend, " is not in this build; it has", known);
   }
-  if (!parameter.has_source() && type->needs_source) {
-    throw UserError({}, "data_param: backend ", backend, " needs a source");
-  }
+  RefuseIf(!parameter.has_source() && type->needs_source, "data_param: backend ", backend,
+           " needs a source");
   return WithinMemory(parameter.source(), [&] { return type->open(parameter, phase); });
 }
 

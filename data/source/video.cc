@@ -89,8 +89,8 @@ class VideoSource : public Source {
 }  // namespace
 
 std::unique_ptr<Source> OpenVideo(const VideoDataParameter& parameter) {
-  if (IsFile(parameter) && parameter.video_file().empty())
-    throw UserError({}, "video_type: VIDEO needs a video_file");
+  RefuseIf(IsFile(parameter) && parameter.video_file().empty(),
+           "video_type: VIDEO needs a video_file");
   return std::make_unique<VideoSource>(parameter);
 }
 

@@ -20,37 +20,27 @@ namespace {
 
 constexpr int64_t kMillion = 1000000;
 
-[[noreturn]] void Mistake(const std::string& text) { throw UserError({}, text); }
-
 WindowShape ShapeOf(const WindowDataParameter& parameter,
                     const TransformationParameter& transform) {
   WindowShape shape;
   shape.size = static_cast<int>(transform.crop_size());
   shape.context_pad = static_cast<int>(parameter.context_pad());
-  if (shape.size < 1) Mistake("transform_param needs a crop_size, to which windows are resized");
-  if (shape.size <= 2 * shape.context_pad) {
-    Mistake(StrCat("context_pad ", shape.context_pad,
-                   " on each side leaves nothing of "
-                   "crop_size ",
-                   shape.size));
-  }
-  if (parameter.crop_mode() != "warp" && parameter.crop_mode() != "square") {
-    Mistake("crop_mode is '" + parameter.crop_mode() + "'; it must be 'warp' or 'square'");
-  }
+  RefuseIf(shape.size < 1, "transform_param needs a crop_size, to which windows are resized");
+  RefuseIf(shape.size <= 2 * shape.context_pad, "context_pad ", shape.context_pad,
+           " on each side leaves nothing of crop_size ", shape.size);
+  RefuseIf(parameter.crop_mode() != "warp" && parameter.crop_mode() != "square", "crop_mode is '",
+           parameter.crop_mode(), "'; it must be 'warp' or 'square'");
   shape.square = parameter.crop_mode() == "square";
   return shape;
 }
 
 void CheckTransform(const TransformationParameter& transform) {
   RefuseUnknownTransforms(transform);
-  if (transform.crop_h() > 0 || transform.crop_w() > 0) {
-    Mistake("transform_param: windows become squares; set crop_size instead of crop_h and crop_w");
-  }
-  if (transform.force_color() || transform.force_gray()) {
-    Mistake(
-        "transform_param: the window file states the number of channels; remove "
-        "force_color and force_gray");
-  }
+  RefuseIf(transform.crop_h() > 0 || transform.crop_w() > 0,
+           "transform_param: windows become squares; set crop_size instead of crop_h and crop_w");
+  RefuseIf(transform.force_color() || transform.force_gray(),
+           "transform_param: the window file states the number of channels; remove force_color and "
+           "force_gray");
 }
 
 class WindowSource : public Source {
@@ -63,9 +53,8 @@ class WindowSource : public Source {
         scale_(transform.has_scale() ? transform.scale() : parameter.scale()),
         random_(random) {
     CheckTransform(transform);
-    if (!(parameter.fg_fraction() >= 0 && parameter.fg_fraction() <= 1)) {
-      Mistake(StrCat("fg_fraction is ", parameter.fg_fraction(), "; it must be from 0 to 1"));
-    }
+    RefuseIf(!(parameter.fg_fraction() >= 0 && parameter.fg_fraction() <= 1), "fg_fraction is ",
+             parameter.fg_fraction(), "; it must be from 0 to 1");
     objects_in_a_million_ = std::llround(parameter.fg_fraction() * kMillion);
     file_ = ReadWindowFile(parameter.source(), parameter.fg_threshold(), parameter.bg_threshold());
     CheckWindows(parameter);
@@ -142,24 +131,20 @@ class WindowSource : public Source {
     const int64_t plane = int64_t{size} * size;
     mean_.assign(shape.count(), 0);
     const int values = transform.mean_value_size();
-    if (transform.has_mean_file() && values > 0) {
-      Mistake("transform_param: set only one of mean_file and mean_value");
-    }
-    if (values > 1 && values != shape.channels) {
-      Mistake(StrCat("transform_param has ", values, " mean_value, but the images have ",
-                     shape.channels, " channels; give one, or one per channel"));
-    }
+    RefuseIf(transform.has_mean_file() && values > 0,
+             "transform_param: set only one of mean_file and mean_value");
+    RefuseIf(values > 1 && values != shape.channels, "transform_param has ", values,
+             " mean_value, but the images have ", shape.channels,
+             " channels; give one, or one per channel");
     for (int c = 0; values > 0 && c < shape.channels; ++c) {
       std::fill_n(mean_.begin() + c * plane, plane, transform.mean_value(values == 1 ? 0 : c));
     }
     if (!transform.has_mean_file()) return;
     const MeanImage mean = ReadMeanFile(transform.mean_file());
-    if (mean.shape.channels != shape.channels || mean.shape.height < size ||
-        mean.shape.width < size) {
-      Mistake(StrCat("the mean '", transform.mean_file(), "' is ", mean.shape.ToString(),
-                     "; it must have ", shape.channels,
-                     " channels and not be smaller than the crop_size ", size));
-    }
+    RefuseIf(mean.shape.channels != shape.channels || mean.shape.height < size ||
+                 mean.shape.width < size,
+             "the mean '", transform.mean_file(), "' is ", mean.shape.ToString(), "; it must have ",
+             shape.channels, " channels and not be smaller than the crop_size ", size);
     const int top = (mean.shape.height - size) / 2, left = (mean.shape.width - size) / 2;
     for (int c = 0; c < shape.channels; ++c) {
       for (int y = 0; y < size; ++y) {
@@ -218,7 +203,7 @@ class WindowSource : public Source {
 std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
                                     const TransformationParameter& transform,
                                     const Random& random) {
-  if (!parameter.has_source()) Mistake("window_data_param needs a source, a window file");
+  RefuseIf(!parameter.has_source(), "window_data_param needs a source, a window file");
   return std::make_unique<WindowSource>(parameter, transform, random);
 }
 

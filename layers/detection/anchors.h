@@ -93,8 +93,8 @@ void ReadRegionObjects(const SourceLoc& at, const T* from, int64_t rows, std::ve
     for (size_t i = 0; i < 4; ++i) box[i] = static_cast<double>(from[i]);
     if (!(box[2] >= box[0] && box[3] >= box[1])) {
       throw UserError(at, "row ", row,
-                      " of the objects has corners in the wrong order; give x1, y1, x2, "
-                      "y2, class with x1 <= x2 and y1 <= y2");
+                      " of the objects has corners in the wrong order; give x1, y1, x2, y2, class "
+                      "with x1 <= x2 and y1 <= y2");
     }
     boxes->push_back(box);
     labels->push_back(static_cast<int>(from[4]));

@@ -37,10 +37,10 @@ struct BoxAnnotatorForm {
 };
 
 LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  spec.RefuseIf(spec.param.box_annotator_ohem_param().roi_per_img() == 0,
-                "box_annotator_ohem_param.roi_per_img",
-                "roi_per_img, the number of regions of each image to train on, must be given "
-                "and positive");
+  spec.RefuseIf(
+      spec.param.box_annotator_ohem_param().roi_per_img() == 0,
+      "box_annotator_ohem_param.roi_per_img",
+      "roi_per_img, the number of regions of each image to train on, must be given and positive");
   spec.RefuseIf(bottoms[0].rank() < 2 || bottoms[0][1] != kRegionNumbers, "bottom", "regions '",
                 spec.param.bottom(0), "' are ", bottoms[0].ToString(),
                 "; each needs 5 numbers on axis 1: image, x1, y1, x2, y2");

@@ -13,8 +13,7 @@ LayerShape InferPsroiAlign(const LayerSpec& spec, const std::vector<Shape>& bott
       ReadRoiBottoms(spec, bottoms, "psroi_align_param.spatial_scale", p.spatial_scale());
   ReadRoiGroups(spec, "psroi_align_param", p.output_dim(), p.group_size(), &form);
   spec.RefuseIf(p.sample_num() < 0, "psroi_align_param.sample_num",
-                "sample_num, the number of points of a bin along each axis, must not be "
-                "negative");
+                "sample_num, the number of points of a bin along each axis, must not be negative");
   form.samples = ReadRoiSamples(spec, "psroi_align_param.sample_num", p.sample_num(), 2);
   return ShapeOfRois(spec, form);
 }

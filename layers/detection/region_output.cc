@@ -28,8 +28,8 @@ LayerShape InferRegionOutput(const LayerSpec& spec, const std::vector<Shape>& bo
   const std::string path = "region_loss_param.";
   spec.RefuseIf(p.softmax() == 0 || !p.softmax_tree().empty(),
                 path + (p.softmax() == 0 ? "softmax" : "softmax_tree"),
-                "RegionOutput computes the softmax of the classes; a tree of classes, or "
-                "classes that do not exclude each other, are not supported");
+                "RegionOutput computes the softmax of the classes; a tree of classes, or classes "
+                "that do not exclude each other, are not supported");
   RegionOutputForm form;
   form.grid = ReadRegionPredictions(spec, bottoms, path, p.num_class(), "num", p.num(), p.biases());
   form.rule = ReadDetectionRule(spec, kLeast);

@@ -28,8 +28,8 @@ RoiForm ReadCornersOfBins(const LayerSpec& spec, const std::vector<Shape>& botto
 LayerShape InferRoiAlign(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const bool corners = spec.param.has_roi_pooling_param();
   spec.RefuseIf(corners == spec.param.has_roi_align_param(), corners ? "roi_align_param" : "type",
-                "give ROIAlign either roi_align_param, for means over bins, or "
-                "roi_pooling_param, for values at the corners of bins (Cascade R-CNN)");
+                "give ROIAlign either roi_align_param, for means over bins, or roi_pooling_param, "
+                "for values at the corners of bins (Cascade R-CNN)");
   return ShapeOfRois(spec,
                      corners ? ReadCornersOfBins(spec, bottoms) : ReadMeansOfBins(spec, bottoms));
 }

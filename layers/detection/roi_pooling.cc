@@ -66,9 +66,9 @@ RoiForm ReadRoiPoolingParam(const LayerSpec& spec, const std::vector<Shape>& bot
   spec.RefuseIf(p.pooled_size_size() > 0, "roi_pooling_param.pooled_size",
                 "give pooled_h and pooled_w instead");
   ReadRoiBins(spec, "roi_pooling_param", p.pooled_h(), p.pooled_w(), &form);
-  spec.RefuseIf(!(p.pad_ratio() >= 0), "roi_pooling_param.pad_ratio",
-                "pad_ratio, the part of a region's size that is added on each side, must "
-                "not be negative");
+  spec.RefuseIf(
+      !(p.pad_ratio() >= 0), "roi_pooling_param.pad_ratio",
+      "pad_ratio, the part of a region's size that is added on each side, must not be negative");
   form.pad_ratio = p.pad_ratio();
   return form;
 }

@@ -17,8 +17,8 @@ constexpr int kBlobs = 3, kWeight = 2;
 LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const BatchNormParameter& param = spec.param.batch_norm_param();
   spec.RefuseIf(param.stats_batch_size() != 0, "batch_norm_param.stats_batch_size",
-                "stats_batch_size of Intel Caffe is not supported; remove it: statistics "
-                "are those of the batch");
+                "stats_batch_size of Intel Caffe is not supported; remove it: statistics are those "
+                "of the batch");
   spec.RefuseIf(bottoms[0].rank() < 1, "bottom",
                 "bottom 0 is a scalar; BatchNorm needs a batch axis");
   // Like Caffe, ignore the values of exactly three entries: old files froze the statistics in this

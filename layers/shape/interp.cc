@@ -12,8 +12,8 @@ namespace {
 void CheckInterpSize(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const InterpParameter& p = spec.param.interp_param();
   spec.RefuseIf(bottoms.size() == 2 && !p.use_blob_size(), {"bottom", 1},
-                "Interp reads a second bottom only with interp_param { use_blob_size: true "
-                "}, which takes its size");
+                "Interp reads a second bottom only with interp_param { use_blob_size: true }, "
+                "which takes its size");
   if (!p.use_blob_size()) return;
   spec.RefuseIf(bottoms.size() == 1, "interp_param.use_blob_size",
                 "use_blob_size takes the size of a second bottom, but there is none");

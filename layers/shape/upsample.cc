@@ -29,8 +29,8 @@ void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
                 path + (size            ? "upsample_h"
                         : p.pad_out_h() ? "pad_out_h"
                                         : "pad_out_w"),
-                "this field is for Upsample with a mask, the second top of a MAX Pooling, as "
-                "its second bottom");
+                "this field is for Upsample with a mask, the second top of a MAX Pooling, as its "
+                "second bottom");
   if (size) {
     spec.RefuseIf(p.pad_out_h() || p.pad_out_w(),
                   path + (p.pad_out_h() ? "pad_out_h" : "pad_out_w"),

@@ -72,10 +72,9 @@ void CheckScaleFactors(const LayerSpec& spec, const TransformationParameter& tra
 TransformationParameter TransformOfPairs(const LayerSpec& spec) {
   TransformationParameter transform = PairsTransform(spec);
   const int channels = PairsParam(spec).is_color() ? 3 : 1, means = transform.mean_value_size();
-  if (transform.has_mean_file()) {
-    throw UserError({}, "transform_param: ", spec.type(), " takes mean_value, not mean_file");
-  }
-  if (transform.scale() == 0) throw UserError({}, "transform_param: scale must not be 0");
+  RefuseIf(transform.has_mean_file(), "transform_param: ", spec.type(),
+           " takes mean_value, not mean_file");
+  RefuseIf(transform.scale() == 0, "transform_param: scale must not be 0");
   CheckScaleFactors(spec, transform);
   transform.clear_scale_factors();  // the source applies them
   if (means > 1 && means != channels) {

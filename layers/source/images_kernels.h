@@ -112,10 +112,10 @@ class PipelineKernel : public Kernel,
     changed_ = batch.shape.height != planned[2] || batch.shape.width != planned[3];
     if (!changed_) return &batch;
     if (may_change_) return nullptr;
-    throw FileError(NameOfSample(batch.first_sample), ": it becomes ", batch.shape.ToString(),
-                    " (channels x height x width), but the first one ", planned.ToString(),
-                    ": images of several sizes do not work if layers are placed on several "
-                    "devices");
+    throw FileError(
+        NameOfSample(batch.first_sample), ": it becomes ", batch.shape.ToString(),
+        " (channels x height x width), but the first one ", planned.ToString(),
+        ": images of several sizes do not work if layers are placed on several devices");
   }
 
   const Form form_;

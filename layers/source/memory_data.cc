@@ -61,10 +61,9 @@ class MemoryDataKernel : public Kernel, public SampleSource, public MemorySource
 
   void Forward(const Pass& pass) override {
     if (samples_->data == nullptr) {
-      throw UserError(
-          {},
-          "MemoryData gets its samples from a program, but no program has provided any; "
-          "--synthetic generates random samples");
+      throw UserError({},
+                      "MemoryData gets its samples from a program, but no program has provided "
+                      "any; --synthetic generates random samples");
     }
     const Tensor &images = t_.tops[0], &labels = t_.tops[1];
     const int64_t batch = labels.count(), count = images.count() / batch;

@@ -70,10 +70,10 @@ RoiFeedOptions RoiOptions(const LayerSpec& spec) {
 // Returns the error for a layer without a source. Nets of py-faster-rcnn have none, so it counts as
 // a missing file.
 FileError NoRoiSource(const LayerSpec& spec) {
-  return FileError(spec.At("roi_data_param"), "layer '", spec.name(),
-                   "': RoiData needs roi_data_param { source: ... }, a list of 'image "
-                   "annotation.xml' lines or a JSON file of COCO, or data_param with the "
-                   "backend of annotated records");
+  return FileError(
+      spec.At("roi_data_param"), "layer '", spec.name(),
+      "': RoiData needs roi_data_param { source: ... }, a list of 'image annotation.xml' lines or "
+      "a JSON file of COCO, or data_param with the backend of annotated records");
 }
 
 bool HasRoiSource(const LayerSpec& spec) {

@@ -216,13 +216,12 @@ class NcclEnd : public Communicator {
   std::string LateText(const char* doing, double seconds) const {
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g s", seconds);
-    return StrCat(
-        "NCCL has not completed ", doing, " after ", limit, ": rank ", rank_, " of ", size_, " on ",
-        stream_.device()->name(),
-        " still waits for other ranks. Either a rank has not reached this point (see the other "
-        "ranks' logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO logs what NCCL "
-        "does, NCCL_SOCKET_IFNAME selects the network interface, and DOPPIO_NCCL_TIMEOUT sets "
-        "the limit in seconds");
+    return StrCat("NCCL has not completed ", doing, " after ", limit, ": rank ", rank_, " of ",
+                  size_, " on ", stream_.device()->name(),
+                  " still waits for other ranks. Either a rank has not reached this point (see the "
+                  "other ranks' logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO logs "
+                  "what NCCL does, NCCL_SOCKET_IFNAME selects the network interface, and "
+                  "DOPPIO_NCCL_TIMEOUT sets the limit in seconds");
   }
 
   const Nccl& nccl_;

@@ -264,11 +264,11 @@ void CheckLaunch(const MpiApi& mpi) {
   const Launch launch = FindLaunch();
   const int size = mpi.Size(mpi.World());
   if (launch.size <= 1 || launch.size == size) return;
-  throw UsageError(launch.launcher, " has started ", launch.size, " processes, but MPI joins only ",
-                   size, " of them. The opened MPI library is ", TextOf(mpi),
-                   ". With srun, try --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI). If "
-                   "the launcher belongs to another MPI, name that MPI's library with "
-                   "--mpi_library or DOPPIO_MPI_LIBRARY");
+  throw UsageError(
+      launch.launcher, " has started ", launch.size, " processes, but MPI joins only ", size,
+      " of them. The opened MPI library is ", TextOf(mpi),
+      ". With srun, try --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI). If the launcher "
+      "belongs to another MPI, name that MPI's library with --mpi_library or DOPPIO_MPI_LIBRARY");
 }
 
 // Collective. Throws MixedRanks on all ranks if their programs or libraries differ.

@@ -53,10 +53,10 @@ class MpiCalls : public MpiApi {
     Check(init_thread_(nullptr, nullptr, constants_.thread_multiple, &provided), "MPI_Init_thread");
     if (provided >= constants_.thread_multiple) return;
     finalize_();
-    throw UsageError(name(), " (", path(),
-                     ") does not support communication by several threads "
-                     "(MPI_THREAD_MULTIPLE), which Doppio needs; use another MPI library, or one "
-                     "that was built with thread support");
+    throw UsageError(
+        name(), " (", path(),
+        ") does not support communication by several threads (MPI_THREAD_MULTIPLE), which Doppio "
+        "needs; use another MPI library, or one that was built with thread support");
   }
   void Finalize() override { finalize_(); }
 

@@ -40,9 +40,9 @@ MpiLibrary::MpiLibrary(const std::string& file)
   using GetVersion = int(char* text, int* length);
   auto* const get_version = reinterpret_cast<GetVersion*>(FindOptional("MPI_Get_library_version"));
   if (get_version == nullptr) {
-    throw UsageError(path_,
-                     " is not an MPI library of version 3 or later: it has no function "
-                     "MPI_Get_library_version");
+    throw UsageError(
+        path_,
+        " is not an MPI library of version 3 or later: it has no function MPI_Get_library_version");
   }
   std::vector<char> text(size_t{1} << 16);  // enough: no library's text exceeds 8192 bytes
   int length = 0;

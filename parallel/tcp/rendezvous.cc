@@ -119,9 +119,9 @@ class RendezvousClient {
 }  // namespace
 
 UsageError OtherSecret(const std::string& client, const std::string& host) {
-  return UsageError(client, " has another secret than ", host,
-                    ": the ranks belong to different jobs, or DOPPIO_JOB_SECRET differs between "
-                    "them");
+  return UsageError(
+      client, " has another secret than ", host,
+      ": the ranks belong to different jobs, or DOPPIO_JOB_SECRET differs between them");
 }
 
 void WarnOfNoSecret(const RendezvousOptions& options) {

@@ -230,9 +230,9 @@ std::unique_ptr<Team> MakeTcpTeam(int rank, const std::vector<RankListener>& lis
   for (int r = 0; r < rank; ++r) {
     peers[r].socket = ConnectToRank(listeners[r], rank, host, times.connect);
     if (peers[r].socket.open()) continue;
-    throw PeerError(name(rank), " cannot reach ", name(r), " at ", listeners[r].Where(),
-                    "; check for a firewall between them, or name another network with "
-                    "--interface");
+    throw PeerError(
+        name(rank), " cannot reach ", name(r), " at ", listeners[r].Where(),
+        "; check for a firewall between them, or name another network with --interface");
   }
   for (RankSocket& other :
        AcceptRanks(listening, listeners[rank].token, rank + 1, size, times.connect + kAcceptLonger))

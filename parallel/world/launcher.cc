@@ -132,8 +132,8 @@ void CheckFound(const std::string& launcher, const Launch& launch) {
   }
   if (launcher == "slurm" && launch.launcher.empty()) {
     throw UsageError(
-        "--launcher=slurm needs the variables of srun in the environment, such as SLURM_PROCID "
-        "and SLURM_STEP_NUM_TASKS; start the processes with srun");
+        "--launcher=slurm needs the variables of srun in the environment, such as SLURM_PROCID and "
+        "SLURM_STEP_NUM_TASKS; start the processes with srun");
   }
 }
 

@@ -70,11 +70,10 @@ auto WithLastRowsContext(int64_t rows, const SourceLoc& at, const Make& make) {
     return make();
   } catch (const Error& e) {
     if (e.code() != ExitCode::kConfig) throw;
-    RethrowWithContext(
-        e, at,
-        StrCat("with the ", rows,
-               " rows of the last batch of a whole test (give a batch_size that divides the "
-               "number of samples, or the number of batches to test)"));
+    RethrowWithContext(e, at,
+                       StrCat("with the ", rows,
+                              " rows of the last batch of a whole test (give a batch_size that "
+                              "divides the number of samples, or the number of batches to test)"));
   }
 }
 

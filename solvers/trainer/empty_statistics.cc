@@ -43,11 +43,10 @@ std::string EmptyStatisticsHint(const TestScores& scores, const Net& net) {
   if (NonFiniteScores(scores).empty()) return "";
   const std::vector<std::string> layers = LayersWithEmptyStatistics(net);
   if (layers.empty()) return "";
-  return StrCat(
-      "scores of test net #", scores.net,
-      " are not finite. The likely reason: before the first training iteration, the running "
-      "statistics of BatchNorm are empty (layers ",
-      ListOf(layers), "). test_initialization: false skips this test");
+  return StrCat("scores of test net #", scores.net,
+                " are not finite. The likely reason: before the first training iteration, the "
+                "running statistics of BatchNorm are empty (layers ",
+                ListOf(layers), "). test_initialization: false skips this test");
 }
 
 std::string EmptyStatisticsWarning(const Net& train) {

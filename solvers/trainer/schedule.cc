@@ -103,12 +103,11 @@ std::vector<Warning> RepeatedSamples(const SourceSize& source, const SolverSpec&
                                      size_t net) {
   const int64_t batches = solver.tests[net].iterations;
   if (!source.known() || batches * source.batch <= source.samples) return {};
-  return {
-      {solver.places.At("test_iter", static_cast<int>(net)),
-       StrCat("test_iter ", batches, " in batches of ", source.batch, " is more than the ",
-              source.samples, " samples of the source of test net #", net,
-              ", so some samples count more often than others; without test_iter, a test counts "
-              "each sample once")}};
+  return {{solver.places.At("test_iter", static_cast<int>(net)),
+           StrCat("test_iter ", batches, " in batches of ", source.batch, " is more than the ",
+                  source.samples, " samples of the source of test net #", net,
+                  ", so some samples count more often than others; without test_iter, a test "
+                  "counts each sample once")}};
 }
 
 void CheckEnd(const SolverSpec& solver) {

@@ -164,10 +164,10 @@ void SolverHistory::CheckSquares(const std::vector<PlainBlob>& blobs, const std:
   for (size_t i = slot * params_->learnable().size(); i < blobs.size(); ++i) {
     const std::vector<float>& values = blobs[i].data;
     if (std::none_of(values.begin(), values.end(), [](float value) { return value < 0; })) continue;
-    throw FileError(file, ": history blob ", i, " has negative values, but that of ", rule,
-                    " holds sums of squares, so this is the state of another solver type; resume "
-                    "with the type that it was written with, or start a new training from its "
-                    "weights with --weights");
+    throw FileError(
+        file, ": history blob ", i, " has negative values, but that of ", rule,
+        " holds sums of squares, so this is the state of another solver type; resume with the type "
+        "that it was written with, or start a new training from its weights with --weights");
   }
 }
 

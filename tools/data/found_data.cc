@@ -95,9 +95,9 @@ std::string RootOf(const ListedImages& images, const std::string& root_folder) {
   if (FileExists(first.path)) return fs::current_path().string() + "/";
   std::string beside = DirName(AbsolutePath(images.list));
   if (FileExists(beside + first.path)) return beside;
-  throw FileError(images.At(first), "there is no image '", first.path,
-                  "', neither in the working folder nor beside the list; "
-                  "name its folder with --root_folder");
+  throw FileError(
+      images.At(first), "there is no image '", first.path,
+      "', neither in the working folder nor beside the list; name its folder with --root_folder");
 }
 
 void CheckLabels(const ListedImages& images) {

@@ -28,8 +28,8 @@ ImageShape ReadImageShape(const LayerSpec& layer, const std::string& top, const 
   const bool image = shape.dim_size() == 4 && (shape.dim(1) == 1 || shape.dim(1) == 3);
   layer.RefuseIf(!image || !fits(2) || !fits(3), "input_param", "input '", top, "' is ",
                  ShapeText(shape),
-                 "; images need 1 or 3 channels, a height and a width, "
-                 "and the only other input may be im_info");
+                 "; images need 1 or 3 channels, a height and a width, and the only other input "
+                 "may be im_info");
   return {static_cast<int>(shape.dim(1)), static_cast<int>(shape.dim(2)),
           static_cast<int>(shape.dim(3))};
 }
@@ -69,9 +69,9 @@ DetectInputs SetDetectInputs(int64_t batch, const ImageShape& image, NetSpec* ne
     }
   }
   if (data == nullptr) {
-    throw UserError(net->at,
-                    "the net has no Input layer with images; detect needs a deploy net, without "
-                    "data layers");
+    throw UserError(
+        net->at,
+        "the net has no Input layer with images; detect needs a deploy net, without data layers");
   }
   data->set_dim(0, inputs.info.empty() ? batch : 1);
   if (image.height > 0) {

@@ -75,11 +75,8 @@ void DetectNet::FindOutput() {
   for (const char* blob : kRegionBlobs) {
     if (graph.FindEdge(blob) >= 0) continue;
     throw UsageError(
-        "the net has the input im_info, but neither an output of "
-        "detections, 1x1xNx7, nor a blob '",
-        blob,
-        "'; of a net with regions, detect reads the blobs rois, cls_prob and "
-        "bbox_pred");
+        "the net has the input im_info, but neither an output of detections, 1x1xNx7, nor a blob '",
+        blob, "'; of a net with regions, detect reads the blobs rois, cls_prob and bbox_pred");
   }
 }
 

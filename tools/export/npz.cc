@@ -108,10 +108,9 @@ void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays) {
     long_name = long_name || array.name.size() > kMostNameBytes;
   }
   if (long_name || bytes >= kMostZipBytes || static_cast<int64_t>(arrays.size()) > kMostZipFiles) {
-    throw FileError(
-        "cannot write '", path,
-        "': the weights do not fit into an archive of less than 4 GiB with names of less than "
-        "64 KiB; write .safetensors");
+    throw FileError("cannot write '", path,
+                    "': the weights do not fit into an archive of less than 4 GiB with names of "
+                    "less than 64 KiB; write .safetensors");
   }
   WriteFileAtomically(path, [&](const std::string& temporary) {
     ZipWriter zip(temporary);

@@ -34,9 +34,9 @@ ImageStats MeasurePart(FoundPart* part, int threads, std::vector<std::string>* l
 
 void CheckRecordLabels(const FoundPart& part, const ImageStats& stats) {
   if (!stats.has_classes()) {
-    throw FileError("'", part.path,
-                    "' has labels that are no classes; a classifier needs one whole number for "
-                    "each image");
+    throw FileError(
+        "'", part.path,
+        "' has labels that are no classes; a classifier needs one whole number for each image");
   }
   const int64_t least = stats.classes.begin()->first;
   if (least >= 0) return;
@@ -119,8 +119,7 @@ void SplitOff(double share, uint64_t seed, InitData* data) {
   if (2 * classes <= lines.size() && !data->test.images.lines.empty()) return;
   throw FileError(Thousands(static_cast<int64_t>(lines.size())), " images are too few to split ",
                   Significant(share),
-                  " of every class off for tests; give more, or images for "
-                  "tests by --val_data");
+                  " of every class off for tests; give more, or images for tests by --val_data");
 }
 
 std::vector<int64_t> CountLabels(const std::vector<ImageLine>& lines, size_t classes) {

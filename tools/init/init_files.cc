@@ -93,11 +93,10 @@ std::string SuffixOf(const std::string& name) {
 
 std::string HeadOf(const InitProject& project, const ImageFacts& facts, const InitPlan& plan,
                    const std::string& purpose) {
-  return StrCat(
-      "# ", plan.net.title, " for the ", facts.classes, " classes of ", project.name, ", ", purpose,
-      ". Made from models/", plan.net.name,
-      " by doppio init.\n# Published weights fit: the names of the layers are theirs, but for "
-      "the last one.\n");
+  return StrCat("# ", plan.net.title, " for the ", facts.classes, " classes of ", project.name,
+                ", ", purpose, ". Made from models/", plan.net.name,
+                " by doppio init.\n# Published weights fit: the names of the layers are theirs, "
+                "but for the last one.\n");
 }
 
 // Returns the fields of the published solver that define its update rule.
@@ -120,12 +119,12 @@ std::string SolverText(const InitProject& project, const ImageFacts& facts, cons
   constexpr int64_t kLines = 100, kMostBetween = 100;
   const int64_t display = std::max<int64_t>(1, std::min(kMostBetween, plan.iterations / kLines));
   const SolverParameter& published = plan.net.solver;
-  std::string text = StrCat(
-      "# ", plan.net.title, " on ", project.name, ": ", plan.epochs, " epochs of ",
-      Thousands(facts.train), " images. On one device these are ", Thousands(plan.iterations),
-      " iterations of ", plan.batch,
-      ",\n# on N devices a part of them, each of N batches: --scale_lr=linear then raises the "
-      "rate.\n\nnet: \"train_val.prototxt\"\n\n");
+  std::string text =
+      StrCat("# ", plan.net.title, " on ", project.name, ": ", plan.epochs, " epochs of ",
+             Thousands(facts.train), " images. On one device these are ",
+             Thousands(plan.iterations), " iterations of ", plan.batch,
+             ",\n# on N devices a part of them, each of N batches: --scale_lr=linear then raises "
+             "the rate.\n\nnet: \"train_val.prototxt\"\n\n");
   text +=
       StrCat("# A test is one pass over all ", Thousands(facts.test),
              " test images.\ntest_epoch: ", plan.test_epochs, "\ntest_initialization: false\n\n");

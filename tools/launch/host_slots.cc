@@ -63,8 +63,8 @@ std::vector<HostSlots> ParseHosts(const std::string& list) {
     const std::optional<HostSlots> host = HostOf(word);
     if (!host) {
       throw UsageError("--hosts has '", word,
-                       "'; a host is a name or an address, an IPv6 address in brackets, and then "
-                       "a colon and its number of ranks: a:4,b:4");
+                       "'; a host is a name or an address, an IPv6 address in brackets, and then a "
+                       "colon and its number of ranks: a:4,b:4");
     }
     AddHost(*host, &hosts);
   }

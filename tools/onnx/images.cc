@@ -41,9 +41,9 @@ void AddInterp(const OnnxLayer& layer) {
 }
 
 void AddUpsample(const OnnxLayer& layer) {
-  layer.spec().RefuseIf(layer.bottoms() > 1, {"bottom", 1},
-                        "Upsample with a mask has no form in ONNX, whose indices count through the "
-                        "whole batch");
+  layer.spec().RefuseIf(
+      layer.bottoms() > 1, {"bottom", 1},
+      "Upsample with a mask has no form in ONNX, whose indices count through the whole batch");
   const UpsampleGrid& grid = layer.Form<UpsampleForm>().grid;
   layer.SetTop(AddResize(layer, layer.in(), static_cast<float>(grid.scale_h),
                          static_cast<float>(grid.scale_w),

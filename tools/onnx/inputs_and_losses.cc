@@ -19,9 +19,9 @@ void PassThrough(const OnnxLayer& layer) {
 // Adds what the layer computes in the TEST phase.
 void AddDropout(const OnnxLayer& layer) {
   const DropoutForm& form = layer.Form<DropoutForm>();
-  layer.spec().RefuseIf(form.ratio > 0, "dropout_param.sample_weights_test",
-                        "values that become 0 in TEST have no form in ONNX; remove "
-                        "sample_weights_test");
+  layer.spec().RefuseIf(
+      form.ratio > 0, "dropout_param.sample_weights_test",
+      "values that become 0 in TEST have no form in ONNX; remove sample_weights_test");
   const double scale = form.is_identity() ? 1 : form.scale<double>();
   layer.SetTop(scale == 1 ? layer.in() : layer.Add("Mul", {layer.in(), layer.Scalar(scale)}));
 }

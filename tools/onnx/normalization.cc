@@ -43,8 +43,7 @@ void AddMvn(const OnnxLayer& layer) {
   const MVNParameter& p = layer.spec().param.mvn_param();
   const std::vector<int64_t> axes = AxesFrom(p.across_channels() ? 1 : 2, layer.bottom());
   layer.spec().RefuseIf(axes.empty(), "bottom", "of a bottom of shape ", layer.bottom().ToString(),
-                        " every element is normalised by itself, to 0; "
-                        "remove the layer");
+                        " every element is normalised by itself, to 0; remove the layer");
   const auto mean = [&](const std::string& value) {
     return layer.Add("ReduceMean", {value}, {{"axes", axes}, {"keepdims", int64_t{1}}});
   };

@@ -38,8 +38,8 @@ void AddPooling(const OnnxLayer& layer) {
   spec.RefuseIf(spec.param.pooling_param().pool() == PoolingParameter::STOCHASTIC,
                 "pooling_param.pool", "STOCHASTIC pooling has no form in ONNX");
   spec.RefuseIf(layer.tops() > 1, {"top", 1},
-                "the second top, indices within a plane, has no form in ONNX, whose indices "
-                "count through the whole batch");
+                "the second top, indices within a plane, has no form in ONNX, whose indices count "
+                "through the whole batch");
   if (spec.param.pooling_param().global_pooling()) {
     layer.SetTop(layer.Add(g.max ? "GlobalMaxPool" : "GlobalAveragePool", {layer.in()}));
     return;

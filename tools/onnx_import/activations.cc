@@ -58,8 +58,7 @@ void ImportPRelu(const ImportNode& node) {
     AddWeight({slopes.count()}, slopes.floats, &layer);
   } else {
     node.Refuse("its slopes are ", slopes.shape.ToString(),
-                "; Doppio has one, or one for each "
-                "channel");
+                "; Doppio has one, or one for each channel");
   }
   node.SetOutOf(node.Add(layer, {input}), turned);
 }

@@ -54,8 +54,8 @@ void ImportResize(const ImportNode& node) {
     return node.SetOut(node.Add(layer, {input}));
   }
   node.Refuse(
-      "Doppio repeats pixels a whole number of times, or resizes linearly with aligned "
-      "corners; this is mode '",
+      "Doppio repeats pixels a whole number of times, or resizes linearly with aligned corners; "
+      "this is mode '",
       mode, "', coordinates '", place, "'");
 }
 [[maybe_unused]] const bool resize_imported =

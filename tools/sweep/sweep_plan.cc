@@ -101,8 +101,7 @@ void CheckMetric(const SolverSpec& solver, const std::string& flag, const Metric
       (solver.param.test_interval() == 0 && solver.param.test_epoch() == 0)) {
     throw UserError(SourceLoc{solver.path},
                     "trials are compared by their tests, but this solver tests nothing; it needs a "
-                    "net to test, test_iter and "
-                    "test_interval");
+                    "net to test, test_iter and test_interval");
   }
   // The scores of detection have names that are not names of tops.
   if (solver.param.eval_type() != "classification") return;
@@ -157,8 +156,8 @@ void CheckHalving(const SolverSpec& solver) {
   if (fields.empty()) return;
   const auto& [field, policy] = fields.front();
   throw UserError(solver.places.At(field), field, " '", policy,
-                  "' follows max_iter, so the first iterations of a long training are not those "
-                  "of a short one, as halving needs; use another policy, or --method=random");
+                  "' follows max_iter, so the first iterations of a long training are not those of "
+                  "a short one, as halving needs; use another policy, or --method=random");
 }
 
 // Returns the settings that are values of flags. SettingsFromFlags sets the others.

@@ -167,8 +167,8 @@ std::vector<SweepPoint> GridPoints(const std::vector<SweepParam>& params) {
   for (const SweepParam& param : params) {
     if (param.count() == 0) {
       throw UsageError("--param ", param.name,
-                       ": a grid needs a number of points, as in log:1e-4..1e-1:4; "
-                       "or give --trials for random ones");
+                       ": a grid needs a number of points, as in log:1e-4..1e-1:4; or give "
+                       "--trials for random ones");
     }
     if (param.count() > kMostPoints / all)
       throw UsageError("this grid has more than a million points; give --trials for random ones");

@@ -99,14 +99,14 @@ class Splitter {
                        "batch_norm_param.use_weight_bias", "use_weight_bias: false contradicts ",
                        scale, "; remove one of them");
     }
-    first().RefuseIf(p.has_scale_filler() && p.has_filler(), "batch_norm_param.filler",
-                     "filler (Intel Caffe) and scale_filler (NVCaffe) fill the same "
-                     "factors; keep one of them");
+    first().RefuseIf(
+        p.has_scale_filler() && p.has_filler(), "batch_norm_param.filler",
+        "filler (Intel Caffe) and scale_filler (NVCaffe) fill the same factors; keep one of them");
     const bool slope = (IsConvolution(layer) && layer.convolution_param().has_negative_slope()) ||
                        (IsInnerProduct(layer) && layer.inner_product_param().has_negative_slope());
-    first().RefuseIf(slope && !HasFusedRelu(layer), ReluParam(layer) + ".negative_slope",
-                     "negative_slope is that of relu: true, which is not set; set it, or "
-                     "remove negative_slope");
+    first().RefuseIf(
+        slope && !HasFusedRelu(layer), ReluParam(layer) + ".negative_slope",
+        "negative_slope is that of relu: true, which is not set; set it, or remove negative_slope");
   }
 
   // Adds a layer that works in place on the current top. Errors about it have the place of `field`.
@@ -168,8 +168,8 @@ class Splitter {
   void AddSum() {
     LayerParameter& conv = first().param;
     first().RefuseIf(conv.convolution_param().coeff_size() > 0, "convolution_param.coeff",
-                     "coeff of a sum fused by Intel Caffe is not supported; write the "
-                     "Eltwise as its own layer, with eltwise_param { coeff }");
+                     "coeff of a sum fused by Intel Caffe is not supported; write the Eltwise as "
+                     "its own layer, with eltwise_param { coeff }");
     first().RefuseIf(conv.bottom_size() != 2, "convolution_param.fusion_type",
                      "SUM_FUSION adds bottom 1 to the result for bottom 0, but there are ",
                      conv.bottom_size(), " bottoms; give two");

@@ -21,6 +21,18 @@ TEST(Error, StartsWithThePlaceThatIsKnown) {
   EXPECT_STREQ(UserError(SourceLoc(), "x").what(), "x");
 }
 
+TEST(Error, TakesTheMessageInParts) {
+  EXPECT_STREQ(FileError({"a", 1, 0}, "row ", 3, " of ", std::string("b")).what(),
+               "a:1: row 3 of b");
+  EXPECT_STREQ(FileError("row ", 3).what(), "row 3");
+  EXPECT_STREQ(UsageError("--batch=", -1).what(), "--batch=-1");
+}
+
+TEST(Error, RefuseIfThrowsOnlyForAMistake) {
+  EXPECT_NO_THROW(RefuseIf(false, "no"));
+  EXPECT_THROW(RefuseIf(true, "size is ", 0), UserError);
+}
+
 TEST(Error, CarriesTheExitCodeOfItsKind) {
   EXPECT_EQ(UserError(SourceLoc(), "").code(), ExitCode::kConfig);
   EXPECT_EQ(FileError("").code(), ExitCode::kFile);
