@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/base/unique_fd.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/host_name.h"
@@ -31,9 +32,8 @@ bool CannotSyncFolders(int reason) {
 }
 
 void SyncPath(const std::string& path, int flags) {
-  const int fd = open(path.c_str(), flags | O_CLOEXEC);
-  const int reason = fd < 0 || fsync(fd) != 0 ? errno : 0;
-  if (fd >= 0) close(fd);
+  const UniqueFd file(open(path.c_str(), flags | O_CLOEXEC));
+  const int reason = !file.open() || fsync(file.get()) != 0 ? errno : 0;
   if (reason == 0 || ((flags & O_DIRECTORY) != 0 && CannotSyncFolders(reason))) return;
   Fail(path, reason);
 }

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "core/base/atomic_file.h"
+#include "core/base/unique_fd.h"
 #include "core/base/error.h"
 #include "core/base/text/nearest_path.h"
 
@@ -25,38 +26,14 @@ namespace {
   throw FileError("cannot ", doing, " '", path, "': ", std::strerror(errno));
 }
 
-// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-void WriteAll(const std::string& path, const std::string& content) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) Fail("write", path);
-  const char* data = content.data();
-  size_t left = content.size();
-  while (left > 0) {
-    const ssize_t written = write(file.get(), data, left);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) Fail("write", path);
-    data += written;
-    left -= static_cast<size_t>(written);
-  }
+void WriteWhole(const std::string& path, const std::string& content) {
+  const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.open() || !WriteAll(file.get(), content)) Fail("write", path);
 }
 
 std::string ReadAll(const std::string& path, int64_t most_bytes) {
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) Fail("read", path);
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) Fail("read", path);
   struct stat info;
   if (fstat(file.get(), &info) != 0) Fail("read", path);
   if (S_ISDIR(info.st_mode)) {
@@ -167,8 +144,8 @@ std::string WhyNotWritable(const std::string& path) {
   const std::string temporary = TemporaryName(trial);
   std::string reason;
   {
-    Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.get() < 0) return std::strerror(errno);
+    const UniqueFd file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file.open()) return std::strerror(errno);
     if (write(file.get(), "", 1) != 1) reason = std::strerror(errno);
   }
   unlink(temporary.c_str());
@@ -183,7 +160,7 @@ void WriteFileAtomically(const std::string& path,
 }
 
 void WriteFileAtomically(const std::string& path, const std::string& content) {
-  WriteFileAtomically(path, [&](const std::string& temporary) { WriteAll(temporary, content); });
+  WriteFileAtomically(path, [&](const std::string& temporary) { WriteWhole(temporary, content); });
 }
 
 ContentSum SumOf(const std::string& path, int64_t without_last) {
@@ -192,8 +169,8 @@ ContentSum SumOf(const std::string& path, int64_t without_last) {
     const int64_t bytes = std::max<int64_t>(0, static_cast<int64_t>(content.size()) - without_last);
     return {bytes, Crc32c(content.data(), bytes)};
   }
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) Fail("read", path);
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.open()) Fail("read", path);
   const int64_t end = FileBytes(path) - without_last;
   ContentSum sum;
   std::vector<char> part(1 << 20);

@@ -61,20 +61,14 @@ DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& pa
       staging_folder_(path_ + ".tmp"),
       temporary_(staging_folder_ + "/database") {
   CheckAbsent(path_);
-  try {
-    TakeSettings(settings);
-    Open(backend, DatabaseMode::kDurable);
-    found_ = format_->Contents();
-  } catch (...) {
-    if (lock_ >= 0) close(lock_);
-    throw;
-  }
+  TakeSettings(settings);
+  Open(backend, DatabaseMode::kDurable);
+  found_ = format_->Contents();
 }
 
 DatabaseWriter::~DatabaseWriter() {
   format_.reset();
   if (!finished_ && kept() == 0) Remove(staging_folder_);
-  if (lock_ >= 0) close(lock_);
 }
 
 void DatabaseWriter::Open(const std::string& backend, DatabaseMode mode) {
@@ -88,15 +82,16 @@ void DatabaseWriter::TakeSettings(const std::string& settings) {
   std::error_code error;
   std::filesystem::create_directory(staging_folder_, error);
   if (error) throw FileError("cannot create the folder '", staging_folder_, "': ", error.message());
-  lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) throw FileError("cannot write '", file, "': ", std::strerror(errno));
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  lock_ = UniqueFd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock_.open()) throw FileError("cannot write '", file, "': ", std::strerror(errno));
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     throw FileError("'", staging_folder_, "' is being written by another process");
   }
   if (!FileExists(temporary_)) {  // a writer killed in this function leaves no records
     const auto bytes = static_cast<ssize_t>(settings.size());
-    if (ftruncate(lock_, 0) != 0 || pwrite(lock_, settings.data(), settings.size(), 0) != bytes ||
-        fsync(lock_) != 0) {
+    if (ftruncate(lock_.get(), 0) != 0 ||
+        pwrite(lock_.get(), settings.data(), settings.size(), 0) != bytes ||
+        fsync(lock_.get()) != 0) {
       throw FileError("cannot write '", file, "': ", std::strerror(errno));
     }
   } else if (ReadListedFile(file) != settings) {

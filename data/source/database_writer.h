@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/unique_fd.h"
 #include "core/base/registry.h"
 
 namespace doppio {
@@ -74,7 +75,7 @@ class DatabaseWriter {
   const DatabaseContents& found() const { return found_; }
   // Returns the number of records on disk from which a later writer would resume; 0 if the writer
   // is not resumable.
-  int64_t kept() const { return lock_ < 0 ? 0 : found_.records + flushed_; }
+  int64_t kept() const { return !lock_.open() ? 0 : found_.records + flushed_; }
   // Returns the folder that holds the database until Finish. Files put into this folder move with
   // the database.
   const std::string& folder() const { return temporary_; }
@@ -97,7 +98,7 @@ class DatabaseWriter {
   const std::string path_;
   const std::string staging_folder_;  // folder of all files that exist before Finish
   const std::string temporary_;  // folder of the database, inside staging_folder_ or equal to it
-  int lock_ = -1;                // holds a file lock on the settings file; -1 if not resumable
+  UniqueFd lock_;                // holds a file lock on the settings file; closed if not resumable
   DatabaseContents found_;
   int64_t flushed_ = 0;                     // number of records passed to format_
   std::unique_ptr<DatabaseFormat> format_;  // null after Complete

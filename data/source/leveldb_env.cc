@@ -1,10 +1,10 @@
 #include "data/source/leveldb_env.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cstring>
 
+#include "core/base/unique_fd.h"
 #include "data/source/read_at.h"
 
 namespace doppio {
@@ -17,11 +17,10 @@ leveldb::Status ReadError(const std::string& path) {
 class UnmappedFile : public leveldb::RandomAccessFile {
  public:
   UnmappedFile(const std::string& path, int file) : path_(path), file_(file) {}
-  ~UnmappedFile() override { close(file_); }
 
   leveldb::Status Read(uint64_t offset, size_t bytes, leveldb::Slice* result,
                        char* scratch) const override {
-    const int64_t got = ReadAt(file_, offset, bytes, scratch);
+    const int64_t got = ReadAt(file_.get(), offset, bytes, scratch);
     if (got < 0) return ReadError(path_);
     *result = leveldb::Slice(scratch, static_cast<size_t>(got));
     return leveldb::Status::OK();
@@ -29,7 +28,7 @@ class UnmappedFile : public leveldb::RandomAccessFile {
 
  private:
   const std::string path_;
-  const int file_;
+  const UniqueFd file_;
 };
 
 class UnmappedFiles : public leveldb::EnvWrapper {

@@ -80,17 +80,10 @@ void CheckIsLmdb(const std::string& head) {
 LmdbFile::LmdbFile(const std::string& path, LmdbUse use)
     : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat info;
-  if (file_ < 0 || fstat(file_, &info) != 0) throw FileError(std::strerror(errno));
+  if (!file_.open() || fstat(file_.get(), &info) != 0) throw FileError(std::strerror(errno));
   bytes_ = static_cast<uint64_t>(info.st_size);
-  try {
-    ReadAll(use);
-  } catch (...) {
-    close(file_);
-    throw;
-  }
+  ReadAll(use);
 }
-
-LmdbFile::~LmdbFile() { close(file_); }
 
 std::string LmdbFile::Key(int64_t index) const {
   const Record& record = records_[index];
@@ -113,7 +106,7 @@ void LmdbFile::CheckRange(uint64_t offset, uint64_t bytes) const {
 void LmdbFile::Read(uint64_t offset, uint64_t bytes, std::string* to) const {
   CheckRange(offset, bytes);  // a damaged size must not cause a huge allocation
   to->resize(bytes);
-  const int64_t got = ReadAt(file_, offset, bytes, to->data());
+  const int64_t got = ReadAt(file_.get(), offset, bytes, to->data());
   if (got < 0) throw FileError(std::strerror(errno));
   if (got < static_cast<int64_t>(bytes)) ThrowTruncated();
 }

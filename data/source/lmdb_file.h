@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/unique_fd.h"
+
 namespace doppio {
 
 // kWrite: liblmdb will write to the file, so the table of its free pages is checked too.
@@ -20,9 +22,6 @@ class LmdbFile {
   // that holds keys. Throws FileError without the path: "it is not an LMDB file", "it ends too
   // early...".
   explicit LmdbFile(const std::string& path, LmdbUse use = LmdbUse::kRead);
-  ~LmdbFile();
-  LmdbFile(const LmdbFile&) = delete;
-  LmdbFile& operator=(const LmdbFile&) = delete;
 
   // Returns the number of records. They are in key order.
   int64_t size() const { return static_cast<int64_t>(records_.size()); }
@@ -46,7 +45,7 @@ class LmdbFile {
   void ReadPage(uint64_t number, int level);
   void ReadNode(const std::string& page, uint64_t begin, uint64_t at, bool leaf, int level);
 
-  const int file_;
+  const UniqueFd file_;
   uint64_t bytes_ = 0;
   uint64_t page_bytes_ = 0;
   uint64_t pages_read_ = 0;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/unique_fd.h"
 #include "core/base/error.h"
 #include "core/base/library_version.h"
 #include "data/source/database_writer.h"
@@ -95,12 +96,11 @@ class LmdbFormat : public DatabaseFormat {
   // file cannot grow, if it cannot.
   int ReasonFor(int result) const {
     if (result != EIO && result != ENOSPC) return result;
-    const int file = open(DataFile().c_str(), O_WRONLY | O_CLOEXEC);
-    if (file < 0) return result;
-    const off_t end = lseek(file, 0, SEEK_END);
-    const int reason = posix_fallocate(file, end, 1 << 20);
-    (void)!ftruncate(file, end);
-    close(file);
+    const UniqueFd file(open(DataFile().c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file.open()) return result;
+    const off_t end = lseek(file.get(), 0, SEEK_END);
+    const int reason = posix_fallocate(file.get(), end, 1 << 20);
+    (void)!ftruncate(file.get(), end);
     return reason == ENOSPC || reason == EFBIG || reason == EDQUOT ? reason : result;
   }
 

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cctype>
+#include <memory>
+#include <vector>
 
+#include "core/base/unique_fd.h"
 #include "core/base/error.h"
 #include "tools/gpus/gpu_readings.h"
 
@@ -17,31 +19,15 @@ namespace {
 constexpr int64_t kIdleBytes = int64_t{1} << 30;
 constexpr double kIdlePercent = 5;
 
-// File locks that are released by the destructor.
-class Locks {
- public:
-  Locks() = default;
-  Locks(const Locks&) = delete;
-  Locks& operator=(const Locks&) = delete;
-  ~Locks() {
-    for (int file : files_) close(file);
-  }
-  bool Take(const std::string& path) {
-    // A file of another user cannot be opened with O_CREAT (fs.protected_regular), but without it.
-    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0) file = open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (file < 0) return false;
-    if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-      close(file);
-      return false;
-    }
-    files_.push_back(file);
-    return true;
-  }
-
- private:
-  std::vector<int> files_;
-};
+// Returns a locked file, whose lock ends when it is closed; a closed one if that fails.
+UniqueFd LockedFile(const std::string& path) {
+  // A file of another user cannot be opened with O_CREAT (fs.protected_regular), but without it.
+  UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.open())
+    file = UniqueFd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file.open() || flock(file.get(), LOCK_EX | LOCK_NB) != 0) return UniqueFd();
+  return file;
+}
 
 // Returns why a GPU counts as busy, or "" if it is idle.
 std::string WhyBusy(const GpuReading& reading) {
@@ -64,14 +50,16 @@ std::string LockFile(const std::string& folder, const std::string& pci_bus_id) {
 ClaimedGpus ClaimFreeGpus(const std::vector<GpuCandidate>& candidates, int count,
                           const std::string& folder) {
   ClaimedGpus claimed;
-  const auto locks = std::make_shared<Locks>();
+  const auto locks = std::make_shared<std::vector<UniqueFd>>();
   claimed.claim = locks;
   std::string others;
   for (const GpuCandidate& gpu : candidates) {
     if (static_cast<int>(claimed.indices.size()) == count) return claimed;
     std::string why = WhyBusy(gpu.reading);
-    if (why.empty() && !locks->Take(LockFile(folder, gpu.pci_bus_id))) {
-      why = "another Doppio has taken it (" + LockFile(folder, gpu.pci_bus_id) + ")";
+    if (why.empty()) {
+      locks->push_back(LockedFile(LockFile(folder, gpu.pci_bus_id)));
+      if (!locks->back().open())
+        why = "another Doppio has taken it (" + LockFile(folder, gpu.pci_bus_id) + ")";
     }
     if (why.empty()) {
       claimed.indices.push_back(gpu.index);

@@ -3,40 +3,27 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/base/unique_fd.h"
 #include "core/base/error.h"
 #include "tools/cli/run_program.h"
 
 namespace doppio {
 namespace {
 
-// An anonymous file that holds a text, positioned at its start, for a child process's input.
-class TextInput {
- public:
-  explicit TextInput(const std::string& text) : file_(memfd_create("doppio", MFD_CLOEXEC)) {
-    size_t done = 0;
-    while (file_ >= 0 && done < text.size()) {
-      const ssize_t written = write(file_, text.data() + done, text.size() - done);
-      if (written <= 0) break;
-      done += static_cast<size_t>(written);
-    }
-    if (file_ < 0 || done < text.size() || lseek(file_, 0, SEEK_SET) != 0) {
-      throw MemoryError("no memory to hand a graph to dot");
-    }
-  }
-  ~TextInput() { close(file_); }
-  TextInput(const TextInput&) = delete;
-  TextInput& operator=(const TextInput&) = delete;
-  int file() const { return file_; }
-
- private:
-  int file_;
-};
+// Returns an anonymous file that holds a text, positioned at its start, for a child process's
+// input.
+UniqueFd TextInput(const std::string& text) {
+  UniqueFd file(memfd_create("doppio", MFD_CLOEXEC));
+  if (!file.open() || !WriteAll(file.get(), text) || lseek(file.get(), 0, SEEK_SET) != 0)
+    throw MemoryError("no memory to pass a graph to dot");
+  return file;
+}
 
 }  // namespace
 
 void RunDot(const std::string& graph, const std::string& format, const std::string& path) {
-  const TextInput input(graph);
-  const std::optional<int> code = RunProgram({"dot", "-T" + format, "-o" + path}, input.file());
+  const UniqueFd input = TextInput(graph);
+  const std::optional<int> code = RunProgram({"dot", "-T" + format, "-o" + path}, input.get());
   if (!code) {
     throw FileError(
         "graphviz's program dot, which makes ", format,

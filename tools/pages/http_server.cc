@@ -79,11 +79,10 @@ HttpResponse Answer(const std::string& head, const HttpServer::Handler& handler)
 class Connection {
  public:
   explicit Connection(int socket) : socket_(socket) {}
-  ~Connection() { close(socket_); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
 
-  pollfd Waits() const { return {socket_, static_cast<short>(answered_ ? POLLOUT : POLLIN), 0}; }
+  pollfd Waits() const {
+    return {socket_.get(), static_cast<short>(answered_ ? POLLOUT : POLLIN), 0};
+  }
   // A slow sender does not extend its deadline by sending single bytes; otherwise a few clients
   // could hold all connections.
   bool Expired(Clock::time_point now, double patience_s) const {
@@ -101,7 +100,7 @@ class Connection {
  private:
   bool Receive(const HttpServer::Handler& handler) {
     char bytes[4096];
-    const ssize_t got = recv(socket_, bytes, sizeof bytes, 0);
+    const ssize_t got = recv(socket_.get(), bytes, sizeof bytes, 0);
     if (got < 0) return errno == EAGAIN || errno == EINTR;
     if (got == 0) return false;
     input_.append(bytes, got);
@@ -116,7 +115,7 @@ class Connection {
   bool Send() {
     while (sent_ < output_.size()) {
       const ssize_t sent =
-          send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
+          send(socket_.get(), output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
       if (sent < 0) return errno == EAGAIN || errno == EINTR;
       active_ = Clock::now();
       sent_ += static_cast<size_t>(sent);
@@ -124,7 +123,7 @@ class Connection {
     return false;
   }
 
-  int socket_;
+  UniqueFd socket_;
   std::string input_, output_;
   size_t sent_ = 0;
   bool answered_ = false;
@@ -189,23 +188,20 @@ HttpServer::HttpServer(const BindAddress& address, double patience_s) : patience
     four->sin_port = htons(address.port);
     inet_pton(AF_INET, address.host.c_str(), &four->sin_addr);
   }
-  listener_ = socket(place.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  listener_ = UniqueFd(socket(place.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int yes = 1;
-  if (listener_ >= 0) setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&place), size) != 0 ||
-      listen(listener_, 64) != 0) {
+  if (listener_.open()) setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (!listener_.open() || bind(listener_.get(), reinterpret_cast<sockaddr*>(&place), size) != 0 ||
+      listen(listener_.get(), 64) != 0) {
     const int error = errno;
-    if (listener_ >= 0) close(listener_);
     throw FileError("cannot listen on ", address.host, " port ", address.port, ": ",
                     std::strerror(error),
                     error == EADDRINUSE ? " (another --bind, or port 0 for any that is free)" : "");
   }
-  getsockname(listener_, reinterpret_cast<sockaddr*>(&place), &size);
+  getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&place), &size);
   port_ = ntohs(address.ipv6 ? reinterpret_cast<sockaddr_in6*>(&place)->sin6_port
                              : reinterpret_cast<sockaddr_in*>(&place)->sin_port);
 }
-
-HttpServer::~HttpServer() { close(listener_); }
 
 void HttpServer::Run(const Handler& handler, const std::function<bool()>& stopped) {
   std::list<Connection> connections;
@@ -218,7 +214,7 @@ void HttpServer::Run(const Handler& handler, const std::function<bool()>& stoppe
     return connections.size() >= kMostConnections && oldest_silent() == connections.end();
   };
   while (!stopped()) {
-    std::vector<pollfd> waits = {{listener_, POLLIN, 0}};
+    std::vector<pollfd> waits = {{listener_.get(), POLLIN, 0}};
     if (full()) waits[0].events = 0;
     for (const Connection& connection : connections) waits.push_back(connection.Waits());
     if (poll(waits.data(), waits.size(), kAskMs) < 0) {
@@ -233,7 +229,7 @@ void HttpServer::Run(const Handler& handler, const std::function<bool()>& stoppe
       connection = on ? std::next(connection) : connections.erase(connection);
     }
     if (waits[0].revents == 0 || full()) continue;
-    const int socket = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int socket = accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) continue;
     if (connections.size() >= kMostConnections) connections.erase(oldest_silent());
     connections.emplace_back(socket);

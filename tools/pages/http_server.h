@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/unique_fd.h"
 #include "tools/pages/bind_address.h"
 
 namespace doppio {
@@ -42,9 +43,6 @@ class HttpServer {
   // machine. `patience_s` limits, in seconds, the time in which a client must send its whole
   // request, and the time between two reads of its answer.
   explicit HttpServer(const BindAddress& address, double patience_s = 20);
-  ~HttpServer();
-  HttpServer(const HttpServer&) = delete;
-  HttpServer& operator=(const HttpServer&) = delete;
 
   int port() const { return port_; }
   // Answers requests until `stopped`, which is called several times per second, returns true. If
@@ -53,7 +51,7 @@ class HttpServer {
 
  private:
   const double patience_s_;
-  int listener_ = -1;
+  UniqueFd listener_;
   int port_ = 0;
 };
 

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "core/base/unique_fd.h"
+
 namespace doppio {
 
 class AppendFile {
@@ -12,9 +14,6 @@ class AppendFile {
   // Opens `path` at its end and creates the file if it does not exist. If a killed writer left an
   // unfinished last line, ends that line first. Throws FileError if the file cannot be opened.
   explicit AppendFile(const std::string& path);
-  ~AppendFile();
-  AppendFile(const AppendFile&) = delete;
-  AppendFile& operator=(const AppendFile&) = delete;
 
   // Returns true if the file was empty when it was opened and Write() has not been called.
   bool empty() const { return empty_; }
@@ -24,7 +23,7 @@ class AppendFile {
 
  private:
   std::string path_;
-  int fd_ = -1;
+  UniqueFd file_;
   bool empty_ = true;
   bool failed_ = false;
 };

@@ -144,7 +144,6 @@ RunFolder::~RunFolder() {
   }
   stop_.notify_all();
   if (heart_.joinable()) heart_.join();
-  close(lock_);
 }
 
 void RunFolder::Open(const std::string& name, const RunStart& start) {
@@ -195,9 +194,9 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
 // It is released when the process ends. On file systems without locks, always succeeds.
 bool RunFolder::Lock() {
   const std::string path = path_ + "/.lock";
-  lock_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-  if (lock_ < 0) throw FileError("cannot write '", path, "': ", std::strerror(errno));
-  return flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  lock_ = UniqueFd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
+  if (!lock_.open()) throw FileError("cannot write '", path, "': ", std::strerror(errno));
+  return flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 void RunFolder::WriteInputs(const SolverSpec& solver) {

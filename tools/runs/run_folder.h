@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/unique_fd.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/net/spec/solver_spec.h"
@@ -82,7 +83,7 @@ class RunFolder {
   void LinkSnapshots(const KeptSnapshots& kept);
 
   std::string path_;
-  int lock_ = -1;              // an open file, locked during the lifetime of this object
+  UniqueFd lock_;              // locked during the lifetime of this object
   double begun_ = 0;           // start time of this process
   bool goes_on_ = false;       // true if the folder already held the run
   double seconds_before_ = 0;  // training time of earlier processes of the run

@@ -37,17 +37,6 @@ std::string PathOf(const std::string& folder) { return folder + "/sweep.jsonl"; 
 
 std::string Reason() { return std::string(" (") + std::strerror(errno) + ")"; }
 
-void WriteAll(int file, const std::string& text, const std::string& path) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t written = write(file, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw FileError("cannot write ", path, Reason());
-    done += static_cast<size_t>(written);
-  }
-  if (fsync(file) != 0) throw FileError("cannot write ", path, Reason());
-}
-
 nlohmann::json ToJson(const SweepSettings& s) {
   return {{"event", "sweep"},
           {"solver", s.solver},
@@ -135,9 +124,9 @@ SweepTrial::State StateFrom(const std::string& name) {
   throw FileError("'", name, "' is no way for a trial to end");
 }
 
-int OpenLock(const std::string& path, int flags) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | flags, 0644);
-  if (file < 0) throw FileError("cannot write ", path, Reason());
+UniqueFd OpenLock(const std::string& path, int flags) {
+  UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | flags, 0644));
+  if (!file.open()) throw FileError("cannot write ", path, Reason());
   return file;
 }
 
@@ -173,36 +162,29 @@ SweepJournal::SweepJournal(const std::string& folder, bool writable) : folder_(f
   if (realpath(folder.c_str(), absolute) != nullptr) folder_ = absolute;
   const std::string path = PathOf(folder_);
   RefusePipe(path, "the journal of a sweep");
-  file_ = open(path.c_str(), (writable ? O_RDWR | O_APPEND : O_RDONLY) | O_CLOEXEC);
-  if (file_ < 0) {
+  file_ = UniqueFd(open(path.c_str(), (writable ? O_RDWR | O_APPEND : O_RDONLY) | O_CLOEXEC));
+  if (!file_.open()) {
     throw FileError("cannot open ", path, Reason(),
                     "; the folder of a sweep is wanted, as 'doppio sweep run' makes it");
   }
-  try {
-    Read();
-    if (lines_ == 0) throw FileError(path, " says nothing of a sweep");
-  } catch (...) {
-    close(file_);
-    throw;
-  }
+  Read();
+  if (lines_ == 0) throw FileError(path, " says nothing of a sweep");
 }
-
-SweepJournal::~SweepJournal() { close(file_); }
 
 SweepJournal::Hold::Hold(SweepJournal* journal) : journal_(journal) {
   if (journal_->held_++ > 0) return;
-  while (flock(journal_->file_, LOCK_EX) != 0) {
+  while (flock(journal_->file_.get(), LOCK_EX) != 0) {
     if (errno != EINTR) throw FileError("cannot lock ", PathOf(journal_->folder_), Reason());
   }
   journal_->Read();
   // All processes write under the lock, so an incomplete line was left by a dead process.
-  if (ftruncate(journal_->file_, journal_->read_bytes_) != 0) {
+  if (ftruncate(journal_->file_.get(), journal_->read_bytes_) != 0) {
     throw FileError("cannot write ", PathOf(journal_->folder_), Reason());
   }
 }
 
 SweepJournal::Hold::~Hold() {
-  if (--journal_->held_ == 0) flock(journal_->file_, LOCK_UN);
+  if (--journal_->held_ == 0) flock(journal_->file_.get(), LOCK_UN);
 }
 
 void SweepJournal::Read() {
@@ -210,7 +192,7 @@ void SweepJournal::Read() {
   char part[1 << 16];
   for (;;) {
     const ssize_t count =
-        pread(file_, part, sizeof part, read_bytes_ + static_cast<int64_t>(text.size()));
+        pread(file_.get(), part, sizeof part, read_bytes_ + static_cast<int64_t>(text.size()));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw FileError("cannot read ", PathOf(folder_), Reason());
     if (count == 0) break;
@@ -268,7 +250,8 @@ void SweepJournal::Apply(const std::string& line) {
 }
 
 void SweepJournal::Append(const std::string& line) {
-  WriteAll(file_, line + "\n", PathOf(folder_));
+  if (!WriteAll(file_.get(), line + "\n") || fsync(file_.get()) != 0)
+    throw FileError("cannot write ", PathOf(folder_), Reason());
   Read();
 }
 
@@ -291,31 +274,22 @@ void SweepJournal::Add(const End& end) {
   Append(JsonText(j, -1));
 }
 
-SweepLock::SweepLock(const std::string& folder, double patience_s) {
-  own_ = OpenLock(folder + "/lock", O_CLOEXEC);
-  if (flock(own_, LOCK_EX | LOCK_NB) != 0) {
-    close(own_);
+SweepLock::SweepLock(const std::string& folder, double patience_s)
+    : own_(OpenLock(folder + "/lock", O_CLOEXEC)) {
+  if (flock(own_.get(), LOCK_EX | LOCK_NB) != 0)
     throw FileError("another process runs the trials of ", folder);
-  }
   inherited_ = OpenLock(folder + "/trials.lock", 0);
   const auto begin = std::chrono::steady_clock::now();
-  bool told = false;
-  while (flock(inherited_, LOCK_EX | LOCK_NB) != 0) {
-    if (!told)
+  bool logged = false;
+  while (flock(inherited_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!logged)
       LOG(INFO) << "trials of a killed sweep are still writing their snapshots; waiting for them";
-    told = true;
+    logged = true;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (SecondsSince(begin) < patience_s) continue;
-    close(inherited_);
-    close(own_);
     throw FileError("trials that a killed sweep has left in ", folder,
                     " still run; end them first");
   }
-}
-
-SweepLock::~SweepLock() {
-  close(inherited_);
-  close(own_);
 }
 
 }  // namespace doppio

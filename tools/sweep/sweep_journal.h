@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/unique_fd.h"
+
 namespace doppio {
 
 struct SweepSettings {
@@ -66,9 +68,6 @@ class SweepJournal {
   // the last newline was left by a process that was killed while writing, and is ignored. Throws
   // FileError if the file cannot be read; the error names the damaged line, if any.
   SweepJournal(const std::string& folder, bool writable);
-  ~SweepJournal();
-  SweepJournal(const SweepJournal&) = delete;
-  SweepJournal& operator=(const SweepJournal&) = delete;
 
   const std::string& folder() const { return folder_; }  // an absolute path
   const SweepSettings& settings() const { return settings_; }
@@ -109,7 +108,7 @@ class SweepJournal {
   SweepTrial* TrialAt(int64_t number);
 
   std::string folder_;
-  int file_ = -1;
+  UniqueFd file_;
   int held_ = 0;
   int64_t read_bytes_ = 0, lines_ = 0;
   SweepSettings settings_;
@@ -123,12 +122,9 @@ class SweepLock {
   // Blocks for up to `patience_s` seconds while trials of a killed sweep are still running. Throws
   // FileError if another process runs the sweep or if these trials do not end in time.
   SweepLock(const std::string& folder, double patience_s);
-  ~SweepLock();
-  SweepLock(const SweepLock&) = delete;
-  SweepLock& operator=(const SweepLock&) = delete;
 
  private:
-  int own_ = -1, inherited_ = -1;
+  UniqueFd own_, inherited_;
 };
 
 }  // namespace doppio

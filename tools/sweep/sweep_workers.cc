@@ -96,8 +96,8 @@ bool Workers::Idle() const {
 
 void Workers::Start(int slot, const WorkerCommand& command) {
   const WorkerSlot& share = slots_[slot];
-  const int log = open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (log < 0) throw FileError("cannot write ", command.log, " (", std::strerror(errno), ")");
+  const UniqueFd log(open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!log.open()) throw FileError("cannot write ", command.log, " (", std::strerror(errno), ")");
   // Allocates all memory before the fork: another thread may hold the allocator's locks at that
   // time.
   const std::vector<std::string> environment = EnvironmentOf(share);
@@ -112,10 +112,7 @@ void Workers::Start(int slot, const WorkerCommand& command) {
   const pid_t child = fork();
   const int why = errno;
   if (child != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (child < 0) {
-    close(log);
-    throw CannotStart("a process", why);
-  }
+  if (child < 0) throw CannotStart("a process", why);
   if (child == 0) {
     // In its own process group, the child does not receive Ctrl-C from a terminal. This process
     // receives it and stops its children.
@@ -126,13 +123,12 @@ void Workers::Start(int slot, const WorkerCommand& command) {
     if (getppid() != parent) _exit(kCannotRun);
     if (!share.cores.empty()) sched_setaffinity(0, sizeof cores, &cores);
     const int nothing = open("/dev/null", O_RDONLY);
-    if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
+    if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(log.get(), 1) < 0 || dup2(log.get(), 2) < 0)
       _exit(kCannotRun);
     if (!command.cwd.empty() && chdir(command.cwd.c_str()) != 0) _exit(kCannotRun);
     execve(arguments[0], arguments.data(), variables.data());
     _exit(kCannotRun);
   }
-  close(log);
   children_[slot] = child;
 }
 
