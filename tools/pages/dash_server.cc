@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/base/error.h"
+#include "tools/cli/json_text.h"
 #include "tools/pages/web_page.h"
 #include "tools/runs/metrics.h"
 #include "tools/runs/run_view.h"
@@ -30,10 +31,6 @@ std::string FilesMark(const std::string& folder) {
     mark += StrCat(now.st_size, '.', now.st_mtim.tv_sec, '.', now.st_mtim.tv_nsec, ' ');
   }
   return mark;
-}
-
-std::string Dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -139,7 +136,7 @@ HttpResponse DashServer::List() {
   };
   std::stable_sort(list.begin(), list.end(),
                    [&](const json& a, const json& b) { return started(a) > started(b); });
-  return {200, kJson, Dump({{"runs", list}})};
+  return {200, kJson, JsonText({{"runs", list}}, -1)};
 }
 
 HttpResponse DashServer::Run(const HttpRequest& request) const {
@@ -152,7 +149,7 @@ HttpResponse DashServer::Run(const HttpRequest& request) const {
   const auto found = folders.find(query("name"));
   if (found == folders.end()) return {404, "text/plain; charset=utf-8", "there is no such run\n"};
   const size_t points = query("points") == "few" ? kFewPoints : kPoints;
-  return {200, kJson, Dump(ViewRun(ReadRun(found->second), found->first, points))};
+  return {200, kJson, JsonText(ViewRun(ReadRun(found->second), found->first, points), -1)};
 }
 
 }  // namespace doppio

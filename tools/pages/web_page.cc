@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "tools/cli/embedded_files.h"
+#include "tools/cli/json_text.h"
 #include "tools/pages/html_text.h"
 
 namespace doppio {
@@ -18,7 +19,7 @@ const std::string& WebFile(const std::string& name) {
 // tag.
 std::string EscapeJson(const nlohmann::json& data) {
   // Names may contain bytes that are not UTF-8; the dump replaces them.
-  const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = JsonText(data, -1);
   std::string escaped;
   escaped.reserve(text.size());
   for (const char c : text) {

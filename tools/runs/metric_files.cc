@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tools/cli/json_text.h"
 #include "tools/runs/csv_field.h"
 #include "tools/runs/metrics.h"
 
@@ -161,8 +162,6 @@ void MetricFiles::Event(const std::string& event, int64_t iteration, json more) 
   WriteLine(more);
 }
 
-void MetricFiles::WriteLine(const json& line) {
-  jsonl_.Write(line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
-}
+void MetricFiles::WriteLine(const json& line) { jsonl_.Write(JsonText(line, -1) + "\n"); }
 
 }  // namespace doppio

@@ -22,6 +22,7 @@
 #include "core/base/host_name.h"
 #include "core/base/version.h"
 #include "solvers/trainer/schedule.h"
+#include "tools/cli/json_text.h"
 #include "tools/runs/metrics.h"
 
 namespace doppio {
@@ -106,7 +107,7 @@ void WaitUntilLeft(const std::string& path) {
 }
 
 void WriteJson(const std::string& path, const json& value) {
-  WriteFileAtomically(path, value.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  WriteFileAtomically(path, JsonText(value, 1) + "\n");
 }
 
 // Creates or replaces the link `name` in `folder`. `target` may be in any folder.
@@ -225,7 +226,7 @@ void RunFolder::WriteRun() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     AddHeartbeat();
-    text = run_.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    text = JsonText(run_, 1) + "\n";
   }
   WriteFileAtomically(path_ + "/run.json", text);
 }
