@@ -1,8 +1,8 @@
 // A blob of a layer written in Python. Bottoms and tops have separate memory, and the kernel copies
 // between this memory and the net's. A top can therefore have any shape, and a script can keep an
-// array as long as it wants. Parameters are shown in the net's memory while there is a net. Before
-// and after that they have separate memory too; the values that setup() writes to it become the
-// initial values.
+// array as long as it needs it. Parameters are shown in the net's memory while there is a net.
+// Before and after that they have separate memory too; the values that setup() writes to it become
+// the initial values.
 #ifndef DOPPIO_PYTHON_LAYER_BLOB_H_
 #define DOPPIO_PYTHON_LAYER_BLOB_H_
 

@@ -51,7 +51,8 @@ LayerShape ShapeOf(const LayerSpec& spec, const LiveLayer& live) {
     }
     shape.tops.push_back(top->shape());
   }
-  for (const Shape& of : live.object->params) shape.params.push_back({of, FillerParameter(), true});
+  for (const Shape& param : live.object->params)
+    shape.params.push_back({param, FillerParameter(), true});
   shape.has_backward = py::hasattr(live.object->self, "backward");
   // A source in Python does not declare which tops are labels, so all its tops stay in single
   // precision.

@@ -1,5 +1,5 @@
-// Tells the compiler that the iterations of the following loop do not depend on each other through
-// memory, so that it vectorises the loop without run-time checks.
+// Promises the compiler that the iterations of the following loop do not depend on each other
+// through memory, so that it vectorises the loop without run-time checks.
 #ifndef DOPPIO_CORE_BASE_INDEPENDENT_ITERATIONS_H_
 #define DOPPIO_CORE_BASE_INDEPENDENT_ITERATIONS_H_
 

@@ -25,11 +25,11 @@ std::string Microseconds(int64_t ns) {
 // Returns the metadata events {"name":"thread_name",...} that give the viewer the name and the
 // position of a process or a track.
 std::string NameEvent(const char* what, int pid, int tid, const std::string& name) {
-  const std::string of = ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
+  const std::string track = ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
   const int place = std::string(what) == "process" ? pid : tid;
-  return StrCat("{\"ph\":\"M\",\"name\":\"", what, "_name\"", of,
+  return StrCat("{\"ph\":\"M\",\"name\":\"", what, "_name\"", track,
                 ",\"args\":{\"name\":", Quoted(name), "}},\n", "{\"ph\":\"M\",\"name\":\"", what,
-                "_sort_index\"", of, ",\"args\":{\"sort_index\":", place, "}}");
+                "_sort_index\"", track, ",\"args\":{\"sort_index\":", place, "}}");
 }
 
 std::string SpanEvent(const TimelineProcess& process, const TimelineSpan& span) {

@@ -15,7 +15,7 @@ Preprocessing DescribeImages(const TransformationParameter& transform, const Sou
 // Stores `mean`, of which the crop takes the centre, and its channel means.
 void SetMeanImage(const MeanImage& mean, Preprocessing* record);
 
-// Removes what the record tells of the size of images before the crop.
+// Removes the fields of the record about the size of images before the crop.
 void ClearSizes(Preprocessing* record);
 
 // Returns `record` for a net with this input. If the sizes in `record` do not lead to the input,

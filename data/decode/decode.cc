@@ -60,8 +60,8 @@ bool IsPnm(const uint8_t* file, size_t bytes) {
 }
 
 std::optional<ImageFormat> KnownFormat(const uint8_t* file, size_t bytes) {
-  for (const Signature& of : Signatures()) {
-    if (Has(file, bytes, 0, of.bytes)) return of.format;
+  for (const Signature& signature : Signatures()) {
+    if (Has(file, bytes, 0, signature.bytes)) return signature.format;
   }
   if (IsPnm(file, bytes)) return ImageFormat::kPnm;
   return std::nullopt;
@@ -80,9 +80,9 @@ ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
   if (bytes == 0) throw FileError("the image is empty");
   if (const std::optional<ImageFormat> format = KnownFormat(file, bytes)) return *format;
   const std::string read = "JPEG, PNG, BMP or PNM";
-  for (const Foreign& of : ForeignFormats()) {
-    if (!Has(file, bytes, of.at, of.bytes)) continue;
-    throw FileError("it is a ", of.name, " image; convert it to ", read);
+  for (const Foreign& foreign : ForeignFormats()) {
+    if (!Has(file, bytes, foreign.at, foreign.bytes)) continue;
+    throw FileError("it is a ", foreign.name, " image; convert it to ", read);
   }
   const size_t head = std::min(bytes, kKindBytes);
   const std::string found = DescribeContent({reinterpret_cast<const char*>(file), head});

@@ -214,7 +214,8 @@ ShapeColor DrawContrast(const ShapeColor& behind, Draws* draws) {
   return color;
 }
 
-// Returns the outline of a class turned, stretched and scaled, at a place inside the image.
+// Returns the polygon of the shape class `label`, randomly rotated, stretched, scaled and placed
+// inside the image.
 Outline DrawOutline(int label, int side, Draws* draws) {
   const float turn = draws->Uniform(-0.4f, 0.4f), stretch = draws->Uniform(0.75f, 1.33f);
   const float c = std::cos(turn), s = std::sin(turn);

@@ -133,7 +133,8 @@ class Dropout : public FormKernel<DropoutForm> {
     });
   }
 
-  // Draws the bits of a whole chunk, even if the sample ends within the chunk.
+  // Fills `kept` with the bits of a chunk that starts at `element`. Writes the whole chunk, even
+  // beyond the end of the sample.
   void Draw(uint64_t sample, int64_t element, Bits* kept) const {
     uint32_t words[kChunk];
     const uint64_t first = static_cast<uint64_t>(element) / 4;

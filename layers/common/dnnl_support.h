@@ -1,6 +1,6 @@
 // Helpers for oneDNN kernels that have parameters or several possible layouts. They rank oneDNN's
 // implementations, assign scratch memory, and keep a parameter in its own layout whichever layout a
-// primitive wants.
+// primitive needs.
 #ifndef DOPPIO_LAYERS_COMMON_DNNL_SUPPORT_H_
 #define DOPPIO_LAYERS_COMMON_DNNL_SUPPORT_H_
 

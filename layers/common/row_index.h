@@ -18,7 +18,7 @@ constexpr int32_t kNoRow = -1;
 
 class IndexReader {
  public:
-  // `rows` is the number of rows. `because` is a string constant that tells the reader of an error
+  // `rows` is the number of rows. `because` is a string constant for error messages, which says
   // where that number comes from.
   IndexReader(int64_t rows, const char* because) : rows_(rows), because_(because) {}
 

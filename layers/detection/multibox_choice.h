@@ -38,7 +38,8 @@ struct ClassSample {
   int64_t prior = 0, label = 0;
 };
 
-// The selection for one image. Reuses its memory from pass to pass.
+// Selects the priors of one image that contribute to MultiBoxLoss: matched ones for the location
+// loss, and mined negatives too for the classification loss. Reuses its memory from pass to pass.
 class MultiBoxChoice {
  public:
   const std::vector<PlaceSample>& places() const { return places_; }

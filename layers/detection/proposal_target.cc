@@ -105,10 +105,10 @@ class ProposalTarget : public FormKernel<ProposalTargetForm> {
     }
     for (const Box& object : objects_) candidates_.push_back({object, {}});
     for (size_t i = 0; i < candidates_.size(); ++i) {
-      Candidate& of = candidates_[i];
-      of.nearest = FindNearest(of.box, objects_);
-      const double overlap = of.nearest.overlap;
-      if (of.nearest.object >= 0 && overlap >= form_.fg) {
+      Candidate& candidate = candidates_[i];
+      candidate.nearest = FindNearest(candidate.box, objects_);
+      const double overlap = candidate.nearest.overlap;
+      if (candidate.nearest.object >= 0 && overlap >= form_.fg) {
         positives_.push_back(static_cast<int>(i));
       } else if (overlap < form_.bg_high && overlap >= form_.bg_low) {
         negatives_.push_back(static_cast<int>(i));
@@ -125,19 +125,19 @@ class ProposalTarget : public FormKernel<ProposalTargetForm> {
     for (int top = 2; top < 5; ++top) std::fill_n(TopValues<T>(top), t_.tops[top].count(), T(0));
     for (int64_t row = 0; row < form_.rows; ++row) {
       const int64_t sample = row % static_cast<int64_t>(positives_.size());
-      const Candidate& of = candidates_[positives_[sample]];
+      const Candidate& candidate = candidates_[positives_[sample]];
       T* region = TopValues<T>(0) + 5 * row;
       *region++ = T(0);
-      for (double side : of.box) *region++ = static_cast<T>(side);
+      for (double side : candidate.box) *region++ = static_cast<T>(side);
       const bool object = sample < positives;
-      TopValues<T>(1)[row] = static_cast<T>(object ? classes_[of.nearest.object] : 0);
-      if (object) WriteTargets(row, of);
+      TopValues<T>(1)[row] = static_cast<T>(object ? classes_[candidate.nearest.object] : 0);
+      if (object) WriteTargets(row, candidate);
     }
   }
 
-  void WriteTargets(int64_t row, const Candidate& of) {
-    const Box targets = EncodeRegion(of.box, objects_[of.nearest.object]);
-    const int64_t slot = std::min<int64_t>(classes_[of.nearest.object], form_.classes - 1);
+  void WriteTargets(int64_t row, const Candidate& candidate) {
+    const Box targets = EncodeRegion(candidate.box, objects_[candidate.nearest.object]);
+    const int64_t slot = std::min<int64_t>(classes_[candidate.nearest.object], form_.classes - 1);
     const int64_t at = 4 * (row * form_.classes + slot);
     for (int64_t side = 0; side < 4; ++side) {
       TopValues<T>(2)[at + side] =

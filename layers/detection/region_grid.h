@@ -141,29 +141,29 @@ std::vector<std::vector<RegionObject>> ReadRegions(const SourceLoc& at, const Re
     std::vector<std::vector<LabeledBox>> labeled(grid.images);
     ReadObjects(at, from, grid.object_numbers / 8, grid.classes + 1, 0, true, &labeled);
     for (int64_t image = 0; image < grid.images; ++image) {
-      for (const LabeledBox& of : labeled[image]) {
-        const Box& b = of.box;
+      for (const LabeledBox& object : labeled[image]) {
+        const Box& b = object.box;
         objects[image].push_back(
-            {{(b[0] + b[2]) / 2, (b[1] + b[3]) / 2, b[2] - b[0], b[3] - b[1]}, of.label - 1});
+            {{(b[0] + b[2]) / 2, (b[1] + b[3]) / 2, b[2] - b[0], b[3] - b[1]}, object.label - 1});
       }
     }
   } else {
     const int64_t rows = grid.object_numbers / (5 * grid.images);
     for (int64_t image = 0; image < grid.images; ++image) {
       for (int64_t row = 0; row < rows; ++row) {
-        const T* of = from + 5 * (image * rows + row);
-        const auto number = [of](int i) { return static_cast<double>(of[i]); };
+        const T* numbers = from + 5 * (image * rows + row);
+        const auto number = [numbers](int i) { return static_cast<double>(numbers[i]); };
         if (number(3) == 0) break;
         objects[image].push_back(
-            {{number(1), number(2), number(3), number(4)}, static_cast<int>(of[0])});
+            {{number(1), number(2), number(3), number(4)}, static_cast<int>(numbers[0])});
       }
     }
   }
   for (const std::vector<RegionObject>& of_image : objects) {
-    for (const RegionObject& of : of_image) {
-      const CenteredBox& b = of.box;
-      if (of.label < 0 || of.label >= grid.classes) {
-        throw UserError(at, "an object has class ", of.label, "; classes are 0..",
+    for (const RegionObject& object : of_image) {
+      const CenteredBox& b = object.box;
+      if (object.label < 0 || object.label >= grid.classes) {
+        throw UserError(at, "an object has class ", object.label, "; classes are 0..",
                         grid.classes - 1);
       }
       if (!(b.x >= 0 && b.x < 1 && b.y >= 0 && b.y < 1 && b.width > 0 && b.height > 0)) {

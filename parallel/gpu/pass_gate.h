@@ -1,7 +1,7 @@
 // Prevents exchanges that wait on devices during passes in which a rank of the same process still
 // records work or loads code.
 //
-// A GPU inside an exchange runs a kernel that waits until all ranks have launched theirs. CUDA
+// A GPU inside an exchange runs a kernel that waits until all ranks have launched it. CUDA
 // calls that set things up (capturing or instantiating a graph, loading a module, allocating) may
 // wait for such a kernel, or hold a process-wide lock, so that another rank's launch never happens.
 // Passes that set things up are called fresh.

@@ -25,7 +25,7 @@ class PollPace {
   int64_t NextNs(int64_t now_ns) const {
     return eager_ && pause_ns_ <= kBusyNs && now_ns - begun_ns_ < kEagerNs ? 0 : pause_ns_;
   }
-  // Tells how long a pause of NextNs() > 0 has really lasted.
+  // Records how long a pause of NextNs() > 0 has really lasted.
   void Paused(int64_t lasted_ns) {
     pause_ns_ = lasted_ns > pause_ns_ + kLateNs
                     ? std::min(2 * pause_ns_, kLongestNs)

@@ -41,7 +41,7 @@ class TcpTransport : public Transport {
     root_ = MakeTcpTeam(rank, listeners, ranks, listening, times);
   }
 
-  // A rank must not end its connections while others still use theirs. A rank that fails does not
+  // A rank must not end its connections while others still use them. A rank that fails does not
   // wait.
   ~TcpTransport() override {
     if (root_ == nullptr || std::uncaught_exceptions() > exceptions_) return;

@@ -10,8 +10,8 @@ namespace doppio {
 struct Agreement {
   bool snapshot = false;       // write a snapshot
   bool stop = false;           // end after this iteration
-  bool world_changes = false;  // all end because the ranks change; the training goes on with others
-  bool leaves = false;         // this rank was told to stop, and the others go on
+  bool world_changes = false;  // all end because the ranks change; others continue the training
+  bool leaves = false;         // this rank was asked to stop, and the others continue
 };
 
 // Polls this rank's request and returns the strongest one of all ranks. In an elastic training, a

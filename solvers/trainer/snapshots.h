@@ -1,5 +1,5 @@
 // The snapshots of a training run: collects the state of all parts, writes it, restores it, and
-// saves the last complete iteration before the training fails or goes on with other ranks.
+// saves the last complete iteration before the training fails or continues with other ranks.
 #ifndef DOPPIO_SOLVERS_TRAINER_SNAPSHOTS_H_
 #define DOPPIO_SOLVERS_TRAINER_SNAPSHOTS_H_
 

@@ -89,7 +89,7 @@ void Trainer::Run() {
   // A rank may have left during the last test.
   if (run.result.world_changes) return parts_.snapshots.Keep();
   WaitForSnapshot();
-  // Ranks that have ended cannot go on with others that have lost a rank in the last steps.
+  // Ranks that have ended cannot continue with others that have lost a rank in the last steps.
   if (run.options.elastic) run.options.world->control().Barrier();
 }
 

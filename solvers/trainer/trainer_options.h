@@ -1,4 +1,4 @@
-// The settings of a Trainer, what it tells its callbacks, and the result of a training.
+// The settings of a Trainer, what it passes to its callbacks, and the result of a training.
 #ifndef DOPPIO_SOLVERS_TRAINER_TRAINER_OPTIONS_H_
 #define DOPPIO_SOLVERS_TRAINER_TRAINER_OPTIONS_H_
 
@@ -53,13 +53,14 @@ struct TakenSnapshot {
 
 class Trainer;
 
-// Lets a training go on in memory when its ranks change. Its device must be the host.
+// Settings for --elastic: the training continues from memory when its ranks change. The device must
+// be the host.
 struct ElasticRule {
   int least = 1;  // ranks; a request to stop that leaves fewer stops all ranks
   // Returns true on rank 0 if processes wait to become ranks. Called between two iterations.
   std::function<bool()> newcomers;
   // Gets the state after the last complete iteration when Solve ends because ranks leave or come,
-  // and before it throws because a rank is lost. A trainer of other ranks goes on from it.
+  // and before it throws because a rank is lost. A trainer of other ranks continues from it.
   std::function<void(TrainerState)> keep;
 };
 
@@ -88,7 +89,7 @@ struct TrainerOptions {
   std::optional<LossScaling> loss_scaling;
 
   std::string resume;  // a .solverstate[.h5] file to resume from; "": a new run
-  // The state in memory to go on from, instead of `resume`; null: none.
+  // The state in memory to continue from, instead of `resume`; null: none.
   std::shared_ptr<const TrainerState> state;
   // Requires a world. An update then begins only after all ranks have all sums of its gradients, so
   // that all complete the same iterations.
@@ -128,8 +129,8 @@ struct TrainResult {
   int64_t iteration = 0;
   bool stopped = false;           // a request ended the run before max_iter
   bool stopped_early = false;     // the monitor ended the run before max_iter
-  bool world_changes = false;     // the ranks change; the run goes on with others
-  bool leaves = false;            // this rank was told to stop, and the others go on
+  bool world_changes = false;     // the ranks change; the run continues with others
+  bool leaves = false;            // this rank was asked to stop, and the others continue
   std::optional<BestState> best;  // found by the monitor
   double smoothed_loss = 0;
   bool snapshot_taken = false;  // a snapshot was taken in this run, on any rank

@@ -1,6 +1,6 @@
 // The interface that a device implements to update its parameters: passes over the arenas of
 // values, gradients and history. The CPU's implementation is in apply.cc. Other devices register
-// theirs when they are linked in.
+// their own when they are linked in.
 #ifndef DOPPIO_SOLVERS_UPDATE_APPLY_H_
 #define DOPPIO_SOLVERS_UPDATE_APPLY_H_
 
@@ -61,7 +61,8 @@ struct UpdateInputs {
   double rate = 0;   // includes RateFactor
   double decay = 0;  // weight_decay
   double scale = 1;  // factor on the gradients
-  // If true, the last Decide determines whether the update happens, and its scale replaces `scale`.
+  // If true, the device decides (UpdatePass::Decide): it may skip the update, and it computes the
+  // factor; `scale` is ignored.
   bool decided = false;
   // Weight decay by the sign of each value instead of the value.
   bool l1 = false;

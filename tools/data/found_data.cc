@@ -54,7 +54,7 @@ bool MayHoldImages(const std::string& path) {
   return kind != "list" || EndsWith(path, ".txt") || EndsWith(path, ".lst");
 }
 
-// Returns the path of data for tests beside `train`, or "" if there is none.
+// Returns the test set next to `train`, found by its name (train -> val, test, t10k), or "".
 std::string TestBeside(const std::string& train) {
   const std::string folder = DirName(train), name = train.substr(folder.size());
   for (const auto& [word, others] : {std::pair<std::string, std::vector<std::string>>{

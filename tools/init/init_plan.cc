@@ -149,7 +149,7 @@ ImageFacts FactsOfImages(const ImageStats& stats, bool can_be_gray) {
   if (can_be_gray && AllAlike(sums)) sums.resize(1);
   facts.channels = static_cast<int>(sums.size());
   facts.mixed_channels = stats.sums.size() > 1;
-  for (const ChannelSums& of : sums) facts.means.push_back(of.mean());
+  for (const ChannelSums& channel : sums) facts.means.push_back(channel.mean());
   const ImageShape& first = stats.sizes.begin()->second.shape;
   const bool one_size = std::all_of(stats.sizes.begin(), stats.sizes.end(), [&](const auto& size) {
     return size.second.shape.height == first.height && size.second.shape.width == first.width;

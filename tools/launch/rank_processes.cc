@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/unique_fd.h"
 
 namespace doppio {
 namespace {
@@ -150,22 +151,15 @@ class RankGroup {
     if (failed != 0) throw CannotStart("'" + start.words[0] + "'", failed);
     rank.running = true;
     ++running_;
-    Tell(&rank, start.script);
+    Send(start.script, &rank);
   }
 
   // Writes to the rank's script. A rank that has ended reads nothing.
-  static void Tell(RankProcess* rank, const std::string& text) {
-    size_t done = 0;
-    while (done < text.size()) {
-      const ssize_t written = write(rank->input, text.data() + done, text.size() - done);
-      if (written < 0 && errno != EINTR) return;
-      if (written > 0) done += static_cast<size_t>(written);
-    }
-  }
+  static void Send(const std::string& text, RankProcess* rank) { WriteAll(rank->input, text); }
 
-  void TellAll(const std::string& text) {
+  void SendAll(const std::string& text) {
     for (RankProcess& rank : ranks_) {
-      if (rank.running) Tell(&rank, text);
+      if (rank.running) Send(text, &rank);
     }
   }
 
@@ -213,7 +207,7 @@ class RankGroup {
   void Handle(int signal) {
     for (const auto& [passed, name] : kPassedSignals) {
       if (signal != passed) continue;
-      TellAll(std::string(name) + "\n");
+      SendAll(std::string(name) + "\n");
       if (signal == SIGINT || signal == SIGTERM) stopping_ = true;
     }
   }
@@ -305,7 +299,7 @@ class RankGroup {
   // last the program that started them.
   void EndTheRest() {
     if (!failed_ || running_ == 0 || Clock::now() < deadline_) return;
-    if (tries_ < 2) TellAll(tries_ == 0 ? "TERM\n" : "KILL\n");
+    if (tries_ < 2) SendAll(tries_ == 0 ? "TERM\n" : "KILL\n");
     for (const RankProcess& rank : ranks_) {
       if (tries_ >= 2 && rank.running) kill(-rank.pid, SIGKILL);
     }
@@ -319,7 +313,7 @@ class RankGroup {
   std::vector<RankProcess> ranks_;
   int running_ = 0, code_ = 0;
   bool failed_ = false;    // the other ranks are to end
-  bool stopping_ = false;  // the user has told the ranks to end
+  bool stopping_ = false;  // the user has asked the ranks to end
   int tries_ = 0;          // of EndTheRest
   Clock::time_point deadline_;
 };

@@ -23,7 +23,7 @@ struct RankStart {
 struct RankProcessesOptions {
   int grace = 10;    // seconds that the other ranks have after one has failed, and after SIGTERM
   bool tag = false;  // each line of output begins with "[rank] "
-  // Other ranks go on when one is lost. A lost rank starts again, `restarts` times at most.
+  // The other ranks continue when one is lost. A lost rank starts again, `restarts` times at most.
   bool elastic = false;
   int restarts = 0;
 };

@@ -172,8 +172,8 @@ void ImportTile(const ImportNode& node) {
 }
 [[maybe_unused]] const bool tile_imported = RegisterImports({"Tile"}, &ImportTile);
 
-// Returns `value` with its pads as a convolution of each channel by itself, whose kernel has a 1 in
-// the place of the pixel, and zeros for the difference of the pads.
+// Applies the pads of `value`, which may differ between the two sides of an axis, with a depthwise
+// convolution. Its kernel is 1 at one position and 0 elsewhere, so it only shifts the image.
 ImportValue Padded(const ImportNode& node, const ImportValue& value) {
   const int axes = value.shape.rank() - 2;
   const int64_t channels = value.shape[1];

@@ -33,7 +33,7 @@ struct RunStart {
   const SolverSpec* solver = nullptr;
   std::vector<std::string> devices;  // "GPU 0 (NVIDIA H200)"
   bool resumes = false;              // true if --resume or --snapshot was given
-  // True if the run goes on in another process or after a change of its ranks. The last process
+  // True if the run continues in another process or after a change of its ranks. The last process
   // that wrote the folder no longer does, even if it still holds the lock.
   bool takes_over = false;
 };

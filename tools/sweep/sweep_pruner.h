@@ -18,7 +18,7 @@ class Pruner {
   explicit Pruner(const SweepJournal* journal);
 
   // Returns the iteration and the score at which the running trial `trial` is to be pruned, or
-  // nullopt if it may go on or if the sweep does not prune.
+  // nullopt if it may continue or if the sweep does not prune.
   std::optional<std::pair<int64_t, double>> PruneAt(int64_t trial);
 
  private:

@@ -1,6 +1,6 @@
 // Runs the trials of a sweep as jobs of SLURM. This process submits the jobs, prunes and waits;
 // each job runs `doppio sweep trial`, which records the begin and the end of its trial in the
-// journal. The jobs therefore need this process only for pruning and for further jobs, and go on
+// journal. The jobs therefore need this process only for pruning and for further jobs, and continue
 // without it.
 #ifndef DOPPIO_TOOLS_SWEEP_SWEEP_QUEUE_H_
 #define DOPPIO_TOOLS_SWEEP_SWEEP_QUEUE_H_

@@ -27,7 +27,7 @@ bool RunTrials(const SweepRunOptions& options, SweepJournal* journal);
 // messages of this training begin at byte `log_begin` of the trial's log.
 SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, int code,
                         int64_t log_begin);
-// Tells the user on standard error about the progress of a sweep.
+// Prints a line about the progress of a sweep to standard error.
 void PrintSweepNotice(const std::string& text);
 // Returns, for the user, how a trial ended: "t003 done at iteration 500, accuracy 0.98".
 std::string EndText(const std::string& metric, const SweepTrial& trial);

@@ -68,7 +68,7 @@ class Communicator {
   // on the exchanging thread.
   virtual void ComputeAfterExchange() {}
   // Returns true if the device itself waits, within the work that StartAllReduce enqueues, until
-  // all ranks have started theirs.
+  // all ranks have started the same exchange.
   virtual bool WaitsOnDevice() const { return false; }
 
   // Sets the bucket of gradients that the next calls exchange; -1 means none. Messages about lost

@@ -276,7 +276,7 @@ struct LayerType {
     input_values_axis = axis;
     return *this;
   }
-  // The kind of the layer in drawings of nets, if it cannot be told from its other properties.
+  // The kind of the layer in drawings of nets, if its other properties do not determine it.
   LayerType& DrawnAs(const char* kind) {
     drawn_as = kind;
     return *this;

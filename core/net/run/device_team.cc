@@ -8,7 +8,7 @@
 namespace doppio {
 
 // A task of a part waits for the part's previous task, and for the previous part on the same
-// device. Its slot is the first one after theirs: task + part if each task has one device. All
+// device. Its slot is the first one after both: task + part if each task has one device. All
 // devices take their tasks in the order of slots, so the first task that has not run never waits:
 // the order cannot block.
 TaskOrder::TaskOrder(const std::vector<std::vector<int>>& runs, int devices, int parts)

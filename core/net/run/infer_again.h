@@ -12,7 +12,7 @@
 namespace doppio {
 
 // Stores the next forms of all kernels of a plan that share theirs in LayerSpec::before. `done`
-// tells which nodes have run in this pass. `spec` describes the same net.
+// marks the nodes that have run in this pass. `spec` describes the same net.
 void StoreForms(const std::vector<std::unique_ptr<Kernel>>& kernels, const std::vector<bool>& done,
                 NetSpec* spec);
 // Clears all stored forms.

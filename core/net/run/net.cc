@@ -51,7 +51,7 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
       params_(params),
       plan_(MakePlan(graph_, options, params)),
       options_(options) {
-  // The solver and the exchange have already allocated theirs.
+  // The solver and the exchange have already allocated their memory.
   options_.history_slots = options_.exchange_bytes = 0;
   size_t most = 0;
   for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());

@@ -19,7 +19,7 @@ std::optional<Preprocessing> DescribePreprocessing(const NetSpec& net);
 std::optional<Preprocessing> DescribeTestImages(const NetSource& source);
 
 // Returns the preprocessing for the use of a net after its training: that of phase TEST if it is
-// known, completed by what only phase TRAIN's tells of the images.
+// known, completed by what only that of phase TRAIN records of the images.
 std::optional<Preprocessing> ForUse(std::optional<Preprocessing> test,
                                     const std::optional<Preprocessing>& train);
 

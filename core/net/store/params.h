@@ -134,8 +134,8 @@ class ParamStore {
   Device* device_of(const Param& param) const { return arenas_[param.arena].device; }
   DType dtype() const { return dtype_; }
 
-  // The arenas of the training net, one for each device. Gaps are zero, except in the gradients if
-  // they share memory.
+  // The arenas of the training net, one for each device. The padding between parameters is zero; in
+  // gradients that share memory it is undefined.
   const std::vector<ParamArena>& arenas() const { return arenas_; }
   // The arenas of the store's device. values() and each slot of history have arena_size() elements.
   Tensor values(size_t arena = 0) const { return Arena(arenas_[arena].values); }

@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "tests/testing/mistake.h"
 #include "tests/testing/scoped_variable.h"
