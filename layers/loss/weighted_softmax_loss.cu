@@ -1,4 +1,4 @@
-// Softmax losses in which a label weights all classes (label_weights.h) on a GPU, in single
+// Softmax losses in which a label weights all classes (LabelWeights) on a GPU, in single
 // precision and the plain layout. The host waits for the GPU only if ranks must add up their
 // numbers of labels that count. It does not wait otherwise, so a wrong label makes the loss NaN,
 // and a later Forward throws an error that names the label.

@@ -1,4 +1,4 @@
-// The reference kernel of softmax losses in which a label weights all classes (label_weights.h), on
+// The reference kernel of softmax losses in which a label weights all classes (LabelWeights), on
 // the CPU.
 #ifndef DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_
 #define DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_
