@@ -17,7 +17,8 @@
 namespace doppio {
 namespace {
 
-// A global variable, because Decode is called from a dozen places with no common context.
+// The limit protects the memory of the process against damaged files, so it is one of the process:
+// sources, nets and commands that decode images share nothing else.
 std::atomic<int64_t> most_image_pixels{kMaxImagePixels};
 
 // A format and the bytes with which its files begin (Signature), or which they contain at offset

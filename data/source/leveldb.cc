@@ -80,22 +80,33 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
   return database;
 }
 
-std::shared_ptr<Database> Shared(const std::string& path) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<Database>> open;
-  std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<Database> database = open[path].lock();
-  if (database == nullptr) {
-    database = OpenDatabase(path);
-    open[path] = database;
+// The databases that are open in this process, by path. There is one object, because LevelDB opens
+// a database only once per process, and sources in different nets and threads may read the same.
+class OpenDatabases {
+ public:
+  static OpenDatabases& Get() {
+    static OpenDatabases all;
+    return all;
   }
-  return database;
-}
+  std::shared_ptr<Database> Share(const std::string& path) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<Database> database = open_[path].lock();
+    if (database == nullptr) {
+      database = OpenDatabase(path);
+      open_[path] = database;
+    }
+    return database;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<Database>> open_;
+};
 
 class LevelDbSource : public Source {
  public:
   LevelDbSource(const DataParameter& parameter, Phase)
-      : path_(parameter.source()), database_(Shared(path_)) {}
+      : path_(parameter.source()), database_(OpenDatabases::Get().Share(path_)) {}
 
   int64_t size() const override { return static_cast<int64_t>(database_->keys.size()); }
 
