@@ -37,7 +37,7 @@ void UseGpu(bool gpu) {
 }
 
 void ChooseGpu(int index) {
-  if (index < 0) throw UsageError("set_device needs the index of a GPU, got ", index);
+  if (index < 0) throw UsageError("set_device needs the index of a GPU; got ", index);
   const std::lock_guard<std::mutex> lock(ChoiceOfScript().mutex);
   ChoiceOfScript().index = index;
 }

@@ -88,7 +88,7 @@ void LiveSolver::Run(Calls calls, const F& f) {
 
 void LiveSolver::Step(int64_t iterations, Calls calls) {
   if (iterations < 0)
-    throw UsageError("step needs a number of iterations from 0 on, got ", iterations);
+    throw UsageError("step needs a number of iterations from 0 on; got ", iterations);
   Run(std::move(calls), [&](Trainer& trainer) { trainer.Advance(iterations); });
 }
 

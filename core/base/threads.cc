@@ -75,7 +75,7 @@ void CheckThreadVariables() {
       number.erase(number.find_last_not_of(" \t") + 1).erase(0, number.find_first_not_of(" \t"));
       const int64_t threads = ParseWholeNumber(number).value_or(0);
       if (threads >= 1 && threads <= kMaxThreads) continue;
-      throw UsageError(name, " wants 1 to ", kMaxThreads, ", got '", value, "'");
+      throw UsageError(name, " needs 1 to ", kMaxThreads, "; got '", value, "'");
     }
   }
 }

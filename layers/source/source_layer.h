@@ -46,8 +46,8 @@ inline std::vector<Feature> FeaturesOfSizes(const LayerSpec& spec, bool any_size
 // message in the field `name`; 0: not given. Throws UserError.
 template <class Param>
 int DataThreadsOf(const LayerSpec& spec, const std::string& name, const Param& param) {
-  spec.RefuseIf(param.threads() > kMaxThreads, name + ".threads", "threads wants 0 to ",
-                kMaxThreads, ", got ", param.threads());
+  spec.RefuseIf(param.threads() > kMaxThreads, name + ".threads", "threads needs 0 to ",
+                kMaxThreads, "; got ", param.threads());
   if (spec.options.data_threads > 0) return spec.options.data_threads;
   return param.has_threads() ? static_cast<int>(param.threads()) : 0;
 }

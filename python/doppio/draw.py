@@ -73,7 +73,7 @@ def draw_net(net, rankdir, ext="png", phase=None, display_lrm=False):
     try:
         done = subprocess.run(["dot", "-T" + ext], input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     except FileNotFoundError:
-        raise RuntimeError("drawing %s wants graphviz: install its program `dot`, or write a .dot file" % ext) from None
+        raise RuntimeError("drawing %s needs graphviz: install its program `dot`, or write a .dot file" % ext) from None
     if done.returncode != 0:
         raise RuntimeError("dot -T%s: %s" % (ext, done.stderr.decode(errors="replace").strip()))
     return done.stdout

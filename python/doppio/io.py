@@ -104,7 +104,7 @@ class Transformer:
         self._check(name)
         self._preparations.pop(name, None)
         if sorted(order) != list(range(len(self.inputs[name]) - 1)):
-            raise ValueError("transpose of '%s' wants the axes 0 to %d in some order, got %s" %
+            raise ValueError("transpose of '%s' needs the axes 0 to %d in some order; got %s" %
                              (name, len(self.inputs[name]) - 2, tuple(order)))
         self.transpose[name] = tuple(order)
 
@@ -113,7 +113,7 @@ class Transformer:
         self._check(name)
         self._preparations.pop(name, None)
         if sorted(order) != list(range(self.inputs[name][1])):
-            raise ValueError("channel_swap of '%s' wants the channels 0 to %d in some order, got %s" %
+            raise ValueError("channel_swap of '%s' needs the channels 0 to %d in some order; got %s" %
                              (name, self.inputs[name][1] - 1, tuple(order)))
         self.channel_swap[name] = tuple(order)
 

@@ -183,7 +183,7 @@ def _feed(self, data, labels, layer=None):
         labels = np.ascontiguousarray(labels[:, np.newaxis, np.newaxis, np.newaxis])
     for what, array, shape in (("data", data, tuple(sample)), ("labels", labels, (1, 1, 1))):
         if array.ndim != 4 or array.shape[1:] != shape:
-            raise _doppio.UsageError("the %s of layer '%s' need an array of N x %d x %d x %d, got the shape %s" %
+            raise _doppio.UsageError("the %s of layer '%s' need an array of N x %d x %d x %d; got the shape %s" %
                                      (what, layer, *shape, array.shape))
         if array.dtype != np.float32 or not array.flags.c_contiguous:
             raise _doppio.UsageError("the %s of layer '%s' must be contiguous float32, got %s; pass "

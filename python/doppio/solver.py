@@ -25,7 +25,7 @@ def _step(self, iterations=1):
 def _add_callback(self, on_start, on_gradients_ready=None):
     """Calls `on_start()` before each iteration, and `on_gradients_ready()` before its update."""
     if not callable(on_start) or not (on_gradients_ready is None or callable(on_gradients_ready)):
-        raise TypeError("add_callback wants functions without arguments")
+        raise TypeError("add_callback needs functions without arguments")
     self.__dict__.setdefault("_callbacks", []).append((on_start, on_gradients_ready))
 
 

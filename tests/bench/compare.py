@@ -70,7 +70,7 @@ def main():
     for peer in opt.peer:
         name, _, command = peer.partition(": ")
         if not command:
-            parser.error("--peer wants 'NAME: COMMAND', got '%s'" % peer)
+            parser.error("--peer needs 'NAME: COMMAND'; got '%s'" % peer)
         peers[name] = shlex.split(command)
     rate = convolution_rate(opt)
     print("convolution rate: %.0f GFLOP/s with %d threads\n" % (rate, opt.threads))

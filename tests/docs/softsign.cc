@@ -9,7 +9,7 @@ namespace doppio {
 namespace {
 
 LayerShape InferSoftsign(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  spec.RefuseIf(bottoms[0].rank() == 0, "bottom", "Softsign needs at least one axis, got a scalar");
+  spec.RefuseIf(bottoms[0].rank() == 0, "bottom", "Softsign needs at least one axis; got a scalar");
   LayerShape shape;
   shape.tops = {bottoms[0]};
   shape.backward_reads_tops = false;  // its gradient follows from x alone

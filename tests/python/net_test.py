@@ -385,8 +385,8 @@ class NetTest(case.Case):
     def test_memory_data_explains_wrong_arrays(self):
         net = doppio.Net(self.write("net.prototxt", MEMORY), doppio.TEST)
         data, labels = np.zeros((4, 1, 1, 3), np.float32), np.zeros(4, np.float32)
-        for wrong, message in (((data[0], labels), r"data of layer 'm' need an array of N x 1 x 1 x 3, got the shape \(1, 1, 3\)"),
-                               ((np.zeros((4, 1, 3, 1), np.float32), labels), r"N x 1 x 1 x 3, got the shape \(4, 1, 3, 1\)"),
+        for wrong, message in (((data[0], labels), r"data of layer 'm' need an array of N x 1 x 1 x 3; got the shape \(1, 1, 3\)"),
+                               ((np.zeros((4, 1, 3, 1), np.float32), labels), r"N x 1 x 1 x 3; got the shape \(4, 1, 3, 1\)"),
                                ((data, labels.reshape(2, 2)), r"labels of layer 'm' need an array of N x 1 x 1 x 1"),
                                ((data.astype(float), labels), r"float64; pass numpy\.ascontiguousarray\(data, numpy\.float32\)"),
                                ((data, np.zeros(4, int)), r"labels of layer 'm' must be contiguous float32, got int64"),

@@ -220,7 +220,7 @@ class InitTest(PreparationCase):
             os.makedirs(folder, exist_ok=True)
             os.rename(name, os.path.join(folder, name))
         run = subprocess.run([case.program(), "init", "set", "--net=none"], capture_output=True, text=True, check=False)
-        names = re.search(r"--net wants one of (.*), got", run.stderr).group(1).split(", ")
+        names = re.search(r"--net needs one of (.*); got", run.stderr).group(1).split(", ")
         self.assertGreaterEqual(len(names), 18)
         prepared = set()
         for name in names:

@@ -186,7 +186,7 @@ class SolverTest(case.Case):
             solver.restore("absent.solverstate")
         with self.assertRaisesRegex(doppio.UsageError, "blob 'data' belongs to a solver's net, whose shapes are fixed"):
             solver.net.blobs["data"].reshape(1, 1, 28, 28)
-        with self.assertRaisesRegex(doppio.UsageError, "a number of iterations from 0 on, got -1"):
+        with self.assertRaisesRegex(doppio.UsageError, "a number of iterations from 0 on; got -1"):
             solver.step(-1)
         with self.assertRaises(TypeError):
             solver.step(1.5)

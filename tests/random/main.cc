@@ -44,13 +44,13 @@ struct Arguments {
 
 int64_t NumberIn(const std::string& flag, const std::string& text) {
   const std::optional<int64_t> number = ParseWholeNumber(text);
-  if (!number) throw UsageError(flag + " wants whole numbers, got '" + text + "'");
+  if (!number) throw UsageError(flag + " needs whole numbers; got '" + text + "'");
   return *number;
 }
 
 void SetSeeds(const std::string& text, CampaignOptions* options) {
   const std::vector<std::string> parts = SplitAt(text, ':');
-  if (parts.empty() || parts.size() > 2) throw UsageError("--seeds wants FIRST:COUNT");
+  if (parts.empty() || parts.size() > 2) throw UsageError("--seeds needs FIRST:COUNT");
   options->first = static_cast<uint64_t>(NumberIn("--seeds", parts[0]));
   options->seeds = parts.size() == 2 ? NumberIn("--seeds", parts[1]) : 1;
 }

@@ -116,7 +116,7 @@ class ElasticTest(elastic_case.ElasticCase):
     def test_mistakes_are_named(self):
         joined = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
         for flags, env, message in (
-                (("--elastic=2",), joined, "--elastic needs the least and the largest number of ranks, such as 2:8, got '2'"),
+                (("--elastic=2",), joined, "--elastic needs the least and the largest number of ranks, such as 2:8; got '2'"),
                 (("--elastic=3:2",), joined, "got '3:2'"), (("--elastic=0:2",), joined, "got '0:2'"),
                 (("--elastic=1:2",), joined, "--elastic=1:2, but a launcher starts 3 ranks"),
                 (("--elastic=1:4",), {}, "--elastic needs replicas in processes: a launcher must start them, such as doppio launch"),

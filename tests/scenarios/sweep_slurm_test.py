@@ -150,7 +150,7 @@ class SweepSlurmTest(sweep_case.SweepCase):
         run = self.doppio("sweep", "resume", "s")
         self.assertEqual(4, run.returncode, run.stderr)
         self.assertIn("SLURM does not answer: squeue failed", run.stderr)
-        for args, text in ((["--on=slurm"], "--time needs HH:MM:SS"), (["--on=pbs"], "--on wants here or slurm"),
+        for args, text in ((["--on=slurm"], "--time needs HH:MM:SS"), (["--on=pbs"], "--on needs here or slurm"),
                            (["--on=slurm", "--emit=slurm", "--time=1:00"], "give one of them"),
                            (["--on=slurm", "--gpus=0", "--time=1:00"], "use --gpus=all")):
             run = self.doppio(*self.arguments("t", "--param=base_lr=0.3,0.03", *args))

@@ -294,7 +294,7 @@ class SweepTest(sweep_case.SweepCase):
         self.check_refused("--gpus=99", "--param=base_lr=1,2", "--gpus=99", code=5)
         self.check_refused("needs --trials", "--param=base_lr=log:1..2", "--method=random")
         self.check_refused("leave out --trials", "--param=base_lr=1,2", "--method=grid", "--trials=3")
-        self.check_refused("--prune wants median:after=N", "--param=base_lr=1,2", "--prune=mean")
+        self.check_refused("--prune needs median:after=N", "--param=base_lr=1,2", "--prune=mean")
         self.check_refused("num_output must be positive", "--param=net.layer[ip].inner_product_param.num_output=10,0", code=3)
         self.check_refused("unknown lr_policy 'stepp'; did you mean 'step'?", "--param=lr_policy=fixed,stepp", code=3)
         self.check_refused("add --monitor", "--param=base_lr=1,2", "--", "--keep_best")
@@ -306,7 +306,7 @@ class SweepTest(sweep_case.SweepCase):
         self.check_refused("put flags of train after --", "--param=base_lr=1,2", "--batch=8")
         self.check_refused("do not wait for each other", "--param=base_lr=1,2", "--method=halving", "--emit=slurm", "--time=1:00")
         self.assertIn("cannot open", self.sweep("ls", "nothing", code=4).stderr)
-        self.assertIn("'sweep' wants", self.sweep("walk", code=2).stderr)
+        self.assertIn("'sweep' needs", self.sweep("walk", code=2).stderr)
 
     def test_one_process_at_a_time(self):
         self.fill(max_iter=1000000000, interval=1000000)

@@ -186,7 +186,7 @@ class AloneTest(TraceTest):
     def test_explains_mistakes(self):
         for value in ("x", "5", "5-", "-5", "5-x", "1-2-3", "1 - 2", "99999999999999999999-3"):
             r = self.train("--trace=t.json", "--trace_iterations=" + value, code=2)
-            self.assertIn("--trace_iterations wants FIRST-LAST, such as 100-110, got '%s'" % value, r.stderr)
+            self.assertIn("--trace_iterations needs FIRST-LAST, such as 100-110; got '%s'" % value, r.stderr)
         r = self.train("--trace=t.json", "--trace_iterations=7-3", code=2)
         self.assertIn("--trace_iterations=7-3: the first iteration comes after the last", r.stderr)
         r = self.train("--trace_iterations=3-7", code=2)

@@ -145,8 +145,8 @@ class GpuCheckTest(unittest.TestCase):
             return f.read().strip()
 
     def test_unknown_words_are_refused(self):
-        for flags, said in ((["--only=speeds"], "--only wants some of machine"), (["--nets=vgg"], "--nets wants some of lenet"),
-                            (["--precisions=int8"], "--precisions wants some of bf16")):
+        for flags, said in ((["--only=speeds"], "--only needs some of machine"), (["--nets=vgg"], "--nets needs some of lenet"),
+                            (["--precisions=int8"], "--precisions needs some of bf16")):
             self.assertIn(said, self.check(*flags, code=2))
 
 

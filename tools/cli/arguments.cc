@@ -18,7 +18,7 @@ void CheckArguments(const std::string& name, const std::string& usage, size_t co
     break;
   }
   if (count >= least && count <= most) return;
-  throw UsageError("'" + name + "' wants " + (usage.empty() ? "no arguments" : usage) +
+  throw UsageError("'" + name + "' needs " + (usage.empty() ? "no arguments" : usage) +
                    "\ntry: doppio " + name + " --help");
 }
 

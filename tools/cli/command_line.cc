@@ -307,7 +307,7 @@ class Parser {
   }
 
   [[noreturn]] void ThrowWrong(const Assignment& a, const std::string& wanted) const {
-    throw UsageError(a.from + " wants " + wanted + ", got '" + a.value + "'" + HelpHint());
+    throw UsageError(a.from + " needs " + wanted + "; got '" + a.value + "'" + HelpHint());
   }
 
   void ReadEnvironment() {

@@ -106,18 +106,18 @@ void CheckValue(const char* flag, const std::string& value, const std::vector<st
     if (value == name) return;
     list += (list.empty() ? "" : name == known.back() ? " or " : ", ") + name;
   }
-  throw UsageError(std::string("--") + flag + " wants " + list + ", got '" + value + "'");
+  throw UsageError(std::string("--") + flag + " needs " + list + "; got '" + value + "'");
 }
 
 int64_t AtLeast(const char* flag, int64_t value, int64_t least) {
   if (value >= least) return value;
-  throw UsageError(std::string("--") + flag + " wants " + std::to_string(least) + " or more, got " +
+  throw UsageError(std::string("--") + flag + " needs " + std::to_string(least) + " or more; got " +
                    std::to_string(value));
 }
 
 double NotNegative(const char* flag, double value) {
   if (value >= 0) return value;
-  throw UsageError(std::string("--") + flag + " wants 0 or more, got " + Significant(value));
+  throw UsageError(std::string("--") + flag + " needs 0 or more; got " + Significant(value));
 }
 
 bool ReadNumber(const std::string& text, double* value) {
@@ -128,8 +128,8 @@ bool ReadNumber(const std::string& text, double* value) {
 
 int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return value;
-  throw UsageError(std::string("--") + flag + " wants " + std::to_string(least) + " to " +
-                   std::to_string(most) + ", got " + std::to_string(value));
+  throw UsageError(std::string("--") + flag + " needs " + std::to_string(least) + " to " +
+                   std::to_string(most) + "; got " + std::to_string(value));
 }
 
 std::vector<std::string> SplitList(const std::string& text) { return SplitAt(text, ','); }

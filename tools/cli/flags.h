@@ -37,16 +37,16 @@ struct FlagEntry {
 // Returns the entry of a flag, or null if the table has no flag of this name.
 const FlagEntry* FindFlag(const std::string& name);
 
-// Throws UsageError, such as "--comm wants auto, threads or mpi, got 'x'", unless `value` is one of
+// Throws UsageError, such as "--comm needs auto, threads or mpi; got 'x'", unless `value` is one of
 // `known`.
 void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known);
 
-// Returns `value` if it is in [least, most]. Otherwise throws UsageError, such as "--eta wants 2 to
-// 100, got 1".
+// Returns `value` if it is in [least, most]. Otherwise throws UsageError, such as "--eta needs 2 to
+// 100; got 1".
 int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most);
 
-// Returns `value` if it is at least `least`. Otherwise throws UsageError, such as "--top wants 1 or
-// more, got 0".
+// Returns `value` if it is at least `least`. Otherwise throws UsageError, such as "--top needs 1 or
+// more; got 0".
 int64_t AtLeast(const char* flag, int64_t value, int64_t least);
 
 // Returns `value` if it is 0 or more. Otherwise, and for NaN, throws UsageError.

@@ -29,7 +29,7 @@ const Verb& VerbOf(const CommandLine& line) {
   const std::string name = line.files.empty() ? "" : line.files[0];
   if (const Verb* verb = FindVerb(*line.command, name)) return *verb;
   const std::vector<std::string> names = VerbNames(*line.command);
-  throw UsageError("'" + line.command_name + "' wants " + line.command->files +
+  throw UsageError("'" + line.command_name + "' needs " + line.command->files +
                    (name.empty() ? "" : "; there is no '" + name + "'" + DidYouMean(name, names)) +
                    "\ntry: doppio " + line.command_name + " --help");
 }

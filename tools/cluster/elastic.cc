@@ -44,7 +44,7 @@ ElasticRange ParseElastic(const std::string& value) {
   const auto most = ParseWholeNumber(value.substr(std::min(colon + 1, value.size())));
   if (!least || !most || *least < 1 || *most < *least || *most > kMostElasticRanks) {
     throw UsageError(
-        "--elastic needs the least and the largest number of ranks, such as 2:8, got '" + value +
+        "--elastic needs the least and the largest number of ranks, such as 2:8; got '" + value +
         "'");
   }
   return {static_cast<int>(*least), static_cast<int>(*most)};

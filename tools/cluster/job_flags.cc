@@ -12,7 +12,7 @@ namespace {
 // Checks a name for a directive, which no shell unquotes. Throws UsageError.
 std::string PlainName(const char* flag, const std::string& name) {
   if (name.empty() || ShellQuoted(name) == name) return name;
-  throw UsageError(std::string("--") + flag + " needs letters, digits and _ - . only, got '" +
+  throw UsageError(std::string("--") + flag + " needs letters, digits and _ - . only; got '" +
                    name + "'");
 }
 
@@ -25,7 +25,7 @@ JobOptions JobOptionsFromFlags(const Flags& flags, BatchSystem system) {
       static_cast<int>(InRange("cpus_per_rank", flags.cpus_per_rank, 0, 100'000));
   options.seconds = SecondsOf(flags.time);
   if (options.seconds < 0) {
-    throw UsageError("--time needs HH:MM:SS or D-HH:MM:SS, such as 24:00:00, got '" + flags.time +
+    throw UsageError("--time needs HH:MM:SS or D-HH:MM:SS, such as 24:00:00; got '" + flags.time +
                      "'");
   }
   if (flags.time.find('-') == std::string::npos &&

@@ -147,7 +147,7 @@ int64_t BucketBytesFromFlag(const std::string& value) {
   double mb = -1;
   if (!ReadNumber(value, &mb) || !(mb >= 0 && mb <= 1e6)) {
     throw UsageError(
-        "--bucket_mb needs auto, or 0 (a message for each parameter) to 1000000, got '" + value +
+        "--bucket_mb needs auto, or 0 (a message for each parameter) to 1000000; got '" + value +
         "'");
   }
   return static_cast<int64_t>(mb * (1 << 20));
@@ -167,7 +167,7 @@ ReducerOptions BucketsFromFlags(const Flags& flags) {
 Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world) {
   CheckValue("comm", flags.comm, {"auto", "threads", "p2p", "nccl", "mpi", "tcp"});
   if (flags.cpu_replicas < 1 || flags.cpu_replicas > kMostReplicas) {
-    throw UsageError("--cpu_replicas needs 1 to " + std::to_string(kMostReplicas) + ", got " +
+    throw UsageError("--cpu_replicas needs 1 to " + std::to_string(kMostReplicas) + "; got " +
                      std::to_string(flags.cpu_replicas));
   }
   BucketsFromFlags(flags);
@@ -220,14 +220,13 @@ void AddReplicaFlags(const Flags& flags, int ranks, TrainerOptions* options) {
   CheckValue("batch_mode", flags.batch_mode, {"per_device", "total"});
   CheckValue("scale_lr", flags.scale_lr, {"none", "linear", "sqrt"});
   if (flags.lr_warmup < 0)
-    throw UsageError("--lr_warmup needs a number of iterations, got " +
-                     std::to_string(flags.lr_warmup));
+    throw UsageError("--lr_warmup needs 0 or more; got " + std::to_string(flags.lr_warmup));
   if (flags.batch_mode == "total") options->net.shares = ranks;
   if (flags.scale_lr == "linear") options->rate_scale = ranks;
   if (flags.scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
   options->warmup = flags.lr_warmup;
   if (flags.check_replicas < 0)
-    throw UsageError("--check_replicas needs a number of iterations, got " +
+    throw UsageError("--check_replicas needs 0 or more; got " +
                      std::to_string(flags.check_replicas));
   options->check_replicas = flags.check_replicas;
   options->plan.sync_statistics = flags.sync_bn;

@@ -30,7 +30,7 @@ std::string TokenFromFlags(const Flags& flags, const BindAddress& address) {
   const char* const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
   if (flags.token.size() < 8 || flags.token.find_first_not_of(letters) != std::string::npos) {
     throw UsageError(
-        "--token wants 8 or more letters, digits, dots, dashes and underscores, or auto");
+        "--token needs 8 or more letters, digits, dots, dashes and underscores, or auto");
   }
   return flags.token;
 }

@@ -33,13 +33,13 @@ void CheckDetectFlags(const Flags& flags) {
   for (const auto& [name, value] :
        {std::make_pair("threshold", flags.threshold), {"nms", flags.nms}}) {
     if (value >= 0 && value <= 1) continue;
-    throw UsageError(std::string("--") + name + " wants a number from 0 to 1, got " +
+    throw UsageError(std::string("--") + name + " needs a number from 0 to 1; got " +
                      Significant(value));
   }
   if (flags.short_side < 0 || flags.short_side > 65535)
-    throw UsageError("--short_side wants a number of pixels up to 65535, or 0");
+    throw UsageError("--short_side needs a number of pixels up to 65535, or 0");
   if (flags.max_side < 1 || flags.max_side > 65535)
-    throw UsageError("--max_side wants a number of pixels from 1 to 65535");
+    throw UsageError("--max_side needs a number of pixels from 1 to 65535");
 }
 
 // Finds the objects of images with a net.

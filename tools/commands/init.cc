@@ -42,7 +42,7 @@ double TestShare(const CommandLine& line) {
   constexpr double kUsual = 0.2;
   if (!line.Given("val")) return kUsual;
   if (line.flags.val > 0 && line.flags.val < 1) return line.flags.val;
-  throw UsageError("--val wants a share between 0 and 1, got " + Significant(line.flags.val));
+  throw UsageError("--val needs a share between 0 and 1; got " + Significant(line.flags.val));
 }
 
 fs::path WholePath(const std::string& path) {

@@ -159,7 +159,7 @@ nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluste
 nlohmann::json TimesFromRate(const CommandLine& line) {
   const double rate = line.flags.images_per_s;
   if (!(std::isfinite(rate) && rate > 0))
-    throw UsageError("--images_per_s wants a number above 0, got " + Significant(rate));
+    throw UsageError("--images_per_s needs a number above 0; got " + Significant(rate));
   const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kAssume;
   return TimesAtRate(NetFromFlags(line, TRAIN, data).graph, rate);
 }
@@ -278,12 +278,12 @@ std::vector<std::pair<std::string, Cluster>> FabricsFromFlags(const CommandLine&
   constexpr size_t kEnding = 4;
   if (flags.plot.size() <= kEnding ||
       Lower(flags.plot.substr(flags.plot.size() - kEnding)) != ".svg")
-    throw UsageError("--plot wants the name of an SVG file, such as scaling.svg, got '" +
+    throw UsageError("--plot needs the name of an SVG file, such as scaling.svg; got '" +
                      flags.plot + "'");
   for (const std::string& fabric : flags.fabric) {
     const size_t plus = fabric.find('+');
     if (plus == std::string::npos)
-      throw UsageError("--fabric wants INSIDE+ACROSS, such as nvlink3+infiniband_hdr, got '" +
+      throw UsageError("--fabric needs INSIDE+ACROSS, such as nvlink3+infiniband_hdr; got '" +
                        fabric + "'");
     const std::string inside = fabric.substr(0, plus), across = fabric.substr(plus + 1);
     Cluster other = cluster;

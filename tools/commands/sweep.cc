@@ -187,7 +187,7 @@ ExitCode Resume(const CommandLine& line, bool* began) {
   if (line.Given("gpus_per_trial")) s.gpus_per_trial = line.flags.gpus_per_trial;
   if (line.Given("jobs")) s.jobs = line.flags.jobs;
   if (s.gpus_per_trial < 1 || s.jobs < 1)
-    throw UsageError("--gpus_per_trial and --jobs want 1 or more");
+    throw UsageError("--gpus_per_trial and --jobs need 1 or more");
   return Work(line.flags, s, &journal, began);
 }
 

@@ -31,7 +31,7 @@ std::string Known(const Registry<Value>& registry) {
 std::string DatabaseBackend(const std::string& name, const std::string& what) {
   const std::string upper = Convert(name, &std::toupper);
   if (DatabaseFormats::Get().Find(upper) != nullptr) return upper;
-  throw UsageError(what, " wants ", Known(DatabaseFormats::Get()), ", got '", name, "'");
+  throw UsageError(what, " needs ", Known(DatabaseFormats::Get()), "; got '", name, "'");
 }
 
 std::string DatabaseBackend(const Flags& flags) {
@@ -43,7 +43,7 @@ std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::stri
   DataParameter parameter;
   DataParameter::DB known;
   if (!DataParameter::DB_Parse(Convert(backend, &std::toupper), &known)) {
-    throw UsageError("--backend wants ", Known(Sources::Get()), ", got '", backend, "'");
+    throw UsageError("--backend needs ", Known(Sources::Get()), "; got '", backend, "'");
   }
   parameter.set_backend(known);
   parameter.set_source(path);

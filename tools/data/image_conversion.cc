@@ -177,7 +177,7 @@ class Conversion {
 ConversionOptions ConversionFromFlags(const Flags& flags) {
   if (flags.resize_width < 0 || flags.resize_height < 0 ||
       (flags.resize_width > 0) != (flags.resize_height > 0)) {
-    throw UsageError("--resize_width and --resize_height want two positive numbers, got ",
+    throw UsageError("--resize_width and --resize_height need two positive numbers; got ",
                      flags.resize_width, " and ", flags.resize_height);
   }
   ConversionOptions options;

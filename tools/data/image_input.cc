@@ -79,7 +79,7 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
     constexpr int64_t kMost = 99'999;
     const int64_t value = ParseWholeNumber(part).value_or(0);
     if (value >= 1 && value <= kMost) return static_cast<int>(value);
-    throw UsageError("--", flag, " wants SIZE or HEIGHTxWIDTH, got '", text, "'");
+    throw UsageError("--", flag, " needs SIZE or HEIGHTxWIDTH; got '", text, "'");
   };
   *height = number(first);
   *width = number(second);

@@ -112,7 +112,7 @@ ZooNet ReadZooNet(const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     std::string known;
     for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
-    throw UsageError("--net wants one of ", known, ", got '", name, "'", DidYouMean(name, names));
+    throw UsageError("--net needs one of ", known, "; got '", name, "'", DidYouMean(name, names));
   }
   ZooNet net;
   net.name = name;

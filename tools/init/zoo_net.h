@@ -29,7 +29,7 @@ struct ZooNet {
 
 // Returns the names of all nets, sorted.
 std::vector<std::string> ZooNames();
-// Reads a net. Throws UsageError, "--net wants ...", for an unknown name.
+// Reads a net. Throws UsageError, "--net needs ...", for an unknown name.
 ZooNet ReadZooNet(const std::string& name);
 
 // Adapts a net: each last linear layer gets `classes` outputs, and `suffix` is appended to its name

@@ -39,7 +39,7 @@ Wish Parse(const std::string& gpu) {
     wish.all = true;
   } else if (gpu.compare(0, std::string(kFree).size(), kFree) == 0) {
     wish.free = Number(gpu.substr(std::string(kFree).size()), gpu, "GPUs");
-    if (wish.free < 1) throw UsageError("--gpu=" + gpu + " wants 1 GPU or more");
+    if (wish.free < 1) throw UsageError("--gpu=" + gpu + " needs 1 GPU or more");
   } else {
     for (const std::string& text : SplitList(gpu))
       wish.indices.push_back(Number(text, gpu, "a GPU"));

@@ -20,9 +20,9 @@ int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t lea
   if (value == "auto") return automatic;
   const std::optional<int64_t> number = ParseWholeNumber(value);
   if (!number || *number < least || *number > most) {
-    throw UsageError("--" + flag + " wants off, auto" + (flag == "recompute" ? ", light" : "") +
+    throw UsageError("--" + flag + " needs off, auto" + (flag == "recompute" ? ", light" : "") +
                      " or a number from " + std::to_string(least) + " to " + std::to_string(most) +
-                     ", got '" + value + "'");
+                     "; got '" + value + "'");
   }
   return *number;
 }

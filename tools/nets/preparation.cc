@@ -256,7 +256,7 @@ Preprocessing PreprocessingLike(const Flags& flags, const std::string& path, boo
   std::optional<Preprocessing> images =
       DescribeForUse(LoadNet(path, {}, TRAIN, flags.level, SplitList(flags.stage)));
   if (!images) {
-    throw UsageError("--like wants the net that was trained, with its data layer; no layer of '" +
+    throw UsageError("--like needs the net that was trained, with its data layer; no layer of '" +
                      path + "' reads images");
   }
   if (images->has_mean_file() && images->mean_size() == 0) TakeMeanBeside(path, &*images);
@@ -274,7 +274,7 @@ std::optional<Preprocessing::Channels> ChannelsFromFlags(bool rgb_given, bool rg
   if (channel_swap.empty()) return channels;
   const bool keeps = channel_swap == "0,1,2";
   if (!keeps && channel_swap != "2,1,0") {
-    throw UsageError("--channel_swap wants 2,1,0 (blue first) or 0,1,2 (red first), got '" +
+    throw UsageError("--channel_swap needs 2,1,0 (blue first) or 0,1,2 (red first); got '" +
                      channel_swap + "'");
   }
   const Preprocessing::Channels swapped = keeps ? Preprocessing::RGB : Preprocessing::BGR;

@@ -10,7 +10,7 @@ namespace doppio {
 
 BindAddress ParseBindAddress(const std::string& flag, const std::string& text) {
   const UsageError mistake(
-      "--", flag, " wants an address and a port, such as 127.0.0.1:8090 or [::1]:8090, got '", text,
+      "--", flag, " needs an address and a port, such as 127.0.0.1:8090 or [::1]:8090; got '", text,
       "'");
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos) throw mistake;

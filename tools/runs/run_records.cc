@@ -13,7 +13,7 @@ namespace {
 // Parses --early_stop, such as "patience:10,delta:0.001".
 void ReadEarlyStop(const Flags& flags, MonitorRule* rule) {
   const UsageError wrong(
-      "--early_stop wants patience:N or patience:N,delta:X, such as patience:10, got '",
+      "--early_stop needs patience:N or patience:N,delta:X, such as patience:10; got '",
       flags.early_stop, "'");
   for (const std::string& part : SplitList(flags.early_stop)) {
     const std::string name = part.substr(0, part.find(':')),
@@ -29,7 +29,7 @@ void ReadEarlyStop(const Flags& flags, MonitorRule* rule) {
 
 std::optional<MonitorRule> MonitorFromFlags(const Flags& flags) {
   if (flags.keep_last < 0)
-    throw UsageError("--keep_last wants a number of snapshots, got ", flags.keep_last);
+    throw UsageError("--keep_last needs a number of snapshots; got ", flags.keep_last);
   if (flags.monitor.empty()) {
     if (!flags.keep_best && flags.early_stop.empty()) return std::nullopt;
     throw UsageError(

@@ -42,7 +42,7 @@ int64_t PruneAfter(const Flags& flags, const std::string& method) {
   const std::optional<int64_t> after =
       ParseWholeNumber(flags.prune.substr(std::min(flags.prune.size(), head.size())));
   if (flags.prune.compare(0, head.size(), head) != 0 || !after) {
-    throw UsageError("--prune wants median:after=N, such as median:after=1000, got '", flags.prune,
+    throw UsageError("--prune needs median:after=N, such as median:after=1000; got '", flags.prune,
                      "'");
   }
   if (method != "grid" && method != "random")

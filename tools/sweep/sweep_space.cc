@@ -77,7 +77,7 @@ void ParseRange(const std::string& text, const SourceLoc& at, SweepParam* param)
   if (whole &&
       (param->first != std::floor(param->first) || param->last != std::floor(param->last) ||
        std::abs(param->first) > 1e15 || std::abs(param->last) > 1e15)) {
-    throw UserError(at, "int wants whole numbers, got '", text, "'");
+    throw UserError(at, "int needs whole numbers; got '", text, "'");
   }
   if (has_last_part && !ReadCount(text.substr(colon + 1), whole ? &param->step : &param->points)) {
     throw UserError(at, "behind the range comes ",

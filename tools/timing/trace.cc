@@ -56,7 +56,7 @@ std::optional<TraceRequest> TraceFromFlags(const Flags& flags) {
   const std::optional<int64_t> first = ParseWholeNumber(value.substr(0, dash));
   const std::optional<int64_t> last = ParseWholeNumber(value.substr(dash + 1));
   if (dash == std::string::npos || !first || !last)
-    throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '", value, "'");
+    throw UsageError("--trace_iterations needs FIRST-LAST, such as 100-110; got '", value, "'");
   if (*first > *last)
     throw UsageError("--trace_iterations=", value, ": the first iteration comes after the last");
   request.iterations = {*first, *last};

@@ -38,7 +38,7 @@ int64_t BadRecordsFromFlag(const Flags& flags) {
   if (flags.on_bad_record.rfind(kSkip, 0) == 0)
     count = ParseWholeNumber(flags.on_bad_record.substr(sizeof kSkip - 1));
   if (count && *count >= 1 && *count <= kMost) return *count;
-  throw UsageError("--on_bad_record wants stop or skip:N, such as skip:10, got '" +
+  throw UsageError("--on_bad_record needs stop or skip:N, such as skip:10; got '" +
                    flags.on_bad_record + "'");
 }
 

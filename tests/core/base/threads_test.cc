@@ -35,7 +35,7 @@ TEST(ThreadVariables, HaveTheRangeOfTheFlag) {
          {"0", "4097", "100000", "99999999999999999999", "-1", "two", "4,0", " "}) {
       const ScopedVariable set(name, bad);
       EXPECT_EQ(Mistake<UsageError>([] { CheckThreadVariables(); }),
-                std::string(name) + " wants 1 to 4096, got '" + bad + "'");
+                std::string(name) + " needs 1 to 4096; got '" + bad + "'");
     }
   }
 }

@@ -116,7 +116,7 @@ class VerifyTest(ExportCase):
             return False
 
     def test_a_tolerance_is_a_number(self):
-        self.assertIn("--tolerance wants 0 or more, got -1", self.verify("", "--tolerance=-1", code=2))
+        self.assertIn("--tolerance needs 0 or more; got -1", self.verify("", "--tolerance=-1", code=2))
         self.assertIn("--verify applies only to .onnx files", self.export("net.npz", "--verify", code=2))
 
 

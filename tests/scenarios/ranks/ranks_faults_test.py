@@ -114,7 +114,7 @@ class SetupTest(FaultsCase):
     code."""
 
     def test_a_rank_with_a_mistake_in_its_flags(self):
-        for rank, flag, message in ((0, "--keep_last=-1", "--keep_last wants"), (1, "--stall_timeout=0", "--stall_timeout needs")):
+        for rank, flag, message in ((0, "--keep_last=-1", "--keep_last needs"), (1, "--stall_timeout=0", "--stall_timeout needs")):
             with self.subTest(flag, rank=rank):
                 commands = [TRAIN, TRAIN]
                 commands[rank] = [*TRAIN, flag]

@@ -119,16 +119,16 @@ class ReplicasTest(mpi_case.RanksCase):
         self.assertEqual(1, r.stderr.count("error:"), r.stderr)
 
     def test_mistakes_in_flags(self):
-        for flag, text in [("--cpu_replicas=0", "--cpu_replicas needs 1 to 1024, got 0"),
-                           ("--comm=smoke", "--comm wants auto, threads, p2p, nccl, mpi or tcp, got 'smoke'"),
+        for flag, text in [("--cpu_replicas=0", "--cpu_replicas needs 1 to 1024; got 0"),
+                           ("--comm=smoke", "--comm needs auto, threads, p2p, nccl, mpi or tcp; got 'smoke'"),
                            ("--comm=p2p", "--comm=p2p needs --gpu: it is between GPUs, such as those of --gpu=0,1"),
                            ("--gpu=0,one", "--gpu=0,one: 'one' is not the number of a GPU; use 0, 0,1, all or free:2"),
                            ("--gpu=free:many", "'many' is not the number of GPUs"),
-                           ("--gpu=free:0", "--gpu=free:0 wants 1 GPU or more"),
+                           ("--gpu=free:0", "--gpu=free:0 needs 1 GPU or more"),
                            ("--bucket_mb=-1", "--bucket_mb needs auto, or 0"),
-                           ("--batch_mode=half", "--batch_mode wants per_device or total, got 'half'"),
-                           ("--scale_lr=cubic", "--scale_lr wants none, linear or sqrt, got 'cubic'"),
-                           ("--lr_warmup=-1", "--lr_warmup needs a number of iterations"),
+                           ("--batch_mode=half", "--batch_mode needs per_device or total; got 'half'"),
+                           ("--scale_lr=cubic", "--scale_lr needs none, linear or sqrt; got 'cubic'"),
+                           ("--lr_warmup=-1", "--lr_warmup needs 0 or more; got -1"),
                            ("--stall_timeout=0", "--stall_timeout needs at least 1 second")]:
             r = self.train(flag, code=2)
             self.assertIn(text, r.stderr)

@@ -71,12 +71,12 @@ class RunFolderTest(RunCase):
                                (["--early_stop=patience:3"], "--early_stop needs to know what is better"),
                                (["--monitor=accuracy"], "--monitor must be max:NAME or min:NAME"),
                                (["--monitor=max:acuracy"], "did you mean 'accuracy'?"),
-                               (["--monitor=max:accuracy", "--early_stop=patience:x"], "--early_stop wants patience:N"),
-                               (["--monitor=max:accuracy", "--early_stop=patience:99999999999999999999"], "--early_stop wants patience:N"),
-                               (["--monitor=max:accuracy", "--early_stop=delta:1"], "--early_stop wants patience:N"),
+                               (["--monitor=max:accuracy", "--early_stop=patience:x"], "--early_stop needs patience:N"),
+                               (["--monitor=max:accuracy", "--early_stop=patience:99999999999999999999"], "--early_stop needs patience:N"),
+                               (["--monitor=max:accuracy", "--early_stop=delta:1"], "--early_stop needs patience:N"),
                                (["--monitor=max:accuracy", "--unset=test_interval", "--unset=test_iter"], "--monitor=max:accuracy needs a test net"),
-                               (["--on_nan=warn"], "--on_nan wants stop or go, got 'warn'"),
-                               (["--keep_last=-1"], "--keep_last wants a number of snapshots, got -1")):
+                               (["--on_nan=warn"], "--on_nan needs stop or go; got 'warn'"),
+                               (["--keep_last=-1"], "--keep_last needs a number of snapshots; got -1")):
             run = self.doppio("train", "--solver=solver.prototxt", *flags)
             self.assertIn(run.returncode, (2, 3), flags)
             self.assertIn(message, run.stderr)

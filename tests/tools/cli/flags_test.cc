@@ -173,7 +173,7 @@ TEST_F(GivenFlags, OfMemoryRefuseOtherValues) {
         "--offload=light", "--offload=-3", "--offload=123456789012345678901"}) {
     const CommandLine line = Parse({"cook", "--solver=s", wrong});
     const std::string text = Mistake<UsageError>([&] { PlanFromFlags(line.flags, cpu.get()); });
-    EXPECT_NE(text.find("wants off, auto"), std::string::npos) << wrong << ": " << text;
+    EXPECT_NE(text.find("needs off, auto"), std::string::npos) << wrong << ": " << text;
   }
 }
 
@@ -224,7 +224,7 @@ TEST_F(GivenFlags, WithoutAValueAreNotThere) {
 
 TEST_F(GivenFlags, ReportAWrongValueAndWhatIsWanted) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--iterations=many"}),
-            "--iterations wants an integer, got 'many'\ntry: doppio cook --help");
+            "--iterations needs an integer; got 'many'\ntry: doppio cook --help");
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--gpu"}),
             "--gpu needs a value\ntry: doppio cook --help");
 }
@@ -239,10 +239,10 @@ TEST_F(GivenFlags, NumbersHaveTheSpellingsOfGflags) {
   for (const char* wrong : {"", "3.5", "7 ", "2147483648"}) {
     EXPECT_EQ(
         Complaint({"cook", "--solver=s", std::string("--iterations=") + wrong}),
-        "--iterations wants an integer, got '" + std::string(wrong) + "'\ntry: doppio cook --help");
+        "--iterations needs an integer; got '" + std::string(wrong) + "'\ntry: doppio cook --help");
   }
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--json=maybe"}),
-            "--json wants true or false, got 'maybe'\ntry: doppio cook --help");
+            "--json needs true or false; got 'maybe'\ntry: doppio cook --help");
 }
 
 TEST_F(GivenFlags, OfTwoLinesAreApart) {
@@ -270,7 +270,7 @@ TEST(Arguments, AreCountedAgainstTheUsageLine) {
       CheckArguments("tell", usage, count);
       return true;
     } catch (const UsageError& e) {
-      EXPECT_EQ(std::string(e.what()), "'tell' wants " + (usage.empty() ? "no arguments" : usage) +
+      EXPECT_EQ(std::string(e.what()), "'tell' needs " + (usage.empty() ? "no arguments" : usage) +
                                            "\ntry: doppio tell --help");
       return false;
     }
@@ -312,7 +312,7 @@ TEST_F(GivenFlags, ComeFromTheEnvironmentWhenNotGiven) {
   EXPECT_EQ(line.flags.gpu, "1");
   EXPECT_EQ(line.flags.solver, "e");
   const ScopedVariable iterations("DOPPIO_ITERATIONS", "few");
-  EXPECT_EQ(Complaint({"cook"}).substr(0, 46), "DOPPIO_ITERATIONS wants an integer, got 'few'\n");
+  EXPECT_EQ(Complaint({"cook"}).substr(0, 46), "DOPPIO_ITERATIONS needs an integer; got 'few'\n");
 }
 
 TEST_F(GivenFlags, ComeFromGflagsVariablesOnRequestOnly) {

@@ -76,7 +76,7 @@ TEST(SignalsDeathTest, ASecondInterruptQuitsAtOnce) {
 TEST(Signals, EffectsAreFourWords) {
   EXPECT_EQ(ParseEffect("sigint_effect", "snapshot_stop"), Request::kSnapshotStop);
   EXPECT_EQ(Mistake<UsageError>([] { ParseEffect("sigint_effect", "halt"); }),
-            "--sigint_effect wants stop, snapshot, snapshot_stop or none, got 'halt'");
+            "--sigint_effect needs stop, snapshot, snapshot_stop or none; got 'halt'");
 }
 
 }  // namespace

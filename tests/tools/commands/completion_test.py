@@ -13,7 +13,7 @@ class CompletionTest(tool_case.ToolCase):
         self.write("completion", self.succeed("completion", shell))
 
     def test_wants_a_shell(self):
-        self.assertEqual("error: 'completion' wants bash|zsh|fish\ntry: doppio completion --help\n",
+        self.assertEqual("error: 'completion' needs bash|zsh|fish\ntry: doppio completion --help\n",
                          self.fail_with(2, "completion"))
         self.assertEqual("error: 'completion' knows bash, zsh and fish, not 'tcsh'\n",
                          self.fail_with(2, "completion", "tcsh"))

@@ -42,8 +42,8 @@ class VerbTest(DataCase):
     def test_refuses_wrong_words(self):
         error = self.fail_with(2, "data", "verfy", "x")
         self.assertIn("there is no 'verfy'; did you mean 'verify'?", error)
-        self.assertIn("'data' wants bench DATA | convert LIST|FOLDER|FILE DB | mean DB [FILE]", self.fail_with(2, "data"))
-        self.assertIn("'data stat' wants DATA", self.fail_with(2, "data", "stat"))
+        self.assertIn("'data' needs bench DATA | convert LIST|FOLDER|FILE DB | mean DB [FILE]", self.fail_with(2, "data"))
+        self.assertIn("'data stat' needs DATA", self.fail_with(2, "data", "stat"))
 
     def test_warns_of_flags_of_other_verbs(self):
         self.folder_of_classes()
@@ -219,9 +219,9 @@ class SplitTest(DataCase):
 
         def error(code, *flags):
             return self.fail_with(code, "data", "split", "all.txt", *flags)
-        self.assertIn("--fractions wants numbers greater than 0 and at most 1, got 'x'", error(2, "--fractions=x"))
-        self.assertIn("whose sum is at most 1, got '0.9,0.2'", error(2, "--fractions=0.9,0.2"))
-        self.assertIn("--names wants a name for each of 2 parts, got 'a'", error(2, "--names=a"))
+        self.assertIn("--fractions needs numbers greater than 0 and at most 1; got 'x'", error(2, "--fractions=x"))
+        self.assertIn("whose sum is at most 1; got '0.9,0.2'", error(2, "--fractions=0.9,0.2"))
+        self.assertIn("--names needs a name for each of 2 parts; got 'a'", error(2, "--names=a"))
         self.assertIn("part 'val' is empty: 2 images are too few", error(2, "--fractions=0.9,0.1"))
         self.assertIn("'all.txt' already exists", error(4, "--fractions=1", "--names=all"))
         self.assertEqual(["all.txt"], os.listdir(self.folder))
@@ -258,7 +258,7 @@ class PreviewTest(DataCase):
         self.assertEqual([[20, 0, 0], [20, 0, 0]], [self.pixels(image) for image in self.images(page)])
         self.succeed("data", "preview", "db", "--count=1", "--rgb")  # exchanges blue and red
         self.assertEqual([0, 0, 20], self.pixels(self.images(self.read("preview.html").decode())[0]))
-        self.assertIn("--count wants 1 or more, got 0", self.fail_with(2, "data", "preview", "db", "--count=0"))
+        self.assertIn("--count needs 1 or more; got 0", self.fail_with(2, "data", "preview", "db", "--count=0"))
 
     def test_shows_images_that_doppio_draws(self):
         self.succeed("data", "preview", "--backend=shapes", "shapes", "--count=12")
@@ -311,7 +311,7 @@ class BenchTest(DataCase):
                       self.fail_with(3, "data", "bench", "pets", "--transform=crop: 2"))
         self.assertIn("the crop 5x5 is larger than the image 1x2",
                       self.fail_with(3, "data", "bench", "pets", "--transform=crop_size: 5"))
-        self.assertIn("--seconds wants", self.fail_with(2, "data", "bench", "pets", "--seconds=0"))
+        self.assertIn("--seconds needs", self.fail_with(2, "data", "bench", "pets", "--seconds=0"))
 
 
 if __name__ == "__main__":

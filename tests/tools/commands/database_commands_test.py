@@ -135,10 +135,10 @@ class ConvertTest(tool_case.ToolCase):
     def test_refuses_wrong_flags(self):
         def error(*flags):
             return self.fail_with(2, "convert_imageset", *flags, "images/", "list.txt", "db")
-        self.assertIn("--backend wants leveldb or lmdb, got 'hdf5'", error("--backend=hdf5"))
-        self.assertIn("--encode_type wants jpg, jpeg or png, got 'gif'", error("--encode_type=gif"))
-        self.assertIn("--resize_width and --resize_height want two positive numbers", error("--resize_width=3"))
-        self.assertIn("'convert_imageset' wants ROOTFOLDER/ LISTFILE DB_NAME", self.fail_with(2, "convert_imageset", "images/"))
+        self.assertIn("--backend needs leveldb or lmdb; got 'hdf5'", error("--backend=hdf5"))
+        self.assertIn("--encode_type needs jpg, jpeg or png; got 'gif'", error("--encode_type=gif"))
+        self.assertIn("--resize_width and --resize_height need two positive numbers", error("--resize_width=3"))
+        self.assertIn("'convert_imageset' needs ROOTFOLDER/ LISTFILE DB_NAME", self.fail_with(2, "convert_imageset", "images/"))
 
     def test_trains_from_what_it_makes(self):
         self.succeed("convert_imageset", "images/", "list.txt", "db")
@@ -185,7 +185,7 @@ class MnistDataTest(tool_case.ToolCase):
         self.assertEqual(["db"], os.listdir(self.path("examples")))
 
     def test_says_what_it_needs(self):
-        self.assertIn("wants IMAGE_FILE LABEL_FILE DB_NAME", self.fail_with(2, "convert_mnist_data", "data/images"))
+        self.assertIn("needs IMAGE_FILE LABEL_FILE DB_NAME", self.fail_with(2, "convert_mnist_data", "data/images"))
 
 
 class MnistSiameseDataTest(tool_case.ToolCase):
@@ -229,7 +229,7 @@ class MnistSiameseDataTest(tool_case.ToolCase):
         self.assertNotEqual(first, self.pairs("c", "--seed=2"))
 
     def test_says_what_it_needs(self):
-        self.assertIn("'convert_mnist_siamese_data' wants IMAGE_FILE LABEL_FILE DB_NAME",
+        self.assertIn("'convert_mnist_siamese_data' needs IMAGE_FILE LABEL_FILE DB_NAME",
                       self.fail_with(2, "convert_mnist_siamese_data", "images", "labels"))
 
 
@@ -279,8 +279,8 @@ class CifarDataTest(tool_case.ToolCase):
         self.assertEqual([], os.listdir(self.path("out")))
 
     def test_says_what_it_needs(self):
-        self.assertIn("wants INPUT_FOLDER OUTPUT_FOLDER DB_TYPE", self.fail_with(2, "convert_cifar_data", "in"))
-        self.assertIn("the kind of database wants leveldb or lmdb", self.fail_with(2, "convert_cifar_data", "in", "out", "x"))
+        self.assertIn("needs INPUT_FOLDER OUTPUT_FOLDER DB_TYPE", self.fail_with(2, "convert_cifar_data", "in"))
+        self.assertIn("the kind of database needs leveldb or lmdb", self.fail_with(2, "convert_cifar_data", "in", "out", "x"))
 
 
 class MeanTest(tool_case.ToolCase):
@@ -314,7 +314,7 @@ class MeanTest(tool_case.ToolCase):
 
     def test_says_what_is_missing(self):
         self.assertIn("no LMDB database at 'db'", self.fail_with(4, "compute_image_mean", "db"))
-        self.assertIn("'compute_image_mean' wants INPUT_DB [OUTPUT_FILE]", self.fail_with(2, "compute_image_mean"))
+        self.assertIn("'compute_image_mean' needs INPUT_DB [OUTPUT_FILE]", self.fail_with(2, "compute_image_mean"))
 
 
 class FeaturesTest(tool_case.ToolCase):
@@ -379,7 +379,7 @@ class FeaturesTest(tool_case.ToolCase):
         for batches in "some", "1.5":
             self.assertIn("number of batches must be at least 1, got '%s'; 0 or all makes one pass over the data" % batches,
                           self.fail_with(2, *self.extract("x", "db", batches, "lmdb")))
-        self.assertIn("the kind of database wants leveldb or lmdb", self.fail_with(2, *self.extract("x", "db", "1", "h5")))
+        self.assertIn("the kind of database needs leveldb or lmdb", self.fail_with(2, *self.extract("x", "db", "1", "h5")))
         self.assertIn("blob 'total' is scalar, which has no row for each of the 2 samples",
                       self.fail_with(2, *self.extract("total", "db", "1", "lmdb")))
         self.assertIn("only CPU or GPU may follow, got 'TPU'", self.fail_with(2, *self.extract("x", "db", "1", "lmdb", "TPU")))

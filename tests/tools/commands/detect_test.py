@@ -171,13 +171,13 @@ class DetectTest(tool_case.ToolCase):
     def test_says_what_does_not_fit(self):
         def refuse(code, text, *flags):
             self.assertIn(text, self.fail_with(code, "detect", *flags, "photos"))
-        refuse(2, "--threshold wants a number from 0 to 1, got 2", *self.ssd, "--threshold=2")
-        refuse(2, "--nms wants a number from 0 to 1", *self.ssd, "--nms=-1")
-        refuse(2, "--max_side wants", *self.ssd, "--max_side=0")
+        refuse(2, "--threshold needs a number from 0 to 1; got 2", *self.ssd, "--threshold=2")
+        refuse(2, "--nms needs a number from 0 to 1", *self.ssd, "--nms=-1")
+        refuse(2, "--max_side needs", *self.ssd, "--max_side=0")
         refuse(2, "--short_side is for nets with the input im_info", *self.ssd, "--short_side=600")
         refuse(2, "detections are 1x1xNx7", *self.ssd, "--blob=conf")
         refuse(2, "--model", "--weights=ssd_weights.prototxt")
-        self.assertIn("'detect' wants IMAGE|FOLDER...", self.fail_with(2, "detect", *self.ssd))
+        self.assertIn("'detect' needs IMAGE|FOLDER...", self.fail_with(2, "detect", *self.ssd))
         flags = self.rcnn([0] * 24)
         self.write("rcnn.prototxt", self.read("rcnn.prototxt").replace(b"cls_prob", b"prob"))
         refuse(2, "nor a blob 'cls_prob'; of a net with regions", *flags)

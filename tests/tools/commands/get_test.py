@@ -53,7 +53,7 @@ class GetTest(tool_case.ToolCase):
 
     def test_refuses_wrong_names(self):
         self.assertIn("not 'mnits'; did you mean 'mnist'?", self.fail_with(2, "get", "mnits"))
-        self.assertIn("'get' wants mnist|fashion_mnist|cifar10 [FOLDER]", self.fail_with(2, "get"))
+        self.assertIn("'get' needs mnist|fashion_mnist|cifar10 [FOLDER]", self.fail_with(2, "get"))
 
     @unittest.skipUnless(os.path.isdir(os.environ.get("DOPPIO_SHARED", "") + "/data/mnist"),
                          "DOPPIO_SHARED has no data/mnist")

@@ -181,7 +181,7 @@ class FilesTest(InitCase):
                 self.write("set/%s/%d.png" % (name, i), png(plain(color, random.Random(i), 40, 40)))
         error = self.fail_with(2, "init", "set", "--net=resnet19")
         self.assertIn("did you mean 'resnet1", error)
-        names = re.search(r"--net wants one of (.*), got", error).group(1).split(", ")
+        names = re.search(r"--net needs one of (.*); got", error).group(1).split(", ")
         self.assertGreaterEqual(len(names), 18)
         files = []
         for name in names:
@@ -335,7 +335,7 @@ class BadDataTest(InitCase):
         self.write("texts/a/notes.txt", "x")
         self.assertIn("of a class has no image files", self.fail_with(4, "init", "texts"))
         self.assertIn("cannot read 'lose'", self.fail_with(4, "init", "lose"))
-        self.assertIn("'init' wants FOLDER|LIST|DB [INTO]", self.fail_with(2, "init"))
+        self.assertIn("'init' needs FOLDER|LIST|DB [INTO]", self.fail_with(2, "init"))
 
     def test_one_class_and_few_images(self):
         self.bars("one", 5, classes=("vertical",))
@@ -389,8 +389,8 @@ class BadDataTest(InitCase):
                       self.fail_with(4, "init", "shapes"))
         self.assertEqual(["mine.txt"], os.listdir(self.path("shapes_doppio")))
         self.assertIn("'shapes/made' would be among the images", self.fail_with(2, "init", "shapes", "shapes/made"))
-        self.assertIn("--val wants a share between 0 and 1, got 1", self.fail_with(2, "init", "shapes", "x", "--val=1"))
-        self.assertIn("--epochs wants 0 to", self.fail_with(2, "init", "shapes", "x", "--epochs=-1"))
+        self.assertIn("--val needs a share between 0 and 1; got 1", self.fail_with(2, "init", "shapes", "x", "--val=1"))
+        self.assertIn("--epochs needs 0 to", self.fail_with(2, "init", "shapes", "x", "--epochs=-1"))
 
 
 class FolderForSolverTest(InitCase):

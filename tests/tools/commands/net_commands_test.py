@@ -100,8 +100,8 @@ class ClassifyTest(tool_case.ToolCase):
         self.write("labels.txt", "blue\nred\n")
         self.assertIn("'labels.txt' has 2 labels, but blob 'prob' has 3 values",
                       self.fail_with(4, "classify", *self.flags, "photos"))
-        self.assertIn("'classify' wants [TRAINED] IMAGE|FOLDER...", self.fail_with(2, "classify", *self.flags))
-        self.assertIn("--resize wants SIZE or HEIGHTxWIDTH",
+        self.assertIn("'classify' needs [TRAINED] IMAGE|FOLDER...", self.fail_with(2, "classify", *self.flags))
+        self.assertIn("--resize needs SIZE or HEIGHTxWIDTH",
                       self.fail_with(2, "classify", *self.flags[:2], "--resize=big", "photos"))
         self.assertIn("smaller than the net's input", self.fail_with(2, "classify", *self.flags[:2], "--resize=1", "photos"))
         self.write("deploy.prototxt", DEPLOY + 'layer { name: "x" type: "Softmax" bottom: "ip" top: "x" }')
@@ -156,9 +156,9 @@ class DrawTest(tool_case.ToolCase):
     def test_says_what_is_wrong(self):
         self.assertIn("'net.docx' has no known ending; use .dot, .html, .svg",
                       self.fail_with(2, "draw", "net.prototxt", "net.docx"))
-        self.assertIn("--rankdir wants TB, BT, LR or RL, got 'up'",
+        self.assertIn("--rankdir needs TB, BT, LR or RL; got 'up'",
                       self.fail_with(2, "draw", "net.prototxt", "--rankdir=up"))
-        self.assertIn("'draw' wants NET [FILE]", self.fail_with(2, "draw"))
+        self.assertIn("'draw' needs NET [FILE]", self.fail_with(2, "draw"))
         self.assertIn("nowhere.prototxt", self.fail_with(4, "draw", "nowhere.prototxt"))
 
 
@@ -216,10 +216,10 @@ class WeightsTest(tool_case.ToolCase):
         self.assertIn(" ip ", self.succeed("weights", "ls", "s_iter_1.caffemodel.h5"))
 
     def test_says_what_is_wrong(self):
-        self.assertIn("'weights' wants ls FILE | diff FILE FILE; there is no 'a.prototxt'",
+        self.assertIn("'weights' needs ls FILE | diff FILE FILE; there is no 'a.prototxt'",
                       self.fail_with(2, "weights", "a.prototxt"))
-        self.assertIn("'weights diff' wants FILE FILE", self.fail_with(2, "weights", "diff", "a.prototxt"))
-        self.assertIn("--tolerance wants 0 or more",
+        self.assertIn("'weights diff' needs FILE FILE", self.fail_with(2, "weights", "diff", "a.prototxt"))
+        self.assertIn("--tolerance needs 0 or more",
                       self.fail_with(2, "weights", "diff", "a.prototxt", "a.prototxt", "--tolerance=-1"))
         self.assertIn("nowhere.caffemodel", self.fail_with(4, "weights", "ls", "nowhere.caffemodel"))
 

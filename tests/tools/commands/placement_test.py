@@ -119,7 +119,7 @@ class PlacementTest(TinyCase):
         self.expect(2, "all layers are placed on cpu:0+cpu:1; place some of them on one device, or use replicas of the whole net: --gpu=0,1 or --cpu_replicas=2",
                     "--place=*=cpu:0+cpu:1", "--microbatches=2")
         self.expect(2, "--place: the pattern 'conv*' matches no layer of the net", "--place=conv*=cpu:0")
-        self.expect(2, "--microbatches wants 1 to 1024", PLACE, "--microbatches=0")
+        self.expect(2, "--microbatches needs 1 to 1024", PLACE, "--microbatches=0")
         self.expect(2, "--microbatches needs --place: one device computes a net whole", "--microbatches=2")
         self.expect(2, "all layers are placed on gpu:1; use --gpu=1 instead", "--place=*=gpu:1")
         self.expect(5, "a layer is placed on gpu:4", "--place=fc1=gpu:4,fc2=gpu:5")

@@ -135,7 +135,7 @@ class PreprocessingTest(tool_case.ToolCase):
         self.assertEqual(1.0, self.classify(weights, "--channel_swap=0,1,2", *rest)[0])
         self.assertEqual(0.0, self.classify(weights, "--channel_swap=2,1,0", *rest)[0])
         flags = "classify", "--model=deploy.prototxt", "--weights=" + weights, "photos"
-        self.assertIn("--channel_swap wants 2,1,0 (blue first) or 0,1,2 (red first), got '1,2,0'",
+        self.assertIn("--channel_swap needs 2,1,0 (blue first) or 0,1,2 (red first); got '1,2,0'",
                       self.fail_with(2, *flags, "--channel_swap=1,2,0"))
         self.assertIn("contradict each other", self.fail_with(2, *flags, "--channel_swap=2,1,0", "--rgb"))
 

@@ -112,7 +112,7 @@ class ReportTest(PageCase):
         os.mkdir(self.path("empty"))
         self.assertIn("'empty' is not a run folder and contains none", self.fail_with(4, "report", "empty"))
         self.assertIn("nowhere", self.fail_with(4, "report", "nowhere"))
-        self.assertIn("'report' wants RUN...", self.fail_with(2, "report"))
+        self.assertIn("'report' needs RUN...", self.fail_with(2, "report"))
         self.assertFalse(os.path.exists(self.path("report.html")))
 
 
@@ -139,7 +139,7 @@ class DrawPageTest(PageCase):
         self.write("net.prototxt", NET)
         self.assertTrue(self.succeed("draw", "net.prototxt", "--format=html").startswith("<!DOCTYPE html>"))
         self.assertTrue(self.succeed("draw", "net.prototxt", "--format=dot").startswith("digraph"))
-        self.assertIn("--format wants dot or html", self.fail_with(2, "draw", "net.prototxt", "--format=text"))
+        self.assertIn("--format needs dot or html", self.fail_with(2, "draw", "net.prototxt", "--format=text"))
 
     def test_draws_a_net_that_cannot_run_here(self):
         self.write("net.prototxt", 'layer { name: "x" type: "Unheard" bottom: "a" top: "b" }')

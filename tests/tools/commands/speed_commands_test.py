@@ -49,22 +49,22 @@ class TimeTest(TinyCase):
         self.assertEqual("CPU (1 threads)", threads("--threads=0", OMP_NUM_THREADS="1"))
         r = self.run_tool("time", "--model", LENET, "--threads=-1")
         self.assertEqual(2, r.returncode)
-        self.assertIn("--threads wants 0 to 4096, got -1", r.stderr)
+        self.assertIn("--threads needs 0 to 4096; got -1", r.stderr)
 
     def test_refuses_numbers_of_threads_that_no_machine_has(self):
         for variable in "OMP_NUM_THREADS", "OMP_THREAD_LIMIT":
             for value in "100000", "0", "many":
                 error = self.fail_with(2, "time", "--model", LENET, "--synthetic", **{variable: value})
-                self.assertIn("error: %s wants 1 to 4096, got '%s'" % (variable, value), error)
+                self.assertIn("error: %s needs 1 to 4096; got '%s'" % (variable, value), error)
         error = self.fail_with(2, "time", "--model", LENET, "--data_threads=2147483647")
-        self.assertIn("--data_threads wants 0 to 4096, got 2147483647", error)
+        self.assertIn("--data_threads needs 0 to 4096; got 2147483647", error)
         self.write("list.txt", "a.png 0\n")
         for layer in ('type: "Data" data_param { backend: DIGITS', 'type: "ImageData" image_data_param { source: "list.txt"'):
             self.write("net.prototxt", 'layer { name: "d" top: "d" top: "l" %s batch_size: 2\n threads: 4097 } }' % layer)
             r = self.run_tool("check", "net.prototxt")
             self.assertEqual(3, r.returncode, r.stdout + r.stderr)
             self.assertIn("net.prototxt:2:2: error: ", r.stdout)
-            self.assertIn("threads wants 0 to 4096, got 4097", r.stdout)
+            self.assertIn("threads needs 0 to 4096; got 4097", r.stdout)
 
     def test_a_limit_of_threads_is_obeyed(self):
         # oneDNN's convolutions wait for as many threads as OpenMP promises.
@@ -223,15 +223,15 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "ip2" bottom: "y" top: "loss"
         self.write("net.prototxt", TINY_NET.replace("InnerProduct", "Power").replace(
             "inner_product_param { num_output: 2 weight_filler { type: \"xavier\" } }", "").replace("dim: 4 dim: 2", "dim: 4 dim: 3"))
         for arguments, text in [
-                (("--model=net.prototxt", "--images_per_s=0"), "--images_per_s wants a number above 0, got 0"),
-                (("--model=net.prototxt", "--images_per_s=nan"), "--images_per_s wants a number above 0, got nan"),
+                (("--model=net.prototxt", "--images_per_s=0"), "--images_per_s needs a number above 0; got 0"),
+                (("--model=net.prototxt", "--images_per_s=nan"), "--images_per_s needs a number above 0; got nan"),
                 (("--model=net.prototxt", "--images_per_s=9"), "but no layer of this net has any"),
                 (("--times=times.json", "--images_per_s=9"),
                  "--times already determines the net, the batch and the times; leave out --images_per_s"),
-                (("--times=times.json", "--plot=a.png"), "--plot wants the name of an SVG file, such as scaling.svg, got 'a.png'"),
-                (("--times=times.json", "--plot=.svg"), "--plot wants the name of an SVG file"),
+                (("--times=times.json", "--plot=a.png"), "--plot needs the name of an SVG file, such as scaling.svg; got 'a.png'"),
+                (("--times=times.json", "--plot=.svg"), "--plot needs the name of an SVG file"),
                 (("--times=times.json", "--fabric=pcie3+10gbe"), "--fabric is a curve of --plot; add --plot"),
-                (("--times=times.json", "--plot=a.svg", "--fabric=pcie3"), "--fabric wants INSIDE+ACROSS, such as nvlink3+infiniband_hdr, "
+                (("--times=times.json", "--plot=a.svg", "--fabric=pcie3"), "--fabric needs INSIDE+ACROSS, such as nvlink3+infiniband_hdr; "
                                                                          "got 'pcie3'"),
                 (("--times=times.json", "--plot=a.svg", "--fabric=pcie3+tin"), "--fabric must be the name of a link")]:
             self.assertIn(text, self.fail_with(2, "scale", *arguments))
@@ -242,12 +242,12 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "ip2" bottom: "y" top: "loss"
                 ((), 2, "'scale' needs --model or --solver or --times"),
                 (("--times=times.json", "--across=10gb"), 2, "--across must be the name of a link or LATENCY_US:GBYTES_PER_S"),
                 (("--times=times.json", "--inside=5:0"), 2, "--inside must be the name of a link"),
-                (("--times=times.json", "--topology=star"), 2, "--topology wants ring, tree or hierarchical, got 'star'"),
-                (("--times=times.json", "--reduce_precision=16"), 2, "--reduce_precision wants fp32, bf16 or fp16, got '16'"),
-                (("--times=times.json", "--ranks_per_node=0"), 2, "--ranks_per_node wants 1 to 100000, got 0"),
-                (("--times=times.json", "--max_ranks=0"), 2, "--max_ranks wants 1 to 1048576, got 0"),
+                (("--times=times.json", "--topology=star"), 2, "--topology needs ring, tree or hierarchical; got 'star'"),
+                (("--times=times.json", "--reduce_precision=16"), 2, "--reduce_precision needs fp32, bf16 or fp16; got '16'"),
+                (("--times=times.json", "--ranks_per_node=0"), 2, "--ranks_per_node needs 1 to 100000; got 0"),
+                (("--times=times.json", "--max_ranks=0"), 2, "--max_ranks needs 1 to 1048576; got 0"),
                 (("--times=times.json", "--bucket_mb=-1"), 2, "--bucket_mb needs auto, or 0"),
-                (("--times=times.json", "--bucket_mb=big"), 2, "to 1000000, got 'big'"),
+                (("--times=times.json", "--bucket_mb=big"), 2, "to 1000000; got 'big'"),
                 (("--times=times.json", "--batch=3"), 2, "--times already determines the net, the batch and the times; leave out --batch"),
                 (("--times=nowhere.json",), 4, "nowhere.json"),
                 (("--times=solver.prototxt",), 4, "solver.prototxt:1:2: error: the JSON is damaged here")]:

@@ -125,16 +125,16 @@ class SubmitTest(TinyCase):
         for arguments, text in [
                 (("slurm", *training), "'submit' needs --time"),
                 (("--time=1:00", *training), "'submit' knows slurm, pbs and lsf, not 'train'"),
-                (("--time=1:00",), "'submit' wants slurm|pbs|lsf -- train FLAGS"),
+                (("--time=1:00",), "'submit' needs slurm|pbs|lsf -- train FLAGS"),
                 (("slrm", "--time=1:00", *training), "not 'slrm'; did you mean 'slurm'?"),
-                (("slurm", "--time=2 days", *training), "--time needs HH:MM:SS or D-HH:MM:SS, such as 24:00:00, got '2 days'"),
+                (("slurm", "--time=2 days", *training), "--time needs HH:MM:SS or D-HH:MM:SS, such as 24:00:00; got '2 days'"),
                 (("slurm", "--time=0:01", *training), "--warn_seconds=120 is not less than --time=0:01"),
-                (("slurm", "--time=1:00", "--warn_seconds=0", *training), "--warn_seconds wants 1 to 65535, got 0"),
-                (("slurm", "--time=1:00", "--nodes=0", *training), "--nodes wants 1 to 100000, got 0"),
-                (("slurm", "--time=1:00", "--gpus_per_node=-1", *training), "--gpus_per_node wants 0 to 1000, got -1"),
+                (("slurm", "--time=1:00", "--warn_seconds=0", *training), "--warn_seconds needs 1 to 65535; got 0"),
+                (("slurm", "--time=1:00", "--nodes=0", *training), "--nodes needs 1 to 100000; got 0"),
+                (("slurm", "--time=1:00", "--gpus_per_node=-1", *training), "--gpus_per_node needs 0 to 1000; got -1"),
                 (("slurm", "--time=1:00", "--gpus_per_node=2", *training), "give it --gpu, such as --gpu=all"),
-                (("slurm", "--time=1:00", "--cpus_per_rank=-1", *training), "--cpus_per_rank wants 0 to 100000, got -1"),
-                (("slurm", "--time=1:00", "--ranks_per_node=0", *training), "--ranks_per_node wants 1 to 100000, got 0"),
+                (("slurm", "--time=1:00", "--cpus_per_rank=-1", *training), "--cpus_per_rank needs 0 to 100000; got -1"),
+                (("slurm", "--time=1:00", "--ranks_per_node=0", *training), "--ranks_per_node needs 1 to 100000; got 0"),
                 (("slurm", "--time=1:00", "--queue=a b", *training), "--queue needs letters, digits and"),
                 (("slurm", "--time=1:00", "--account=a;b", *training), "--account needs letters, digits and"),
                 (("slurm", "--time=1:00", "--job_name=", *training), "--job_name must not be empty"),
@@ -149,7 +149,7 @@ class SubmitTest(TinyCase):
                 (("slurm", "--time=1:00", *training, "--snapshot=x"), "leave out --snapshot"),
                 (("slurm", "--time=1:00", *training, "--resume=s_iter_5.solverstate"),
                  "a job that is requeued would go back to --resume=s_iter_5.solverstate each time"),
-                (("slurm", "--time=1:00", *training, "--stop_exit_code=0"), "--stop_exit_code wants 1 to 125, got 0")]:
+                (("slurm", "--time=1:00", *training, "--stop_exit_code=0"), "--stop_exit_code needs 1 to 125; got 0")]:
             r = self.run_tool("submit", *arguments)
             self.assertEqual((2, ""), (r.returncode, r.stdout), arguments)
             self.assertIn(text, r.stderr)

@@ -145,7 +145,7 @@ class TrainTest(TinyCase):
         self.write_tiny()
         r = self.run_tool("train", "--solver=solver.prototxt", "--recompute=some")
         self.assertEqual(2, r.returncode)
-        self.assertIn("--recompute wants off, auto, light or a number from 2 to 1000, got 'some'", r.stderr)
+        self.assertIn("--recompute needs off, auto, light or a number from 2 to 1000; got 'some'", r.stderr)
 
     def test_set_changes_the_solver(self):
         self.write_tiny()
@@ -211,7 +211,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
         self.assertIn("one bad record more than may be skipped (1): image '9.pgm'", log)
         for wrong in ("skip", "skip:0", "skip:x", "go"):
             log = self.fail_with(2, "train", "--solver=solver.prototxt", "--on_bad_record=" + wrong)
-            self.assertIn("--on_bad_record wants stop or skip:N, such as skip:10, got '%s'" % wrong, log)
+            self.assertIn("--on_bad_record needs stop or skip:N, such as skip:10; got '%s'" % wrong, log)
 
     def test_a_folder_that_takes_no_files_is_found_at_the_start(self):
         self.write_tiny()

@@ -141,7 +141,7 @@ class TrainTest(TinyCase):
     def test_stop_exit_code_is_one_that_a_process_can_have(self):
         for code in ("-1", "256"):
             r = self.run_tool("train", "--solver=none", "--stop_exit_code=" + code)
-            self.assertEqual((2, "error: --stop_exit_code wants 0 to 255, got %s\n" % code), (r.returncode, r.stderr))
+            self.assertEqual((2, "error: --stop_exit_code needs 0 to 255; got %s\n" % code), (r.returncode, r.stderr))
 
     def test_stop_exit_code_can_be_chosen(self):
         process = self.start("--stop_exit_code=0")

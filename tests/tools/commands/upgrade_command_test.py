@@ -186,7 +186,7 @@ layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { n
         self.assertEqual(4, self.upgrade("upgrade", "nowhere", "out").returncode)
         r = self.upgrade("upgrade", "mean.binaryproto")
         self.assertEqual(2, r.returncode)
-        self.assertIn("'upgrade' wants IN OUT", r.stderr)
+        self.assertIn("'upgrade' needs IN OUT", r.stderr)
 
 
 if __name__ == "__main__":

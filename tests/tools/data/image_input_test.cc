@@ -33,7 +33,7 @@ TEST(ParseSize, TakesOneNumberOrTwo) {
   EXPECT_EQ(width, 320);
   for (const char* bad : {"", "x", "3x", "0", "-4", "1x2x3", "1e3"}) {
     EXPECT_EQ(MessageOf([&] { ParseSize("resize", bad, &height, &width); }),
-              std::string("2: --resize wants SIZE or HEIGHTxWIDTH, got '") + bad + "'");
+              std::string("2: --resize needs SIZE or HEIGHTxWIDTH; got '") + bad + "'");
   }
 }
 

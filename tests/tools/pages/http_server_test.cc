@@ -34,7 +34,7 @@ TEST(BindAddress, RefusesWhatIsNone) {
   for (const char* text : {"", "8090", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
                            "::1:8090", "name:80"}) {
     const std::string mistake = Mistake<UsageError>([&] { ParseBindAddress("bind", text); });
-    EXPECT_NE(std::string::npos, mistake.find("--bind wants an address and a port")) << text;
+    EXPECT_NE(std::string::npos, mistake.find("--bind needs an address and a port")) << text;
   }
 }
 

@@ -58,7 +58,7 @@ TEST(SweepParam, SaysWhatIsWrong) {
   EXPECT_EQ(ParamMistake("x=lin:nan..1"), "expected two numbers around '..', got 'nan..1'");
   EXPECT_EQ(ParamMistake("x=lin:1..0"), "the first number of a range must be less than the last");
   EXPECT_EQ(ParamMistake("x=log:0..1"), "a range in the logarithm must begin above 0");
-  EXPECT_EQ(ParamMistake("x=int:0.5..3"), "int wants whole numbers, got '0.5..3'");
+  EXPECT_EQ(ParamMistake("x=int:0.5..3"), "int needs whole numbers; got '0.5..3'");
   EXPECT_EQ(ParamMistake("x=int:0..3:0"), "behind the range comes the step, got '0'");
   EXPECT_EQ(ParamMistake("x=lin:0..3:x"),
             "behind the range comes the number of points of a grid, got 'x'");

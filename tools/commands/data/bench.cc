@@ -182,7 +182,7 @@ TransformationParameter TransformOfFlag(const Flags& flags) {
 
 ExitCode DataBench(const CommandLine& line, bool* began) {
   if (!(line.flags.seconds > 0)) {
-    throw UsageError("--seconds wants a number greater than 0, got " +
+    throw UsageError("--seconds needs a number greater than 0; got " +
                      Significant(line.flags.seconds));
   }
   if ((line.flags.resize_height > 0) != (line.flags.resize_width > 0)) {

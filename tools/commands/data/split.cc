@@ -22,7 +22,7 @@ std::vector<double> FractionsOfFlag(const Flags& flags) {
   for (const std::string& text : SplitList(flags.fractions)) {
     double value = 0;
     if (!ReadNumber(text, &value) || !(value > 0 && value <= 1)) {
-      throw UsageError("--fractions wants numbers greater than 0 and at most 1, got '" + text +
+      throw UsageError("--fractions needs numbers greater than 0 and at most 1; got '" + text +
                        "'");
     }
     fractions.push_back(value);
@@ -30,7 +30,7 @@ std::vector<double> FractionsOfFlag(const Flags& flags) {
   }
   constexpr double kRounding = 1e-6;
   if (fractions.empty() || sum > 1 + kRounding) {
-    throw UsageError("--fractions wants numbers whose sum is at most 1, got '" + flags.fractions +
+    throw UsageError("--fractions needs numbers whose sum is at most 1; got '" + flags.fractions +
                      "'");
   }
   return fractions;
@@ -40,7 +40,7 @@ std::vector<std::string> NamesOfFlag(const Flags& flags, size_t parts) {
   std::vector<std::string> names = SplitList(flags.names.empty() ? "train,val,test" : flags.names);
   if (flags.names.empty() && parts < names.size()) names.resize(parts);
   if (names.size() != parts) {
-    throw UsageError("--names wants a name for each of " + std::to_string(parts) + " parts, got '" +
+    throw UsageError("--names needs a name for each of " + std::to_string(parts) + " parts; got '" +
                      flags.names + "'");
   }
   return names;
