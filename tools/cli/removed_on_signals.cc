@@ -6,16 +6,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <utility>
 
 #include "tools/cli/run_program.h"
+#include "tools/cli/signal_state.h"
 
 namespace doppio {
 namespace {
 
 constexpr int kRemovingSignals[] = {SIGINT, SIGTERM, SIGHUP};
-std::atomic<const RemovedOnSignals*> g_living = nullptr;
 
 // Uses only system calls, because it runs in a signal handler.
 void RemoveFiles(int folder) {
@@ -34,8 +33,8 @@ void RemoveFiles(int folder) {
 // Cleans up, then ends the process with the signal's default action.
 void CleanUp(int ended_by) {
   SignalRunningProgram(ended_by);
-  if (const RemovedOnSignals* living = g_living) {
-    for (const std::string& folder : living->folders()) RemoveFolder(folder.c_str());
+  if (const RemovedOnSignals* removed = SignalState::Get().removed) {
+    for (const std::string& folder : removed->folders()) RemoveFolder(folder.c_str());
   }
   signal(ended_by, SIG_DFL);
   raise(ended_by);
@@ -72,13 +71,13 @@ void RemoveFolder(const char* path) {
 
 RemovedOnSignals::RemovedOnSignals(std::vector<std::string> folders)
     : folders_(std::move(folders)) {
-  g_living = this;
+  SignalState::Get().removed = this;
   for (const int one : kRemovingSignals) Catch(one);
 }
 
 RemovedOnSignals::~RemovedOnSignals() {
   for (const int one : kRemovingSignals) Release(one);
-  g_living = nullptr;
+  SignalState::Get().removed = nullptr;
 }
 
 }  // namespace doppio

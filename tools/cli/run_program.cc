@@ -5,22 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 
 #include "core/base/error.h"
+#include "tools/cli/signal_state.h"
 
 extern char** environ;
 
 namespace doppio {
-
-namespace {
-
-// The child that RunProgram waits for; 0: none. Global, because a signal handler can access nothing
-// else.
-std::atomic<pid_t> g_running;
-
-}  // namespace
 
 std::optional<int> RunProgram(std::vector<std::string> words, int input) {
   std::vector<char*> arguments;
@@ -36,13 +28,13 @@ std::optional<int> RunProgram(std::vector<std::string> words, int input) {
   posix_spawn_file_actions_destroy(&actions);
   if (result == ENOENT) return std::nullopt;
   if (result != 0) throw CannotStart(words[0], result);
-  g_running = child;
+  SignalState::Get().running = child;
   // Waits without reaping the child: once it is reaped, its process ID may be reused, and the
   // signal handler would signal another process.
   siginfo_t ended;
   while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
-  g_running = 0;
+  SignalState::Get().running = 0;
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -50,7 +42,7 @@ std::optional<int> RunProgram(std::vector<std::string> words, int input) {
 }
 
 void SignalRunningProgram(int signal) {
-  const pid_t running = g_running;
+  const pid_t running = SignalState::Get().running;
   if (running > 0) kill(running, signal);
 }
 

@@ -3,24 +3,19 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "tools/cli/end_process.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/signal_state.h"
 
 namespace doppio {
 namespace {
 
-// Signal handlers can access only globals. Lock-free atomics are async-signal-safe.
-constexpr int kSignalCount = 65;
-std::atomic<int> g_pending[kSignalCount];
-std::atomic<bool> g_stops[kSignalCount];
-
-std::atomic<pid_t> g_launcher{0};
-
 void HandleContinue(int signal, siginfo_t* info, void*) {
-  if (info->si_code == SI_USER && info->si_pid == g_launcher) g_pending[signal] = 1;
+  SignalState& state = SignalState::Get();
+  if (info->si_code == SI_USER && info->si_pid == state.launcher) state.pending[signal] = 1;
 }
 
 // The same Ctrl-C that asks this process to stop ends `tee` at the other end of its pipe. Then
@@ -29,8 +24,9 @@ void HandleContinue(int signal, siginfo_t* info, void*) {
 void HandleClosedPipe(int) {}
 
 void Handle(int signal) {
-  const bool again = g_pending[signal].exchange(1) != 0;
-  if (again && g_stops[signal]) _exit(128 + signal);
+  SignalState& state = SignalState::Get();
+  const bool again = state.pending[signal].exchange(1) != 0;
+  if (again && state.stops[signal]) EndProcessNow(128 + signal);
 }
 
 }  // namespace
@@ -59,15 +55,16 @@ pid_t AnnouncingLauncher() {
 
 SignalHandler::SignalHandler(const std::map<int, Request>& effects, pid_t launcher)
     : effects_(effects) {
-  g_launcher = launcher;
+  SignalState& state = SignalState::Get();
+  state.launcher = launcher;
   const auto termination = effects.find(SIGTERM);
   if (launcher != 0 && termination != effects.end()) effects_[SIGCONT] = termination->second;
   for (const auto& [signal, effect] : effects_) {
-    g_pending[signal] = 0;
+    state.pending[signal] = 0;
     // A second signal ends the process only for the signals that users and schedulers send to end a
     // process.
-    g_stops[signal] = (signal == SIGINT || signal == SIGTERM) &&
-                      (effect == Request::kStop || effect == Request::kSnapshotStop);
+    state.stops[signal] = (signal == SIGINT || signal == SIGTERM) &&
+                          (effect == Request::kStop || effect == Request::kSnapshotStop);
     struct sigaction action = {};
     sigfillset(&action.sa_mask);
     action.sa_flags = SA_RESTART;  // system calls of data threads are restarted
@@ -91,13 +88,14 @@ SignalHandler::~SignalHandler() {
 }
 
 Request SignalHandler::Poll() {
+  SignalState& state = SignalState::Get();
   bool stop = false, snapshot = false;
   for (const auto& [signal, effect] : effects_) {
-    if (g_pending[signal] == 0) continue;
+    if (state.pending[signal] == 0) continue;
     stop = stop || effect == Request::kStop || effect == Request::kSnapshotStop;
     snapshot = snapshot || effect == Request::kSnapshot || effect == Request::kSnapshotStop;
     // A stop remains pending, so that Handle() recognises the second signal.
-    if (!g_stops[signal]) g_pending[signal] = 0;
+    if (!state.stops[signal]) state.pending[signal] = 0;
   }
   if (stop) return snapshot ? Request::kSnapshotStop : Request::kStop;
   return snapshot ? Request::kSnapshot : Request::kNone;

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "tools/cli/end_process.h"
 
 namespace doppio {
 namespace {
@@ -47,7 +48,7 @@ constexpr Step kSteps[] = {{5000, SIGTERM}, {2000, SIGTERM}, {3000, SIGKILL}};
     if (poll(&ended, 1, step.ms) != 0) break;
     syscall(SYS_pidfd_send_signal, launcher, step.signal, nullptr, 0u);
   }
-  _exit(0);
+  EndProcessNow(0);
 }
 
 }  // namespace

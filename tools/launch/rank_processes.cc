@@ -17,6 +17,7 @@
 
 #include "core/base/error.h"
 #include "core/base/unique_fd.h"
+#include "tools/cli/signal_state.h"
 
 namespace doppio {
 namespace {
@@ -36,6 +37,7 @@ class CaughtSignals {
  public:
   CaughtSignals() {
     DOPPIO_CHECK(pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
+    SignalState::Get().caught = ends_[1];
     struct sigaction action = {};
     action.sa_handler = &Note;
     action.sa_flags = SA_RESTART;
@@ -45,6 +47,7 @@ class CaughtSignals {
   ~CaughtSignals() {
     std::signal(SIGCHLD, SIG_DFL);
     for (const auto& [signal, name] : kPassedSignals) std::signal(signal, SIG_DFL);
+    SignalState::Get().caught = -1;
     for (const int end : ends_) close(end);
   }
   CaughtSignals(const CaughtSignals&) = delete;
@@ -62,13 +65,12 @@ class CaughtSignals {
   static void Note(int signal) {
     const int before = errno;
     const auto byte = static_cast<unsigned char>(signal);
-    [[maybe_unused]] const ssize_t written = write(ends_[1], &byte, 1);
+    [[maybe_unused]] const ssize_t written = write(SignalState::Get().caught, &byte, 1);
     errno = before;
   }
 
-  static int ends_[2];
+  int ends_[2] = {-1, -1};
 };
-int CaughtSignals::ends_[2] = {-1, -1};
 
 // One end of a pipe to a rank, and the bytes of a line that is not yet whole.
 struct OutputPipe {

@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "tools/cli/end_process.h"
 
 extern char** environ;
 
@@ -120,14 +121,14 @@ void Workers::Start(int slot, const WorkerCommand& command) {
     for (const int caught : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) signal(caught, SIG_DFL);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(kCannotRun);
+    if (getppid() != parent) EndProcessNow(kCannotRun);
     if (!share.cores.empty()) sched_setaffinity(0, sizeof cores, &cores);
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(log.get(), 1) < 0 || dup2(log.get(), 2) < 0)
-      _exit(kCannotRun);
-    if (!command.cwd.empty() && chdir(command.cwd.c_str()) != 0) _exit(kCannotRun);
+      EndProcessNow(kCannotRun);
+    if (!command.cwd.empty() && chdir(command.cwd.c_str()) != 0) EndProcessNow(kCannotRun);
     execve(arguments[0], arguments.data(), variables.data());
-    _exit(kCannotRun);
+    EndProcessNow(kCannotRun);
   }
   children_[slot] = child;
 }
