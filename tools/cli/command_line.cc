@@ -300,14 +300,14 @@ class Parser {
       return;
     }
     if (const FlagEntry* flag = FindFlag(a.flag)) {
-      if (!flag->set(a.value, &line_.flags)) ThrowWrong(a, flag->wanted);
+      if (!flag->set(a.value, &line_.flags)) ThrowWrong(a, flag->needs);
     } else if (gflags::SetCommandLineOption(a.flag.c_str(), a.value.c_str()).empty()) {
       ThrowWrong(a, LogFlagType(a.flag) == "bool" ? "true or false" : "an integer");
     }
   }
 
-  [[noreturn]] void ThrowWrong(const Assignment& a, const std::string& wanted) const {
-    throw UsageError(a.from + " needs " + wanted + "; got '" + a.value + "'" + HelpHint());
+  [[noreturn]] void ThrowWrong(const Assignment& a, const std::string& needs) const {
+    throw UsageError(a.from + " needs " + needs + "; got '" + a.value + "'" + HelpHint());
   }
 
   void ReadEnvironment() {

@@ -5,8 +5,9 @@
 namespace doppio {
 namespace {
 
-void AddLaunch(const Flags& flags, Features* features) {
-  const Launch launch = LaunchFromFlags(flags);
+void AddLaunch(const CommandLine& line, Features* features) {
+  const Flags& flags = line.flags;
+  const Launch launch = LaunchOf(flags);
   const bool elastic = !flags.elastic.empty();
   features->AddIf(elastic, Feature::kElastic);
   // A launcher may start one process of an elastic training, and a dry run needs none.
@@ -21,12 +22,13 @@ void AddLaunch(const Flags& flags, Features* features) {
 
 }  // namespace
 
-Features FeaturesOf(const Flags& flags) {
+Features FeaturesOf(const CommandLine& line) {
+  const Flags& flags = line.flags;
   Features features;
   features.AddIf(!flags.gpu.empty(), Feature::kGpu);
   features.AddIf(flags.cpu_replicas > 1, Feature::kCpuReplicas);
   features.AddIf(flags.cpu_replicas > 1, Feature::kReplicas, "--cpu_replicas");
-  AddLaunch(flags, &features);
+  AddLaunch(line, &features);
   features.AddIf(flags.comm == "p2p", Feature::kP2p);
   features.AddIf(flags.comm == "nccl", Feature::kNccl);
   features.AddIf(flags.hierarchical, Feature::kHierarchical);

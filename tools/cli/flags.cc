@@ -74,22 +74,26 @@ std::string ValueText(double value) {
 std::string ValueText(const std::vector<std::string>& values) { return Join(values, ","); }
 
 template <class T>
-constexpr const char* Wanted() {
+constexpr const char* KindOfValue() {
   if (std::is_same_v<T, bool>) return "true or false";
   if (std::is_same_v<T, double>) return "a number";
   return std::is_integral_v<T> ? "an integer" : "a text";
 }
 
 constexpr FlagEntry kFlags[] = {
+#define OPTIONS(name)
+#define END_OPTIONS
 #define FLAG(type, name, otherwise, help)                                               \
   {#name,                                                                               \
    help,                                                                                \
-   Wanted<type>(),                                                                      \
+   KindOfValue<type>(),                                                                 \
    std::is_same_v<type, bool>,                                                          \
    [](const std::string& text, Flags* flags) { return ReadValue(text, &flags->name); }, \
    [](const Flags& flags) { return ValueText(flags.name); }},
 #include "tools/cli/flag_table.inc"
 #undef FLAG
+#undef END_OPTIONS
+#undef OPTIONS
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The values of the command-line flags. tools/cli/flag_table.inc declares each flag once, with its
-// type, default and help text. ParseCommandLine (tools/cli/command_line.h) sets the values.
+// The command-line flags as the parser and the help pages see them, and checks of their values.
+// ParseCommandLine (tools/cli/command_line.h) sets the values.
 #ifndef DOPPIO_TOOLS_CLI_FLAGS_H_
 #define DOPPIO_TOOLS_CLI_FLAGS_H_
 
@@ -8,24 +8,45 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/file_limits.h"
-#include "parallel/meeting/limits.h"
+#include "tools/cli/options.h"
 
 namespace doppio {
 
-// A value for each flag of the table. A new object holds the defaults.
-struct Flags {
-#define FLAG(type, name, otherwise, help) type name = otherwise;
-#include "tools/cli/flag_table.inc"
-#undef FLAG
-};
+// The values of all flags. Only the parser and CommandLine use it; other code takes the structs of
+// which it consists.
+struct Flags : NetFileOptions,
+               NetInputOptions,
+               DeviceOptions,
+               ComputeOptions,
+               ProcessOptions,
+               OutputOptions,
+               MeasureOptions,
+               StartOptions,
+               SignalOptions,
+               TraceOptions,
+               RecordOptions,
+               JoinOptions,
+               ReplicaOptions,
+               BatchJobOptions,
+               LaunchOptions,
+               PredictionOptions,
+               SweepOptions,
+               DataSetOptions,
+               ImageFileOptions,
+               PreparationOptions,
+               ResultOptions,
+               DetectionOptions,
+               ExportOptions,
+               PageOptions,
+               InitOptions,
+               SingleOptions {};
 
 // A flag of the table.
 struct FlagEntry {
-  const char* name;    // "gpu"
-  const char* help;    // begins with the placeholder of the value: "<LIST> GPUs to use"
-  const char* wanted;  // the kind of value, for messages: "an integer"
-  bool is_switch;      // true for a Boolean flag
+  const char* name;   // "gpu"
+  const char* help;   // begins with the placeholder of the value: "<LIST> GPUs to use"
+  const char* needs;  // the kind of value, for messages: "an integer"
+  bool is_switch;     // true for a Boolean flag
   // Sets the flag to the value that `text` spells; adds the value to the flag's list if the flag
   // may be repeated. Returns false if `text` spells no value of the flag's type. Numbers and
   // Boolean values have the spellings of gflags.

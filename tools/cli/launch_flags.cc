@@ -1,10 +1,12 @@
 #include "tools/cli/launch_flags.h"
 
+#include "tools/cli/flags.h"
+
 namespace doppio {
 
-Launch LaunchFromFlags(const Flags& flags) {
-  CheckValue("launcher", flags.launcher, {"auto", "mpi", "slurm", "env"});
-  return flags.comm == "threads" ? Launch() : FindLaunch(flags.launcher);
+Launch LaunchOf(const JoinOptions& options) {
+  CheckValue("launcher", options.launcher, {"auto", "mpi", "slurm", "env"});
+  return options.comm == "threads" ? Launch() : FindLaunch(options.launcher);
 }
 
 }  // namespace doppio

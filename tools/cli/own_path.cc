@@ -21,6 +21,10 @@ std::string OwnPath() {
   return length > 0 ? std::string(path, static_cast<size_t>(length)) : "doppio";
 }
 
+std::string ProgramOrOwn(const std::string& program) {
+  return program.empty() ? OwnPath() : program;
+}
+
 void SetOwnPath(const std::string& path) { GivenPath() = path; }
 
 }  // namespace doppio

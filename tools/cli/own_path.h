@@ -9,6 +9,9 @@ namespace doppio {
 // Returns the absolute path of the program, or "doppio" if the system does not provide it.
 std::string OwnPath();
 
+// Returns `program`, the value of --program, or OwnPath() if it is "".
+std::string ProgramOrOwn(const std::string& program);
+
 // Makes OwnPath() return `path` unless `path` is empty. A Python process needs this because its
 // executable is the interpreter. Not thread-safe: call it before other threads start.
 void SetOwnPath(const std::string& path);

@@ -38,12 +38,13 @@ Request ParseEffect(const std::string& flag, const std::string& value) {
   return value == "stop" ? Request::kStop : Request::kSnapshotStop;
 }
 
-std::map<int, Request> SignalEffects(const Flags& flags) {
-  return {{SIGINT, ParseEffect("sigint_effect", flags.sigint_effect)},
-          {SIGHUP, ParseEffect("sighup_effect", flags.sighup_effect)},
-          {SIGTERM, ParseEffect("sigterm_effect", flags.sigterm_effect)},
-          {SIGUSR1, ParseEffect("sigusr1_effect", flags.sigusr1_effect)},
-          {SIGUSR2, ParseEffect("sigusr2_effect", flags.sigusr2_effect)}};
+std::map<int, Request> SignalEffects(const SignalOptions& options) {
+  InRange("stop_exit_code", options.stop_exit_code, 0, 255);  // the range of an exit status
+  return {{SIGINT, ParseEffect("sigint_effect", options.sigint_effect)},
+          {SIGHUP, ParseEffect("sighup_effect", options.sighup_effect)},
+          {SIGTERM, ParseEffect("sigterm_effect", options.sigterm_effect)},
+          {SIGUSR1, ParseEffect("sigusr1_effect", options.sigusr1_effect)},
+          {SIGUSR2, ParseEffect("sigusr2_effect", options.sigusr2_effect)}};
 }
 
 pid_t AnnouncingLauncher() {

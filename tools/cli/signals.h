@@ -9,7 +9,7 @@
 #include <string>
 
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/options.h"
 
 namespace doppio {
 
@@ -17,9 +17,8 @@ namespace doppio {
 // or none. Throws UsageError for any other value.
 Request ParseEffect(const std::string& flag, const std::string& value);
 
-// Returns the requests of the signals, as the flags --sigint_effect and the like say. Throws
-// UsageError.
-std::map<int, Request> SignalEffects(const Flags& flags);
+// Returns the requests of the signals. Throws UsageError, also for a wrong stop_exit_code.
+std::map<int, Request> SignalEffects(const SignalOptions& options);
 
 // Returns the parent process if it announces SIGTERM with SIGCONT; otherwise 0. Open MPI's mpirun
 // and its daemons announce the end of a job in this way: SIGTERM follows one second after SIGCONT,

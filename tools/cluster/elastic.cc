@@ -14,7 +14,6 @@
 #include "tools/cli/launch_flags.h"
 #include "tools/cluster/joined.h"
 #include "tools/cluster/same_training.h"
-#include "tools/nets/nets.h"
 
 namespace doppio {
 namespace {
@@ -50,43 +49,39 @@ ElasticRange ParseElastic(const std::string& value) {
   return {static_cast<int>(*least), static_cast<int>(*most)};
 }
 
-ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solver) {
-  const Flags& flags = line.flags;
-  const ElasticRange range = ParseElastic(flags.elastic);
-  const Launch launch = LaunchFromFlags(flags);
+ElasticOptions MakeElasticOptions(const JoinOptions& options, const Facts& settings,
+                                  CommonEnd* end) {
+  const ElasticRange range = ParseElastic(options.elastic);
+  const Launch launch = LaunchOf(options);
   if (launch.address.empty()) {
     throw UsageError("--elastic joins its ranks by TCP, and " + launch.launcher +
                      " does not say where rank 0 is; use doppio launch");
   }
-  const ProcessWorldOptions world = WorldOptions(flags, launch);
-  ElasticOptions options;
-  options.rendezvous = world.rendezvous;
-  options.watch = world.watch;
-  // A rank that is only busy answers in the rendezvous and stays, so the limit may be short.
-  if (!line.Given("silence_timeout"))
-    options.watch.silence_seconds = DefaultSeconds(Limit::kElasticSilence);
-  options.least = range.least;
-  options.most = range.most;
+  const ProcessWorldOptions world = MakeWorldOptions(options, launch);
+  ElasticOptions elastic;
+  elastic.rendezvous = world.rendezvous;
+  elastic.watch = end->MakeWatchOptions(options, launch.rank == 0);
+  elastic.least = range.least;
+  elastic.most = range.most;
   if (launch.size > range.most) {
-    throw UsageError("--elastic=" + flags.elastic + ", but " + launch.launcher + " starts " +
+    throw UsageError("--elastic=" + options.elastic + ", but " + launch.launcher + " starts " +
                      std::to_string(launch.size) + " ranks");
   }
   const char* const hosts = std::getenv("DOPPIO_ELASTIC_HOSTS");
-  if (hosts != nullptr) options.hosts = SplitList(hosts);
+  if (hosts != nullptr) elastic.hosts = SplitList(hosts);
   const char* const joins = std::getenv("DOPPIO_ELASTIC_JOIN");
-  options.joins = joins != nullptr && std::string(joins) == "1";
-  options.identity = IdentityOf(HostName(), world.program, "TCP");
-  options.training = DigestOfTraining(flags, solver);
-  if (flags.batch_mode == "total") {
-    const NetOptions net =
-        OptionsFromFlags(flags, TRAIN, flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen);
-    options.usable = [&solver, net, known = std::map<int, int>()](int n) mutable {
-      const auto found = known.find(n);
-      if (found != known.end()) return found->second;
-      return known[n] = LargestDivisor(solver, net, n);
-    };
-  }
-  return options;
+  elastic.joins = joins != nullptr && std::string(joins) == "1";
+  elastic.identity = IdentityOf(HostName(), world.program, "TCP");
+  elastic.training = DigestOf(settings);
+  return elastic;
+}
+
+std::function<int(int n)> DivisorsOfBatch(const SolverSpec& solver, const NetOptions& net) {
+  return [&solver, net, known = std::map<int, int>()](int n) mutable {
+    const auto found = known.find(n);
+    if (found != known.end()) return found->second;
+    return known[n] = LargestDivisor(solver, net, n);
+  };
 }
 
 ProcessWorld* ElasticSession::Meet() {

@@ -1,4 +1,4 @@
-// Trainings whose ranks may leave and come (--elastic), as flags and the environment ask for them.
+// Trainings whose ranks may leave and come (--elastic).
 #ifndef DOPPIO_TOOLS_CLUSTER_ELASTIC_H_
 #define DOPPIO_TOOLS_CLUSTER_ELASTIC_H_
 
@@ -10,7 +10,9 @@
 #include "core/net/spec/solver_spec.h"
 #include "parallel/elastic/elastic_member.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/command_line.h"
+#include "parallel/world/agreement.h"
+#include "tools/cli/options.h"
+#include "tools/cluster/common_end.h"
 
 namespace doppio {
 
@@ -21,9 +23,15 @@ struct ElasticRange {
 // Reads --elastic=MIN:MAX. Throws UsageError.
 ElasticRange ParseElastic(const std::string& value);
 
-// Returns how this process takes part in the training of `solver`, which CheckTraining has
-// accepted. Throws UsageError if the launcher does not join the ranks.
-ElasticOptions ElasticFromFlags(const CommandLine& line, const SolverSpec& solver);
+// Returns how this process takes part in a training with `settings` (SettingsOfTraining), without
+// ElasticOptions::usable. `end` must outlive the training. Throws UsageError if the launcher does
+// not join the ranks.
+ElasticOptions MakeElasticOptions(const JoinOptions& options, const Facts& settings,
+                                  CommonEnd* end);
+
+// Returns ElasticOptions::usable for a training whose ranks divide the batches of `solver` among
+// themselves. The solver must outlive the result.
+std::function<int(int n)> DivisorsOfBatch(const SolverSpec& solver, const NetOptions& net);
 
 // The state that a process of an elastic training keeps from one world to the next.
 struct ElasticSession {

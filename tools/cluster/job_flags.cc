@@ -18,7 +18,7 @@ std::string PlainName(const char* flag, const std::string& name) {
 
 }  // namespace
 
-JobOptions JobOptionsFromFlags(const Flags& flags, BatchSystem system) {
+JobOptions MakeJobOptions(const BatchJobOptions& flags, BatchSystem system) {
   JobOptions options;
   options.system = system;
   options.cpus_per_rank =

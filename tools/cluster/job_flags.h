@@ -8,9 +8,9 @@
 
 namespace doppio {
 
-// Returns the options that these flags set; the others keep the defaults of JobOptions. Throws
-// UsageError.
-JobOptions JobOptionsFromFlags(const Flags& flags, BatchSystem system);
+// Returns the options of a job for `system`. Those of its ranks and its command keep the defaults
+// of JobOptions. Throws UsageError.
+JobOptions MakeJobOptions(const BatchJobOptions& flags, BatchSystem system);
 
 // Returns the value of --ranks_per_node, or `otherwise` if the flag is not given. Throws UsageError
 // if the value is not in [1, 100000].

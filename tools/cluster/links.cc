@@ -28,7 +28,11 @@ LinkChoice Best(bool processes, bool one_each) {
 }  // namespace
 
 LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
-  if (comm == "auto") return Best(processes, one_each);
+  if (comm == "auto") {
+    LinkChoice best = Best(processes, one_each);
+    best.chosen_by_itself = true;
+    return best;
+  }
   DOPPIO_CHECK(comm != kPeers || !processes, "ranks in processes do not copy between GPUs");
   if (comm == kNccl && !one_each) {
     throw UsageError(
@@ -41,12 +45,12 @@ LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
   }
 }
 
-std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, bool chosen_by_itself,
-                                          Device* device, const LinkPlace& place) {
+std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, Device* device,
+                                          const LinkPlace& place) {
   std::string name = link.name;
   double without = name != kNccl;
-  if (chosen_by_itself) place.control->AllReduce(&without, 1, DType::kFloat64);
-  if (chosen_by_itself && name == kNccl && without > 0) {
+  if (link.chosen_by_itself) place.control->AllReduce(&without, 1, DType::kFloat64);
+  if (link.chosen_by_itself && name == kNccl && without > 0) {
     LOG(WARNING) << without << " of " << place.control->size()
                  << " ranks have no NCCL, so sums are made on the host";
     name = kHost;

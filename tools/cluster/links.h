@@ -15,6 +15,7 @@ struct LinkChoice {
   std::string name;  // name in DeviceLinks
   // For the log: "gradients by NCCL 2.28.3 (libnccl.so.2)", with the reason if there was a choice.
   std::string how;
+  bool chosen_by_itself = false;  // by --comm=auto
 };
 
 // Chooses a link. `comm` is the value of --comm. `processes` is true if each rank is a process,
@@ -22,10 +23,10 @@ struct LinkChoice {
 // UsageError, DeviceError.
 LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each);
 
-// Connects this rank; all ranks must call it. If the link was `chosen_by_itself` (--comm=auto) and
-// some ranks lack NCCL, all ranks sum on the host instead.
-std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, bool chosen_by_itself,
-                                          Device* device, const LinkPlace& place);
+// Connects this rank; all ranks must call it. If the link was chosen by itself and some ranks lack
+// NCCL, all ranks sum on the host instead.
+std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, Device* device,
+                                          const LinkPlace& place);
 
 // Describes which of this process's GPUs reach each other directly; returns "" for fewer than two.
 std::string DescribeLinks(const std::vector<Device*>& devices);

@@ -16,7 +16,6 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/launch_flags.h"
 #include "tools/cli/text_table.h"
-#include "tools/cli/features.h"
 #include "tools/cluster/joined.h"
 #include "tools/nets/devices.h"
 
@@ -25,95 +24,81 @@ namespace {
 
 constexpr int kMostReplicas = 1024;
 
-void AddLink(const Flags& flags, bool processes, bool one_each, Replicas* replicas) {
-  replicas->link = ChooseLink(flags.comm, processes, one_each);
+void AddLink(const std::string& comm, bool processes, bool one_each, Replicas* replicas) {
+  replicas->link = ChooseLink(comm, processes, one_each);
   replicas->how += "; " + replicas->link->how;
 }
 
 // Returns what connects the ranks of this process to sum their devices' memory; empty on the CPU.
-MakeBulk BulkOf(const Flags& flags, const Replicas& replicas) {
+MakeBulk BulkOf(const Replicas& replicas) {
   if (!replicas.link) return {};
   return [&](const LinkPlace& place) {
-    return ConnectLink(*replicas.link, flags.comm == "auto",
-                       replicas.DeviceOf(place.control->rank()), place);
+    return ConnectLink(*replicas.link, replicas.DeviceOf(place.control->rank()), place);
   };
 }
 
-// Adds CPU devices until there is one per replica of --cpu_replicas.
-void FillWithCpus(const Flags& flags, Replicas* replicas) {
-  while (static_cast<int>(replicas->devices.size()) < flags.cpu_replicas)
+// Adds CPU devices until there is one per replica.
+void FillWithCpus(int count, Replicas* replicas) {
+  while (static_cast<int>(replicas->devices.size()) < count)
     replicas->devices.push_back(MakeCpuDevice());
 }
 
-// Describes the ranks in processes that a launcher has started; each process runs one rank or
-// several as threads.
-Replicas Processes(const Flags& flags, const Launch& launch, ProcessWorld* world) {
-  Replicas replicas;
+// Describes the ranks in processes that a launcher has started and that `library` joins; each
+// process runs one rank, or `threads` of them.
+void DescribeProcesses(const std::string& library, int threads, Replicas* replicas) {
+  const Launch& launch = replicas->launch;
+  const ProcessWorld* const world = replicas->world;
   // The ranks of an elastic training are not those of the launcher.
   const int size = world == nullptr ? launch.size : world->size();
   const int rank = world == nullptr ? launch.rank : world->rank();
-  replicas.count = size * flags.cpu_replicas;
-  replicas.process_rank = rank;
-  replicas.first_rank = rank * flags.cpu_replicas;
-  replicas.world = world;
-  const std::string library = JoiningLibrary(flags, launch);
-  const std::string threads =
-      std::to_string(size) + " processes × " + std::to_string(flags.cpu_replicas) + " threads";
-  replicas.how = "in " + (flags.cpu_replicas > 1 ? threads : "processes") + " that " +
-                 launch.launcher + " has started, joined by " + library;
-  const ChosenGpus gpus = ChooseGpus(flags.gpu, launch);
-  replicas.devices = OpenDevices(flags, flags.gpu, gpus);
-  FillWithCpus(flags, &replicas);
-  if (!gpus.indices.empty()) AddLink(flags, true, true, &replicas);
-  return replicas;
+  replicas->count = size * threads;
+  replicas->process_rank = rank;
+  replicas->first_rank = rank * threads;
+  const std::string each =
+      std::to_string(size) + " processes × " + std::to_string(threads) + " threads";
+  replicas->how = "in " + (threads > 1 ? each : "processes") + " that " + launch.launcher +
+                  " has started, joined by " + library;
 }
 
-Replicas Threads(const Flags& flags) {
-  Replicas replicas;
-  LoadKernelsAtOnceForSeveral(flags.gpu);
-  const ChosenGpus gpus = ChooseGpus(flags.gpu);
-  replicas.devices = OpenDevices(flags, flags.gpu, gpus);
-  replicas.count = flags.gpu.empty() ? flags.cpu_replicas : static_cast<int>(gpus.indices.size());
-  if (replicas.count > 1 && !gpus.indices.empty()) {
-    std::string list;
-    for (int index : gpus.indices) list += (list.empty() ? "" : ", ") + std::to_string(index);
-    replicas.how = "in threads of this process, on GPUs " + list;
-    const std::set<int> different(gpus.indices.begin(), gpus.indices.end());
-    AddLink(flags, false, different.size() == gpus.indices.size(), &replicas);
-  } else if (replicas.count > 1) {
-    FillWithCpus(flags, &replicas);
-    replicas.how = "in threads of this process, " +
-                   std::to_string(std::max(1, NumThreads() / replicas.count)) +
-                   " compute thread(s) each";
+// Describes the ranks that are threads of this process.
+void DescribeThreads(const std::vector<int>& gpus, Replicas* replicas) {
+  if (replicas->count == 1) return;
+  replicas->how = "in threads of this process, ";
+  if (gpus.empty()) {
+    replicas->how +=
+        std::to_string(std::max(1, NumThreads() / replicas->count)) + " compute thread(s) each";
+    return;
   }
-  return replicas;
+  std::string list;
+  for (const int gpu : gpus) list += (list.empty() ? "" : ", ") + std::to_string(gpu);
+  replicas->how += "on GPUs " + list;
 }
 
 // Throws UsageError unless all processes have the same number of replicas, which the batch and the
 // learning rate assume. By Cauchy-Schwarz, (sum n)^2 equals sum n^2 times the number of processes
 // only if all n are equal.
-void CheckAllAlike(const Flags& flags, const World& processes) {
-  const double own = flags.cpu_replicas;
+void CheckAllAlike(size_t replicas, const World& processes) {
+  const double own = static_cast<double>(replicas);
   double sums[] = {own, own * own};
   processes.control().AllReduce(sums, 2, DType::kFloat64);
   if (sums[0] * sums[0] == sums[1] * processes.size()) return;
   throw UsageError("each process needs the same --cpu_replicas, but " +
                    std::to_string(processes.size()) + " processes have " +
                    std::to_string(static_cast<int64_t>(sums[0])) + " in all, and process " +
-                   std::to_string(processes.rank()) + " has " + std::to_string(flags.cpu_replicas));
+                   std::to_string(processes.rank()) + " has " + std::to_string(replicas));
 }
 
-void RunProcess(const Flags& flags, const Replicas& replicas,
-                const std::function<void(World*, Device*)>& body, std::string* summed) {
+void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body,
+                std::string* summed) {
   ProcessWorld* const world = replicas.world;
-  CheckAllAlike(flags, *world);
+  CheckAllAlike(replicas.devices.size(), *world);
   ProcessExchange exchange;
-  exchange.reducer = BucketsFromFlags(flags);
-  exchange.make_bulk = BulkOf(flags, replicas);
-  exchange.hierarchical = flags.hierarchical;
+  exchange.reducer = replicas.reducer;
+  exchange.make_bulk = BulkOf(replicas);
+  exchange.hierarchical = replicas.hierarchical;
   world->Connect(exchange);
   if (summed != nullptr) *summed = world->how_summed();
-  const Launch launch = LaunchFromFlags(flags);
+  const Launch& launch = replicas.launch;
   // Most launchers bind each process to its own cores. If this one does not, the processes of a
   // machine divide the cores among themselves here.
   const bool shares = launch.local_size > 1 &&
@@ -155,27 +140,42 @@ int64_t BucketBytesFromFlag(const std::string& value) {
 
 }  // namespace
 
-ReducerOptions BucketsFromFlags(const Flags& flags) {
-  ReducerOptions options;
-  options.bucket_bytes = BucketBytesFromFlag(flags.bucket_mb);
-  CheckValue("reduce_precision", flags.reduce_precision, {"fp32", "bf16", "fp16"});
-  if (flags.reduce_precision == "bf16") options.type = DType::kBFloat16;
-  if (flags.reduce_precision == "fp16") options.type = DType::kFloat16;
-  return options;
+ReducerOptions MakeReducerOptions(const ReplicaOptions& options) {
+  ReducerOptions reducer;
+  reducer.bucket_bytes = BucketBytesFromFlag(options.bucket_mb);
+  CheckValue("reduce_precision", options.reduce_precision, {"fp32", "bf16", "fp16"});
+  if (options.reduce_precision == "bf16") reducer.type = DType::kBFloat16;
+  if (options.reduce_precision == "fp16") reducer.type = DType::kFloat16;
+  return reducer;
 }
 
-Replicas ReplicasFromFlags(const Flags& flags, ProcessWorld* world) {
-  CheckValue("comm", flags.comm, {"auto", "threads", "p2p", "nccl", "mpi", "tcp"});
-  if (flags.cpu_replicas < 1 || flags.cpu_replicas > kMostReplicas) {
-    throw UsageError("--cpu_replicas needs 1 to " + std::to_string(kMostReplicas) + "; got " +
-                     std::to_string(flags.cpu_replicas));
+Replicas OpenReplicas(const ReplicaOptions& options, const JoinOptions& joining,
+                      const DeviceOptions& devices, ProcessWorld* world, CommonEnd* end) {
+  CheckValue("comm", joining.comm, {"auto", "threads", "p2p", "nccl", "mpi", "tcp"});
+  InRange("cpu_replicas", options.cpu_replicas, 1, kMostReplicas);
+  Replicas replicas;
+  replicas.world = world;
+  replicas.reducer = MakeReducerOptions(options);
+  replicas.hierarchical = options.hierarchical;
+  replicas.watch = end->MakeWatchOptions(joining, true);
+  replicas.launch = LaunchOf(joining);
+  const bool processes = replicas.launch.size > 1 || world != nullptr;
+  if (processes) {
+    DescribeProcesses(JoiningLibrary(joining, replicas.launch), options.cpu_replicas, &replicas);
+  } else {
+    LoadKernelsAtOnceForSeveral(devices.gpu);
   }
-  BucketsFromFlags(flags);
-  CheckCombinations(FeaturesOf(flags));
-  WatchFromFlags(flags);
-  const Launch launch = LaunchFromFlags(flags);
-  if (launch.size > 1 || world != nullptr) return Processes(flags, launch, world);
-  return Threads(flags);
+  const ChosenGpus chosen = ChooseGpus(devices.gpu, replicas.launch);
+  const std::vector<int>& gpus = chosen.indices;
+  replicas.devices = OpenDevices(devices, chosen);
+  if (gpus.empty()) FillWithCpus(options.cpu_replicas, &replicas);
+  if (!processes) {
+    replicas.count = static_cast<int>(replicas.devices.size());
+    DescribeThreads(gpus, &replicas);
+  }
+  const bool one_each = std::set<int>(gpus.begin(), gpus.end()).size() == gpus.size();
+  if (!gpus.empty() && replicas.count > 1) AddLink(joining.comm, processes, one_each, &replicas);
+  return replicas;
 }
 
 Device* Replicas::DeviceOf(int rank) const {
@@ -189,20 +189,20 @@ int Replicas::Sharing() const {
   }));
 }
 
-void RunReplicas(const Flags& flags, const Replicas& replicas,
+void RunReplicas(const Replicas& replicas,
                  const std::function<void(World* world, Device* device)>& body,
                  std::string* summed) {
   if (replicas.count == 1 && replicas.world == nullptr) {
     body(nullptr, replicas.devices[0].get());
     return;
   }
-  if (replicas.world != nullptr) return RunProcess(flags, replicas, body, summed);
-  if (flags.hierarchical && summed != nullptr)
+  if (replicas.world != nullptr) return RunProcess(replicas, body, summed);
+  if (replicas.hierarchical && summed != nullptr)
     *summed = "gradients are summed at once: all replicas are in one process";
   RunThreadWorld(
-      replicas.count, BucketsFromFlags(flags),
-      [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); }, BulkOf(flags, replicas),
-      {}, WatchFromFlags(flags));
+      replicas.count, replicas.reducer,
+      [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); }, BulkOf(replicas), {},
+      replicas.watch);
 }
 
 std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device) {
@@ -216,28 +216,23 @@ std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device
   return texts;
 }
 
-void AddReplicaFlags(const Flags& flags, int ranks, TrainerOptions* options) {
-  CheckValue("batch_mode", flags.batch_mode, {"per_device", "total"});
-  CheckValue("scale_lr", flags.scale_lr, {"none", "linear", "sqrt"});
-  if (flags.lr_warmup < 0)
-    throw UsageError("--lr_warmup needs 0 or more; got " + std::to_string(flags.lr_warmup));
-  if (flags.batch_mode == "total") options->net.shares = ranks;
-  if (flags.scale_lr == "linear") options->rate_scale = ranks;
-  if (flags.scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
-  options->warmup = flags.lr_warmup;
-  if (flags.check_replicas < 0)
-    throw UsageError("--check_replicas needs 0 or more; got " +
-                     std::to_string(flags.check_replicas));
-  options->check_replicas = flags.check_replicas;
-  options->plan.sync_statistics = flags.sync_bn;
-  options->shard_update = flags.shard_update;
-  if (flags.shard_update) options->plan.history_ranks = ranks;
-  const DType sent = BucketsFromFlags(flags).type;
+void AddReplicaOptions(const ReplicaOptions& options, int ranks, TrainerOptions* trainer) {
+  CheckValue("batch_mode", options.batch_mode, {"per_device", "total"});
+  CheckValue("scale_lr", options.scale_lr, {"none", "linear", "sqrt"});
+  if (options.batch_mode == "total") trainer->net.shares = ranks;
+  if (options.scale_lr == "linear") trainer->rate_scale = ranks;
+  if (options.scale_lr == "sqrt") trainer->rate_scale = std::sqrt(ranks);
+  trainer->warmup = AtLeast("lr_warmup", options.lr_warmup, 0);
+  trainer->check_replicas = AtLeast("check_replicas", options.check_replicas, 0);
+  trainer->plan.sync_statistics = options.sync_bn;
+  trainer->shard_update = options.shard_update;
+  if (options.shard_update) trainer->plan.history_ranks = ranks;
+  const DType sent = MakeReducerOptions(options).type;
   if (ranks > 1 && Is16Bit(sent))
-    options->plan.exchange_bytes = static_cast<int>(ElementBytes(sent));
+    trainer->plan.exchange_bytes = static_cast<int>(ElementBytes(sent));
 }
 
-std::string RanksText(const Flags& flags, const Trainer& trainer, const Replicas& replicas,
+std::string RanksText(const Trainer& trainer, const Replicas& replicas,
                       const TrainerOptions& options) {
   if (replicas.count == 1) return "";
   const int64_t batch = trainer.parts().run.batch, all = batch * replicas.count;
@@ -248,9 +243,11 @@ std::string RanksText(const Flags& flags, const Trainer& trainer, const Replicas
   if (iter_size > 1)
     text += ", × iter_size " + std::to_string(iter_size) + " = " + Thousands(all * iter_size) +
             " an iteration";
-  if (flags.reduce_precision != "fp32")
-    text += "; gradients are exchanged in " + flags.reduce_precision;
-  if (flags.shard_update) text += "; " + ShardText(trainer);
+  const DType sent = replicas.reducer.type;
+  if (Is16Bit(sent))
+    text +=
+        std::string("; gradients are exchanged in ") + (sent == DType::kBFloat16 ? "bf16" : "fp16");
+  if (options.shard_update) text += "; " + ShardText(trainer);
   if (options.rate_scale != 1) {
     text += "; learning rate × " + Fixed(options.rate_scale, 2);
     if (options.warmup > 0) text += " after " + Thousands(options.warmup) + " iterations";

@@ -8,7 +8,6 @@
 #include "core/base/file.h"
 #include "core/base/host_name.h"
 #include "core/net/store/solver_state.h"
-#include "parallel/world/agreement.h"
 #include "parallel/world/process_world.h"
 #include "solvers/trainer/schedule.h"
 #include "tools/cli/flags.h"
@@ -60,34 +59,31 @@ void ThrowIfDifferent(Communicator* control, const Facts& facts) {
 
 }  // namespace
 
-namespace {
-
-Facts SettingsOf(const Flags& flags, const SolverSpec& solver) {
+Facts SettingsOfTraining(const CommandLine& line, const SolverSpec& solver) {
   Facts facts;
   AddSettings(solver.param, "solver ", &facts);
   AddSettings(solver.train.net, "net.", &facts);
   for (size_t i = 0; i < solver.tests.size(); ++i)
     AddSettings(solver.tests[i].net, "test net #" + std::to_string(i) + " ", &facts);
-  for (const char* flag : kSameFlags) facts["--" + std::string(flag)] = FindFlag(flag)->text(flags);
-  facts["--gpu"] = flags.gpu.empty() ? "not given" : "given";
-  facts["--trace"] = flags.trace.empty() ? "not given" : "given";
+  for (const char* flag : kSameFlags)
+    facts["--" + std::string(flag)] = FindFlag(flag)->text(line.flags);
+  facts["--gpu"] = line.flags.gpu.empty() ? "not given" : "given";
+  facts["--trace"] = line.flags.trace.empty() ? "not given" : "given";
   return facts;
 }
 
-}  // namespace
-
-Sha256Digest DigestOfTraining(const Flags& flags, const SolverSpec& solver) {
+Sha256Digest DigestOf(const Facts& settings) {
   std::string text;
-  for (const auto& [name, value] : SettingsOf(flags, solver)) text += name + '\0' + value + '\0';
+  for (const auto& [name, value] : settings) text += name + '\0' + value + '\0';
   return Sha256(text);
 }
 
-void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSpec& solver,
-                       const std::string& resume) {
-  Facts facts = SettingsOf(flags, solver);
-  facts["the first iteration"] = std::to_string(resume.empty() ? 0 : ReadSolverState(resume).iter);
-  if (!resume.empty()) facts["the checksum of '" + resume + "'"] = ChecksumText(SumOf(resume).crc);
-  ThrowIfDifferent(control, facts);
+void CheckSameTraining(Facts settings, Communicator* control, const std::string& resume) {
+  settings["the first iteration"] =
+      std::to_string(resume.empty() ? 0 : ReadSolverState(resume).iter);
+  if (!resume.empty())
+    settings["the checksum of '" + resume + "'"] = ChecksumText(SumOf(resume).crc);
+  ThrowIfDifferent(control, settings);
 }
 
 void CheckSameData(Communicator* control, Trainer* trainer) {

@@ -10,21 +10,23 @@
 #include "core/net/contract/communicator.h"
 #include "core/net/spec/solver_spec.h"
 #include "parallel/tcp/sha256.h"
+#include "parallel/world/agreement.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/command_line.h"
 
 namespace doppio {
 
 // The functions named Check are collective: all ranks must call them. They throw MixedRanks on
 // every rank. Paths of files may differ.
 
-// Returns a digest of the settings of solver and nets and of the flags that all ranks must share.
-Sha256Digest DigestOfTraining(const Flags& flags, const SolverSpec& solver);
+// Returns the settings that all ranks must share: those of the solver, of its nets, and of the
+// flags of `line` that determine what a rank computes or when it exchanges data.
+Facts SettingsOfTraining(const CommandLine& line, const SolverSpec& solver);
 
-// Compares solver, nets and flags, and the iteration and checksum of the snapshot `resume` ("":
-// none).
-void CheckSameTraining(const Flags& flags, Communicator* control, const SolverSpec& solver,
-                       const std::string& resume);
+Sha256Digest DigestOf(const Facts& settings);
+
+// Compares the settings, and the iteration and checksum of the snapshot `resume` ("": none).
+void CheckSameTraining(Facts settings, Communicator* control, const std::string& resume);
 
 // Compares the sizes of the data that the nets have found, and the shapes of the parameters.
 void CheckSameData(Communicator* control, Trainer* trainer);

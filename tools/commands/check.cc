@@ -83,18 +83,21 @@ struct Findings {
 
 // Returns the net's graph. With --nodata, missing data whose shape is unknown gets the first usual
 // shape with which the net has no mistakes. Without one, throws the error of the missing data.
-Graph GraphToCheck(const Flags& flags, const NetSource& source) {
-  if (flags.nodata) {
+Graph GraphToCheck(const CommandLine& line, const NetSource& source) {
+  NetOptions options = MakeNetOptions(line.flags, line.flags.precision, TRAIN, DataMode::kAssume);
+  if (line.flags.nodata) {
     for (const Shape& sample :
          {Shape{3, 224, 224}, Shape{3, 32, 32}, Shape{1, 28, 28}, Shape{2, 28, 28}}) {
+      options.usual_sample = sample;
       try {
-        return AssumedGraph(flags, source, sample);
+        return AssumedGraph(options, source);
       } catch (const Error&) {
         // The mistake may be that of the assumed shape.
       }
     }
   }
-  return AssumedGraph(flags, source);
+  options.usual_sample.reset();
+  return AssumedGraph(options, source);
 }
 
 // For a solver, missing files are errors, because a training would fail. For a net they are
@@ -111,11 +114,11 @@ void AddMissing(const Graph& graph, Findings* findings) {
 
 // `of_solver` are the features of the solver that trains the net, if any. `more` returns the
 // warnings for a net of a solver.
-void CheckGraph(const Flags& flags, const NetSource& source, Findings* findings,
+void CheckGraph(const CommandLine& line, const NetSource& source, Findings* findings,
                 const Features& of_solver = {},
                 const std::function<std::vector<Warning>(const Graph&)>& more = nullptr) {
   findings->Try([&] {
-    const Graph graph = GraphToCheck(flags, source);
+    const Graph graph = GraphToCheck(line, source);
     for (const Warning& warning : LayerWarnings(graph)) findings->Add(warning);
     for (const Warning& warning : LooseEnds(graph)) findings->Add(warning);
     for (const Warning& warning : StatisticsOfBatches(graph)) findings->Add(warning);
@@ -144,41 +147,38 @@ bool HasSources(const NetSource& source) {
   return found;
 }
 
-void CheckNet(const Flags& flags, const std::string& file, const Overrides& overrides,
-              Findings* findings) {
+void CheckNet(const CommandLine& line, const std::string& file, Findings* findings) {
   std::vector<NetSource> sources;
   for (Phase phase : {TRAIN, TEST}) {
-    if (PhaseFromFlags(flags, phase) != phase) continue;
-    findings->Try([&] {
-      sources.push_back(LoadNet(file, overrides, phase, flags.level, SplitList(flags.stage)));
-    });
+    if (PhaseOr(line.flags.phase, phase) != phase) continue;
+    findings->Try([&] { sources.push_back(LoadNet(line.flags, file, phase)); });
   }
   if (sources.empty()) return;
   for (const Warning& warning : sources[0].warnings) findings->Add(warning);
   findings->Try([&] { LossScalingOf(sources[0].net, sources[0].places); });
   for (const Warning& warning : IgnoredFields(sources[0].net, sources[0].places))
     findings->Add(warning);
-  const bool any = flags.phase.empty() && std::any_of(sources.begin(), sources.end(), HasSources);
+  const bool any =
+      line.flags.phase.empty() && std::any_of(sources.begin(), sources.end(), HasSources);
   for (const NetSource& source : sources) {
-    if (!any || HasSources(source)) CheckGraph(flags, source, findings);
+    if (!any || HasSources(source)) CheckGraph(line, source, findings);
   }
 }
 
-void CheckSolver(const Flags& flags, const std::string& file, const Overrides& overrides,
-                 Findings* findings) {
+void CheckSolver(const CommandLine& line, const std::string& file, Findings* findings) {
   findings->solver = true;
+  NetFileOptions options = line.flags;
+  options.solver = file;
   SolverSpec spec;
-  if (!findings->Try(
-          [&] { spec = LoadSolver(file, overrides, flags.level, SplitList(flags.stage)); }))
-    return;
+  if (!findings->Try([&] { spec = LoadSolver(options); })) return;
   for (const Warning& warning : WarningsOf(spec)) findings->Add(warning);
   findings->Try([&] { CheckRules(spec); });
   findings->Try([&] { CheckFiles(spec); });
-  if (PhaseFromFlags(flags, TRAIN) == TRAIN)
-    CheckGraph(flags, spec.train, findings, FeaturesOf(spec), NothingLearned);
-  if (PhaseFromFlags(flags, TEST) == TRAIN) return;
+  if (PhaseOr(line.flags.phase, TRAIN) == TRAIN)
+    CheckGraph(line, spec.train, findings, FeaturesOf(spec), NothingLearned);
+  if (PhaseOr(line.flags.phase, TEST) == TRAIN) return;
   for (size_t i = 0; i < spec.tests.size(); ++i) {
-    CheckGraph(flags, spec.tests[i], findings, {},
+    CheckGraph(line, spec.tests[i], findings, {},
                [&](const Graph& graph) { return RepeatedSamples(FindSource(graph), spec, i); });
   }
 }
@@ -224,19 +224,18 @@ void PrintJson(const std::vector<Findings>& all) {
 ExitCode RunCheck(const CommandLine& line, bool*) {
   const bool json = line.flags.json || line.flags.format == "json";
   if (!json) CheckValue("format", line.flags.format, {"text", "json"});
-  PhaseFromFlags(line.flags, TRAIN);  // checks the flag
+  PhaseOr(line.flags.phase, TRAIN);  // checks the flag
   std::vector<std::string> files = line.files;
   for (const std::string& file : {line.flags.solver, line.flags.model}) {
     if (!file.empty()) files.push_back(file);
   }
   if (files.empty()) throw UsageError("'check' needs files\ntry: doppio check --help");
+  ParseOverrides(line.flags.set, line.flags.unset);  // reports their mistakes before any file
   std::vector<Findings> all;
   ExitCode code = ExitCode::kDone;
   for (const std::string& file : files) {
     Findings findings;
     findings.file = file;
-    // Each file gets its own overrides, because an override that changes nothing is an error.
-    const Overrides overrides = OverridesOf(line);
     findings.Try([&] {
       CheckExists(file);
       const std::string text = ReadFile(file);
@@ -254,9 +253,9 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
       }
       findings.lenient = line.flags.nodata;
       if (LooksLikeSolver(text, file)) {
-        CheckSolver(line.flags, file, overrides, &findings);
+        CheckSolver(line, file, &findings);
       } else {
-        CheckNet(line.flags, file, overrides, &findings);
+        CheckNet(line, file, &findings);
       }
     });
     for (const Error& e : findings.errors) {

@@ -100,8 +100,8 @@ std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
   return found->param.top(0);
 }
 
-std::string OutputOf(const Flags& flags, const Graph& graph) {
-  if (!flags.blob.empty()) return FindBlob(graph, flags.blob).name;
+std::string OutputOf(const std::string& blob, const Graph& graph) {
+  if (!blob.empty()) return FindBlob(graph, blob).name;
   std::vector<std::string> names;
   for (const int edge : graph.outputs) names.push_back(graph.edges[edge].name);
   if (names.size() == 1) return names[0];
@@ -129,26 +129,26 @@ class Classifier {
   Classifier(const CommandLine& line, const Job& job)
       : flags_(line.flags),
         job_(job),
-        device_(OpenDevice(flags_, flags_.gpu)),
+        device_(OpenDevice(line.flags)),
         params_(device_.get(), DType::kFloat32, 1) {
     const int64_t images = static_cast<int64_t>(job.images.size());
     batch_ = flags_.batch > 0 ? flags_.batch : std::min(images, kBatch);
-    const NetSource source = LoadFlaggedNet(line, job.model, TEST);
+    const NetSource source = LoadNet(line.flags, job.model, TEST);
     LogWarnings(source.warnings);
     NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
-                               OptionsFromFlags(flags_, TEST, DataMode::kOpen));
+                               MakeNetOptions(flags_, flags_.precision, TEST, DataMode::kOpen));
     ImageShape input;
     input_ = SetBatch(&spec, batch_, &input);
     values_.resize(batch_ * input.count());
 
     Graph graph = MakeGraph(std::move(spec));
-    output_ = OutputOf(flags_, graph);
+    output_ = OutputOf(flags_.blob, graph);
     FindClasses(graph.edges[graph.FindEdge(output_)].shape);
-    PlanOptions plan = PlanFromFlags(flags_, device_.get());
+    PlanOptions plan = MakePlanOptions(flags_, device_.get());
     plan.keep_all = true;
     net_ = std::make_unique<Net>(std::move(graph), plan, &params_);
     const KnownPreprocessing known =
-        KnownFromFlags(flags_, !job.mean.empty(), LoadWeightFiles(job.weights, net_.get()),
+        KnownFromFlags(line, !job.mean.empty(), LoadWeightFiles(job.weights, net_.get()),
                        net_->graph().preprocessing, job.model);
     reader_ = std::make_unique<NetInput>(PrepareImages(known, WishesOf(line, job), input), input,
                                          flags_.center_crop);

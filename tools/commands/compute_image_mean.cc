@@ -73,11 +73,11 @@ Sum SumOf(const Source& source, int64_t begin, int64_t end) {
   return sum;
 }
 
-MeanImage MeanOf(const Flags& flags, const Source& source) {
+MeanImage MeanOf(const Source& source, int threads) {
   const int64_t count = source.size();
   CountProgress progress(count, "files");
   Sum all;
-  InOrder((count + kChunkRecords - 1) / kChunkRecords, ThreadsOr(flags.data_threads),
+  InOrder((count + kChunkRecords - 1) / kChunkRecords, threads,
           [&](int64_t i) {
             return SumOf(source, i * kChunkRecords, std::min(count, (i + 1) * kChunkRecords));
           },
@@ -107,7 +107,7 @@ MeanImage MeanOf(const Flags& flags, const Source& source) {
 ExitCode DataMean(const CommandLine& line, bool* began) {
   const std::unique_ptr<Source> source = OpenDatabase(line.flags.backend, line.files[0]);
   *began = true;
-  const MeanImage mean = MeanOf(line.flags, *source);
+  const MeanImage mean = MeanOf(*source, ThreadsOr(line.flags.data_threads));
   if (line.files.size() == 2) WriteMeanFile(mean, line.files[1]);
   const std::vector<double> channels = mean.ChannelMeans();
   if (line.flags.json) {

@@ -14,10 +14,11 @@ namespace doppio {
 namespace {
 
 ExitCode RunConvert(const CommandLine& line, bool* began) {
-  const ConversionOptions options = ConversionFromFlags(line.flags);
+  const ConversionOptions options =
+      MakeConversionOptions(line.flags, line.flags.seed, line.flags.data_threads);
   const ListedImages images = ReadListedImages(line.files[1], line.files[0]);
   const RemovedOnSignals removed({DatabaseWriter::UnfinishedFolder(line.files[2])});
-  DatabaseWriter writer(DatabaseBackend(line.flags), line.files[2]);
+  DatabaseWriter writer(DatabaseBackend(line.flags.backend), line.files[2]);
   *began = true;
   const ConversionResult result = ConvertImages(images, options, &writer);
   if (line.flags.json) {

@@ -26,11 +26,11 @@ std::unique_ptr<Source> OpenImages(const CommandLine& line) {
 }
 
 // `what` is the plural of the records in messages.
-ExitCode Convert(const Flags& flags, const Source& source, const std::string& database,
+ExitCode Convert(bool json, const Source& source, const std::string& database,
                  const std::string& backend, const std::string& what, bool* began) {
   *began = true;
   ConvertRecords({{&source, database}}, backend, kIdxKeyDigits, ConversionOptions());
-  if (flags.json) {
+  if (json) {
     std::cout << JsonText({{"database", database}, {"records", source.size()}}) << '\n';
   } else {
     std::cout << database << " written, " << Thousands(source.size()) << ' ' << what << '\n';
@@ -40,7 +40,8 @@ ExitCode Convert(const Flags& flags, const Source& source, const std::string& da
 
 ExitCode RunConvertMnist(const CommandLine& line, bool* began) {
   const std::unique_ptr<Source> images = OpenImages(line);
-  return Convert(line.flags, *images, line.files[2], DatabaseBackend(line.flags), "images", began);
+  return Convert(line.flags.json, *images, line.files[2], DatabaseBackend(line.flags.backend),
+                 "images", began);
 }
 
 ExitCode RunConvertMnistSiamese(const CommandLine& line, bool* began) {
@@ -48,8 +49,10 @@ ExitCode RunConvertMnistSiamese(const CommandLine& line, bool* began) {
   const uint64_t seed = line.flags.seed < 0 ? 1 : static_cast<uint64_t>(line.flags.seed);
   // Caffe's program writes LevelDB, and its nets omit the backend of data_param, whose default is
   // LevelDB, too.
-  const std::string backend = line.Given("backend") ? DatabaseBackend(line.flags) : "LEVELDB";
-  return Convert(line.flags, *DrawPairs(*images, seed), line.files[2], backend, "pairs", began);
+  const std::string backend =
+      line.Given("backend") ? DatabaseBackend(line.flags.backend) : "LEVELDB";
+  return Convert(line.flags.json, *DrawPairs(*images, seed), line.files[2], backend, "pairs",
+                 began);
 }
 
 DOPPIO_REGISTER(Commands, "convert_mnist_data",

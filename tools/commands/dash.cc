@@ -17,27 +17,27 @@
 namespace doppio {
 namespace {
 
-std::string TokenFromFlags(const Flags& flags, const BindAddress& address) {
-  if (flags.token == "auto") {
+std::string TokenOf(const PageOptions& options, const BindAddress& address) {
+  if (options.token == "auto") {
     if (!address.loopback) {
       throw UsageError(
-          "--bind=" + flags.bind +
+          "--bind=" + options.bind +
           " lets other machines connect without encryption; use ssh -L and 127.0.0.1, or set "
           "DOPPIO_TOKEN (or --token) to confirm");
     }
     return RandomToken();
   }
   const char* const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  if (flags.token.size() < 8 || flags.token.find_first_not_of(letters) != std::string::npos) {
+  if (options.token.size() < 8 || options.token.find_first_not_of(letters) != std::string::npos) {
     throw UsageError(
         "--token needs 8 or more letters, digits, dots, dashes and underscores, or auto");
   }
-  return flags.token;
+  return options.token;
 }
 
 ExitCode RunDash(const CommandLine& line, bool* began) {
   const BindAddress address = ParseBindAddress("bind", line.flags.bind);
-  const std::string token = TokenFromFlags(line.flags, address);
+  const std::string token = TokenOf(line.flags, address);
   const std::string folder = line.flags.runs.empty() ? RunsFolder() : line.flags.runs;
   FindRuns(folder);
   HttpServer server(address);

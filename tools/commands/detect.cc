@@ -15,12 +15,15 @@
 #include "tools/detect/class_labels.h"
 #include "tools/detect/detect_net.h"
 #include "tools/detect/draw_boxes.h"
+#include "tools/nets/devices.h"
+#include "tools/nets/nets.h"
 #include "tools/nets/preparation.h"
 
 namespace doppio {
 namespace {
 
 constexpr int64_t kDetectBatch = 8;
+constexpr int64_t kMostPixels = 65535;  // of a side
 
 // The objects of an image.
 struct Detected {
@@ -29,17 +32,15 @@ struct Detected {
   std::vector<FoundObject> objects;
 };
 
-void CheckDetectFlags(const Flags& flags) {
+void CheckOptions(const DetectionOptions& options) {
   for (const auto& [name, value] :
-       {std::make_pair("threshold", flags.threshold), {"nms", flags.nms}}) {
+       {std::make_pair("threshold", options.threshold), {"nms", options.nms}}) {
     if (value >= 0 && value <= 1) continue;
     throw UsageError(std::string("--") + name + " needs a number from 0 to 1; got " +
                      Significant(value));
   }
-  if (flags.short_side < 0 || flags.short_side > 65535)
-    throw UsageError("--short_side needs a number of pixels up to 65535, or 0");
-  if (flags.max_side < 1 || flags.max_side > 65535)
-    throw UsageError("--max_side needs a number of pixels from 1 to 65535");
+  InRange("short_side", options.short_side, 0, kMostPixels);
+  InRange("max_side", options.max_side, 1, kMostPixels);
 }
 
 // Finds the objects of images with a net.
@@ -48,10 +49,13 @@ class ObjectFinder {
   ObjectFinder(const CommandLine& line, std::vector<std::string> images)
       : line_(line),
         images_(std::move(images)),
-        net_(line, line.flags.model, std::min(static_cast<int64_t>(images_.size()), kDetectBatch)) {
+        device_(OpenDevice(line.flags)),
+        net_(LoadNet(line.flags, line.flags.model, TEST),
+             MakeNetOptions(line.flags, line.flags.precision, TEST, DataMode::kOpen),
+             MakePlanOptions(line.flags, device_.get()), BatchOf(line.flags), line.flags.blob) {
     const Flags& flags = line.flags;
     KnownPreprocessing known =
-        KnownFromFlags(flags, !flags.mean.empty(), net_.LoadWeights(flags.weights),
+        KnownFromFlags(line, !flags.mean.empty(), net_.LoadWeights(flags.weights),
                        net_.graph().preprocessing, flags.model);
     ImageWishes wishes = WishesFromFlags(line, flags.mean);
     const ImageShape& input = net_.input();
@@ -87,6 +91,11 @@ class ObjectFinder {
   const ClassLabels& labels() const { return labels_; }
 
  private:
+  int64_t BatchOf(const NetInputOptions& options) const {
+    return options.batch > 0 ? options.batch
+                             : std::min(static_cast<int64_t>(images_.size()), kDetectBatch);
+  }
+
   // Decides how images are fitted to the net's input and logs the decision.
   ImageFit FitOf(const Preprocessing& known) const {
     ImageFit fit;
@@ -114,7 +123,7 @@ class ObjectFinder {
 
   // Finds the objects of the waiting images, which are the last ones of found_.
   void FindWaiting() {
-    std::vector<std::vector<FoundObject>> objects = net_.Find(waiting_);
+    std::vector<std::vector<FoundObject>> objects = net_.Find(waiting_, line_.flags);
     const size_t first = found_.size() - waiting_.size();
     for (size_t i = 0; i < objects.size(); ++i) found_[first + i].objects = std::move(objects[i]);
     waiting_.clear();
@@ -122,6 +131,7 @@ class ObjectFinder {
 
   const CommandLine& line_;
   const std::vector<std::string> images_;
+  const std::unique_ptr<Device> device_;
   DetectNet net_;
   std::unique_ptr<ImageFitter> fitter_;
   ClassLabels labels_;
@@ -182,7 +192,7 @@ std::vector<std::string> WriteCopies(const std::vector<Detected>& images, const 
 
 ExitCode RunDetect(const CommandLine& line, bool* began) {
   const Flags& flags = line.flags;
-  CheckDetectFlags(flags);
+  CheckOptions(flags);
   const std::vector<std::string> images = FindImages(line.files);
   const bool draws = !flags.out.empty();
   if (draws) DrawnPaths(images, flags.out);  // reports mistakes before the work begins

@@ -50,10 +50,10 @@ struct MpiInfo {
   std::string none;  // why `library` is empty
 };
 
-MpiInfo FindMpi(const Flags& flags) {
+MpiInfo FindMpi(const std::string& library) {
   MpiInfo mpi;
   ProcessWorldOptions options;
-  options.library = flags.mpi_library;
+  options.library = library;
   ErrorCollector errors;
   if (!errors.Try([&] { mpi.library = ProcessWorlds::Get().Find("mpi")->describe(options); }))
     mpi.none = errors.errors()[0].message();
@@ -149,7 +149,7 @@ ExitCode RunDeviceQuery(const CommandLine& line, bool*) {
     }
     gpus.devices = kept;
   }
-  const MpiInfo mpi = FindMpi(line.flags);
+  const MpiInfo mpi = FindMpi(line.flags.mpi_library);
   const Watching watching = OpenNvml();
   if (line.flags.json) {
     PrintJson(cpu, mpi, gpus, watching);

@@ -13,6 +13,7 @@
 #include "tools/cli/flags.h"
 #include "tools/cli/own_path.h"
 #include "tools/cli/print_errors.h"
+#include "tools/cluster/common_end.h"
 #include "tools/commands/help.h"
 
 namespace doppio {
@@ -82,6 +83,8 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
     // code of a stopped training.
     if (!std::cout.flush() && code == ExitCode::kDone)
       throw FileError("standard output cannot be written");
+  } catch (const ReportedElsewhere& e) {
+    code = e.code();
   } catch (const Error& e) {
     code = Fail(e, began);
   } catch (const std::exception& e) {

@@ -9,9 +9,10 @@
 namespace doppio {
 
 // Runs the command in `arguments`, whose first entry is the program's name, and returns the exit
-// code. This is the only place where the program catches errors to print them. Commands that
-// restart the program run `own_path`; it may be empty if this process is the executable. Must be
-// called at most once per process, because it sets up the log and the threads of the process.
+// code. This is the only place where the program catches errors to print them, except that
+// processes that train together end at once after a failure (tools/cluster/common_end.h). Commands
+// that restart the program run `own_path`; it may be empty if this process is the executable. Must
+// be called at most once per process, because it sets up the log and the threads of the process.
 int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path = "");
 
 }  // namespace doppio

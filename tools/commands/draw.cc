@@ -33,7 +33,9 @@ std::string FormatOf(const std::string& path) {
 }
 
 // Caffe's default is to draw all layers, regardless of their phase.
-bool AllPhases(const Flags& flags) { return flags.phase.empty() || Lower(flags.phase) == "all"; }
+bool AllPhases(const std::string& phase) { return phase.empty() || Lower(phase) == "all"; }
+
+Phase PhaseOf(const std::string& phase) { return AllPhases(phase) ? TRAIN : PhaseOr(phase, TRAIN); }
 
 struct Drawn {
   NetSource source;
@@ -41,9 +43,10 @@ struct Drawn {
   NetDrawing drawing;
 };
 
-NetSpec SpecOf(const Flags& flags, const NetSource& source, Phase phase) {
-  NetOptions options = OptionsFromFlags(flags, phase, DataMode::kAssume);
-  options.place.clear();
+NetSpec SpecOf(const NetSource& source, Phase phase) {
+  NetOptions options;
+  options.phase = phase;
+  options.data = DataMode::kAssume;
   return MakeNetSpec(source.net, source.places, source.state, options);
 }
 
@@ -54,8 +57,8 @@ void AddDevices(const CommandLine& line, std::vector<LayerParameter>* layers) {
     return !layer.device().empty();
   });
   if (line.flags.place.empty() && !fields) return;
-  const Phase phase = AllPhases(line.flags) ? TRAIN : PhaseFromFlags(line.flags, TRAIN);
-  NetSpec spec = SpecOf(line.flags, LoadFlaggedNet(line, line.files[0], phase), phase);
+  const Phase phase = PhaseOf(line.flags.phase);
+  NetSpec spec = SpecOf(LoadNet(line.flags, line.files[0], phase), phase);
   spec.options.place = ParsePlaceRules(line.flags.place);
   const Graph graph = MakeGraph(std::move(spec));
   for (LayerParameter& layer : *layers) {
@@ -68,19 +71,19 @@ void AddDevices(const CommandLine& line, std::vector<LayerParameter>* layers) {
 }
 
 Drawn Draw(const CommandLine& line) {
-  const Phase phase = AllPhases(line.flags) ? TRAIN : PhaseFromFlags(line.flags, TRAIN);
+  const Phase phase = PhaseOf(line.flags.phase);
   Drawn drawn;
-  drawn.source = LoadFlaggedNet(line, line.files[0], phase);
+  drawn.source = LoadNet(line.flags, line.files[0], phase);
   const NetSource& source = drawn.source;
   LogWarnings(source.warnings);
-  if (AllPhases(line.flags)) {
+  if (AllPhases(line.flags.phase)) {
     drawn.layers = {source.net.layer().begin(), source.net.layer().end()};
     AddDevices(line, &drawn.layers);
     drawn.drawing = MakeNetDrawing(
         source.net.name(), {source.net.input().begin(), source.net.input().end()}, drawn.layers);
     return drawn;
   }
-  const NetSpec net = SpecOf(line.flags, source, phase);
+  const NetSpec net = SpecOf(source, phase);
   for (const LayerSpec& layer : net.layers) drawn.layers.push_back(layer.param);
   AddDevices(line, &drawn.layers);
   drawn.drawing = MakeNetDrawing(net.name, {}, drawn.layers);
@@ -93,10 +96,9 @@ std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
   std::vector<Graph> graphs;
   std::string note;
   for (const Phase phase : {TRAIN, TEST}) {
-    if (!AllPhases(line.flags) && phase != PhaseFromFlags(line.flags, TRAIN)) continue;
+    if (!AllPhases(line.flags.phase) && phase != PhaseOf(line.flags.phase)) continue;
     try {
-      graphs.push_back(
-          MakeGraph(SpecOf(line.flags, LoadFlaggedNet(line, line.files[0], phase), phase)));
+      graphs.push_back(MakeGraph(SpecOf(LoadNet(line.flags, line.files[0], phase), phase)));
     } catch (const Error& error) {
       const std::string why = error.what();
       note = "shapes are unknown: " + why.substr(0, why.find('\n'));

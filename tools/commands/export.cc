@@ -90,9 +90,9 @@ bool HasInputLayer(const NetSpec& spec) {
 // Loads the net in phase TEST. If `batch` is 0, the batch size is that of the Input layers, or 1 if
 // there are none.
 NetSpec SpecFor(const CommandLine& line, int64_t batch) {
-  const NetSource source = LoadFlaggedNet(line, line.flags.model, TEST);
+  const NetSource source = LoadNet(line.flags, line.flags.model, TEST);
   if (batch == line.flags.batch) LogWarnings(source.warnings);
-  NetOptions options = OptionsFromFlags(line.flags, TEST, DataMode::kAssume);
+  NetOptions options = MakeNetOptions(line.flags, line.flags.precision, TEST, DataMode::kAssume);
   options.batch = batch;
   NetSpec spec = MakeNetSpec(source.net, source.places, source.state, options);
   if (batch > 0 || HasInputLayer(spec)) return spec;

@@ -30,7 +30,8 @@ struct Arguments {
   std::string weights, net;
   std::vector<std::string> blobs, databases;
   int64_t batches = 0;  // 0: one pass over the source
-  std::string backend, gpu;
+  std::string backend;
+  DeviceOptions devices;
 };
 
 int64_t BatchesOf(const std::string& text) {
@@ -55,13 +56,13 @@ Arguments ArgumentsOf(const CommandLine& line) {
   }
   arguments.batches = BatchesOf(words[4]);
   arguments.backend = DatabaseBackend(words[5], "the kind of database");
-  arguments.gpu = line.flags.gpu;
+  arguments.devices = line.flags;
   if (words.size() > 6) {
     if (words[6] != "CPU" && words[6] != "GPU") {
       throw UsageError("after the kind of database, only CPU or GPU may follow, got '" + words[6] +
                        "'");
     }
-    if (words[6] == "GPU") arguments.gpu = words.size() > 7 ? words[7] : "0";
+    if (words[6] == "GPU") arguments.devices.gpu = words.size() > 7 ? words[7] : "0";
   }
   return arguments;
 }
@@ -117,11 +118,12 @@ void PutRows(const PlainBlob& blob, int64_t begin, int64_t end, DatabaseWriter* 
 
 ExitCode RunExtract(const CommandLine& line, bool* began) {
   const Arguments arguments = ArgumentsOf(line);
-  const std::unique_ptr<Device> device = OpenDevice(line.flags, arguments.gpu);
-  const NetSource source = LoadFlaggedNet(line, arguments.net, TEST);
+  const std::unique_ptr<Device> device = OpenDevice(arguments.devices);
+  const NetSource source = LoadNet(line.flags, arguments.net, TEST);
   LogWarnings(source.warnings);
-  Graph graph = MakeGraph(MakeNetSpec(source.net, source.places, source.state,
-                                      OptionsFromFlags(line.flags, TEST, DataMode::kOpen)));
+  Graph graph = MakeGraph(
+      MakeNetSpec(source.net, source.places, source.state,
+                  MakeNetOptions(line.flags, line.flags.precision, TEST, DataMode::kOpen)));
   const int64_t batch = BatchOf(graph);
   for (const std::string& blob : arguments.blobs) FindRows(graph, blob, batch);
   std::vector<std::string> unfinished;
@@ -134,7 +136,7 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
     databases.push_back(std::make_unique<DatabaseWriter>(arguments.backend, path));
   }
   ParamStore params(device.get(), DType::kFloat32, graph.spec.options.seed);
-  PlanOptions options = PlanFromFlags(line.flags, device.get());
+  PlanOptions options = MakePlanOptions(line.flags, device.get());
   options.keep_all = true;
   Net net(std::move(graph), options, &params);
   const int64_t records = CountRecords(net, arguments.batches, batch);

@@ -109,8 +109,9 @@ void FetchFile(const DataSet& set, const PublishedFile& file, const std::string&
   }
 }
 
-// Writes to a temporary file first, so that a file with the final name is always complete.
-void Fetch(const Flags& flags, const DataSet& set, const PublishedFile& file,
+// Copies the file from the folder `from`, or downloads it if `from` is "". Writes to a temporary
+// file first, so that a file with the final name is always complete.
+void Fetch(const std::string& from, const DataSet& set, const PublishedFile& file,
            const std::string& folder) {
   const std::string path = folder + file.name;
   if (FileExists(path) && WrongIn(file, path).empty()) return;
@@ -119,10 +120,10 @@ void Fetch(const Flags& flags, const DataSet& set, const PublishedFile& file,
     const std::string& path;
     ~Removed() { unlink(path.c_str()); }
   } removed{aside};
-  if (flags.from.empty()) {
+  if (from.empty()) {
     FetchFile(set, file, aside);
   } else {
-    const std::string given = flags.from + "/" + file.name;
+    const std::string given = from + "/" + file.name;
     if (!FileExists(given)) throw FileError("'" + given + "' does not exist" + OfflineAdvice(set));
     const std::string wrong = WrongIn(file, given);
     if (!wrong.empty()) throw FileError(wrong);
@@ -150,7 +151,7 @@ ExitCode RunGet(const CommandLine& line, bool* began) {
   try {
     std::filesystem::create_directories(folder);
     for (const PublishedFile& file : set.files) {
-      Fetch(line.flags, set, file, folder);
+      Fetch(line.flags.from, set, file, folder);
       Unpack(file, folder);
     }
   } catch (const std::filesystem::filesystem_error& e) {

@@ -27,12 +27,12 @@ namespace fs = std::filesystem;
 
 constexpr int kMostSide = 4096, kMostEpochs = 1'000'000, kMostBatch = 1'000'000;
 
-InitWishes InitWishesFromFlags(const Flags& flags) {
+InitWishes WishesOf(const InitOptions& options, int64_t batch) {
   InitWishes wishes;
-  wishes.net = flags.net;
-  wishes.size = static_cast<int>(InRange("size", flags.size, 0, kMostSide));
-  wishes.epochs = static_cast<int>(InRange("epochs", flags.epochs, 0, kMostEpochs));
-  wishes.batch = static_cast<int>(InRange("batch", flags.batch, 0, kMostBatch));
+  wishes.net = options.net;
+  wishes.size = static_cast<int>(InRange("size", options.size, 0, kMostSide));
+  wishes.epochs = static_cast<int>(InRange("epochs", options.epochs, 0, kMostEpochs));
+  wishes.batch = static_cast<int>(InRange("batch", batch, 0, kMostBatch));
   // Reports a wrong name before the images are read.
   if (!wishes.net.empty()) ReadZooNet(wishes.net);
   return wishes;
@@ -224,13 +224,13 @@ void PrintResult(const SummaryLines& lines, const std::string& folder,
 }
 
 ExitCode RunInit(const CommandLine& line, bool* began) {
-  const InitWishes wishes = InitWishesFromFlags(line.flags);
+  const InitWishes wishes = WishesOf(line.flags, line.flags.batch);
   const double test_share = TestShare(line);
   const std::string folder = FolderToMake(line);
   InitProject project;
   project.name = NameOfData(line.files[0]);
   project.folder = WholePath(folder).string();
-  project.seed = SeedFromFlags(line.flags);
+  project.seed = SeedOr1(line.flags.seed);
   const InitData data =
       ReadInitData(FindData(line.files[0], line.flags.val_data, line.flags.root_folder), test_share,
                    project.seed, ThreadsOr(line.flags.data_threads));

@@ -58,7 +58,7 @@ std::vector<std::string> RankCommand(const CommandLine& line, bool* elastic) {
       throw UsageError("give --interface either before or after the --");
     words.push_back("--interface=" + line.flags.interface);
   }
-  words[0] = line.flags.program.empty() ? OwnPath() : line.flags.program;
+  words[0] = ProgramOrOwn(line.flags.program);
   return words;
 }
 

@@ -92,7 +92,7 @@ json ExitJson(const RunRecord& run) {
           {"resume_command", run.exit->resume_command}};
 }
 
-ExitCode List(const Flags& flags, const std::string& folder) {
+ExitCode List(bool as_json, const std::string& folder) {
   struct Row {
     std::string name;
     RunRecord run;
@@ -101,7 +101,7 @@ ExitCode List(const Flags& flags, const std::string& folder) {
   ErrorCollector damaged;  // errors are reported after the readable runs
   for (const FoundRun& run : FindRuns(folder))
     damaged.Try([&] { rows.push_back({run.name, ReadRunEnd(run.folder)}); });
-  if (flags.json) {
+  if (as_json) {
     json all = json::array();
     for (const Row& row : rows) {
       json run = SummaryJson(row.run);
@@ -229,9 +229,9 @@ void PrintDetails(const RunRecord& run) {
   PrintLayers(ReadLayerTimes(run.folder));
 }
 
-ExitCode Show(const Flags& flags, const std::string& name) {
+ExitCode Show(bool as_json, const std::string& name) {
   const RunRecord run = FindRun(name);
-  if (flags.json) {
+  if (as_json) {
     std::cout << JsonText(DetailsJson(run)) << '\n';
   } else {
     PrintDetails(run);
@@ -264,10 +264,10 @@ std::vector<Difference> DifferentSettings(const RunRecord& a, const RunRecord& b
   return different;
 }
 
-ExitCode Compare(const Flags& flags, const std::string& name_a, const std::string& name_b) {
+ExitCode Compare(bool as_json, const std::string& name_a, const std::string& name_b) {
   const RunRecord a = FindRun(name_a), b = FindRun(name_b);
   const std::vector<Difference> different = DifferentSettings(a, b);
-  if (flags.json) {
+  if (as_json) {
     json settings = json::object();
     const auto text = [](const std::string& value) {
       return value.empty() ? json(nullptr) : json(value);
@@ -312,21 +312,21 @@ const std::vector<Verb>& RunsVerbs() {
        {"json"},
        "doppio runs ls",
        [](const CommandLine& line, bool*) {
-         return List(line.flags, line.files.empty() ? RunsFolder() : line.files[0]);
+         return List(line.flags.json, line.files.empty() ? RunsFolder() : line.files[0]);
        }},
       {"show",
        "shows how a run was started, its progress and how it ended",
        "RUN",
        {"json"},
        "doppio runs show 2026-11-20_1812_lenet",
-       [](const CommandLine& line, bool*) { return Show(line.flags, line.files[0]); }},
+       [](const CommandLine& line, bool*) { return Show(line.flags.json, line.files[0]); }},
       {"compare",
        "shows the settings in which two runs differ, and their scores",
        "RUN RUN",
        {"json"},
        "doppio runs compare 2026-11-20_1812_lenet 2026-11-20_1840_lenet",
        [](const CommandLine& line, bool*) {
-         return Compare(line.flags, line.files[0], line.files[1]);
+         return Compare(line.flags.json, line.files[0], line.files[1]);
        }},
   };
   return *verbs;

@@ -17,6 +17,7 @@
 #include "parallel/reduce/link_timer.h"
 #include "parallel/reduce/scaling_model.h"
 #include "tools/cli/command.h"
+#include "tools/cli/features.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
@@ -51,7 +52,7 @@ ScalingOptions ScalingFromFlags(const CommandLine& line) {
   options.cluster.inside = ParseLink("inside", line.flags.inside);
   options.cluster.across = ParseLink("across", line.flags.across);
   options.cluster.ranks_per_node = RanksPerNode(line, 4);
-  const ReducerOptions buckets = BucketsFromFlags(line.flags);
+  const ReducerOptions buckets = MakeReducerOptions(line.flags);
   options.bucket_bytes = buckets.bucket_bytes;
   options.reduce_bits = static_cast<int>(8 * ElementBytes(buckets.type));
   options.shard_update = line.flags.shard_update;
@@ -91,7 +92,7 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
   }
   LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts
             << " machine(s).";
-  const int64_t given = BucketsFromFlags(line.flags).bucket_bytes;
+  const int64_t given = MakeReducerOptions(line.flags).bucket_bytes;
   const int64_t bucket =
       given == kAutoBucketBytes ? ScalingOptions().bucket_bytes : std::max<int64_t>(given, 1 << 20);
   const int64_t bytes = std::min(bucket, gradient_bytes);
@@ -122,15 +123,20 @@ void Stretch(double factor, nlohmann::json* times) {
     layer["backward_ms"] = layer.at("backward_ms").get<double>() * factor;
 }
 
+Graph GraphOf(const CommandLine& line, DataMode data) {
+  const NetOptions options = MakeNetOptions(line.flags, line.flags.precision, TRAIN, data);
+  return MakeNamedNet(line.flags, options).graph;
+}
+
 // Times an iteration. Returns the times of rank 0 if there are several ranks.
 nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster,
                        bool* began) {
   AtLeast("iterations", line.flags.iterations, 1);
   nlohmann::json times;
-  RunReplicas(line.flags, replicas, [&](World* world, Device* device) {
+  RunReplicas(replicas, [&](World* world, Device* device) {
     const bool lead = world == nullptr || world->rank() == replicas.first_rank;
-    const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
-    NetTimer timer(line.flags, NetFromFlags(line, TRAIN, data).graph, device);
+    NetTimer timer(GraphOf(line, DataMode::kOpen), MakePlanOptions(line.flags, device),
+                   line.flags.weights);
     if (timer.net().plan().backward.empty())
       throw UsageError("the net has no loss, so training would exchange no gradients");
     if (lead) {
@@ -160,8 +166,7 @@ nlohmann::json TimesFromRate(const CommandLine& line) {
   const double rate = line.flags.images_per_s;
   if (!(std::isfinite(rate) && rate > 0))
     throw UsageError("--images_per_s needs a number above 0; got " + Significant(rate));
-  const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kAssume;
-  return TimesAtRate(NetFromFlags(line, TRAIN, data).graph, rate);
+  return TimesAtRate(GraphOf(line, DataMode::kAssume), rate);
 }
 
 // Returns true if the times of one rank are given, so that nothing is measured.
@@ -182,7 +187,7 @@ std::string LinkText(const std::string& flag, const Link& link) {
   return text;
 }
 
-void PrintText(const Flags& flags, const nlohmann::json& one, const RankTimes& times,
+void PrintText(const PredictionOptions& asked, const nlohmann::json& one, const RankTimes& times,
                const ScalingOptions& options, const std::vector<ScalingPoint>& points) {
   const bool chosen = options.bucket_bytes == kAutoBucketBytes;
   double backward_ms = 0;
@@ -197,14 +202,14 @@ void PrintText(const Flags& flags, const nlohmann::json& one, const RankTimes& t
             << (chosen ? "buckets chosen for each number of ranks"
                        : "buckets of " + Bytes(options.bucket_bytes) + " or more")
             << (options.shard_update ? "; each rank updates a share of the weights" : "") << '\n'
-            << flags.topology << ": ";
+            << asked.topology << ": ";
   if (options.cluster.ranks_per_node == 1) {
     std::cout << "one rank per node, ";
   } else {
-    std::cout << LinkText(flags.inside, options.cluster.inside) << " inside nodes of "
+    std::cout << LinkText(asked.inside, options.cluster.inside) << " inside nodes of "
               << options.cluster.ranks_per_node << " ranks, ";
   }
-  std::cout << LinkText(flags.across, options.cluster.across) << " across\n\n";
+  std::cout << LinkText(asked.across, options.cluster.across) << " across\n\n";
   TextTable table({">ranks", ">images/s", ">speed-up", ">efficiency %", ">communication ms",
                    ">exposed ms", "bound by"});
   for (const ScalingPoint& p : points) {
@@ -223,21 +228,21 @@ nlohmann::json ToJson(const Link& link) {
           {"held_up_ms_per_gbyte", link.held_up_ms_per_gbyte}};
 }
 
-nlohmann::json ToJson(const Flags& flags, const nlohmann::json& one, const RankTimes& times,
+nlohmann::json ToJson(const CommandLine& line, const nlohmann::json& one, const RankTimes& times,
                       const ScalingOptions& options, const std::vector<ScalingPoint>& points) {
   nlohmann::json out;
   out["net"] = one.at("net");
   out["device"] = one.at("device");
   out["batch"] = times.batch;
   out["gradient_bytes"] = GradientBytes(times);
-  out["topology"] = flags.topology;
+  out["topology"] = line.flags.topology;
   out["inside"] = ToJson(options.cluster.inside);
   out["across"] = ToJson(options.cluster.across);
   out["ranks_per_node"] = options.cluster.ranks_per_node;
   out["bucket_mb"] = options.bucket_bytes == kAutoBucketBytes
                          ? nlohmann::json("auto")
                          : nlohmann::json(InMb(options.bucket_bytes));
-  out["reduce_precision"] = flags.reduce_precision;
+  out["reduce_precision"] = line.flags.reduce_precision;
   out["shard_update"] = options.shard_update;
   out["points"] = nlohmann::json::array();
   for (const ScalingPoint& p : points) {
@@ -267,9 +272,8 @@ std::string FabricText(const std::string& inside, const std::string& across, int
 }
 
 // Checks --plot and --fabric. Returns one cluster for each curve, by its name.
-std::vector<std::pair<std::string, Cluster>> FabricsFromFlags(const CommandLine& line,
-                                                              const Cluster& cluster) {
-  const Flags& flags = line.flags;
+std::vector<std::pair<std::string, Cluster>> FabricsOf(const PredictionOptions& flags,
+                                                       const Cluster& cluster) {
   std::vector<std::pair<std::string, Cluster>> fabrics;
   if (flags.plot.empty()) {
     if (flags.fabric.empty()) return fabrics;
@@ -299,7 +303,7 @@ std::vector<std::pair<std::string, Cluster>> FabricsFromFlags(const CommandLine&
 void WritePlot(const CommandLine& line, const nlohmann::json& one, const RankTimes& times,
                ScalingOptions options, const std::vector<int>& ranks) {
   std::vector<ScalingLine> lines;
-  for (const auto& [name, cluster] : FabricsFromFlags(line, options.cluster)) {
+  for (const auto& [name, cluster] : FabricsOf(line.flags, options.cluster)) {
     options.cluster = cluster;
     lines.push_back({name, PredictScaling(times, options, ranks)});
   }
@@ -313,11 +317,14 @@ void WritePlot(const CommandLine& line, const nlohmann::json& one, const RankTim
                       lines));
 }
 
-ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world) {
+ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world, CommonEnd* end) {
   ScalingOptions options = ScalingFromFlags(line);
-  FabricsFromFlags(line, options.cluster);  // reports mistakes before a measurement
-  const bool given = TimesGiven(line);
-  const Replicas replicas = given ? Replicas() : ReplicasFromFlags(line.flags, world);
+  FabricsOf(line.flags, options.cluster);  // reports mistakes before a measurement
+  Replicas replicas;
+  if (!TimesGiven(line)) {
+    CheckCombinations(FeaturesOf(line));
+    replicas = OpenReplicas(line.flags, line.flags, line.flags, world, end);
+  }
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
   const nlohmann::json one = line.Given("times") ? ReadTimes(line)
@@ -331,7 +338,7 @@ ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world) {
   const std::vector<ScalingPoint> points = PredictScaling(times, options, ranks);
   WritePlot(line, one, times, options, ranks);
   if (line.flags.json) {
-    std::cout << JsonText(ToJson(line.flags, one, times, options, points)) << '\n';
+    std::cout << JsonText(ToJson(line, one, times, options, points)) << '\n';
   } else {
     PrintText(line.flags, one, times, options, points);
   }
@@ -339,8 +346,9 @@ ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world) {
 }
 
 ExitCode RunScale(const CommandLine& line, bool* began) {
-  return RunJoined(line.flags, !TimesGiven(line), began,
-                   [&](ProcessWorld* world) { return Scale(line, began, world); });
+  CommonEnd end;
+  return RunJoined(line.flags, !TimesGiven(line), began, &end,
+                   [&](ProcessWorld* world) { return Scale(line, began, world, &end); });
 }
 
 DOPPIO_REGISTER(

@@ -30,7 +30,7 @@ BatchSystem SystemCalled(const std::string& name) {
 
 // Reads --nodes and the other flags of a job.
 JobOptions JobFromFlags(const CommandLine& line) {
-  JobOptions options = JobOptionsFromFlags(line.flags, SystemCalled(line.files[0]));
+  JobOptions options = MakeJobOptions(line.flags, SystemCalled(line.files[0]));
   options.nodes = static_cast<int>(InRange("nodes", line.flags.nodes, 1, 100'000));
   options.gpus_per_node =
       static_cast<int>(InRange("gpus_per_node", line.flags.gpus_per_node, 0, 1000));
@@ -41,7 +41,7 @@ JobOptions JobFromFlags(const CommandLine& line) {
 
 // Adds the command that each rank runs. Parses it now, so that errors show before the job waits for
 // nodes. Returns the path of the training's solver.
-std::string AddCommand(const CommandLine& line, const std::string& program, JobOptions* options) {
+std::string AddCommand(const CommandLine& line, JobOptions* options) {
   std::vector<std::string> words = {"doppio"};
   words.insert(words.end(), line.files.begin() + 1, line.files.end());
   const CommandLine train = ParseCommandLine(words);
@@ -68,7 +68,7 @@ std::string AddCommand(const CommandLine& line, const std::string& program, JobO
         "snapshot_prefix, and move away all snapshots newer than this one");
   }
   if (!train.Given("resume")) words.push_back("--resume=auto");
-  words[0] = program.empty() ? OwnPath() : program;
+  words[0] = ProgramOrOwn(line.flags.program);
   options->command = words;
   options->stop_code =
       static_cast<int>(InRange("stop_exit_code", train.flags.stop_exit_code, 1, 125));
@@ -96,7 +96,7 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
                      kExample);
   }
   JobOptions options = JobFromFlags(line);
-  const std::string solver = AddCommand(line, line.flags.program, &options);
+  const std::string solver = AddCommand(line, &options);
   // Only a warning, because the script may be for another machine.
   if (!FileExists(solver))
     LOG(WARNING) << "'" << solver << "' does not exist in this folder, in which the job starts"

@@ -188,8 +188,10 @@ void PrintJson(const Graph& graph, const std::vector<Row>& rows, const Memory& m
 }
 
 ExitCode RunSummary(const CommandLine& line, bool* began) {
-  const Phase phase = PhaseFromFlags(line.flags, TRAIN);
-  const Graph graph = NetFromFlags(line, phase, DataMode::kAssume).graph;
+  const Phase phase = PhaseOr(line.flags.phase, TRAIN);
+  const Graph graph = MakeNamedNet(line.flags, MakeNetOptions(line.flags, line.flags.precision,
+                                                              phase, DataMode::kAssume))
+                          .graph;
   *began = true;
   std::vector<Row> rows;
   for (size_t i = 0; i < graph.nodes.size(); ++i)

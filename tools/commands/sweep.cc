@@ -8,6 +8,7 @@
 #include "core/base/text/whole_number.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/own_path.h"
 #include "tools/cli/shell_quoted.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
@@ -67,7 +68,7 @@ std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int j
 }
 
 // Runs the trials that have not ended, where settings.on says. Returns true if all have ended.
-bool RunWhere(const Flags& flags, const SweepSettings& settings, SweepJournal* journal,
+bool RunWhere(const CommandLine& line, const SweepSettings& settings, SweepJournal* journal,
               bool* began) {
   if (settings.on == "slurm") {
     const SweepLock lock(journal->folder(), kPatienceSeconds);
@@ -75,7 +76,7 @@ bool RunWhere(const Flags& flags, const SweepSettings& settings, SweepJournal* j
     return RunTrialsInQueue(settings.jobs, journal);
   }
   SweepRunOptions options;
-  options.program = SweepProgram(flags);
+  options.program = ProgramOrOwn(line.flags.program);
   std::shared_ptr<void> claim;
   options.slots = Slots(settings.gpus, settings.gpus_per_trial, settings.jobs, &claim);
   const SweepLock lock(journal->folder(), kPatienceSeconds);
@@ -83,10 +84,10 @@ bool RunWhere(const Flags& flags, const SweepSettings& settings, SweepJournal* j
   return RunTrials(options, journal);
 }
 
-ExitCode Work(const Flags& flags, const SweepSettings& settings, SweepJournal* journal,
+ExitCode Work(const CommandLine& line, const SweepSettings& settings, SweepJournal* journal,
               bool* began) {
-  const bool finished = RunWhere(flags, settings, journal, began);
-  ShowSweep(flags, *journal);
+  const bool finished = RunWhere(line, settings, journal, began);
+  ShowSweep(line.flags, *journal);
   std::cout.flush();
   const int64_t best = BestTrial(MetricOfSweep(*journal), journal->trials());
   if (!finished) {
@@ -108,26 +109,27 @@ ExitCode Work(const Flags& flags, const SweepSettings& settings, SweepJournal* j
 }
 
 // Returns an array job for `system` with a task for each trial.
-std::string ArrayJob(const Flags& flags, const std::string& system, const SweepJournal& journal) {
-  JobOptions job = JobOptionsFromFlags(flags, *FindBatchSystem(system));
+std::string ArrayJob(const BatchJobOptions& options, const std::string& system,
+                     const SweepJournal& journal) {
+  JobOptions job = MakeJobOptions(options, *FindBatchSystem(system));
   const SweepSettings& s = journal.settings();
   job.gpus_per_node = s.gpus.empty() ? 0 : s.gpus_per_trial;
   job.tasks = static_cast<int>(s.trials);
-  job.command = {SweepProgram(flags), "sweep", "trial", journal.folder()};
+  job.command = {ProgramOrOwn(options.program), "sweep", "trial", journal.folder()};
   return JobScript(job);
 }
 
 // Returns the batch system of --emit or --on, or "" if trials run here.
-std::string BatchSystemOf(const Flags& flags) {
-  if (flags.on == "here") return flags.emit;
-  if (!flags.emit.empty())
+std::string BatchSystemOf(const SweepOptions& options) {
+  if (options.on == "here") return options.emit;
+  if (!options.emit.empty())
     throw UsageError("--on submits the jobs, and --emit prints them; give one of them");
-  return flags.on;
+  return options.on;
 }
 
 void CheckJobFlags(const CommandLine& line, const std::string& system) {
   if (line.flags.on == "here") CheckValue("emit", line.flags.emit, {"slurm", "pbs", "lsf"});
-  JobOptionsFromFlags(line.flags, *FindBatchSystem(system));
+  MakeJobOptions(line.flags, *FindBatchSystem(system));
   if (!line.flags.gpus.empty() && line.Given("gpus") && line.flags.gpus != "all") {
     throw UsageError(
         "the batch system assigns the GPUs of a task; with --emit and --on, use --gpus=all and "
@@ -168,7 +170,7 @@ ExitCode Run(const CommandLine& line, bool* began) {
     WriteFileAtomically(JobScriptOf(folder), ArrayJob(line.flags, system, journal));
   const SweepSettings& s = journal.settings();
   std::cerr << "sweep " << folder << ": " << s.trials << " trials\n";
-  return Work(line.flags, s, &journal, began);
+  return Work(line, s, &journal, began);
 }
 
 ExitCode New(const CommandLine& line, bool*) {
@@ -188,7 +190,7 @@ ExitCode Resume(const CommandLine& line, bool* began) {
   if (line.Given("jobs")) s.jobs = line.flags.jobs;
   if (s.gpus_per_trial < 1 || s.jobs < 1)
     throw UsageError("--gpus_per_trial and --jobs need 1 or more");
-  return Work(line.flags, s, &journal, began);
+  return Work(line, s, &journal, began);
 }
 
 // Runs one planned trial to its end, as a task of an array job.
@@ -197,7 +199,7 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   const SweepSettings& s = journal.settings();
   const std::string& text = line.files[1];
   SweepRunOptions options;
-  options.program = SweepProgram(line.flags);
+  options.program = ProgramOrOwn(line.flags.program);
   options.only = ParseWholeNumber(text).value_or(-1);
   if (*options.only < 0 || *options.only >= s.trials) {
     throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " +

@@ -42,10 +42,6 @@ bool WasStopped(const SweepJournal& journal, int64_t trial) {
 
 }  // namespace
 
-std::string SweepProgram(const Flags& flags) {
-  return flags.program.empty() ? OwnPath() : flags.program;
-}
-
 // Begins the next trial and prints it for another program to run. Its values are those of --set or
 // the planned ones.
 ExitCode SweepAsk(const CommandLine& line, bool*) {
@@ -81,8 +77,8 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
   std::cout << JsonText({{"trial", number},
                          {"values", SweepValues(sets)},
                          {"run", TrialFolder(journal.folder(), number)},
-                         {"command", TrialCommand(SweepProgram(line.flags), s, journal.folder(),
-                                                  {number, 0}, sets, "")}},
+                         {"command", TrialCommand(ProgramOrOwn(line.flags.program), s,
+                                                  journal.folder(), {number, 0}, sets, "")}},
                         -1)
             << '\n';
   return ExitCode::kDone;

@@ -16,8 +16,8 @@ namespace doppio {
 namespace {
 
 // Prints all sweeps in a folder.
-void ListSweeps(const Flags& flags, const std::string& folder) {
-  if (flags.csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
+void ListSweeps(const OutputOptions& output, const std::string& folder) {
+  if (output.csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
   TextTable table({"sweep", "method", "trials", "metric", ">best", "trial"});
   nlohmann::json all = nlohmann::json::array();
   ErrorCollector damaged;  // errors are reported after the readable sweeps
@@ -32,7 +32,7 @@ void ListSweeps(const Flags& flags, const std::string& folder) {
                best < 0 ? "" : TrialName(best)});
   };
   for (const std::string& path : Glob(folder + "/*/sweep.jsonl")) damaged.Try([&] { add(path); });
-  if (flags.json) {
+  if (output.json) {
     std::cout << JsonText({{"sweeps", all}}, -1) << '\n';
   } else if (all.empty() && damaged.empty()) {
     std::cout << "no sweeps in '" << folder << "'\n";
@@ -48,13 +48,13 @@ MetricRule MetricOfSweep(const SweepJournal& journal) {
   return ParseMetricRule("metric", journal.settings().metric);
 }
 
-void ShowSweep(const Flags& flags, const SweepJournal& journal) {
+void ShowSweep(const OutputOptions& output, const SweepJournal& journal) {
   const MetricRule metric = MetricOfSweep(journal);
   const std::vector<SweepRow> rows = RowsOf(journal, metric);
   const int64_t best = BestTrial(metric, journal.trials());
-  if (flags.json) {
+  if (output.json) {
     std::cout << JsonText(SweepJson(journal, rows, best), -1) << '\n';
-  } else if (flags.csv) {
+  } else if (output.csv) {
     PrintSweepCsv(journal.settings(), rows, std::cout);
   } else {
     std::cout << journal.folder() << "  " << SweepSummary(journal.settings(), rows) << "  ("

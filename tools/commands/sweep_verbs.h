@@ -18,12 +18,10 @@ ExitCode SweepTell(const CommandLine& line, bool* began);
 
 // Returns the rule by which the sweep compares its trials.
 MetricRule MetricOfSweep(const SweepJournal& journal);
-// Prints the sweep's results on standard output, as a table or as --json or --csv ask.
-void ShowSweep(const Flags& flags, const SweepJournal& journal);
+// Prints the sweep's results on standard output, as a table or as `json` or `csv` of `output` ask.
+void ShowSweep(const OutputOptions& output, const SweepJournal& journal);
 // Returns a command line, quoted for a shell, that repeats the training of `trial`.
 std::string BestCommand(const SweepJournal& journal, int64_t trial);
-// Returns the path of the program that runs the trials.
-std::string SweepProgram(const Flags& flags);
 
 }  // namespace doppio
 

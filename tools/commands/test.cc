@@ -152,13 +152,13 @@ void CheckFinite(const Net& net, const TestScores& scores) {
 }
 
 ExitCode RunTestCommand(const CommandLine& line, bool* began) {
-  const std::unique_ptr<Device> device = OpenDevice(line.flags, line.flags.gpu);
-  const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
-  FlaggedNet named = NetFromFlags(line, TEST, data);
+  const std::unique_ptr<Device> device = OpenDevice(line.flags);
+  NetOptions net_options = MakeNetOptions(line.flags, line.flags.precision, TEST, DataMode::kOpen);
+  NamedNet named = MakeNamedNet(line.flags, net_options);
   if (line.flags.weights.empty() && !named.graph.params.empty())
     throw UsageError("'test' needs --weights\ntry: doppio test --help");
   ParamStore params(device.get(), DType::kFloat32, named.graph.spec.options.seed);
-  const PlanOptions options = PlanFromFlags(line.flags, device.get());
+  const PlanOptions options = MakePlanOptions(line.flags, device.get());
   Net net(std::move(named.graph), options, &params);
   std::unique_ptr<Net> last;
   TestRun run;
@@ -171,8 +171,9 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
     run.rows = source.batch;
     run.last_rows = source.last_rows();
     if (run.last_rows > 0) {
+      net_options.batch = run.last_rows;
       last = WithLastRowsContext(run.last_rows, {}, [&] {
-        return std::make_unique<Net>(NetFromFlags(line, TEST, data, run.last_rows).graph, options,
+        return std::make_unique<Net>(MakeNamedNet(line.flags, net_options, true).graph, options,
                                      &params);
       });
       run.last = last.get();

@@ -4,6 +4,7 @@
 #include "core/base/bytes.h"
 #include "core/base/log.h"
 #include "tools/cli/command.h"
+#include "tools/cli/features.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
 #include "tools/cli/text_table.h"
@@ -64,12 +65,16 @@ void PrintText(const Net& net, const Timing& timing) {
 
 ExitCode RunTime(const CommandLine& line, bool* began) {
   AtLeast("iterations", line.flags.iterations, 1);
-  std::unique_ptr<Device> device = OpenDevice(line.flags, line.flags.gpu);
-  const DataMode data = line.flags.synthetic ? DataMode::kSynthetic : DataMode::kOpen;
-  Graph graph = NetFromFlags(line, PhaseFromFlags(line.flags, TRAIN), data).graph;
-  PlacedDevices placed = OpenPlaces(line.flags, graph);
+  std::unique_ptr<Device> device = OpenDevice(line.flags);
+  Graph graph =
+      MakeNamedNet(line.flags, MakeNetOptions(line.flags, line.flags.precision,
+                                              PhaseOr(line.flags.phase, TRAIN), DataMode::kOpen))
+          .graph;
+  PlacedDevices placed = OpenPlaces(line.flags, FeaturesOf(line), graph);
   TakeGpu(&placed, &device);
-  NetTimer timer(line.flags, std::move(graph), device.get(), placed.by_name);
+  PlanOptions plan = MakePlanOptions(line.flags, device.get());
+  plan.places = placed.by_name;
+  NetTimer timer(std::move(graph), plan, line.flags.weights);
   *began = true;
   const double startup_seconds = timer.Start();
   if (line.flags.startup) {

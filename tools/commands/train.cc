@@ -10,6 +10,7 @@
 #include "core/net/store/solver_state.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/command.h"
+#include "tools/cli/features.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/signals.h"
 #include "tools/cli/terminal.h"
@@ -42,17 +43,37 @@ namespace doppio {
 namespace {
 
 // Returns the terminal for the progress line, or nothing if the progress is logged.
-std::optional<Terminal> ProgressTerminal(const Flags& flags) {
-  CheckValue("log_format", flags.log_format, {"auto", "caffe"});
-  CheckValue("progress", flags.progress, {"auto", "on", "off"});
-  if (flags.log_format == "caffe" || flags.progress == "off") return std::nullopt;
+std::optional<Terminal> ProgressTerminal(const OutputOptions& options) {
+  CheckValue("log_format", options.log_format, {"auto", "caffe"});
+  CheckValue("progress", options.progress, {"auto", "on", "off"});
+  if (options.log_format == "caffe" || options.progress == "off") return std::nullopt;
   const std::optional<Terminal> terminal = FindTerminal();
-  return terminal || flags.progress == "auto" ? terminal : Terminal();
+  return terminal || options.progress == "auto" ? terminal : Terminal();
 }
 
-void LogAllWarnings(const Flags& flags, const SolverSpec& solver) {
+NetOptions TrainNetOptions(const CommandLine& line) {
+  return MakeNetOptions(line.flags, line.flags.precision, TRAIN, DataMode::kOpen);
+}
+
+// Returns the options of a training on `device` that resumes from the snapshot `resume`, if any.
+TrainerOptions OptionsOf(const CommandLine& line, const std::string& resume, Device* device) {
+  TrainerOptions options = MakeTrainerOptions(line.flags, resume, TrainNetOptions(line),
+                                              MakePlanOptions(line.flags, device));
+  if (line.flags.seed >= 0) options.seed = options.net.seed;
+  return options;
+}
+
+// CheckTraining with all that the command line asks for.
+std::optional<Graph> CheckTraining(const CommandLine& line, const SolverSpec& solver) {
+  const std::string& monitor = line.flags.monitor;
+  Features asked = FeaturesOf(line);
+  asked.AddIf(!monitor.empty(), Feature::kMonitor, "--monitor=" + monitor);
+  return CheckTraining(asked, TrainNetOptions(line), solver);
+}
+
+void LogAllWarnings(const std::string& gpu, const SolverSpec& solver) {
   LogWarnings(WarningsOf(solver));
-  if (flags.gpu.empty() && solver.param.has_solver_mode() &&
+  if (gpu.empty() && solver.param.has_solver_mode() &&
       solver.param.solver_mode() == SolverParameter::GPU) {
     LOG(WARNING) << "the solver sets solver_mode: GPU, but --gpu is not given: training on the CPU";
   }
@@ -117,41 +138,49 @@ class Training {
  public:
   // `world` is null if the process is alone. `session` is null unless the training is elastic. All
   // arguments must outlive this object.
-  Training(const CommandLine& line, ProcessWorld* world, bool* began,
+  Training(const CommandLine& line, ProcessWorld* world, bool* began, CommonEnd* end,
            ElasticSession* session = nullptr)
-      : line_(line), flags_(line.flags), world_(world), began_(began), session_(session) {}
+      : line_(line),
+        flags_(line.flags),
+        world_(world),
+        began_(began),
+        end_(end),
+        session_(session) {}
 
-  // Creates `*records` on the way, so that `failures` can record later failures, and `*signals`
-  // when the training begins. The caller keeps `*signals` until the ranks have separated: a
-  // launcher may send a signal to one rank after another, and the first one stops all ranks.
-  ExitCode Run(std::unique_ptr<RunRecords>* records, FailureRecord* failures,
-               std::unique_ptr<SignalHandler>* signals) {
+  // Creates `*records` on the way, with which `end` records later failures, and `*signals` when the
+  // training begins. The caller keeps `*signals` until the ranks have separated: a launcher may
+  // send a signal to one rank after another, and the first one stops all ranks.
+  ExitCode Run(std::unique_ptr<RunRecords>* records, std::unique_ptr<SignalHandler>* signals) {
     signals_ = signals;
-    CheckStartFlags(flags_);
+    CheckStart(flags_);
     effects_ = SignalEffects(flags_);
     terminal_ = ProgressTerminal(flags_);
-    request_ = TraceFromFlags(flags_);
-    solver_ = LoadFlaggedSolver(line_);
-    const std::optional<Graph> placed = CheckTraining(flags_, solver_);
-    OpenReplicas();
+    request_ = TraceRequestOf(flags_);
+    solver_ = LoadSolver(flags_);
+    const std::optional<Graph> placed = CheckTraining(line_, solver_);
+    OpenRanks();
     if (Locks() && !Continues()) CheckFree(solver_.param.snapshot_prefix(), flags_.take_over);
     if (!Continues()) {
       resume_ = AgreedSnapshot(flags_, world_, solver_.param);
-      if (world_ != nullptr) CheckSameTraining(flags_, &world_->control(), solver_, resume_);
+      if (world_ != nullptr)
+        CheckSameTraining(SettingsOfTraining(line_, solver_), &world_->control(), resume_);
       if (NothingToDo(line_, solver_.param, resume_, quiet_.has_value())) return ExitCode::kDone;
     }
-    if (placed) placed_ = OpenPlaces(flags_, *placed, flags_.dry_run);
+    if (placed) placed_ = OpenPlaces(flags_, FeaturesOf(line_), *placed, flags_.dry_run);
     if (TakeGpu(&placed_, &replicas_.devices[0])) free_ = replicas_.devices[0]->free_bytes();
     MakeRecords(records);
     const std::string folder = AgreedFolder(world_, *records_);
     if (session_ != nullptr) session_->run_dir = folder;
-    const std::shared_ptr<LogFile> log = RecordFailures(world_, folder, records_, failures);
-    LogAllWarnings(flags_, solver_);
+    const std::shared_ptr<LogFile> log = RecordFailures(world_, folder, records_, end_);
+    LogAllWarnings(flags_.gpu, solver_);
     SetOptions();
     if (!flags_.dry_run) return TrainAndLog(log.get());
     // The output would be the same on all ranks.
-    if (!quiet_)
-      DryRun(flags_, solver_, options_, replicas_, free_ < 0 ? free_ : free_ / replicas_.Sharing());
+    if (!quiet_) {
+      DryRun(solver_, options_, replicas_,
+             {free_ < 0 ? free_ : free_ / replicas_.Sharing(), flags_.trace, flags_.no_overwrite,
+              flags_.log_placement});
+    }
     return ExitCode::kDone;
   }
 
@@ -175,8 +204,8 @@ class Training {
   // Returns true if this process writes snapshots and so needs the lock of their prefix.
   bool Locks() const { return !flags_.dry_run && !quiet_ && WritesSnapshots(solver_.param); }
 
-  void OpenReplicas() {
-    replicas_ = ReplicasFromFlags(flags_, world_);
+  void OpenRanks() {
+    replicas_ = OpenReplicas(flags_, flags_, flags_, world_, end_);
     if (replicas_.process_rank != 0) quiet_.emplace();
     free_ = replicas_.devices[0]->free_bytes();
     if (flags_.dry_run && replicas_.devices[0]->host_memory())
@@ -184,8 +213,8 @@ class Training {
   }
 
   void SetOptions() {
-    options_ = TrainerOptionsFromFlags(flags_, resume_, replicas_.devices[0].get());
-    AddReplicaFlags(flags_, replicas_.count, &options_);
+    options_ = OptionsOf(line_, resume_, replicas_.devices[0].get());
+    AddReplicaOptions(flags_, replicas_.count, &options_);
     options_.plan.places = placed_.by_name;
     options_.plan.runs = !flags_.dry_run;
     records_->AddRules(&options_);
@@ -220,7 +249,7 @@ class Training {
       if (lock_) lock_->CheckHeld();
     };
     RunReplicas(
-        flags_, replicas_,
+        replicas_,
         [this](World* ranks, Device* device) {
           if (ranks == nullptr || ranks->rank() == replicas_.first_rank) {
             Lead(ranks, device);
@@ -249,13 +278,15 @@ class Training {
     Trainer trainer(solver_, own);
     if (trace) trace->Plan(&trainer);
     if (session_ != nullptr) TellUser(session_->WorldText());
-    TellUser(RanksText(flags_, trainer, replicas_, options_));
-    for (const std::string& text : PlacementLines(flags_, trainer.train_net())) TellUser(text);
+    TellUser(RanksText(trainer, replicas_, options_));
+    for (const std::string& text : PlacementLines(trainer.train_net(), flags_.log_placement))
+      TellUser(text);
     TellUser(summed_);
     for (const std::string& text : links) TellUser(text);
     for (const std::string& text : DescribeTraining(&trainer, replicas_.count, free_))
       TellUser(text);
-    const std::string old_files = OldFilesText(OldFiles(flags_, trainer));
+    const std::string old_files =
+        OldFilesText(OldFiles(trainer, flags_.trace, flags_.no_overwrite));
     if (!old_files.empty()) LOG(WARNING) << old_files;
     if (Locks()) {
       lock_.emplace(solver_.param.snapshot_prefix(), trainer.parts().run.run_id, resume_,
@@ -320,6 +351,7 @@ class Training {
   const Flags& flags_;
   ProcessWorld* const world_;
   bool* const began_;
+  CommonEnd* const end_;
   ElasticSession* const session_;  // null unless the training is elastic
   std::map<int, Request> effects_;
   std::optional<Terminal> terminal_;     // for the progress line
@@ -342,11 +374,17 @@ class Training {
 };
 
 ExitCode RunElasticTrain(const CommandLine& line, bool* began) {
-  const SolverSpec solver = LoadFlaggedSolver(line);
-  CheckTraining(line.flags, solver);
-  ElasticOptions options = ElasticFromFlags(line, solver);
+  const SolverSpec solver = LoadSolver(line.flags);
+  CheckTraining(line, solver);
+  JoinOptions joining = line.flags;
+  // A rank that is only busy answers in the rendezvous and stays, so the limit may be short.
+  if (!line.Given("silence_timeout"))
+    joining.silence_timeout = DefaultSeconds(Limit::kElasticSilence);
+  CommonEnd end;
+  ElasticOptions options = MakeElasticOptions(joining, SettingsOfTraining(line, solver), &end);
+  if (line.flags.batch_mode == "total")
+    options.usable = DivisorsOfBatch(solver, TrainNetOptions(line));
   std::unique_ptr<RunRecords> records;
-  FailureRecord failures;
   std::unique_ptr<SignalHandler> signals;
   options.interrupted = [&signals] {
     const Request own = signals == nullptr ? Request::kNone : signals->Poll();
@@ -354,14 +392,22 @@ ExitCode RunElasticTrain(const CommandLine& line, bool* began) {
   };
   ElasticSession session(options);
   const auto work = [&](ProcessWorld* world) -> std::optional<ExitCode> {
-    failures.Use({});
+    end.SetRecord({});
     records.reset();
-    Training training(line, world, began, &session);
-    const ExitCode code = training.Run(&records, &failures, &signals);
+    Training training(line, world, began, &end, &session);
+    const ExitCode code = training.Run(&records, &signals);
     return training.world_changes() ? std::nullopt : std::optional(code);
   };
+  const auto save = [&] {
+    const std::unique_ptr<Device> device = MakeCpuDevice();
+    TrainerOptions options = OptionsOf(line, "", device.get());
+    options.state = session.state;
+    SaveState(solver, options, line.flags.take_over);
+  };
   try {
-    return RunElastic(&session, work, [&] { SaveState(line.flags, solver, session.state); });
+    return RunElastic(&session, work, save);
+  } catch (const ReportedElsewhere&) {
+    throw;
   } catch (const std::exception& e) {
     if (records != nullptr) records->Fail(e);
     throw;
@@ -370,12 +416,12 @@ ExitCode RunElasticTrain(const CommandLine& line, bool* began) {
 
 ExitCode RunTrain(const CommandLine& line, bool* began) {
   if (!line.flags.elastic.empty() && !line.flags.dry_run) return RunElasticTrain(line, began);
+  CommonEnd end;
   std::unique_ptr<RunRecords> records;
-  FailureRecord failures;
   std::unique_ptr<SignalHandler> signals;
   try {
-    return RunJoined(line.flags, !line.flags.dry_run, began, [&](ProcessWorld* world) {
-      return Training(line, world, began).Run(&records, &failures, &signals);
+    return RunJoined(line.flags, !line.flags.dry_run, began, &end, [&](ProcessWorld* world) {
+      return Training(line, world, began, &end).Run(&records, &signals);
     });
   } catch (const std::exception& e) {
     if (records != nullptr) records->Fail(e);

@@ -81,10 +81,6 @@ void ListAsJson(const WeightsFile& file) {
   std::cout << JsonText(out) << '\n';
 }
 
-bool IsOver(const Flags& flags, const BlobDifference& difference) {
-  return !difference.unlike.empty() || difference.absolute > flags.tolerance;
-}
-
 struct Differences {
   std::string a, b;
   std::vector<BlobDifference> blobs;
@@ -92,7 +88,7 @@ struct Differences {
   double absolute = 0;  // the largest absolute difference
 };
 
-void DiffAsText(const Flags& flags, const Differences& found) {
+void DiffAsText(double tolerance, const Differences& found) {
   TextTable table({"layer", ">blob", "shape", ">difference", ">relative", ""});
   for (const BlobDifference& blob : found.blobs) {
     const bool compared = blob.unlike.empty();
@@ -102,17 +98,16 @@ void DiffAsText(const Flags& flags, const Differences& found) {
   }
   table.Print(std::cout);
   if (found.over == 0) {
-    std::cout << "no blob differs by more than " << Significant(flags.tolerance) << '\n';
+    std::cout << "no blob differs by more than " << Significant(tolerance) << '\n';
   } else {
     std::cout << found.over << " of " << found.blobs.size() << " blobs differ by more than "
-              << Significant(flags.tolerance)
-              << ", have different shapes or exist in one file only\n";
+              << Significant(tolerance) << ", have different shapes or exist in one file only\n";
   }
 }
 
-void DiffAsJson(const Flags& flags, const Differences& found) {
+void DiffAsJson(double tolerance, const Differences& found) {
   nlohmann::json out = {{"files", {found.a, found.b}},
-                        {"tolerance", flags.tolerance},
+                        {"tolerance", tolerance},
                         {"over", found.over},
                         {"difference", found.absolute},
                         {"blobs", nlohmann::json::array()}};
@@ -131,16 +126,16 @@ void DiffAsJson(const Flags& flags, const Differences& found) {
 }
 
 ExitCode Diff(const CommandLine& line, bool* began) {
-  NotNegative("tolerance", line.flags.tolerance);
+  const double tolerance = NotNegative("tolerance", line.flags.tolerance);
   const std::string &a = line.files[0], &b = line.files[1];
   const WeightsFile of_a = ReadWeights(a), of_b = ReadWeights(b);
   *began = true;
   Differences found{a, b, Compare(of_a, of_b)};
   for (const BlobDifference& blob : found.blobs) {
-    found.over += IsOver(line.flags, blob);
+    found.over += !blob.unlike.empty() || blob.absolute > tolerance;
     found.absolute = std::max(found.absolute, blob.absolute);
   }
-  line.flags.json ? DiffAsJson(line.flags, found) : DiffAsText(line.flags, found);
+  line.flags.json ? DiffAsJson(tolerance, found) : DiffAsText(tolerance, found);
   return found.over == 0 ? ExitCode::kDone : ExitCode::kDifference;
 }
 

@@ -5,7 +5,6 @@
 #include "data/source/database_writer.h"
 #include "data/source/open_source.h"
 #include "proto/data.pb.h"
-#include "tools/cli/flags.h"
 
 namespace doppio {
 namespace {
@@ -32,10 +31,6 @@ std::string DatabaseBackend(const std::string& name, const std::string& what) {
   const std::string upper = Convert(name, &std::toupper);
   if (DatabaseFormats::Get().Find(upper) != nullptr) return upper;
   throw UsageError(what, " needs ", Known(DatabaseFormats::Get()), "; got '", name, "'");
-}
-
-std::string DatabaseBackend(const Flags& flags) {
-  return DatabaseBackend(flags.backend, "--backend");
 }
 
 std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::string& path,

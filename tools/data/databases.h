@@ -6,15 +6,12 @@
 #include <string>
 
 #include "data/record/source.h"
-#include "tools/cli/flags.h"
 
 namespace doppio {
 
 // Returns the name in data_param of a backend that can be written: "LMDB" for "lmdb". `what` names
 // the setting in messages. Throws UsageError for an unknown backend.
-std::string DatabaseBackend(const std::string& name, const std::string& what);
-// Returns the backend that --backend names. Throws UsageError.
-std::string DatabaseBackend(const Flags& flags);
+std::string DatabaseBackend(const std::string& name, const std::string& what = "--backend");
 
 // Opens a database or another source of data_param for reading. `backend` is "lmdb", "idx", ... in
 // either case. `phase` selects the half of a source that contains training and test data. Throws

@@ -174,28 +174,28 @@ class Conversion {
 
 }  // namespace
 
-ConversionOptions ConversionFromFlags(const Flags& flags) {
-  if (flags.resize_width < 0 || flags.resize_height < 0 ||
-      (flags.resize_width > 0) != (flags.resize_height > 0)) {
+ConversionOptions MakeConversionOptions(const ImageFileOptions& files, int64_t seed, int threads) {
+  if (files.resize_width < 0 || files.resize_height < 0 ||
+      (files.resize_width > 0) != (files.resize_height > 0)) {
     throw UsageError("--resize_width and --resize_height need two positive numbers; got ",
-                     flags.resize_width, " and ", flags.resize_height);
+                     files.resize_width, " and ", files.resize_height);
   }
   ConversionOptions options;
   ImageDatumOptions& image = options.image;
-  image.decode.color = flags.gray ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
-  image.decode.height = flags.resize_height;
-  image.decode.width = flags.resize_width;
-  if (!flags.encode_type.empty()) {
-    CheckValue("encode_type", flags.encode_type, {"jpg", "jpeg", "png"});
-    image.format = flags.encode_type == "png" ? ImageFormat::kPng : ImageFormat::kJpeg;
+  image.decode.color = files.gray ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
+  image.decode.height = files.resize_height;
+  image.decode.width = files.resize_width;
+  if (!files.encode_type.empty()) {
+    CheckValue("encode_type", files.encode_type, {"jpg", "jpeg", "png"});
+    image.format = files.encode_type == "png" ? ImageFormat::kPng : ImageFormat::kJpeg;
   }
   // As in Caffe, --encode_type implies --encoded.
-  image.encoded = flags.encoded || image.format.has_value();
-  options.shuffle = flags.shuffle;
-  if (flags.seed >= 0) options.seed = static_cast<uint64_t>(flags.seed);
-  options.check_size = flags.check_size;
-  options.skip_bad = flags.skip_bad;
-  options.threads = ThreadsOr(flags.data_threads);
+  image.encoded = files.encoded || image.format.has_value();
+  options.shuffle = files.shuffle;
+  if (seed >= 0) options.seed = static_cast<uint64_t>(seed);
+  options.check_size = files.check_size;
+  options.skip_bad = files.skip_bad;
+  options.threads = ThreadsOr(threads);
   return options;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/source/database_writer.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/options.h"
 #include "tools/data/image_datum.h"
 #include "tools/data/listed_images.h"
 
@@ -22,8 +22,9 @@ struct ConversionOptions {
   int threads = 1;
 };
 
-// Reads --gray, --resize_height and the other flags that the commands share. Throws UsageError.
-ConversionOptions ConversionFromFlags(const Flags& flags);
+// Returns the options of a conversion. A negative `seed` stands for 1, and 0 threads for as many as
+// ThreadsOr chooses. Throws UsageError.
+ConversionOptions MakeConversionOptions(const ImageFileOptions& files, int64_t seed, int threads);
 
 // Returns which of `count` inputs becomes each record: 0, 1, 2, ..., shuffled if the options say
 // so.

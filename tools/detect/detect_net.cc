@@ -3,7 +3,6 @@
 #include "core/net/graph/find_blob.h"
 #include "tools/detect/detect_inputs.h"
 #include "tools/detect/net_boxes.h"
-#include "tools/nets/devices.h"
 #include "tools/nets/lint.h"
 #include "tools/nets/nets.h"
 #include "tools/cli/word_list.h"
@@ -19,28 +18,28 @@ bool HoldsDetections(const Shape& shape) {
 
 }  // namespace
 
-DetectNet::DetectNet(const CommandLine& line, const std::string& model, int64_t batch)
-    : line_(line),
-      source_(LoadFlaggedNet(line, model, TEST)),
-      device_(OpenDevice(line.flags, line.flags.gpu)),
-      params_(device_.get(), DType::kFloat32, 1),
-      batch_(line.flags.batch > 0 ? line.flags.batch : batch) {
+DetectNet::DetectNet(NetSource source, const NetOptions& options, const PlanOptions& plan,
+                     int64_t batch, std::string detections)
+    : source_(std::move(source)),
+      options_(options),
+      plan_(plan),
+      params_(plan.device, DType::kFloat32, 1),
+      batch_(batch),
+      given_(std::move(detections)) {
+  plan_.keep_all = true;
   LogWarnings(source_.warnings);
   Build();
   if (has_info()) batch_ = 1;
 }
 
 void DetectNet::Build() {
-  NetSpec spec = MakeNetSpec(source_.net, source_.places, source_.state,
-                             OptionsFromFlags(line_.flags, TEST, DataMode::kOpen));
+  NetSpec spec = MakeNetSpec(source_.net, source_.places, source_.state, options_);
   const DetectInputs inputs = SetDetectInputs(batch_, input_, &spec);
   input_ = inputs.image;
   data_ = inputs.data;
   info_ = inputs.info;
-  PlanOptions plan = PlanFromFlags(line_.flags, device_.get());
-  plan.keep_all = true;
   net_.reset();  // before the memory of the next plan is allocated
-  net_ = std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
+  net_ = std::make_unique<Net>(MakeGraph(std::move(spec)), plan_, &params_);
   FindOutput();
 }
 
@@ -52,13 +51,12 @@ void DetectNet::FindOutput() {
     names.push_back(graph.edges[edge].name);
     if (HoldsDetections(graph.edges[edge].shape)) found.push_back(names.back());
   }
-  const std::string& given = line_.flags.blob;
-  if (!given.empty()) {
-    const Shape& shape = FindBlob(graph, given).shape;
+  if (!given_.empty()) {
+    const Shape& shape = FindBlob(graph, given_).shape;
     if (!HoldsDetections(shape)) {
-      throw UsageError("blob '", given, "' is ", shape.ToString(), "; detections are 1x1xNx7");
+      throw UsageError("blob '", given_, "' is ", shape.ToString(), "; detections are 1x1xNx7");
     }
-    found = {given};
+    found = {given_};
   }
   if (found.size() > 1) {
     throw UsageError("the net has ", found.size(), " outputs of detections (", Join(found, ", "),
@@ -84,17 +82,17 @@ std::optional<Preprocessing> DetectNet::LoadWeights(const std::string& files) {
   return LoadWeightFiles(files, net_.get());
 }
 
-std::vector<std::vector<FoundObject>> DetectNet::Find(const std::vector<FittedImage>& images) {
+std::vector<std::vector<FoundObject>> DetectNet::Find(const std::vector<FittedImage>& images,
+                                                      const DetectionOptions& limits) {
   if (images.at(0).input != input_) {
     input_ = images[0].input;
     Build();
   }
   WriteInputs(images);
   net_->Forward();
-  const double threshold = line_.flags.threshold;
-  if (!detections_.empty()) return ReadDetections(Read(detections_), threshold, images);
+  if (!detections_.empty()) return ReadDetections(Read(detections_), limits.threshold, images);
   const RegionBlobs blobs = {Read(kRegionBlobs[0]), Read(kRegionBlobs[1]), Read(kRegionBlobs[2])};
-  return {ReadRegionBoxes(blobs, threshold, line_.flags.nms, images[0])};
+  return {ReadRegionBoxes(blobs, limits.threshold, limits.nms, images[0])};
 }
 
 void DetectNet::WriteInputs(const std::vector<FittedImage>& images) {
@@ -103,15 +101,15 @@ void DetectNet::WriteInputs(const std::vector<FittedImage>& images) {
     values.insert(values.end(), image.values.begin(), image.values.end());
   // The remaining rows of the batch are zeros, whose objects are ignored.
   values.resize(batch_ * input_.count());
-  WriteTensor(values, net_->Blob(data_), device_.get());
+  WriteTensor(values, net_->Blob(data_), plan_.device);
   if (!has_info()) return;
   WriteTensor({static_cast<float>(images[0].rows), static_cast<float>(images[0].columns),
                static_cast<float>(images[0].scale)},
-              net_->Blob(info_), device_.get());
+              net_->Blob(info_), plan_.device);
 }
 
 PlainBlob DetectNet::Read(const std::string& blob) const {
-  return ReadTensor(net_->Blob(blob), device_.get());
+  return ReadTensor(net_->Blob(blob), plan_.device);
 }
 
 }  // namespace doppio

@@ -14,7 +14,7 @@
 #include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
-#include "tools/cli/command_line.h"
+#include "tools/cli/options.h"
 #include "tools/detect/fitted_image.h"
 #include "tools/detect/found_object.h"
 
@@ -22,10 +22,11 @@ namespace doppio {
 
 class DetectNet {
  public:
-  // Builds the net in the file `model` with the flags of `line`, which must outlive it. A net
-  // without im_info gets the batch of --batch, or `batch`. Throws UsageError or UserError for a net
-  // of neither form.
-  DetectNet(const CommandLine& line, const std::string& model, int64_t batch);
+  // Builds the net of `source`, for `batch` images at once if it has no im_info. The device of
+  // `plan` must outlive it. `detections` names the output of detections; "": the net's only one.
+  // Throws UsageError or UserError for a net of neither form.
+  DetectNet(NetSource source, const NetOptions& options, const PlanOptions& plan, int64_t batch,
+            std::string detections);
 
   // Returns true if the net has the input im_info.
   bool has_info() const { return !info_.empty(); }
@@ -37,9 +38,11 @@ class DetectNet {
   // Loads weights as LoadWeightFiles does.
   std::optional<Preprocessing> LoadWeights(const std::string& files);
 
-  // Runs the net on at most batch() images of the same input shape and returns the objects of each.
-  // A net with im_info is planned again if the shape differs from that of the last image.
-  std::vector<std::vector<FoundObject>> Find(const std::vector<FittedImage>& images);
+  // Runs the net on at most batch() images of the same input shape and returns the objects of each,
+  // without those whose score is at most `limits.threshold`. A net with im_info is planned again if
+  // the shape differs from that of the last image.
+  std::vector<std::vector<FoundObject>> Find(const std::vector<FittedImage>& images,
+                                             const DetectionOptions& limits);
 
  private:
   void Build();
@@ -47,13 +50,14 @@ class DetectNet {
   void WriteInputs(const std::vector<FittedImage>& images);
   PlainBlob Read(const std::string& blob) const;
 
-  const CommandLine& line_;
   const NetSource source_;
-  const std::unique_ptr<Device> device_;
+  const NetOptions options_;
+  PlanOptions plan_;
   ParamStore params_;
   int64_t batch_;
   ImageShape input_;
   std::string data_, info_;  // names of the inputs; info_ is "" without im_info
+  const std::string given_;  // name of the output of detections that the caller gave, or ""
   std::string detections_;   // name of the output; "" for a net of regions
   std::unique_ptr<Net> net_;
 };

@@ -105,12 +105,11 @@ void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
 
 }  // namespace
 
-std::optional<DType> StoredFromFlags(const Flags& flags) {
-  const std::string& name = flags.precision;
-  if (name.empty()) return std::nullopt;
-  CheckValue("precision", name, {"fp32", "tf32", "bf16", "fp16"});
-  if (name == "bf16") return DType::kBFloat16;
-  return name == "fp16" ? DType::kFloat16 : DType::kFloat32;
+std::optional<DType> StoredType(const std::string& precision) {
+  if (precision.empty()) return std::nullopt;
+  CheckValue("precision", precision, {"fp32", "tf32", "bf16", "fp16"});
+  if (precision == "bf16") return DType::kBFloat16;
+  return precision == "fp16" ? DType::kFloat16 : DType::kFloat32;
 }
 
 // CUDA reads the variable when it is initialised. A process with one GPU keeps CUDA's default: no
@@ -158,43 +157,43 @@ void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
   }
 }
 
-std::unique_ptr<Device> OpenGpu(const Flags& flags, int index) {
+std::unique_ptr<Device> OpenGpu(const DeviceOptions& options, int index) {
   std::unique_ptr<Device> device = Backend().make(index);
-  device->set_math(flags.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
-  device->set_workspace_bytes(int64_t{flags.workspace_mb} << 20);
-  device->set_deterministic(flags.deterministic);
-  device->set_records(flags.cuda_graph);
+  device->set_math(options.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
+  device->set_workspace_bytes(int64_t{options.workspace_mb} << 20);
+  device->set_deterministic(options.deterministic);
+  device->set_records(options.cuda_graph);
   return device;
 }
 
-std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::string& gpu,
+std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceOptions& options,
                                                  const ChosenGpus& chosen) {
-  StoredFromFlags(flags);
-  AtLeast("workspace_mb", flags.workspace_mb, 0);
+  StoredType(options.precision);
+  AtLeast("workspace_mb", options.workspace_mb, 0);
   Features features;
-  features.AddIf(flags.precision == "tf32", Feature::kTf32);
+  features.AddIf(options.precision == "tf32", Feature::kTf32);
   features.AddIf(!chosen.indices.empty(), Feature::kGpu);
   CheckCombinations(features);
   std::vector<std::unique_ptr<Device>> devices;
   try {
     for (int index : chosen.indices) {
-      devices.push_back(OpenGpu(flags, index));
+      devices.push_back(OpenGpu(options, index));
       devices.back()->Attached<Claim>("claim").held = chosen.claim;
     }
   } catch (const DeviceError& e) {
-    RethrowWithContext(e, SourceLoc(), "--gpu=" + gpu);
+    RethrowWithContext(e, SourceLoc(), "--gpu=" + options.gpu);
   }
   if (devices.empty()) devices.push_back(MakeCpuDevice());
   return devices;
 }
 
-std::unique_ptr<Device> OpenDevice(const Flags& flags, const std::string& gpu) {
-  const ChosenGpus chosen = ChooseGpus(gpu);
+std::unique_ptr<Device> OpenDevice(const DeviceOptions& options) {
+  const ChosenGpus chosen = ChooseGpus(options.gpu);
   if (chosen.indices.size() > 1) {
-    throw DeviceError("--gpu=" + gpu + " names " + std::to_string(chosen.indices.size()) +
+    throw DeviceError("--gpu=" + options.gpu + " names " + std::to_string(chosen.indices.size()) +
                       " GPUs, but this command uses only one");
   }
-  return std::move(OpenDevices(flags, gpu, chosen)[0]);
+  return std::move(OpenDevices(options, chosen)[0]);
 }
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Chooses and opens the devices that --gpu asks for.
+// Chooses and opens devices.
 #ifndef DOPPIO_TOOLS_NETS_DEVICES_H_
 #define DOPPIO_TOOLS_NETS_DEVICES_H_
 
@@ -10,7 +10,7 @@
 #include "core/device/device.h"
 #include "core/tensor/dtype.h"
 #include "parallel/world/launcher.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/options.h"
 
 namespace doppio {
 
@@ -37,22 +37,21 @@ void LoadKernelsAtOnceForSeveral(const std::string& gpu);
 // anything on the GPUs.
 void CheckGpus(const std::string& gpu, const ChosenGpus& chosen);
 
-// Opens one device per chosen GPU, or the CPU if none is chosen, and configures it from the flags.
-// The devices share ownership of `chosen.claim`. Throws DeviceError, or UsageError for a wrong
-// flag.
-std::vector<std::unique_ptr<Device>> OpenDevices(const Flags& flags, const std::string& gpu,
+// Opens one configured device per chosen GPU, or the CPU if none is chosen. The devices share
+// ownership of `chosen.claim`. Throws DeviceError, or UsageError for a wrong option.
+std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceOptions& options,
                                                  const ChosenGpus& chosen);
 
 // Opens and configures GPU number `index`. Throws DeviceError.
-std::unique_ptr<Device> OpenGpu(const Flags& flags, int index);
+std::unique_ptr<Device> OpenGpu(const DeviceOptions& options, int index);
 
-// Opens the CPU, or the single GPU that `gpu` names, for commands that use one device. Throws
-// DeviceError if `gpu` names several GPUs.
-std::unique_ptr<Device> OpenDevice(const Flags& flags, const std::string& gpu);
+// Opens the CPU, or the single GPU that `options.gpu` names, for commands that use one device.
+// Throws DeviceError if it names several GPUs.
+std::unique_ptr<Device> OpenDevice(const DeviceOptions& options);
 
-// Returns the type in which --precision stores activations, or nothing if the flag is not given.
-// Throws UsageError for an unknown precision.
-std::optional<DType> StoredFromFlags(const Flags& flags);
+// Returns the type in which activations are stored with a --precision, or nothing if `precision` is
+// "". Throws UsageError for an unknown precision.
+std::optional<DType> StoredType(const std::string& precision);
 
 }  // namespace doppio
 

@@ -27,111 +27,100 @@ int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t lea
   return *number;
 }
 
-// Returns the settings of --recompute and --offload. Throws UsageError.
-MemorySaving SavingFromFlags(const Flags& flags) {
+// Throws UsageError.
+MemorySaving SavingOf(const ComputeOptions& options) {
   constexpr int64_t kMostSegments = 1000, kMostMegabytes = 100'000'000;
   MemorySaving saving;
-  saving.light = flags.recompute == "light";
+  saving.light = options.recompute == "light";
   saving.segments =
       saving.light
           ? 0
-          : static_cast<int>(OffAutoOr("recompute", flags.recompute, 2, kMostSegments, 1, 0));
-  const int64_t megabytes = OffAutoOr("offload", flags.offload, 1, kMostMegabytes, -1, 0);
+          : static_cast<int>(OffAutoOr("recompute", options.recompute, 2, kMostSegments, 1, 0));
+  const int64_t megabytes = OffAutoOr("offload", options.offload, 1, kMostMegabytes, -1, 0);
   saving.activation_bytes = megabytes > 0 ? megabytes << 20 : megabytes;
   return saving;
 }
 
 }  // namespace
 
-Phase PhaseFromFlags(const Flags& flags, Phase otherwise) {
-  if (flags.phase.empty()) return otherwise;
-  const std::string phase = Upper(flags.phase);
-  CheckValue("phase", phase, {"TRAIN", "TEST"});
-  return phase == "TRAIN" ? TRAIN : TEST;
+Phase PhaseOr(const std::string& phase, Phase otherwise) {
+  if (phase.empty()) return otherwise;
+  CheckValue("phase", Upper(phase), {"TRAIN", "TEST"});
+  return Upper(phase) == "TRAIN" ? TRAIN : TEST;
 }
 
-Overrides OverridesOf(const CommandLine& line) {
-  return ParseOverrides(line.flags.set, line.flags.unset);
+NetSource LoadNet(const NetFileOptions& options, const std::string& path, Phase phase) {
+  return LoadNet(path, ParseOverrides(options.set, options.unset), phase, options.level,
+                 SplitList(options.stage));
 }
 
-NetSource LoadFlaggedNet(const CommandLine& line, const std::string& path, Phase phase) {
-  return LoadNet(path, OverridesOf(line), phase, line.flags.level, SplitList(line.flags.stage));
+SolverSpec LoadSolver(const NetFileOptions& options) {
+  return LoadSolver(options.solver, ParseOverrides(options.set, options.unset), options.level,
+                    SplitList(options.stage));
 }
 
-SolverSpec LoadFlaggedSolver(const CommandLine& line) {
-  return LoadSolver(line.flags.solver, OverridesOf(line), line.flags.level,
-                    SplitList(line.flags.stage));
+uint64_t SeedOr1(int64_t seed) { return seed >= 0 ? static_cast<uint64_t>(seed) : 1; }
+
+NetOptions MakeNetOptions(const NetInputOptions& options, const std::string& precision, Phase phase,
+                          DataMode data) {
+  NetOptions net;
+  net.phase = phase;
+  net.data = options.synthetic ? DataMode::kSynthetic : data;
+  net.batch = InRange("batch", options.batch, 0, INT32_MAX);
+  net.data_threads = options.data_threads;
+  net.stored = StoredType(precision);
+  net.seed = SeedOr1(options.seed);
+  net.place = ParsePlaceRules(options.place);
+  net.microbatches = static_cast<int>(InRange("microbatches", options.microbatches, 1, 1024));
+  return net;
 }
 
-uint64_t SeedFromFlags(const Flags& flags) {
-  return flags.seed >= 0 ? static_cast<uint64_t>(flags.seed) : 1;
-}
-
-NetOptions OptionsFromFlags(const Flags& flags, Phase phase, DataMode data) {
-  NetOptions options;
-  options.phase = phase;
-  options.data = data;
-  options.batch = InRange("batch", flags.batch, 0, INT32_MAX);
-  options.data_threads = flags.data_threads;
-  options.stored = StoredFromFlags(flags);
-  options.seed = SeedFromFlags(flags);
-  options.place = ParsePlaceRules(flags.place);
-  options.microbatches = static_cast<int>(InRange("microbatches", flags.microbatches, 1, 1024));
-  return options;
-}
-
-void CheckEngine(const Flags& flags, const std::string& device) {
-  if (flags.engine.empty()) return;
+void CheckEngine(const std::string& engine, const std::string& device) {
+  if (engine.empty()) return;
   const std::vector<std::string> engines = KernelTypes::Get().Engines(device);
-  if (Contains(engines, flags.engine)) return;
+  if (Contains(engines, engine)) return;
   throw UsageError("--engine: no kernel for this device (" + device + ") has the engine '" +
-                   flags.engine + "'; its engines are " + Join(engines, ", "));
+                   engine + "'; its engines are " + Join(engines, ", "));
 }
 
-Winograd WinogradFromFlags(const Flags& flags) {
-  CheckValue("winograd", flags.winograd, {"auto", "on", "off"});
-  if (flags.winograd == "auto") return Winograd::kAuto;
-  return flags.winograd == "on" ? Winograd::kOn : Winograd::kOff;
+PlanOptions MakePlanOptions(const ComputeOptions& options, Device* device) {
+  CheckEngine(options.engine, device->kind());
+  CheckValue("winograd", options.winograd, {"auto", "on", "off"});
+  PlanOptions plan;
+  plan.device = device;
+  plan.engine = options.engine;
+  plan.fusion = options.fusion;
+  if (options.winograd != "auto")
+    plan.winograd = options.winograd == "on" ? Winograd::kOn : Winograd::kOff;
+  plan.saving = SavingOf(options);
+  return plan;
 }
 
-PlanOptions PlanFromFlags(const Flags& flags, Device* device) {
-  PlanOptions options;
-  options.device = device;
-  CheckEngine(flags, device->kind());
-  options.engine = flags.engine;
-  options.fusion = flags.fusion;
-  options.winograd = WinogradFromFlags(flags);
-  options.saving = SavingFromFlags(flags);
-  return options;
-}
-
-FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int64_t batch) {
-  if (line.Given("model") && line.Given("solver")) {
+NamedNet MakeNamedNet(const NetFileOptions& file, const NetOptions& options, bool again) {
+  if (!file.model.empty() && !file.solver.empty()) {
     throw UsageError("--model and --solver both name a net; give one of them");
   }
-  NetOptions options = OptionsFromFlags(line.flags, phase, data);
-  if (batch > 0) options.batch = batch;
-  auto understand = [&](const NetSource& source) {
+  const auto make = [&](const NetSource& source) {
     Graph graph = MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
-    if (batch > 0) return graph;  // a second net of the same file
+    if (again) return graph;
     LogWarnings(LayerWarnings(graph));
     LogWarnings(StatisticsOfBatches(graph));
     return graph;
   };
-  if (line.Given("model")) {
-    const NetSource source = LoadFlaggedNet(line, line.flags.model, phase);
+  if (!file.model.empty()) {
+    const NetSource source = LoadNet(file, file.model, options.phase);
     LogWarnings(source.warnings);
-    return {understand(source), 0};
+    return {make(source), 0};
   }
-  const SolverSpec solver = LoadFlaggedSolver(line);
+  const SolverSpec solver = LoadSolver(file);
   LogWarnings(solver.warnings);
-  if (phase == TRAIN) return {understand(solver.train), 0};
+  if (options.phase == TRAIN) return {make(solver.train), 0};
   if (solver.tests.empty()) {
     throw UserError(
-        SourceLoc{line.flags.solver},
+        SourceLoc{file.solver},
         "the solver names no net to test: add test_iter and test_interval, or use --model");
   }
-  return {understand(solver.tests[0]), solver.tests[0].iterations,
+  return {make(solver.tests[0]), solver.tests[0].iterations,
           ReadPrecisionRule(solver.param, solver.places)};
 }
 

@@ -10,30 +10,26 @@
 #include "solvers/trainer/features.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
-#include "tools/cli/features.h"
 #include "tools/nets/devices.h"
-#include "tools/nets/nets.h"
 #include "tools/nets/reserved_device.h"
 #include "tools/nets/solver_check.h"
 
 namespace doppio {
 namespace {
 
-constexpr int kPlainBatch = 1;
-
-std::unique_ptr<Device> OpenPlace(const Flags& flags, const std::string& name, int part, int parts,
-                                  bool reserve) {
+std::unique_ptr<Device> OpenPlace(const DeviceOptions& options, const std::string& name, int part,
+                                  int parts, bool reserve) {
   const DeviceName parsed = *ParseDeviceName(name);
   if (!parsed.gpu) return reserve ? MakeReservedDevice() : MakeCpuPart({part, parts}, name);
   try {
-    return OpenGpu(flags, parsed.index);
+    return OpenGpu(options, parsed.index);
   } catch (const DeviceError& e) {
     RethrowWithContext(e, SourceLoc(), "a layer is placed on " + name);
   }
 }
 
-bool Placed(const Flags& flags, const NetParameter& net) {
-  return !flags.place.empty() || flags.microbatches != kPlainBatch ||
+bool Placed(const NetOptions& options, const NetParameter& net) {
+  return !options.place.empty() || options.microbatches != 1 ||
          std::any_of(net.layer().begin(), net.layer().end(),
                      [](const LayerParameter& layer) { return !layer.device().empty(); });
 }
@@ -128,26 +124,25 @@ void PrintPlacement(const Net& net, std::ostream& out) {
 
 }  // namespace
 
-std::optional<Graph> CheckTraining(const Flags& flags, const SolverSpec& solver) {
-  Features features = FeaturesOf(flags);
-  features.Add(FeaturesOf(solver));
-  features.AddIf(!flags.monitor.empty(), Feature::kMonitor, "--monitor=" + flags.monitor);
+std::optional<Graph> CheckTraining(Features asked, const NetOptions& net,
+                                   const SolverSpec& solver) {
+  asked.Add(FeaturesOf(solver));
   std::optional<Graph> graph;
-  if (Placed(flags, solver.train.net)) {
-    graph = AssumedGraph(flags, solver.train);
-    features.Add(FeaturesOf(*graph));
+  if (Placed(net, solver.train.net)) {
+    graph = AssumedGraph(net, solver.train);
+    asked.Add(FeaturesOf(*graph));
   }
-  CheckCombinations(features);
+  CheckCombinations(asked);
   return graph;
 }
 
-PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve) {
+PlacedDevices OpenPlaces(const DeviceOptions& options, Features asked, const Graph& graph,
+                         bool reserve) {
   PlacedDevices devices;
   const std::vector<std::string>& places = graph.places;
   if (places.empty() && graph.spec.options.microbatches == 1) return devices;
-  Features features = FeaturesOf(flags);
-  features.Add(FeaturesOf(graph));
-  CheckCombinations(features);
+  asked.Add(FeaturesOf(graph));
+  CheckCombinations(asked);
   const std::vector<std::string> names = PlacedDeviceNames(graph);
   if (places.size() < 2) {
     if (names.size() > 1) {
@@ -155,7 +150,7 @@ PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve) {
                        "; place some of them on one device, or "
                        "use replicas of the whole net: --gpu=0,1 or --cpu_replicas=2");
     }
-    if (!places.empty() && flags.gpu.empty() && ParseDeviceName(places[0])->gpu) {
+    if (!places.empty() && options.gpu.empty() && ParseDeviceName(places[0])->gpu) {
       throw UsageError("all layers are placed on " + places[0] + "; use --gpu=" +
                        std::to_string(ParseDeviceName(places[0])->index) + " instead");
     }
@@ -164,7 +159,7 @@ PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve) {
   CheckMicrobatches(graph);
   const int parts = static_cast<int>(names.size());
   for (int part = 0; part < parts; ++part) {
-    devices.owned.push_back(OpenPlace(flags, names[part], part, parts, reserve));
+    devices.owned.push_back(OpenPlace(options, names[part], part, parts, reserve));
     devices.by_name[names[part]] = devices.owned.back().get();
   }
   return devices;
@@ -209,10 +204,10 @@ std::string PlacementText(const Net& net) {
   return text;
 }
 
-std::vector<std::string> PlacementLines(const Flags& flags, const Net& net) {
+std::vector<std::string> PlacementLines(const Net& net, bool details) {
   std::vector<std::string> lines;
   if (net.plan().devices.size() > 1) lines.push_back(PlacementText(net));
-  if (!flags.log_placement) return lines;
+  if (!details) return lines;
   std::ostringstream text;
   PrintPlacement(net, text);
   std::istringstream rows(text.str());

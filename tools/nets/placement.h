@@ -11,7 +11,7 @@
 #include "core/device/device.h"
 #include "core/net/run/net.h"
 #include "core/net/spec/solver_spec.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/options.h"
 
 namespace doppio {
 
@@ -21,15 +21,18 @@ struct PlacedDevices {
   std::map<std::string, Device*> by_name;  // for PlanOptions::places
 };
 
-// Checks that the features of a training work together (core/net/contract/combinations.h), and
-// throws all refusals at once. Returns the train net's graph if layers may be placed; its data may
-// be missing. Throws the mistakes in that net.
-std::optional<Graph> CheckTraining(const Flags& flags, const SolverSpec& solver);
+// Checks that the features of a training, those of the solver and those that are `asked` for
+// otherwise, work together (core/net/contract/combinations.h), and throws all refusals at once.
+// Returns the train net's graph if layers may be placed; its data may be missing. Throws the
+// mistakes in that net.
+std::optional<Graph> CheckTraining(Features asked, const NetOptions& net, const SolverSpec& solver);
 
 // Opens the devices of `graph`. Each of its CPU devices gets an equal share of the compute threads.
 // With `reserve`, opens devices that only reserve memory instead of those of the CPU. Throws
-// UsageError if other flags do not work with placement, and DeviceError if a GPU cannot be used.
-PlacedDevices OpenPlaces(const Flags& flags, const Graph& graph, bool reserve = false);
+// UsageError if the features that are `asked` for do not work with placement, and DeviceError if a
+// GPU cannot be used.
+PlacedDevices OpenPlaces(const DeviceOptions& options, Features asked, const Graph& graph,
+                         bool reserve = false);
 
 // If the devices are GPUs, moves the first one to `*device`, which a training uses for all that is
 // not a layer, and returns true.
@@ -45,9 +48,9 @@ std::string PlaceText(const Net& net, int place);
 // a pass. Returns "" if one device computes the whole net.
 std::string PlacementText(const Net& net);
 
-// Returns PlacementText and, with --log_placement, the device of each layer and each move between
-// devices with its bytes.
-std::vector<std::string> PlacementLines(const Flags& flags, const Net& net);
+// Returns PlacementText and, with `details`, the device of each layer and each move between devices
+// with its bytes.
+std::vector<std::string> PlacementLines(const Net& net, bool details);
 
 }  // namespace doppio
 

@@ -252,9 +252,10 @@ std::string DifferenceText(const Preprocessing& now, const Preprocessing& known)
   return Join(parts, ", ");
 }
 
-Preprocessing PreprocessingLike(const Flags& flags, const std::string& path, bool mean_given) {
+Preprocessing PreprocessingLike(const NetFileOptions& options, const std::string& path,
+                                bool mean_given) {
   std::optional<Preprocessing> images =
-      DescribeForUse(LoadNet(path, {}, TRAIN, flags.level, SplitList(flags.stage)));
+      DescribeForUse(LoadNet(path, {}, TRAIN, options.level, SplitList(options.stage)));
   if (!images) {
     throw UsageError("--like needs the net that was trained, with its data layer; no layer of '" +
                      path + "' reads images");
@@ -292,11 +293,12 @@ ImageWishes WishesFromFlags(const CommandLine& line, const std::string& mean) {
   return wishes;
 }
 
-KnownPreprocessing KnownFromFlags(const Flags& flags, bool mean_given,
+KnownPreprocessing KnownFromFlags(const CommandLine& line, bool mean_given,
                                   const std::optional<Preprocessing>& in_weights,
                                   const std::optional<Preprocessing>& in_net,
                                   const std::string& model) {
-  if (!flags.like.empty()) return {PreprocessingLike(flags, flags.like, mean_given), flags.like};
+  const std::string& like = line.flags.like;
+  if (!like.empty()) return {PreprocessingLike(line.flags, like, mean_given), like};
   if (in_weights) return {*in_weights, "the weights"};
   if (in_net) return {*in_net, model};
   return {};

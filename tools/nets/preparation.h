@@ -10,7 +10,6 @@
 #include "data/record/record.h"
 #include "proto/preprocessing.pb.h"
 #include "tools/cli/command_line.h"
-#include "tools/cli/flags.h"
 
 namespace doppio {
 
@@ -29,7 +28,8 @@ std::string DifferenceText(const Preprocessing& now, const Preprocessing& known)
 // phase TRAIN (DescribeForUse in core/net/spec/preprocessing.h). If the mean file does not exist, a
 // file of the same name next to the net is used. If that does not exist either, throws FileError
 // unless `mean_given`. Throws UsageError if the net reads no images.
-Preprocessing PreprocessingLike(const Flags& flags, const std::string& path, bool mean_given);
+Preprocessing PreprocessingLike(const NetFileOptions& options, const std::string& path,
+                                bool mean_given);
 
 // The known preprocessing of the training images.
 struct KnownPreprocessing {
@@ -56,7 +56,7 @@ ImageWishes WishesFromFlags(const CommandLine& line, const std::string& mean);
 
 // Returns the known preprocessing of the images of a net whose file is `model`. --like takes
 // precedence over the weights, and the weights over the net's file. Throws UsageError or FileError.
-KnownPreprocessing KnownFromFlags(const Flags& flags, bool mean_given,
+KnownPreprocessing KnownFromFlags(const CommandLine& line, bool mean_given,
                                   const std::optional<Preprocessing>& in_weights,
                                   const std::optional<Preprocessing>& in_net,
                                   const std::string& model);

@@ -13,7 +13,6 @@
 #include "solvers/update/lr_policy.h"
 #include "solvers/update/update.h"
 #include "tools/nets/lint.h"
-#include "tools/nets/nets.h"
 #include "tools/nets/reserved_device.h"
 #include "tools/nets/unusual_values.h"
 
@@ -61,10 +60,9 @@ std::vector<Warning> WarningsOf(const SolverSpec& spec) {
   return warnings;
 }
 
-Graph AssumedGraph(const Flags& flags, const NetSource& source,
-                   const std::optional<Shape>& usual_sample) {
-  NetOptions options = OptionsFromFlags(flags, source.state.phase(), DataMode::kAssume);
-  options.usual_sample = usual_sample;
+Graph AssumedGraph(NetOptions options, const NetSource& source) {
+  options.phase = source.state.phase();
+  options.data = DataMode::kAssume;
   return MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
 }
 

@@ -7,7 +7,6 @@
 #include "core/net/contract/warning.h"
 #include "core/net/graph/graph.h"
 #include "core/net/spec/solver_spec.h"
-#include "tools/cli/flags.h"
 
 namespace doppio {
 
@@ -23,11 +22,10 @@ void CheckFiles(const SolverSpec& spec);
 // without effect. Each warning occurs once.
 std::vector<Warning> WarningsOf(const SolverSpec& spec);
 
-// Returns the net's graph with all shapes, with the flags applied. A missing source is assumed to
-// have the shape that its layer declares, or else `usual_sample` (NetOptions). Throws the errors in
+// Returns the net's graph with all shapes, in the phase of `source`. A missing source is assumed to
+// have the shape that its layer declares, or else `options.usual_sample`. Throws the errors in
 // layers and shapes.
-Graph AssumedGraph(const Flags& flags, const NetSource& source,
-                   const std::optional<Shape>& usual_sample = std::nullopt);
+Graph AssumedGraph(NetOptions options, const NetSource& source);
 
 // Returns the errors that a training would throw for the missing sources that AssumedGraph
 // tolerates.

@@ -15,7 +15,7 @@ std::string AgreedFolder(ProcessWorld* world, const RunRecords& records) {
 }
 
 std::shared_ptr<LogFile> RecordFailures(ProcessWorld* world, const std::string& folder,
-                                        RunRecords* records, FailureRecord* failures) {
+                                        RunRecords* records, CommonEnd* end) {
   const bool writes = world == nullptr || world->rank() == 0;
   if (folder.empty()) return nullptr;
   std::shared_ptr<LogFile> log;
@@ -23,7 +23,7 @@ std::shared_ptr<LogFile> RecordFailures(ProcessWorld* world, const std::string& 
     log = std::make_shared<LogFile>(folder + "/log_rank_" + std::to_string(world->rank()) + ".txt",
                                     true);
   }
-  failures->Use([=](const Error& failure) {
+  end->SetRecord([=](const Error& failure) {
     if (writes) {
       records->Fail(failure);
     } else {

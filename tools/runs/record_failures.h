@@ -7,7 +7,7 @@
 
 #include "core/base/log.h"
 #include "parallel/world/process_world.h"
-#include "tools/cluster/joined.h"
+#include "tools/cluster/common_end.h"
 #include "tools/runs/run_records.h"
 
 namespace doppio {
@@ -19,9 +19,9 @@ std::string AgreedFolder(ProcessWorld* world, const RunRecords& records);
 // Makes rank 0 record a failure of the run in `folder`. If rank 0 itself is lost, the ranks that
 // notice record it. Returns the log of this process in the run folder; null if the process has rank
 // 0, which the folder itself logs, or if it cannot access the folder. `records` must outlive its
-// use by `failures`.
+// use by `end`.
 std::shared_ptr<LogFile> RecordFailures(ProcessWorld* world, const std::string& folder,
-                                        RunRecords* records, FailureRecord* failures);
+                                        RunRecords* records, CommonEnd* end);
 
 }  // namespace doppio
 

@@ -10,12 +10,11 @@
 namespace doppio {
 namespace {
 
-// Parses --early_stop, such as "patience:10,delta:0.001".
-void ReadEarlyStop(const Flags& flags, MonitorRule* rule) {
+// Parses a value of --early_stop, such as "patience:10,delta:0.001".
+void ReadEarlyStop(const std::string& text, MonitorRule* rule) {
   const UsageError wrong(
-      "--early_stop needs patience:N or patience:N,delta:X, such as patience:10; got '",
-      flags.early_stop, "'");
-  for (const std::string& part : SplitList(flags.early_stop)) {
+      "--early_stop needs patience:N or patience:N,delta:X, such as patience:10; got '", text, "'");
+  for (const std::string& part : SplitList(text)) {
     const std::string name = part.substr(0, part.find(':')),
                       value = part.substr(std::min(part.size(), name.size() + 1));
     char* end = nullptr;
@@ -27,18 +26,18 @@ void ReadEarlyStop(const Flags& flags, MonitorRule* rule) {
   if (rule->patience < 1 || !(rule->delta >= 0)) throw wrong;
 }
 
-std::optional<MonitorRule> MonitorFromFlags(const Flags& flags) {
-  if (flags.keep_last < 0)
-    throw UsageError("--keep_last needs a number of snapshots; got ", flags.keep_last);
-  if (flags.monitor.empty()) {
-    if (!flags.keep_best && flags.early_stop.empty()) return std::nullopt;
+std::optional<MonitorRule> MonitorOf(const RecordOptions& options) {
+  if (options.keep_last < 0)
+    throw UsageError("--keep_last needs a number of snapshots; got ", options.keep_last);
+  if (options.monitor.empty()) {
+    if (!options.keep_best && options.early_stop.empty()) return std::nullopt;
     throw UsageError(
-        flags.keep_best ? "--keep_best" : "--early_stop",
+        options.keep_best ? "--keep_best" : "--early_stop",
         " needs to know what is better; add --monitor, such as --monitor=max:accuracy");
   }
   MonitorRule rule;
-  rule.metric = ParseMetricRule("monitor", flags.monitor);
-  if (!flags.early_stop.empty()) ReadEarlyStop(flags, &rule);
+  rule.metric = ParseMetricRule("monitor", options.monitor);
+  if (!options.early_stop.empty()) ReadEarlyStop(options.early_stop, &rule);
   return rule;
 }
 
@@ -48,7 +47,7 @@ RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
                        const std::vector<std::string>& gpus, bool writes, bool takes_over)
     : line_(line),
       prefix_(solver.param.snapshot_prefix()),
-      monitor_(MonitorFromFlags(line.flags)),
+      monitor_(MonitorOf(line.flags)),
       kept_(line.flags.keep_last, line.flags.keep_best) {
   CheckValue("on_nan", line.flags.on_nan, {"stop", "go"});
   if (line.flags.run_dir.empty() || !writes) return;

@@ -36,14 +36,13 @@ constexpr int64_t kMostTrials = 100'000;
 constexpr size_t kCheckedTrials = 50;
 
 // Returns the first iteration of --prune=median:after=N, or -1 if the flag is not given.
-int64_t PruneAfter(const Flags& flags, const std::string& method) {
-  if (flags.prune.empty()) return -1;
+int64_t PruneAfter(const std::string& prune, const std::string& method) {
+  if (prune.empty()) return -1;
   const std::string head = "median:after=";
   const std::optional<int64_t> after =
-      ParseWholeNumber(flags.prune.substr(std::min(flags.prune.size(), head.size())));
-  if (flags.prune.compare(0, head.size(), head) != 0 || !after) {
-    throw UsageError("--prune needs median:after=N, such as median:after=1000; got '", flags.prune,
-                     "'");
+      ParseWholeNumber(prune.substr(std::min(prune.size(), head.size())));
+  if (prune.compare(0, head.size(), head) != 0 || !after) {
+    throw UsageError("--prune needs median:after=N, such as median:after=1000; got '", prune, "'");
   }
   if (method != "grid" && method != "random")
     throw UsageError("--prune goes with --method=grid and random, not with ", method);
@@ -130,11 +129,13 @@ void CheckTraining(const CommandLine& train, const SolverSpec& solver) {
   if (!train.flags.monitor.empty())
     CheckMetric(solver, "monitor", ParseMetricRule("monitor", train.flags.monitor));
   CheckRules(solver);
+  const NetOptions options =
+      MakeNetOptions(train.flags, train.flags.precision, TRAIN, DataMode::kAssume);
   std::vector<NetSource> nets = {solver.train};
   nets.insert(nets.end(), solver.tests.begin(), solver.tests.end());
   for (const NetSource& net : nets) {
     try {
-      AssumedGraph(train.flags, net);
+      AssumedGraph(options, net);
     } catch (const Error& e) {
       if (e.code() != ExitCode::kFile) throw;
     }
@@ -171,10 +172,10 @@ SweepSettings ReadFlags(const CommandLine& line) {
   CheckValue("method", s.method, {"grid", "random", "halving", "ask"});
   s.params = line.flags.param;
   s.draws = InRange("trials", line.flags.trials, 0, kMostTrials);
-  s.seed = line.flags.seed >= 0 ? static_cast<uint64_t>(line.flags.seed) : 1;
+  s.seed = SeedOr1(line.flags.seed);
   s.metric = ParseMetricRule("metric", line.flags.metric).ToString();
   s.eta = InRange("eta", line.flags.eta, 2, 100);
-  s.prune_after = PruneAfter(line.flags, s.method);
+  s.prune_after = PruneAfter(line.flags.prune, s.method);
   s.gpus = line.flags.gpus;
   s.gpus_per_trial =
       static_cast<int>(InRange("gpus_per_trial", line.flags.gpus_per_trial, 1, 1000));
@@ -251,7 +252,7 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   CheckTrainFlags(train, s.train);
   std::vector<std::string> kinds = {DeviceKind::kCpu};
   if (!s.gpus.empty()) kinds = DeviceBackends::Get().Names();
-  for (const std::string& kind : kinds) CheckEngine(train.flags, kind);
+  for (const std::string& kind : kinds) CheckEngine(train.flags.engine, kind);
 
   const TrialSolvers trials = CheckTrials(s, params, points, train);
   // Without a seed each start of a trial would draw another one, and the sweep would not be

@@ -12,7 +12,6 @@
 #include "solvers/state/run_state.h"
 #include "solvers/trainer/update_step.h"
 #include "solvers/update/update.h"
-#include "tools/cli/flags.h"
 #include "tools/cli/median.h"
 #include "tools/nets/nets.h"
 
@@ -102,17 +101,14 @@ struct NetTimer::Moments {
   double update;  // within backward
 };
 
-NetTimer::NetTimer(const Flags& flags, Graph graph, Device* device,
-                   const std::map<std::string, Device*>& places)
-    : device_(device), params_(device, DType::kFloat32, graph.spec.options.seed) {
-  PlanOptions options = PlanFromFlags(flags, device);
+NetTimer::NetTimer(Graph graph, PlanOptions options, const std::string& weights)
+    : device_(options.device), params_(device_, DType::kFloat32, graph.spec.options.seed) {
   options.backward = graph.spec.options.phase == TRAIN;
   options.accumulate = false;
-  options.places = places;
   options.gradients_consumed = options.backward && UpdatesPerParameter(Peer(options));
   options.history_slots = options.backward ? HistorySlots(PeerSolver()) : 0;
   net_ = std::make_unique<Net>(std::move(graph), options, &params_);
-  if (!flags.weights.empty()) LoadWeightFiles(flags.weights, net_.get());
+  if (!weights.empty()) LoadWeightFiles(weights, net_.get());
   if (options.backward) update_ = std::make_unique<TimedUpdate>(&params_);
 }
 

@@ -4,14 +4,12 @@
 #define DOPPIO_TOOLS_TIMING_NET_TIMER_H_
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/net/run/net.h"
-#include "tools/cli/flags.h"
 #include "tools/gpus/gpu_readings.h"
 
 namespace doppio {
@@ -36,10 +34,9 @@ struct Timing {
 
 class NetTimer {
  public:
-  // Plans the net as --engine, --fusion, --recompute and --offload ask, and loads --weights.
-  // The devices must outlive the timer. `places` are those of PlanOptions.
-  NetTimer(const Flags& flags, Graph graph, Device* device,
-           const std::map<std::string, Device*>& places = {});
+  // Plans the net, and loads the files `weights` as LoadWeightFiles does. The devices of `options`
+  // must outlive the timer, which sets the options of backward itself.
+  NetTimer(Graph graph, PlanOptions options, const std::string& weights);
   ~NetTimer();
 
   const Net& net() const { return *net_; }

@@ -44,14 +44,15 @@ std::string Iterations(int64_t count) {
 
 }  // namespace
 
-std::optional<TraceRequest> TraceFromFlags(const Flags& flags) {
-  if (flags.trace.empty()) {
-    if (!flags.trace_iterations.empty()) throw UsageError("--trace_iterations needs --trace=FILE");
+std::optional<TraceRequest> TraceRequestOf(const TraceOptions& options) {
+  if (options.trace.empty()) {
+    if (!options.trace_iterations.empty())
+      throw UsageError("--trace_iterations needs --trace=FILE");
     return std::nullopt;
   }
-  TraceRequest request{flags.trace, std::nullopt};
-  if (flags.trace_iterations.empty()) return request;
-  const std::string& value = flags.trace_iterations;
+  TraceRequest request{options.trace, std::nullopt};
+  if (options.trace_iterations.empty()) return request;
+  const std::string& value = options.trace_iterations;
   const size_t dash = value.find('-');
   const std::optional<int64_t> first = ParseWholeNumber(value.substr(0, dash));
   const std::optional<int64_t> last = ParseWholeNumber(value.substr(dash + 1));

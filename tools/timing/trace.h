@@ -13,19 +13,19 @@
 #include "core/net/contract/communicator.h"
 #include "core/net/run/run_trace.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/options.h"
 #include "tools/timing/layer_times.h"
 
 namespace doppio {
 
-// The values of --trace and --trace_iterations.
+// A timeline to write.
 struct TraceRequest {
   std::string file;
   // The first and last iteration; if unset, WindowOf() chooses.
   std::optional<std::pair<int64_t, int64_t>> iterations;
 };
-// Returns nothing if --trace is not given. Throws UsageError.
-std::optional<TraceRequest> TraceFromFlags(const Flags& flags);
+// Returns nothing if `options.trace` is "". Throws UsageError.
+std::optional<TraceRequest> TraceRequestOf(const TraceOptions& options);
 
 // Returns the first and last iteration to trace in a training from iteration `start` to `max_iter`
 // - 1. If first > last, nothing is traced. The default is iterations 10 to 20 after the start, or

@@ -11,11 +11,13 @@
 namespace doppio {
 namespace {
 
-void PrintDryRun(const Flags& flags, Trainer* trainer, int ranks, int64_t free) {
-  for (const std::string& line : DescribeTraining(trainer, ranks, free)) std::cout << line << '\n';
-  const std::string old_files = OldFilesText(OldFiles(flags, *trainer));
+void PrintDryRun(const DryRunOptions& options, Trainer* trainer, int ranks) {
+  for (const std::string& line : DescribeTraining(trainer, ranks, options.free_bytes))
+    std::cout << line << '\n';
+  const std::string old_files =
+      OldFilesText(OldFiles(*trainer, options.timeline, options.no_overwrite));
   if (!old_files.empty()) std::cout << old_files << '\n';
-  for (const std::string& line : PlacementLines(flags, trainer->train_net()))
+  for (const std::string& line : PlacementLines(trainer->train_net(), options.log_placement))
     std::cout << line << '\n';
   std::cout << '\n';
   PrintKernels(trainer->train_net(), std::cout);
@@ -46,22 +48,22 @@ void CheckFits(Trainer* trainer, int64_t free) {
 
 }  // namespace
 
-void DryRun(const Flags& flags, const SolverSpec& solver, const TrainerOptions& options,
-            const Replicas& replicas, int64_t free) {
+void DryRun(const SolverSpec& solver, const TrainerOptions& training, const Replicas& replicas,
+            const DryRunOptions& options) {
   std::unique_ptr<Trainer> trainer;
   try {
-    trainer = std::make_unique<Trainer>(solver, options);
+    trainer = std::make_unique<Trainer>(solver, training);
   } catch (const MemoryShortage& e) {
-    for (const std::string& line :
-         DescribeMemory(e.use(), 0, solver.param.type(), *options.plan.device, free)) {
+    for (const std::string& line : DescribeMemory(e.use(), 0, solver.param.type(),
+                                                  *training.plan.device, options.free_bytes)) {
       std::cout << line << '\n';
     }
     throw;
   }
-  const std::string ranks = RanksText(flags, *trainer, replicas, options);
+  const std::string ranks = RanksText(*trainer, replicas, training);
   if (!ranks.empty()) std::cout << ranks << "; each of them:\n";
-  PrintDryRun(flags, trainer.get(), replicas.count, free);
-  CheckFits(trainer.get(), free);
+  PrintDryRun(options, trainer.get(), replicas.count);
+  CheckFits(trainer.get(), options.free_bytes);
 }
 
 }  // namespace doppio

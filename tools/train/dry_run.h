@@ -3,18 +3,26 @@
 #define DOPPIO_TOOLS_TRAIN_DRY_RUN_H_
 
 #include <cstdint>
+#include <string>
 
 #include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/flags.h"
 #include "tools/cluster/replicas.h"
 
 namespace doppio {
 
-// Prints nets, kernels, memory and the files that would be replaced. `free` is the device's free
-// memory for each rank in bytes; negative if unknown. Throws MemoryError if the nets do not fit.
-void DryRun(const Flags& flags, const SolverSpec& solver, const TrainerOptions& options,
-            const Replicas& replicas, int64_t free);
+// What a dry run checks and prints besides the training itself.
+struct DryRunOptions {
+  int64_t free_bytes = -1;     // of the device, for each rank; negative if unknown
+  std::string timeline;        // as in OldFiles
+  bool no_overwrite = false;   // as in OldFiles
+  bool log_placement = false;  // prints the `details` of PlacementLines
+};
+
+// Prints nets, kernels, memory and the files that would be replaced. Throws MemoryError if the nets
+// do not fit.
+void DryRun(const SolverSpec& solver, const TrainerOptions& training, const Replicas& replicas,
+            const DryRunOptions& options);
 
 }  // namespace doppio
 

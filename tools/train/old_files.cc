@@ -53,12 +53,12 @@ std::string OldFilesText(const std::vector<std::string>& files) {
          "; set another snapshot_prefix to keep them, or --no_overwrite to refuse";
 }
 
-std::vector<std::string> OldFiles(const Flags& flags, const Trainer& trainer) {
+std::vector<std::string> OldFiles(const Trainer& trainer, const std::string& timeline,
+                                  bool no_overwrite) {
   std::vector<std::string> files = OldSnapshots(trainer.parts().run.spec.param,
                                                 trainer.parts().run.schedule, trainer.iteration());
-  const std::optional<TraceRequest> request = TraceFromFlags(flags);
-  if (request && FileExists(request->file)) files.push_back(request->file);
-  if (!flags.no_overwrite || files.empty()) return files;
+  if (!timeline.empty() && FileExists(timeline)) files.push_back(timeline);
+  if (!no_overwrite || files.empty()) return files;
   throw FileError("--no_overwrite: " + Count(files.size()) +
                   " of an earlier run would be overwritten: " + Range(files) +
                   "; set another snapshot_prefix, or move them away");

@@ -10,7 +10,6 @@
 #include "proto/solver.pb.h"
 #include "solvers/trainer/schedule.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/flags.h"
 
 namespace doppio {
 
@@ -23,9 +22,10 @@ std::vector<std::string> OldSnapshots(const SolverParameter& solver, const Sched
 // a_iter_10.solverstate; ...", or "" if `files` is empty.
 std::string OldFilesText(const std::vector<std::string>& files);
 
-// Returns the existing files that the training will replace: OldSnapshots, and the timeline of
-// --trace. Throws FileError if there are any and --no_overwrite is given.
-std::vector<std::string> OldFiles(const Flags& flags, const Trainer& trainer);
+// Returns the existing files that the training will replace: OldSnapshots, and the file of the
+// timeline unless `timeline` is "". Throws FileError if there are any and `no_overwrite` is true.
+std::vector<std::string> OldFiles(const Trainer& trainer, const std::string& timeline,
+                                  bool no_overwrite);
 
 }  // namespace doppio
 

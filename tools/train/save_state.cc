@@ -1,21 +1,15 @@
 #include "tools/train/save_state.h"
 
 #include "core/base/log.h"
-#include "tools/nets/devices.h"
 #include "tools/train/prefix_lock.h"
-#include "tools/train/training_start.h"
 
 namespace doppio {
 
-void SaveState(const Flags& flags, const SolverSpec& solver,
-               const std::shared_ptr<const TrainerState>& state) {
+void SaveState(const SolverSpec& solver, const TrainerOptions& options, bool take_over) {
   if (!WritesSnapshots(solver.param)) return;
   try {
-    const PrefixLock lock(solver.param.snapshot_prefix(), state->solver.run_state.run_id(), "",
-                          flags.take_over);
-    const std::unique_ptr<Device> device = OpenDevice(flags, "");
-    TrainerOptions options = TrainerOptionsFromFlags(flags, "", device.get());
-    options.state = state;
+    const PrefixLock lock(solver.param.snapshot_prefix(), options.state->solver.run_state.run_id(),
+                          "", take_over);
     Trainer trainer(solver, options);
     LOG(WARNING) << "Saving a snapshot of the last complete iteration, " << trainer.iteration()
                  << ", before the training ends";

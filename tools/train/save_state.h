@@ -2,18 +2,15 @@
 #ifndef DOPPIO_TOOLS_TRAIN_SAVE_STATE_H_
 #define DOPPIO_TOOLS_TRAIN_SAVE_STATE_H_
 
-#include <memory>
-
 #include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/flags.h"
 
 namespace doppio {
 
-// Writes a snapshot of `state`, if the solver asks for snapshots. Logs a warning if it cannot, for
-// example because another process writes snapshots with the same prefix.
-void SaveState(const Flags& flags, const SolverSpec& solver,
-               const std::shared_ptr<const TrainerState>& state);
+// Writes a snapshot of `options.state`, if the solver asks for snapshots. Logs a warning if it
+// cannot, for example because another process writes snapshots with the same prefix and this one
+// does not `take_over`.
+void SaveState(const SolverSpec& solver, const TrainerOptions& options, bool take_over);
 
 }  // namespace doppio
 

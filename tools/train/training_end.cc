@@ -27,9 +27,8 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state,
                           const std::string& run_dir) {
   // `launch` gives its ranks the beginning of its own command.
   const char* const launch = std::getenv("DOPPIO_LAUNCH");
-  std::string command = launch != nullptr
-                            ? launch
-                            : LauncherText(LaunchFromFlags(line.flags)) + ShellQuoted(line.program);
+  std::string command =
+      launch != nullptr ? launch : LauncherText(LaunchOf(line.flags)) + ShellQuoted(line.program);
   for (size_t i = 0; i < line.words.size(); ++i) {
     const std::string& word = line.words[i];
     std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));

@@ -1,5 +1,4 @@
-// Reads from the flags how a training starts: from which snapshot or weights, and with which
-// options.
+// Decides how a training starts: from which snapshot or weights, and with which options.
 #ifndef DOPPIO_TOOLS_TRAIN_TRAINING_START_H_
 #define DOPPIO_TOOLS_TRAIN_TRAINING_START_H_
 
@@ -7,22 +6,22 @@
 
 #include "parallel/world/process_world.h"
 #include "solvers/trainer/trainer.h"
-#include "tools/cli/flags.h"
+#include "tools/cli/options.h"
 
 namespace doppio {
 
-// Throws UsageError if --resume, --snapshot and --weights contradict each other, or if
-// --stop_exit_code is no exit code.
-void CheckStartFlags(const Flags& flags);
+// Throws UsageError if `resume`, `snapshot` and `weights` contradict each other.
+void CheckStart(const StartOptions& options);
 
-// Returns the snapshot that --resume or --snapshot names, or "" for a new training. `world` is null
-// if this process is alone; otherwise the call is collective and all processes get the same path.
-std::string AgreedSnapshot(const Flags& flags, ProcessWorld* world, const SolverParameter& solver);
+// Returns the snapshot that `options` name, or "" for a new training. `world` is null if this
+// process is alone; otherwise the call is collective and all processes get the same path.
+std::string AgreedSnapshot(const StartOptions& options, ProcessWorld* world,
+                           const SolverParameter& solver);
 
-// Returns the options of a training on `device` that resumes from the snapshot `resume` or, if it
-// is "", starts anew. Throws UsageError.
-TrainerOptions TrainerOptionsFromFlags(const Flags& flags, const std::string& resume,
-                                       Device* device);
+// Returns the options of a training that resumes from the snapshot `resume` or, if it is "", starts
+// anew. Throws UsageError.
+TrainerOptions MakeTrainerOptions(const StartOptions& options, const std::string& resume,
+                                  const NetOptions& net, const PlanOptions& plan);
 
 }  // namespace doppio
 

@@ -12,10 +12,8 @@
 #include "core/net/plan/plan.h"
 #include "solvers/update/apply.h"
 #include "tests/random/relation.h"
-#include "tools/cli/flags.h"
 #include "tools/nets/reserved_device.h"
 #include "tools/nets/solver_check.h"
-#include "tools/train/training_start.h"
 
 namespace doppio {
 namespace {
@@ -61,7 +59,7 @@ Seen Checked(const std::string& path) {
     CheckRules(solver);
     CheckFiles(solver);
     const auto check = [&](const NetSource& source) {
-      const Graph graph = AssumedGraph(Flags(), source);
+      const Graph graph = AssumedGraph(NetOptions(), source);
       for (const Error& missing : MissingFiles(graph)) throw missing;
       seen->nets.push_back(ViewOf(graph));
     };
@@ -88,7 +86,7 @@ Seen Summarized(const std::string& path) {
   return Look([&](Seen* seen) {
     const SolverSpec solver = LoadSolver(path);
     const auto plan = [&](const NetSource& source, bool backward) {
-      Graph graph = AssumedGraph(Flags(), source);
+      Graph graph = AssumedGraph(NetOptions(), source);
       seen->nets.push_back(ViewOf(graph));
       PlanSummary(std::move(graph), backward);
     };
@@ -114,7 +112,8 @@ Seen SeenBy(const Trainer& trainer) {
 Seen Rehearsed(const std::string& path) {
   return Look([&](Seen* seen) {
     const std::unique_ptr<Device> device = MakeReservedDevice();
-    TrainerOptions options = TrainerOptionsFromFlags(Flags(), "", device.get());
+    TrainerOptions options;
+    options.plan.device = device.get();
     options.plan.runs = false;
     const Trainer trainer(LoadSolver(path), options);
     *seen = SeenBy(trainer);

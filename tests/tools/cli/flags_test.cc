@@ -120,7 +120,7 @@ TEST_F(GivenFlags, NameEnginesOfForks) {
 TEST_F(GivenFlags, NameAnEngineOfTheDevice) {
   const std::unique_ptr<Device> cpu = MakeCpuDevice();
   const auto plan = [&](const std::string& engine) {
-    return PlanFromFlags(Parse({"cook", "--solver=s", "--engine=" + engine}).flags, cpu.get());
+    return MakePlanOptions(Parse({"cook", "--solver=s", "--engine=" + engine}).flags, cpu.get());
   };
   for (const char* engine : {"", "reference", "onednn", "fused", "winograd"})
     EXPECT_EQ(plan(engine).engine, engine);
@@ -153,7 +153,7 @@ TEST_F(GivenFlags, OfMemoryAloneMeanAuto) {
   const std::unique_ptr<Device> cpu = MakeCpuDevice();
   const auto saving = [&](const std::string& recompute, const std::string& offload) {
     const CommandLine line = Parse({"cook", recompute, offload, "--solver=s"});
-    return PlanFromFlags(line.flags, cpu.get()).saving;
+    return MakePlanOptions(line.flags, cpu.get()).saving;
   };
   EXPECT_EQ(saving("--recompute", "--offload").segments, 0);
   EXPECT_EQ(saving("--recompute", "--offload").activation_bytes, 0);
@@ -172,7 +172,7 @@ TEST_F(GivenFlags, OfMemoryRefuseOtherValues) {
        {"--recompute=1", "--recompute=no", "--recompute=", "--recompute=2.5", "--offload=0",
         "--offload=light", "--offload=-3", "--offload=123456789012345678901"}) {
     const CommandLine line = Parse({"cook", "--solver=s", wrong});
-    const std::string text = Mistake<UsageError>([&] { PlanFromFlags(line.flags, cpu.get()); });
+    const std::string text = Mistake<UsageError>([&] { MakePlanOptions(line.flags, cpu.get()); });
     EXPECT_NE(text.find("needs off, auto"), std::string::npos) << wrong << ": " << text;
   }
 }

@@ -49,12 +49,13 @@ double Rate(double seconds, const std::function<double()>& clock,
   return static_cast<double>(done) / (clock() - begin);
 }
 
-DecodeOptions DecodeAs(const Flags& flags, const Augment& augment, const Record& record) {
+DecodeOptions DecodeAs(const ImageFileOptions& options, const Augment& augment,
+                       const Record& record) {
   DecodeOptions decode = record.decode;
   if (augment.color() != DecodeOptions::Color::kAsStored) decode.color = augment.color();
-  if (flags.resize_height > 0) {
-    decode.height = flags.resize_height;
-    decode.width = flags.resize_width;
+  if (options.resize_height > 0) {
+    decode.height = options.resize_height;
+    decode.width = options.resize_width;
   }
   return decode;
 }
@@ -62,19 +63,20 @@ DecodeOptions DecodeAs(const Flags& flags, const Augment& augment, const Record&
 // A source whose encoded images are resized to --resize_height and --resize_width.
 class Resized : public Source {
  public:
-  Resized(const Flags& flags, const Source& source) : flags_(flags), source_(source) {}
+  Resized(const ImageFileOptions& options, const Source& source)
+      : options_(options), source_(source) {}
   int64_t size() const override { return source_.size(); }
   bool decodes() const override { return source_.decodes(); }
   void Read(int64_t index, Record* record) const override {
     source_.Read(index, record);
-    if (flags_.resize_height == 0) return;
-    record->decode.height = flags_.resize_height;
-    record->decode.width = flags_.resize_width;
+    if (options_.resize_height == 0) return;
+    record->decode.height = options_.resize_height;
+    record->decode.width = options_.resize_width;
   }
   std::string Name(int64_t index) const override { return source_.Name(index); }
 
  private:
-  const Flags& flags_;
+  const ImageFileOptions& options_;
   const Source& source_;
 };
 
@@ -98,21 +100,21 @@ class Held : public Source {
 
 Random Changes() { return Random(1, Stream("data bench", "changes")); }
 
-std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
+std::vector<Step> MeasureSteps(const CommandLine& line, const Source& source,
                                const TransformationParameter& transform, const Augment& augment) {
   std::vector<Step> steps;
   const int64_t size = source.size();
   Record any;
   steps.push_back(
       {"read", "records from the disk, or its cache",
-       Rate(flags.seconds, CoreSeconds, [&](int64_t i) { source.Read(i % size, &any); })});
+       Rate(line.flags.seconds, CoreSeconds, [&](int64_t i) { source.Read(i % size, &any); })});
   std::vector<Record> records(std::min(kTimedRecords, static_cast<size_t>(size)));
   std::vector<Image> images(records.size());
   std::vector<Pixels> pixels(records.size());
   std::vector<CutPixels> cuts(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
     source.Read(static_cast<int64_t>(i), &records[i]);
-    records[i].decode = DecodeAs(flags, augment, records[i]);
+    records[i].decode = DecodeAs(line.flags, augment, records[i]);
   }
   const auto at = [&records](int64_t i) { return static_cast<size_t>(i) % records.size(); };
   const auto decode = [&](size_t i) {
@@ -127,27 +129,28 @@ std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
   for (size_t i = 0; i < records.size(); ++i) decode(i);
   if (records[0].encoded != nullptr) {
     steps.push_back({"decode", "JPEG and PNG files, whole, resized if asked for",
-                     Rate(flags.seconds, CoreSeconds, [&](int64_t i) { decode(at(i)); })});
+                     Rate(line.flags.seconds, CoreSeconds, [&](int64_t i) { decode(at(i)); })});
   }
   auto held = std::make_unique<Held>(records);
   const Source* plain = held.get();
   const std::unique_ptr<Source> changed =
       OpenAugmented(std::move(held), transform, TRAIN, Changes());
   if (changed.get() != plain) {
-    steps.push_back(
-        {"change", "decode, and random changes", Rate(flags.seconds, CoreSeconds, [&](int64_t i) {
-           changed->ReadSample(static_cast<int64_t>(at(i)), static_cast<uint64_t>(i), &any);
-         })});
+    steps.push_back({"change", "decode, and random changes",
+                     Rate(line.flags.seconds, CoreSeconds, [&](int64_t i) {
+                       changed->ReadSample(static_cast<int64_t>(at(i)), static_cast<uint64_t>(i),
+                                           &any);
+                     })});
   }
   const auto cut = [&](int64_t i) {
     augment.Apply(pixels[at(i)], static_cast<uint64_t>(i), &cuts[at(i)]);
   };
   for (size_t i = 0; i < records.size(); ++i) cut(static_cast<int64_t>(i));
-  steps.push_back({"augment", "crop, planes", Rate(flags.seconds, CoreSeconds, cut)});
+  steps.push_back({"augment", "crop, planes", Rate(line.flags.seconds, CoreSeconds, cut)});
   const ImageShape shape = augment.OutputShape(pixels[0].shape);
   std::vector<float> batch(shape.count());
   steps.push_back({"assemble", "mirror, mean, scale, into the batch",
-                   Rate(flags.seconds, CoreSeconds, [&](int64_t i) {
+                   Rate(line.flags.seconds, CoreSeconds, [&](int64_t i) {
                      if (augment.OutputShape(pixels[at(i)].shape) == shape) {
                        augment.Finish(cuts[at(i)], shape, batch.data());
                      }
@@ -157,24 +160,24 @@ std::vector<Step> MeasureSteps(const Flags& flags, const Source& source,
 
 // Returns the images per second of the complete pipeline as a data layer uses it. Unlike the single
 // steps, the pipeline may decode only the cropped part of an image.
-double MeasureAll(const Flags& flags, const Source& source,
+double MeasureAll(const CommandLine& line, const Source& source,
                   const TransformationParameter& transform, int threads) {
   PipelineOptions options;
-  options.batch = flags.batch > 0 ? static_cast<int>(flags.batch) : 32;
+  options.batch = line.flags.batch > 0 ? static_cast<int>(line.flags.batch) : 32;
   options.threads = threads;
   options.seed = 1;
   Pipeline pipeline(
-      OpenAugmented(std::make_unique<Resized>(flags, source), transform, TRAIN, Changes()),
+      OpenAugmented(std::make_unique<Resized>(line.flags, source), transform, TRAIN, Changes()),
       WithoutAugmentedTransforms(transform), TRAIN, options);
   std::vector<float> to(options.batch * pipeline.data_shape().count());
   const auto next = [&](int64_t) { pipeline.Write(pipeline.Next(), 0, options.batch, to.data()); };
   for (int i = 0; i <= options.prefetch; ++i) next(i);  // skips prefetched batches
-  return options.batch * Rate(flags.seconds, MonotonicSeconds, next);
+  return options.batch * Rate(line.flags.seconds, MonotonicSeconds, next);
 }
 
-TransformationParameter TransformOfFlag(const Flags& flags) {
+TransformationParameter TransformOf(const std::string& text) {
   TransformationParameter transform;
-  ParseText(flags.transform, "--transform", &transform);
+  ParseText(text, "--transform", &transform);
   return transform;
 }
 
@@ -188,14 +191,14 @@ ExitCode DataBench(const CommandLine& line, bool* began) {
   if ((line.flags.resize_height > 0) != (line.flags.resize_width > 0)) {
     throw UsageError("give both --resize_height and --resize_width, or neither");
   }
-  const TransformationParameter transform = TransformOfFlag(line.flags);
+  const TransformationParameter transform = TransformOf(line.flags.transform);
   const OpenedData data = OpenData(line, line.files[0]);
   *began = true;
   const Augment augment(WithoutAugmentedTransforms(transform), TRAIN,
                         Random(1, Stream("data bench")));
-  const std::vector<Step> steps = MeasureSteps(line.flags, *data.source, transform, augment);
+  const std::vector<Step> steps = MeasureSteps(line, *data.source, transform, augment);
   const int threads = ThreadsOr(line.flags.data_threads);
-  const double all = MeasureAll(line.flags, *data.source, transform, threads);
+  const double all = MeasureAll(line, *data.source, transform, threads);
   if (line.flags.json) {
     nlohmann::json out = {{"kind", data.kind},
                           {"images", data.source->size()},

@@ -16,9 +16,9 @@
 namespace doppio {
 namespace {
 
-void PrintResult(const Flags& flags, const std::string& database, const ConversionResult& result,
+void PrintResult(bool json, const std::string& database, const ConversionResult& result,
                  const std::vector<std::string>& classes) {
-  if (flags.json) {
+  if (json) {
     nlohmann::json out = {{"database", database},
                           {"records", result.records},
                           {"found", result.found},
@@ -44,7 +44,7 @@ void ConvertImageFiles(const CommandLine& line, const ConversionOptions& options
   if (!images.classes.empty())
     WriteFileAtomically(writer.folder() + "/labels.txt", LinesOfClasses(images.classes));
   const ConversionResult result = ConvertImages(images, options, &writer);
-  PrintResult(line.flags, database, result, images.classes);
+  PrintResult(line.flags.json, database, result, images.classes);
 }
 
 // `kind` is "IDX" or "CIFAR".
@@ -62,14 +62,15 @@ void ConvertBinaryFiles(const CommandLine& line, const std::string& kind,
                  kind == "IDX" ? kIdxKeyDigits : kCifarKeyDigits, options);
   ConversionResult result;
   result.records = source->size();
-  PrintResult(line.flags, line.files[1], result, {});
+  PrintResult(line.flags.json, line.files[1], result, {});
 }
 
 }  // namespace
 
 ExitCode DataConvert(const CommandLine& line, bool* began) {
-  const ConversionOptions options = ConversionFromFlags(line.flags);
-  const std::string backend = DatabaseBackend(line.flags);
+  const ConversionOptions options =
+      MakeConversionOptions(line.flags, line.flags.seed, line.flags.data_threads);
+  const std::string backend = DatabaseBackend(line.flags.backend);
   const std::string& data = line.files[0];
   const std::string kind = DataKindOf(data);
   if (kind == "LMDB" || kind == "LEVELDB") {

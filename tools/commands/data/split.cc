@@ -16,10 +16,10 @@
 namespace doppio {
 namespace {
 
-std::vector<double> FractionsOfFlag(const Flags& flags) {
+std::vector<double> FractionsOf(const std::string& list) {
   std::vector<double> fractions;
   double sum = 0;
-  for (const std::string& text : SplitList(flags.fractions)) {
+  for (const std::string& text : SplitList(list)) {
     double value = 0;
     if (!ReadNumber(text, &value) || !(value > 0 && value <= 1)) {
       throw UsageError("--fractions needs numbers greater than 0 and at most 1; got '" + text +
@@ -30,18 +30,17 @@ std::vector<double> FractionsOfFlag(const Flags& flags) {
   }
   constexpr double kRounding = 1e-6;
   if (fractions.empty() || sum > 1 + kRounding) {
-    throw UsageError("--fractions needs numbers whose sum is at most 1; got '" + flags.fractions +
-                     "'");
+    throw UsageError("--fractions needs numbers whose sum is at most 1; got '" + list + "'");
   }
   return fractions;
 }
 
-std::vector<std::string> NamesOfFlag(const Flags& flags, size_t parts) {
-  std::vector<std::string> names = SplitList(flags.names.empty() ? "train,val,test" : flags.names);
-  if (flags.names.empty() && parts < names.size()) names.resize(parts);
+std::vector<std::string> NamesOf(const std::string& list, size_t parts) {
+  std::vector<std::string> names = SplitList(list.empty() ? "train,val,test" : list);
+  if (list.empty() && parts < names.size()) names.resize(parts);
   if (names.size() != parts) {
     throw UsageError("--names needs a name for each of " + std::to_string(parts) + " parts; got '" +
-                     flags.names + "'");
+                     list + "'");
   }
   return names;
 }
@@ -49,8 +48,8 @@ std::vector<std::string> NamesOfFlag(const Flags& flags, size_t parts) {
 }  // namespace
 
 ExitCode DataSplit(const CommandLine& line, bool* began) {
-  const std::vector<double> fractions = FractionsOfFlag(line.flags);
-  const std::vector<std::string> names = NamesOfFlag(line.flags, fractions.size());
+  const std::vector<double> fractions = FractionsOf(line.flags.fractions);
+  const std::vector<std::string> names = NamesOf(line.flags.names, fractions.size());
   const ListedImages images = ReadImages(line.files[0], "");
   std::string folder = line.files.size() == 2 ? line.files[1] : "";
   if (!folder.empty() && !EndsWith(folder, "/")) folder += "/";
@@ -64,7 +63,7 @@ ExitCode DataSplit(const CommandLine& line, bool* began) {
   *began = true;
   std::vector<std::string> texts(names.size());
   std::vector<int64_t> counts(names.size());
-  const std::vector<int> parts = PartOfEach(images.lines, fractions, SeedFromFlags(line.flags));
+  const std::vector<int> parts = PartOfEach(images.lines, fractions, SeedOr1(line.flags.seed));
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] < 0) continue;
     texts[parts[i]] += TextOf(images.lines[i]);
