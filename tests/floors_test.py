@@ -17,6 +17,8 @@ DOORS = {("layers/source/data.cc", "data"), ("layers/source/detectnet_transforma
          ("layers/source/hdf5_data.cc", "data"), ("layers/source/image_pairs.cc", "data"),
          ("layers/source/roi_data.cc", "data"), ("python/command.cc", "tools")}
 CUDA_FILES = r".*\.cuh?|.*_cuda\.(cc|h)|core/math/cudnn\..*"
+# Files that only a build with CUDA compiles, and the headers of those files.
+CUDA_ONLY = CUDA_FILES + r"|core/math/(cudnn|cublas)\w*\.h"
 # Headers of device libraries, and the files that may include them.
 FENCED = {
     r"dnnl\.(h|hpp)": r"core/math/(dnnl_version\.h|blas_cpu\.cc)",
@@ -26,6 +28,24 @@ FENCED = {
 }
 # Comparisons with a kind of device. Code asks a device for its properties instead (core/device/device.h).
 COMPARED_KIND = re.compile(r"\bkind\(\)\s*[=!]=|[=!]=\s*DeviceKind::|DeviceKind::\w+\s*[=!]=|\?\s*DeviceKind::")
+# Names of CUDA, its libraries and the driver's, in code and texts. Comments, and flags that are named cuda_..., may have
+# them.
+CUDA_NAME = re.compile(r"nvml|cudnn|cublas|cuda(?!_graph)", re.IGNORECASE)
+# Files of the host that name them, each with the reason.
+NAMES_CUDA = {
+    "core/base/host_device.h": "macros of the compilers that compile it twice",
+    "core/base/shared_library.cc": "the folders of CUDA's libraries",
+    "core/base/shared_library.h": "advice to install CUDA's libraries",
+    "core/device/device.cc": "the message of a build without a backend",
+    "core/device/nvml.cc": "NVIDIA's GpuMonitor, which CPU-only builds have too",
+    "core/device/nvml.h": "the same",
+    "core/net/contract/combinations.cc": "a text for users: GPUs replay recorded work by CUDA graphs",
+    "core/net/spec/fork_names.cc": "a field of forks",
+    "core/tensor/half.h": "macros of the compilers that compile it twice",
+    "tools/gpus/accelerators.cc": "the message of a build without a backend",
+    "tools/help/help_topics.cc": "words that users look up",
+}
+COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Chooses between the two versions of oneDNN.
 ONE_DOOR_TO_VERSIONS = "core/math/dnnl_version.h"
 # Files that declare single GPU instructions. nvcc compiles them twice, for the host and for the device, with different code.
@@ -139,9 +159,16 @@ class FloorsTest(unittest.TestCase):
                 text = f.read()
             if not path.startswith("core/device/"):
                 wrong += ["%s: %s" % (path, match.group()) for match in COMPARED_KIND.finditer(text)]
-            if "DeviceKind::kCuda" in text and not re.fullmatch(CUDA_FILES, path):
-                wrong.append(path + ": DeviceKind::kCuda")
         self.assertEqual([], wrong)
+
+    def test_only_listed_files_of_the_host_name_cuda(self):
+        named = set()
+        for _, path in sources(self.root):
+            with open(os.path.join(self.root, path), encoding="utf-8") as f:
+                code = COMMENT.sub(lambda match: match.group(1) or " ", f.read())
+            if CUDA_NAME.search(code) and not re.fullmatch(CUDA_ONLY, path):
+                named.add(path)
+        self.assertEqual(set(NAMES_CUDA), named)
 
     def test_no_conditional_compilation_by_device(self):
         allowed = TWICE_COMPILED | {ONE_DOOR_TO_VERSIONS}

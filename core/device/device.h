@@ -14,19 +14,20 @@
 
 namespace doppio {
 
-// Names of kinds of devices. A backend registers all that it offers under the name of its kind, and
-// no other code depends on the name ("A new kind of device" in docs/extending.md).
+// The kind of the devices that compute on the host. Every other kind is a backend's, which
+// registers all that it offers under the name of its kind; no other code knows the name ("A new
+// kind of device" in docs/extending.md).
 struct DeviceKind {
   static constexpr char kCpu[] = "CPU";
-  static constexpr char kCuda[] = "CUDA";
 };
+inline bool IsHostKind(const std::string& kind) { return kind == DeviceKind::kCpu; }
 
 // Precision to which the factors of matrix products and convolutions may be rounded. Sums are in
 // single precision. kTf32 has 10 bits of mantissa (NVIDIA's tensor cores), kBFloat16 has 7 bits (on
 // CPUs with bfloat16 instructions; other CPUs compute as with kFloat32).
 enum class MathMode { kFloat32, kTf32, kBFloat16 };
 
-// A recorded sequence of device work that Run launches as a whole (a CUDA graph).
+// A recorded sequence of device work that Run launches as a whole.
 class Recording {
  public:
   virtual ~Recording() = default;
@@ -54,7 +55,7 @@ struct CpuShare {
 class Device {
  public:
   virtual ~Device() { DestroyAttached(); }
-  virtual std::string kind() const = 0;  // "CUDA", see DeviceKind
+  virtual std::string kind() const = 0;  // DeviceKind::kCpu, or the name of a backend
   virtual std::string name() const = 0;  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
   // Returns "0000:3B:00.0", or "" if the device is not on a PCI bus.
   virtual std::string pci_bus_id() const { return ""; }
@@ -191,7 +192,7 @@ std::unique_ptr<Device> MakeCpuDevice();
 // that the calling thread has, but at least one thread. Such devices may compute at the same time.
 std::unique_ptr<Device> MakeCpuPart(const CpuShare& share, const std::string& name);
 
-// A device as `device_query` lists it and `--gpu` checks it. Each linked accelerator registers
+// A device as `device_query` lists it and `--gpu` checks it. Each linked backend registers
 // functions that list and create its devices; a CPU-only build has none.
 struct DeviceInfo {
   int index = 0;
@@ -206,13 +207,16 @@ struct DeviceBackend {
   std::vector<DeviceInfo> (*list)();
   // Opens device number `index`. Throws DeviceError if it does not exist or cannot be used.
   std::unique_ptr<Device> (*make)(int index);
+  // Prepares a process whose threads will use several of the devices. Called before any other use
+  // of the backend. May be null.
+  void (*prepare_for_several)() = nullptr;
 };
 using DeviceBackends = Registry<DeviceBackend>;  // keyed by Device::kind()
 
-// Returns the only linked backend, or null in a CPU-only build.
+// Returns the linked backend, or null in a CPU-only build. Of several backends, returns the first
+// one that has devices on this machine, or the first one if none has.
 const DeviceBackend* FindDeviceBackend();
-// Returns the only linked backend. Throws a DeviceError that ends with `advice` in a CPU-only
-// build.
+// Returns the same backend. Throws a DeviceError that ends with `advice` in a CPU-only build.
 const DeviceBackend& LinkedDeviceBackend(const std::string& advice);
 
 }  // namespace doppio

@@ -65,7 +65,7 @@ class CudaClock : public DeviceClock {
 
 std::unique_ptr<DeviceClock> Make(Device* device) { return std::make_unique<CudaClock>(device); }
 
-DOPPIO_REGISTER(DeviceClocks, DeviceKind::kCuda, &Make);
+DOPPIO_REGISTER(DeviceClocks, kCudaKind, &Make);
 
 }  // namespace
 }  // namespace doppio

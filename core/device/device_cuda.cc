@@ -238,7 +238,14 @@ std::unique_ptr<Device> MakeCudaDevice(int index) {
   return std::make_unique<CudaDevice>(index, UsableGpu(index));
 }
 
-DOPPIO_REGISTER(DeviceBackends, DeviceKind::kCuda, DeviceBackend{&ListGpus, &MakeCudaDevice});
+// CUDA reads the variable, which the user may have set, when it is initialised. By default, it
+// loads a kernel at its first launch, and loading waits for the GPU. That GPU may wait for the
+// all-reduce kernel of another GPU, whose launch the loading blocks. A process with one GPU keeps
+// the default, because loading all kernels of cuDNN and NCCL takes time and memory.
+void LoadKernelsAtOnce() { setenv("CUDA_MODULE_LOADING", "EAGER", 0); }
+
+DOPPIO_REGISTER(DeviceBackends, kCudaKind,
+                DeviceBackend{&ListGpus, &MakeCudaDevice, &LoadKernelsAtOnce});
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/device/device.h"
+#include "core/device/kind_cuda.h"
 
 namespace doppio {
 
@@ -30,7 +31,7 @@ struct Gpu {
 };
 class GpuDevice : public Device {
  public:
-  std::string kind() const final { return DeviceKind::kCuda; }
+  std::string kind() const final { return kCudaKind; }
   bool host_memory() const final { return false; }
   bool asynchronous() const final { return true; }
   bool listed() const final { return true; }
@@ -39,9 +40,9 @@ class GpuDevice : public Device {
   // launches require.
   virtual Gpu gpu() = 0;
 };
-// Returns GpuDevice::gpu() of `device`, whose kind must be kCuda.
+// Returns GpuDevice::gpu() of `device`, whose kind must be kCudaKind.
 inline Gpu GpuOf(Device* device) {
-  DOPPIO_CHECK(device->kind() == DeviceKind::kCuda, device->name());
+  DOPPIO_CHECK(device->kind() == kCudaKind, device->name());
   return static_cast<GpuDevice*>(device)->gpu();
 }
 
@@ -88,7 +89,7 @@ class Fence {
   cudaEvent_t event_ = nullptr;
 };
 
-// Returns the only stream on which `device`, of kind kCuda, computes. Also makes the device the
+// Returns the only stream on which `device`, of kind kCudaKind, computes. Also makes the device the
 // calling thread's current device, as kernel launches require. All memory operations of the Device
 // run in the order of this stream; other streams must synchronise with it by events.
 cudaStream_t CudaStream(Device* device);

@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/device/nvml.h"
+#include "core/device/gpu_monitor.h"
 
 namespace doppio {
 

@@ -107,7 +107,7 @@ std::unique_ptr<HostStore> MakeCudaStore(Device* device, const std::vector<Store
   return std::make_unique<CudaStore>(device, blocks);
 }
 
-DOPPIO_REGISTER(HostStoreMakers, DeviceKind::kCuda, &MakeCudaStore);
+DOPPIO_REGISTER(HostStoreMakers, kCudaKind, &MakeCudaStore);
 
 }  // namespace
 }  // namespace doppio

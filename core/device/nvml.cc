@@ -46,7 +46,7 @@ std::string Nvml::driver_version() const {
   return Ask(system_driver_version_, text, kVersionLength) ? text : "";
 }
 
-std::vector<Nvml::Handle> Nvml::Gpus() const {
+std::vector<GpuMonitor::Handle> Nvml::Gpus() const {
   std::vector<Handle> gpus;
   unsigned int count = 0;
   if (!Ask(count_, &count)) return gpus;
@@ -57,7 +57,7 @@ std::vector<Nvml::Handle> Nvml::Gpus() const {
   return gpus;
 }
 
-std::optional<Nvml::Handle> Nvml::Find(const std::string& pci_bus_id) const {
+std::optional<GpuMonitor::Handle> Nvml::Find(const std::string& pci_bus_id) const {
   Handle gpu = nullptr;
   if (!Ask(by_pci_bus_id_, pci_bus_id.c_str(), &gpu)) return std::nullopt;
   return gpu;
@@ -85,4 +85,11 @@ GpuReading Nvml::Read(Handle gpu) const {
   return reading;
 }
 
+namespace {
+
+std::unique_ptr<GpuMonitor> OpenNvml() { return std::make_unique<Nvml>(); }
+
+DOPPIO_REGISTER(GpuMonitors, "NVML", &OpenNvml);
+
+}  // namespace
 }  // namespace doppio

@@ -18,8 +18,8 @@ class UploadStream {
  public:
   static constexpr int kSlots = 2;
 
-  // For batches of at most `bytes` bytes. `device` must be of kind kCuda and outlive this object.
-  // The first Send to a slot allocates the slot's device memory.
+  // For batches of at most `bytes` bytes. `device` must be of kind kCudaKind and outlive this
+  // object. The first Send to a slot allocates the slot's device memory.
   UploadStream(Device* device, int64_t bytes, int slots = kSlots);
   // Blocks until all copies are complete.
   ~UploadStream();

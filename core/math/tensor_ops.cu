@@ -147,7 +147,7 @@ class CudaTensorOps : public TensorOps {
 
 const TensorOps& CudaOps(Device* device) { return device->Attached<CudaTensorOps>("tensor_ops"); }
 
-DOPPIO_REGISTER(TensorOpsOfKinds, DeviceKind::kCuda, &CudaOps);
+DOPPIO_REGISTER(TensorOpsOfKinds, kCudaKind, &CudaOps);
 
 }  // namespace
 }  // namespace doppio

@@ -3,7 +3,9 @@
 #ifndef DOPPIO_LAYERS_COMMON_STORED_FORM_CUDA_H_
 #define DOPPIO_LAYERS_COMMON_STORED_FORM_CUDA_H_
 
+#include "core/device/kind_cuda.h"
 #include "core/net/contract/kernel.h"
+#include "layers/common/accelerator_kernel.h"
 
 namespace doppio {
 
@@ -23,19 +25,10 @@ inline void AskForOneForm(const KernelArgs& args, KernelNeeds* needs) {
   needs->types.assign(args.bottoms.size(), args.tops[0]);
 }
 
-// Declines layers that are not computed in single precision.
-inline std::string DeclinesDouble(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
 // Return the type of a layer's kernel on CUDA devices, with the given factory or of class K. By
 // default, the kernel declines double precision.
 inline KernelType CudaKernel(const std::string& layer, KernelType::MakeFunction make) {
-  return KernelType(layer, make)
-      .On(DeviceKind::kCuda)
-      .Engine("cuda")
-      .Rank(10)
-      .Declines(&DeclinesDouble);
+  return AcceleratorKernel(layer, make).On(kCudaKind).Engine("cuda");
 }
 template <class K>
 KernelType CudaKernel(const std::string& layer) {

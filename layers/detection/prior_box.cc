@@ -7,8 +7,8 @@
 
 #include "core/math/tensor_ops.h"
 #include "core/net/contract/layer.h"
+#include "layers/common/accelerator_kernel.h"
 #include "layers/common/forward_only.h"
-#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -142,9 +142,10 @@ class PriorBox : public Kernel {
 };
 
 // Keeps the values in device memory and copies them to the top in each pass.
-class CudaPriorBox : public FormKernel<PriorBoxForm> {
+class AcceleratorPriorBox : public FormKernel<PriorBoxForm> {
  public:
-  explicit CudaPriorBox(const KernelArgs& args) : FormKernel(args), ops_(OpsOf(args.device)) {
+  explicit AcceleratorPriorBox(const KernelArgs& args)
+      : FormKernel(args), ops_(OpsOf(args.device)) {
     needs_.kept_bytes = args.top_shapes[0].count() * static_cast<int64_t>(sizeof(float));
   }
 
@@ -165,7 +166,7 @@ class CudaPriorBox : public FormKernel<PriorBoxForm> {
 
 DOPPIO_REGISTER_LAYER("PriorBox", LayerType(&InferPriorBox).Bottoms(2).Tops(1));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<PriorBox>("PriorBox"));
-DOPPIO_REGISTER_KERNEL(CudaKernel<CudaPriorBox>("PriorBox"));
+DOPPIO_REGISTER_KERNEL(AcceleratorKernel<AcceleratorPriorBox>("PriorBox"));
 
 }  // namespace
 }  // namespace doppio

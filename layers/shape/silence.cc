@@ -1,7 +1,7 @@
 // Silence: reads blobs so that they are not outputs of the net. It has no tops and therefore no
 // backward pass.
 #include "core/net/contract/layer.h"
-#include "layers/common/stored_form_cuda.h"
+#include "layers/common/accelerator_kernel.h"
 
 namespace doppio {
 namespace {
@@ -26,7 +26,7 @@ class SilenceKernel : public Kernel {
 DOPPIO_REGISTER_LAYER(
     "Silence", LayerType(&InferSilence).Bottoms(1, kAny).Tops(0).KeepsCoordinates().RowByRow());
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("Silence", &MakeKernel<SilenceKernel>));
-DOPPIO_REGISTER_KERNEL(CudaKernel<SilenceKernel>("Silence").Declines(nullptr).Narrow());
+DOPPIO_REGISTER_KERNEL(AcceleratorKernel<SilenceKernel>("Silence").Declines(nullptr).Narrow());
 
 }  // namespace
 }  // namespace doppio

@@ -382,13 +382,14 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
 }
 
 // Returns why an accelerator declines the source, or "".
-std::string DeclinesAnySize(const KernelArgs& args) {
+std::string DeclinesUploads(const KernelArgs& args) {
   const auto& form = args.Form<ImagesForm>();
-  return form.any_size && !form.synthetic() ? "its images may have several sizes" : "";
+  if (form.any_size && !form.synthetic()) return "its images may have several sizes";
+  return WhyNoUploads(args);
 }
 
 // Returns the kernel for an accelerator.
-std::unique_ptr<Kernel> MakeCuda(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeUploaded(const KernelArgs& args) {
   if (args.Form<ImagesForm>().synthetic()) return MakeSyntheticThere(args);
   return std::make_unique<UploadedImagesKernel>(args);
 }
@@ -401,7 +402,8 @@ bool RegisterImages(const std::string& type, const std::string& param, int most_
   reads.insert(reads.end(), more.begin(), more.end());
   for (std::string& field : unused) field = "transform_param." + field;
   KernelTypes::Get().Add(ReferenceKernel(type, &MakeSource<ImagesForm, ImagesKernel>));
-  KernelTypes::Get().Add(CudaKernel(type, &MakeCuda).Declines(&DeclinesAnySize).Narrow());
+  KernelTypes::Get().Add(
+      AcceleratorKernel(type, &MakeUploaded).Declines(&DeclinesUploads).Narrow());
   return LayerTypes::Get().Add(type, LayerType(&InferImages)
                                          .Bottoms(0)
                                          .Tops(1, most_tops)

@@ -143,7 +143,7 @@ std::unique_ptr<BatchUpload> Make(Device* device, const std::vector<Shape>& tops
   return std::make_unique<CudaBatchUpload>(device, tops);
 }
 
-DOPPIO_REGISTER(BatchUploads, DeviceKind::kCuda, &Make);
+DOPPIO_REGISTER(BatchUploads, kCudaKind, &Make);
 
 }  // namespace
 }  // namespace doppio

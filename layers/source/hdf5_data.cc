@@ -125,8 +125,9 @@ DOPPIO_REGISTER_LAYER("HDF5Data", LayerType(&InferRows)
                                       .Refuses({"transform_param"})
                                       .BatchFields({"hdf5_data_param.batch_size"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("HDF5Data", &MakeSource<RowsForm, RowsKernel>));
-DOPPIO_REGISTER_KERNEL(
-    CudaKernel("HDF5Data", &MakeSyntheticThere).Declines(&DeclinesHostRows<RowsForm>).Narrow());
+DOPPIO_REGISTER_KERNEL(AcceleratorKernel("HDF5Data", &MakeSyntheticThere)
+                           .Declines(&DeclinesHostRows<RowsForm>)
+                           .Narrow());
 
 }  // namespace
 }  // namespace doppio

@@ -241,7 +241,7 @@ class PairsKernel : public PipelineKernel<PairsForm> {
 bool RegisterPairs(const std::string& type, const std::string& param, int most_tops) {
   KernelTypes::Get().Add(ReferenceKernel(type, &MakeSource<PairsForm, PairsKernel>));
   KernelTypes::Get().Add(
-      CudaKernel(type, &MakeSyntheticThere).Declines(&DeclinesHostRows<PairsForm>).Narrow());
+      AcceleratorKernel(type, &MakeSyntheticThere).Declines(&DeclinesHostRows<PairsForm>).Narrow());
   return LayerTypes::Get().Add(
       type, LayerType(&InferPairs)
                 .Bottoms(0)

@@ -5,8 +5,8 @@
 #include "core/base/random.h"
 #include "core/net/contract/layer.h"
 #include "core/net/graph/filler.h"
+#include "layers/common/accelerator_kernel.h"
 #include "layers/common/forward_only.h"
-#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -186,14 +186,14 @@ DOPPIO_REGISTER_LAYER("Input", LayerType(&InferInput)
                                    .TakesInput()
                                    .BatchFields({"input_param.shape"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("Input", &MakeKernel<InputKernel>));
-DOPPIO_REGISTER_KERNEL(CudaKernel<InputKernel>("Input").Declines(nullptr));
+DOPPIO_REGISTER_KERNEL(AcceleratorKernel<InputKernel>("Input").Declines(nullptr));
 DOPPIO_REGISTER_LAYER("DummyData",
                       LayerType(&InferDummyData)
                           .Bottoms(0)
                           .Tops(1, kAny)
                           .BatchFields({"dummy_data_param.shape", "dummy_data_param.num"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("DummyData", &MakeKernel<DummyDataKernel>));
-DOPPIO_REGISTER_KERNEL(CudaKernel<DummyDataKernel>("DummyData").Declines(nullptr));
+DOPPIO_REGISTER_KERNEL(AcceleratorKernel<DummyDataKernel>("DummyData").Declines(nullptr));
 
 }  // namespace
 }  // namespace doppio

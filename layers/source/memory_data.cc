@@ -92,7 +92,7 @@ DOPPIO_REGISTER_LAYER(
     LayerType(&InferMemoryData).Bottoms(0).Tops(2).BatchFields({"memory_data_param.batch_size"}));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel("MemoryData",
                                        &MakeSource<MemoryDataForm, MemoryDataKernel>));
-DOPPIO_REGISTER_KERNEL(CudaKernel("MemoryData", &MakeSyntheticThere)
+DOPPIO_REGISTER_KERNEL(AcceleratorKernel("MemoryData", &MakeSyntheticThere)
                            .Declines(&DeclinesHostRows<MemoryDataForm>)
                            .Narrow());
 

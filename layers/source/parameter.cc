@@ -4,7 +4,7 @@
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
 #include "core/net/contract/layer.h"
-#include "layers/common/stored_form_cuda.h"
+#include "layers/common/accelerator_kernel.h"
 
 namespace doppio {
 namespace {
@@ -43,10 +43,10 @@ class ParameterKernel : public Kernel {
   }
 };
 
-// On a GPU, for elements of any type.
-class CudaParameter : public Kernel {
+// On accelerators, for elements of any type.
+class AcceleratorParameter : public Kernel {
  public:
-  explicit CudaParameter(const KernelArgs& args) : ops_(OpsOf(args.device)) {}
+  explicit AcceleratorParameter(const KernelArgs& args) : ops_(OpsOf(args.device)) {}
 
   void Forward(const Pass&) override { ops_.Copy(t_.params[0], t_.tops[0]); }
 
@@ -70,7 +70,7 @@ DOPPIO_REGISTER_LAYER(
       return 1;
     }));
 DOPPIO_REGISTER_KERNEL(ReferenceKernel<ParameterKernel>("Parameter"));
-DOPPIO_REGISTER_KERNEL(CudaKernel<CudaParameter>("Parameter").Declines(nullptr));
+DOPPIO_REGISTER_KERNEL(AcceleratorKernel<AcceleratorParameter>("Parameter").Declines(nullptr));
 
 }  // namespace
 }  // namespace doppio

@@ -14,8 +14,8 @@
 #include "core/net/contract/layer.h"
 #include "core/net/contract/combinations.h"
 #include "core/net/spec/named_field.h"
+#include "layers/common/accelerator_kernel.h"
 #include "layers/common/forward_only.h"
-#include "layers/common/stored_form_cuda.h"
 #include "layers/source/synthetic.h"
 
 namespace doppio {
@@ -107,6 +107,12 @@ inline std::vector<Layout> LayoutsThere(const KernelArgs& args) {
   return layouts;
 }
 
+// Returns why batches cannot be uploaded to an accelerator, or "".
+inline std::string WhyNoUploads(const KernelArgs& args) {
+  const bool uploads = BatchUploads::Get().Find(args.device->kind()) != nullptr;
+  return uploads ? "" : "devices of kind " + args.device->kind() + " have no uploads";
+}
+
 // Returns the kernel that makes synthetic data on an accelerator.
 inline std::unique_ptr<Kernel> MakeSyntheticThere(const KernelArgs& args) {
   return std::make_unique<UploadedSyntheticKernel>(args, LayoutsThere(args));
@@ -116,7 +122,9 @@ inline std::unique_ptr<Kernel> MakeSyntheticThere(const KernelArgs& args) {
 // data is synthetic.
 template <class Form>
 std::string DeclinesHostRows(const KernelArgs& args) {
-  return args.Form<Form>().synthetic() ? DeclinesDouble(args) : "the samples are on the host";
+  if (!args.Form<Form>().synthetic()) return "the samples are on the host";
+  const std::string why = WhyNoUploads(args);
+  return why.empty() ? DeclinesDouble(args) : why;
 }
 
 }  // namespace doppio

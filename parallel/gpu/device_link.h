@@ -1,5 +1,5 @@
-// The transports of sums between the memories of accelerators. Each kind registers itself by name
-// ("p2p", "nccl", "host") if its code is linked in.
+// The transports of sums between the memories of accelerators. Each kind of device registers its
+// own by name ("p2p", "nccl", "host") if its code is linked in.
 #ifndef DOPPIO_PARALLEL_GPU_DEVICE_LINK_H_
 #define DOPPIO_PARALLEL_GPU_DEVICE_LINK_H_
 
@@ -38,7 +38,16 @@ struct DeviceLink {
   // list; "" if there is nothing to say. Null if the transport does not know.
   std::string (*describe_ways)(const std::vector<Device*>& devices);
 };
-using DeviceLinks = Registry<DeviceLink>;
+using DeviceLinks = Registry<DeviceLink>;  // keyed by LinkName
+
+// Returns the key of the transport `name` between devices of the kind `kind` (Device::kind()).
+inline std::string LinkName(const std::string& kind, const std::string& name) {
+  return kind + " " + name;
+}
+// Returns the transport, or null if devices of this kind do not have it.
+inline const DeviceLink* FindDeviceLink(const std::string& kind, const std::string& name) {
+  return DeviceLinks::Get().Find(LinkName(kind, name));
+}
 
 // Makes the bulk communicator of a rank. If empty, the communicator of host memory is used.
 using MakeBulk = std::function<std::unique_ptr<Communicator>(const LinkPlace& place)>;

@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "core/device/kind_cuda.h"
 #include "parallel/gpu/device_link.h"
 #include "parallel/gpu/nccl_api_cuda.h"
 #include "parallel/gpu/side_stream_cuda.h"
@@ -243,7 +244,8 @@ std::unique_ptr<Communicator> ConnectNccl(Device* device, const LinkPlace& place
   return std::make_unique<NcclEnd>(device, place);
 }
 
-DOPPIO_REGISTER(DeviceLinks, "nccl", DeviceLink{&DescribeNccl, &ConnectNccl, nullptr});
+DOPPIO_REGISTER(DeviceLinks, LinkName(kCudaKind, "nccl"),
+                DeviceLink{&DescribeNccl, &ConnectNccl, nullptr});
 
 }  // namespace
 }  // namespace doppio

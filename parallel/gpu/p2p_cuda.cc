@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/device/kind_cuda.h"
 #include "parallel/gpu/add_to_cuda.h"
 #include "parallel/gpu/peer_links_cuda.h"
 
@@ -156,7 +157,8 @@ std::unique_ptr<Communicator> ConnectPeers(Device* device, const LinkPlace& plac
   return ConnectPeers(device, place, true);
 }
 
-DOPPIO_REGISTER(DeviceLinks, "p2p", DeviceLink{&DescribePeers, &ConnectPeers, &PeerAccessText});
+DOPPIO_REGISTER(DeviceLinks, LinkName(kCudaKind, "p2p"),
+                DeviceLink{&DescribePeers, &ConnectPeers, &PeerAccessText});
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace doppio {
 
 class SideStream {
  public:
-  // `device` must be of kind kCuda and must outlive the stream.
+  // `device` must be of kind kCudaKind and must outlive the stream.
   explicit SideStream(Device* device);
   ~SideStream();
   SideStream(const SideStream&) = delete;

@@ -2,6 +2,7 @@
 // MPI). Works wherever ranks can communicate at all, at the speed of copies to and from the host.
 #include <algorithm>
 
+#include "core/device/kind_cuda.h"
 #include "parallel/gpu/device_link.h"
 #include "parallel/gpu/side_stream_cuda.h"
 
@@ -64,7 +65,8 @@ std::unique_ptr<Communicator> ConnectThroughHost(Device* device, const LinkPlace
   return std::make_unique<ThroughHost>(device, place);
 }
 
-DOPPIO_REGISTER(DeviceLinks, "host", DeviceLink{&DescribeHostSums, &ConnectThroughHost, nullptr});
+DOPPIO_REGISTER(DeviceLinks, LinkName(kCudaKind, "host"),
+                DeviceLink{&DescribeHostSums, &ConnectThroughHost, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -177,7 +177,7 @@ std::unique_ptr<UpdatePass> MakeCudaPass(Device* device, UpdateArenas arenas, si
   return std::make_unique<CudaUpdatePass>(device, std::move(arenas), rule);
 }
 
-DOPPIO_REGISTER(UpdatePasses, DeviceKind::kCuda, &MakeCudaPass);
+DOPPIO_REGISTER(UpdatePasses, kCudaKind, &MakeCudaPass);
 
 }  // namespace
 }  // namespace doppio

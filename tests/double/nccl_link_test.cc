@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "core/device/kind_cuda.h"
 #include "parallel/gpu/device_link.h"
 #include "parallel/world/threads.h"
 #include "tests/double/machine/counters.h"
@@ -49,10 +50,10 @@ std::vector<std::string> OnRanks(int size, const Body& body) {
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       const size_t r = static_cast<size_t>(rank);
-      const auto device = DeviceBackends::Get().Find(DeviceKind::kCuda)->make(rank);
+      const auto device = DeviceBackends::Get().Find(kCudaKind)->make(rank);
       try {
-        const auto end = DeviceLinks::Get().Find("nccl")->connect(
-            device.get(), {control[r].get(), nullptr, meeting, {}});
+        const auto end = FindDeviceLink(kCudaKind, "nccl")
+                             ->connect(device.get(), {control[r].get(), nullptr, meeting, {}});
         body(end.get(), device.get());
       } catch (const Error& e) {
         thrown[r] = e.message();
@@ -101,9 +102,10 @@ TEST(NcclLink, JoinsOnAllCores) {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    const auto device = DeviceBackends::Get().Find(DeviceKind::kCuda)->make(0);
-    const auto end = DeviceLinks::Get().Find("nccl")->connect(
-        device.get(), {control[0].get(), nullptr, std::make_shared<Meeting>(1), {}});
+    const auto device = DeviceBackends::Get().Find(kCudaKind)->make(0);
+    const auto end =
+        FindDeviceLink(kCudaKind, "nccl")
+            ->connect(device.get(), {control[0].get(), nullptr, std::make_shared<Meeting>(1), {}});
     EXPECT_EQ(gpu_double::CoresAtLastJoin(), ProcessCores());
     ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
     EXPECT_TRUE(CPU_EQUAL(&one, &after));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/device/kind_cuda.h"
 #include "tests/double/machine/counters.h"
 #include "tests/double/machine/settings.h"
 #include "tests/double/machine/streams.h"
@@ -22,10 +23,10 @@
 namespace doppio {
 namespace {
 
-const DeviceLink& Link() { return *DeviceLinks::Get().Find("nccl"); }
+const DeviceLink& Link() { return *FindDeviceLink(kCudaKind, "nccl"); }
 
 std::unique_ptr<Device> GpuNumber(int index) {
-  auto gpu = DeviceBackends::Get().Find(DeviceKind::kCuda)->make(index);
+  auto gpu = DeviceBackends::Get().Find(kCudaKind)->make(index);
   gpu->set_deterministic(true);
   return gpu;
 }

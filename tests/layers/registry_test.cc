@@ -7,6 +7,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "core/device/kind_cuda.h"
 #include "core/net/contract/layer.h"
 #include "layers/activation/activation_ops.h"
 #include "proto/net.pb.h"
@@ -63,7 +64,7 @@ TEST(LayerRegistry, NamesTheReferenceOnlyForTheCpu) {
       EXPECT_NE(kernel->make, nullptr) << type;
       EXPECT_EQ(kernel->engine == "reference", kernel->rank == 0) << type << ", " << kernel->engine;
     }
-    for (const KernelType* kernel : KernelTypes::Get().For(type, DeviceKind::kCuda)) {
+    for (const KernelType* kernel : KernelTypes::Get().For(type, kCudaKind)) {
       EXPECT_NE(kernel->engine, "reference") << type;
     }
   }

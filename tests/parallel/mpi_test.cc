@@ -134,7 +134,8 @@ int main(int argc, char** argv) {
     }
     doppio::g_gpu = doppio::OpenTestGpu();
     exchange.make_bulk = [](const doppio::LinkPlace& place) {
-      return doppio::DeviceLinks::Get().Find("host")->connect(doppio::g_gpu.get(), place);
+      return doppio::FindDeviceLink(doppio::g_gpu->kind(), "host")
+          ->connect(doppio::g_gpu.get(), place);
     };
   }
   doppio::ProcessWorldOptions options;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/device/kind_cuda.h"
 #include "tests/parallel/communicator_case.h"
 #include "tests/parallel/link_case.h"
 #include "tests/parallel/replicas_case.h"
@@ -11,7 +12,7 @@
 namespace doppio {
 namespace {
 
-const DeviceLink& NcclLink() { return *DeviceLinks::Get().Find("nccl"); }
+const DeviceLink& NcclLink() { return *FindDeviceLink(kCudaKind, "nccl"); }
 
 class NcclOnGpu : public testing::Test {
  protected:

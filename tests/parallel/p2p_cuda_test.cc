@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/device/kind_cuda.h"
 #include "tests/parallel/communicator_case.h"
 #include "tests/parallel/link_case.h"
 #include "tests/testing/mistake.h"
@@ -22,7 +23,7 @@ std::unique_ptr<Communicator> Staged(Device* device, const LinkPlace& place) {
   return ConnectPeers(device, place, false);
 }
 std::unique_ptr<Communicator> ThroughHost(Device* device, const LinkPlace& place) {
-  return DeviceLinks::Get().Find("host")->connect(device, place);
+  return FindDeviceLink(kCudaKind, "host")->connect(device, place);
 }
 
 class LinksOnGpus : public testing::TestWithParam<Connect> {

@@ -60,8 +60,8 @@ class ReplicasCase {
                                      prefix_ + "'\nrandom_seed: 7\n" + solver);
   }
 
-  // Makes all trainings use devices that `make_device` makes and that `link` of DeviceLinks joins.
-  // Without this call, they use the CPU.
+  // Makes all trainings use devices that `make_device` makes and that `link` (FindDeviceLink)
+  // joins. Without this call, they use the CPU.
   ReplicasCase& On(std::function<std::unique_ptr<Device>()> make_device, const std::string& link) {
     make_device_ = std::move(make_device);
     link_ = link;
@@ -83,7 +83,8 @@ class ReplicasCase {
     MakeBulk make_bulk;
     if (!link_.empty()) {
       make_bulk = [&](const LinkPlace& place) {
-        return DeviceLinks::Get().Find(link_)->connect(device(place.control->rank()), place);
+        Device* const own = device(place.control->rank());
+        return FindDeviceLink(own->kind(), link_)->connect(own, place);
       };
     }
     RunThreadWorld(

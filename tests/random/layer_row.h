@@ -36,7 +36,8 @@ struct LayerRow {
     kOutside = 128,
     // Has no version in the oracle.
     kNoOracle = 256,
-    // Replaces probabilities below a limit before it takes their logarithm, but not in its gradient.
+    // Replaces probabilities below a limit before it takes their logarithm, but not in its
+    // gradient.
     kCutsLogarithm = 512,
   };
 

@@ -1,25 +1,13 @@
 // Trainings whose layers are placed on several devices, compared with those on one device.
 #include <gtest/gtest.h>
 
-#include "tests/core/net/far_device.h"
+#include "tests/backends/stub/stub_device.h"
 #include "tests/solvers/placed_case.h"
 #include "tests/testing/mistake.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {
 namespace {
-
-DOPPIO_REGISTER(TensorOpsOfKinds, kFarKind, &OpsOfFar);
-
-std::unique_ptr<UpdatePass> MakeFarPass(Device* device, UpdateArenas arenas, size_t rule) {
-  arenas.values = Near(static_cast<char*>(arenas.values));
-  arenas.grads = Near(static_cast<char*>(arenas.grads));
-  for (void*& slot : arenas.history) slot = Near(static_cast<char*>(slot));
-  Device* const near = static_cast<FarDevice*>(device)->near();
-  return (*UpdatePasses::Get().Find(DeviceKind::kCpu))(near, std::move(arenas), rule);
-}
-
-DOPPIO_REGISTER(UpdatePasses, kFarKind, &MakeFarPass);
 
 TEST(PlacedTraining, GivesTheSameBitsAsOneDevice) {
   for (const char* norm : {"LRN", "BatchNorm"}) {
@@ -95,8 +83,8 @@ TEST(PlacedTraining, GivesTheSameBitsOnDevicesOfAnyKind) {
   options.plan.fusion = false;
   TrainerCase alone(PlacedNet() + test, solver);
   const std::vector<float> expected = WeightsAfter(alone.Make(options).get());
-  FarDevice second;
-  auto first = std::make_unique<FarDevice>();
+  StubDevice second;
+  auto first = std::make_unique<StubDevice>();
   options.net.place = ParsePlaceRules("conv*=gpu:0,fc*=gpu:1");
   options.plan.places = {{"gpu:0", first.get()}, {"gpu:1", &second}};
   TrainerCase c(PlacedNet() + test, solver, std::move(first));

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/net/plan/memory_need.h"
-#include "tests/core/net/far_device.h"
+#include "tests/backends/stub/stub_device.h"
 #include "tests/solvers/placed_case.h"
 #include "tests/testing/test_gpu.h"
 
@@ -166,11 +166,11 @@ TEST(ReplicatedLayers, CountTheMemoryOfReplicas) {
 }
 
 // Devices that share no memory, neither with each other nor with the host.
-struct FarCase {
-  explicit FarCase(const std::string& place, const std::string& norm = "LRN",
-                   std::unique_ptr<FarDevice> second_device = std::make_unique<FarDevice>())
+struct StubCase {
+  explicit StubCase(const std::string& place, const std::string& norm = "LRN",
+                    std::unique_ptr<StubDevice> second_device = std::make_unique<StubDevice>())
       : second(std::move(second_device)) {
-    auto first = std::make_unique<FarDevice>();
+    auto first = std::make_unique<StubDevice>();
     options.plan.engine = "reference";
     options.plan.fusion = false;
     options.net.place = ParsePlaceRules(place);
@@ -181,7 +181,7 @@ struct FarCase {
         std::string(kPlacedSolver) + "max_iter: 4 test_iter: 1 test_interval: 2 snapshot: 2 ",
         std::move(first));
   }
-  std::unique_ptr<FarDevice> second;
+  std::unique_ptr<StubDevice> second;
   TrainerOptions options;
   std::optional<TrainerCase> trainings;
 };
@@ -195,12 +195,12 @@ TEST(ReplicatedLayers, EqualOneBatchOnDevicesWithTheirOwnMemory) {
     const std::vector<float> expected = WeightsAfter(alone.Make(options, more).get());
     for (const char* place : {"conv*=gpu:0+gpu:1,fc*=gpu:1", "conv*=gpu:1+gpu:0,fc*=gpu:0",
                               "conv*=gpu:0+gpu:1,fc*=gpu:0"}) {
-      FarCase far(place);
+      StubCase stubs(place);
       for (int microbatches : {2, 4}) {
-        far.options.net.microbatches = microbatches;
-        EXPECT_LT(
-            LargestDifference(WeightsAfter(far.trainings->Make(far.options, more).get()), expected),
-            kRounding)
+        stubs.options.net.microbatches = microbatches;
+        EXPECT_LT(LargestDifference(WeightsAfter(stubs.trainings->Make(stubs.options, more).get()),
+                                    expected),
+                  kRounding)
             << place << ", " << microbatches << " micro-batches, " << more;
       }
     }
@@ -209,26 +209,26 @@ TEST(ReplicatedLayers, EqualOneBatchOnDevicesWithTheirOwnMemory) {
 
 TEST(ReplicatedLayers, ResumeWithTheSameBitsOnDevicesWithTheirOwnMemory) {
   for (const char* norm : {"LRN", "BatchNorm"}) {
-    FarCase far("conv*=gpu:0+gpu:1,fc*=gpu:1", norm);
-    far.options.net.microbatches = 4;
-    const std::vector<float> expected = WeightsAfter(far.trainings->Make(far.options).get());
-    far.options.resume = far.trainings->State(2);
-    EXPECT_EQ(WeightsAfter(far.trainings->Make(far.options).get()), expected) << norm;
+    StubCase stubs("conv*=gpu:0+gpu:1,fc*=gpu:1", norm);
+    stubs.options.net.microbatches = 4;
+    const std::vector<float> expected = WeightsAfter(stubs.trainings->Make(stubs.options).get());
+    stubs.options.resume = stubs.trainings->State(2);
+    EXPECT_EQ(WeightsAfter(stubs.trainings->Make(stubs.options).get()), expected) << norm;
   }
 }
 
-// A far device with little memory.
-class SmallDevice : public FarDevice {
+// A stub with little memory.
+class SmallDevice : public StubDevice {
  public:
   int64_t free_bytes() override { return 1000; }
   std::string name() const override { return "small device"; }
 };
 
 TEST(ReplicatedLayers, NeedMemoryOnEachDevice) {
-  FarCase far("conv*=gpu:0+gpu:1,fc*=gpu:0", "LRN", std::make_unique<SmallDevice>());
-  far.options.net.microbatches = 4;
+  StubCase stubs("conv*=gpu:0+gpu:1,fc*=gpu:0", "LRN", std::make_unique<SmallDevice>());
+  stubs.options.net.microbatches = 4;
   try {
-    far.trainings->Make(far.options);
+    stubs.trainings->Make(stubs.options);
     ADD_FAILURE() << "no error";
   } catch (const MemoryShortage& shortage) {
     EXPECT_NE(std::string(shortage.what()).find("small device"), std::string::npos)

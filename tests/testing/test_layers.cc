@@ -1,3 +1,4 @@
+#include "core/device/kind_cuda.h"
 #include "tests/testing/test_layers.h"
 
 #include <algorithm>
@@ -197,7 +198,7 @@ bool RegisterTestLayer(const std::string& name, const LayerType& type,
 
 bool RegisterOnGpu(const std::string& name, KernelType::MakeFunction make) {
   return KernelTypes::Get().Add(
-      KernelType(name, make).On(DeviceKind::kCuda).Engine("cuda").Rank(1).Narrow());
+      KernelType(name, make).On(kCudaKind).Engine("cuda").Rank(1).Narrow());
 }
 
 const LayerType kSource = LayerType(&InferSource)

@@ -10,26 +10,38 @@ constexpr const char* kNccl = "nccl";
 constexpr const char* kPeers = "p2p";
 constexpr const char* kHost = "host";
 
-LinkChoice Choice(const std::string& name, const std::string& because = "") {
-  return {name, "gradients by " + DeviceLinks::Get().Find(name)->describe() + because};
+// Returns the link `name`. Throws DeviceError if devices of this kind do not have it.
+const DeviceLink& LinkOf(const std::string& kind, const std::string& name) {
+  const DeviceLink* link = FindDeviceLink(kind, name);
+  if (link == nullptr)
+    throw DeviceError("devices of kind " + kind + " have no link '" + name + "'");
+  return *link;
+}
+
+LinkChoice Choice(const std::string& kind, const std::string& name,
+                  const std::string& because = "") {
+  return {name, "gradients by " + LinkOf(kind, name).describe() + because};
 }
 
 // Returns the fastest link that is available.
-LinkChoice Best(bool processes, bool one_each) {
-  const char* const other = processes ? kHost : kPeers;
-  if (!one_each) return Choice(other, ", because NCCL needs a GPU for each rank");
+LinkChoice Best(const std::string& kind, bool processes, bool one_each) {
+  const bool peers = !processes && FindDeviceLink(kind, kPeers) != nullptr;
+  const char* const other = peers ? kPeers : kHost;
+  if (FindDeviceLink(kind, kNccl) == nullptr) return Choice(kind, other);
+  if (!one_each) return Choice(kind, other, ", because NCCL needs a GPU for each rank");
   try {
-    return Choice(kNccl);
+    return Choice(kind, kNccl);
   } catch (const DeviceError& e) {
-    return Choice(other, ", because " + e.message());
+    return Choice(kind, other, ", because " + e.message());
   }
 }
 
 }  // namespace
 
-LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
+LinkChoice ChooseLink(const std::string& kind, const std::string& comm, bool processes,
+                      bool one_each) {
   if (comm == "auto") {
-    LinkChoice best = Best(processes, one_each);
+    LinkChoice best = Best(kind, processes, one_each);
     best.chosen_by_itself = true;
     return best;
   }
@@ -39,7 +51,7 @@ LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
         "--comm=nccl needs a GPU for each rank, and --gpu names one twice; use --comm=p2p");
   }
   try {
-    return Choice(comm == kNccl || comm == kPeers ? comm : kHost, " (--comm=" + comm + ")");
+    return Choice(kind, comm == kNccl || comm == kPeers ? comm : kHost, " (--comm=" + comm + ")");
   } catch (const DeviceError& e) {
     RethrowWithContext(e, SourceLoc(), "--comm=" + comm);
   }
@@ -55,12 +67,13 @@ std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, Device* device
                  << " ranks have no NCCL, so sums are made on the host";
     name = kHost;
   }
-  return DeviceLinks::Get().Find(name)->connect(device, place);
+  return LinkOf(device->kind(), name).connect(device, place);
 }
 
 std::string DescribeLinks(const std::vector<Device*>& devices) {
-  const DeviceLink* peers = DeviceLinks::Get().Find(kPeers);
-  return peers == nullptr || devices.size() < 2 ? "" : peers->describe_ways(devices);
+  if (devices.size() < 2) return "";
+  const DeviceLink* peers = FindDeviceLink(devices[0]->kind(), kPeers);
+  return peers == nullptr ? "" : peers->describe_ways(devices);
 }
 
 }  // namespace doppio

@@ -12,16 +12,17 @@
 namespace doppio {
 
 struct LinkChoice {
-  std::string name;  // name in DeviceLinks
+  std::string name;  // see FindDeviceLink
   // For the log: "gradients by NCCL 2.28.3 (libnccl.so.2)", with the reason if there was a choice.
   std::string how;
   bool chosen_by_itself = false;  // by --comm=auto
 };
 
-// Chooses a link. `comm` is the value of --comm. `processes` is true if each rank is a process,
-// false if the ranks are threads. `one_each` is true if no two ranks share a GPU. Throws
-// UsageError, DeviceError.
-LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each);
+// Chooses a link between devices of the kind `kind`. `comm` is the value of --comm. `processes` is
+// true if each rank is a process, false if the ranks are threads. `one_each` is true if no two
+// ranks share a GPU. Throws UsageError, DeviceError.
+LinkChoice ChooseLink(const std::string& kind, const std::string& comm, bool processes,
+                      bool one_each);
 
 // Connects this rank; all ranks must call it. If the link was chosen by itself and some ranks lack
 // NCCL, all ranks sum on the host instead.

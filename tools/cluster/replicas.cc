@@ -25,7 +25,7 @@ namespace {
 constexpr int kMostReplicas = 1024;
 
 void AddLink(const std::string& comm, bool processes, bool one_each, Replicas* replicas) {
-  replicas->link = ChooseLink(comm, processes, one_each);
+  replicas->link = ChooseLink(replicas->devices[0]->kind(), comm, processes, one_each);
   replicas->how += "; " + replicas->link->how;
 }
 
@@ -163,7 +163,7 @@ Replicas OpenReplicas(const ReplicaOptions& options, const JoinOptions& joining,
   if (processes) {
     DescribeProcesses(JoiningLibrary(joining, replicas.launch), options.cpu_replicas, &replicas);
   } else {
-    LoadKernelsAtOnceForSeveral(devices.gpu);
+    PrepareForSeveralGpus(devices.gpu);
   }
   const ChosenGpus chosen = ChooseGpus(devices.gpu, replicas.launch);
   const std::vector<int>& gpus = chosen.indices;

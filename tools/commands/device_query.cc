@@ -3,9 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/library_version.h"
+#include "core/base/text/lower_case.h"
 #include "core/base/threads.h"
 #include "core/device/device.h"
-#include "core/device/nvml.h"
+#include "core/device/gpu_monitor.h"
 #include "core/math/dnnl_isa.h"
 #include "parallel/world/process_world.h"
 #include "tools/cli/command.h"
@@ -20,24 +21,31 @@
 namespace doppio {
 namespace {
 
-// NVML, the driver's library, which reports the current state of GPUs.
+// A driver's library that reports the current state of GPUs.
 struct Watching {
-  std::unique_ptr<Nvml> nvml;
-  std::string none;  // why `nvml` is null
+  std::string name;  // "NVML"
+  std::unique_ptr<GpuMonitor> monitor;
+  std::string none;  // why `monitor` is null
 };
 
-Watching OpenNvml() {
-  Watching watching;
-  ErrorCollector errors;
-  if (!errors.Try([&] { watching.nvml = std::make_unique<Nvml>(); }))
-    watching.none = errors.errors()[0].message();
-  return watching;
+std::vector<Watching> OpenMonitors() {
+  std::vector<Watching> all;
+  for (const std::string& name : GpuMonitors::Get().Names()) {
+    Watching watching{name, nullptr, ""};
+    ErrorCollector errors;
+    if (!errors.Try([&] { watching.monitor = (*GpuMonitors::Get().Find(name))(); }))
+      watching.none = errors.errors()[0].message();
+    all.push_back(std::move(watching));
+  }
+  return all;
 }
 
-GpuReading Now(const Watching& watching, const DeviceInfo& gpu) {
-  if (watching.nvml == nullptr) return GpuReading();
-  const std::optional<Nvml::Handle> handle = watching.nvml->Find(gpu.pci_bus_id);
-  return handle ? watching.nvml->Read(*handle) : GpuReading();
+GpuReading Now(const std::vector<Watching>& all, const DeviceInfo& gpu) {
+  for (const Watching& watching : all) {
+    if (watching.monitor != nullptr && watching.monitor->Find(gpu.pci_bus_id))
+      return watching.monitor->ReadAt(gpu.pci_bus_id);
+  }
+  return GpuReading();
 }
 
 std::string RunningVersion(const char* library) {
@@ -61,7 +69,7 @@ MpiInfo FindMpi(const std::string& library) {
 }
 
 void PrintJson(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
-               const Watching& watching) {
+               const std::vector<Watching>& monitors) {
   nlohmann::json out;
   out["cpu"] = {{"model", cpu.model},
                 {"cores", cpu.cores},
@@ -84,23 +92,26 @@ void PrintJson(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
                            {"pci_bus_id", gpu.pci_bus_id},
                            {"usable", gpu.unusable.empty()},
                            {"why_not", gpu.unusable},
-                           {"now", ToJson(Now(watching, gpu))}});
+                           {"now", ToJson(Now(monitors, gpu))}});
   }
   if (!gpus.none.empty()) out["no_gpu_because"] = gpus.none;
-  if (watching.nvml == nullptr) {
-    out["no_nvml_because"] = watching.none;
-  } else {
-    out["nvml"] = {{"driver", watching.nvml->driver_version()}, {"gpus", nlohmann::json::array()}};
-    for (Nvml::Handle gpu : watching.nvml->Gpus()) {
-      out["nvml"]["gpus"].push_back(
-          {{"name", watching.nvml->NameOf(gpu)}, {"now", ToJson(watching.nvml->Read(gpu))}});
+  for (const auto& [name, monitor, none] : monitors) {
+    const std::string key = LowerCase(name);
+    if (monitor == nullptr) {
+      out["no_" + key + "_because"] = none;
+      continue;
+    }
+    out[key] = {{"driver", monitor->driver_version()}, {"gpus", nlohmann::json::array()}};
+    for (GpuMonitor::Handle gpu : monitor->Gpus()) {
+      out[key]["gpus"].push_back(
+          {{"name", monitor->NameOf(gpu)}, {"now", ToJson(monitor->Read(gpu))}});
     }
   }
   std::cout << JsonText(out) << '\n';
 }
 
 void PrintText(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
-               const Watching& watching) {
+               const std::vector<Watching>& monitors) {
   std::cout << "CPU   " << cpu.model << ": " << cpu.cores << " cores, " << cpu.hardware_threads
             << " hardware threads, " << DnnlIsa() << "\n      computing with " << NumThreads()
             << " threads (OMP_NUM_THREADS)\n";
@@ -113,22 +124,23 @@ void PrintText(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
     for (const DeviceInfo& gpu : gpus.devices) {
       table.Add({std::to_string(gpu.index), gpu.name, gpu.description,
                  gpu.unusable.empty() ? "yes" : "no: " + gpu.unusable,
-                 LongText(Now(watching, gpu))});
+                 LongText(Now(monitors, gpu))});
     }
     table.Print(std::cout);
   } else {
     std::cout << "GPU   none: " << gpus.none << '\n';
   }
-  if (watching.nvml == nullptr) {
-    std::cout << "NVML  none: " << watching.none << '\n';
-    return;
-  }
-  std::cout << "NVML  driver " << watching.nvml->driver_version() << '\n';
-  if (gpus.none.empty()) return;
-  // The driver may list GPUs that CUDA cannot use.
-  for (Nvml::Handle gpu : watching.nvml->Gpus()) {
-    std::cout << "      " << watching.nvml->NameOf(gpu) << ": "
-              << LongText(watching.nvml->Read(gpu)) << '\n';
+  for (const auto& [name, monitor, none] : monitors) {
+    if (monitor == nullptr) {
+      std::cout << name << "  none: " << none << '\n';
+      continue;
+    }
+    std::cout << name << "  driver " << monitor->driver_version() << '\n';
+    if (gpus.none.empty()) continue;
+    // The driver may list GPUs that the backend cannot use.
+    for (GpuMonitor::Handle gpu : monitor->Gpus()) {
+      std::cout << "      " << monitor->NameOf(gpu) << ": " << LongText(monitor->Read(gpu)) << '\n';
+    }
   }
 }
 
@@ -150,11 +162,11 @@ ExitCode RunDeviceQuery(const CommandLine& line, bool*) {
     gpus.devices = kept;
   }
   const MpiInfo mpi = FindMpi(line.flags.mpi_library);
-  const Watching watching = OpenNvml();
+  const std::vector<Watching> monitors = OpenMonitors();
   if (line.flags.json) {
-    PrintJson(cpu, mpi, gpus, watching);
+    PrintJson(cpu, mpi, gpus, monitors);
   } else {
-    PrintText(cpu, mpi, gpus, watching);
+    PrintText(cpu, mpi, gpus, monitors);
   }
   return ExitCode::kDone;
 }

@@ -1,7 +1,6 @@
 #include "tools/detect/draw_boxes.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -10,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/text/lower_case.h"
 #include "data/augment/net_input.h"
 #include "data/decode/decode.h"
 #include "data/decode/encode.h"
@@ -45,11 +45,6 @@ void DrawText(const std::string& text, const cv::Point& at, const cv::Scalar& co
   cv::rectangle(*image, cv::Rect(left, top, size.width + 2, height), colour, cv::FILLED);
   cv::putText(*image, text, {left + 1, top + size.height + 1}, kFont, scale, {255, 255, 255}, thick,
               cv::LINE_AA);
-}
-
-std::string LowerCase(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 bool IsJpegName(const std::filesystem::path& name) {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "core/device/nvml.h"
+#include "core/device/gpu_monitor.h"
 
 namespace doppio {
 
 struct GpuCandidate {
-  int index = 0;  // CUDA's device index
+  int index = 0;  // DeviceInfo::index
   std::string pci_bus_id;
   GpuReading reading;  // current state
 };

@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/device/nvml.h"
+#include "core/device/gpu_monitor.h"
 #include "tools/cli/text_table.h"
 
 namespace doppio {
@@ -46,18 +46,19 @@ nlohmann::json OrNull(const std::optional<T>& value) {
 std::unique_ptr<GpuWatch> WatchGpu(const Device& device) {
   const std::string bus_id = device.pci_bus_id();
   if (bus_id.empty()) return nullptr;
-  std::shared_ptr<Nvml> nvml;
+  std::shared_ptr<GpuMonitor> monitor;
   ErrorCollector errors;
-  if (!errors.Try([&] { nvml = std::make_shared<Nvml>(); })) {
+  if (!errors.Try([&] { monitor = OpenGpuMonitor(); })) {
     LOG(INFO) << device.name() << " is not watched: " << errors.errors()[0].message();
     return nullptr;
   }
-  const std::optional<Nvml::Handle> gpu = nvml->Find(bus_id);
+  const std::optional<GpuMonitor::Handle> gpu = monitor->Find(bus_id);
   if (!gpu) {
-    LOG(INFO) << device.name() << " is not watched: NVML does not know " << bus_id;
+    LOG(INFO) << device.name() << " is not watched: " << monitor->name() << " does not know "
+              << bus_id;
     return nullptr;
   }
-  return std::make_unique<GpuWatch>([nvml, gpu] { return nvml->Read(*gpu); });
+  return std::make_unique<GpuWatch>([monitor, gpu] { return monitor->Read(*gpu); });
 }
 
 std::string ShortText(const GpuReading& reading, bool utf8) {

@@ -1,4 +1,4 @@
-// NVML's readings of GPUs as text and as JSON. Numbers that a board does not report are left out of
+// Readings of GPUs as text and as JSON. Numbers that a board does not report are left out of
 // the text and null in the JSON.
 #ifndef DOPPIO_TOOLS_GPUS_GPU_READINGS_H_
 #define DOPPIO_TOOLS_GPUS_GPU_READINGS_H_
@@ -12,8 +12,8 @@
 
 namespace doppio {
 
-// Starts to watch a device. Returns null if it is not a GPU, or, with a line in the log, if NVML is
-// missing or does not know it.
+// Starts to watch a device. Returns null if it is not a GPU, or, with a line in the log, if no
+// GpuMonitor can be opened or the monitor does not know it.
 std::unique_ptr<GpuWatch> WatchGpu(const Device& device);
 
 // Returns "GPU 97 % 61 °C 540 W", with "C" for "°C" unless `utf8`; "" if there are no numbers.

@@ -1,11 +1,11 @@
 #include "tools/nets/devices.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/text/whole_number.h"
+#include "core/device/gpu_monitor.h"
 #include "core/net/contract/combinations.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/word_list.h"
@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kFree = "free:";
 
-// A parsed --gpu. Parsing does not depend on CUDA, so that every build reports errors in the flag.
+// A parsed --gpu. Parsing does not depend on a backend, so that every build reports errors in the
+// flag.
 struct Wish {
   bool all = false;
   int free = 0;              // the number of idle GPUs to use
@@ -67,11 +68,10 @@ std::vector<DeviceInfo> UsableGpus() {
 }
 
 ChosenGpus Free(int count) {
-  const Nvml nvml;
+  const std::unique_ptr<GpuMonitor> monitor = OpenGpuMonitor();
   std::vector<GpuCandidate> candidates;
   for (const DeviceInfo& gpu : UsableGpus()) {
-    const std::optional<Nvml::Handle> handle = nvml.Find(gpu.pci_bus_id);
-    candidates.push_back({gpu.index, gpu.pci_bus_id, handle ? nvml.Read(*handle) : GpuReading()});
+    candidates.push_back({gpu.index, gpu.pci_bus_id, monitor->ReadAt(gpu.pci_bus_id)});
   }
   const ClaimedGpus claimed = ClaimFreeGpus(candidates, count);
   return {claimed.indices, claimed.claim};
@@ -112,14 +112,12 @@ std::optional<DType> StoredType(const std::string& precision) {
   return precision == "fp16" ? DType::kFloat16 : DType::kFloat32;
 }
 
-// CUDA reads the variable when it is initialised. A process with one GPU keeps CUDA's default: no
-// other thread of the process waits for that GPU, and loading all kernels of cuDNN and NCCL takes
-// time and memory.
-void LoadKernelsAtOnceForSeveral(const std::string& gpu) {
+void PrepareForSeveralGpus(const std::string& gpu) {
   if (gpu.empty()) return;
   const Wish wish = Parse(gpu);
-  if (wish.all || wish.free > 1 || wish.indices.size() > 1)
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  const DeviceBackend* const backend = FindDeviceBackend();
+  if (backend == nullptr || backend->prepare_for_several == nullptr) return;
+  if (wish.all || wish.free > 1 || wish.indices.size() > 1) backend->prepare_for_several();
 }
 
 ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {

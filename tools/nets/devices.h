@@ -27,11 +27,9 @@ struct ChosenGpus {
 // if `gpu` is malformed, and DeviceError with the reason if the GPUs are not available.
 ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch = Launch());
 
-// Sets CUDA_MODULE_LOADING=EAGER if the threads of this process will use several GPUs and the user
-// has not set the variable. Must be called before the first use of CUDA. Without it, CUDA loads a
-// kernel at its first launch, and loading waits for the GPU. That GPU may wait for the all-reduce
-// kernel of another GPU, whose launch the loading blocks. Throws UsageError.
-void LoadKernelsAtOnceForSeveral(const std::string& gpu);
+// Prepares the backend if the threads of this process will use several GPUs
+// (DeviceBackend::prepare_for_several). Throws UsageError.
+void PrepareForSeveralGpus(const std::string& gpu);
 
 // Throws DeviceError if one of the chosen GPUs cannot be used by this process. Does not allocate
 // anything on the GPUs.

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/device/nvml.h"
+#include "core/device/gpu_monitor.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/terminal.h"
 

@@ -1,10 +1,11 @@
 #include "core/base/text/nearest.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
+
+#include "core/base/text/lower_case.h"
 
 namespace doppio {
 namespace {
@@ -13,11 +14,6 @@ namespace {
 // of both lengths, and names in a file may have any length.
 constexpr size_t kMaxCharacters = 300;
 
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 int Smallest(const std::vector<int>& numbers) {
   return *std::min_element(numbers.begin(), numbers.end());
 }
@@ -25,7 +21,7 @@ int Smallest(const std::vector<int>& numbers) {
 }  // namespace
 
 int EditDistance(const std::string& a, const std::string& b, int limit) {
-  const std::string x = Lower(a), y = Lower(b);
+  const std::string x = LowerCase(a), y = LowerCase(b);
   // row[j] is the distance between the first i characters of x and the first j characters of y.
   // Computing a row needs the two previous rows.
   std::vector<int> last_but_one, last(y.size() + 1), row(y.size() + 1);

@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -254,6 +256,13 @@ struct KernelType {
     device = std::move(kind);
     return *this;
   }
+  // The kernel runs on every kind of device without host memory, because it only calls Device,
+  // TensorOps and other interfaces that each kind implements. Its engine has the kind's name in
+  // lower case: "cuda".
+  KernelType& OnAccelerators() {
+    device = "";
+    return *this;
+  }
   // The library or method that computes: "reference", "onednn", "cuda", "cudnn".
   KernelType& Engine(std::string name) {
     engine = std::move(name);
@@ -277,8 +286,8 @@ struct KernelType {
     return *this;
   }
 
-  std::string layer;  // "Convolution"
-  std::string device = DeviceKind::kCpu;
+  std::string layer;                      // "Convolution"
+  std::string device = DeviceKind::kCpu;  // "": see OnAccelerators
   std::string engine;
   int rank = 0;
   MakeFunction make;
@@ -293,13 +302,19 @@ class KernelTypes {
   static KernelTypes& Get();
   // Registers a kernel; always returns true. Not thread-safe.
   bool Add(const KernelType& type);
-  // Returns the kernels of a layer type on a device, ordered by falling rank.
+  // Returns the kernels of a layer type on a kind of device, ordered by falling rank. Thread-safe.
   std::vector<const KernelType*> For(const std::string& layer, const std::string& device) const;
-  // Returns the engines that have a kernel on a device, in alphabetical order.
+  // Returns the engines that have a kernel on a kind of device, in alphabetical order.
   std::vector<std::string> Engines(const std::string& device) const;
 
  private:
+  // Returns `type`, or its copy for a kind of device if it runs on all accelerators; null if it
+  // does not run on this kind.
+  const KernelType* OnKind(const KernelType& type, const std::string& kind) const;
+
   std::multimap<std::string, KernelType> types_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<const KernelType*, std::string>, KernelType> on_kinds_;
 };
 
 #define DOPPIO_REGISTER_KERNEL(...)                                               \

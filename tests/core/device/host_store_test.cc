@@ -1,5 +1,6 @@
 // Tests that blocks parked in host memory return unchanged.
 #include "core/device/host_store.h"
+#include "core/device/kind_cuda.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +47,7 @@ void ExpectReturned(Device* device) {
 TEST(HostStore, ReturnsWhatItWasGiven) { ExpectReturned(MakeCpuDevice().get()); }
 
 TEST(HostStore, ReturnsWhatAGpuGave) {
-  const DeviceBackend* backend = DeviceBackends::Get().Find(DeviceKind::kCuda);
+  const DeviceBackend* backend = DeviceBackends::Get().Find(kCudaKind);
   if (backend == nullptr) GTEST_SKIP() << "a build without CUDA";
   std::unique_ptr<Device> gpu;
   try {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/random.h"
+#include "core/device/kind_cuda.h"
 #include "core/net/contract/layer.h"
 #include "core/net/spec/prototxt.h"
 #include "layers/activation/activation_ops.h"
@@ -143,7 +144,7 @@ std::vector<std::string> ActivationLayers() {
 
 TEST(CudaActivation, IsRegisteredForEveryActivation) {
   for (const std::string& type : TypesOf(static_cast<AllActivations*>(nullptr))) {
-    const auto kernels = KernelTypes::Get().For(type, DeviceKind::kCuda);
+    const auto kernels = KernelTypes::Get().For(type, kCudaKind);
     ASSERT_EQ(kernels.size(), 1u) << type;
     EXPECT_EQ(kernels[0]->engine, "cuda");
     KernelArgs args;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/device/kind_cuda.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 
@@ -174,7 +175,7 @@ inline void ExpectSameOnGpu(const NetCase& c, const std::vector<std::string>& ch
   SCOPED_TRACE("on " + gpu->name());
   const Outcome there = RunOn(gpu.get(), c, true);
   for (const std::string& chain : chains) {
-    if (KernelTypes::Get().For(chain, DeviceKind::kCuda).empty()) continue;
+    if (KernelTypes::Get().For(chain, kCudaKind).empty()) continue;
     // The chain may also be a part of a longer one.
     EXPECT_TRUE(std::any_of(
         there.chains.begin(), there.chains.end(),
