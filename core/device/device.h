@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/registry.h"
+#include "core/device/candidates.h"
 
 namespace doppio {
 
@@ -131,6 +132,9 @@ class Device {
   bool records() const { return records_; }
   void set_records(bool records) { records_ = records; }
 
+  // Returns the measured choices that kernels of this device use.
+  MeasuredChoices& measured_choices() { return measured_choices_; }
+
   // Returns an object that higher-level code keeps for this device, such as a library handle. The
   // first call with `key` creates it as T(this); the device owns it. Objects are destroyed in
   // reverse order of creation, so an object may use those that existed before it.
@@ -155,6 +159,7 @@ class Device {
   int64_t workspace_bytes_ = int64_t{512} << 20;
   bool deterministic_ = false;
   bool records_ = true;
+  MeasuredChoices measured_choices_;
   std::vector<std::pair<std::string, std::shared_ptr<void>>> attached_;  // in order of creation
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device/candidates.h"
 #include "core/math/cudnn_step.h"
 #include "core/math/cudnn_timer.h"
 
@@ -16,6 +17,7 @@ namespace doppio {
 
 // One way to compute the result.
 struct CudnnCandidate {
+  std::string name;
   // Returns the candidate's graph with its plan, or null if cuDNN has no plan.
   std::function<std::shared_ptr<CudnnGraphStep>()> find;
   std::vector<CudnnRole> roles;  // the roles of the tensors that the graph reads and writes
@@ -31,14 +33,15 @@ struct CudnnCandidate {
 struct ChosenCandidate {
   std::shared_ptr<CudnnGraphStep> step;  // null if no candidate has a plan
   size_t index = 0;
+  CandidateChoice choice;  // with the measured times, if this call has measured them
 };
 
-// Returns the fastest of `candidates` and stores the choice (cudnn_choices.h). While a candidate's
-// plan is not settled, the choice is preliminary: the next process compares all candidates again,
-// each with the fastest plan known then. If nothing is measured, returns the first candidate that
-// has a plan, slow ones last. `key` names the computation; `memory` must contain every role that
-// the candidates use.
-ChosenCandidate ChooseCandidate(Device* device, const std::string& key,
+// Returns the fastest of `candidates` for the computation of `what` and stores the choice
+// (cudnn_choices.h). While a candidate's plan is not settled, the choice is preliminary: the next
+// process compares all candidates again, each with the fastest plan known then. If nothing is
+// measured, returns the first candidate that has a plan, slow ones last. `key` names the
+// computation; `memory` must contain every role that the candidates use.
+ChosenCandidate ChooseCandidate(Device* device, const std::string& key, const std::string& what,
                                 const std::vector<CudnnTimer::Memory>& memory,
                                 const std::vector<CudnnCandidate>& candidates);
 

@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <sstream>
 
 #include "core/device/device_cuda.h"
 #include "core/math/cudnn.h"
@@ -19,6 +20,20 @@ struct GpuModel {
   std::string name;
 };
 
+// "3 1": the numbers of an algorithm.
+std::string TextOf(const AlgorithmChoice& choice) {
+  std::string text;
+  for (int64_t number : choice) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+AlgorithmChoice ChoiceOf(const std::string& text) {
+  std::istringstream in(text);
+  AlgorithmChoice choice;
+  for (int64_t number = 0; in >> number;) choice.push_back(number);
+  return choice;
+}
+
 }  // namespace
 
 bool MeasuresCudnn(const Device& device) {
@@ -29,6 +44,23 @@ bool MeasuresCudnn(const Device& device) {
 AlgorithmCache& CudnnChoices(const Device& device) {
   static AlgorithmCache measured(UserCacheFile("cudnn_algorithms.json")), advised("");
   return MeasuresCudnn(device) ? measured : advised;
+}
+
+std::optional<CachedChoice> FindCudnnChoice(Device* device, const std::string& key,
+                                            const AlgorithmCache::Measure& measure) {
+  AlgorithmCache& cache = CudnnChoices(*device);
+  if (!MeasuresCudnn(*device)) return cache.FindOrMeasure(key, measure);
+  MeasuredChoices& own = device->measured_choices();
+  const std::optional<std::string> replayed = own.Find(key);
+  const std::optional<CachedChoice> choice =
+      replayed ? CachedChoice{ChoiceOf(*replayed)} : cache.FindOrMeasure(key, measure);
+  if (choice) own.Note(key, TextOf(choice->choice));
+  return choice;
+}
+
+void StoreCudnnChoice(Device* device, const std::string& key, const CachedChoice& choice) {
+  CudnnChoices(*device).Store(key, choice);
+  if (MeasuresCudnn(*device)) device->measured_choices().Note(key, TextOf(choice.choice));
 }
 
 std::string CudnnChoiceKey(Device* device, const std::string& what) {

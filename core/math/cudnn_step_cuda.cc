@@ -66,18 +66,17 @@ std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::
 void CudnnGraphStep::Choose(Device* device, const std::string& key,
                             const std::vector<Memory>& memory) {
   const CudnnHeuristics heuristics(graph_, {device->workspace_bytes(), device->deterministic()});
-  AlgorithmCache& choices = CudnnChoices(*device);
   const bool measures = MeasuresCudnn(*device);
   const auto race = [&](const std::optional<CachedChoice>& so_far) {
     return Race(device, heuristics, memory, so_far);
   };
   std::optional<CachedChoice> kept =
-      measures ? choices.FindOrMeasure(key, race) : choices.Find(key);
+      measures ? FindCudnnChoice(device, key, race) : CudnnChoices(*device).Find(key);
   if (plan_ == nullptr && kept) plan_ = heuristics.PlanFor(kept->choice);
   if (plan_ == nullptr && kept && measures) {
     // The stored choice is invalid, or this GPU has not enough memory for its plan.
     kept = race(std::nullopt);
-    if (kept) choices.Store(key, *kept);
+    if (kept) StoreCudnnChoice(device, key, *kept);
   } else if (plan_ == nullptr && !measures) {
     std::vector<std::unique_ptr<CudnnPlan>> plans = heuristics.Best(1);
     if (!plans.empty()) plan_ = std::move(plans[0]);

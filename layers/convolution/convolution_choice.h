@@ -3,11 +3,13 @@
 #ifndef DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_H_
 #define DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_H_
 
-#include <memory>
+#include <optional>
+#include <type_traits>
 
 #include "core/math/dnnl_isa.h"
 #include "core/net/contract/kernel.h"
 #include "layers/common/dnnl_support.h"
+#include "layers/common/dnnl_ways.h"
 #include "layers/convolution/conv_geometry.h"
 #include "layers/convolution/winograd_rule.h"
 #include "layers/elementwise/dnnl_tail.h"
@@ -57,13 +59,13 @@ class ConvChooser {
 
   bool backward_data() const { return data_; }
   bool backward_params() const { return params_; }
-  // Returns the fastest primitives. Returns null if oneDNN has none, or if those with the chain's
-  // tail are slower than those without.
-  std::unique_ptr<ConvChoice> Best() const {
-    if (type_ != DType::kFloat32 && params_ && !HasSafeNarrowGradients()) return nullptr;
-    std::unique_ptr<ConvChoice> best = BestAlone();
-    if (best != nullptr && args_.chain != nullptr && !AddTail(best.get())) return nullptr;
-    if (best != nullptr && UsesWinograd()) ReplaceByWinograd(best.get());
+  // Returns the fastest primitives. Returns nullopt if oneDNN has none, or if those with the
+  // chain's tail are slower than those without.
+  std::optional<ConvChoice> Best() const {
+    if (type_ != DType::kFloat32 && params_ && !HasSafeNarrowGradients()) return std::nullopt;
+    std::optional<ConvChoice> best = BestAlone();
+    if (best && args_.chain != nullptr && !AddTail(&*best)) return std::nullopt;
+    if (best && UsesWinograd()) ReplaceByWinograd(&*best);
     return best;
   }
 
@@ -110,30 +112,39 @@ class ConvChooser {
 
   bool UsesWinograd() const {
     return type_ == DType::kFloat32 && args_.math == MathMode::kFloat32 &&
-           DnnlWinogradPays(g_, args_.winograd);
+           DnnlWinogradPays(g_, WinogradOf(args_));
   }
 
   // Replaces each primitive for which oneDNN has Winograd's filtering with the weights in the
   // layout of forward. (oneDNN 2.6 has it for AVX-512 and whole blocks of channels.)
   void ReplaceByWinograd(ConvChoice* choice) const {
-    const auto replace = [](const auto& make, auto* primitive) {
-      try {
-        *primitive = make();
-      } catch (const dnnl::error&) {
-        // The direct primitive stays.
-      }
+    const auto replace = [this](const char* what, const auto& make, auto* primitive) {
+      DnnlWays<std::decay_t<decltype(*primitive)>> ways;
+      ways.Add("Winograd's filtering", 0, make, [](const auto& made) {
+        return CandidateTrial{"", 0, made.impl_info_str()};
+      });
+      ways.Add(
+          "direct", 1, [primitive] { return *primitive; },
+          [](const auto& made) {
+            return CandidateTrial{"", 1, made.impl_info_str()};
+          });
+      *primitive = *ways.Best(what, args_);
     };
     const dnnl::algorithm winograd = dnnl::algorithm::convolution_winograd;
     const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
     const dnnl::memory::desc w = choice->forward.weights_desc();
     if (data_) {
-      replace([&] { return BackwardData(winograd, *choice, x, w, y); }, &choice->backward_data);
+      replace(
+          "bottom's gradient", [&] { return BackwardData(winograd, *choice, x, w, y); },
+          &choice->backward_data);
     }
     if (params_) {
-      replace([&] { return BackwardWeights(winograd, *choice, x, w, y); },
-              &choice->backward_weights);
+      replace(
+          "weights' gradient", [&] { return BackwardWeights(winograd, *choice, x, w, y); },
+          &choice->backward_weights);
     }
     replace(
+        "top",
         [&] {
           return Forward(winograd, x, w, y,
                          args_.chain == nullptr
@@ -143,30 +154,33 @@ class ConvChooser {
         &choice->forward);
   }
 
-  // Returns the fastest primitives without a chain's tail, or null if oneDNN has none.
-  std::unique_ptr<ConvChoice> BestAlone() const {
-    const dnnl::memory::desc any_src = Any(src_), any_dst = Any(dst_);
-    std::unique_ptr<ConvChoice> best;
-    auto offer = [&](const dnnl::memory::desc& src, const dnnl::memory::desc& dst) {
-      if (best != nullptr && best->slowness == 0) return;
+  // Returns the fastest primitives without a chain's tail, or nullopt if oneDNN has none.
+  std::optional<ConvChoice> BestAlone() const {
+    DnnlWays<ConvChoice> ways;
+    const auto offer = [&](const std::string& name, const dnnl::memory::desc& src,
+                           const dnnl::memory::desc& dst) {
       for (bool placed : {true, false}) {
         if (placed && (placed_.is_zero() || type_ != DType::kFloat32)) continue;
-        std::unique_ptr<ConvChoice> choice = Try(src, dst, placed ? placed_ : Any(weights_));
-        if (choice != nullptr && (best == nullptr || choice->slowness < best->slowness)) {
-          best = std::move(choice);
-        }
+        const dnnl::memory::desc weights = placed ? placed_ : Any(weights_);
+        ways.Add(
+            name + (placed ? ", weights as placed" : ""), 0,
+            [this, src, dst, weights] { return Make(src, dst, weights); },
+            [](const ConvChoice& made) {
+              return CandidateTrial{"", made.slowness, made.forward.impl_info_str()};
+            });
       }
     };
     // A batch of several axes has no blocked layout of the bottom's own rank.
     if (g_.axis == 1) {
-      offer(any_src, any_dst);
-      offer(Bottom(), any_dst);
+      offer("oneDNN's layouts", Any(src_), Any(dst_));
+      offer("the bottom's layout", Bottom(), Any(dst_));
       for (int64_t block : {16, 8}) {
-        offer(ChannelBlocked(Shape(src_), block, type_), ChannelBlocked(Shape(dst_), block, type_));
+        offer("blocks of " + std::to_string(block) + " channels",
+              ChannelBlocked(Shape(src_), block, type_), ChannelBlocked(Shape(dst_), block, type_));
       }
     }
-    offer(PlainDesc(Shape(src_), type_), PlainDesc(Shape(dst_), type_));
-    return best;
+    offer("plain layout", PlainDesc(Shape(src_), type_), PlainDesc(Shape(dst_), type_));
+    return ways.Best("layouts", args_);
   }
 
   dnnl::memory::desc Any(const dnnl::memory::dims& dims) const {
@@ -214,32 +228,28 @@ class ConvChooser {
     return g_.bias ? PlainDesc(Shape{g_.out_channels}) : dnnl::memory::desc();
   }
 
-  // Returns the primitives for these layouts, or null if oneDNN has no implementation for them.
-  std::unique_ptr<ConvChoice> Try(const dnnl::memory::desc& src, const dnnl::memory::desc& dst,
-                                  const dnnl::memory::desc& weights) const {
-    auto choice = std::make_unique<ConvChoice>();
-    try {
-      choice->forward = Forward(kDirect, src, weights, dst, DnnlAttr(args_.math));
-      choice->slowness = Cost(choice->forward.impl_info_str());
-      // Gradients have the layouts of their values.
-      const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
-      if (g_.axis == 1 && x != Bottom()) choice->slowness += kReorderSlowness;
-      const dnnl::memory::desc own = WithType(choice->forward.weights_desc(), DType::kFloat32);
-      choice->kept = placed_.is_zero() ? own : placed_;
-      if (choice->kept != own) choice->slowness += kReorderSlowness;
-      if (data_) {
-        choice->backward_data = BackwardData(kDirect, *choice, x, Any(weights_), y);
-        choice->slowness += Cost(choice->backward_data.impl_info_str());
-      }
-      if (params_) {
-        choice->backward_weights = DirectBackwardWeights(*choice, x, y);
-        // With 16-bit factors, the primitives read rounded copies of the weights in any case.
-        if (placed_.is_zero() && type_ != DType::kFloat32)
-          choice->kept = choice->backward_weights.diff_weights_desc();
-        choice->slowness += Cost(choice->backward_weights.impl_info_str());
-      }
-    } catch (const dnnl::error&) {
-      return nullptr;  // oneDNN has no implementation for these layouts
+  // Returns the primitives for these layouts. Throws dnnl::error if oneDNN has none.
+  ConvChoice Make(const dnnl::memory::desc& src, const dnnl::memory::desc& dst,
+                  const dnnl::memory::desc& weights) const {
+    ConvChoice choice;
+    choice.forward = Forward(kDirect, src, weights, dst, DnnlAttr(args_.math));
+    choice.slowness = Cost(choice.forward.impl_info_str());
+    // Gradients have the layouts of their values.
+    const dnnl::memory::desc x = choice.forward.src_desc(), y = choice.forward.dst_desc();
+    if (g_.axis == 1 && x != Bottom()) choice.slowness += kReorderSlowness;
+    const dnnl::memory::desc own = WithType(choice.forward.weights_desc(), DType::kFloat32);
+    choice.kept = placed_.is_zero() ? own : placed_;
+    if (choice.kept != own) choice.slowness += kReorderSlowness;
+    if (data_) {
+      choice.backward_data = BackwardData(kDirect, choice, x, Any(weights_), y);
+      choice.slowness += Cost(choice.backward_data.impl_info_str());
+    }
+    if (params_) {
+      choice.backward_weights = DirectBackwardWeights(choice, x, y);
+      // With 16-bit factors, the primitives read rounded copies of the weights in any case.
+      if (placed_.is_zero() && type_ != DType::kFloat32)
+        choice.kept = choice.backward_weights.diff_weights_desc();
+      choice.slowness += Cost(choice.backward_weights.impl_info_str());
     }
     return choice;
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device/candidates.h"
 #include "core/math/cudnn.h"
 #include "core/math/cudnn_choices.h"
 #include "layers/convolution/cudnn_extents_cuda.h"
@@ -118,17 +119,16 @@ class CudnnStep {
         favourite_(favourite),
         conv_(problem.extents.shape, DType::kFloat32, problem.device->math()) {
     const std::string key = problem.Key(Direction::kName) + (favourite ? ", with a tail" : "");
-    AlgorithmCache& choices = CudnnChoices(*problem.device);
     const bool measure = MeasuresCudnn(*problem.device);
     const auto choose = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
       if (!Choose(Ask(measure))) return std::nullopt;
       return CachedChoice{{choice_.algorithm, choice_.math}};
     };
-    const std::optional<CachedChoice> kept = choices.FindOrMeasure(key, choose);
+    const std::optional<CachedChoice> kept = FindCudnnChoice(problem.device, key, choose);
     if (found_ || (kept && TakeKept(kept->choice))) return;
     if (kept) {
       // The cache entry is invalid, or this GPU has no memory for its algorithm.
-      if (const auto anew = choose(kept)) choices.Store(key, *anew);
+      if (const auto anew = choose(kept)) StoreCudnnChoice(problem.device, key, *anew);
     }
     if (!found_ && measure) Choose(Ask(false));  // e.g. if there is too little memory to measure
   }
@@ -137,6 +137,12 @@ class CudnnStep {
   Algorithm algorithm() const { return static_cast<Algorithm>(choice_.algorithm); }
   size_t workspace() const { return workspace_; }
   cudnnConvolutionDescriptor_t conv() const { return conv_.get(); }
+
+  // Returns the choice, with the measured times if this process has measured them.
+  CandidateChoice choice() const {
+    if (made_.chosen >= 0) return made_;
+    return {Direction::kName, {{NameOf(choice_), false, CandidateTrial()}}, 0};
+  }
 
   // Returns the reason to decline the layer if no algorithm was found.
   std::string WhyNone() const { return WhyNoCudnn(*problem_.device, Direction::kName); }
@@ -147,6 +153,10 @@ class CudnnStep {
   struct Choice {
     int64_t algorithm = 0, math = 0;
   };
+  static std::string NameOf(const Choice& choice) {
+    const char* const math = choice.math == CUDNN_FMA_MATH ? " in float32" : "";
+    return "algorithm " + std::to_string(choice.algorithm) + math;
+  }
 
   // Returns all algorithms, best first, including those that cannot run.
   std::vector<Perf> Ask(bool measure) const {
@@ -166,27 +176,41 @@ class CudnnStep {
   // Takes the best algorithm that fits. Returns false if there is none. Without measured times,
   // cuDNN's order decides and the favourite has no preference.
   bool Choose(std::vector<Perf> perfs) {
-    const Device& device = *problem_.device;
-    const auto unfit = [&](const Perf& p) {
-      return p.status != CUDNN_STATUS_SUCCESS ||
-             p.memory > static_cast<size_t>(device.workspace_bytes()) ||
-             (device.deterministic() && p.determinism != CUDNN_DETERMINISTIC);
-    };
-    perfs.erase(std::remove_if(perfs.begin(), perfs.end(), unfit), perfs.end());
     if (problem_.exact()) {
       // cuDNN also measures its default precision. Those algorithms count only if no exact one is
       // left.
       std::stable_partition(perfs.begin(), perfs.end(),
                             [](const Perf& p) { return p.mathType == CUDNN_FMA_MATH; });
     }
-    const auto better = std::find_if(perfs.begin(), perfs.end(), [&](const Perf& p) {
-      return favourite_ && p.algo == *favourite_ && p.time > 0 &&
-             p.time <= kFavouriteMayTake * perfs[0].time;
+    const auto fastest = std::find_if(perfs.begin(), perfs.end(),
+                                      [&](const Perf& p) { return WhyUnfit(p).empty(); });
+    const auto better = std::find_if(fastest, perfs.end(), [&](const Perf& p) {
+      return favourite_ && p.algo == *favourite_ && WhyUnfit(p).empty() && p.time > 0 &&
+             p.time <= kFavouriteMayTake * fastest->time;
     });
-    if (better != perfs.end()) std::rotate(perfs.begin(), better, better + 1);
-    return std::any_of(perfs.begin(), perfs.end(), [&](const Perf& p) {
-      return Take({p.algo, p.mathType});
-    });
+    if (better != perfs.end()) std::rotate(fastest, better, better + 1);
+    std::vector<Candidate> candidates;
+    for (const Perf& p : perfs) {
+      const auto place = static_cast<double>(candidates.size());
+      candidates.push_back({NameOf({p.algo, p.mathType}), place, [this, &p, place] {
+                              CandidateTrial trial{WhyUnfit(p), place, ""};
+                              if (p.time > 0) trial.detail = std::to_string(p.time) + " ms";
+                              if (trial.declined.empty() && !Take({p.algo, p.mathType}))
+                                trial.declined = "cuDNN does not support it";
+                              return trial;
+                            }});
+    }
+    made_ = ChooseAmong(Direction::kName, candidates);
+    return made_.chosen >= 0;
+  }
+
+  // Returns why an algorithm cannot be used on the device, or "".
+  std::string WhyUnfit(const Perf& p) const {
+    const Device& device = *problem_.device;
+    if (p.status != CUDNN_STATUS_SUCCESS) return "it does not run";
+    if (p.memory > static_cast<size_t>(device.workspace_bytes())) return "too large a workspace";
+    const bool varies = device.deterministic() && p.determinism != CUDNN_DETERMINISTIC;
+    return varies ? "it is not deterministic" : "";
   }
 
   // Makes `choice` the current choice. Returns false if cuDNN does not support it, or if it needs
@@ -208,6 +232,7 @@ class CudnnStep {
   const std::optional<Algorithm> favourite_;
   CudnnConvolution conv_;
   Choice choice_;
+  CandidateChoice made_;  // if this object has made the choice
   size_t workspace_ = 0;
   bool found_ = false;
 };

@@ -28,6 +28,9 @@ struct CudnnSteps {
     }
     if (needs.data) data.emplace(problem);
     if (needs.filter) filter.emplace(problem);
+    if (forward) args.Note(forward->choice());
+    if (data) args.Note(data->choice());
+    if (filter) args.Note(filter->choice());
   }
 
   // Returns why the layer must be declined, or an empty string.

@@ -58,9 +58,8 @@ std::string ConvolutionDnnlDeclines(const KernelArgs& args) {
   if (g.spatial_rank() < 1 || g.spatial_rank() > 3) return "oneDNN has 1 to 3 spatial axes";
   if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
   ChannelBlocks channels;
-  const std::unique_ptr<ConvChoice> choice = ConvChooser(problem.args, g, problem.type).Best();
-  if (choice != nullptr &&
-      (!g.transposed || SeeInputChannels(g, choice->forward.src_desc(), &channels))) {
+  const std::optional<ConvChoice> choice = ConvChooser(problem.args, g, problem.type).Best();
+  if (choice && (!g.transposed || SeeInputChannels(g, choice->forward.src_desc(), &channels))) {
     return "";
   }
   return std::string("oneDNN has no implementation of this ") +
@@ -82,8 +81,8 @@ class DnnlConvolution : public Kernel {
         tail_(from.chain) {
     const KernelArgs& args = problem_.args;
     const ConvChooser chooser(args, g_, type_);
-    const std::unique_ptr<ConvChoice> choice = chooser.Best();
-    DOPPIO_CHECK(choice != nullptr, "a convolution that was declined");
+    const std::optional<ConvChoice> choice = chooser.Best();
+    DOPPIO_CHECK(choice.has_value(), "a convolution that was declined");
     src_ = choice->forward.src_desc();
     dst_ = choice->forward.dst_desc();
     if (g_.axis == 1) {
@@ -263,21 +262,17 @@ class DnnlConvolution : public Kernel {
 };
 
 bool RegisterConvolutionDnnl() {
-  auto add = [](const std::string& layers) {
-    KernelTypes::Get().Add(KernelType(layers, &MakeKernel<DnnlConvolution>)
-                               .Engine("onednn")
-                               .Rank(10)
-                               .Declines(&ConvolutionDnnlDeclines)
-                               .Narrow());
-  };
+  KernelType type = KernelType("Deconvolution", &MakeKernel<DnnlConvolution>)
+                        .Engine("onednn")
+                        .Rank(10)
+                        .Declines(&ConvolutionDnnlDeclines)
+                        .Narrow();
+  KernelTypes::Get().Add(type);
   for (const std::string name : kConvolutionTypes) {
-    add(name);
-    for (const char* tail : {"+ReLU", "+Eltwise", "+Eltwise+ReLU"}) {
-      FusionTypes::Get().Add(name + tail, {&InferConvolutionDnnl});
-      add(name + tail);
-    }
+    for (const char* tail : kTails) FusionTypes::Get().Add(name + tail, {&InferConvolutionDnnl});
+    type.layer = name;
+    AddWithTails(type);
   }
-  add("Deconvolution");
   return true;
 }
 [[maybe_unused]] const bool convolution_dnnl_registered = RegisterConvolutionDnnl();

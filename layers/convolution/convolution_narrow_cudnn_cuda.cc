@@ -17,6 +17,7 @@ class NarrowSteps {
  public:
   NarrowSteps(const KernelArgs& args, const ConvGeometry& g)
       : device_(args.device),
+        args_(args),
         extents_(g),
         case_{extents_.x, extents_.w, extents_.y, extents_.shape, args.tops[0]},
         needs_(args) {
@@ -62,6 +63,8 @@ class NarrowSteps {
     std::vector<Memory> memory = Tensors(case_.type);
     AddTail(tail, &memory);
     CudnnCandidate fused, plain;
+    fused.name = "one graph";
+    plain.name = "a graph without the tail, and a pass";
     for (const Memory& one : memory) fused.roles.push_back(one.role);
     fused.find = [&] { return Forward(tail); };
     plain.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
@@ -76,7 +79,8 @@ class NarrowSteps {
                  at.at(CudnnRole::kTop));
     };
     const ChosenCandidate way =
-        ChooseCandidate(device_, Key("way " + NameOf(tail)), memory, {fused, plain});
+        ChooseCandidate(device_, Key("way " + NameOf(tail)), "top", memory, {fused, plain});
+    args_.Note(way.choice);
     forward = way.step;
     has_tail = forward != nullptr && way.index == 0;
   }
@@ -89,6 +93,7 @@ class NarrowSteps {
     std::vector<CudnnCandidate> candidates;
     for (const DType type : types) {
       CudnnCandidate way;
+      way.name = std::string("in ") + Name(type);
       way.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
       way.find = [this, type] { return Filter(type); };
       if (type != DType::kFloat32) way.weight = kRoundedWeighs;
@@ -101,8 +106,9 @@ class NarrowSteps {
       }
       candidates.push_back(std::move(way));
     }
-    const ChosenCandidate way =
-        ChooseCandidate(device_, Key("way backward-filter"), memory, candidates);
+    const ChosenCandidate way = ChooseCandidate(device_, Key("way backward-filter"),
+                                                "weights' gradient", memory, candidates);
+    args_.Note(way.choice);
     filter = way.step;
     filter_gradient = types[way.index];
   }
@@ -165,6 +171,7 @@ class NarrowSteps {
   }
 
   Device* const device_;
+  const KernelArgs& args_;  // valid in the constructor
   const CudnnExtents extents_;
   const CudnnConvolutionCase case_;
   const ConvolutionNeeds needs_;

@@ -94,7 +94,7 @@ std::string ConvolutionPoolingDeclines(const KernelArgs& args) {
   const auto& form = args.Form<ConvolutionPoolingForm>();
   if (args.dtype != DType::kFloat32) return "it computes in single precision";
   if (std::string why = WhyShortVectors(kImages); !why.empty()) return why;
-  if (WinogradPays(form.conv, args.winograd)) return "Winograd's filtering multiplies less";
+  if (WinogradPays(form.conv, WinogradOf(args))) return "Winograd's filtering multiplies less";
   const int64_t blocks = (form.conv.batch + kImages - 1) / kImages;
   if (blocks < NumThreads()) return "the batch is too small for all threads";
   // Empty lanes cost as much as the lanes that oneDNN wastes on few channels.

@@ -51,9 +51,9 @@ bool NeedsParamGradients(const KernelArgs& args) {
 bool PaysHere(const ConvGeometry& g, const KernelArgs& args) {
   const DType type = args.tops[0];
   if (type == DType::kFloat32 || !WhyNoDnnlProducts(type).empty())
-    return WinogradPays(g, args.winograd);
-  if (MultipliesInTiles(type) && args.winograd == Winograd::kAuto) return false;
-  return WinogradPaysInBFloat16(g, args.winograd);
+    return WinogradPays(g, WinogradOf(args));
+  if (MultipliesInTiles(type) && WinogradOf(args) == Winograd::kAuto) return false;
+  return WinogradPaysInBFloat16(g, WinogradOf(args));
 }
 
 std::string ConvolutionWinogradDeclines(const KernelArgs& args) {
@@ -194,16 +194,12 @@ std::unique_ptr<Kernel> MakeWinogradConvolution(const KernelArgs& args) {
   return MakeWinogradFor<float>(args);
 }
 
-[[maybe_unused]] const bool convolution_winograd_registered = [] {
-  for (const char* tail : {"", "+ReLU", "+Eltwise", "+Eltwise+ReLU"}) {
-    KernelTypes::Get().Add(KernelType(std::string("Convolution") + tail, &MakeWinogradConvolution)
-                               .Engine("winograd")
-                               .Rank(20)
-                               .Narrow()
-                               .Declines(&ConvolutionWinogradDeclines));
-  }
-  return true;
-}();
+[[maybe_unused]] const bool convolution_winograd_registered =
+    AddWithTails(KernelType("Convolution", &MakeWinogradConvolution)
+                     .Engine("winograd")
+                     .Rank(20)
+                     .Narrow()
+                     .Declines(&ConvolutionWinogradDeclines));
 
 }  // namespace
 }  // namespace doppio

@@ -161,15 +161,13 @@ inline bool HasNarrowTops(const KernelArgs& args) {
 
 // Registers `type` for all layers and chains of this family. convolution_dnnl.cc registers the
 // chains themselves.
-inline void RegisterGpuConvolution(const KernelType& type) {
-  auto add = [one = type](const std::string& layers) mutable {
-    one.layer = layers;
-    KernelTypes::Get().Add(one);
-  };
-  for (const std::string name : kConvolutionTypes) {
-    for (const char* tail : {"", "+ReLU", "+Eltwise", "+Eltwise+ReLU"}) add(name + tail);
+inline void RegisterGpuConvolution(KernelType type) {
+  type.layer = "Deconvolution";
+  KernelTypes::Get().Add(type);
+  for (const char* name : kConvolutionTypes) {
+    type.layer = name;
+    AddWithTails(type);
   }
-  add("Deconvolution");
 }
 
 }  // namespace doppio

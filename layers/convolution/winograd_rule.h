@@ -9,6 +9,18 @@
 
 namespace doppio {
 
+// Where convolutions use Winograd's minimal filtering, which multiplies less and rounds more: where
+// it is faster (kAuto), where it is possible (kOn) or nowhere.
+enum class Winograd { kAuto, kOn, kOff };
+
+// Returns the setting of the engine "winograd": "auto" (the default), "on" or "off".
+inline Winograd WinogradOf(const KernelArgs& args) {
+  const auto found = args.engine_options.find("winograd");
+  if (found == args.engine_options.end() || found->second == "auto") return Winograd::kAuto;
+  DOPPIO_CHECK(found->second == "on" || found->second == "off", "winograd: " + found->second);
+  return found->second == "on" ? Winograd::kOn : Winograd::kOff;
+}
+
 // Returns the number of tiles of an image.
 inline int64_t WinogradTiles(const ConvGeometry& g) {
   constexpr int64_t kTop = winograd::kTop;

@@ -17,6 +17,16 @@ ChainTail::ChainTail(const std::vector<ChainLink>* chain)
   if (const ChainLink* link = FindLink(chain, "ReLU")) relu = link->Form<Relu>();
 }
 
+bool AddWithTails(KernelType type) {
+  const std::string head = type.layer;
+  KernelTypes::Get().Add(type);
+  for (const char* tail : kTails) {
+    type.layer = head + tail;
+    KernelTypes::Get().Add(type);
+  }
+  return true;
+}
+
 std::optional<LayerShape> InferTail(const std::vector<ChainLink>& chain) {
   LayerShape shape;
   shape.form = *chain.front().form;

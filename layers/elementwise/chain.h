@@ -61,6 +61,11 @@ struct ChainTail {
 // The tail of a layer that is not in a chain.
 inline const ChainTail kNoTail(nullptr);
 
+// The tails that ChainTail computes, as parts of the names of chains.
+constexpr const char* kTails[] = {"+ReLU", "+Eltwise", "+Eltwise+ReLU"};
+// Registers a kernel for its layer, alone and with each of kTails. Always returns true.
+bool AddWithTails(KernelType type);
+
 // Returns the chain as one layer; the caller adds the fields that belong to the head. Returns
 // nothing if ChainTail cannot compute the tail. The head must have one bottom and one top.
 std::optional<LayerShape> InferTail(const std::vector<ChainLink>& chain);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "layers/common/dnnl_support.h"
+#include "layers/common/dnnl_ways.h"
 #include "layers/elementwise/dnnl_tail.h"
 #include "layers/inner_product/blocked_weights.h"
 #include "layers/inner_product/inner_product_form.h"
@@ -15,18 +16,25 @@
 namespace doppio {
 
 // Returns `make(cheap)`, the primitive for a layout of the weights that needs no reorder of its
-// own, unless `make(any)` is more than one cost class faster.
+// own, unless `make(any)` is more than one cost class faster. Notes the choice for `what`. Throws
+// dnnl::error if oneDNN has no implementation.
 template <class Make>
-auto PreferLayout(const Make& make, const dnnl::memory::desc& cheap,
-                  const dnnl::memory::desc& any) {
-  auto free = make(any);
-  try {
-    auto own = make(cheap);
-    if (Slowness(own.impl_info_str()) <= Slowness(free.impl_info_str()) + 1) return own;
-  } catch (const dnnl::error&) {
-    // oneDNN has no implementation for `cheap`. Its preferred layout costs a reorder.
-  }
-  return free;
+auto PreferLayout(const KernelArgs& args, const char* what, const Make& make,
+                  const dnnl::memory::desc& cheap, const dnnl::memory::desc& any) {
+  DnnlWays<decltype(make(any))> ways;
+  const auto offer = [&](const char* name, double extra, const dnnl::memory::desc& weights) {
+    ways.Add(
+        name, extra, [&make, weights] { return make(weights); },
+        [extra](const auto& made) {
+          const char* const implementation = made.impl_info_str();
+          return CandidateTrial{"", Slowness(implementation) + extra, implementation};
+        });
+  };
+  offer("weights as kept", 0, cheap);
+  offer("oneDNN's layout of weights", 1, any);
+  auto best = ways.Best(what, args);
+  if (!best) throw dnnl::error(dnnl_unimplemented, "no implementation of an inner product");
+  return *best;
 }
 
 // The primitives of one layer, and their layouts. The bottom has the type of the top, and so have
@@ -44,8 +52,9 @@ struct InnerProductChoice {
     const Desc any = AnyDesc(matrix, type);
     Desc cheap = type == DType::kFloat32 ? kept : any;
     if (type == DType::kBFloat16 && !PairedDesc(kept).is_zero()) cheap = PairedDesc(kept);
-    forward = PreferLayout([&](const Desc& w) { return Forward(args, src, w, dst, kNoTail); },
-                           cheap, any);
+    forward = PreferLayout(
+        args, "top", [&](const Desc& w) { return Forward(args, src, w, dst, kNoTail); }, cheap,
+        any);
     with_tail = Forward(args, src, forward.weights_desc(), dst, ChainTail(args.chain));
     if (!args.backward) return;
     has_params = args.param_gradient.empty();
@@ -54,6 +63,7 @@ struct InnerProductChoice {
     has_data = args.bottom_gradient.empty() || args.bottom_gradient[0];
     if (has_data) {
       data = PreferLayout(
+          args, "bottom's gradient",
           [&](const Desc& w) {
             return DescribeBackward<dnnl::inner_product_backward_data>(DnnlAttr(args.math), forward,
                                                                        src, w, dst);
@@ -154,6 +164,7 @@ struct InnerProductChoice {
     const ForwardPd hint =
         params_type == type ? forward : Forward(args, x, AnyDesc(matrix, params_type), dy, kNoTail);
     params = PreferLayout(
+        args, "weights' gradient",
         [&](const Desc& w) {
           return DescribeBackward<dnnl::inner_product_backward_weights>(DnnlAttr(args.math), hint,
                                                                         x, w, bias, dy);

@@ -1,9 +1,11 @@
 // Local response normalisation by oneDNN, if it has more than plain loops: beta 0.75, sizes that
 // its code generator supports, and channels in blocks.
 #include <algorithm>
+#include <optional>
 
 #include "core/math/dnnl_isa.h"
 #include "layers/common/dnnl_support.h"
+#include "layers/common/dnnl_ways.h"
 #include "layers/normalization/lrn_ops.h"
 
 namespace doppio {
@@ -45,26 +47,23 @@ double SlownessOf(const LrnDnnlChoice& choice, const KernelArgs& args) {
   return slowness;
 }
 
-// Returns the fastest choice among the useful layouts, or null if there is none.
-std::unique_ptr<LrnDnnlChoice> FastestLrnDnnl(const KernelArgs& args) {
+// Returns the fastest choice among the useful layouts, or nullopt if there is none.
+std::optional<LrnDnnlChoice> FastestLrnDnnl(const KernelArgs& args) {
   const Shape& shape = args.bottoms[0].shape;
-  std::unique_ptr<LrnDnnlChoice> best;
-  double least = 0;
   const DType type = args.tops[0];
-  for (const dnnl::memory::desc& src : {BottomDesc(args), ChannelBlocked(shape, 16, type),
-                                        ChannelBlocked(shape, 8, type), PlainDesc(shape, type)}) {
-    if (best != nullptr && least == 0) break;
-    try {
-      const LrnDnnlChoice choice = MakeLrnDnnl(args, src);
-      const double slowness = SlownessOf(choice, args);
-      if (best != nullptr && slowness >= least) continue;
-      best = std::make_unique<LrnDnnlChoice>(choice);
-      least = slowness;
-    } catch (const dnnl::error&) {
-      continue;
-    }
-  }
-  return best;
+  DnnlWays<LrnDnnlChoice> ways;
+  const auto offer = [&](const char* name, const dnnl::memory::desc& src) {
+    ways.Add(
+        name, 0, [&args, src] { return MakeLrnDnnl(args, src); },
+        [&args](const LrnDnnlChoice& made) {
+          return CandidateTrial{"", SlownessOf(made, args), made.forward.impl_info_str()};
+        });
+  };
+  offer("the bottom's layout", BottomDesc(args));
+  offer("blocks of 16 channels", ChannelBlocked(shape, 16, type));
+  offer("blocks of 8 channels", ChannelBlocked(shape, 8, type));
+  offer("plain layout", PlainDesc(shape, type));
+  return ways.Best("layouts", args);
 }
 
 class LrnDnnl : public Kernel {
@@ -121,15 +120,15 @@ std::string LrnDnnlDeclines(const KernelArgs& args) {
   std::string why = WhyNoDnnlProducts(args.tops[0]);
   if (!why.empty()) return why;
   if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
-  const std::unique_ptr<LrnDnnlChoice> best = FastestLrnDnnl(args);
-  if (best == nullptr || SlownessOf(*best, args) >= 100)
+  const std::optional<LrnDnnlChoice> best = FastestLrnDnnl(args);
+  if (!best || SlownessOf(*best, args) >= 100)
     return "oneDNN has no fast kernel for this size, beta or channels";
   return "";
 }
 
 std::unique_ptr<Kernel> MakeLrn(const KernelArgs& args) {
-  const std::unique_ptr<LrnDnnlChoice> choice = FastestLrnDnnl(args);
-  DOPPIO_CHECK(choice != nullptr, "an LRN that was declined");
+  const std::optional<LrnDnnlChoice> choice = FastestLrnDnnl(args);
+  DOPPIO_CHECK(choice.has_value(), "an LRN that was declined");
   return std::make_unique<LrnDnnl>(args, *choice);
 }
 

@@ -1,5 +1,6 @@
 #include "solvers/trainer/snapshots.h"
 
+#include <set>
 #include <utility>
 
 #include "core/base/log.h"
@@ -38,6 +39,13 @@ SolverSnapshot Snapshots::SolverState() const {
   state.set_rule(run_->spec.param.type());
   state.set_run_id(run_->run_id);
   for (float loss : passes_->smoothed().recent()) state.add_recent_loss(loss);
+  std::set<std::string> choices;
+  for (const auto& [prefix, net] : nets_->All()) {
+    for (Device* device : net->plan().devices) {
+      for (std::string& line : device->measured_choices().lines()) choices.insert(std::move(line));
+    }
+  }
+  for (const std::string& line : choices) state.add_measured_choice(line);
   update_->Save(&solver);
   return solver;
 }

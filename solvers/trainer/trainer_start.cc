@@ -41,6 +41,10 @@ TrainingRun MakeRun(SolverSpec spec, const TrainerOptions& options,
   TrainingRun run;
   run.spec = std::move(spec);
   run.options = options;
+  if (resumed) {
+    const auto& choices = resumed->run_state.measured_choice();
+    run.options.plan.replay.assign(choices.begin(), choices.end());
+  }
   const SolverParameter& param = run.spec.param;
   const FieldPlaces& places = run.spec.places;
   run.seed = ChooseSeed(param, options, resumed);

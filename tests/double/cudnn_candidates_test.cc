@@ -98,7 +98,8 @@ class CudnnCandidatesDeathTest : public testing::Test {
       device->set_deterministic(deterministic);
       std::vector<CudnnCandidate> candidates;
       for (const Way& way : ways) candidates.push_back(CandidateOf(device.get(), way));
-      const ChosenCandidate chosen = ChooseCandidate(device.get(), "way", Memory(), candidates);
+      const ChosenCandidate chosen =
+          ChooseCandidate(device.get(), "way", "way", Memory(), candidates);
       std::cerr << (chosen.step == nullptr ? "none" : "way " + std::to_string(chosen.index));
       if (chosen.step != nullptr) std::cerr << (chosen.step->settled() ? ", settled" : ", not yet");
       std::cerr << "\n";

@@ -99,7 +99,7 @@ class RankRun {
     plan.dtype = way_.dtype;
     plan.engine = way_.engine;
     plan.fusion = way_.fusion;
-    plan.winograd = way_.winograd;
+    plan.engine_options = way_.engine_options;
     plan.saving = way_.saving;
     plan.keep_all = way_.keep_all;
     plan.sync_statistics = way_.sync_statistics;

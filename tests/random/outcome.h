@@ -26,7 +26,7 @@ struct Way {
   std::optional<LossScaling> loss_scaling;
   std::string engine;  // "reference", ...
   bool fusion = true;
-  Winograd winograd = Winograd::kAuto;
+  EngineOptions engine_options;
   MemorySaving saving;
   int ranks = 1;   // replicas in threads
   int shares = 1;  // each batch of the training is divided by it, without remainder

@@ -92,8 +92,8 @@ LayerCase& LayerCase::NarrowTolerance(double halves) {
   return *this;
 }
 
-LayerCase& LayerCase::Use(Winograd winograd) {
-  winograd_ = winograd;
+LayerCase& LayerCase::Use(const std::string& engine, const std::string& option) {
+  engine_options_[engine] = option;
   return *this;
 }
 
@@ -179,7 +179,7 @@ std::unique_ptr<LayerCase::Run> LayerCase::Build(const Mode& mode) {
   options.device = run->device.get();
   options.dtype = mode.dtype;
   options.engine = mode.engine;
-  options.winograd = winograd_;
+  options.engine_options = engine_options_;
   options.backward = mode.backward;
   options.keep_all = mode.keep_all;
   options.accumulate = mode.accumulate;

@@ -74,8 +74,8 @@ class LayerCase {
   // Sets the tolerance for results with 16-bit activations, in halves of a unit in the last place
   // of the largest result. The default is 4. Must be called before ExpectBackendsAgree.
   LayerCase& NarrowTolerance(double halves);
-  // Sets the option for convolutions of all later nets. The default is Winograd::kAuto.
-  LayerCase& Use(Winograd winograd);
+  // Sets an option of an engine for all later nets (EngineOptions).
+  LayerCase& Use(const std::string& engine, const std::string& option);
   // Checks that building the net or its first pass fails with a message that has a source location
   // and contains all of `parts`.
   LayerCase& ExpectMistake(const std::vector<std::string>& parts);
@@ -148,7 +148,7 @@ class LayerCase {
   Phase phase_ = TRAIN;
   int tops_ = 1, read_ = 1 << 30, passes_ = 1;
   double narrow_tolerance_ = 4;
-  Winograd winograd_ = Winograd::kAuto;
+  EngineOptions engine_options_;
 };
 
 // Parses `text`, filters it by phase and builds its graph. For tests of graphs and plans.

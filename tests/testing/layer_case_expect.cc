@@ -157,8 +157,8 @@ LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   if (OnGpu()) {
     ExpectGpuAgrees(want, tolerance);
   } else {
-    // Winograd is an option of the CPU's convolutions.
-    EXPECT_TRUE(HasTwinOnGpu() || winograd_ == Winograd::kOn)
+    // All options are of engines on the CPU.
+    EXPECT_TRUE(HasTwinOnGpu() || !engine_options_.empty())
         << "a case with ExpectBackendsAgree needs TEST_ON_DEVICES";
     ExpectCpuAgrees(want, tolerance);
   }

@@ -184,6 +184,26 @@ std::string KernelName(const Net& net, size_t node) {
   return type == nullptr ? "view" : type->engine;
 }
 
+// Returns why a layer has not another kernel, then the choices that its kernel has made: "winograd:
+// its channels do not fill vectors; not better: reference; layouts: blocks of 16 channels
+// (jit:avx512_core)".
+std::string ChoicesText(const std::vector<CandidateChoice>& choices) {
+  std::string text;
+  for (const CandidateChoice& choice : choices) {
+    const bool of_kernel = &choice == &choices.front();
+    const std::string others = choice.Others();
+    std::string part = others;
+    if (!of_kernel) {
+      const CandidateChoice::Row& chosen = choice.rows[choice.chosen];
+      part = choice.what + ": " + chosen.name;
+      if (!chosen.trial.detail.empty()) part += " (" + chosen.trial.detail + ")";
+      if (!others.empty()) part += " [" + others + "]";
+    }
+    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+  }
+  return text;
+}
+
 void PrintKernels(const Net& net, std::ostream& out) {
   TextTable table({"layer", "type", "kernel", "output", "note"});
   for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
@@ -191,7 +211,7 @@ void PrintKernels(const Net& net, std::ostream& out) {
     const LayerSpec& layer = net.graph().layer(static_cast<int>(i));
     table.Add({layer.name(), layer.type(), KernelName(net, i),
                node.tops.empty() ? "" : OutputText(net.graph().edges[node.tops[0]]),
-               net.plan().declined[i]});
+               ChoicesText(net.plan().choices[i])});
   }
   table.Print(out);
 }

@@ -29,7 +29,8 @@ std::vector<std::string> DescribeSaving(const Net& net);
 // of layer NAME computes it (a chain), or "view" if there is nothing to compute.
 std::string KernelName(const Net& net, size_t node);
 
-// Prints a table of all layers with their kernels and the reasons why faster kernels declined.
+// Prints a table of all layers with their kernels, the reasons why other kernels do not compute
+// them, and the choices that the kernels have made among several ways.
 void PrintKernels(const Net& net, std::ostream& out);
 
 }  // namespace doppio

@@ -90,8 +90,7 @@ PlanOptions MakePlanOptions(const ComputeOptions& options, Device* device) {
   plan.device = device;
   plan.engine = options.engine;
   plan.fusion = options.fusion;
-  if (options.winograd != "auto")
-    plan.winograd = options.winograd == "on" ? Winograd::kOn : Winograd::kOff;
+  plan.engine_options["winograd"] = options.winograd;
   plan.saving = SavingOf(options);
   return plan;
 }

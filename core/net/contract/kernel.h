@@ -82,9 +82,9 @@ struct ChainLink {
   }
 };
 
-// Whether convolutions use Winograd's minimal filtering, which multiplies less and rounds more:
-// where it is faster (kAuto), where it is possible (kOn) or nowhere.
-enum class Winograd { kAuto, kOn, kOff };
+// Settings of engines, by engine: {"winograd", "on"}. Only the kernels of the engine read its
+// setting and know its values. An engine without an entry has its default.
+using EngineOptions = std::map<std::string, std::string>;
 
 // The arguments of a kernel's constructor. For a chain (core/net/contract/fusion.h), layer, type
 // and at are those of the head; the other members describe the whole chain.
@@ -102,11 +102,18 @@ struct KernelArgs {
   const T& Form() const {
     return FormAs<T>(form, type);
   }
+  // Notes a choice of the kernel, for --dry_run.
+  void Note(CandidateChoice choice) const {
+    if (choices != nullptr) choices->push_back(std::move(choice));
+  }
 
   const std::vector<ChainLink>* chain = nullptr;  // null if the layer is not part of a chain
   DType dtype = DType::kFloat32;                  // type of the parameters and of the arithmetic
   MathMode math = MathMode::kFloat32;             // required precision of products
-  Winograd winograd = Winograd::kAuto;            // of convolutions on the CPU
+  EngineOptions engine_options;
+  // Where the constructor, and the function in Declines, add the choices that the kernel makes
+  // (Note); null: nowhere.
+  std::vector<CandidateChoice>* choices = nullptr;
   Device* device = nullptr;
   std::vector<TensorSpec> bottoms;  // with the type and layout in which each is stored
   std::vector<DType> tops;          // types in which the tops are stored
@@ -246,7 +253,8 @@ T* Capability(Kernel* kernel) {
 struct KernelType {
   // Constructs the kernel. Called only if the kernel does not decline.
   using MakeFunction = std::unique_ptr<Kernel> (*)(const KernelArgs& args);
-  // Returns why the kernel cannot compute this layer ("oneDNN has no float64"), or "" if it can.
+  // Returns why the kernel cannot compute this layer ("oneDNN has no float64"), or "" if it can. A
+  // kernel that itself chooses among several ways declines if all of them decline.
   using DeclineFunction = std::string (*)(const KernelArgs& args);
 
   KernelType(std::string layer, MakeFunction make) : layer(std::move(layer)), make(make) {}

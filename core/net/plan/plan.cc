@@ -337,6 +337,7 @@ Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* 
   draft->graph = &graph;
   draft->options = options;
   draft->devices = plan->devices = DevicesOf(graph, options);
+  for (Device* device : plan->devices) device->measured_choices().Replay(options.replay);
   const int microbatches = graph.spec.options.microbatches;
   draft->options.accumulate |= microbatches > 1;
   ChooseKernels(draft, plan, params);

@@ -58,7 +58,9 @@ struct PlanOptions {
   int64_t gradient_slice_bytes = int64_t{64} << 20;
   // Layers may be computed together if the results are the same (core/net/contract/fusion.h).
   bool fusion = true;
-  Winograd winograd = Winograd::kAuto;
+  EngineOptions engine_options;
+  // Measured choices of another run, which the kernels repeat (MeasuredChoices::lines).
+  std::vector<std::string> replay;
   MemorySaving saving;
   // Copies of the learnable parameters that a solver will allocate on the device after its nets.
   int history_slots = 0;
@@ -149,8 +151,10 @@ struct Plan {
   // Per node. Null for views, and for members of a chain other than its head.
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<const KernelType*> kernel_types;  // null where `kernels` is null
-  std::vector<int> computed_with;      // per node: the head of its chain, usually the node itself
-  std::vector<std::string> declined;   // per node: "onednn: reason" for each kernel that declined
+  std::vector<int> computed_with;  // per node: the head of its chain, usually the node itself
+  // Per node: the choice of the kernel, then those that the kernel has made. Empty where `kernels`
+  // is null.
+  std::vector<std::vector<CandidateChoice>> choices;
   std::vector<KernelTensors> tensors;  // per node, as bound
   std::vector<Tensor> values, grads;   // per edge; absent if not kept to the end of an iteration
   std::vector<PlanStep> forward, backward;

@@ -1,6 +1,7 @@
 // Chooses a kernel for every layer, and inserts reorders between kernels that need different
 // layouts.
 #include <algorithm>
+#include <deque>
 
 #include "core/base/threads.h"
 #include "core/net/contract/changing_tops.h"
@@ -30,7 +31,7 @@ class Chooser {
     const size_t nodes = graph_.nodes.size();
     plan_.kernels.resize(nodes);
     plan_.kernel_types.resize(nodes);
-    plan_.declined.resize(nodes);
+    plan_.choices.resize(nodes);
     plan_.computed_with.resize(nodes);
     for (size_t n = 0; n < nodes; ++n) plan_.computed_with[n] = static_cast<int>(n);
     draft_.edge_group.assign(graph_.edges.size(), -1);
@@ -117,7 +118,8 @@ class Chooser {
     args.dtype = draft_.options.dtype;
     args.device = draft_.devices[draft_.PlaceOf(graph_.nodes[unit.head()])];
     args.math = args.device->math();
-    args.winograd = draft_.options.winograd;
+    args.engine_options = draft_.options.engine_options;
+    args.choices = &noted_;
     args.backward = draft_.options.backward && unit.backward;
     args.bottom_gradient = unit.bottom_gradient;
     args.sync_statistics = draft_.options.sync_statistics;
@@ -139,27 +141,58 @@ class Chooser {
     return args;
   }
 
+  // Layers from a node on that one kernel may compute, with the arguments of the kernel.
+  struct UnitCase {
+    Unit unit;
+    KernelArgs args;
+    std::optional<KernelArgs> widened;  // if a bottom or top is stored in 16 bits
+
+    const KernelArgs& wide() const { return widened ? *widened : args; }
+  };
+
+  // A kernel for a unit.
+  struct Way {
+    UnitCase* of = nullptr;
+    const KernelType* type = nullptr;
+    const KernelArgs* seen = nullptr;  // the arguments that the kernel gets: of->args or of->wide()
+
+    bool converts() const { return seen != &of->args; }
+    std::string Name() const {
+      return type->engine + (of->unit.chain.empty() ? "" : " for " + of->unit.type) +
+             (converts() && type->narrow ? " on widened copies" : "");
+    }
+  };
+
   // Adds node `n` together with as many of the following layers as one kernel supports. Returns the
   // nodes added.
   std::vector<int> AddLayers(int n) {
     std::vector<int> nodes = {n};
     if (draft_.options.fusion && !draft_.options.keep_all) nodes = ChainFrom(graph_, n);
-    for (;; nodes.pop_back()) {
+    std::deque<UnitCase> cases;
+    std::vector<Way> ways;
+    for (; !nodes.empty(); nodes.pop_back()) {
       std::optional<Unit> unit = MakeUnit(graph_, nodes);
-      if (!unit || !MakeKernel(*unit)) continue;
-      AddUnit(std::move(*unit));
-      return nodes;
+      if (!unit) continue;
+      UnitCase& of = cases.emplace_back();
+      of.unit = std::move(*unit);
+      of.args = ArgsFor(of.unit);
+      if (HasNarrowEdges(of.args)) of.widened = Widened(of.args);
+      AddWays(&of, &ways);
     }
+    Unit& unit = MakeKernel(cases.back(), ways).unit;
+    const std::vector<int> added = unit.nodes;
+    AddUnit(std::move(unit));
+    return added;
   }
 
-  // Makes the best kernel that does not decline. Returns false if a chain has no kernel; throws if
-  // a single layer has none.
-  bool MakeKernel(const Unit& unit) {
-    const KernelArgs args = ArgsFor(unit);
-    const ThreadCount threads(args.device->threads());
-    const LayerSpec& spec = graph_.layer(unit.head());
+  // Makes the first of the kernels that does not decline, and returns what it computes. Throws if
+  // all decline. `alone` is the first layer by itself.
+  UnitCase& MakeKernel(const UnitCase& alone, const std::vector<Way>& ways) {
+    const int n = alone.unit.head();
+    const LayerSpec& spec = graph_.layer(n);
+    const ThreadCount threads(alone.args.device->threads());
     try {
-      return MakeKernel(unit, args);
+      return MakeFirst(alone, ways);
     } catch (const Error& e) {
       if (e.at().known()) throw;
       RethrowWithContext(e, spec.At(), "layer '" + spec.name() + "'");
@@ -167,7 +200,7 @@ class Chooser {
       throw;
     } catch (const std::exception& e) {
       throw Error(ExitCode::kBug, spec.At(),
-                  "internal error: " + graph_.Describe(unit.head()) + ": " + e.what());
+                  "internal error: " + graph_.Describe(n) + ": " + e.what());
     }
   }
 
@@ -196,69 +229,73 @@ class Chooser {
     return type.declines == nullptr ? "" : type.declines(args);
   }
 
-  struct Choice {
-    const KernelType* type = nullptr;  // null if all kernels decline
-    const KernelArgs* args = nullptr;  // `args` or `wide`
-    std::string declined;              // see Plan::declined
-  };
-
-  // Chooses the kernel of a unit. `wide` is Widened(args), or `args` itself if no edge is in 16
-  // bits.
-  Choice Choose(const Unit& unit, const KernelArgs& args, const KernelArgs& wide) const {
-    Choice choice;
-    const auto takes = [&](const KernelType& type, const KernelArgs& seen) {
-      const std::string why = WhyNot(type, unit.head(), seen);
-      if (!why.empty())
-        choice.declined += (choice.declined.empty() ? "" : "; ") + type.engine + ": " + why;
-      return why.empty();
+  // Adds the kernels of a unit, best first. A narrow kernel that declines 16-bit tensors may
+  // compute on widened copies, unless a kernel of a lower rank reads the tensors themselves.
+  void AddWays(UnitCase* of, std::vector<Way>* ways) const {
+    const Device& device = *of->args.device;
+    std::vector<Way> on_copies;
+    const auto add_copies = [&] {
+      ways->insert(ways->end(), on_copies.begin(), on_copies.end());
+      on_copies.clear();
     };
-    for (const KernelType* type : KernelsFor(unit, args.device->kind())) {
-      if (type->narrow) {
-        if (takes(*type, args)) return {type, &args, choice.declined};
-        // A kernel that declines 16-bit tensors may compute on widened copies, unless a kernel of a
-        // lower rank reads the tensors themselves.
-        if (choice.type == nullptr && &wide != &args && WhyNot(*type, unit.head(), wide).empty()) {
-          choice.type = type;
-          choice.args = &wide;
-        }
-      } else if (choice.type != nullptr) {
-        return choice;
-      } else if (takes(*type, wide)) {
-        return {type, &wide, choice.declined};
+    for (const KernelType* type : KernelsFor(of->unit, device.kind())) {
+      if (!type->narrow) {
+        add_copies();
+        ways->push_back({of, type, &of->wide()});
+        continue;
       }
+      ways->push_back({of, type, &of->args});
+      if (of->widened) on_copies.push_back({of, type, &*of->widened});
     }
-    return choice;
+    add_copies();
+    if (of->unit.chain.empty() && !device.host_memory())
+      ways->push_back({of, &HostKernelType(), &of->wide()});
   }
 
-  bool MakeKernel(const Unit& unit, const KernelArgs& args) {
-    const int n = unit.head();
-    const bool narrow = HasNarrowEdges(args);
-    const KernelArgs widened = narrow ? Widened(args) : KernelArgs();
-    const KernelArgs& wide = narrow ? widened : args;
-    const auto fit = [&](const KernelArgs& seen, std::unique_ptr<Kernel> kernel) {
-      if (&seen != &args && kernel != nullptr)
-        kernel = MakeWideKernel(args, unit.shape, std::move(kernel));
-      return kernel == nullptr ? nullptr : WithParamCopies(args, std::move(kernel));
-    };
-    const Choice choice = Choose(unit, args, wide);
-    const std::string& declined = choice.declined;
-    if (choice.type != nullptr) {
-      plan_.kernels[n] = fit(*choice.args, choice.type->make(*choice.args));
-      plan_.kernel_types[n] = choice.type;
-      plan_.declined[n] = declined;
-      return true;
+  UnitCase& MakeFirst(const UnitCase& alone, const std::vector<Way>& ways) {
+    const int n = alone.unit.head();
+    std::unique_ptr<Kernel> on_host;
+    std::vector<Candidate> candidates;
+    for (const Way& way : ways) {
+      const auto place = static_cast<double>(candidates.size());
+      candidates.push_back({way.Name(), place, [this, n, place, &way, &on_host] {
+                              CandidateTrial trial{"", place, ""};
+                              noted_.clear();
+                              if (way.type != &HostKernelType()) {
+                                trial.declined = WhyNot(*way.type, n, *way.seen);
+                                return trial;
+                              }
+                              on_host = MakeHostKernel(*way.seen, way.of->unit.shape);
+                              if (on_host == nullptr) trial.declined = "it has no plain kernel";
+                              return trial;
+                            }});
     }
-    if (!unit.chain.empty()) return false;
-    if (!args.device->host_memory()) {
-      plan_.kernels[n] = fit(wide, MakeHostKernel(wide, unit.shape));
-      plan_.kernel_types[n] = &HostKernelType();
-      plan_.declined[n] = declined;
-      if (plan_.kernels[n] != nullptr) return true;
+    const CandidateChoice choice = ChooseAmong("kernel", candidates);
+    if (choice.chosen < 0) {
+      const auto single =
+          std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.of == &alone; });
+      ThrowNoKernel(n, alone.args, choice.Declined(static_cast<size_t>(single - ways.begin())));
     }
-    throw graph_.layer(unit.head())
-        .Mistake("type", "no kernel computes this " + unit.type + " layer in " + Name(args.dtype) +
-                             " on the " + args.device->kind() +
-                             (declined.empty() ? "" : " (" + declined + ")"));
+    const Way& way = ways[choice.chosen];
+    // A kernel that measures has measured when it was asked whether it declines.
+    std::vector<CandidateChoice>& choices = plan_.choices[n] = std::move(noted_);
+    noted_.clear();
+    std::unique_ptr<Kernel> kernel =
+        on_host != nullptr ? std::move(on_host) : way.type->make(*way.seen);
+    if (choices.empty()) choices = std::move(noted_);
+    choices.insert(choices.begin(), choice);
+    if (way.converts())
+      kernel = MakeWideKernel(way.of->args, way.of->unit.shape, std::move(kernel));
+    plan_.kernels[n] = WithParamCopies(way.of->args, std::move(kernel));
+    plan_.kernel_types[n] = way.type;
+    return *way.of;
+  }
+
+  [[noreturn]] void ThrowNoKernel(int n, const KernelArgs& args,
+                                  const std::string& declined) const {
+    throw graph_.layer(n).Mistake("type", "no kernel computes this " + args.type + " layer in " +
+                                              Name(args.dtype) + " on the " + args.device->kind() +
+                                              (declined.empty() ? "" : " (" + declined + ")"));
   }
 
   static Layout At(const std::vector<Layout>& layouts, size_t i) {
@@ -380,7 +417,8 @@ class Chooser {
   GroupMaker groups_;
   const VaryingRows rows_;
   std::vector<bool> layout_decided_;
-  bool shapes_may_change_ = false;  // a layer so far may change shapes (ChangesTops)
+  std::vector<CandidateChoice> noted_;  // by the kernel that was asked or made last
+  bool shapes_may_change_ = false;      // a layer so far may change shapes (ChangesTops)
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The layers that a stub computes. The host computes all others between them.
+#include "core/base/clock.h"
 #include "core/net/plan/kernel_wrapper.h"
 #include "layers/activation/activation_ops.h"
 #include "layers/common/accelerator_kernel.h"
@@ -7,15 +8,32 @@
 namespace doppio {
 namespace {
 
-// A kernel of the stub's own.
+// A kernel of the stub's own. It has two ways to compute its top, measures both, and takes the
+// faster one; a resumed training takes the same one as before.
 class StubRelu : public Kernel {
  public:
-  explicit StubRelu(const KernelArgs& args) : relu_(args.Form<Relu>()) {}
+  explicit StubRelu(const KernelArgs& args) : relu_(args.Form<Relu>()) {
+    const int64_t count = args.top_shapes[0].count();
+    std::vector<Candidate> candidates;
+    for (const bool backwards : {false, true}) {
+      candidates.push_back(
+          {backwards ? "backwards" : "forwards", 0, [this, count, backwards] {
+             std::vector<float> x(count), y(count);
+             const int64_t begin = MonotonicNs();
+             Compute(backwards, count, x.data(), y.data());
+             return CandidateTrial{"", static_cast<double>(MonotonicNs() - begin), ""};
+           }});
+    }
+    const CandidateChoice choice =
+        ChooseMeasured(&args.device->measured_choices(),
+                       "stub: ReLU of " + std::to_string(count) + " elements", "top", candidates);
+    backwards_ = choice.chosen == 1;
+    args.Note(choice);
+  }
 
   void Forward(const Pass&) override {
-    const float* x = OnHost(BottomValues<float>(0));
-    float* y = OnHost(TopValues<float>(0));
-    for (int64_t i = 0; i < t_.tops[0].count(); ++i) y[i] = relu_.Forward(x[i]);
+    Compute(backwards_, t_.tops[0].count(), OnHost(BottomValues<float>(0)),
+            OnHost(TopValues<float>(0)));
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -27,7 +45,15 @@ class StubRelu : public Kernel {
   }
 
  private:
+  void Compute(bool backwards, int64_t count, const float* x, float* y) const {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = backwards ? count - 1 - i : i;
+      y[at] = relu_.Forward(x[at]);
+    }
+  }
+
   const Relu relu_;
+  bool backwards_ = false;
 };
 
 // Returns the type of the CPU's reference kernel of a layer, which has the lowest rank.

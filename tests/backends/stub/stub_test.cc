@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "core/device/device_clock.h"
+#include "core/device/host_store.h"
 #include "core/net/contract/plain_blob.h"
 #include "core/net/run/net.h"
+#include "proto/solver.pb.h"
 #include "tests/backends/stub/stub_device.h"
 #include "tests/parallel/replicas_case.h"
 #include "tests/parallel/replicas_nets.h"
@@ -128,6 +130,32 @@ TEST(StubBackend, ResumesOnTheStubAndOnTheCpu) {
   EXPECT_EQ(TrainLeNet(&here, options, &result), whole);
 }
 
+TEST(StubBackend, RepeatsMeasuredChoicesOnResume) {
+  TrainerCase there(SmallLeNet(), kLeNetSolver, std::make_unique<StubDevice>());
+  there.Make()->Solve();
+  SolverState state;
+  ASSERT_TRUE(state.ParseFromString(ReadFile(there.State(3))));
+  RunState& run = *state.mutable_run_state();
+  // LeNet has one ReLU, with batches of 8 in both nets.
+  ASSERT_EQ(run.measured_choice_size(), 1);
+  const std::string key = "stub: ReLU of 4000 elements = ";
+  const bool forwards = run.measured_choice(0) == key + "forwards";
+  EXPECT_TRUE(forwards || run.measured_choice(0) == key + "backwards") << run.measured_choice(0);
+  // The resumed training takes the other way, however fast it is.
+  const std::string other = key + (forwards ? "backwards" : "forwards");
+  run.set_measured_choice(0, other);
+  run.clear_summed();
+  state.clear_crc();
+  WriteFileAtomically(there.State(3), state.SerializeAsString());
+  auto device = std::make_unique<StubDevice>();
+  const MeasuredChoices& choices = device->measured_choices();
+  TrainerCase resumed(SmallLeNet(), kLeNetSolver, std::move(device));
+  TrainerOptions options;
+  options.resume = there.State(3);
+  resumed.Make(options)->Solve();
+  EXPECT_EQ(choices.lines(), std::vector<std::string>{other});
+}
+
 TEST(StubBackend, ComputesSomeLayersAndLeavesTheOthersToTheHost) {
   TrainerCase there(SmallLeNet(), kLeNetSolver, std::make_unique<StubDevice>());
   const auto trainer = there.Make();
@@ -143,20 +171,32 @@ TEST(StubBackend, ComputesSomeLayersAndLeavesTheOthersToTheHost) {
   EXPECT_EQ(engines, expected);
 }
 
-TEST(StubBackend, OffloadsActivationsWithTheSameBits) {
-  TrainerCase there(SmallLeNet(), kLeNetSolver, std::make_unique<StubDevice>());
-  TrainResult result;
-  const std::string kept = TrainLeNet(&there, {}, &result);
-  TrainerOptions options;
-  options.plan.saving.activation_bytes = 0;
-  options.plan.saving.min_offloaded_bytes = 1;
-  EXPECT_EQ(TrainLeNet(&there, options, &result), kept);
-  EXPECT_GT(there.Make(options)->train_net().plan().saved.offloaded, 0);
+TEST(StubBackend, KeepsBlocksOnTheHost) {
+  StubDevice stub;
+  const std::vector<float> first = {1, 2, 3}, second = {4, 5};
+  const auto bytes = [](const std::vector<float>& values) {
+    return static_cast<int64_t>(values.size() * sizeof(float));
+  };
+  const Buffer blocks[] = {Buffer(&stub, bytes(first)), Buffer(&stub, bytes(second))};
+  stub.CopyFromHost(blocks[0].data(), first.data(), bytes(first));
+  stub.CopyFromHost(blocks[1].data(), second.data(), bytes(second));
+  const auto store =
+      MakeHostStore(&stub, {{blocks[0].data(), bytes(first)}, {blocks[1].data(), bytes(second)}});
+  for (int i : {0, 1}) store->Save(i);
+  for (int i : {0, 1}) store->Saved(i);
+  for (const Buffer& block : blocks) stub.Zero(block.data(), block.bytes());
+  for (int i : {1, 0}) store->Fetch(i);
+  for (int i : {1, 0}) store->Fetched(i);
+  std::vector<float> back(3);
+  stub.CopyToHost(back.data(), blocks[0].data(), bytes(first));
+  EXPECT_EQ(back, first);
+  back.resize(2);
+  stub.CopyToHost(back.data(), blocks[1].data(), bytes(second));
+  EXPECT_EQ(back, second);
 }
 
 TEST(StubBackend, SumsGradientsOfTwoStubs) {
-  ReplicasCase cpu(SmoothLeNet(), "base_lr: 0.01 momentum: 0.9 lr_policy: 'fixed' max_iter: 4 ");
-  ReplicasCase stubs = cpu;
+  ReplicasCase stubs(SmoothLeNet(), "base_lr: 0.01 momentum: 0.9 lr_policy: 'fixed' max_iter: 4 ");
   stubs.On([] { return std::make_unique<StubDevice>(); }, "host");
   EXPECT_LT(LargestDifference(stubs.Together(2, kTotal / 2), stubs.Alone(kTotal)), kTolerance);
 }

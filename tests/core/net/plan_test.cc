@@ -216,6 +216,39 @@ TEST(Plan, PrefersTheKernelsOfAnEngine) {
   EXPECT_EQ(engines("reference"), (Engines{"reference", "reference", "reference", "reference"}));
 }
 
+TEST(Plan, HasTheChoicesOfEachLayer) {
+  // c1 has 3 channels, which fill no vector; r1 joins it in a chain.
+  const Built built = Train(kInput + Conv("c1", "x", 16) + Layer("r1", "ReLU", "c1", "c1") +
+                                Layer("t1", "TanH", "c1", "t1") + Classifier("t1"),
+                            false);
+  const Net& net = *built.net;
+  const auto rows = [&](const std::string& layer, size_t choice) {
+    std::vector<std::string> names;
+    for (size_t n = 0; n < net.graph().nodes.size(); ++n) {
+      if (net.graph().layer(static_cast<int>(n)).name() != layer) continue;
+      if (choice >= net.plan().choices[n].size()) break;
+      for (const auto& row : net.plan().choices[n][choice].rows) names.push_back(row.name);
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  const std::string chain = " for Convolution+ReLU";
+  EXPECT_EQ(rows("c1", 0),
+            (Names{"winograd" + chain, "onednn" + chain, "winograd", "onednn", "reference"}));
+  ASSERT_FALSE(rows("c1", 1).empty());
+  EXPECT_EQ(rows("c1", 1)[0], "oneDNN's layouts");
+  EXPECT_EQ(rows("r1", 0), Names{});
+  EXPECT_EQ(rows("t1", 0), Names{"reference"});
+  for (size_t n = 0; n < net.graph().nodes.size(); ++n) {
+    const KernelType* type = net.plan().kernel_types[n];
+    if (type == nullptr) continue;
+    const CandidateChoice& choice = net.plan().choices[n].at(0);
+    EXPECT_EQ(choice.what, "kernel");
+    ASSERT_GE(choice.chosen, 0);
+    EXPECT_EQ(choice.rows[choice.chosen].name.find(type->engine), 0u);
+  }
+}
+
 TEST(Plan, SaysWhichInPlaceWritesGotTheirOwnMemory) {
   const Built built =
       Train(kInput + Conv("c1", "x", 4) + Layer("s", "Sigmoid", "c1", "c1") +

@@ -25,8 +25,8 @@ LayerCase Convolution(int64_t channels, int64_t outputs, int64_t height, int64_t
 
 // Returns the largest difference of the fast kernel's top to the reference's, relative to the
 // largest value.
-double ErrorWith(Winograd winograd, LayerCase c) {
-  const std::vector<double> want = c.Top(), got = c.Use(winograd).FastTop();
+double ErrorWith(const char* winograd, LayerCase c) {
+  const std::vector<double> want = c.Top(), got = c.Use("winograd", winograd).FastTop();
   double difference = 0, largest = 0;
   for (size_t i = 0; i < want.size(); ++i) {
     difference = std::max(difference, std::fabs(got[i] - want[i]));
@@ -37,44 +37,44 @@ double ErrorWith(Winograd winograd, LayerCase c) {
 
 TEST(Winograd, AgreesWithTheReference) {
   for (const auto& [height, width] : {std::pair<int64_t, int64_t>{8, 8}, {7, 5}, {13, 18}, {3, 1}})
-    Convolution(16, 32, height, width).Use(Winograd::kOn).ExpectBackendsAgree();
+    Convolution(16, 32, height, width).Use("winograd", "on").ExpectBackendsAgree();
 }
 
 TEST(Winograd, TakesOtherPaddingsAndChannels) {
   for (const char* pad : {"pad: 0", "pad: 2", "pad_h: 1 pad_w: 0"})
     Convolution(32, 16, 9, 10, std::string("kernel_size: 3 ") + pad)
-        .Use(Winograd::kOn)
+        .Use("winograd", "on")
         .ExpectBackendsAgree();
-  Convolution(3, 20, 9, 9).Use(Winograd::kOn).ExpectBackendsAgree();
+  Convolution(3, 20, 9, 9).Use("winograd", "on").ExpectBackendsAgree();
 }
 
 TEST(Winograd, AgreesForKernelsOf5x5) {
   for (const auto& [height, width] : {std::pair<int64_t, int64_t>{8, 8}, {7, 5}, {6, 11}, {1, 2}})
     Convolution(16, 32, height, width, "kernel_size: 5 pad: 2")
-        .Use(Winograd::kOn)
+        .Use("winograd", "on")
         .ExpectBackendsAgree();
   for (const char* pad : {"pad: 0", "pad: 5", "pad_h: 1 pad_w: 0"})
     Convolution(32, 16, 9, 10, std::string("bias_term: false kernel_size: 5 ") + pad)
-        .Use(Winograd::kOn)
+        .Use("winograd", "on")
         .ExpectBackendsAgree();
 }
 
 TEST(Winograd, TakesGroupsAndPartlyFilledVectors) {
   for (const char* kernel : {"kernel_size: 3 pad: 1", "kernel_size: 5 pad: 2"}) {
     Convolution(32, 64, 9, 7, std::string("group: 2 ") + kernel)
-        .Use(Winograd::kOn)
+        .Use("winograd", "on")
         .ExpectBackendsAgree();
-    Convolution(20, 50, 6, 7, kernel).Use(Winograd::kOn).ExpectBackendsAgree();
+    Convolution(20, 50, 6, 7, kernel).Use("winograd", "on").ExpectBackendsAgree();
   }
 }
 
 TEST(Winograd, RoundsLittleMoreThanDirectConvolution) {
   const LayerCase small = Convolution(256, 64, 16, 16);
-  EXPECT_LT(ErrorWith(Winograd::kOff, small), 2e-6);
-  EXPECT_LT(ErrorWith(Winograd::kOn, small), 2e-5);
+  EXPECT_LT(ErrorWith("off", small), 2e-6);
+  EXPECT_LT(ErrorWith("on", small), 2e-5);
   const LayerCase large = Convolution(256, 64, 16, 16, "kernel_size: 5 pad: 2");
-  EXPECT_LT(ErrorWith(Winograd::kOff, large), 5e-6);
-  EXPECT_LT(ErrorWith(Winograd::kOn, large), 2e-5);
+  EXPECT_LT(ErrorWith("off", large), 5e-6);
+  EXPECT_LT(ErrorWith("on", large), 2e-5);
 }
 
 TEST(Winograd, DoesNotDependOnTheNumberOfThreadsInForward) {
@@ -83,23 +83,25 @@ TEST(Winograd, DoesNotDependOnTheNumberOfThreadsInForward) {
   const int before = omp_get_max_threads();
   omp_set_num_threads(3);
   EXPECT_EQ(c.FastTop(), one);
-  c.Use(Winograd::kOn).ExpectBackendsAgree();
+  c.Use("winograd", "on").ExpectBackendsAgree();
   omp_set_num_threads(before);
 }
 
 TEST(Winograd, IsUsedWhereItPays) {
-  const auto expect = [](const LayerCase& from, Winograd same, Winograd other) {
-    const auto top = [&from](Winograd winograd) { return LayerCase(from).Use(winograd).FastTop(); };
-    EXPECT_EQ(top(Winograd::kAuto), top(same));
-    EXPECT_NE(top(Winograd::kAuto), top(other));
+  const auto expect = [](const LayerCase& from, const char* same, const char* other) {
+    const auto top = [&from](const char* winograd) {
+      return LayerCase(from).Use("winograd", winograd).FastTop();
+    };
+    EXPECT_EQ(top("auto"), top(same));
+    EXPECT_NE(top("auto"), top(other));
   };
   for (const char* kernel : {"kernel_size: 3 pad: 1", "kernel_size: 5 pad: 2"}) {
     SCOPED_TRACE(kernel);
     // 2x2 tiles per image; 2x1 tiles; 2x2 tiles of which less than half is used; 20 channels.
-    expect(Convolution(32, 32, 7, 7, kernel), Winograd::kOn, Winograd::kOff);
-    expect(Convolution(32, 32, 8, 4, kernel), Winograd::kOff, Winograd::kOn);
-    expect(Convolution(32, 32, 5, 5, kernel), Winograd::kOff, Winograd::kOn);
-    expect(Convolution(20, 32, 16, 16, kernel), Winograd::kOff, Winograd::kOn);
+    expect(Convolution(32, 32, 7, 7, kernel), "on", "off");
+    expect(Convolution(32, 32, 8, 4, kernel), "off", "on");
+    expect(Convolution(32, 32, 5, 5, kernel), "off", "on");
+    expect(Convolution(20, 32, 16, 16, kernel), "off", "on");
   }
 }
 
@@ -109,7 +111,7 @@ TEST(Winograd, DividesChannelsAndTilesAmongThreads) {
   for (const char* kernel : {"kernel_size: 3 pad: 1", "kernel_size: 5 pad: 2"}) {
     for (const auto& [channels, outputs] : {std::pair<int64_t, int64_t>{64, 64}, {144, 112}}) {
       LayerCase c = Convolution(channels, outputs, 18, 15, kernel);
-      const std::vector<double> one = c.Use(Winograd::kOn).FastTop();
+      const std::vector<double> one = c.Use("winograd", "on").FastTop();
       for (int threads : {2, 7}) {
         omp_set_num_threads(threads);
         EXPECT_EQ(c.FastTop(), one);
@@ -122,7 +124,7 @@ TEST(Winograd, DividesChannelsAndTilesAmongThreads) {
 
 // The batch has more tiles than a thread transforms together.
 TEST(Winograd, ComputesLargeBatchesInParts) {
-  Convolution(80, 48, 48, 45).Use(Winograd::kOn).ExpectBackendsAgree();
+  Convolution(80, 48, 48, 45).Use("winograd", "on").ExpectBackendsAgree();
 }
 
 TEST(Winograd, ComputesAnImageAlikeInEveryBatch) {
@@ -145,7 +147,7 @@ TEST(Winograd, ReadsImagesInBfloat16) {
   if (!WhyShortVectors(kFloatLanes).empty())
     GTEST_SKIP() << "the program is compiled for older CPUs";
   for (const char* kernel : {"kernel_size: 3 pad: 1", "kernel_size: 5 pad: 2"})
-    EXPECT_TRUE(Convolution(32, 48, 12, 9, kernel).Use(Winograd::kOn).NarrowOnCpu()) << kernel;
+    EXPECT_TRUE(Convolution(32, 48, 12, 9, kernel).Use("winograd", "on").NarrowOnCpu()) << kernel;
 }
 
 // A product in bfloat16 takes half as long as one of floats.
@@ -171,8 +173,8 @@ TEST(Winograd, LeavesOtherConvolutionsAsTheyAre) {
        {"kernel_size: 3 stride: 2", "kernel_size: 7 pad: 3", "kernel_size: 3 dilation: 2",
         "kernel_size: 5 group: 8", "kernel_h: 3 kernel_w: 5"}) {
     LayerCase c = Convolution(32, 32, 16, 16, param);
-    const std::vector<double> off = c.Use(Winograd::kOff).FastTop();
-    EXPECT_EQ(c.Use(Winograd::kOn).FastTop(), off) << param;
+    const std::vector<double> off = c.Use("winograd", "off").FastTop();
+    EXPECT_EQ(c.Use("winograd", "on").FastTop(), off) << param;
   }
 }
 

@@ -19,8 +19,8 @@ bool HasConvolution(const RandomCase& random_case) {
 std::string CheckWinograd(const RandomCase& random_case, Draw*, const std::string& folder) {
   Way on, off;
   on.folder = off.folder = folder;
-  on.winograd = Winograd::kOn;
-  off.winograd = Winograd::kOff;
+  on.engine_options["winograd"] = "on";
+  off.engine_options["winograd"] = "off";
   return Compared(random_case, Run(random_case, on), Run(random_case, off), kWinogradRounding,
                   folder);
 }

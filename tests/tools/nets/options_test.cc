@@ -35,7 +35,7 @@ TEST(Options, OfComputationBecomeOptionsOfAPlan) {
   const PlanOptions plan = MakePlanOptions(compute, cpu.get());
   EXPECT_EQ(plan.device, cpu.get());
   EXPECT_FALSE(plan.fusion);
-  EXPECT_EQ(plan.winograd, Winograd::kOn);
+  EXPECT_EQ(plan.engine_options.at("winograd"), "on");
   EXPECT_EQ(plan.saving.segments, 5);
   compute.winograd = "maybe";
   EXPECT_EQ(Mistake<UsageError>([&] { MakePlanOptions(compute, cpu.get()); }),
