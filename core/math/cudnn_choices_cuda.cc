@@ -52,7 +52,7 @@ std::optional<CachedChoice> FindCudnnChoice(Device* device, const std::string& k
   if (!MeasuresCudnn(*device)) return cache.FindOrMeasure(key, measure);
   MeasuredChoices& own = device->measured_choices();
   const std::optional<std::string> replayed = own.Find(key);
-  const std::optional<CachedChoice> choice =
+  std::optional<CachedChoice> choice =
       replayed ? CachedChoice{ChoiceOf(*replayed)} : cache.FindOrMeasure(key, measure);
   if (choice) own.Note(key, TextOf(choice->choice));
   return choice;

@@ -126,8 +126,8 @@ std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileReader* in) {
       x = std::min(bmp.width, x + in->Byte());
       y = std::min(bmp.height, y + in->Byte());
     } else {  // `what` pixels follow, padded to two bytes
-      const int bytes = (what + per_byte - 1) / per_byte;
-      const uint8_t* from = in->Take(static_cast<size_t>(bytes + bytes % 2));
+      const auto bytes = static_cast<size_t>((what + per_byte - 1) / per_byte);
+      const uint8_t* from = in->Take(bytes + bytes % 2);
       put(what, [from](int i) { return from[i]; });
     }
   }

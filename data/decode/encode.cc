@@ -64,7 +64,7 @@ std::string EncodeJpeg(const Image& image, int quality) {
   // Until it finishes, libjpeg does not report the address of a buffer that it has enlarged. After
   // an error the buffer is leaked, because `file` may already have been freed.
   if (!whole) throw FileError("cannot be written as JPEG: ", errors.message);
-  const std::string encoded(reinterpret_cast<const char*>(file), bytes);
+  std::string encoded(reinterpret_cast<const char*>(file), bytes);
   std::free(file);
   return encoded;
 }

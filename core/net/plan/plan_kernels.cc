@@ -173,14 +173,14 @@ class Chooser {
     for (; !nodes.empty(); nodes.pop_back()) {
       std::optional<Unit> unit = MakeUnit(graph_, nodes);
       if (!unit) continue;
-      UnitCase& of = cases.emplace_back();
-      of.unit = std::move(*unit);
-      of.args = ArgsFor(of.unit);
-      if (HasNarrowEdges(of.args)) of.widened = Widened(of.args);
-      AddWays(&of, &ways);
+      UnitCase& added = cases.emplace_back();
+      added.unit = std::move(*unit);
+      added.args = ArgsFor(added.unit);
+      if (HasNarrowEdges(added.args)) added.widened = Widened(added.args);
+      AddWays(&added, &ways);
     }
     Unit& unit = MakeKernel(cases.back(), ways).unit;
-    const std::vector<int> added = unit.nodes;
+    std::vector<int> added = unit.nodes;
     AddUnit(std::move(unit));
     return added;
   }

@@ -17,7 +17,7 @@ namespace {
 std::string FindNetFile(const std::string& file, const std::string& solver_path,
                         const SourceLoc& at) {
   if (FileExists(file)) return file;
-  const std::string beside = DirName(solver_path) + file;
+  std::string beside = DirName(solver_path) + file;
   if (FileExists(beside)) return beside;
   std::string text = "cannot find the net '" + file + "'";
   if (beside != file && file[0] != '/') text += ", nor '" + beside + "'";
