@@ -119,7 +119,7 @@ struct ResizeBackward {
   }
 };
 
-// What the kernels need from the net file and the bottom's shape.
+// The form of an Interp layer: its settings and the extents of its bottom.
 struct InterpForm {
   // Number of samples times number of channels.
   int64_t planes;

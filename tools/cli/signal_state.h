@@ -1,4 +1,4 @@
-// What signal handlers of the program can reach.
+// The variables that the program's signal handlers read and write.
 #ifndef DOPPIO_TOOLS_CLI_SIGNAL_STATE_H_
 #define DOPPIO_TOOLS_CLI_SIGNAL_STATE_H_
 

@@ -11,7 +11,7 @@
 
 namespace doppio {
 
-// What a dry run checks and prints besides the training itself.
+// Values that a dry run checks and prints in addition to the training's own.
 struct DryRunOptions {
   int64_t free_bytes = -1;     // of the device, for each rank; negative if unknown
   std::string timeline;        // as in OldFiles

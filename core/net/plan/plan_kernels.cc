@@ -152,13 +152,14 @@ class Chooser {
 
   // A kernel for a unit.
   struct Way {
-    UnitCase* of = nullptr;
+    UnitCase* layers = nullptr;
     const KernelType* type = nullptr;
-    const KernelArgs* seen = nullptr;  // the arguments that the kernel gets: of->args or of->wide()
+    // The arguments that the kernel gets: layers->args or layers->wide().
+    const KernelArgs* seen = nullptr;
 
-    bool converts() const { return seen != &of->args; }
+    bool converts() const { return seen != &layers->args; }
     std::string Name() const {
-      return type->engine + (of->unit.chain.empty() ? "" : " for " + of->unit.type) +
+      return type->engine + (layers->unit.chain.empty() ? "" : " for " + layers->unit.type) +
              (converts() && type->narrow ? " on widened copies" : "");
     }
   };
@@ -231,25 +232,25 @@ class Chooser {
 
   // Adds the kernels of a unit, best first. A narrow kernel that declines 16-bit tensors may
   // compute on widened copies, unless a kernel of a lower rank reads the tensors themselves.
-  void AddWays(UnitCase* of, std::vector<Way>* ways) const {
-    const Device& device = *of->args.device;
+  void AddWays(UnitCase* layers, std::vector<Way>* ways) const {
+    const Device& device = *layers->args.device;
     std::vector<Way> on_copies;
     const auto add_copies = [&] {
       ways->insert(ways->end(), on_copies.begin(), on_copies.end());
       on_copies.clear();
     };
-    for (const KernelType* type : KernelsFor(of->unit, device.kind())) {
+    for (const KernelType* type : KernelsFor(layers->unit, device.kind())) {
       if (!type->narrow) {
         add_copies();
-        ways->push_back({of, type, &of->wide()});
+        ways->push_back({layers, type, &layers->wide()});
         continue;
       }
-      ways->push_back({of, type, &of->args});
-      if (of->widened) on_copies.push_back({of, type, &*of->widened});
+      ways->push_back({layers, type, &layers->args});
+      if (layers->widened) on_copies.push_back({layers, type, &*layers->widened});
     }
     add_copies();
-    if (of->unit.chain.empty() && !device.host_memory())
-      ways->push_back({of, &HostKernelType(), &of->wide()});
+    if (layers->unit.chain.empty() && !device.host_memory())
+      ways->push_back({layers, &HostKernelType(), &layers->wide()});
   }
 
   UnitCase& MakeFirst(const UnitCase& alone, const std::vector<Way>& ways) {
@@ -265,15 +266,15 @@ class Chooser {
                                 trial.declined = WhyNot(*way.type, n, *way.seen);
                                 return trial;
                               }
-                              on_host = MakeHostKernel(*way.seen, way.of->unit.shape);
+                              on_host = MakeHostKernel(*way.seen, way.layers->unit.shape);
                               if (on_host == nullptr) trial.declined = "it has no plain kernel";
                               return trial;
                             }});
     }
     const CandidateChoice choice = ChooseAmong("kernel", candidates);
     if (choice.chosen < 0) {
-      const auto single =
-          std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.of == &alone; });
+      const auto single = std::find_if(ways.begin(), ways.end(),
+                                       [&](const Way& way) { return way.layers == &alone; });
       ThrowNoKernel(n, alone.args, choice.Declined(static_cast<size_t>(single - ways.begin())));
     }
     const Way& way = ways[choice.chosen];
@@ -285,10 +286,10 @@ class Chooser {
     if (choices.empty()) choices = std::move(noted_);
     choices.insert(choices.begin(), choice);
     if (way.converts())
-      kernel = MakeWideKernel(way.of->args, way.of->unit.shape, std::move(kernel));
-    plan_.kernels[n] = WithParamCopies(way.of->args, std::move(kernel));
+      kernel = MakeWideKernel(way.layers->args, way.layers->unit.shape, std::move(kernel));
+    plan_.kernels[n] = WithParamCopies(way.layers->args, std::move(kernel));
     plan_.kernel_types[n] = way.type;
-    return *way.of;
+    return *way.layers;
   }
 
   [[noreturn]] void ThrowNoKernel(int n, const KernelArgs& args,

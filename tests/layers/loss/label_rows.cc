@@ -189,7 +189,8 @@ bool DrawSegAccuracy(NetDraft* draft) {
                      {BlobKind::kOther}});
 }
 
-// Its weights may be negative, so that its value does not say whether probabilities were cut.
+// InfogainLoss cuts probabilities as SoftmaxWithLoss does. Its weights may be negative, so a small
+// loss does not prove that none was cut; the layer therefore counts as one with kinks.
 unsigned InfogainTraits(const LayerParameter& layer) {
   return LayerRow::kKinks | (layer.bottom_size() > 2 ? unsigned{LayerRow::kWholeBatch} : 0u);
 }
