@@ -119,7 +119,7 @@ bool LiveNet::ReadsWhatWasReordered(const PlanStep& reorder, int first, int last
 void LiveNet::ClearParamDiffs() {
   InTurn([&] {
     for (size_t i = 0; i < graph().params.size(); ++i) {
-      const Tensor& gradient = net_->params().param(net_->param_index(i)).grad;
+      const Tensor& gradient = net_->params().param(net_->plan().param_index[i]).grad;
       if (gradient) device_->Zero(gradient.raw, gradient.bytes());
     }
   });
@@ -175,8 +175,8 @@ void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
   }
   for (size_t n = 0; n < graph().nodes.size(); ++n) {
     const int node = static_cast<int>(n);
-    if (const SampleSource* before = SourceOf(net_->kernel(node)))
-      Capability<SampleSource>(now.kernel(node))->Seek(before->position());
+    if (const SampleSource* before = SourceOf(net_->plan().kernel(node)))
+      Capability<SampleSource>(now.plan().kernel(node))->Seek(before->position());
   }
   GiveSamples(now);
   now.pass() = net_->pass();
@@ -217,7 +217,7 @@ void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
   }
   if (net_->plan().backward.empty()) return;
   for (size_t i = 0; i < graph().params.size(); ++i) {
-    const Param& own = net_->params().param(net_->param_index(i));
+    const Param& own = net_->params().param(net_->plan().param_index[i]);
     const auto& theirs = other.net_->params().params();
     const bool found = std::any_of(theirs.begin(), theirs.end(), [&](const Param& param) {
       return param.layer == own.layer && param.index == own.index && (param.grad || !own.grad);
@@ -244,9 +244,9 @@ void LiveNet::ShareWith(LiveNet* other) {
   shared.Share(std::shared_ptr<ParamStore>(other->params_owner_, &theirs));
   const std::shared_ptr<NetRecipe::Made> made = shared.Make(shapes_, net_);
   for (size_t i = 0; i < graph().params.size(); ++i) {
-    const int index = made->net->param_index(i);
+    const int index = made->net->plan().param_index[i];
     if (index < before) continue;
-    const Tensor own = net_->params().param(net_->param_index(i)).value;
+    const Tensor own = net_->params().param(net_->plan().param_index[i]).value;
     WriteTensor(ReadTensor(own, device_).data, theirs.param(index).value, device_);
   }
   GoOnWith(made, {});
@@ -297,7 +297,7 @@ py::array LiveNet::ShowValue(const std::string& blob) {
 
 Tensor LiveNet::ParamTensor(int node, int index, Tensor Param::*part) const {
   const Node& of = graph().nodes[node];
-  Tensor tensor = net_->params().param(net_->param_index(of.params[index])).*part;
+  Tensor tensor = net_->params().param(net_->plan().param_index[of.params[index]]).*part;
   tensor.shape = of.param_shapes[index];
   return tensor;
 }
@@ -309,8 +309,8 @@ py::array LiveNet::Show(const Tensor& tensor, bool of_param) {
 // Requires the GIL.
 std::shared_ptr<void> LiveNet::OwnerOfBlobs() {
   std::shared_ptr<Kept> kept = kept_.lock();
-  if (kept == nullptr || kept->owner != owner_ || kept->memory != net_->memory())
-    kept_ = kept = std::make_shared<Kept>(Kept{owner_, net_->memory()});
+  if (kept == nullptr || kept->owner != owner_ || kept->memory != net_->plan().buffers)
+    kept_ = kept = std::make_shared<Kept>(Kept{owner_, net_->plan().buffers});
   return kept;
 }
 

@@ -47,7 +47,7 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   void ShareWith(LiveNet* other);
 
   const Graph& graph() const { return net_->graph(); }
-  Kernel* kernel(int node) const { return net_->kernel(node); }
+  Kernel* kernel(int node) const { return net_->plan().kernel(node); }
   // Returns the index of the layer. Throws UsageError if there is none.
   int FindLayer(const std::string& name) const;
   std::vector<std::string> BlobNames() const;

@@ -71,16 +71,15 @@ std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Sha
   Graph graph = MakeGraph(std::move(spec));
   ClearForms(&graph.spec);
   graph.preprocessing = ForUse(test_images_, graph.preprocessing);
-  const bool at_outputs = BeginAtOutputs(&graph);
   PlanOptions plan;
   plan.device = device_.get();
+  plan.user_gradients = BeginAtOutputs(&graph);
   plan.backward = HasBackward(graph);
   plan.keep_all = true;
   auto made = std::make_shared<Made>();
   made->device = device_;
   made->params = params_;
   made->net = std::make_unique<Net>(std::move(graph), plan, params_.get());
-  if (at_outputs) made->net->StartFromUserGradients();
   return made;
 }
 

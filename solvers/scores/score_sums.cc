@@ -22,7 +22,7 @@ Counter CounterOf(const Net& net, int edge) {
   const Edge* made = &graph.edges[edge];
   while (graph.nodes[made->producer].shape.view != View::kNone)
     made = &graph.edges[graph.nodes[made->producer].bottoms[0]];
-  return {CountedScoreOf(net.kernel(made->producer)), made->top};
+  return {CountedScoreOf(net.plan().kernel(made->producer)), made->top};
 }
 
 std::vector<double> ReadTop(const Net& net, int edge) {

@@ -16,7 +16,7 @@ template <class F>
 void ForKernels(const Net& net, const F& f) {
   const int nodes = static_cast<int>(net.graph().nodes.size());
   for (int node = 0; node < nodes; ++node) {
-    if (Kernel* kernel = net.kernel(node)) f(node, kernel);
+    if (Kernel* kernel = net.plan().kernel(node)) f(node, kernel);
   }
 }
 

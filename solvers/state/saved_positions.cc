@@ -16,7 +16,7 @@ template <class F>
 void ForPositions(const Net& net, const F& f) {
   const int nodes = static_cast<int>(net.graph().nodes.size());
   for (int node = 0; node < nodes; ++node) {
-    if (const SampleSource* const source = SourceOf(net.kernel(node))) f(node, *source);
+    if (const SampleSource* const source = SourceOf(net.plan().kernel(node))) f(node, *source);
   }
 }
 
@@ -24,7 +24,7 @@ void ForPositions(const Net& net, const F& f) {
 std::vector<SampleGroup> Groups(const Net& net) {
   std::vector<SampleGroup> groups;
   for (SampleGroup& group : FindSampleGroups(net.graph())) {
-    if (group.nodes.size() > 1 && SourceOf(net.kernel(group.nodes[0])) != nullptr)
+    if (group.nodes.size() > 1 && SourceOf(net.plan().kernel(group.nodes[0])) != nullptr)
       groups.push_back(std::move(group));
   }
   return groups;

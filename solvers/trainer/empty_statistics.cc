@@ -29,7 +29,7 @@ std::vector<std::string> LayersWithEmptyStatistics(const Net& net) {
     const Node& node = net.graph().nodes[i];
     const auto& statistics = node.shape.statistics;
     if (!statistics || !statistics->running) continue;
-    const int index = net.param_index(node.params[statistics->empty_param]);
+    const int index = net.plan().param_index[node.params[statistics->empty_param]];
     const std::vector<float> values = ReadTensor(store.params()[index].value, store.device()).data;
     if (std::all_of(values.begin(), values.end(), [](float value) { return value == 0; }))
       layers.push_back(net.graph().layer(i).name());

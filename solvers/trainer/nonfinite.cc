@@ -50,7 +50,7 @@ NonFinite FindIn(Net* net) {
   // ranks.
   for (PlanStep step : plan.forward) {
     const bool layer = step.kind == StepKind::kLayer;
-    const SampleSource* source = layer ? SourceOf(net->kernel(step.node)) : nullptr;
+    const SampleSource* source = layer ? SourceOf(net->plan().kernel(step.node)) : nullptr;
     const int64_t position = source != nullptr ? source->position() : -1;
     if (layer && source == nullptr) step.again = true;
     net->RunStep(step);
@@ -108,7 +108,7 @@ std::string Describe(const NonFinite& found, const Net& net) {
   if (found.param >= 0) return who + "weights are not finite";
   const int edge = graph.nodes[found.node].tops[found.top];
   const std::string output = who + "output '" + graph.edges[edge].name + "' is not finite";
-  const auto* source = Capability<SampleSource>(net.kernel(found.node));
+  const auto* source = Capability<SampleSource>(net.plan().kernel(found.node));
   const std::string name = found.sample < 0 ? "" : source->NameOfSample(found.sample);
   return output + (name.empty() ? "" : ": " + name + " holds NaN or infinity");
 }

@@ -80,7 +80,7 @@ SourceSize FindSource(const Net& net) {
     const Node& node = net.graph().nodes[i];
     if (!node.bottoms.empty() || node.tops.empty()) continue;
     const Shape& top = net.graph().edges[node.tops[0]].shape;
-    const auto* source = Capability<SampleSource>(net.kernel(static_cast<int>(i)));
+    const auto* source = Capability<SampleSource>(net.plan().kernel(static_cast<int>(i)));
     const int64_t samples = source == nullptr ? 0 : source->source_size();
     if (found.samples > 0) {
       if (samples > 0 && top.dim_or_1(0) != found.batch) found.other_batch = top.dim_or_1(0);

@@ -162,7 +162,7 @@ TrainerState Snapshots::StateInMemory() const {
     const LayerParameter& layer = graph.layer(static_cast<int>(i)).param;
     LayerBlobs blobs{layer.name(), layer.type(), {}};
     for (const int index : graph.nodes[i].params) {
-      const Param& param = net.params().param(net.param_index(index));
+      const Param& param = net.params().param(net.plan().param_index[index]);
       blobs.blobs.push_back(ReadTensor(param.value, device));
     }
     if (!blobs.blobs.empty()) state.weights.push_back(std::move(blobs));
@@ -176,7 +176,7 @@ void Snapshots::Resume(const SolverSnapshot& snapshot) {
   const std::string& file = run_->options.resume;
   const TrainerState* const memory = run_->options.state.get();
   if (memory != nullptr) {
-    LOG(INFO) << "Going on from the state in memory after iteration " << snapshot.iter;
+    LOG(INFO) << "Continuing from the state in memory after iteration " << snapshot.iter;
     CheckComplete(nets_->Load({"memory", false, memory->weights, {}}), "memory");
   } else {
     LOG(INFO) << "Restoring previous solver status from " << file;

@@ -15,7 +15,7 @@ std::string WhyRanksRepeatTest(const Net& net) {
                                      [](const ParamShape& param) { return !param.trainable; });
     if (updates && !frozen)
       return "layer '" + graph.layer(n).name() + "' updates its running statistics in each batch";
-    const CarriesState* const carrying = StateOf(net.kernel(n));
+    const CarriesState* const carrying = StateOf(net.plan().kernel(n));
     if (carrying != nullptr && !carrying->State().empty())
       return "layer '" + graph.layer(n).name() + "' carries a state from batch to batch";
   }

@@ -159,14 +159,14 @@ TEST(DataLayer, OpensItsSourceOnceForTheFirstNetOfAGraph) {
   ParamStore store(cpu.get(), DType::kFloat32, 1);
   Net first(graph, options, &store);
   first.Forward();
-  EXPECT_EQ(SourceOf(first.kernel(0))->position(), 2);
+  EXPECT_EQ(SourceOf(first.plan().kernel(0))->position(), 2);
   const auto make_second = [&] { Net(graph, options, &store); };
   EXPECT_THAT(MessageOf(make_second), HasSubstr(path));
   ASSERT_EQ(std::rename((path + "_moved").c_str(), path.c_str()), 0);
   Net second(graph, options, &store);
   second.Forward();
-  EXPECT_EQ(SourceOf(second.kernel(0))->position(), 2);
-  EXPECT_EQ(SourceOf(first.kernel(0))->position(), 2);
+  EXPECT_EQ(SourceOf(second.plan().kernel(0))->position(), 2);
+  EXPECT_EQ(SourceOf(first.plan().kernel(0))->position(), 2);
 }
 
 TEST(DataLayer, GoesOnFromItsPosition) {

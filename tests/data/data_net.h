@@ -46,7 +46,7 @@ class DataNet {
   }
 
   Net* operator->() { return net_.get(); }
-  Kernel* kernel() { return net_->kernel(0); }
+  Kernel* kernel() { return net_->plan().kernel(0); }
   SampleSource* source() { return SourceOf(kernel()); }
   const Tensor& Top(size_t i) { return net_->plan().tensors[0].tops[i]; }
   Device* device() { return device_.get(); }

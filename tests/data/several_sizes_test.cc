@@ -142,20 +142,21 @@ TEST(SeveralSizes, KeepPlansInOneMemory) {
   LogLines log;
   for (size_t i = 0; i < kSizes.size(); ++i) net.Pass();
   EXPECT_GE(log.Count("For larger samples, activations and scratch of the train net"), 1);
-  const std::shared_ptr<void> memory = net->memory();
+  const std::shared_ptr<void> memory = net->plan().buffers;
   for (size_t i = 0; i < 2 * kSizes.size(); ++i) {
     net.Pass();
     const Plan*& kept = plans[net->Blob("sum").shape.dims()];
     if (kept == nullptr) kept = &net->plan();
     EXPECT_EQ(&net->plan(), kept);
-    EXPECT_EQ(net->memory(), memory);
+    EXPECT_EQ(net->plan().buffers, memory);
   }
   EXPECT_EQ(plans.size(), 5u);
 }
 
 TEST(SeveralSizes, ForgetThePlansThatWereNotUsedForLongest) {
   std::vector<Size> sizes;
-  for (int i = 0; i < Net::kMostPlans + 8; ++i) sizes.push_back({4 + 2 * (i % 8), 4 + 2 * (i / 8)});
+  for (int i = 0; i < ShapePlans::kMost + 8; ++i)
+    sizes.push_back({4 + 2 * (i % 8), 4 + 2 * (i / 8)});
   TrainNet net(PairsLayer(WritePairs(sizes)) + kSegmentation);
   std::vector<std::vector<double>> first;
   for (size_t i = 0; i < sizes.size(); ++i) first.push_back(net.Pass());

@@ -108,7 +108,7 @@ class SourcesNet {
   }
 
   Net* operator->() { return net_.get(); }
-  Kernel* kernel(int node) { return net_->kernel(node); }
+  Kernel* kernel(int node) { return net_->plan().kernel(node); }
   std::vector<double> Values(const std::string& blob) {
     return ReadPlain(net_->Blob(blob), device_.get());
   }

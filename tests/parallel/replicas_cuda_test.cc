@@ -131,7 +131,8 @@ TEST_ON_GPU(BatchNormOnGpus, IsRecordedUnlessItSharesItsStatistics) {
         continue;
       }
       ++norms;
-      EXPECT_EQ(net.kernel(node)->same_every_pass(), !sync) << net.graph().layer(node).name();
+      EXPECT_EQ(net.plan().kernel(node)->same_every_pass(), !sync)
+          << net.graph().layer(node).name();
     }
     EXPECT_EQ(norms, 4);
     EXPECT_EQ(with_norms, 6) << "three Scale layers, a sum and two ReLUs";

@@ -97,7 +97,7 @@ TEST(ScoreSums, DivideTheLossOfBoxesByTheMatchesOfAllBatches) {
           "bottom: 'l' top: 'loss' multibox_loss_param { num_classes: 2 mining_type: NONE } }\n",
           TEST),
       options, &store);
-  auto& source = *dynamic_cast<TestSource*>(InnermostKernel(net.kernel(0)));
+  auto& source = *dynamic_cast<TestSource*>(InnermostKernel(net.plan().kernel(0)));
   const std::vector<double> prior = {0, 0, 0.4, 0.4, 0.1, 0.1, 0.1, 0.1};
   source.values = {{0, 0, 2, 0}, {0, 0}, prior, {0, 1, 0, 0, 0, 0.4, 0.4, 0}};
   TestRun run;

@@ -186,11 +186,11 @@ std::unique_ptr<LayerCase::Run> LayerCase::Build(const Mode& mode) {
   run->store = std::make_unique<ParamStore>(run->device.get(), mode.dtype, 5);
   run->net = std::make_unique<Net>(GraphFromText(NetText(mode), phase_, mode.stored), options,
                                    run->store.get());
-  run->source = dynamic_cast<TestSource*>(InnermostKernel(run->net->kernel(0)));
+  run->source = dynamic_cast<TestSource*>(InnermostKernel(run->net->plan().kernel(0)));
   Spoil(run->net.get(), run->device.get());
   for (const Input& input : inputs_) run->source->values.push_back(input.values);
   if (probed()) {
-    run->probe = dynamic_cast<TestProbe*>(InnermostKernel(run->net->kernel(2)));
+    run->probe = dynamic_cast<TestProbe*>(InnermostKernel(run->net->plan().kernel(2)));
     run->probe->gradient = top_gradient_;
   }
   SetParams(run.get());

@@ -21,13 +21,13 @@ struct LayerCase::Run {
   const Node& node() const { return net->graph().nodes[1]; }
   const KernelTensors& tensors() const { return net->plan().tensors[1]; }
   const Tensor& param(size_t i) const {
-    return store->param(net->param_index(node().params[i])).value;
+    return store->param(net->plan().param_index[node().params[i]]).value;
   }
   // Runs `passes` forward passes from the first random numbers and an empty carried state. Returns
   // the loss of the last pass.
   double Forward(int passes) {
     double loss = 0;
-    if (CarriesState* carrying = StateOf(net->kernel(1))) ResetState(carrying);
+    if (CarriesState* carrying = StateOf(net->plan().kernel(1))) ResetState(carrying);
     net->pass().step = 0;
     for (int i = 0; i < passes; ++i) loss = net->Forward();
     return loss;

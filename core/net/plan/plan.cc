@@ -80,8 +80,8 @@ class Assembler {
       if (!draft_.groups[g].constant_grad) continue;
       const int place = draft_.groups[g].place;
       constant_[g] = InBuffer(plan_.buffers->constants[place], constant_blocks_[g].offset);
-      const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]),
-                                   draft_.groups[g].loss_weight, place};
+      const float weight = draft_.options.user_gradients ? 0 : draft_.groups[g].loss_weight;
+      const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]), weight, place};
       FillTensor(start.gradient, start.weight, place);
       plan_.constant_gradients.push_back(start);
     }

@@ -74,6 +74,9 @@ struct PlanOptions {
   // Each blob and its gradient keep their own memory to the end of an iteration. Disables fusion.
   bool keep_all = false;
   bool sync_statistics = false;  // see KernelArgs
+  // For a net without a loss: backward starts from the values that the user writes to the gradients
+  // of the outputs. They are zero until then.
+  bool user_gradients = false;
 };
 
 // The kinds of steps of a plan.
@@ -170,6 +173,9 @@ struct Plan {
   std::vector<Device*> devices;
   // Per device: its arena, its scratch memory and what its kernels keep.
   std::vector<int64_t> device_bytes;
+
+  // Null for a view, and for a member of a chain other than its head.
+  Kernel* kernel(int node) const { return kernels[node].get(); }
 
   std::unique_ptr<HostStore> host_store;  // null if no block is offloaded
   std::shared_ptr<PlanBuffers> buffers;

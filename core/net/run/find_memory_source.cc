@@ -9,7 +9,7 @@ MemorySource& FindMemorySource(const Net& net, const std::string& layer) {
     const int node = static_cast<int>(i);
     const LayerSpec& spec = net.graph().layer(node);
     if (spec.name() != layer) continue;
-    auto* const source = Capability<MemorySource>(net.kernel(node));
+    auto* const source = Capability<MemorySource>(net.plan().kernel(node));
     spec.RefuseIf(source == nullptr, "type", "does not take samples from a program");
     return *source;
   }

@@ -37,7 +37,7 @@ StagedPasses::Part::Part(Net* net)
 StagedPasses::StagedPasses(Net* first) : first_(*first) {
   FixShapes();
   AddPart(first);
-  PlanOptions options = first_.options_;
+  PlanOptions options = first_.plans_.options();
   const int parts = first_.graph_.spec.options.microbatches;
   for (options.microbatch = 1; options.microbatch < parts; ++options.microbatch) {
     others_.push_back(std::make_unique<Net>(first_.graph_, options, first_.params_));
@@ -51,7 +51,7 @@ StagedPasses::StagedPasses(Net* first) : first_(*first) {
 void StagedPasses::FixShapes() const {
   const bool parts = first_.graph_.spec.options.microbatches > 1;
   for (size_t n = 0; n < first_.graph_.nodes.size(); ++n) {
-    Kernel* const kernel = first_.kernel(static_cast<int>(n));
+    Kernel* const kernel = first_.plan().kernels[n].get();
     if (kernel == nullptr) continue;
     ChangesTops* const changer = ChangerOf(kernel);
     DOPPIO_CHECK(changer == nullptr || changer->FixShapes(), "placed layers keep their shapes");
@@ -103,10 +103,9 @@ void StagedPasses::Align() {
     net.pass() = pass;
     net.pass().rank = net.pass().writer = static_cast<int>(i) + 1;
     for (size_t n = 0; n < first_.graph_.nodes.size(); ++n) {
-      const int node = static_cast<int>(n);
-      const SampleSource* const leads = SourceOf(first_.kernel(node));
+      const SampleSource* const leads = SourceOf(first_.plan().kernels[n].get());
       if (leads == nullptr) continue;
-      auto* const follows = Capability<SampleSource>(net.kernel(node));
+      auto* const follows = Capability<SampleSource>(net.plan().kernels[n].get());
       if (follows->position() != leads->position()) follows->Seek(leads->position());
     }
   }
@@ -134,7 +133,7 @@ void StagedPasses::Backward(bool accumulate, GradientSink* sink) {
   first_.params_->AddReplicaGradients();
   for (const Part& part : parts_) {
     ++part.net->pass().step;
-    part.net->read_scale_ = part.net->loss_scale_;
+    part.net->read_scale_ = part.net->executor_.loss_scale();
   }
   if (sink == nullptr) return;
   for (const PlanStep& step : first_.plan().backward) {
@@ -145,22 +144,19 @@ void StagedPasses::Backward(bool accumulate, GradientSink* sink) {
 void StagedPasses::RunTask(const Part& part, bool backward, int task, StepRunner* runner,
                            bool accumulate) {
   Net* const net = part.net;
-  const bool logs = net->graph_.spec.debug_info;
-  if (!logs && !Traced(net->trace_)) {
-    runner->Run([=](const PlanStep& step) { net->Run(step, accumulate); }, nullptr);
+  StepExecutor* const executor = &net->executor_;
+  if (!executor->shows()) {
+    runner->Run([=](const PlanStep& step) { executor->Run(step, accumulate); }, nullptr);
     return;
   }
   const std::vector<PlanStep>& steps = backward ? net->plan().backward : net->plan().forward;
   const auto& [begin, end] = (backward ? part.backward_tasks : part.forward_tasks).ranges[task];
-  for (size_t i = begin; i < end; ++i) {
-    net->RunTraced(steps[i], accumulate);
-    if (logs) net->LogMagnitudes(steps[i], backward);
-  }
+  for (size_t i = begin; i < end; ++i) executor->RunShown(steps[i], accumulate);
 }
 
 double StagedPasses::Loss() {
   double loss = 0;
-  for (const Part& part : parts_) loss += part.net->losses_.Sum();
+  for (const Part& part : parts_) loss += part.net->running_->losses.Sum();
   return loss / static_cast<double>(parts_.size());
 }
 

@@ -88,9 +88,9 @@ inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
     const std::vector<char> noise(static_cast<size_t>(buffer->bytes()), static_cast<char>(0xff));
     device->CopyFromHost(buffer->data(), noise.data(), buffer->bytes());
   }
-  TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.kernel(0)));
+  TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.plan().kernel(0)));
   const int last = static_cast<int>(net.graph().nodes.size()) - 1;
-  const TestProbe& probe = dynamic_cast<TestProbe&>(*InnermostKernel(net.kernel(last)));
+  const TestProbe& probe = dynamic_cast<TestProbe&>(*InnermostKernel(net.plan().kernel(last)));
   for (int i = 0; i < 2; ++i) {
     const Random random(11, Stream("bottom", "", i));
     std::vector<double> values;
@@ -109,11 +109,11 @@ inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
   for (int n = 1; n < last; ++n) {
     const Plan& plan = net.plan();
     if (plan.computed_with[static_cast<size_t>(n)] != n) continue;
-    if (!net.kernel(n)->same_every_pass())
+    if (!net.plan().kernel(n)->same_every_pass())
       outcome.unrecorded.push_back(net.graph().layer(n).type());
     const Tensor& top = plan.tensors[static_cast<size_t>(n)].tops[0];
     const bool as_stored =
-        net.kernel(n)->inner() == nullptr && top.layout.channels_last() == c.channels_last;
+        net.plan().kernel(n)->inner() == nullptr && top.layout.channels_last() == c.channels_last;
     if (!as_stored || top.dtype != c.stored) outcome.copied.push_back(net.graph().layer(n).type());
   }
   outcome.top = probe.seen[0];
@@ -124,7 +124,7 @@ inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
     for (size_t i = 0; i < node.params.size(); ++i) {
       const std::string name =
           net.graph().layer(static_cast<int>(n)).name() + " " + std::to_string(i);
-      const Param& param = store.param(net.param_index(node.params[i]));
+      const Param& param = store.param(net.plan().param_index[node.params[i]]);
       outcome.values[name] = ReadPlain(param.value, device);
       if (c.backward && node.param_gradient[i])
         outcome.gradients[name] = ReadPlain(param.grad, device);

@@ -201,7 +201,7 @@ Numbers NumbersOver(const std::string& text, const std::string& engine, ParamSto
   Net net(GraphFromText(text), options, store);
   const Buffer& scratch = net.plan().buffers->scratch[0];
   std::fill_n(static_cast<char*>(scratch.data()), scratch.bytes(), static_cast<char>(0xff));
-  auto& source = dynamic_cast<TestSource&>(*net.kernel(0));
+  auto& source = dynamic_cast<TestSource&>(*net.plan().kernel(0));
   const Shape& shape = net.plan().tensors[0].tops[0].shape;
   const Random random(3, Stream("bottom", ""));
   source.values.emplace_back();
@@ -213,13 +213,13 @@ Numbers NumbersOver(const std::string& text, const std::string& engine, ParamSto
   }
   Numbers numbers;
   const int last = static_cast<int>(net.graph().nodes.size()) - 1;
-  numbers.top = dynamic_cast<TestProbe&>(*net.kernel(last)).seen[0];
+  numbers.top = dynamic_cast<TestProbe&>(*net.plan().kernel(last)).seen[0];
   for (const Param& param : store->params())
     numbers.gradients[param.layer + std::to_string(param.index)] = ReadPlain(param.grad);
   numbers.gradients["bottom"] = source.gradients[0];
   for (int n = 0; n <= last; ++n)
-    numbers.copies =
-        numbers.copies || (net.kernel(n) != nullptr && net.kernel(n)->inner() != nullptr);
+    numbers.copies = numbers.copies ||
+                     (net.plan().kernel(n) != nullptr && net.plan().kernel(n)->inner() != nullptr);
   return numbers;
 }
 

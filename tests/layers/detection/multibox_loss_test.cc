@@ -125,8 +125,8 @@ TEST(MultiBoxLoss, IsThatOfTheBigBatchOverRanks) {
           "'l' "
           "top: 'loss' multibox_loss_param { num_classes: 2 neg_pos_ratio: 1 } }\n"),
       options, &store);
-  dynamic_cast<TestSource*>(InnermostKernel(net.kernel(0)))->values = {kPlaces, kLossScores,
-                                                                       kLossPriors, kLossObject};
+  dynamic_cast<TestSource*>(InnermostKernel(net.plan().kernel(0)))->values = {
+      kPlaces, kLossScores, kLossPriors, kLossObject};
   // The other rank has three matches; the loss is divided by the mean number over both ranks.
   OneOfTwo other(3);
   net.pass().group = &other;

@@ -93,7 +93,7 @@ TEST_ON_GPU(RowIndices, AreNamedWhenAGpuHasMetAWrongOne) {
                       " }"
                       "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }"),
         options, &store);
-    TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.kernel(0)));
+    TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.plan().kernel(0)));
     const std::vector<double> rows(6, 0.5);
     source.values = {rows, {2, 3}};
     EXPECT_TRUE(std::isnan(net.Forward())) << layer;

@@ -28,7 +28,7 @@ inline void ExpectGpuNamesWrongLabelIn(const std::string& layers, double loss) {
                         "  shape { dim: 4 dim: 3 } shape { dim: 4 } } }" +
                         layers),
           options, &store);
-  TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.kernel(0)));
+  TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.plan().kernel(0)));
   const std::vector<double> even(12, 0), good = {0, 1, 2, 0};
   source.values = {even, {0, 2, 3.5, -1}};
   EXPECT_TRUE(std::isnan(net.Forward()));

@@ -183,11 +183,12 @@ TEST(Recurrent, LearnsFromTheLastStateAlone) {
   options.backward = true;
   ParamStore store(cpu.get(), options.dtype, 5);
   Net run(GraphFromText(net), options, &store);
-  auto* source = dynamic_cast<TestSource*>(run.kernel(0));
+  auto* source = dynamic_cast<TestSource*>(run.plan().kernel(0));
   source->values = {{0.5, -1}, {1, 1}, {0.25}};
   const Values weights[] = {{0.8}, {0.1}, {-0.6}, {3}, {4}};
   for (size_t i = 0; i < 5; ++i)
-    WritePlain(weights[i], store.param(run.param_index(run.graph().nodes[1].params[i])).value);
+    WritePlain(weights[i],
+               store.param(run.plan().param_index[run.graph().nodes[1].params[i]]).value);
   run.Forward();
   run.Backward(false);
   const double h1 = std::tanh(0.8 * 0.5 + 0.1 - 0.6 * 0.25), h2 = std::tanh(-0.8 + 0.1 - 0.6 * h1);
@@ -245,10 +246,10 @@ struct Carrying {
             "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }" +
             (exposed ? "layer { name: 'end' type: 'Silence' bottom: 'h' bottom: 'c' }" : "")),
         options, &store);
-    source = dynamic_cast<TestSource*>(InnermostKernel(net->kernel(0)));
+    source = dynamic_cast<TestSource*>(InnermostKernel(net->plan().kernel(0)));
     source->values = {Counting(8, 0, 1), {1, 1, 1, 1}};
   }
-  CarriesState* state() { return StateOf(net->kernel(1)); }
+  CarriesState* state() { return StateOf(net->plan().kernel(1)); }
   std::vector<float> Read(size_t blob) { return state()->State()[blob].data; }
 
   std::unique_ptr<Device> device;
@@ -288,7 +289,7 @@ TEST_ON_DEVICES(Recurrent, IsTheSameAgainWhenAPassIsRepeated) {
     EXPECT_NE(first, second);
     Pass pass = c.net->pass();
     pass.again = true;
-    c.net->kernel(1)->Forward(pass);
+    c.net->plan().kernel(1)->Forward(pass);
     EXPECT_EQ(c.Read(0), second);
     EXPECT_EQ(c.Read(1), cells);
   }

@@ -50,7 +50,7 @@ Passed Learn(const std::string& text, const std::vector<std::vector<Values>>& ba
   options.backward = options.keep_all = true;
   ParamStore store(device, DType::kFloat32, 5);
   Net net(GraphFromText(text), options, &store);
-  auto* source = dynamic_cast<TestSource*>(InnermostKernel(net.kernel(0)));
+  auto* source = dynamic_cast<TestSource*>(InnermostKernel(net.plan().kernel(0)));
   Passed passed;
   for (const std::vector<Values>& batch : batches) {
     source->values = batch;

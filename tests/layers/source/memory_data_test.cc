@@ -32,14 +32,14 @@ TEST(MemoryData, GivesBatchesThatRunOnOverTheEnd) {
     net->Forward();
     EXPECT_THAT(net.Values("x"), ElementsAre(30, 31, 10, 11));
     EXPECT_THAT(net.Values("y"), ElementsAre(3, 1));
-    EXPECT_EQ(SourceOf(net->kernel(0))->source_size(), 3);
-    EXPECT_EQ(SourceOf(net->kernel(0))->position(), 4);
+    EXPECT_EQ(SourceOf(net->plan().kernel(0))->source_size(), 3);
+    EXPECT_EQ(SourceOf(net->plan().kernel(0))->position(), 4);
   }
 }
 
 TEST(MemoryData, BeginsNewSamplesAtTheFirstAndTheOldOnesWhereASnapshotWas) {
   MemoryNet net(kLayer);
-  SourceOf(net->kernel(0))->Seek(1);
+  SourceOf(net->plan().kernel(0))->Seek(1);
   MemorySource& source = FindMemorySource(net.net(), "d");
   source.SetSamples(kImages.data(), kLabels.data(), 3);
   net->Forward();
@@ -48,7 +48,7 @@ TEST(MemoryData, BeginsNewSamplesAtTheFirstAndTheOldOnesWhereASnapshotWas) {
   source.SetSamples(images.data(), labels.data(), 1);
   net->Forward();
   EXPECT_THAT(net.Values("x"), ElementsAre(5, 6, 5, 6));
-  EXPECT_EQ(SourceOf(net->kernel(0))->position(), 2);
+  EXPECT_EQ(SourceOf(net->plan().kernel(0))->position(), 2);
 }
 
 TEST(MemoryData, GivesEachRankItsShare) {
@@ -58,7 +58,7 @@ TEST(MemoryData, GivesEachRankItsShare) {
   EXPECT_THAT(net.Values("y"), ElementsAre(3, 1));
   net->Forward();
   EXPECT_THAT(net.Values("y"), ElementsAre(1, 2));
-  EXPECT_EQ(SourceOf(net->kernel(0))->position(), 8);
+  EXPECT_EQ(SourceOf(net->plan().kernel(0))->position(), 8);
 }
 
 TEST_ON_GPU(MemoryData, ComesToAGpu) {

@@ -18,7 +18,8 @@ std::vector<PlainBlob> BlobsOf(Trainer* trainer) {
   std::vector<PlainBlob> blobs;
   for (size_t i = 0; i < net.graph().params.size(); ++i) {
     const Param& param =
-        trainer->params().params()[static_cast<size_t>(net.param_index(static_cast<int>(i)))];
+        trainer->params()
+            .params()[static_cast<size_t>(net.plan().param_index[static_cast<int>(i)])];
     blobs.push_back(ReadTensor(param.value, trainer->params().device_of(param)));
   }
   return blobs;

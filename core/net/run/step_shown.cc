@@ -1,11 +1,11 @@
-// Shows the steps of a net: in traces and in the log of debug_info.
+// The parts of StepExecutor that show steps.
 #include <cmath>
 #include <map>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/net/contract/sample_source.h"
-#include "core/net/run/net.h"
+#include "core/net/run/step_executor.h"
 
 namespace doppio {
 namespace {
@@ -25,7 +25,7 @@ double MeanMagnitude(Device* device, const Tensor& tensor) {
 }  // namespace
 
 // Records the time that a source waited for a batch. Sources wait before they do anything else.
-void Net::TraceWait(int64_t begun_ns, double seconds) {
+void StepExecutor::TraceWait(int64_t begun_ns, double seconds) {
   if (seconds <= 0) return;
   trace_->Add({"data wait", "data", RunTrace::kTraining, begun_ns,
                begun_ns + static_cast<int64_t>(1e9 * seconds)});
@@ -33,7 +33,7 @@ void Net::TraceWait(int64_t begun_ns, double seconds) {
 
 // Returns a name for traces: "conv1+relu1" for layers that are computed together, "conv1 (reorder)"
 // for steps that the plan inserts.
-std::string Net::NameOf(const PlanStep& step) const {
+std::string StepExecutor::NameOf(const PlanStep& step) const {
   std::string name = graph_.layer(step.node).name();
   static const std::map<StepKind, const char*> inserted = {
       {StepKind::kReorder, " (reorder)"}, {StepKind::kFill, " (fill)"},
@@ -50,13 +50,20 @@ std::string Net::NameOf(const PlanStep& step) const {
   return step.again ? name + " (again)" : name;
 }
 
-void Net::RunTraced(const PlanStep& step, bool accumulate) {
-  if (!Traced(trace_)) return Run(step, accumulate);
-  const SampleSource* source =
-      step.kind == StepKind::kLayer ? Capability<SampleSource>(kernel(step.node)) : nullptr;
+void StepExecutor::RunShown(const PlanStep& step, bool accumulate, GradientSink* sink) {
+  RunTraced(step, accumulate, sink);
+  const bool repeats = step.again || carried_.Repeats(step);
+  if (graph_.spec.debug_info && !repeats && !running_->ChangedBy(step)) LogMagnitudes(step);
+}
+
+void StepExecutor::RunTraced(const PlanStep& step, bool accumulate, GradientSink* sink) {
+  if (!Traced(trace_)) return Run(step, accumulate, sink);
+  const SampleSource* source = step.kind == StepKind::kLayer
+                                   ? Capability<SampleSource>(plan_->kernels[step.node].get())
+                                   : nullptr;
   const double waited = source == nullptr ? 0 : source->wait_seconds();
   const RunTrace::Started begun = trace_->Begin(TraceOf::kDevice);
-  Run(step, accumulate);
+  Run(step, accumulate, sink);
   if (source != nullptr) TraceWait(begun.at, source->wait_seconds() - waited);
   trace_->End(begun, step.backward ? RunTrace::kBackward : RunTrace::kForward, NameOf(step),
               {{RunTrace::kLayer, step.node}});
@@ -64,8 +71,9 @@ void Net::RunTraced(const PlanStep& step, bool accumulate) {
 
 // Writes the lines of Caffe's debug_info: mean magnitudes of the tensors that a layer has written.
 // Gradients are divided by the loss scale.
-void Net::LogMagnitudes(const PlanStep& step, bool backward) const {
+void StepExecutor::LogMagnitudes(const PlanStep& step) const {
   if (step.kind != StepKind::kLayer) return;
+  const bool backward = step.backward;
   const Node& node = graph_.nodes[step.node];
   const KernelTensors& t = plan_->tensors[step.node];
   const int place = step.place;
