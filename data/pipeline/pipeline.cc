@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
 
@@ -22,13 +21,6 @@ GroupRule RuleAlone(const PipelineOptions& options) {
 
 }  // namespace
 
-// A GPU consumes thousands of images per second, and a core decodes a few hundred. Raw records cost
-// little more than copies, so a few threads are fast enough for a GPU.
-int ChooseThreads(int cores, bool encoded) {
-  constexpr int kMax = 64;
-  return encoded ? std::clamp(cores / 2, 1, kMax) : std::clamp(cores / 4, 1, 4);
-}
-
 Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter& transform,
                    Phase phase, const PipelineOptions& options)
     : reader_(std::make_shared<SampleReader>(std::move(source), transform, phase, options)),
@@ -38,12 +30,7 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
   DOPPIO_CHECK(options.batch == 1 || !options.any_size, "samples of several sizes in a batch");
   if (options_.threads <= 0) options_.threads = ChooseThreads(RankCores(), reader_->decodes());
   options_.prefetch = std::max(1, options_.prefetch);
-  // At least two small chunks per thread, so that no thread is idle at the end of a batch.
-  chunk_samples_ = std::clamp(options_.batch / (2 * options_.threads), 1, 16);
-  chunks_ = (options_.batch + chunk_samples_ - 1) / chunk_samples_;
 }
-
-Pipeline::~Pipeline() { Stop(); }
 
 SampleSet Pipeline::samples() const {
   SampleSet set;
@@ -59,7 +46,7 @@ SampleSet Pipeline::samples() const {
 
 void Pipeline::Join(const GroupRule& rule) {
   if (std::exchange(joined_, true)) return;
-  Stop();
+  threads_.reset();
   order_ = SampleOrder(rule, source().size(), options_.seed);
   usable_ = rule.usable;
   reader_->Join(rule);
@@ -76,43 +63,27 @@ RecordProbe Pipeline::Probe() const {
 }
 
 void Pipeline::Start() {
-  // One slot more than `prefetch`, for the batch that the caller holds.
-  slots_.resize(static_cast<size_t>(options_.prefetch) + 1);
-  for (Slot& slot : slots_) {
-    slot.batch.shape = data_shape();
-    slot.batch.samples.resize(options_.batch);
-    slot.batch.labels.resize(static_cast<size_t>(options_.batch) *
-                             static_cast<size_t>(label_count()));
-    slot.chunks_left = chunks_;
-    slot.failure = nullptr;
-  }
-  next_chunk_ = next_batch_ * chunks_;
-  released_ = next_batch_;
-  for (int i = 0; i < options_.threads; ++i) workers_.emplace_back([this] { Work(); });
-}
-
-void Pipeline::Stop() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-  }
-  slot_freed_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
-  stop_ = false;
-  handed_out_ = false;
+  Batch empty;
+  empty.shape = data_shape();
+  empty.samples.resize(options_.batch);
+  empty.labels.resize(static_cast<size_t>(options_.batch) * static_cast<size_t>(label_count()));
+  threads_ = std::make_unique<BatchThreads>(
+      options_.threads, options_.prefetch, next_batch_, empty,
+      [this](int64_t number, int row, Batch* batch, SampleReader::Scratch* scratch) {
+        FillSample(SampleOf(number) + row, row, batch, scratch);
+      });
 }
 
 void Pipeline::Seek(int64_t sample) {
   if (sample == position()) return;
-  Stop();
+  threads_.reset();
   start_ = sample;
   next_batch_ = 0;
 }
 
 void Pipeline::Shard(int rank, int world) {
   if (rank == options_.rank && world == options_.world) return;
-  Stop();  // the threads read the members that change
+  threads_.reset();
   const int64_t at = position();
   options_.rank = rank;
   options_.world = world;
@@ -120,67 +91,16 @@ void Pipeline::Shard(int rank, int world) {
 }
 
 const Batch& Pipeline::current() const {
-  DOPPIO_CHECK(handed_out_, "no batch");
-  return slots_[static_cast<size_t>(next_batch_ - 1) % slots_.size()].batch;
+  DOPPIO_CHECK(has_current(), "no batch");
+  return threads_->current();
 }
 
 const Batch& Pipeline::Next() {
-  if (workers_.empty()) Start();
-  std::unique_lock<std::mutex> lock(mutex_);
-  const auto slots = static_cast<int64_t>(slots_.size());
-  if (handed_out_) {
-    slots_[released_ % slots].chunks_left = chunks_;
-    ++released_;
-    handed_out_ = false;
-    slot_freed_.notify_all();
-  }
-  Slot& slot = slots_[next_batch_ % slots];
-  if (slot.chunks_left > 0) {
-    const auto begin = std::chrono::steady_clock::now();
-    batch_ready_.wait(lock, [&slot] { return slot.chunks_left == 0; });
-    wait_seconds_ += SecondsSince(begin);
-  }
-  if (slot.failure) std::rethrow_exception(slot.failure);
-  slot.batch.first_sample = next_sample();
+  if (threads_ == nullptr) Start();
+  Batch& batch = threads_->Next(&wait_seconds_);
+  batch.first_sample = next_sample();
   ++next_batch_;
-  handed_out_ = true;
-  return slot.batch;
-}
-
-void Pipeline::Work() {
-  UseAllCores();
-  SampleReader::Scratch scratch;
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    slot_freed_.wait(lock, [this] {
-      return stop_ || next_chunk_ / chunks_ < released_ + static_cast<int64_t>(slots_.size());
-    });
-    if (stop_) return;
-    const int64_t chunk = next_chunk_++;
-    lock.unlock();
-    std::exception_ptr failure;
-    try {
-      FillChunk(chunk, &scratch);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    lock.lock();
-    Slot& slot = slots_[static_cast<size_t>(chunk / chunks_) % slots_.size()];
-    if (failure && (!slot.failure || chunk < slot.failed_chunk)) {
-      slot.failure = failure;
-      slot.failed_chunk = chunk;
-    }
-    if (--slot.chunks_left == 0) batch_ready_.notify_one();
-  }
-}
-
-void Pipeline::FillChunk(int64_t chunk, SampleReader::Scratch* scratch) {
-  const int64_t number = chunk / chunks_;
-  Batch& batch = slots_[static_cast<size_t>(number) % slots_.size()].batch;
-  const int64_t first_sample = SampleOf(number);
-  const int begin = static_cast<int>(chunk % chunks_) * chunk_samples_;
-  const int end = std::min(begin + chunk_samples_, options_.batch);
-  for (int row = begin; row < end; ++row) FillSample(first_sample + row, row, &batch, scratch);
+  return batch;
 }
 
 void Pipeline::FillSample(int64_t sample, int row, Batch* batch,

@@ -8,44 +8,27 @@
 #ifndef DOPPIO_DATA_PIPELINE_PIPELINE_H_
 #define DOPPIO_DATA_PIPELINE_PIPELINE_H_
 
-#include <condition_variable>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
+#include "data/pipeline/batch_threads.h"
 #include "data/pipeline/order.h"
 #include "data/pipeline/sample_reader.h"
 
 namespace doppio {
-
-struct Batch {
-  // Global index of the first sample in the stream.
-  int64_t first_sample = 0;
-  ImageShape shape;                // of each sample
-  std::vector<CutPixels> samples;  // input of Pipeline::Write
-  std::vector<float> labels;       // batch x label_count()
-};
-
-// Returns the number of threads that prepare samples for a rank with `cores` cores: half of the
-// cores for records that must be decoded, fewer for raw records.
-int ChooseThreads(int cores, bool encoded);
 
 class Pipeline {
  public:
   // Reads and checks the first record that is not bad. Throws FileError, UserError.
   Pipeline(std::unique_ptr<Source> source, const TransformationParameter& transform, Phase phase,
            const PipelineOptions& options);
-  ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
   // Returns the shape of the samples of the batch that Next returned last; before, that of the
   // first sample.
-  ImageShape shape() const { return handed_out_ ? current().shape : data_shape(); }
+  ImageShape shape() const { return has_current() ? current().shape : data_shape(); }
   // Returns the shape of the first transformed sample.
   ImageShape data_shape() const { return reader_->data_shape(); }
   // Returns the number of labels per sample.
@@ -100,19 +83,11 @@ class Pipeline {
   double wait_seconds() const { return wait_seconds_; }
 
  private:
-  struct Slot {
-    Batch batch;
-    int chunks_left = 0;
-    int64_t failed_chunk = 0;  // first failed chunk of the batch
-    std::exception_ptr failure;
-  };
   int64_t SampleOf(int64_t batch) const {
     return start_ + (batch * options_.world + options_.rank) * options_.batch;
   }
+  bool has_current() const { return threads_ != nullptr && threads_->has_current(); }
   void Start();
-  void Stop();
-  void Work();
-  void FillChunk(int64_t chunk, SampleReader::Scratch* scratch);
   void FillSample(int64_t sample, int row, Batch* batch, SampleReader::Scratch* scratch) const;
 
   // Shared with Probe().
@@ -120,25 +95,12 @@ class Pipeline {
   PipelineOptions options_;
   SampleOrder order_;
   std::function<int64_t(int64_t)> usable_;  // GroupRule::usable
+  bool joined_ = false;
 
   int64_t start_ = 0;       // first sample of rank 0's batch 0
   int64_t next_batch_ = 0;  // index of this rank's next batch, counted from start_
-  bool handed_out_ = false;
-  bool joined_ = false;
   double wait_seconds_ = 0;
-
-  // Several threads fill a batch together, one chunk at a time.
-  int chunk_samples_ = 1;
-  int chunks_ = 1;  // per batch
-  std::vector<Slot> slots_;
-  std::vector<std::thread> workers_;
-
-  std::mutex mutex_;
-  std::condition_variable slot_freed_, batch_ready_;
-  // mutex_ guards the members below, and the chunk counts and failures of the slots.
-  int64_t next_chunk_ = 0;
-  int64_t released_ = 0;  // number of batches that the caller has released
-  bool stop_ = false;
+  std::unique_ptr<BatchThreads> threads_;  // null until Next; they read other members
 };
 
 }  // namespace doppio
