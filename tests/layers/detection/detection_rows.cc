@@ -208,12 +208,12 @@ bool DrawDetectionEvaluate(NetDraft* draft) {
 }
 
 // Rows of objects name an image of the batch, and rows of detections follow those of other images.
-constexpr unsigned kOfBatch = LayerRow::kWholeBatch | LayerRow::kJumps | LayerRow::kNoOracle;
+constexpr unsigned kOfBatch = LayerRow::kWholeBatch | LayerRow::kJumps;
 constexpr unsigned kDetects = kOfBatch | LayerRow::kNoBackward | LayerRow::kHostOnly;
-constexpr unsigned kBoxLoss = kOfBatch | LayerRow::kKinks | LayerRow::kHostOnly;
+constexpr unsigned kBoxLoss =
+    kOfBatch | LayerRow::kKinks | LayerRow::kHostOnly | LayerRow::kNoOracle;
 
-DOPPIO_REGISTER(LayerRows, "PriorBox",
-                {&DrawPriorBox, LayerRow::kNoBackward | LayerRow::kNoOracle, 0.3});
+DOPPIO_REGISTER(LayerRows, "PriorBox", {&DrawPriorBox, LayerRow::kNoBackward, 0.3});
 DOPPIO_REGISTER(LayerRows, "MultiBoxLoss", {&DrawMultiBoxLoss, kBoxLoss, 0.4, {}, LayerRow::kLoss});
 DOPPIO_REGISTER(LayerRows, "DetectionOutput",
                 {&DrawDetectionOutput, kDetects, 0.3, {}, LayerRow::kScore});

@@ -134,8 +134,8 @@ bool DrawRoiDetections(NetDraft* draft) {
 
 // Regions name an image of the batch.
 constexpr unsigned kPools = LayerRow::kWholeBatch;
-constexpr unsigned kProposes = LayerRow::kWholeBatch | LayerRow::kJumps | LayerRow::kNoBackward |
-                               LayerRow::kHostOnly | LayerRow::kNoOracle;
+constexpr unsigned kProposes =
+    LayerRow::kWholeBatch | LayerRow::kJumps | LayerRow::kNoBackward | LayerRow::kHostOnly;
 
 // The oracle has only Mask R-CNN's form.
 unsigned RoiAlignTraits(const LayerParameter& layer) {
@@ -153,7 +153,7 @@ DOPPIO_REGISTER(LayerRows, "ROIPooling",
 DOPPIO_REGISTER(LayerRows, "ROIAlign",
                 {&DrawRoiAlign, kPools | LayerRow::kNoOracle, 0.5, RefusedRoiFields(),
                  LayerRow::kInner, &RoiAlignTraits});
-DOPPIO_REGISTER(LayerRows, "PSROIPooling", {&DrawPsroiPooling, kPools | LayerRow::kNoOracle, 0.4});
+DOPPIO_REGISTER(LayerRows, "PSROIPooling", {&DrawPsroiPooling, kPools, 0.4});
 DOPPIO_REGISTER(LayerRows, "PSROIAlign", {&DrawPsroiAlign, kPools | LayerRow::kNoOracle, 0.4});
 DOPPIO_REGISTER(LayerRows, "Proposal", {&DrawProposal, kProposes, 0.3});
 DOPPIO_REGISTER(LayerRows, "RoiDetections",

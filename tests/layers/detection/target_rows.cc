@@ -182,8 +182,8 @@ bool DrawBoxAnnotatorOhem(NetDraft* draft) {
                        "loss_param { ignore_label: " + std::to_string(ignored) + " }");
 }
 
-constexpr unsigned kChooses = LayerRow::kWholeBatch | LayerRow::kJumps | LayerRow::kNoBackward |
-                              LayerRow::kHostOnly | LayerRow::kNoOracle;
+constexpr unsigned kChooses =
+    LayerRow::kWholeBatch | LayerRow::kJumps | LayerRow::kNoBackward | LayerRow::kHostOnly;
 
 DOPPIO_REGISTER(LayerRows, "AnchorTarget", {&DrawAnchorTarget, kChooses | LayerRow::kRandom, 0.3});
 DOPPIO_REGISTER(LayerRows, "ProposalTarget",

@@ -117,8 +117,7 @@ bool DrawEvalDetection(NetDraft* draft) {
 
 // Rows of objects may name an image of the batch, and rows of detections follow those of other
 // images.
-constexpr unsigned kYolo =
-    LayerRow::kWholeBatch | LayerRow::kJumps | LayerRow::kNoOracle | LayerRow::kHostOnly;
+constexpr unsigned kYolo = LayerRow::kWholeBatch | LayerRow::kJumps | LayerRow::kHostOnly;
 
 LayerRow YoloRow(bool (*draw)(NetDraft*), unsigned traits, LayerRow::Place place) {
   const std::string refused = "of YOLO9000's trees of classes, which the layer refuses";
@@ -129,7 +128,8 @@ LayerRow YoloRow(bool (*draw)(NetDraft*), unsigned traits, LayerRow::Place place
           place};
 }
 DOPPIO_REGISTER(LayerRows, "RegionLoss",
-                YoloRow(&DrawRegionLoss, kYolo | LayerRow::kKinks, LayerRow::kLoss));
+                YoloRow(&DrawRegionLoss, kYolo | LayerRow::kKinks | LayerRow::kNoOracle,
+                        LayerRow::kLoss));
 DOPPIO_REGISTER(LayerRows, "RegionOutput",
                 YoloRow(&DrawRegionOutput, kYolo | LayerRow::kNoBackward, LayerRow::kScore));
 DOPPIO_REGISTER(LayerRows, "EvalDetection",

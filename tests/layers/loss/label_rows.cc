@@ -196,11 +196,10 @@ unsigned InfogainTraits(const LayerParameter& layer) {
 }
 
 constexpr unsigned kScores = LayerRow::kJumps | LayerRow::kNoBackward | LayerRow::kHostOnly;
-constexpr unsigned kSegScores = kScores | LayerRow::kNoOracle;
 
 // Without `reset`, the counts are those of all batches.
 unsigned SegAccuracyTraits(const LayerParameter& layer) {
-  return kSegScores | (layer.seg_accuracy_param().reset() ? 0u : unsigned{LayerRow::kState});
+  return kScores | (layer.seg_accuracy_param().reset() ? 0u : unsigned{LayerRow::kState});
 }
 
 DOPPIO_REGISTER(LayerRows, "SoftmaxWithLoss",
@@ -208,13 +207,9 @@ DOPPIO_REGISTER(LayerRows, "SoftmaxWithLoss",
 DOPPIO_REGISTER(LayerRows, "SoftmaxWithLossOHEM",
                 {&DrawSoftmaxWithLossOhem, LayerRow::kCutsLogarithm, 0.3, {}, LayerRow::kLoss});
 DOPPIO_REGISTER(LayerRows, "Accuracy", {&DrawAccuracy, kScores, 1, {}, LayerRow::kScore});
-DOPPIO_REGISTER(LayerRows, "SegAccuracy",
-                {&DrawSegAccuracy,
-                 kSegScores | LayerRow::kState,
-                 0.5,
-                 {},
-                 LayerRow::kScore,
-                 &SegAccuracyTraits});
+DOPPIO_REGISTER(
+    LayerRows, "SegAccuracy",
+    {&DrawSegAccuracy, kScores | LayerRow::kState, 0.5, {}, LayerRow::kScore, &SegAccuracyTraits});
 
 LayerRow InfogainRow() {
   const std::string refused = "InfogainLoss refuses it";

@@ -147,10 +147,9 @@ bool DrawDetectNetTransformation(NetDraft* draft) {
 }
 
 LayerRow DetectNetRow() {
-  LayerRow row = {&DrawDetectNetTransformation,
-                  LayerRow::kRandom | LayerRow::kJumps | LayerRow::kNoBackward |
-                      LayerRow::kHostOnly | LayerRow::kNoOracle,
-                  0.3};
+  LayerRow row = {
+      &DrawDetectNetTransformation,
+      LayerRow::kRandom | LayerRow::kJumps | LayerRow::kNoBackward | LayerRow::kHostOnly, 0.3};
   for (const char* name : {"resize_param",
                            "noise_param",
                            "emit_constraint",
