@@ -164,12 +164,13 @@ class NightTest(unittest.TestCase):
         self.assertRegex(self.entries()[0].status, r"killed after \d\d+\.\d min")
 
     def test_ends_a_job_in_time_for_the_end_of_the_shard(self):
-        self.table('Job("a", "", "sleep 1000", 20), Job("b", "", "sleep 1000", 20)')
+        # A slow machine may take some of the 20 minutes to start the script.
+        self.table('Job("a", "", "sleep 1000", 11), Job("b", "", "sleep 1000", 11)')
         begin = time.monotonic()
         out = self.night("--minutes=20", code=1)
         self.assertLess(time.monotonic() - begin, 21 * MINUTE + 10)
-        self.assertRegex(out, r"night: a: killed after (19|2\d)\.\d min")
-        self.assertIn("night: for the next shard: b (20 min)\n", out)
+        self.assertRegex(out, r"night: a: killed after [12]\d\.\d min")
+        self.assertIn("night: for the next shard: b (11 min)\n", out)
 
     def test_ends_the_job_when_it_is_told_to_end(self):
         self.table('Job("endless", "", """%s""", 50), Job("a", "", "echo a >>calls", 20)' % ENDLESS)
