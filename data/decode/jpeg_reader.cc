@@ -76,7 +76,8 @@ JpegReader::JpegReader(const uint8_t* file, size_t bytes) {
     jpeg_mem_src(info, file, static_cast<unsigned long>(bytes));  // NOLINT: libjpeg's type
     jpeg_read_header(info, TRUE);
   });
-  // Checked here because a progressive file is decoded as a whole, whatever window is wanted.
+  // The limit counts all pixels, because a progressive file is decoded as a whole, whatever window
+  // is read.
   CheckPixels(info->image_height, info->image_width);
   info->progress = &errors_.progress;
   Run([info] { jpeg_calc_output_dimensions(info); });

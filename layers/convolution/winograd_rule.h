@@ -46,7 +46,7 @@ inline bool WinogradPays(const ConvGeometry& g, Winograd use, int64_t min_tiles 
 }
 
 // Returns the same for images in bfloat16, on a CPU that multiplies them twice as fast as floats.
-// kAuto then wants 3.5 times fewer products.
+// kAuto then requires 3.5 times fewer products.
 inline bool WinogradPaysInBFloat16(const ConvGeometry& g, Winograd use) {
   const bool pays = WinogradPays(g, use);
   if (use != Winograd::kAuto || !pays) return pays;

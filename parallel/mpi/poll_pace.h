@@ -3,7 +3,7 @@
 // MPI advances messages only inside these calls, so the pauses are short, for fast links. But if
 // there are more threads than cores, tests would take the time in which other ranks compute, and a
 // sched_yield() may last as long as the time slices of all others. So pauses double if one ends
-// late, which shows that other threads want the core, and become shorter slowly: they stay long if
+// late, which shows that other threads need the core, and become shorter slowly: they stay long if
 // some per cent of them end late.
 #ifndef DOPPIO_PARALLEL_MPI_POLL_PACE_H_
 #define DOPPIO_PARALLEL_MPI_POLL_PACE_H_
@@ -33,7 +33,7 @@ class PollPace {
   }
 
   static constexpr int64_t kEagerNs = 100'000, kShortestNs = 10'000, kLongestNs = 500'000;
-  // With longer pauses, other threads want the core, and there are no tests without pauses.
+  // With longer pauses, other threads need the core, and there are no tests without pauses.
   static constexpr int64_t kBusyNs = 4 * kShortestNs;
   // An idle core wakes a thread much sooner; another thread keeps the core for some ms.
   static constexpr int64_t kLateNs = 300'000;

@@ -62,7 +62,7 @@ class LrPolicy {
   double Rate(int64_t iteration, float smoothed_loss = 0);
 
   const LrState& state() const { return state_; }
-  // Goes on at `iteration` from the state `saved`, of a training whose policy and steps may have
+  // Continues at `iteration` from the state `saved`, of a training whose policy and steps may have
   // been others: steps that depend on the iteration alone are counted anew. Logs a warning if their
   // number differs from the saved one.
   void Resume(const LrState& saved, int64_t iteration);

@@ -131,7 +131,7 @@ wait_for 60 sh -c "sinfo -h -o %T | grep -qx idle"
 sleep 1.1
 wait_for 60 scontrol update job="$job" StartTime=now
 wait_for 300 finished parts "$job"
-grep -q "going on from parts_iter_" parts.out || fail "it did not resume"
+grep -q "resuming from parts_iter_" parts.out || fail "it did not resume"
 
 # ---- A sweep whose trials are jobs, and whose own process is killed
 cat > sweep.prototxt <<'SOLVER'
@@ -148,4 +148,4 @@ grep -q "3 trials: 3 done" <("$doppio" sweep ls sweep) || fail "not all trials o
 [ "$(grep -c '"event":"begin"' sweep/sweep.jsonl)" = 3 ] || fail "a trial of the sweep ran twice"
 
 cmp "whole_iter_$iterations.caffemodel" "parts_iter_$iterations.caffemodel" || fail "the resumed run has other weights"
-echo "PASSED: two tasks of srun, stopped by USR1 at iteration $(grep -o 'going on from parts_iter_[0-9]*' parts.out | tr -dc 0-9), requeued, resumed to the same weights"
+echo "PASSED: two tasks of srun, stopped by USR1 at iteration $(grep -o 'resuming from parts_iter_[0-9]*' parts.out | tr -dc 0-9), requeued, resumed to the same weights"

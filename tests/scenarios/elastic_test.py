@@ -77,7 +77,7 @@ class ElasticTest(elastic_case.ElasticCase):
         # Fewer than two may not remain, so now all stop.
         os.kill(self.ranks()[1], signal.SIGUSR1)
         self.assertEqual(75, process.wait(60), self.logged())
-        self.assertRegex(self.logged(), r"stopped by a signal at iteration \d+; to go on: .*launch --ranks=3")
+        self.assertRegex(self.logged(), r"stopped by a signal at iteration \d+; to continue: .*launch --ranks=3")
 
     def test_a_shared_batch_stays_whole(self):
         self.write("net.prototxt", elastic_case.NET)  # BatchNorm normalises in each replica

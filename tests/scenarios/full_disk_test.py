@@ -54,7 +54,7 @@ class SnapshotTest(own_mounts.MountCase):
             self.change("size=4m")
             again = self.train("--resume=auto")
             self.assertEqual(0, again.returncode, again.stderr)
-            self.assertEqual(whole > 0, "going on from" in again.stderr, again.stderr)
+            self.assertEqual(whole > 0, "resuming from" in again.stderr, again.stderr)
             self.assertNotIn("is skipped: ", again.stderr)
             self.assertEqual(3, len(self.files("solverstate" + suffix)))
             self.unmount()

@@ -58,7 +58,7 @@ class JobTest(scenario.Scenario):
         self.assertGreater(stopped, 0)
         job, queued = self.run_job(["--set=max_iter=%d" % (stopped + 10)], *flags)
         self.assertEqual((0, []), (job.returncode, queued), job.stderr)
-        self.assertIn("going on from run_iter_%d.solverstate" % stopped, job.stderr)
+        self.assertIn("resuming from run_iter_%d.solverstate" % stopped, job.stderr)
         self.assertIn("run_iter_%d.solverstate" % (stopped + 10), os.listdir(self.folder))
 
 

@@ -60,7 +60,7 @@ class KillCase(scenario.Scenario):
         self.assertIsNone(process.poll(), self.logged())
         self.kill(process)
         log = self.logged()
-        started = re.search(r"going on from run_iter_(\d+)\.solverstate", log)
+        started = re.search(r"resuming from run_iter_(\d+)\.solverstate", log)
         if started:
             self.assertEqual(before, int(started.group(1)), log)
         else:

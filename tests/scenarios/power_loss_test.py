@@ -46,12 +46,12 @@ class PowerLossTest(scenario.Scenario):
             newest = max([int(m.group(1)) for m in (re.match(r"run_iter_(\d+)\.solverstate(\.h5)?$", p) for p in durable) if m], default=0)
             run = self.doppio("train", "--solver=solver.prototxt", "--resume=auto", *flags)
             self.assertEqual(0, run.returncode, run.stderr)
-            begun = re.search(r"going on from disk/run_iter_(\d+)\.", run.stderr)
+            begun = re.search(r"resuming from disk/run_iter_(\d+)\.", run.stderr)
             self.assertGreaterEqual(int(begun.group(1)) if begun else 0, newest, run.stderr)
             self.assertEqual(wanted, self.read(model))
             states += 1
             resumed += begun is not None
-        print("%d records, %d states of the disk, %d with a snapshot to go on from" % (len(records), states, resumed))
+        print("%d records, %d states of the disk, %d with a snapshot to resume from" % (len(records), states, resumed))
         self.assertGreater(states, 30)
         self.assertGreater(resumed, states // 4)
 

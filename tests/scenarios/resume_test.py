@@ -237,7 +237,7 @@ class ResumeTest(scenario.Scenario):
         log = self.run_in("parts", "--resume")["log"]
         self.assertIn("run_iter_170.solverstate is skipped", log)
         self.assertIn("run_iter_150.solverstate is skipped", log)
-        self.assertIn("going on from run_iter_100.solverstate", log)
+        self.assertIn("resuming from run_iter_100.solverstate", log)
         self.same_file("run_iter_200.caffemodel")
 
 

@@ -159,7 +159,7 @@ class SignalsTest(scenario.Scenario):
         process = self.begin()
         process.send_signal(signal.SIGINT)
         self.ends(process, STOPPED)
-        command = shlex.split(re.search(r"to go on: (.*)", self.logged()).group(1))
+        command = shlex.split(re.search(r"to continue: (.*)", self.logged()).group(1))
         self.assertTrue(command[-1].endswith("=" + self.states()[-1]), command)
         end = int(re.search(r"\d+", self.states()[-1]).group()) + 50
         resumed = subprocess.run(command + ["--set=max_iter=%d" % end], cwd=self.folder, capture_output=True, text=True,

@@ -113,7 +113,7 @@ class SweepSlurmTest(sweep_case.SweepCase):
         process.send_signal(signal.SIGINT)
         _, log = process.communicate(timeout=60)
         self.assertEqual(75, process.returncode, log)
-        self.assertIn("2 jobs stay in the queue and go on", log)
+        self.assertIn("2 jobs stay in the queue and continue", log)
         self.assertEqual(2, len(os.listdir(self.path("slurm/jobs"))))
 
     def test_pruning_cancels_the_job(self):
@@ -138,7 +138,7 @@ class SweepSlurmTest(sweep_case.SweepCase):
         _, log = process.communicate(timeout=60)
         self.assertEqual(75, process.returncode, log)
         self.assertIn("t000: job 100 left the queue before the trial had ended; see t000.log", log)
-        self.assertIn("to go on: doppio sweep resume", log)
+        self.assertIn("to continue: doppio sweep resume", log)
 
     def test_says_why_it_cannot_submit(self):
         self.fill()

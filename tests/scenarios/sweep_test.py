@@ -100,7 +100,7 @@ class SweepTest(sweep_case.SweepCase):
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)
         self.assertEqual(75, process.returncode, log)
-        self.assertIn("to go on: doppio sweep resume", log)
+        self.assertIn("to continue: doppio sweep resume", log)
         # The other one of the two trials may not have begun yet.
         self.assertTrue(glob.glob(self.path("stopped/t00[01]/*.solverstate")), log)
         self.assertEqual([], self.events("stopped", "end"))

@@ -122,8 +122,9 @@ class Parser {
     if (line_.help || line_.version) return line_;
     if (line_.command == nullptr) {
       if (!line_.files.empty()) {
-        throw UsageError("unknown command '" + line_.files[0] + "'" +
-                         DidYouMean(line_.files[0], Commands::Get().Names()));
+        const std::string &word = line_.files[0], near = DidYouMean(word, Commands::Get().Names());
+        throw UsageError("unknown command '", word, "'",
+                         near.empty() ? "; 'doppio help " + word + "' searches for it" : near);
       }
       return line_;
     }

@@ -156,7 +156,7 @@ std::string PageText(const SummaryLines& lines, const std::string& name,
   text << "\n## Commands\n\n";
   for (const std::string& command : NextCommands("doppio", folder))
     text << "    " << command << '\n';
-  text << "\nMore: `doppio train` goes on where it stopped with `--resume`, trains on GPUs with "
+  text << "\nMore: `doppio train` continues where it stopped with `--resume`, trains on GPUs with "
           "`--gpu=all --scale_lr=linear`, from\npublished weights of the same net with "
           "`--weights=FILE`, and keeps a run folder with `--run_dir=auto`.\n\n"
           "Files: `train_val.prototxt` is the net for training and tests, `deploy.prototxt` for "
@@ -181,7 +181,7 @@ void WriteProject(const std::string& folder, const InitData& data, const InitTex
   files.Write("train_val.prototxt", texts.train_val);
   files.Write("deploy.prototxt", texts.deploy);
   files.Write("README.md", page);
-  // Last, because it makes the folder a training folder.
+  // The solver comes last, because it makes the folder a training folder.
   files.Write("solver.prototxt", texts.solver);
   files.Keep();
 }

@@ -212,7 +212,7 @@ ExitCode RunLaunch(const CommandLine& line, bool* began) {
   options.restarts = static_cast<int>(InRange("restarts", line.flags.restarts, 0, 1'000'000));
   const std::vector<RankStart> starts = StartsOf(line, HostsFromFlags(line), &options.elastic);
   if (options.restarts > 0 && !options.elastic)
-    throw UsageError("--restarts is for trainings with --elastic, in which other ranks go on");
+    throw UsageError("--restarts is for trainings with --elastic, in which other ranks continue");
   *began = true;
   return static_cast<ExitCode>(RunRanks(starts, options));
 }

@@ -224,7 +224,7 @@ void PrintDetails(const RunRecord& run) {
   if (run.exit) {
     line("end", run.exit->reason + ", code " + std::to_string(run.exit->code));
     line("error", run.exit->error);
-    line("to go on", run.exit->resume_command);
+    line("to continue", run.exit->resume_command);
   }
   PrintLayers(ReadLayerTimes(run.folder));
 }

@@ -91,7 +91,7 @@ ExitCode Work(const CommandLine& line, const SweepSettings& settings, SweepJourn
   std::cout.flush();
   const int64_t best = BestTrial(MetricOfSweep(*journal), journal->trials());
   if (!finished) {
-    std::cerr << "not all trials have ended; to go on: doppio sweep resume "
+    std::cerr << "not all trials have ended; to continue: doppio sweep resume "
               << ShellQuoted(journal->folder()) << '\n';
     return ExitCode::kStopped;
   }

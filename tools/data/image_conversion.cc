@@ -156,7 +156,7 @@ class Conversion {
     if (writer_.kept() > 0) {
       mistakes_.push_back(FileError("the first ", writer_.kept(),
                                     " records are kept: once the images are repaired, or with "
-                                    "--skip_bad, the same command goes on behind them"));
+                                    "--skip_bad, the same command continues behind them"));
     }
     throw ErrorList(mistakes_);
   }

@@ -157,7 +157,7 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
     if (!start.resumes && !start.takes_over) {
       throw UsageError(
           "--run_dir=", path_,
-          " holds a run already; give --resume=auto to go on with it, or another folder");
+          " holds a run already; give --resume=auto to continue it, or another folder");
     }
     if (!start.takes_over) WaitUntilLeft(path_);
     const RunRecord earlier = ReadRunEnd(path_);

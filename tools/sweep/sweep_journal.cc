@@ -150,8 +150,8 @@ std::pair<std::string, std::string> SplitSet(const std::string& set) {
 void SweepJournal::Create(const std::string& folder, const SweepSettings& settings) {
   const std::string path = PathOf(folder);
   if (FileExists(path))
-    throw FileError(
-        path, " exists: there is a sweep in this folder; 'doppio sweep resume' goes on with it");
+    throw FileError(path,
+                    " exists: there is a sweep in this folder; 'doppio sweep resume' continues it");
   // Written atomically, because a folder without settings would be useless.
   WriteFileAtomically(path, ExactLine(ToJson(settings)) + "\n");
 }

@@ -77,7 +77,7 @@ class QueueRunner {
       Submit();
       if (jobs_.empty()) return given_up_.empty();
       if (Wait()) {
-        PrintSweepNotice(std::to_string(jobs_.size()) + " jobs stay in the queue and go on");
+        PrintSweepNotice(std::to_string(jobs_.size()) + " jobs stay in the queue and continue");
         return false;
       }
     }

@@ -1,4 +1,4 @@
-// Saves the state of a training that goes on in memory.
+// Saves the state of a training that continues in memory.
 #ifndef DOPPIO_TOOLS_TRAIN_SAVE_STATE_H_
 #define DOPPIO_TOOLS_TRAIN_SAVE_STATE_H_
 

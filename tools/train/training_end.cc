@@ -140,7 +140,7 @@ void Print(const CommandLine& line, const TrainingEnd& end, bool terminal) {
       "stopped by a signal at iteration " + std::to_string(result.iteration);
   PrintNotice(terminal,
               stopped + (result.state_file.empty() ? ", without a snapshot"
-                                                   : "; to go on: " + end.resume_command));
+                                                   : "; to continue: " + end.resume_command));
 }
 
 ExitCode CodeOf(const CommandLine& line, const TrainResult& result) {

@@ -20,7 +20,7 @@ std::string SnapshotOf(const StartOptions& options, const SolverParameter& solve
   // The last run ended before its first snapshot, so resume from the snapshot it started from.
   if (!newest && FileExists(last.resumed)) newest = last.resumed;
   if (newest) {
-    LOG(INFO) << "--resume=auto: going on from " << *newest;
+    LOG(INFO) << "--resume=auto: resuming from " << *newest;
   } else {
     LOG(INFO) << "--resume=auto: no snapshot " << solver.snapshot_prefix()
               << "_iter_*, starting a new training";

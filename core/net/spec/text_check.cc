@@ -218,7 +218,7 @@ class Checker {
       Add(Here(), "'" + field.name() + "' is a message: expected '{', got " + Found() +
                       ParamOfOtherFormat(field));
     } else if (Opens(Here())) {
-      Add(Here(), Wants(field) + (Is("[") ? ", got a list" : ", got a message") +
+      Add(Here(), Needs(field) + (Is("[") ? ", got a list" : ", got a message") +
                       ParamOfOtherFormat(field));
     } else {
       const bool negative = Is("-");

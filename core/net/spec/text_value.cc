@@ -52,7 +52,7 @@ std::string Got(const Token& token, bool negative) {
 
 std::string WrongInteger(const FieldDescriptor& field, bool negative, const Token& token) {
   if (token.type != Tokenizer::TYPE_INTEGER || (negative && IsUnsigned(field))) {
-    return Wants(field) + Got(token, negative);
+    return Needs(field) + Got(token, negative);
   }
   const uint64_t largest = Largest(field);
   uint64_t value;
@@ -74,7 +74,7 @@ std::string WrongNumber(const FieldDescriptor& field, bool negative, const Token
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (lower == "inf" || lower == "infinity" || lower == "nan") return "";
   }
-  return Wants(field) + Got(token, negative);
+  return Needs(field) + Got(token, negative);
 }
 
 std::string WrongBool(const FieldDescriptor& field, bool negative, const Token& token) {
@@ -85,7 +85,7 @@ std::string WrongBool(const FieldDescriptor& field, bool negative, const Token& 
   for (const char* name : {"true", "True", "t", "false", "False", "f"}) {
     if (!negative && token.text == name) return "";
   }
-  return Wants(field) + Got(token, negative);
+  return Needs(field) + Got(token, negative);
 }
 
 // Returns advice if a layer's type is one of the other format, layer { } or layers { }; else "".
@@ -118,7 +118,7 @@ std::string WrongEnum(const FieldDescriptor& field, bool negative, const Token& 
   } else if (token.type != Tokenizer::TYPE_IDENTIFIER || negative) {
     const bool quoted = token.type == Tokenizer::TYPE_STRING;
     const std::string other = OtherFormat(field, token);
-    return Wants(field) + Got(token, negative) +
+    return Needs(field) + Got(token, negative) +
            (other.empty() && quoted ? ": write it without quotes" : other);
   } else if (type.FindValueByName(token.text) != nullptr) {
     return "";
@@ -141,7 +141,7 @@ std::string WrongEnum(const FieldDescriptor& field, bool negative, const Token& 
 
 }  // namespace
 
-std::string Wants(const FieldDescriptor& field) {
+std::string Needs(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT32:
     case FieldDescriptor::CPPTYPE_UINT64:
@@ -186,7 +186,7 @@ std::string WrongValue(const FieldDescriptor& field, bool negative, const Token&
       return WrongEnum(field, negative, token);
     case FieldDescriptor::CPPTYPE_STRING:
       if (token.type == Tokenizer::TYPE_STRING && !negative) return "";
-      return Wants(field) + Got(token, negative) + OtherFormat(field, token);
+      return Needs(field) + Got(token, negative) + OtherFormat(field, token);
     default:
       return WrongInteger(field, negative, token);
   }

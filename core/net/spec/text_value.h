@@ -11,7 +11,7 @@
 namespace doppio {
 
 // Returns what the field requires: "stride must be an integer".
-std::string Wants(const google::protobuf::FieldDescriptor& field);
+std::string Needs(const google::protobuf::FieldDescriptor& field);
 
 // Returns why `token` (after a '-' if `negative`) is not a value of the scalar field `field`:
 // "stride must be an integer, got 1.5". Returns "" if protobuf accepts the token.

@@ -86,7 +86,7 @@ void WriteBinary(const std::string& path, const SolverSnapshot& snapshot,
   const bool beside = state != path && FileExists(state);
   throw FileError("'", path, "' has the weights of a net, not the state of a training; ",
                   beside ? "the state is in '" + state +
-                               "': pass that file to go on with its training, or pass the weights "
+                               "': pass that file to continue its training, or pass the weights "
                                "with --weights to start a new one"
                          : "pass weights with --weights; without the .solverstate that was written "
                            "with them, they start a new training");

@@ -85,7 +85,7 @@ class PhasesTest(mpi_case.MpiCase):
         run = self.doppio("train", "--solver=solver.prototxt", "--resume=auto", "--set=max_iter=%d" % (states[-1] + 2), "--unset=test_interval",
                           "--unset=test_iter")
         self.assertEqual(0, run.returncode, run.stderr)
-        self.assertIn("going on from run_iter_%d.solverstate" % states[-1], run.stderr)
+        self.assertIn("resuming from run_iter_%d.solverstate" % states[-1], run.stderr)
         self.assertNotIn("is skipped: ", run.stderr)
 
     def check_stopped(self, target, sent, process):

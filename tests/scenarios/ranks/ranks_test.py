@@ -108,7 +108,7 @@ class ReplicasTest(mpi_case.RanksCase):
         self.assertEqual(STOPPED, process.returncode, log)
         states = [f for f in os.listdir(self.folder) if f.endswith(".solverstate")]
         self.assertEqual(1, len(states), log)
-        self.assertRegex(log, r"to go on: .*--cpu_replicas=3.*--resume=")
+        self.assertRegex(log, r"to continue: .*--cpu_replicas=3.*--resume=")
 
     def test_a_failure_of_one_replica_ends_all(self):
         # The second replica's first record cannot be read.
@@ -297,7 +297,7 @@ class MpiTest(mpi_case.MpiCase):
         self.assertEqual(STOPPED, process.returncode, self.logged())
         end = json.loads(self.read("run/exit.json"))
         self.assertRegex(end["resume_command"], r"^mpirun -n 2 \S+ train .*--run_dir=run --resume=run_iter_\d+\.solverstate$")
-        self.assertRegex(self.logged(), r"to go on: mpirun -n 2 ")
+        self.assertRegex(self.logged(), r"to continue: mpirun -n 2 ")
         # Rank 1 logs what rank 0 does.
         for name in ("run/log.txt", "run/log_rank_1.txt"):
             self.assertRegex(self.read(name).decode(), r"(?m)^I\d{4} .*\] Iteration 200 ")

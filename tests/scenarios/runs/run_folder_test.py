@@ -168,7 +168,7 @@ class RunFolderTest(RunCase):
         self.assertIn("--run_dir=run --resume=snap/tiny_iter_%d.solverstate" % end["iter"], end["resume_command"])
         again = self.doppio("train", "--solver=solver.prototxt", "--run_dir=run")
         self.assertEqual(2, again.returncode)
-        self.assertIn("--run_dir=run holds a run already; give --resume=auto to go on with it", again.stderr)
+        self.assertIn("--run_dir=run holds a run already; give --resume=auto to continue it", again.stderr)
 
     def test_a_run_that_another_machine_has_left_is_waited_for(self):
         self.train("--run_dir=run", "--set=max_iter=40")

@@ -294,6 +294,11 @@ TEST_F(GivenFlags, UnknownCommandsAreAnsweredWithTheNearest) {
   EXPECT_EQ(Complaint({"cok", "--solver=s"}), "unknown command 'cok'; did you mean 'cook'?");
 }
 
+TEST_F(GivenFlags, UnknownCommandsUnlikeAnyOtherAreForHelp) {
+  EXPECT_EQ(Complaint({"predict"}),
+            "unknown command 'predict'; 'doppio help predict' searches for it");
+}
+
 TEST_F(GivenFlags, HelpNeverFailsForTheRestOfTheLine) {
   EXPECT_TRUE(Parse({"cook", "--help"}).help);
   EXPECT_TRUE(Parse({"cook", "-h"}).help);

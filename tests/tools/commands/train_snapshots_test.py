@@ -90,10 +90,10 @@ class TrainTest(TinyCase):
         r = self.run_tool("train", "--solver=solver.prototxt", "--set=max_iter=12", "--resume")
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertIn("Snapshot tiny_iter_20.solverstate is of an earlier run", r.stderr)
-        self.assertIn("going on from tiny_iter_10.solverstate", r.stderr)
+        self.assertIn("resuming from tiny_iter_10.solverstate", r.stderr)
         # A run that was killed before its first snapshot starts from the beginning, or again from where it was resumed.
         for flags, said in ((("--set=base_lr=0.02",), "no snapshot tiny_iter_*, starting a new training"),
-                            (("--resume=tiny_iter_12.solverstate",), "going on from tiny_iter_12.solverstate")):
+                            (("--resume=tiny_iter_12.solverstate",), "resuming from tiny_iter_12.solverstate")):
             process = subprocess.Popen([DOPPIO, "train", "--solver=solver.prototxt", "--set=max_iter=2000000000", "--set=snapshot=0",
                                         *flags], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             self.addCleanup(process.kill)
@@ -115,7 +115,7 @@ class TrainTest(TinyCase):
         _, log = process.communicate(timeout=60)
         self.assertEqual(75, process.returncode, log)
         self.assertEqual(1, len(self.snapshots()))
-        command = re.search(r"to go on: (.*)", log).group(1)
+        command = re.search(r"to continue: (.*)", log).group(1)
         self.assertIn("--resume=" + self.snapshots()[0], command)
 
     def test_sigint_with_effect_none_changes_nothing(self):
