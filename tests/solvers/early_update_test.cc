@@ -40,7 +40,11 @@ TEST(EarlyUpdate, GivesTheNumbersOfAnUpdateAtTheEnd) {
   }
 }
 
-// Returns a net with products of 16 * 36 and of 256 inputs, whose weights have different layouts.
+// All layouts of oneDNN divide this number of inputs or outputs without padding: blocks have up to
+// 64 of them or, with AVX2 from oneDNN 3 on, 48. A padded gradient shares no memory.
+constexpr int64_t kUnpadded = 192;
+
+// Returns a net with products of 16 * 36 and of 192 inputs, whose weights have different layouts.
 std::string ProductsNet(int batch) {
   return R"(
     layer { name: "in" type: "DummyData" top: "x" top: "y"
@@ -53,7 +57,7 @@ std::string ProductsNet(int batch) {
             convolution_param { num_output: 16 kernel_size: 3 pad: 1
                                 weight_filler { type: "msra" } } }
     layer { name: "wide" type: "InnerProduct" bottom: "c" top: "w"
-            inner_product_param { num_output: 256 weight_filler { type: "xavier" } } }
+            inner_product_param { num_output: 192 weight_filler { type: "xavier" } } }
     layer { name: "relu" type: "ReLU" bottom: "w" top: "w" }
     layer { name: "odd" type: "InnerProduct" bottom: "w" top: "o"
             inner_product_param { num_output: 130 weight_filler { type: "xavier" } } }
@@ -101,22 +105,21 @@ TEST(EarlyUpdate, DecaysWhatHasNoGradient) {
 }
 
 TEST(EarlyUpdate, HoldsTheGradientsOfOneLayerAtATime) {
-  // The weights are 128x128, 128x128 and 64x128, without bias.
-  std::string net = R"(
-    layer { name: "in" type: "DummyData" top: "x0" top: "y"
-            dummy_data_param { shape { dim: 2 dim: 128 } shape { dim: 2 dim: 64 } } })";
-  const int outputs[] = {128, 128, 64};
+  // Three matrices of weights, without bias.
+  const std::string shape = "shape { dim: 2 dim: " + std::to_string(kUnpadded) + " } ";
+  std::string net = "layer { name: 'in' type: 'DummyData' top: 'x0' top: 'y' dummy_data_param { " +
+                    shape + shape + "} }";
   for (int i = 0; i < 3; ++i) {
     const std::string n = std::to_string(i), next = std::to_string(i + 1);
     net += "layer { name: 'ip" + n + "' type: 'InnerProduct' bottom: 'x" + n + "' top: 'x" + next +
-           "' inner_product_param { bias_term: false num_output: " + std::to_string(outputs[i]) +
+           "' inner_product_param { bias_term: false num_output: " + std::to_string(kUnpadded) +
            " } }";
   }
   net += "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'x3' bottom: 'y' top: 'loss' }";
   TrainerCase c(net, "base_lr: 0.01 lr_policy: 'fixed' max_iter: 1");
-  EXPECT_EQ(c.Make()->train_net().plan().memory.param_grads, 128 * 128 * 4);
-  EXPECT_EQ(c.Make({}, "clip_gradients: 1")->train_net().plan().memory.param_grads,
-            (2 * 128 * 128 + 128 * 64) * 4);
+  const int64_t one = kUnpadded * kUnpadded * 4;
+  EXPECT_EQ(c.Make()->train_net().plan().memory.param_grads, one);
+  EXPECT_EQ(c.Make({}, "clip_gradients: 1")->train_net().plan().memory.param_grads, 3 * one);
 }
 
 TEST(EarlyUpdate, HoldsOneSliceOfALargeGradient) {
@@ -126,7 +129,7 @@ TEST(EarlyUpdate, HoldsOneSliceOfALargeGradient) {
     options.plan.gradient_slice_bytes = slice;
     return c.Make(options, more)->train_net().plan().memory.param_grads;
   };
-  const int64_t whole = 256 * 16 * 36 * 4, slice = 64 * 16 * 36 * 4;
+  const int64_t whole = kUnpadded * 16 * 36 * 4, slice = 64 * 16 * 36 * 4;
   EXPECT_EQ(bytes(0) - bytes(slice), whole - slice);
   EXPECT_EQ(bytes(0), bytes(whole));
   // Norms need the whole gradient.
