@@ -153,6 +153,57 @@ TEST(SeveralSizes, KeepPlansInOneMemory) {
   EXPECT_EQ(plans.size(), 5u);
 }
 
+// The rows of images are the steps of sequences, which continue from image to image.
+TEST(SeveralSizes, CarryTheStateOfARecurrentLayer) {
+  constexpr int kWidth = 6;
+  const auto write = [](int first_row, int rows) {
+    std::vector<int> pixels, continues;
+    for (int row = first_row; row < first_row + rows; ++row) {
+      for (int column = 0; column < kWidth; ++column) {
+        pixels.push_back((row * 37 + column * 91) % 256);
+        continues.push_back(row % 7 == 3 ? 0 : 1);
+      }
+    }
+    const std::string name = std::to_string(first_row) + "_" + std::to_string(rows) + ".png";
+    WriteFile(ScratchPath("i" + name), Png(rows, kWidth, 1, pixels));
+    WriteFile(ScratchPath("l" + name), Png(rows, kWidth, 1, continues));
+    return "i" + name + " l" + name + "\n";
+  };
+  const auto net_of = [](const std::string& lines) {
+    const std::string list = NewPath("list");
+    WriteFile(list, lines);
+    return PairsLayer(list) + R"(
+layer { name: 'columns' type: 'Slice' bottom: 'label' top: 'first' top: 'others'
+  slice_param { axis: 3 slice_point: 1 } }
+layer { name: 'rest' type: 'Silence' bottom: 'others' }
+layer { name: 'cont' type: 'Reshape' bottom: 'first' top: 'cont'
+  reshape_param { shape { dim: -1 dim: 1 } } }
+layer { name: 'x' type: 'Reshape' bottom: 'data' top: 'x'
+  reshape_param { shape { dim: -1 dim: 1 dim: 6 } } }
+layer { name: 'lstm' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'h' loss_weight: 1
+  recurrent_param { num_output: 3 weight_filler { type: 'uniform' min: -1 max: 1 } } })";
+  };
+  std::string lines;
+  std::vector<double> carried;
+  const std::vector<int> heights = {8, 12, 8, 12, 5};  // each begins with a row that continues
+  int rows = 0;
+  for (int height : heights) {
+    lines += write(rows, height);
+    rows += height;
+  }
+  TrainNet several(net_of(lines)), whole(net_of(write(0, rows)));
+  const auto states = [](TrainNet* net) {
+    net->Pass();
+    return ReadPlain((*net)->Blob("h"), (*net)->params().device());
+  };
+  for (size_t i = 0; i < heights.size(); ++i) {
+    for (double value : states(&several)) carried.push_back(value);
+  }
+  const std::vector<double> expected = states(&whole);
+  ASSERT_EQ(carried.size(), expected.size());
+  for (size_t i = 0; i < carried.size(); ++i) EXPECT_NEAR(carried[i], expected[i], 1e-6) << i;
+}
+
 TEST(SeveralSizes, ForgetThePlansThatWereNotUsedForLongest) {
   std::vector<Size> sizes;
   for (int i = 0; i < ShapePlans::kMost + 8; ++i)
