@@ -67,7 +67,8 @@ void CountMemory(const Draft& draft, const ParamBytes& bytes, int64_t constants,
   for (int64_t* own : {&memory.activations, &memory.unshared, &memory.scratch, &memory.kept,
                        &plan->saved.plain_activations})
     *own *= spec.options.microbatches;
-  memory.net = (spec.options.phase == TRAIN ? "train net " : "test net ") + spec.name;
+  memory.net = spec.options.phase == TRAIN ? "train net" : "test net";
+  if (!spec.name.empty()) memory.net += " " + spec.name;
   memory.backward = options.backward;
   memory.batch = BatchOf(*draft.graph);
   memory.params = bytes.values;
