@@ -14,8 +14,9 @@ import junit  # noqa: E402
 import scenario  # noqa: E402
 
 NORM = 'layer { name: "norm" type: "BatchNorm" bottom: "pool" top: "pool" }\n'
-# 64 outputs and 16 inputs are multiples of every CPU's vector size, so no layout pads the weights.
-INPUTS, OUTPUTS = 16, 64
+# Layouts have blocks of up to 64 outputs or, with AVX2 from oneDNN 3 on, of 24 or 48, and of up to 16 inputs: none pads these
+# weights.
+INPUTS, OUTPUTS = 16, 192
 NET = 'name: "tiny"\n' + scenario.TINY_NET.replace('layer { name: "drop"', NORM + 'layer { name: "drop"').replace(
     "num_output: 10", "num_output: %d" % OUTPUTS)
 SOLVER = """net: "net.prototxt"

@@ -41,7 +41,7 @@ TEST(EarlyUpdate, GivesTheNumbersOfAnUpdateAtTheEnd) {
 }
 
 // All layouts of oneDNN divide this number of inputs or outputs without padding: blocks have up to
-// 64 of them or, with AVX2 from oneDNN 3 on, 48. A padded gradient shares no memory.
+// 64 of them or, with AVX2 from oneDNN 3 on, 24 or 48. A padded gradient shares no memory.
 constexpr int64_t kUnpadded = 192;
 
 // Returns a net with products of 16 * 36 and of 192 inputs, whose weights have different layouts.
