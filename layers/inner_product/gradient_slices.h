@@ -33,10 +33,10 @@ class GradientSlices {
       if (whole.inner_axes[i] == 0) block *= whole.inner_blocks[i];
     }
     if (whole.padded_dims != whole.dims || whole.strides[0] != block * inputs) return;
-    const int64_t unit = std::max(block, kUnit);
+    const int64_t unit = (kLeastOutputs + block - 1) / block * block;
     const int64_t fit = args.gradient_slice_bytes / (inputs * kBytesOf<float>);
     const int64_t count = fit / unit * unit;
-    if (unit % block != 0 || count == 0 || count >= outputs) return;
+    if (count == 0 || fit >= outputs) return;
     try {
       full_ = Part(c, args, count, scratch);
       last_ = Part(c, args, (outputs - 1) % count + 1, scratch);
@@ -112,7 +112,7 @@ class GradientSlices {
     DnnlArgs args;
   };
 
-  static constexpr int64_t kUnit = 64;  // outputs of a slice are a multiple of it
+  static constexpr int64_t kLeastOutputs = 64;  // of a slice but the last
 
   Part full_, last_;
   int64_t outputs_ = 0, rows_ = 0;

@@ -15,8 +15,6 @@
 namespace doppio {
 namespace {
 
-using dnnl::memory;
-
 // A step with its arguments.
 struct Step : DnnlStep {
   using DnnlStep::DnnlStep;
