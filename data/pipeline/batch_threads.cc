@@ -36,10 +36,17 @@ BatchThreads::BatchThreads(int threads, int prefetch, int64_t first, const Batch
     slot.batch = empty;
     slot.chunks_left = chunks_;
   }
-  for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { Work(); });
+  try {
+    for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { Work(); });
+  } catch (...) {
+    Stop();  // the destructor does not run
+    throw;
+  }
 }
 
-BatchThreads::~BatchThreads() {
+BatchThreads::~BatchThreads() { Stop(); }
+
+void BatchThreads::Stop() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;

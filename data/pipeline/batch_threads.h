@@ -59,6 +59,7 @@ class BatchThreads {
     std::exception_ptr failure;
   };
 
+  void Stop();
   void Work();
   void FillChunk(int64_t chunk, SampleReader::Scratch* scratch);
   Slot& SlotOf(int64_t batch) { return slots_[static_cast<size_t>(batch) % slots_.size()]; }

@@ -93,6 +93,25 @@ class TrainTest(TinyCase):
                                    r"first whose weights are not finite: test an earlier snapshot of this training$")
 
     @unittest.skipIf(THREAD_SANITIZER, "ThreadSanitizer does not start with such a limit")
+    def test_too_many_threads_for_the_machine_are_an_error(self):
+        """Threads that read data start in the first iteration; some of them run already when one cannot start."""
+        self.write("digits.prototxt", """net_param { layer { name: "d" type: "Data" top: "data" top: "label"
+              data_param { backend: DIGITS batch_size: 8 } }
+            layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 10 } }
+            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" } }
+            base_lr: 0.01 lr_policy: "fixed" max_iter: 3 snapshot_after_train: false""")
+        # The addresses suffice for the program, but not for the stacks of all threads, 8 MiB each.
+        def limit():
+            resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+            resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+
+        r = subprocess.run([DOPPIO, "train", "--solver=digits.prototxt", "--data_threads=900"], cwd=self.folder,
+                           capture_output=True, text=True, timeout=60,
+                           preexec_fn=limit)
+        self.assertEqual(6, r.returncode, r.stderr)
+        self.assertIn("error: cannot start a thread: ", r.stderr)
+
+    @unittest.skipIf(THREAD_SANITIZER, "ThreadSanitizer does not start with such a limit")
     def test_a_file_beyond_the_limit_is_a_mistake_that_leaves_nothing(self):
         self.write_tiny()
         r = subprocess.run([DOPPIO, "train", "--solver=solver.prototxt"], cwd=self.folder, capture_output=True, text=True,
