@@ -4,7 +4,7 @@
 
 #include "core/base/file.h"
 #include "parallel/meeting/texts.h"
-#include "tools/runs/run_folder.h"
+#include "tools/runs/run_status.h"
 
 namespace doppio {
 

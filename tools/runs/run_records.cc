@@ -52,8 +52,7 @@ RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
   CheckValue("on_nan", line.flags.on_nan, {"stop", "go"});
   if (line.flags.run_dir.empty() || !writes) return;
   const bool resumes = line.Given("resume") || line.Given("snapshot");
-  folder_ = std::make_unique<RunFolder>(line.flags.run_dir,
-                                        RunStart{&line_, &solver, gpus, resumes, takes_over});
+  folder_ = std::make_unique<RunFolder>(line_, solver, gpus, FolderUse{resumes, takes_over});
 }
 
 void RunRecords::AddRules(TrainerOptions* options) const {

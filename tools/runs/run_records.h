@@ -23,7 +23,7 @@ namespace doppio {
 class RunRecords {
  public:
   // Reads --run_dir, --monitor, --early_stop, --keep_best, --keep_last and --on_nan. If `writes` is
-  // false, another process writes the records of this training. `takes_over` is as in RunStart.
+  // false, another process writes the records of this training. `takes_over` is as in FolderUse.
   // Throws UsageError.
   RunRecords(const CommandLine& line, const SolverSpec& solver,
              const std::vector<std::string>& gpus, bool writes, bool takes_over = false);
