@@ -110,10 +110,10 @@ void RunStatus::End(RunExit exit, const std::string& status) {
     const std::lock_guard<std::mutex> lock(mutex_);
     exit.seconds = SecondsSinceEpoch() - beat_.begun;
     best = run_.value("best", json(nullptr));
-    run_.update({{"iter", exit.iter}, {"status", status}});
   }
   // Written before the status, so that a reader who sees the status finds exit.json.
   WriteObject(folder_ + "/exit.json", ExitJson(exit, best));
+  Set({{"iter", exit.iter}, {"status", status}});
   Write();
 }
 

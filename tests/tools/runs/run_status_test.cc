@@ -8,6 +8,7 @@
 
 #include "core/base/content/parsed_json.h"
 #include "core/base/file.h"
+#include "tests/testing/mistake.h"
 
 namespace doppio {
 namespace {
@@ -86,6 +87,14 @@ TEST_F(RunStatusTest, RecordsTheEndWithTheBestState) {
   EXPECT_EQ(exit["resume_command"], "doppio train");
   EXPECT_GE(exit["seconds"], 0);
   EXPECT_EQ(exit["best"], best);
+}
+
+TEST_F(RunStatusTest, ShowsNoEndBeforeExitJsonIsWritten) {
+  std::filesystem::create_directory(folder_ + "/exit.json");
+  RunStatus status(folder_, run_, {SecondsSinceEpoch(), 0});
+  EXPECT_NE(Mistake<FileError>([&] { status.End({0, "finished", 7, "", ""}, "finished"); }), "");
+  status.Write();
+  EXPECT_EQ(Read("run.json")["status"], "running");
 }
 
 TEST_F(RunStatusTest, LeavesARunWithoutAnEndAsRunning) {
