@@ -2,8 +2,10 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <iostream>
 
 #include "core/base/log.h"
@@ -11,7 +13,6 @@
 #include "data/decode/decode.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/own_path.h"
 #include "tools/cli/print_errors.h"
 #include "tools/cluster/common_end.h"
 #include "tools/commands/help.h"
@@ -36,8 +37,15 @@ void RaiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
-  const CommandLine line = ParseCommandLine(arguments);
+// Returns the absolute path of the executable, or "doppio" if the system does not provide it.
+std::string ExecutablePath() {
+  char path[PATH_MAX] = "";
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "doppio";
+}
+
+ExitCode Run(const std::vector<std::string>& arguments, const std::string& own_path, bool* began) {
+  CommandLine line = ParseCommandLine(arguments);
   KeepLogFlags();  // keeps glog from writing log files to /tmp, whatever flags old scripts set
   if (line.version) {
     PrintVersion(std::cout);
@@ -51,6 +59,8 @@ ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
     PrintHelp(line, std::cerr);
     return ExitCode::kUsage;
   }
+  if (line.flags.program.empty())
+    line.flags.program = own_path.empty() ? ExecutablePath() : own_path;
   for (const std::string& warning : line.warnings) LOG(WARNING) << warning;
   SetMostImagePixels(InRange("max_pixels", line.flags.max_pixels, 1, int64_t{1} << 30));
   InRange("data_threads", line.flags.data_threads, 0, kMaxThreads);
@@ -67,7 +77,6 @@ ExitCode Fail(const Error& error, bool began) {
 }  // namespace
 
 int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path) {
-  SetOwnPath(own_path);
   // A process inherits an ignored SIGCHLD. It could then not read the exit codes of its children.
   signal(SIGCHLD, SIG_DFL);
   // With SIGXFSZ ignored, a write beyond the shell's file size limit (ulimit -f) fails with an
@@ -78,7 +87,7 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
   bool began = false;
   ExitCode code = ExitCode::kDone;
   try {
-    code = Run(arguments, &began);
+    code = Run(arguments, own_path, &began);
     // Detects a lost result, e.g. because of a full disk or a closed pipe. A batch system reads the
     // code of a stopped training.
     if (!std::cout.flush() && code == ExitCode::kDone)

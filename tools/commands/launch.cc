@@ -13,7 +13,6 @@
 #include "parallel/sockets/interfaces.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/own_path.h"
 #include "tools/cli/shell_quoted.h"
 #include "tools/cli/word_list.h"
 #include "tools/launch/host_slots.h"
@@ -58,7 +57,7 @@ std::vector<std::string> RankCommand(const CommandLine& line, bool* elastic) {
       throw UsageError("give --interface either before or after the --");
     words.push_back("--interface=" + line.flags.interface);
   }
-  words[0] = ProgramOrOwn(line.flags.program);
+  words[0] = line.flags.program;
   return words;
 }
 

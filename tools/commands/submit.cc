@@ -10,7 +10,6 @@
 #include "parallel/world/process_world.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/own_path.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/job_flags.h"
 
@@ -68,7 +67,7 @@ std::string AddCommand(const CommandLine& line, JobOptions* options) {
         "snapshot_prefix, and move away all snapshots newer than this one");
   }
   if (!train.Given("resume")) words.push_back("--resume=auto");
-  words[0] = ProgramOrOwn(line.flags.program);
+  words[0] = line.flags.program;
   options->command = words;
   options->stop_code =
       static_cast<int>(InRange("stop_exit_code", train.flags.stop_exit_code, 1, 125));

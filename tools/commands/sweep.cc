@@ -8,7 +8,6 @@
 #include "core/base/text/whole_number.h"
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
-#include "tools/cli/own_path.h"
 #include "tools/cli/shell_quoted.h"
 #include "tools/cli/verbs.h"
 #include "tools/cli/word_list.h"
@@ -76,7 +75,7 @@ bool RunWhere(const CommandLine& line, const SweepSettings& settings, SweepJourn
     return RunTrialsInQueue(settings.jobs, journal);
   }
   SweepRunOptions options;
-  options.program = ProgramOrOwn(line.flags.program);
+  options.program = line.flags.program;
   std::shared_ptr<void> claim;
   options.slots = Slots(settings.gpus, settings.gpus_per_trial, settings.jobs, &claim);
   const SweepLock lock(journal->folder(), kPatienceSeconds);
@@ -115,7 +114,7 @@ std::string ArrayJob(const BatchJobOptions& options, const std::string& system,
   const SweepSettings& s = journal.settings();
   job.gpus_per_node = s.gpus.empty() ? 0 : s.gpus_per_trial;
   job.tasks = static_cast<int>(s.trials);
-  job.command = {ProgramOrOwn(options.program), "sweep", "trial", journal.folder()};
+  job.command = {options.program, "sweep", "trial", journal.folder()};
   return JobScript(job);
 }
 
@@ -199,7 +198,7 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   const SweepSettings& s = journal.settings();
   const std::string& text = line.files[1];
   SweepRunOptions options;
-  options.program = ProgramOrOwn(line.flags.program);
+  options.program = line.flags.program;
   options.only = ParseWholeNumber(text).value_or(-1);
   if (*options.only < 0 || *options.only >= s.trials) {
     throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " +

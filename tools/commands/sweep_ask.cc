@@ -8,7 +8,6 @@
 #include "core/net/spec/overrides.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/json_text.h"
-#include "tools/cli/own_path.h"
 #include "tools/commands/sweep_verbs.h"
 #include "tools/sweep/sweep_plan.h"
 #include "tools/sweep/sweep_run.h"
@@ -77,8 +76,8 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
   std::cout << JsonText({{"trial", number},
                          {"values", SweepValues(sets)},
                          {"run", TrialFolder(journal.folder(), number)},
-                         {"command", TrialCommand(ProgramOrOwn(line.flags.program), s,
-                                                  journal.folder(), {number, 0}, sets, "")}},
+                         {"command", TrialCommand(line.flags.program, s, journal.folder(),
+                                                  {number, 0}, sets, "")}},
                         -1)
             << '\n';
   return ExitCode::kDone;
