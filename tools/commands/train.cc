@@ -1,29 +1,26 @@
 // `train`: trains a solver from its start, from weights or from a snapshot, until it ends or a
 // signal stops it.
-#include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "core/base/log.h"
-#include "core/net/spec/solver_spec.h"
 #include "core/net/store/solver_state.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/features.h"
-#include "tools/cli/flags.h"
 #include "tools/cli/signals.h"
-#include "tools/cli/terminal.h"
 #include "tools/cli/text_table.h"
 #include "tools/cli/word_list.h"
 #include "tools/cluster/elastic.h"
 #include "tools/cluster/joined.h"
 #include "tools/cluster/replicas.h"
 #include "tools/cluster/same_training.h"
-#include "tools/gpus/gpu_readings.h"
 #include "tools/nets/describe.h"
 #include "tools/nets/lint.h"
-#include "tools/nets/nets.h"
 #include "tools/nets/placement.h"
 #include "tools/nets/reserved_device.h"
 #include "tools/nets/solver_check.h"
@@ -35,41 +32,11 @@
 #include "tools/train/old_files.h"
 #include "tools/train/prefix_lock.h"
 #include "tools/train/progress.h"
-#include "tools/train/save_state.h"
 #include "tools/train/training_end.h"
 #include "tools/train/training_start.h"
 
 namespace doppio {
 namespace {
-
-// Returns the terminal for the progress line, or nothing if the progress is logged.
-std::optional<Terminal> ProgressTerminal(const OutputOptions& options) {
-  CheckValue("log_format", options.log_format, {"auto", "caffe"});
-  CheckValue("progress", options.progress, {"auto", "on", "off"});
-  if (options.log_format == "caffe" || options.progress == "off") return std::nullopt;
-  const std::optional<Terminal> terminal = FindTerminal();
-  return terminal || options.progress == "auto" ? terminal : Terminal();
-}
-
-NetOptions TrainNetOptions(const CommandLine& line) {
-  return MakeNetOptions(line.flags, line.flags.precision, TRAIN, DataMode::kOpen);
-}
-
-// Returns the options of a training on `device` that resumes from the snapshot `resume`, if any.
-TrainerOptions OptionsOf(const CommandLine& line, const std::string& resume, Device* device) {
-  TrainerOptions options = MakeTrainerOptions(line.flags, resume, TrainNetOptions(line),
-                                              MakePlanOptions(line.flags, device));
-  if (line.flags.seed >= 0) options.seed = options.net.seed;
-  return options;
-}
-
-// CheckTraining with all that the command line asks for.
-std::optional<Graph> CheckTraining(const CommandLine& line, const SolverSpec& solver) {
-  const std::string& monitor = line.flags.monitor;
-  Features asked = FeaturesOf(line);
-  asked.AddIf(!monitor.empty(), Feature::kMonitor, "--monitor=" + monitor);
-  return CheckTraining(asked, TrainNetOptions(line), solver);
-}
 
 void LogAllWarnings(const std::string& gpu, const SolverSpec& solver) {
   LogWarnings(WarningsOf(solver));
@@ -105,21 +72,15 @@ void AddAgreement(const Replicas& replicas, const World* world, TrainerOptions* 
 
 // Runs a rank other than the first one of its process. It trains as the first rank does, but has no
 // output.
-void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& replicas,
-            const std::optional<TraceRequest>& request, World* world, Device* device) {
+void Follow(const TrainingRequest& asked, const Replicas& replicas, TrainerOptions options,
+            World* world, Device* device) {
   options.plan.device = device;
   options.world = world;
-  options.poll = nullptr;
-  options.on_iteration = nullptr;
-  options.on_test = nullptr;
-  options.on_best = nullptr;
-  options.before_snapshot = nullptr;
-  options.on_snapshot = nullptr;
   AddAgreement(replicas, world, &options);
   TryLinks(replicas, world, device);
   std::optional<TrainingTrace> trace;
-  if (request) trace.emplace(request, nullptr, world, device).AddTo(&options);
-  Trainer trainer(solver, options);
+  if (asked.traced) trace.emplace(asked.traced, nullptr, world, device).AddTo(&options);
+  Trainer trainer(asked.solver, options);
   if (trace) trace->Plan(&trainer);
   trainer.Solve();
   if (trace) trace->End();
@@ -133,298 +94,318 @@ std::vector<std::string> GpuNames(const Replicas& replicas) {
   return names;
 }
 
-// A run of `train` in one process, or in an elastic training the part of it in one world.
+// The ranks of this process, and their devices.
+struct TrainingRanks {
+  TrainingRanks(const CommandLine& line, ProcessWorld* world, CommonEnd* end)
+      : replicas(OpenReplicas(line.flags, line.flags, line.flags, world, end)) {
+    if (!writes()) quiet.emplace();
+    std::unique_ptr<Device>& first = replicas.devices[0];
+    free_bytes = first->free_bytes();
+    if (line.flags.dry_run && first->host_memory()) first = MakeReservedDevice();
+  }
+
+  // Opens the devices of the layers of `net`, if they may be placed.
+  void Place(const CommandLine& line, const std::optional<Graph>& net) {
+    if (net) placed = OpenPlaces(line.flags, FeaturesOf(line), *net, line.flags.dry_run);
+    if (TakeGpu(&placed, &replicas.devices[0])) free_bytes = replicas.devices[0]->free_bytes();
+  }
+
+  // Returns true in the process of rank 0, which writes all output.
+  bool writes() const { return replicas.process_rank == 0; }
+
+  Replicas replicas;
+  std::optional<QuietLog> quiet;
+  int64_t free_bytes = -1;  // of the first device, before the training; negative if unknown
+  PlacedDevices placed;
+};
+
+// What a process of `train` keeps while its training goes from world to world.
+struct TrainingProcess {
+  explicit TrainingProcess(bool* began) : began(began) {}
+
+  // Returns what signals have requested.
+  Request Poll() const { return signals == nullptr ? Request::kNone : signals->Poll(); }
+
+  bool* const began;
+  CommonEnd end;
+  // The records of the current world. `end` records failures with them.
+  std::unique_ptr<RunRecords> records;
+  // Created when the training begins, and kept until the ranks have separated: a launcher may send
+  // a signal to one rank after another, and the first one stops all ranks.
+  std::unique_ptr<SignalHandler> signals;
+  std::unique_ptr<ElasticSession> elastic;  // null unless the training is elastic
+};
+
+// The training in one process, or in an elastic training the part of it in one world.
 class Training {
  public:
-  // `world` is null if the process is alone. `session` is null unless the training is elastic. All
-  // arguments must outlive this object.
-  Training(const CommandLine& line, ProcessWorld* world, bool* began, CommonEnd* end,
-           ElasticSession* session = nullptr)
-      : line_(line),
-        flags_(line.flags),
+  // `world` is null if the process is alone. All arguments must outlive this object.
+  Training(const TrainingRequest& asked, ProcessWorld* world, TrainingProcess* process)
+      : asked_(asked),
+        flags_(asked.line.flags),
         world_(world),
-        began_(began),
-        end_(end),
-        session_(session) {}
+        process_(*process),
+        ranks_(asked.line, world, &process->end) {}
 
-  // Creates `*records` on the way, with which `end` records later failures, and `*signals` when the
-  // training begins. The caller keeps `*signals` until the ranks have separated: a launcher may
-  // send a signal to one rank after another, and the first one stops all ranks.
-  ExitCode Run(std::unique_ptr<RunRecords>* records, std::unique_ptr<SignalHandler>* signals) {
-    signals_ = signals;
-    CheckStart(flags_);
-    effects_ = SignalEffects(flags_);
-    terminal_ = ProgressTerminal(flags_);
-    request_ = TraceRequestOf(flags_);
-    solver_ = LoadSolver(flags_);
-    const std::optional<Graph> placed = CheckTraining(line_, solver_);
-    OpenRanks();
-    if (Locks() && !Continues()) CheckFree(solver_.param.snapshot_prefix(), flags_.take_over);
+  ExitCode Run() {
+    const SolverParameter& solver = asked_.solver.param;
     if (!Continues()) {
-      resume_ = AgreedSnapshot(flags_, world_, solver_.param);
+      if (Locks()) CheckFree(solver.snapshot_prefix(), flags_.take_over);
+      resume_ = AgreedSnapshot(flags_, world_, solver);
       if (world_ != nullptr)
-        CheckSameTraining(SettingsOfTraining(line_, solver_), &world_->control(), resume_);
-      if (NothingToDo(line_, solver_.param, resume_, quiet_.has_value())) return ExitCode::kDone;
+        CheckSameTraining(SettingsOfTraining(asked_.line, asked_.solver), &world_->control(),
+                          resume_);
+      if (NothingToDo(asked_.line, solver, resume_, !ranks_.writes())) return ExitCode::kDone;
     }
-    if (placed) placed_ = OpenPlaces(flags_, FeaturesOf(line_), *placed, flags_.dry_run);
-    if (TakeGpu(&placed_, &replicas_.devices[0])) free_ = replicas_.devices[0]->free_bytes();
-    MakeRecords(records);
-    const std::string folder = AgreedFolder(world_, *records_);
-    if (session_ != nullptr) session_->run_dir = folder;
-    const std::shared_ptr<LogFile> log = RecordFailures(world_, folder, records_, end_);
-    LogAllWarnings(flags_.gpu, solver_);
+    ranks_.Place(asked_.line, asked_.placed);
+    OpenRecords();
+    const std::string folder = AgreedFolder(world_, *process_.records);
+    if (process_.elastic != nullptr) process_.elastic->run_dir = folder;
+    const std::shared_ptr<LogFile> log =
+        RecordFailures(world_, folder, process_.records.get(), &process_.end);
+    LogAllWarnings(flags_.gpu, asked_.solver);
     SetOptions();
     if (!flags_.dry_run) return TrainAndLog(log.get());
     // The output would be the same on all ranks.
-    if (!quiet_) {
-      DryRun(solver_, options_, replicas_,
-             {free_ < 0 ? free_ : free_ / replicas_.Sharing(), flags_.trace, flags_.no_overwrite,
-              flags_.log_placement});
-    }
+    if (ranks_.writes()) DryRun(asked_, options_, ranks_.replicas, ranks_.free_bytes);
     return ExitCode::kDone;
   }
 
   // Returns true if the training continues in another world, with this process.
-  bool world_changes() const { return result_.world_changes && !result_.leaves; }
+  bool world_changes() const { return end_.result.world_changes && !end_.result.leaves; }
 
  private:
   // Returns true if an earlier world has begun this training.
-  bool Continues() const { return session_ != nullptr && session_->state != nullptr; }
-
-  // The records of an earlier world must be closed before.
-  void MakeRecords(std::unique_ptr<RunRecords>* records) {
-    CommandLine line = line_;
-    const bool takes_over = session_ != nullptr && !session_->first_world();
-    if (takes_over && !session_->run_dir.empty()) line.flags.run_dir = session_->run_dir;
-    *records = std::make_unique<RunRecords>(line, solver_, GpuNames(replicas_),
-                                            !flags_.dry_run && !quiet_, takes_over);
-    records_ = records->get();
+  bool Continues() const {
+    return process_.elastic != nullptr && process_.elastic->state != nullptr;
   }
 
   // Returns true if this process writes snapshots and so needs the lock of their prefix.
-  bool Locks() const { return !flags_.dry_run && !quiet_ && WritesSnapshots(solver_.param); }
-
-  void OpenRanks() {
-    replicas_ = OpenReplicas(flags_, flags_, flags_, world_, end_);
-    if (replicas_.process_rank != 0) quiet_.emplace();
-    free_ = replicas_.devices[0]->free_bytes();
-    if (flags_.dry_run && replicas_.devices[0]->host_memory())
-      replicas_.devices[0] = MakeReservedDevice();
+  bool Locks() const {
+    return !flags_.dry_run && ranks_.writes() && WritesSnapshots(asked_.solver.param);
   }
 
+  // The records of an earlier world must be closed before.
+  void OpenRecords() {
+    CommandLine line = asked_.line;
+    const ElasticSession* const elastic = process_.elastic.get();
+    const bool takes_over = elastic != nullptr && !elastic->first_world();
+    if (takes_over && !elastic->run_dir.empty()) line.flags.run_dir = elastic->run_dir;
+    process_.records = std::make_unique<RunRecords>(line, asked_.solver, GpuNames(ranks_.replicas),
+                                                    !flags_.dry_run && ranks_.writes(), takes_over);
+  }
+
+  // Sets the options of all ranks of this process.
   void SetOptions() {
-    options_ = OptionsOf(line_, resume_, replicas_.devices[0].get());
-    AddReplicaOptions(flags_, replicas_.count, &options_);
-    options_.plan.places = placed_.by_name;
+    options_ = asked_.TrainerOptionsOn(ranks_.replicas.devices[0].get(), resume_);
+    AddReplicaOptions(flags_, ranks_.replicas.count, &options_);
+    options_.plan.places = ranks_.placed.by_name;
     options_.plan.runs = !flags_.dry_run;
-    records_->AddRules(&options_);
-    if (!terminal_ || flags_.dry_run || quiet_) return;
-    ShowOnlyWarnings();
-    progress_ = std::make_unique<ProgressLine>(*terminal_);
-    options_.on_iteration = [this](const Progress& p) {
-      progress_->Iteration(p, watch_ == nullptr ? GpuReading() : watch_->Latest());
-    };
-    options_.on_test = [this](const TestScores& scores) { progress_->Test(scores); };
+    process_.records->AddRules(&options_);
+    if (process_.elastic != nullptr) options_.elastic = process_.elastic->Rule();
+    if (asked_.terminal && !flags_.dry_run && ranks_.writes())
+      display_.UseTerminal(*asked_.terminal);
   }
 
   // Trains, and adds a failure to `log`, if there is one.
   ExitCode TrainAndLog(LogFile* log) {
     try {
-      return TrainAll();
+      std::string summed;
+      RunReplicas(
+          ranks_.replicas,
+          [&](World* ranks, Device* device) {
+            if (ranks == nullptr || ranks->rank() == ranks_.replicas.first_rank) {
+              Lead(ranks, device, summed);
+            } else {
+              Follow(asked_, ranks_.replicas, options_, ranks, device);
+            }
+          },
+          &summed);
+      return End();
     } catch (const std::exception& failure) {
       if (log != nullptr) log->AddError(AsError(failure).what());
       throw;
     }
   }
 
-  // Trains with all ranks of this process.
-  ExitCode TrainAll() {
-    records_->AddCallbacks(&options_);
-    options_.poll = [this] {
-      const Request own = *signals_ == nullptr ? Request::kNone : (*signals_)->Poll();
-      return session_ == nullptr ? own : session_->Requested(own);
+  // Returns the options of the first rank of this process.
+  TrainerOptions LeadersOptions(World* ranks) {
+    TrainerOptions own = options_;
+    own.world = ranks;
+    AddAgreement(ranks_.replicas, ranks, &own);
+    display_.AddTo(&own);
+    process_.records->AddCallbacks(&own);
+    own.poll = [this] {
+      const Request request = process_.Poll();
+      return process_.elastic == nullptr ? request : process_.elastic->Requested(request);
     };
-    if (session_ != nullptr) options_.elastic = session_->Rule();
-    options_.before_snapshot = [this] {
+    own.before_snapshot = [this] {
       if (lock_) lock_->CheckHeld();
     };
-    RunReplicas(
-        replicas_,
-        [this](World* ranks, Device* device) {
-          if (ranks == nullptr || ranks->rank() == replicas_.first_rank) {
-            Lead(ranks, device);
-          } else {
-            Follow(solver_, options_, replicas_, request_, ranks, device);
-          }
-        },
-        &summed_);
-    return End();
-  }
-
-  void TellUser(const std::string& text) const {
-    if (!text.empty()) PrintNotice(progress_ != nullptr, text);
+    if (process_.elastic != nullptr) own.state = process_.elastic->state;
+    return own;
   }
 
   // Runs the first rank of this process.
-  void Lead(World* ranks, Device* device) {
-    TrainerOptions own = options_;
-    own.world = ranks;
-    if (session_ != nullptr) own.state = session_->state;
-    AddAgreement(replicas_, ranks, &own);
-    const std::vector<std::string> links = TryLinks(replicas_, ranks, device);
+  void Lead(World* ranks, Device* device, const std::string& summed) {
+    TrainerOptions own = LeadersOptions(ranks);
+    const std::vector<std::string> links = TryLinks(ranks_.replicas, ranks, device);
     std::optional<TrainingTrace> trace;
-    const auto keep_layers = records_->LayersKeeper();
-    if (request_ || keep_layers) trace.emplace(request_, keep_layers, ranks, device).AddTo(&own);
-    Trainer trainer(solver_, own);
+    const auto keep_layers = process_.records->LayersKeeper();
+    if (asked_.traced || keep_layers)
+      trace.emplace(asked_.traced, keep_layers, ranks, device).AddTo(&own);
+    Trainer trainer(asked_.solver, own);
     if (trace) trace->Plan(&trainer);
-    if (session_ != nullptr) TellUser(session_->WorldText());
-    TellUser(RanksText(trainer, replicas_, options_));
-    for (const std::string& text : PlacementLines(trainer.train_net(), flags_.log_placement))
-      TellUser(text);
-    TellUser(summed_);
-    for (const std::string& text : links) TellUser(text);
-    for (const std::string& text : DescribeTraining(&trainer, replicas_.count, free_))
-      TellUser(text);
-    const std::string old_files =
-        OldFilesText(OldFiles(trainer, flags_.trace, flags_.no_overwrite));
-    if (!old_files.empty()) LOG(WARNING) << old_files;
+    Describe(&trainer, summed, links);
     if (Locks()) {
-      lock_.emplace(solver_.param.snapshot_prefix(), trainer.parts().run.run_id, resume_,
+      lock_.emplace(asked_.solver.param.snapshot_prefix(), trainer.parts().run.run_id, resume_,
                     flags_.take_over || Continues());
     }
     BeginRecords(&trainer, own);
-    *began_ = true;
+    *process_.began = true;
     // Installed only now: while files are read and nets are built, a signal ends the process at
     // once.
-    if (*signals_ == nullptr)
-      *signals_ = std::make_unique<SignalHandler>(effects_, AnnouncingLauncher());
-    watch_ = WatchGpu(*device);
+    if (process_.signals == nullptr)
+      process_.signals = std::make_unique<SignalHandler>(asked_.effects, AnnouncingLauncher());
+    display_.Watch(*device);
     const int64_t first = trainer.iteration();
-    result_ = trainer.Solve();
+    end_.result = trainer.Solve();
     // Recorded before the ranks disconnect, because a launcher that got a signal kills them
     // within one or two seconds.
-    if (!result_.world_changes) records_->End(result_, CodeOf(line_, result_));
-    exchanged_ = ExchangeText(trainer, result_.iteration - first);
+    if (!end_.result.world_changes)
+      process_.records->End(end_.result, CodeOf(asked_.line, end_.result));
+    end_.notices.push_back(ExchangeText(trainer, end_.result.iteration - first));
     if (!trace) return;
     trace->End();
-    if (!request_) return;
-    traced_ = trace->Text();
-    timeline_ = trace->Json();
+    if (!asked_.traced) return;
+    end_.notices.push_back(trace->Text());
+    end_.timeline = trace->Json();
+  }
+
+  // Describes the training to the user before it begins.
+  void Describe(Trainer* trainer, const std::string& summed,
+                const std::vector<std::string>& links) const {
+    if (process_.elastic != nullptr) display_.Tell(process_.elastic->WorldText());
+    display_.Tell(RanksText(*trainer, ranks_.replicas, options_));
+    display_.Tell(PlacementLines(trainer->train_net(), flags_.log_placement));
+    display_.Tell(summed);
+    display_.Tell(links);
+    display_.Tell(DescribeTraining(trainer, ranks_.replicas.count, ranks_.free_bytes));
+    const std::string old_files =
+        OldFilesText(OldFiles(*trainer, flags_.trace, flags_.no_overwrite));
+    if (!old_files.empty()) LOG(WARNING) << old_files;
   }
 
   void BeginRecords(Trainer* trainer, const TrainerOptions& options) {
-    records_->Begin(trainer, options);
-    if (session_ == nullptr) return;
-    const ElasticRoster& roster = session_->member.roster();
-    records_->World(static_cast<int>(roster.places.size()), roster.left, roster.came);
-    session_->lost.clear();
+    process_.records->Begin(trainer, options);
+    if (process_.elastic == nullptr) return;
+    const ElasticRoster& roster = process_.elastic->member.roster();
+    process_.records->World(static_cast<int>(roster.places.size()), roster.left, roster.came);
+    process_.elastic->lost.clear();
   }
 
   // Ends this process, or its part in this world, while the training continues.
   ExitCode EndWorld() const {
-    if (result_.leaves) {
-      std::cerr << "rank " << world_->rank() << " leaves after iteration " << result_.iteration
+    if (end_.result.leaves) {
+      std::cerr << "rank " << world_->rank() << " leaves after iteration " << end_.result.iteration
                 << ", as a signal has requested; the others continue" << std::endl;
     }
     return static_cast<ExitCode>(flags_.stop_exit_code);
   }
 
   ExitCode End() {
-    if (result_.world_changes) return EndWorld();
-    if (progress_ != nullptr) progress_->Clear();
-    TellUser(exchanged_);
-    TellUser(traced_);
-    TrainingEnd end;
-    end.result = result_;
-    if (watch_ != nullptr) end.gpu = watch_->Summary();
-    end.timeline = timeline_;
-    end.resume_command = records_->ResumeCommandText();
-    end.metric = records_->metric();
-    end.run_dir = records_->run_dir();
+    if (end_.result.world_changes) return EndWorld();
+    const RunRecords& records = *process_.records;
+    display_.Clear();
+    display_.Tell(end_.notices);
+    end_.gpu = display_.gpu();
+    end_.resume_command = records.ResumeCommandText();
+    end_.metric = records.metric();
+    end_.run_dir = records.run_dir();
     if (flags_.log_format != "caffe")
-      end.next = NextSteps(line_, solver_, result_, records_->run_dir());
-    if (!quiet_) Print(line_, end, progress_ != nullptr);
-    return CodeOf(line_, result_);
+      end_.next = NextSteps(asked_.line, asked_.solver, end_.result, end_.run_dir);
+    if (ranks_.writes()) Print(asked_.line, end_, display_.on_terminal());
+    return CodeOf(asked_.line, end_.result);
   }
 
-  const CommandLine& line_;
+  const TrainingRequest& asked_;
   const Flags& flags_;
   ProcessWorld* const world_;
-  bool* const began_;
-  CommonEnd* const end_;
-  ElasticSession* const session_;  // null unless the training is elastic
-  std::map<int, Request> effects_;
-  std::optional<Terminal> terminal_;     // for the progress line
-  std::optional<TraceRequest> request_;  // of --trace
-  Replicas replicas_;
-  std::optional<QuietLog> quiet_;  // set unless this process has rank 0
-  int64_t free_ = -1;              // free bytes of the first device; negative if unknown
-  PlacedDevices placed_;
-  SolverSpec solver_;
-  std::string resume_;
-  RunRecords* records_ = nullptr;
-  TrainerOptions options_;
-  std::unique_ptr<ProgressLine> progress_;
-  std::unique_ptr<GpuWatch> watch_;
-  std::unique_ptr<SignalHandler>* signals_ = nullptr;  // the caller's; see Run
-  TrainResult result_;
-  std::string summed_, exchanged_, traced_;
-  nlohmann::json timeline_;
+  TrainingProcess& process_;
+  TrainingRanks ranks_;
+  std::string resume_;      // the snapshot to resume from, or ""
+  TrainerOptions options_;  // of all ranks of this process
+  TrainingDisplay display_;
+  TrainingEnd end_;
   std::optional<PrefixLock> lock_;
 };
 
+// Writes a snapshot of the state of a training that continues in memory, if the solver asks for
+// snapshots. Logs a warning if it cannot, for example because another process writes snapshots with
+// the same prefix and this one does not take over.
+void SaveState(const TrainingRequest& asked, const std::shared_ptr<TrainerState>& state) {
+  if (!WritesSnapshots(asked.solver.param)) return;
+  const std::unique_ptr<Device> device = MakeCpuDevice();
+  TrainerOptions options = asked.TrainerOptionsOn(device.get(), "");
+  options.state = state;
+  try {
+    const PrefixLock lock(asked.solver.param.snapshot_prefix(), state->solver.run_state.run_id(),
+                          "", asked.line.flags.take_over);
+    Trainer trainer(asked.solver, options);
+    LOG(WARNING) << "Saving a snapshot of the last complete iteration, " << trainer.iteration()
+                 << ", before the training ends";
+    trainer.Snapshot();
+    trainer.WaitForSnapshot();
+  } catch (const Error& e) {
+    LOG(WARNING) << "The last complete iteration cannot be saved: " << e.what();
+  }
+}
+
 ExitCode RunElasticTrain(const CommandLine& line, bool* began) {
-  const SolverSpec solver = LoadSolver(line.flags);
-  CheckTraining(line, solver);
+  const TrainingRequest asked(line);
   JoinOptions joining = line.flags;
   // A rank that is only busy answers in the rendezvous and stays, so the limit may be short.
   if (!line.Given("silence_timeout"))
     joining.silence_timeout = DefaultSeconds(Limit::kElasticSilence);
-  CommonEnd end;
-  ElasticOptions options = MakeElasticOptions(joining, SettingsOfTraining(line, solver), &end);
+  TrainingProcess process(began);
+  ElasticOptions options =
+      MakeElasticOptions(joining, SettingsOfTraining(line, asked.solver), &process.end);
   if (line.flags.batch_mode == "total")
-    options.usable = DivisorsOfBatch(solver, TrainNetOptions(line));
-  std::unique_ptr<RunRecords> records;
-  std::unique_ptr<SignalHandler> signals;
-  options.interrupted = [&signals] {
-    const Request own = signals == nullptr ? Request::kNone : signals->Poll();
+    options.usable = DivisorsOfBatch(asked.solver, asked.TrainNetOptions());
+  options.interrupted = [&process] {
+    const Request own = process.Poll();
     return own == Request::kStop || own == Request::kSnapshotStop;
   };
-  ElasticSession session(options);
+  process.elastic = std::make_unique<ElasticSession>(options);
   const auto work = [&](ProcessWorld* world) -> std::optional<ExitCode> {
-    end.SetRecord({});
-    records.reset();
-    Training training(line, world, began, &end, &session);
-    const ExitCode code = training.Run(&records, &signals);
+    process.end.SetRecord({});
+    process.records.reset();
+    Training training(asked, world, &process);
+    const ExitCode code = training.Run();
     return training.world_changes() ? std::nullopt : std::optional(code);
   };
-  const auto save = [&] {
-    const std::unique_ptr<Device> device = MakeCpuDevice();
-    TrainerOptions options = OptionsOf(line, "", device.get());
-    options.state = session.state;
-    SaveState(solver, options, line.flags.take_over);
-  };
   try {
-    return RunElastic(&session, work, save);
+    return RunElastic(process.elastic.get(), work,
+                      [&] { SaveState(asked, process.elastic->state); });
   } catch (const ReportedElsewhere&) {
     throw;
   } catch (const std::exception& e) {
-    if (records != nullptr) records->Fail(e);
+    if (process.records != nullptr) process.records->Fail(e);
     throw;
   }
 }
 
 ExitCode RunTrain(const CommandLine& line, bool* began) {
   if (!line.flags.elastic.empty() && !line.flags.dry_run) return RunElasticTrain(line, began);
-  CommonEnd end;
-  std::unique_ptr<RunRecords> records;
-  std::unique_ptr<SignalHandler> signals;
+  TrainingProcess process(began);
   try {
-    return RunJoined(line.flags, !line.flags.dry_run, began, &end, [&](ProcessWorld* world) {
-      return Training(line, world, began, &end).Run(&records, &signals);
-    });
+    return RunJoined(line.flags, !line.flags.dry_run, began, &process.end,
+                     [&](ProcessWorld* world) {
+                       const TrainingRequest asked(line);
+                       return Training(asked, world, &process).Run();
+                     });
   } catch (const std::exception& e) {
-    if (records != nullptr) records->Fail(e);
+    if (process.records != nullptr) process.records->Fail(e);
     throw;
   }
 }

@@ -11,13 +11,11 @@
 namespace doppio {
 namespace {
 
-void PrintDryRun(const DryRunOptions& options, Trainer* trainer, int ranks) {
-  for (const std::string& line : DescribeTraining(trainer, ranks, options.free_bytes))
-    std::cout << line << '\n';
-  const std::string old_files =
-      OldFilesText(OldFiles(*trainer, options.timeline, options.no_overwrite));
+void PrintDryRun(const Flags& flags, Trainer* trainer, int ranks, int64_t free) {
+  for (const std::string& line : DescribeTraining(trainer, ranks, free)) std::cout << line << '\n';
+  const std::string old_files = OldFilesText(OldFiles(*trainer, flags.trace, flags.no_overwrite));
   if (!old_files.empty()) std::cout << old_files << '\n';
-  for (const std::string& line : PlacementLines(trainer->train_net(), options.log_placement))
+  for (const std::string& line : PlacementLines(trainer->train_net(), flags.log_placement))
     std::cout << line << '\n';
   std::cout << '\n';
   PrintKernels(trainer->train_net(), std::cout);
@@ -48,22 +46,23 @@ void CheckFits(Trainer* trainer, int64_t free) {
 
 }  // namespace
 
-void DryRun(const SolverSpec& solver, const TrainerOptions& training, const Replicas& replicas,
-            const DryRunOptions& options) {
+void DryRun(const TrainingRequest& asked, const TrainerOptions& training, const Replicas& replicas,
+            int64_t free_bytes) {
+  const int64_t free = free_bytes < 0 ? free_bytes : free_bytes / replicas.Sharing();
   std::unique_ptr<Trainer> trainer;
   try {
-    trainer = std::make_unique<Trainer>(solver, training);
+    trainer = std::make_unique<Trainer>(asked.solver, training);
   } catch (const MemoryShortage& e) {
-    for (const std::string& line : DescribeMemory(e.use(), 0, solver.param.type(),
-                                                  *training.plan.device, options.free_bytes)) {
+    for (const std::string& line :
+         DescribeMemory(e.use(), 0, asked.solver.param.type(), *training.plan.device, free)) {
       std::cout << line << '\n';
     }
     throw;
   }
   const std::string ranks = RanksText(*trainer, replicas, training);
   if (!ranks.empty()) std::cout << ranks << "; each of them:\n";
-  PrintDryRun(options, trainer.get(), replicas.count);
-  CheckFits(trainer.get(), options.free_bytes);
+  PrintDryRun(asked.line.flags, trainer.get(), replicas.count, free);
+  CheckFits(trainer.get(), free);
 }
 
 }  // namespace doppio

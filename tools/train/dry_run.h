@@ -3,26 +3,17 @@
 #define DOPPIO_TOOLS_TRAIN_DRY_RUN_H_
 
 #include <cstdint>
-#include <string>
 
-#include "core/net/spec/solver_spec.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cluster/replicas.h"
+#include "tools/train/training_start.h"
 
 namespace doppio {
 
-// Values that a dry run checks and prints in addition to the training's own.
-struct DryRunOptions {
-  int64_t free_bytes = -1;     // of the device, for each rank; negative if unknown
-  std::string timeline;        // as in OldFiles
-  bool no_overwrite = false;   // as in OldFiles
-  bool log_placement = false;  // prints the `details` of PlacementLines
-};
-
-// Prints nets, kernels, memory and the files that would be replaced. Throws MemoryError if the nets
-// do not fit.
-void DryRun(const SolverSpec& solver, const TrainerOptions& training, const Replicas& replicas,
-            const DryRunOptions& options);
+// Prints nets, kernels, memory and the files that would be replaced. `free_bytes` is what is free
+// on the first device, or negative if unknown. Throws MemoryError if the nets do not fit.
+void DryRun(const TrainingRequest& asked, const TrainerOptions& training, const Replicas& replicas,
+            int64_t free_bytes);
 
 }  // namespace doppio
 

@@ -5,9 +5,10 @@
 #include <ctime>
 #include <iostream>
 
-#include "tools/cli/terminal.h"
+#include "core/base/log.h"
 #include "tools/cli/text_table.h"
 #include "tools/gpus/gpu_readings.h"
+#include "tools/train/training_end.h"
 
 namespace doppio {
 namespace {
@@ -99,6 +100,37 @@ void ProgressLine::Test(const TestScores& scores) {
 void ProgressLine::Clear() {
   if (drawn_) std::cerr << "\r\033[K" << std::flush;
   drawn_ = false;
+}
+
+void TrainingDisplay::UseTerminal(const Terminal& terminal) {
+  ShowOnlyWarnings();
+  progress_ = std::make_unique<ProgressLine>(terminal);
+}
+
+void TrainingDisplay::AddTo(TrainerOptions* options) {
+  if (!on_terminal()) return;
+  options->on_iteration = [this](const Progress& p) {
+    progress_->Iteration(p, watch_ == nullptr ? GpuReading() : watch_->Latest());
+  };
+  options->on_test = [this](const TestScores& scores) { progress_->Test(scores); };
+}
+
+void TrainingDisplay::Watch(const Device& device) { watch_ = WatchGpu(device); }
+
+void TrainingDisplay::Tell(const std::string& text) const {
+  if (!text.empty()) PrintNotice(on_terminal(), text);
+}
+
+void TrainingDisplay::Tell(const std::vector<std::string>& texts) const {
+  for (const std::string& text : texts) Tell(text);
+}
+
+void TrainingDisplay::Clear() {
+  if (on_terminal()) progress_->Clear();
+}
+
+std::optional<GpuSummary> TrainingDisplay::gpu() const {
+  return watch_ == nullptr ? std::nullopt : std::optional(watch_->Summary());
 }
 
 }  // namespace doppio

@@ -1,14 +1,16 @@
-// Shows the progress of a training on a terminal: one line at the bottom that is redrawn, and one
-// permanent line above it for each test. If standard error is not a terminal, this code is not used
-// and the trainer's log lines show the same numbers.
+// Shows a running training to the user. On a terminal, that is one line at the bottom that is
+// redrawn, and one permanent line above it for each test. If standard error is not a terminal, the
+// trainer's log lines show the same numbers.
 #ifndef DOPPIO_TOOLS_TRAIN_PROGRESS_H_
 #define DOPPIO_TOOLS_TRAIN_PROGRESS_H_
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "core/device/gpu_monitor.h"
+#include "core/device/gpu_watch.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/terminal.h"
 
@@ -44,6 +46,31 @@ class ProgressLine {
   Clock::time_point last_drawn_, last_iteration_;
   // Exponential moving averages over about the last 50 iterations.
   double seconds_ = 0, images_ = 0, wait_ = 0;
+};
+
+// Watches the GPU, too, because the progress line shows its numbers. Not thread-safe.
+class TrainingDisplay {
+ public:
+  // Draws a progress line on `terminal`. From now on, the log shows only warnings there.
+  void UseTerminal(const Terminal& terminal);
+  // Adds the callbacks that draw the progress line, if there is one. This object must outlive the
+  // trainer.
+  void AddTo(TrainerOptions* options);
+  // Begins to watch the device, if it is a GPU.
+  void Watch(const Device& device);
+  // Log the texts and, if a terminal does not show the log, print them. Ignore "".
+  void Tell(const std::string& text) const;
+  void Tell(const std::vector<std::string>& texts) const;
+  // Removes the progress line so that other output can be printed.
+  void Clear();
+
+  bool on_terminal() const { return progress_ != nullptr; }
+  // Returns the statistics of the watched GPU; nothing if none is watched.
+  std::optional<GpuSummary> gpu() const;
+
+ private:
+  std::unique_ptr<ProgressLine> progress_;  // null if the progress is logged
+  std::unique_ptr<GpuWatch> watch_;         // null before Watch() and without a GPU
 };
 
 }  // namespace doppio

@@ -17,11 +17,17 @@
 
 namespace doppio {
 
+namespace {
+
+// Returns the words that start the processes of `launch`, such as "mpirun -n 4 "; "" for one
+// process.
 std::string LauncherText(const Launch& launch) {
   if (launch.size == 1) return "";
   return launch.launcher.substr(0, launch.launcher.find(" (")) + " -n " +
          std::to_string(launch.size) + " ";
 }
+
+}  // namespace
 
 std::string ResumeCommand(const CommandLine& line, const std::string& state,
                           const std::string& run_dir) {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "parallel/world/launcher.h"
 #include "solvers/trainer/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/gpus/gpu_readings.h"
@@ -22,11 +21,9 @@ struct TrainingEnd {
   std::string metric;             // the monitored score, or ""
   std::string run_dir;            // the run folder, or ""
   std::vector<std::string> next;  // suggested next commands; see NextSteps
+  // What the training has measured, for the log; "" if it was not measured.
+  std::vector<std::string> notices;
 };
-
-// Returns the words that start the processes of `launch`, such as "mpirun -n 4 "; "" for one
-// process.
-std::string LauncherText(const Launch& launch);
 
 // Returns the command line `line`, changed to resume from the snapshot `state` and, if `run_dir` is
 // not "", to continue in that run folder. If a launcher has started several processes, the line

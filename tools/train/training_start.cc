@@ -5,7 +5,11 @@
 #include "core/base/text/whole_number.h"
 #include "core/net/store/snapshot.h"
 #include "parallel/meeting/texts.h"
+#include "tools/cli/features.h"
 #include "tools/cli/flags.h"
+#include "tools/cli/signals.h"
+#include "tools/nets/nets.h"
+#include "tools/nets/placement.h"
 #include "tools/train/prefix_lock.h"
 
 namespace doppio {
@@ -37,6 +41,15 @@ int64_t BadRecordsOf(const std::string& value) {
   if (value.rfind(kSkip, 0) == 0) count = ParseWholeNumber(value.substr(sizeof kSkip - 1));
   if (count && *count >= 1 && *count <= kMost) return *count;
   throw UsageError("--on_bad_record needs stop or skip:N, such as skip:10; got '" + value + "'");
+}
+
+// Returns the terminal for the progress line, or nothing if the progress is logged.
+std::optional<Terminal> ProgressTerminal(const OutputOptions& options) {
+  CheckValue("log_format", options.log_format, {"auto", "caffe"});
+  CheckValue("progress", options.progress, {"auto", "on", "off"});
+  if (options.log_format == "caffe" || options.progress == "off") return std::nullopt;
+  const std::optional<Terminal> terminal = FindTerminal();
+  return terminal || options.progress == "auto" ? terminal : Terminal();
 }
 
 }  // namespace
@@ -76,6 +89,29 @@ TrainerOptions MakeTrainerOptions(const StartOptions& options, const std::string
   trainer.start_over = !options.snapshot.empty();
   if (resume.empty()) trainer.weights = SplitList(options.weights);
   return trainer;
+}
+
+TrainingRequest::TrainingRequest(const CommandLine& line) : line(line) {
+  CheckStart(line.flags);
+  effects = SignalEffects(line.flags);
+  terminal = ProgressTerminal(line.flags);
+  traced = TraceRequestOf(line.flags);
+  solver = LoadSolver(line.flags);
+  const std::string& monitor = line.flags.monitor;
+  Features asked = FeaturesOf(line);
+  asked.AddIf(!monitor.empty(), Feature::kMonitor, "--monitor=" + monitor);
+  placed = CheckTraining(asked, TrainNetOptions(), solver);
+}
+
+NetOptions TrainingRequest::TrainNetOptions() const {
+  return MakeNetOptions(line.flags, line.flags.precision, TRAIN, DataMode::kOpen);
+}
+
+TrainerOptions TrainingRequest::TrainerOptionsOn(Device* device, const std::string& resume) const {
+  TrainerOptions options = MakeTrainerOptions(line.flags, resume, TrainNetOptions(),
+                                              MakePlanOptions(line.flags, device));
+  if (line.flags.seed >= 0) options.seed = options.net.seed;
+  return options;
 }
 
 }  // namespace doppio
