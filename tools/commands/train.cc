@@ -278,8 +278,8 @@ class Training {
     if (!trace) return;
     trace->End();
     if (!asked_.traced) return;
-    end_.notices.push_back(trace->Text());
-    end_.timeline = trace->Json();
+    end_.notices.push_back(trace->summary().Text());
+    end_.timeline = trace->summary().Json();
   }
 
   // Describes the training to the user before it begins.

@@ -42,6 +42,39 @@ std::string Iterations(int64_t count) {
   return std::to_string(count) + (count == 1 ? " iteration" : " iterations");
 }
 
+// Estimates the offset between this rank's clock and rank 0's. In each round every rank records the
+// time between two barriers. Rank 0 also records a time before the first and after the second
+// barrier, so that its clock was between these two when the other rank's clock showed the recorded
+// time. Each round therefore narrows the interval of possible offsets. If the interval contains 0,
+// the ranks are assumed to share a clock, as the ranks of one machine do.
+RankClock AlignClocks(const World* world) {
+  RankClock clock;
+  clock.start = MonotonicNs();
+  if (world == nullptr) return clock;
+  constexpr int kRounds = 20;
+  Communicator& control = world->control();
+  int64_t times[2 * kRounds + 1], own[kRounds];
+  times[2 * kRounds] = clock.start;
+  for (int i = 0; i < kRounds; ++i) {
+    times[2 * i] = MonotonicNs();
+    control.Barrier();
+    own[i] = MonotonicNs();
+    control.Barrier();
+    times[2 * i + 1] = MonotonicNs();
+  }
+  control.Broadcast(times, sizeof times, 0);
+  clock.start = times[2 * kRounds];
+  int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
+  for (int i = 0; i < kRounds; ++i) {
+    least = std::max(least, times[2 * i] - own[i]);
+    most = std::min(most, times[2 * i + 1] - own[i]);
+  }
+  const bool same = least <= 0 && most >= 0;
+  clock.shift = same ? 0 : least + (most - least) / 2;
+  clock.error = same ? 0 : (most - least) / 2;
+  return clock;
+}
+
 }  // namespace
 
 std::optional<TraceRequest> TraceRequestOf(const TraceOptions& options) {
@@ -73,15 +106,18 @@ std::pair<int64_t, int64_t> WindowOf(const TraceRequest& request, int64_t start,
   return {std::max(start, last - (kLastTraced - kFirstTraced)), last};
 }
 
-TrainingTrace::TrainingTrace(std::optional<TraceRequest> request,
+TrainingTrace::TrainingTrace(const std::optional<TraceRequest>& request,
                              std::function<void(const nlohmann::json&)> on_layers,
                              const World* world, Device* device)
-    : request_(std::move(request)),
-      on_layers_(std::move(on_layers)),
+    : request_(request),
+      layers_{std::move(on_layers), std::nullopt},
       world_(world),
       device_(device),
       trace_(device) {
-  if (request_ && rank() == 0) CheckWritableFile(request_->file);
+  summary_.exchanges = world != nullptr;
+  if (!request_) return;
+  summary_.file = request_->file;
+  if (rank() == 0) CheckWritableFile(request_->file);
 }
 
 void TrainingTrace::AddTo(TrainerOptions* options) {
@@ -91,24 +127,34 @@ void TrainingTrace::AddTo(TrainerOptions* options) {
 
 void TrainingTrace::Plan(Trainer* trainer) {
   const int64_t start = trainer->iteration(), max_iter = trainer->parts().run.schedule.max_iter;
-  if (on_layers_) {
-    layers_.emplace(trainer->train_net());
-    layers_window_ = LayerTimes::WindowOf(start, max_iter);
+  if (layers_.report) {
+    layers_.times.emplace(trainer->train_net());
+    layers_.window = LayerTimes::WindowOf(start, max_iter);
   }
   if (!request_) return;
   window_ = WindowOf(*request_, start, max_iter);
+  summary_.first = window_.first;
   if (window_.first <= window_.second || !request_->iterations) return;
   LOG(WARNING) << "--trace_iterations=" << request_->iterations->first << "-"
                << request_->iterations->second << ": the training runs only iterations " << start
                << " to " << max_iter - 1 << "; nothing will be traced";
 }
 
+void TimedLayers::Add(int64_t iteration, const std::vector<TimelineSpan>& spans) {
+  if (Holds(window, iteration)) times->Add(spans);
+}
+
+void TimedLayers::Report() {
+  if (report && !times->empty()) report(times->Json());
+  report = nullptr;
+}
+
 void TrainingTrace::Before(int64_t iteration) {
   TakeLayers();
-  if (iteration > layers_window_.second) ReportLayers();
-  if (iteration > window_.second && begun_ > 0 && !written_) Write();
-  if (Holds(window_, iteration) && begun_++ == 0) AlignClocks();
-  const bool shown = Holds(window_, iteration) || Holds(layers_window_, iteration);
+  if (iteration > layers_.window.second) layers_.Report();
+  if (iteration > window_.second && summary_.iterations > 0 && !written_) Write();
+  if (Holds(window_, iteration) && summary_.iterations++ == 0) clock_ = AlignClocks(world_);
+  const bool shown = Holds(window_, iteration) || Holds(layers_.window, iteration);
   if (shown && !trace_.on()) trace_.Start();
   if (!shown) trace_.Stop();
   before_ = iteration;
@@ -117,46 +163,10 @@ void TrainingTrace::Before(int64_t iteration) {
 // Takes the spans of the previous iteration. Spans of later iterations remain in trace_ until
 // Write().
 void TrainingTrace::TakeLayers() {
-  if (!on_layers_) return;
+  if (!layers_.report) return;
   std::vector<TimelineSpan> spans = trace_.Take();
-  if (Holds(layers_window_, before_)) layers_->Add(spans);
+  layers_.Add(before_, spans);
   if (Holds(window_, before_)) std::move(spans.begin(), spans.end(), std::back_inserter(spans_));
-}
-
-void TrainingTrace::ReportLayers() {
-  if (on_layers_ && !layers_->empty()) on_layers_(layers_->Json());
-  on_layers_ = nullptr;
-}
-
-// Estimates the offset between this rank's clock and rank 0's. In each round every rank records the
-// time between two barriers. Rank 0 also records a time before the first and after the second
-// barrier, so that its clock was between these two when the other rank's clock showed the recorded
-// time. Each round therefore narrows the interval of possible offsets. If the interval contains 0,
-// the ranks are assumed to share a clock, as the ranks of one machine do.
-void TrainingTrace::AlignClocks() {
-  start_ns_ = MonotonicNs();
-  if (world_ == nullptr) return;
-  constexpr int kRounds = 20;
-  Communicator& control = world_->control();
-  int64_t times[2 * kRounds + 1], own[kRounds];
-  times[2 * kRounds] = start_ns_;
-  for (int i = 0; i < kRounds; ++i) {
-    times[2 * i] = MonotonicNs();
-    control.Barrier();
-    own[i] = MonotonicNs();
-    control.Barrier();
-    times[2 * i + 1] = MonotonicNs();
-  }
-  control.Broadcast(times, sizeof times, 0);
-  start_ns_ = times[2 * kRounds];
-  int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
-  for (int i = 0; i < kRounds; ++i) {
-    least = std::max(least, times[2 * i] - own[i]);
-    most = std::min(most, times[2 * i + 1] - own[i]);
-  }
-  const bool same = least <= 0 && most >= 0;
-  shift_ns_ = same ? 0 : least + (most - least) / 2;
-  clock_error_ns_ = same ? 0 : (most - least) / 2;
 }
 
 // On rank 0, returns `own` of rank `rank`. On other ranks the result is unspecified.
@@ -184,18 +194,18 @@ void TrainingTrace::Write() {
     waited += span.end - span.begin;
   }
   const TimelineOverlap overlap = OverlapOf(exchanges, waits);
-  const double mean = 1e-6 / static_cast<double>(begun_ * ranks());
+  const double mean = 1e-6 / static_cast<double>(summary_.iterations * ranks());
   double numbers[] = {mean * static_cast<double>(overlap.all),
                       mean * static_cast<double>(overlap.both), mean * static_cast<double>(waited),
                       static_cast<double>(trace_.dropped())};
   std::vector<double> errors(ranks());
-  errors[rank()] = static_cast<double>(clock_error_ns_);
+  errors[rank()] = static_cast<double>(clock_.error);
 
   TimelineProcess process;
   process.rank = rank();
   process.name = "rank " + std::to_string(rank()) + " on " + HostName() + ", " + device_->name();
   process.tracks = RunTrace::TrackNames();
-  process.shift_ns = shift_ns_ - start_ns_;
+  process.shift_ns = clock_.shift - clock_.start;
   std::vector<std::string> events = {TimelineEvents(process, spans)};
   if (world_ != nullptr) {
     world_->control().AllReduce(numbers, 4, DType::kFloat64);
@@ -205,59 +215,60 @@ void TrainingTrace::Write() {
       if (rank() == 0) events.push_back(std::move(gathered));
     }
   }
-  exchange_ms_ = numbers[0];
-  exposed_ms_ = numbers[1];
-  waited_ms_ = numbers[2];
-  dropped_ = static_cast<int64_t>(numbers[3]);
-  clock_error_ns_ = static_cast<int64_t>(*std::max_element(errors.begin(), errors.end()));
+  summary_.exchange_ms = numbers[0];
+  summary_.exposed_ms = numbers[1];
+  summary_.waited_ms = numbers[2];
+  summary_.dropped = static_cast<int64_t>(numbers[3]);
+  summary_.clock_error_ns = static_cast<int64_t>(*std::max_element(errors.begin(), errors.end()));
   if (rank() != 0) return;
-  const std::string last = std::to_string(window_.first + begun_ - 1);
+  const std::string last = std::to_string(window_.first + summary_.iterations - 1);
   try {
     WriteFileAtomically(
         request_->file,
-        TimelineFile(events,
-                     {{"program", "doppio train"},
-                      {"iterations", std::to_string(window_.first) + "-" + last},
-                      {"clock_error_us", Fixed(1e-3 * static_cast<double>(clock_error_ns_), 1)},
-                      {"spans_left_out", std::to_string(dropped_)}}));
+        TimelineFile(events, {{"program", "doppio train"},
+                              {"iterations", std::to_string(window_.first) + "-" + last},
+                              {"clock_error_us",
+                               Fixed(1e-3 * static_cast<double>(summary_.clock_error_ns), 1)},
+                              {"spans_left_out", std::to_string(summary_.dropped)}}));
   } catch (const FileError& e) {
-    failure_ = e.what();  // reported at the end; the training must not fail because of its timeline
+    // Reported at the end; the training must not fail because of its timeline.
+    summary_.failure = e.what();
   }
 }
 
 void TrainingTrace::End() {
   TakeLayers();
-  ReportLayers();
-  if (begun_ > 0 && !written_) Write();
+  layers_.Report();
+  if (summary_.iterations > 0 && !written_) Write();
 }
 
-std::string TrainingTrace::Text() const {
-  if (begun_ == 0)
+std::string TraceSummary::Text() const {
+  if (iterations == 0)
     return "timeline: nothing was traced, because none of the iterations to trace was run";
-  if (!failure_.empty()) return "timeline: " + failure_;
-  std::string text = "timeline: " + request_->file + " (" + Iterations(begun_);
-  if (world_ != nullptr) {
-    const double hidden = exchange_ms_ > 0 ? 1 - exposed_ms_ / exchange_ms_ : 1;
-    text += "; exchange " + Fixed(exchange_ms_, 2) + " ms per iteration, exposed " +
-            Fixed(exposed_ms_, 2) + " ms, hidden " + Fixed(100 * hidden, 0) + " %";
+  if (!failure.empty()) return "timeline: " + failure;
+  std::string text = "timeline: " + file + " (" + Iterations(iterations);
+  if (exchanges) {
+    const double hidden = exchange_ms > 0 ? 1 - exposed_ms / exchange_ms : 1;
+    text += "; exchange " + Fixed(exchange_ms, 2) + " ms per iteration, exposed " +
+            Fixed(exposed_ms, 2) + " ms, hidden " + Fixed(100 * hidden, 0) + " %";
   }
-  if (dropped_ > 0)
-    text += "; " + std::to_string(dropped_) + " spans did not fit; trace fewer iterations";
+  if (dropped > 0)
+    text += "; " + std::to_string(dropped) + " spans did not fit; trace fewer iterations";
   return text + ")";
 }
 
-nlohmann::json TrainingTrace::Json() const {
-  nlohmann::json json{{"file", request_->file}, {"iterations", failure_.empty() ? begun_ : 0}};
-  if (!failure_.empty()) json["failure"] = failure_;
+nlohmann::json TraceSummary::Json() const {
+  nlohmann::json json{{"file", file}, {"iterations", failure.empty() ? iterations : 0}};
+  if (!failure.empty()) json["failure"] = failure;
   if (json["iterations"] == 0) return json;
-  json["first"] = window_.first;
-  json["spans_left_out"] = dropped_;
-  if (world_ == nullptr) return json;
-  json["exchange_ms"] = exchange_ms_;
-  json["exposed_ms"] = exposed_ms_;
-  json["hidden_ms"] = exchange_ms_ - exposed_ms_;
-  json["waited_ms"] = waited_ms_;
-  json["clock_error_us"] = 1e-3 * static_cast<double>(clock_error_ns_);
+  json["first"] = first;
+  json["spans_left_out"] = dropped;
+  if (!exchanges) return json;
+  json["exchange_ms"] = exchange_ms;
+  json["exposed_ms"] = exposed_ms;
+  json["hidden_ms"] = exchange_ms - exposed_ms;
+  json["waited_ms"] = waited_ms;
+  json["clock_error_us"] = 1e-3 * static_cast<double>(clock_error_ns);
   return json;
 }
 

@@ -32,6 +32,41 @@ std::optional<TraceRequest> TraceRequestOf(const TraceOptions& options);
 // the last eleven iterations of a shorter training.
 std::pair<int64_t, int64_t> WindowOf(const TraceRequest& request, int64_t start, int64_t max_iter);
 
+// This rank's clock at the start of the timeline, relative to rank 0's. In nanoseconds.
+struct RankClock {
+  int64_t start = 0;  // rank 0's clock at the start of the timeline
+  int64_t shift = 0;  // add to this rank's clock to get rank 0's clock
+  int64_t error = 0;  // upper bound of the error of `shift`
+};
+
+// What a timeline shows, over all ranks.
+struct TraceSummary {
+  // Returns a summary, such as "timeline: FILE (11 iterations; exchange 12.3 ms per iteration,
+  // exposed 1.2 ms, hidden 90 %)".
+  std::string Text() const;
+  nlohmann::json Json() const;
+
+  std::string file;
+  int64_t first = 0, iterations = 0;                      // the first traced one, and their number
+  bool exchanges = false;                                 // there are several ranks
+  double exchange_ms = 0, exposed_ms = 0, waited_ms = 0;  // means per iteration
+  int64_t dropped = 0;                                    // spans that did not fit
+  int64_t clock_error_ns = 0;                             // the maximum over all ranks
+  std::string failure;                                    // the error message if writing failed
+};
+
+// Measures the layers of a training in a few early iterations.
+struct TimedLayers {
+  // Adds the spans of an iteration if it is in the window.
+  void Add(int64_t iteration, const std::vector<TimelineSpan>& spans);
+  // Calls `report`, unless nothing was measured, and ends the measurement.
+  void Report();
+
+  std::function<void(const nlohmann::json&)> report;  // empty if there is nothing to measure
+  std::optional<LayerTimes> times;                    // set while `report` is
+  std::pair<int64_t, int64_t> window{0, -1};          // the first and last iteration
+};
+
 // Traces one rank of a training. If there is a request, every rank must have an object and make the
 // same calls. Used by the training thread only.
 class TrainingTrace {
@@ -39,7 +74,7 @@ class TrainingTrace {
   // `on_layers`, if not empty, is called once with the JSON of LayerTimes. `world` is null for a
   // single rank. `world` and `device` must outlive this object. Throws FileError on rank 0 if the
   // timeline's file cannot be written.
-  TrainingTrace(std::optional<TraceRequest> request,
+  TrainingTrace(const std::optional<TraceRequest>& request,
                 std::function<void(const nlohmann::json&)> on_layers, const World* world,
                 Device* device);
 
@@ -50,43 +85,29 @@ class TrainingTrace {
   // it is not written yet.
   void End();
 
-  // Returns a summary, such as "timeline: FILE (11 iterations; exchange 12.3 ms per iteration,
-  // exposed 1.2 ms, hidden 90 %)". Call it on rank 0, with a request and after End().
-  std::string Text() const;
-  // Returns the same summary as JSON, under the same conditions.
-  nlohmann::json Json() const;
+  // Complete on rank 0, with a request and after End().
+  const TraceSummary& summary() const { return summary_; }
 
  private:
   void Before(int64_t iteration);
   void TakeLayers();
-  void ReportLayers();
-  void AlignClocks();
   void Write();
   std::string GatherOn0(const std::string& own, int rank) const;
   int rank() const { return world_ == nullptr ? 0 : world_->rank(); }
   int ranks() const { return world_ == nullptr ? 1 : world_->size(); }
 
   const std::optional<TraceRequest> request_;
-  std::function<void(const nlohmann::json&)> on_layers_;  // empty after it was called
+  TimedLayers layers_;
   const World* const world_;
   Device* const device_;
   RunTrace trace_;
   std::pair<int64_t, int64_t> window_{0, -1};
-  int64_t begun_ = 0;  // traced iterations so far
   bool written_ = false;
-  std::optional<LayerTimes> layers_;  // set if on_layers was given
-  std::pair<int64_t, int64_t> layers_window_{0, -1};
   int64_t before_ = -1;  // the previous iteration, or -1
   // Spans of the window that TakeLayers() has already taken from trace_.
   std::vector<TimelineSpan> spans_;
-  int64_t start_ns_ = 0;  // rank 0's clock at the start of the timeline
-  int64_t shift_ns_ = 0;  // add to this rank's clock to get rank 0's clock
-  // Upper bound of the error; after Write() the maximum over all ranks.
-  int64_t clock_error_ns_ = 0;
-  // Over all ranks: means per iteration, and the total number of dropped spans.
-  double exchange_ms_ = 0, exposed_ms_ = 0, waited_ms_ = 0;
-  int64_t dropped_ = 0;
-  std::string failure_;  // the error message if writing failed
+  RankClock clock_;
+  TraceSummary summary_;
 };
 
 }  // namespace doppio
