@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <type_traits>
-#include <utility>
 
 #include "core/base/error.h"
 #include "data/augment/transforms.h"
@@ -17,14 +16,6 @@ void FillRow(const F& value, int width, bool mirrored, T* __restrict to) {
     for (int x = 0; x < width; ++x) to[width - 1 - x] = value(x);
   } else {
     for (int x = 0; x < width; ++x) to[x] = value(x);
-  }
-}
-
-MeanImage MeanAt(const SourceLoc& at, const std::string& path) {
-  try {
-    return ReadMeanFile(path);
-  } catch (const FileError& e) {
-    throw FileError(e.at().known() ? e.at() : at, e.message());
   }
 }
 
@@ -66,9 +57,6 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
     : scale_(parameter.scale()),
       mirror_(parameter.mirror()),
       random_crop_(phase == TRAIN),
-      sizes_vary_(sizes_vary),
-      mean_values_(parameter.mean_value().begin(), parameter.mean_value().end()),
-      mean_at_(mean_at),
       random_(random) {
   CheckTransforms(parameter);
   if (parameter.has_emit_constraint()) emit_ = parameter.emit_constraint();
@@ -77,12 +65,7 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
   crop_width_ = static_cast<int>(rectangular ? parameter.crop_w() : parameter.crop_size());
   if (parameter.force_color()) color_ = DecodeOptions::Color::kColor;
   if (parameter.force_gray()) color_ = DecodeOptions::Color::kGray;
-  if (parameter.has_mean_file()) {
-    mean_file_ = parameter.mean_file();
-    MeanImage mean = MeanAt(mean_at_, mean_file_);
-    mean_shape_ = mean.shape;
-    mean_image_ = std::move(mean.values);
-  }
+  mean_ = SampleMean(parameter, sizes_vary, mean_at);
 }
 
 void Augment::Join(const Random& random, int crop_step) {
@@ -90,40 +73,15 @@ void Augment::Join(const Random& random, int crop_step) {
   crop_step_ = crop_step;
 }
 
-void Augment::UseMean(MeanImage mean) {
-  mean_shape_ = mean.shape;
-  mean_image_ = std::move(mean.values);
-  sizes_vary_ = true;
-}
-
-void Augment::RefuseMean(const std::string& why) const {
-  throw UserError(mean_at_, "the mean '", mean_file_, "' is ", mean_shape_.ToString(), why);
-}
-
 ImageShape Augment::OutputShape(const ImageShape& image) const {
-  if (!mean_image_.empty() && !sizes_vary_ && mean_shape_ != image) {
-    RefuseMean(", but the image is " + image.ToString() +
-               "; a mean file must be made from images of the same size");
-  }
-  const size_t means = mean_values_.size();
-  if (means > 1 && means != static_cast<size_t>(image.channels)) {
-    throw UserError({}, "transform_param has ", means, " mean_value, but the image has ",
-                    image.channels, image.channels == 1 ? " channel" : " channels",
-                    "; give one, or one per channel",
-                    image.channels == 1 && means == 3
-                        ? ", or decode gray image files in colour by force_color: true"
-                        : "");
-  }
+  mean_.CheckImage(image);
   ImageShape cut = image;
   if (crop_height_ > 0) cut = {image.channels, crop_height_, crop_width_};
   if (cut.height > image.height || cut.width > image.width) {
     throw UserError({}, "the crop ", crop_height_, "x", crop_width_, " is larger than the image ",
                     image.height, "x", image.width);
   }
-  if (!mean_image_.empty() && (cut.channels != mean_shape_.channels ||
-                               cut.height > mean_shape_.height || cut.width > mean_shape_.width)) {
-    RefuseMean(", too little for samples of " + cut.ToString());
-  }
+  mean_.CheckSample(cut);
   return cut;
 }
 
@@ -148,7 +106,7 @@ Cut Augment::CutOf(const ImageShape& image, uint64_t sample) const {
 
 void Augment::Start(const Cut& cut, CutPixels* to) const {
   const auto count = static_cast<size_t>(cut.shape.count());
-  to->finished = !mean_image_.empty();
+  to->finished = mean_.is_image();
   to->mirrored = cut.mirrored && !to->finished;
   if (to->finished) {
     to->floats.resize(count);
@@ -179,13 +137,8 @@ std::vector<ObjectBox> Augment::ObjectsIn(const Cut& cut, const ImageShape& imag
 
 std::vector<float> Augment::ChannelMeans(int channels) const {
   std::vector<float> means;
-  for (int c = 0; c < channels; ++c) means.push_back(MeanOf(c));
+  for (int c = 0; c < channels; ++c) means.push_back(mean_.Of(c));
   return means;
-}
-
-float Augment::MeanOf(int channel) const {
-  if (mean_values_.empty()) return 0;
-  return mean_values_[mean_values_.size() == 1 ? 0 : static_cast<size_t>(channel)];
 }
 
 // `values(x)` returns a byte or a float.
@@ -197,15 +150,12 @@ void Augment::Take(const Values& values, const Cut& cut, int channel, int y, Cut
     const auto byte = [&values](int x) { return static_cast<uint8_t>(values(x)); };
     return FillRow(byte, width, false, to->bytes.data() + at);
   }
-  const float scale = scale_, flat_mean = MeanOf(channel);
+  const float scale = scale_, flat_mean = mean_.Of(channel);
   const auto flat = [&values, flat_mean, scale](int x) {
     return (static_cast<float>(values(x)) - flat_mean) * scale;
   };
-  if (mean_image_.empty()) return FillRow(flat, width, cut.mirrored, to->floats.data() + at);
-  const int top = sizes_vary_ ? (mean_shape_.height - cut.shape.height) / 2 : cut.top;
-  const int left = sizes_vary_ ? (mean_shape_.width - width) / 2 : cut.left;
-  const int64_t row = int64_t{channel} * mean_shape_.height + top + y;
-  const float* mean = mean_image_.data() + row * mean_shape_.width + left;
+  if (!mean_.is_image()) return FillRow(flat, width, cut.mirrored, to->floats.data() + at);
+  const float* mean = mean_.Row(cut.shape, cut.top, cut.left, channel, y);
   const auto each = [&values, mean, scale](int x) {
     return (static_cast<float>(values(x)) - mean[x]) * scale;
   };
@@ -264,7 +214,7 @@ void Augment::Finish(const CutPixels& from, const ImageShape& cut, T* to) const 
   const int64_t plane = int64_t{cut.height} * cut.width;
   const float scale = scale_;
   for (int c = 0; c < cut.channels; ++c) {
-    const float mean = MeanOf(c);
+    const float mean = mean_.Of(c);
     const auto value = [mean, scale](uint8_t byte) {
       return (static_cast<float>(byte) - mean) * scale;
     };

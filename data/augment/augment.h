@@ -10,11 +10,12 @@
 #define DOPPIO_DATA_AUGMENT_AUGMENT_H_
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "data/augment/mean_file.h"
+#include "data/augment/sample_mean.h"
 #include "data/record/record.h"
 #include "proto/augment.pb.h"
 #include "proto/state.pb.h"
@@ -59,7 +60,7 @@ class Augment {
   // `crop_step` pixels.
   void Join(const Random& random, int crop_step);
   // Subtracts `mean` from now on, of which each sample takes the centre.
-  void UseMean(MeanImage mean);
+  void UseMean(MeanImage mean) { mean_.Use(std::move(mean)); }
 
   // Returns the shape of a sample cut from an image of this shape. Throws UserError if crop or mean
   // do not fit the image.
@@ -94,8 +95,6 @@ class Augment {
   DecodeOptions::Color color() const { return color_; }
 
  private:
-  [[noreturn]] void RefuseMean(const std::string& why) const;
-  float MeanOf(int channel) const;
   template <class Values>
   void Take(const Values& values, const Cut& cut, int channel, int y, CutPixels* to) const;
   template <int kStep, class T>
@@ -104,14 +103,9 @@ class Augment {
   float scale_;
   bool mirror_;
   bool random_crop_;
-  bool sizes_vary_;
   int crop_height_ = 0, crop_width_ = 0;  // 0: no crop
   DecodeOptions::Color color_ = DecodeOptions::Color::kAsStored;
-  std::vector<float> mean_values_;  // empty, one value, or one per channel
-  std::vector<float> mean_image_;   // if not empty, used instead of mean_values_
-  ImageShape mean_shape_;
-  std::string mean_file_;
-  SourceLoc mean_at_;
+  SampleMean mean_;
   Random random_;
   int crop_step_ = 1;
   std::optional<EmitConstraint> emit_;
