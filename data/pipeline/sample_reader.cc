@@ -7,6 +7,42 @@
 #include "proto/data.pb.h"
 
 namespace doppio {
+namespace {
+
+// Makes the labels of a sample of `image` from the objects of `record`, one row for each object in
+// the sample.
+void LabelObjects(const PipelineOptions& options, const Augment& augment, const ImageShape& image,
+                  uint64_t sample, Record* record) {
+  const std::vector<ObjectBox> objects =
+      augment.ObjectsIn(augment.CutOf(image, sample), image, record->objects);
+  const auto room = static_cast<size_t>(options.max_boxes);
+  if (objects.size() > room) {
+    throw FileError("it has ", objects.size(), " boxes, but there is room for ", room,
+                    "; increase max_boxes in annotated_data_param");
+  }
+  const ImageShape sample_shape = augment.OutputShape(image);
+  const float across = options.box_columns > 0 ? static_cast<float>(sample_shape.width) /
+                                                     static_cast<float>(options.box_columns)
+                                               : 1;
+  const float down = options.box_rows > 0 ? static_cast<float>(sample_shape.height) /
+                                                static_cast<float>(options.box_rows)
+                                          : 1;
+  record->labels.assign(room * kBoxLabels, -1);
+  float* to = record->labels.data();
+  for (const ObjectBox& o : objects) {
+    const float row[kBoxLabels] = {0,
+                                   o.label,
+                                   o.instance,
+                                   o.box.xmin * across,
+                                   o.box.ymin * down,
+                                   o.box.xmax * across,
+                                   o.box.ymax * down,
+                                   o.difficult ? 1.0f : 0.0f};
+    to = std::copy(row, row + kBoxLabels, to);
+  }
+}
+
+}  // namespace
 
 // Returns use(index). If the record is bad and may be left out, tries the next record instead.
 template <class F>
@@ -47,7 +83,7 @@ ImageShape SampleReader::Load(int64_t index, Scratch* scratch) const {
   source_->Read(index, &scratch->record);
   const ImageShape image = PixelsOf(scratch).shape;
   remarks_.Take(scratch->record.remarks, *source_, index);
-  if (options_.max_boxes > 0) LabelObjects(image, 0, &scratch->record);
+  if (options_.max_boxes > 0) LabelObjects(options_, augment_, image, 0, &scratch->record);
   return image;
 }
 
@@ -105,36 +141,6 @@ void SampleReader::CheckLabels(const Record& record) const {
                   label_count_);
 }
 
-void SampleReader::LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const {
-  const std::vector<ObjectBox> objects =
-      augment_.ObjectsIn(augment_.CutOf(image, sample), image, record->objects);
-  const auto room = static_cast<size_t>(options_.max_boxes);
-  if (objects.size() > room) {
-    throw FileError("it has ", objects.size(), " boxes, but there is room for ", room,
-                    "; increase max_boxes in annotated_data_param");
-  }
-  const ImageShape sample_shape = augment_.OutputShape(image);
-  const float across = options_.box_columns > 0 ? static_cast<float>(sample_shape.width) /
-                                                      static_cast<float>(options_.box_columns)
-                                                : 1;
-  const float down = options_.box_rows > 0 ? static_cast<float>(sample_shape.height) /
-                                                 static_cast<float>(options_.box_rows)
-                                           : 1;
-  record->labels.assign(room * kBoxLabels, -1);
-  float* to = record->labels.data();
-  for (const ObjectBox& o : objects) {
-    const float row[kBoxLabels] = {0,
-                                   o.label,
-                                   o.instance,
-                                   o.box.xmin * across,
-                                   o.box.ymin * down,
-                                   o.box.xmax * across,
-                                   o.box.ymax * down,
-                                   o.difficult ? 1.0f : 0.0f};
-    to = std::copy(row, row + kBoxLabels, to);
-  }
-}
-
 // Writes the sample without an intermediate image if the record is a JPEG with one or three
 // components, as most photographs are. Returns its shape, or nullopt for all other records.
 std::optional<ImageShape> SampleReader::ReadFromJpeg(int64_t sample, Scratch* scratch,
@@ -182,7 +188,8 @@ ImageShape SampleReader::ReadFrom(int64_t index, int64_t sample, Scratch* scratc
     shape = CheckShape(pixels.shape);
     augment_.Apply(pixels, static_cast<uint64_t>(sample), to);
     if (options_.max_boxes > 0) {
-      LabelObjects(pixels.shape, static_cast<uint64_t>(sample), &scratch->record);
+      LabelObjects(options_, augment_, pixels.shape, static_cast<uint64_t>(sample),
+                   &scratch->record);
     }
   }
   CheckLabels(scratch->record);

@@ -67,7 +67,6 @@ class SampleReader {
   Pixels PixelsOf(Scratch* scratch) const;
   ImageShape CheckShape(const ImageShape& image) const;
   void CheckLabels(const Record& record) const;
-  void LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const;
 
   const std::unique_ptr<Source> source_;
   Augment augment_;
