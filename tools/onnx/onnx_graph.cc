@@ -61,6 +61,18 @@ int64_t ChannelOf(const onnx::NodeProto& node, const Shape& weights, int64_t cha
   return i / weights.count(1) / inputs_in_group * weights[1] + i / weights.count(2) % weights[1];
 }
 
+// Describes an input or output of the graph. Its first extent is the symbol "N" if `batch` is true.
+void DescribeEnd(const Shape& shape, const std::string& name, bool batch,
+                 onnx::ValueInfoProto* end) {
+  SetFloats(name, end);
+  auto* tensor = end->mutable_type()->mutable_tensor_type();
+  tensor->mutable_shape();  // a scalar has a shape without extents
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    auto* dim = tensor->mutable_shape()->add_dim();
+    batch&& axis == 0 ? dim->set_dim_param("N") : dim->set_dim_value(shape[axis]);
+  }
+}
+
 }  // namespace
 
 OnnxGraph::OnnxGraph(const Graph& graph, const WeightTensors& weights)
@@ -244,18 +256,6 @@ std::map<std::string, std::string> OnnxGraph::BlobNames(const std::vector<int>& 
   return names;
 }
 
-void OnnxGraph::AddEnd(int edge, const std::string& name, bool batch,
-                       onnx::ValueInfoProto* end) const {
-  const Shape& shape = net_.edges[edge].shape;
-  SetFloats(name, end);
-  auto* tensor = end->mutable_type()->mutable_tensor_type();
-  tensor->mutable_shape();  // a scalar has a shape without extents
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    auto* dim = tensor->mutable_shape()->add_dim();
-    batch&& axis == 0 ? dim->set_dim_param("N") : dim->set_dim_value(shape[axis]);
-  }
-}
-
 OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector<bool>& batch) {
   const std::map<std::string, std::string> names = BlobNames(outputs);
   const auto renamed = [&](const std::string& value) {
@@ -282,7 +282,7 @@ OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector
       value = free ? blob : copy;
       *nodes_.back().mutable_output(0) = value;
     }
-    AddEnd(output, value, batch[output], content.graph.add_output());
+    DescribeEnd(net_.edges[output].shape, value, batch[output], content.graph.add_output());
   }
   for (const onnx::NodeProto& node : nodes_) {
     CollectReads(node, &used);
@@ -291,7 +291,7 @@ OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector
   for (const int input : inputs_) {
     const std::string& blob = net_.edges[input].name;
     if (used.count(blob) > 0) {
-      AddEnd(input, blob, batch[input], content.graph.add_input());
+      DescribeEnd(net_.edges[input].shape, blob, batch[input], content.graph.add_input());
       content.inputs.push_back(input);
     }
   }

@@ -96,7 +96,6 @@ class OnnxGraph {
   void ScaleProduct(onnx::NodeProto* node, const std::vector<double>& factor,
                     const std::vector<double>& shift);
   std::map<std::string, std::string> BlobNames(const std::vector<int>& outputs);
-  void AddEnd(int edge, const std::string& name, bool batch, onnx::ValueInfoProto* end) const;
 
   const Graph& net_;
   const WeightTensors& weights_;
