@@ -12,6 +12,7 @@
 #include "core/base/host_name.h"
 #include "core/base/log.h"
 #include "core/base/text/whole_number.h"
+#include "parallel/meeting/texts.h"
 #include "tools/cli/flags.h"
 #include "tools/cli/text_table.h"
 
@@ -169,16 +170,6 @@ void TrainingTrace::TakeLayers() {
   if (Holds(window_, before_)) std::move(spans.begin(), spans.end(), std::back_inserter(spans_));
 }
 
-// On rank 0, returns `own` of rank `rank`. On other ranks the result is unspecified.
-std::string TrainingTrace::GatherOn0(const std::string& own, int rank) const {
-  int64_t bytes = static_cast<int64_t>(own.size());
-  world_->control().Broadcast(&bytes, sizeof bytes, rank);
-  std::string text = own;
-  text.resize(bytes);
-  world_->control().Broadcast(text.data(), bytes, rank);
-  return text;
-}
-
 void TrainingTrace::Write() {
   trace_.Stop();
   written_ = true;
@@ -211,7 +202,8 @@ void TrainingTrace::Write() {
     world_->control().AllReduce(numbers, 4, DType::kFloat64);
     world_->control().AllReduce(errors.data(), ranks(), DType::kFloat64);
     for (int other = 1; other < ranks(); ++other) {
-      std::string gathered = GatherOn0(rank() == other ? events[0] : "", other);
+      std::string gathered =
+          BroadcastText(&world_->control(), rank() == other ? events[0] : "", other);
       if (rank() == 0) events.push_back(std::move(gathered));
     }
   }

@@ -92,7 +92,6 @@ class TrainingTrace {
   void Before(int64_t iteration);
   void TakeLayers();
   void Write();
-  std::string GatherOn0(const std::string& own, int rank) const;
   int rank() const { return world_ == nullptr ? 0 : world_->rank(); }
   int ranks() const { return world_ == nullptr ? 1 : world_->size(); }
 
