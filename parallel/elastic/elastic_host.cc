@@ -79,14 +79,14 @@ ElasticHost::ElasticHost(const ElasticOptions& options, JoinServer* server, Plac
   }
 }
 
-ElasticHost::End ElasticHost::Hold(ElasticRoster* roster) {
+RendezvousEnd ElasticHost::Hold(ElasticRoster* roster) {
   const TimeSource& clock = *options_.watch.clock;
   const double begun = clock.Now();
   double probe_at = begun;
   for (;; detector_.Woke(Pause(clock))) {
     Gather();
     if (!missing_.empty() && clock.Now() >= probe_at) {
-      End end;
+      RendezvousEnd end;
       if (ProbeMissing(&end)) return end;
       Gather();  // others may have come meanwhile
       probe_at = clock.Now() + kProbeAgainSeconds;
@@ -97,7 +97,7 @@ ElasticHost::End ElasticHost::Hold(ElasticRoster* roster) {
   }
   CheckPrograms();
   *roster = Introduce();
-  return End::kHeld;
+  return RendezvousEnd::kFormed;
 }
 
 std::string ElasticHost::NameOf(size_t member) const {
@@ -136,7 +136,7 @@ void ElasticHost::Gather() {
       [](const ElasticRequest& a, const ElasticRequest& b) { return a.rank < b.rank; });
 }
 
-bool ElasticHost::ProbeMissing(End* end) {
+bool ElasticHost::ProbeMissing(RendezvousEnd* end) {
   std::vector<ElasticPlace> places;
   for (const size_t m : missing_) places.push_back(place_.members[m]);
   const double due = options_.watch.clock->Now() + kProbeSeconds;
@@ -151,8 +151,8 @@ bool ElasticHost::ProbeMissing(End* end) {
     detector_.Heard(m);
     const uint64_t number = place_.members[m].number;
     const bool lower = m < static_cast<size_t>(place_.own.rank);
-    *end = one.epoch > place_.own.epoch ? End::kExcluded : End::kLowerLives;
-    if (*end == End::kExcluded || (lower && place_.stuck.count(number) == 0)) return true;
+    *end = one.epoch > place_.own.epoch ? RendezvousEnd::kExcluded : RendezvousEnd::kMoved;
+    if (*end == RendezvousEnd::kExcluded || (lower && place_.stuck.count(number) == 0)) return true;
   }
   return false;
 }

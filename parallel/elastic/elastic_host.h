@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parallel/elastic/elastic_options.h"
+#include "parallel/elastic/elastic_roster.h"
 #include "parallel/elastic/join_server.h"
 #include "parallel/watch/failure_detector.h"
 
@@ -23,6 +24,13 @@ constexpr double kProbeSeconds = 1.5;  // after which a probe counts as not answ
 std::vector<Presence> ProbeAll(const std::vector<ElasticPlace>& places, const std::string& key,
                                const TimeSource* clock, const ElasticRequest& own);
 
+// How a rendezvous ends for one process.
+enum class RendezvousEnd {
+  kFormed,   // *roster is that of the new world
+  kMoved,    // another member is the host, or becomes it
+  kExcluded  // the others have formed a world without this process
+};
+
 class ElasticHost {
  public:
   struct Place {
@@ -31,23 +39,18 @@ class ElasticHost {
     std::set<uint64_t> stuck;           // members that are alive but do not come
     double busy_seconds = 0;            // that members may take until they come
   };
-  enum class End {
-    kHeld,        // *roster is that of the new world
-    kLowerLives,  // another member is the host
-    kExcluded     // the others have formed a world without this process
-  };
   // All arguments must outlive the host.
   ElasticHost(const ElasticOptions& options, JoinServer* server, Place place);
 
   // Blocks until the rendezvous ends. Throws UnreachableRank on all its ranks if they are too few,
   // and MixedRanks if their programs differ.
-  End Hold(ElasticRoster* roster);
+  RendezvousEnd Hold(ElasticRoster* roster);
 
  private:
   bool first() const { return place_.members.empty(); }
   std::string NameOf(size_t member) const;
   // Returns true, with *end, if this process must not be the host.
-  bool ProbeMissing(End* end);
+  bool ProbeMissing(RendezvousEnd* end);
   bool AllDecided() const;
   void CheckMajority();
   bool Enough(double waited);

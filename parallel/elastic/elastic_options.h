@@ -41,15 +41,6 @@ struct ElasticOptions {
   std::string Key() const { return rendezvous.job + '\n' + rendezvous.secret; }
 };
 
-// The ranks of a new world, as each of them sees it.
-struct ElasticRoster {
-  int64_t epoch = 0;
-  int rank = 0;
-  std::vector<ElasticPlace> places;  // by rank
-  // Texts for the log, such as "rank 2 on node7 is gone"; "" if no rank has left or come.
-  std::string left, came;
-};
-
 }  // namespace doppio
 
 #endif  // DOPPIO_PARALLEL_ELASTIC_ELASTIC_OPTIONS_H_

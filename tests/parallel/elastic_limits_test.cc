@@ -63,7 +63,7 @@ TEST(ElasticMember, LeavesAMemberThatHangs) {
         EXPECT_EQ(member.roster().places[2].iteration, -1);
         return;
       }
-      member.Break("a watch has seen it");
+      world->Break("a watch has seen it");
       world = member.Meet(4);
       EXPECT_EQ(RanksInSum(world), 2);
       const std::string left =

@@ -27,8 +27,8 @@ TEST(ElasticMember, MeetsInTheOrderOfTheLaunchersRanks) {
     ProcessWorld* const world = member.Meet(-1);
     EXPECT_EQ(world->rank(), rank);
     EXPECT_EQ(RanksInSum(world), 3);
-    EXPECT_EQ(member.epoch(), 1);
-    EXPECT_EQ(member.newest_rank(), -1);
+    EXPECT_EQ(member.roster().epoch, 1);
+    EXPECT_EQ(member.roster().newest_rank(), -1);
     EXPECT_EQ(member.roster().left + member.roster().came, "");
     world->control().Barrier();
   });
@@ -50,8 +50,8 @@ TEST(ElasticMember, GoesOnWithoutALostRank) {
       world = member.Meet(10 + rank);
       EXPECT_EQ(RanksInSum(world), 2);
       EXPECT_EQ(world->rank(), rank - (rank > lost ? 1 : 0));
-      EXPECT_EQ(member.newest_rank(), 1);
-      EXPECT_TRUE(member.some_are_behind());
+      EXPECT_EQ(member.roster().newest_rank(), 1);
+      EXPECT_TRUE(member.roster().some_are_behind());
       EXPECT_EQ(member.roster().left, "rank " + std::to_string(lost) + " on here is gone");
       world->control().Barrier();
     });
@@ -72,7 +72,7 @@ TEST(ElasticMember, AdmitsNewcomers) {
     if (rank == 3) {
       EXPECT_EQ(world->rank(), 2);
       EXPECT_EQ(RanksInSum(world), 3);
-      EXPECT_EQ(member.newest_rank(), 0);
+      EXPECT_EQ(member.roster().newest_rank(), 0);
       return;
     }
     RanksInSum(world);
@@ -106,7 +106,7 @@ TEST(ElasticMember, KeepsRanksInReserveThatCannotShareTheBatch) {
     EXPECT_FALSE(member.NewcomersFit());
     if (rank == 1) return;
     if (rank == 2) {
-      EXPECT_EQ(member.epoch(), 2);
+      EXPECT_EQ(member.roster().epoch, 2);
       EXPECT_EQ(world->rank(), 1);
       return;
     }

@@ -86,20 +86,20 @@ std::function<int(int n)> DivisorsOfBatch(const SolverSpec& solver, const NetOpt
 
 ProcessWorld* ElasticSession::Meet() {
   ProcessWorld* const world = member.Meet(state == nullptr ? -1 : state->solver.iter);
-  const int newest = member.newest_rank();
+  const ElasticRoster& roster = member.roster();
+  const int newest = roster.newest_rank();
   if (newest < 0) {
     if (!met_state) return world;
     throw UnreachableRank(
         "all ranks that held the state of the training are lost; start it again with --resume");
   }
   met_state = true;
-  const std::vector<ElasticPlace>& places = member.roster().places;
-  const int64_t own = places[world->rank()].iteration;
+  const int64_t own = roster.places[world->rank()].iteration;
   newcomer = own < 0;
   // If the sharing fails, this process still has what it had.
-  const bool is_behind = own < places[newest].iteration;
+  const bool is_behind = own < roster.places[newest].iteration;
   const auto shared = is_behind ? std::make_shared<TrainerState>() : state;
-  ShareState(&world->control(), newest, member.some_are_behind(), shared.get());
+  ShareState(&world->control(), newest, roster.some_are_behind(), shared.get());
   state = shared;
   return world;
 }

@@ -46,7 +46,7 @@ struct ElasticSession {
   ElasticRule Rule();
   // Returns `own`, or a stop that was requested before, perhaps in an earlier world.
   Request Requested(Request own);
-  bool first_world() const { return member.epoch() <= 1; }
+  bool first_world() const { return member.roster().epoch <= 1; }
 
   const int least;
   ElasticMember member;
