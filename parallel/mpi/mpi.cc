@@ -45,8 +45,8 @@ class Session {
     // full-duplex link as Rabenseifner's algorithm (3). A value set by the user is kept.
     setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
     mpi_->Initialize();
-    half_ = mpi_->MakeOp(&AddSixteenBit<Half>);
-    bfloat_ = mpi_->MakeOp(&AddSixteenBit<BFloat16>);
+    half_ = mpi_->exchanges().MakeOp(&AddSixteenBit<Half>);
+    bfloat_ = mpi_->exchanges().MakeOp(&AddSixteenBit<BFloat16>);
   }
   ~Session() {
     if (std::uncaught_exceptions() == exceptions_) mpi_->Finalize();
@@ -58,7 +58,7 @@ class Session {
   // MPI has no 16-bit floating-point types, so Doppio adds its own sums for them.
   MpiOp SumOf(DType dtype) const {
     if (dtype == DType::kFloat16) return half_;
-    return dtype == DType::kBFloat16 ? bfloat_ : mpi_->Sum();
+    return dtype == DType::kBFloat16 ? bfloat_ : mpi_->exchanges().Sum();
   }
 
  private:
@@ -77,23 +77,23 @@ class MpiEnd : public Team {
  public:
   MpiEnd(const Session& session, MpiComm world, Patience patience)
       : session_(session),
-        mpi_(session.mpi()),
-        comm_(mpi_.Duplicate(world)),
-        rank_(mpi_.Rank(comm_)),
-        size_(mpi_.Size(comm_)),
+        exchanges_(session.mpi().exchanges()),
+        comm_(session.mpi().communicators().Duplicate(world)),
+        rank_(session.mpi().communicators().Rank(comm_)),
+        size_(session.mpi().communicators().Size(comm_)),
         pace_(patience == Patience::kShort),
         counts_(size_),
         places_(size_),
         from_counts_(size_),
         from_places_(size_) {}
-  ~MpiEnd() override { mpi_.Free(comm_); }
+  ~MpiEnd() override { session_.mpi().communicators().Free(comm_); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     ForPieces(data, count, ElementBytes(dtype), [&](void* piece, int n) {
-      return mpi_.StartAllReduce(piece, n, dtype, session_.SumOf(dtype), comm_);
+      return exchanges_.StartAllReduce(piece, n, dtype, session_.SumOf(dtype), comm_);
     });
   }
 
@@ -111,8 +111,8 @@ class MpiEnd : public Team {
       }
       counts_[rank_] = 0;
       Exchange([&] {
-        return mpi_.StartAllToAll(data, counts_.data(), places_.data(), scratch_.data(),
-                                  from_counts_.data(), from_places_.data(), dtype, comm_);
+        return exchanges_.StartAllToAll(data, counts_.data(), places_.data(), scratch_.data(),
+                                        from_counts_.data(), from_places_.data(), dtype, comm_);
       });
       char* const share = static_cast<char*>(data) + (cuts[rank_] + done) * bytes;
       if (mine > 0) AddToShare(share, mine, dtype);
@@ -121,16 +121,17 @@ class MpiEnd : public Team {
   void AllGather(void* data, const std::vector<int64_t>& cuts, DType dtype) override {
     if (cuts.back() > kMostShared) return Team::AllGather(data, cuts, dtype);
     ForSharePieces(cuts, [&](int64_t) {
-      Exchange(
-          [&] { return mpi_.StartAllGather(data, counts_.data(), places_.data(), dtype, comm_); });
+      Exchange([&] {
+        return exchanges_.StartAllGather(data, counts_.data(), places_.data(), dtype, comm_);
+      });
     });
   }
   void Broadcast(void* data, int64_t bytes, int root) override {
     ForPieces(data, bytes, 1,
-              [&](void* piece, int n) { return mpi_.StartBroadcast(piece, n, root, comm_); });
+              [&](void* piece, int n) { return exchanges_.StartBroadcast(piece, n, root, comm_); });
   }
   void Barrier() override {
-    Exchange([&] { return mpi_.StartBarrier(comm_); });
+    Exchange([&] { return exchanges_.StartBarrier(comm_); });
   }
 
  private:
@@ -191,7 +192,7 @@ class MpiEnd : public Team {
     (void)precise;
     MpiRequest request = start();
     pace_.Begin(MonotonicNs());
-    while (!mpi_.Test(&request)) {
+    while (!exchanges_.Test(&request)) {
       ThrowIfAborted();
       Pause();
     }
@@ -210,7 +211,7 @@ class MpiEnd : public Team {
   }
 
   const Session& session_;
-  const MpiApi& mpi_;
+  const MpiExchanges& exchanges_;
   const MpiComm comm_;
   const int rank_, size_;
   PollPace pace_;
@@ -222,18 +223,21 @@ class MpiEnd : public Team {
 class MpiTransport : public Transport {
  public:
   explicit MpiTransport(std::unique_ptr<Session> session)
-      : session_(std::move(session)), mpi_(session_->mpi()), rank_(mpi_.Rank(mpi_.World())) {}
+      : session_(std::move(session)),
+        communicators_(session_->mpi().communicators()),
+        world_(communicators_.World()),
+        rank_(communicators_.Rank(world_)) {}
 
   // MPICH 4.0 over UCX may wait in MPI_Finalize for ever: a rank in PMI's barrier does not answer
   // the ranks that disconnect from it (pmodels/mpich pull request 6596).
   bool MayHang() const override { return true; }
-  TeamPair All() override { return PairOf(mpi_.World()); }
+  TeamPair All() override { return PairOf(world_); }
   TeamPair Group(int color) override {
     const MpiComm part =
-        mpi_.Split(mpi_.World(), color == kNoColor ? MpiApi::kNoColor : color, rank_);
+        communicators_.Split(world_, color == kNoColor ? MpiCommunicators::kNoColor : color, rank_);
     return color == kNoColor ? TeamPair() : Owned(part);
   }
-  TeamPair Machine() override { return Owned(mpi_.SplitByMachine(mpi_.World(), rank_)); }
+  TeamPair Machine() override { return Owned(communicators_.SplitByMachine(world_, rank_)); }
 
  private:
   TeamPair PairOf(MpiComm comm) const {
@@ -243,12 +247,13 @@ class MpiTransport : public Transport {
   // Frees `comm`, of which the communicators have copies.
   TeamPair Owned(MpiComm comm) const {
     TeamPair pair = PairOf(comm);
-    mpi_.Free(comm);
+    communicators_.Free(comm);
     return pair;
   }
 
   const std::unique_ptr<Session> session_;
-  const MpiApi& mpi_;
+  const MpiCommunicators& communicators_;
+  const MpiComm world_;
   const int rank_;
 };
 
@@ -262,7 +267,7 @@ std::string TextOf(const MpiApi& mpi) { return mpi.name() + " (" + mpi.path() + 
 // all train the same net and write the same files.
 void CheckLaunch(const MpiApi& mpi) {
   const Launch launch = FindLaunch();
-  const int size = mpi.Size(mpi.World());
+  const int size = mpi.communicators().Size(mpi.communicators().World());
   if (launch.size <= 1 || launch.size == size) return;
   throw UsageError(
       launch.launcher, " has started ", launch.size, " processes, but MPI joins only ", size,
@@ -274,8 +279,9 @@ void CheckLaunch(const MpiApi& mpi) {
 // Collective. Throws MixedRanks on all ranks if their programs or libraries differ.
 void CheckSameOnAllRanks(const MpiApi& mpi, const std::string& program) {
   const RankIdentity own = IdentityOf(HostName(), program, mpi.name());
-  std::vector<RankIdentity> ranks(mpi.Size(mpi.World()));
-  mpi.AllGather(&own, sizeof own, ranks.data(), mpi.World());
+  const MpiComm world = mpi.communicators().World();
+  std::vector<RankIdentity> ranks(mpi.communicators().Size(world));
+  mpi.exchanges().AllGather(&own, sizeof own, ranks.data(), world);
   const std::string difference = DifferenceAmong(ranks);
   if (!difference.empty()) throw MixedRanks(difference);
 }

@@ -6,9 +6,13 @@
 #define DOPPIO_PARALLEL_MPI_MPI_API_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "core/base/error.h"
 #include "core/tensor/dtype.h"
+#include "parallel/mpi/mpi_library.h"
 
 namespace doppio {
 
@@ -17,23 +21,10 @@ enum class MpiComm : uintptr_t {};
 enum class MpiOp : uintptr_t {};
 enum class MpiRequest : uintptr_t {};
 
-class MpiApi {
+// Groups of ranks.
+class MpiCommunicators {
  public:
-  // Adds `*count` elements of `in` to those of `in_out`; `type` points to MPI's datatype handle.
-  using Add = void(void* in, void* in_out, int* count, void* type);
-
-  virtual ~MpiApi() = default;
-
-  // Returns the library's name for messages: "Open MPI v4.1.4". name() and path() may be called
-  // before Initialize.
-  virtual const std::string& name() const = 0;
-  // Returns the path of the library's file.
-  virtual const std::string& path() const = 0;
-
-  // Joins the processes that the launcher has started; call it once per process. Throws UsageError
-  // if the library does not let several threads communicate (MPI_THREAD_MULTIPLE).
-  virtual void Initialize() = 0;
-  virtual void Finalize() = 0;
+  virtual ~MpiCommunicators() = default;
 
   // Returns the communicator of all processes that the launcher has started.
   virtual MpiComm World() const = 0;
@@ -49,6 +40,15 @@ class MpiApi {
   virtual void Free(MpiComm comm) const = 0;  // collective; does not throw
   virtual int Rank(MpiComm comm) const = 0;
   virtual int Size(MpiComm comm) const = 0;
+};
+
+// Exchanges between the ranks of a communicator, and the operations of their sums.
+class MpiExchanges {
+ public:
+  // Adds `*count` elements of `in` to those of `in_out`; `type` points to MPI's datatype handle.
+  using Add = void(void* in, void* in_out, int* count, void* type);
+
+  virtual ~MpiExchanges() = default;
 
   virtual MpiOp Sum() const = 0;  // for float and double only
   // Creates a commutative operation, which exists until the process ends.
@@ -74,6 +74,51 @@ class MpiApi {
   virtual MpiRequest StartBarrier(MpiComm comm) const = 0;
   // Advances the exchanges in flight. Returns true once `request` is complete.
   virtual bool Test(MpiRequest* request) const = 0;
+};
+
+// A library that is open: its name, and its part in the life of the process.
+class MpiApi {
+ public:
+  // `thread_multiple` is the library's value of MPI_THREAD_MULTIPLE. Throws UsageError if the
+  // library lacks a function.
+  MpiApi(const MpiLibrary& library, int thread_multiple,
+         std::unique_ptr<const MpiCommunicators> communicators,
+         std::unique_ptr<const MpiExchanges> exchanges)
+      : library_(library),
+        thread_multiple_(thread_multiple),
+        communicators_(std::move(communicators)),
+        exchanges_(std::move(exchanges)) {}
+
+  // Returns the library's name for messages: "Open MPI v4.1.4". name() and path() may be called
+  // before Initialize.
+  const std::string& name() const { return library_.name(); }
+  // Returns the path of the library's file.
+  const std::string& path() const { return library_.path(); }
+
+  // Joins the processes that the launcher has started; call it once per process. Throws UsageError
+  // if the library does not let several threads communicate (MPI_THREAD_MULTIPLE).
+  void Initialize() {
+    int provided = 0;
+    init_thread_(nullptr, nullptr, thread_multiple_, &provided);
+    if (provided >= thread_multiple_) return;
+    Finalize();
+    throw UsageError(
+        name(), " (", path(),
+        ") does not support communication by several threads (MPI_THREAD_MULTIPLE), which Doppio "
+        "needs; use another MPI library, or one that was built with thread support");
+  }
+  void Finalize() { finalize_.IgnoreErrors(); }
+
+  const MpiCommunicators& communicators() const { return *communicators_; }
+  const MpiExchanges& exchanges() const { return *exchanges_; }
+
+ private:
+  const MpiLibrary library_;
+  const int thread_multiple_;
+  const MpiFunction<int(int*, char***, int, int*)> init_thread_{library_, "MPI_Init_thread"};
+  const MpiFunction<int()> finalize_{library_, "MPI_Finalize"};
+  const std::unique_ptr<const MpiCommunicators> communicators_;
+  const std::unique_ptr<const MpiExchanges> exchanges_;
 };
 
 }  // namespace doppio

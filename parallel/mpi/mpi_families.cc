@@ -1,10 +1,20 @@
 #include "parallel/mpi/mpi_families.h"
 
+#include <utility>
+
 #include "core/base/error.h"
 #include "parallel/mpi/mpi_calls.h"
 
 namespace doppio {
 namespace {
+
+template <class Handle>
+std::unique_ptr<MpiApi> Bind(const MpiLibrary& library, const MpiConstants<Handle>& constants) {
+  auto communicators = std::make_unique<MpiCommunicatorCalls<Handle>>(library, constants);
+  auto exchanges = std::make_unique<MpiExchangeCalls<Handle>>(library, constants);
+  return std::make_unique<MpiApi>(library, constants.thread_multiple, std::move(communicators),
+                                  std::move(exchanges));
+}
 
 void* Number(intptr_t value) { return reinterpret_cast<void*>(value); }
 
@@ -27,7 +37,7 @@ std::unique_ptr<MpiApi> BindOpenMpi(const MpiLibrary& library) {
   c.ignored_status = nullptr;
   c.shared_memory = 0;
   c.thread_multiple = 3;
-  return std::make_unique<MpiCalls<void*>>(library, c);
+  return Bind(library, c);
 }
 
 // The interface on which MPICH, Intel MPI, MVAPICH, ParaStation MPI and Cray MPICH agreed in 2013
@@ -52,7 +62,7 @@ std::unique_ptr<MpiApi> BindMpich(const MpiLibrary& library) {
   c.ignored_status = Number(1);
   c.shared_memory = 1;
   c.thread_multiple = 3;
-  return std::make_unique<MpiCalls<int>>(library, c);
+  return Bind(library, c);
 }
 
 // Version 1 of the standard ABI, defined by MPI 5.0 (2025), appendix A. A library with this ABI
@@ -78,7 +88,7 @@ std::unique_ptr<MpiApi> BindStandard(const MpiLibrary& library) {
   c.ignored_status = nullptr;
   c.shared_memory = 221;
   c.thread_multiple = 4096;
-  return std::make_unique<MpiCalls<void*>>(library, c);
+  return Bind(library, c);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <sstream>
 #include <vector>
 
@@ -59,6 +60,14 @@ void* MpiLibrary::Find(const char* symbol) const {
   if (address != nullptr) return address;
   throw UsageError(name_, " (", path_, ") has no ", symbol,
                    "; Doppio needs an MPI of version 3 or later");
+}
+
+void ThrowMpiError(MpiErrorString* error_string, int code, const char* what) {
+  char text[8192] = "";  // no library's MPI_MAX_ERROR_STRING is larger
+  int length = 0;
+  error_string(code, text, &length);
+  std::replace(text, text + sizeof text, '\n', ' ');  // MPICH writes one line per internal call
+  throw PeerError(what, " failed: ", text);
 }
 
 }  // namespace doppio

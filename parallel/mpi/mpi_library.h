@@ -32,6 +32,39 @@ class MpiLibrary {
   std::string path_, name_;
 };
 
+using MpiErrorString = int(int code, char* text, int* length);
+// Throws PeerError: "MPI_Comm_dup failed: ...", with the text of `error_string`.
+[[noreturn]] void ThrowMpiError(MpiErrorString* error_string, int code, const char* what);
+
+// A function of a library, by its type.
+template <class F>
+class MpiFunction {
+ public:
+  // `what` names the function, or what it does, in messages; null: `symbol`. Throws UsageError if
+  // the library lacks the function.
+  MpiFunction(const MpiLibrary& library, const char* symbol, const char* what = nullptr)
+      : address_(reinterpret_cast<F*>(library.Find(symbol))),
+        error_string_(reinterpret_cast<MpiErrorString*>(library.Find("MPI_Error_string"))),
+        what_(what == nullptr ? symbol : what) {}
+
+  // Throws PeerError with the library's text if the function fails.
+  template <class... Args>
+  void operator()(Args... args) const {
+    const int code = address_(args...);
+    if (code != 0) ThrowMpiError(error_string_, code, what_);
+  }
+  // Does not throw.
+  template <class... Args>
+  void IgnoreErrors(Args... args) const {
+    address_(args...);
+  }
+
+ private:
+  F* const address_;
+  MpiErrorString* const error_string_;
+  const char* const what_;
+};
+
 }  // namespace doppio
 
 #endif  // DOPPIO_PARALLEL_MPI_MPI_LIBRARY_H_

@@ -151,6 +151,8 @@ class MpiInterface : public testing::TestWithParam<const char*> {
     return *static_cast<int*>(MpiLibrary(Fake(GetParam())).Find("g_fake_mpi_finalized"));
   }
   const std::unique_ptr<MpiApi> mpi_;
+  const MpiCommunicators& communicators_ = mpi_->communicators();
+  const MpiExchanges& exchanges_ = mpi_->exchanges();
 };
 
 void Quadruple(void*, void* in_out, int* count, void*) {
@@ -159,46 +161,49 @@ void Quadruple(void*, void* in_out, int* count, void*) {
 
 TEST_P(MpiInterface, HasItsHandlesAndConstants) {
   mpi_->Initialize();
-  EXPECT_EQ(mpi_->Rank(mpi_->World()), 0);
-  EXPECT_EQ(mpi_->Size(mpi_->World()), 1);
-  const MpiComm comm = mpi_->Duplicate(mpi_->World());
-  EXPECT_NE(comm, mpi_->World());
-  mpi_->Free(mpi_->Split(comm, 5, 0));
-  mpi_->Split(comm, MpiApi::kNoColor, 0);
-  mpi_->Free(mpi_->SplitByMachine(comm, 0));
+  EXPECT_EQ(communicators_.Rank(communicators_.World()), 0);
+  EXPECT_EQ(communicators_.Size(communicators_.World()), 1);
+  const MpiComm comm = communicators_.Duplicate(communicators_.World());
+  EXPECT_NE(comm, communicators_.World());
+  communicators_.Free(communicators_.Split(comm, 5, 0));
+  communicators_.Split(comm, MpiCommunicators::kNoColor, 0);
+  communicators_.Free(communicators_.SplitByMachine(comm, 0));
 
   float floats[] = {1.5f, -2};
-  MpiRequest request = mpi_->StartAllReduce(floats, 2, DType::kFloat32, mpi_->Sum(), comm);
-  EXPECT_TRUE(mpi_->Test(&request));
+  MpiRequest request =
+      exchanges_.StartAllReduce(floats, 2, DType::kFloat32, exchanges_.Sum(), comm);
+  EXPECT_TRUE(exchanges_.Test(&request));
   EXPECT_EQ(floats[0], 3);
   EXPECT_EQ(floats[1], -4);
   double number = 2.5;
-  request = mpi_->StartAllReduce(&number, 1, DType::kFloat64, mpi_->Sum(), comm);
-  EXPECT_TRUE(mpi_->Test(&request));
+  request = exchanges_.StartAllReduce(&number, 1, DType::kFloat64, exchanges_.Sum(), comm);
+  EXPECT_TRUE(exchanges_.Test(&request));
   EXPECT_EQ(number, 5);
   uint16_t shorts[] = {1, 2, 3};
-  request = mpi_->StartAllReduce(shorts, 3, DType::kFloat16, mpi_->MakeOp(&Quadruple), comm);
-  EXPECT_TRUE(mpi_->Test(&request));
+  request =
+      exchanges_.StartAllReduce(shorts, 3, DType::kFloat16, exchanges_.MakeOp(&Quadruple), comm);
+  EXPECT_TRUE(exchanges_.Test(&request));
   EXPECT_EQ(shorts[2], 12);
 
   // One element, from place 1 to place 0.
   const int count = 1, zero = 0, one = 1;
-  request = mpi_->StartAllToAll(floats, &count, &one, floats, &count, &zero, DType::kFloat32, comm);
-  EXPECT_TRUE(mpi_->Test(&request));
+  request =
+      exchanges_.StartAllToAll(floats, &count, &one, floats, &count, &zero, DType::kFloat32, comm);
+  EXPECT_TRUE(exchanges_.Test(&request));
   EXPECT_EQ(floats[0], -4);
   // The stand-in adds the count to the element at the place.
-  request = mpi_->StartAllGather(floats, &count, &one, DType::kFloat32, comm);
-  EXPECT_TRUE(mpi_->Test(&request));
+  request = exchanges_.StartAllGather(floats, &count, &one, DType::kFloat32, comm);
+  EXPECT_TRUE(exchanges_.Test(&request));
   EXPECT_EQ(floats[1], -3);
 
-  request = mpi_->StartBroadcast(shorts, sizeof shorts, 0, comm);
-  EXPECT_TRUE(mpi_->Test(&request));
-  request = mpi_->StartBarrier(comm);
-  EXPECT_TRUE(mpi_->Test(&request));
+  request = exchanges_.StartBroadcast(shorts, sizeof shorts, 0, comm);
+  EXPECT_TRUE(exchanges_.Test(&request));
+  request = exchanges_.StartBarrier(comm);
+  EXPECT_TRUE(exchanges_.Test(&request));
   int64_t from = 7, to = 0;
-  mpi_->AllGather(&from, sizeof from, &to, comm);
+  exchanges_.AllGather(&from, sizeof from, &to, comm);
   EXPECT_EQ(to, 7);
-  mpi_->Free(comm);
+  communicators_.Free(comm);
 }
 
 TEST_P(MpiInterface, IsRefusedWithoutThreads) {
@@ -213,7 +218,7 @@ TEST_P(MpiInterface, IsRefusedWithoutThreads) {
 
 TEST_P(MpiInterface, GivesItsOwnReasonWhenACallFails) {
   setenv("FAKE_MPI_WITHOUT_DUP", "1", 1);
-  EXPECT_EQ(Mistake<PeerError>([&] { mpi_->Duplicate(mpi_->World()); }),
+  EXPECT_EQ(Mistake<PeerError>([&] { communicators_.Duplicate(communicators_.World()); }),
             "MPI_Comm_dup failed: fake error 17");
 }
 
