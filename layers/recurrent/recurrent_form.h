@@ -23,6 +23,8 @@ struct RecurrentForm {
   int64_t state_size() const { return streams * hidden; }  // elements of one state of all streams
   // Returns the index of W_hc or W_hh among the blobs.
   size_t hidden_weights() const { return has_static ? 3 : 2; }
+  // Returns the index of W_ho among the blobs (RNN).
+  size_t output_weights() const { return hidden_weights() + 1; }
 
   // lstm: false for RNN. exposed: expose_hidden. has_static: there is a static input.
   bool lstm = false, exposed = false, has_static = false;

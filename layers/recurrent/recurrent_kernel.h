@@ -4,12 +4,12 @@
 #ifndef DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_
 #define DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/net/contract/carried_state.h"
-#include "layers/common/room.h"
+#include "layers/recurrent/carried_states.h"
+#include "layers/recurrent/recurrent_arrays.h"
 #include "layers/recurrent/recurrent_form.h"
 #include "layers/recurrent/recurrent_ops.h"
 
@@ -26,200 +26,167 @@ template <class T, class Math>
 class RecurrentKernel : public Kernel, public CarriesState {
  public:
   explicit RecurrentKernel(const KernelArgs& args)
-      : device_(args.device),
-        math_(args.device),
+      : math_(args.device),
         f_(args.Form<RecurrentForm>()),
         backward_(args.backward),
         size_(f_.state_size()),
-        state_{Shape{1, f_.streams, f_.hidden}, args.dtype, Layout()} {
-    Place(nullptr, nullptr);
+        carried_(args.device, f_, args.dtype),
+        a_(ArraysIn(nullptr, nullptr)) {
+    needs_.saved_bytes = a_.saved_bytes;
+    needs_.scratch_bytes = a_.scratch_bytes;
+    needs_.kept_bytes = 2 * carried_.bytes();
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    Place(t_.saved, t_.scratch);
-    if (f_.exposed) return;
-    first_ = Buffer(device_, CarriedBytes());
-    last_ = Buffer(device_, CarriedBytes());
+    a_ = ArraysIn(t_.saved, t_.scratch);
+    carried_.Allocate();
   }
 
   void Forward(const Pass& pass) override {
     // A repeated pass starts from the same states as the first one.
-    if (!f_.exposed && !pass.again) math_.Copy(first_.data(), last_.data(), CarriedBytes());
+    if (!f_.exposed && !pass.again)
+      math_.Copy(carried_.Before(0), carried_.After(0), carried_.bytes());
     if (f_.has_static) {
-      math_.Product(false, true, f_.streams, f_.gates, f_.static_inputs, Bottom(2), Param(2), false,
-                    fixed_);
+      math_.Product(false, true, f_.streams, f_.gates, f_.static_inputs, BottomValues<T>(2),
+                    ParamValues<T>(2), false, a_.fixed);
     }
-    math_.Product(false, true, f_.rows(), f_.gates, f_.inputs, Bottom(0), Param(0), false, gates_);
+    math_.Product(false, true, f_.rows(), f_.gates, f_.inputs, BottomValues<T>(0),
+                  ParamValues<T>(0), false, a_.gates);
     for (int64_t t = 0; t < f_.steps; ++t) StepForward(t);
     for (int state = 0; state < f_.states; ++state) {
-      T* to = f_.exposed ? Top(1 + static_cast<size_t>(state)) : Carried(last_, state);
-      math_.Copy(to, States(state) + (f_.steps - 1) * size_, size_ * kBytes);
+      T* to = f_.exposed ? TopValues<T>(1 + static_cast<size_t>(state)) : carried_.After(state);
+      math_.Copy(to, States(state) + (f_.steps - 1) * size_, size_ * kBytesOf<T>);
     }
     if (f_.lstm) return;
-    math_.Product(false, true, f_.rows(), f_.hidden, f_.hidden, States(0), Param(OutputWeights()),
-                  false, Top(0));
+    math_.Product(false, true, f_.rows(), f_.hidden, f_.hidden, States(0),
+                  ParamValues<T>(f_.output_weights()), false, TopValues<T>(0));
     math_.Run(
         f_.rows() * f_.hidden,
-        TanhStep<T>{{f_.hidden, Param(OutputWeights() + 1), nullptr, nullptr, nullptr}, Top(0)});
+        TanhStep<T>{{f_.hidden, ParamValues<T>(f_.output_weights() + 1), nullptr, nullptr, nullptr},
+                    TopValues<T>(0)});
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     if (!f_.lstm) OutputBackward(add);
     for (int64_t t = f_.steps; t-- > 0;) StepBackward(t);
 
-    const T* x = Bottom(0);
-    if (T* dw = ParamGrad(0))
-      math_.Product(true, false, f_.gates, f_.inputs, f_.rows(), dgates_, x, add[0], dw);
-    if (T* db = ParamGrad(1))
-      math_.ColumnSums(f_.rows(), f_.gates, dgates_, add[1], db, sums_room_);
-    if (T* dx = BottomGrad(0))
-      math_.Product(false, false, f_.rows(), f_.inputs, f_.gates, dgates_, Param(0), false, dx);
+    const T* x = BottomValues<T>(0);
+    if (T* dw = ParamGradient<T>(0))
+      math_.Product(true, false, f_.gates, f_.inputs, f_.rows(), a_.dgates, x, add[0], dw);
+    if (T* db = ParamGradient<T>(1))
+      math_.ColumnSums(f_.rows(), f_.gates, a_.dgates, add[1], db, a_.sums_room);
+    if (T* dx = BottomGradient<T>(0))
+      math_.Product(false, false, f_.rows(), f_.inputs, f_.gates, a_.dgates, ParamValues<T>(0),
+                    false, dx);
     const size_t hidden = f_.hidden_weights();
-    if (T* dw = ParamGrad(hidden)) {
+    if (T* dw = ParamGradient<T>(hidden)) {
       math_.Run(f_.rows() * f_.hidden,
-                ContinueStates<T>{f_.hidden, size_, Cont(0), First(0), States(0), continued_});
-      math_.Product(true, false, f_.gates, f_.hidden, f_.rows(), dgates_, continued_, add[hidden],
-                    dw);
+                ContinueStates<T>{f_.hidden, size_, Cont(0), First(0), States(0), a_.continued});
+      math_.Product(true, false, f_.gates, f_.hidden, f_.rows(), a_.dgates, a_.continued,
+                    add[hidden], dw);
     }
     if (f_.has_static) StaticBackward(add[2]);
   }
 
   bool same_every_pass() const override { return true; }
 
-  std::vector<PlainBlob> State() const override {
-    std::vector<PlainBlob> blobs;
-    for (int state = 0; !f_.exposed && state < f_.states; ++state) {
-      blobs.push_back(ReadTensor(Tensor(state_, Carried(last_, state)), device_));
-    }
-    return blobs;
-  }
-  void SetState(const std::vector<PlainBlob>& state) override {
-    for (size_t i = 0; i < state.size(); ++i) {
-      WriteTensor(state[i].data, Tensor(state_, Carried(last_, static_cast<int>(i))), device_);
-    }
-  }
+  std::vector<PlainBlob> State() const override { return carried_.Read(); }
+  void SetState(const std::vector<PlainBlob>& state) override { carried_.Write(state); }
 
  private:
-  static constexpr int64_t kBytes = sizeof(T);
-
-  // Assigns the memory of all arrays and computes needs_; with null pointers it only computes
-  // needs_.
-  void Place(void* saved, void* scratch) {
-    Room kept(saved), forward(scratch), back(scratch);
-    Room* lasting = backward_ ? &kept : &forward;
-    gates_ = lasting->Take<T>(f_.rows() * f_.gates);
-    if (f_.lstm) cells_ = lasting->Take<T>(f_.rows() * f_.hidden);
-    recurrent_ = forward.Take<T>(f_.streams * f_.gates);
-    if (f_.has_static) fixed_ = forward.Take<T>(f_.streams * f_.gates);
-    if (backward_) {
-      dgates_ = back.Take<T>(f_.rows() * f_.gates);
-      continued_ = back.Take<T>(f_.rows() * f_.hidden);
-      dh_ = back.Take<T>(size_);
-      if (f_.lstm) dc_ = back.Take<T>(size_);
-      if (!f_.lstm) from_output_ = back.Take<T>(f_.rows() * f_.hidden);
-      if (f_.has_static) dfixed_ = back.Take<T>(f_.streams * f_.gates);
-      sums_room_ = back.TakeBytes(Math::ColumnSumsBytes(f_.rows(), f_.gates));
-    }
-    needs_.saved_bytes = kept.bytes();
-    needs_.scratch_bytes = std::max(forward.bytes(), back.bytes());
-    needs_.kept_bytes = f_.exposed ? 0 : 2 * CarriedBytes();
+  RecurrentArrays<T> ArraysIn(void* saved, void* scratch) const {
+    return {f_, backward_, Math::ColumnSumsBytes(f_.rows(), f_.gates), saved, scratch};
   }
 
   // Computes step t. Needs the states of step t - 1.
   void StepForward(int64_t t) {
-    T* gates = gates_ + t * f_.streams * f_.gates;
+    T* gates = a_.gates + t * f_.streams * f_.gates;
     math_.Product(false, true, f_.streams, f_.gates, f_.hidden, Before(0, t),
-                  Param(f_.hidden_weights()), false, recurrent_);
-    const StepInput<T> input{f_.gates, Param(1), f_.has_static ? fixed_ : nullptr, recurrent_,
-                             Cont(t)};
+                  ParamValues<T>(f_.hidden_weights()), false, a_.recurrent);
+    const StepInput<T> input{f_.gates, ParamValues<T>(1), f_.has_static ? a_.fixed : nullptr,
+                             a_.recurrent, Cont(t)};
     if (f_.lstm) {
       const int64_t at = t * size_;
-      math_.Run(size_,
-                LstmStep<T>{f_.hidden, input, Before(1, t), gates, cells_ + at, Top(0) + at});
+      math_.Run(size_, LstmStep<T>{f_.hidden, input, Before(1, t), gates, a_.cells + at,
+                                   TopValues<T>(0) + at});
     } else {
       math_.Run(size_, TanhStep<T>{input, gates});
     }
   }
 
   // Computes the gradients of step t. Needs the results of step t + 1. Writes the gradient of step
-  // t - 1's h, before the product with cont, to dh_, and in LSTM the gradient of its c to dc_.
+  // t - 1's h, before the product with cont, to a_.dh, and in LSTM the gradient of its c to a_.dc.
   // Writes the gradients of the initial states if they are needed.
   void StepBackward(int64_t t) {
     const bool last = t + 1 == f_.steps;
     const int64_t at = t * size_;
-    const T* from_top = f_.lstm ? TopGrad(0) : from_output_;
+    const T* from_top = f_.lstm ? TopGrad(0) : a_.from_output;
     if (from_top != nullptr) from_top += at;
-    const StateGradient<T> dh{from_top, last ? TopGrad(1) : dh_, last ? nullptr : Cont(t + 1)};
-    T* dgates = dgates_ + t * f_.streams * f_.gates;
-    const T* gates = gates_ + t * f_.streams * f_.gates;
+    const StateGradient<T> dh{from_top, last ? TopGrad(1) : a_.dh, last ? nullptr : Cont(t + 1)};
+    T* dgates = a_.dgates + t * f_.streams * f_.gates;
+    const T* gates = a_.gates + t * f_.streams * f_.gates;
     T* const dh_before = t > 0 ? nullptr : FirstGrad(0);
     T* const dc_before = t > 0 ? nullptr : FirstGrad(1);
     if (f_.lstm) {
-      math_.Run(size_, LstmStepBackward<T>{f_.hidden, Cont(t), Before(1, t), gates, cells_ + at, dh,
-                                           last ? TopGrad(2) : dc_, dgates,
-                                           dc_before != nullptr ? dc_before : dc_});
+      math_.Run(size_, LstmStepBackward<T>{f_.hidden, Cont(t), Before(1, t), gates, a_.cells + at,
+                                           dh, last ? TopGrad(2) : a_.dc, dgates,
+                                           dc_before != nullptr ? dc_before : a_.dc});
     } else {
       math_.Run(size_, TanhStepBackward<T>{f_.hidden, gates, dh, dgates});
     }
     if (t == 0 && dh_before == nullptr) return;
-    math_.Product(false, false, f_.streams, f_.hidden, f_.gates, dgates, Param(f_.hidden_weights()),
-                  false, dh_);
+    math_.Product(false, false, f_.streams, f_.hidden, f_.gates, dgates,
+                  ParamValues<T>(f_.hidden_weights()), false, a_.dh);
     if (t == 0)
-      math_.Run(size_, ContinueStates<T>{f_.hidden, size_, Cont(0), dh_, nullptr, dh_before});
+      math_.Run(size_, ContinueStates<T>{f_.hidden, size_, Cont(0), a_.dh, nullptr, dh_before});
   }
 
   // RNN only: computes the gradients of the output's parameters, and writes the gradient of h of
-  // all steps that comes from the top to from_output_.
+  // all steps that comes from the top to a_.from_output.
   void OutputBackward(const std::vector<bool>& add) {
-    const size_t weights = OutputWeights();
-    T* dout = dgates_;  // has the same size and is not in use before StepBackward
-    math_.Run(f_.rows() * f_.hidden,
-              TanhStepBackward<T>{f_.hidden, Top(0), {TopGrad(0), nullptr, nullptr}, dout});
-    if (T* dw = ParamGrad(weights)) {
+    const size_t weights = f_.output_weights();
+    T* dout = a_.dgates;  // has the same size and is not in use before StepBackward
+    math_.Run(
+        f_.rows() * f_.hidden,
+        TanhStepBackward<T>{f_.hidden, TopValues<T>(0), {TopGrad(0), nullptr, nullptr}, dout});
+    if (T* dw = ParamGradient<T>(weights)) {
       math_.Product(true, false, f_.hidden, f_.hidden, f_.rows(), dout, States(0), add[weights],
                     dw);
     }
-    if (T* db = ParamGrad(weights + 1)) {
-      math_.ColumnSums(f_.rows(), f_.hidden, dout, add[weights + 1], db, sums_room_);
-    }
-    math_.Product(false, false, f_.rows(), f_.hidden, f_.hidden, dout, Param(weights), false,
-                  from_output_);
+    if (T* db = ParamGradient<T>(weights + 1))
+      math_.ColumnSums(f_.rows(), f_.hidden, dout, add[weights + 1], db, a_.sums_room);
+    math_.Product(false, false, f_.rows(), f_.hidden, f_.hidden, dout, ParamValues<T>(weights),
+                  false, a_.from_output);
   }
 
   // Computes the gradients of the static input and of its weights.
   void StaticBackward(bool add) {
     if (!t_.param_grads[2] && !t_.bottom_grads[2]) return;
     const int64_t size = f_.streams * f_.gates;
-    math_.Run(size, SumOverSteps<T>{f_.steps, size, dgates_, dfixed_});
-    if (T* dw = ParamGrad(2)) {
-      math_.Product(true, false, f_.gates, f_.static_inputs, f_.streams, dfixed_, Bottom(2), add,
-                    dw);
+    math_.Run(size, SumOverSteps<T>{f_.steps, size, a_.dgates, a_.dfixed});
+    if (T* dw = ParamGradient<T>(2)) {
+      math_.Product(true, false, f_.gates, f_.static_inputs, f_.streams, a_.dfixed,
+                    BottomValues<T>(2), add, dw);
     }
-    if (T* dx = BottomGrad(2)) {
-      math_.Product(false, false, f_.streams, f_.static_inputs, f_.gates, dfixed_, Param(2), false,
-                    dx);
+    if (T* dx = BottomGradient<T>(2)) {
+      math_.Product(false, false, f_.streams, f_.static_inputs, f_.gates, a_.dfixed,
+                    ParamValues<T>(2), false, dx);
     }
   }
 
-  T* Bottom(size_t i) const { return BottomValues<T>(i); }
-  T* Top(size_t i) const { return TopValues<T>(i); }
-  T* Param(size_t i) const { return ParamValues<T>(i); }
-  // The next three functions return null if the gradient is absent.
-  T* ParamGrad(size_t i) const { return ParamGradient<T>(i); }
-  T* BottomGrad(size_t i) const { return BottomGradient<T>(i); }
+  // Returns the gradient of top i, or null if it is absent.
   T* TopGrad(size_t i) const { return i < t_.top_grads.size() ? TopGradient<T>(i) : nullptr; }
-  // Returns the index of W_ho among the blobs (RNN).
-  size_t OutputWeights() const { return f_.hidden_weights() + 1; }
-
   // Returns cont of step t.
-  const T* Cont(int64_t t) const { return Bottom(1) + t * f_.streams; }
+  const T* Cont(int64_t t) const { return BottomValues<T>(1) + t * f_.streams; }
   // Return the values of a state (0: h, 1: c). States: after each step. First: before the first
   // step. Before: before step t.
-  T* States(int state) const { return state == 1 ? cells_ : f_.lstm ? Top(0) : gates_; }
+  T* States(int state) const {
+    return state == 1 ? a_.cells : f_.lstm ? TopValues<T>(0) : a_.gates;
+  }
   const T* First(int state) const {
-    return f_.exposed ? Bottom(f_.first_state + static_cast<size_t>(state))
-                      : Carried(first_, state);
+    return f_.exposed ? BottomValues<T>(f_.first_state + static_cast<size_t>(state))
+                      : carried_.Before(state);
   }
   const T* Before(int state, int64_t t) const {
     return t == 0 ? First(state) : States(state) + (t - 1) * size_;
@@ -227,36 +194,15 @@ class RecurrentKernel : public Kernel, public CarriesState {
   // Returns the gradient of an initial state, or null if it is absent.
   T* FirstGrad(int state) const {
     const bool has = f_.exposed && state < f_.states;
-    return has ? BottomGrad(f_.first_state + static_cast<size_t>(state)) : nullptr;
+    return has ? BottomGradient<T>(f_.first_state + static_cast<size_t>(state)) : nullptr;
   }
-  // Returns a state in first_ or last_.
-  T* Carried(const Buffer& states, int state) const {
-    return static_cast<T*>(states.data()) + state * size_;
-  }
-  int64_t CarriedBytes() const { return f_.states * size_ * kBytes; }
 
-  Device* const device_;
   const Math math_;
   const RecurrentForm f_;
   const bool backward_;
-  const int64_t size_;
-  const TensorSpec state_;
-  // The states before and after this pass, if they are not exposed.
-  Buffer first_, last_;
-  // gates_: the gates of all steps after their activation functions (in RNN, h). cells_: c of all
-  // steps.
-  T *gates_ = nullptr, *cells_ = nullptr;
-  // recurrent_: the part of one step's gates that comes from h. fixed_: the part that comes from
-  // the static input.
-  T *recurrent_ = nullptr, *fixed_ = nullptr;
-  // dgates_: the gradients of all steps' gates before their activation functions. dh_, dc_: the
-  // gradients of one step's h and c. continued_: the states that each step continues from
-  // (ContinueStates).
-  T *dgates_ = nullptr, *continued_ = nullptr, *dh_ = nullptr, *dc_ = nullptr;
-  // from_output_: the gradient of h that comes from the top (RNN). dfixed_: the gradient of fixed_.
-  T *from_output_ = nullptr, *dfixed_ = nullptr;
-  // Temporary memory of ColumnSums.
-  void* sums_room_ = nullptr;
+  const int64_t size_;  // elements of a state
+  CarriedStates<T> carried_;
+  RecurrentArrays<T> a_;
 };
 
 }  // namespace doppio
