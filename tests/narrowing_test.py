@@ -23,7 +23,7 @@ CHECKED = "the lines before it refuse numbers beyond the limit of a side"
 PIXEL = "a mask or a shift leaves 8 bits"
 CALL = "the function that is called limits the number"
 ALLOWED = {
-    "core/net/store/params.cc": {"arena - arenas_.begin()": MEMORY},
+    "core/net/store/param_arenas.cc": {"arena - arenas_.begin()": MEMORY},
     "core/net/store/solver_state.cc": {
         "snapshot.iter": "written, not read", "snapshot.current_step": "written, not read",
         "snapshot.iter_last_event": "written, not read"},

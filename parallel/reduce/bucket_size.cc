@@ -25,8 +25,8 @@ int64_t BucketBytesFor(const World& world, const ParamStore& params, int64_t buc
   // All ranks must cut the same buckets.
   world.control().Broadcast(&times, sizeof times, 0);
   const double byte_ms = std::max(times.large_ms - times.small_ms, 0.0) / kLargeBytes;
-  const int64_t best = BestBucketBytes(params.grads().count() * ElementBytes(params.dtype()),
-                                       times.small_ms, byte_ms);
+  const int64_t best = BestBucketBytes(
+      params.arenas().grads().count() * ElementBytes(params.dtype()), times.small_ms, byte_ms);
   if (world.rank() == 0) {
     LOG(INFO) << "gradients are exchanged in buckets of " << Bytes(best) << std::setprecision(3)
               << ": the shortest sum over all ranks takes " << times.small_ms << " ms, and one of "

@@ -11,7 +11,7 @@ namespace doppio {
 GradientBuckets::GradientBuckets(ParamStore* params, const Communicator& bulk,
                                  const ReducerOptions& options)
     : params_(*params), type_(options.type) {
-  if (Is16Bit(options.type) && params->grads().count() > 0)
+  if (Is16Bit(options.type) && params->arenas().grads().count() > 0)
     copy_.emplace(params, options.type, bulk.size());
   std::vector<int> order;
   for (size_t i = 0; i < params->params().size(); ++i) {
@@ -61,7 +61,7 @@ void* GradientBuckets::At(const Tensor& arena, size_t bucket) const {
 }
 
 void* GradientBuckets::sent(size_t bucket) const {
-  return copy_ ? copy_->at(bucket) : At(params_.grads(), bucket);
+  return copy_ ? copy_->at(bucket) : At(params_.arenas().grads(), bucket);
 }
 
 void GradientBuckets::Narrow(size_t bucket) const {

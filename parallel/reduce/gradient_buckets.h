@@ -53,7 +53,7 @@ class GradientBuckets {
 
   // The values of the bucket's parameters, of the type value_type().
   DType value_type() const { return params_.dtype(); }
-  void* values(size_t bucket) const { return At(params_.values(), bucket); }
+  void* values(size_t bucket) const { return At(params_.arenas().values(), bucket); }
   int64_t value_bytes(size_t bucket) const { return Count(bucket) * ElementBytes(value_type()); }
 
  private:

@@ -6,10 +6,10 @@ GradientCopy::GradientCopy(ParamStore* params, DType type, int ranks)
     : params_(params),
       type_(type),
       divisor_(type == DType::kFloat16 ? ranks : 1),
-      memory_(params->device(), params->grads().stored() * ElementBytes(type)) {}
+      memory_(params->device(), params->arenas().grads().stored() * ElementBytes(type)) {}
 
 Tensor GradientCopy::Gradients(const ArenaRange& range) const {
-  const Tensor all = params_->grads();
+  const Tensor all = params_->arenas().grads();
   return Tensor({Shape{range.end - range.begin}, all.dtype, Layout()},
                 static_cast<char*>(all.raw) + range.begin * ElementBytes(all.dtype));
 }

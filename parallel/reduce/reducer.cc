@@ -10,7 +10,7 @@ namespace doppio {
 namespace {
 
 ParamStore* WithSeparateGradients(ParamStore* params) {
-  DOPPIO_CHECK(!params->gradients_share_memory(),
+  DOPPIO_CHECK(!params->arenas().gradients_share_memory(),
                "a gradient would be overwritten before it is summed");
   return params;
 }
@@ -155,7 +155,7 @@ void Reducer::CountTimes(double waited, double busy) {
 double Reducer::AverageStatistics() {
   const auto begun = std::chrono::steady_clock::now();
   Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics", [&] {
-    const Tensor statistics = params_->statistics();
+    const Tensor statistics = params_->arenas().statistics();
     if (statistics.count() == 0) return;
     // Other ranks of a pass that is held back may still be in their first update, or load code for
     // it.

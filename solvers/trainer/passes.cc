@@ -7,7 +7,7 @@ namespace {
 template <class F>
 void ForStatistics(const ParamStore& params, const F& f) {
   for (const Param& param : params.params()) {
-    if (!param.trainable && param.value) f(param.value, params.device_of(param));
+    if (!param.trainable && param.value) f(param.value, param.device);
   }
 }
 

@@ -140,7 +140,7 @@ void TrainerParts::BroadcastStart() const {
 std::vector<Tensor> TrainerParts::SharedState() const {
   std::vector<Tensor> state;
   if (!run.shards()) state = update.update().history_arenas();
-  state.push_back(nets.train().params().values());
+  state.push_back(nets.train().params().arenas().values());
   // A net without parameters has neither.
   state.erase(std::remove_if(state.begin(), state.end(), [](const Tensor& t) { return !t; }),
               state.end());

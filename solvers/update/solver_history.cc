@@ -34,9 +34,9 @@ std::vector<char> ZeroedMemory(int64_t bytes) { return std::vector<char>(bytes +
 SolverHistory::SolverHistory(ParamStore* params, int slots, const SharedUpdate& shared)
     : params_(params),
       shares_(shared.shares),
-      unshared_begin_(params->arena_size()),
+      unshared_begin_(params->arenas()[0].size),
       slots_(slots) {
-  int64_t elements = params->arena_size();
+  int64_t elements = params->arenas()[0].size;
   if (shares_ == nullptr) {
     ranges_ = {{0, elements, 0}};
   } else {
@@ -47,7 +47,7 @@ SolverHistory::SolverHistory(ParamStore* params, int slots, const SharedUpdate& 
     }
     elements = Place((*shares_)[shared.control->rank()], &ranges_);
   }
-  for (size_t arena = 0; arena < params->arenas().size(); ++arena) {
+  for (size_t arena = 0; arena < params->arenas().all().size(); ++arena) {
     const ParamArena& values = params->arenas()[arena];
     for (int slot = 0; slot < slots; ++slot)
       arenas_.emplace_back(values.device, (arena == 0 ? elements : values.size) * element_bytes());
@@ -66,13 +66,14 @@ int64_t SolverHistory::Place(const std::vector<ArenaRange>& share,
     DOPPIO_CHECK(range.end <= unshared_begin_, "parameters with a gradient come first");
     add(range.begin, range.end);
   }
-  add(unshared_begin_, params_->arena_size());
+  add(unshared_begin_, params_->arenas()[0].size);
   return elements;
 }
 
 int64_t SolverHistory::largest_bytes() const {
   int64_t largest = 0;
-  for (const ParamArena& arena : params_->arenas()) largest += shares_ == nullptr ? arena.size : 0;
+  for (const ParamArena& arena : params_->arenas().all())
+    largest += shares_ == nullptr ? arena.size : 0;
   for (int r = 0; shares_ != nullptr && r < static_cast<int>(shares_->size()); ++r) {
     std::vector<UpdateRange> ranges;
     largest = std::max(largest, Place((*shares_)[r], &ranges));
@@ -97,7 +98,7 @@ WholeHistory SolverHistory::Gather(Communicator* bulk) const {
     char* arena = nullptr;
     if (shares_ != nullptr) {
       if (bulk->rank() == 0) {
-        whole.memory.push_back(ZeroedMemory(params_->arena_size() * element_bytes()));
+        whole.memory.push_back(ZeroedMemory(params_->arenas()[0].size * element_bytes()));
         arena = AlignedStart(&whole.memory.back());
       }
       GatherSlot(slot, arena, bulk);

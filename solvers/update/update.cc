@@ -50,7 +50,7 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
 
   history_.emplace(params, HistorySlots(param), shared);
   slice_of_.resize(params_->params().size());
-  for (size_t arena = 0; arena < params->arenas().size(); ++arena)
+  for (size_t arena = 0; arena < params->arenas().all().size(); ++arena)
     parts_.push_back(MakePart(arena, shared));
 }
 
@@ -131,7 +131,8 @@ void Update::SetInputs(double rate, int64_t iteration, double scale) {
 }
 
 void Update::Run(double rate, int64_t iteration, int iter_size) {
-  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
+  DOPPIO_CHECK(!params_->arenas().gradients_share_memory(),
+               "most gradients are gone after backward");
   gradient_norm_ = 0;
   clip_scale_ = 1;
   if (clip_ >= 0) {
@@ -148,7 +149,8 @@ void Update::SetNorm(double sum_squares) {
 }
 
 void Update::RunDecided(double rate, int64_t iteration, int iter_size, UpdateCondition condition) {
-  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
+  DOPPIO_CHECK(!params_->arenas().gradients_share_memory(),
+               "most gradients are gone after backward");
   gradient_norm_ = 0;
   clip_scale_ = 1;
   SetInputs(rate, iteration, 1.0 / iter_size);
@@ -172,7 +174,8 @@ bool Update::ReadDecision() {
 }
 
 bool Update::GradientsFinite() {
-  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
+  DOPPIO_CHECK(!params_->arenas().gradients_share_memory(),
+               "most gradients are gone after backward");
   if (clip_ < 0) {
     return std::all_of(parts_.begin(), parts_.end(),
                        [](const Part& part) { return part.pass->GradientsFinite(); });

@@ -51,7 +51,7 @@ class Update : public GradientSink {
   // clipping and decides whether to update, so the host does not wait. The caller sets which
   // numbers of `condition` the device watches and needs. RunDecided sets the rest.
   bool decides() const {
-    return parts_.size() == 1 && !params_->has_replicas() && params_->device()->asynchronous();
+    return parts_.size() == 1 && params_->replicas().empty() && params_->device()->asynchronous();
   }
   void RunDecided(double rate, int64_t iteration, int iter_size, UpdateCondition condition);
   // Blocks until the device has decided on the last RunDecided, and sets gradient_norm and

@@ -15,7 +15,7 @@ TEST(GradientCopy, HoldsSumsThatItsTypeDoesNot) {
   for (const DType type : {DType::kBFloat16, DType::kFloat16}) {
     SCOPED_TRACE(Name(type));
     ParamStoreCase c({{Shape{3}}, {Shape{70}}}, DType::kFloat32);
-    const Tensor gradients = c.store().grads();
+    const Tensor gradients = c.store().arenas().grads();
     std::fill_n(gradients.data<float>(), gradients.stored(), 24576.0f);
     GradientCopy copy(&c.store(), type, 3);
     const int64_t half = gradients.stored() / 2;

@@ -146,7 +146,7 @@ class CopySums : public GradientSink {
     for (const ArenaRange& range : share_) {
       for (int64_t i = range.begin; i < range.end; ++i) {
         if (i < p.offset || i >= p.offset + p.value.stored()) continue;
-        store_->values().data<float>()[i] = store_->grads().data<float>()[i];
+        store_->arenas().values().data<float>()[i] = store_->arenas().grads().data<float>()[i];
       }
     }
     ready.push_back(param);

@@ -32,7 +32,7 @@ void ChangeWeights(double noise, int draw, Trainer* trainer) {
       for (size_t i = 0; i < count; ++i) values[i] = changed(i, values[i]);
       continue;
     }
-    Device* device = trainer->params().device_of(param);
+    Device* device = param.device;
     std::vector<float> values = ReadTensor(param.value, device).data;
     for (size_t i = 0; i < count; ++i)
       values[i] = static_cast<float>(changed(i, static_cast<double>(values[i])));
@@ -47,7 +47,7 @@ std::string NameOf(const Param& param) { return param.layer + " " + std::to_stri
 Weights ReadWeights(const ParamStore& params) {
   Weights weights;
   for (const Param& param : params.params()) {
-    if (param.value) weights[NameOf(param)] = NumbersOf(param.value, params.device_of(param));
+    if (param.value) weights[NameOf(param)] = NumbersOf(param.value, param.device);
   }
   return weights;
 }
@@ -154,7 +154,7 @@ class RankRun {
     for (size_t i = 0; i < history.blobs.size(); ++i) {
       const Param& param = params.params()[static_cast<size_t>(learnable[i % learnable.size()])];
       numbers["history " + NameOf(param) + " " + std::to_string(i / learnable.size())] =
-          NumbersOf(history.blobs[i], params.device_of(param));
+          NumbersOf(history.blobs[i], param.device);
     }
     for (const OutputValue& output : ReadOutputs(trainer->train_net()))
       numbers["output " + output.blob].push_back(output.value);

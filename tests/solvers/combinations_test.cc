@@ -291,7 +291,7 @@ std::set<Feature> Done(const std::set<Feature>& features) {
   c.options.plan.device = device.get();
   const Trainer trainer(Load(c), c.options);
   std::set<Feature> done;
-  if (trainer.params().gradients_share_memory()) done.insert(Feature::kEarlyUpdate);
+  if (trainer.params().arenas().gradients_share_memory()) done.insert(Feature::kEarlyUpdate);
   const Plan& plan = trainer.train_net().plan();
   for (int n = 0; n < static_cast<int>(plan.computed_with.size()); ++n)
     if (plan.computed_with[n] != n) done.insert(Feature::kChains);

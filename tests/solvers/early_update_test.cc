@@ -29,9 +29,10 @@ TEST(EarlyUpdate, GivesTheNumbersOfAnUpdateAtTheEnd) {
     TrainerCase c(MixedNet(), rule + kSolver);
     const auto early = Trained(&c, "snapshot_diff: false");
     const auto late = Trained(&c, "snapshot_diff: true");
-    ASSERT_TRUE(early->params().gradients_share_memory());
-    ASSERT_FALSE(late->params().gradients_share_memory());
-    ExpectSameBytes(early->params().values(), late->params().values(), rule + ", values");
+    ASSERT_TRUE(early->params().arenas().gradients_share_memory());
+    ASSERT_FALSE(late->params().arenas().gradients_share_memory());
+    ExpectSameBytes(early->params().arenas().values(), late->params().arenas().values(),
+                    rule + ", values");
     const std::vector<Tensor> a = early->update().History(), b = late->update().History();
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
@@ -81,7 +82,7 @@ TEST(EarlyUpdate, GivesTheSameNumbersInSlices) {
       for (const Param& param : sliced->params().params())
         slice = std::max(slice, param.grad_slice);
       const std::string what = rule + ", batch " + std::to_string(batch);
-      ExpectSameBytes(sliced->params().values(), whole->params().values(), what);
+      ExpectSameBytes(sliced->params().arenas().values(), whole->params().arenas().values(), what);
       const std::vector<Tensor> a = sliced->update().History(), b = whole->update().History();
       for (size_t i = 0; i < a.size(); ++i) ExpectSameBytes(a[i], b[i], what + ", history");
     }
@@ -150,14 +151,14 @@ TEST(EarlyUpdate, HoldsOneSliceOfALargeGradient) {
 
 TEST(EarlyUpdate, IsNotForSolversThatNeedGradientsLater) {
   TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
-  EXPECT_TRUE(c.Make()->params().gradients_share_memory());
+  EXPECT_TRUE(c.Make()->params().arenas().gradients_share_memory());
   for (const std::string field : {"clip_gradients: 10", "clip_gradients: 0", "iter_size: 2",
                                   "debug_info: true", "snapshot_diff: true"}) {
-    EXPECT_FALSE(c.Make({}, field)->params().gradients_share_memory()) << field;
+    EXPECT_FALSE(c.Make({}, field)->params().arenas().gradients_share_memory()) << field;
   }
   TrainerCase debug("debug_info: true " + SquareNet(),
                     "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
-  EXPECT_FALSE(debug.Make()->params().gradients_share_memory());
+  EXPECT_FALSE(debug.Make()->params().arenas().gradients_share_memory());
 }
 
 }  // namespace

@@ -204,9 +204,9 @@ TEST_ON_DEVICES(LossScaling, StopsWhereItDoesNotExplainNumbersThatAreNotFinite) 
 
 TEST(LossScaling, LetsUpdatesRunDuringBackwardUnlessItMaySkipThem) {
   TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
-  EXPECT_TRUE(c.Make()->params().gradients_share_memory());
-  EXPECT_TRUE(c.Make(With(Fixed(64)))->params().gradients_share_memory());
-  EXPECT_FALSE(c.Make(With(Dynamic(64)))->params().gradients_share_memory());
+  EXPECT_TRUE(c.Make()->params().arenas().gradients_share_memory());
+  EXPECT_TRUE(c.Make(With(Fixed(64)))->params().arenas().gradients_share_memory());
+  EXPECT_FALSE(c.Make(With(Dynamic(64)))->params().arenas().gradients_share_memory());
 }
 
 TEST(LossScaling, ComesFromTheNetUnlessTheCallerKnowsBetter) {

@@ -89,7 +89,7 @@ TEST(PlacedTraining, GivesTheSameBitsOnDevicesOfAnyKind) {
   options.plan.places = {{"gpu:0", first.get()}, {"gpu:1", &second}};
   TrainerCase c(PlacedNet() + test, solver, std::move(first));
   const auto trainer = c.Make(options);
-  EXPECT_EQ(trainer->params().arenas().size(), 2u);
+  EXPECT_EQ(trainer->params().arenas().all().size(), 2u);
   EXPECT_EQ(WeightsAfter(trainer.get()), expected);
   options.resume = c.State(2);
   EXPECT_EQ(WeightsAfter(c.Make(options).get()), expected);
@@ -115,7 +115,7 @@ TEST_ON_GPU(PlacedTraining, GivesTheSameNumbersOnGpus) {
     options.plan.places = {{"gpu:0", first.get()}, {"gpu:1", second.get()}};
     TrainerCase c(PlacedNet() + test, solver, std::move(first));
     const auto trainer = c.Make(options);
-    EXPECT_EQ(trainer->params().arenas().size(), 2u);
+    EXPECT_EQ(trainer->params().arenas().all().size(), 2u);
     EXPECT_LT(LargestDifference(WeightsAfter(trainer.get()), expected), 1e-5) << microbatches;
     options.resume = c.State(4);
     const auto resumed = c.Make(options, "average_loss: 2");

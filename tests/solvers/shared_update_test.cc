@@ -44,7 +44,7 @@ const UpdateShares kShares = {
     {{0, 192}, {320, 40'000}, {100'352, 100'359}}, {{192, 300}}, {{40'000, 100'323}}};
 
 void SetGradients(ParamStoreCase* c) {
-  const Tensor grads = c->store().grads();
+  const Tensor grads = c->store().arenas().grads();
   for (int64_t i = 0; i < grads.stored(); ++i)
     grads.data<float>()[i] = std::sin(static_cast<float>(i));
 }
@@ -74,8 +74,9 @@ TEST(SharedUpdate, OfEachRankGivesTheBitsOfTheWhole) {
         ParamStoreCase c(Cases(), DType::kFloat32);
         PlayedRank played(rank, 3);
         Update share = MakeShare(solver + kDecay, &c.store(), &played);
-        const std::vector<float> before(c.store().values().data<float>(),
-                                        c.store().values().data<float>() + c.store().arena_size());
+        const std::vector<float> before(
+            c.store().arenas().values().data<float>(),
+            c.store().arenas().values().data<float>() + c.store().arenas()[0].size);
         for (int iteration = 0; iteration < 3; ++iteration) {
           SetGradients(&c);
           if (by_parameter) {
@@ -93,9 +94,10 @@ TEST(SharedUpdate, OfEachRankGivesTheBitsOfTheWhole) {
           }
           return false;
         };
-        for (int64_t i = 0; i < c.store().arena_size(); ++i) {
-          const float expected = owns(i) ? whole.store().values().data<float>()[i] : before[i];
-          ASSERT_EQ(c.store().values().data<float>()[i], expected) << "element " << i;
+        for (int64_t i = 0; i < c.store().arenas()[0].size; ++i) {
+          const float expected =
+              owns(i) ? whole.store().arenas().values().data<float>()[i] : before[i];
+          ASSERT_EQ(c.store().arenas().values().data<float>()[i], expected) << "element " << i;
         }
         EXPECT_EQ(played.sums, 0);
         EXPECT_EQ(share.NonFiniteParam(), std::nullopt);

@@ -54,7 +54,7 @@ TEST(SnapshotWriter, WritesTheNumbersOfTheMomentItWasAsked) {
 
       SnapshotWriter writer;
       writer.Write(contents);
-      const Tensor values = trainer->params().values();
+      const Tensor values = trainer->params().arenas().values();
       std::memset(values.raw, 1, static_cast<size_t>(values.bytes()));
       for (const Tensor& history : trainer->update().History()) {
         std::memset(history.raw, 1, static_cast<size_t>(history.bytes()));

@@ -40,7 +40,7 @@ TEST(Trainer, KeepsBlobsAndGradientsOnDemand) {
   TrainerOptions options;
   options.plan.keep_all = true;
   auto trainer = c.Make(options);
-  EXPECT_FALSE(trainer->params().gradients_share_memory());
+  EXPECT_FALSE(trainer->params().arenas().gradients_share_memory());
   for (const Edge& edge : trainer->train_net().graph().edges) {
     EXPECT_TRUE(trainer->train_net().Blob(edge.name)) << edge.name;
   }

@@ -286,7 +286,7 @@ std::vector<float> ValuesWith(const std::string& solver, int threads) {
     update.Run(0.01, step, 2);
   }
   omp_set_num_threads(before);
-  const Tensor values = c.store().values();
+  const Tensor values = c.store().arenas().values();
   return std::vector<float>(values.data<float>(), values.data<float>() + values.count());
 }
 
@@ -305,7 +305,7 @@ TEST(Update, ReachesEveryElementOnceAndNoGap) {
   Update update = MakeUpdate("weight_decay: 0.5", &c.store());
   for (int p = 0; p < 4; ++p) c.SetGradient(p, 1);
   update.Run(0.5, 0, 1);
-  std::vector<bool> used(static_cast<size_t>(c.store().arena_size()), false);
+  std::vector<bool> used(static_cast<size_t>(c.store().arenas()[0].size), false);
   for (int p = 0; p < 4; ++p) {
     const ParamCase given = ManyParams()[static_cast<size_t>(p)];
     const double expected =
@@ -316,9 +316,9 @@ TEST(Update, ReachesEveryElementOnceAndNoGap) {
       used[static_cast<size_t>(param.offset + i)] = true;
     }
   }
-  for (int64_t i = 0; i < c.store().arena_size(); ++i) {
+  for (int64_t i = 0; i < c.store().arenas()[0].size; ++i) {
     if (used[static_cast<size_t>(i)]) continue;
-    ASSERT_EQ(c.store().values().data<double>()[i], 0) << "gap at " << i;
+    ASSERT_EQ(c.store().arenas().values().data<double>()[i], 0) << "gap at " << i;
   }
 }
 

@@ -62,7 +62,7 @@ class NetTimer::TimedUpdate : public GradientSink {
  public:
   explicit TimedUpdate(ParamStore* params)
       : update_(PeerSolver(), FieldPlaces(), params),
-        piecewise_(params->gradients_share_memory()) {}
+        piecewise_(params->arenas().gradients_share_memory()) {}
 
   void Begin(int64_t iteration) {
     iteration_ = iteration;

@@ -18,16 +18,17 @@ namespace doppio {
 
 class Features;  // core/net/contract/combinations.h
 
-// One parameter of the net, possibly used by several layers. The first user owns the parameter:
-// weight files store the values with that layer.
-struct GraphParam {
-  int node = 0;   // the owner
-  int index = 0;  // index among the owner's parameters
-  Shape shape;    // the owner's shape
-  FillerParameter filler;
-  bool trainable = true;
+// A parameter as its owner, the first layer that uses it, and the file declare it.
+struct DeclaredParam : ParamShape {
+  int index = 0;         // index among the owner's parameters
   bool updated = false;  // a layer of the net stores new statistics in it
   float lr_mult = 1, decay_mult = 1;
+};
+
+// One parameter of the net, possibly used by several layers. Weight files store the values with the
+// owner.
+struct GraphParam : DeclaredParam {
+  int node = 0;  // the owner
   int uses = 1;
   bool reshaped = false;  // a PERMISSIVE user has another shape, so the layout must stay plain
 };

@@ -35,11 +35,9 @@ void ParamTable::Add(int index, Graph* graph) {
       throw spec.Mistake("", e.message());
     }
     GraphParam param;
+    static_cast<ParamShape&>(param) = shape;
     param.node = index;
     param.index = i;
-    param.shape = shape.shape;
-    param.filler = shape.filler;
-    param.trainable = shape.trainable;
     param.updated = !shape.trainable && !running;
     param.lr_mult = shape.trainable ? given.lr_mult() : 0;
     param.decay_mult = given.decay_mult();

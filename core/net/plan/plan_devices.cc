@@ -77,7 +77,7 @@ void CountMemory(const Draft& draft, const ParamBytes& bytes, int64_t constants,
   memory.replica_params = bytes.replica_values;
   memory.replica_grads = bytes.replica_grads;
   int64_t slot = 0, divided = 0;
-  for (const ParamArena& arena : params.arenas()) {
+  for (const ParamArena& arena : params.arenas().all()) {
     slot += arena.size;
     divided += arena.gradients_end;
   }

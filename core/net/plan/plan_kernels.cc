@@ -37,7 +37,7 @@ class Chooser {
     draft_.edge_group.assign(graph_.edges.size(), -1);
     layout_decided_.assign(params_.params().size(), false);
     for (size_t i = 0; i < layout_decided_.size(); ++i) {
-      layout_decided_[i] = params_.placed(static_cast<int>(i));
+      layout_decided_[i] = params_.params()[i].placed();
     }
     for (size_t p = 0; p < graph_.params.size(); ++p) {
       // Users with different shapes of one parameter can share only the plain layout.
@@ -134,8 +134,8 @@ class Chooser {
     }
     if (draft_.options.gradients_consumed && !unit.params.empty() && !shapes_may_change_) {
       // A later plan over the same memory slices the same gradients.
-      const int store = StoreIndex(unit.params[0]);
-      if (!params_.placed(store) || params_.params()[store].grad_slice > 0)
+      const Param& param = params_.param(StoreIndex(unit.params[0]));
+      if (!param.placed() || param.grad_slice > 0)
         args.gradient_slice_bytes = draft_.options.gradient_slice_bytes;
     }
     return args;
@@ -314,11 +314,11 @@ class Chooser {
                      "a kernel that reads a parameter in another layout than it has");
         continue;
       }
-      params_.SetLayout(store, At(needs.params, i));
+      params_.param(store).value.layout = At(needs.params, i);
       layout_decided_[store] = true;
     }
     if (draft_.options.gradients_consumed && !unit.params.empty())
-      SetGradientSlice(StoreIndex(unit.params[0]), needs.gradient_slice);
+      SetGradientSlice(needs.gradient_slice, &params_.param(StoreIndex(unit.params[0])));
     shapes_may_change_ = shapes_may_change_ || ChangerOf(plan_.kernels[n].get()) != nullptr;
     for (int member : unit.nodes) plan_.computed_with[member] = n;
     Item item;
@@ -360,24 +360,23 @@ class Chooser {
     if (draft_.options.microbatch > 0) return;
     const std::vector<Device*> devices = draft_.DevicesAt(draft_.PlaceOf(graph_.nodes[n]));
     Device* const device = devices[0];
-    if (!params_.placed(store)) {
-      params_.SetReplicas(store, {devices.begin() + 1, devices.end()});
+    Param& param = params_.param(store);
+    if (!param.placed()) {
+      param.replicas.assign(devices.size() - 1, {});
+      for (size_t i = 1; i < devices.size(); ++i) param.replicas[i - 1].device = devices[i];
       if (!device->host_memory()) params_.SetDevice(store, device);
       return;
     }
-    if (device->host_memory()) return;
-    const Device* const there = params_.device_of(params_.params()[store]);
-    if (there == device) return;
-    throw graph_.layer(n).Mistake("device", "is placed on " + device->name() +
-                                                ", but the train net has its parameters on " +
-                                                there->name() + "; place it there in all nets");
+    if (device->host_memory() || param.device == device) return;
+    throw graph_.layer(n).Mistake(
+        "device", "is placed on " + device->name() + ", but the train net has its parameters on " +
+                      param.device->name() + "; place it there in all nets");
   }
 
   // Gives the gradient of a new parameter memory for `elements` elements; 0: for all.
-  void SetGradientSlice(int store, int64_t elements) {
-    if (elements > 0 && !params_.placed(store)) params_.SetGradientSlice(store, elements);
-    const int64_t slice = params_.params()[store].grad_slice;
-    DOPPIO_CHECK(slice == elements, "a gradient whose slices have changed");
+  static void SetGradientSlice(int64_t elements, Param* param) {
+    if (elements > 0 && !param->placed()) param->grad_slice = elements;
+    DOPPIO_CHECK(param->grad_slice == elements, "a gradient whose slices have changed");
   }
 
   // If a layer may change the shapes of its tops, the layers before it run again in another plan.

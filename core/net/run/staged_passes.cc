@@ -113,7 +113,7 @@ void StagedPasses::Align() {
 
 void StagedPasses::Forward() {
   Align();
-  first_.params_->CopyToReplicas();
+  first_.params_->replicas().CopyValues();
   team_->Run(forward_order_, [this](int task, int part) {
     RunTask(parts_[part], false, task, &parts_[part].forward[task], false);
   });
@@ -130,7 +130,7 @@ void StagedPasses::Backward(bool accumulate, GradientSink* sink) {
     const bool adds = static_cast<size_t>(part) >= replicas || (accumulate && part == 0);
     RunTask(its, true, task, adds ? &its.add[task] : &its.replace[task], adds);
   });
-  first_.params_->AddReplicaGradients();
+  first_.params_->replicas().AddGradients();
   for (const Part& part : parts_) {
     ++part.net->pass().step;
     part.net->read_scale_ = part.net->executor_.loss_scale();

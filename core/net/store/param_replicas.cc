@@ -1,9 +1,9 @@
-// The replicas of parameters: a layer that several devices compute, each for other micro-batches,
-// reads one value and has a gradient on each device.
+#include "core/net/store/param_replicas.h"
+
 #include <algorithm>
+#include <map>
 
 #include "core/math/tensor_ops.h"
-#include "core/net/store/params.h"
 
 namespace doppio {
 namespace {
@@ -12,88 +12,79 @@ bool HasCopy(const Param& param, const ParamReplica& replica) {
   return !replica.device->host_memory() || !param.trainable;
 }
 
-}  // namespace
-
-void ParamStore::SetReplicas(int param, const std::vector<Device*>& devices) {
-  DOPPIO_CHECK(!placed(param), "the devices of a placed parameter are fixed");
-  params_[param].replicas.assign(devices.size(), {});
-  for (size_t i = 0; i < devices.size(); ++i) params_[param].replicas[i].device = devices[i];
-}
-
-// Sizes the memory for incoming gradients. Devices that share the host's memory need none.
-void ParamStore::PlaceIncoming() {
-  for (int i : added_) {
-    const Param& p = param(i);
-    if (p.replicas.empty() || !p.gradient || device_of(p)->host_memory()) continue;
-    int64_t& bytes = arenas_[p.arena].incoming_bytes;
+// Returns the bytes that each device needs to receive the gradients of replicas that other devices
+// have, one after the other. Devices that share the host's memory need none.
+std::map<Device*, int64_t> IncomingBytes(const std::vector<int>& added,
+                                         const std::vector<Param>& params) {
+  std::map<Device*, int64_t> incoming;
+  for (int i : added) {
+    const Param& p = params[i];
+    if (p.replicas.empty() || !p.gradient || p.device->host_memory()) continue;
+    int64_t& bytes = incoming[p.device];
     bytes = std::max(bytes, p.value.bytes());
   }
+  return incoming;
 }
 
-// Adds the bytes of the new replicas on `device`, or on all devices if it is null.
-void ParamStore::AddReplicaBytes(const Device* device, ParamBytes* bytes) const {
-  for (int i : added_) {
-    const Param& p = params_[i];
+}  // namespace
+
+void ParamReplicas::AddBytes(const std::vector<int>& added, const std::vector<Param>& params,
+                             const Device* device, ParamBytes* bytes) {
+  for (int i : added) {
+    const Param& p = params[i];
     for (const ParamReplica& replica : p.replicas) {
       if (device != nullptr && replica.device != device) continue;
       if (HasCopy(p, replica)) {
         bytes->values += p.value.bytes();
         bytes->replica_values += p.value.bytes();
-        bytes->unpadded += p.shape.count() * ElementBytes(dtype_);
+        bytes->unpadded += p.shape.count() * ElementBytes(p.value.dtype);
       }
       if (!p.gradient) continue;
       bytes->grads += p.value.bytes();
       bytes->replica_grads += p.value.bytes();
     }
   }
+  for (const auto& [receiver, size] : IncomingBytes(added, params))
+    bytes->grads += device == nullptr || device == receiver ? size : 0;
 }
 
-ParamBytes ParamStore::BytesToAllocate(const Device* device) const {
-  ParamBytes bytes;
-  for (const ParamArena& arena : arenas_) {
-    if (arena.device != device || arena.values.data() != nullptr) continue;
-    bytes.values += arena.size * ElementBytes(dtype_);
-    bytes.grads += arena.grads_bytes + arena.incoming_bytes;
-  }
-  AddReplicaBytes(device, &bytes);
-  return bytes;
-}
-
-void ParamStore::AllocateReplicas() {
-  for (int i : added_) {
-    Param& p = param(i);
+void ParamReplicas::Allocate(const std::vector<int>& added, std::vector<Param>* params) {
+  const auto allocate = [&](Device* device, int64_t bytes) {
+    return memory_.emplace_back(device, bytes).data();
+  };
+  std::map<Device*, void*> incoming;
+  for (const auto& [receiver, bytes] : IncomingBytes(added, *params))
+    incoming[receiver] = allocate(receiver, bytes);
+  for (int i : added) {
+    Param& p = (*params)[i];
     for (ParamReplica& replica : p.replicas) {
-      const auto allocate = [&] {
-        return replicas_.emplace_back(replica.device, p.value.bytes()).data();
-      };
-      replica.value = HasCopy(p, replica) ? Tensor(p.value, allocate()) : p.value;
-      replica.grad = Tensor(p.value, p.gradient ? allocate() : nullptr);
+      const int64_t bytes = p.value.bytes();
+      Tensor copy(p.value, HasCopy(p, replica) ? allocate(replica.device, bytes) : nullptr);
+      replica.value = copy ? copy : p.value;
+      replica.grad = Tensor(p.value, p.gradient ? allocate(replica.device, bytes) : nullptr);
+      exchanges_.push_back({p.device, replica.device, p.value, copy, p.grad, replica.grad,
+                            p.gradient ? incoming[p.device] : nullptr});
     }
   }
 }
 
-void ParamStore::CopyToReplicas() const {
-  for (const Param& p : params_) {
-    for (const ParamReplica& replica : p.replicas) {
-      if (!HasCopy(p, replica)) continue;
-      device_of(p)->Synchronize();  // the update of the value
-      replica.device->CopyFromPeer(device_of(p), replica.value.raw, p.value.raw, p.value.bytes());
-    }
+void ParamReplicas::CopyValues() const {
+  for (const Exchange& e : exchanges_) {
+    if (!e.replica_value) continue;
+    e.device->Synchronize();  // the update of the value
+    e.replica_device->CopyFromPeer(e.device, e.replica_value.raw, e.value.raw, e.value.bytes());
   }
 }
 
-void ParamStore::AddReplicaGradients() const {
-  for (const Param& p : params_) {
-    if (!p.gradient) continue;
-    Device* const device = device_of(p);
-    for (const ParamReplica& replica : p.replicas) {
-      Tensor gradient = replica.grad;
-      if (!device->host_memory()) {
-        gradient.raw = arenas_[p.arena].incoming.data();
-        device->CopyFromPeer(replica.device, gradient.raw, replica.grad.raw, gradient.bytes());
-      }
-      OpsOf(device).Add(p.grad, gradient, p.grad);
+void ParamReplicas::AddGradients() const {
+  for (const Exchange& e : exchanges_) {
+    if (!e.replica_grad) continue;
+    Tensor gradient = e.replica_grad;
+    if (e.incoming != nullptr) {
+      gradient.raw = e.incoming;
+      e.device->CopyFromPeer(e.replica_device, gradient.raw, e.replica_grad.raw, gradient.bytes());
     }
+    OpsOf(e.device).Add(e.grad, gradient, e.grad);
   }
 }
 

@@ -59,7 +59,7 @@ NetResults RunNet(Device* device, Device* second = nullptr) {
     results.values.push_back(ReadTensor(param.value, device).data);
     results.gradients.push_back(ReadTensor(param.grad, device).data);
   }
-  EXPECT_EQ(store.arenas().size(), second == nullptr ? 1u : 2u);
+  EXPECT_EQ(store.arenas().all().size(), second == nullptr ? 1u : 2u);
   return results;
 }
 

@@ -157,7 +157,7 @@ TEST(MemoryNeed, OfAPlanThatDoesNotRunIsKnownWithoutValues) {
   const Graph graph = GraphFromText(NetOf(4));
   const std::unique_ptr<doppio::Plan> plan = MakePlan(graph, options, &store);
   EXPECT_EQ(plan->memory.total(), Plan(NetOf(4), -1).need.total());
-  const Tensor values = store.values();
+  const Tensor values = store.arenas().values();
   for (int64_t i = 0; i < values.count(); ++i) ASSERT_EQ(values.data<float>()[i], 0) << i;
 }
 

@@ -55,7 +55,7 @@ class CountedPasses {
     }
     std::vector<float> numbers = {static_cast<float>(net_->Forward())};
     net_->Backward(accumulate, sink);
-    const Tensor gradients = store_->grads();
+    const Tensor gradients = store_->arenas().grads();
     numbers.resize(1 + static_cast<size_t>(gradients.count()));
     device_->CopyToHost(numbers.data() + 1, gradients.raw, gradients.bytes());
     return numbers;

@@ -118,8 +118,9 @@ struct Trained {
     device->CopyFromHost(net->Blob("y").raw, y.data(), 16);
     loss = net->Forward();
     net->Backward(false);
-    gradients.resize(static_cast<size_t>(store->grads().count()));
-    device->CopyToHost(gradients.data(), store->grads().raw, store->grads().bytes());
+    gradients.resize(static_cast<size_t>(store->arenas().grads().count()));
+    device->CopyToHost(gradients.data(), store->arenas().grads().raw,
+                       store->arenas().grads().bytes());
   }
   std::unique_ptr<Device> device;
   std::unique_ptr<ParamStore> store;
@@ -144,7 +145,7 @@ TEST_ON_DEVICES(Storage, RoundsWhatLayersHandOnAndNothingElse) {
     }
     EXPECT_LT(difference, 8 * step * largest);
     EXPECT_EQ(narrow.net->outputs()[0].value.dtype, DType::kFloat32);
-    EXPECT_EQ(narrow.store->values().dtype, DType::kFloat32);
+    EXPECT_EQ(narrow.store->arenas().values().dtype, DType::kFloat32);
     // Tensors in 16 bits take half the memory, for activations and gradients. A GPU also keeps
     // 16-bit copies of the parameters, so its memory is not compared.
     if (!OnGpu()) {

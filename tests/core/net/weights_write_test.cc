@@ -138,8 +138,8 @@ TEST(WriteWeights, RoundTripsOpaqueLayoutsInBothForms) {
                  {shape, {5}});  // the name has a slash, as in GoogLeNet
       tiny.Layer("block/conv/grouped", "Convolution", {{4, 3, 3, 3}});
       tiny.Allocate();
-      if (opaque) tiny.store->SetLayout(tiny.index[0], layout);
-      if (opaque) tiny.store->SetLayout(tiny.index[2], group_layout);
+      if (opaque) tiny.store->param(tiny.index[0]).value.layout = layout;
+      if (opaque) tiny.store->param(tiny.index[2]).value.layout = group_layout;
       tiny.Place();
       return tiny;
     };

@@ -154,7 +154,7 @@ std::string CheckAccepted(const RandomCase& random_case, Draw*, const std::strin
     // A source of several sizes may have changed the plan.
     planned = std::max(trained.planned, SeenBy(*trainer).planned);
     // The update keeps a chunk of zeros for parameters without a gradient.
-    planned += std::min(kUpdateChunk, trainer->params().values().count()) *
+    planned += std::min(kUpdateChunk, trainer->params().arenas().values().count()) *
                static_cast<int64_t>(sizeof(float));
     taken = trainer->params().device()->peak_bytes();
   };

@@ -97,9 +97,8 @@ class Probe {
     Loss();
     net_.Backward(false);
     for (const Param& param : trainer->params().params()) {
-      gradients_.push_back(param.gradient
-                               ? NumbersOf(param.grad, trainer->params().device_of(param))
-                               : std::vector<double>());
+      gradients_.push_back(param.gradient ? NumbersOf(param.grad, param.device)
+                                          : std::vector<double>());
     }
   }
 

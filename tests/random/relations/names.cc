@@ -21,8 +21,7 @@ StartWeights Copy(Trainer* trainer) {
   StartWeights weights;
   for (const Param& param : trainer->params().params()) {
     if (!param.value) continue;
-    weights[{param.layer, param.index}] =
-        ReadTensor(param.value, trainer->params().device_of(param)).data;
+    weights[{param.layer, param.index}] = ReadTensor(param.value, param.device).data;
   }
   return weights;
 }
@@ -31,7 +30,7 @@ void Restore(const StartWeights& weights, const NewNames& names, Trainer* traine
   for (const Param& param : trainer->params().params()) {
     const auto found = weights.find({names.OldLayer(param.layer), param.index});
     if (found == weights.end() || !param.value) continue;
-    WriteTensor(found->second, param.value, trainer->params().device_of(param));
+    WriteTensor(found->second, param.value, param.device);
   }
 }
 

@@ -20,7 +20,7 @@ std::vector<PlainBlob> BlobsOf(Trainer* trainer) {
     const Param& param =
         trainer->params()
             .params()[static_cast<size_t>(net.plan().param_index[static_cast<int>(i)])];
-    blobs.push_back(ReadTensor(param.value, trainer->params().device_of(param)));
+    blobs.push_back(ReadTensor(param.value, param.device));
   }
   return blobs;
 }
