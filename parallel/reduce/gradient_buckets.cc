@@ -1,6 +1,5 @@
 #include "parallel/reduce/gradient_buckets.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "parallel/reduce/buckets.h"
@@ -14,12 +13,9 @@ GradientBuckets::GradientBuckets(ParamStore* params, const Communicator& bulk,
   if (Is16Bit(options.type) && params->arenas().grads().count() > 0)
     copy_.emplace(params, options.type, bulk.size());
   std::vector<int> order;
-  for (size_t i = 0; i < params->params().size(); ++i) {
-    if (params->param(static_cast<int>(i)).gradient) order.push_back(static_cast<int>(i));
+  for (int i : params->arenas()[0].params) {
+    if (params->param(i).gradient) order.push_back(i);
   }
-  std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return params->param(a).grad_offset < params->param(b).grad_offset;
-  });
   bucket_of_.resize(params->params().size());
   const int64_t element = ElementBytes(params->dtype());
   std::vector<GradientSlice> slices;

@@ -21,8 +21,8 @@ struct ParamReplica {
   Tensor grad;  // grad.raw is null if the parameter has no gradient
 };
 
-// One parameter blob. A plan may set the layout of the value, grad_slice and the devices of replicas
-// before ParamStore::Place.
+// One parameter blob. Before ParamStore::Place, a plan may set the layout of the value, grad_slice
+// and the devices of the replicas.
 struct Param : DeclaredParam {
   std::string layer;      // name of the owner
   bool gradient = false;  // backward computes a gradient

@@ -27,8 +27,10 @@ int ParamArenas::IndexOn(Device* device) {
 
 void ParamArenas::Place(const std::vector<int>& added, const std::vector<int>& finish_order,
                         std::vector<Lifetime> lives, std::vector<Param>* params) {
-  placed_ = finish_order;
-  for (ParamArena& arena : arenas_) arena.size = 0;
+  for (ParamArena& arena : arenas_) {
+    arena.params.clear();
+    arena.size = 0;
+  }
   for (int i : finish_order) (*params)[i].gradient = true;
   PlaceValues(finish_order, params);
   for (ParamArena& arena : arenas_) arena.gradients_end = arena.size;
@@ -39,7 +41,6 @@ void ParamArenas::Place(const std::vector<int>& added, const std::vector<int>& f
       if (!p.gradient && p.updated == statistics) order.push_back(i);
     }
     PlaceValues(order, params);
-    placed_.insert(placed_.end(), order.begin(), order.end());
     for (ParamArena& arena : arenas_) {
       if (statistics) arena.statistics_end = arena.size;
     }
@@ -47,13 +48,14 @@ void ParamArenas::Place(const std::vector<int>& added, const std::vector<int>& f
   for (ParamArena& arena : arenas_) arena.grads_bytes = arena.size * ElementBytes(dtype_);
   gradients_share_memory_ = !lives.empty();
   if (gradients_share_memory_) return ShareGradients(finish_order, std::move(lives), params);
-  for (int i : placed_) (*params)[i].grad_offset = (*params)[i].offset;
+  for (Param& p : *params) p.grad_offset = p.offset;
 }
 
 void ParamArenas::PlaceValues(const std::vector<int>& order, std::vector<Param>* params) {
   for (int i : order) {
     Param& p = (*params)[i];
     ParamArena& arena = arenas_[p.arena];
+    arena.params.push_back(i);
     p.offset = arena.size;
     arena.size += AlignedElements(p.value.stored());
   }
@@ -75,28 +77,25 @@ void ParamArenas::ShareGradients(const std::vector<int>& finish_order, std::vect
 }
 
 void ParamArenas::Allocate(std::vector<Param>* params) {
-  if (placed_.empty()) return;
-  for (ParamArena& arena : arenas_) {
-    arena.values = Buffer(arena.device, arena.size * ElementBytes(dtype_));
-    arena.grads = Buffer(arena.device, arena.grads_bytes);
-  }
   const auto at = [&](const Buffer& arena, int64_t offset) {
     return static_cast<char*>(arena.data()) + offset * ElementBytes(dtype_);
   };
-  for (int i : placed_) {
-    Param& p = (*params)[i];
-    const ParamArena& arena = arenas_[p.arena];
-    p.value.raw = at(arena.values, p.offset);
-    const bool has_memory = p.gradient || !gradients_share_memory_;
-    p.grad = Tensor(p.value, has_memory ? at(arena.grads, p.grad_offset) : nullptr);
+  for (ParamArena& arena : arenas_) {
+    if (arena.values.data() != nullptr) continue;
+    arena.values = Buffer(arena.device, arena.size * ElementBytes(dtype_));
+    arena.grads = Buffer(arena.device, arena.grads_bytes);
+    for (int i : arena.params) {
+      Param& p = (*params)[i];
+      p.value.raw = at(arena.values, p.offset);
+      const bool has_memory = p.gradient || !gradients_share_memory_;
+      p.grad = Tensor(p.value, has_memory ? at(arena.grads, p.grad_offset) : nullptr);
+    }
   }
-  placed_.clear();
 }
 
 void ParamArenas::AddBytes(const Device* device, ParamBytes* bytes) const {
-  if (placed_.empty()) return;
   for (const ParamArena& arena : arenas_) {
-    if (device != nullptr && arena.device != device) continue;
+    if (arena.values.data() != nullptr || (device != nullptr && arena.device != device)) continue;
     bytes->values += arena.size * ElementBytes(dtype_);
     bytes->grads += arena.grads_bytes;
   }

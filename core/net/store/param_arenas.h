@@ -20,7 +20,8 @@ namespace doppio {
 struct ParamArena {
   Device* device = nullptr;
   Buffer values, grads;
-  int64_t size = 0;  // elements of the values, and of each slot of history
+  std::vector<int> params;  // by offset
+  int64_t size = 0;         // elements of the values, and of each slot of history
   int64_t grads_bytes = 0;
   // Elements at which the parameters with a gradient and the statistics end.
   int64_t gradients_end = 0, statistics_end = 0;
@@ -65,7 +66,6 @@ class ParamArenas {
 
   std::vector<ParamArena> arenas_;
   DType dtype_;
-  std::vector<int> placed_;  // parameters that have places but no memory
   bool gradients_share_memory_ = false;
 };
 
