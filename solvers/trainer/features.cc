@@ -2,7 +2,7 @@
 
 #include "solvers/trainer/update_step.h"
 #include "solvers/update/lr_policy.h"
-#include "solvers/update/update.h"
+#include "solvers/update/hyperparameters.h"
 
 namespace doppio {
 

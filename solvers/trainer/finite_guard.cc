@@ -72,7 +72,7 @@ void FiniteGuard::CheckLast(double loss, bool skipped) {
 // left non-finite values: a rank sees only the updates of its share. Collective.
 void FiniteGuard::FindLostParam() {
   lost_of_ranks_.assign(run_->ranks(), 0);
-  if (const std::optional<int> own = update_->NonFiniteParam())
+  if (const std::optional<int> own = update_->passes().NonFiniteParam())
     lost_of_ranks_[run_->rank()] = *own + 1;
   run_->options.world->control().AllReduce(lost_of_ranks_.data(), run_->ranks(), DType::kFloat64);
   lost_param_.reset();
@@ -86,7 +86,7 @@ void FiniteGuard::FindLostParam() {
 
 // Returns a parameter in which an update has left non-finite values, the same on all ranks.
 std::optional<int> FiniteGuard::LostParam() const {
-  return run_->shards() ? lost_param_ : update_->NonFiniteParam();
+  return run_->shards() ? lost_param_ : update_->passes().NonFiniteParam();
 }
 
 void FiniteGuard::Stop(int64_t iteration, const std::string& when, const NonFinite& found) const {

@@ -66,7 +66,7 @@ void Snapshots::Take() {
   const bool hdf5 = param.snapshot_format() == SolverParameter::HDF5;
   contents.names = NamesOfSnapshot(param.snapshot_prefix(), run_->iteration, hdf5);
   last_state_ = contents.names.state;
-  const WholeHistory history = update_->update().GatherHistory(
+  const WholeHistory history = update_->update().history().Gather(
       run_->shards() ? &options.world->bulk() : nullptr);  // collective
   if (run_->rank() != 0) return;
   if (options.before_snapshot) options.before_snapshot();
@@ -154,7 +154,8 @@ TrainerState Snapshots::StateInMemory() const {
   state.solver = SolverState();
   state.solver.run_state.clear_layer();
   state.solver.run_state.set_iter(run_->iteration);
-  for (const Tensor& tensor : update_->update().History())
+  const WholeHistory history = update_->update().history().Gather(nullptr);
+  for (const Tensor& tensor : history.blobs)
     state.solver.history.push_back(ReadTensor(tensor, device));
   const Net& net = nets_->train();
   const Graph& graph = net.graph();

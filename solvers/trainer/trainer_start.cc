@@ -9,6 +9,7 @@
 #include "solvers/trainer/empty_statistics.h"
 #include "solvers/trainer/features.h"
 #include "solvers/trainer/trainer.h"
+#include "solvers/update/rule_check.h"
 
 namespace doppio {
 namespace {
@@ -139,7 +140,7 @@ void TrainerParts::BroadcastStart() const {
 
 std::vector<Tensor> TrainerParts::SharedState() const {
   std::vector<Tensor> state;
-  if (!run.shards()) state = update.update().history_arenas();
+  if (!run.shards()) state = update.update().history().arenas();
   state.push_back(nets.train().params().arenas().values());
   // A net without parameters has neither.
   state.erase(std::remove_if(state.begin(), state.end(), [](const Tensor& t) { return !t; }),

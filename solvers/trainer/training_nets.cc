@@ -13,6 +13,7 @@
 #include "solvers/scores/test_pass.h"
 #include "solvers/trainer/test_sharing.h"
 #include "solvers/trainer/update_step.h"
+#include "solvers/update/rule_check.h"
 
 namespace doppio {
 namespace {

@@ -35,7 +35,7 @@ UpdateStep::UpdateStep(TrainingRun* run, Net* net)
     shared = {exchange_->shares(), &world->control()};
   }
   update_.emplace(param, run->spec.places, &net->params(), run->schedule.max_iter, shared);
-  update_->set_trace(run->options.trace);
+  update_->early().set_trace(run->options.trace);
   if (exchange_ != nullptr && update_->decides()) net->pass().sums = exchange_->sums_in_stream();
 }
 
@@ -55,9 +55,9 @@ void UpdateStep::Begin() {
   net_->SetLossScale(scaler_.scale());
   // The reducers sum the gradients over ranks, and the net sums those of micro-batches, but the
   // loss is a mean over both.
-  update_->set_loss_scale(static_cast<double>(scaler_.scale()) * run_->ranks() *
-                          run_->microbatches());
-  if (per_parameter_ && exchange_ == nullptr) update_->Begin(rate_, run_->iteration);
+  update_->scale().set_loss_scale(static_cast<double>(scaler_.scale()) * run_->ranks() *
+                                  run_->microbatches());
+  if (per_parameter_ && exchange_ == nullptr) update_->early().Begin(rate_, run_->iteration);
 }
 
 void UpdateStep::WatchLosses(bool first) {
@@ -72,7 +72,7 @@ GradientSink* UpdateStep::BeginBackward(bool last) {
   if (exchange_ != nullptr) return last ? exchange_.get() : nullptr;
   if (!per_parameter_) return nullptr;
   run_->stage = TrainingRun::Stage::kUpdate;
-  return &*update_;
+  return &update_->early();
 }
 
 void UpdateStep::Exchange(GradientSink* next) {
@@ -86,15 +86,15 @@ void UpdateStep::Run(double smoothed_loss) {
   if (!now_.rated) SetRate(smoothed_loss);
   if (per_parameter_) {
     run_->stage = TrainingRun::Stage::kUpdate;
-    if (exchange_ != nullptr) update_->Begin(rate_, run_->iteration);
+    if (exchange_ != nullptr) update_->early().Begin(rate_, run_->iteration);
   }
-  Exchange(per_parameter_ ? &*update_ : nullptr);
+  Exchange(per_parameter_ ? &update_->early() : nullptr);
   run_->stage = TrainingRun::Stage::kUpdate;
   Trace(run_->options.trace, TraceOf::kBoth, "update", "update", [&] { RunUpdate(); });
 }
 
 void UpdateStep::RunUpdate() {
-  if (per_parameter_) return update_->Finish();
+  if (per_parameter_) return update_->early().Finish();
   const int iter_size = run_->schedule.iter_size;
   if (update_->decides()) {
     UpdateCondition condition;
@@ -115,10 +115,10 @@ void UpdateStep::End() {
   // Only the loss scale and the log line depend on the decision.
   if (update_->decides() && (scaler_.dynamic() || display)) now_.finite = update_->ReadDecision();
   if (scaler_.dynamic()) AdaptScale();
-  if (display && !skipped_ && update_->clip_scale() != 1) {
-    LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
-              << " > " << run_->spec.param.clip_gradients() << ") by scale factor "
-              << update_->clip_scale();
+  const GradientScale& scale = update_->scale();
+  if (display && !skipped_ && scale.clip_scale() != 1) {
+    LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << scale.norm() << " > "
+              << scale.clip() << ") by scale factor " << scale.clip_scale();
   }
   now_ = {};
   ++run_->iteration;
@@ -151,7 +151,7 @@ void UpdateStep::Save(SolverSnapshot* solver) const {
 }
 
 void UpdateStep::Restore(const SolverSnapshot& solver) {
-  update_->ImportHistory(solver.history, run_->options.resume);
+  update_->history().Import(solver.history, run_->options.resume);
   policy_.Resume(
       {static_cast<int>(solver.current_step), solver.minimum_loss, solver.iter_last_event},
       solver.iter);

@@ -55,14 +55,7 @@ void CheckFields(const SolverParameter& param, FieldCheck* check) {
   CheckSupport<Rule>(param.local_lr_auto(), "local_lr_auto", local_rate, check);
 }
 
-}  // namespace
-
-std::vector<std::string> RuleNames() {
-  std::vector<std::string> names;
-  ForEachRule([&](auto rule) { names.push_back(decltype(rule)::kName); });
-  return names;
-}
-
+// Returns the index in Rules of the rule that the solver names.
 size_t FindRule(const SolverParameter& param, const FieldPlaces& places) {
   const std::vector<std::string> names = RuleNames();
   const auto it = std::find(names.begin(), names.end(), param.type());
@@ -71,17 +64,28 @@ size_t FindRule(const SolverParameter& param, const FieldPlaces& places) {
                   DidYouMean(param.type(), names), " (", JoinList(names), ")");
 }
 
-void CheckRule(const SolverParameter& param, const FieldPlaces& places) {
+}  // namespace
+
+std::vector<std::string> RuleNames() {
+  std::vector<std::string> names;
+  ForEachRule([&](auto rule) { names.push_back(decltype(rule)::kName); });
+  return names;
+}
+
+size_t CheckRule(const SolverParameter& param, const FieldPlaces& places) {
   ErrorCollector errors;
   FieldCheck check(param, places, &errors);
+  size_t index = 0;
   errors.Try([&] {
-    VisitRule(FindRule(param, places), [&](auto rule) {
+    index = FindRule(param, places);
+    VisitRule(index, [&](auto rule) {
       CheckFields<decltype(rule)>(param, &check);
       CheckMomentumPolicy(param, &check);
       CheckLocalRate(param, &check);
     });
   });
   errors.ThrowIfAny();
+  return index;
 }
 
 int HistorySlots(const SolverParameter& param) {

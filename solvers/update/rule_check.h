@@ -11,19 +11,15 @@
 
 namespace doppio {
 
-// Returns the index in Rules of the rule that the solver names. Throws UserError for an unknown
-// rule.
-size_t FindRule(const SolverParameter& param, const FieldPlaces& places);
-
 // Returns the number of history arenas of the solver's rule, each as large as the learnable
 // parameters; 0 for an unknown rule.
 int HistorySlots(const SolverParameter& param);
 
 // Returns the names of all rules, in the order of Rules.
 std::vector<std::string> RuleNames();
-// Checks the rule's name and the fields that it uses. Update's constructor calls this first. Throws
-// all mistakes together.
-void CheckRule(const SolverParameter& param, const FieldPlaces& places);
+// Checks the rule's name and the fields that it uses, and returns its index in Rules. Throws all
+// mistakes together.
+size_t CheckRule(const SolverParameter& param, const FieldPlaces& places);
 
 }  // namespace doppio
 

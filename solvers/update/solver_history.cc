@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "solvers/update/rule_check.h"
 #include "solvers/update/rules.h"
 
 namespace doppio {
@@ -31,11 +32,13 @@ std::vector<char> ZeroedMemory(int64_t bytes) { return std::vector<char>(bytes +
 
 }  // namespace
 
-SolverHistory::SolverHistory(ParamStore* params, int slots, const SharedUpdate& shared)
+SolverHistory::SolverHistory(ParamStore* params, const SolverParameter& param,
+                             const SharedUpdate& shared)
     : params_(params),
+      rule_(param.type()),
       shares_(shared.shares),
       unshared_begin_(params->arenas()[0].size),
-      slots_(slots) {
+      slots_(HistorySlots(param)) {
   int64_t elements = params->arenas()[0].size;
   if (shares_ == nullptr) {
     ranges_ = {{0, elements, 0}};
@@ -49,7 +52,7 @@ SolverHistory::SolverHistory(ParamStore* params, int slots, const SharedUpdate& 
   }
   for (size_t arena = 0; arena < params->arenas().all().size(); ++arena) {
     const ParamArena& values = params->arenas()[arena];
-    for (int slot = 0; slot < slots; ++slot)
+    for (int slot = 0; slot < slots_; ++slot)
       arenas_.emplace_back(values.device, (arena == 0 ? elements : values.size) * element_bytes());
   }
 }
@@ -79,6 +82,15 @@ int64_t SolverHistory::largest_bytes() const {
     largest = std::max(largest, Place((*shares_)[r], &ranges));
   }
   return largest * slots_ * element_bytes();
+}
+
+std::vector<Tensor> SolverHistory::arenas() const {
+  std::vector<Tensor> arenas;
+  for (const Buffer& slot : arenas_) {
+    const Shape shape = {slot.bytes() / element_bytes()};
+    arenas.push_back(Tensor({shape, params_->dtype(), Layout()}, slot.data()));
+  }
+  return arenas;
 }
 
 char* SolverHistory::Whole(size_t slot, const Param& param) const {
@@ -136,12 +148,11 @@ void SolverHistory::GatherSlot(size_t slot, char* whole, Communicator* bulk) con
   }
 }
 
-void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& rule,
-                               const std::string& file) const {
+void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& file) const {
   const std::vector<int>& learnable = params_->learnable();
   const size_t wanted = static_cast<size_t>(slots_) * learnable.size();
   if (blobs.size() != wanted) {
-    throw FileError(file, " holds ", blobs.size(), " history blobs, but ", rule, " keeps ", wanted,
+    throw FileError(file, " holds ", blobs.size(), " history blobs, but ", rule_, " keeps ", wanted,
                     " for the ", learnable.size(),
                     " parameters of this net; resume with the net and the solver type that it was "
                     "written with, or start a new training from its weights with --weights");
@@ -154,27 +165,26 @@ void SolverHistory::CheckBlobs(const std::vector<PlainBlob>& blobs, const std::s
                     " elements, but parameter ", param.index, " of layer '", param.layer, "' is ",
                     param.shape.ToString(), "; this is the state of another net");
   }
-  CheckSquares(blobs, rule, file);
+  CheckSquares(blobs, file);
 }
 
 // The states of other Caffes do not name their rule, and several rules keep histories of the same
 // sizes.
-void SolverHistory::CheckSquares(const std::vector<PlainBlob>& blobs, const std::string& rule,
+void SolverHistory::CheckSquares(const std::vector<PlainBlob>& blobs,
                                  const std::string& file) const {
-  const size_t slot = FirstSlotOfSquares(rule);
+  const size_t slot = FirstSlotOfSquares(rule_);
   for (size_t i = slot * params_->learnable().size(); i < blobs.size(); ++i) {
     const std::vector<float>& values = blobs[i].data;
     if (std::none_of(values.begin(), values.end(), [](float value) { return value < 0; })) continue;
     throw FileError(
-        file, ": history blob ", i, " has negative values, but that of ", rule,
+        file, ": history blob ", i, " has negative values, but that of ", rule_,
         " holds sums of squares, so this is the state of another solver type; resume with the type "
         "that it was written with, or start a new training from its weights with --weights");
   }
 }
 
-void SolverHistory::Import(const std::vector<PlainBlob>& blobs, const std::string& rule,
-                           const std::string& file) {
-  CheckBlobs(blobs, rule, file);  // before any blob is written
+void SolverHistory::Import(const std::vector<PlainBlob>& blobs, const std::string& file) {
+  CheckBlobs(blobs, file);  // before any blob is written
   const std::vector<int>& learnable = params_->learnable();
   for (size_t i = 0; i < blobs.size(); ++i) {
     Write(blobs[i], params_->param(learnable[i % learnable.size()]), i / learnable.size());

@@ -11,6 +11,7 @@
 #include "core/net/contract/communicator.h"
 #include "core/net/contract/plain_blob.h"
 #include "core/net/store/params.h"
+#include "proto/solver.pb.h"
 #include "solvers/update/apply.h"
 
 namespace doppio {
@@ -32,13 +33,16 @@ struct WholeHistory {
 // Not thread-safe. The arguments must outlive it.
 class SolverHistory {
  public:
-  // Allocates zeroed memory for `slots` slots. Ranks that divide the update compute on the host.
-  SolverHistory(ParamStore* params, int slots, const SharedUpdate& shared);
+  // Allocates zeroed memory for the slots of the rule that `param` names. Must be constructed after
+  // the store's Allocate. Ranks that divide the update compute on the host.
+  SolverHistory(ParamStore* params, const SolverParameter& param, const SharedUpdate& shared);
 
   // The elements that this rank updates: its share and all parameters without a gradient, or all.
   const std::vector<UpdateRange>& ranges() const { return ranges_; }
-  // The arenas of the store's first arena of parameters, one per slot, then those of the second.
-  const std::vector<Buffer>& arenas() const { return arenas_; }
+  // Returns the arenas of the store's first arena of parameters, one per slot, then those of the
+  // second. If ranks divide the update, an arena holds this rank's share; otherwise it is laid out
+  // like the parameters' values.
+  std::vector<Tensor> arenas() const;
   int slots() const { return slots_; }
   // Returns the bytes of the rank with the largest share.
   int64_t largest_bytes() const;
@@ -48,17 +52,14 @@ class SolverHistory {
   WholeHistory Gather(Communicator* bulk) const;
   // Replaces the history, or this rank's share, with `blobs`. Throws FileError naming `file` if the
   // number or the sizes of the blobs do not match the parameters, or if values are negative that
-  // the rule cannot have made so; `rule` is the name of the rule.
-  void Import(const std::vector<PlainBlob>& blobs, const std::string& rule,
-              const std::string& file);
+  // the rule cannot have made so.
+  void Import(const std::vector<PlainBlob>& blobs, const std::string& file);
 
  private:
   // Returns the elements of the arenas for `share`; fills `*ranges`.
   int64_t Place(const std::vector<ArenaRange>& share, std::vector<UpdateRange>* ranges) const;
-  void CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& rule,
-                  const std::string& file) const;
-  void CheckSquares(const std::vector<PlainBlob>& blobs, const std::string& rule,
-                    const std::string& file) const;
+  void CheckBlobs(const std::vector<PlainBlob>& blobs, const std::string& file) const;
+  void CheckSquares(const std::vector<PlainBlob>& blobs, const std::string& file) const;
   void Write(const PlainBlob& blob, const Param& param, size_t slot);
   void GatherSlot(size_t slot, char* whole, Communicator* bulk) const;
   // Returns the memory of an element of the values, which must be in a range of this rank.
@@ -68,6 +69,7 @@ class SolverHistory {
   int64_t element_bytes() const { return ElementBytes(params_->dtype()); }
 
   ParamStore* const params_;
+  const std::string rule_;  // its name
   const UpdateShares* const shares_;
   int64_t unshared_begin_ = 0;  // parameters from this element on have no gradient
   std::vector<UpdateRange> ranges_;

@@ -132,7 +132,7 @@ class ReplicasCase {
       trained.weights[param.layer + " " + std::to_string(param.index)] =
           ReadTensor(param.value, device).data;
     }
-    for (const Tensor& arena : trainer.update().history_arenas())
+    for (const Tensor& arena : trainer.update().history().arenas())
       trained.history_bytes += arena.bytes();
     const GradientExchange* const exchange = trainer.parts().update.exchange();
     if (exchange != nullptr) trained.exchanged = exchange->totals();

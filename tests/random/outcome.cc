@@ -142,7 +142,7 @@ class RankRun {
     ParamStore& params = trainer->params();
     const bool divided = way_.shard_update && world_ != nullptr;
     const WholeHistory history =
-        trainer->update().GatherHistory(divided ? &world_->bulk() : nullptr);
+        trainer->update().history().Gather(divided ? &world_->bulk() : nullptr);
     if (!leads()) return;
     auto& numbers = outcome_->numbers;
     for (const auto& [name, values] : ReadWeights(params)) {

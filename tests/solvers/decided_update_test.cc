@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "solvers/update/rule_check.h"
 #include "tests/solvers/param_store_case.h"
 #include "tests/solvers/trainer_case.h"
 #include "tests/testing/layer_case.h"
@@ -21,7 +22,7 @@ class Case {
  public:
   explicit Case(const std::string& solver)
       : store_(Params(), DType::kFloat32, TestGpu()), update(MakeUpdate(solver, &store_.store())) {
-    update.set_loss_scale(64);
+    update.scale().set_loss_scale(64);
     SetGradients(64);
   }
 
@@ -75,8 +76,8 @@ TEST_F(DecidedUpdateOnGpu, HasTheBitsOfOneThatTheHostDecided) {
       host.update.Run(0.1, i, 3);
       device.update.RunDecided(0.1, i, 3, {true, true, false});
       EXPECT_TRUE(device.update.ReadDecision());
-      EXPECT_EQ(device.update.gradient_norm(), host.update.gradient_norm()) << solver;
-      EXPECT_EQ(device.update.clip_scale(), host.update.clip_scale()) << solver;
+      EXPECT_EQ(device.update.scale().norm(), host.update.scale().norm()) << solver;
+      EXPECT_EQ(device.update.scale().clip_scale(), host.update.scale().clip_scale()) << solver;
       EXPECT_EQ(device.All(), host.All()) << solver;
     }
   }
@@ -91,7 +92,7 @@ TEST_F(DecidedUpdateOnGpu, DoesNotHappenWhereGradientsAreNotFinite) {
       c.update.RunDecided(0.1, 0, 1, {true, true, false});
       EXPECT_FALSE(c.update.ReadDecision());
       EXPECT_EQ(c.All(), before) << solver;
-      EXPECT_EQ(c.update.NonFiniteParam(), std::nullopt);
+      EXPECT_EQ(c.update.passes().NonFiniteParam(), std::nullopt);
     }
     c.SetGradient(0);
     c.update.RunDecided(0.1, 0, 1, {true, true, false});
@@ -108,7 +109,7 @@ TEST_F(DecidedUpdateOnGpu, HappensWhereGradientsAreOnlyWatched) {
     c.update.RunDecided(0.1, 0, 1, {true, false, false});
     EXPECT_FALSE(c.update.ReadDecision());
     c.device()->Synchronize();  // waits for the update
-    EXPECT_EQ(c.update.NonFiniteParam(), 0) << solver;
+    EXPECT_EQ(c.update.passes().NonFiniteParam(), 0) << solver;
   }
 }
 

@@ -33,7 +33,8 @@ TEST(EarlyUpdate, GivesTheNumbersOfAnUpdateAtTheEnd) {
     ASSERT_FALSE(late->params().arenas().gradients_share_memory());
     ExpectSameBytes(early->params().arenas().values(), late->params().arenas().values(),
                     rule + ", values");
-    const std::vector<Tensor> a = early->update().History(), b = late->update().History();
+    const std::vector<Tensor> a = early->update().history().Gather(nullptr).blobs;
+    const std::vector<Tensor> b = late->update().history().Gather(nullptr).blobs;
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
       ExpectSameBytes(a[i], b[i], rule + ", history " + std::to_string(i));
@@ -83,7 +84,8 @@ TEST(EarlyUpdate, GivesTheSameNumbersInSlices) {
         slice = std::max(slice, param.grad_slice);
       const std::string what = rule + ", batch " + std::to_string(batch);
       ExpectSameBytes(sliced->params().arenas().values(), whole->params().arenas().values(), what);
-      const std::vector<Tensor> a = sliced->update().History(), b = whole->update().History();
+      const std::vector<Tensor> a = sliced->update().history().Gather(nullptr).blobs;
+      const std::vector<Tensor> b = whole->update().history().Gather(nullptr).blobs;
       for (size_t i = 0; i < a.size(); ++i) ExpectSameBytes(a[i], b[i], what + ", history");
     }
   }

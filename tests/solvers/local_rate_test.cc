@@ -46,10 +46,10 @@ TEST_P(LocalRates, LarcMeasuresGradientsAsTheUpdateUsesThem) {
   ParamStoreCase c = Case({{Shape{4}, 1}});
   Update update =
       MakeUpdate("momentum: 0.5 larc: true larc_eta: 0.1 clip_gradients: 2", &c.store());
-  update.set_loss_scale(8);
+  update.scale().set_loss_scale(8);
   c.SetGradient(0, 16);
   update.Run(0.5, 0, 4);
-  EXPECT_NEAR(update.clip_scale(), 0.5, 1e-12);
+  EXPECT_NEAR(update.scale().clip_scale(), 0.5, 1e-12);
   EXPECT_NEAR(c.Value(0), 1 - 0.5 * 0.2 * 0.25, 1e-7);
 }
 
@@ -136,10 +136,10 @@ TEST_P(LocalRates, SumOverWholeParameters) {
       c.SetGradient(0, 2);
       c.SetGradient(1, -4);
       if (one_by_one) {
-        update.Begin(0.25, 0);
-        update.Ready(1);
-        update.Ready(0);
-        update.Finish();
+        update.early().Begin(0.25, 0);
+        update.early().Ready(1);
+        update.early().Ready(0);
+        update.early().Finish();
       } else {
         update.Run(0.25, 0, 1);
       }

@@ -86,10 +86,11 @@ inline Update MakeUpdate(const std::string& solver, ParamStore* store) {
   return Update(param, places, store);
 }
 
-// Returns copies of Update::History in plain layout on the host.
+// Returns copies of the history in plain layout on the host.
 inline std::vector<PlainBlob> ReadHistory(const Update& update, Device* device) {
   std::vector<PlainBlob> blobs;
-  for (const Tensor& tensor : update.History()) blobs.push_back(ReadTensor(tensor, device));
+  for (const Tensor& tensor : update.history().Gather(nullptr).blobs)
+    blobs.push_back(ReadTensor(tensor, device));
   return blobs;
 }
 

@@ -80,9 +80,9 @@ TEST(SharedUpdate, OfEachRankGivesTheBitsOfTheWhole) {
         for (int iteration = 0; iteration < 3; ++iteration) {
           SetGradients(&c);
           if (by_parameter) {
-            share.Begin(0.1, iteration);
-            for (int i : {3, 2, 1}) share.Ready(i);
-            share.Finish();
+            share.early().Begin(0.1, iteration);
+            for (int i : {3, 2, 1}) share.early().Ready(i);
+            share.early().Finish();
           } else {
             share.Run(0.1, iteration, 1);
           }
@@ -100,7 +100,7 @@ TEST(SharedUpdate, OfEachRankGivesTheBitsOfTheWhole) {
           ASSERT_EQ(c.store().arenas().values().data<float>()[i], expected) << "element " << i;
         }
         EXPECT_EQ(played.sums, 0);
-        EXPECT_EQ(share.NonFiniteParam(), std::nullopt);
+        EXPECT_EQ(share.passes().NonFiniteParam(), std::nullopt);
       }
     }
   }
@@ -113,10 +113,10 @@ TEST(SharedUpdate, KeepsTheHistoryOfTheShareOnly) {
     const Update share = MakeShare("type: 'Adam' delta: 1e-3", &c.store(), &played);
     // Each range is rounded up to 64 elements, and all ranks have the 64 of the frozen parameter.
     const int64_t elements[] = {192 + 39'680 + 64 + 64, 128 + 64, 60'352 + 64};
-    ASSERT_EQ(share.history_arenas().size(), 2u);
-    for (const Tensor& arena : share.history_arenas())
+    ASSERT_EQ(share.history().arenas().size(), 2u);
+    for (const Tensor& arena : share.history().arenas())
       EXPECT_EQ(arena.bytes(), 4 * elements[rank]) << rank;
-    EXPECT_EQ(share.history_bytes(), 2 * 4 * elements[2]);
+    EXPECT_EQ(share.history().largest_bytes(), 2 * 4 * elements[2]);
   }
 }
 
@@ -140,7 +140,7 @@ TEST(SharedUpdate, TakesItsShareOfASnapshotAndGathersAllOnRankZero) {
     blobs = NumberedHistory(c.store());
     PlayedRank played(rank, 3);
     Update share = MakeShare("momentum: 0.9", &c.store(), &played);
-    share.ImportHistory(blobs, "a.solverstate");
+    share.history().Import(blobs, "a.solverstate");
     size_t call = 0;
     played.broadcast = [&](void* data, int64_t bytes, int root) {
       char* const at = static_cast<char*>(data);
@@ -150,7 +150,7 @@ TEST(SharedUpdate, TakesItsShareOfASnapshotAndGathersAllOnRankZero) {
       std::copy(sent[call].begin(), sent[call].end(), at);
       ++call;
     };
-    const WholeHistory whole = share.GatherHistory(&played);
+    const WholeHistory whole = share.history().Gather(&played);
     ASSERT_EQ(whole.blobs.size(), rank == 0 ? blobs.size() : 0u);
     for (size_t i = 0; i < whole.blobs.size(); ++i) {
       EXPECT_EQ(ReadTensor(whole.blobs[i], c.store().device()).data, blobs[i].data) << i;
@@ -169,7 +169,7 @@ TEST(SharedUpdate, FindsNonFiniteValuesOfItsShareOnly) {
     SetGradients(&c);
     c.SetGradient(2, 50'000, INFINITY);
     share.Run(0.1, 0, 1);
-    EXPECT_EQ(share.NonFiniteParam(), rank == 2 ? std::optional(2) : std::nullopt) << rank;
+    EXPECT_EQ(share.passes().NonFiniteParam(), rank == 2 ? std::optional(2) : std::nullopt) << rank;
   }
 }
 

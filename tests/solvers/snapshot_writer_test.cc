@@ -33,7 +33,7 @@ SnapshotContents ContentsOf(Trainer* trainer, const SnapshotNames& names, bool g
   contents.graph = &trainer->train_net().graph();
   contents.weights =
       WeightsOf(trainer->train_net().plan().param_index, trainer->params(), gradients);
-  contents.history = trainer->update().History();
+  contents.history = trainer->update().history().Gather(nullptr).blobs;
   contents.solver.iter = trainer->iteration();
   contents.solver.run_state.set_seed(7);
   return contents;
@@ -56,7 +56,7 @@ TEST(SnapshotWriter, WritesTheNumbersOfTheMomentItWasAsked) {
       writer.Write(contents);
       const Tensor values = trainer->params().arenas().values();
       std::memset(values.raw, 1, static_cast<size_t>(values.bytes()));
-      for (const Tensor& history : trainer->update().History()) {
+      for (const Tensor& history : trainer->update().history().Gather(nullptr).blobs) {
         std::memset(history.raw, 1, static_cast<size_t>(history.bytes()));
       }
       writer.Wait();

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "solvers/update/rule_check.h"
 #include "tests/solvers/trainer_case.h"
 #include "tests/testing/mistake.h"
 
@@ -386,7 +387,7 @@ TEST(Trainer, CountsTheHistoryAmongWhatItsNetsNeed) {
                   std::string("base_lr: 0.1 lr_policy: 'fixed' max_iter: 1 type: '") + type + "'");
     const std::unique_ptr<Trainer> trainer = c.Make();
     int64_t bytes = 0;
-    for (const Tensor& arena : trainer->update().history_arenas()) bytes += arena.bytes();
+    for (const Tensor& arena : trainer->update().history().arenas()) bytes += arena.bytes();
     EXPECT_GT(bytes, 0);
     EXPECT_EQ(trainer->train_net().plan().memory.history, bytes) << type;
   }

@@ -57,35 +57,35 @@ TEST_P(UpdateOverflow, ClipsByTheNormThatItFoundAndNotByAnOldOne) {
   for (double size : {8.0, 16.0}) {  // norms 40 and 80; without the loss scale 10 and 20
     c.SetGradient(0, 3 * size);
     c.SetGradient(1, 4 * size);
-    update.set_loss_scale(4);
+    update.scale().set_loss_scale(4);
     ASSERT_TRUE(update.GradientsFinite());
     update.Run(0, 0, 1);
-    EXPECT_DOUBLE_EQ(update.gradient_norm(), 5 * size / 4);
-    EXPECT_DOUBLE_EQ(update.clip_scale(), 4 / (5 * size));
+    EXPECT_DOUBLE_EQ(update.scale().norm(), 5 * size / 4);
+    EXPECT_DOUBLE_EQ(update.scale().clip_scale(), 4 / (5 * size));
   }
   c.SetGradient(0, 6);
   c.SetGradient(1, 8);
   update.Run(0, 0, 1);
-  EXPECT_DOUBLE_EQ(update.gradient_norm(), 2.5);
+  EXPECT_DOUBLE_EQ(update.scale().norm(), 2.5);
   c.SetGradient(0, HUGE_VAL);
   EXPECT_FALSE(update.GradientsFinite());
   c.SetGradient(0, 6);
   update.Run(0, 0, 1);
-  EXPECT_DOUBLE_EQ(update.gradient_norm(), 2.5);
+  EXPECT_DOUBLE_EQ(update.scale().norm(), 2.5);
 }
 
 TEST_P(UpdateOverflow, TakesTheLossScaleOut) {
   // The gradient is 6 / 8 / iter_size 3 = 0.25, and the decay is 0.5: 1 - 0.5 (0.25 + 0.5).
   ParamStoreCase c = Case({{Shape{5}, 1}});
   Update update = MakeUpdate("weight_decay: 0.5", &c.store());
-  update.set_loss_scale(8);
+  update.scale().set_loss_scale(8);
   c.SetGradient(0, 6);
   update.Run(0.5, 0, 3);
   EXPECT_FLOAT_EQ(static_cast<float>(c.Value(0, 4)), 0.625f);
   // An update of single parameters also removes the scale: 0.625 - 0.5 (0.75 + 0.3125).
-  update.Begin(0.5, 1);
-  update.Ready(0);
-  update.Finish();
+  update.early().Begin(0.5, 1);
+  update.early().Ready(0);
+  update.early().Finish();
   EXPECT_FLOAT_EQ(static_cast<float>(c.Value(0, 4)), 0.09375f);
 }
 
@@ -96,18 +96,18 @@ TEST_P(UpdateOverflow, NamesTheFirstParameterThatIsLost) {
       Update update = MakeUpdate("type: 'Adam' momentum: 0.9", &c.store());
       update.Run(0.1, 0, 1);
       c.store().device()->Synchronize();
-      EXPECT_EQ(update.NonFiniteParam(), std::nullopt);
+      EXPECT_EQ(update.passes().NonFiniteParam(), std::nullopt);
       c.SetGradient(0, element, gradient);
       update.Run(0.1, 1, 1);
       c.store().device()->Synchronize();
-      EXPECT_EQ(update.NonFiniteParam(), 0) << gradient << " at " << element;
+      EXPECT_EQ(update.passes().NonFiniteParam(), 0) << gradient << " at " << element;
       // The arena is in backward's order, so parameter 2 comes first. A later run must not clear
       // it.
       c.SetGradient(2, element, gradient);
       c.SetGradient(0, element, 0);
       update.Run(0.1, 2, 1);
       c.store().device()->Synchronize();
-      EXPECT_EQ(update.NonFiniteParam(), 2);
+      EXPECT_EQ(update.passes().NonFiniteParam(), 2);
     }
   }
 }

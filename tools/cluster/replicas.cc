@@ -123,7 +123,7 @@ std::string ShardText(const Trainer& trainer) {
   const bool known = trainer.parts().update.exchange() != nullptr;
   const MemoryUse& plan = trainer.train_net().plan().memory;
   return "each updates a share of the weights, with " + std::string(known ? "at most " : "about ") +
-         Bytes(known ? trainer.update().history_bytes() : plan.history) + " of " +
+         Bytes(known ? trainer.update().history().largest_bytes() : plan.history) + " of " +
          Bytes(plan.whole_history) + " of history";
 }
 

@@ -129,8 +129,9 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t f
   for (const auto* nets : {&trainer->test_nets(), &trainer->parts().nets.last_tests()}) {
     for (const auto& test : *nets) test_bytes += test == nullptr ? 0 : test->plan().memory.now();
   }
-  const std::vector<std::string> memory = DescribeMemory(
-      net.plan().memory, test_bytes, trainer->update().rule(), *trainer->params().device(), free);
+  const std::vector<std::string> memory =
+      DescribeMemory(net.plan().memory, test_bytes, trainer->parts().run.spec.param.type(),
+                     *trainer->params().device(), free);
   lines.insert(lines.end(), memory.begin(), memory.end());
   for (const std::string& line : DescribeSaving(net)) lines.push_back("  " + line);
   const LossScaler& scaler = trainer->parts().update.scaler();

@@ -1,7 +1,6 @@
 #include "tools/nets/solver_check.h"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 
 #include "core/net/store/snapshot.h"
@@ -11,9 +10,8 @@
 #include "solvers/trainer/trainer.h"
 #include "solvers/update/loss_scaler.h"
 #include "solvers/update/lr_policy.h"
-#include "solvers/update/update.h"
+#include "solvers/update/rule_check.h"
 #include "tools/nets/lint.h"
-#include "tools/nets/reserved_device.h"
 #include "tools/nets/unusual_values.h"
 
 namespace doppio {
@@ -24,11 +22,7 @@ void CheckRules(const SolverSpec& spec) {
   mistakes.Try([&] { CheckEnd(spec); });
   mistakes.Try([&] { ReadPrecisionRule(spec.param, spec.places); });
   mistakes.Try([&] { LrPolicy(spec.param, spec.places, std::max(1, spec.param.max_iter())); });
-  mistakes.Try([&] {
-    const std::unique_ptr<Device> device = MakeReservedDevice();
-    ParamStore none(device.get(), DType::kFloat32, 0);
-    Update(spec.param, spec.places, &none);
-  });
+  mistakes.Try([&] { CheckRule(spec.param, spec.places); });
   mistakes.ThrowIfAny();
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "solvers/state/run_state.h"
 #include "solvers/trainer/update_step.h"
+#include "solvers/update/rule_check.h"
 #include "solvers/update/update.h"
 #include "tools/cli/median.h"
 #include "tools/nets/nets.h"
@@ -66,23 +67,23 @@ class NetTimer::TimedUpdate : public GradientSink {
 
   void Begin(int64_t iteration) {
     iteration_ = iteration;
-    if (piecewise_) update_.Begin(kRate, iteration);
+    if (piecewise_) update_.early().Begin(kRate, iteration);
     ms_ = 0;
   }
   void Ready(int param) override {
     if (!piecewise_) return;
     const double begin = NowMs();
-    update_.Ready(param);
+    update_.early().Ready(param);
     ms_ += NowMs() - begin;
   }
   void ReadySlice(int param, int64_t from, int64_t to) override {
     const double begin = NowMs();
-    update_.ReadySlice(param, from, to);
+    update_.early().ReadySlice(param, from, to);
     ms_ += NowMs() - begin;
   }
   void Finish() {
     if (piecewise_) {
-      update_.Finish();
+      update_.early().Finish();
     } else {
       update_.Run(kRate, iteration_, 1);
     }
