@@ -50,10 +50,10 @@ void LiveSolver::Start(const std::string& state) {
   running->device = device_;
   running->trainer = std::make_unique<Trainer>(spec_, options);
   running_ = running;
-  net_->Attach(running_, &running_->trainer->train_net(), device_.get());
-  for (size_t i = 0; i < test_nets_.size(); ++i) {
-    test_nets_[i]->Attach(running_, running_->trainer->test_nets()[i].get(), device_.get());
-  }
+  const auto attach = [&](Net* net, LiveNet* to) { to->Attach({running_, net}); };
+  attach(&running_->trainer->train_net(), net_.get());
+  for (size_t i = 0; i < test_nets_.size(); ++i)
+    attach(running_->trainer->test_nets()[i].get(), test_nets_[i].get());
 }
 
 // Calls a script's function. Before it, copies are updated to the current iteration; after it,

@@ -13,15 +13,19 @@
 #include "core/base/text/nearest.h"
 #include "core/base/text/split_at.h"
 #include "core/base/threads.h"
+#include "core/net/graph/find_blob.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 #include "python/command.h"
 #include "python/devices.h"
 #include "python/errors.h"
+#include "python/graph_names.h"
 #include "python/images.h"
 #include "python/layer_blob.h"
 #include "python/live_net.h"
 #include "python/live_solver.h"
+#include "python/net_blobs.h"
+#include "python/net_params.h"
 #include "python/python_layer.h"
 
 namespace doppio {
@@ -85,6 +89,10 @@ void AddBlob(py::module_* module) {
       });
 }
 
+void LoadWeights(LiveNet* net, const std::string& path) {
+  net->shown().InTurn([&](Net& now) { NetParams(&now).Load(path); });
+}
+
 std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const std::string& weights,
                                      int level, const std::vector<std::string>& stages) {
   const py::gil_scoped_release release;
@@ -93,7 +101,7 @@ std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const s
   NetRecipe recipe(file, static_cast<Phase>(phase), level, stages, ChosenDevice(),
                    ChosenSeed().value_or(kSeed));
   auto net = std::make_shared<LiveNet>(std::move(recipe));
-  for (const std::string& path : SplitAt(weights, ',')) net->CopyFrom(path);
+  for (const std::string& path : SplitAt(weights, ',')) LoadWeights(net.get(), path);
   return net;
 }
 
@@ -103,19 +111,34 @@ void AddNet(py::module_* module) {
            py::arg("level"), py::arg("stages"))
       .def("_forward", &LiveNet::Forward, NoGil())
       .def("_backward", &LiveNet::Backward, NoGil())
-      .def("clear_param_diffs", &LiveNet::ClearParamDiffs, NoGil())
+      .def(
+          "clear_param_diffs",
+          [](LiveNet* net) {
+            net->shown().InTurn([](Net& now) { NetParams(&now).ClearGradients(); });
+          },
+          NoGil())
       .def("reshape", &LiveNet::Reshape, NoGil())
-      .def("_copy_from", &LiveNet::CopyFrom, NoGil())
-      .def("_save", &LiveNet::Save, NoGil())
-      .def("_set_samples", &LiveNet::SetSamples)
+      .def("_copy_from", &LoadWeights, NoGil())
+      .def(
+          "_save",
+          [](LiveNet* net, const std::string& path, bool hdf5, bool diffs) {
+            net->shown().InTurn([&](Net& now) { NetParams(&now).Save(path, hdf5, diffs); });
+          },
+          NoGil())
+      .def("_set_samples",
+           [](LiveNet* net, const std::string& layer, const py::array& data,
+              const py::array& labels) { net->samples().Set(net->shown(), layer, data, labels); })
       .def("share_with", &LiveNet::ShareWith, NoGil(), py::arg("other").none(false))
-      .def("_find_layer", &LiveNet::FindLayer)
-      .def_property_readonly("_blob_names", &LiveNet::BlobNames)
-      .def("_blob", &LiveNet::BlobOf)
-      .def("_param", &LiveNet::ParamOf)
+      .def("_find_layer",
+           [](const LiveNet& net, const std::string& name) { return FindLayer(net.graph(), name); })
+      .def_property_readonly("_blob_names",
+                             [](const LiveNet& net) { return BlobNames(net.graph()); })
+      .def("_blob", &BlobOf)
+      .def("_param", &ParamOf)
       .def("_param_count",
            [](const LiveNet& net, int layer) { return net.graph().nodes.at(layer).params.size(); })
-      .def("_instance", [](const LiveNet& net, int layer) { return InstanceOf(net.kernel(layer)); })
+      .def("_instance",
+           [](const LiveNet& net, int layer) { return InstanceOf(net.net().plan().kernel(layer)); })
       .def("_layer",
            [](const LiveNet& net, int layer) {
              const LayerParameter& param = net.graph().layer(layer).param;
@@ -132,8 +155,9 @@ void AddNet(py::module_* module) {
            })
       .def("_layer_count", [](const LiveNet& net) { return net.graph().nodes.size(); })
       .def_property_readonly("name", [](const LiveNet& net) { return net.graph().spec.name; })
-      .def_property_readonly("inputs", &LiveNet::inputs)
-      .def_property_readonly("outputs", &LiveNet::outputs);
+      .def_property_readonly("inputs", [](const LiveNet& net) { return InputNames(net.graph()); })
+      .def_property_readonly("outputs",
+                             [](const LiveNet& net) { return OutputNames(net.graph()); });
 }
 
 void AddSolver(py::module_* module) {

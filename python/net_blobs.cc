@@ -1,25 +1,36 @@
-// The blobs and parameters of a LiveNet, as scripts see them.
+#include "python/net_blobs.h"
+
 #include <utility>
 
-#include "core/base/error.h"
-#include "python/live_net.h"
+#include "python/net_params.h"
 
 namespace doppio {
 namespace py = pybind11;
 namespace {
 
+// An input with a requested shape has this shape, and the request's values.
 class NetBlob : public Blob {
  public:
   NetBlob(std::shared_ptr<LiveNet> net, std::string name)
       : net_(std::move(net)), name_(std::move(name)) {}
-  Shape shape() override { return net_->ShapeOf(name_); }
-  py::array data() override { return net_->ShowValue(name_); }
+  Shape shape() override {
+    if (const InputShapes::Input* requested = net_->inputs().Find(name_)) return requested->shape;
+    return net_->graph().edges[net_->graph().FindEdge(name_)].shape;
+  }
+  py::array data() override {
+    const InputShapes::Input* const requested = net_->inputs().Find(name_);
+    if (requested == nullptr) return net_->shown().ShowBlob(net_->net().Blob(name_));
+    const TensorSpec spec{requested->shape, DType::kFloat32, Layout()};
+    return ShowMemory(Tensor(spec, requested->values->data()), requested->values);
+  }
   py::array diff() override {
-    const Tensor gradient = net_->Gradient(name_);
-    if (gradient) return net_->Show(gradient, false);
+    const Tensor gradient = net_->net().BlobGradient(name_);
+    if (gradient) return net_->shown().ShowBlob(gradient);
     return zeros_.Of(shape());
   }
-  void Reshape(const Shape& shape) override { net_->AskForShape(name_, shape); }
+  void Reshape(const Shape& wanted) override {
+    if (wanted != shape()) net_->RequestShape(name_, wanted);
+  }
 
  private:
   const std::shared_ptr<LiveNet> net_;
@@ -31,13 +42,11 @@ class ParamBlob : public Blob {
  public:
   ParamBlob(std::shared_ptr<LiveNet> net, int node, int index)
       : net_(std::move(net)), node_(node), index_(index) {}
-  Shape shape() override { return net_->ParamTensor(node_, index_, &Param::value).shape; }
-  py::array data() override {
-    return net_->Show(net_->ParamTensor(node_, index_, &Param::value), true);
-  }
+  Shape shape() override { return Part(&Param::value).shape; }
+  py::array data() override { return net_->shown().ShowParam(Part(&Param::value)); }
   py::array diff() override {
-    const Tensor gradient = net_->ParamTensor(node_, index_, &Param::grad);
-    if (gradient) return net_->Show(gradient, true);
+    const Tensor gradient = Part(&Param::grad);
+    if (gradient) return net_->shown().ShowParam(gradient);
     return zeros_.Of(shape());
   }
   void Reshape(const Shape& wanted) override {
@@ -47,6 +56,10 @@ class ParamBlob : public Blob {
   }
 
  private:
+  Tensor Part(Tensor Param::*part) const {
+    return NetParams(&net_->net()).Part(node_, index_, part);
+  }
+
   const std::shared_ptr<LiveNet> net_;
   const int node_, index_;
   ZeroArray zeros_;
@@ -54,12 +67,12 @@ class ParamBlob : public Blob {
 
 }  // namespace
 
-std::shared_ptr<Blob> LiveNet::BlobOf(const std::string& name) {
-  return std::make_shared<NetBlob>(shared_from_this(), name);
+std::shared_ptr<Blob> BlobOf(const std::shared_ptr<LiveNet>& net, const std::string& name) {
+  return std::make_shared<NetBlob>(net, name);
 }
 
-std::shared_ptr<Blob> LiveNet::ParamOf(int node, int index) {
-  return std::make_shared<ParamBlob>(shared_from_this(), node, index);
+std::shared_ptr<Blob> ParamOf(const std::shared_ptr<LiveNet>& net, int node, int index) {
+  return std::make_shared<ParamBlob>(net, node, index);
 }
 
 }  // namespace doppio

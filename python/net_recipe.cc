@@ -59,8 +59,8 @@ NetRecipe::NetRecipe(const std::string& file, Phase phase, int level,
   if (phase == TRAIN) test_images_ = DescribeTestImages(source_);
 }
 
-std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Shape>& shapes,
-                                                 const Net* before) const {
+std::shared_ptr<Net> NetRecipe::Make(const std::map<std::string, Shape>& shapes,
+                                     const Net* before) const {
   NetSpec spec = MakeNetSpec(source_.net, source_.places, source_.state, options_);
   for (LayerSpec& layer : spec.layers) {
     if (!shapes.empty() && TakesInput(layer.type())) GiveShapes(shapes, &layer.param);
@@ -76,11 +76,8 @@ std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Sha
   plan.user_gradients = BeginAtOutputs(&graph);
   plan.backward = HasBackward(graph);
   plan.keep_all = true;
-  auto made = std::make_shared<Made>();
-  made->device = device_;
-  made->params = params_;
-  made->net = std::make_unique<Net>(std::move(graph), plan, params_.get());
-  return made;
+  return std::shared_ptr<Net>(new Net(std::move(graph), plan, params_.get()),
+                              [device = device_, params = params_](Net* net) { delete net; });
 }
 
 }  // namespace doppio

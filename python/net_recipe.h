@@ -19,21 +19,17 @@ class NetRecipe {
   NetRecipe(const std::string& file, Phase phase, int level, const std::vector<std::string>& stages,
             std::shared_ptr<Device> device, uint64_t seed);
 
-  struct Made {
-    std::shared_ptr<Device> device;
-    std::shared_ptr<ParamStore> params;
-    std::unique_ptr<Net> net;
-  };
   // Uses the parameters of another net from now on. Parameters that the other net lacks are added
   // to `params`.
   void Share(std::shared_ptr<ParamStore> params) { params_ = std::move(params); }
-  Device* device() const { return device_.get(); }
+  const std::shared_ptr<ParamStore>& params() const { return params_; }
 
-  // Creates a net. Tops of Input layers have the shapes in the file unless `shapes` contains them.
-  // `before` is null, or a net created by this recipe or by one that this recipe was copied from;
-  // layers written in Python then keep their objects.
-  std::shared_ptr<Made> Make(const std::map<std::string, Shape>& shapes,
-                             const Net* before = nullptr) const;
+  // Creates a net, which keeps the parameters and the device alive. Tops of Input layers have the
+  // shapes in the file unless `shapes` contains them. `before` is null, or a net created by this
+  // recipe or by one that this recipe was copied from; layers written in Python then keep their
+  // objects.
+  std::shared_ptr<Net> Make(const std::map<std::string, Shape>& shapes,
+                            const Net* before = nullptr) const;
 
  private:
   NetSource source_;
