@@ -29,7 +29,7 @@ void ImportPlain(const ImportNode& node) {
 
 void ImportLeakyRelu(const ImportNode& node) {
   LayerParameter layer = LayerOf("ReLU");
-  layer.mutable_relu_param()->set_negative_slope(node.Float("alpha", 0.01f));
+  layer.mutable_relu_param()->set_negative_slope(node.attributes.Float("alpha", 0.01f));
   node.SetElementwise({layer});
 }
 [[maybe_unused]] const bool leaky_relu_imported = RegisterImports({"LeakyRelu"}, &ImportLeakyRelu);
@@ -38,8 +38,8 @@ void ImportElu(const ImportNode& node) {
   // The defaults are those of the operators.
   const bool selu = node.op() == "Selu";
   LayerParameter layer = LayerOf("ELU");
-  layer.mutable_elu_param()->set_alpha(node.Float("alpha", selu ? 1.67326319f : 1.0f));
-  if (selu) layer.mutable_elu_param()->set_lambda(node.Float("gamma", 1.05070102f));
+  layer.mutable_elu_param()->set_alpha(node.attributes.Float("alpha", selu ? 1.67326319f : 1.0f));
+  if (selu) layer.mutable_elu_param()->set_lambda(node.attributes.Float("gamma", 1.05070102f));
   if (node.op() == "Celu" && layer.elu_param().alpha() != 1)
     node.Refuse("Doppio computes Celu only with alpha 1");
   node.SetElementwise({layer});
@@ -47,9 +47,9 @@ void ImportElu(const ImportNode& node) {
 [[maybe_unused]] const bool elu_imported = RegisterImports({"Elu", "Selu", "Celu"}, &ImportElu);
 
 void ImportPRelu(const ImportNode& node) {
-  const bool turned = node.MaybeTurned(0).turned();
-  const ImportValue input = AsStored(node.in(0));
-  const OnnxArray& slopes = node.Floats(1);
+  const bool turned = node.inputs.MaybeTurned(0).turned();
+  const ImportValue input = AsStored(node.inputs.At(0));
+  const OnnxArray& slopes = node.inputs.Floats(1);
   LayerParameter layer = LayerOf("PReLU");
   if (slopes.count() == 1) {
     layer.mutable_prelu_param()->set_channel_shared(true);
@@ -60,7 +60,7 @@ void ImportPRelu(const ImportNode& node) {
     node.Refuse("its slopes are ", slopes.shape.ToString(),
                 "; Doppio has one, or one for each channel");
   }
-  node.SetOutOf(node.Add(layer, {input}), turned);
+  node.results.SetMaybeTurned(node.results.Add(layer, {input}), turned);
 }
 [[maybe_unused]] const bool prelu_imported = RegisterImports({"PRelu"}, &ImportPRelu);
 
@@ -73,9 +73,9 @@ LayerParameter ClipOf(float min, float max) {
 
 void ImportClip(const ImportNode& node) {
   constexpr float kMost = std::numeric_limits<float>::max();
-  float min = node.Float("min", -kMost), max = node.Float("max", kMost);
-  if (node.Has(1)) min = static_cast<float>(node.Number(1));
-  if (node.Has(2)) max = static_cast<float>(node.Number(2));
+  float min = node.attributes.Float("min", -kMost), max = node.attributes.Float("max", kMost);
+  if (node.inputs.Has(1)) min = static_cast<float>(node.inputs.Number(1));
+  if (node.inputs.Has(2)) max = static_cast<float>(node.inputs.Number(2));
   LayerParameter layer = ClipOf(min, max);
   if (min == 0 && max == 6) layer = LayerOf("ReLU6");
   if (min == 0 && max >= kMost) layer = LayerOf("ReLU");
@@ -85,8 +85,8 @@ void ImportClip(const ImportNode& node) {
 
 void ImportHardSigmoid(const ImportNode& node) {
   LayerParameter layer = LayerOf("Power");
-  layer.mutable_power_param()->set_scale(node.Float("alpha", 0.2f));
-  layer.mutable_power_param()->set_shift(node.Float("beta", 0.5f));
+  layer.mutable_power_param()->set_scale(node.attributes.Float("alpha", 0.2f));
+  layer.mutable_power_param()->set_shift(node.attributes.Float("beta", 0.5f));
   node.SetElementwise({layer, ClipOf(0, 1)});
 }
 [[maybe_unused]] const bool hard_sigmoid_imported =
@@ -99,32 +99,32 @@ void ImportPower(const ImportNode& node) {
   if (node.op() == "Neg") param->set_scale(-1);
   if (node.op() == "Sqrt") param->set_power(0.5f);
   if (node.op() == "Reciprocal") param->set_power(-1);
-  if (node.op() == "Pow") param->set_power(static_cast<float>(node.Number(1)));
+  if (node.op() == "Pow") param->set_power(static_cast<float>(node.inputs.Number(1)));
   node.SetElementwise({layer});
 }
 [[maybe_unused]] const bool power_imported =
     RegisterImports({"Neg", "Sqrt", "Reciprocal", "Pow"}, &ImportPower);
 
 void ImportSoftmax(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
+  const ImportValue& input = node.inputs.Blob(0);
   const int rank = input.shape.rank();
-  const int axis = node.Axis(node.Int("axis", node.opset() < 13 ? 1 : -1), rank);
+  const int axis = node.Axis(node.attributes.Int("axis", node.graph->opset() < 13 ? 1 : -1), rank);
   // Before opset 13 all axes from `axis` on were one.
-  if (node.opset() < 13 && input.shape.count(axis) != input.shape[axis])
+  if (node.graph->opset() < 13 && input.shape.count(axis) != input.shape[axis])
     node.Refuse("it is over several axes at once");
   LayerParameter layer = LayerOf("Softmax");
   if (axis != 1) layer.mutable_softmax_param()->set_axis(axis);
-  ImportValue top = node.Add(layer, {input});
-  if (node.op() == "LogSoftmax") top = node.Add(LayerOf("Log"), {top});
-  node.SetOut(top);
+  ImportValue top = node.results.Add(layer, {input});
+  if (node.op() == "LogSoftmax") top = node.results.Add(LayerOf("Log"), {top});
+  node.results.Set(top);
 }
 [[maybe_unused]] const bool softmax_imported =
     RegisterImports({"Softmax", "LogSoftmax"}, &ImportSoftmax);
 
 void ImportDropout(const ImportNode& node) {
-  float ratio = node.Float("ratio", 0.5f);
-  if (node.Has(1)) ratio = static_cast<float>(node.Number(1));
-  node.Int("seed", 0);
+  float ratio = node.attributes.Float("ratio", 0.5f);
+  if (node.inputs.Has(1)) ratio = static_cast<float>(node.inputs.Number(1));
+  node.attributes.Int("seed", 0);
   if (!(ratio >= 0 && ratio < 1)) node.Refuse("its ratio must be in [0, 1)");
   LayerParameter layer = LayerOf("Dropout");
   layer.mutable_dropout_param()->set_dropout_ratio(ratio);
@@ -134,9 +134,9 @@ void ImportDropout(const ImportNode& node) {
 
 // Changes no value: activations have one type in Doppio.
 void ImportIdentity(const ImportNode& node) {
-  node.Int("to", 0);
-  node.Int("saturate", 1);
-  node.SetOut(node.MaybeTurned(0));
+  node.attributes.Int("to", 0);
+  node.attributes.Int("saturate", 1);
+  node.results.Set(node.inputs.MaybeTurned(0));
 }
 [[maybe_unused]] const bool identity_imported =
     RegisterImports({"Identity", "Cast"}, &ImportIdentity);

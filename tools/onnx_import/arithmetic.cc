@@ -16,7 +16,7 @@ ImportValue Power(const ImportNode& node, const ImportValue& value, double power
   if (power != 1) layer.mutable_power_param()->set_power(static_cast<float>(power));
   if (scale != 1) layer.mutable_power_param()->set_scale(static_cast<float>(scale));
   if (shift != 0) layer.mutable_power_param()->set_shift(static_cast<float>(shift));
-  return node.Add(layer, {value});
+  return node.results.Add(layer, {value});
 }
 
 // The axes [axis, axis + extents.rank()) of a value along which a smaller one varies.
@@ -61,22 +61,22 @@ ImportValue WithWeights(const ImportNode& node, const ImportValue& value,
     layer.mutable_bias_param()->set_num_axes(along.extents.rank());
   }
   AddWeight(along.extents, constant.floats, &layer);
-  return node.Add(layer, {value});
+  return node.results.Add(layer, {value});
 }
 
 // Makes the bias of a MatMul part of its layer. Returns false if another node reads the product.
 bool AddedToProduct(const ImportNode& node, const ImportValue& value, const OnnxArray& constant,
                     int input) {
-  LayerParameter* const layer = node.graph()->Producer(value.blob);
+  LayerParameter* const layer = node.graph->Producer(value.blob);
   if (layer->type() != "InnerProduct" || layer->inner_product_param().bias_term() ||
-      !node.IsOnlyReader(input) || constant.shape.rank() == 0 ||
+      !node.inputs.IsOnlyReader(input) || constant.shape.rank() == 0 ||
       constant.count() != layer->inner_product_param().num_output() ||
       constant.shape.dims().back() != constant.count()) {
     return false;
   }
   layer->mutable_inner_product_param()->set_bias_term(true);
   AddWeight({constant.count()}, constant.floats, layer);
-  node.SetOut(value);
+  node.results.Set(value);
   return true;
 }
 
@@ -107,17 +107,17 @@ bool Turn(OnnxArray* constant) {
 
 // Computes blob op constant or, if input `blob` is the second one, constant op blob.
 void ImportWithConstant(const ImportNode& node, int blob) {
-  OnnxArray constant = AsSummandOrFactor(node, node.Constant(1 - blob), blob == 0);
-  const bool turned = node.MaybeTurned(blob).turned() && Turn(&constant);
-  ImportValue value = turned ? AsStored(node.in(blob)) : node.Blob(blob);
+  OnnxArray constant = AsSummandOrFactor(node, node.inputs.Constant(1 - blob), blob == 0);
+  const bool turned = node.inputs.MaybeTurned(blob).turned() && Turn(&constant);
+  ImportValue value = turned ? AsStored(node.inputs.At(blob)) : node.inputs.Blob(blob);
   if (node.op() == "Add" && AddedToProduct(node, value, constant, blob)) return;
   if (blob == 1 && node.op() == "Sub") value = Power(node, value, 1, -1, 0);
   if (blob == 1 && node.op() == "Div") value = Power(node, value, -1, 1, 0);
   const Along along = FindAlong(node, value.shape, constant.shape);
   if (constant.count() != 1 || along.extents.rank() > 0)
-    return node.SetOutOf(WithWeights(node, value, constant), turned);
+    return node.results.SetMaybeTurned(WithWeights(node, value, constant), turned);
   const double number = constant.at(0);
-  node.SetOutOf(
+  node.results.SetMaybeTurned(
       IsProduct(node) ? Power(node, value, 1, number, 0) : Power(node, value, 1, 1, number),
       turned);
 }
@@ -130,7 +130,7 @@ ImportValue Eltwise(const ImportNode& node, EltwiseParameter::EltwiseOp operatio
     layer.mutable_eltwise_param()->add_coeff(1);
     layer.mutable_eltwise_param()->add_coeff(second);
   }
-  return node.Add(layer, values);
+  return node.results.Add(layer, values);
 }
 
 // Computes large op small, where the smaller one varies along some axes of the larger one.
@@ -143,29 +143,30 @@ ImportValue Broadcast(const ImportNode& node, const ImportValue& large, const Im
   } else {
     layer.mutable_bias_param()->set_axis(along.axis);
   }
-  return node.Add(layer, {large, node.Reshaped(small, along.extents)});
+  return node.results.Add(layer, {large, node.results.Reshaped(small, along.extents)});
 }
 
 // first op second, both computed.
 void ImportOfTwo(const ImportNode& node) {
   const bool minus = node.op() == "Sub", divide = node.op() == "Div";
-  const bool turned = node.MaybeTurned(0).turned() && node.MaybeTurned(1).turned();
-  ImportValue a = turned ? AsStored(node.in(0)) : node.Blob(0);
-  ImportValue b = turned ? AsStored(node.in(1)) : node.Blob(1);
+  const bool turned = node.inputs.MaybeTurned(0).turned() && node.inputs.MaybeTurned(1).turned();
+  ImportValue a = turned ? AsStored(node.inputs.At(0)) : node.inputs.Blob(0);
+  ImportValue b = turned ? AsStored(node.inputs.At(1)) : node.inputs.Blob(1);
   if (divide) b = Power(node, b, -1, 1, 0);
   if (a.shape == b.shape) {
     const auto operation = IsProduct(node) ? EltwiseParameter::PROD : EltwiseParameter::SUM;
-    return node.SetOutOf(Eltwise(node, operation, {a, b}, minus ? -1.0f : 1.0f), turned);
+    return node.results.SetMaybeTurned(Eltwise(node, operation, {a, b}, minus ? -1.0f : 1.0f),
+                                       turned);
   }
   if (minus) b = Power(node, b, 1, -1, 0);
   const bool swapped = a.shape.count() < b.shape.count();
-  node.SetOutOf(swapped ? Broadcast(node, b, a) : Broadcast(node, a, b), turned);
+  node.results.SetMaybeTurned(swapped ? Broadcast(node, b, a) : Broadcast(node, a, b), turned);
 }
 
 void ImportArithmetic(const ImportNode& node) {
-  if (node.inputs() != 2) node.Refuse("it has ", node.inputs(), " inputs");
-  if (node.in(1).is_constant()) return ImportWithConstant(node, 0);
-  if (node.in(0).is_constant()) return ImportWithConstant(node, 1);
+  if (node.inputs.count() != 2) node.Refuse("it has ", node.inputs.count(), " inputs");
+  if (node.inputs.At(1).is_constant()) return ImportWithConstant(node, 0);
+  if (node.inputs.At(0).is_constant()) return ImportWithConstant(node, 1);
   ImportOfTwo(node);
 }
 [[maybe_unused]] const bool arithmetic_imported =
@@ -174,19 +175,19 @@ void ImportArithmetic(const ImportNode& node) {
 // Sum, Max, Min and Mean of any number of values of one shape.
 void ImportJoin(const ImportNode& node) {
   std::vector<ImportValue> values;
-  for (int i = 0; i < node.inputs(); ++i) values.push_back(node.Blob(i));
+  for (int i = 0; i < node.inputs.count(); ++i) values.push_back(node.inputs.Blob(i));
   const bool smallest = node.op() == "Min", largest = smallest || node.op() == "Max";
   for (ImportValue& value : values) {
     if (value.shape != values[0].shape) node.Refuse("its inputs have different shapes");
     if (smallest) value = Power(node, value, 1, -1, 0);
   }
-  if (values.size() == 1) return node.SetOut(node.in(0));
+  if (values.size() == 1) return node.results.Set(node.inputs.At(0));
   ImportValue joined =
       Eltwise(node, largest ? EltwiseParameter::MAX : EltwiseParameter::SUM, values);
   if (smallest) joined = Power(node, joined, 1, -1, 0);
   if (node.op() == "Mean")
     joined = Power(node, joined, 1, 1 / static_cast<double>(values.size()), 0);
-  node.SetOut(joined);
+  node.results.Set(joined);
 }
 [[maybe_unused]] const bool joins_imported =
     RegisterImports({"Sum", "Max", "Min", "Mean"}, &ImportJoin);

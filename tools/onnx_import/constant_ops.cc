@@ -16,9 +16,9 @@ OnnxArray Empty(const ImportNode& node, const Shape& shape, bool is_integers) {
   array.shape = shape;
   array.is_integers = is_integers;
   if (is_integers) {
-    array.integers.resize(node.Room(shape, sizeof(int64_t)));
+    array.integers.resize(node.results.Room(shape, sizeof(int64_t)));
   } else {
-    array.floats.resize(node.Room(shape, sizeof(float)));
+    array.floats.resize(node.results.Room(shape, sizeof(float)));
   }
   return array;
 }
@@ -87,8 +87,8 @@ Binary BinaryOf(const ImportNode& node) {
 }
 
 OnnxArray Combined(const ImportNode& node, const Binary& binary) {
-  if (node.inputs() != 2) node.Refuse("it has ", node.inputs(), " inputs");
-  const OnnxArray &a = node.Constant(0), &b = node.Constant(1);
+  if (node.inputs.count() != 2) node.Refuse("it has ", node.inputs.count(), " inputs");
+  const OnnxArray &a = node.inputs.Constant(0), &b = node.inputs.Constant(1);
   const bool integers = a.is_integers && b.is_integers;
   if (integers && node.op() == "Div" && std::count(b.integers.begin(), b.integers.end(), 0) > 0)
     node.Refuse("it divides by 0");
@@ -103,9 +103,9 @@ OnnxArray Combined(const ImportNode& node, const Binary& binary) {
 }
 
 OnnxArray Converted(const ImportNode& node) {
-  const OnnxArray& from = node.Constant(0);
-  const int64_t to = node.Int("to", onnx::TensorProto::FLOAT);
-  node.Int("saturate", 1);
+  const OnnxArray& from = node.inputs.Constant(0);
+  const int64_t to = node.attributes.Int("to", onnx::TensorProto::FLOAT);
+  node.attributes.Int("saturate", 1);
   const bool floats = to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::DOUBLE ||
                       to == onnx::TensorProto::FLOAT16 || to == onnx::TensorProto::BFLOAT16;
   OnnxArray result = Empty(node, from.shape, !floats);
@@ -113,17 +113,17 @@ OnnxArray Converted(const ImportNode& node) {
   return result;
 }
 
-OnnxArray Same(const ImportNode& node) { return node.Constant(0); }
+OnnxArray Same(const ImportNode& node) { return node.inputs.Constant(0); }
 
 OnnxArray Rounded(const ImportNode& node) {
-  OnnxArray result = node.Constant(0);
+  OnnxArray result = node.inputs.Constant(0);
   for (float& value : result.floats)
     value = node.op() == "Floor" ? std::floor(value) : std::ceil(value);
   return result;
 }
 
 OnnxArray Shaped(const ImportNode& node) {
-  OnnxArray result = node.Constant(0);
+  OnnxArray result = node.inputs.Constant(0);
   const Shape shape = NewShape(node, result.shape);
   if (shape.count() != result.count())
     node.Refuse("it makes ", shape.ToString(), " of ", result.shape.ToString());
@@ -148,10 +148,10 @@ OnnxArray Selected(const ImportNode& node, const OnnxArray& from, int axis,
 }
 
 OnnxArray Gathered(const ImportNode& node) {
-  const OnnxArray& from = node.Constant(0);
-  const int axis = node.Axis(node.Int("axis", 0), from.shape.rank());
-  const Shape& rows = node.Constant(1).shape;
-  OnnxArray result = Selected(node, from, axis, node.Integers(1));
+  const OnnxArray& from = node.inputs.Constant(0);
+  const int axis = node.Axis(node.attributes.Int("axis", 0), from.shape.rank());
+  const Shape& rows = node.inputs.Constant(1).shape;
+  OnnxArray result = Selected(node, from, axis, node.inputs.Integers(1));
   Shape shape;
   for (int i = 0; i < axis; ++i) shape.push_back(from.shape[i]);
   for (const int64_t dim : rows.dims()) shape.push_back(dim);
@@ -180,19 +180,19 @@ std::vector<int64_t> RowsOf(const SliceRange& range, int64_t extent) {
 }
 
 OnnxArray Sliced(const ImportNode& node) {
-  OnnxArray result = node.Constant(0);
+  OnnxArray result = node.inputs.Constant(0);
   for (const SliceRange& range : ReadSliceRanges(node, result.shape.rank()))
     result = Selected(node, result, range.axis, RowsOf(range, result.shape[range.axis]));
   return result;
 }
 
 OnnxArray Concatenated(const ImportNode& node) {
-  const OnnxArray& first = node.Constant(0);
-  const int axis = node.Axis(node.Int("axis", 0), first.shape.rank());
+  const OnnxArray& first = node.inputs.Constant(0);
+  const int axis = node.Axis(node.attributes.Int("axis", 0), first.shape.rank());
   Shape shape = first.shape;
-  for (int i = 1; i < node.inputs(); ++i) {
-    Shape other = node.Constant(i).shape;
-    if (other.rank() != shape.rank() || node.Constant(i).is_integers != first.is_integers)
+  for (int i = 1; i < node.inputs.count(); ++i) {
+    Shape other = node.inputs.Constant(i).shape;
+    if (other.rank() != shape.rank() || node.inputs.Constant(i).is_integers != first.is_integers)
       node.Refuse("its constants differ in type or number of axes");
     shape[axis] += other[axis];
     other[axis] = first.shape[axis];
@@ -201,8 +201,8 @@ OnnxArray Concatenated(const ImportNode& node) {
   OnnxArray result = Empty(node, shape, first.is_integers);
   const int64_t inner = shape.count(axis + 1);
   int64_t before = 0;
-  for (int i = 0; i < node.inputs(); ++i) {
-    const OnnxArray& part = node.Constant(i);
+  for (int i = 0; i < node.inputs.count(); ++i) {
+    const OnnxArray& part = node.inputs.Constant(i);
     const int64_t row = part.shape[axis] * inner;
     for (int64_t j = 0; j < part.count(); ++j)
       CopyElement(part, j, j / row * shape[axis] * inner + before + j % row, &result);
@@ -212,27 +212,28 @@ OnnxArray Concatenated(const ImportNode& node) {
 }
 
 OnnxArray Filled(const ImportNode& node) {
-  const onnx::AttributeProto* const value = node.Attribute("value");
+  const onnx::AttributeProto* const value = node.attributes.Find("value");
   OnnxArray number;
   number.floats = {0};
   if (value != nullptr) number = ReadOnnxArray(value->t(), "");
   if (number.count() != 1) node.Refuse("its value is not one number");
-  OnnxArray result = Empty(node, Shape(node.Integers(0)), number.is_integers);
+  OnnxArray result = Empty(node, Shape(node.inputs.Integers(0)), number.is_integers);
   for (int64_t i = 0; i < result.count(); ++i) CopyElement(number, 0, i, &result);
   return result;
 }
 
 OnnxArray Expanded(const ImportNode& node) {
-  const OnnxArray& from = node.Constant(0);
-  OnnxArray result =
-      Empty(node, BroadcastShape(node, from.shape, Shape(node.Integers(1))), from.is_integers);
+  const OnnxArray& from = node.inputs.Constant(0);
+  OnnxArray result = Empty(node, BroadcastShape(node, from.shape, Shape(node.inputs.Integers(1))),
+                           from.is_integers);
   for (int64_t i = 0; i < result.count(); ++i)
     CopyElement(from, BroadcastIndex(from.shape, result.shape, i), i, &result);
   return result;
 }
 
 OnnxArray Chosen(const ImportNode& node) {
-  const OnnxArray &condition = node.Constant(0), &a = node.Constant(1), &b = node.Constant(2);
+  const OnnxArray &condition = node.inputs.Constant(0), &a = node.inputs.Constant(1),
+                  &b = node.inputs.Constant(2);
   const Shape shape = BroadcastShape(node, condition.shape, BroadcastShape(node, a.shape, b.shape));
   OnnxArray result = Empty(node, shape, a.is_integers);
   for (int64_t i = 0; i < result.count(); ++i) {
@@ -244,20 +245,22 @@ OnnxArray Chosen(const ImportNode& node) {
 }
 
 OnnxArray Range(const ImportNode& node) {
-  const double start = node.Number(0), limit = node.Number(1), step = node.Number(2);
+  const double start = node.inputs.Number(0), limit = node.inputs.Number(1),
+               step = node.inputs.Number(2);
   if (step == 0) node.Refuse("its step is 0");
   const double count = std::max(0.0, std::ceil((limit - start) / step));
-  OnnxArray result = Empty(node, {WholeOf(count)}, node.Constant(0).is_integers);
+  OnnxArray result = Empty(node, {WholeOf(count)}, node.inputs.Constant(0).is_integers);
   for (int64_t i = 0; i < result.count(); ++i)
     SetElement(start + static_cast<double>(i) * step, i, &result);
   return result;
 }
 
 OnnxArray Product(const ImportNode& node) {
-  const OnnxArray& from = node.Constant(0);
-  const std::vector<int64_t> axes = node.Has(1) ? node.Integers(1) : node.Ints("axes", {});
+  const OnnxArray& from = node.inputs.Constant(0);
+  const std::vector<int64_t> axes =
+      node.inputs.Has(1) ? node.inputs.Integers(1) : node.attributes.Ints("axes", {});
   if (from.shape.rank() > 1 && !axes.empty()) node.Refuse("Doppio multiplies all elements");
-  const bool keep = node.Int("keepdims", 1) != 0;
+  const bool keep = node.attributes.Int("keepdims", 1) != 0;
   OnnxArray result =
       Empty(node, Shape(std::vector<int64_t>(keep ? from.shape.rank() : 0, 1)), from.is_integers);
   double product = 1;
@@ -282,59 +285,60 @@ constexpr ConstantOp kConstantOps[] = {
 
 bool FoldConstants(const ImportNode& node) {
   int64_t bytes = 0;
-  for (int i = 0; i < node.inputs(); ++i) {
-    if (node.Has(i) && !node.in(i).is_constant()) return false;
-    if (node.Has(i)) bytes += node.in(i).constant.bytes();
+  for (int i = 0; i < node.inputs.count(); ++i) {
+    if (node.inputs.Has(i) && !node.inputs.At(i).is_constant()) return false;
+    if (node.inputs.Has(i)) bytes += node.inputs.At(i).constant.bytes();
   }
   const Binary binary = BinaryOf(node);
   const auto* const constant =
       std::find_if(std::begin(kConstantOps), std::end(kConstantOps),
                    [&](const ConstantOp& known) { return node.op() == known.op; });
-  if (node.inputs() == 0 || (!binary && constant == std::end(kConstantOps))) return false;
-  if (!node.graph()->Spend(bytes)) node.Refuse("the model's nodes read too many constants");
-  node.SetOut(binary ? Combined(node, binary) : constant->fold(node));
+  if (node.inputs.count() == 0 || (!binary && constant == std::end(kConstantOps))) return false;
+  if (!node.graph->Spend(bytes)) node.Refuse("the model's nodes read too many constants");
+  node.results.Set(binary ? Combined(node, binary) : constant->fold(node));
   return true;
 }
 
 namespace {
 
 void ImportShape(const ImportNode& node) {
-  const Shape& shape = node.in(0).shape;
+  const Shape& shape = node.inputs.At(0).shape;
   const int64_t rank = shape.rank();
   const auto within = [&](int64_t axis) {
     return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
   };
-  const int64_t begin = within(node.Int("start", 0)), end = within(node.Int("end", rank));
+  const int64_t begin = within(node.attributes.Int("start", 0)),
+                end = within(node.attributes.Int("end", rank));
   OnnxArray result;
   result.is_integers = true;
   for (int64_t axis = begin; axis < end; ++axis)
     result.integers.push_back(shape[static_cast<int>(axis)]);
   if (node.op() == "Size") result.integers = {shape.count()};
   if (node.op() == "Shape") result.shape = {static_cast<int64_t>(result.integers.size())};
-  node.SetOut(result);
+  node.results.Set(result);
 }
 [[maybe_unused]] const bool shape_imported = RegisterImports({"Shape", "Size"}, &ImportShape);
 
 void ImportConstant(const ImportNode& node) {
   OnnxArray result;
-  if (const onnx::AttributeProto* value = node.Attribute("value")) {
+  if (const onnx::AttributeProto* value = node.attributes.Find("value")) {
     result = ReadOnnxArray(value->t(), "");
-  } else if (const onnx::AttributeProto* number = node.Attribute("value_float")) {
+  } else if (const onnx::AttributeProto* number = node.attributes.Find("value_float")) {
     result.floats = {number->f()};
-  } else if (const onnx::AttributeProto* integer = node.Attribute("value_int")) {
+  } else if (const onnx::AttributeProto* integer = node.attributes.Find("value_int")) {
     result.is_integers = true;
     result.integers = {integer->i()};
-  } else if (node.HasAttribute("value_ints")) {
+  } else if (node.attributes.Has("value_ints")) {
     result.is_integers = true;
-    result.integers = node.Ints("value_ints", {});
+    result.integers = node.attributes.Ints("value_ints", {});
     result.shape = {static_cast<int64_t>(result.integers.size())};
-  } else if (const onnx::AttributeProto* numbers = node.Attribute("value_floats")) {
+  } else if (const onnx::AttributeProto* numbers = node.attributes.Find("value_floats")) {
     result.floats.assign(numbers->floats().begin(), numbers->floats().end());
     result.shape = {static_cast<int64_t>(result.floats.size())};
   } else {
     node.Refuse("it has no value that Doppio knows");
   }
-  node.graph()->SetStored(node.output(), std::move(result));
+  node.graph->SetStored(node.results.name(), std::move(result));
 }
 [[maybe_unused]] const bool constant_imported = RegisterImports({"Constant"}, &ImportConstant);
 

@@ -13,7 +13,7 @@ std::vector<int64_t> KernelOf(const OnnxArray& weights) {
 }
 
 int GroupOf(const ImportNode& node) {
-  const int group = node.Narrow(node.Int("group", 1));
+  const int group = node.Narrow(node.attributes.Int("group", 1));
   if (group < 1) node.Refuse("its attribute 'group' must be at least 1");
   return group;
 }
@@ -26,7 +26,7 @@ LayerParameter LayerFor(const ImportNode& node, const std::string& type, const W
   param->set_num_output(node.Narrow(outputs));
   const int group = GroupOf(node);
   if (group > 1) param->set_group(group);
-  param->set_bias_term(node.Has(2));
+  param->set_bias_term(node.inputs.Has(2));
   for (const int64_t stride : windows.stride) param->add_stride(node.Narrow(stride));
   for (const int64_t step : windows.dilation) param->add_dilation(node.Narrow(step));
   return layer;
@@ -41,8 +41,9 @@ void Finish(const ImportNode& node, const ImportValue& input, const Windows& win
     param->add_kernel_size(node.Narrow(windows.kernel[i]));
   }
   AddWeight(weights.shape, weights.floats, &layer);
-  if (node.Has(2)) AddWeight(node.Floats(2).shape, node.Floats(2).floats, &layer);
-  node.SetOut(node.Add(layer, {input}));
+  if (node.inputs.Has(2))
+    AddWeight(node.inputs.Floats(2).shape, node.inputs.Floats(2).floats, &layer);
+  node.results.Set(node.results.Add(layer, {input}));
 }
 
 // Returns `weights` with zeros before and behind the kernel on each spatial axis.
@@ -55,7 +56,7 @@ OnnxArray Widened(const ImportNode& node, const OnnxArray& weights,
     const Shape old = wide.shape;
     const int64_t inner = old.count(axis + 1), extent = old[axis];
     wide.shape[axis] += before[i] + behind[i];
-    std::vector<float> values(node.Room(wide.shape, sizeof(float)));
+    std::vector<float> values(node.results.Room(wide.shape, sizeof(float)));
     for (int64_t row = 0; row < old.count(0, axis); ++row) {
       std::copy_n(wide.floats.begin() + row * extent * inner, extent * inner,
                   values.begin() + (row * wide.shape[axis] + before[i]) * inner);
@@ -83,8 +84,8 @@ OnnxArray PadAlike(const ImportNode& node, const OnnxArray& weights, Windows* wi
 }
 
 void ImportConv(const ImportNode& node) {
-  ImportValue input = node.Blob(0);
-  OnnxArray weights = node.Floats(1);
+  ImportValue input = node.inputs.Blob(0);
+  OnnxArray weights = node.inputs.Floats(1);
   if (weights.shape.rank() != input.shape.rank())
     node.Refuse("its weights are ", weights.shape.ToString());
   Windows windows = ReadWindows(node, input.shape, KernelOf(weights));
@@ -101,15 +102,15 @@ void ImportConv(const ImportNode& node) {
 [[maybe_unused]] const bool conv_imported = RegisterImports({"Conv"}, &ImportConv);
 
 void ImportConvTranspose(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
-  const OnnxArray& weights = node.Floats(1);
+  const ImportValue& input = node.inputs.Blob(0);
+  const OnnxArray& weights = node.inputs.Floats(1);
   if (weights.shape.rank() != input.shape.rank())
     node.Refuse("its weights are ", weights.shape.ToString());
   const Windows windows = ReadWindows(node, input.shape, KernelOf(weights));
-  const std::vector<int64_t> more = node.Ints("output_padding", {});
+  const std::vector<int64_t> more = node.attributes.Ints("output_padding", {});
   const bool has_more = std::any_of(more.begin(), more.end(), [](int64_t m) { return m != 0; });
-  if (has_more || !windows.symmetric() || node.HasAttribute("output_shape") ||
-      node.Text("auto_pad", "NOTSET") != "NOTSET") {
+  if (has_more || !windows.symmetric() || node.attributes.Has("output_shape") ||
+      node.attributes.Text("auto_pad", "NOTSET") != "NOTSET") {
     node.Refuse("Doppio's Deconvolution has the same pads on both sides and no output_padding");
   }
   Finish(node, input, windows, weights,

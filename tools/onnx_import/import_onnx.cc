@@ -59,7 +59,7 @@ void Import(const onnx::NodeProto& proto, ImportGraph* graph) {
     if (import == nullptr) node.Refuse("Doppio has no layer for this operator");
     import->import(node);
   }
-  node.CheckAttributes();
+  node.attributes.CheckAllKnown();
 }
 
 // Adds all nodes. Throws one error for all that Doppio cannot compute. Nodes behind these have no

@@ -11,11 +11,11 @@ namespace doppio {
 namespace {
 
 void ImportReshape(const ImportNode& node) {
-  const ImportValue& given = node.MaybeTurned(0);
+  const ImportValue& given = node.inputs.MaybeTurned(0);
   const Shape shape = NewShape(node, given.shape);
   // The elements of a single pixel have one order.
   const bool pixel = given.turned() && given.shape[1] == 1 && given.shape[2] == 1;
-  node.SetOut(node.Reshaped(pixel ? AsStored(given) : node.Blob(0), shape));
+  node.results.Set(node.results.Reshaped(pixel ? AsStored(given) : node.inputs.Blob(0), shape));
 }
 [[maybe_unused]] const bool reshape_imported =
     RegisterImports({"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, &ImportReshape);
@@ -25,14 +25,14 @@ ImportValue Permuted(const ImportNode& node, const ImportValue& value,
   if (std::is_sorted(order.begin(), order.end())) return value;
   LayerParameter layer = LayerOf("Permute");
   for (const int64_t axis : order) layer.mutable_permute_param()->add_order(node.Narrow(axis));
-  return node.Add(layer, {value});
+  return node.results.Add(layer, {value});
 }
 
 void ImportTranspose(const ImportNode& node) {
-  const ImportValue& input = node.MaybeTurned(0);
+  const ImportValue& input = node.inputs.MaybeTurned(0);
   std::vector<int64_t> order(static_cast<size_t>(input.shape.rank()));
   std::iota(order.rbegin(), order.rend(), 0);
-  order = node.Ints("perm", order);
+  order = node.attributes.Ints("perm", order);
   if (node.Axes(order, input.shape.rank()).size() != static_cast<size_t>(input.shape.rank()))
     node.Refuse("its attribute 'perm' does not name each axis");
   for (int64_t& axis : order) {
@@ -40,63 +40,64 @@ void ImportTranspose(const ImportNode& node) {
     if (input.turned()) axis = kChannelsLast[axis];
   }
   const ImportValue stored = AsStored(input);
-  node.SetOut(order == kChannelsLast ? ChannelsLast(stored, node.Wish())
-                                     : Permuted(node, stored, order));
+  node.results.Set(order == kChannelsLast ? ChannelsLast(stored, WishedName(node.proto))
+                                          : Permuted(node, stored, order));
 }
 [[maybe_unused]] const bool transpose_imported = RegisterImports({"Transpose"}, &ImportTranspose);
 
 // Moves channels into squares of pixels, or back.
 void ImportDepthAndSpace(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
-  const int64_t side = node.Narrow(node.Int("blocksize", 0));
-  const std::string mode = node.Text("mode", "DCR");
+  const ImportValue& input = node.inputs.Blob(0);
+  const int64_t side = node.Narrow(node.attributes.Int("blocksize", 0));
+  const std::string mode = node.attributes.Text("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") node.Refuse("Doppio does not know its mode '", mode, "'");
   if (input.shape.rank() != 4 || side < 1) node.Refuse("its input is ", input.shape.ToString());
   const int64_t n = input.shape[0], c = input.shape[1], h = input.shape[2], w = input.shape[3];
   if (node.op() == "SpaceToDepth") {
     if (h % side != 0 || w % side != 0) node.Refuse("blocksize does not divide its input");
-    const ImportValue parts = node.Reshaped(input, {n, c, h / side, side, w / side, side});
-    return node.SetOut(node.Reshaped(Permuted(node, parts, {0, 3, 5, 1, 2, 4}),
-                                     {n, c * side * side, h / side, w / side}));
+    const ImportValue parts = node.results.Reshaped(input, {n, c, h / side, side, w / side, side});
+    return node.results.Set(node.results.Reshaped(Permuted(node, parts, {0, 3, 5, 1, 2, 4}),
+                                                  {n, c * side * side, h / side, w / side}));
   }
   const int64_t depth = c / (side * side);
   if (depth * side * side != c) node.Refuse("blocksize² does not divide its channels");
   const bool depth_first = mode == "CRD";
-  const ImportValue parts = node.Reshaped(
+  const ImportValue parts = node.results.Reshaped(
       input, depth_first ? Shape{n, depth, side, side, h, w} : Shape{n, side, side, depth, h, w});
   const std::vector<int64_t> order =
       depth_first ? std::vector<int64_t>{0, 1, 4, 2, 5, 3} : std::vector<int64_t>{0, 3, 4, 1, 5, 2};
-  node.SetOut(node.Reshaped(Permuted(node, parts, order), {n, depth, h * side, w * side}));
+  node.results.Set(
+      node.results.Reshaped(Permuted(node, parts, order), {n, depth, h * side, w * side}));
 }
 [[maybe_unused]] const bool depth_imported =
     RegisterImports({"DepthToSpace", "SpaceToDepth"}, &ImportDepthAndSpace);
 
 void ImportConcat(const ImportNode& node) {
   std::vector<ImportValue> values;
-  for (int i = 0; i < node.inputs(); ++i) values.push_back(node.Blob(i));
+  for (int i = 0; i < node.inputs.count(); ++i) values.push_back(node.inputs.Blob(i));
   LayerParameter layer = LayerOf("Concat");
-  const int axis = node.Axis(node.Int("axis", 1), node.in(0).shape.rank());
+  const int axis = node.Axis(node.attributes.Int("axis", 1), node.inputs.At(0).shape.rank());
   if (axis != 1) layer.mutable_concat_param()->set_axis(axis);
-  node.SetOut(node.Add(layer, values));
+  node.results.Set(node.results.Add(layer, values));
 }
 [[maybe_unused]] const bool concat_imported = RegisterImports({"Concat"}, &ImportConcat);
 
 // Returns the sizes of the parts of Split.
 std::vector<int64_t> SizesOf(const ImportNode& node, int64_t extent) {
-  std::vector<int64_t> sizes = node.Ints("split", {});
-  if (node.Has(1)) sizes = node.Integers(1);
-  const int64_t parts = node.outputs();
-  if (node.Int("num_outputs", parts) != parts)
+  std::vector<int64_t> sizes = node.attributes.Ints("split", {});
+  if (node.inputs.Has(1)) sizes = node.inputs.Integers(1);
+  const int64_t parts = node.results.count();
+  if (node.attributes.Int("num_outputs", parts) != parts)
     node.Refuse("num_outputs is not that of its outputs");
   if (sizes.empty()) {
     const int64_t size = (extent + parts - 1) / parts;
-    sizes.assign(static_cast<size_t>(node.outputs()), size);
-    sizes.back() = extent - size * (node.outputs() - 1);
+    sizes.assign(static_cast<size_t>(node.results.count()), size);
+    sizes.back() = extent - size * (node.results.count() - 1);
   }
   const bool fit = std::all_of(sizes.begin(), sizes.end(),
                                [&](int64_t size) { return size > 0 && size <= extent; });
   if (!fit || std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != extent ||
-      static_cast<int>(sizes.size()) != node.outputs())
+      static_cast<int>(sizes.size()) != node.results.count())
     node.Refuse("its parts do not add up to ", extent);
   return sizes;
 }
@@ -109,18 +110,18 @@ std::vector<ImportValue> Cut(const ImportNode& node, const ImportValue& value, i
   if (axis != 1) layer.mutable_slice_param()->set_axis(axis);
   for (const int64_t point : points)
     layer.mutable_slice_param()->add_slice_point(node.Narrow(point));
-  return node.AddSeveral(layer, {value}, static_cast<int>(points.size()) + 1);
+  return node.results.AddSeveral(layer, {value}, static_cast<int>(points.size()) + 1);
 }
 
 void ImportSplit(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
-  const int axis = node.Axis(node.Int("axis", 0), input.shape.rank());
+  const ImportValue& input = node.inputs.Blob(0);
+  const int axis = node.Axis(node.attributes.Int("axis", 0), input.shape.rank());
   const std::vector<int64_t> sizes = SizesOf(node, input.shape[axis]);
   std::vector<int64_t> points;
   for (size_t i = 0; i + 1 < sizes.size(); ++i)
     points.push_back((points.empty() ? 0 : points.back()) + sizes[i]);
   const std::vector<ImportValue> parts = Cut(node, input, axis, points);
-  for (size_t i = 0; i < parts.size(); ++i) node.SetOut(parts[i], static_cast<int>(i));
+  for (size_t i = 0; i < parts.size(); ++i) node.results.Set(parts[i], static_cast<int>(i));
 }
 [[maybe_unused]] const bool split_imported = RegisterImports({"Split"}, &ImportSplit);
 
@@ -138,12 +139,12 @@ ImportValue Kept(const ImportNode& node, const ImportValue& value, int axis, int
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i != kept) others.push_back(parts[i]);
   }
-  if (!others.empty()) node.AddSeveral(LayerOf("Silence"), others, 0);
+  if (!others.empty()) node.results.AddSeveral(LayerOf("Silence"), others, 0);
   return parts[kept];
 }
 
 void ImportSlice(const ImportNode& node) {
-  ImportValue value = node.Blob(0);
+  ImportValue value = node.inputs.Blob(0);
   for (const SliceRange& range : ReadSliceRanges(node, value.shape.rank())) {
     if (range.step != 1) node.Refuse("Doppio slices only with steps of 1");
     const int64_t extent = value.shape[range.axis];
@@ -152,13 +153,13 @@ void ImportSlice(const ImportNode& node) {
     };
     value = Kept(node, value, range.axis, within(range.start), within(range.end));
   }
-  node.SetOut(value);
+  node.results.Set(value);
 }
 [[maybe_unused]] const bool slice_imported = RegisterImports({"Slice"}, &ImportSlice);
 
 void ImportTile(const ImportNode& node) {
-  ImportValue value = node.Blob(0);
-  const std::vector<int64_t> repeats = node.Integers(1);
+  ImportValue value = node.inputs.Blob(0);
+  const std::vector<int64_t> repeats = node.inputs.Integers(1);
   if (static_cast<int>(repeats.size()) != value.shape.rank())
     node.Refuse("it has another number of repeats than its input has axes");
   for (size_t axis = 0; axis < repeats.size(); ++axis) {
@@ -166,9 +167,9 @@ void ImportTile(const ImportNode& node) {
     LayerParameter layer = LayerOf("Tile");
     layer.mutable_tile_param()->set_axis(static_cast<int>(axis));
     layer.mutable_tile_param()->set_tiles(node.Narrow(repeats[axis]));
-    value = node.Add(layer, {value});
+    value = node.results.Add(layer, {value});
   }
-  node.SetOut(value);
+  node.results.Set(value);
 }
 [[maybe_unused]] const bool tile_imported = RegisterImports({"Tile"}, &ImportTile);
 
@@ -192,7 +193,7 @@ ImportValue Padded(const ImportNode& node, const ImportValue& value) {
     kernel.push_back(size);
     place = place * size + pad - begin;
   }
-  std::vector<float> weights(node.Room(kernel, sizeof(float)));
+  std::vector<float> weights(node.results.Room(kernel, sizeof(float)));
   const int64_t each = kernel.count(2);
   for (int64_t c = 0; c < channels; ++c) weights[c * each + place] = 1;
   AddWeight(kernel, weights, &layer);
@@ -200,16 +201,18 @@ ImportValue Padded(const ImportNode& node, const ImportValue& value) {
   layer.mutable_param(0)->set_decay_mult(0);
   ImportValue plain = value;
   plain.pads.clear();
-  return node.Add(layer, {plain});
+  return node.results.Add(layer, {plain});
 }
 
 void ImportPad(const ImportNode& node) {
-  const bool turned = node.MaybeTurned(0).turned();
-  ImportValue value = AsStored(node.in(0));
+  const bool turned = node.inputs.MaybeTurned(0).turned();
+  ImportValue value = AsStored(node.inputs.At(0));
   const auto rank = static_cast<size_t>(value.shape.rank());
-  std::vector<int64_t> pads = node.Has(1) ? node.Integers(1) : node.Ints("pads", {});
-  if (node.Text("mode", "constant") != "constant" || node.Float("value", 0) != 0 ||
-      (node.Has(2) && node.Number(2) != 0) || node.Has(3)) {
+  std::vector<int64_t> pads =
+      node.inputs.Has(1) ? node.inputs.Integers(1) : node.attributes.Ints("pads", {});
+  if (node.attributes.Text("mode", "constant") != "constant" ||
+      node.attributes.Float("value", 0) != 0 ||
+      (node.inputs.Has(2) && node.inputs.Number(2) != 0) || node.inputs.Has(3)) {
     node.Refuse("Doppio pads only with zeros, and all axes at once");
   }
   if (rank < 3 || pads.size() != 2 * rank) node.Refuse("its pads do not fit its input");
@@ -224,8 +227,8 @@ void ImportPad(const ImportNode& node) {
   value.pads.insert(value.pads.end(), pads.begin() + static_cast<int64_t>(rank) + 2, pads.end());
   if (*std::max_element(pads.begin(), pads.end()) == 0) value.pads.clear();
   const bool by_convolution =
-      value.pads.empty() || node.graph()->IsOnlyConvolved(node.output(), turned);
-  node.SetOutOf(by_convolution ? value : Padded(node, value), turned);
+      value.pads.empty() || node.graph->IsOnlyConvolved(node.results.name(), turned);
+  node.results.SetMaybeTurned(by_convolution ? value : Padded(node, value), turned);
 }
 [[maybe_unused]] const bool pad_imported = RegisterImports({"Pad"}, &ImportPad);
 

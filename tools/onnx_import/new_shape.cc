@@ -8,8 +8,9 @@ namespace doppio {
 namespace {
 
 Shape Reshaped(const ImportNode& node, const Shape& from) {
-  const std::vector<int64_t> dims = node.Has(1) ? node.Integers(1) : node.Ints("shape", {});
-  const bool zero_is_zero = node.Int("allowzero", 0) != 0;
+  const std::vector<int64_t> dims =
+      node.inputs.Has(1) ? node.inputs.Integers(1) : node.attributes.Ints("shape", {});
+  const bool zero_is_zero = node.attributes.Int("allowzero", 0) != 0;
   Shape to(dims);
   int open = -1;
   for (int axis = 0; axis < to.rank(); ++axis) {
@@ -27,7 +28,7 @@ Shape Reshaped(const ImportNode& node, const Shape& from) {
 }
 
 Shape Flattened(const ImportNode& node, const Shape& from) {
-  int64_t axis = node.Int("axis", 1);
+  int64_t axis = node.attributes.Int("axis", 1);
   if (axis != from.rank()) axis = node.Axis(axis, from.rank());
   const int end = static_cast<int>(axis);
   return {from.count(0, end), from.count(end)};
@@ -35,7 +36,8 @@ Shape Flattened(const ImportNode& node, const Shape& from) {
 
 // Returns the axes that Squeeze and Unsqueeze name, ascending, of a value with `rank` axes.
 std::vector<int> NamedAxes(const ImportNode& node, int rank) {
-  return node.Axes(node.Has(1) ? node.Integers(1) : node.Ints("axes", {}), rank);
+  return node.Axes(node.inputs.Has(1) ? node.inputs.Integers(1) : node.attributes.Ints("axes", {}),
+                   rank);
 }
 
 Shape Squeezed(const ImportNode& node, const Shape& from) {
@@ -50,7 +52,8 @@ Shape Squeezed(const ImportNode& node, const Shape& from) {
 }
 
 Shape Unsqueezed(const ImportNode& node, const Shape& from) {
-  const auto given = node.Has(1) ? node.Integers(1) : node.Ints("axes", {});
+  const auto given =
+      node.inputs.Has(1) ? node.inputs.Integers(1) : node.attributes.Ints("axes", {});
   const int rank = from.rank() + static_cast<int>(given.size());
   const std::vector<int> axes = NamedAxes(node, rank);
   Shape to;

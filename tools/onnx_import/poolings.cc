@@ -52,21 +52,22 @@ bool GivesCount(const Windows& windows, const Shape& input, bool floor, bool mod
 }
 
 void ImportPool(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
+  const ImportValue& input = node.inputs.Blob(0);
   if (input.shape.rank() != 4)
     node.Refuse("Doppio pools images, N x C x H x W, not ", input.shape.ToString());
-  if (node.outputs() > 1) node.Refuse("Doppio has no ONNX indices of the largest values");
+  if (node.results.count() > 1) node.Refuse("Doppio has no ONNX indices of the largest values");
   const bool max = node.op() == "MaxPool";
   const Windows windows = ReadWindows(node, input.shape, {});
   if (windows.dilation != std::vector<int64_t>{1, 1}) node.Refuse("its windows are dilated");
-  if (max && node.Int("storage_order", 0) != 0) node.Refuse("storage_order is not 0");
-  const bool ceil = node.Int("ceil_mode", 0) != 0;
+  if (max && node.attributes.Int("storage_order", 0) != 0) node.Refuse("storage_order is not 0");
+  const bool ceil = node.attributes.Int("ceil_mode", 0) != 0;
   LayerParameter layer = PoolingOf(max ? PoolingParameter::MAX : PoolingParameter::AVE);
   PoolingParameter* const param = layer.mutable_pooling_param();
   SetWindows(node, windows, param);
   const bool has_pads = !windows.symmetric() || windows.begin != std::vector<int64_t>{0, 0};
-  if (!max && has_pads && node.Int("count_include_pad", 0) == 0) param->set_avg_include_pad(false);
-  if (!max) node.Int("count_include_pad", 0);
+  if (!max && has_pads && node.attributes.Int("count_include_pad", 0) == 0)
+    param->set_avg_include_pad(false);
+  if (!max) node.attributes.Int("count_include_pad", 0);
   // A window that reaches beyond the end takes what is there, which for MAX is all that counts.
   if (!windows.symmetric() && !max && param->avg_include_pad())
     node.Refuse("its pads differ, and the average includes them");
@@ -75,7 +76,7 @@ void ImportPool(const ImportNode& node) {
   } else if (!GivesCount(windows, input.shape, false, ceil)) {
     node.Refuse("Doppio has another number of windows for its pads");
   }
-  node.SetOut(node.Add(layer, {input}));
+  node.results.Set(node.results.Add(layer, {input}));
 }
 [[maybe_unused]] const bool pools_imported =
     RegisterImports({"MaxPool", "AveragePool"}, &ImportPool);
@@ -83,23 +84,24 @@ void ImportPool(const ImportNode& node) {
 ImportValue PoolAll(const ImportNode& node, const ImportValue& input, bool max) {
   LayerParameter layer = PoolingOf(max ? PoolingParameter::MAX : PoolingParameter::AVE);
   layer.mutable_pooling_param()->set_global_pooling(true);
-  return node.Add(layer, {input});
+  return node.results.Add(layer, {input});
 }
 
 void ImportGlobalPool(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
+  const ImportValue& input = node.inputs.Blob(0);
   if (input.shape.rank() != 4)
     node.Refuse("Doppio pools images, N x C x H x W, not ", input.shape.ToString());
-  node.SetOut(PoolAll(node, input, node.op() == "GlobalMaxPool"));
+  node.results.Set(PoolAll(node, input, node.op() == "GlobalMaxPool"));
 }
 [[maybe_unused]] const bool global_pools_imported =
     RegisterImports({"GlobalAveragePool", "GlobalMaxPool"}, &ImportGlobalPool);
 
 // Returns the axes that a reduction names, ascending: an attribute or, in later opsets, an input.
 std::vector<int> AxesOf(const ImportNode& node, int rank) {
-  std::vector<int64_t> given = node.Ints("axes", {});
-  if (node.Has(1)) given = node.Integers(1);
-  if (given.empty() && node.Int("noop_with_empty_axes", 0) != 0) node.Refuse("it reduces nothing");
+  std::vector<int64_t> given = node.attributes.Ints("axes", {});
+  if (node.inputs.Has(1)) given = node.inputs.Integers(1);
+  if (given.empty() && node.attributes.Int("noop_with_empty_axes", 0) != 0)
+    node.Refuse("it reduces nothing");
   if (given.empty()) {
     given.resize(static_cast<size_t>(rank));
     std::iota(given.begin(), given.end(), 0);
@@ -125,19 +127,19 @@ Shape ReducedShape(const Shape& shape, const std::vector<int>& axes, bool keep) 
 }
 
 void ImportReduction(const ImportNode& node) {
-  const ImportValue& given = node.MaybeTurned(0);
+  const ImportValue& given = node.inputs.MaybeTurned(0);
   const std::vector<int> axes = AxesOf(node, given.shape.rank());
-  const bool keep = node.Int("keepdims", 1) != 0;
-  node.Int("noop_with_empty_axes", 0);
+  const bool keep = node.attributes.Int("keepdims", 1) != 0;
+  node.attributes.Int("noop_with_empty_axes", 0);
   const Shape shape = ReducedShape(given.shape, axes, keep);
   const bool mean = node.op() == "ReduceMean", max = node.op() == "ReduceMax";
   if ((mean || max) && given.shape.rank() == 4 &&
       (given.turned() ? StoredAxes(axes) : axes) == std::vector<int>{2, 3}) {
     const ImportValue pooled = PoolAll(node, AsStored(given), max);
-    if (given.turned() && keep) return node.SetOutOf(pooled, true);
-    return node.SetOut(node.Reshaped(pooled, shape));
+    if (given.turned() && keep) return node.results.SetMaybeTurned(pooled, true);
+    return node.results.Set(node.results.Reshaped(pooled, shape));
   }
-  const ImportValue& input = node.Blob(0);
+  const ImportValue& input = node.inputs.Blob(0);
   const int first = input.shape.rank() - static_cast<int>(axes.size());
   if (max || axes.empty() || axes.front() != first)
     node.Refuse("Doppio reduces all axes from one on, not these");
@@ -148,21 +150,21 @@ void ImportReduction(const ImportNode& node) {
                        : node.op() == "ReduceL1"        ? ReductionParameter::ASUM
                        : node.op() == "ReduceSumSquare" ? ReductionParameter::SUMSQ
                                                         : ReductionParameter::SUM);
-  node.SetOut(node.Reshaped(node.Add(layer, {input}), shape));
+  node.results.Set(node.results.Reshaped(node.results.Add(layer, {input}), shape));
 }
 [[maybe_unused]] const bool reductions_imported = RegisterImports(
     {"ReduceMean", "ReduceMax", "ReduceSum", "ReduceL1", "ReduceSumSquare"}, &ImportReduction);
 
 void ImportArgMax(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
-  const int axis = node.Axis(node.Int("axis", 0), input.shape.rank());
+  const ImportValue& input = node.inputs.Blob(0);
+  const int axis = node.Axis(node.attributes.Int("axis", 0), input.shape.rank());
   // Doppio always takes the last of equal values.
-  node.Int("select_last_index", 0);
+  node.attributes.Int("select_last_index", 0);
   LayerParameter layer = LayerOf("ArgMax");
   layer.mutable_argmax_param()->set_axis(axis);
-  const ImportValue found = node.Add(layer, {input});
-  node.SetOut(
-      node.Reshaped(found, ReducedShape(input.shape, {axis}, node.Int("keepdims", 1) != 0)));
+  const ImportValue found = node.results.Add(layer, {input});
+  node.results.Set(node.results.Reshaped(
+      found, ReducedShape(input.shape, {axis}, node.attributes.Int("keepdims", 1) != 0)));
 }
 [[maybe_unused]] const bool arg_max_imported = RegisterImports({"ArgMax"}, &ImportArgMax);
 

@@ -40,44 +40,46 @@ LayerParameter ProductOf(const ImportNode& node, int axis, const OnnxArray& matr
 }
 
 void ImportGemm(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
-  if (node.Int("transA", 0) != 0) node.Refuse("Doppio does not transpose its input (transA)");
+  const ImportValue& input = node.inputs.Blob(0);
+  if (node.attributes.Int("transA", 0) != 0)
+    node.Refuse("Doppio does not transpose its input (transA)");
   if (input.shape.rank() != 2) node.Refuse("its input is ", input.shape.ToString());
   LayerParameter layer =
-      ProductOf(node, 1, node.Constant(1), node.Int("transB", 0) == 0, node.Float("alpha", 1));
+      ProductOf(node, 1, node.inputs.Constant(1), node.attributes.Int("transB", 0) == 0,
+                node.attributes.Float("alpha", 1));
   const int64_t outputs = layer.inner_product_param().num_output();
-  const float beta = node.Float("beta", 1);
-  if (node.Has(2)) {
-    std::vector<float> bias = Times(node.Floats(2).floats, beta);
+  const float beta = node.attributes.Float("beta", 1);
+  if (node.inputs.Has(2)) {
+    std::vector<float> bias = Times(node.inputs.Floats(2).floats, beta);
     if (bias.size() == 1) bias.assign(static_cast<size_t>(outputs), bias[0]);
     if (static_cast<int64_t>(bias.size()) != outputs)
-      node.Refuse("its bias is ", node.Constant(2).shape.ToString());
+      node.Refuse("its bias is ", node.inputs.Constant(2).shape.ToString());
     layer.mutable_inner_product_param()->set_bias_term(true);
     AddWeight({outputs}, bias, &layer);
   }
-  node.SetOut(node.Add(layer, {input}));
+  node.results.Set(node.results.Add(layer, {input}));
 }
 [[maybe_unused]] const bool gemm_imported = RegisterImports({"Gemm"}, &ImportGemm);
 
 void ImportMatMul(const ImportNode& node) {
-  const ImportValue& input = node.Blob(0);
+  const ImportValue& input = node.inputs.Blob(0);
   if (input.shape.rank() < 2) node.Refuse("its input is ", input.shape.ToString());
-  node.SetOut(
-      node.Add(ProductOf(node, input.shape.rank() - 1, node.Constant(1), true, 1), {input}));
+  node.results.Set(node.results.Add(
+      ProductOf(node, input.shape.rank() - 1, node.inputs.Constant(1), true, 1), {input}));
 }
 [[maybe_unused]] const bool mat_mul_imported = RegisterImports({"MatMul"}, &ImportMatMul);
 
 // Makes a layer Embed: the rows of a constant matrix that the input selects.
 void ImportEmbedding(const ImportNode& node) {
-  const OnnxArray& matrix = node.Constant(0);
-  if (matrix.shape.rank() != 2 || matrix.is_integers || node.Int("axis", 0) != 0)
+  const OnnxArray& matrix = node.inputs.Constant(0);
+  if (matrix.shape.rank() != 2 || matrix.is_integers || node.attributes.Int("axis", 0) != 0)
     node.Refuse("Doppio gathers only the rows of a matrix");
   LayerParameter layer = LayerOf("Embed");
   layer.mutable_embed_param()->set_input_dim(node.Narrow(matrix.shape[0]));
   layer.mutable_embed_param()->set_num_output(node.Narrow(matrix.shape[1]));
   layer.mutable_embed_param()->set_bias_term(false);
   AddWeight(matrix.shape, matrix.floats, &layer);
-  node.SetOut(node.Add(layer, {node.Blob(1)}));
+  node.results.Set(node.results.Add(layer, {node.inputs.Blob(1)}));
 }
 [[maybe_unused]] const bool gather_imported = RegisterImports({"Gather"}, &ImportEmbedding);
 

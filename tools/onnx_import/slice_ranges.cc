@@ -5,17 +5,17 @@
 namespace doppio {
 
 std::vector<SliceRange> ReadSliceRanges(const ImportNode& node, int rank) {
-  const bool old = node.opset() < 10;
+  const bool old = node.graph->opset() < 10;
   const auto read = [&](const char* name, int input, const std::vector<int64_t>& absent) {
-    if (old) return node.Ints(name, absent);
-    return node.Has(input) ? node.Integers(input) : absent;
+    if (old) return node.attributes.Ints(name, absent);
+    return node.inputs.Has(input) ? node.inputs.Integers(input) : absent;
   };
   const std::vector<int64_t> starts = read("starts", 1, {}), ends = read("ends", 2, {});
   std::vector<int64_t> all(starts.size());
   std::iota(all.begin(), all.end(), 0);
   const std::vector<int64_t> axes = read("axes", 3, all);
   const std::vector<int64_t> steps =
-      node.Has(4) ? node.Integers(4) : std::vector<int64_t>(starts.size(), 1);
+      node.inputs.Has(4) ? node.inputs.Integers(4) : std::vector<int64_t>(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     node.Refuse("its starts, ends, axes and steps differ in number");
   std::vector<SliceRange> ranges;

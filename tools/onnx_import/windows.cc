@@ -40,17 +40,17 @@ Windows ReadWindows(const ImportNode& node, const Shape& input, std::vector<int6
   if (axes < 1) node.Refuse("its input ", input.ToString(), " has no spatial axis");
   const auto count = static_cast<size_t>(axes);
   Windows windows;
-  windows.kernel = node.Ints("kernel_shape", std::move(kernel));
-  windows.stride = node.Ints("strides", std::vector<int64_t>(count, 1));
-  windows.dilation = node.Ints("dilations", std::vector<int64_t>(count, 1));
-  std::vector<int64_t> pads = node.Ints("pads", std::vector<int64_t>(2 * count, 0));
+  windows.kernel = node.attributes.Ints("kernel_shape", std::move(kernel));
+  windows.stride = node.attributes.Ints("strides", std::vector<int64_t>(count, 1));
+  windows.dilation = node.attributes.Ints("dilations", std::vector<int64_t>(count, 1));
+  std::vector<int64_t> pads = node.attributes.Ints("pads", std::vector<int64_t>(2 * count, 0));
   Check(node, "kernel_shape", windows.kernel, count, 1);
   Check(node, "strides", windows.stride, count, 1);
   Check(node, "dilations", windows.dilation, count, 1);
   Check(node, "pads", pads, 2 * count, 0);
   windows.begin.assign(pads.begin(), pads.begin() + axes);
   windows.end.assign(pads.begin() + axes, pads.end());
-  const std::string same = node.Text("auto_pad", "NOTSET");
+  const std::string same = node.attributes.Text("auto_pad", "NOTSET");
   if (same == "SAME_UPPER" || same == "SAME_LOWER") {
     PadToSame(input, same == "SAME_UPPER", &windows);
   } else if (same != "NOTSET" && same != "VALID" && !same.empty()) {
