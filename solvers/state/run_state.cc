@@ -132,12 +132,13 @@ void SkipPasses(Net* net, int64_t passes) {
 }
 
 void RewindOnePass(Net* net) {
-  --net->pass().step;
-  const int ranks = net->pass().ranks;
-  ForSources(*net, [&](int node, SampleSource* source) {
-    source->Seek(source->position() - ranks * Rows(*net, node));
-  });
-  for (const auto& other : net->other_microbatches()) RewindOnePass(other.get());
+  for (Net* part : net->microbatches()) {
+    --part->pass().step;
+    const int ranks = part->pass().ranks;
+    ForSources(*part, [&](int node, SampleSource* source) {
+      source->Seek(source->position() - ranks * Rows(*part, node));
+    });
+  }
 }
 
 void GatherCarriedState(Communicator* ranks, RunState* state) {
@@ -195,17 +196,18 @@ void CopyCarriedState(const Net& from, const Net& to) {
 
 int64_t BadRecordsOf(const Net& net) {
   int64_t count = 0;
-  ForSources(net, [&](int, SampleSource* source) { count += source->bad_records(); });
-  for (const auto& other : net.other_microbatches()) count += BadRecordsOf(*other);
+  for (const Net* part : net.microbatches())
+    ForSources(*part, [&](int, SampleSource* source) { count += source->bad_records(); });
   return count;
 }
 
 double WaitSeconds(const Net& net) {
   double seconds = 0;
-  ForKernels(net, [&](int, Kernel* kernel) {
-    if (const auto* source = Capability<SampleSource>(kernel)) seconds += source->wait_seconds();
-  });
-  for (const auto& other : net.other_microbatches()) seconds += WaitSeconds(*other);
+  for (const Net* part : net.microbatches()) {
+    ForKernels(*part, [&](int, Kernel* kernel) {
+      if (const auto* source = Capability<SampleSource>(kernel)) seconds += source->wait_seconds();
+    });
+  }
   return seconds;
 }
 

@@ -53,7 +53,7 @@ NonFinite FindIn(Net* net) {
     const SampleSource* source = layer ? SourceOf(net->plan().kernel(step.node)) : nullptr;
     const int64_t position = source != nullptr ? source->position() : -1;
     if (layer && source == nullptr) step.again = true;
-    net->RunStep(step);
+    net->passes().RunStep(step);
     for (size_t node = 0; layer && found.node < 0 && node < plan.computed_with.size(); ++node) {
       if (plan.computed_with[node] == step.node) found = Look(*net, node, true);
     }
@@ -65,9 +65,9 @@ NonFinite FindIn(Net* net) {
 }  // namespace
 
 NonFinite FindNonFinite(Net* net) {
-  NonFinite found = FindIn(net);
-  for (const auto& other : net->other_microbatches()) {
-    if (found.node < 0) found = FindIn(other.get());
+  NonFinite found;
+  for (Net* part : net->microbatches()) {
+    if (found.node < 0) found = FindIn(part);
   }
   return found;
 }

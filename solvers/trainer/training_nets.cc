@@ -34,7 +34,7 @@ TrainingNets::TrainingNets(TrainingRun* run, const std::optional<SolverSnapshot>
   const SolverSpec& spec = run->spec;
   const bool detects = ReadPrecisionRule(spec.param, spec.places).has_value();
   train_ = MakeNet(spec.train, true, run->options.net.batch);
-  train_->set_trace(run->options.trace);
+  train_->passes().steps().set_trace(run->options.trace);
   for (const TestNetSource& test : spec.tests) {
     tests_.push_back(MakeNet(test, false, run->options.net.batch));
     if (run->ranks() > 1 && tests_.back()->pass().ranks == 1) {

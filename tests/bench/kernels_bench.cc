@@ -74,7 +74,7 @@ void RunLayer(benchmark::State& state, const LayerOfAZoo& zoo, bool backward) {
   net.Backward(false);
   for (auto _ : state) {
     for (const PlanStep& step : backward ? net.plan().backward : net.plan().forward) {
-      if (step.node == 1 && step.kind == StepKind::kLayer) net.RunStep(step);
+      if (step.node == 1 && step.kind == StepKind::kLayer) net.passes().RunStep(step);
     }
   }
   const double macs = static_cast<double>(net.graph().nodes[1].shape.macs) * (backward ? 2 : 1);

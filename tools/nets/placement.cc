@@ -40,17 +40,10 @@ int Stages(const Graph& graph) {
   return last + 1;
 }
 
-// Returns the nets of all micro-batches.
-std::vector<const Net*> PartsOf(const Net& net) {
-  std::vector<const Net*> parts = {&net};
-  for (const auto& other : net.other_microbatches()) parts.push_back(other.get());
-  return parts;
-}
-
 // Returns the bytes that move between devices in all micro-batches.
 int64_t MovedBytes(const Net& net, std::vector<PlanStep> Plan::*steps) {
   int64_t bytes = 0;
-  for (const Net* part : PartsOf(net)) {
+  for (const Net* part : net.microbatches()) {
     const Plan& plan = part->plan();
     for (const PlanStep& step : plan.*steps) {
       const bool moves =
@@ -64,7 +57,7 @@ int64_t MovedBytes(const Net& net, std::vector<PlanStep> Plan::*steps) {
 // Returns the bytes of activations and scratch memory of all micro-batches on a device.
 int64_t ActivationsOn(const Net& net, const std::string& device) {
   int64_t bytes = 0;
-  const std::vector<const Net*> parts = PartsOf(net);
+  const std::vector<Net*>& parts = net.microbatches();
   for (size_t place = 0; place < net.graph().places.size(); ++place) {
     const std::vector<std::string> names = DevicesOfPlace(net.graph().places[place]);
     for (size_t part = 0; part < parts.size(); ++part) {
@@ -116,7 +109,8 @@ void PrintPlacement(const Net& net, std::ostream& out) {
   AddMoves(net, net.plan().backward, &moves);
   out << '\n';
   moves.Print(out);
-  if (net.microbatches() > 1) out << "for each of " << net.microbatches() << " micro-batches\n";
+  if (net.microbatches().size() > 1)
+    out << "for each of " << net.microbatches().size() << " micro-batches\n";
   for (const std::string& device : PlacedDeviceNames(graph))
     out << device << ": " << Bytes(ActivationsOn(net, device))
         << " of activations, their gradients and workspace\n";
@@ -172,7 +166,7 @@ bool TakeGpu(PlacedDevices* placed, std::unique_ptr<Device>* device) {
 }
 
 std::string PlaceText(const Net& net, int place) {
-  const std::vector<const Net*> parts = PartsOf(net);
+  const std::vector<Net*>& parts = net.microbatches();
   const size_t used = std::min(parts.size(), DevicesOfPlace(net.graph().places[place]).size());
   std::vector<std::string> names;
   for (size_t i = 0; i < used; ++i) names.push_back(parts[i]->plan().devices[place]->name());
@@ -187,7 +181,7 @@ std::string PlacementText(const Net& net) {
     devices.push_back(PlaceText(net, place) + " with " +
                       std::to_string(LayersAt(net.graph(), place)) + " layers");
   }
-  const int64_t parts = net.microbatches();
+  const size_t parts = net.microbatches().size();
   std::string text = "layers on " + Join(devices, " and ") + ", " +
                      std::to_string(Stages(net.graph())) + " stages";
   if (parts > 1)

@@ -193,7 +193,7 @@ void NetTimer::TimeLayers(int iterations, Timing* timing) {
   auto run = [&](const std::vector<PlanStep>& steps, double LayerTime::*field) {
     for (const PlanStep& step : steps) {
       const double begin = NowMs();
-      net_->RunStep(step);
+      net_->passes().RunStep(step);
       device_->Synchronize();
       timing->layers[step.node].*field += (NowMs() - begin) / iterations;
     }
@@ -218,7 +218,7 @@ double NetTimer::ComputeWhile(const Timing& alone, const std::function<bool()>& 
     for (const PlanStep& step : steps) {
       if (!going()) return;
       const size_t node = step.node;
-      net_->RunStep(step);
+      net_->passes().RunStep(step);
       device_->Synchronize();
       ms += alone.layers[node].*field / steps_of[node];
     }

@@ -28,7 +28,7 @@ double TimeOf(const nlohmann::json& times, const char* key) {
 }
 
 nlohmann::json PlacementJson(const Net& net) {
-  nlohmann::json out = {{"microbatches", net.microbatches()}};
+  nlohmann::json out = {{"microbatches", net.microbatches().size()}};
   for (int place = 0; place < static_cast<int>(net.plan().devices.size()); ++place)
     out["devices"].push_back(PlaceText(net, place));
   return out;

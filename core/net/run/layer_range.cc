@@ -25,7 +25,7 @@ void LayerRange::Backward() const {
 void LayerRange::Run(const std::vector<PlanStep>& steps, bool accumulate) const {
   for (const PlanStep& step : steps) {
     const bool inside = step.node >= first_ && step.node <= last_;
-    if (inside || (!step.backward && ReadsResultOf(step))) net_.RunStep(step, accumulate);
+    if (inside || (!step.backward && ReadsResultOf(step))) net_.passes().RunStep(step, accumulate);
   }
 }
 

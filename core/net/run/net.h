@@ -13,17 +13,14 @@
 
 #include "core/net/contract/gradient_sink.h"
 #include "core/net/graph/graph.h"
-#include "core/net/run/carried_pass.h"
-#include "core/net/run/running_plan.h"
-#include "core/net/run/shape_plans.h"
-#include "core/net/run/step_executor.h"
+#include "core/net/run/plan_passes.h"
 #include "core/net/store/params.h"
 
 namespace doppio {
 
 class StagedPasses;  // core/net/run/staged_passes.h
 
-// A net, its plan, and the state of its passes.
+// A graph, its parameters, and the passes of all its micro-batches.
 class Net {
  public:
   // Plans the graph and allocates all memory. `params` must outlive the net. A net with
@@ -58,57 +55,35 @@ class Net {
   void set_preprocessing(const std::optional<Preprocessing>& preprocessing) {
     graph_.preprocessing = preprocessing;
   }
-  const Plan& plan() const { return *running_->plan; }
+  const Plan& plan() const { return *passes_.running().plan; }
   ParamStore& params() const { return *params_; }
 
-  const std::vector<NetOutput>& outputs() const { return running_->outputs; }
+  const std::vector<NetOutput>& outputs() const { return passes_.running().outputs; }
   // Return the last version of a blob, or its gradient. The tensor is absent if the net has no such
   // blob or does not keep its memory (see PlanOptions::keep_all).
   Tensor Blob(const std::string& name) const;
   Tensor BlobGradient(const std::string& name) const;
 
-  // Records each step while the trace is on; the net then runs step by step. `trace` must outlive
-  // its use by the net. Null turns recording off.
-  void set_trace(RunTrace* trace) { executor_.set_trace(trace); }
-
-  // Returns the number of recorded stretches of steps. The device records a stretch when it runs
-  // for the second time.
-  int recordings() const { return running_->recordings(); }
-
-  // For the `time` command: runs one step of plan().forward or plan().backward. Throws UserError if
-  // the step changes a shape.
-  void RunStep(const PlanStep& step, bool accumulate = false);
-
+  // Returns the passes of this net alone, without other micro-batches, to run single steps, to
+  // trace them, or to see what is recorded.
+  PlanPasses& passes() { return passes_; }
   // The state of the next pass: `step` counts the forward passes so far.
-  Pass& pass() { return pass_; }
-  const Pass& pass() const { return pass_; }
+  Pass& pass() { return passes_.pass(); }
+  const Pass& pass() const { return passes_.pass(); }
 
-  // Returns the nets of micro-batches 1, 2, ... of a batch; this net is that of micro-batch 0. They
-  // run, and read their data, whenever this net does.
-  const std::vector<std::unique_ptr<Net>>& other_microbatches() const;
-  int64_t microbatches() const { return 1 + static_cast<int64_t>(other_microbatches().size()); }
+  // Returns the nets of the micro-batches of a batch. This net is that of the first one, and often
+  // of the only one. The others run, and read their data, whenever this net does.
+  const std::vector<Net*>& microbatches() const { return microbatches_; }
   // Returns the rows of the whole batch of a pass.
-  int64_t batch() const { return microbatches() * BatchOf(graph_); }
+  int64_t batch() const { return static_cast<int64_t>(microbatches_.size()) * BatchOf(graph_); }
 
  private:
-  friend class StagedPasses;
-
-  void ForgetCarried();
-  void EndForward();
-  int RunForward();
-  void Replan(int changer);
-  void RunSources(int changer, std::vector<int>* changers);
-
   Graph graph_;
   ParamStore* params_;
-  Pass pass_;
-  ShapePlans plans_;                      // those that do not run
-  std::unique_ptr<RunningPlan> running_;  // never null
-  CarriedPass carried_;                   // of the current forward
-  StepExecutor executor_;
-  float read_scale_ = 1;  // loss scale of the gradients that the readers of losses wrote last
+  PlanPasses passes_;
   // Null if one device computes all layers, and for micro-batches other than the first.
   std::unique_ptr<StagedPasses> staged_;
+  std::vector<Net*> microbatches_;
 };
 
 }  // namespace doppio

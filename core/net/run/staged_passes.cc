@@ -37,10 +37,10 @@ StagedPasses::Part::Part(Net* net)
 StagedPasses::StagedPasses(Net* first) : first_(*first) {
   FixShapes();
   AddPart(first);
-  PlanOptions options = first_.plans_.options();
-  const int parts = first_.graph_.spec.options.microbatches;
+  PlanOptions options = first_.passes().options();
+  const int parts = first_.graph().spec.options.microbatches;
   for (options.microbatch = 1; options.microbatch < parts; ++options.microbatch) {
-    others_.push_back(std::make_unique<Net>(first_.graph_, options, first_.params_));
+    others_.push_back(std::make_unique<Net>(first_.graph(), options, &first_.params()));
     AddPart(others_.back().get());
   }
   MakeTeam();
@@ -49,8 +49,8 @@ StagedPasses::StagedPasses(Net* first) : first_(*first) {
 // Fixes the shapes of sources. Trainings with other layers that do not support placement are
 // refused before (core/net/contract/combinations.h).
 void StagedPasses::FixShapes() const {
-  const bool parts = first_.graph_.spec.options.microbatches > 1;
-  for (size_t n = 0; n < first_.graph_.nodes.size(); ++n) {
+  const bool parts = first_.graph().spec.options.microbatches > 1;
+  for (size_t n = 0; n < first_.graph().nodes.size(); ++n) {
     Kernel* const kernel = first_.plan().kernels[n].get();
     if (kernel == nullptr) continue;
     ChangesTops* const changer = ChangerOf(kernel);
@@ -73,7 +73,7 @@ void StagedPasses::AddPart(Net* net) {
 // Starts a thread for each device, and orders the tasks.
 void StagedPasses::MakeTeam() {
   std::vector<Device*> devices;
-  const std::vector<std::string>& places = first_.graph_.places;
+  const std::vector<std::string>& places = first_.graph().places;
   for (size_t place = 0; place < places.size(); ++place) {
     place_devices_.emplace_back();
     for (size_t part = 0; part < std::min(parts_.size(), DevicesOfPlace(places[place]).size());
@@ -102,7 +102,7 @@ void StagedPasses::Align() {
     Net& net = *others_[i];
     net.pass() = pass;
     net.pass().rank = net.pass().writer = static_cast<int>(i) + 1;
-    for (size_t n = 0; n < first_.graph_.nodes.size(); ++n) {
+    for (size_t n = 0; n < first_.graph().nodes.size(); ++n) {
       const SampleSource* const leads = SourceOf(first_.plan().kernels[n].get());
       if (leads == nullptr) continue;
       auto* const follows = Capability<SampleSource>(net.plan().kernels[n].get());
@@ -113,11 +113,11 @@ void StagedPasses::Align() {
 
 void StagedPasses::Forward() {
   Align();
-  first_.params_->replicas().CopyValues();
+  first_.params().replicas().CopyValues();
   team_->Run(forward_order_, [this](int task, int part) {
     RunTask(parts_[part], false, task, &parts_[part].forward[task], false);
   });
-  for (const Part& part : parts_) part.net->EndForward();
+  for (const Part& part : parts_) part.net->passes().EndForward();
 }
 
 void StagedPasses::Backward(bool accumulate, GradientSink* sink) {
@@ -130,11 +130,8 @@ void StagedPasses::Backward(bool accumulate, GradientSink* sink) {
     const bool adds = static_cast<size_t>(part) >= replicas || (accumulate && part == 0);
     RunTask(its, true, task, adds ? &its.add[task] : &its.replace[task], adds);
   });
-  first_.params_->replicas().AddGradients();
-  for (const Part& part : parts_) {
-    ++part.net->pass().step;
-    part.net->read_scale_ = part.net->executor_.loss_scale();
-  }
+  first_.params().replicas().AddGradients();
+  for (const Part& part : parts_) part.net->passes().EndBackward();
   if (sink == nullptr) return;
   for (const PlanStep& step : first_.plan().backward) {
     for (int param : step.ready) sink->Ready(param);
@@ -144,7 +141,7 @@ void StagedPasses::Backward(bool accumulate, GradientSink* sink) {
 void StagedPasses::RunTask(const Part& part, bool backward, int task, StepRunner* runner,
                            bool accumulate) {
   Net* const net = part.net;
-  StepExecutor* const executor = &net->executor_;
+  StepExecutor* const executor = &net->passes().steps();
   if (!executor->shows()) {
     runner->Run([=](const PlanStep& step) { executor->Run(step, accumulate); }, nullptr);
     return;
@@ -156,7 +153,7 @@ void StagedPasses::RunTask(const Part& part, bool backward, int task, StepRunner
 
 double StagedPasses::Loss() {
   double loss = 0;
-  for (const Part& part : parts_) loss += part.net->running_->losses.Sum();
+  for (const Part& part : parts_) loss += part.net->passes().running().losses.Sum();
   return loss / static_cast<double>(parts_.size());
 }
 

@@ -32,9 +32,11 @@ class StepExecutor {
   // Makes each data source prepare the batch of the next forward.
   void StageSources();
 
-  // See Net::SetLossScale and Net::set_trace.
+  // See Net::SetLossScale.
   void SetLossScale(float scale);
   float loss_scale() const { return loss_scale_; }
+  // Records each step while the trace is on; the net then runs step by step. `trace` must outlive
+  // its use. Null turns recording off.
   void set_trace(RunTrace* trace) { trace_ = trace; }
 
  private:

@@ -105,7 +105,7 @@ TEST_ON_DEVICES(RunTrace, ShowsEveryLayerOfANetAndChangesNoNumber) {
   device->CopyFromHost(x.raw, std::vector<float>(12, 0.5F).data(), x.bytes());
   std::vector<double> losses;
   RunTrace trace(device.get());
-  net.set_trace(&trace);
+  net.passes().steps().set_trace(&trace);
   // Runs untraced, traced and untraced passes. Tracing must not touch a GPU's recordings.
   for (const bool traced : {false, false, true, true, false}) {
     if (traced) trace.Start();

@@ -41,7 +41,7 @@ class CountedPasses {
     store_ = std::make_unique<ParamStore>(device_.get(), DType::kFloat32, 5);
     net_ = std::make_unique<Net>(GraphFromText(net), options, store_.get());
   }
-  int recordings() const { return net_->recordings(); }
+  int recordings() const { return net_->passes().running().recordings(); }
   void WatchSums(SumsInStream* to) { net_->pass().sums = to; }
 
   // Runs one pass with its own inputs. Returns the loss and the gradients.
