@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "core/net/run/find_memory_source.h"
+
 namespace doppio {
 namespace py = pybind11;
 
-void GivenSamples::Samples::GiveTo(MemorySource* source) const {
-  source->SetSamples(static_cast<const float*>(data.data()),
-                     static_cast<const float*>(labels.data()), data.shape(0));
+void GivenSamples::Give(const Samples& samples, const std::string& layer, const Net& net) {
+  FindMemorySource(net, layer)
+      .SetSamples(static_cast<const float*>(samples.data.data()),
+                  static_cast<const float*>(samples.labels.data()), samples.data.shape(0));
 }
 
 void GivenSamples::Set(const ShownNet& net, const std::string& layer, const py::array& data,
@@ -15,13 +18,13 @@ void GivenSamples::Set(const ShownNet& net, const std::string& layer, const py::
   Samples samples = {data, labels};
   const py::gil_scoped_release release;
   const std::lock_guard<std::recursive_mutex> turn(net.turn());
-  samples.GiveTo(&FindMemorySource(net.net(), layer));
+  Give(samples, layer, net.net());
   const py::gil_scoped_acquire gil;
   std::swap(samples_[layer], samples);
 }
 
 void GivenSamples::GiveTo(const Net& net) const {
-  for (const auto& [layer, samples] : samples_) samples.GiveTo(&FindMemorySource(net, layer));
+  for (const auto& [layer, samples] : samples_) Give(samples, layer, net);
 }
 
 }  // namespace doppio

@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 
-#include "core/net/run/find_memory_source.h"
 #include "python/shown_net.h"
 
 namespace doppio {
@@ -25,8 +24,9 @@ class GivenSamples {
  private:
   struct Samples {
     pybind11::array data, labels;
-    void GiveTo(MemorySource* source) const;
   };
+
+  static void Give(const Samples& samples, const std::string& layer, const Net& net);
 
   std::map<std::string, Samples> samples_;  // by layer
 };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "python/blob.h"
 #include "python/given_samples.h"
 #include "python/input_shapes.h"
 #include "python/net_recipe.h"
@@ -49,6 +50,11 @@ class LiveNet {
   InputShapes inputs_;
   GivenSamples samples_;
 };
+
+// Return a blob, or parameter `index` of a node. Both keep `net` alive, and follow it when it is
+// planned again.
+std::shared_ptr<Blob> BlobOf(const std::shared_ptr<LiveNet>& net, const std::string& name);
+std::shared_ptr<Blob> ParamOf(const std::shared_ptr<LiveNet>& net, int node, int index);
 
 }  // namespace doppio
 

@@ -24,7 +24,6 @@
 #include "python/layer_blob.h"
 #include "python/live_net.h"
 #include "python/live_solver.h"
-#include "python/net_blobs.h"
 #include "python/net_params.h"
 #include "python/python_layer.h"
 

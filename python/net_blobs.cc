@@ -1,7 +1,7 @@
-#include "python/net_blobs.h"
-
+// The blobs and parameters of a LiveNet, as scripts see them.
 #include <utility>
 
+#include "python/live_net.h"
 #include "python/net_params.h"
 
 namespace doppio {
