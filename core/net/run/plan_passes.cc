@@ -135,7 +135,8 @@ void PlanPasses::Backward(bool accumulate, GradientSink* sink) {
     for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
   };
   // Logging, tracing and sinks that act between two steps need separate steps.
-  const bool by_steps = executor_.shows() || (sink != nullptr && params_.arenas().gradients_share_memory());
+  const bool by_steps =
+      executor_.shows() || (sink != nullptr && params_.arenas().gradients_share_memory());
   StepRunner& runner = accumulate ? running_->add_to : running_->replace;
   BeginSums(pass_, by_steps ? !running_->backward_by_steps : runner.Fresh(sink != nullptr));
   if (by_steps) {
