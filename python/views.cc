@@ -12,7 +12,7 @@ namespace py = pybind11;
 namespace {
 
 bool ShownInPlace(const Tensor& tensor, const Device& device) {
-  return device.host_memory() && tensor.layout.plain() && !Is16Bit(tensor.dtype);
+  return device.properties.host_memory && tensor.layout.plain() && !Is16Bit(tensor.dtype);
 }
 
 py::dtype NumpyType(DType type) {

@@ -53,32 +53,74 @@ struct CpuShare {
   int part = 0, parts = 1;
 };
 
+// Properties by which code serves all kinds of devices. The defaults are those of a device that
+// computes on the host.
+struct DeviceProperties {
+  // The host can use the addresses from Allocate, and the CPU's kernels compute on the device.
+  bool host_memory = true;
+  // The device queues work on a stream, so that calls return before it is done.
+  bool asynchronous = false;
+  // `device_query` lists the device, and `--gpu` names it.
+  bool listed = false;
+  // The library that obeys DeviceSettings::workspace_bytes ("cuDNN"), or "" if there is none.
+  std::string algorithm_library = "";
+  // "0000:3B:00.0", or "" if the device is not on a PCI bus.
+  std::string pci_bus_id = "";
+  // The number of threads with which the host computes for this device, or 0 if they are all
+  // threads of the process. Code that makes or runs a kernel sets it (ThreadCount).
+  int threads = 0;
+  CpuShare cpu_share = {};  // this device's share of the compute threads
+};
+
+// Settings of the kernels of a device. Change them before any kernel is created for the device.
+struct DeviceSettings {
+  // Limits for libraries that offer several algorithms: the largest scratch memory that an
+  // algorithm may use, and whether only algorithms with bitwise reproducible results are allowed.
+  int64_t workspace_bytes = int64_t{512} << 20;
+  bool deterministic = false;
+  // Precision to which factors of single-precision products may be rounded.
+  MathMode math = MathMode::kFloat32;
+  // If true and if the device can record, work that is identical in every pass is recorded.
+  bool records = true;
+};
+
+class Device;
+
+// Objects that higher-level code keeps for a device, such as library handles. They are destroyed in
+// reverse order of creation, so an object may use those that existed before it.
+class AttachedObjects {
+ public:
+  explicit AttachedObjects(Device* device) : device_(device) {}
+  ~AttachedObjects() { Clear(); }
+  // Returns the object with `key`. The first call creates it as T(device).
+  template <class T>
+  T& Get(const std::string& key) {
+    for (const auto& [name, kept] : objects_) {
+      if (name == key) return *static_cast<T*>(kept.get());
+    }
+    auto made = std::make_shared<T>(device_);
+    objects_.emplace_back(key, made);
+    return *made;
+  }
+  // Destroys the objects. Destructors of devices call this while the device still works.
+  void Clear() {
+    while (!objects_.empty()) objects_.pop_back();
+  }
+
+ private:
+  Device* const device_;
+  std::vector<std::pair<std::string, std::shared_ptr<void>>> objects_;  // in order of creation
+};
+
 class Device {
  public:
-  virtual ~Device() { DestroyAttached(); }
+  explicit Device(DeviceProperties properties = {}) : properties(std::move(properties)) {}
+  virtual ~Device() = default;
   virtual std::string kind() const = 0;  // DeviceKind::kCpu, or the name of a backend
   virtual std::string name() const = 0;  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
-  // Returns "0000:3B:00.0", or "" if the device is not on a PCI bus.
-  virtual std::string pci_bus_id() const { return ""; }
 
-  // What code that serves all kinds of devices asks. The defaults are those of a device that
-  // computes on the host.
-
-  // Returns true if the host can use the addresses from Allocate, and if the CPU's kernels compute
-  // on this device.
-  virtual bool host_memory() const { return true; }
-  // Returns true if the device queues work on a stream, so that calls return before it is done.
-  virtual bool asynchronous() const { return false; }
-  // Returns true if `device_query` lists the device and `--gpu` names it.
-  virtual bool listed() const { return false; }
-  // Returns the library that obeys workspace_bytes() ("cuDNN"), or "" if there is none.
-  virtual std::string algorithm_library() const { return ""; }
-
-  // Returns the number of threads with which the host computes for this device, or 0 if they are
-  // all threads of the process. Code that makes or runs a kernel sets it (ThreadCount).
-  virtual int threads() const { return 0; }
-  // Returns this device's share of the compute threads.
-  virtual CpuShare cpu_share() const { return {}; }
+  const DeviceProperties properties;
+  DeviceSettings settings;
 
   // Returns zeroed memory with at least 64-byte alignment. On the CPU, the compute threads touch
   // the memory first. Throws MemoryError. Free keeps the memory for the next request of its size
@@ -117,50 +159,13 @@ class Device {
   // Returns the number of bytes that Allocate could still provide in total, or -1 if unknown.
   virtual int64_t free_bytes() { return -1; }
 
-  // Precision to which factors of single-precision products may be rounded. Set it before any
-  // kernel is created for the device.
-  MathMode math() const { return math_; }
-  void set_math(MathMode math) { math_ = math; }
-  // Limits for libraries that offer several algorithms: the largest scratch memory that an
-  // algorithm may use, and whether only algorithms with bitwise reproducible results are allowed.
-  // Set them before any kernel is created for the device.
-  int64_t workspace_bytes() const { return workspace_bytes_; }
-  void set_workspace_bytes(int64_t bytes) { workspace_bytes_ = bytes; }
-  bool deterministic() const { return deterministic_; }
-  void set_deterministic(bool deterministic) { deterministic_ = deterministic; }
-  // If true and if the device can record, work that is identical in every pass is recorded.
-  bool records() const { return records_; }
-  void set_records(bool records) { records_ = records; }
-
   // Returns the measured choices that kernels of this device use.
   MeasuredChoices& measured_choices() { return measured_choices_; }
-
-  // Returns an object that higher-level code keeps for this device, such as a library handle. The
-  // first call with `key` creates it as T(this); the device owns it. Objects are destroyed in
-  // reverse order of creation, so an object may use those that existed before it.
-  template <class T>
-  T& Attached(const std::string& key) {
-    for (const auto& [name, kept] : attached_) {
-      if (name == key) return *static_cast<T*>(kept.get());
-    }
-    auto made = std::make_shared<T>(this);
-    attached_.emplace_back(key, made);
-    return *made;
-  }
-
- protected:
-  // Subclass destructors call this while the device still works.
-  void DestroyAttached() {
-    while (!attached_.empty()) attached_.pop_back();
-  }
+  AttachedObjects& attached() { return attached_; }
 
  private:
-  MathMode math_ = MathMode::kFloat32;
-  int64_t workspace_bytes_ = int64_t{512} << 20;
-  bool deterministic_ = false;
-  bool records_ = true;
   MeasuredChoices measured_choices_;
-  std::vector<std::pair<std::string, std::shared_ptr<void>>> attached_;  // in order of creation
+  AttachedObjects attached_{this};  // destroyed first, because its objects use the device
 };
 
 // Owns a block of a device's memory. The device must outlive the Buffer. Movable.
@@ -203,7 +208,7 @@ struct DeviceInfo {
   int index = 0;
   std::string name;
   std::string description;  // compute capability, memory, driver
-  std::string pci_bus_id;   // see Device::pci_bus_id
+  std::string pci_bus_id;   // see DeviceProperties
   std::string unusable;     // the reason why the device cannot be used, or ""
 };
 struct DeviceBackend {

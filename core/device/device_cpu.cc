@@ -28,16 +28,15 @@ int64_t SizeClass(int64_t bytes) {
 class CpuDevice : public Device {
  public:
   CpuDevice() = default;
-  CpuDevice(const CpuShare& share, std::string name)
-      : share_(share), name_(std::move(name)), threads_(std::max(1, NumThreads() / share.parts)) {}
+  CpuDevice(const DeviceProperties& part, std::string name)
+      : Device(part), name_(std::move(name)) {}
   ~CpuDevice() override { blocks_.Clear(&std::free); }
 
   std::string kind() const override { return DeviceKind::kCpu; }
   std::string name() const override {
-    return name_ + " (" + std::to_string(threads_ > 0 ? threads_ : NumThreads()) + " threads)";
+    const int threads = properties.threads > 0 ? properties.threads : NumThreads();
+    return name_ + " (" + std::to_string(threads) + " threads)";
   }
-  int threads() const override { return threads_; }
-  CpuShare cpu_share() const override { return share_; }
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = SizeClass(bytes);
@@ -92,9 +91,7 @@ class CpuDevice : public Device {
     });
   }
 
-  const CpuShare share_ = {};
   const std::string name_ = "CPU";
-  const int threads_ = 0;  // 0: all threads
   BlockCache blocks_;
 };
 
@@ -103,7 +100,10 @@ class CpuDevice : public Device {
 std::unique_ptr<Device> MakeCpuDevice() { return std::make_unique<CpuDevice>(); }
 
 std::unique_ptr<Device> MakeCpuPart(const CpuShare& share, const std::string& name) {
-  return std::make_unique<CpuDevice>(share, name);
+  DeviceProperties part;
+  part.threads = std::max(1, NumThreads() / share.parts);
+  part.cpu_share = share;
+  return std::make_unique<CpuDevice>(part, name);
 }
 
 }  // namespace doppio

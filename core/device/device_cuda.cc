@@ -71,9 +71,9 @@ class CudaDownload : public Download {
 class CudaDevice : public GpuDevice {
  public:
   CudaDevice(int index, const DeviceInfo& info)
-      : index_(index),
-        name_("GPU " + std::to_string(index) + " (" + info.name + ")"),
-        pci_bus_id_(info.pci_bus_id) {
+      : GpuDevice(info.pci_bus_id),
+        index_(index),
+        name_("GPU " + std::to_string(index) + " (" + info.name + ")") {
     MakeCurrent();
     Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on", name_);
   }
@@ -82,14 +82,13 @@ class CudaDevice : public GpuDevice {
   // them.
   ~CudaDevice() override {
     cudaSetDevice(index_);
-    DestroyAttached();
+    attached().Clear();
     cudaStreamSynchronize(stream_);
     blocks_.Clear([](void* memory) { cudaFree(memory); });
     cudaStreamDestroy(stream_);
   }
 
   std::string name() const override { return name_; }
-  std::string pci_bus_id() const override { return pci_bus_id_; }
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = GpuSizeClass(bytes);
@@ -229,7 +228,7 @@ class CudaDevice : public GpuDevice {
   }
 
   const int index_;
-  const std::string name_, pci_bus_id_;
+  const std::string name_;
   cudaStream_t stream_ = nullptr;
   BlockCache blocks_;
 };

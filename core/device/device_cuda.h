@@ -31,11 +31,9 @@ struct Gpu {
 };
 class GpuDevice : public Device {
  public:
+  explicit GpuDevice(const std::string& bus_id = "")
+      : Device({/*host_memory=*/false, /*asynchronous=*/true, /*listed=*/true, "cuDNN", bus_id}) {}
   std::string kind() const final { return kCudaKind; }
-  bool host_memory() const final { return false; }
-  bool asynchronous() const final { return true; }
-  bool listed() const final { return true; }
-  std::string algorithm_library() const final { return "cuDNN"; }
   // Returns the device's stream and makes the device the calling thread's current device, as kernel
   // launches require.
   virtual Gpu gpu() = 0;

@@ -35,7 +35,7 @@ class GpuMonitor {
   // Returns all GPUs that the driver shows, including those that are hidden from this process. The
   // order can therefore differ from that of DeviceInfo::index.
   virtual std::vector<Handle> Gpus() const = 0;
-  // Returns the GPU with Device::pci_bus_id() ("0000:3B:00.0"), or nullopt if there is none.
+  // Returns the GPU with this DeviceProperties::pci_bus_id, or nullopt if there is none.
   virtual std::optional<Handle> Find(const std::string& pci_bus_id) const = 0;
   virtual std::string NameOf(Handle gpu) const = 0;  // "" if unknown
   // Returns the current state of `gpu`.

@@ -67,9 +67,9 @@ struct OwnedCublas {
     // Without this memory, cuBLAS would allocate memory when a product needs it, and allocations
     // cannot be recorded. The call follows set_stream, because setting a stream resets the
     // workspace.
-    workspace = Buffer(device, std::min(kWorkspaceBytes, device->workspace_bytes()));
+    workspace = Buffer(device, std::min(kWorkspaceBytes, device->settings.workspace_bytes));
     Check(Cublas().set_workspace(handle, workspace.data(), workspace.bytes()), "taking memory");
-    const bool tf32 = device->math() != MathMode::kFloat32;
+    const bool tf32 = device->settings.math != MathMode::kFloat32;
     // Also keeps the partial sums of a split reduction in single precision.
     const int mode = (tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH) |
                      CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
@@ -84,7 +84,7 @@ struct OwnedCublas {
 
 const OwnedCublas& HandleOf(Device* device) {
   CudaStream(device);  // makes the device current
-  return device->Attached<OwnedCublas>("cublas");
+  return device->attached().Get<OwnedCublas>("cublas");
 }
 
 cublasOperation_t Operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
@@ -102,7 +102,7 @@ void GpuGemm(Device* device, const GemmShape& s, const GemmMatrix& a, const Gemm
                "a product of these types");
   if (s.m == 0 || s.n == 0 || s.batch == 0) return;
   const float alpha = 1;
-  const bool tf32 = a.type == DType::kFloat32 && device->math() != MathMode::kFloat32;
+  const bool tf32 = a.type == DType::kFloat32 && device->settings.math != MathMode::kFloat32;
   Check(Cublas().gemm(HandleOf(device).handle, Operation(s.transpose_b), Operation(s.transpose_a),
                       s.n, s.m, s.k, &alpha, b.data, CudaType(b.type), b.row, b.step, a.data,
                       CudaType(a.type), a.row, a.step, &beta, c.data, CudaType(c.type), c.row,

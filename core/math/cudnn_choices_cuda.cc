@@ -38,7 +38,7 @@ AlgorithmChoice ChoiceOf(const std::string& text) {
 
 bool MeasuresCudnn(const Device& device) {
   const char* asked = std::getenv("DOPPIO_CUDNN_MEASURE");
-  return !device.deterministic() && (asked == nullptr || std::string(asked) != "0");
+  return !device.settings.deterministic && (asked == nullptr || std::string(asked) != "0");
 }
 
 AlgorithmCache& CudnnChoices(const Device& device) {
@@ -64,16 +64,16 @@ void StoreCudnnChoice(Device* device, const std::string& key, const CachedChoice
 }
 
 std::string CudnnChoiceKey(Device* device, const std::string& what) {
-  return device->Attached<GpuModel>("gpu model").name + ", cuDNN " +
+  return device->attached().Get<GpuModel>("gpu model").name + ", cuDNN " +
          std::to_string(Cudnn().cudnnGetVersion()) + ", " + what + ", " +
-         std::to_string(device->workspace_bytes()) + " bytes" +
-         (device->deterministic() ? ", deterministic" : "");
+         std::to_string(device->settings.workspace_bytes) + " bytes" +
+         (device->settings.deterministic ? ", deterministic" : "");
 }
 
 std::string WhyNoCudnn(const Device& device, const std::string& direction) {
   return StrCat("cuDNN has no ", direction, " algorithm for it within ",
-                device.workspace_bytes() >> 20, " MiB of workspace",
-                device.deterministic() ? " that is deterministic" : "");
+                device.settings.workspace_bytes >> 20, " MiB of workspace",
+                device.settings.deterministic ? " that is deterministic" : "");
 }
 
 }  // namespace doppio

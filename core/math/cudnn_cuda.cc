@@ -85,7 +85,7 @@ void CheckCudnn(cudnnStatus_t status, const char* doing) {
 
 cudnnHandle_t CudnnHandle(Device* device) {
   CudaStream(device);
-  return device->Attached<OwnedCudnn>("cudnn").handle;
+  return device->attached().Get<OwnedCudnn>("cudnn").handle;
 }
 
 cudnnDataType_t CudnnType(DType type) {

@@ -15,12 +15,6 @@
 
 namespace doppio {
 
-// Restrictions on engines.
-struct CudnnLimits {
-  int64_t workspace_bytes = 0;
-  bool deterministic = false;  // only engines with bitwise reproducible results
-};
-
 // A compiled plan for one graph. Not thread-safe.
 class CudnnPlan {
  public:
@@ -60,11 +54,11 @@ class CudnnPlan {
   std::deque<Pack> packs_;
 };
 
-// Creates plans for a graph, which must outlive the plans.
+// Creates plans for a graph, which must outlive the plans, within the limits of `settings`.
 class CudnnHeuristics {
  public:
-  CudnnHeuristics(const CudnnGraph& graph, const CudnnLimits& limits)
-      : graph_(graph), limits_(limits) {}
+  CudnnHeuristics(const CudnnGraph& graph, const DeviceSettings& settings)
+      : graph_(graph), settings_(settings) {}
 
   using Patience = std::chrono::steady_clock::duration;
   struct Plans {
@@ -91,7 +85,7 @@ class CudnnHeuristics {
   bool Permits(const CudnnBackendDescriptor& engine) const;
 
   const CudnnGraph& graph_;
-  const CudnnLimits limits_;
+  const DeviceSettings settings_;
 };
 
 }  // namespace doppio

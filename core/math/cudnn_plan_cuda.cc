@@ -180,7 +180,7 @@ std::unique_ptr<CudnnPlan> CudnnHeuristics::MakePlan(
     if (!plan.Complete()) return nullptr;
     int64_t bytes = 0;
     plan.Get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
-    if (bytes > limits_.workspace_bytes) return nullptr;
+    if (bytes > settings_.workspace_bytes) return nullptr;
     AlgorithmChoice choice = ChoiceOf(configuration, engine[0]);
     return std::unique_ptr<CudnnPlan>(
         new CudnnPlan(target, std::move(parts), std::move(plan), bytes, std::move(choice)));
@@ -198,7 +198,7 @@ bool CudnnHeuristics::Permits(const CudnnBackendDescriptor& engine) const {
   return std::none_of(notes.begin(), notes.end(), [&](cudnnBackendNumericalNote_t note) {
     return note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
            note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
-           (limits_.deterministic && note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+           (settings_.deterministic && note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   });
 }
 

@@ -53,7 +53,7 @@ std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::
   // The handle must be attached to the device before KnownSteps, because plans must not outlive the
   // handle with which they were created, and the device destroys attached objects in reverse order.
   const CudnnTarget target{CudnnHandle(device), nullptr};
-  auto& known = device->Attached<KnownSteps>("cudnn graphs").by_key;
+  auto& known = device->attached().Get<KnownSteps>("cudnn graphs").by_key;
   const std::string full_key = CudnnChoiceKey(device, key);
   const auto found = known.find(full_key);
   if (found != known.end()) return found->second;
@@ -65,7 +65,7 @@ std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::
 
 void CudnnGraphStep::Choose(Device* device, const std::string& key,
                             const std::vector<Memory>& memory) {
-  const CudnnHeuristics heuristics(graph_, {device->workspace_bytes(), device->deterministic()});
+  const CudnnHeuristics heuristics(graph_, device->settings);
   const bool measures = MeasuresCudnn(*device);
   const auto race = [&](const std::optional<CachedChoice>& so_far) {
     return Race(device, heuristics, memory, so_far);

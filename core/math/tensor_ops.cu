@@ -145,7 +145,9 @@ class CudaTensorOps : public TensorOps {
   Device* device_;
 };
 
-const TensorOps& CudaOps(Device* device) { return device->Attached<CudaTensorOps>("tensor_ops"); }
+const TensorOps& CudaOps(Device* device) {
+  return device->attached().Get<CudaTensorOps>("tensor_ops");
+}
 
 DOPPIO_REGISTER(TensorOpsOfKinds, kCudaKind, &CudaOps);
 

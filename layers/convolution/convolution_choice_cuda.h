@@ -33,7 +33,7 @@ class CudnnProblem {
   }
 
   // Returns true if products must be exact float32, without TF32.
-  bool exact() const { return device->math() == MathMode::kFloat32; }
+  bool exact() const { return device->settings.math == MathMode::kFloat32; }
 
   Device* const device;
   const CudnnExtents extents;
@@ -117,7 +117,7 @@ class CudnnStep {
   explicit CudnnStep(const CudnnProblem& problem, std::optional<Algorithm> favourite = {})
       : problem_(problem),
         favourite_(favourite),
-        conv_(problem.extents.shape, DType::kFloat32, problem.device->math()) {
+        conv_(problem.extents.shape, DType::kFloat32, problem.device->settings.math) {
     const std::string key = problem.Key(Direction::kName) + (favourite ? ", with a tail" : "");
     const bool measure = MeasuresCudnn(*problem.device);
     const auto choose = [&](const std::optional<CachedChoice>&) -> std::optional<CachedChoice> {
@@ -206,10 +206,10 @@ class CudnnStep {
 
   // Returns why an algorithm cannot be used on the device, or "".
   std::string WhyUnfit(const Perf& p) const {
-    const Device& device = *problem_.device;
+    const DeviceSettings& settings = problem_.device->settings;
     if (p.status != CUDNN_STATUS_SUCCESS) return "it does not run";
-    if (p.memory > static_cast<size_t>(device.workspace_bytes())) return "too large a workspace";
-    const bool varies = device.deterministic() && p.determinism != CUDNN_DETERMINISTIC;
+    if (p.memory > static_cast<size_t>(settings.workspace_bytes)) return "too large a workspace";
+    const bool varies = settings.deterministic && p.determinism != CUDNN_DETERMINISTIC;
     return varies ? "it is not deterministic" : "";
   }
 
@@ -224,7 +224,7 @@ class CudnnStep {
         problem_, conv_.get(), static_cast<Algorithm>(choice.algorithm), &workspace_);
     choice_ = choice;
     found_ = status == CUDNN_STATUS_SUCCESS &&
-             workspace_ <= static_cast<size_t>(problem_.device->workspace_bytes());
+             workspace_ <= static_cast<size_t>(problem_.device->settings.workspace_bytes);
     return found_;
   }
 

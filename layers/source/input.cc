@@ -166,7 +166,8 @@ class DummyDataKernel : public Kernel {
   // Fills top i. Random numbers are drawn on the host, then copied to the device.
   void Write(size_t i, uint64_t first_row, int parts) {
     const Tensor& top = t_.tops[i];
-    if (device_->host_memory()) return tops_[i].fill(seed_, streams_[i], top, first_row, parts);
+    if (device_->properties.host_memory)
+      return tops_[i].fill(seed_, streams_[i], top, first_row, parts);
     drawn_.resize(std::max(drawn_.size(), static_cast<size_t>(top.bytes())));
     tops_[i].fill(seed_, streams_[i], Tensor(top, drawn_.data()), first_row, parts);
     device_->CopyFromHost(top.raw, drawn_.data(), top.bytes());

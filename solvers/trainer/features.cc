@@ -30,7 +30,7 @@ Features FeaturesOf(const SolverSpec& spec, const TrainerOptions& options) {
   features.AddIf(placed, Feature::kPlace);
   features.AddIf(options.net.microbatches > 1, Feature::kMicrobatches);
   // The device of a placed net is one of those on which its layers are placed.
-  features.AddIf(!placed && !options.plan.device->host_memory(), Feature::kGpu);
+  features.AddIf(!placed && !options.plan.device->properties.host_memory, Feature::kGpu);
   features.AddIf(options.world != nullptr && options.world->size() > 1, Feature::kReplicas);
   features.AddIf(options.shard_update, Feature::kShardUpdate);
   features.AddIf(options.elastic.has_value(), Feature::kElastic);

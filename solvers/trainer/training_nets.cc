@@ -64,7 +64,7 @@ std::unique_ptr<Net> TrainingNets::MakeNet(const NetSource& source, bool train, 
   net.batch = batch;
   net.seed = run_->seed;
   // On the host, tests run on one device, with all compute threads.
-  const bool one_device = !train && options.plan.device->host_memory();
+  const bool one_device = !train && options.plan.device->properties.host_memory;
   if (!train) net.shares = net.microbatches = 1;
   if (one_device) net.place.clear();
   NetSpec spec = MakeNetSpec(source.net, source.places, source.state, net);

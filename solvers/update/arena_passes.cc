@@ -109,7 +109,7 @@ std::optional<int> ArenaPasses::NonFiniteParam() const {
 
 UpdatePass* ArenaPasses::asynchronous() const {
   const bool alone = parts_.size() == 1 && params_->replicas().empty();
-  return alone && params_->device()->asynchronous() ? parts_[0].pass.get() : nullptr;
+  return alone && params_->device()->properties.asynchronous ? parts_[0].pass.get() : nullptr;
 }
 
 }  // namespace doppio

@@ -43,7 +43,7 @@ SolverHistory::SolverHistory(ParamStore* params, const SolverParameter& param,
   if (shares_ == nullptr) {
     ranges_ = {{0, elements, 0}};
   } else {
-    DOPPIO_CHECK(params->device()->host_memory(), "ranks on the host divide the update");
+    DOPPIO_CHECK(params->device()->properties.host_memory, "ranks on the host divide the update");
     for (int i : params->learnable()) {
       const Param& p = params->param(i);
       if (!p.gradient) unshared_begin_ = std::min(unshared_begin_, p.offset);

@@ -95,7 +95,7 @@ class CudnnCandidatesDeathTest : public testing::Test {
   [[noreturn]] static void ChooseAndExit(const std::vector<Way>& ways, bool deterministic) {
     {
       const std::unique_ptr<Device> device = FindDeviceBackend()->make(0);
-      device->set_deterministic(deterministic);
+      device->settings.deterministic = deterministic;
       std::vector<CudnnCandidate> candidates;
       for (const Way& way : ways) candidates.push_back(CandidateOf(device.get(), way));
       const ChosenCandidate chosen =

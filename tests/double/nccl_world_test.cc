@@ -27,7 +27,7 @@ const DeviceLink& Link() { return *FindDeviceLink(kCudaKind, "nccl"); }
 
 std::unique_ptr<Device> GpuNumber(int index) {
   auto gpu = DeviceBackends::Get().Find(kCudaKind)->make(index);
-  gpu->set_deterministic(true);
+  gpu->settings.deterministic = true;
   return gpu;
 }
 

@@ -245,9 +245,9 @@ TEST(ReplicatedLayers, NeedMemoryOnEachDevice) {
 std::unique_ptr<Device> OtherGpu() {
   const DeviceBackend* const backend = FindDeviceBackend();
   for (const DeviceInfo& gpu : backend->list()) {
-    if (!gpu.unusable.empty() || gpu.pci_bus_id == TestGpu()->pci_bus_id()) continue;
+    if (!gpu.unusable.empty() || gpu.pci_bus_id == TestGpu()->properties.pci_bus_id) continue;
     std::unique_ptr<Device> other = backend->make(gpu.index);
-    other->set_deterministic(true);
+    other->settings.deterministic = true;
     return other;
   }
   return TestGpu();

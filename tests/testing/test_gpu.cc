@@ -32,7 +32,7 @@ std::unique_ptr<Device> OpenTestGpu() {
   if (!HasTestGpu()) throw DeviceError(kNoTestGpu);
   std::unique_ptr<Device> gpu =
       FindDeviceBackend()->make(std::atoi(std::getenv("DOPPIO_TEST_GPU")));
-  gpu->set_deterministic(true);  // tests compare two runs bit by bit
+  gpu->settings.deterministic = true;  // tests compare two runs bit by bit
   return gpu;
 }
 

@@ -27,7 +27,7 @@ std::vector<int64_t> Places(const Shape& shape, const Layout& layout) {
 
 std::vector<double> ReadPlain(const Tensor& tensor, Device* device) {
   if (!tensor) return {};
-  if (device != nullptr && !device->host_memory()) {
+  if (device != nullptr && !device->properties.host_memory) {
     std::vector<char> host(static_cast<size_t>(tensor.bytes()));
     device->CopyToHost(host.data(), tensor.raw, tensor.bytes());
     return ReadPlain(Tensor(tensor, host.data()));
@@ -49,7 +49,7 @@ std::vector<double> ReadPlain(const Tensor& tensor, Device* device) {
 }
 
 void WritePlain(const std::vector<double>& values, const Tensor& tensor, Device* device) {
-  if (device != nullptr && !device->host_memory()) {
+  if (device != nullptr && !device->properties.host_memory) {
     std::vector<char> host(static_cast<size_t>(tensor.bytes()));
     WritePlain(values, Tensor(tensor, host.data()));
     device->CopyFromHost(tensor.raw, host.data(), tensor.bytes());

@@ -183,7 +183,7 @@ Device* Replicas::DeviceOf(int rank) const {
 }
 
 int Replicas::Sharing() const {
-  if (devices[0]->host_memory()) return count;
+  if (devices[0]->properties.host_memory) return count;
   return static_cast<int>(std::count_if(devices.begin(), devices.end(), [&](const auto& device) {
     return device->name() == devices[0]->name();
   }));

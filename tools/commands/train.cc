@@ -89,7 +89,7 @@ void Follow(const TrainingRequest& asked, const Replicas& replicas, TrainerOptio
 std::vector<std::string> GpuNames(const Replicas& replicas) {
   std::vector<std::string> names;
   for (const auto& device : replicas.devices) {
-    if (device->listed()) names.push_back(device->name());
+    if (device->properties.listed) names.push_back(device->name());
   }
   return names;
 }
@@ -101,7 +101,7 @@ struct TrainingRanks {
     if (!writes()) quiet.emplace();
     std::unique_ptr<Device>& first = replicas.devices[0];
     free_bytes = first->free_bytes();
-    if (line.flags.dry_run && first->host_memory()) first = MakeReservedDevice();
+    if (line.flags.dry_run && first->properties.host_memory) first = MakeReservedDevice();
   }
 
   // Opens the devices of the layers of `net`, if they may be placed.

@@ -44,7 +44,7 @@ nlohmann::json OrNull(const std::optional<T>& value) {
 }  // namespace
 
 std::unique_ptr<GpuWatch> WatchGpu(const Device& device) {
-  const std::string bus_id = device.pci_bus_id();
+  const std::string bus_id = device.properties.pci_bus_id;
   if (bus_id.empty()) return nullptr;
   std::shared_ptr<GpuMonitor> monitor;
   ErrorCollector errors;

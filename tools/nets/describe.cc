@@ -30,11 +30,11 @@ std::string PrecisionText(Trainer* trainer) {
   const Device& device = *trainer->params().device();
   if (Is16Bit(stored)) {
     const std::string text = computed + " with activations in " + Name(stored);
-    const std::string why = device.host_memory() ? WhyNoDnnlProducts(stored) : "";
+    const std::string why = device.properties.host_memory ? WhyNoDnnlProducts(stored) : "";
     return why.empty() ? text : text + " (" + why + ": less memory, but more time than fp32)";
   }
-  if (!device.listed()) return computed;
-  if (device.math() == MathMode::kTf32) return computed + " with products in tf32";
+  if (!device.properties.listed) return computed;
+  if (device.settings.math == MathMode::kTf32) return computed + " with products in tf32";
   return computed +
          " with products in full single precision (--precision=tf32 or bf16 is faster on a GPU)";
 }
@@ -99,11 +99,11 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
   if (train.exchange > 0) add("exchange", train.exchange, "16-bit gradients sent to other ranks");
   add("activations", train.activations,
       "and their gradients; " + Bytes(train.unshared) + " if none shared memory");
-  const std::string library = device.algorithm_library();
+  const std::string library = device.properties.algorithm_library;
   add("scratch", train.scratch,
       library.empty() ? ""
                       : "with the workspaces of " + library + ", each up to " +
-                            Bytes(device.workspace_bytes()));
+                            Bytes(device.settings.workspace_bytes));
   if (train.kept > 0) add("kept", train.kept, "by layers from pass to pass");
   if (test_bytes > 0) add("test nets", test_bytes, "");
   add("total", train.total() + test_bytes, free < 0 ? "" : "of " + Bytes(free) + " that were free");

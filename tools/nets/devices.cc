@@ -157,10 +157,10 @@ void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
 
 std::unique_ptr<Device> OpenGpu(const DeviceOptions& options, int index) {
   std::unique_ptr<Device> device = Backend().make(index);
-  device->set_math(options.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
-  device->set_workspace_bytes(int64_t{options.workspace_mb} << 20);
-  device->set_deterministic(options.deterministic);
-  device->set_records(options.cuda_graph);
+  device->settings.math = options.precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32;
+  device->settings.workspace_bytes = int64_t{options.workspace_mb} << 20;
+  device->settings.deterministic = options.deterministic;
+  device->settings.records = options.cuda_graph;
   return device;
 }
 
@@ -176,7 +176,7 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceOptions& options,
   try {
     for (int index : chosen.indices) {
       devices.push_back(OpenGpu(options, index));
-      devices.back()->Attached<Claim>("claim").held = chosen.claim;
+      devices.back()->attached().Get<Claim>("claim").held = chosen.claim;
     }
   } catch (const DeviceError& e) {
     RethrowWithContext(e, SourceLoc(), "--gpu=" + options.gpu);

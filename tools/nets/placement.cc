@@ -160,7 +160,7 @@ PlacedDevices OpenPlaces(const DeviceOptions& options, Features asked, const Gra
 }
 
 bool TakeGpu(PlacedDevices* placed, std::unique_ptr<Device>* device) {
-  if (placed->owned.empty() || placed->owned[0]->host_memory()) return false;
+  if (placed->owned.empty() || placed->owned[0]->properties.host_memory) return false;
   *device = std::move(placed->owned[0]);
   return true;
 }

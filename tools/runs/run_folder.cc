@@ -134,7 +134,8 @@ RunFolder::RunFolder(const CommandLine& line, const SolverSpec& solver,
 
 void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string& parent,
                       const std::string& metric) {
-  metrics_->Begin(FindSource(trainer->train_net()).samples, device.listed() ? &device : nullptr);
+  metrics_->Begin(FindSource(trainer->train_net()).samples,
+                  device.properties.listed ? &device : nullptr);
   metric_ = metric;
   json fields = {{"iter", trainer->iteration()},
                  {"seed", trainer->parts().run.seed},

@@ -160,7 +160,7 @@ void NetTimer::TimeIterations(int iterations, Timing* timing) {
     list->reserve(static_cast<size_t>(iterations));
   // On an asynchronous device, whole iterations are timed without synchronisation, and their parts
   // separately.
-  const bool ahead = device_->asynchronous();
+  const bool ahead = device_->properties.asynchronous;
   const std::unique_ptr<GpuWatch> watch = WatchGpu(*device_);
   const double wait_before = WaitSeconds(*net_), begin = NowMs();
   for (int i = 0; i < iterations && ahead; ++i) Iteration(false);

@@ -18,7 +18,7 @@ Tensor PlainPeer(const Tensor& opaque, const float* data) {
 void ReadTensor(const Tensor& tensor, Device* device, float* to) {
   if (tensor.count() == 0) return;
   if (!tensor.layout.plain()) {
-    DOPPIO_CHECK(device->host_memory(), "opaque layouts are oneDNN's");
+    DOPPIO_CHECK(device->properties.host_memory, "opaque layouts are oneDNN's");
     CopyTensor(tensor, PlainPeer(tensor, to));
   } else if (tensor.dtype == DType::kFloat64) {
     std::vector<double> wide(tensor.count());
@@ -40,7 +40,7 @@ void WriteTensor(const std::vector<float>& data, const Tensor& tensor, Device* d
   DOPPIO_CHECK(static_cast<int64_t>(data.size()) == tensor.count(), "as many values as elements");
   if (data.empty()) return;
   if (!tensor.layout.plain()) {
-    DOPPIO_CHECK(device->host_memory(), "opaque layouts are oneDNN's");
+    DOPPIO_CHECK(device->properties.host_memory, "opaque layouts are oneDNN's");
     CopyTensor(PlainPeer(tensor, data.data()), tensor);
   } else if (tensor.dtype == DType::kFloat64) {
     const std::vector<double> wide(data.begin(), data.end());
@@ -52,8 +52,9 @@ void WriteTensor(const std::vector<float>& data, const Tensor& tensor, Device* d
 }
 
 HostFloats::HostFloats(const Tensor& tensor, Device* device) {
-  const bool direct = device == nullptr || (device->host_memory() && tensor.layout.plain() &&
-                                            tensor.dtype == DType::kFloat32);
+  const bool direct =
+      device == nullptr ||
+      (device->properties.host_memory && tensor.layout.plain() && tensor.dtype == DType::kFloat32);
   if (!direct) copy_ = ReadTensor(tensor, device).data;
   data_ = direct ? tensor.data<float>() : copy_.data();
 }

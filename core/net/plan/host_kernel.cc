@@ -34,7 +34,7 @@ class Mirror {
 };
 
 Device* HostOf(const KernelArgs& args) {
-  return args.device->Attached<HostSide>("host_side").cpu.get();
+  return args.device->attached().Get<HostSide>("host_side").cpu.get();
 }
 
 // Returns the arguments of the kernel on the host.

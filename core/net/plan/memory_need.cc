@@ -80,7 +80,7 @@ void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
     message += "; even a batch of 1 does not fit";
   }
   if (backward) remedies.push_back("--recompute");
-  if (!device.host_memory()) {
+  if (!device.properties.host_memory) {
     if (backward) remedies.push_back("--offload");
     remedies.push_back("--precision=bf16");
   }

@@ -145,7 +145,7 @@ class Assembler {
     t.saved = At(item.saved);
     t.scratch = plan_.buffers->scratch[item.place].data();
     plan_.tensors[item.node] = t;
-    const ThreadCount threads(draft_.devices[item.place]->threads());
+    const ThreadCount threads(draft_.devices[item.place]->properties.threads);
     plan_.kernels[item.node]->Bind(std::move(t));
     return StepOf(StepKind::kLayer, item);
   }
@@ -173,7 +173,7 @@ class Assembler {
       return step;
     }
     Device* const device = draft_.devices[item.place];
-    const ThreadCount threads(device->threads());
+    const ThreadCount threads(device->properties.threads);
     step.reorder = OpsOf(device).Convert(from, to);
     return step;
   }

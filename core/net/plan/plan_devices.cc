@@ -91,7 +91,7 @@ void CountMemory(const Draft& draft, const ParamBytes& bytes, int64_t constants,
 void CheckFits(const Graph& graph, const Plan& plan, const PlanOptions& options,
                const ParamStore& params) {
   if (options.microbatch > 0) return;  // the first micro-batch has counted all of them
-  if (plan.devices.size() == 1 || options.device->host_memory())
+  if (plan.devices.size() == 1 || options.device->properties.host_memory)
     return plan.memory.CheckFits(options.device->free_bytes(), *options.device);
   for (const std::string& name : PlacedDeviceNames(graph)) {
     Device* const device = options.places.at(name);

@@ -117,7 +117,7 @@ class Chooser {
     args.chain = unit.chain.empty() ? nullptr : &unit.chain;
     args.dtype = draft_.options.dtype;
     args.device = draft_.devices[draft_.PlaceOf(graph_.nodes[unit.head()])];
-    args.math = args.device->math();
+    args.math = args.device->settings.math;
     args.engine_options = draft_.options.engine_options;
     args.choices = &noted_;
     args.backward = draft_.options.backward && unit.backward;
@@ -191,7 +191,7 @@ class Chooser {
   UnitCase& MakeKernel(const UnitCase& alone, const std::vector<Way>& ways) {
     const int n = alone.unit.head();
     const LayerSpec& spec = graph_.layer(n);
-    const ThreadCount threads(alone.args.device->threads());
+    const ThreadCount threads(alone.args.device->properties.threads);
     try {
       return MakeFirst(alone, ways);
     } catch (const Error& e) {
@@ -249,7 +249,7 @@ class Chooser {
       if (layers->widened) on_copies.push_back({layers, type, &*layers->widened});
     }
     add_copies();
-    if (layers->unit.chain.empty() && !device.host_memory())
+    if (layers->unit.chain.empty() && !device.properties.host_memory)
       ways->push_back({layers, &HostKernelType(), &layers->wide()});
   }
 
@@ -364,10 +364,10 @@ class Chooser {
     if (!param.placed()) {
       param.replicas.assign(devices.size() - 1, {});
       for (size_t i = 1; i < devices.size(); ++i) param.replicas[i - 1].device = devices[i];
-      if (!device->host_memory()) params_.SetDevice(store, device);
+      if (!device->properties.host_memory) params_.SetDevice(store, device);
       return;
     }
-    if (device->host_memory() || param.device == device) return;
+    if (device->properties.host_memory || param.device == device) return;
     throw graph_.layer(n).Mistake(
         "device", "is placed on " + device->name() + ", but the train net has its parameters on " +
                       param.device->name() + "; place it there in all nets");

@@ -70,10 +70,10 @@ void DeviceTeam::Run(const TaskOrder& order, const std::function<void(int, int)>
 }
 
 void DeviceTeam::Work(int device) {
-  const CpuShare share = devices_[device]->cpu_share();
+  const CpuShare share = devices_[device]->properties.cpu_share;
   if (share.parts == 1) UseAllCores();
   const ComputeShare compute(share.part, share.parts);
-  const ThreadCount threads(devices_[device]->threads());
+  const ThreadCount threads(devices_[device]->properties.threads);
   for (int64_t seen = 0;;) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -98,7 +98,7 @@ void DeviceTeam::RunTasks(int device) {
     try {
       (*run_)(next.task, next.part);
       // The device of the next task reads the results.
-      if (devices_[device]->asynchronous()) devices_[device]->Synchronize();
+      if (devices_[device]->properties.asynchronous) devices_[device]->Synchronize();
     } catch (...) {
       failure = std::current_exception();
     }

@@ -162,7 +162,7 @@ void PlanPasses::EndBackward() {
 }
 
 void PlanPasses::RunStep(const PlanStep& step, bool accumulate) {
-  const ThreadCount threads(running_->plan->devices[step.place]->threads());
+  const ThreadCount threads(running_->plan->devices[step.place]->properties.threads);
   executor_.Run(step, accumulate);
   if (!running_->ChangedBy(step)) return;
   throw graph_.layer(step.node).Mistake(

@@ -16,7 +16,7 @@ std::vector<std::string> RunTrace::TrackNames() {
 }
 
 RunTrace::RunTrace(Device* device)
-    : device_(device), stream_(device->asynchronous()), timeline_(kMaxSpans) {}
+    : device_(device), stream_(device->properties.asynchronous), timeline_(kMaxSpans) {}
 
 void RunTrace::Start() {
   clock_ = MakeDeviceClock(device_);

@@ -19,7 +19,7 @@ StepRunner::StepRunner(const Plan& plan, const std::vector<PlanStep>& steps,
                        std::pair<size_t, size_t> range, Device* device)
     : steps_(&steps), device_(device) {
   for (size_t i = range.first; i < range.second; ++i) {
-    const bool recordable = device->records() && Recordable(plan, steps[i]);
+    const bool recordable = device->settings.records && Recordable(plan, steps[i]);
     if (stretches_.empty() || stretches_.back().recordable != recordable)
       stretches_.push_back({i, i, recordable, {}});
     stretches_.back().end = i + 1;

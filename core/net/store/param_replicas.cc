@@ -9,7 +9,7 @@ namespace doppio {
 namespace {
 
 bool HasCopy(const Param& param, const ParamReplica& replica) {
-  return !replica.device->host_memory() || !param.trainable;
+  return !replica.device->properties.host_memory || !param.trainable;
 }
 
 // Returns the bytes that each device needs to receive the gradients of replicas that other devices
@@ -19,7 +19,7 @@ std::map<Device*, int64_t> IncomingBytes(const std::vector<int>& added,
   std::map<Device*, int64_t> incoming;
   for (int i : added) {
     const Param& p = params[i];
-    if (p.replicas.empty() || !p.gradient || p.device->host_memory()) continue;
+    if (p.replicas.empty() || !p.gradient || p.device->properties.host_memory) continue;
     int64_t& bytes = incoming[p.device];
     bytes = std::max(bytes, p.value.bytes());
   }

@@ -15,7 +15,7 @@ void FillParam(uint64_t seed, Param* param) {
   const uint64_t stream = Stream("filler", param->layer, param->index);
   Device* const device = param->device;
   try {
-    if (param->value.layout.plain() && device->host_memory()) {
+    if (param->value.layout.plain() && device->properties.host_memory) {
       Fill(param->filler, param->shape, seed, stream, param->value);
       return;
     }
@@ -26,7 +26,7 @@ void FillParam(uint64_t seed, Param* param) {
     std::align(64, plain.bytes(), aligned, space);
     const Tensor filled(plain, aligned);
     Fill(param->filler, param->shape, seed, stream, filled);
-    if (device->host_memory()) {
+    if (device->properties.host_memory) {
       CopyTensor(filled, param->value);
     } else {
       device->CopyFromHost(param->value.raw, aligned, plain.bytes());

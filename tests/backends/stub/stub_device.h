@@ -36,13 +36,12 @@ inline Tensor OnHost(const Tensor& stub) { return Tensor(stub, OnHost(stub.raw))
 // asynchronous.
 class StubDevice : public Device {
  public:
-  explicit StubDevice(int index = 0) : index_(index) {}
-  ~StubDevice() override { DestroyAttached(); }
+  explicit StubDevice(int index = 0)
+      : Device({/*host_memory=*/false, /*asynchronous=*/false, /*listed=*/true}), index_(index) {}
+  ~StubDevice() override { attached().Clear(); }
 
   std::string kind() const override { return kStubKind; }
   std::string name() const override { return "stub " + std::to_string(index_); }
-  bool host_memory() const override { return false; }
-  bool listed() const override { return true; }
 
   void* Allocate(int64_t bytes) override { return OnStub(host_->Allocate(bytes)); }
   void Free(void* memory) noexcept override { host_->Free(OnHost(memory)); }

@@ -33,7 +33,9 @@ class StubOps : public TensorOps {
   const TensorOps& host_;
 };
 
-const TensorOps& OpsOfStub(Device* device) { return device->Attached<StubOps>("stub operations"); }
+const TensorOps& OpsOfStub(Device* device) {
+  return device->attached().Get<StubOps>("stub operations");
+}
 
 DOPPIO_REGISTER(TensorOpsOfKinds, kStubKind, &OpsOfStub);
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/base/threads.h"
 #include "tests/testing/mistake.h"
 
 namespace doppio {
@@ -42,7 +43,7 @@ struct First {
   std::string* log = nullptr;
 };
 struct Second {
-  explicit Second(Device* device) : first(&device->Attached<First>("b")) {}
+  explicit Second(Device* device) : first(&device->attached().Get<First>("b")) {}
   ~Second() {
     if (first->log != nullptr) *first->log += "second ";
   }
@@ -52,12 +53,23 @@ struct Second {
 TEST(Device, DropsFirstWhatWasAttachedLast) {
   std::string log;
   std::unique_ptr<Device> device = MakeCpuDevice();
-  Second& second = device->Attached<Second>("a");
-  EXPECT_EQ(&device->Attached<Second>("a"), &second);
-  EXPECT_EQ(&device->Attached<First>("b"), second.first);
+  Second& second = device->attached().Get<Second>("a");
+  EXPECT_EQ(&device->attached().Get<Second>("a"), &second);
+  EXPECT_EQ(&device->attached().Get<First>("b"), second.first);
   second.first->log = &log;
   device.reset();
   EXPECT_EQ(log, "second first ");
+}
+
+TEST(AttachedObjects, AreMadeAgainAfterClear) {
+  AttachedObjects attached(nullptr);
+  std::string log;
+  attached.Get<First>("a").log = &log;
+  attached.Get<First>("b");
+  EXPECT_EQ(attached.Get<First>("a").log, &log);
+  attached.Clear();
+  EXPECT_EQ(log, "first ");
+  EXPECT_EQ(attached.Get<First>("a").log, nullptr);
 }
 
 TEST(Buffer, FreesWhatItOwnsOnce) {
@@ -75,10 +87,23 @@ TEST(Buffer, FreesWhatItOwnsOnce) {
 TEST(CpuDevice, ComputesInTheHostsMemoryAtOnce) {
   const auto cpu = MakeCpuDevice();
   EXPECT_EQ(cpu->kind(), "CPU");
-  EXPECT_TRUE(cpu->host_memory());
-  EXPECT_FALSE(cpu->asynchronous());
-  EXPECT_FALSE(cpu->listed());
-  EXPECT_EQ(cpu->algorithm_library(), "");
+  EXPECT_TRUE(cpu->properties.host_memory);
+  EXPECT_FALSE(cpu->properties.asynchronous);
+  EXPECT_FALSE(cpu->properties.listed);
+  EXPECT_EQ(cpu->properties.algorithm_library, "");
+  EXPECT_EQ(cpu->properties.threads, 0);
+  EXPECT_EQ(cpu->properties.cpu_share.parts, 1);
+}
+
+TEST(CpuDevice, HasItsPartOfTheThreads) {
+  const ThreadCount threads(4);
+  const auto part = MakeCpuPart({1, 2}, "half");
+  const auto small = MakeCpuPart({0, 8}, "small");
+  EXPECT_EQ(part->properties.threads, 2);
+  EXPECT_EQ(part->properties.cpu_share.part, 1);
+  EXPECT_EQ(part->properties.cpu_share.parts, 2);
+  EXPECT_EQ(part->name(), "half (2 threads)");
+  EXPECT_EQ(small->name(), "small (1 threads)");
 }
 
 TEST(DeviceBackend, IsMissingWithAnExplanation) {

@@ -27,7 +27,7 @@ bool HasGpu() {
 // A stand-in for a GPU, with just enough functions to load the GPU libraries.
 class NoGpu : public GpuDevice {
  public:
-  ~NoGpu() override { DestroyAttached(); }
+  ~NoGpu() override { attached().Clear(); }
   std::string name() const override { return "no GPU"; }
   Gpu gpu() override { return {}; }
   void* Allocate(int64_t bytes) override { return memory_->Allocate(bytes); }

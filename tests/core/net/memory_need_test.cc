@@ -21,9 +21,8 @@ namespace {
 class SmallDevice : public Device {
  public:
   explicit SmallDevice(int64_t free, bool host_memory = true)
-      : free_(free), host_memory_(host_memory) {}
+      : Device({host_memory}), free_(free) {}
   std::string kind() const override { return DeviceKind::kCpu; }
-  bool host_memory() const override { return host_memory_; }
   std::string name() const override { return "small device"; }
   void* Allocate(int64_t bytes) override {
     void* const memory = memory_->Allocate(bytes);
@@ -51,7 +50,6 @@ class SmallDevice : public Device {
 
  private:
   const int64_t free_;
-  const bool host_memory_;
   const std::unique_ptr<Device> memory_ = MakeCpuDevice();
   std::map<void*, int64_t> blocks_;
   int64_t in_use_ = 0, peak_ = 0;

@@ -34,7 +34,7 @@ std::string NetWith(const std::string& dropout) {
 class CountedPasses {
  public:
   CountedPasses(bool records, const std::string& net) : device_(TestGpu()) {
-    device_->set_records(records);
+    device_->settings.records = records;
     PlanOptions options;
     options.device = device_.get();
     options.backward = true;
