@@ -53,7 +53,7 @@ class CudaClock : public DeviceClock {
 
  private:
   void Record(cudaEvent_t event) const {
-    Cuda(cudaEventRecord(event, CudaStream(device_)), "recording an event on", device_->name());
+    Cuda(cudaEventRecord(event, GpuOf(device_).stream), "recording an event on", device_->name());
   }
 
   Device* const device_;

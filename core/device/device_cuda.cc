@@ -20,10 +20,28 @@ int64_t GpuSizeClass(int64_t bytes) {
 
 std::string MiB(int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
+[[noreturn]] void ThrowNoMemory(const std::string& gpu, int64_t size, int64_t in_use) {
+  cudaGetLastError();
+  size_t free = 0, total = 0;
+  Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", gpu);
+  throw MemoryError(gpu, " cannot allocate ", MiB(size), ": ", MiB(free), " of ", MiB(total),
+                    " are free and this process uses ", MiB(in_use),
+                    "; reduce batch_size and increase iter_size by the same factor, or end other "
+                    "programs on this GPU");
+}
+
 struct DestroyGraph {
   void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
 };
 using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph>;
+
+// Returns null if the work could not be captured.
+Graph EndCapture(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  const bool ended = cudaStreamEndCapture(stream, &graph) == cudaSuccess;
+  cudaGetLastError();
+  return Graph(ended ? graph : nullptr);
+}
 
 class CudaRecording : public Recording {
  public:
@@ -74,8 +92,7 @@ class CudaDevice : public GpuDevice {
       : GpuDevice(info.pci_bus_id),
         index_(index),
         name_("GPU " + std::to_string(index) + " (" + info.name + ")") {
-    MakeCurrent();
-    Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on", name_);
+    stream_ = NewStream(this);
   }
 
   // Errors are ignored: the CUDA runtime may already be unloaded, and a destructor cannot report
@@ -120,10 +137,10 @@ class CudaDevice : public GpuDevice {
   // zeros.
   void Zero(void* memory, int64_t bytes) override {
     if (bytes == 0) return;  // an empty operation cannot be recorded
-    Cuda(cudaMemsetAsync(memory, 0, bytes, stream()), "clearing memory of", name_);
+    Cuda(cudaMemsetAsync(memory, 0, bytes, gpu().stream), "clearing memory of", name_);
   }
 
-  void Synchronize() override { Cuda(cudaStreamSynchronize(stream()), "waiting for", name_); }
+  void Synchronize() override { Cuda(cudaStreamSynchronize(gpu().stream), "waiting for", name_); }
 
   std::unique_ptr<Download> MakeDownload(int64_t bytes) override {
     return std::make_unique<CudaDownload>(this, bytes);
@@ -131,21 +148,22 @@ class CudaDevice : public GpuDevice {
 
   std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
     // In this mode, other threads may allocate pinned memory during the recording.
-    Cuda(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), "recording on", name_);
+    Cuda(cudaStreamBeginCapture(gpu().stream, cudaStreamCaptureModeThreadLocal), "recording on",
+         name_);
     try {
       work();
     } catch (const Error& e) {
-      EndCapture();
+      EndCapture(stream_);
       // A library attempted something that cannot be recorded and reported an error. The error code
       // identifies this case; the exception's type does not, because adding the layer's name
       // converts it to a plain Error.
       if (e.code() != ExitCode::kDevice) throw;
       return nullptr;
     } catch (...) {
-      EndCapture();
+      EndCapture(stream_);
       throw;
     }
-    const Graph graph = EndCapture();
+    const Graph graph = EndCapture(stream_);
     cudaGraphExec_t ready = nullptr;
     if (graph == nullptr) return nullptr;
     if (cudaGraphInstantiate(&ready, graph.get(), 0) != cudaSuccess) {
@@ -161,31 +179,19 @@ class CudaDevice : public GpuDevice {
   // The cached blocks count as free, because Allocate returns them to the driver when memory runs
   // out.
   int64_t free_bytes() override {
-    MakeCurrent();
+    gpu();  // makes the device current
     size_t free = 0, total = 0;
     Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", name_);
     return static_cast<int64_t>(free) + blocks_.cached_bytes();
   }
 
-  Gpu gpu() override { return {stream()}; }
+  // CUDA's current device is a property of the thread, and any thread may call these functions.
+  Gpu gpu() override {
+    Cuda(cudaSetDevice(index_), "choosing", name_);
+    return {stream_};
+  }
 
  private:
-  cudaStream_t stream() {
-    MakeCurrent();
-    return stream_;
-  }
-
-  // CUDA's current device is a property of the thread, and any thread may call these functions.
-  void MakeCurrent() { Cuda(cudaSetDevice(index_), "choosing", name_); }
-
-  // Returns null if the work could not be captured.
-  Graph EndCapture() {
-    cudaGraph_t graph = nullptr;
-    const bool ended = cudaStreamEndCapture(stream_, &graph) == cudaSuccess;
-    cudaGetLastError();
-    return Graph(ended ? graph : nullptr);
-  }
-
   void Copy(void* to, const void* from, int64_t bytes) {
     CopyPeer(to, from, bytes);
     Synchronize();
@@ -193,38 +199,26 @@ class CudaDevice : public GpuDevice {
 
   void CopyPeer(void* to, const void* from, int64_t bytes) {
     // With cudaMemcpyDefault, CUDA derives the direction and the devices from the addresses.
-    Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "copying to or from",
+    Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gpu().stream), "copying to or from",
          name_);
   }
 
   void* AllocateOnGpu(int64_t size) {
-    MakeCurrent();
+    gpu();  // makes the device current
     void* memory = nullptr;
     cudaError_t result = cudaMalloc(&memory, size);
-    if (result == cudaErrorMemoryAllocation && ReleaseCache()) {
-      cudaGetLastError();
-      result = cudaMalloc(&memory, size);
+    if (result == cudaErrorMemoryAllocation) {
+      // Returns the cached blocks to the driver, and tries again.
+      Cuda(cudaStreamSynchronize(stream_), "waiting for", name_);
+      const auto free = [&](void* block) { Cuda(cudaFree(block), "freeing memory of", name_); };
+      if (blocks_.Clear(free)) {
+        cudaGetLastError();
+        result = cudaMalloc(&memory, size);
+      }
     }
-    if (result == cudaErrorMemoryAllocation) ThrowNoMemory(size);
+    if (result == cudaErrorMemoryAllocation) ThrowNoMemory(name_, size, bytes_in_use());
     Cuda(result, "allocating on", name_);
     return memory;
-  }
-
-  // Returns the cached blocks to the driver. Returns false if there were none.
-  bool ReleaseCache() {
-    Cuda(cudaStreamSynchronize(stream_), "waiting for", name_);
-    return blocks_.Clear([&](void* memory) { Cuda(cudaFree(memory), "freeing memory of", name_); });
-  }
-
-  [[noreturn]] void ThrowNoMemory(int64_t size) {
-    cudaGetLastError();
-    size_t free = 0, total = 0;
-    Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", name_);
-    throw MemoryError(name_, " cannot allocate ", MiB(size), ": ", MiB(static_cast<int64_t>(free)),
-                      " of ", MiB(static_cast<int64_t>(total)), " are free and this process uses ",
-                      MiB(bytes_in_use()),
-                      "; reduce batch_size and increase iter_size by the same factor, or end other "
-                      "programs on this GPU");
   }
 
   const int index_;
@@ -248,8 +242,6 @@ DOPPIO_REGISTER(DeviceBackends, kCudaKind,
 
 }  // namespace
 
-cudaStream_t CudaStream(Device* device) { return GpuOf(device).stream; }
-
 void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
   const Gpu gpu = GpuOf(device);
   if (bytes == 0) return;  // an empty operation cannot be recorded
@@ -258,8 +250,7 @@ void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
 }
 
 void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes) {
-  const Gpu gpu = GpuOf(device);
-  Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu.stream), "copying to",
+  Cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, GpuOf(device).stream), "copying to",
        device->name());
 }
 
@@ -292,7 +283,7 @@ Fence::Fence(Device* device) : device_(device), event_(NewEvent(device)) {}
 Fence::~Fence() { cudaEventDestroy(event_); }
 
 void Fence::Record() {
-  Cuda(cudaEventRecord(event_, CudaStream(device_)), "recording an event on", device_->name());
+  Cuda(cudaEventRecord(event_, GpuOf(device_).stream), "recording an event on", device_->name());
 }
 
 void Fence::Wait() { Cuda(cudaEventSynchronize(event_), "waiting for", device_->name()); }

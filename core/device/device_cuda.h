@@ -25,7 +25,8 @@ inline void Cuda(cudaError_t result, const char* doing, const std::string& what 
                     cudaGetErrorString(result), " (", cudaGetErrorName(result), ")");
 }
 
-// The stream on which a GPU's work is enqueued.
+// The only stream on which a GPU computes. All memory operations of the Device run in its order;
+// other streams must synchronise with it by events.
 struct Gpu {
   cudaStream_t stream = nullptr;
 };
@@ -86,11 +87,6 @@ class Fence {
   Device* device_;
   cudaEvent_t event_ = nullptr;
 };
-
-// Returns the only stream on which `device`, of kind kCudaKind, computes. Also makes the device the
-// calling thread's current device, as kernel launches require. All memory operations of the Device
-// run in the order of this stream; other streams must synchronise with it by events.
-cudaStream_t CudaStream(Device* device);
 
 // Returns the compute capabilities that this program contains kernels for, as 100 * major + 10 *
 // minor, in ascending order. The driver can also translate the kernels of the last one for newer

@@ -71,10 +71,11 @@ class CudaStore : public HostStore {
   // cudaStreamWaitEvent waits for the event's state at the time of the call, so one event can be
   // recorded again for each wait.
   void WaitForCompute(cudaStream_t stream) {
-    Cuda(cudaEventRecord(reached_, CudaStream(device_)), "recording an event on", device_->name());
+    Cuda(cudaEventRecord(reached_, GpuOf(device_).stream), "recording an event on",
+         device_->name());
     Wait(stream, reached_);
   }
-  void ComputeWaits(int block) { Wait(CudaStream(device_), slots_[block].copied); }
+  void ComputeWaits(int block) { Wait(GpuOf(device_).stream, slots_[block].copied); }
 
   void Copy(void* to, const void* from, const Slot& slot, cudaMemcpyKind way, cudaStream_t stream) {
     Cuda(cudaMemcpyAsync(to, from, slot.block.bytes, way, stream), "copying to or from",

@@ -3,10 +3,8 @@
 namespace doppio {
 
 struct UploadStream::Slot {
-  Slot(Device* device, int64_t bytes) : host(device, bytes), capacity(bytes) {
-    copied = NewEvent(device);
-    read = NewEvent(device);
-  }
+  Slot(Device* device, int64_t bytes)
+      : host(device, bytes), capacity(bytes), copied(NewEvent(device)), read(NewEvent(device)) {}
   ~Slot() {
     cudaEventDestroy(copied);
     cudaEventDestroy(read);
@@ -16,8 +14,8 @@ struct UploadStream::Slot {
   const int64_t capacity;
   Buffer there;
   // Recorded on the copy stream: the copy from `host` to `there` is complete.
-  cudaEvent_t copied = nullptr;
-  cudaEvent_t read = nullptr;  // recorded on the compute stream: `there` may be overwritten
+  const cudaEvent_t copied;
+  const cudaEvent_t read;  // recorded on the compute stream: `there` may be overwritten
 };
 
 UploadStream::UploadStream(Device* device, int64_t bytes, int slots) : device_(device) {

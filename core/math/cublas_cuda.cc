@@ -61,7 +61,7 @@ DOPPIO_REGISTER(Libraries, "cuBLAS",
 
 struct OwnedCublas {
   explicit OwnedCublas(Device* device) {
-    const cudaStream_t stream = CudaStream(device);
+    const cudaStream_t stream = GpuOf(device).stream;
     Check(Cublas().create(&handle), "its start");
     Check(Cublas().set_stream(handle, stream), "taking a stream");
     // Without this memory, cuBLAS would allocate memory when a product needs it, and allocations
@@ -83,7 +83,7 @@ struct OwnedCublas {
 };
 
 const OwnedCublas& HandleOf(Device* device) {
-  CudaStream(device);  // makes the device current
+  GpuOf(device);  // makes the device current
   return device->attached().Get<OwnedCublas>("cublas");
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 struct GpuModel {
   explicit GpuModel(Device* device) {
-    CudaStream(device);  // makes the device current
+    GpuOf(device);  // makes the device current
     int index = 0;
     Cuda(cudaGetDevice(&index), "asking for the current GPU");
     cudaDeviceProp gpu;

@@ -24,7 +24,7 @@ std::vector<int> Strides(const std::vector<int64_t>& dims, bool channels_last) {
 
 struct OwnedCudnn {
   explicit OwnedCudnn(Device* device) {
-    const cudaStream_t stream = CudaStream(device);
+    const cudaStream_t stream = GpuOf(device).stream;
     CheckCudnn(Cudnn().cudnnCreate(&handle), "its start");
     CheckCudnn(Cudnn().cudnnSetStream(handle, stream), "taking a stream");
   }
@@ -84,7 +84,7 @@ void CheckCudnn(cudnnStatus_t status, const char* doing) {
 }
 
 cudnnHandle_t CudnnHandle(Device* device) {
-  CudaStream(device);
+  GpuOf(device);
   return device->attached().Get<OwnedCudnn>("cudnn").handle;
 }
 

@@ -46,7 +46,7 @@ class CudnnTimer::Event {
 
 CudnnTimer::CudnnTimer(Device* device, const std::vector<Memory>& memory, int64_t workspace_bytes)
     : device_(device) {
-  const cudaStream_t stream = CudaStream(device);
+  const cudaStream_t stream = GpuOf(device).stream;
   for (const Memory& tensor : memory) {
     blocks_.emplace_back(tensor.bytes);
     void* const data = blocks_.back().data();
@@ -71,7 +71,7 @@ void* CudnnTimer::at(CudnnRole role) const {
 }
 
 float CudnnTimer::Ms(const std::function<void()>& run) {
-  const cudaStream_t stream = CudaStream(device_);
+  const cudaStream_t stream = GpuOf(device_).stream;
   for (int i = 0; i < kWarmUps + kRuns; ++i) {
     if (i == kWarmUps) start_->Record(stream);
     run();

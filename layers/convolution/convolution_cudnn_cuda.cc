@@ -123,7 +123,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
   static constexpr float kOne = 1, kZero = 0;
 
   cudnnHandle_t handle() const {
-    CudaStream(device_);  // makes the device the thread's current one
+    GpuOf(device_);  // makes the device the thread's current one
     return handle_;
   }
 

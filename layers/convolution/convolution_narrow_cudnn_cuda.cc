@@ -219,7 +219,7 @@ class CudnnNarrowConvolution : public NarrowConvolution {
   }
 
   void Run(CudnnGraphStep* step, const std::vector<CudnnPlan::Place>& places, const char* doing) {
-    CudaStream(device_);  // makes the device the thread's current one
+    GpuOf(device_);  // makes the device the thread's current one
     step->Run(places, static_cast<char*>(t_.scratch) + workspace_at_, doing);
   }
 

@@ -68,7 +68,7 @@ CudnnCandidate CandidateOf(Device* device, const Way& way) {
     if (!way.runs_after) throw DeviceError("it cannot be launched");
     if (way.bytes_after == 0) return;
     Cuda(cudaMemsetAsync(at.at(CudnnRole::kOther), 0, static_cast<size_t>(way.bytes_after),
-                         CudaStream(device)),
+                         GpuOf(device).stream),
          "clearing memory");
   };
   return candidate;
