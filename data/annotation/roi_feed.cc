@@ -68,7 +68,6 @@ void RoiFeed::Join(const GroupRule& rule) {
   if (read_ahead_.valid()) read_ahead_.wait();
   read_ahead_ = {};
   order_ = SampleOrder(rule, order_size_, options_.seed);
-  usable_ = rule.usable;
 }
 
 // Records are found bad by their images, whether they are flipped or not.
@@ -79,12 +78,11 @@ RecordProbe RoiFeed::Probe() const {
 }
 
 RoiSample RoiFeed::Read(int64_t sample) {
-  const int64_t images = source().size(), record = order_.Record(sample);
-  const int64_t index = usable_ ? usable_(record) : record;
+  const int64_t images = source().size(), index = order_.UsableRecord(sample);
   const bool flipped = index >= images;
   const auto number = static_cast<uint64_t>(sample);
-  return usable_ ? reader_->Read(index % images, flipped, number)
-                 : reader_->ReadGood(index % images, flipped, number);
+  return order_.tests_records() ? reader_->Read(index % images, flipped, number)
+                                : reader_->ReadGood(index % images, flipped, number);
 }
 
 }  // namespace doppio

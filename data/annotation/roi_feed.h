@@ -4,7 +4,6 @@
 #ifndef DOPPIO_DATA_ANNOTATION_ROI_FEED_H_
 #define DOPPIO_DATA_ANNOTATION_ROI_FEED_H_
 
-#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -60,7 +59,6 @@ class RoiFeed {
   const RoiFeedOptions options_;
   const int64_t order_size_;
   SampleOrder order_;
-  std::function<int64_t(int64_t)> usable_;  // GroupRule::usable
   bool joined_ = false;
   int64_t position_ = 0;
   RoiSample current_;

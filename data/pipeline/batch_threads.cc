@@ -24,14 +24,11 @@ int ChooseThreads(int cores, bool encoded) {
   return encoded ? std::clamp(cores / 2, 1, kMax) : std::clamp(cores / 4, 1, 4);
 }
 
-BatchThreads::BatchThreads(int threads, int prefetch, int64_t first, const Batch& empty, Fill fill)
+BatchThreads::BatchThreads(int threads, int prefetch, const Batch& empty, Fill fill)
     : fill_(std::move(fill)),
       chunk_samples_(ChunkSamples(empty.samples.size(), threads)),
       chunks_((static_cast<int>(empty.samples.size()) + chunk_samples_ - 1) / chunk_samples_),
-      slots_(static_cast<size_t>(prefetch) + 1),  // one for the batch that the caller holds
-      next_(first),
-      next_chunk_(first * chunks_),
-      released_(first) {
+      slots_(static_cast<size_t>(prefetch) + 1) {  // one for the batch that the caller holds
   for (Slot& slot : slots_) {
     slot.batch = empty;
     slot.chunks_left = chunks_;

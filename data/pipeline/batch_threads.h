@@ -20,7 +20,7 @@ struct Batch {
   int64_t first_sample = 0;
   ImageShape shape;                // of each sample
   std::vector<CutPixels> samples;  // input of Pipeline::Write
-  std::vector<float> labels;       // batch x label_count()
+  std::vector<float> labels;       // batch x SampleReader::label_count()
 };
 
 // Returns the number of threads that prepare samples for a rank with `cores` cores: half of the
@@ -30,13 +30,13 @@ int ChooseThreads(int cores, bool encoded);
 // Used by one thread, besides its own.
 class BatchThreads {
  public:
-  // Fills sample `row` of batch `number`. Called by several threads at once.
+  // Fills sample `row` of batch `number`, counted from 0. Called by several threads at once.
   using Fill =
       std::function<void(int64_t number, int row, Batch* batch, SampleReader::Scratch* scratch)>;
 
-  // Starts `threads` threads, which fill batches `first`, `first` + 1, ..., at most `prefetch`
-  // beyond the one that the caller holds. Each begins as a copy of `empty`.
-  BatchThreads(int threads, int prefetch, int64_t first, const Batch& empty, Fill fill);
+  // Starts `threads` threads, which fill batches 0, 1, ..., at most `prefetch` beyond the one that
+  // the caller holds. Each begins as a copy of `empty`.
+  BatchThreads(int threads, int prefetch, const Batch& empty, Fill fill);
   ~BatchThreads();
   BatchThreads(const BatchThreads&) = delete;
   BatchThreads& operator=(const BatchThreads&) = delete;
@@ -67,13 +67,13 @@ class BatchThreads {
   const Fill fill_;
   const int chunk_samples_, chunks_;  // per chunk, per batch
   std::vector<Slot> slots_;
-  int64_t next_;  // number of the batch that Next will return
+  int64_t next_ = 0;  // number of the batch that Next will return
 
   std::mutex mutex_;
   std::condition_variable slot_freed_, batch_ready_;
   // mutex_ guards the members from here to stop_, and the chunk counts and failures of the slots.
-  int64_t next_chunk_;
-  int64_t released_;  // batches before this one have been released by the caller
+  int64_t next_chunk_ = 0;
+  int64_t released_ = 0;  // batches before this one have been released by the caller
   bool stop_ = false;
   std::vector<std::thread> workers_;
 };

@@ -13,6 +13,16 @@ int64_t DrawSkip(const GroupRule& rule, uint64_t seed) {
 
 }  // namespace
 
+GroupRule RuleAlone(const SampleSet& samples, uint64_t stream) {
+  GroupRule rule;
+  rule.shuffle = samples.shuffle;
+  rule.rand_skip = samples.rand_skip;
+  rule.blocks = samples.blocks;
+  rule.stream = stream;
+  rule.order_stream = stream ^ samples.order_salt;
+  return rule;
+}
+
 Permutation::Permutation(const Random& random, uint64_t key, int64_t n)
     : random_(random), key_(key), n_(n) {
   columns_ = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(n))));
@@ -51,7 +61,9 @@ SampleOrder::SampleOrder(int64_t size, bool shuffle, const Random& random, int64
 
 SampleOrder::SampleOrder(const GroupRule& rule, int64_t size, uint64_t seed)
     : SampleOrder(size, rule.shuffle, Random(seed, rule.order_stream), DrawSkip(rule, seed),
-                  rule.blocks) {}
+                  rule.blocks) {
+  usable_ = rule.usable;
+}
 
 std::shared_ptr<const SampleOrder::Turns> SampleOrder::TurnsOf(int64_t epoch) const {
   std::shared_ptr<const Turns> known = std::atomic_load(&turns_);
@@ -81,6 +93,11 @@ int64_t SampleOrder::Record(int64_t sample) const {
   const auto key = static_cast<uint64_t>(epoch * static_cast<int64_t>(blocks_.size()) + turn);
   return begins_[block] +
          Permutation(random_, key * 2 + 1, blocks_[block]).At(position - (*end - blocks_[block]));
+}
+
+int64_t SampleOrder::UsableRecord(int64_t sample) const {
+  const int64_t record = Record(sample);
+  return usable_ ? usable_(record) : record;
 }
 
 int64_t SampleOrder::BlockEnd(int64_t sample) const {

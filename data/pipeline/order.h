@@ -5,6 +5,7 @@
 #define DOPPIO_DATA_PIPELINE_ORDER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ class Permutation {
   int64_t n_, rows_, columns_;
 };
 
+// Returns the rule of a source that belongs to no group. `stream` is Stream("data", layer).
+GroupRule RuleAlone(const SampleSet& samples, uint64_t stream);
+
 // Const methods may be called from several threads at once.
 class SampleOrder {
  public:
@@ -43,6 +47,11 @@ class SampleOrder {
   int64_t Epoch(int64_t sample) const { return (sample + skip_) / size_; }
   int64_t Position(int64_t sample) const { return (sample + skip_) % size_; }
   int64_t Record(int64_t sample) const;
+  // Returns the record to read for sample `sample`: Record(sample), or the next one that all
+  // sources of the group can use. Throws FileError.
+  int64_t UsableRecord(int64_t sample) const;
+  // Returns true if UsableRecord tests records. A source must not skip the one that it returns.
+  bool tests_records() const { return usable_ != nullptr; }
   // Returns the first sample after `sample` that is in another block or epoch.
   int64_t BlockEnd(int64_t sample) const;
 
@@ -60,6 +69,7 @@ class SampleOrder {
   int64_t skip_;
   std::vector<int64_t> blocks_, begins_;        // sizes and first records
   mutable std::shared_ptr<const Turns> turns_;  // last used; read and written atomically
+  std::function<int64_t(int64_t)> usable_;      // GroupRule::usable
 };
 
 }  // namespace doppio

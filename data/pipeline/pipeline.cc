@@ -7,26 +7,14 @@
 #include "core/base/threads.h"
 
 namespace doppio {
-namespace {
-
-// Returns the rule of a source that belongs to no group.
-GroupRule RuleAlone(const PipelineOptions& options) {
-  GroupRule rule;
-  rule.shuffle = options.shuffle;
-  rule.rand_skip = options.rand_skip;
-  rule.stream = options.stream;
-  rule.order_stream = options.stream ^ Stream("shuffle");
-  return rule;
-}
-
-}  // namespace
 
 Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter& transform,
                    Phase phase, const PipelineOptions& options)
     : reader_(std::make_shared<SampleReader>(std::move(source), transform, phase, options)),
       options_(options),
-      order_(RuleAlone(options), reader_->source().size(), options.seed) {
-  DOPPIO_CHECK(options.batch > 0 && options.rank < options.world, "pipeline options");
+      order_(RuleAlone(samples(), options.stream), reader_->source().size(), options.seed),
+      cursor_(options.batch) {
+  DOPPIO_CHECK(options.batch > 0, "pipeline options");
   DOPPIO_CHECK(options.batch == 1 || !options.any_size, "samples of several sizes in a batch");
   if (options_.threads <= 0) options_.threads = ChooseThreads(RankCores(), reader_->decodes());
   options_.prefetch = std::max(1, options_.prefetch);
@@ -34,8 +22,9 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
 
 SampleSet Pipeline::samples() const {
   SampleSet set;
-  set.count = size();
-  set.kind = source().kind();
+  const Source& source = reader_->source();
+  set.count = source.size() == kEndless ? 0 : source.size();
+  set.kind = source.kind();
   set.shuffle = options_.shuffle;
   set.rand_skip = options_.rand_skip;
   set.order_salt = Stream("shuffle");
@@ -47,14 +36,8 @@ SampleSet Pipeline::samples() const {
 void Pipeline::Join(const GroupRule& rule) {
   if (std::exchange(joined_, true)) return;
   threads_.reset();
-  order_ = SampleOrder(rule, source().size(), options_.seed);
-  usable_ = rule.usable;
+  order_ = SampleOrder(rule, reader_->source().size(), options_.seed);
   reader_->Join(rule);
-}
-
-std::string Pipeline::NameOf(int64_t sample) const {
-  const int64_t record = order_.Record(sample);
-  return source().Name(usable_ ? usable_(record) : record);
 }
 
 RecordProbe Pipeline::Probe() const {
@@ -63,31 +46,35 @@ RecordProbe Pipeline::Probe() const {
 }
 
 void Pipeline::Start() {
+  const int label_count = reader_->label_count();
   Batch empty;
-  empty.shape = data_shape();
+  empty.shape = reader_->data_shape();
   empty.samples.resize(options_.batch);
-  empty.labels.resize(static_cast<size_t>(options_.batch) * static_cast<size_t>(label_count()));
+  empty.labels.resize(static_cast<size_t>(options_.batch) * static_cast<size_t>(label_count));
+  // The threads get a copy of the cursor, which moves on with Next.
   threads_ = std::make_unique<BatchThreads>(
-      options_.threads, options_.prefetch, next_batch_, empty,
-      [this](int64_t number, int row, Batch* batch, SampleReader::Scratch* scratch) {
-        FillSample(SampleOf(number) + row, row, batch, scratch);
+      options_.threads, options_.prefetch, empty,
+      [this, label_count, start = cursor_](int64_t number, int row, Batch* batch,
+                                           SampleReader::Scratch* scratch) {
+        CutPixels* const to = &batch->samples[row];
+        float* const labels = batch->labels.data() + int64_t{row} * label_count;
+        const int64_t sample = start.next_sample(number) + row;
+        const int64_t record = order_.UsableRecord(sample);
+        const ImageShape shape = order_.tests_records()
+                                     ? reader_->Read(record, sample, scratch, to, labels)
+                                     : reader_->ReadGood(record, sample, scratch, to, labels);
+        if (options_.any_size) batch->shape = shape;
       });
 }
 
 void Pipeline::Seek(int64_t sample) {
-  if (sample == position()) return;
+  if (sample == cursor_.position()) return;
   threads_.reset();
-  start_ = sample;
-  next_batch_ = 0;
+  cursor_.Seek(sample);
 }
 
 void Pipeline::Shard(int rank, int world) {
-  if (rank == options_.rank && world == options_.world) return;
-  threads_.reset();
-  const int64_t at = position();
-  options_.rank = rank;
-  options_.world = world;
-  Seek(at);
+  if (cursor_.Shard(rank, world)) threads_.reset();
 }
 
 const Batch& Pipeline::current() const {
@@ -98,19 +85,9 @@ const Batch& Pipeline::current() const {
 const Batch& Pipeline::Next() {
   if (threads_ == nullptr) Start();
   Batch& batch = threads_->Next(&wait_seconds_);
-  batch.first_sample = next_sample();
-  ++next_batch_;
+  batch.first_sample = cursor_.next_sample();
+  cursor_.Advance();
   return batch;
-}
-
-void Pipeline::FillSample(int64_t sample, int row, Batch* batch,
-                          SampleReader::Scratch* scratch) const {
-  CutPixels* const to = &batch->samples[row];
-  float* const labels = batch->labels.data() + int64_t{row} * label_count();
-  const int64_t record = order_.Record(sample);
-  const ImageShape shape = usable_ ? reader_->Read(usable_(record), sample, scratch, to, labels)
-                                   : reader_->ReadGood(record, sample, scratch, to, labels);
-  if (options_.any_size) batch->shape = shape;
 }
 
 }  // namespace doppio

@@ -1,20 +1,20 @@
 // Feeds a net: threads read, decode and transform samples ahead of the net, and Next() returns the
 // batches in order. The batches depend only on the source and on (seed, stream, sample), not on the
-// number of threads or ranks or on where the run started: batch b of rank r holds `batch` samples
-// of SampleOrder's endless stream, from sample (b * world + r) * batch on.
+// number of threads or ranks or on where the run started: the samples of a batch are those of
+// SampleOrder's endless stream from next_sample() of a ShardCursor on.
 //
 // A pipeline is used by one thread, except where noted. It has its own threads, outside the compute
 // pool, which start with the first Next().
 #ifndef DOPPIO_DATA_PIPELINE_PIPELINE_H_
 #define DOPPIO_DATA_PIPELINE_PIPELINE_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "data/pipeline/batch_threads.h"
 #include "data/pipeline/order.h"
 #include "data/pipeline/sample_reader.h"
+#include "data/pipeline/shard_cursor.h"
 
 namespace doppio {
 
@@ -28,20 +28,15 @@ class Pipeline {
 
   // Returns the shape of the samples of the batch that Next returned last; before, that of the
   // first sample.
-  ImageShape shape() const { return has_current() ? current().shape : data_shape(); }
-  // Returns the shape of the first transformed sample.
-  ImageShape data_shape() const { return reader_->data_shape(); }
-  // Returns the number of labels per sample.
-  int label_count() const { return reader_->label_count(); }
-  // Returns the number of records in an epoch; 0 if the source is endless.
-  int64_t size() const { return source().size() == kEndless ? 0 : source().size(); }
+  ImageShape shape() const { return has_current() ? current().shape : reader_->data_shape(); }
+  // Returns the reader of single samples, with the source and the changes of transform_param.
+  const SampleReader& reader() const { return *reader_; }
   // Returns the number of threads.
   int threads() const { return options_.threads; }
-  const Source& source() const { return reader_->source(); }
   // Returns the name of the record of a sample.
-  std::string NameOf(int64_t sample) const;
-  // Returns the number of different records left out so far.
-  int64_t bad_records() const { return reader_->bad_records(); }
+  std::string NameOf(int64_t sample) const {
+    return reader_->source().Name(order_.UsableRecord(sample));
+  }
 
   // Describes the samples, without the changes of transform_param.
   SampleSet samples() const;
@@ -62,18 +57,13 @@ class Pipeline {
   template <class T>
   void Write(const Batch& batch, int64_t begin, int64_t end, T* to) const {
     for (int64_t i = begin; i < end; ++i) {
-      augment().Finish(batch.samples[i], batch.shape, to + i * batch.shape.count());
+      reader_->augment().Finish(batch.samples[i], batch.shape, to + i * batch.shape.count());
     }
   }
 
-  // For callers that write samples of bytes themselves, e.g. the GPU upload path.
-  const Augment& augment() const { return reader_->augment(); }
-
-  // Returns the global index of the first sample of the batch that Next() will return.
-  int64_t next_sample() const { return SampleOf(next_batch_); }
-  // Returns the first sample of rank 0's next batch, the same number on every rank.
-  int64_t position() const { return next_sample() - int64_t{options_.rank} * options_.batch; }
-  // Continues at `sample`, a value of position(). Has no effect if that is the position already.
+  // Returns the position of the batch that Next() will return.
+  const ShardCursor& cursor() const { return cursor_; }
+  // Continues at `sample`, a cursor's position(). Has no effect if that is the position already.
   void Seek(int64_t sample);
 
   // Changes the rank and the number of ranks from the next batch on. Cheap if they stay the same.
@@ -83,22 +73,16 @@ class Pipeline {
   double wait_seconds() const { return wait_seconds_; }
 
  private:
-  int64_t SampleOf(int64_t batch) const {
-    return start_ + (batch * options_.world + options_.rank) * options_.batch;
-  }
   bool has_current() const { return threads_ != nullptr && threads_->has_current(); }
   void Start();
-  void FillSample(int64_t sample, int row, Batch* batch, SampleReader::Scratch* scratch) const;
 
   // Shared with Probe().
   const std::shared_ptr<SampleReader> reader_;
   PipelineOptions options_;
   SampleOrder order_;
-  std::function<int64_t(int64_t)> usable_;  // GroupRule::usable
   bool joined_ = false;
 
-  int64_t start_ = 0;       // first sample of rank 0's batch 0
-  int64_t next_batch_ = 0;  // index of this rank's next batch, counted from start_
+  ShardCursor cursor_;
   double wait_seconds_ = 0;
   std::unique_ptr<BatchThreads> threads_;  // null until Next; they read other members
 };

@@ -28,8 +28,6 @@ struct PipelineOptions {
   // Maximum number of different records that may be left out because they cannot be read, decoded
   // or batched. The next good record replaces each.
   int64_t bad_records = 0;
-  int rank = 0;
-  int world = 1;
 };
 
 // Numbers per object: 0, class, instance, xmin, ymin, xmax, ymax, difficult (0 or 1). Unused rows

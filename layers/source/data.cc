@@ -244,9 +244,9 @@ DeclaredSample Declared(const LayerSpec& spec) {
 // Returns nullopt if the first record is bad and was skipped.
 std::optional<SourceFacts> FactsOfOpened(const Pipeline& pipeline) {
   try {
-    return FactsOf(pipeline.source());
+    return FactsOf(pipeline.reader().source());
   } catch (const Error& e) {
-    if (e.code() != ExitCode::kFile || pipeline.bad_records() == 0) throw;
+    if (e.code() != ExitCode::kFile || pipeline.reader().bad_records() == 0) throw;
     return std::nullopt;
   }
 }
@@ -271,7 +271,7 @@ SampleShape OpenedShape(const LayerSpec& spec) {
   if (const ImagesForm* running = RunningForm<ImagesForm>(spec)) {
     sample.opened = running->opened;
     sample.image = running->opened->source()->shape();
-    sample.labels = running->opened->source()->label_count();
+    sample.labels = running->opened->source()->reader().label_count();
     sample.preprocessing = running->preprocessing;
     sample.samples = running->samples;
     return sample;
@@ -279,8 +279,8 @@ SampleShape OpenedShape(const LayerSpec& spec) {
   auto opened = std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPipeline(spec); });
   const Pipeline& pipeline = *opened->source();
   const std::optional<SourceFacts> facts = FactsOfOpened(pipeline);
-  sample.image = pipeline.data_shape();
-  sample.labels = pipeline.label_count();
+  sample.image = pipeline.reader().data_shape();
+  sample.labels = pipeline.reader().label_count();
   if (facts) sample.preprocessing = DescribeImages(TransformOf(spec), *facts);
   sample.samples = SamplesOf(spec, pipeline, facts);
   sample.opened = std::move(opened);

@@ -86,11 +86,11 @@ class PipelineKernel : public Kernel,
  public:
   explicit PipelineKernel(const KernelArgs& args)
       : form_(args.Form<Form>()), pipeline_(form_.opened->Take()), may_change_(form_.any_size) {}
-  int64_t position() const override { return pipeline_->position(); }
+  int64_t position() const override { return pipeline_->cursor().position(); }
   void Seek(int64_t sample) override { pipeline_->Seek(sample); }
-  int64_t source_size() const override { return pipeline_->size(); }
+  int64_t source_size() const override { return form_.samples->count; }
   double wait_seconds() const override { return pipeline_->wait_seconds(); }
-  int64_t bad_records() const override { return pipeline_->bad_records(); }
+  int64_t bad_records() const override { return pipeline_->reader().bad_records(); }
   std::string NameOfSample(int64_t sample) const override { return pipeline_->NameOf(sample); }
   void Join(const GroupRule& rule) override { pipeline_->Join(rule); }
   RecordProbe Probe() override { return pipeline_->Probe(); }
@@ -159,8 +159,9 @@ class UploadedImagesKernel : public PipelineKernel<ImagesForm> {
       : PipelineKernel(args),
         label_form_(LabelFormOf(args.type)),
         upload_((*BatchUploads::Get().Find(args.device->kind()))(args.device, args.top_shapes)) {
-    normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
-    normalization_.scale = pipeline_->augment().scale();
+    const Augment& augment = pipeline_->reader().augment();
+    normalization_.means = augment.ChannelMeans(pipeline_->reader().data_shape().channels);
+    normalization_.scale = augment.scale();
     needs_.tops = LayoutsThere(args);
   }
 
@@ -174,7 +175,7 @@ class UploadedImagesKernel : public PipelineKernel<ImagesForm> {
 
   void Stage(const Pass& pass) override {
     if (staged_at_) return;
-    staged_at_ = pipeline_->position();
+    staged_at_ = PipelineKernel::position();
     try {
       SendNext(pass);
     } catch (...) {
@@ -182,7 +183,7 @@ class UploadedImagesKernel : public PipelineKernel<ImagesForm> {
     }
   }
 
-  int64_t position() const override { return staged_at_ ? *staged_at_ : pipeline_->position(); }
+  int64_t position() const override { return staged_at_.value_or(PipelineKernel::position()); }
   void Seek(int64_t sample) override {
     upload_->Drop();
     staged_at_.reset();
@@ -206,13 +207,12 @@ class UploadedImagesKernel : public PipelineKernel<ImagesForm> {
   // Begins the upload of a batch and writes its images, as bytes unless the pipeline has already
   // normalized one of them.
   void FillImages(const Batch& batch) {
-    const int64_t rows = static_cast<int64_t>(batch.samples.size());
-    const int64_t count = pipeline_->data_shape().count(), grain = (1 << 16) / (count + 1) + 1;
+    const int64_t rows = static_cast<int64_t>(batch.samples.size()), count = batch.shape.count();
     const bool bytes = std::none_of(batch.samples.begin(), batch.samples.end(),
                                     [](const CutPixels& sample) { return sample.finished; });
     upload_->Begin(bytes);
     void* const to = upload_->At(0);
-    ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    ParallelFor(rows, (1 << 16) / (count + 1) + 1, [&](int64_t begin, int64_t end) {
       if (!bytes) return pipeline_->Write(batch, begin, end, static_cast<float*>(to));
       for (int64_t i = begin; i < end; ++i) {
         const CutPixels& sample = batch.samples[i];

@@ -64,10 +64,9 @@ void ExpectEachOncePerEpochOf(const std::function<std::unique_ptr<Source>()>& op
       options.threads = 1;
       options.shuffle = shuffle;
       options.seed = 3;
-      options.rank = rank;
-      options.world = ranks;
       pipelines.push_back(
           std::make_unique<Pipeline>(open(), TransformationParameter(), TRAIN, options));
+      pipelines.back()->Shard(rank, ranks);
     }
     return Merge(ranks, samples,
                  [&](int rank) { return pipelines[static_cast<size_t>(rank)]->Next().labels; });
@@ -162,13 +161,13 @@ TEST(Epoch, IsReadOnceByAllRanksTogether) {
     PipelineOptions options;
     options.batch = kBatch;
     options.threads = 1;
-    options.world = ranks;
     int64_t asked = 0;
     {
       std::vector<std::unique_ptr<Pipeline>> pipelines;
-      for (options.rank = 0; options.rank < ranks; ++options.rank) {
+      for (int rank = 0; rank < ranks; ++rank) {
         pipelines.push_back(std::make_unique<Pipeline>(std::make_unique<Counting>(&reads),
                                                        TransformationParameter(), TRAIN, options));
+        pipelines.back()->Shard(rank, ranks);
       }
       for (; asked < kSize; asked += int64_t{ranks} * kBatch) {
         for (const auto& pipeline : pipelines) pipeline->Next();

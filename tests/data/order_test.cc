@@ -80,6 +80,34 @@ TEST(SampleOrder, ShufflesBlocksAndTheRecordsInThem) {
   EXPECT_GT(starts.size(), 3u);
 }
 
+TEST(SampleOrder, ReadsTheUsableRecordInPlaceOfABadOne) {
+  GroupRule rule;
+  const SampleOrder alone(rule, 4, 1);
+  EXPECT_FALSE(alone.tests_records());
+  EXPECT_EQ(alone.UsableRecord(5), 1);
+  rule.usable = [](int64_t record) { return record == 1 ? 2 : record; };
+  const SampleOrder group(rule, 4, 1);
+  EXPECT_TRUE(group.tests_records());
+  EXPECT_EQ(group.Record(5), 1);
+  EXPECT_EQ(group.UsableRecord(5), 2);
+  EXPECT_EQ(group.UsableRecord(7), 3);
+}
+
+TEST(SampleOrder, OfASourceAloneHasTheSaltOfTheSource) {
+  SampleSet samples;
+  samples.shuffle = true;
+  samples.rand_skip = 7;
+  samples.blocks = {3, 4};
+  samples.order_salt = 5;
+  const GroupRule rule = RuleAlone(samples, 9);
+  EXPECT_TRUE(rule.shuffle);
+  EXPECT_EQ(rule.rand_skip, 7u);
+  EXPECT_EQ(rule.blocks, samples.blocks);
+  EXPECT_EQ(rule.stream, 9u);
+  EXPECT_EQ(rule.order_stream, 9u ^ 5u);
+  EXPECT_FALSE(rule.usable);
+}
+
 // Each of 20 records should come first equally often: chi-square with 19 degrees of freedom is
 // below 49.6 with probability 0.9999. The same holds for the record that follows record 0.
 TEST(SampleOrder, HasNoFavourites) {

@@ -75,15 +75,15 @@ std::vector<float> NextData(const std::unique_ptr<Pipeline>& pipeline) {
 
 TEST(Pipeline, DeliversBatchesInOrderAndStartsOver) {
   const auto pipeline = Make(std::make_unique<Numbers>(5), Options(3));
-  EXPECT_EQ(pipeline->size(), 5);
-  EXPECT_EQ(pipeline->label_count(), 1);
-  EXPECT_EQ(pipeline->data_shape(), (ImageShape{1, 1, 1}));
-  EXPECT_EQ(pipeline->next_sample(), 0);
+  EXPECT_EQ(pipeline->samples().count, 5);
+  EXPECT_EQ(pipeline->reader().label_count(), 1);
+  EXPECT_EQ(pipeline->reader().data_shape(), (ImageShape{1, 1, 1}));
+  EXPECT_EQ(pipeline->cursor().next_sample(), 0);
   const Batch& batch = pipeline->Next();
   EXPECT_EQ(batch.first_sample, 0);
   EXPECT_THAT(Data(*pipeline, batch), ElementsAre(0, 1, 2));
   EXPECT_THAT(batch.labels, ElementsAre(0, 1, 2));
-  EXPECT_EQ(pipeline->next_sample(), 3);
+  EXPECT_EQ(pipeline->cursor().next_sample(), 3);
   EXPECT_THAT(pipeline->Next().labels, ElementsAre(3, 4, 0));
   EXPECT_THAT(pipeline->Next().labels, ElementsAre(1, 2, 3));
 }
@@ -136,13 +136,13 @@ TEST(Pipeline, DrawsDifferentlyForAnotherSeedOrStream) {
 TEST(Pipeline, GoesOnFromAnySampleAsIfItHadRunThere) {
   const auto straight = Make(std::make_unique<Numbers>(10), Options(3, 2, true), "mirror: true");
   Labels(straight.get(), 5);
-  const int64_t at = straight->next_sample();
+  const int64_t at = straight->cursor().next_sample();
   EXPECT_EQ(at, 15);
   const std::vector<float> expected = Labels(straight.get(), 6);
 
   const auto fresh = Make(std::make_unique<Numbers>(10), Options(3, 4, true), "mirror: true");
   fresh->Seek(at);
-  EXPECT_EQ(fresh->next_sample(), at);
+  EXPECT_EQ(fresh->cursor().next_sample(), at);
   EXPECT_EQ(Labels(fresh.get(), 6), expected);
   straight->Seek(at);  // backwards, while batches are being prepared
   EXPECT_EQ(Labels(straight.get(), 6), expected);
@@ -150,16 +150,15 @@ TEST(Pipeline, GoesOnFromAnySampleAsIfItHadRunThere) {
 
 TEST(Pipeline, SharesOfAllRanksMakeUpTheStream) {
   const auto whole = Make(std::make_unique<Numbers>(11), Options(2, 2, true));
-  PipelineOptions options = Options(2, 1, true);
-  options.world = 3;
   std::vector<std::unique_ptr<Pipeline>> ranks;
-  for (options.rank = 0; options.rank < 3; ++options.rank) {
-    ranks.push_back(Make(std::make_unique<Numbers>(11), options));
+  for (int rank = 0; rank < 3; ++rank) {
+    ranks.push_back(Make(std::make_unique<Numbers>(11), Options(2, 1, true)));
+    ranks.back()->Shard(rank, 3);
   }
   for (int round = 0; round < 6; ++round) {
     for (const auto& rank : ranks) {
-      const int64_t sample = whole->next_sample();
-      EXPECT_EQ(rank->next_sample(), sample);
+      const int64_t sample = whole->cursor().next_sample();
+      EXPECT_EQ(rank->cursor().next_sample(), sample);
       EXPECT_EQ(rank->Next().labels, whole->Next().labels) << "sample " << sample;
     }
   }
@@ -175,8 +174,8 @@ TEST(Pipeline, TakesAnotherShareFromWhereTheStreamIs) {
   EXPECT_THAT(pipeline->Next().labels, ElementsAre(8, 9));
   pipeline->Seek(20);
   pipeline->Shard(2, 3);
-  EXPECT_EQ(pipeline->next_sample(), 24);
-  EXPECT_EQ(pipeline->position(), 20);
+  EXPECT_EQ(pipeline->cursor().next_sample(), 24);
+  EXPECT_EQ(pipeline->cursor().position(), 20);
 }
 
 TEST(Pipeline, SkipsARandomNumberOfRecordsAtTheStart) {
@@ -215,7 +214,7 @@ TEST(Pipeline, PutsTheNextRecordInThePlaceOfABadOne) {
     const std::vector<float> labels = Labels(pipeline.get(), 8);  // two passes
     EXPECT_EQ(std::count(labels.begin(), labels.end(), 9), 6);    // record 9 also replaces 7 and 8
     EXPECT_EQ(std::count(labels.begin(), labels.end(), 1), 4);
-    EXPECT_EQ(pipeline->bad_records(), 3);
+    EXPECT_EQ(pipeline->reader().bad_records(), 3);
     if (threads == 1) alone = labels;
     EXPECT_EQ(labels, alone);
   }
@@ -282,8 +281,8 @@ TEST(Pipeline, ReadsImagesOfAListAndNamesTheOneOfAnotherSize) {
     return OpenImageList(Parse<ImageDataParameter>(parameter + more));
   };
   const auto one = Make(open(""), Options(1));
-  EXPECT_EQ(one->data_shape(), (ImageShape{3, 1, 2}));
-  EXPECT_EQ(one->label_count(), 2);
+  EXPECT_EQ(one->reader().data_shape(), (ImageShape{3, 1, 2}));
+  EXPECT_EQ(one->reader().label_count(), 2);
   const Batch& batch = one->Next();
   EXPECT_THAT(Data(*one, batch), ElementsAre(3, 6, 2, 5, 1, 4));  // planes blue, green, red
   EXPECT_THAT(batch.labels, ElementsAre(1, 0.5));
@@ -300,9 +299,9 @@ TEST(Pipeline, ReadsImagesOfAListAndNamesTheOneOfAnotherSize) {
   EXPECT_EQ(alone->Next().shape, (ImageShape{3, 1, 2}));
   EXPECT_EQ(alone->Next().shape, (ImageShape{3, 2, 2}));
   EXPECT_EQ(Data(*alone, alone->current()).size(), 12u);
-  EXPECT_EQ(alone->data_shape(), (ImageShape{3, 1, 2}));
+  EXPECT_EQ(alone->reader().data_shape(), (ImageShape{3, 1, 2}));
   const auto resized = Make(open(" new_height: 4 new_width: 4"), Options(2));
-  EXPECT_EQ(resized->data_shape(), (ImageShape{3, 4, 4}));
+  EXPECT_EQ(resized->reader().data_shape(), (ImageShape{3, 4, 4}));
   EXPECT_EQ(resized->Next().labels.size(), 4u);
   const auto cropped = Make(open(""), Options(2), "crop_size: 1");
   EXPECT_EQ(NextData(cropped).size(), 6u);
@@ -317,7 +316,8 @@ TEST(Pipeline, DecodesRecordsOfADatabase) {
     return OpenSource(Parse<DataParameter>("backend: LMDB source: '" + path + "'"), TRAIN);
   };
   EXPECT_THAT(NextData(Make(open(), Options(2))), ElementsAre(3, 2, 1, 6, 5, 4));
-  EXPECT_EQ(Make(open(), Options(2), "force_gray: true")->data_shape(), (ImageShape{1, 1, 1}));
+  EXPECT_EQ(Make(open(), Options(2), "force_gray: true")->reader().data_shape(),
+            (ImageShape{1, 1, 1}));
   EXPECT_EQ(MessageOf([&] { Make(open(), Options(3))->Next(); }),
             "4: record 'c' of '" + path + "': it is not a JPEG, PNG, BMP or PNM image");
   EXPECT_THAT(MessageOf([&] { Make(open(), Options(1), "crop_size: 2"); }),

@@ -210,12 +210,11 @@ TEST_F(WindowsTest, GivesRanksWhatOneWouldDrawAndGoesOnAnywhere) {
   const auto labels = [&](int batch, int rank, int world, int64_t from, int batches) {
     PipelineOptions options;
     options.batch = batch;
-    options.rank = rank;
-    options.world = world;
     Pipeline pipeline(Open("fg_fraction: 0.4", "crop_size: 2"), TransformationParameter(), TRAIN,
                       options);
-    EXPECT_EQ(pipeline.size(), 0);
+    EXPECT_EQ(pipeline.samples().count, 0);
     pipeline.Seek(from);
+    pipeline.Shard(rank, world);
     std::vector<float> all;
     for (int i = 0; i < batches; ++i) {
       const Batch& made = pipeline.Next();

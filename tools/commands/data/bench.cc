@@ -169,7 +169,7 @@ double MeasureAll(const CommandLine& line, const Source& source,
   Pipeline pipeline(
       OpenAugmented(std::make_unique<Resized>(line.flags, source), transform, TRAIN, Changes()),
       WithoutAugmentedTransforms(transform), TRAIN, options);
-  std::vector<float> to(options.batch * pipeline.data_shape().count());
+  std::vector<float> to(options.batch * pipeline.reader().data_shape().count());
   const auto next = [&](int64_t) { pipeline.Write(pipeline.Next(), 0, options.batch, to.data()); };
   for (int i = 0; i <= options.prefetch; ++i) next(i);  // skips prefetched batches
   return options.batch * Rate(line.flags.seconds, MonotonicSeconds, next);
