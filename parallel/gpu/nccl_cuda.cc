@@ -27,39 +27,28 @@ Nccl::Type NcclTypeOf(DType dtype) {
   return Nccl::kFloat32;
 }
 
-class NcclEnd : public Communicator {
+// This rank's handle of the communicator inside NCCL. The ranks end it together, but a rank that
+// fails aborts it alone, which ends its kernels that wait for other ranks.
+class NcclComm {
  public:
-  NcclEnd(Device* device, const LinkPlace& place)
-      : nccl_(NcclLibrary()),
-        rank_(place.control->rank()),
-        size_(place.control->size()),
-        meeting_(place.meeting),
-        moved_(place.moved),
-        exceptions_(std::uncaught_exceptions()),
-        stream_(device),
-        word_(device, sizeof(float)) {
+  // Collective. `device` and `place` must outlive the handle. Completes the device's work so far.
+  NcclComm(Device* device, const LinkPlace& place) : device_(device), place_(place) {
     Nccl::UniqueId id{};
-    if (rank_ == 0) Check(nccl_.get_unique_id(&id), "creating an id");
+    if (place.control->rank() == 0) Check(nccl_.get_unique_id(&id), "creating an id");
     place.control->Broadcast(&id, sizeof id, 0);
-    device->Synchronize();  // waits until word_ is zeroed
+    device->Synchronize();
     // All ranks must have come this far, because from here on they wait for each other inside NCCL.
     place.control->Barrier();
-    stream_.gpu();  // makes the device current, because NCCL uses the current device for the rank
-    try {
-      Join(id);
-    } catch (const std::exception& e) {
-      GiveUp(e);
-      throw;
-    }
+    GpuOf(device);  // makes the device current, because NCCL uses the current device for the rank
+    OrAbort([&] { Join(id); });
   }
-
   // A rank that ends normally waits for the other ranks; a rank that fails does not.
-  ~NcclEnd() override {
-    if (comm_ == nullptr) return;
+  ~NcclComm() {
+    if (!joined()) return;
     try {
       if (std::uncaught_exceptions() > exceptions_) throw PeerError("this rank fails");
-      meeting_->Arrive();
-      stream_.gpu();
+      place_.meeting->Arrive();
+      GpuOf(device_);
       if (!blocking_)
         Settle(nccl_.finalize(comm_), "leaving the other ranks",
                SecondsFromEnvironment(Limit::kNccl));
@@ -68,9 +57,117 @@ class NcclEnd : public Communicator {
       nccl_.abort(comm_);
     }
   }
+  NcclComm(const NcclComm&) = delete;
+  NcclComm& operator=(const NcclComm&) = delete;
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  // Returns false after an abort.
+  bool joined() const { return comm_ != nullptr; }
+
+  // Calls start(nccl, comm), which enqueues an exchange and returns NCCL's result, and blocks until
+  // NCCL has enqueued it.
+  template <class F>
+  void Enqueue(const char* doing, const F& start) {
+    const OnAllCores cores;  // NCCL may connect ranks and start threads only now
+    Settle(start(nccl_, comm_), doing);
+  }
+  // Throws DeviceError or PeerError if an exchange has failed or this process has aborted it.
+  void CheckExchange(const char* doing) const {
+    place_.meeting->ThrowIfAborted();
+    Nccl::Result state = Nccl::kSuccess;
+    Check(nccl_.async_error(comm_, &state), doing);
+    if (state != Nccl::kSuccess && state != Nccl::kInProgress) throw PeerError(Text(state, doing));
+  }
+
+  // Calls f(). If it throws, ends this rank's kernels that wait for other ranks before anything
+  // waits for the GPU, such as freeing its memory.
+  template <class F>
+  void OrAbort(const F& f) {
+    try {
+      f();
+    } catch (const std::exception& e) {
+      const auto* error = dynamic_cast<const Error*>(&e);
+      place_.meeting->Abort(StrCat("rank ", place_.control->rank(), " has failed: ",
+                                   error == nullptr ? e.what() : error->message()));
+      if (joined()) nccl_.abort(comm_);
+      comm_ = nullptr;
+      throw;
+    }
+  }
+
+ private:
+  // Sets comm_ early, so that an exception handler can abort the communicator.
+  void Join(const Nccl::UniqueId& id) {
+    constexpr const char* kDoing = "joining the ranks";
+    const int rank = place_.control->rank(), size = place_.control->size();
+    const OnAllCores cores;  // for the threads that NCCL starts
+    if (nccl_.init_rank_config == nullptr || nccl_.finalize == nullptr) {
+      Check(nccl_.init_rank(&comm_, size, id, rank), kDoing);
+      return;
+    }
+    // A blocking call would wait for ever for a rank that never arrives.
+    blocking_ = false;
+    Nccl::Config config;
+    config.blocking = 0;
+    Check(nccl_.init_rank_config(&comm_, size, id, rank, &config), kDoing);
+    Settle(Nccl::kInProgress, kDoing, SecondsFromEnvironment(Limit::kNccl));
+  }
+
+  // Blocks until the call that returned `result` has completed; a non-blocking communicator accepts
+  // no other call before then. Throws DeviceError after `seconds`, if given.
+  void Settle(Nccl::Result result, const char* doing, std::optional<double> seconds = {}) {
+    Check(result, doing);
+    const auto begun = std::chrono::steady_clock::now();
+    for (int asked = 0; result == Nccl::kInProgress; ++asked) {
+      place_.meeting->ThrowIfAborted();
+      Check(nccl_.async_error(comm_, &result), doing);
+      if (result == Nccl::kRemoteError) throw PeerError(Text(result, doing));
+      Check(result, doing);
+      if (result != Nccl::kInProgress) break;
+      if (seconds && SecondsSince(begun) > *seconds) throw DeviceError(LateText(doing, *seconds));
+      constexpr int kOften = 100;
+      const timespec pause = {0, asked < kOften ? 5'000 : 200'000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+
+  void Check(Nccl::Result result, const char* doing) const {
+    if (result != Nccl::kSuccess && result != Nccl::kInProgress)
+      throw DeviceError(Text(result, doing));
+  }
+  std::string Text(Nccl::Result result, const char* doing) const {
+    const char* more = nccl_.last_error == nullptr ? nullptr : nccl_.last_error(comm_);
+    return std::string("NCCL failed while ") + doing + " on " + device_->name() + ": " +
+           nccl_.error_string(result) +
+           (more == nullptr || *more == 0 ? "" : std::string(" (") + more + ")");
+  }
+
+  std::string LateText(const char* doing, double seconds) const {
+    char limit[32];
+    std::snprintf(limit, sizeof limit, "%g s", seconds);
+    return StrCat("NCCL has not completed ", doing, " after ", limit, ": rank ",
+                  place_.control->rank(), " of ", place_.control->size(), " on ", device_->name(),
+                  " still waits for other ranks. Either a rank has not reached this point (see the "
+                  "other ranks' logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO logs "
+                  "what NCCL does, NCCL_SOCKET_IFNAME selects the network interface, and "
+                  "DOPPIO_NCCL_TIMEOUT sets the limit in seconds");
+  }
+
+  const Nccl& nccl_ = NcclLibrary();
+  Device* const device_;
+  const LinkPlace& place_;
+  // Number of exceptions in flight at construction.
+  const int exceptions_ = std::uncaught_exceptions();
+  Nccl::Comm comm_ = nullptr;  // null before joining and after an abort
+  bool blocking_ = true;       // true if calls of comm_ block until they have completed
+};
+
+class NcclEnd : public Communicator {
+ public:
+  NcclEnd(Device* device, const LinkPlace& place)
+      : place_(place), stream_(device), word_(device, sizeof(float)), comm_(device, place_) {}
+
+  int rank() const override { return place_.control->rank(); }
+  int size() const override { return place_.control->size(); }
   void SetBucket(int64_t bucket) override { bucket_ = bucket; }
   void ExchangeAfterCompute(int64_t bucket) override { stream_.Mark(bucket); }
 
@@ -88,12 +185,12 @@ class NcclEnd : public Communicator {
   }
   bool ExchangesComplete() override {
     bool idle = true;
-    OrAbort([&] {
-      idle = comm_ == nullptr || stream_.Idle();
-      if (!idle) CheckExchange("summing");
-      if (idle && started_ && comm_ != nullptr) meeting_->ThrowIfAborted();
+    comm_.OrAbort([&] {
+      idle = !comm_.joined() || stream_.Idle();
+      if (!idle) comm_.CheckExchange("summing");
+      if (idle && started_ && comm_.joined()) place_.meeting->ThrowIfAborted();
     });
-    if (idle && started_ && moved_) moved_(bucket_);
+    if (idle && started_ && place_.moved) place_.moved(bucket_);
     started_ = started_ && !idle;
     return idle;
   }
@@ -102,8 +199,8 @@ class NcclEnd : public Communicator {
 
   void Broadcast(void* data, int64_t bytes, int root) override {
     if (bytes == 0) return;
-    Start("broadcasting", [&](cudaStream_t stream) {
-      return nccl_.broadcast(data, data, bytes, Nccl::kBytes, root, comm_, stream);
+    Start("broadcasting", [&](const Nccl& nccl, Nccl::Comm comm) {
+      return nccl.broadcast(data, data, bytes, Nccl::kBytes, root, comm, stream_.gpu().stream);
     });
     Finish("broadcasting");
   }
@@ -111,129 +208,41 @@ class NcclEnd : public Communicator {
 
   // The exchanging thread notices the abort and ends the kernels that the GPU waits in. Other
   // processes learn of it from their watch.
-  void Abort(const std::string& why) override { meeting_->Abort(why); }
+  void Abort(const std::string& why) override { place_.meeting->Abort(why); }
 
  private:
-  // Sets comm_ early, so that an exception handler can abort the communicator.
-  void Join(const Nccl::UniqueId& id) {
-    constexpr const char* kDoing = "joining the ranks";
-    const OnAllCores cores;  // for the threads that NCCL starts
-    if (nccl_.init_rank_config == nullptr || nccl_.finalize == nullptr) {
-      Check(nccl_.init_rank(&comm_, size_, id, rank_), kDoing);
-      return;
-    }
-    // A blocking call would wait for ever for a rank that never arrives.
-    blocking_ = false;
-    Nccl::Config config;
-    config.blocking = 0;
-    Check(nccl_.init_rank_config(&comm_, size_, id, rank_, &config), kDoing);
-    Settle(Nccl::kInProgress, kDoing, SecondsFromEnvironment(Limit::kNccl));
-  }
-
-  // Blocks until the call that returned `result` has completed; a non-blocking communicator accepts
-  // no other call before then. Throws DeviceError after `seconds`, if given.
-  void Settle(Nccl::Result result, const char* doing, std::optional<double> seconds = {}) {
-    Check(result, doing);
-    const auto begun = std::chrono::steady_clock::now();
-    for (int asked = 0; result == Nccl::kInProgress; ++asked) {
-      meeting_->ThrowIfAborted();
-      Check(nccl_.async_error(comm_, &result), doing);
-      if (result == Nccl::kRemoteError) throw PeerError(Text(result, doing));
-      Check(result, doing);
-      if (result != Nccl::kInProgress) break;
-      if (seconds && SecondsSince(begun) > *seconds) throw DeviceError(LateText(doing, *seconds));
-      constexpr int kOften = 100;
-      const timespec pause = {0, asked < kOften ? 5'000 : 200'000};
-      nanosleep(&pause, nullptr);
-    }
-  }
-
-  template <class F>
-  void Start(const char* doing, const F& start) {
-    if (comm_ == nullptr) meeting_->ThrowIfAborted();
-    if (moved_) moved_(bucket_);
-    OrAbort([&] {
-      stream_.FollowMark(bucket_);
-      meeting_->ThrowIfAborted();
-      const OnAllCores cores;  // NCCL may connect ranks and start threads only now
-      // The stream may look idle until the call has completed.
-      Settle(start(stream_.gpu().stream), doing);
+  void StartSum(void* data, int64_t count, DType dtype) {
+    Start("summing", [&](const Nccl& nccl, Nccl::Comm comm) {
+      return nccl.all_reduce(data, data, count, NcclTypeOf(dtype), Nccl::kSum, comm,
+                             stream_.gpu().stream);
     });
   }
 
-  void StartSum(void* data, int64_t count, DType dtype) {
-    Start("summing", [&](cudaStream_t stream) {
-      return nccl_.all_reduce(data, data, count, NcclTypeOf(dtype), Nccl::kSum, comm_, stream);
+  // Starts an exchange, as NcclComm::Enqueue does. The stream may look idle until Enqueue returns.
+  template <class F>
+  void Start(const char* doing, const F& start) {
+    if (!comm_.joined()) place_.meeting->ThrowIfAborted();
+    if (place_.moved) place_.moved(bucket_);
+    comm_.OrAbort([&] {
+      stream_.FollowMark(bucket_);
+      place_.meeting->ThrowIfAborted();
+      comm_.Enqueue(doing, start);
     });
   }
 
   // Blocks until the started exchange is complete.
   void Finish(const char* doing) {
-    OrAbort([&] {
-      stream_.Wait([&] { CheckExchange(doing); });
-      meeting_->ThrowIfAborted();
+    comm_.OrAbort([&] {
+      stream_.Wait([&] { comm_.CheckExchange(doing); });
+      place_.meeting->ThrowIfAborted();
     });
-    if (moved_) moved_(bucket_);
+    if (place_.moved) place_.moved(bucket_);
   }
 
-  void CheckExchange(const char* doing) const {
-    meeting_->ThrowIfAborted();
-    Nccl::Result state = Nccl::kSuccess;
-    Check(nccl_.async_error(comm_, &state), doing);
-    if (state != Nccl::kSuccess && state != Nccl::kInProgress) throw PeerError(Text(state, doing));
-  }
-
-  template <class F>
-  void OrAbort(const F& f) {
-    try {
-      f();
-    } catch (const std::exception& e) {
-      GiveUp(e);
-      throw;
-    }
-  }
-
-  // Ends this rank's kernels that wait for other ranks. Call it before anything waits for the GPU,
-  // such as freeing its memory.
-  void GiveUp(const std::exception& e) {
-    const auto* error = dynamic_cast<const Error*>(&e);
-    meeting_->Abort(
-        StrCat("rank ", rank_, " has failed: ", error == nullptr ? e.what() : error->message()));
-    if (comm_ != nullptr) nccl_.abort(comm_);
-    comm_ = nullptr;
-  }
-
-  void Check(Nccl::Result result, const char* doing) const {
-    if (result != Nccl::kSuccess && result != Nccl::kInProgress)
-      throw DeviceError(Text(result, doing));
-  }
-  std::string Text(Nccl::Result result, const char* doing) const {
-    const char* more = nccl_.last_error == nullptr ? nullptr : nccl_.last_error(comm_);
-    return std::string("NCCL failed while ") + doing + " on " + stream_.device()->name() + ": " +
-           nccl_.error_string(result) +
-           (more == nullptr || *more == 0 ? "" : std::string(" (") + more + ")");
-  }
-
-  std::string LateText(const char* doing, double seconds) const {
-    char limit[32];
-    std::snprintf(limit, sizeof limit, "%g s", seconds);
-    return StrCat("NCCL has not completed ", doing, " after ", limit, ": rank ", rank_, " of ",
-                  size_, " on ", stream_.device()->name(),
-                  " still waits for other ranks. Either a rank has not reached this point (see the "
-                  "other ranks' logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO logs "
-                  "what NCCL does, NCCL_SOCKET_IFNAME selects the network interface, and "
-                  "DOPPIO_NCCL_TIMEOUT sets the limit in seconds");
-  }
-
-  const Nccl& nccl_;
-  const int rank_, size_;
-  const std::shared_ptr<Meeting> meeting_;
-  const std::function<void(int64_t)> moved_;
-  const int exceptions_;  // number of exceptions in flight at construction
+  const LinkPlace place_;
   SideStream stream_;
   const Buffer word_;
-  Nccl::Comm comm_ = nullptr;  // null before joining and after an abort
-  bool blocking_ = true;       // true if calls of comm_ block until they have completed
+  NcclComm comm_;  // ends before the stream and the memory that its kernels use
   int64_t bucket_ = -1;
   bool started_ = false;  // true after StartAllReduce until ExchangesComplete returns true
 };
