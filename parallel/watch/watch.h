@@ -15,8 +15,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,10 +23,9 @@
 #include "core/base/error.h"
 #include "core/net/contract/communicator.h"
 #include "parallel/watch/failure_detector.h"
+#include "parallel/watch/peers.h"
 
 namespace doppio {
-
-struct WatchMessage;
 
 struct WatchOptions {
   // Limit::kStall: seconds without progress of any rank.
@@ -83,41 +80,28 @@ class Watch {
   void Fail(ExitCode code, const std::string& why);
 
  private:
-  struct Peer;
-
-  // A rank of this process.
-  struct Own {
-    std::atomic<int64_t> progress{0}, bucket{-1};
-  };
-
   void Start();
+  // Ends the thread. Returns true if it ran until now, and has not ended the watch itself.
+  bool Stop();
   double Now() const { return options_.clock->Now(); }
   void Run();
-  void Read(Peer* peer);
-  void Handle(Peer* peer, const WatchMessage& message);
-  void SendHeartbeat();
+  void Read(Peer* peer, int member);
+  void Handle(Peer* peer, int member, const WatchMessage& message);
   void CheckRanks();
-  void SendLoss(ExitCode code, const std::string& message);
-  void AwaitEndOfRankZero(Peer* rank_0);
   void Lose(const WatchOptions::Loss& loss);
 
   const int rank_;
   const WatchOptions options_;
-  const std::string name_;  // "rank 3 on node7"
-  std::vector<Own> own_;
-  FailureDetector detector_;                  // on rank 0: of own_ and peers_; elsewhere: of peers_
-  std::vector<std::unique_ptr<Peer>> peers_;  // on rank 0: all other ranks; elsewhere: rank 0
-  int wake_[2] = {-1, -1};                    // a pipe that wakes the thread
   const int parent_;
-  std::atomic<double> beat_at_{0};  // time in seconds of the last heartbeat
-  std::mutex sending_;              // held while a heartbeat is sent
-  std::atomic<bool> leaving_{false}, failing_{false};
+  const std::string name_;         // "rank 3 on node7"
+  std::vector<RankProgress> own_;  // of the ranks of this process
+  FailureDetector detector_;       // on rank 0: of own_ and peers_; elsewhere: of peers_
+  Peers peers_;
+  UniqueFd wake_;  // an eventfd that ends the thread
   // Time in seconds by which the watch has to end, and until which nothing counts as a failure; 0:
   // the detection continues.
   std::atomic<double> end_by_{0};
-  std::string why_;  // written before failing_ is set, as is code_
-  ExitCode code_ = ExitCode::kPeer;
-  bool lost_ = false;
+  bool lost_ = false;  // true once the thread ends the watch; only the thread uses it until Stop()
   std::thread thread_;
 };
 
